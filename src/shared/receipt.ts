@@ -1,0 +1,48 @@
+/**
+ * The card receipt of a payment answer: 32 fields, every one a string, "" when the terminal does
+ * not say (specification 1, "Payment response"; widths as in the published example).
+ */
+export const receiptFields = [
+  "ticketHeader",
+  "localDate",
+  "localTime",
+  "acceptor",
+  "transactionType",
+  "contractNumber",
+  "SIRET",
+  "activity",
+  "paymentType",
+  "siteType",
+  "primaryAccountNumber",
+  "TASA",
+  "cardAppExpiry",
+  "serviceCode",
+  "crypto",
+  "currencyNumCode",
+  "acceptationSystemNum",
+  "transactionNumber",
+  "transactionFileNumber",
+  "readingMode",
+  "authorizationNumber",
+  "forceCode",
+  "amount",
+  "currencyAlphaCode",
+  "currencyFractionPart",
+  "counterValueAmount",
+  "counterValueCurrencyAlphaCode",
+  "counterValueCurrencyFractionPart",
+  "inclusiveAmount",
+  "ticketFooter",
+  "AID",
+  "label",
+] as const;
+
+export type ReceiptField = (typeof receiptFields)[number];
+export type Receipt = Record<ReceiptField, string>;
+
+/** `amount` and `inclusiveAmount` are eight digits: what does not fit is refused before the sale. */
+export const RECEIPT_AMOUNT_DIGITS = 8;
+
+export function emptyReceipt(): Receipt {
+  return Object.fromEntries(receiptFields.map((field) => [field, ""])) as Receipt;
+}

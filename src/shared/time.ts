@@ -1,0 +1,82 @@
+/**
+ * The one place that knows real time and chance. Everything else receives a {@link Clock}, so that
+ * tests can own it. `test/tidy` forbids the platform calls anywhere else.
+ */
+
+/** A pending call with a name, so that what a process waits for can be listed and cleared. */
+export interface Timer {
+  readonly name: string;
+  clear(): void;
+}
+
+export interface Clock {
+  /** Wall clock, milliseconds since 1970 UTC. May jump; for stamps only, never for durations. */
+  now(): number;
+  /** Milliseconds that only ever grow; for durations and deadlines. */
+  monotonicMs(): number;
+  /** Calls `fire` once after `delayMs` (at least 0, at most 2^31 - 1). */
+  startTimer(name: string, delayMs: number, fire: () => void): Timer;
+}
+
+const TIMER_DELAY_MAX_MS = 2 ** 31 - 1;
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  startTimer(name, delayMs, fire) {
+    const handle = setTimeout(fire, Math.min(Math.max(delayMs, 0), TIMER_DELAY_MAX_MS));
+    return { name, clear: () => clearTimeout(handle) };
+  },
+};
+
+/**
+ * Waits `delayMs`. Rejects with `signal.reason` as soon as the signal aborts.
+ */
+export function sleep(
+  clock: Clock,
+  name: string,
+  delayMs: number,
+  signal?: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(signal.reason);
+      return;
+    }
+    const onAbort = (): void => {
+      timer.clear();
+      reject(signal?.reason);
+    };
+    const timer = clock.startTimer(name, delayMs, () => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    });
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+/**
+ * Settles as `promise` does, or resolves with `undefined` when `delayMs` is over first. The promise
+ * itself goes on; the caller keeps whatever it owns.
+ */
+export async function within<T>(
+  clock: Clock,
+  name: string,
+  delayMs: number,
+  promise: Promise<T>,
+): Promise<T | undefined> {
+  let timer: Timer | undefined;
+  const timeout = new Promise<undefined>((resolve) => {
+    timer = clock.startTimer(name, delayMs, () => resolve(undefined));
+  });
+  try {
+    return await Promise.race([promise, timeout]);
+  } finally {
+    timer?.clear();
+  }
+}
+
+/** A number from 0 (included) to 1 (excluded), for jitter only; never for anything secret. */
+export function chance(): number {
+  return Math.random();
+}

@@ -1,0 +1,216 @@
+import type { Receipt } from "../../shared/receipt.ts";
+
+/**
+ * The only thing the rest of tp-manager knows about a card terminal. A driver tells facts (what
+ * left, what came, how it ended); `payments/` alone decides what they mean for the money.
+ *
+ * Amounts are integers in minor units. No card number crosses this border unmasked.
+ */
+export interface Terminal {
+  readonly protocol: string;
+  readonly capabilities: TerminalCapabilities;
+  /** The last known state; reading it puts nothing on the wire. */
+  readonly state: TerminalState;
+  /** Begins to connect and keeps connecting, for ever. Returns at once; a missing port is a state. */
+  start(): void;
+  /** Ends the link in order. No method may be called afterwards. */
+  close(): Promise<void>;
+  /** Calls `listener` for every event until the returned function is called. */
+  subscribe(listener: (event: TerminalEvent) => void): () => void;
+  /**
+   * Makes sure, before anything financial, that the terminal is there, registered, able to take
+   * cards and idle; asks it when it has not answered for 10 s (DESIGN 3.1 rule 3). Answers with
+   * what it looks like now, for the write-ahead record (rule 1).
+   * Throws {@link TerminalUnavailable}: nothing financial has left.
+   */
+  prepare(signal: AbortSignal): Promise<Baseline>;
+  /**
+   * Runs one payment. The financial command leaves once (identical link-level repeats of the same
+   * frame apart, DESIGN 3.1 rule 3) and never again, whatever happens to the link.
+   * Never rejects for anything that happens on the wire: that is a {@link PaymentEnd}.
+   */
+  pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd>;
+  /** Asks the terminal to cancel the running payment. The payment's own end decides. */
+  cancel(): Promise<CancelAnswer>;
+  /**
+   * Asks for the terminal's last stored transaction once it is idle, reconnecting and registering
+   * as needed (zvt.md 9.2). Has no side effects. Rejects with {@link TerminalUnavailable} when the
+   * terminal cannot be asked, or with `signal.reason`.
+   */
+  lastTransaction(signal: AbortSignal): Promise<LastTransaction>;
+  /** Asks for the terminal's status, no side effects. Throws {@link TerminalUnavailable}. */
+  check(signal: AbortSignal): Promise<TerminalStatus>;
+}
+
+export interface TerminalCapabilities {
+  /** The terminal's own time limit for a payment it was left alone with, milliseconds (zvt T4). */
+  readonly paymentLimitMs: number;
+  /** Whether the last transaction can be asked for, so that a lost payment can be recovered. */
+  readonly lastTransaction: boolean;
+}
+
+export type LinkState = "disconnected" | "connecting" | "registering" | "connected";
+
+export interface TerminalState {
+  readonly link: LinkState;
+  /** Why the link is not up, in words for an operator; null when it is. */
+  readonly linkProblem: string | null;
+  readonly identity: TerminalIdentity;
+  /** null until the terminal has answered a status question on this link. */
+  readonly status: TerminalStatus | null;
+  /** A command is running on the wire. */
+  readonly busy: boolean;
+}
+
+/** Empty strings where the terminal does not tell. */
+export interface TerminalIdentity {
+  readonly serialNumber: string;
+  readonly deviceId: string;
+  readonly terminalId: string;
+  readonly version: string;
+}
+
+/** The digits of `/check` (DESIGN 5), and the terminal's own words behind them. */
+export interface TerminalStatus {
+  /** 0 ready, 1 busy, 2 locked or action needed, 9 no link. */
+  readonly cr: "0" | "1" | "2" | "9";
+  /** 0 none, 1 in the reader. */
+  readonly card: "0" | "1";
+  /** 0 none due, 1 host call, initialisation, diagnosis or end of day due. */
+  readonly call: "0" | "1";
+  /** 0 good, 1 reader, 2 printer, 3 other fault. */
+  readonly periph: "0" | "1" | "2" | "3";
+  /** For logs and support: codes and texts of the protocol. */
+  readonly detail: string;
+}
+
+/** DESIGN 3.1 rule 1: what the terminal looked like before the payment. JSON-safe. */
+export interface Baseline {
+  readonly identity: TerminalIdentity;
+  /** The terminal's last transaction before ours; see {@link LastTransaction}. */
+  readonly last: LastTransaction;
+  /** Terminal clock minus ours in milliseconds; null when the terminal does not tell its time. */
+  readonly clockOffsetMs: number | null;
+}
+
+export interface PaymentOrder {
+  readonly amountMinor: number;
+  /** ISO 4217 numeric, three digits. */
+  readonly currencyNumeric: string;
+  /** ISO 4217 alpha. */
+  readonly currencyAlpha: string;
+  /** Digits after the decimal point. */
+  readonly exponent: number;
+}
+
+/** Called while a payment runs. */
+export interface PaymentObserver {
+  /**
+   * The terminal reports a result. Must commit it before returning; the driver acknowledges on the
+   * wire only after "accept" (in ZVT that acknowledgement commits the sale). "refuse", or a throw,
+   * makes the driver refuse it on the wire so that the terminal reverses.
+   */
+  report(report: TransactionReport): "accept" | "refuse";
+  /** Our acknowledgement of the last report has provably arrived: the terminal went on. */
+  acknowledged(): void;
+  prompt(prompt: Prompt): void;
+}
+
+export interface Prompt {
+  /** The protocol's code, in hex for ZVT. */
+  readonly code: string;
+  readonly text: string;
+  /** ISO 639-1, or "" when the text came from the terminal. */
+  readonly language: string;
+}
+
+/** How a payment ended on the wire. `code` is the protocol's own, `text` is for people. */
+export type PaymentEnd =
+  /** Nothing of the command left this process. */
+  | { readonly end: "not-sent"; readonly code: string; readonly text: string }
+  /** The terminal refused the command at once; nothing follows. */
+  | { readonly end: "refused"; readonly code: string; readonly text: string }
+  /** The terminal said the command is over and good. */
+  | { readonly end: "completed"; readonly ticket: string }
+  /** The terminal said the command is over and was not carried out. */
+  | {
+      readonly end: "aborted";
+      readonly code: string;
+      readonly text: string;
+      readonly reason: AbortReason;
+      readonly ticket: string;
+    }
+  /** No end was heard: line broken, time-out, protocol broken. */
+  | { readonly end: "lost"; readonly code: string; readonly text: string; readonly ticket: string };
+
+/** What a not-good result or an abort means to the customer. */
+export type AbortReason = "declined" | "cancelled" | "customer-timeout" | "terminal-fault";
+
+/** One result as the terminal reported it. JSON-safe, masked. null: the terminal did not say. */
+export interface TransactionReport {
+  /** Result code present and good, and no contrary code of the host (zvt.md 6.2, 11.4). */
+  readonly good: boolean;
+  /** The protocol's result code as text ("00", "6C"); null when missing. */
+  readonly resultCode: string | null;
+  readonly resultText: string;
+  readonly reason: AbortReason | null;
+  readonly amountMinor: number | null;
+  readonly currencyNumeric: string | null;
+  readonly receiptNumber: string | null;
+  readonly traceNumber: string | null;
+  /** Present on a reversal: the trace of the reversed transaction. */
+  readonly originalTrace: string | null;
+  readonly terminalId: string | null;
+  /** Terminal's local date MMDD and time HHMMSS. */
+  readonly localDate: string | null;
+  readonly localTime: string | null;
+  readonly maskedPan: string | null;
+  readonly authorisationNumber: string | null;
+  readonly cardName: string | null;
+  readonly receipt: Receipt;
+  /** A printable ticket made from the fields alone, for terminals that print nothing. */
+  readonly fallbackTicket: string;
+}
+
+export type LastTransaction =
+  /** The terminal has stored none. */
+  | { readonly kind: "none" }
+  | { readonly kind: "transaction"; readonly report: TransactionReport }
+  /** It answered, but did not tell (zvt.md 9.2 step 5). */
+  | { readonly kind: "not-told"; readonly why: string };
+
+export type CancelAnswer =
+  /** The terminal took the request; the payment's own end decides. */
+  | { readonly answer: "taken" }
+  /** The terminal refused: too late, or it does not know the command. */
+  | { readonly answer: "refused"; readonly code: string; readonly text: string }
+  | { readonly answer: "nothing-running" }
+  /** No answer on the wire. */
+  | { readonly answer: "no-answer"; readonly text: string };
+
+export type TerminalEvent =
+  | { readonly type: "link"; readonly link: LinkState; readonly problem: string | null }
+  | { readonly type: "status"; readonly status: TerminalStatus }
+  | { readonly type: "identity"; readonly identity: TerminalIdentity }
+  /** A result with no payment running: refused on the wire, for recovery and alarm. */
+  | { readonly type: "unexpected-report"; readonly report: TransactionReport }
+  | { readonly type: "protocol"; readonly text: string };
+
+export type UnavailableReason =
+  | "disconnected"
+  | "not-registered"
+  | "no-answer"
+  | "busy"
+  | "out-of-order"
+  | "closed";
+
+/** The terminal cannot be used now; nothing financial has left. */
+export class TerminalUnavailable extends Error {
+  override readonly name = "TerminalUnavailable";
+  readonly reason: UnavailableReason;
+
+  constructor(reason: UnavailableReason, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
+}

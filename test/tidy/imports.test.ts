@@ -1,0 +1,126 @@
+import { posix } from "node:path";
+import { expect, test } from "vitest";
+import { typescriptSources } from "./sources.ts";
+
+/** DESIGN 2: who may import whom. The first rule that names the importing file decides. */
+interface Rule {
+  readonly from: RegExp;
+  readonly may: RegExp;
+  readonly because: string;
+}
+
+const rules: readonly Rule[] = [
+  { from: /^src\/shared\//, may: /^src\/shared\//, because: "shared is a leaf" },
+  {
+    from: /^src\/tp-manager\/payments\//,
+    may: /^src\/(shared\/|tp-manager\/payments\/|tp-manager\/terminal\/terminal\.ts$)/,
+    because: "payments knows only the driver interface and its own store interface",
+  },
+  {
+    from: /^src\/tp-manager\/terminal\/terminal\.ts$/,
+    may: /^src\/shared\//,
+    because: "the driver interface depends on no driver",
+  },
+  {
+    from: /^src\/tp-manager\/terminal\/registry\.ts$/,
+    may: /^src\/(shared\/|tp-manager\/terminal\/)/,
+    because: "the registry is the one place that knows all drivers",
+  },
+  {
+    from: /^src\/tp-manager\/terminal\/zvt\//,
+    may: /^src\/(shared\/|tp-manager\/terminal\/(terminal\.ts|transport\/|zvt\/))/,
+    because: "drivers never import each other",
+  },
+  {
+    from: /^src\/tp-manager\/terminal\/transport\//,
+    may: /^src\/(shared\/|tp-manager\/terminal\/transport\/)/,
+    because: "a transport moves bytes and knows no protocol",
+  },
+  {
+    from: /^src\/tp-manager\//,
+    may: /^src\/(shared|tp-manager)\//,
+    because: "tp-manager meets the supervisor only in shared",
+  },
+  {
+    from: /^src\/supervisor\//,
+    may: /^src\/(shared|supervisor)\//,
+    because: "the supervisor meets tp-manager only in shared",
+  },
+  {
+    from: /^src\/simulator\/terminal\//,
+    may: /^src\/(shared\/|simulator\/terminal\/|tp-manager\/terminal\/zvt\/codec\/)/,
+    because: "a simulator reuses the pure codec only and has its own link layer",
+  },
+  {
+    from: /^src\/simulator\/gateway\//,
+    may: /^src\/(shared|simulator\/gateway)\//,
+    because: "the sandbox is independent of the programs it tests",
+  },
+  { from: /^src\/launcher\//, may: /^src\/(shared|launcher)\//, because: "it starts processes" },
+];
+
+/** Pure files do no I/O: they may import types from anywhere, values only from other pure files. */
+const pure =
+  /^src\/(tp-manager\/terminal\/zvt\/codec\/|.*-(machine|policy|check)\.ts$|shared\/money\.ts$)/;
+const pureMayUse = new RegExp(
+  "^(iconv-lite|currency-codes)$|^node:(buffer|crypto|assert)$|" +
+    "^src/shared/(money|errors|invariant|mask|transaction|receipt)\\.ts$",
+);
+
+const imports = typescriptSources().flatMap(({ path, text }) =>
+  [...text.matchAll(/^(?:import|export)\s([^;]*?)from\s+"([^"]+)"|import\("([^"]+)"\)/gm)].map(
+    ([, clause = "", source, dynamic]) => {
+      const target = (source ?? dynamic) as string;
+      return {
+        path,
+        typeOnly: clause.startsWith("type "),
+        target: target.startsWith(".") ? posix.join(posix.dirname(path), target) : target,
+      };
+    },
+  ),
+);
+
+test("every folder imports only what its place in the design allows", () => {
+  const wrong = imports.flatMap(({ path, target }) => {
+    if (!target.startsWith("src/")) return [];
+    const rule = rules.find(({ from }) => from.test(path));
+    return rule && !rule.may.test(target) ? [`${path} -> ${target}: ${rule.because}`] : [];
+  });
+  expect(wrong).toEqual([]);
+});
+
+test("src never imports tests or scripts, and nobody imports a main.ts", () => {
+  const wrong = imports.filter(
+    ({ path, target }) =>
+      (path.startsWith("src/") && /^(test|scripts)\//.test(target)) || /\/main\.ts$/.test(target),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("pure files import types, and values only from pure files", () => {
+  const wrong = imports.filter(
+    ({ path, target, typeOnly }) =>
+      pure.test(path) && !typeOnly && !pure.test(target) && !pureMayUse.test(target),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("clock and chance are called only in shared/time.ts", () => {
+  const banned =
+    /\b(setTimeout|setInterval|Date\.now|Math\.random|performance\.now)\s*\(|new Date\(\)/;
+  const wrong = typescriptSources()
+    .filter(({ path }) => path.startsWith("src/") && path !== "src/shared/time.ts")
+    .flatMap(({ path, text }) =>
+      text.split("\n").flatMap((line, i) => (banned.test(line) ? [`${path}:${i + 1}`] : [])),
+    );
+  expect(wrong).toEqual([]);
+});
+
+test("file names are kebab-case and say what they export", () => {
+  const wrong = typescriptSources().filter(
+    ({ path }) =>
+      !/^[a-z0-9-]+(\.test|\.config)?\.ts$/.test(posix.basename(path)) ||
+      /(^|\/)(utils?|helpers?|common|misc)(\/|\.ts$)/.test(path),
+  );
+  expect(wrong.map(({ path }) => path)).toEqual([]);
+});

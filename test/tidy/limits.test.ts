@@ -1,0 +1,71 @@
+import { parseSync } from "vite";
+import { expect, test } from "vitest";
+import { type Source, typescriptSources } from "./sources.ts";
+
+const LINE_COLUMNS_MAX = 100;
+const FUNCTION_LINES_MAX = 70;
+const FILE_LINES_MAX = 450;
+
+const sources = typescriptSources();
+
+test("no line is longer than 100 columns", () => {
+  const long = sources.flatMap(({ path, text }) =>
+    text
+      .split("\n")
+      .flatMap((line, i) => (line.length > LINE_COLUMNS_MAX ? [`${path}:${i + 1}`] : [])),
+  );
+  expect(long).toEqual([]);
+});
+
+test("no file is longer than 450 lines", () => {
+  const long = sources.filter(({ text }) => text.split("\n").length - 1 > FILE_LINES_MAX);
+  expect(long.map(({ path }) => path)).toEqual([]);
+});
+
+test("no function is longer than 70 lines", () => {
+  expect(sources.filter(({ path }) => !path.startsWith("test/")).flatMap(longFunctions)).toEqual(
+    [],
+  );
+});
+
+test("nothing is left to do later", () => {
+  const marks = new RegExp(["TO", "DO|FIX", "ME|X", "XX|HA", "CK"].join(""));
+  const marked = sources.flatMap(({ path, text }) =>
+    text.split("\n").flatMap((line, i) => (marks.test(line) ? [`${path}:${i + 1}`] : [])),
+  );
+  expect(marked).toEqual([]);
+});
+
+interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+function longFunctions({ path, text }: Source): string[] {
+  const parsed = parseSync(path, text);
+  expect(parsed.errors, path).toEqual([]);
+  const found: string[] = [];
+  visit(parsed.program as unknown as Node, (node) => {
+    if (!/^(FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/.test(node.type)) {
+      return;
+    }
+    const lines = text.slice(node.start, node.end).split("\n").length;
+    const line = text.slice(0, node.start).split("\n").length;
+    if (lines > FUNCTION_LINES_MAX) found.push(`${path}:${line} has ${lines} lines`);
+  });
+  return found;
+}
+
+function visit(node: Node, see: (node: Node) => void): void {
+  see(node);
+  for (const value of Object.values(node)) {
+    for (const child of Array.isArray(value) ? value : [value]) {
+      if (isNode(child)) visit(child, see);
+    }
+  }
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === "object" && value !== null && "type" in value && "start" in value;
+}

@@ -1,0 +1,18 @@
+import { defineConfig } from "vitest/config";
+import { SummaryReporter } from "./test/support/summary-reporter.ts";
+
+/** Real processes and ptys share the cores with the tests: more workers would only add waits. */
+export default defineConfig({
+  test: {
+    reporters: ["default", new SummaryReporter()],
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
+    projects: [
+      { extends: true, test: { name: "tidy", include: ["test/tidy/**/*.test.ts"] } },
+      {
+        extends: true,
+        test: { name: "main", include: ["test/**/*.test.ts"], exclude: ["test/tidy/**"] },
+      },
+    ],
+  },
+});
