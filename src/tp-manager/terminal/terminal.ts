@@ -11,7 +11,7 @@ export interface Terminal {
   readonly capabilities: TerminalCapabilities;
   /** The last known state; reading it puts nothing on the wire. */
   readonly state: TerminalState;
-  /** Begins to connect and keeps connecting, for ever. Returns at once; a missing port is a state. */
+  /** Begins to connect, for ever. Returns at once; a missing port is a state. */
   start(): void;
   /** Ends the link in order. No method may be called afterwards. */
   close(): Promise<void>;

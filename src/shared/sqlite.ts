@@ -1,0 +1,63 @@
+import { chmodSync, mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+/** One step of a schema; its number is its place in the list, counted from 1. Never edit, append. */
+export type Migration = string;
+
+/** How long one process waits for another one's write lock before the statement fails. */
+const BUSY_TIMEOUT_MS = 2_000;
+
+/**
+ * Opens a durable database: WAL, every commit synced to disk (DESIGN 3), foreign keys on, schema
+ * brought up to the last migration. The file can be read by its owner only. Throws when the file
+ * was written by a newer version of this program, or cannot be opened or migrated.
+ */
+export function openDatabase(path: string, migrations: readonly Migration[]): DatabaseSync {
+  mkdirSync(dirname(path), { recursive: true });
+  const database = new DatabaseSync(path, {
+    enableForeignKeyConstraints: true,
+    timeout: BUSY_TIMEOUT_MS,
+  });
+  try {
+    chmodSync(path, 0o600);
+    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
+    migrate(database, migrations);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+function migrate(database: DatabaseSync, migrations: readonly Migration[]): void {
+  const row = database.prepare("PRAGMA user_version").get();
+  const version = Number(row?.["user_version"] ?? 0);
+  if (version > migrations.length) {
+    throw new Error(
+      `database has schema ${version}, this program knows ${migrations.length}: ` +
+        "start the newer program that wrote it",
+    );
+  }
+  for (const [index, migration] of migrations.entries()) {
+    if (index < version) continue;
+    transaction(database, () => {
+      database.exec(migration);
+      database.exec(`PRAGMA user_version = ${index + 1}`);
+    });
+  }
+}
+
+/** Runs `work` in one transaction: all of it is on disk when this returns, or none of it. */
+export function transaction<T>(database: DatabaseSync, work: () => T): T {
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    const result = work();
+    database.exec("COMMIT");
+    return result;
+  } catch (error) {
+    // A failed COMMIT may already have rolled back; then there is nothing left to undo.
+    if (database.isTransaction) database.exec("ROLLBACK");
+    throw error;
+  }
+}
