@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
-/** One step of a schema; its number is its place in the list, counted from 1. Never edit, append. */
+/** One step of a schema; its number is its place in the list, from 1. Never edit, append. */
 export type Migration = string;
 
 /** How long one process waits for another one's write lock before the statement fails. */
