@@ -28,7 +28,7 @@ export function readPaymentRequest(
   refuseCardData(body);
   const faults: Fault[] = unknownFields(body);
   const currency = readCurrency(body["currency"], defaultCurrency, faults);
-  const amountMinor = currency ? readAmount(body["amount"], currency, faults) : undefined;
+  const amountMinor = readAmount(body["amount"], currency, faults);
   const orderId = readOrderId(body["orderId"], faults);
   const customer = readCustomer(body["customer"], faults);
   const customData = readCustomData(body["customData"], faults);
@@ -73,13 +73,18 @@ function refuseCardData(body: Record<string, unknown>): void {
   }
 }
 
-function readAmount(value: unknown, currency: Currency, faults: Fault[]): number | undefined {
+function readAmount(
+  value: unknown,
+  currency: Currency | undefined,
+  faults: Fault[],
+): number | undefined {
   if (!(value instanceof JsonNumber)) {
     const message =
       value === undefined ? "is missing, for example 9.99" : "must be a number, for example 9.99";
     faults.push({ field: "amount", message });
     return undefined;
   }
+  if (!currency) return undefined;
   try {
     return parseAmount(value.source, currency, RECEIPT_AMOUNT_DIGITS);
   } catch (error) {
