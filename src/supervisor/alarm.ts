@@ -15,6 +15,8 @@ export type Alarm =
   | "transaction-changed"
   /** Two charged transactions name the same order. */
   | "order-charged-twice"
+  /** A sale was reversed at the terminal, but its order may be at the gateway. */
+  | "reversed-after-sending"
   /** A card number arrived unmasked and was masked here. */
   | "card-number-masked";
 

@@ -13,6 +13,14 @@ export function createSupervisorLink(client: IpcClient<typeof supervisorMessages
     async store(transaction) {
       await client.call("store-transaction", { transaction }, STORE_LIMIT_MS);
     },
+    async withdraw(transaction) {
+      const { outcome } = await client.call(
+        "withdraw-transaction",
+        { transaction },
+        STORE_LIMIT_MS,
+      );
+      return outcome;
+    },
     async delivery(transactionId, waitMs) {
       const limitMs = waitMs + ANSWER_MARGIN_MS;
       const answer = await client.call("transaction-delivery", { transactionId, waitMs }, limitMs);

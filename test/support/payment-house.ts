@@ -29,6 +29,7 @@ export function request(orderId: string, change: Partial<PaymentRequest> = {}): 
     cart: [],
     customerEmail: null,
     customData: {},
+    delivery: null,
     warnings: [],
     ...change,
   };
@@ -37,6 +38,7 @@ export function request(orderId: string, change: Partial<PaymentRequest> = {}): 
 /** A supervisor of a few lines: what it was given, and whether it can be reached. */
 class Supervisor {
   stored: Transaction[] = [];
+  withdrawn: string[] = [];
   reachable = true;
   state: DeliveryState = "sent";
 
@@ -44,6 +46,12 @@ class Supervisor {
     if (!this.reachable) return Promise.reject(new Error("nobody listens"));
     this.stored.push(transactionSchema.parse(transaction));
     return Promise.resolve();
+  }
+
+  withdraw(transaction: Transaction): Promise<"closed" | "sent"> {
+    if (!this.reachable) return Promise.reject(new Error("nobody listens"));
+    this.withdrawn.push(transaction.transactionId);
+    return Promise.resolve(this.state === "sent" ? "sent" : "closed");
   }
 
   delivery(): Promise<DeliveryState> {

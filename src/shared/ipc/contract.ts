@@ -40,6 +40,14 @@ export const supervisorMessages = {
     request: z.object({ transaction: transactionSchema }),
     response: z.object({ stored: z.literal(true) }),
   },
+  /**
+   * The sale was reversed at the terminal. "closed": it was never sent to the gateway and never will
+   * be. "sent": the gateway has it, or may have it; an alarm was raised. The same again is harmless.
+   */
+  "withdraw-transaction": {
+    request: z.object({ transaction: transactionSchema }),
+    response: z.object({ outcome: z.enum(["closed", "sent"]) }),
+  },
   /** Waits at most `waitMs` until the transaction has left "pending" or its first try has ended. */
   "transaction-delivery": {
     request: z.object({ transactionId: z.uuid(), waitMs: z.int().min(0).max(60_000) }),

@@ -55,6 +55,27 @@ export class Intake {
   }
 
   /**
+   * The sale was reversed at the terminal (DESIGN 3.1 rule 7): what was never sent is closed; what
+   * was, or may have been, is an operator's to put right, and stays as it is.
+   */
+  withdraw(given: Transaction): "closed" | "sent" {
+    const { store, clock, log } = this.#parts;
+    const { transactionId, orderId } = given;
+    const outcome = store.withdraw(this.#masked(given), clock.now());
+    if (outcome === "running") {
+      throw new Error(`${transactionId} is being sent at this moment; ask again`);
+    }
+    if (outcome === "closed") {
+      log.info({ transactionId, orderId }, "closed: reversed at the terminal, never sent");
+    } else {
+      const details = { transactionId, orderId };
+      const what = "reversed at the terminal, but the gateway has or may have the order";
+      raiseAlarm(log, "reversed-after-sending", details, what);
+    }
+    return outcome;
+  }
+
+  /**
    * Fields that only one side has are no difference: the sender, or this program when it stored
    * the transaction, may have been of another version (DESIGN 7).
    */

@@ -25,6 +25,12 @@ export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervi
       return Promise.resolve({ stored: true });
     },
 
+    "withdraw-transaction": ({ transaction }) => {
+      const outcome = intake.withdraw(transaction);
+      watch.tell(transaction.transactionId);
+      return { outcome };
+    },
+
     "transaction-delivery": async ({ transactionId, waitMs }) => {
       if (!store.delivery(transactionId)) return { known: false, state: null, sent: false };
       await watch.wait(transactionId, waitMs, () => {

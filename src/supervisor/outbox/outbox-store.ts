@@ -85,18 +85,41 @@ export class OutboxStore {
 
   /** Stores a new transaction and its place in the queue, both or neither. */
   add(given: Transaction, nowMs: number): void {
-    transaction(this.#database, () => {
-      this.#prepare(`INSERT INTO transactions VALUES (?, ?, ?, ?)`).run(
-        given.transactionId,
-        given.orderId,
-        nowMs,
-        JSON.stringify(given),
-      );
+    transaction(this.#database, () => this.#insert(given, nowMs));
+  }
+
+  /**
+   * Closes the item of a sale that was reversed at the terminal, storing the transaction first when
+   * it is new. "running": a try is under way, ask again. "sent": the gateway has or may have it.
+   */
+  withdraw(given: Transaction, nowMs: number): "closed" | "sent" | "running" {
+    return transaction(this.#database, () => {
+      if (this.content(given.transactionId) === undefined) this.#insert(given, nowMs);
       this.#prepare(
-        `INSERT INTO outbox (transaction_id, queued_at_ms, next_try_at_ms, delayed_at_ms)
-         VALUES (?1, ?2, ?2, ?2)`,
-      ).run(given.transactionId, nowMs);
+        `UPDATE outbox SET state = 'closed', reason = 'reversed at the terminal',
+           settled_at_ms = :now
+         WHERE transaction_id = :id AND state IN ('pending', 'parked') AND claimed_at_ms IS NULL
+           AND ambiguous = 0`,
+      ).run({ id: given.transactionId, now: nowMs });
+      const row = this.#get(`SELECT state, claimed_at_ms FROM outbox WHERE transaction_id = ?`, [
+        given.transactionId,
+      ]);
+      if (row?.["claimed_at_ms"] !== null) return "running";
+      return row["state"] === "closed" ? "closed" : "sent";
     });
+  }
+
+  #insert(given: Transaction, nowMs: number): void {
+    this.#prepare(`INSERT INTO transactions VALUES (?, ?, ?, ?)`).run(
+      given.transactionId,
+      given.orderId,
+      nowMs,
+      JSON.stringify(given),
+    );
+    this.#prepare(
+      `INSERT INTO outbox (transaction_id, queued_at_ms, next_try_at_ms, delayed_at_ms)
+       VALUES (?1, ?2, ?2, ?2)`,
+    ).run(given.transactionId, nowMs);
   }
 
   delivery(transactionId: string): Delivery | undefined {

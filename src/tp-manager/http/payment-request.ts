@@ -4,7 +4,7 @@ import { containsPan } from "../../shared/mask.ts";
 import { AmountError, type Currency, currencyOf, parseAmount } from "../../shared/money.ts";
 import { RECEIPT_AMOUNT_DIGITS } from "../../shared/receipt.ts";
 import { cartOf } from "../payments/basket-check.ts";
-import type { Echo, PaymentRequest } from "../payments/payment.ts";
+import type { DeliveryTerms, Echo, PaymentRequest } from "../payments/payment.ts";
 import { isObject, JsonNumber, leaves, plain } from "./json-body.ts";
 
 /** One fault of a request, as `error.details.faults` lists it. */
@@ -13,7 +13,17 @@ interface Fault {
   readonly message: string;
 }
 
-const fields = ["amount", "orderId", "currency", "basket", "customer", "customData"] as const;
+const fields = [
+  "amount",
+  "orderId",
+  "currency",
+  "basket",
+  "customer",
+  "customData",
+  "delivery",
+] as const;
+/** The window of a two-phase sale; the wire's own exceeds it by a margin (zvt.md 8). */
+const DELIVERY_SECONDS_MAX = 180;
 const ORDER_ID_LENGTH_MAX = 64;
 const EMAIL_LENGTH_MAX = 254;
 
@@ -32,6 +42,7 @@ export function readPaymentRequest(
   const orderId = readOrderId(body["orderId"], faults);
   const customer = readCustomer(body["customer"], faults);
   const customData = readCustomData(body["customData"], faults);
+  const delivery = readDelivery(body["delivery"], faults);
   if (faults.length > 0 || !currency || amountMinor === undefined) {
     throw new AppError(
       "REQUEST_INVALID",
@@ -50,6 +61,7 @@ export function readPaymentRequest(
     cart,
     customerEmail: customer.email,
     customData,
+    delivery,
     warnings: warning === null ? [] : [warning],
   };
 }
@@ -163,6 +175,23 @@ function readCustomData(
     }
   }
   return plain(value) as Record<string, string | number | boolean>;
+}
+
+/** DESIGN 5, two-phase sale: `{"withinSeconds": 30}`. */
+function readDelivery(value: unknown, faults: Fault[]): DeliveryTerms | null {
+  if (value === undefined || value === null) return null;
+  const seconds = isObject(value) ? value["withinSeconds"] : undefined;
+  const good =
+    isObject(value) &&
+    Object.keys(value).length === 1 &&
+    seconds instanceof JsonNumber &&
+    Number.isInteger(seconds.value) &&
+    seconds.value >= 1 &&
+    seconds.value <= DELIVERY_SECONDS_MAX;
+  if (good) return { withinSeconds: seconds.value };
+  const message = `must be {"withinSeconds": 1 to ${DELIVERY_SECONDS_MAX}}`;
+  faults.push({ field: "delivery", message });
+  return null;
 }
 
 /** Members that were not sent are not echoed. */

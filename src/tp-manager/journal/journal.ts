@@ -1,10 +1,25 @@
-import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import type {
+  DatabaseSync,
+  SQLInputValue,
+  StatementResultingChanges,
+  StatementSync,
+} from "node:sqlite";
 import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { openDatabase, transaction } from "../../shared/sqlite.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import type { Attempt, AttemptEvent, AttemptState } from "../payments/payment.ts";
-import type { HandOffRow, PaymentStore } from "../payments/payment-store.ts";
+import {
+  type Attempt,
+  type AttemptEvent,
+  type AttemptState,
+  unfinishedPhases,
+} from "../payments/payment.ts";
+import type {
+  HandOffRow,
+  PaymentStore,
+  PendingHandOff,
+  TelecollectionRow,
+} from "../payments/payment-store.ts";
 import { sameReport } from "../payments/recovery-policy.ts";
 import type { TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 import { migrations } from "./migrations.ts";
@@ -57,7 +72,7 @@ export class Journal implements PaymentStore {
   }
 
   begin({ baseline, ...attempt }: Parameters<PaymentStore["begin"]>[0]): Attempt {
-    const state: AttemptState = { phase: "sent", last: null };
+    const state: AttemptState = { phase: "sent", last: null, goods: null };
     return this.#insert({ ...attempt, state, baseline, endedAtMs: null });
   }
 
@@ -66,10 +81,10 @@ export class Journal implements PaymentStore {
   }
 
   update(transactionId: string, change: Parameters<PaymentStore["update"]>[1]): Attempt {
-    const { state, event, ticket, handOff } = change;
+    const { state, event, ticket, handOff, withdraw } = change;
     return transaction(this.#database, () => {
-      const report = state.phase === "charged" ? state.report : undefined;
-      const ended = state.phase === "charged" || state.phase === "not-charged";
+      const report = saleOf(state);
+      const ended = !(unfinishedPhases as readonly string[]).includes(state.phase);
       const { changes } = this.#run(
         `UPDATE attempt SET phase = ?, state = ?, ticket = coalesce(?, ticket), ended_at_ms = ?,
            receipt_number = ?, trace_number = ? WHERE transaction_id = ?`,
@@ -90,6 +105,9 @@ export class Journal implements PaymentStore {
           JSON.stringify(handOff),
         );
       }
+      if (withdraw) {
+        this.#run("UPDATE hand_off SET withdrawn = 1 WHERE transaction_id = ?", transactionId);
+      }
       return this.#mustRead(transactionId);
     });
   }
@@ -106,21 +124,25 @@ export class Journal implements PaymentStore {
 
   unfinished(): Attempt[] {
     return this.#all(
-      "SELECT * FROM attempt WHERE phase IN ('sent', 'in-doubt') ORDER BY started_at_ms, number",
+      `SELECT * FROM attempt
+       WHERE phase IN ('sent', 'in-doubt', 'reversing', 'reversal-in-doubt')
+       ORDER BY started_at_ms, number`,
     ).map(readAttempt);
   }
 
   orderOfReport(report: TransactionReport, except: string): string | undefined {
     return this.#all(
-      `SELECT * FROM attempt WHERE phase = 'charged' AND transaction_id <> ?
-         AND receipt_number IS ? AND trace_number IS ?`,
-      except,
+      `SELECT * FROM attempt WHERE receipt_number = ? AND trace_number IS ?
+         AND transaction_id <> ?`,
       report.receiptNumber,
       report.traceNumber,
+      except,
     )
       .map(readAttempt)
-      .find(({ state }) => state.phase === "charged" && sameReport(state.report, report))?.request
-      .orderId;
+      .find(({ state }) => {
+        const sale = saleOf(state);
+        return sale !== undefined && sameReport(sale, report);
+      })?.request.orderId;
   }
 
   handOff(transactionId: string): HandOffRow | undefined {
@@ -134,20 +156,35 @@ export class Journal implements PaymentStore {
     );
   }
 
-  pendingHandOffs(limit: number): Transaction[] {
+  pendingHandOffs(limit: number): PendingHandOff[] {
     return this.#all(
-      "SELECT body FROM hand_off WHERE acknowledged = 0 ORDER BY id LIMIT ?",
+      `SELECT body, withdrawn FROM hand_off WHERE acknowledged = 0 OR withdrawn = 1
+       ORDER BY id LIMIT ?`,
       limit,
-    ).map((row) => readJson<Transaction>(row["body"]));
+    ).map((row) => ({
+      what: row["withdrawn"] === 1 ? "reversed" : "charged",
+      transaction: readJson<Transaction>(row["body"]),
+    }));
   }
 
   /** For the status line. */
   countPendingHandOffs(): number {
-    return Number(this.#get("SELECT count(*) AS n FROM hand_off WHERE acknowledged = 0")?.["n"]);
+    return Number(
+      this.#get("SELECT count(*) AS n FROM hand_off WHERE acknowledged = 0 OR withdrawn = 1")?.[
+        "n"
+      ],
+    );
   }
 
   acknowledgeHandOff(transactionId: string): void {
     this.#run("UPDATE hand_off SET acknowledged = 1 WHERE transaction_id = ?", transactionId);
+  }
+
+  acknowledgeWithdrawal(transactionId: string): void {
+    this.#run(
+      "UPDATE hand_off SET acknowledged = 1, withdrawn = 2 WHERE transaction_id = ?",
+      transactionId,
+    );
   }
 
   setDelivery(transactionId: string, delivery: DeliveryState): void {
@@ -173,6 +210,36 @@ export class Journal implements PaymentStore {
     this.#run(
       "UPDATE attempt SET answer_delivered = 1 WHERE order_id = ? AND answer_delivered = 0",
       orderId,
+    );
+  }
+
+  beginTelecollection(atMs: number): number {
+    const sql = "INSERT INTO telecollection (started_at_ms) VALUES (?)";
+    return Number(this.#run(sql, atMs).lastInsertRowid);
+  }
+
+  endTelecollection(id: number, atMs: number, result: TelecollectionRow["result"]): void {
+    this.#run(
+      "UPDATE telecollection SET ended_at_ms = ?, result = ? WHERE id = ?",
+      atMs,
+      JSON.stringify(result),
+      id,
+    );
+  }
+
+  telecollectionSince(atMs: number): TelecollectionRow | undefined {
+    const row = this.#get(
+      `SELECT * FROM telecollection WHERE started_at_ms >= ?
+         AND (result IS NULL OR json_extract(result, '$.end') <> 'refused')
+       ORDER BY id DESC LIMIT 1`,
+      atMs,
+    );
+    return (
+      row && {
+        id: Number(row["id"]),
+        startedAtMs: Number(row["started_at_ms"]),
+        result: row["result"] === null ? null : readJson(row["result"]),
+      }
     );
   }
 
@@ -238,7 +305,7 @@ export class Journal implements PaymentStore {
     return this.#prepared(sql).all(...values) as Row[];
   }
 
-  #run(sql: string, ...values: SQLInputValue[]): { changes: number | bigint } {
+  #run(sql: string, ...values: SQLInputValue[]): StatementResultingChanges {
     return this.#prepared(sql).run(...values);
   }
 }
@@ -254,6 +321,22 @@ function readAttempt(row: Row): Attempt {
     baseline: row["baseline"] === null ? null : readJson(row["baseline"]),
     ticket: String(row["ticket"]),
   };
+}
+
+/** What the terminal reported of a sale that was charged, returned or not. */
+function saleOf(state: AttemptState): TransactionReport | undefined {
+  switch (state.phase) {
+    case "charged":
+      return state.report;
+    case "reversing":
+    case "reversal-in-doubt":
+    case "reversed":
+      return state.sale.report;
+    case "sent":
+    case "in-doubt":
+    case "not-charged":
+      return undefined;
+  }
 }
 
 /** The journal reads only what it wrote itself; a newer schema is refused at opening. */

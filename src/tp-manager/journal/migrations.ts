@@ -14,7 +14,8 @@ export const migrations: readonly Migration[] = [
     currency TEXT NOT NULL,
     generated_id INTEGER NOT NULL,
     answer_delivered INTEGER NOT NULL DEFAULT 0,
-    phase TEXT NOT NULL CHECK (phase IN ('sent', 'charged', 'not-charged', 'in-doubt')),
+    phase TEXT NOT NULL CHECK (phase IN ('sent', 'charged', 'not-charged', 'in-doubt',
+      'reversing', 'reversal-in-doubt', 'reversed')),
     request TEXT NOT NULL,
     state TEXT NOT NULL,
     baseline TEXT,
@@ -25,8 +26,10 @@ export const migrations: readonly Migration[] = [
     trace_number TEXT,
     UNIQUE (order_id, number)
   ) STRICT;
-  CREATE INDEX attempt_unfinished ON attempt (started_at_ms) WHERE phase IN ('sent', 'in-doubt');
-  CREATE INDEX attempt_receipt ON attempt (receipt_number, trace_number) WHERE phase = 'charged';
+  CREATE INDEX attempt_unfinished ON attempt (started_at_ms) 
+    WHERE phase IN ('sent', 'in-doubt', 'reversing', 'reversal-in-doubt');
+  CREATE INDEX attempt_receipt ON attempt (receipt_number, trace_number)
+    WHERE receipt_number IS NOT NULL;
   CREATE INDEX attempt_undelivered ON attempt (amount_minor, currency)
     WHERE generated_id = 1 AND answer_delivered = 0;
 
@@ -44,9 +47,18 @@ export const migrations: readonly Migration[] = [
     transaction_id TEXT NOT NULL UNIQUE REFERENCES attempt,
     body TEXT NOT NULL,
     acknowledged INTEGER NOT NULL DEFAULT 0,
-    delivery TEXT NOT NULL DEFAULT 'pending'
+    delivery TEXT NOT NULL DEFAULT 'pending',
+    -- 0 not reversed, 1 reversed and the supervisor has yet to learn it, 2 it knows.
+    withdrawn INTEGER NOT NULL DEFAULT 0
   ) STRICT;
-  CREATE INDEX hand_off_pending ON hand_off (id) WHERE acknowledged = 0;
+  CREATE INDEX hand_off_pending ON hand_off (id) WHERE acknowledged = 0 OR withdrawn = 1;
+
+  CREATE TABLE telecollection (
+    id INTEGER PRIMARY KEY,
+    started_at_ms INTEGER NOT NULL,
+    ended_at_ms INTEGER,
+    result TEXT
+  ) STRICT;
 
   CREATE TABLE accepted_terminal (
     id INTEGER PRIMARY KEY,

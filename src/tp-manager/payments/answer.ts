@@ -12,7 +12,14 @@ export interface AnswerError {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-export type PaymentStatus = "Success" | "Declined" | "Cancelled" | "Failed" | "Unknown";
+export type PaymentStatus =
+  | "Success"
+  | "Approved"
+  | "Declined"
+  | "Cancelled"
+  | "Failed"
+  | "Reversed"
+  | "Unknown";
 
 /** A payment's answer as the kiosk reads it; absent echoes were not in the request. */
 export interface PaymentAnswer {
@@ -75,6 +82,8 @@ function outcomeOf(state: AttemptState): { status: PaymentStatus; error: AnswerE
   switch (state.phase) {
     case "charged":
       return { status: "Success", error: null };
+    case "reversed":
+      return { status: "Reversed", error: null };
     case "not-charged": {
       const { status, error, message, terminalCode } = state.outcome;
       return {
@@ -83,11 +92,18 @@ function outcomeOf(state: AttemptState): { status: PaymentStatus; error: AnswerE
       };
     }
     case "sent":
+      if (state.goods?.decision === null) return { status: "Approved", error: null };
       return {
         status: "Unknown",
         error: errorOf("PAYMENT_RUNNING", errorTable.PAYMENT_RUNNING.meaning, "unknown"),
       };
+    case "reversing":
+      return {
+        status: "Unknown",
+        error: errorOf("PAYMENT_RUNNING", "The sale is being reversed.", "unknown"),
+      };
     case "in-doubt":
+    case "reversal-in-doubt":
       return {
         status: "Unknown",
         error: errorOf("PAYMENT_UNKNOWN", errorTable.PAYMENT_UNKNOWN.meaning, "unknown", {
@@ -99,9 +115,9 @@ function outcomeOf(state: AttemptState): { status: PaymentStatus; error: AnswerE
 
 const statusNames = { declined: "Declined", cancelled: "Cancelled", failed: "Failed" } as const;
 
-/** Only a charged payment has a receipt that says so; nothing else may look like one. */
+/** Only a charged or returned payment has a receipt; nothing else may look like one. */
 function receiptOf(state: AttemptState, request: PaymentRequest): Receipt {
-  if (state.phase === "charged") return state.report.receipt;
+  if (state.phase === "charged" || state.phase === "reversed") return state.report.receipt;
   return {
     ...emptyReceipt(),
     currencyNumCode: request.currency.numeric,

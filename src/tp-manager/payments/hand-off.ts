@@ -2,12 +2,17 @@ import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { type Clock, type Timer, within } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import type { PaymentStore } from "./payment-store.ts";
+import type { PaymentStore, PendingHandOff } from "./payment-store.ts";
 
 /** The supervisor, as `payments/` sees it. Both calls reject when it cannot be reached. */
 export interface SupervisorLink {
   /** Resolves when the supervisor has the transaction on disk. The same again is harmless. */
   store(transaction: Transaction): Promise<void>;
+  /**
+   * The sale was reversed: "closed" when the gateway has never been sent it, "sent" when it has or
+   * may have been; the supervisor then alarms its operator. The same again is harmless.
+   */
+  withdraw(transaction: Transaction): Promise<"closed" | "sent">;
   /** Waits at most `waitMs` for the end of the first try at the gateway. null: not known there. */
   delivery(transactionId: string, waitMs: number): Promise<DeliveryState | null>;
 }
@@ -96,21 +101,22 @@ export class HandOff {
   async #run(): Promise<void> {
     while (this.#again && !this.#closed) {
       this.#again = false;
-      let batch: Transaction[];
+      let batch: PendingHandOff[];
       do {
         batch = this.#store.pendingHandOffs(BATCH);
-        for (const transaction of batch) {
+        for (const pending of batch) {
           if (this.#closed) return;
-          if (!(await this.#handOver(transaction))) return;
+          if (!(await this.#handOver(pending))) return;
         }
       } while (batch.length === BATCH);
     }
   }
 
-  async #handOver(transaction: Transaction): Promise<boolean> {
+  async #handOver({ what, transaction }: PendingHandOff): Promise<boolean> {
     const { transactionId, orderId } = transaction;
     try {
-      await this.#link.store(transaction);
+      if (what === "reversed") await this.#withdraw(transaction);
+      else await this.#link.store(transaction);
     } catch (error) {
       this.#log.warn(
         { transactionId, orderId, reason: (error as Error).message, retryMs: this.#retryMs },
@@ -122,10 +128,25 @@ export class HandOff {
       return false;
     }
     this.#retryMs = RETRY_MIN_MS;
-    this.#store.acknowledgeHandOff(transactionId);
+    if (what === "charged") this.#store.acknowledgeHandOff(transactionId);
     this.#waiting.get(transactionId)?.resolve();
     this.#waiting.delete(transactionId);
-    this.#log.info({ transactionId, orderId }, "handed over to the supervisor");
+    this.#log.info({ transactionId, orderId, what }, "handed over to the supervisor");
     return true;
+  }
+
+  /** DESIGN 3.1 rule 7: never sent, the item is closed; else somebody has to look. */
+  async #withdraw(transaction: Transaction): Promise<void> {
+    const { transactionId, orderId } = transaction;
+    const outcome = await this.#link.withdraw(transaction);
+    this.#store.acknowledgeWithdrawal(transactionId);
+    if (outcome === "closed") {
+      this.#store.setDelivery(transactionId, "closed");
+      return;
+    }
+    this.#log.error(
+      { transactionId, orderId, alarm: "reversed-after-sending" },
+      "the sale was reversed, but the gateway has or may have its order: refund or cancel it there",
+    );
   }
 }

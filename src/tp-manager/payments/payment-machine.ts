@@ -1,59 +1,78 @@
 import type { ErrorCode } from "../../shared/errors.ts";
-import { BrokenInvariant, unreachable } from "../../shared/invariant.ts";
+import { unreachable } from "../../shared/invariant.ts";
 import type { AbortReason, PaymentEnd, TransactionReport } from "../terminal/terminal.ts";
-import type { AttemptState, JudgedReport, Judgement, NotCharged } from "./payment.ts";
+import { type AttemptInput, impossible } from "./attempt-input.ts";
+import type {
+  AttemptState,
+  Goods,
+  JudgedReport,
+  Judgement,
+  NotCharged,
+  SentState,
+} from "./payment.ts";
+import { advanceReversal } from "./reversal-machine.ts";
 
 /**
  * What can happen to a payment attempt. Pure: no I/O, no time.
  *
  * An attempt begins as *sent*: the write-ahead record is on disk and the financial command may have
  * left. While it is sent the terminal reports results, any number of them; the last one is kept
- * with what it is worth and whether our acknowledgement has arrived. Only the terminal's own end
- * finishes it: *charged* when a good report for exactly what was asked is followed by a good
- * completion, *not-charged* when the terminal says so without ever having said the opposite,
- * *in-doubt* in every other case, and whenever the end is not heard: link lost, process gone.
- * An attempt in doubt leaves that state only by evidence: recovery proves charged or not charged.
- * Charged and not-charged are final here. Every pair of state and event that is not described
- * above is a fault of this program and stops it.
+ * with what it is worth and whether our acknowledgement has arrived. In a two-phase sale the first
+ * good report is held: the sale is approved and waits for one decision about the goods.
+ *
+ * Only the terminal's own end finishes it: *charged* when a good report for exactly what was asked
+ * is followed by a good completion, *not-charged* when the terminal says so without ever having
+ * said the opposite (unless we told it that no goods came out), *in-doubt* in every other case, and
+ * whenever the end is not heard: link lost, process gone. An attempt in doubt leaves that state
+ * only by evidence: recovery proves charged or not charged.
+ *
+ * A charged attempt can be reversed once: see reversal-machine.ts. Not-charged and reversed are
+ * final. Every pair of state and event that is not described is a fault of this program and stops
+ * it.
  */
-export type AttemptInput =
-  | { readonly input: "report"; readonly report: TransactionReport; readonly judgement: Judgement }
-  | { readonly input: "acknowledged" }
-  | { readonly input: "end"; readonly end: PaymentEnd }
-  /** The process that ran the attempt is gone; found at start. */
-  | { readonly input: "interrupted" }
-  | { readonly input: "proved-charged"; readonly report: TransactionReport }
-  | { readonly input: "proved-not-charged"; readonly message: string };
-
 export function advance(state: AttemptState, input: AttemptInput): AttemptState {
   switch (state.phase) {
     case "sent":
-      return advanceSent(state.last, input);
+      return advanceSent(state, input);
     case "in-doubt":
-      return advanceInDoubt(input);
+      return advanceInDoubt(state, input);
     case "charged":
+    case "reversing":
+    case "reversal-in-doubt":
+      return advanceReversal(state, input);
     case "not-charged":
-      throw new BrokenInvariant(`an attempt that is ${state.phase} got ${input.input}`);
+    case "reversed":
+      throw impossible(state, input);
   }
 }
 
-function advanceSent(last: JudgedReport | null, input: AttemptInput): AttemptState {
+function advanceSent(state: SentState, input: AttemptInput): AttemptState {
+  const { last, goods } = state;
   switch (input.input) {
     case "report":
-      return { phase: "sent", last: nextReport(last, input.report, input.judgement) };
+      return { ...state, last: nextReport(state, input.report, input.judgement) };
+    case "hold":
+      if (goods) throw impossible(state, input);
+      return {
+        phase: "sent",
+        last: nextReport(state, input.report, "agrees"),
+        goods: { approved: input.report, decideByMs: input.decideByMs, decision: null },
+      };
+    case "decide":
+      if (!goods || goods.decision) throw impossible(state, input);
+      return { ...state, goods: { ...goods, decision: input.decision } };
     case "acknowledged":
-      return { phase: "sent", last: last && { ...last, acknowledged: true } };
+      return { ...state, last: last && { ...last, acknowledged: true } };
     case "end":
-      return endOf(last, input.end);
+      return endOf(state, input.end);
     case "interrupted":
       return { phase: "in-doubt", why: "the connector stopped while the payment ran", last };
-    case "proved-charged":
-    case "proved-not-charged":
-      throw new BrokenInvariant(`a running attempt got ${input.input}`);
+    default:
+      throw impossible(state, input);
   }
 }
 
-function advanceInDoubt(input: AttemptInput): AttemptState {
+function advanceInDoubt(state: AttemptState, input: AttemptInput): AttemptState {
   switch (input.input) {
     case "proved-charged":
       return { phase: "charged", report: input.report, by: "recovery" };
@@ -67,32 +86,29 @@ function advanceInDoubt(input: AttemptInput): AttemptState {
           terminalCode: null,
         },
       };
-    case "report":
-    case "acknowledged":
-    case "end":
-    case "interrupted":
-      throw new BrokenInvariant(`an attempt in doubt got ${input.input}`);
+    default:
+      throw impossible(state, input);
   }
 }
 
 /**
  * The last report counts (zvt.md 6.2), with one exception: after a good one, whatever it was worth,
  * a later report cannot make the attempt simply not charged. Then the worse judgement stays and the
- * terminal's storage decides (DESIGN 3.1 rule 4).
+ * terminal's storage decides (DESIGN 3.1 rule 4). Goods that we said did not come out are different:
+ * then the terminal reverses, and says so (zvt.md 8).
  */
 function nextReport(
-  last: JudgedReport | null,
+  { last, goods }: SentState,
   report: TransactionReport,
   judgement: Judgement,
 ): JudgedReport {
-  const contradicted = last?.report.good && !report.good;
-  if (contradicted || last?.judgement === "disagrees") {
-    return { report, judgement: "disagrees", acknowledged: false };
-  }
-  return { report, judgement, acknowledged: false };
+  const withheld = goods?.decision?.goods === "not-issued";
+  const contradicted = last?.report.good && !report.good && !withheld;
+  const worse = contradicted || last?.judgement === "disagrees";
+  return { report, judgement: worse ? "disagrees" : judgement, acknowledged: false };
 }
 
-function endOf(last: JudgedReport | null, end: PaymentEnd): AttemptState {
+function endOf({ last, goods }: SentState, end: PaymentEnd): AttemptState {
   const doubt = (why: string): AttemptState => ({ phase: "in-doubt", why, last });
   switch (end.end) {
     case "not-sent":
@@ -108,21 +124,28 @@ function endOf(last: JudgedReport | null, end: PaymentEnd): AttemptState {
         },
       };
     case "completed":
-      return completed(last, doubt);
+      return completed(last, goods, doubt);
     case "aborted":
-      return aborted(last, end, doubt);
+      return aborted(last, end, goods, doubt);
     case "lost":
       return doubt(end.text);
   }
 }
 
-function completed(last: JudgedReport | null, doubt: (why: string) => AttemptState): AttemptState {
+function completed(
+  last: JudgedReport | null,
+  goods: Goods | null,
+  doubt: (why: string) => AttemptState,
+): AttemptState {
   if (!last) return doubt("the terminal ended the payment as good without reporting a result");
   switch (last.judgement) {
     case "agrees":
+      if (goods && goods.decision?.goods !== "issued" && !isPart(goods, last)) {
+        return doubt("the terminal kept a sale although no goods were said to have come out");
+      }
       return { phase: "charged", report: last.report, by: "payment" };
     case "not-good":
-      return { phase: "not-charged", outcome: notCharged(last.report.reason, last.report) };
+      return { phase: "not-charged", outcome: withheldOr(goods, last.report.reason, last.report) };
     case "disagrees":
       return doubt("the terminal's reports do not agree with what was asked or with each other");
     case "no-result":
@@ -130,9 +153,15 @@ function completed(last: JudgedReport | null, doubt: (why: string) => AttemptSta
   }
 }
 
+/** A part was decided and exactly that part was reported. */
+function isPart({ decision }: Goods, { report }: JudgedReport): boolean {
+  return decision?.goods === "partly-issued" && report.amountMinor === decision.amountMinor;
+}
+
 function aborted(
   last: JudgedReport | null,
   end: Extract<PaymentEnd, { end: "aborted" }>,
+  goods: Goods | null,
   doubt: (why: string) => AttemptState,
 ): AttemptState {
   if (!last) {
@@ -145,7 +174,7 @@ function aborted(
     case "not-good":
       return {
         phase: "not-charged",
-        outcome: notCharged(last.report.reason ?? end.reason, last.report),
+        outcome: withheldOr(goods, last.report.reason ?? end.reason, last.report),
       };
     case "agrees":
       return doubt(`the terminal approved and then ended with ${end.code}: ${end.text}`);
@@ -153,6 +182,21 @@ function aborted(
     case "no-result":
       return doubt(`the terminal's report is not clear and it ended with ${end.code}: ${end.text}`);
   }
+}
+
+/** Goods that did not come out end an order as cancelled, whatever code the reversal carries. */
+function withheldOr(
+  goods: Goods | null,
+  reason: AbortReason | null,
+  said: Pick<TransactionReport, "resultCode" | "resultText">,
+): NotCharged {
+  if (goods?.decision?.goods !== "not-issued") return notCharged(reason, said);
+  return {
+    status: "cancelled",
+    error: "GOODS_NOT_DELIVERED",
+    message: "the goods did not come out; the terminal has reversed the sale",
+    terminalCode: said.resultCode,
+  };
 }
 
 function notCharged(

@@ -1,31 +1,43 @@
-import type { Logger } from "../../shared/logger.ts";
-import type { Clock, Timer } from "../../shared/time.ts";
-import type { Transaction } from "../../shared/transaction.ts";
-import type { PaymentEnd, Prompt, Terminal, TransactionReport } from "../terminal/terminal.ts";
-import type { Attempt, AttemptState } from "./payment.ts";
-import { type AttemptInput, advance, judgeReport } from "./payment-machine.ts";
-import type { PaymentStore } from "./payment-store.ts";
+import type { Timer } from "../../shared/time.ts";
+import type {
+  GoodsDecision,
+  PaymentEnd,
+  PaymentObserver,
+  PaymentOrder,
+  Prompt,
+  Terminal,
+  TransactionReport,
+} from "../terminal/terminal.ts";
+import { AttemptWriter, type WriterParts } from "./attempt-writer.ts";
+import type { Attempt, PaymentRequest } from "./payment.ts";
+import { judgeReport } from "./payment-machine.ts";
+
+export interface RunParts extends WriterParts {
+  readonly terminal: Terminal;
+  readonly paymentTimeoutMs: number;
+}
+
+/** The terminal waits this much longer for the goods than the kiosk may take (DESIGN 5). */
+const GOODS_MARGIN_SECONDS = 15;
 
 /**
  * One payment on the terminal, from the write-ahead record to its end: feeds what the terminal says
  * to the payment machine and has every new state on disk before anything goes on.
  */
 export class PaymentRun {
-  readonly orderId: string;
-  readonly amountMinor: number;
-  readonly currencyAlpha: string;
   readonly #parts: RunParts;
-  readonly #transactionId: string;
-  #attempt: Attempt;
-  #cancelTimer: Timer | undefined;
+  readonly #writer: AttemptWriter;
+  readonly #approved = Promise.withResolvers<Attempt>();
+  #timer: Timer | undefined;
 
   constructor(attempt: Attempt, parts: RunParts) {
-    this.#attempt = attempt;
     this.#parts = parts;
-    this.#transactionId = attempt.transactionId;
-    this.orderId = attempt.request.orderId;
-    this.amountMinor = attempt.request.amountMinor;
-    this.currencyAlpha = attempt.request.currency.alpha;
+    this.#writer = new AttemptWriter(attempt, parts);
+  }
+
+  /** Resolves when a two-phase sale has been approved and waits for the goods. */
+  get approved(): Promise<Attempt> {
+    return this.#approved.promise;
   }
 
   /**
@@ -34,47 +46,67 @@ export class PaymentRun {
    */
   async finish(): Promise<Attempt> {
     const { terminal, clock, paymentTimeoutMs } = this.#parts;
-    const { amountMinor, currency } = this.#attempt.request;
-    this.#cancelTimer = clock.startTimer("payment time limit", paymentTimeoutMs, () => {
-      this.#log("warn", { paymentTimeoutMs }, "time limit reached, asking the terminal to cancel");
+    const { request } = this.#writer.attempt;
+    this.#timer = clock.startTimer("payment time limit", paymentTimeoutMs, () => {
+      const detail = { paymentTimeoutMs };
+      this.#writer.log("warn", detail, "time limit reached, asking the terminal to cancel");
       this.cancel().catch((error: unknown) =>
-        this.#log("error", { err: error }, "the cancel at the time limit failed"),
+        this.#writer.log("error", { err: error }, "the cancel at the time limit failed"),
       );
     });
     try {
-      const end = await terminal.pay(
-        {
-          amountMinor,
-          currencyNumeric: currency.numeric,
-          currencyAlpha: currency.alpha,
-          exponent: currency.exponent,
-        },
-        {
-          report: (report) => this.#report(report),
-          acknowledged: () => this.#acknowledged(),
-          prompt: (prompt) => this.#prompt(prompt),
-        },
-      );
-      return this.#end(end);
+      const end = await terminal.pay(orderOf(request), {
+        report: (report) => this.#report(report),
+        ...observe(this.#writer),
+      });
+      return writeEnd(this.#writer, end);
     } finally {
-      this.#cancelTimer.clear();
+      this.#timer.clear();
     }
   }
 
   /** Asks the terminal once; what it answers decides nothing about the payment. */
   async cancel(): ReturnType<Terminal["cancel"]> {
+    if (this.#awaitsGoods) {
+      this.decide({ goods: "not-issued" }, "cancelled before the goods came out");
+      return { answer: "taken" };
+    }
     const answer = await this.#parts.terminal.cancel();
-    this.#note("cancel", answer);
+    this.#writer.note("cancel", answer);
     return answer;
   }
 
-  #report(report: TransactionReport): "accept" | "refuse" {
-    const { amountMinor, currency } = this.#attempt.request;
-    const order = { amountMinor, currencyNumeric: currency.numeric };
+  /**
+   * The one decision about the goods of an approved sale: on disk first, then to the terminal.
+   * "decided": the same was decided before. "other": something else was, or it is too late.
+   */
+  decide(decision: GoodsDecision, why: string): "taken" | "decided" | "other" {
+    const { state } = this.#writer.attempt;
+    const goods = state.phase === "sent" ? state.goods : null;
+    if (!goods) return "other";
+    if (goods.decision) return sameDecision(goods.decision, decision) ? "decided" : "other";
+    this.#timer?.clear();
+    this.#writer.advance({ input: "decide", decision }, "goods-decided", { ...decision, why });
+    this.#parts.terminal.decideGoods?.(decision);
+    return "taken";
+  }
+
+  get #awaitsGoods(): boolean {
+    const { state } = this.#writer.attempt;
+    return state.phase === "sent" && state.goods?.decision === null;
+  }
+
+  #report(report: TransactionReport): "accept" | "refuse" | "hold" {
+    const { state, request } = this.#writer.attempt;
+    const goods = state.phase === "sent" ? state.goods : null;
+    const expectedMinor =
+      goods?.decision?.goods === "partly-issued" ? goods.decision.amountMinor : request.amountMinor;
+    const order = { amountMinor: expectedMinor, currencyNumeric: request.currency.numeric };
     const judgement = judgeReport(order, report);
-    this.#advance({ input: "report", report, judgement }, "report", { judgement, report });
+    if (judgement === "agrees" && request.delivery && !goods) return this.#hold(report);
+    this.#writer.advance({ input: "report", report, judgement }, "report", { judgement, report });
     if (judgement !== "disagrees") return "accept";
-    this.#log(
+    this.#writer.log(
       "error",
       { alarm: "report-mismatch", amountMinor: report.amountMinor },
       "the terminal approved something else than was asked; refused",
@@ -82,91 +114,62 @@ export class PaymentRun {
     return "refuse";
   }
 
-  #acknowledged(): void {
-    try {
-      this.#advance({ input: "acknowledged" }, "acknowledged", {});
-    } catch (error) {
-      // Only evidence is lost: recovery then asks for two matching reads instead of one.
-      this.#log("error", { err: error }, "the journal did not take an acknowledgement");
-    }
-  }
-
-  #note(kind: string, detail: Readonly<Record<string, unknown>>): void {
-    try {
-      this.#parts.store.addEvent(this.#transactionId, {
-        atMs: this.#parts.clock.now(),
-        kind,
-        detail,
-      });
-    } catch (error) {
-      this.#log("error", { err: error, kind }, "the journal did not take an event");
-    }
-  }
-
-  #prompt(prompt: Prompt): void {
-    this.#log("info", { prompt: prompt.code }, prompt.text);
-  }
-
-  #end(end: PaymentEnd): Attempt {
-    const { end: kind, ...detail } = end;
-    const ticket = "ticket" in end ? end.ticket : "";
-    return this.#advance({ input: "end", end }, `end-${kind}`, detail, ticket);
-  }
-
-  #advance(
-    input: AttemptInput,
-    kind: string,
-    detail: Readonly<Record<string, unknown>>,
-    ticket?: string,
-  ): Attempt {
-    const { store, clock } = this.#parts;
-    const state = advance(this.#attempt.state, input);
-    const atMs = clock.now();
-    this.#attempt = store.update(this.#transactionId, {
-      state,
-      event: { atMs, kind, detail },
-      ...(ticket ? { ticket } : {}),
-      ...(state.phase === "charged" ? { handOff: transactionOf(this.#attempt, state, atMs) } : {}),
+  #hold(report: TransactionReport): "hold" {
+    const { clock } = this.#parts;
+    const windowMs = (this.#writer.attempt.request.delivery?.withinSeconds ?? 0) * 1000;
+    const decideByMs = clock.now() + windowMs;
+    const attempt = this.#writer.advance({ input: "hold", report, decideByMs }, "approved", {
+      report,
+      decideBy: new Date(decideByMs).toISOString(),
     });
-    return this.#attempt;
-  }
-
-  #log(level: "info" | "warn" | "error", detail: object, message: string): void {
-    const ids = { transactionId: this.#transactionId, orderId: this.orderId };
-    this.#parts.log[level]({ ...ids, ...detail }, message);
+    this.#timer?.clear();
+    this.#timer = clock.startTimer("goods window", windowMs, () =>
+      this.decide({ goods: "not-issued" }, "no word about the goods in time"),
+    );
+    this.#approved.resolve(attempt);
+    return "hold";
   }
 }
 
-export interface RunParts {
-  readonly store: PaymentStore;
-  readonly terminal: Terminal;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly paymentTimeoutMs: number;
-}
-
-/** What a charged attempt hands to the supervisor. */
-export function transactionOf(
-  { transactionId, request }: Attempt,
-  { report, by }: Extract<AttemptState, { phase: "charged" }>,
-  approvedAtMs: number,
-): Transaction {
+/** Prompts and acknowledgements are the same for every financial command. */
+export function observe(writer: AttemptWriter): Omit<PaymentObserver, "report"> {
   return {
-    transactionId,
-    orderId: request.orderId,
-    origin: by,
-    amountMinor: request.amountMinor,
-    currency: request.currency.alpha,
-    exponent: request.currency.exponent,
-    approvedAtMs,
-    maskedPan: report.maskedPan,
-    authorisationNumber: report.authorisationNumber,
-    cardName: report.cardName,
-    receiptNumber: report.receiptNumber,
-    traceNumber: report.traceNumber,
-    terminalId: report.terminalId,
-    customerEmail: request.customerEmail,
-    customData: request.customData,
-    cart: [...request.cart],
+    acknowledged() {
+      try {
+        writer.advance({ input: "acknowledged" }, "acknowledged", {});
+      } catch (error) {
+        // Only evidence is lost: recovery then asks for two matching reads instead of one.
+        writer.log("error", { err: error }, "the journal did not take an acknowledgement");
+      }
+    },
+    prompt({ code, text }: Prompt) {
+      writer.log("info", { prompt: code }, text);
+    },
   };
+}
+
+export function writeEnd(writer: AttemptWriter, end: PaymentEnd): Attempt {
+  const { end: kind, ...detail } = end;
+  return writer.advance(
+    { input: "end", end },
+    `end-${kind}`,
+    detail,
+    "ticket" in end ? end.ticket : "",
+  );
+}
+
+export function orderOf({ amountMinor, currency, delivery }: PaymentRequest): PaymentOrder {
+  return {
+    amountMinor,
+    currencyNumeric: currency.numeric,
+    currencyAlpha: currency.alpha,
+    exponent: currency.exponent,
+    ...(delivery ? { goodsWindowSeconds: delivery.withinSeconds + GOODS_MARGIN_SECONDS } : {}),
+  };
+}
+
+function sameDecision(a: GoodsDecision, b: GoodsDecision): boolean {
+  const part = (decision: GoodsDecision): number | null =>
+    decision.goods === "partly-issued" ? decision.amountMinor : null;
+  return a.goods === b.goods && part(a) === part(b);
 }

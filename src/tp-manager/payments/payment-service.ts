@@ -48,9 +48,21 @@ export interface PaymentParts {
   readonly settings: PaymentSettings;
 }
 
+/** What has the terminal for itself now. */
 interface Running {
+  readonly what: "payment" | "reversal" | "reset" | "end of day";
+  /** The order it is about; undefined for the terminal's own affairs. */
+  readonly orderId: string | undefined;
+  readonly ended: Promise<unknown>;
+}
+
+interface RunningPayment extends Running {
+  readonly what: "payment";
+  readonly orderId: string;
   readonly request: PaymentRequest;
   readonly ended: Promise<Attempt>;
+  /** The first of: approved and waiting for goods, ended. */
+  readonly answerable: Promise<Attempt>;
   readonly preparing: AbortController;
   /** undefined while the terminal is being prepared. */
   run: PaymentRun | undefined;
@@ -58,12 +70,13 @@ interface Running {
 
 /**
  * When a payment begins, what it may wait for, and what an order's repetition gets (DESIGN 5). A
- * payment belongs to this service, not to the request that asked for it.
+ * payment belongs to this service, not to the request that asked for it. Whatever else wants the
+ * terminal for itself takes its turn here too: see {@link alone}.
  */
 export class PaymentService {
   readonly #parts: PaymentParts;
   readonly recovery: Recovery;
-  #running: Running | undefined;
+  #running: Running | RunningPayment | undefined;
   #stopping = false;
 
   constructor(parts: PaymentParts) {
@@ -72,7 +85,7 @@ export class PaymentService {
       ...parts,
       confirmAfterMs: parts.settings.confirmAfterMs,
       terminalFree: () => this.#free(),
-      charged: ({ transactionId }) => void parts.handOff.delivered(transactionId, 0),
+      settled: () => parts.handOff.nudge(),
     });
   }
 
@@ -82,9 +95,15 @@ export class PaymentService {
     this.#parts.handOff.nudge();
   }
 
-  /** The order being paid now, or undefined. */
-  get runningOrder(): string | undefined {
-    return this.#running?.request.orderId;
+  /** What the terminal is busy with, or undefined. */
+  get running(): { readonly what: string; readonly orderId: string | undefined } | undefined {
+    return this.#running;
+  }
+
+  /** The payment on the terminal, for its cancel and its goods. */
+  runningPayment(orderId?: string): PaymentRun | undefined {
+    const running = this.#payment;
+    return orderId === undefined || running?.orderId === orderId ? running?.run : undefined;
   }
 
   /**
@@ -94,14 +113,9 @@ export class PaymentService {
   async pay(request: PaymentRequest): Promise<PaymentResult> {
     const first = this.#admit(request);
     if (first.phase !== "in-doubt") return first.result;
-    await within(
-      this.#parts.clock,
-      "recovery of a repeated order",
-      this.#parts.settings.paymentTimeoutMs + this.#parts.settings.graceMs,
-      this.recovery.recover(first.attempt.transactionId),
-    );
+    await this.settle(first.attempt);
     const second = this.#admit(request);
-    return second.phase === "in-doubt" ? this.#result(second.attempt, true) : second.result;
+    return second.phase === "in-doubt" ? this.result(second.attempt, true) : second.result;
   }
 
   /** Every attempt of an order with its events, and what the gateway has of the last one. */
@@ -118,7 +132,14 @@ export class PaymentService {
     );
     const latest = attempts.at(-1);
     if (!latest) throw new AppError("ORDER_NOT_FOUND");
-    return { ...(await this.#result(latest, true, 0)), attempts };
+    return { ...(await this.result(latest, true, 0)), attempts };
+  }
+
+  /** The newest attempt of an order. Throws ORDER_NOT_FOUND. */
+  latest(orderId: string): Attempt {
+    const attempt = this.#reading(() => this.#parts.store.latestAttempt(orderId));
+    if (!attempt) throw new AppError("ORDER_NOT_FOUND");
+    return attempt;
   }
 
   /**
@@ -126,7 +147,7 @@ export class PaymentService {
    * payment's own answer decides.
    */
   async cancel(): Promise<void> {
-    const running = this.#running;
+    const running = this.#payment;
     if (!running) throw new AppError("NOTHING_TO_CANCEL");
     if (!running.run) {
       running.preparing.abort(new Cancelled());
@@ -147,17 +168,20 @@ export class PaymentService {
     }
   }
 
-  /** Refuses new payments, lets a running one end, cancels it when it takes too long. */
+  /** Refuses new payments, lets what runs end, cancels a payment that takes too long. */
   async stop(): Promise<void> {
     this.#stopping = true;
     const running = this.#running;
     if (running) {
-      const ended = running.ended.then(undefined, () => undefined);
+      const ended = running.ended.then(
+        () => true,
+        () => true,
+      );
       const { clock, settings } = this.#parts;
       const done = await within(clock, "stop patience", settings.stopPatienceMs, ended);
       if (!done) {
         await this.cancel().catch((error: unknown) =>
-          this.#parts.log.warn({ err: error }, "the payment could not be cancelled for the stop"),
+          this.#parts.log.warn({ err: error }, "what runs could not be cancelled for the stop"),
         );
         await ended;
       }
@@ -175,7 +199,7 @@ export class PaymentService {
     const { terminal, store, clock } = this.#parts;
     if (terminal.state.link !== "connected") throw new AppError("TERMINAL_DISCONNECTED");
     const { identity } = terminal.state;
-    this.#writing(() => store.acceptTerminal(identity, clock.now()));
+    this.writing(() => store.acceptTerminal(identity, clock.now()));
     return identity;
   }
 
@@ -184,105 +208,33 @@ export class PaymentService {
     this.#stopping = true;
   }
 
-  #admit(request: PaymentRequest): Admission {
-    if (this.#stopping) throw new AppError("STOPPING");
-    const running = this.#running;
-    if (running) return { phase: "done", result: this.#attach(running, request) };
-    const { store } = this.#parts;
-    const earlier = this.#reading(() => store.latestAttempt(request.orderId));
-    if (earlier && earlier.state.phase !== "not-charged") {
-      assertSameOrder(request, earlier.request, chargedOf(earlier.state));
-      if (earlier.state.phase === "charged") {
-        return { phase: "done", result: this.#result(earlier, true) };
-      }
-      return { phase: "in-doubt", attempt: earlier };
-    }
-    this.#assertAnswerRead(request);
-    if (this.recovery.blockedBy !== undefined) {
-      throw new AppError("TERMINAL_IN_DOUBT", undefined, {
-        details: { orderId: this.recovery.blockedBy },
-      });
-    }
-    return { phase: "done", result: this.#begin(request) };
-  }
-
-  #attach(running: Running, request: PaymentRequest): Promise<PaymentResult> {
-    if (running.request.orderId !== request.orderId) {
-      throw new AppError("TERMINAL_BUSY", undefined, {
-        details: { orderId: running.request.orderId },
-      });
-    }
-    assertSameOrder(request, running.request, "unknown");
-    return this.#answer(running);
-  }
-
-  /** DESIGN 3.1 rule 11. */
-  #assertAnswerRead({ generatedId, amountMinor, currency }: PaymentRequest): void {
-    if (!generatedId) return;
-    const { store } = this.#parts;
-    const orderId = this.#reading(() => store.undeliveredGenerated(amountMinor, currency.alpha));
-    if (orderId !== undefined) {
-      throw new AppError("ANSWER_NOT_DELIVERED", undefined, { details: { orderId } });
-    }
-  }
-
-  #begin(request: PaymentRequest): Promise<PaymentResult> {
-    const preparing = new AbortController();
-    const { promise: ended, resolve, reject } = Promise.withResolvers<Attempt>();
-    const running: Running = { request, ended, preparing, run: undefined };
-    this.#running = running;
-    this.#execute(running)
-      .finally(() => {
-        this.#running = undefined;
-      })
-      .then(resolve, reject);
-    return this.#answer(running);
-  }
-
-  async #answer({ request, ended }: Running): Promise<PaymentResult> {
-    const { clock, settings, store } = this.#parts;
-    const limitMs = settings.prepareMs + settings.paymentTimeoutMs + settings.graceMs;
-    const attempt = await within(clock, "payment answer", limitMs, ended);
-    if (attempt) return this.#result(attempt, false);
-    const still = this.#reading(() => store.latestAttempt(request.orderId));
-    if (!still) throw new AppError("TERMINAL_NO_ANSWER");
-    return this.#result(still, false);
-  }
-
-  async #execute(running: Running): Promise<Attempt> {
-    const { request } = running;
-    const { store, clock, terminal, log, settings } = this.#parts;
-    const transactionId = randomUUID();
-    let baseline: Baseline;
-    try {
-      baseline = await this.#prepare(running.preparing);
-    } catch (error) {
-      return this.#failed(transactionId, request, error);
-    }
-    const attempt = this.#writing(() =>
-      store.begin({ transactionId, request, baseline, startedAtMs: clock.now() }),
-    );
-    log.info(
-      { transactionId, orderId: request.orderId, attempt: attempt.number },
-      "payment begins",
-    );
-    running.run = new PaymentRun(attempt, {
-      store,
-      clock,
-      terminal,
-      log,
-      paymentTimeoutMs: settings.paymentTimeoutMs,
+  /**
+   * Runs something that needs the terminal for itself. Throws {@link AppError} when the connector
+   * stops, something runs, or a payment in doubt has not been asked about yet (rule 5).
+   */
+  alone<T>(what: Running["what"], orderId: string | undefined, work: () => Promise<T>): Promise<T> {
+    this.#assertFree();
+    this.#assertNoDoubt();
+    const ended = work().finally(() => {
+      this.#running = undefined;
     });
-    const end = await running.run.finish().catch((error: unknown) => {
-      log.error({ transactionId, err: error, alarm: "journal" }, "a payment's end is not on disk");
-      throw new AppError("STORAGE_FAILED", undefined, { charged: "unknown", cause: error });
-    });
-    log.info({ transactionId, orderId: request.orderId }, `payment ended: ${end.state.phase}`);
-    if (end.state.phase === "in-doubt") void this.recovery.recover(transactionId);
-    return end;
+    this.#running = { what, orderId, ended };
+    return ended;
   }
 
-  async #prepare(preparing: AbortController): Promise<Baseline> {
+  /** Asks the terminal about an attempt in doubt and waits for it as long as an answer may take. */
+  async settle({ transactionId }: Attempt): Promise<void> {
+    const { clock, settings } = this.#parts;
+    const limitMs = settings.paymentTimeoutMs + settings.graceMs;
+    const run = this.recovery.recover(transactionId);
+    await within(clock, "recovery of a repeated order", limitMs, run);
+  }
+
+  /**
+   * Makes the terminal ready for something financial and tells what it looks like: the baseline.
+   * Throws {@link TerminalUnavailable} or {@link AppError} TERMINAL_CHANGED.
+   */
+  async prepare(preparing = new AbortController()): Promise<Baseline> {
     const { terminal, clock, settings, store } = this.#parts;
     const limit = clock.startTimer("prepare", settings.prepareMs, () =>
       preparing.abort(new TerminalUnavailable("no-answer", "the terminal did not answer in time")),
@@ -303,13 +255,163 @@ export class PaymentService {
     }
   }
 
+  async result(attempt: Attempt, replayed: boolean, waitMs?: number): Promise<PaymentResult> {
+    const { handOff, settings, store } = this.#parts;
+    const { phase } = attempt.state;
+    const { transactionId } = attempt;
+    const delivery =
+      phase === "charged"
+        ? await handOff.delivered(transactionId, waitMs ?? settings.gatewayWaitMs)
+        : this.#reading(() => store.handOff(transactionId)?.delivery ?? null);
+    return { attempt, delivery, replayed };
+  }
+
+  /** A record that could not be written before anything left: nothing was charged. */
+  writing<T>(write: () => T): T {
+    return storage(write, "no");
+  }
+
+  get #payment(): RunningPayment | undefined {
+    return this.#running?.what === "payment" ? (this.#running as RunningPayment) : undefined;
+  }
+
+  #admit(request: PaymentRequest): Admission {
+    if (this.#stopping) throw new AppError("STOPPING");
+    const running = this.#payment;
+    if (running?.orderId === request.orderId) {
+      assertSameOrder(request, running.request, "unknown");
+      return { phase: "done", result: this.#answer(running) };
+    }
+    this.#assertFree();
+    const { store } = this.#parts;
+    const earlier = this.#reading(() => store.latestAttempt(request.orderId));
+    if (earlier && earlier.state.phase !== "not-charged") return this.#known(request, earlier);
+    this.#assertAnswerRead(request);
+    this.#assertNoDoubt();
+    if (request.delivery && !this.#parts.terminal.capabilities.vending) {
+      throw new AppError("NOT_SUPPORTED", "The terminal is not in vending mode.");
+    }
+    return { phase: "done", result: this.#begin(request) };
+  }
+
+  /** An order that is charged, returned, or not known. */
+  #known(request: PaymentRequest, earlier: Attempt): Admission {
+    const { state } = earlier;
+    if (state.phase === "reversed") {
+      assertSameOrder(request, earlier.request, "no");
+      throw new AppError("ORDER_REVERSED");
+    }
+    assertSameOrder(request, earlier.request, chargedOf(state));
+    return state.phase === "charged"
+      ? { phase: "done", result: this.result(earlier, true) }
+      : { phase: "in-doubt", attempt: earlier };
+  }
+
+  #assertFree(): void {
+    if (this.#stopping) throw new AppError("STOPPING");
+    const running = this.#running;
+    if (!running) return;
+    throw new AppError("TERMINAL_BUSY", `A ${running.what} is running.`, {
+      details: running.orderId === undefined ? {} : { orderId: running.orderId },
+    });
+  }
+
+  /** DESIGN 3.1 rule 5. */
+  #assertNoDoubt(): void {
+    const orderId = this.recovery.blockedBy;
+    if (orderId !== undefined) {
+      throw new AppError("TERMINAL_IN_DOUBT", undefined, { details: { orderId } });
+    }
+  }
+
+  /** DESIGN 3.1 rule 11. */
+  #assertAnswerRead({ generatedId, amountMinor, currency }: PaymentRequest): void {
+    if (!generatedId) return;
+    const { store } = this.#parts;
+    const orderId = this.#reading(() => store.undeliveredGenerated(amountMinor, currency.alpha));
+    if (orderId !== undefined) {
+      throw new AppError("ANSWER_NOT_DELIVERED", undefined, { details: { orderId } });
+    }
+  }
+
+  #begin(request: PaymentRequest): Promise<PaymentResult> {
+    const { promise: ended, resolve, reject } = Promise.withResolvers<Attempt>();
+    const { promise: answerable, resolve: answer } = Promise.withResolvers<Attempt>();
+    const running: RunningPayment = {
+      what: "payment",
+      orderId: request.orderId,
+      request,
+      ended,
+      answerable,
+      preparing: new AbortController(),
+      run: undefined,
+    };
+    this.#running = running;
+    this.#execute(running, answer)
+      .finally(() => {
+        this.#running = undefined;
+      })
+      .then(resolve, reject);
+    // Two handlers, so that neither promise is ever left without one.
+    ended.then(answer, () => answer(ended));
+    return this.#answer(running);
+  }
+
+  async #answer({ request, answerable }: RunningPayment): Promise<PaymentResult> {
+    const { clock, settings, store } = this.#parts;
+    const limitMs = settings.prepareMs + settings.paymentTimeoutMs + settings.graceMs;
+    const attempt = await within(clock, "payment answer", limitMs, answerable);
+    if (attempt) return this.result(attempt, false);
+    const still = this.#reading(() => store.latestAttempt(request.orderId));
+    if (!still) throw new AppError("TERMINAL_NO_ANSWER");
+    return this.result(still, false);
+  }
+
+  async #execute(running: RunningPayment, answer: (attempt: Attempt) => void): Promise<Attempt> {
+    const { request } = running;
+    const { store, clock, terminal, log, settings } = this.#parts;
+    const transactionId = randomUUID();
+    let baseline: Baseline;
+    try {
+      baseline = await this.prepare(running.preparing);
+    } catch (error) {
+      return this.#failed(transactionId, request, error);
+    }
+    const attempt = this.writing(() =>
+      store.begin({ transactionId, request, baseline, startedAtMs: clock.now() }),
+    );
+    const about = { transactionId, orderId: request.orderId, attempt: attempt.number };
+    log.info(about, "payment begins");
+    const { paymentTimeoutMs } = settings;
+    const run = new PaymentRun(attempt, { store, clock, terminal, log, paymentTimeoutMs });
+    running.run = run;
+    void run.approved.then(answer);
+    const end = await this.finished(transactionId, run.finish());
+    log.info(about, `payment ended: ${end.state.phase}`);
+    return end;
+  }
+
+  /** The end of something financial: in doubt it is asked about; not on disk it is not known. */
+  async finished(transactionId: string, run: Promise<Attempt>): Promise<Attempt> {
+    const { log } = this.#parts;
+    const end = await run.catch((error: unknown) => {
+      log.error({ transactionId, err: error, alarm: "journal" }, "an end is not on disk");
+      throw new AppError("STORAGE_FAILED", undefined, { charged: "unknown", cause: error });
+    });
+    const { phase } = end.state;
+    if (phase === "in-doubt" || phase === "reversal-in-doubt") {
+      void this.recovery.recover(transactionId);
+    }
+    return end;
+  }
+
   /** Nothing financial has left: the attempt is recorded as failed, with the reason. */
   #failed(transactionId: string, request: PaymentRequest, error: unknown): Attempt {
     const { store, clock, log } = this.#parts;
     const reason = failureOf(error);
     if (!reason) throw error;
     log.warn({ transactionId, orderId: request.orderId }, `payment not begun: ${reason.message}`);
-    return this.#writing(() =>
+    return this.writing(() =>
       store.recordFailure({
         transactionId,
         request,
@@ -327,23 +429,9 @@ export class PaymentService {
     );
   }
 
-  async #result(attempt: Attempt, replayed: boolean, waitMs?: number): Promise<PaymentResult> {
-    const { handOff, settings } = this.#parts;
-    const delivery =
-      attempt.state.phase === "charged"
-        ? await handOff.delivered(attempt.transactionId, waitMs ?? settings.gatewayWaitMs)
-        : null;
-    return { attempt, delivery, replayed };
-  }
-
   /** If the journal cannot be read, what became of an order is not known (DESIGN 3.1 rule 10). */
   #reading<T>(read: () => T): T {
     return storage(read, "unknown");
-  }
-
-  /** A record that could not be written before anything left: nothing was charged. */
-  #writing<T>(write: () => T): T {
-    return storage(write, "no");
   }
 
   async #free(): Promise<void> {
@@ -369,8 +457,8 @@ const unavailableCodes: Record<UnavailableReason, ErrorCode> = {
   closed: "STOPPING",
 };
 
-/** Why a payment could not begin; undefined for a fault of this program. */
-function failureOf(error: unknown): { code: ErrorCode; message: string } | undefined {
+/** Why something could not begin; undefined for a fault of this program. */
+export function failureOf(error: unknown): { code: ErrorCode; message: string } | undefined {
   if (error instanceof TerminalUnavailable) {
     return { code: unavailableCodes[error.reason], message: error.message };
   }

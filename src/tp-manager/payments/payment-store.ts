@@ -11,6 +11,19 @@ export interface HandOffRow {
   readonly delivery: DeliveryState;
 }
 
+/** What the supervisor has yet to learn: a charged transaction, or that it was reversed. */
+export interface PendingHandOff {
+  readonly what: "charged" | "reversed";
+  readonly transaction: Transaction;
+}
+
+/** An end of day as it was asked for and as it ended; null while its end is not known. */
+export interface TelecollectionRow {
+  readonly id: number;
+  readonly startedAtMs: number;
+  readonly result: Readonly<Record<string, unknown>> | null;
+}
+
 /**
  * What `payments/` needs to remember. Every method that changes something has it on disk when it
  * returns, and throws when it could not be written. Methods are synchronous on purpose: between a
@@ -39,8 +52,8 @@ export interface PaymentStore {
     readonly startedAtMs: number;
   }): Attempt;
   /**
-   * A new state with the event that led to it; `handOff` in the same transaction when the attempt
-   * has become charged. `ticket` is kept when given.
+   * A new state with the event that led to it; in the same transaction `handOff` when the attempt
+   * has become charged, or its withdrawal when it was reversed. `ticket` is kept when given.
    */
   update(
     transactionId: string,
@@ -49,24 +62,32 @@ export interface PaymentStore {
       readonly event: AttemptEvent;
       readonly ticket?: string;
       readonly handOff?: Transaction;
+      readonly withdraw?: boolean;
     },
   ): Attempt;
   addEvent(transactionId: string, event: AttemptEvent): void;
 
-  /** Attempts that are sent or in doubt, oldest first. */
+  /** Attempts that a process cannot leave behind unasked, oldest first. */
   unfinished(): Attempt[];
   /** The order a charged transaction with this very report belongs to, other than `except`. */
   orderOfReport(report: TransactionReport, except: string): string | undefined;
 
   handOff(transactionId: string): HandOffRow | undefined;
   /** Not yet acknowledged by the supervisor, oldest first, at most `limit`. */
-  pendingHandOffs(limit: number): Transaction[];
+  pendingHandOffs(limit: number): PendingHandOff[];
   acknowledgeHandOff(transactionId: string): void;
+  acknowledgeWithdrawal(transactionId: string): void;
   setDelivery(transactionId: string, delivery: DeliveryState): void;
 
   /** An order with a generated id, charged or unknown, whose answer nobody has read. */
   undeliveredGenerated(amountMinor: number, currencyAlpha: string): string | undefined;
   markAnswerDelivered(orderId: string): void;
+
+  /** Before the command leaves. */
+  beginTelecollection(atMs: number): number;
+  endTelecollection(id: number, atMs: number, result: Readonly<Record<string, unknown>>): void;
+  /** The newest end of day that may have been carried out at or after `atMs`. */
+  telecollectionSince(atMs: number): TelecollectionRow | undefined;
 
   /** The terminal this installation works with; undefined before the first one. */
   acceptedTerminal(): TerminalIdentity | undefined;

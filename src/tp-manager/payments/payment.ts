@@ -1,7 +1,7 @@
 import type { Charged, ErrorCode } from "../../shared/errors.ts";
 import type { Currency } from "../../shared/money.ts";
 import type { CartLine } from "../../shared/transaction.ts";
-import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
+import type { Baseline, GoodsDecision, TransactionReport } from "../terminal/terminal.ts";
 
 /** A checked payment request, as `http/` hands it over. */
 export interface PaymentRequest {
@@ -16,6 +16,8 @@ export interface PaymentRequest {
   readonly cart: readonly CartLine[];
   readonly customerEmail: string | null;
   readonly customData: Readonly<Record<string, string | number | boolean>>;
+  /** Present in a two-phase sale. */
+  readonly delivery: DeliveryTerms | null;
   readonly warnings: readonly string[];
 }
 
@@ -54,15 +56,88 @@ export interface JudgedReport {
   readonly acknowledged: boolean;
 }
 
+/** A sale that the terminal has approved and that waits for the goods (DESIGN 5, two-phase). */
+export interface Goods {
+  readonly approved: TransactionReport;
+  /** Epoch milliseconds; no word by then means that the goods did not come out. */
+  readonly decideByMs: number;
+  /** Committed before it is sent; the same one again is harmless, another one is refused. */
+  readonly decision: GoodsDecision | null;
+}
+
+/** What was charged and how it became known. */
+export interface Sale {
+  readonly report: TransactionReport;
+  readonly by: ChargedBy;
+}
+
+export interface SentState {
+  readonly phase: "sent";
+  readonly last: JudgedReport | null;
+  /** Present once a two-phase sale has been approved. */
+  readonly goods: Goods | null;
+}
+
+export interface ChargedState extends Sale {
+  readonly phase: "charged";
+}
+
+export interface NotChargedState {
+  readonly phase: "not-charged";
+  readonly outcome: NotCharged;
+}
+
+export interface InDoubtState {
+  readonly phase: "in-doubt";
+  readonly why: string;
+  readonly last: JudgedReport | null;
+}
+
+/** The reversal's own write-ahead record, with what the terminal looked like before it. */
+export interface ReversingState {
+  readonly phase: "reversing";
+  readonly sale: Sale;
+  readonly baseline: Baseline;
+  readonly last: JudgedReport | null;
+}
+
+export interface ReversalInDoubtState {
+  readonly phase: "reversal-in-doubt";
+  readonly sale: Sale;
+  readonly baseline: Baseline;
+  readonly last: JudgedReport | null;
+  readonly why: string;
+}
+
+export interface ReversedState {
+  readonly phase: "reversed";
+  readonly sale: Sale;
+  /** The terminal's report of the reversal. */
+  readonly report: TransactionReport;
+}
+
 /** Where an attempt stands. See payment-machine.ts for how it gets from one to the next. */
 export type AttemptState =
-  | { readonly phase: "sent"; readonly last: JudgedReport | null }
-  | { readonly phase: "charged"; readonly report: TransactionReport; readonly by: ChargedBy }
-  | { readonly phase: "not-charged"; readonly outcome: NotCharged }
-  | { readonly phase: "in-doubt"; readonly why: string; readonly last: JudgedReport | null };
+  | SentState
+  | ChargedState
+  | NotChargedState
+  | InDoubtState
+  | ReversingState
+  | ReversalInDoubtState
+  | ReversedState;
+
+export type AttemptPhase = AttemptState["phase"];
+
+/** Phases that a process cannot leave behind without somebody asking the terminal. */
+export const unfinishedPhases = ["sent", "in-doubt", "reversing", "reversal-in-doubt"] as const;
 
 /** "recovery": the terminal was asked afterwards; "payment": it said so at the time. */
 export type ChargedBy = "payment" | "recovery";
+
+/** A request that is answered at the approval and charged when the goods came out. */
+export interface DeliveryTerms {
+  readonly withinSeconds: number;
+}
 
 /** One try to charge one order. Its id is the transaction id, made before anything was sent. */
 export interface Attempt {
@@ -92,9 +167,12 @@ export function chargedOf(state: AttemptState): Charged {
     case "charged":
       return "yes";
     case "not-charged":
+    case "reversed":
       return "no";
     case "sent":
     case "in-doubt":
+    case "reversing":
+    case "reversal-in-doubt":
       return "unknown";
   }
 }

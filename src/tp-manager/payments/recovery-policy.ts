@@ -41,6 +41,10 @@ export interface Observation {
 
 /** How a run of looks ends. */
 export type Conclusion =
+  /** A reversal in doubt was carried out. */
+  | { readonly verdict: "reversed"; readonly report: TransactionReport; readonly because: string }
+  /** A reversal in doubt was not carried out: the sale stands. */
+  | { readonly verdict: "not-reversed"; readonly because: string }
   | { readonly verdict: "charged"; readonly report: TransactionReport; readonly because: string }
   | { readonly verdict: "not-charged"; readonly because: string }
   /** This look proves nothing; the attempt stays unknown. */
@@ -146,6 +150,51 @@ function reversed(doubt: Doubt, report: TransactionReport): Verdict {
     };
   }
   return { verdict: "unsettled", because: "the terminal's last transaction is a reversal" };
+}
+
+/**
+ * What one look proves about a reversal in doubt (DESIGN 3.1 rule 7). `doubt.baseline` is what the
+ * terminal looked like before the reversal, `sale` what was to be reversed.
+ */
+export function judgeReversalDoubt(
+  doubt: Doubt,
+  sale: TransactionReport,
+  observation: Observation,
+  earlier: Observation | null,
+  confirmAfterMs: number,
+): Verdict {
+  const unsettled = (because: string): Verdict => ({ verdict: "unsettled", because });
+  if (!sameTerminal(doubt.baseline.identity, observation.identity)) {
+    return unsettled("another terminal is connected than the one the sale was made at");
+  }
+  const { last } = observation;
+  if (last.kind === "not-told") return unsettled(`the terminal does not tell: ${last.why}`);
+  if (sameTransaction(doubt.baseline.last, last)) {
+    const waited = unchanged(doubt, observation);
+    if (waited.verdict !== "not-charged") return waited;
+    return {
+      verdict: "not-reversed",
+      because: "the terminal is idle and its last transaction is the one from before the reversal",
+    };
+  }
+  if (last.kind === "none") return unsettled("the terminal's storage was emptied since");
+  const { report } = last;
+  const isOurs =
+    report.good &&
+    sale.traceNumber !== null &&
+    report.originalTrace === sale.traceNumber &&
+    report.amountMinor === sale.amountMinor;
+  if (!isOurs) return unsettled("the terminal's last transaction is not the reversal of this sale");
+  const proven = doubt.last?.acknowledged && sameReport(doubt.last.report, report);
+  const confirmed = earlier?.last.kind === "transaction" && sameReport(earlier.last.report, report);
+  if (proven || confirmed) {
+    return { verdict: "reversed", report, because: "the terminal has stored the reversal" };
+  }
+  return {
+    verdict: "look-again",
+    waitMs: confirmAfterMs,
+    because: "the reversal is stored; it could still be taken back",
+  };
 }
 
 /** Empty members say nothing; what both tell must be equal. */

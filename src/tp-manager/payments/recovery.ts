@@ -1,11 +1,18 @@
+import { invariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
 import { type Terminal, TerminalUnavailable } from "../terminal/terminal.ts";
-import type { Attempt, AttemptState } from "./payment.ts";
-import { type AttemptInput, advance } from "./payment-machine.ts";
-import { transactionOf } from "./payment-run.ts";
+import { AttemptWriter } from "./attempt-writer.ts";
+import type { Attempt, InDoubtState, ReversalInDoubtState } from "./payment.ts";
 import type { PaymentStore } from "./payment-store.ts";
-import { type Conclusion, judge, type Observation, type Verdict } from "./recovery-policy.ts";
+import {
+  type Conclusion,
+  type Doubt,
+  judge,
+  judgeReversalDoubt,
+  type Observation,
+  type Verdict,
+} from "./recovery-policy.ts";
 
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 15_000;
@@ -21,8 +28,8 @@ export interface RecoveryParts {
   readonly confirmAfterMs: number;
   /** Resolves when no payment runs on the terminal. */
   readonly terminalFree: () => Promise<void>;
-  /** An attempt has become charged and has a hand-off row. */
-  readonly charged: (attempt: Attempt) => void;
+  /** An attempt has become charged or reversed: there is something to hand over. */
+  readonly settled: (attempt: Attempt) => void;
 }
 
 /**
@@ -42,8 +49,12 @@ export class Recovery {
   /** At start: what an earlier process left running is in doubt; everything in doubt is asked. */
   begin(): void {
     for (const attempt of this.#parts.store.unfinished()) {
-      if (attempt.state.phase === "sent") {
-        this.#change(attempt, { input: "interrupted" }, "interrupted", {});
+      if (attempt.state.phase === "sent" || attempt.state.phase === "reversing") {
+        new AttemptWriter(attempt, this.#parts).advance(
+          { input: "interrupted" },
+          "interrupted",
+          {},
+        );
       }
       void this.recover(attempt.transactionId);
     }
@@ -62,7 +73,7 @@ export class Recovery {
     const known = this.#queue.get(transactionId);
     if (known) return known.ended.promise;
     const attempt = this.#parts.store.attempt(transactionId);
-    if (attempt?.state.phase !== "in-doubt" || this.#abort.signal.aborted) return Promise.resolve();
+    if (!attempt || !doubtOf(attempt) || this.#abort.signal.aborted) return Promise.resolve();
     const events = this.#parts.store.events(transactionId);
     const doubtful: Doubtful = {
       orderId: attempt.request.orderId,
@@ -99,35 +110,49 @@ export class Recovery {
     }
   }
 
-  async #settle(transactionId: string, doubtful: Doubtful): Promise<void> {
-    const { store, clock, log, confirmAfterMs, terminal } = this.#parts;
+  async #settle(transactionId: string, { orderId, lostSinceMs }: Doubtful): Promise<void> {
+    const { store, clock, log } = this.#parts;
     let earlier: Observation | null = null;
     for (;;) {
       const attempt = store.attempt(transactionId);
-      if (attempt?.state.phase !== "in-doubt" || !attempt.baseline) return;
+      const state = attempt && doubtOf(attempt);
+      if (!attempt || !state) return;
       const observation = await this.#look(attempt);
-      const doubt = {
-        baseline: attempt.baseline,
-        amountMinor: attempt.request.amountMinor,
-        currencyNumeric: attempt.request.currency.numeric,
-        sentAtMs: attempt.startedAtMs,
-        lostSinceMs: doubtful.lostSinceMs,
-        paymentLimitMs: terminal.capabilities.paymentLimitMs,
-        last: attempt.state.last,
-      };
-      const verdict = judge(doubt, observation, earlier, confirmAfterMs);
-      log.warn(
-        { transactionId, orderId: doubtful.orderId, verdict: verdict.verdict },
-        `recovery: ${verdict.because}`,
-      );
+      const verdict = this.#judge(attempt, state, lostSinceMs, observation, earlier);
+      const about = { transactionId, orderId, verdict: verdict.verdict };
+      log.warn(about, `recovery: ${verdict.because}`);
       if (verdict.verdict !== "look-again") {
-        this.#conclude(attempt, verdict, observation);
+        this.#conclude(new AttemptWriter(attempt, this.#parts), verdict, observation);
         return;
       }
       this.#note(transactionId, "recovery-look", verdict, observation);
       earlier = observation;
       await sleep(clock, "recovery look", verdict.waitMs, this.#abort.signal);
     }
+  }
+
+  #judge(
+    attempt: Attempt,
+    state: InDoubtState | ReversalInDoubtState,
+    lostSinceMs: number,
+    observation: Observation,
+    earlier: Observation | null,
+  ): Verdict {
+    const { terminal, confirmAfterMs } = this.#parts;
+    const baseline = state.phase === "in-doubt" ? attempt.baseline : state.baseline;
+    invariant(baseline, "an attempt in doubt has a baseline");
+    const doubt: Doubt = {
+      baseline,
+      amountMinor: attempt.request.amountMinor,
+      currencyNumeric: attempt.request.currency.numeric,
+      sentAtMs: attempt.startedAtMs,
+      lostSinceMs,
+      paymentLimitMs: terminal.capabilities.paymentLimitMs,
+      last: state.last,
+    };
+    return state.phase === "in-doubt"
+      ? judge(doubt, observation, earlier, confirmAfterMs)
+      : judgeReversalDoubt(doubt, state.sale.report, observation, earlier, confirmAfterMs);
   }
 
   /** One complete look at the idle terminal, trying for as long as it cannot be asked. */
@@ -154,43 +179,37 @@ export class Recovery {
     }
   }
 
-  #conclude(attempt: Attempt, verdict: Conclusion, observation: Observation): void {
+  #conclude(writer: AttemptWriter, verdict: Conclusion, observation: Observation): void {
     const detail = { because: verdict.because, observation };
     switch (verdict.verdict) {
       case "charged": {
         const input = { input: "proved-charged", report: verdict.report } as const;
-        this.#parts.charged(this.#change(attempt, input, "recovery-charged", detail));
+        this.#parts.settled(writer.advance(input, "recovery-charged", detail));
         return;
       }
       case "not-charged": {
         const input = { input: "proved-not-charged", message: verdict.because } as const;
-        this.#change(attempt, input, "recovery-not-charged", detail);
+        writer.advance(input, "recovery-not-charged", detail);
         return;
       }
-      case "unsettled":
-        this.#note(attempt.transactionId, UNSETTLED, verdict, observation);
+      case "reversed": {
+        const input = { input: "proved-reversed", report: verdict.report } as const;
+        this.#parts.settled(writer.advance(input, "recovery-reversed", detail));
+        return;
+      }
+      case "not-reversed":
+        writer.advance({ input: "proved-not-reversed" }, "recovery-not-reversed", detail);
+        return;
+      case "unsettled": {
+        const { transactionId, request } = writer.attempt;
+        this.#note(transactionId, UNSETTLED, verdict, observation);
         this.#parts.log.error(
-          { transactionId: attempt.transactionId, alarm: "payment-unknown" },
-          `order ${attempt.request.orderId} stays unknown: ${verdict.because}`,
+          { transactionId, alarm: "payment-unknown" },
+          `order ${request.orderId} stays unknown: ${verdict.because}`,
         );
         return;
+      }
     }
-  }
-
-  #change(
-    attempt: Attempt,
-    input: AttemptInput,
-    kind: string,
-    detail: Readonly<Record<string, unknown>>,
-  ): Attempt {
-    const state: AttemptState = advance(attempt.state, input);
-    return this.#parts.store.update(attempt.transactionId, {
-      state,
-      event: { atMs: this.#parts.clock.now(), kind, detail },
-      ...(state.phase === "charged"
-        ? { handOff: transactionOf(attempt, state, attempt.startedAtMs) }
-        : {}),
-    });
   }
 
   #note(transactionId: string, kind: string, verdict: Verdict, observation: Observation): void {
@@ -208,4 +227,9 @@ interface Doubtful {
   /** Monotonic; see recovery-policy.ts. */
   readonly lostSinceMs: number;
   readonly ended: PromiseWithResolvers<void>;
+}
+
+/** The state of an attempt that recovery can ask about; undefined for any other. */
+function doubtOf({ state }: Attempt): InDoubtState | ReversalInDoubtState | undefined {
+  return state.phase === "in-doubt" || state.phase === "reversal-in-doubt" ? state : undefined;
 }

@@ -40,6 +40,61 @@ export interface Terminal {
   lastTransaction(signal: AbortSignal): Promise<LastTransaction>;
   /** Asks for the terminal's status, no side effects. Throws {@link TerminalUnavailable}. */
   check(signal: AbortSignal): Promise<TerminalStatus>;
+
+  // What follows a protocol may lack; the calls that need it then answer 501.
+
+  /**
+   * Says whether the goods came out, after a report was held (DESIGN 5, two-phase sale; zvt.md 8).
+   * The payment's own end follows. Throws when no report is held.
+   */
+  decideGoods?(decision: GoodsDecision): void;
+  /** Reverses a stored sale by its receipt number and amount, with the rules of {@link pay}. */
+  reverse?(order: ReversalOrder, observer: PaymentObserver): Promise<PaymentEnd>;
+  /**
+   * Restarts the terminal and waits until it is back and registered. Rejects with
+   * {@link TerminalUnavailable} when it is not back before `signal` aborts, or refuses.
+   */
+  reset?(signal: AbortSignal): Promise<void>;
+  /**
+   * Runs the end of day. Asks for open pre-authorisations first. Never rejects for anything that
+   * happens on the wire once the command may have left.
+   */
+  telecollect?(signal: AbortSignal): Promise<TelecollectionEnd>;
+}
+
+/** What happened to the goods of a held sale. */
+export type GoodsDecision =
+  | { readonly goods: "issued" }
+  /** Only goods of this value came out. */
+  | { readonly goods: "partly-issued"; readonly amountMinor: number }
+  | { readonly goods: "not-issued" };
+
+/** The sale to reverse, as the terminal reported it. */
+export interface ReversalOrder extends PaymentOrder {
+  readonly receiptNumber: string;
+}
+
+/** How an end of day ended. */
+export type TelecollectionEnd =
+  | {
+      readonly end: "completed";
+      readonly applications: readonly TelecollectedApplication[];
+      readonly ticket: string;
+    }
+  /** Nothing was sent, or the terminal refused; nothing was closed. */
+  | { readonly end: "refused"; readonly code: string; readonly text: string }
+  /** Must be closed first; receipt numbers. */
+  | { readonly end: "open-pre-authorisations"; readonly receiptNumbers: readonly string[] }
+  /** The terminal said that it did not work, or its end was not heard. */
+  | { readonly end: "failed" | "lost"; readonly code: string; readonly text: string };
+
+export interface TelecollectedApplication {
+  /** The card scheme. */
+  readonly name: string;
+  /** "0" is good. */
+  readonly status: string;
+  readonly count: number;
+  readonly sumMinor: number;
 }
 
 export interface TerminalCapabilities {
@@ -47,6 +102,10 @@ export interface TerminalCapabilities {
   readonly paymentLimitMs: number;
   /** Whether the last transaction can be asked for, so that a lost payment can be recovered. */
   readonly lastTransaction: boolean;
+  /** The terminal waits for goods (ZVT registration status bit 10); false until it has said so. */
+  readonly vending: boolean;
+  /** A part of the amount can be charged when only a part of the goods came out. */
+  readonly partialIssue: boolean;
 }
 
 export type LinkState = "disconnected" | "connecting" | "registering" | "connected";
@@ -101,6 +160,8 @@ export interface PaymentOrder {
   readonly currencyAlpha: string;
   /** Digits after the decimal point. */
   readonly exponent: number;
+  /** Present in a two-phase sale: how long the terminal has to wait for the goods. */
+  readonly goodsWindowSeconds?: number;
 }
 
 /** Called while a payment runs. */
@@ -108,9 +169,10 @@ export interface PaymentObserver {
   /**
    * The terminal reports a result. Must commit it before returning; the driver acknowledges on the
    * wire only after "accept" (in ZVT that acknowledgement commits the sale). "refuse", or a throw,
-   * makes the driver refuse it on the wire so that the terminal reverses.
+   * makes the driver refuse it on the wire so that the terminal reverses. "hold" leaves it open
+   * until {@link Terminal.decideGoods}; only for an order with a goods window.
    */
-  report(report: TransactionReport): "accept" | "refuse";
+  report(report: TransactionReport): "accept" | "refuse" | "hold";
   /** Our acknowledgement of the last report has provably arrived: the terminal went on. */
   acknowledged(): void;
   prompt(prompt: Prompt): void;

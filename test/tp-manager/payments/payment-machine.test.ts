@@ -1,15 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { BrokenInvariant } from "../../../src/shared/invariant.ts";
+import type { AttemptInput } from "../../../src/tp-manager/payments/attempt-input.ts";
 import type { AttemptState, Judgement } from "../../../src/tp-manager/payments/payment.ts";
-import {
-  type AttemptInput,
-  advance,
-  judgeReport,
-} from "../../../src/tp-manager/payments/payment-machine.ts";
+import { advance, judgeReport } from "../../../src/tp-manager/payments/payment-machine.ts";
 import type { PaymentEnd, TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
 import { declined, report } from "../../support/reports.ts";
 
-const sent: AttemptState = { phase: "sent", last: null };
+const sent: AttemptState = { phase: "sent", last: null, goods: null };
 const order = { amountMinor: 999, currencyNumeric: "978" };
 const completed: PaymentEnd = { end: "completed", ticket: "" };
 const aborted: PaymentEnd = {
@@ -144,7 +141,12 @@ test("an attempt that has ended takes no input at all", () => {
     { input: "proved-charged", report: report() },
     { input: "proved-not-charged", message: "" },
   ];
-  for (const state of [run(says(report()), end(completed)), run(end(aborted))]) {
+  const reversed: AttemptState = {
+    phase: "reversed",
+    sale: { report: report(), by: "payment" },
+    report: report(),
+  };
+  for (const state of [run(says(report()), end(completed)), run(end(aborted)), reversed]) {
     for (const input of inputs) expect(() => advance(state, input)).toThrow(BrokenInvariant);
   }
 });

@@ -1,0 +1,29 @@
+import { BrokenInvariant } from "../../shared/invariant.ts";
+import type {
+  Baseline,
+  GoodsDecision,
+  PaymentEnd,
+  TransactionReport,
+} from "../terminal/terminal.ts";
+import type { AttemptState, Judgement } from "./payment.ts";
+
+/** Everything that can happen to an attempt; payment-machine.ts says what it does. */
+export type AttemptInput =
+  | { readonly input: "report"; readonly report: TransactionReport; readonly judgement: Judgement }
+  /** A good report that waits for the goods. */
+  | { readonly input: "hold"; readonly report: TransactionReport; readonly decideByMs: number }
+  | { readonly input: "decide"; readonly decision: GoodsDecision }
+  | { readonly input: "acknowledged" }
+  | { readonly input: "end"; readonly end: PaymentEnd }
+  /** The process that ran the attempt is gone; found at start. */
+  | { readonly input: "interrupted" }
+  | { readonly input: "proved-charged"; readonly report: TransactionReport }
+  | { readonly input: "proved-not-charged"; readonly message: string }
+  | { readonly input: "reverse"; readonly baseline: Baseline }
+  | { readonly input: "proved-reversed"; readonly report: TransactionReport }
+  | { readonly input: "proved-not-reversed" };
+
+/** The fault of this program that a pair of state and input outside the description is. */
+export function impossible(state: AttemptState, { input }: AttemptInput): BrokenInvariant {
+  return new BrokenInvariant(`an attempt that is ${state.phase} got ${input}`);
+}

@@ -1,0 +1,97 @@
+import type { Logger } from "../../shared/logger.ts";
+import type { Clock } from "../../shared/time.ts";
+import type { Transaction } from "../../shared/transaction.ts";
+import type { AttemptInput } from "./attempt-input.ts";
+import type { Attempt, ChargedState } from "./payment.ts";
+import { advance } from "./payment-machine.ts";
+import type { PaymentStore } from "./payment-store.ts";
+
+export interface WriterParts {
+  readonly store: PaymentStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/**
+ * Moves one attempt from state to state: asks the machine, and has the new state, the event that
+ * led to it and what follows from it (hand-off, withdrawal) on disk in one transaction.
+ */
+export class AttemptWriter {
+  readonly #parts: WriterParts;
+  #attempt: Attempt;
+
+  constructor(attempt: Attempt, parts: WriterParts) {
+    this.#attempt = attempt;
+    this.#parts = parts;
+  }
+
+  get attempt(): Attempt {
+    return this.#attempt;
+  }
+
+  /** Throws when it could not be written: then nothing has changed. */
+  advance(
+    input: AttemptInput,
+    kind: string,
+    detail: Readonly<Record<string, unknown>>,
+    ticket = "",
+  ): Attempt {
+    const { store, clock } = this.#parts;
+    const before = this.#attempt.state;
+    const state = advance(before, input);
+    const atMs = clock.now();
+    const newlyCharged =
+      state.phase === "charged" && (before.phase === "sent" || before.phase === "in-doubt");
+    const approvedAtMs = before.phase === "sent" ? atMs : this.#attempt.startedAtMs;
+    this.#attempt = store.update(this.#attempt.transactionId, {
+      state,
+      event: { atMs, kind, detail },
+      ...(ticket === "" ? {} : { ticket }),
+      ...(newlyCharged ? { handOff: transactionOf(this.#attempt, state, approvedAtMs) } : {}),
+      ...(state.phase === "reversed" ? { withdraw: true } : {}),
+    });
+    return this.#attempt;
+  }
+
+  /** Something worth keeping that changes no state. A full disk must not stop what it is about. */
+  note(kind: string, detail: Readonly<Record<string, unknown>>): void {
+    try {
+      const atMs = this.#parts.clock.now();
+      this.#parts.store.addEvent(this.#attempt.transactionId, { atMs, kind, detail });
+    } catch (error) {
+      this.log("error", { err: error, kind }, "the journal did not take an event");
+    }
+  }
+
+  log(level: "info" | "warn" | "error", detail: object, message: string): void {
+    const { transactionId, request } = this.#attempt;
+    this.#parts.log[level]({ transactionId, orderId: request.orderId, ...detail }, message);
+  }
+}
+
+/** What a charged attempt hands to the supervisor. */
+export function transactionOf(
+  { transactionId, request }: Attempt,
+  { report, by }: ChargedState,
+  approvedAtMs: number,
+): Transaction {
+  return {
+    transactionId,
+    orderId: request.orderId,
+    origin: by,
+    // Differs from what was asked only when a part of the goods came out, and was verified then.
+    amountMinor: report.amountMinor ?? request.amountMinor,
+    currency: request.currency.alpha,
+    exponent: request.currency.exponent,
+    approvedAtMs,
+    maskedPan: report.maskedPan,
+    authorisationNumber: report.authorisationNumber,
+    cardName: report.cardName,
+    receiptNumber: report.receiptNumber,
+    traceNumber: report.traceNumber,
+    terminalId: report.terminalId,
+    customerEmail: request.customerEmail,
+    customData: request.customData,
+    cart: report.amountMinor === request.amountMinor ? [...request.cart] : [],
+  };
+}
