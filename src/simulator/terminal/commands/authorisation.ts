@@ -39,10 +39,11 @@ type Sale = Pick<Parameters<typeof charge>[1], "title" | "kind" | "ledgerKind">;
 /** Customer, host, report, receipts: the long sequence of zvt.md 1. */
 async function sell(process: Process, sale: Sale): Promise<void> {
   const { parts } = process;
+  // Before the command is accepted, so that the script's faults can strike there too.
+  const script = parts.nextPayment();
   const order = await checkedOrder(process);
   if (!order) return;
   await reverseMissed(process);
-  const script = parts.nextPayment();
   const outcome = scriptedOutcome(process, order, script);
   const presented = await presentCard(process, outcome, script);
   if (presented === "cancelled" || presented === "time-out") {
