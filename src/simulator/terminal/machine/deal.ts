@@ -1,10 +1,11 @@
-import { fromHex, type MessageInput } from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import { fromHex } from "../../../tp-manager/terminal/zvt/codec/index.ts";
 import { maskedPan, testCards } from "../bank/cards.ts";
 import type { LedgerKind, LedgerReason } from "../bank/ledger.ts";
 import type { StoredTransaction, TransactionKind } from "../memory/memory.ts";
+import type { Outgoing } from "./parts.ts";
 import { type Printed, printReceipts } from "./printing.ts";
 import type { Process } from "./process.ts";
-import { abortedReport, approvedReport, unknownTags } from "./report.ts";
+import { abortedReport, approvedReport, unknownField, unknownTags } from "./report.ts";
 import { code, type Order, reportSale, type UndoReason } from "./sale.ts";
 import { status } from "./texts.ts";
 
@@ -94,12 +95,17 @@ export async function settle(deal: Deal): Promise<void> {
   await process.complete();
 }
 
-function reportInput({ process, transaction }: Deal): MessageInput {
+function reportInput({ process, transaction }: Deal): Outgoing {
   const input = approvedReport(transaction, process.parts.options.device.terminalId);
-  const { resultCode, ...others } = input.fields ?? {};
-  const fields = process.fault("no-result") ? others : { resultCode, ...others };
-  if (!process.fault("unknown-fields")) return { ...input, fields } as MessageInput;
-  return { ...input, fields, tags: [...unknownTags, ...(input.tags ?? [])] } as MessageInput;
+  const { resultCode: _, ...others } = input.fields ?? {};
+  const fields = process.fault("no-result") ? others : input.fields;
+  return {
+    ...input,
+    ...(fields ? { fields } : {}),
+    ...(process.fault("unknown-fields")
+      ? { tags: [...unknownTags, ...(input.tags ?? [])], tail: unknownField }
+      : {}),
+  };
 }
 
 async function sendUnknownMessage(process: Process): Promise<void> {

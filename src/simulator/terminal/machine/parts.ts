@@ -1,6 +1,7 @@
 import { type Clock, sleep } from "../../../shared/time.ts";
 import {
   type Charset,
+  concat,
   container,
   encodeApdu,
   encodeMessage,
@@ -30,6 +31,12 @@ export interface PartsInput {
   /** Takes all lines away and brings them back after `awayMs`. */
   drop(awayMs: number): Promise<void>;
   reboot(): void;
+}
+
+/** A message on its way out. */
+export interface Outgoing extends MessageInput {
+  /** Bytes behind everything that the codec can write, for faults. */
+  readonly tail?: Uint8Array;
 }
 
 const MESSAGE_ID_MAX = 999_999;
@@ -84,16 +91,19 @@ export class Parts {
     return script;
   }
 
-  encode(name: MessageName, input: MessageInput, messageId: string | undefined): Uint8Array {
+  encode(
+    name: MessageName,
+    { tail = new Uint8Array(0), ...input }: Outgoing,
+    messageId: string | undefined,
+  ): Uint8Array {
     const id: readonly RawTag[] = messageId ? [tag("messageSequence", messageId)] : [];
     const tags = input.tags || messageId ? [...(input.tags ?? []), ...id] : undefined;
-    return encodeApdu(
-      encodeMessage(name, {
-        charset: this.registration.charset,
-        ...input,
-        ...(tags ? { tags } : {}),
-      }),
-    );
+    const { control, data } = encodeMessage(name, {
+      charset: this.registration.charset,
+      ...input,
+      ...(tags ? { tags } : {}),
+    });
+    return encodeApdu({ control, data: concat([data, tail]) });
   }
 
   /** The id of the register's message (tag 1F73), which its answer repeats (zvt.md 9.4). */

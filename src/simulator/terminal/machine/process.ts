@@ -3,13 +3,12 @@ import {
   type Apdu,
   errorCodeOf,
   type Message,
-  type MessageInput,
   type MessageName,
 } from "../../../tp-manager/terminal/zvt/codec/index.ts";
 import type { FaultArguments } from "../faults/fault-request.ts";
 import type { FaultName, Point } from "../faults/fault-table.ts";
 import type { Line } from "../link/line.ts";
-import type { Parts } from "./parts.ts";
+import type { Outgoing, Parts } from "./parts.ts";
 import { has } from "./registration.ts";
 
 /** What the register said to a message of ours. */
@@ -111,7 +110,7 @@ export class Process {
   }
 
   /** Answers a command that ends with its answer, with more in it than 80 00 00. */
-  async answerWith(name: MessageName, input: MessageInput): Promise<void> {
+  async answerWith(name: MessageName, input: Outgoing): Promise<void> {
     await this.#prepareAnswer();
     await this.#answer(name, input);
   }
@@ -125,13 +124,13 @@ export class Process {
     throw new ProcessOver("refused by a fault");
   }
 
-  async #answer(name: MessageName, input: MessageInput): Promise<void> {
+  async #answer(name: MessageName, input: Outgoing): Promise<void> {
     // An answer repeats the id of the message that it answers (zvt.md 9.4).
     await this.#line.send(this.parts.encode(name, input, this.parts.requestId(this.request)));
   }
 
   /** Sends a message and waits for its answer, T3 when not told otherwise (zvt.md 5.1). */
-  async say(name: MessageName, input: MessageInput, timeoutMs?: number): Promise<Answer> {
+  async say(name: MessageName, input: Outgoing, timeoutMs?: number): Promise<Answer> {
     const id = this.parts.nextMessageId();
     return await this.sayRaw(this.parts.encode(name, this.#permitted(input), id), timeoutMs);
   }
@@ -183,7 +182,7 @@ export class Process {
   }
 
   /** The report 04 0F, with its moments before and after. */
-  async report(input: MessageInput, timeoutMs?: number): Promise<Answer> {
+  async report(input: Outgoing, timeoutMs?: number): Promise<Answer> {
     await this.reach("report");
     const id = this.parts.nextMessageId();
     const apdu = this.parts.encode("status-information", this.#permitted(input), id);
@@ -193,22 +192,22 @@ export class Process {
   }
 
   /** 06 0F: done, and good. */
-  async complete(input: MessageInput = {}): Promise<void> {
+  async complete(input: Outgoing = {}): Promise<void> {
     await this.#end("completion", input);
   }
 
   /** The completion of a status enquiry begins with positional parts (zvt.md 6.5). */
-  async completeStatus(input: MessageInput): Promise<void> {
+  async completeStatus(input: Outgoing): Promise<void> {
     await this.#end("status-completion", input);
   }
 
   /** 06 1E: not carried out. */
-  async abort(resultCode: number, input: MessageInput = {}): Promise<void> {
+  async abort(resultCode: number, input: Outgoing = {}): Promise<void> {
     const parts = this.fault("abort-without-code") ? {} : { ...input.parts, resultCode };
     await this.#end("abort-from-pt", { ...input, parts });
   }
 
-  async #end(name: MessageName, input: MessageInput): Promise<void> {
+  async #end(name: MessageName, input: Outgoing): Promise<void> {
     await this.reach("completion");
     const id = this.parts.nextMessageId();
     const apdu = this.parts.encode(name, this.#permitted(input), id);
@@ -217,7 +216,7 @@ export class Process {
   }
 
   /** A register that sent no container, now or at registration, gets none (zvt.md 4.3). */
-  #permitted(input: MessageInput): MessageInput {
+  #permitted(input: Outgoing): Outgoing {
     if (input.tags === undefined || this.mayContain) return input;
     const { tags: _, ...rest } = input;
     return rest;

@@ -100,6 +100,9 @@ function cardTags(card: TestCard): readonly RawTag[] {
   ];
 }
 
+/** A field that came after revision 13.08 (zvt.md 11.1): nobody can know how long it is. */
+export const unknownField = fromHex("760102");
+
 /** Tags that no table has: of one, two and three bytes. */
 export const unknownTags: readonly RawTag[] = [
   rawTag(0xdf01, fromHex("0102")),

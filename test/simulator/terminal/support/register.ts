@@ -134,6 +134,24 @@ export class ScriptedRegister {
     }
   }
 
+  /**
+   * Sends a command and answers 80 00 00 to everything, whatever comes: tells what it heard as
+   * control fields, with "closed", "silence" or the end of the command as the last.
+   */
+  async attempt(command: string, patienceMs: number): Promise<string[]> {
+    this.send(command);
+    const story: string[] = [];
+    for (;;) {
+      const heard = await within(systemClock, "register", patienceMs, this.#take(false));
+      if (typeof heard !== "object") return [...story, heard ?? "silence"];
+      const control = heard.apdu.slice(0, 4);
+      story.push(control);
+      if (control.startsWith("84")) return story;
+      if (!control.startsWith("80")) this.send("800000");
+      if (control === "060f" || control === "061e") return story;
+    }
+  }
+
   close(): Promise<void> {
     return this.#end();
   }
