@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { maskPan } from "../../src/shared/mask.ts";
 import type { Transaction } from "../../src/shared/transaction.ts";
 
 /** A transaction with nothing but what every one has. */
@@ -24,10 +25,12 @@ export function sampleTransaction(given: Partial<Transaction> = {}): Transaction
   };
 }
 
+export const MASKED_PAN = maskPan("4444330000001111");
+
 /** A transaction with everything. */
 export function fullTransaction(given: Partial<Transaction> = {}): Transaction {
   return sampleTransaction({
-    maskedPan: "444433XXXXXX1111",
+    maskedPan: MASKED_PAN,
     authorisationNumber: "136967",
     cardName: "VISA",
     receiptNumber: "0042",

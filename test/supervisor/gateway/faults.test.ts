@@ -23,7 +23,8 @@ const answered = (httpStatus: number, body: string | null = ""): Exchange => ({
 });
 const fault =
   '<S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/"><S:Body><S:Fault>' +
-  "<faultcode>S:Server</faultcode><faultstring>broken</faultstring></S:Fault></S:Body></S:Envelope>";
+  "<faultcode>S:Server</faultcode><faultstring>broken</faultstring></S:Fault>" +
+  "</S:Body></S:Envelope>";
 
 const rows: ReadonlyArray<[what: string, exchange: Exchange, expected: TryClass]> = [
   ["a socket error before the request was written", failed("socket", false), "unreachable"],

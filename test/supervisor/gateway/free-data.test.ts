@@ -1,7 +1,7 @@
 import { XMLValidator } from "fast-xml-parser";
 import { expect, test } from "vitest";
 import { freeDataOf } from "../../../src/supervisor/gateway/free-data.ts";
-import { fullTransaction, sampleTransaction } from "../sample-transaction.ts";
+import { fullTransaction, MASKED_PAN, sampleTransaction } from "../sample-transaction.ts";
 
 const itemsOf = (given: Parameters<typeof sampleTransaction>[0]) => {
   const { items } = freeDataOf(sampleTransaction(given));
@@ -20,7 +20,7 @@ test("a full transaction sends card, terminal, custom data and cart, each as an 
   const transaction = fullTransaction();
   expect(freeDataOf(transaction).items).toEqual([
     { key: "transactionId", value: transaction.transactionId },
-    { key: "maskedPan", value: "444433XXXXXX1111" },
+    { key: "maskedPan", value: MASKED_PAN },
     { key: "authorisationNumber", value: "136967" },
     { key: "terminalId", value: "29001234" },
     { key: "receiptNumber", value: "0042" },

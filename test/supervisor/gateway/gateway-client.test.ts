@@ -84,11 +84,11 @@ test("refused credentials are told as such", async () => {
   expect(verdict.class).toBe("credentials-refused");
 });
 
-test("the gateway's words are kept without password, card number, line ends and length", async () => {
+test("the gateway's words are kept without password, card number and line ends", async () => {
   const words = `no Secret_1\n for 4111111111111111 ${"x".repeat(500)}`;
   const { client } = await open({ status: 200, body: resultBody(3, words) });
   const { description } = (await client.generate(sampleTransaction(), signal)).verdict;
-  expect(description).toMatch(/^no \[removed\] for 411111XXXXXX1111 x+$/);
+  expect(description).toMatch(/^no \[removed\] for 411111X{6}1111 x+$/);
   expect(description).toHaveLength(300);
 });
 

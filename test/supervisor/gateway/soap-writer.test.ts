@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { orderRequestOf } from "../../../src/supervisor/gateway/order-request.ts";
 import { createSoapWriter } from "../../../src/supervisor/gateway/soap-writer.ts";
 import { parametersOf } from "../recording-gateway.ts";
-import { fullTransaction, sampleTransaction } from "../sample-transaction.ts";
+import { fullTransaction, MASKED_PAN, sampleTransaction } from "../sample-transaction.ts";
 
 const url = "https://gateway.example/base";
 const settings = {
@@ -57,7 +57,7 @@ test("a full transaction is written exactly so", async () => {
   const { body } = await write(fullTransaction({ transactionId }));
   expect(body).toBe(
     `${head}<customerEmail>ada@shop.example</customerEmail>${middle}` +
-      "<item><key>maskedPan</key><value>444433XXXXXX1111</value></item>" +
+      `<item><key>maskedPan</key><value>${MASKED_PAN}</value></item>` +
       "<item><key>authorisationNumber</key><value>136967</value></item>" +
       "<item><key>terminalId</key><value>29001234</value></item>" +
       "<item><key>receiptNumber</key><value>0042</value></item>" +
