@@ -63,7 +63,7 @@ export function parseConfig(
       readValue(name, byName.get(name), program, faults),
     ]),
   ) as unknown as Config;
-  faults.push(...timerFaults(values, byName));
+  faults.push(...timerFaults(values, byName), ...pairFaults(byName));
   faults.sort((a, b) => a.line - b.line);
   return faults.length > 0 ? { faults, warnings } : { config: values, faults, warnings };
 }
@@ -112,6 +112,20 @@ function timerFaults(config: Config, byName: ReadonlyMap<string, Entry>): LineFa
         ]
       : [],
   );
+}
+
+/** A login without its password, or the same pair twice, would not be what anybody meant. */
+function pairFaults(byName: ReadonlyMap<string, Entry>): LineFault[] {
+  const login = byName.get("OPERATOR_LOGIN");
+  const password = byName.get("OPERATOR_PWD");
+  if ((login === undefined) === (password === undefined)) {
+    const same = login !== undefined && login.value === byName.get("TERMINAL_MANAGER_LOGIN")?.value;
+    return same
+      ? [{ line: login.line, message: "OPERATOR_LOGIN must differ from TERMINAL_MANAGER_LOGIN" }]
+      : [];
+  }
+  const line = (login ?? password)?.line ?? 0;
+  return [{ line, message: "OPERATOR_LOGIN and OPERATOR_PWD go together; one is missing" }];
 }
 
 function permissionWarning(path: string): string[] {

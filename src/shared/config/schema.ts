@@ -100,6 +100,15 @@ const terminalAndApi = {
     requiredBy: ["tp-manager"],
     secret: true,
   }),
+  OPERATOR_LOGIN: described(basicLogin.optional(), {
+    help: "Login for maintenance; with it the kiosk's pair may only pay, look up and cancel.",
+    example: "operator",
+  }),
+  OPERATOR_PWD: described(text(128).optional(), {
+    help: "Password for maintenance.",
+    example: "another long random text",
+    secret: true,
+  }),
   TERMINAL_PROTOCOL: described(oneOf(["zvt"]).default("zvt"), {
     help: "Protocol the terminal speaks.",
     example: "zvt",

@@ -96,5 +96,7 @@ export type RequestOf<M extends Messages, K extends keyof M> = z.infer<M[K]["req
 export type ResponseOf<M extends Messages, K extends keyof M> = z.infer<M[K]["response"]>;
 /** One handler per message; nothing else is answered. */
 export type Handlers<M extends Messages> = {
-  readonly [K in keyof M]: (request: RequestOf<M, K>) => Promise<ResponseOf<M, K>>;
+  readonly [K in keyof M]: (
+    request: RequestOf<M, K>,
+  ) => ResponseOf<M, K> | Promise<ResponseOf<M, K>>;
 };

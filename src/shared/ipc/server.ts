@@ -32,7 +32,7 @@ export async function startIpcServer<M extends Messages>(options: {
   const { runDirectory, program, messages, log } = options;
   const token = Buffer.from(ipcToken(runDirectory));
   // The one place where a message name stops being a type: handlers are keyed by `messages`.
-  const handlers = options.handlers as Record<string, (request: unknown) => Promise<unknown>>;
+  const handlers = options.handlers as Record<string, (request: unknown) => unknown>;
   const address = claimAddress(runDirectory, program);
 
   async function answer(request: IncomingMessage): Promise<Answer> {

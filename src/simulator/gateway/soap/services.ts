@@ -1,0 +1,36 @@
+import type { RecordType } from "./field.ts";
+import { paymentParameters, paymentResponse } from "./payment-v2.ts";
+
+export type OperationName = "generate";
+
+export interface Operation {
+  readonly name: OperationName;
+  readonly parameters: RecordType;
+  /** The result element's children, in the order they are written. */
+  readonly response: RecordType;
+}
+
+export interface Service {
+  /** Last part of the service's address, which is also its target namespace. */
+  readonly path: string;
+  /** What the names of port, binding and service in the WSDL are made of. */
+  readonly title: string;
+  readonly operations: readonly Operation[];
+}
+
+/** Specification 2, "Endpoints". */
+export const services: readonly Service[] = [
+  {
+    path: "payment-v2",
+    title: "Payment",
+    operations: [{ name: "generate", parameters: paymentParameters, response: paymentResponse }],
+  },
+];
+
+export function serviceAt(path: string): Service | undefined {
+  return services.find((service) => service.path === path);
+}
+
+export const operationNames: readonly OperationName[] = services.flatMap(({ operations }) =>
+  operations.map(({ name }) => name),
+);
