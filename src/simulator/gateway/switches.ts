@@ -140,6 +140,9 @@ function accountsOf(given: Given): AccountInput[] {
   if (accounts.length === 0) {
     throw new UsageError("no account: give --login, --password and --website, or --account FILE");
   }
+  const logins = accounts.map((account) => account.login);
+  const twice = logins.find((name, i) => logins.indexOf(name) !== i);
+  if (twice !== undefined) throw new UsageError(`login ${twice} is given twice: name it once`);
   return accounts;
 }
 

@@ -8,6 +8,7 @@ import { faultKinds } from "../../../src/simulator/gateway/faults/fault.ts";
 import { root } from "../../tidy/sources.ts";
 import {
   account,
+  eventually,
   generate,
   LOGIN,
   orderBody,
@@ -47,10 +48,10 @@ test("the program listens, says where, takes an order, and stops on a signal", a
   const program = run(
     ...["--port", "0", "--database", database, "--ready-file", readyFile, ...credentials],
   );
-  await expect.poll(() => existsSync(readyFile), { timeout: 10_000 }).toBe(true);
+  await eventually(() => existsSync(readyFile)).toBe(true);
   const { url } = JSON.parse(readFileSync(readyFile, "utf8"));
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
-  await expect.poll(program.output).toBe(`listening ${url}\n`);
+  await eventually(program.output).toBe(`listening ${url}\n`);
   expect((await generate({ url })).result["code"]).toBe("0");
   program.child.kill("SIGTERM");
   expect(await program.ended).toBe(0);
@@ -68,7 +69,7 @@ test("accounts and faults come from files and switches", async () => {
     ...["--port", "0", "--database", ":memory:", "--account", file, "--ready-file", readyFile],
     ...["--fault", "wrong-code:code=8,times=1"],
   );
-  await expect.poll(() => existsSync(readyFile), { timeout: 10_000 }).toBe(true);
+  await eventually(() => existsSync(readyFile)).toBe(true);
   const { url } = JSON.parse(readFileSync(readyFile, "utf8"));
   expect((await generate({ url })).result["code"]).toBe("8");
   expect((await generate({ url })).result["code"]).toBe("0");
@@ -81,7 +82,7 @@ test("a certificate is made and written, orders are paid at once when told so", 
     ...["--port", "0", "--database", ":memory:", "--ready-file", readyFile, ...credentials],
     ...["--tls-self-signed", certificate, "--auto-pay"],
   );
-  await expect.poll(() => existsSync(readyFile), { timeout: 10_000 }).toBe(true);
+  await eventually(() => existsSync(readyFile)).toBe(true);
   const { url } = JSON.parse(readFileSync(readyFile, "utf8"));
   expect(url).toMatch(/^https:/);
   const ca = readFileSync(certificate, "utf8");
@@ -145,6 +146,14 @@ test("an account file with faults names every one of them", async () => {
   for (const name of ["login", "websites.0.id", "websites.0.currency", "x"]) {
     expect(program.output()).toContain(name);
   }
+});
+
+test("the same login in a file and on the command line is refused", async () => {
+  const file = join(temporaryFolder(), "account.json");
+  writeFileSync(file, JSON.stringify(account));
+  const program = run("--database", ":memory:", "--account", file, ...credentials);
+  expect(await program.ended).toBe(64);
+  expect(program.output()).toContain("is given twice");
 });
 
 test("a port that is taken stops the program with 70 and the reason", async () => {
