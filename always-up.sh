@@ -2,7 +2,7 @@
 # Relaunches the connector when it is dead or hung; for cron: */2 * * * * /path/to/always-up.sh
 set -eu
 
-self=$0
+case $0 in */*) self=$0 ;; *) self=./$0 ;; esac
 while [ -L "$self" ]; do
   link=$(readlink "$self")
   case $link in
@@ -10,5 +10,7 @@ while [ -L "$self" ]; do
     *) self=${self%/*}/$link ;;
   esac
 done
-case $self in */*) ;; *) self=./$self ;; esac
-exec "${self%/*}/launch.sh" keep-alive "$@"
+# Read in, not run: another shell would cost as much as the look itself may.
+set -- keep-alive "$@"
+# shellcheck source=launch.sh
+. "${self%/*}/launch.sh"

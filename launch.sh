@@ -3,7 +3,7 @@
 # package-lock.json names when that is missing, and hands over to src/launcher.
 set -eu
 
-self=$0
+case $0 in */*) self=$0 ;; *) self=./$0 ;; esac
 while [ -L "$self" ]; do
   link=$(readlink "$self")
   case $link in
@@ -11,8 +11,7 @@ while [ -L "$self" ]; do
     *) self=${self%/*}/$link ;;
   esac
 done
-case $self in */*) root=${self%/*} ;; *) root=. ;; esac
-root=$(CDPATH='' cd -- "$root" && pwd -P)
+case $self in /*) root=${self%/*} ;; *) root=$PWD/${self%/*} ;; esac
 
 # The pinned runtime, else the one of a delivered archive, else the system's Node >= 22.18.
 find_runtime() {

@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import type { Program } from "../shared/ipc/contract.ts";
-import { systemClock } from "../shared/time.ts";
 import { probe } from "./probe.ts";
 
 /** Well above what a busy machine needs for one local answer. */
@@ -15,12 +14,10 @@ const programs: readonly Program[] = ["tp-manager", "supervisor"];
 export async function keepAlive(dataDirectory: string, answerWithinMs: number): Promise<number> {
   const run = `${dataDirectory}/run`;
   if (existsSync(`${run}/stopped`)) return 0;
-  const probes = await Promise.all(
-    programs.map((program) => probe(run, program, systemClock, answerWithinMs)),
-  );
+  const probes = await Promise.all(programs.map((program) => probe(run, program, answerWithinMs)));
   const allAnswer = probes.every((result) => result === "answers");
   // A memory of earlier trouble is brought up to date, and goes when it is over.
   if (allAnswer && !existsSync(`${run}/keep-alive.json`)) return 0;
   const { repair } = await import("./repair.ts");
-  return await repair(dataDirectory, systemClock, answerWithinMs);
+  return await repair(dataDirectory, answerWithinMs);
 }

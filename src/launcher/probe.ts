@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import type { Program } from "../shared/ipc/contract.ts";
-import type { Clock } from "../shared/time.ts";
+
+const GOOD = "HTTP/1.1 200 ";
 
 /**
  * "unreachable": nobody listens. "no-answer": somebody does, but the right answer did not come.
@@ -14,12 +15,7 @@ export type Probe = "answers" | "no-answer" | "unreachable";
  * bare socket. The full client and node:http alone cost more time than an empty Node start, and
  * the keep-alive runs every two minutes on a small machine (DESIGN 9). Never rejects.
  */
-export function probe(
-  runDirectory: string,
-  program: Program,
-  clock: Clock,
-  withinMs: number,
-): Promise<Probe> {
+export function probe(runDirectory: string, program: Program, withinMs: number): Promise<Probe> {
   let address: string;
   let token: string;
   try {
@@ -29,23 +25,22 @@ export function probe(
     return Promise.resolve("unreachable"); // it was never started
   }
   return new Promise((resolve) => {
-    let connected = false;
+    let result: Probe = "unreachable";
     let received = "";
-    const socket = connect(address, () => {
-      connected = true;
+    // The socket's own time limit: silence for so long, while connecting or after.
+    const socket = connect({ path: address, timeout: withinMs }, () => {
+      result = "no-answer";
       socket.write(statusRequest(token));
     });
-    const timer = clock.startTimer("probe", withinMs, () => socket.destroy());
     socket.setEncoding("latin1");
+    socket.on("timeout", () => socket.destroy());
     socket.on("data", (chunk: string) => {
       received += chunk;
+      if (received.startsWith(GOOD)) result = "answers";
+      if (received.length >= GOOD.length) socket.destroy();
     });
     socket.on("error", () => undefined); // "close" follows and decides
-    socket.on("close", () => {
-      timer.clear();
-      if (received.startsWith("HTTP/1.1 200 ")) resolve("answers");
-      else resolve(connected ? "no-answer" : "unreachable");
-    });
+    socket.on("close", () => resolve(result));
   });
 }
 

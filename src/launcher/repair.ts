@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { exitCodes } from "../shared/exit-codes.ts";
 import { type Installation, installationAt } from "../shared/installation.ts";
 import { openRunDirectory } from "../shared/ipc/run-directory.ts";
-import type { Clock } from "../shared/time.ts";
+import { type Clock, systemClock } from "../shared/time.ts";
 import { deliberateStop } from "./deliberate-stop.ts";
 import {
   failed,
@@ -38,17 +38,13 @@ interface Outcome {
  * Relaunches what is dead and replaces what is hung, with a growing pause after repeated failures.
  * Whoever comes while another launcher is at work leaves it to that one. Answers the exit code.
  */
-export async function repair(
-  dataDirectory: string,
-  clock: Clock,
-  answerWithinMs: number,
-): Promise<number> {
+export async function repair(dataDirectory: string, answerWithinMs: number): Promise<number> {
   const lock = tryLaunchLock(dataDirectory);
   if (!lock) return exitCodes.ok;
   try {
     // Looked at again: both may have changed before we held the lock.
     if (deliberateStop(dataDirectory) !== undefined) return exitCodes.ok;
-    const round = new Round(installationAt(dataDirectory), clock, answerWithinMs);
+    const round = new Round(installationAt(dataDirectory), systemClock, answerWithinMs);
     return await round.run();
   } finally {
     lock.release();
@@ -90,7 +86,7 @@ class Round {
 
   async #look(part: ProgramPart, before: Trouble): Promise<Outcome> {
     const nowMs = this.#clock.now();
-    const result = await probe(this.#run, part.name, this.#clock, this.#answerWithinMs);
+    const result = await probe(this.#run, part.name, this.#answerWithinMs);
     if (result === "answers") {
       const stable = Math.abs(nowMs - before.launchedMs) > STABLE_MS;
       return { trouble: stable ? undefined : { ...before, missed: 0 }, exitCode: exitCodes.ok };
