@@ -135,7 +135,7 @@ test("packages that do not fit are installed again, but not by stop, status, kee
   }
 });
 
-test("the runtime is the pinned one, then the archive's, then a new enough one of the system", () => {
+test("the runtime is the pinned one, else the archive's, else the system's if new enough", () => {
   const speak = (name: string) => `#!/bin/sh\necho "${name} $*"\n`;
   const place = (path: string, name: string): void => {
     mkdirSync(join(path, ".."), { recursive: true });
