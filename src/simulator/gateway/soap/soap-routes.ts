@@ -78,11 +78,13 @@ async function answer(
     countArrival(parts, operation, element);
     return strike(fault, reply, send);
   }
+  const notifyFirst = parts.faults.inForce("notification-before-answer");
   const done = transaction(parts.database, () => {
     countArrival(parts, operation, element);
-    const context = { orders: parts.orders, baseUrl: baseUrlOf(request) };
-    return carryOut(operation, element, parts.accounts, context);
+    return carryOut(operation, element, parts.accounts, { ...parts, baseUrl: baseUrlOf(request) });
   });
+  if (notifyFirst) await parts.sender.deliverDue();
+  else if (fault) parts.sender.kick();
   return fault ? strike(fault, reply, send) : send(done);
 }
 
