@@ -8,7 +8,7 @@ import { startSimulator } from "./demo/simulators.ts";
 import { forgetTrouble } from "./keep-alive-memory.ts";
 import { waitForLaunchLock } from "./launch-lock.ts";
 import type { Mood, Output } from "./output.ts";
-import { type PartName, programParts } from "./part.ts";
+import { type Part, type PartName, programParts } from "./part.ts";
 import { findProcesses } from "./process-table.ts";
 import { READY_WITHIN_MS, type Started, startPrograms } from "./start.ts";
 import { type Stopped, stopProcess, stopProgram } from "./stop.ts";
@@ -22,6 +22,8 @@ export interface Site {
 
 /** Another launcher waits at most as long as a start or a stop may take. */
 const LOCK_WITHIN_MS = 120_000;
+
+const BECAUSE = "because the start failed";
 
 /** Runs `work` while no other launcher starts or stops anything of this installation. */
 export async function alone<T>(site: Site, work: () => Promise<T>): Promise<T> {
@@ -67,16 +69,22 @@ export async function startHere(site: Site): Promise<number> {
   const run = openRunDirectory(installation.dataDirectory);
   forgetStop(installation.dataDirectory);
   forgetTrouble(run);
+  const simulators: Part[] = [];
   for (const part of demoParts(installation.dataDirectory)) {
     const [running] = await findProcesses(part);
     const pid = running ?? (await startSimulator(part, installation, clock));
     output.row(part.name, "good", running ? "already running" : "started", `pid ${pid}`);
+    if (running === undefined) simulators.push(part);
   }
   const results = await startPrograms(installation, clock, READY_WITHIN_MS);
   reportStart(results, installation, output);
   const failure = results.find(({ result }) => result === "ended" || result === "silent");
   if (!failure) return exitCodes.ok;
   await stopStarted(site, results);
+  for (const part of simulators) {
+    const stopped = await stopProcess(part, clock);
+    output.row(part.name, "warn", stoppedInWords[stopped].state, BECAUSE);
+  }
   return failure.result === "ended" ? failure.exitCode : exitCodes.unavailable;
 }
 
@@ -122,7 +130,7 @@ async function stopStarted(site: Site, results: readonly Started[]): Promise<voi
     const ours = started?.result === "started" || (started?.result === "silent" && started.ours);
     if (!ours) continue;
     const stopped = await stopProgram(part, run, clock, () => undefined);
-    output.row(part.name, "warn", stoppedInWords[stopped].state, "because the start failed");
+    output.row(part.name, "warn", stoppedInWords[stopped].state, BECAUSE);
   }
 }
 
@@ -143,14 +151,17 @@ const stoppedInWords: Record<Stopped, StoppedWords> = {
   },
 };
 
-/** Stops tp-manager, then the supervisor, then the simulators. The caller holds the lock. */
-export async function stopHere(site: Site): Promise<number> {
+/**
+ * Stops tp-manager, then the supervisor, then the simulators. The caller holds the launch lock.
+ * `quiet`: says nothing of what did not run.
+ */
+export async function stopHere(site: Site, quiet = false): Promise<number> {
   const { installation, clock, output } = site;
   const run = openRunDirectory(installation.dataDirectory);
   const results: Stopped[] = [];
   const report = (name: PartName, stopped: Stopped): void => {
     const { mood, state, details } = stoppedInWords[stopped];
-    output.row(name, mood, state, details);
+    if (!quiet || stopped !== "was-not-running") output.row(name, mood, state, details);
     results.push(stopped);
   };
   for (const part of programParts(installation.dataDirectory)) {

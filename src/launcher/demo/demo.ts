@@ -23,15 +23,17 @@ export async function runDemo(site: Site): Promise<number> {
   const { dataDirectory } = site.installation;
   const { output } = site;
   output.text(`Demo in ${dataDirectory}`);
-  const ports = await alone(site, () => setUp(site));
-  if (ports === undefined) return exitCodes.unavailable;
+  const exitCode = await alone(site, () => setUp(site));
+  const ports = readDemoPorts(dataDirectory);
+  if (exitCode !== exitCodes.ok || ports === undefined) return exitCode;
   await terminalConnected(site);
   await paySample(dataDirectory, ports, site.clock, output);
   printNext(dataDirectory, ports, site);
   return exitCodes.ok;
 }
 
-async function setUp(site: Site): Promise<DemoPorts | undefined> {
+/** Leaves everything running; answers the exit code. */
+async function setUp(site: Site): Promise<number> {
   const { installation, clock, output } = site;
   const { dataDirectory } = installation;
   const files = demoFiles(dataDirectory);
@@ -48,14 +50,14 @@ async function setUp(site: Site): Promise<DemoPorts | undefined> {
       .every((file) => existsSync(file));
     if (complete && (await readStatus(installation, clock)).well) {
       output.text("It runs already.");
-      return earlier;
+      return exitCodes.ok;
     }
-    await stopHere(site);
+    await stopHere(site, true);
   }
   const ports = await choosePorts(earlier);
   const kept = earlier !== undefined && JSON.stringify(ports) === JSON.stringify(earlier);
   writeDemoFiles(dataDirectory, ports, kept);
-  return (await startHere(site)) === exitCodes.ok ? ports : undefined;
+  return await startHere(site);
 }
 
 /** A payment before that would be refused: a kiosk would look at /check first. */

@@ -30,8 +30,8 @@ const ordersSchema = z.array(
     amount: z.string(),
     amountMinor: z.int(),
     currency: z.string(),
-    card: z.string(),
-    freeData: z.record(z.string(), z.string()),
+    /** Named by the supervisor (supervisor/gateway/free-data.ts). */
+    freeData: z.object({ maskedPan: z.string().optional() }),
   }),
 );
 
@@ -100,15 +100,14 @@ async function checkOrder(
   if (!order || others.length > 0) {
     throw failed(`the sandbox has ${orders.data.length} orders with this orderId`);
   }
-  const cards = [order.card, ...Object.values(order.freeData)];
   output.text(
     `merchantReference ${order.merchantReference}, amount ${order.amount} ${order.currency}, ` +
-      `card ${cards.find((value) => value === card) ?? order.card}`,
+      `card ${order.freeData.maskedPan ?? "not named"}`,
   );
   if (order.merchantReference !== orderId) throw failed("the order has another orderId");
   if (order.amountMinor !== AMOUNT_MINOR) throw failed("the order has another amount");
   if (!/[*xX]/.test(card)) throw failed("the answer's card number is not masked");
-  if (!cards.includes(card)) throw failed(`the order does not name the card ${card}`);
+  if (order.freeData.maskedPan !== card) throw failed(`the order does not name the card ${card}`);
 }
 
 async function call(
