@@ -5,7 +5,7 @@ import { projectRoot } from "../shared/installation.ts";
 import { openRunDirectory } from "../shared/ipc/run-directory.ts";
 import { within } from "../shared/time.ts";
 import { askStop, conditionOf } from "./condition.ts";
-import { forgetStop } from "./deliberate-stop.ts";
+import { deliberateStop, forgetStop } from "./deliberate-stop.ts";
 import { alone, type Site } from "./operate.ts";
 import { type ProgramPart, programParts } from "./part.ts";
 
@@ -41,7 +41,8 @@ export async function runForeground(site: Site): Promise<number> {
     process.on(signal, stopAll);
   }
   const first = await Promise.race(children.map(({ ended }) => ended));
-  const asked = stopping !== undefined;
+  // `launch.sh stop` from elsewhere is as good as a signal.
+  const asked = stopping !== undefined || deliberateStop(dataDirectory) !== undefined;
   // What is wrong for one is often wrong for the other: it may still say so.
   const all = Promise.all(children.map(({ ended }) => ended));
   if (!asked) await within(site.clock, "last words", LAST_WORDS_MS, all);

@@ -25,11 +25,18 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   try {
     return await launch(readArguments(args), output);
   } catch (error) {
-    const known = error instanceof ProgramExit;
-    output.fault(known ? error.message : String((error as Error).stack));
-    return known ? error.exitCode : exitCodes.internal;
+    if (error instanceof ProgramExit) {
+      output.fault(error.message);
+      return error.exitCode;
+    }
+    const { code, message, stack } = error as NodeJS.ErrnoException;
+    const denied = code === "EACCES" || code === "EPERM";
+    output.fault(denied ? `${message}\n${OTHER_USER}` : String(stack));
+    return exitCodes.internal;
   }
 }
+
+const OTHER_USER = "Run this as the user to whom the data folder and the programs belong.";
 
 /** Throws ProgramExit. */
 async function launch(given: LauncherArguments, output: Output): Promise<number> {

@@ -12,8 +12,8 @@ const plainKeepAlive =
 
 if (plainKeepAlive) {
   const { answerWithinDefaultMs, keepAlive } = await import("./keep-alive.ts");
-  const data = third ?? resolve(import.meta.dirname, "../../data");
-  process.exitCode = await keepAlive(resolve(data), answerWithinDefaultMs);
+  const data = resolve(third ?? resolve(import.meta.dirname, "../../data"));
+  process.exitCode = await keepAlive(data, answerWithinDefaultMs);
 } else {
   const { runCommand } = await import("./launch.ts");
   process.exitCode = await runCommand(process.argv.slice(2));

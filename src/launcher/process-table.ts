@@ -104,7 +104,7 @@ async function listWindows(): Promise<Entry[]> {
 /** Quotes group, a backslash before a quote escapes it (CommandLineToArgvW, without rarities). */
 export function splitCommandLine(line: string): string[] {
   return [...line.matchAll(/(?:[^\s"]|"(?:\\"|[^"])*"?)+/g)].map(([arg]) =>
-    arg.replace(/(^|[^\\])"/g, "$1").replaceAll('\\"', '"'),
+    arg.replace(/\\?"/g, (quote) => quote.slice(1)),
   );
 }
 

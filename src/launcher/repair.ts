@@ -146,15 +146,22 @@ class Round {
     }
   }
 
-  /** To whoever looks on (cron sends it as mail) and to logs/keep-alive.log. */
+  /**
+   * To whoever looks on (cron sends it as mail) and to logs/keep-alive.log. A full disk must not
+   * keep a program from being relaunched.
+   */
   #tell(text: string): void {
     process.stdout.write(`${text}\n`);
     const { logDirectory } = this.#installation;
     const file = join(logDirectory, "keep-alive.log");
-    mkdirSync(logDirectory, { recursive: true });
-    if (sizeOf(file) > LOG_BYTES_MAX) renameSync(file, `${file}.1`);
     const stamp = new Date(this.#clock.now()).toISOString();
-    appendFileSync(file, `${stamp} ${text.replaceAll("\n", "\n  ")}\n`, { mode: 0o640 });
+    try {
+      mkdirSync(logDirectory, { recursive: true });
+      if (sizeOf(file) > LOG_BYTES_MAX) renameSync(file, `${file}.1`);
+      appendFileSync(file, `${stamp} ${text.replaceAll("\n", "\n  ")}\n`, { mode: 0o640 });
+    } catch (error) {
+      process.stdout.write(`not logged: ${(error as Error).message}\n`);
+    }
   }
 }
 
