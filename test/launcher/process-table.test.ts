@@ -50,7 +50,7 @@ test("a process is ours by its script and its data folder, however they are writ
   expect((await findProcesses(part())).sort()).toEqual(pids.sort());
 });
 
-test("another data folder, another script, and our names as mere arguments are not ours", async () => {
+test("another data folder, another script and a folder below ours are not ours", async () => {
   writeFileSync(join(folder, "other.ts"), "process.stdin.resume();");
   await start([join(folder, "main.ts"), "--data", join(folder, "data", "demo")]);
   await start([join(folder, "main.ts"), "--data", folder]);
@@ -77,7 +77,8 @@ test("a process that has ended is not running, even while nobody has reaped it",
 });
 
 test("a Windows command line is cut into its arguments", () => {
-  const line = String.raw`"C:\Program Files\node.exe"  C:\app\main.ts --data "C:\my data" "a \"b\"" ""`;
+  const program = String.raw`"C:\Program Files\node.exe"  C:\app\main.ts`;
+  const line = String.raw`${program} --data "C:\my data" "a \"b\"" ""`;
   expect(splitCommandLine(line)).toEqual([
     String.raw`C:\Program Files\node.exe`,
     String.raw`C:\app\main.ts`,
