@@ -18,9 +18,11 @@ export interface InstallationOptions {
 }
 
 interface TerminalEndpoints {
-  readonly tcp?: { readonly host: string; readonly port: number };
-  readonly pty?: string;
-  readonly controlUrl: string;
+  /** tcp://host:port */
+  readonly tcp: string | null;
+  readonly tcpPort: number | null;
+  readonly pty: string | null;
+  readonly control: string;
 }
 
 const LOGIN = "kiosk";
@@ -62,12 +64,12 @@ export class TestInstallation {
     const { line = "tcp", terminalSwitches = [] } = this.#options;
     const ready = join(this.folder, "terminal.ready");
     rmSync(ready, { force: true });
-    const port = this.terminalEndpoints?.tcp?.port ?? 0;
+    const port = this.terminalEndpoints?.tcpPort ?? 0;
     const way =
       line === "tcp"
         ? ["--tcp", `127.0.0.1:${port}`]
         : ["--no-tcp", "--pty-link", join(this.folder, "terminal")];
-    const control = new URL(this.terminalEndpoints?.controlUrl ?? "http://x:0").port || "0";
+    const control = new URL(this.terminalEndpoints?.control ?? "http://x:0").port || "0";
     this.terminal = new ChildProgram("simulator/terminal/main.ts", [
       ...way,
       ...["--control", control, "--ready-file", ready],
@@ -138,7 +140,7 @@ export class TestInstallation {
 
   /** What the terminal's bank believes. */
   async ledger(): Promise<Ledger> {
-    return (await fetch(`${this.terminalEndpoints?.controlUrl}/ledger`)).json() as Promise<Ledger>;
+    return (await fetch(`${this.terminalEndpoints?.control}/ledger`)).json() as Promise<Ledger>;
   }
 
   /** The orders the gateway has, newest first. */
@@ -185,7 +187,7 @@ export class TestInstallation {
   #writeConfig(): void {
     const { tcp } = this.terminalEndpoints ?? {};
     const config = {
-      SERIAL_PORT: tcp ? `tcp://${tcp.host}:${tcp.port}` : join(this.folder, "terminal"),
+      SERIAL_PORT: tcp ?? join(this.folder, "terminal"),
       LOCAL_PORT: this.#port,
       TERMINAL_MANAGER_LOGIN: LOGIN,
       TERMINAL_MANAGER_PWD: PASSWORD,
