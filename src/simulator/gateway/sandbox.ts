@@ -53,7 +53,11 @@ const ORDERS_LISTED_MAX = 50_000;
 export async function startGatewaySandbox(options: SandboxOptions): Promise<GatewaySandbox> {
   const { host = "127.0.0.1", port = 0, tls } = options;
   const closing = new AbortController();
-  const report = options.report ?? ((error: Error) => console.error(error));
+  const toReport = options.report ?? ((error: Error) => console.error(error));
+  // Waits that end because the sandbox ends are no fault of it.
+  const report = (error: Error): void => {
+    if (!closing.signal.aborted) toReport(error);
+  };
   const parts = assemble(options, closing.signal, report);
   const app = createApp(tls, report);
   for (const routes of allRoutes) routes(app, parts);

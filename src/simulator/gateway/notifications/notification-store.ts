@@ -66,11 +66,13 @@ export class NotificationStore {
     );
   }
 
-  /** When the next one is due, or nothing when none waits. */
-  nextDueMs(): number | undefined {
+  /** When the next one after a time is due, or nothing when none waits. */
+  nextDueAfterMs(nowMs: number): number | undefined {
     const row = this.#database
-      .prepare("SELECT min(due_ms) AS due FROM notifications WHERE state = 'waiting'")
-      .get();
+      .prepare(
+        "SELECT min(due_ms) AS due FROM notifications WHERE state = 'waiting' AND due_ms > ?",
+      )
+      .get(nowMs);
     return row?.["due"] == null ? undefined : Number(row["due"]);
   }
 

@@ -23,58 +23,57 @@ interface SenderParts {
  */
 export class Sender {
   readonly #parts: SenderParts;
-  #working: Promise<void> | undefined;
-  #again = false;
+  /** Work on one order's notifications, by order. */
+  readonly #underway = new Map<number, Promise<void>>();
   #timer: Timer | undefined;
 
   constructor(parts: SenderParts) {
     this.#parts = parts;
   }
 
-  /** Looks for what is due, now or when the present round is over. */
+  /** Starts on what is due, and looks again when something ends or falls due. */
   kick(): void {
-    if (this.#parts.closing.aborted) return;
-    this.#again = true;
-    this.#working ??= this.#work()
-      .catch((error: unknown) => {
-        this.#parts.report(error instanceof Error ? error : new Error(String(error)));
-      })
-      .finally(() => {
-        this.#working = undefined;
-      });
+    const { notifications, closing } = this.#parts;
+    if (closing.aborted) return;
+    const due = notifications.due(ORDERS_AT_ONCE * 4);
+    for (const [orderId, mine] of Map.groupBy(due, (one) => one.orderId)) {
+      if (this.#underway.size >= ORDERS_AT_ONCE) break;
+      if (!this.#underway.has(orderId)) this.#underway.set(orderId, this.#work(orderId, mine));
+    }
+    this.#sleepUntilNext();
   }
 
   /** Makes an attempt at everything that is due, and waits for its end. */
   async deliverDue(): Promise<void> {
     this.kick();
-    await this.#working;
+    while (this.#underway.size > 0) await Promise.all(this.#underway.values());
   }
 
   /** Resolves when nothing is under way; the caller has aborted `closing` before. */
   async stopped(): Promise<void> {
     this.#timer?.clear();
-    await this.#working;
-    this.#timer?.clear();
+    await Promise.all(this.#underway.values());
   }
 
-  async #work(): Promise<void> {
-    const { notifications, closing } = this.#parts;
-    while (this.#again && !closing.aborted) {
-      this.#again = false;
-      const due = notifications.due(ORDERS_AT_ONCE * 4);
-      const orders = [...Map.groupBy(due, ({ orderId }) => orderId).values()];
-      await Promise.all(orders.slice(0, ORDERS_AT_ONCE).map((mine) => this.#inTurn(mine)));
-      if (due.length > 0) this.#again = true;
+  async #work(orderId: number, due: readonly Notification[]): Promise<void> {
+    try {
+      await this.#inTurn(due);
+    } catch (error) {
+      this.#parts.report(error instanceof Error ? error : new Error(String(error)));
+      return;
+    } finally {
+      this.#underway.delete(orderId);
     }
-    if (!closing.aborted) this.#sleepUntilNext();
+    this.kick();
   }
 
   #sleepUntilNext(): void {
     const { notifications, clock } = this.#parts;
     this.#timer?.clear();
-    const dueMs = notifications.nextDueMs();
+    const nowMs = clock.now();
+    const dueMs = notifications.nextDueAfterMs(nowMs);
     if (dueMs === undefined) return;
-    this.#timer = clock.startTimer("next notification", dueMs - clock.now(), () => this.kick());
+    this.#timer = clock.startTimer("next notification", dueMs - nowMs, () => this.kick());
   }
 
   async #inTurn(due: readonly Notification[]): Promise<void> {

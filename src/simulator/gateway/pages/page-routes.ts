@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { transaction } from "../../../shared/sqlite.ts";
 import { bodyBytes, RequestRefused } from "../http/request.ts";
+import { maskStored } from "../orders/mask-stored.ts";
 import type { Order } from "../orders/order.ts";
 import type { SandboxParts } from "../parts.ts";
 import { checkEntry } from "./card-entry.ts";
@@ -73,7 +74,7 @@ function settle(form: URLSearchParams, order: Order, parts: SandboxParts): Retry
   if ("fault" in checked) return checked;
   const { entry, card } = checked;
   const payment = paymentWith(card, {
-    customerEmail: entry.email,
+    customerEmail: maskStored(entry.email),
     customerCountry: entry.country,
   });
   transaction(database, () =>

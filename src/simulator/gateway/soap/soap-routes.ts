@@ -62,6 +62,8 @@ async function answer(
   parts: SandboxParts,
 ): Promise<FastifyReply> {
   refuseOtherContent(request.headers["content-type"]);
+  const encoding = request.headers["content-encoding"] ?? "identity";
+  if (encoding !== "identity") throw new RequestRefused(415, `send it without ${encoding}`);
   const element = readEnvelope(bodyBytes(request));
   const operation = operationNamed(service, element.name);
   const { latencyMs, strike: fault } = parts.faults.take(operation.name);

@@ -1,5 +1,6 @@
 import { formatFloat, parseAmount } from "../orders/amount.ts";
 import { DemandRefused } from "../orders/ledger.ts";
+import { maskStored } from "../orders/mask-stored.ts";
 import type { Order } from "../orders/order.ts";
 import type { Demand } from "../orders/order-machine.ts";
 import type { OperationContext, Result } from "./operation.ts";
@@ -48,7 +49,7 @@ export function transactionOf(values: Values, { account, orders }: OperationCont
   }
   const order =
     publicId === ""
-      ? orders.byReference(account.login, reference)
+      ? orders.byReference(account.login, maskStored(reference))
       : orders.byPublicId(publicId.toUpperCase());
   const field = publicId === "" ? "merchantReference" : "transactionPublicId";
   if (order?.login !== account.login) throw new ParameterRefused(field, "no such transaction");

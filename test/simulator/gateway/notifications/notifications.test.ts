@@ -20,6 +20,7 @@ import { type Merchant, merchantForTest } from "../merchant-for-test.ts";
 import {
   account,
   call,
+  eventually,
   generate,
   haveVectors,
   LOGIN,
@@ -61,7 +62,7 @@ test("a payment is notified twice, authorization then capture, signed", async ()
       "<item><key>not a name</key><value>left out</value></item>" +
       "<item><key>empty</key><value/></item>",
   });
-  await expect.poll(() => what(merchant)).toEqual(["authorization ok", "capture ok"]);
+  await eventually(() => what(merchant)).toEqual(["authorization ok", "capture ok"]);
   const [{ contentType, body, xml: document } = { contentType: "", body: "", xml: "" }] =
     merchant.received;
   expect(contentType).toBe("application/x-www-form-urlencoded");
@@ -97,12 +98,12 @@ test("cancellation, refunds and chargebacks are notified too", async () => {
   await call(sandbox, "transaction-v2", "cancel", { ...credentials, transactionPublicId: first });
   await generate(sandbox, { urlCallback: merchant.url });
   const second = sandbox.orders()[0]?.transactionPublicId ?? "";
-  await expect.poll(() => merchant.received.length).toBe(4);
+  await eventually(() => merchant.received.length).toBe(4);
   const refund = { ...credentials, transactionPublicId: second, amount: "4" };
   await call(sandbox, "refund-v2", "card", refund);
-  await expect.poll(() => merchant.received.length).toBe(5);
+  await eventually(() => merchant.received.length).toBe(5);
   await fetch(`${sandbox.url}/sandbox/orders/${second}/chargeback`, { method: "POST" });
-  await expect.poll(() => merchant.received.length).toBe(6);
+  await eventually(() => merchant.received.length).toBe(6);
   expect(what(merchant)).toEqual([
     "authorization ok",
     "cancellation ok",
@@ -121,7 +122,7 @@ test("amounts have two decimals also in currencies without any", async () => {
     accounts: [{ ...account, websites: [{ id: 107, currency: "JPY" }] }],
   });
   await generate(sandbox, { urlCallback: merchant.url, currency: "JPY", amount: "400" });
-  await expect.poll(() => merchant.received.length).toBe(2);
+  await eventually(() => merchant.received.length).toBe(2);
   expect(resultOf(merchant.received[0]?.xml ?? "")["origAmount"]).toBe("400.00");
 });
 
@@ -136,20 +137,31 @@ test("a 5xx, a cut connection and silence are retried with growing pauses", asyn
     const list = (await response.json()) as { state: string; attempts: number }[];
     return list.map(({ state, attempts }) => `${state} ${attempts}`);
   };
-  await expect.poll(delivery).toEqual(["waiting 1"]);
-  await expect.poll(() => clock.running).toEqual(["next notification"]);
+  await eventually(delivery).toEqual(["waiting 1"]);
+  await eventually(() => clock.running).toEqual(["next notification"]);
   await clock.advance(1_999);
   expect(merchant.received).toHaveLength(1);
   await clock.advance(1);
-  await expect.poll(delivery).toEqual(["waiting 2"]);
+  await eventually(delivery).toEqual(["waiting 2"]);
   await clock.advance(10_000);
-  await expect.poll(() => merchant.received.length).toBe(3);
+  await eventually(() => merchant.received.length).toBe(3);
   await clock.advance(20_000);
-  await expect.poll(delivery).toEqual(["waiting 3"]);
-  await expect.poll(() => clock.running).toEqual(["next notification"]);
+  await eventually(delivery).toEqual(["waiting 3"]);
+  await eventually(() => clock.running).toEqual(["next notification"]);
   await clock.advance(30_000);
-  await expect.poll(delivery).toEqual(["delivered 4"]);
+  await eventually(delivery).toEqual(["delivered 4"]);
   expect(new Set(merchant.received.map(({ body }) => body)).size).toBe(1);
+});
+
+test("a merchant that never answers does not hold up the others", async () => {
+  const [stuck, quick] = [await merchantForTest(), await merchantForTest()];
+  stuck.answers("hang");
+  const sandbox = await sandboxForTest({ autoPay: true });
+  await generate(sandbox, { urlCallback: stuck.url });
+  await eventually(() => stuck.received.length).toBe(1);
+  await generate(sandbox, { urlCallback: quick.url });
+  await eventually(() => what(quick)).toEqual(["authorization ok", "capture ok"]);
+  expect(stuck.received).toHaveLength(1);
 });
 
 test("other refusals are not retried, and the schedule ends", () => {
@@ -177,13 +189,13 @@ test("what was not delivered is sent after a restart", async () => {
   };
   const first = await startGatewaySandbox(options);
   await generate(first, { urlCallback: merchant.url, manualCapture: "1" });
-  await expect.poll(() => clock.running).toEqual(["next notification"]);
+  await eventually(() => clock.running).toEqual(["next notification"]);
   await first.close();
   expect(clock.running).toEqual([]);
   merchant.answers(200);
   await clock.advance(2_000);
   await sandboxForTest(options);
-  await expect.poll(() => what(merchant)).toEqual(["authorization ok", "authorization ok"]);
+  await eventually(() => what(merchant)).toEqual(["authorization ok", "authorization ok"]);
 });
 
 describe("notification faults:", () => {
@@ -197,12 +209,12 @@ describe("notification faults:", () => {
       const merchant = await merchantForTest();
       const sandbox = await sandboxForTest({ autoPay: true, faults: [{ kind, times: 1 }] });
       await generate(sandbox, { urlCallback: merchant.url });
-      await expect.poll(() => what(merchant)).toEqual(expected.map((type) => `${type} ok`));
+      await eventually(() => what(merchant)).toEqual(expected.map((type) => `${type} ok`));
       expect(merchant.received.map(({ xml: text }) => isSigned(text))).toEqual(
         expected.map(() => signed),
       );
       await generate(sandbox, { urlCallback: merchant.url });
-      await expect.poll(() => merchant.received.length).toBe(expected.length + 2);
+      await eventually(() => merchant.received.length).toBe(expected.length + 2);
       expect(what(merchant).slice(-2)).toEqual(["authorization ok", "capture ok"]);
     });
   }
@@ -216,10 +228,10 @@ describe("notification faults:", () => {
       faults: [{ kind: "notification-delayed", delayMs: 60_000 }],
     });
     await generate(sandbox, { urlCallback: merchant.url, manualCapture: "1" });
-    await expect.poll(() => clock.running).toEqual(["next notification"]);
+    await eventually(() => clock.running).toEqual(["next notification"]);
     expect(merchant.received).toEqual([]);
     await clock.advance(60_000);
-    await expect.poll(() => what(merchant)).toEqual(["authorization ok"]);
+    await eventually(() => what(merchant)).toEqual(["authorization ok"]);
   });
 
   test("notification-before-answer", async () => {
@@ -230,7 +242,7 @@ describe("notification faults:", () => {
     });
     merchant.answers("hang", 200);
     const answered = generate(sandbox, { urlCallback: merchant.url, manualCapture: "1" });
-    await expect.poll(() => merchant.received.length).toBe(1);
+    await eventually(() => merchant.received.length).toBe(1);
     expect(await Promise.race([answered, fetch(sandbox.url).then(() => "still waiting")])).toBe(
       "still waiting",
     );
@@ -251,11 +263,11 @@ describe("the fraud event", () => {
     const merchant = await merchantForTest();
     const sandbox = await sandboxForTest({ autoPay: true, accounts: withFraud(merchant.url) });
     await generate(sandbox, { urlCallback: merchant.url });
-    await expect.poll(() => merchant.received.length).toBe(2);
+    await eventually(() => merchant.received.length).toBe(2);
     const id = sandbox.orders()[0]?.transactionPublicId;
     const reported = await fetch(`${sandbox.url}/sandbox/orders/${id}/fraud`, { method: "POST" });
     expect(reported.status).toBe(200);
-    await expect.poll(() => merchant.received.length).toBe(3);
+    await eventually(() => merchant.received.length).toBe(3);
     const { contentType, body, signature } = merchant.received[2] ?? {};
     const event = JSON.parse(body ?? "");
     const iso = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/);
@@ -317,7 +329,7 @@ test("a result that is parsed and written again has the bytes that were signed",
     urlCallback: merchant.url,
     merchantReference: "&lt;&amp;&gt; \"é€\" 'x'&#13;&#10;",
   });
-  await expect.poll(() => merchant.received.length).toBe(2);
+  await eventually(() => merchant.received.length).toBe(2);
   const document = merchant.received[0]?.xml ?? "";
   const again = (element: XmlElement): XmlOutput =>
     xml(element.name, element.children.length > 0 ? element.children.map(again) : element.text);

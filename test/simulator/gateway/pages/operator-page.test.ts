@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { merchantForTest } from "../merchant-for-test.ts";
-import { generate, sandboxForTest } from "../sandbox-for-test.ts";
+import { eventually, generate, sandboxForTest } from "../sandbox-for-test.ts";
 
 interface Buttons {
   readonly [action: string]: string;
@@ -38,8 +38,8 @@ test("the page lists orders, operations and deliveries, and its buttons work", a
   expect(await press("refund", "2.50")).toBe("captured");
   expect(await press("fraud")).toBe("captured");
   expect(await press("chargeback")).toBe("reversed");
-  await expect.poll(() => merchant.received.length).toBe(4);
-  await expect.poll(page).toMatch(/reject ok: delivered \(1\)/);
+  await eventually(() => merchant.received.length).toBe(4);
+  await eventually(page).toMatch(/reject ok: delivered \(1\)/);
   const text = await page();
   expect(text).toContain("capture ok 10.00 (fraud)");
   expect(text).toContain("refund ok 2.50");

@@ -3,7 +3,13 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { GatewaySandbox } from "../../../../src/simulator/gateway/sandbox.ts";
 import { merchantForTest } from "../merchant-for-test.ts";
-import { account, generate, sandboxForTest, temporaryFolder } from "../sandbox-for-test.ts";
+import {
+  account,
+  eventually,
+  generate,
+  sandboxForTest,
+  temporaryFolder,
+} from "../sandbox-for-test.ts";
 
 const VISA = "4111111111111111";
 const REFUSED = "4111113333333333";
@@ -77,7 +83,7 @@ test("a good card is charged, notified, and the customer goes back to the shop",
     paymentMethod: "VISA",
     card: `411111${"X".repeat(6)}1111`,
   });
-  await expect.poll(() => merchant.received.length).toBe(2);
+  await eventually(() => merchant.received.length).toBe(2);
   expect(merchant.received[0]?.xml).toContain("<emailClient>customer@example.test</emailClient>");
   expect(merchant.received[0]?.xml).toContain("<customerCountry>ES</customerCountry>");
 });
@@ -95,7 +101,7 @@ test("the refused card declines, with a reason in the notification", async () =>
   expect(stateOf(sandbox)).toBe("declined");
   expect(await page()).toContain('<div id="endErrorTransactionBlock">');
   expect(await page()).toContain('href="https://shop.example.test/decline"');
-  await expect.poll(() => merchant.received.length).toBe(1);
+  await eventually(() => merchant.received.length).toBe(1);
   expect(merchant.received[0]?.xml).toContain("<status>nok</status>");
   expect(merchant.received[0]?.xml).toContain("<returnCode>05</returnCode>");
 });
@@ -112,7 +118,7 @@ test("a page that was paid stays paid, whatever is posted again", async () => {
   const merchant = await merchantForTest();
   const { sandbox, submit } = await visit({ urlCallback: merchant.url });
   await submit(filled);
-  await expect.poll(() => merchant.received.length).toBe(2);
+  await eventually(() => merchant.received.length).toBe(2);
   expect((await submit({ ...filled, tokenCardNumber: REFUSED })).status).toBe(303);
   expect((await submit({ action: "abort" })).status).toBe(303);
   expect(stateOf(sandbox)).toBe("captured");
