@@ -41,8 +41,8 @@ const yesNo = oneOf(["yes", "no"]).transform((value) => value === "yes");
 const serialPort = z
   .string()
   .regex(
-    /^(COM\d{1,3}|\/dev\/\S+|tcp:\/\/(\[[0-9a-fA-F:]+\]|[^\s:/[\]]+):\d{1,5})$/,
-    "must be a COM port, a device below /dev, or tcp://host:port",
+    /^(COM\d{1,3}|\/\S+|tcp:\/\/(\[[0-9a-fA-F:]+\]|[^\s:/[\]]+):\d{1,5})$/,
+    "must be a COM port, the path of a device, or tcp://host:port",
   );
 
 const basicLogin = text(128).regex(/^[^:\p{Cc}]+$/u, "must not hold a colon or control characters");
@@ -130,6 +130,14 @@ const terminalAndApi = {
       .default("000000"),
     { help: "The terminal's cash register password.", example: "123456", secret: true },
   ),
+  TICKET_WIDTH: described(integer(16, 99).default(40), {
+    help: "Characters in a line of the ticket.",
+    example: "24",
+  }),
+  LANGUAGE: described(oneOf(["en", "de", "fr"]).default("en"), {
+    help: "Language of the texts about the terminal's prompts and results.",
+    example: "de",
+  }),
   CURRENCY: described(
     z
       .string()
@@ -223,7 +231,22 @@ const daily = {
   }),
 } as const;
 
-const protocolTimers = {
+const protocolDetails = {
+  ZVT_CONFIG_BYTE: described(
+    z
+      .string()
+      .regex(/^[0-9A-Fa-f]{2}$/, "must be two hexadecimal digits")
+      .default("BE")
+      .transform((hex) => Number.parseInt(hex, 16)),
+    {
+      help: "Configuration byte of the registration: BE prints line by line, 3E from the result.",
+      example: "3E",
+    },
+  ),
+  ZVT_CHARSET: described(
+    oneOf(["cp437", "iso8859-1", "iso8859-2", "iso8859-15", "utf8", "zvt7"]).default("cp437"),
+    { help: "Character set of a terminal that does not name one.", example: "iso8859-1" },
+  ),
   ZVT_T1_MS: described(integer(5, 1_000).default(200), {
     help: "Longest silence between two bytes of a serial frame (PA00P016).",
     example: "200",
@@ -268,10 +291,10 @@ export const sections = [
   { title: "Terminal and local API", names: terminalAndApi },
   { title: "Payment gateway", names: gateway },
   { title: "Daily life", names: daily },
-  { title: "Protocol timers", names: protocolTimers },
+  { title: "Protocol", names: protocolDetails },
 ] as const;
 
-export const configShape = { ...terminalAndApi, ...gateway, ...daily, ...protocolTimers } as const;
+export const configShape = { ...terminalAndApi, ...gateway, ...daily, ...protocolDetails } as const;
 export type ConfigName = keyof typeof configShape;
 
 /**
