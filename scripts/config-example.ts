@@ -4,9 +4,8 @@ import { fileURLToPath } from "node:url";
 import { configShape, metaOf, sections } from "../src/shared/config/schema.ts";
 
 /**
- * Makes what people read about the setup file from the one schema that knows it (DESIGN 4).
- * node scripts/config-example.ts writes data/config.example.txt; with --readme it prints the
- * README's table instead.
+ * Makes data/config.example.txt from the one schema that knows the setup file (DESIGN 4); a test
+ * compares. Run it with node scripts/config-example.ts after every change of the schema.
  */
 
 type Name = keyof typeof configShape;
@@ -50,20 +49,6 @@ function optionalLines({ name, help, example, fallback }: Row): string[] {
   return ["", `# ${help}`, ...note, `#${name}=${fallback ?? ""}`];
 }
 
-export function readmeTable(): string {
-  const rows = sections.flatMap(({ names }) => rowsOf(names));
-  const cell = (text: string): string => text.replaceAll("|", "\\|");
-  return [
-    "| Name | Default | Meaning | Example |",
-    "|---|---|---|---|",
-    ...rows.map(({ name, help, example, fallback, required }) => {
-      const standard = required ? "required" : fallback ? `\`${fallback}\`` : "none";
-      return `| \`${name}\` | ${cell(standard)} | ${cell(help)} | \`${cell(example)}\` |`;
-    }),
-    "",
-  ].join("\n");
-}
-
 function rowsOf(names: (typeof sections)[number]["names"]): Row[] {
   return (Object.keys(names) as Name[]).map((name) => {
     const { help, example, requiredBy } = metaOf(configShape[name]);
@@ -83,6 +68,5 @@ function fallbackOf(name: Name): string | undefined {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  if (process.argv.includes("--readme")) process.stdout.write(readmeTable());
-  else writeFileSync(join(import.meta.dirname, "../data/config.example.txt"), exampleText());
+  writeFileSync(join(import.meta.dirname, "../data/config.example.txt"), exampleText());
 }
