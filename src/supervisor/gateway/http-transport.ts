@@ -79,8 +79,7 @@ function exchangeOnce(
   request.on("socket", (socket) => {
     // From here on the other side may read bytes of the request; before it certainly has none.
     if (request.reusedSocket) written = true;
-    const connected = agent instanceof TlsAgent ? "secureConnect" : "connect";
-    socket.once(connected, () => (written = true));
+    else socket.once(send === httpsRequest ? "secureConnect" : "connect", () => (written = true));
   });
   request.on("error", (error) => {
     const cause = !written && isCertificateFault(error) ? "certificate" : "socket";
