@@ -7,8 +7,10 @@ import { type ApiOptions, createApi } from "./http/app.ts";
 import { listenOnLoopback } from "./http/loopback-server.ts";
 import { Journal } from "./journal/journal.ts";
 import { tpManagerHandlers } from "./message-handlers.ts";
+import { AfterSale } from "./payments/after-sale.ts";
 import { HandOff } from "./payments/hand-off.ts";
 import { PaymentService, type PaymentSettings } from "./payments/payment-service.ts";
+import { Upkeep } from "./payments/upkeep.ts";
 import { createSupervisorLink } from "./supervisor-link.ts";
 import { createTerminal } from "./terminal/registry.ts";
 
@@ -18,6 +20,11 @@ const PREPARE_MS = 15_000;
 const STOP_PATIENCE_MS = 10_000;
 /** Then the process ends, whatever is open: recovery settles it at the next start. */
 const STOP_DEADLINE_MS = 45_000;
+
+/** `/reset` answers by then whether the terminal is back; it goes on being reached in any case. */
+const RESET_LIMIT_MS = 180_000;
+/** An end of day with many transactions over a slow line. */
+const TELECOLLECTION_LIMIT_MS = 600_000;
 
 /** Every part of tp-manager in start order, with what it depends on. */
 await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
@@ -50,7 +57,11 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
     log: log.child({ area: "payments" }),
     settings,
   });
-  const api = await createApi(apiOptions(context, payments, terminal));
+  const limits = { resetLimitMs: RESET_LIMIT_MS, telecollectionLimitMs: TELECOLLECTION_LIMIT_MS };
+  const shared = { store: journal, terminal, payments, clock, log };
+  const afterSale = new AfterSale(shared);
+  const upkeep = new Upkeep({ ...shared, ...limits });
+  const api = await createApi(apiOptions(context, { payments, afterSale, upkeep, terminal }));
   const listening = await listenOnLoopback(api, config.LOCAL_PORT, log);
   onStop("local API", () => listening.close());
   onStop("payments", () => payments.stop());
@@ -76,8 +87,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
 
 function apiOptions(
   { config, clock, log, requestStop }: ProgramContext,
-  payments: PaymentService,
-  terminal: ApiOptions["terminal"],
+  parts: Pick<ApiOptions, "payments" | "afterSale" | "upkeep" | "terminal">,
 ): ApiOptions {
   const { OPERATOR_LOGIN: login, OPERATOR_PWD: password } = config;
   return {
@@ -86,8 +96,7 @@ function apiOptions(
     operator: login !== undefined && password !== undefined ? { login, password } : undefined,
     allowedOrigins: config.ALLOWED_ORIGINS,
     defaultCurrency: config.CURRENCY,
-    payments,
-    terminal,
+    ...parts,
     clock,
     log: log.child({ area: "http" }),
     requestStop,

@@ -31,14 +31,15 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
           status: status?.detail ?? link,
         },
         payments: {
-          running: payments.runningOrder === undefined ? 0 : 1,
-          inDoubt: journal.unfinished().filter(({ state }) => state.phase === "in-doubt").length,
+          running: payments.turn.current === undefined ? 0 : 1,
+          inDoubt: journal.unfinished().filter(({ state }) => state.phase.endsWith("in-doubt"))
+            .length,
           notHandedOver: journal.countPendingHandOffs(),
         },
       };
     },
     stop() {
-      payments.refuseNew();
+      payments.turn.close();
       requestStop("local message");
       return { stopping: true };
     },

@@ -3,8 +3,11 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { AppError } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
+import type { AfterSale } from "../payments/after-sale.ts";
 import type { PaymentService } from "../payments/payment-service.ts";
+import type { Upkeep } from "../payments/upkeep.ts";
 import type { Terminal } from "../terminal/terminal.ts";
+import { installAfterSaleRoutes } from "./after-sale-routes.ts";
 import { Credentials, type Pair, type Role } from "./credentials.ts";
 import { installErrorAnswers } from "./envelope.ts";
 import { parseJsonBody } from "./json-body.ts";
@@ -20,6 +23,8 @@ export interface ApiOptions {
   readonly allowedOrigins: readonly string[];
   readonly defaultCurrency: string;
   readonly payments: PaymentService;
+  readonly afterSale: AfterSale;
+  readonly upkeep: Upkeep;
   readonly terminal: Terminal;
   readonly clock: Clock;
   readonly log: Logger;
@@ -62,6 +67,7 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
     throw new AppError("METHOD_NOT_ALLOWED");
   });
   installPaymentRoutes(app, options);
+  installAfterSaleRoutes(app, options);
   installMaintenanceRoutes(app, options);
   return app;
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../../shared/errors.ts";
 import { osName, versionNumber } from "../../shared/installation.ts";
+import { currencyOf, formatMajor } from "../../shared/money.ts";
 import { type TerminalStatus, TerminalUnavailable } from "../terminal/terminal.ts";
 import type { ApiOptions } from "./app.ts";
 import { sendOne } from "./envelope.ts";
@@ -13,6 +14,7 @@ const APPLICATION_TYPE = "tpa";
 
 export function installMaintenanceRoutes(app: FastifyInstance, options: ApiOptions): void {
   const { payments, terminal } = options;
+  const exponent = currencyOf(options.defaultCurrency)?.exponent ?? 2;
 
   app.route({
     method: ["GET", "POST"],
@@ -32,8 +34,8 @@ export function installMaintenanceRoutes(app: FastifyInstance, options: ApiOptio
     url: "/stop",
     handler(call, reply) {
       requireOperator(call, options);
-      const running = payments.runningOrder !== undefined;
-      payments.refuseNew();
+      const running = payments.turn.current !== undefined;
+      payments.turn.close();
       reply.raw.once("close", () => options.requestStop("/stop"));
       return sendOne(reply, 200, {
         status: "Success",
@@ -63,6 +65,36 @@ export function installMaintenanceRoutes(app: FastifyInstance, options: ApiOptio
     return sendOne(reply, 200, { status: "Success", message: `Terminal ${name} is accepted.` });
   });
 
+  app.route({
+    method: ["GET", "POST"],
+    url: "/reset",
+    async handler(call, reply) {
+      requireOperator(call, options);
+      await options.upkeep.reset();
+      const message = "The terminal has restarted and is registered.";
+      return sendOne(reply, 200, { status: "Success", message });
+    },
+  });
+
+  app.route({
+    method: ["GET", "POST"],
+    url: "/tlc",
+    async handler(call, reply) {
+      requireOperator(call, options);
+      const { applications, ticket } = await options.upkeep.telecollect();
+      return sendOne(reply, 200, {
+        NbApp: String(applications.length),
+        App: applications.map(({ name, status, count, sumMinor }) => ({
+          Name: name,
+          Status: status,
+          Count: String(count),
+          Sum: formatMajor(sumMinor, exponent),
+        })),
+        ticket,
+      });
+    },
+  });
+
   installUnsupportedCalls(app);
 }
 
@@ -77,7 +109,7 @@ async function check({ payments, terminal }: ApiOptions): Promise<TerminalStatus
     detail: linkProblem ?? link,
   };
   if (link !== "connected") return noLink;
-  if (payments.runningOrder !== undefined) {
+  if (payments.turn.current !== undefined) {
     return { ...(status ?? noLink), cr: "1", detail: "a payment is running" };
   }
   try {
@@ -102,12 +134,6 @@ function requireOperator({ role }: FastifyRequest, { operator }: ApiOptions): vo
 
 /** Calls of the API table that this version does not carry out. */
 const unsupported = [
-  ["GET", "/reset"],
-  ["POST", "/reset"],
-  ["GET", "/tlc"],
-  ["POST", "/tlc"],
-  ["POST", "/delivery"],
-  ["POST", "/reversal"],
   ["POST", "/payment/:orderId/settle"],
   ["POST", "/gateway/confirm"],
   ["POST", "/gateway/cancel"],

@@ -52,7 +52,7 @@ export function installPaymentRoutes(app: FastifyInstance, options: ApiOptions):
   });
 }
 
-function sendResult(reply: FastifyReply, result: PaymentResult): FastifyReply {
+export function sendResult(reply: FastifyReply, result: PaymentResult): FastifyReply {
   const { http, body } = answerOf(result.attempt, result.delivery);
   if (!result.replayed) return sendOne(reply, http, body);
   void reply.header("idempotent-replay", "true");

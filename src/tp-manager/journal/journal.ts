@@ -87,7 +87,7 @@ export class Journal implements PaymentStore {
       const ended = !(unfinishedPhases as readonly string[]).includes(state.phase);
       const { changes } = this.#run(
         `UPDATE attempt SET phase = ?, state = ?, ticket = coalesce(?, ticket), ended_at_ms = ?,
-           receipt_number = ?, trace_number = ? WHERE transaction_id = ?`,
+           receipt_number = ?, trace_number = ? WHERE transaction_id = ? AND phase = ?`,
         state.phase,
         JSON.stringify(state),
         ticket ?? null,
@@ -95,8 +95,9 @@ export class Journal implements PaymentStore {
         report?.receiptNumber ?? null,
         report?.traceNumber ?? null,
         transactionId,
+        change.from,
       );
-      invariant(changes === 1, `attempt ${transactionId} is not in the journal`);
+      invariant(changes === 1, `attempt ${transactionId} is not ${change.from} in the journal`);
       this.addEvent(transactionId, event);
       if (handOff) {
         this.#run(
@@ -230,7 +231,7 @@ export class Journal implements PaymentStore {
   telecollectionSince(atMs: number): TelecollectionRow | undefined {
     const row = this.#get(
       `SELECT * FROM telecollection WHERE started_at_ms >= ?
-         AND (result IS NULL OR json_extract(result, '$.end') <> 'refused')
+         AND (result IS NULL OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'))
        ORDER BY id DESC LIMIT 1`,
       atMs,
     );

@@ -44,6 +44,7 @@ export class AttemptWriter {
       state.phase === "charged" && (before.phase === "sent" || before.phase === "in-doubt");
     const approvedAtMs = before.phase === "sent" ? atMs : this.#attempt.startedAtMs;
     this.#attempt = store.update(this.#attempt.transactionId, {
+      from: before.phase,
       state,
       event: { atMs, kind, detail },
       ...(ticket === "" ? {} : { ticket }),

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { AppError, type Charged, type ErrorCode } from "../../shared/errors.ts";
+import { AppError, type Charged } from "../../shared/errors.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { type Clock, within } from "../../shared/time.ts";
@@ -8,14 +8,15 @@ import {
   type Terminal,
   type TerminalIdentity,
   TerminalUnavailable,
-  type UnavailableReason,
 } from "../terminal/terminal.ts";
+import { CancelledInTime, failureOf, storage } from "./failures.ts";
 import type { HandOff } from "./hand-off.ts";
 import { type Attempt, type AttemptEvent, chargedOf, type PaymentRequest } from "./payment.ts";
 import { PaymentRun } from "./payment-run.ts";
 import type { PaymentStore } from "./payment-store.ts";
 import { Recovery } from "./recovery.ts";
 import { sameTerminal } from "./recovery-policy.ts";
+import { TerminalTurn } from "./terminal-turn.ts";
 
 export interface PaymentSettings {
   /** Then the terminal is asked to cancel. */
@@ -48,19 +49,8 @@ export interface PaymentParts {
   readonly settings: PaymentSettings;
 }
 
-/** What has the terminal for itself now. */
-interface Running {
-  readonly what: "payment" | "reversal" | "reset" | "end of day";
-  /** The order it is about; undefined for the terminal's own affairs. */
-  readonly orderId: string | undefined;
-  readonly ended: Promise<unknown>;
-}
-
-interface RunningPayment extends Running {
-  readonly what: "payment";
-  readonly orderId: string;
+interface RunningPayment {
   readonly request: PaymentRequest;
-  readonly ended: Promise<Attempt>;
   /** The first of: approved and waiting for goods, ended. */
   readonly answerable: Promise<Attempt>;
   readonly preparing: AbortController;
@@ -70,21 +60,20 @@ interface RunningPayment extends Running {
 
 /**
  * When a payment begins, what it may wait for, and what an order's repetition gets (DESIGN 5). A
- * payment belongs to this service, not to the request that asked for it. Whatever else wants the
- * terminal for itself takes its turn here too: see {@link alone}.
+ * payment belongs to this service, not to the request that asked for it.
  */
 export class PaymentService {
   readonly #parts: PaymentParts;
   readonly recovery: Recovery;
-  #running: Running | RunningPayment | undefined;
-  #stopping = false;
+  readonly turn = new TerminalTurn();
+  #payment: RunningPayment | undefined;
 
   constructor(parts: PaymentParts) {
     this.#parts = parts;
     this.recovery = new Recovery({
       ...parts,
       confirmAfterMs: parts.settings.confirmAfterMs,
-      terminalFree: () => this.#free(),
+      terminalFree: () => this.turn.whenFree(),
       settled: () => parts.handOff.nudge(),
     });
   }
@@ -95,15 +84,9 @@ export class PaymentService {
     this.#parts.handOff.nudge();
   }
 
-  /** What the terminal is busy with, or undefined. */
-  get running(): { readonly what: string; readonly orderId: string | undefined } | undefined {
-    return this.#running;
-  }
-
-  /** The payment on the terminal, for its cancel and its goods. */
-  runningPayment(orderId?: string): PaymentRun | undefined {
-    const running = this.#payment;
-    return orderId === undefined || running?.orderId === orderId ? running?.run : undefined;
+  /** The payment of an order that is on the terminal now. */
+  runOf(orderId: string): PaymentRun | undefined {
+    return this.#payment?.request.orderId === orderId ? this.#payment.run : undefined;
   }
 
   /**
@@ -150,7 +133,7 @@ export class PaymentService {
     const running = this.#payment;
     if (!running) throw new AppError("NOTHING_TO_CANCEL");
     if (!running.run) {
-      running.preparing.abort(new Cancelled());
+      running.preparing.abort(new CancelledInTime());
       return;
     }
     const answer = await running.run.cancel();
@@ -170,21 +153,14 @@ export class PaymentService {
 
   /** Refuses new payments, lets what runs end, cancels a payment that takes too long. */
   async stop(): Promise<void> {
-    this.#stopping = true;
-    const running = this.#running;
-    if (running) {
-      const ended = running.ended.then(
-        () => true,
-        () => true,
+    this.turn.close();
+    const { clock, settings, log } = this.#parts;
+    const free = this.turn.whenFree().then(() => true);
+    if (!(await within(clock, "stop patience", settings.stopPatienceMs, free))) {
+      await this.cancel().catch((error: unknown) =>
+        log.warn({ err: error }, "what runs could not be cancelled for the stop"),
       );
-      const { clock, settings } = this.#parts;
-      const done = await within(clock, "stop patience", settings.stopPatienceMs, ended);
-      if (!done) {
-        await this.cancel().catch((error: unknown) =>
-          this.#parts.log.warn({ err: error }, "what runs could not be cancelled for the stop"),
-        );
-        await ended;
-      }
+      await free;
     }
     await this.recovery.close();
   }
@@ -201,25 +177,6 @@ export class PaymentService {
     const { identity } = terminal.state;
     this.writing(() => store.acceptTerminal(identity, clock.now()));
     return identity;
-  }
-
-  /** Makes `stop` refuse payments at once, before the ordered stop has reached this service. */
-  refuseNew(): void {
-    this.#stopping = true;
-  }
-
-  /**
-   * Runs something that needs the terminal for itself. Throws {@link AppError} when the connector
-   * stops, something runs, or a payment in doubt has not been asked about yet (rule 5).
-   */
-  alone<T>(what: Running["what"], orderId: string | undefined, work: () => Promise<T>): Promise<T> {
-    this.#assertFree();
-    this.#assertNoDoubt();
-    const ended = work().finally(() => {
-      this.#running = undefined;
-    });
-    this.#running = { what, orderId, ended };
-    return ended;
   }
 
   /** Asks the terminal about an attempt in doubt and waits for it as long as an answer may take. */
@@ -271,23 +228,18 @@ export class PaymentService {
     return storage(write, "no");
   }
 
-  get #payment(): RunningPayment | undefined {
-    return this.#running?.what === "payment" ? (this.#running as RunningPayment) : undefined;
-  }
-
   #admit(request: PaymentRequest): Admission {
-    if (this.#stopping) throw new AppError("STOPPING");
     const running = this.#payment;
-    if (running?.orderId === request.orderId) {
+    if (running?.request.orderId === request.orderId) {
       assertSameOrder(request, running.request, "unknown");
       return { phase: "done", result: this.#answer(running) };
     }
-    this.#assertFree();
+    this.turn.assertFree();
     const { store } = this.#parts;
     const earlier = this.#reading(() => store.latestAttempt(request.orderId));
     if (earlier && earlier.state.phase !== "not-charged") return this.#known(request, earlier);
     this.#assertAnswerRead(request);
-    this.#assertNoDoubt();
+    this.assertNoDoubt();
     if (request.delivery && !this.#parts.terminal.capabilities.vending) {
       throw new AppError("NOT_SUPPORTED", "The terminal is not in vending mode.");
     }
@@ -307,17 +259,8 @@ export class PaymentService {
       : { phase: "in-doubt", attempt: earlier };
   }
 
-  #assertFree(): void {
-    if (this.#stopping) throw new AppError("STOPPING");
-    const running = this.#running;
-    if (!running) return;
-    throw new AppError("TERMINAL_BUSY", `A ${running.what} is running.`, {
-      details: running.orderId === undefined ? {} : { orderId: running.orderId },
-    });
-  }
-
-  /** DESIGN 3.1 rule 5. */
-  #assertNoDoubt(): void {
+  /** DESIGN 3.1 rule 5. Throws TERMINAL_IN_DOUBT. */
+  assertNoDoubt(): void {
     const orderId = this.recovery.blockedBy;
     if (orderId !== undefined) {
       throw new AppError("TERMINAL_IN_DOUBT", undefined, { details: { orderId } });
@@ -335,24 +278,19 @@ export class PaymentService {
   }
 
   #begin(request: PaymentRequest): Promise<PaymentResult> {
-    const { promise: ended, resolve, reject } = Promise.withResolvers<Attempt>();
     const { promise: answerable, resolve: answer } = Promise.withResolvers<Attempt>();
     const running: RunningPayment = {
-      what: "payment",
-      orderId: request.orderId,
       request,
-      ended,
       answerable,
       preparing: new AbortController(),
       run: undefined,
     };
-    this.#running = running;
-    this.#execute(running, answer)
-      .finally(() => {
-        this.#running = undefined;
-      })
-      .then(resolve, reject);
-    // Two handlers, so that neither promise is ever left without one.
+    const ended = this.turn.take("payment", request.orderId, () => {
+      this.#payment = running;
+      return this.#execute(running, answer).finally(() => {
+        this.#payment = undefined;
+      });
+    });
     ended.then(answer, () => answer(ended));
     return this.#answer(running);
   }
@@ -433,39 +371,11 @@ export class PaymentService {
   #reading<T>(read: () => T): T {
     return storage(read, "unknown");
   }
-
-  async #free(): Promise<void> {
-    while (this.#running) await this.#running.ended.then(undefined, () => undefined);
-  }
 }
 
 type Admission =
   | { readonly phase: "done"; readonly result: Promise<PaymentResult> }
   | { readonly phase: "in-doubt"; readonly attempt: Attempt };
-
-class Cancelled extends Error {
-  override readonly name = "Cancelled";
-  override readonly message = "cancelled before the terminal was asked to charge";
-}
-
-const unavailableCodes: Record<UnavailableReason, ErrorCode> = {
-  disconnected: "TERMINAL_DISCONNECTED",
-  "not-registered": "TERMINAL_DISCONNECTED",
-  "no-answer": "TERMINAL_NO_ANSWER",
-  busy: "TERMINAL_BUSY",
-  "out-of-order": "TERMINAL_OUT_OF_ORDER",
-  closed: "STOPPING",
-};
-
-/** Why something could not begin; undefined for a fault of this program. */
-export function failureOf(error: unknown): { code: ErrorCode; message: string } | undefined {
-  if (error instanceof TerminalUnavailable) {
-    return { code: unavailableCodes[error.reason], message: error.message };
-  }
-  if (error instanceof Cancelled) return { code: "PAYMENT_CANCELLED", message: error.message };
-  if (error instanceof AppError) return { code: error.code, message: error.message };
-  return undefined;
-}
 
 function assertSameOrder(request: PaymentRequest, earlier: PaymentRequest, charged: Charged): void {
   const same =
@@ -476,12 +386,4 @@ function assertSameOrder(request: PaymentRequest, earlier: PaymentRequest, charg
     charged,
     details: { amount: earlier.echo.amount, currency: earlier.currency.alpha },
   });
-}
-
-function storage<T>(work: () => T, charged: Charged): T {
-  try {
-    return work();
-  } catch (error) {
-    throw new AppError("STORAGE_FAILED", undefined, { charged, cause: error });
-  }
 }

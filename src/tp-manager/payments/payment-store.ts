@@ -1,7 +1,13 @@
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { Baseline, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
-import type { Attempt, AttemptEvent, AttemptState, PaymentRequest } from "./payment.ts";
+import type {
+  Attempt,
+  AttemptEvent,
+  AttemptPhase,
+  AttemptState,
+  PaymentRequest,
+} from "./payment.ts";
 
 /** A charged transaction on its way to the supervisor. */
 export interface HandOffRow {
@@ -58,6 +64,8 @@ export interface PaymentStore {
   update(
     transactionId: string,
     change: {
+      /** What it must be now; anything else is a fault of this program. */
+      readonly from: AttemptPhase;
       readonly state: AttemptState;
       readonly event: AttemptEvent;
       readonly ticket?: string;

@@ -83,7 +83,7 @@ export type TelecollectionEnd =
     }
   /** Nothing was sent, or the terminal refused; nothing was closed. */
   | { readonly end: "refused"; readonly code: string; readonly text: string }
-  /** Must be closed first; receipt numbers. */
+  /** Nothing was closed: these must be booked or reversed first. */
   | { readonly end: "open-pre-authorisations"; readonly receiptNumbers: readonly string[] }
   /** The terminal said that it did not work, or its end was not heard. */
   | { readonly end: "failed" | "lost"; readonly code: string; readonly text: string };

@@ -220,7 +220,7 @@ describe("maintenance", () => {
       return approves(order, observer);
     };
     const attempt = call("POST", "/", { payload: { amount: 1 } });
-    await expect.poll(() => at.payments.runningOrder).toBeDefined();
+    await expect.poll(() => at.payments.turn.current).toBeDefined();
     expect((await call("GET", "/check")).one.cr).toBe("1");
     expect(at.terminal.checks).toBe(1);
     resolve();

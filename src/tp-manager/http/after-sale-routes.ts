@@ -1,0 +1,63 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { AppError } from "../../shared/errors.ts";
+import { AmountError, parseAmount } from "../../shared/money.ts";
+import { RECEIPT_AMOUNT_DIGITS } from "../../shared/receipt.ts";
+import type { ApiOptions } from "./app.ts";
+import { JsonNumber } from "./json-body.ts";
+import { sendResult } from "./payment-routes.ts";
+
+type Call = FastifyRequest<{ Body: Record<string, unknown> | undefined }>;
+
+export function installAfterSaleRoutes(
+  app: FastifyInstance,
+  { payments, afterSale }: ApiOptions,
+): void {
+  app.post("/reversal", async (call: Call, reply) => {
+    const { orderId } = members(call, ["orderId"]);
+    return sendResult(reply, await afterSale.reverse(text("orderId", orderId)));
+  });
+
+  app.post("/delivery", async (call: Call, reply) => {
+    const body = members(call, ["orderId", "delivered", "amount"]);
+    const orderId = text("orderId", body["orderId"]);
+    const { delivered } = body;
+    if (typeof delivered !== "boolean") throw fault("delivered", "must be true or false");
+    const amountMinor = partOf(body["amount"], () => payments.latest(orderId).request.currency);
+    return sendResult(reply, await afterSale.deliver(orderId, delivered, amountMinor));
+  });
+}
+
+/** The body with no other members than the known ones. */
+function members({ body }: Call, known: readonly string[]): Record<string, unknown> {
+  if (body === undefined) throw new AppError("BODY_NOT_JSON", "The body is missing.");
+  const unknown = Object.keys(body).find((name) => !known.includes(name));
+  if (unknown) throw fault(unknown, `is not a known field (known: ${known.join(", ")})`);
+  return body;
+}
+
+function text(field: string, value: unknown): string {
+  if (typeof value === "string" && value !== "") return value;
+  throw fault(field, value === undefined ? "is missing" : "must be a text");
+}
+
+/** 0 is allowed: nothing came out. */
+function partOf(
+  value: unknown,
+  currency: () => Parameters<typeof parseAmount>[1],
+): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (!(value instanceof JsonNumber)) throw fault("amount", "must be a number, for example 1.50");
+  if (value.value === 0) return 0;
+  try {
+    return parseAmount(value.source, currency(), RECEIPT_AMOUNT_DIGITS);
+  } catch (error) {
+    if (error instanceof AmountError) throw fault("amount", error.message);
+    throw error;
+  }
+}
+
+function fault(field: string, message: string): AppError {
+  return new AppError("REQUEST_INVALID", `${field} ${message}`, {
+    details: { faults: [{ field, message }] },
+  });
+}
