@@ -85,6 +85,7 @@ const cases: readonly Case[] = [
   // The dialogue.
   { fault: "refuse", on: both, heard: ["8483"], bank: [] },
   { fault: "refuse:code=9c", on: both, heard: ["849c"], bank: [] },
+  { fault: "fail", on: both, heard: ["8000", "061e"], bank: [] },
   { fault: "other-amount", on: both, heard: good, bank: ["charge 1201 final"] },
   { fault: "no-result", on: both, heard: good, bank: charged },
   { fault: "no-report", on: both, heard: ["8000", "060f"], bank: charged },
