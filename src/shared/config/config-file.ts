@@ -1,0 +1,66 @@
+/** The text form of data/config.txt: NAME=value lines (DESIGN 4). Knows no names. */
+
+export interface Entry {
+  readonly line: number;
+  readonly name: string;
+  readonly value: string;
+  /** Whether the value stood in quotes: then everything between them is meant. */
+  readonly quoted: boolean;
+}
+
+export interface LineFault {
+  readonly line: number;
+  readonly message: string;
+}
+
+/**
+ * Reads `NAME=value` lines: comments with #, blank lines, spaces around =, quotes, CRLF and a BOM
+ * are accepted. A # inside a value belongs to it, after a quoted value it begins a comment. Never
+ * throws.
+ */
+export function readEntries(text: string): { entries: Entry[]; faults: LineFault[] } {
+  const entries: Entry[] = [];
+  const faults: LineFault[] = [];
+  for (const [index, raw] of text
+    .replace(/^\uFEFF/, "")
+    .split(/\r\n|\r|\n/)
+    .entries()) {
+    const line = index + 1;
+    const trimmed = raw.trim();
+    if (trimmed === "" || trimmed.startsWith("#")) continue;
+    const parts = /^([A-Za-z][A-Za-z0-9_]*)\s*=\s*(.*)$/.exec(trimmed);
+    const [, name, value] = parts ?? [];
+    if (name === undefined || value === undefined) {
+      faults.push({ line, message: "is not NAME=value, for example LOCAL_PORT=8765" });
+    } else {
+      const inner = /^(["'])(.*?)\1(?:\s+#.*)?$/.exec(value)?.[2];
+      entries.push({ line, name, value: inner ?? value, quoted: inner !== undefined });
+    }
+  }
+  return { entries, faults };
+}
+
+/** The known name nearest to a mistyped one, or undefined when none is near. */
+export function nearestName(name: string, known: readonly string[]): string | undefined {
+  const upper = name.toUpperCase();
+  const [best] = known
+    .map((candidate) => ({ candidate, distance: editDistance(upper, candidate) }))
+    .sort((a, b) => a.distance - b.distance);
+  return best && best.distance <= Math.max(2, Math.floor(upper.length / 3))
+    ? best.candidate
+    : undefined;
+}
+
+/** Levenshtein distance, row by row. */
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      current.push(Math.min((previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1, substitution));
+    }
+    previous = current;
+  }
+  return previous[b.length] ?? 0;
+}

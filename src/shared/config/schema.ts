@@ -1,0 +1,331 @@
+import { isIP } from "node:net";
+import { z } from "zod";
+import type { Program } from "../ipc/contract.ts";
+import { logLevels } from "../logger.ts";
+import { currencyOf } from "../money.ts";
+
+/**
+ * Every name of data/config.txt: type, range, default, help. The only place that knows them; the
+ * example file and the README's table are made from it (DESIGN 4). Values arrive as text.
+ */
+
+interface Meta {
+  /** One sentence for the example file and the README. */
+  readonly help: string;
+  readonly example: string;
+  /** Without a value these programs do not start. */
+  readonly requiredBy?: readonly Program[];
+  readonly secret?: boolean;
+}
+
+const described = <T extends z.ZodType>(schema: T, meta: Meta): T => schema.meta({ ...meta });
+
+/** The metadata given to a name of the schema. */
+export function metaOf(schema: z.ZodType): Meta {
+  return schema.meta() as unknown as Meta;
+}
+
+const text = (max: number) =>
+  z
+    .string()
+    .min(1, "must not be empty")
+    .max(max, `must be at most ${max} characters`)
+    .regex(/^\P{Cc}*$/u, "must not hold control characters");
+
+const integer = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^(0|[1-9]\d{0,8})$/, "must be a whole number without leading zeros")
+    .transform(Number)
+    .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`));
+
+const oneOf = <const T extends readonly [string, ...string[]]>(values: T) =>
+  z.enum(values, { error: `must be one of ${values.join(", ")}` });
+
+const yesNo = oneOf(["yes", "no"]).transform((value) => value === "yes");
+
+const serialPort = z.string().refine(isSerialPort, {
+  error:
+    "must be a COM port, the whole path of a device, or tcp://host:port with a port up to 65535",
+});
+
+function isSerialPort(value: string): boolean {
+  if (/^COM[1-9]\d{0,2}$/.test(value)) return true;
+  // Not only below /dev: operators make links where they like.
+  if (/^(\/(?!\.\.?(\/|$))[^\s/]+)+$/.test(value)) return true;
+  const [, address, name, port] =
+    /^tcp:\/\/(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+)):([1-9]\d{0,4})$/.exec(value) ?? [];
+  const host = address === undefined ? name !== undefined : isIP(address) === 6;
+  return host && Number(port) <= 65_535;
+}
+
+const basicLogin = text(128).regex(/^[^:]*$/, "must not hold a colon");
+
+/** https for anything that leaves the machine (DESIGN 4). */
+const gatewayUrl = z.string().refine(isGatewayUrl, {
+  error:
+    "must be an https address without login, ? and #, " +
+    "or http on this machine (localhost, 127.0.0.1, [::1])",
+});
+
+function isGatewayUrl(value: string): boolean {
+  if (!isWebAddress(value) || /[?#]/.test(value)) return false;
+  const { protocol, hostname } = new URL(value);
+  const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  return protocol === "https:" || loopback;
+}
+
+/** An address as people write it; credentials in it would be logged and sent on. */
+function isWebAddress(value: string): boolean {
+  if (!/^https?:\/\/[^\s/\\][^\s\\]*$/.test(value) || !URL.canParse(value)) return false;
+  const { username, password, port } = new URL(value);
+  return username === "" && password === "" && port !== "0";
+}
+
+const anyUrl = text(255).refine(isWebAddress, {
+  error: "must be an http or https address without login",
+});
+
+/** 15 characters (specification 2, customerIpAddress): a long IPv6 address does not fit. */
+const ipAddress = z.string().refine((value) => isIP(value) !== 0 && value.length <= 15, {
+  error: "must be an IP address of at most 15 characters",
+});
+
+const origins = z.string().transform((value, context) => {
+  const list = value.split(/[\s,]+/).filter((origin) => origin !== "");
+  for (const origin of list) {
+    if (URL.canParse(origin) && new URL(origin).origin === origin) continue;
+    // A login in the address would be a secret.
+    const shown = origin.includes("@") ? "one with a login" : origin.slice(0, 60);
+    context.addIssue({
+      code: "custom",
+      message: `must list origins (scheme://host:port), but ${shown} is none`,
+    });
+  }
+  return list;
+});
+
+const terminalAndApi = {
+  SERIAL_PORT: described(serialPort, {
+    help: "Where the terminal is: a serial device, or a terminal on the network.",
+    example: "/dev/ttyUSB0, COM8, tcp://192.0.2.7:20007",
+    requiredBy: ["tp-manager"],
+  }),
+  LOCAL_PORT: described(integer(1, 65_535), {
+    help: "Port of the local API, on this machine only.",
+    example: "8765",
+    requiredBy: ["tp-manager"],
+  }),
+  TERMINAL_MANAGER_LOGIN: described(basicLogin, {
+    help: "Login of the local API (Basic authentication).",
+    example: "kiosk",
+    requiredBy: ["tp-manager"],
+  }),
+  TERMINAL_MANAGER_PWD: described(text(128), {
+    help: "Password of the local API.",
+    example: "a long random text",
+    requiredBy: ["tp-manager"],
+    secret: true,
+  }),
+  OPERATOR_LOGIN: described(basicLogin.optional(), {
+    help: "Login for maintenance; with it the kiosk's pair may only pay, look up and cancel.",
+    example: "operator",
+  }),
+  OPERATOR_PWD: described(text(128).optional(), {
+    help: "Password for maintenance.",
+    example: "another long random text",
+    secret: true,
+  }),
+  TERMINAL_PROTOCOL: described(oneOf(["zvt"]).default("zvt"), {
+    help: "Protocol the terminal speaks.",
+    example: "zvt",
+  }),
+  SERIAL_BAUD: described(
+    oneOf(["9600", "19200", "57600", "115200"]).default("9600").transform(Number),
+    { help: "Speed of the serial line.", example: "115200" },
+  ),
+  SERIAL_STOP_BITS: described(
+    oneOf(["1", "2"])
+      .default("2")
+      .transform((bits) => (bits === "1" ? 1 : 2)),
+    { help: "Stop bits of the serial line.", example: "1" },
+  ),
+  TERMINAL_PASSWORD: described(
+    z
+      .string()
+      .regex(/^\d{6}$/, "must be six digits")
+      .default("000000"),
+    { help: "The terminal's cash register password.", example: "123456", secret: true },
+  ),
+  TICKET_WIDTH: described(integer(16, 99).default(40), {
+    help: "Characters in a line of the ticket.",
+    example: "24",
+  }),
+  LANGUAGE: described(oneOf(["en", "de", "fr"]).default("en"), {
+    help: "Language of the texts about the terminal's prompts and results.",
+    example: "de",
+  }),
+  CURRENCY: described(
+    z
+      .string()
+      .refine((value) => currencyOf(value) !== undefined, { error: "must be an ISO 4217 code" })
+      .default("EUR"),
+    { help: "Currency of payments that do not name one.", example: "EUR" },
+  ),
+  PAYMENT_TIMEOUT: described(integer(10, 900).default(180), {
+    help: "Seconds for a whole payment; then the terminal is asked to cancel it.",
+    example: "120",
+  }),
+  PAYMENT_GRACE: described(integer(1, 300).default(30), {
+    help: "Seconds the kiosk waits beyond PAYMENT_TIMEOUT for the terminal's own end.",
+    example: "45",
+  }),
+  ALLOWED_ORIGINS: described(origins.default([]), {
+    help: "Origins of web pages that may call the local API; none by default.",
+    example: "http://localhost:3000",
+  }),
+} as const;
+
+const gateway = {
+  GATEWAY_URL: described(gatewayUrl, {
+    help: "Base address of the payment gateway's SOAP services.",
+    example: "https://gateway.example",
+    requiredBy: ["supervisor"],
+  }),
+  GATEWAY_LOGIN: described(text(32), {
+    help: "Public API user name at the payment gateway.",
+    example: "12345.gateway.example",
+    requiredBy: ["supervisor"],
+  }),
+  GATEWAY_PWD: described(text(32), {
+    help: "Public API password at the payment gateway.",
+    example: "Test_abcdefghijklmnopqrstuvwx",
+    requiredBy: ["supervisor"],
+    secret: true,
+  }),
+  GATEWAY_WEBSITE_ID: described(z.string().regex(/^\d{1,11}$/, "must be 1 to 11 digits"), {
+    help: "Id of the website in the merchant account.",
+    example: "123456",
+    requiredBy: ["supervisor"],
+  }),
+  GATEWAY_CATEGORY_ID: described(z.string().regex(/^\d{1,11}$/, "must be 1 to 11 digits"), {
+    help: "Category of the orders; the gateway lists the ids of a website.",
+    example: "42",
+    requiredBy: ["supervisor"],
+  }),
+  GATEWAY_CALLBACK_URL: described(anyUrl, {
+    help: "Address the gateway sends its notifications to.",
+    example: "https://shop.example/notify",
+    requiredBy: ["supervisor"],
+  }),
+  GATEWAY_LOCALE: described(
+    z
+      .string()
+      .regex(/^[a-z]{2}_[A-Z]{2}$/, "must look like en_GB")
+      .default("en_GB"),
+    { help: "Locale of the gateway's mails and pages.", example: "fr_FR" },
+  ),
+  GATEWAY_RATING: described(oneOf(["+12", "+16", "+18", "ALL"]).default("ALL"), {
+    help: "Age category of the orders.",
+    example: "+18",
+  }),
+  GATEWAY_CUSTOMER_IP: described(ipAddress.default("127.0.0.1"), {
+    help: "Address given as the customer's.",
+    example: "192.0.2.10",
+  }),
+  GATEWAY_WAIT: described(integer(0, 60_000).default(5_000), {
+    help: "Milliseconds a payment's answer waits for the gateway's first answer.",
+    example: "2000",
+  }),
+  GATEWAY_TIMEOUT: described(integer(1_000, 120_000).default(30_000), {
+    help: "Milliseconds one request to the gateway may take.",
+    example: "20000",
+  }),
+} as const;
+
+const daily = {
+  UPDATE_TIME: described(
+    z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, "must be hh:mm, from 00:00 to 23:59"),
+    {
+      help: "Time of day at which the connector updates itself.",
+      example: "03:30",
+      requiredBy: ["tp-manager", "supervisor"],
+    },
+  ),
+  LOG_LEVEL: described(oneOf(logLevels).default("info"), {
+    help: "How much is logged: debug adds every frame, card data removed.",
+    example: "debug",
+  }),
+} as const;
+
+const protocolDetails = {
+  ZVT_CONFIG_BYTE: described(
+    z
+      .string()
+      .regex(/^[0-9A-Fa-f]{2}$/, "must be two hexadecimal digits")
+      .default("BE")
+      .transform((hex) => Number.parseInt(hex, 16)),
+    {
+      help: "Configuration byte of the registration: BE prints line by line, 3E from the result.",
+      example: "3E",
+    },
+  ),
+  ZVT_CHARSET: described(
+    oneOf(["cp437", "iso8859-1", "iso8859-2", "iso8859-15", "utf8", "zvt7"]).default("cp437"),
+    { help: "Character set of a terminal that does not name one.", example: "iso8859-1" },
+  ),
+  ZVT_T1_MS: described(integer(5, 1_000).default(200), {
+    help: "Longest silence between two bytes of a serial frame (PA00P016).",
+    example: "200",
+  }),
+  ZVT_T2_MS: described(integer(20, 30_000).default(5_000), {
+    help: "Longest wait for the line acknowledgement of a serial frame.",
+    example: "5000",
+  }),
+  ZVT_T3_MS: described(integer(50, 60_000).default(5_000), {
+    help: "Longest wait for the answer to a command.",
+    example: "8000",
+  }),
+  ZVT_T4_MS: described(integer(500, 900_000).default(180_000), {
+    help: "Longest silence of the terminal while it carries out a command.",
+    example: "180000",
+  }),
+  POLL_INTERVAL_MS: described(integer(100, 60_000).default(30_000), {
+    help: "How often an idle terminal is asked for its status.",
+    example: "3000",
+  }),
+  RECOVERY_SILENCE_MS: described(integer(0, 120_000).default(10_000), {
+    help: "Silence on the line before a lost payment is asked about (twice T2).",
+    example: "10000",
+  }),
+  TEST_TIMERS: described(yesNo.default(false), {
+    help: "Allows timers below the protocol's limits. For simulators only.",
+    example: "yes",
+  }),
+} as const;
+
+/** The protocol's own limits (zvt.md 5.1, 9.2), enforced unless TEST_TIMERS is yes. */
+export const timerFloors = {
+  ZVT_T1_MS: 200,
+  ZVT_T2_MS: 5_000,
+  ZVT_T3_MS: 5_000,
+  ZVT_T4_MS: 60_000,
+  POLL_INTERVAL_MS: 3_000,
+  RECOVERY_SILENCE_MS: 10_000,
+} as const;
+
+export const sections = [
+  { title: "Terminal and local API", names: terminalAndApi },
+  { title: "Payment gateway", names: gateway },
+  { title: "Daily life", names: daily },
+  { title: "Protocol", names: protocolDetails },
+] as const;
+
+export const configShape = { ...terminalAndApi, ...gateway, ...daily, ...protocolDetails } as const;
+export type ConfigName = keyof typeof configShape;
+
+/**
+ * Every value, parsed. A name is sure to be present for the program that requires it; the other
+ * program has no business reading it.
+ */
+export type Config = { readonly [K in ConfigName]: z.output<(typeof configShape)[K]> };

@@ -1,0 +1,270 @@
+/**
+ * The one table of error codes. The README prints it and a test compares the two (DESIGN 5).
+ * `charged` and `retry` are what the kiosk may believe; an {@link AppError} may carry a more exact
+ * `charged` where the table says what holds without further knowledge.
+ */
+export type Charged = "no" | "yes" | "unknown";
+export type Retry = "safe" | "same_order" | "after_recovery" | "never";
+
+export interface ErrorRow {
+  readonly http: number;
+  readonly charged: Charged;
+  readonly retry: Retry;
+  readonly meaning: string;
+  /** What the operator or developer should do. */
+  readonly action: string;
+}
+
+const row = (
+  http: number,
+  charged: Charged,
+  retry: Retry,
+  meaning: string,
+  action: string,
+): ErrorRow => ({ http, charged, retry, meaning, action });
+
+export const errorTable = {
+  BODY_NOT_JSON: row(400, "no", "safe", "The body is not JSON.", "Send one JSON object."),
+  REQUEST_INVALID: row(
+    400,
+    "no",
+    "safe",
+    "A field is missing, unknown or wrong; `details` names each.",
+    "Correct the named fields.",
+  ),
+  CARD_DATA_REFUSED: row(
+    400,
+    "no",
+    "safe",
+    "A field holds what looks like a card number.",
+    "Never send card numbers; use another order number or value.",
+  ),
+  UNAUTHORIZED: row(
+    401,
+    "no",
+    "safe",
+    "Login or password is missing or wrong.",
+    "Send TERMINAL_MANAGER_LOGIN and TERMINAL_MANAGER_PWD as Basic authentication.",
+  ),
+  HOST_REFUSED: row(
+    403,
+    "no",
+    "safe",
+    "The Host header does not name this machine.",
+    "Call http://localhost:<LOCAL_PORT>.",
+  ),
+  ORIGIN_REFUSED: row(
+    403,
+    "no",
+    "safe",
+    "A web page of another origin made the request.",
+    "List the kiosk page's origin in ALLOWED_ORIGINS.",
+  ),
+  OPERATOR_REQUIRED: row(
+    403,
+    "no",
+    "safe",
+    "The call needs the operator's credentials.",
+    "Use OPERATOR_LOGIN and OPERATOR_PWD.",
+  ),
+  NOT_FOUND: row(404, "no", "never", "There is no such call.", "See the API table."),
+  ORDER_NOT_FOUND: row(
+    404,
+    "no",
+    "safe",
+    "No payment with this orderId was ever asked for here.",
+    "Check the orderId; POST /payment starts one.",
+  ),
+  METHOD_NOT_ALLOWED: row(
+    405,
+    "no",
+    "never",
+    "The call exists with another method.",
+    "See the API table; the Allow header names the method.",
+  ),
+  TERMINAL_BUSY: row(
+    409,
+    "no",
+    "safe",
+    "Another order is being paid, or the terminal is busy.",
+    "Wait for the running payment's answer, then try again.",
+  ),
+  NOTHING_TO_CANCEL: row(
+    409,
+    "no",
+    "safe",
+    "No payment is running.",
+    "Read GET /payment/{orderId} for what became of the order.",
+  ),
+  CANCEL_REFUSED: row(
+    409,
+    "unknown",
+    "same_order",
+    "The terminal did not take the cancel: too late, or not possible now.",
+    "Wait for the payment's own answer.",
+  ),
+  ORDER_REVERSED: row(
+    409,
+    "no",
+    "never",
+    "The order was charged and the money returned; it is finished.",
+    "Use a new orderId for a new sale.",
+  ),
+  ANSWER_NOT_DELIVERED: row(
+    409,
+    "no",
+    "after_recovery",
+    "The answer of an earlier order with a generated id could not be delivered.",
+    "Read GET /payment/{orderId} of the order in `details`, then ask again.",
+  ),
+  BODY_TOO_LARGE: row(
+    413,
+    "no",
+    "safe",
+    "The body is larger than 64 KiB.",
+    "Send a smaller basket or less custom data.",
+  ),
+  CONTENT_TYPE_REFUSED: row(
+    415,
+    "no",
+    "safe",
+    "The body is not application/json.",
+    "Send the header Content-Type: application/json.",
+  ),
+  ORDER_MISMATCH: row(
+    422,
+    "unknown",
+    "never",
+    "The orderId was used before with another amount or currency; `charged` is that order's.",
+    "Use a new orderId for another sale.",
+  ),
+  INTERNAL: row(
+    500,
+    "unknown",
+    "same_order",
+    "A fault of this program.",
+    "Read the log; read GET /payment/{orderId} before anything else.",
+  ),
+  NOT_SUPPORTED: row(
+    501,
+    "no",
+    "never",
+    "This version or this terminal cannot do that.",
+    "See the API table.",
+  ),
+  TERMINAL_DISCONNECTED: row(
+    503,
+    "no",
+    "safe",
+    "There is no link to the terminal.",
+    "Check cable, power and SERIAL_PORT; the connector keeps trying by itself.",
+  ),
+  TERMINAL_NO_ANSWER: row(
+    503,
+    "no",
+    "safe",
+    "The terminal did not answer before the payment began.",
+    "Check the terminal; it may be restarting.",
+  ),
+  TERMINAL_REFUSED: row(
+    503,
+    "no",
+    "safe",
+    "The terminal refused the payment before it began; `details` has its code.",
+    "Look the code up in the terminal's manual.",
+  ),
+  TERMINAL_FAULT: row(
+    503,
+    "no",
+    "safe",
+    "The terminal ended the payment because of a fault of its own; nothing was charged.",
+    "See `details`; try again, call the technician if it stays.",
+  ),
+  TERMINAL_OUT_OF_ORDER: row(
+    503,
+    "no",
+    "safe",
+    "The terminal cannot take cards now.",
+    "GET /check says what it needs.",
+  ),
+  TERMINAL_IN_DOUBT: row(
+    503,
+    "no",
+    "after_recovery",
+    "An earlier payment is in doubt and recovery has not ended yet.",
+    "Try again in a minute; the connector asks the terminal by itself.",
+  ),
+  TERMINAL_CHANGED: row(
+    503,
+    "no",
+    "after_recovery",
+    "Another terminal is connected than before.",
+    "The operator accepts it with POST /terminal/accept.",
+  ),
+  STOPPING: row(
+    503,
+    "no",
+    "safe",
+    "The connector is being stopped.",
+    "Try again after it has been started.",
+  ),
+  STORAGE_FAILED: row(
+    503,
+    "unknown",
+    "same_order",
+    "The journal on disk cannot be read or written.",
+    "Check free space and permissions of the data folder.",
+  ),
+  PAYMENT_DECLINED: row(
+    200,
+    "no",
+    "safe",
+    "The card or its bank refused.",
+    "The customer may try another card.",
+  ),
+  PAYMENT_CANCELLED: row(
+    200,
+    "no",
+    "safe",
+    "The payment was cancelled by /cancel or at the terminal.",
+    "Nothing.",
+  ),
+  CUSTOMER_TIMEOUT: row(200, "no", "safe", "The customer was too slow.", "Nothing."),
+  PAYMENT_UNKNOWN: row(
+    504,
+    "unknown",
+    "same_order",
+    "What became of the payment is not known yet.",
+    "Read GET /payment/{orderId} later; repeat only with the same orderId.",
+  ),
+  PAYMENT_RUNNING: row(
+    504,
+    "unknown",
+    "same_order",
+    "The payment took longer than its time limit and has not ended on the terminal.",
+    "Read GET /payment/{orderId}; the terminal stays busy until it ends.",
+  ),
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof errorTable;
+
+export interface AppErrorOptions extends ErrorOptions {
+  /** Replaces the table's word where more is known. */
+  readonly charged?: Charged;
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** An error with a code of the table. The message is for the person who reads the answer. */
+export class AppError extends Error {
+  override readonly name = "AppError";
+  readonly code: ErrorCode;
+  readonly charged: Charged;
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(code: ErrorCode, message?: string, options: AppErrorOptions = {}) {
+    super(message ?? errorTable[code].meaning, options);
+    this.code = code;
+    this.charged = options.charged ?? errorTable[code].charged;
+    this.details = options.details;
+  }
+}

@@ -1,0 +1,33 @@
+import { readFileSync } from "node:fs";
+import { arch, platform } from "node:os";
+import { join, resolve } from "node:path";
+
+/** Where one installation keeps what it writes. */
+export interface Installation {
+  readonly dataDirectory: string;
+  readonly configFile: string;
+  readonly logDirectory: string;
+}
+
+/** The folder is `--data DIR`, else `data` beside package.json. */
+export function installationAt(dataDirectory: string): Installation {
+  const directory = resolve(dataDirectory);
+  return {
+    dataDirectory: directory,
+    configFile: join(directory, "config.txt"),
+    logDirectory: join(directory, "logs"),
+  };
+}
+
+export const projectRoot = resolve(import.meta.dirname, "../..");
+export const defaultDataDirectory = join(projectRoot, "data");
+
+/** The number in package.json. */
+export const versionNumber: string = (
+  JSON.parse(readFileSync(join(projectRoot, "package.json"), "utf8")) as { version: string }
+).version;
+
+/** `linux_x64`, `windows_x64`: as in the version string of the specification. */
+export function osName(): string {
+  return `${platform() === "win32" ? "windows" : platform()}_${arch()}`;
+}

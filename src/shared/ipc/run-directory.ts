@@ -1,0 +1,101 @@
+import { createHash, randomBytes } from "node:crypto";
+import {
+  chmodSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Program } from "./contract.ts";
+
+/** sockaddr_un holds 108 bytes on Linux and fewer elsewhere, the closing zero included. */
+const SOCKET_PATH_BYTES_MAX = 100;
+
+/** The folder in which the processes of one installation find each other; owner only. */
+export function openRunDirectory(dataDirectory: string): string {
+  const directory = join(dataDirectory, "run");
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  chmodSync(directory, 0o700);
+  return directory;
+}
+
+/**
+ * The secret every local request carries. Made once by whichever program comes first; written
+ * aside and linked, so that nobody ever reads half of it.
+ */
+export function ipcToken(runDirectory: string): string {
+  const path = join(runDirectory, "token");
+  const made = join(runDirectory, `token.${process.pid}.${randomBytes(4).toString("hex")}`);
+  writeFileSync(made, randomBytes(32).toString("hex"), { mode: 0o600, flag: "wx" });
+  try {
+    linkSync(made, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  } finally {
+    rmSync(made, { force: true });
+  }
+  return readFileSync(path, "utf8");
+}
+
+/**
+ * Chooses the address a program listens at and records it for its clients: a socket in the run
+ * directory, in a short folder of its own when that path is too long, a named pipe on Windows.
+ * Only the holder of the program's lock may call this: it removes a socket left by a dead process.
+ */
+export function claimAddress(runDirectory: string, program: Program): string {
+  const address = chooseAddress(runDirectory, program);
+  if (process.platform !== "win32") removeStaleSocket(address);
+  const record = join(runDirectory, `${program}.address`);
+  writeFileSync(`${record}.new`, address, { mode: 0o600 });
+  renameSync(`${record}.new`, record);
+  return address;
+}
+
+/** Where a program listens, or undefined when it has never been started. */
+export function addressOf(runDirectory: string, program: Program): string | undefined {
+  try {
+    return readFileSync(join(runDirectory, `${program}.address`), "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function chooseAddress(runDirectory: string, program: Program): string {
+  if (process.platform === "win32") {
+    const installation = createHash("sha256").update(runDirectory).digest("hex").slice(0, 16);
+    return `\\\\.\\pipe\\unattended-terminal-connector-${installation}-${program}`;
+  }
+  const beside = join(runDirectory, `${program}.sock`);
+  if (Buffer.byteLength(beside) <= SOCKET_PATH_BYTES_MAX) return beside;
+  const earlier = addressOf(runDirectory, program);
+  if (earlier && isOwnFolder(join(earlier, ".."))) return earlier;
+  return join(mkdtempSync(join(tmpdir(), "utc-")), `${program}.sock`);
+}
+
+/** A folder in a place that others can write to is trusted only when it is ours and closed. */
+function isOwnFolder(path: string): boolean {
+  try {
+    const stat = lstatSync(path);
+    return stat.isDirectory() && stat.uid === process.getuid?.() && (stat.mode & 0o077) === 0;
+  } catch {
+    return false;
+  }
+}
+
+function removeStaleSocket(path: string): void {
+  let stat: ReturnType<typeof lstatSync>;
+  try {
+    stat = lstatSync(path);
+  } catch {
+    return;
+  }
+  if (!stat.isSocket()) throw new Error(`${path} is in the way and is not a socket: remove it`);
+  rmSync(path);
+}

@@ -1,0 +1,118 @@
+import { parseArgs } from "node:util";
+import { type Config, loadConfig } from "./config/config.ts";
+import { exitCodes, ProgramExit } from "./exit-codes.ts";
+import { defaultDataDirectory, type Installation, installationAt } from "./installation.ts";
+import type { Program } from "./ipc/contract.ts";
+import { openRunDirectory } from "./ipc/run-directory.ts";
+import { createLogger, type RootLogger } from "./logger.ts";
+import { acquireProcessLock } from "./process-lock.ts";
+import { type Clock, systemClock } from "./time.ts";
+
+/** What a program is given at start; parts that it must close are added with {@link onStop}. */
+export interface ProgramContext {
+  readonly config: Config;
+  readonly installation: Installation;
+  readonly runDirectory: string;
+  readonly log: RootLogger;
+  readonly clock: Clock;
+  /** Parts are closed in the reverse order of their registration, each to its end. */
+  onStop(name: string, close: () => void | Promise<void>): void;
+  /** Begins the ordered stop, once; later calls change nothing. */
+  requestStop(why: string): void;
+}
+
+/**
+ * Runs one of the two programs: arguments, configuration, lock, logger, `start`, signals, ordered
+ * stop, exit code (DESIGN 9). A configuration fault ends with 78 and its reason on standard error
+ * and in the log; an unexpected error ends with 70 after it has been logged. A stop that takes
+ * longer than `stopDeadlineMs` is cut: the next start recovers.
+ */
+export async function runProgram(
+  program: Program,
+  stopDeadlineMs: number,
+  start: (context: ProgramContext) => Promise<void>,
+): Promise<void> {
+  let log: RootLogger | undefined;
+  try {
+    const { data, foreground } = readArguments(program);
+    const installation = installationAt(data);
+    log = openLog(program, installation, foreground);
+    const { config, warnings } = loadConfig(installation.configFile, program);
+    log.level = config.LOG_LEVEL;
+    for (const warning of warnings) log.warn(warning);
+    const given = { config, installation, log, clock: systemClock };
+    await runUntilStopped(program, stopDeadlineMs, given, start);
+    process.exit(exitCodes.ok);
+  } catch (error) {
+    const known = error instanceof ProgramExit;
+    log?.fatal(known ? error.message : { err: error }, known ? undefined : "stopped by a fault");
+    process.stderr.write(`${program}: ${known ? error.message : (error as Error).stack}\n`);
+    process.exit(known ? error.exitCode : exitCodes.internal);
+  }
+}
+
+function readArguments(program: Program): { data: string; foreground: boolean } {
+  try {
+    const { values } = parseArgs({
+      options: {
+        data: { type: "string", default: defaultDataDirectory },
+        foreground: { type: "boolean", default: false },
+      },
+    });
+    return values;
+  } catch (error) {
+    throw new ProgramExit(
+      exitCodes.usage,
+      `${(error as Error).message}\nusage: ${program} [--data DIR] [--foreground]`,
+    );
+  }
+}
+
+function openLog(program: Program, installation: Installation, foreground: boolean): RootLogger {
+  return createLogger({
+    program,
+    level: "debug",
+    file: `${installation.logDirectory}/${program}.log`,
+    ...(foreground ? { stream: process.stdout } : {}),
+  });
+}
+
+async function runUntilStopped(
+  program: Program,
+  stopDeadlineMs: number,
+  given: Omit<ProgramContext, "runDirectory" | "onStop" | "requestStop">,
+  start: (context: ProgramContext) => Promise<void>,
+): Promise<void> {
+  const { log, clock, installation } = given;
+  const runDirectory = openRunDirectory(installation.dataDirectory);
+  const lock = acquireProcessLock(runDirectory, program);
+  const parts: Array<{ name: string; close: () => void | Promise<void> }> = [];
+  const { promise: stopRequested, resolve: stop } = Promise.withResolvers<string>();
+  const { promise: broken, reject: fail } = Promise.withResolvers<never>();
+  for (const signal of ["SIGTERM", "SIGINT", "SIGBREAK"] as const) {
+    process.on(signal, () => stop(signal));
+  }
+  process.on("uncaughtException", fail);
+  process.on("unhandledRejection", fail);
+  process.on("SIGHUP", () => log.info("SIGHUP ignored: the program belongs to no terminal window"));
+  const context: ProgramContext = {
+    ...given,
+    runDirectory,
+    onStop: (name, close) => parts.unshift({ name, close }),
+    requestStop: stop,
+  };
+  await Promise.race([start(context), broken]);
+  log.info({ pid: process.pid }, `${program} is ready`);
+  const why = await Promise.race([stopRequested, broken]);
+  log.info(`stopping: ${why}`);
+  clock.startTimer("stop deadline", stopDeadlineMs, () => {
+    log.error(`not stopped after ${stopDeadlineMs} ms, ending anyway`);
+    process.exit(exitCodes.internal);
+  });
+  for (const { name, close } of parts) {
+    log.debug(`closing ${name}`);
+    await Promise.race([close(), broken]);
+  }
+  lock.release();
+  log.info(`${program} has stopped`);
+}

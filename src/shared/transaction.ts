@@ -1,0 +1,50 @@
+import { z } from "zod";
+
+/**
+ * A completed, charged transaction as tp-manager hands it to the supervisor. Part of the IPC
+ * contract: fields may be added as optional, never removed or changed (DESIGN 7).
+ */
+
+export const customDataSchema = z.record(
+  z.string(),
+  z.union([z.string(), z.number(), z.boolean()]),
+);
+
+/** One line of a cart whose figures add up (specification 1, "Cart object"). */
+export const cartLineSchema = z.object({
+  european_article_numbering: z.union([z.number(), z.string()]).optional(),
+  product_reference: z.string().optional(),
+  type: z.enum(["good", "discount", "fee"]),
+  quantity: z.number(),
+  name: z.string().optional(),
+  unit_price: z.number(),
+  tax_rate: z.number().optional(),
+  discount: z.number(),
+  total_amount: z.number(),
+});
+export type CartLine = z.infer<typeof cartLineSchema>;
+
+export const transactionSchema = z.object({
+  /** UUID, made before anything was sent; the key of every later step. */
+  transactionId: z.uuid(),
+  orderId: z.string().min(1).max(64),
+  /** How it became known to be charged. */
+  origin: z.enum(["payment", "recovery", "operator"]),
+  amountMinor: z.int().positive(),
+  /** ISO 4217 alpha, and its number of decimals. */
+  currency: z.string().length(3),
+  exponent: z.int().min(0).max(4),
+  /** Epoch milliseconds UTC when the terminal's approval was stored. */
+  approvedAtMs: z.int(),
+  maskedPan: z.string().nullable(),
+  authorisationNumber: z.string().nullable(),
+  cardName: z.string().nullable(),
+  receiptNumber: z.string().nullable(),
+  traceNumber: z.string().nullable(),
+  terminalId: z.string().nullable(),
+  customerEmail: z.string().nullable(),
+  customData: customDataSchema,
+  /** Empty when the basket was missing, badly filled or did not add up. */
+  cart: z.array(cartLineSchema),
+});
+export type Transaction = z.infer<typeof transactionSchema>;

@@ -1,0 +1,71 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { z } from "zod";
+
+/** Merchants of the sandbox: credentials, websites and what each website may sell. */
+
+const category = z.strictObject({ id: z.int().positive(), label: z.string().min(1) });
+
+/** Names and numbers of our own: the lists of the real service are the merchants' own. */
+export const defaultCategories: readonly Category[] = [
+  { id: 1, label: "General" },
+  { id: 5, label: "Vending machine" },
+  { id: 8, label: "Ticket machine" },
+  { id: 200, label: "Parking" },
+];
+
+const httpsAddress = z.url({ protocol: /^https$/, error: "must be an https address" });
+const webAddress = z.url({ protocol: /^https?$/, error: "must be an http or https address" });
+
+export const websiteSchema = z.strictObject({
+  id: z.int().positive(),
+  currency: z.string().regex(/^[A-Z]{3}$/, "must be three capital letters"),
+  categories: z
+    .array(category)
+    .min(1)
+    .default([...defaultCategories]),
+  /** The merchant's style sheet for the payment page. */
+  css: httpsAddress.optional(),
+  /** Where the fraud event goes (specification 2, "Fraud notification": svnotif.url). */
+  fraudUrl: webAddress.optional(),
+  /** Secret of the fraud event's signature header (gateway.md (d)). */
+  passphrase: z.string().min(1).optional(),
+});
+
+export const accountSchema = z.strictObject({
+  login: z.string().min(1).max(32),
+  password: z.string().min(1).max(32),
+  /** Second way to authenticate the v3 lookup. */
+  apiKey: z.string().min(1).optional(),
+  subAccounts: z.array(z.strictObject({ id: z.int(), login: z.string().min(1) })).default([]),
+  websites: z.array(websiteSchema).min(1),
+});
+
+/** The file of `--account`: one merchant or several. */
+export const accountFileSchema = z.preprocess(
+  (content) => (Array.isArray(content) ? content : [content]),
+  z.array(accountSchema).min(1),
+);
+
+export type Category = z.infer<typeof category>;
+export type Website = z.infer<typeof websiteSchema>;
+export type Account = z.infer<typeof accountSchema>;
+/** An account as it may be given: what has a default can be left out. */
+export type AccountInput = z.input<typeof accountSchema>;
+
+/** The account of a login and its password, compared in constant time. */
+export function accountOf(
+  accounts: readonly Account[],
+  login: string,
+  password: string,
+): Account | undefined {
+  const account = accounts.find((candidate) => candidate.login === login);
+  return account && sameSecret(account.password, password) ? account : undefined;
+}
+
+export function sameSecret(expected: string, given: string): boolean {
+  return timingSafeEqual(digest(expected), digest(given));
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

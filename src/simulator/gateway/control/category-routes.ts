@@ -1,0 +1,22 @@
+import type { FastifyInstance } from "fastify";
+import type { SandboxParts } from "../parts.ts";
+import { xml, xmlDocument } from "../xml/write-xml.ts";
+
+/** Specification 2, field categoryId; shape: gateway.md (b), "Category list". */
+export function categoryRoutes(app: FastifyInstance, { accounts }: SandboxParts): void {
+  app.get<{ Params: { website: string } }>(
+    "/order/list-categories/id/:website",
+    (request, reply) => {
+      const website = accounts
+        .flatMap(({ websites }) => websites)
+        .find(({ id }) => String(id) === request.params.website);
+      const content = website
+        ? xml(
+            "categoriesList",
+            website.categories.map(({ id, label }) => xml("category", label, { id: String(id) })),
+          )
+        : xml("result", [xml("status", "error"), xml("message", "website not found")]);
+      return reply.type("text/xml; charset=utf-8").send(`${xmlDocument(xml("mapi", [content]))}\n`);
+    },
+  );
+}

@@ -1,0 +1,61 @@
+import { concernsNotifications, type Fault, type FaultKind } from "./fault.ts";
+
+/** What a request meets: how long it waits, and the fault that strikes it, if any. */
+export interface Plan {
+  readonly latencyMs: number;
+  readonly strike: Fault | undefined;
+}
+
+/** The faults in force. Latencies add up; of the others the oldest strikes. */
+export class FaultList {
+  #faults: Fault[];
+
+  constructor(faults: readonly Fault[] = []) {
+    this.#faults = [...faults];
+  }
+
+  get all(): readonly Fault[] {
+    return this.#faults;
+  }
+
+  add(...faults: readonly Fault[]): void {
+    this.#faults.push(...faults);
+  }
+
+  clear(): void {
+    this.#faults = [];
+  }
+
+  /** Takes what applies to a request of this operation, counting down what is limited. */
+  take(operation: string): Plan {
+    const mine = this.#faults.filter(
+      (fault) => !concernsNotifications(fault) && (fault.operation ?? operation) === operation,
+    );
+    const latencies = mine.filter(({ kind }) => kind === "latency");
+    const strike = mine.find(({ kind }) => kind !== "latency");
+    this.#use(strike ? [...latencies, strike] : latencies);
+    return { latencyMs: latencies.reduce((sum, { delayMs }) => sum + delayMs, 0), strike };
+  }
+
+  /** Takes what applies to the notifications of one event. */
+  takeForNotification(): readonly Fault[] {
+    const mine = this.#faults.filter(concernsNotifications);
+    this.#use(mine);
+    return mine;
+  }
+
+  inForce(kind: FaultKind): boolean {
+    return this.#faults.some((fault) => fault.kind === kind);
+  }
+
+  #use(used: readonly Fault[]): void {
+    this.#faults = this.#faults.flatMap((fault) =>
+      used.includes(fault) ? countDown(fault) : [fault],
+    );
+  }
+}
+
+function countDown(fault: Fault): Fault[] {
+  if (fault.times === undefined) return [fault];
+  return fault.times > 1 ? [{ ...fault, times: fault.times - 1 }] : [];
+}

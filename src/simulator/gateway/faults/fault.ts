@@ -1,0 +1,74 @@
+import { z } from "zod";
+import { operationNames } from "../soap/services.ts";
+
+/** What the sandbox does wrong on purpose, and the words of `--help` for it. */
+export const faultKinds = {
+  latency: "answers after delayMs",
+  "hang-before-commit": "never answers, nothing is stored",
+  "hang-after-commit": "never answers, the request was carried out",
+  "reset-before-commit": "resets the connection, nothing is stored",
+  "reset-after-commit": "resets the connection, the request was carried out",
+  "error-500": "HTTP 500 with a SOAP fault, nothing is stored",
+  "error-500-empty": "HTTP 500 without a body, nothing is stored",
+  "unavailable-503": "HTTP 503 with Retry-After (retryAfter seconds), nothing is stored",
+  "not-found-404": "HTTP 404, nothing is stored",
+  "malformed-xml": "HTTP 200 with broken XML, the request was carried out",
+  "wrong-code": "result with another code (code), nothing is stored",
+  "notification-twice": "every notification is sent twice",
+  "notification-reversed": "capture is notified before authorization",
+  "notification-delayed": "notifications are sent after delayMs",
+  "notification-bad-digest": "notifications are signed with another password",
+  "notification-before-answer": "notifications are sent before the SOAP answer",
+} as const;
+
+export type FaultKind = keyof typeof faultKinds;
+
+export const faultSchema = z.strictObject({
+  kind: z.enum(Object.keys(faultKinds) as [FaultKind, ...FaultKind[]]),
+  /** Requests or notified events it applies to; without it every one until it is cleared. */
+  times: z.int().min(1).optional(),
+  /** Only SOAP requests of this operation; without it all of them. */
+  operation: z.enum(operationNames as [string, ...string[]]).optional(),
+  /** For latency and notification-delayed. */
+  delayMs: z.int().min(0).max(3_600_000).default(1_000),
+  /** For unavailable-503, in seconds. */
+  retryAfter: z.int().min(0).default(30),
+  /** For wrong-code. */
+  code: z.int().min(1).default(9),
+  /** Carries the request out all the same, or not; each kind has its own default. */
+  commit: z.boolean().optional(),
+});
+
+export type Fault = z.infer<typeof faultSchema>;
+export type FaultInput = z.input<typeof faultSchema>;
+
+/** Whether it concerns notifications and leaves requests alone. */
+export function concernsNotifications({ kind }: Fault): boolean {
+  return kind.startsWith("notification-");
+}
+
+/** Whether the request is carried out before the fault strikes. */
+export function strikesAfterCommit({ kind, commit }: Fault): boolean {
+  if (kind === "hang-before-commit" || kind === "reset-before-commit") return false;
+  if (kind === "hang-after-commit" || kind === "reset-after-commit") return true;
+  return commit ?? kind === "malformed-xml";
+}
+
+/** Reads `kind` or `kind:name=value,name=value`, the form of `--fault`. */
+export function parseFault(text: string): Fault {
+  const [kind, ...rest] = text.split(":");
+  const settings = rest
+    .join(":")
+    .split(",")
+    .filter((part) => part !== "");
+  const given = settings.map((part): [string, unknown] => {
+    const [name = "", value = ""] = part.split("=", 2);
+    return [name, settingValue(value)];
+  });
+  return faultSchema.parse({ kind, ...Object.fromEntries(given) });
+}
+
+function settingValue(text: string): string | number | boolean {
+  if (/^\d+$/.test(text)) return Number(text);
+  return text === "true" || text === "false" ? text === "true" : text;
+}

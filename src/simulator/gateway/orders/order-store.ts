@@ -1,0 +1,214 @@
+import { randomBytes } from "node:crypto";
+import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
+import { invariant } from "../../../shared/invariant.ts";
+import type { Clock } from "../../../shared/time.ts";
+import type { NewOrder, Order, OrderOperation, OrderState, Payment } from "./order.ts";
+import type { OperationStatus, OperationType, Step } from "./order-machine.ts";
+
+type Row = Record<string, SQLOutputValue>;
+
+const SELECT = `
+  SELECT orders.*, coalesce(arrivals.requests, 0) AS requests
+  FROM orders LEFT JOIN arrivals USING (website_id, merchant_reference)`;
+
+/** The sandbox's orders. Callers choose the transaction, so that all of a request is one commit. */
+export class OrderStore {
+  readonly #database: DatabaseSync;
+  readonly #clock: Clock;
+
+  constructor(database: DatabaseSync, clock: Clock) {
+    this.#database = database;
+    this.#clock = clock;
+  }
+
+  /** Counts a request, whether or not an order comes of it. */
+  countArrival(websiteId: number, merchantReference: string): void {
+    this.#database
+      .prepare(
+        `INSERT INTO arrivals VALUES (?, ?, 1)
+         ON CONFLICT DO UPDATE SET requests = requests + 1`,
+      )
+      .run(websiteId, merchantReference);
+  }
+
+  insert(order: NewOrder): Order {
+    const now = this.#now();
+    const { lastInsertRowid } = this.#database
+      .prepare(
+        `INSERT INTO orders (transaction_public_id, page_id, login, website_id,
+           merchant_reference, amount_minor, currency, decimals, manual_capture, state,
+           customer_email, free_data, fields, received_at, updated_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'created', ?, ?, ?, ?, ?)`,
+      )
+      .run(
+        this.#newPublicId(),
+        randomBytes(16).toString("hex"),
+        order.login,
+        order.websiteId,
+        order.merchantReference,
+        order.amountMinor,
+        order.currency,
+        order.decimals,
+        order.manualCapture ? 1 : 0,
+        order.customerEmail,
+        JSON.stringify(order.freeData),
+        JSON.stringify(order.fields),
+        now,
+        now,
+      );
+    const inserted = this.byId(Number(lastInsertRowid));
+    invariant(inserted, "an inserted order can be read");
+    return inserted;
+  }
+
+  /** How an order stands after one step of its machine. */
+  change(id: number, { state, capturedMinor, refundedMinor }: Step["next"]): void {
+    this.#database
+      .prepare(
+        `UPDATE orders SET state = ?, captured_minor = ?, refunded_minor = ?, updated_at = ?
+         WHERE id = ?`,
+      )
+      .run(state, capturedMinor, refundedMinor, this.#now(), id);
+  }
+
+  paidWith(id: number, payment: Payment): void {
+    this.#database
+      .prepare(
+        `UPDATE orders SET payment_method = ?, card = ?, card_country = ?, enrolled_3ds = ?,
+           customer_email = ?, customer_country = ? WHERE id = ?`,
+      )
+      .run(
+        payment.paymentMethod,
+        payment.card,
+        payment.cardCountry,
+        payment.enrolled3ds ? 1 : 0,
+        payment.customerEmail,
+        payment.customerCountry,
+        id,
+      );
+  }
+
+  /** Adds to an order's history. */
+  addOperation(orderId: number, { type, status, amountMinor }: Omit<Step, "next">): void {
+    const now = this.#now();
+    this.#database
+      .prepare(
+        `INSERT INTO operations (order_id, type, status, amount_minor, created_at, updated_at)
+         VALUES (?, ?, ?, ?, ?, ?)`,
+      )
+      .run(orderId, type, status, amountMinor, now, now);
+  }
+
+  /** Marks the capture of an order as fraudulent; false when there is none. */
+  markFraud(orderId: number): boolean {
+    const now = this.#now();
+    const { changes } = this.#database
+      .prepare(
+        `UPDATE operations SET fraud_at = ?, updated_at = ?
+         WHERE order_id = ? AND type = 'capture' AND status = 'ok'`,
+      )
+      .run(now, now, orderId);
+    return changes > 0;
+  }
+
+  /** Oldest first. */
+  operations(orderId: number): OrderOperation[] {
+    return this.#database
+      .prepare("SELECT * FROM operations WHERE order_id = ? ORDER BY id")
+      .all(orderId)
+      .map(toOperation);
+  }
+
+  byId(id: number): Order | undefined {
+    return this.#one("WHERE orders.id = ?", id);
+  }
+
+  byPublicId(transactionPublicId: string): Order | undefined {
+    return this.#one("WHERE transaction_public_id = ?", transactionPublicId);
+  }
+
+  byPageId(pageId: string): Order | undefined {
+    return this.#one("WHERE page_id = ?", pageId);
+  }
+
+  /** The newest order of a merchant with this reference. */
+  byReference(login: string, merchantReference: string): Order | undefined {
+    return this.#one(
+      "WHERE login = ? AND merchant_reference = ? ORDER BY orders.id DESC LIMIT 1",
+      login,
+      merchantReference,
+    );
+  }
+
+  /** Newest first. */
+  list(limit: number, merchantReference?: string): Order[] {
+    const rows =
+      merchantReference === undefined
+        ? this.#database.prepare(`${SELECT} ORDER BY orders.id DESC LIMIT ?`).all(limit)
+        : this.#database
+            .prepare(`${SELECT} WHERE merchant_reference = ? ORDER BY orders.id DESC LIMIT ?`)
+            .all(merchantReference, limit);
+    return rows.map(toOrder);
+  }
+
+  count(): number {
+    return Number(this.#database.prepare("SELECT count(*) AS n FROM orders").get()?.["n"]);
+  }
+
+  #now(): string {
+    return new Date(this.#clock.now()).toISOString();
+  }
+
+  /** Ids of 2019 began with the time of creation in seconds, in hex (gateway.md (b)). */
+  #newPublicId(): string {
+    const seconds = Math.floor(this.#clock.now() / 1_000);
+    const time = seconds.toString(16).padStart(8, "0").slice(-8);
+    return (time + randomBytes(4).toString("hex")).toUpperCase();
+  }
+
+  #one(where: string, ...values: (string | number)[]): Order | undefined {
+    const row = this.#database.prepare(`${SELECT} ${where}`).get(...values);
+    return row && toOrder(row);
+  }
+}
+
+function toOrder(row: Row): Order {
+  return {
+    id: Number(row["id"]),
+    transactionPublicId: String(row["transaction_public_id"]),
+    pageId: String(row["page_id"]),
+    login: String(row["login"]),
+    websiteId: Number(row["website_id"]),
+    merchantReference: String(row["merchant_reference"]),
+    amountMinor: Number(row["amount_minor"]),
+    currency: String(row["currency"]),
+    decimals: Number(row["decimals"]),
+    manualCapture: row["manual_capture"] === 1,
+    state: row["state"] as OrderState,
+    capturedMinor: Number(row["captured_minor"]),
+    refundedMinor: Number(row["refunded_minor"]),
+    paymentMethod: String(row["payment_method"]),
+    card: String(row["card"]),
+    cardCountry: String(row["card_country"]),
+    enrolled3ds: row["enrolled_3ds"] === 1,
+    customerEmail: String(row["customer_email"]),
+    customerCountry: String(row["customer_country"]),
+    freeData: JSON.parse(String(row["free_data"])),
+    fields: JSON.parse(String(row["fields"])),
+    receivedAt: String(row["received_at"]),
+    updatedAt: String(row["updated_at"]),
+    requests: Number(row["requests"]),
+  };
+}
+
+function toOperation(row: Row): OrderOperation {
+  return {
+    id: Number(row["id"]),
+    type: row["type"] as OperationType,
+    status: row["status"] as OperationStatus,
+    amountMinor: Number(row["amount_minor"]),
+    createdAt: String(row["created_at"]),
+    updatedAt: String(row["updated_at"]),
+    fraudAt: String(row["fraud_at"] ?? ""),
+  };
+}

@@ -1,0 +1,74 @@
+import type { Values } from "../soap/parameters.ts";
+import type { OperationStatus, OperationType } from "./order-machine.ts";
+
+/**
+ * Where an order stands: specification 2, "States and transitions". `declined` and `aborted` end
+ * an order that was never paid; the specification does not show their names.
+ */
+export type OrderState =
+  | "created"
+  | "authorized"
+  | "captured"
+  | "cancelled"
+  | "refunded"
+  | "reversed"
+  | "declined"
+  | "aborted";
+
+export interface FreeDatum {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** How an order was paid: what may be kept of a card. Texts are empty before. */
+export interface Payment {
+  readonly paymentMethod: string;
+  /** Masked card number. */
+  readonly card: string;
+  readonly cardCountry: string;
+  readonly enrolled3ds: boolean;
+  readonly customerEmail: string;
+  readonly customerCountry: string;
+}
+
+/** One entry of an order's history. */
+export interface OrderOperation {
+  readonly id: number;
+  readonly type: OperationType;
+  readonly status: OperationStatus;
+  readonly amountMinor: number;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  /** When the acquirer reported it as fraudulent, "" when it did not. */
+  readonly fraudAt: string;
+}
+
+/** What generate stores. */
+export interface NewOrder {
+  readonly login: string;
+  readonly websiteId: number;
+  readonly merchantReference: string;
+  readonly amountMinor: number;
+  readonly currency: string;
+  readonly decimals: number;
+  readonly manualCapture: boolean;
+  readonly customerEmail: string;
+  readonly freeData: readonly FreeDatum[];
+  /** Every parameter as received, without secrets. */
+  readonly fields: Values;
+}
+
+export interface Order extends NewOrder, Payment {
+  readonly id: number;
+  /** 16 upper-case hex digits: what merchants know the transaction by. */
+  readonly transactionPublicId: string;
+  /** 32 hex digits: last part of the payment page's address. */
+  readonly pageId: string;
+  readonly state: OrderState;
+  readonly capturedMinor: number;
+  readonly refundedMinor: number;
+  readonly receivedAt: string;
+  readonly updatedAt: string;
+  /** How often a generate request with this merchant reference arrived. */
+  readonly requests: number;
+}

@@ -1,0 +1,104 @@
+import { type Account, accountOf } from "../account.ts";
+import type { Ledger } from "../orders/ledger.ts";
+import type { OrderStore } from "../orders/order-store.ts";
+import { childNamed, type XmlElement } from "../xml/xml-element.ts";
+import { card } from "./card.ts";
+import { generate } from "./generate.ts";
+import {
+  checkValues,
+  ParameterRefused,
+  readParameters,
+  textOf,
+  type Values,
+} from "./parameters.ts";
+import { OperationRefused, resultCodes } from "./refusal.ts";
+import type { Operation, OperationName } from "./services.ts";
+import { cancel, confirm, getDetails } from "./transaction.ts";
+
+/** What an operation may use, and for whom it works. */
+export interface OperationContext {
+  readonly account: Account;
+  readonly orders: OrderStore;
+  readonly ledger: Ledger;
+  /** Orders are paid as soon as they are generated. */
+  readonly autoPay: boolean;
+  /** Scheme and host the client reached us by, for addresses in answers. */
+  readonly baseUrl: string;
+}
+
+/** The children of the result element, by name. */
+export interface Result {
+  readonly code: number;
+  readonly description: string;
+  readonly [name: string]: string | number;
+}
+
+export interface Answer {
+  readonly status: 200 | 500;
+  readonly result: Result;
+}
+
+type Handler = (values: Values, context: OperationContext) => Result;
+
+const handlers: Readonly<Record<OperationName, Handler>> = {
+  generate,
+  confirm,
+  cancel,
+  getDetails,
+  card,
+};
+
+/**
+ * Carries out one operation: structure, credentials, values, then the operation's own rules. The
+ * status is 500 for missing and unknown parameters only (specification 2, "Errors"); every other
+ * refusal is an answer with a code, which real clients read from either status.
+ */
+export function carryOut(
+  operation: Operation,
+  element: XmlElement,
+  accounts: readonly Account[],
+  context: Omit<OperationContext, "account">,
+): Answer {
+  const sent = childNamed(element, "parameters");
+  // Refusals name the transaction too; operations without that field leave it out.
+  const transactionPublicId = sent && childNamed(sent, "transactionPublicId")?.text;
+  const named = transactionPublicId ? { transactionPublicId } : {};
+  try {
+    const values = readParameters(element, operation.parameters);
+    const account = authenticate(values, accounts);
+    checkValues(values, operation.parameters);
+    return { status: 200, result: handlers[operation.name](values, { ...context, account }) };
+  } catch (error) {
+    if (error instanceof ParameterRefused) {
+      const code = resultCodes.parameterInvalid;
+      const status = error.structural ? 500 : 200;
+      return { status, result: { ...named, code, description: error.message } };
+    }
+    if (!(error instanceof OperationRefused)) throw error;
+    return { status: 200, result: { ...named, code: error.code, description: error.message } };
+  }
+}
+
+function authenticate(values: Values, accounts: readonly Account[]): Account {
+  const login = textOf(values, "wsLogin");
+  const account = accountOf(accounts, login, textOf(values, "wsPassword"));
+  if (!account) {
+    throw new OperationRefused(resultCodes.badCredentials, `Bad password for login '${login}'`);
+  }
+  const id = textOf(values, "wsSubAccountId");
+  if (id !== "" && !account.subAccounts.some((sub) => String(sub.id) === id)) {
+    throw new OperationRefused(resultCodes.subAccountUnknown, `wsSubAccountId ${id} not found`);
+  }
+  return account;
+}
+
+/** The result element's children as they are written: nillable ones only when there is a value. */
+export function resultChildren(
+  { response }: Operation,
+  result: Result,
+): ReadonlyArray<readonly [string, string]> {
+  return response.fields.flatMap(({ name, nillable }) => {
+    const value = result[name];
+    return value === undefined && nillable ? [] : [[name, String(value ?? "")] as const];
+  });
+}

@@ -1,0 +1,59 @@
+import type { RecordType } from "./field.ts";
+import { paymentParameters, paymentResponse } from "./payment-v2.ts";
+import { cardParameters, cardResponse } from "./refund-v2.ts";
+import {
+  cancelParameters,
+  cancelResponse,
+  confirmParameters,
+  confirmResponse,
+  detailsParameters,
+  detailsResponse,
+} from "./transaction-v2.ts";
+
+export type OperationName = "generate" | "confirm" | "cancel" | "getDetails" | "card";
+
+export interface Operation {
+  readonly name: OperationName;
+  readonly parameters: RecordType;
+  /** The result element's children, in the order they are written. */
+  readonly response: RecordType;
+}
+
+export interface Service {
+  /** Last part of the service's address, which is also its target namespace. */
+  readonly path: string;
+  /** What the names of port, binding and service in the WSDL are made of. */
+  readonly title: string;
+  readonly operations: readonly Operation[];
+}
+
+/** Specification 2, "Endpoints"; getDetails: gateway.md (b). */
+export const services: readonly Service[] = [
+  {
+    path: "payment-v2",
+    title: "Payment",
+    operations: [{ name: "generate", parameters: paymentParameters, response: paymentResponse }],
+  },
+  {
+    path: "transaction-v2",
+    title: "Transaction",
+    operations: [
+      { name: "confirm", parameters: confirmParameters, response: confirmResponse },
+      { name: "cancel", parameters: cancelParameters, response: cancelResponse },
+      { name: "getDetails", parameters: detailsParameters, response: detailsResponse },
+    ],
+  },
+  {
+    path: "refund-v2",
+    title: "Refund",
+    operations: [{ name: "card", parameters: cardParameters, response: cardResponse }],
+  },
+];
+
+export function serviceAt(path: string): Service | undefined {
+  return services.find((service) => service.path === path);
+}
+
+export const operationNames: readonly OperationName[] = services.flatMap(({ operations }) =>
+  operations.map(({ name }) => name),
+);

@@ -1,0 +1,133 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { transaction } from "../../../shared/sqlite.ts";
+import { sleep } from "../../../shared/time.ts";
+import { strikesAfterCommit } from "../faults/fault.ts";
+import { strike } from "../faults/strike.ts";
+import { baseUrlOf, bodyBytes, RequestRefused } from "../http/request.ts";
+import { maskStored } from "../orders/mask-stored.ts";
+import type { SandboxParts } from "../parts.ts";
+import { childNamed, type XmlElement } from "../xml/xml-element.ts";
+import { faultEnvelope, readEnvelope, responseEnvelope, SoapFault } from "./envelope.ts";
+import { type Answer, carryOut, resultChildren } from "./operation.ts";
+import { type Operation, type Service, serviceAt } from "./services.ts";
+import { wsdlOf } from "./wsdl.ts";
+
+type Address = { Params: { service: string; operation?: string } };
+
+const XML = "text/xml; charset=utf-8";
+
+/**
+ * Every service at its own address and at that of each operation: clients with a WSDL post to the
+ * first, others to the documented path (gateway.md (b), "Services and addresses").
+ */
+export function soapRoutes(app: FastifyInstance, parts: SandboxParts): void {
+  for (const url of ["/soap/:service", "/soap/:service/:operation"]) {
+    app.get<Address>(url, (request, reply) => {
+      const service = addressed(request);
+      if (!/[?&]wsdl(=|&|$)/i.test(request.url)) {
+        throw new RequestRefused(404, "POST a SOAP request here, or GET ?wsdl");
+      }
+      return reply.type(XML).send(wsdlOf(service, serviceAddress(request, service)));
+    });
+    app.post<Address>(url, async (request, reply) => {
+      const service = addressed(request);
+      try {
+        return await answer(request, reply, service, parts);
+      } catch (error) {
+        if (!(error instanceof SoapFault)) throw error;
+        return reply.code(500).type(XML).send(faultEnvelope(error.code, error.message));
+      }
+    });
+  }
+}
+
+/** The service of an address; an operation that the service does not have is not found. */
+function addressed({ params, url }: FastifyRequest<Address>): Service {
+  const { operation } = params;
+  const service = serviceAt(params.service);
+  const known =
+    operation === undefined || service?.operations.some(({ name }) => name === operation);
+  if (!service || !known) throw new RequestRefused(404, `${url} does not exist`);
+  return service;
+}
+
+function serviceAddress(request: FastifyRequest, { path }: Service): string {
+  return `${baseUrlOf(request)}/soap/${path}`;
+}
+
+async function answer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  service: Service,
+  parts: SandboxParts,
+): Promise<FastifyReply> {
+  refuseOtherContent(request.headers["content-type"]);
+  const encoding = request.headers["content-encoding"] ?? "identity";
+  if (encoding !== "identity") throw new RequestRefused(415, `send it without ${encoding}`);
+  const element = readEnvelope(bodyBytes(request));
+  const operation = operationNamed(service, element.name);
+  const { latencyMs, strike: fault } = parts.faults.take(operation.name);
+  if (latencyMs > 0) await sleep(parts.clock, "fault latency", latencyMs, parts.closing);
+  const send = ({ status, result }: Answer): FastifyReply => {
+    const namespace = answerNamespace(element, service, request);
+    const children = resultChildren(operation, result);
+    return reply
+      .code(status)
+      .type(XML)
+      .send(responseEnvelope(operation.name, namespace, children));
+  };
+  if (fault && !strikesAfterCommit(fault)) {
+    countArrival(parts, operation, element);
+    return strike(fault, reply, send);
+  }
+  const notifyFirst = parts.faults.inForce("notification-before-answer");
+  const done = transaction(parts.database, () => {
+    countArrival(parts, operation, element);
+    return carryOut(operation, element, parts.accounts, { ...parts, baseUrl: baseUrlOf(request) });
+  });
+  if (notifyFirst) await parts.sender.deliverDue();
+  else if (fault) parts.sender.kick();
+  return fault ? strike(fault, reply, send) : send(done);
+}
+
+/** SOAP 1.1 is text/xml; some clients send another XML type or none. */
+function refuseOtherContent(contentType: string | undefined): void {
+  if (contentType === undefined) return;
+  if (!/xml/i.test(contentType)) {
+    throw new RequestRefused(415, `send text/xml; charset=utf-8, not ${contentType}`);
+  }
+  const charset = /charset\s*=\s*"?([\w-]+)/i.exec(contentType)?.[1];
+  // Specification 2: "Other encodings must be converted to UTF-8 before sending".
+  if (charset !== undefined && !/^(utf-?8|us-ascii)$/i.test(charset)) {
+    throw new RequestRefused(415, `send UTF-8, not ${charset}`);
+  }
+}
+
+function operationNamed({ path, operations }: Service, name: string): Operation {
+  const operation = operations.find((candidate) => candidate.name === name);
+  if (operation) return operation;
+  const known = operations.map((candidate) => candidate.name).join(", ");
+  throw new SoapFault("Client", `${path} has no operation ${name}, only ${known}`);
+}
+
+/** Clients read the answer in the namespace their own WSDL has, whatever host it names. */
+function answerNamespace(
+  { namespace }: XmlElement,
+  service: Service,
+  request: FastifyRequest,
+): string {
+  return namespace.endsWith(`/soap/${service.path}`) ? namespace : serviceAddress(request, service);
+}
+
+const REFERENCE_CHARACTERS_MAX = 255;
+
+/** Counts every order request with a reference, also those that a fault cuts short. */
+function countArrival(parts: SandboxParts, { name }: Operation, element: XmlElement): void {
+  if (name !== "generate") return;
+  const parameters = childNamed(element, "parameters");
+  const text = (field: string): string => (parameters && childNamed(parameters, field)?.text) ?? "";
+  const websiteId = Number(text("websiteId"));
+  const reference = text("merchantReference");
+  if (reference === "" || [...reference].length > REFERENCE_CHARACTERS_MAX) return;
+  if (Number.isSafeInteger(websiteId)) parts.orders.countArrival(websiteId, maskStored(reference));
+}

@@ -1,0 +1,112 @@
+/**
+ * The order request of the specification, field by field (specification 2, "Order request"), and
+ * what this program does with a value that does not fit. Lengths count characters. Fields that it
+ * never sends (return addresses, logo, comments) are not here.
+ */
+
+/** AN any text, N digits, A letters, R a decimal number. */
+type Format = "AN" | "N" | "A" | "R";
+
+interface OrderField {
+  readonly format: Format;
+  readonly lengthMax: number | null;
+  readonly mandatory: boolean;
+  /**
+   * "refuse": money, ids and references are never changed, the transaction is parked. "cut" and
+   * "leave-out" are noted with the try.
+   */
+  readonly misfit: "refuse" | "cut" | "leave-out";
+}
+
+const field = (
+  format: Format,
+  lengthMax: number | null,
+  mandatory: boolean,
+  misfit: OrderField["misfit"] = "refuse",
+): OrderField => ({ format, lengthMax, mandatory, misfit });
+
+/** In the order in which they are sent. */
+export const orderFields = {
+  wsLogin: field("AN", 32, true),
+  wsPassword: field("AN", 32, true),
+  websiteId: field("N", 11, true),
+  categoryId: field("N", 11, true),
+  currency: field("A", 3, true),
+  amount: field("R", null, true),
+  rating: field("AN", 3, true),
+  locale: field("AN", 5, true),
+  customerIpAddress: field("AN", 15, true),
+  executionDate: field("AN", 32, true),
+  manualCapture: field("N", 1, true),
+  description: field("AN", 255, true, "cut"),
+  customerEmail: field("AN", 32, false, "leave-out"),
+  urlCallback: field("AN", 255, true),
+  merchantReference: field("AN", 255, true),
+} as const satisfies Record<string, OrderField>;
+
+export type OrderFieldName = keyof typeof orderFields;
+export type OrderValues = Readonly<Record<OrderFieldName, string | null>>;
+
+export interface FittedFields {
+  /** What is sent, in order; null when something must not be changed and does not fit. */
+  readonly values: Readonly<Record<string, string>> | null;
+  /** What was changed or left out. */
+  readonly notes: readonly string[];
+  /** Why nothing is sent. */
+  readonly problems: readonly string[];
+}
+
+/** Fits values into the table. Never repeats a value: the password is one of them. */
+export function fitOrderFields(given: OrderValues): FittedFields {
+  const values: Record<string, string> = {};
+  const notes: string[] = [];
+  const problems: string[] = [];
+  for (const name of Object.keys(orderFields) as OrderFieldName[]) {
+    const { format, lengthMax, mandatory, misfit }: OrderField = orderFields[name];
+    const value = given[name];
+    if (value === null || value === "") {
+      if (mandatory) problems.push(`${name} is missing`);
+      continue;
+    }
+    const fault = faultOf(value, format, lengthMax);
+    if (!fault) {
+      values[name] = value;
+    } else if (misfit === "refuse") {
+      problems.push(`${name} ${fault}`);
+    } else if (misfit === "cut") {
+      values[name] = cut(cleanText(value), lengthMax);
+      notes.push(`${name} ${fault}: cut or cleaned`);
+    } else {
+      notes.push(`${name} ${fault}: left out`);
+    }
+  }
+  return { values: problems.length > 0 ? null : values, notes, problems };
+}
+
+const shapes: Readonly<Record<Format, RegExp>> = {
+  AN: /^\P{Cc}*$/u,
+  N: /^\d+$/,
+  A: /^[A-Za-z]+$/,
+  R: /^\d+(\.\d+)?$/,
+};
+
+function faultOf(value: string, format: Format, lengthMax: number | null): string | null {
+  if (!shapes[format].test(value) || cleanText(value) !== value) {
+    return `has characters that format ${format} does not allow`;
+  }
+  const length = [...value].length;
+  if (lengthMax === null || length <= lengthMax) return null;
+  return `has ${length} characters, ${lengthMax} are allowed`;
+}
+
+function cut(value: string, lengthMax: number | null): string {
+  return lengthMax === null ? value : [...value].slice(0, lengthMax).join("");
+}
+
+/** Everything but the characters that XML 1.0 (2.2) can carry. */
+const notXml = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu;
+
+/** The text with U+FFFD for each character that XML cannot carry, half surrogates included. */
+export function cleanText(text: string): string {
+  return text.toWellFormed().replace(notXml, "\uFFFD");
+}

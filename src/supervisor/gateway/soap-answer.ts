@@ -1,0 +1,91 @@
+import { XMLParser, XMLValidator } from "fast-xml-parser";
+
+/** What the body of an answer says, whatever the HTTP status. */
+export type SoapAnswer =
+  | {
+      readonly kind: "result";
+      readonly code: number;
+      readonly description: string;
+      /** Text elements beside code and description, by name. */
+      readonly fields: ReadonlyMap<string, string>;
+    }
+  | { readonly kind: "fault"; readonly faultCode: string; readonly description: string }
+  | { readonly kind: "unreadable"; readonly why: string };
+
+const NESTED_TAGS_MAX = 20;
+
+const parser = new XMLParser({
+  ignoreAttributes: true,
+  removeNSPrefix: true, // prefixes differ between servers (gateway.md (b), "Responses")
+  parseTagValue: false,
+  processEntities: true,
+  htmlEntities: true, // numeric character references
+  maxNestedTags: NESTED_TAGS_MAX,
+});
+
+/**
+ * Reads `<operation>Response/<operation>Result` or a Fault out of an envelope. Strict where money
+ * hangs on it: exactly one result with exactly one whole-number code. A document type is refused,
+ * so there are no entities but the predefined ones.
+ */
+export function readSoapAnswer(operation: string, text: string): SoapAnswer {
+  if (text.trim() === "") return unreadable("empty");
+  if (/<!DOCTYPE/i.test(text)) return unreadable("has a document type");
+  const document = parse(text);
+  if (!document) return unreadable("not well-formed XML");
+  const roots = Object.keys(document).filter((name) => name !== "?xml");
+  if (roots.length !== 1) return unreadable("not one root element");
+  const body = only(only(document, "Envelope"), "Body");
+  if (!body) return unreadable("no SOAP envelope");
+  const fault = only(body, "Fault");
+  if (fault) {
+    const faultCode = textOf(fault["faultcode"]) ?? "";
+    return { kind: "fault", faultCode, description: textOf(fault["faultstring"]) ?? "" };
+  }
+  const result = only(only(body, `${operation}Response`), `${operation}Result`);
+  if (!result) return unreadable(`no ${operation}Result`);
+  return readResult(result);
+}
+
+function readResult(result: Element): SoapAnswer {
+  const code = textOf(result["code"])?.trim() ?? "";
+  if (!/^-?\d{1,9}$/.test(code)) return unreadable("the result has no whole-number code");
+  const fields = new Map<string, string>();
+  for (const [name, value] of Object.entries(result)) {
+    const content = textOf(value);
+    if (content !== undefined) fields.set(name, content);
+  }
+  return {
+    kind: "result",
+    code: Number(code),
+    description: fields.get("description") ?? "",
+    fields,
+  };
+}
+
+type Element = Record<string, unknown>;
+
+function parse(text: string): Element | undefined {
+  try {
+    return XMLValidator.validate(text) === true ? (parser.parse(text) as Element) : undefined;
+  } catch {
+    return undefined; // nested too deep, or a name that is not allowed
+  }
+}
+
+/** The one child of that name, when it is an element with children and stands there once. */
+function only(parent: Element | undefined, name: string): Element | undefined {
+  const child = parent && Object.hasOwn(parent, name) ? parent[name] : undefined;
+  return typeof child === "object" && child !== null && !Array.isArray(child)
+    ? (child as Element)
+    : undefined;
+}
+
+/** Text of a leaf; undefined when it is missing, repeated or has children. */
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function unreadable(why: string): SoapAnswer {
+  return { kind: "unreadable", why };
+}

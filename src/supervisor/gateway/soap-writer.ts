@@ -1,0 +1,85 @@
+import { readFile } from "node:fs/promises";
+import type { Client, IHttpClient } from "soap";
+
+/** A SOAP request, ready to be posted. */
+export interface SoapMessage {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Element name to text, or to the elements below it; an element is left out when undefined. */
+export interface SoapParameters {
+  readonly [name: string]: string | SoapParameters | readonly SoapParameters[] | undefined;
+}
+
+export interface SoapWriter {
+  /** Rejects when the installation is broken: a file or the package is missing. */
+  ready(): Promise<unknown>;
+  write(operation: string, parameters: SoapParameters): Promise<SoapMessage>;
+}
+
+/** Stands for GATEWAY_URL in the shipped WSDL files. */
+const WSDL_ADDRESS = "https://gateway.invalid";
+
+/**
+ * Writes the requests of one service as its WSDL says, with the `soap` package. The package only
+ * writes: its HTTP client cannot tell whether a request was written when the connection broke, and
+ * its reader lets an answer reach Object.prototype (an element with the id `__proto__`) and reads
+ * `0 nonsense` as code 0. Requests go out through http-transport.ts, answers are read by
+ * soap-answer.ts. Loading package and file takes about 0.1 s and happens in the background.
+ */
+export function createSoapWriter(service: string, gatewayUrl: string): SoapWriter {
+  const base = gatewayUrl.replace(/\/+$/, "");
+  const loading = loadClient(service, base);
+  return {
+    ready: () => loading,
+    async write(operation, parameters) {
+      const client = await loading;
+      let message: SoapMessage | undefined;
+      const take = (headers: Record<string, string>, body: string): void => {
+        // The documented address of an operation (specification 2, "Endpoints"); the service
+        // address of a WSDL takes the same requests (gateway.md (b)).
+        message = { url: `${base}/soap/${service}/${operation}`, headers, body };
+      };
+      await client[`${operation}Async`]({ parameters: protectCdata(parameters) }, { take });
+      if (!message) throw new Error(`the soap package wrote nothing for ${operation}`);
+      return message;
+    },
+  };
+}
+
+/** Hands what would be posted to the caller, and an empty answer to the package. */
+const capture: Pick<IHttpClient, "request"> = {
+  request(_url, body, callback, headers, options) {
+    options?.["take"](headers, body);
+    callback(null, { status: 200, headers: {} }, "");
+    return Promise.resolve() as never;
+  },
+};
+
+async function loadClient(service: string, base: string): Promise<Client> {
+  const file = new URL(`./wsdl/${service}.wsdl`, import.meta.url);
+  const [soap, wsdl] = await Promise.all([import("soap"), readFile(file, "utf8")]);
+  const address = base.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
+  return await soap.createClientAsync(wsdl.replaceAll(WSDL_ADDRESS, address), {
+    disableCache: true,
+    httpClient: capture as IHttpClient,
+  });
+}
+
+/**
+ * The package copies a text that looks like a CDATA section into the request as it is, so a custom
+ * value could close it and add elements of its own. Such a text goes into a section made here.
+ */
+function protectCdata<T>(value: T): T {
+  if (typeof value === "string") {
+    if (!value.startsWith("<![CDATA[")) return value;
+    return `<![CDATA[${value.replaceAll("]]>", "]]]]><![CDATA[>")}]]>` as T;
+  }
+  if (Array.isArray(value)) return value.map(protectCdata) as T;
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, below]) => [name, protectCdata(below)]),
+  ) as T;
+}

@@ -1,0 +1,94 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Logger } from "../../shared/logger.ts";
+import { containsPan, maskPan, maskPansInText } from "../../shared/mask.ts";
+import type { Clock } from "../../shared/time.ts";
+import type { Transaction } from "../../shared/transaction.ts";
+import { raiseAlarm } from "../alarm.ts";
+import type { OutboxStore } from "../outbox/outbox-store.ts";
+
+export interface IntakeParts {
+  readonly store: OutboxStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Called once for each transaction that is new, after it is on disk. */
+  readonly onStored: (transactionId: string) => void;
+}
+
+/** A known transaction id came with another content: one of the two would be lost. */
+export class TransactionChanged extends Error {
+  override readonly name = "TransactionChanged";
+}
+
+/**
+ * Takes transactions over from tp-manager: on disk before the caller is answered, once per
+ * transaction id (DESIGN 3, step 6).
+ */
+export class Intake {
+  readonly #parts: IntakeParts;
+
+  constructor(parts: IntakeParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Stores a transaction durably with its place in the outbox. The same transaction again changes
+   * nothing; the same id with another content is refused with {@link TransactionChanged}.
+   */
+  store(given: Transaction): void {
+    const { store, clock, log, onStored } = this.#parts;
+    const transaction = this.#masked(given);
+    const { transactionId, orderId } = transaction;
+    const known = store.content(transactionId);
+    if (known !== undefined) {
+      this.#compare(transaction, JSON.parse(known) as Record<string, unknown>);
+      log.debug({ transactionId, orderId }, "already stored");
+      return;
+    }
+    store.add(transaction, clock.now());
+    log.info({ transactionId, orderId }, "stored");
+    const others = store.othersOfOrder(transaction);
+    if (others.length > 0) {
+      const details = { orderId, transactionId, otherTransactionIds: others.slice(0, 5) };
+      raiseAlarm(log, "order-charged-twice", details, "another transaction has the same order id");
+    }
+    onStored(transactionId);
+  }
+
+  /**
+   * Fields that only one side has are no difference: the sender, or this program when it stored
+   * the transaction, may have been of another version (DESIGN 7).
+   */
+  #compare(given: Transaction, known: Readonly<Record<string, unknown>>): void {
+    const differing = Object.entries(given)
+      .filter(([name, value]) => name in known && !isDeepStrictEqual(value, known[name]))
+      .map(([name]) => name);
+    if (differing.length === 0) return;
+    const { transactionId, orderId } = given;
+    raiseAlarm(
+      this.#parts.log,
+      "transaction-changed",
+      { transactionId, orderId, differing },
+      "a stored transaction was handed over again with another content: refused",
+    );
+    throw new TransactionChanged(`${transactionId} is stored with other ${differing.join(", ")}`);
+  }
+
+  /** tp-manager masks at the edge of its drivers; this is the second net (DESIGN 6). */
+  #masked(given: Transaction): Transaction {
+    const maskedPan = given.maskedPan === null ? null : maskPan(given.maskedPan);
+    const customData = Object.fromEntries(
+      Object.entries(given.customData).map(([key, value]) =>
+        containsPan(String(value)) ? [key, maskPansInText(String(value))] : [key, value],
+      ),
+    );
+    const unmasked =
+      (given.maskedPan !== null && /\d{11}/.test(given.maskedPan)) ||
+      !isDeepStrictEqual(customData, given.customData);
+    if (unmasked) {
+      const { transactionId, orderId } = given;
+      const details = { transactionId, orderId };
+      raiseAlarm(this.#parts.log, "card-number-masked", details, "masked before it was stored");
+    }
+    return { ...given, maskedPan, customData };
+  }
+}

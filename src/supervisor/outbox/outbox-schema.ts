@@ -1,0 +1,60 @@
+import type { Migration } from "../../shared/sqlite.ts";
+
+/** Schema of data/supervisor.db. Append steps, never change one. */
+export const supervisorMigrations: readonly Migration[] = [
+  `
+  CREATE TABLE transactions (
+    transaction_id TEXT PRIMARY KEY,
+    order_id TEXT NOT NULL,
+    stored_at_ms INTEGER NOT NULL,
+    content TEXT NOT NULL -- JSON, as handed over
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX transactions_by_order ON transactions (order_id);
+
+  CREATE TABLE outbox (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+    transaction_id TEXT NOT NULL UNIQUE REFERENCES transactions,
+    state TEXT NOT NULL DEFAULT 'pending'
+      CHECK (state IN ('pending', 'sent', 'parked', 'closed')),
+    queued_at_ms INTEGER NOT NULL,
+    next_try_at_ms INTEGER NOT NULL,
+    delayed_at_ms INTEGER NOT NULL, -- when next_try_at_ms was set; later than now: clock went back
+    claimed_at_ms INTEGER, -- a try is running
+    tries INTEGER NOT NULL DEFAULT 0, -- begun
+    failures INTEGER NOT NULL DEFAULT 0,
+    no_result_since_ms INTEGER,
+    no_result_tries INTEGER NOT NULL DEFAULT 0,
+    ambiguous INTEGER NOT NULL DEFAULT 0, -- the answer of at least one try was lost
+    redirect_url TEXT, -- can be paid: never logged, never returned
+    settled_at_ms INTEGER,
+    reason TEXT -- why parked or closed
+  ) STRICT;
+  CREATE INDEX outbox_due ON outbox (next_try_at_ms, sequence) WHERE state = 'pending';
+  CREATE INDEX outbox_age ON outbox (queued_at_ms) WHERE state = 'pending';
+  CREATE INDEX outbox_claimed ON outbox (claimed_at_ms) WHERE claimed_at_ms IS NOT NULL;
+
+  CREATE TABLE attempts (
+    transaction_id TEXT NOT NULL REFERENCES transactions,
+    number INTEGER NOT NULL,
+    started_at_ms INTEGER NOT NULL,
+    ended_at_ms INTEGER NOT NULL,
+    class TEXT NOT NULL, -- a row of the fault table
+    http_status INTEGER,
+    code INTEGER,
+    description TEXT NOT NULL,
+    ambiguous INTEGER NOT NULL,
+    notes TEXT NOT NULL, -- JSON array: what was cut or left out of the request
+    PRIMARY KEY (transaction_id, number)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE outbox_counts (state TEXT PRIMARY KEY, items INTEGER NOT NULL) STRICT;
+  INSERT INTO outbox_counts VALUES ('pending', 0), ('sent', 0), ('parked', 0), ('closed', 0);
+  CREATE TRIGGER outbox_added AFTER INSERT ON outbox BEGIN
+    UPDATE outbox_counts SET items = items + 1 WHERE state = NEW.state;
+  END;
+  CREATE TRIGGER outbox_moved AFTER UPDATE OF state ON outbox WHEN OLD.state <> NEW.state BEGIN
+    UPDATE outbox_counts SET items = items - 1 WHERE state = OLD.state;
+    UPDATE outbox_counts SET items = items + 1 WHERE state = NEW.state;
+  END;
+  `,
+];

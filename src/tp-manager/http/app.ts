@@ -1,0 +1,141 @@
+import basicAuth from "@fastify/basic-auth";
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
+import { AppError } from "../../shared/errors.ts";
+import type { Logger } from "../../shared/logger.ts";
+import type { Clock } from "../../shared/time.ts";
+import type { PaymentService } from "../payments/payment-service.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import { Credentials, type Pair, type Role } from "./credentials.ts";
+import { installErrorAnswers } from "./envelope.ts";
+import { parseJsonBody } from "./json-body.ts";
+import { installMaintenanceRoutes } from "./maintenance-routes.ts";
+import { isAllowedOrigin, isLoopbackHost } from "./origin-check.ts";
+import { installPaymentRoutes } from "./payment-routes.ts";
+import { allowedMethods } from "./route-table.ts";
+
+export interface ApiOptions {
+  readonly port: number;
+  readonly kiosk: Pair;
+  readonly operator: Pair | undefined;
+  readonly allowedOrigins: readonly string[];
+  readonly defaultCurrency: string;
+  readonly payments: PaymentService;
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly requestStop: (why: string) => void;
+}
+
+const BODY_BYTES_MAX = 64 * 1024;
+const HEADER_BYTES_MAX = 16 * 1024;
+const PATH_PARAMETER_MAX = 300;
+/** A request that has not arrived completely by then is cut. */
+const REQUEST_ARRIVAL_MAX_MS = 10_000;
+const KEEP_ALIVE_MS = 30_000;
+const CONNECTIONS_MAX = 200;
+
+declare module "fastify" {
+  interface FastifyRequest {
+    role: Role;
+  }
+}
+
+/** The local API without a port: everything that `inject` can test. */
+export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
+  const app = fastify({
+    bodyLimit: BODY_BYTES_MAX,
+    requestTimeout: REQUEST_ARRIVAL_MAX_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    routerOptions: { maxParamLength: PATH_PARAMETER_MAX },
+    exposeHeadRoutes: false,
+    forceCloseConnections: "idle",
+    http: { maxHeaderSize: HEADER_BYTES_MAX },
+  });
+  app.server.maxConnections = CONNECTIONS_MAX;
+  installErrorAnswers(app, options.log);
+  installBodyParser(app);
+  await installAccess(app, options);
+  app.setNotFoundHandler((request, reply) => {
+    const methods = allowedMethods(request.url);
+    if (methods.length === 0) throw new AppError("NOT_FOUND");
+    void reply.header("allow", methods.join(", "));
+    throw new AppError("METHOD_NOT_ALLOWED");
+  });
+  installPaymentRoutes(app, options);
+  installMaintenanceRoutes(app, options);
+  return app;
+}
+
+/** Numbers keep their text (json-body.ts); anything but JSON is refused by the framework. */
+function installBodyParser(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("application/json", { parseAs: "string" }, (_request, body, done) => {
+    try {
+      done(null, parseJsonBody(body as string));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+}
+
+async function installAccess(app: FastifyInstance, options: ApiOptions): Promise<void> {
+  const credentials = new Credentials(options.kiosk, options.operator, options.clock);
+  await app.register(basicAuth, {
+    authenticate: { realm: "terminal" },
+    async validate(login, password, request) {
+      const role = await credentials.roleOf(login, password);
+      if (!role) throw new AppError("UNAUTHORIZED");
+      request.role = role;
+    },
+  });
+  app.decorateRequest("role", "kiosk");
+  app.addHook("onRequest", (request, reply, done) => {
+    void reply.headers({ "cache-control": "no-store", "x-content-type-options": "nosniff" });
+    checkPlace(request, reply, options);
+    done();
+  });
+  app.addHook("onRequest", (request, reply, done) => {
+    if (isPreflight(request)) {
+      void reply.code(204).send();
+      return;
+    }
+    app.basicAuth(request, reply, done);
+  });
+}
+
+/** Refuses what does not come from this machine's own programs and listed pages. */
+function checkPlace(request: FastifyRequest, reply: FastifyReply, options: ApiOptions): void {
+  const { host, origin } = request.headers;
+  const secFetchSite = request.headers["sec-fetch-site"];
+  if (!isLoopbackHost(host, options.port)) throw new AppError("HOST_REFUSED");
+  const headers = {
+    host,
+    origin,
+    secFetchSite: typeof secFetchSite === "string" ? secFetchSite : undefined,
+  };
+  if (!isAllowedOrigin(headers, options.allowedOrigins)) throw new AppError("ORIGIN_REFUSED");
+  if (origin === undefined || !options.allowedOrigins.includes(origin)) return;
+  void reply.headers({
+    "access-control-allow-origin": origin,
+    "access-control-expose-headers": "idempotent-replay",
+    vary: "origin",
+  });
+  if (!isPreflight(request)) return;
+  void reply.headers({
+    "access-control-allow-methods": "GET, POST",
+    "access-control-allow-headers": "authorization, content-type",
+    "access-control-max-age": "600",
+  });
+  if (request.headers["access-control-request-private-network"] === "true") {
+    void reply.header("access-control-allow-private-network", "true");
+  }
+}
+
+/** Only reached for listed origins: others are refused before. */
+function isPreflight({ method, headers }: FastifyRequest): boolean {
+  return (
+    method === "OPTIONS" &&
+    headers.origin !== undefined &&
+    headers["access-control-request-method"] !== undefined
+  );
+}

@@ -1,0 +1,78 @@
+import { createServer, type Server } from "node:http";
+import type { FastifyInstance } from "fastify";
+import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
+import type { Logger } from "../../shared/logger.ts";
+
+export interface Listening {
+  close(): Promise<void>;
+}
+
+/**
+ * Listens on 127.0.0.1 and, where the machine has it, ::1; nowhere else (DESIGN 5). Throws
+ * {@link ProgramExit} with the port and what to do when it is taken.
+ */
+export async function listenOnLoopback(
+  app: FastifyInstance,
+  port: number,
+  log: Logger,
+): Promise<Listening> {
+  await listen("127.0.0.1", port, () => app.listen({ host: "127.0.0.1", port }));
+  const six = createServer(app.routing);
+  six.maxConnections = app.server.maxConnections;
+  six.requestTimeout = app.server.requestTimeout;
+  six.keepAliveTimeout = app.server.keepAliveTimeout;
+  const hasSix = await listen("::1", port, () => listenServer(six, port)).then(
+    () => true,
+    (error: unknown) => {
+      if (!isMissing(error)) throw error;
+      log.info("this machine has no ::1, listening on 127.0.0.1 only");
+      return false;
+    },
+  );
+  return {
+    async close() {
+      if (hasSix) await closeServer(six);
+      await app.close();
+    },
+  };
+}
+
+async function listen(host: string, port: number, open: () => Promise<unknown>): Promise<void> {
+  try {
+    await open();
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === "EADDRINUSE" || code === "EACCES") {
+      throw new ProgramExit(
+        exitCodes.configuration,
+        `LOCAL_PORT ${port} on ${host} cannot be used (${code}): another program has it, or it ` +
+          "needs privileges; choose another LOCAL_PORT in data/config.txt",
+      );
+    }
+    throw error;
+  }
+}
+
+/** No IPv6 on this machine, or not on its loopback. */
+function isMissing(error: unknown): boolean {
+  return ["EADDRNOTAVAIL", "EAFNOSUPPORT", "EINVAL"].includes(
+    (error as NodeJS.ErrnoException).code ?? "",
+  );
+}
+
+function listenServer(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host: "::1", port, ipv6Only: true }, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+  });
+}

@@ -1,0 +1,130 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { AppError } from "../../shared/errors.ts";
+import { osName, versionNumber } from "../../shared/installation.ts";
+import { type TerminalStatus, TerminalUnavailable } from "../terminal/terminal.ts";
+import type { ApiOptions } from "./app.ts";
+import { sendOne } from "./envelope.ts";
+
+/** How long `/check` waits for the terminal. */
+const CHECK_LIMIT_MS = 10_000;
+
+/** The specification's type of an unattended terminal's connector. */
+const APPLICATION_TYPE = "tpa";
+
+export function installMaintenanceRoutes(app: FastifyInstance, options: ApiOptions): void {
+  const { payments, terminal } = options;
+
+  app.route({
+    method: ["GET", "POST"],
+    url: "/cancel",
+    async handler(_call, reply) {
+      await payments.cancel();
+      return sendOne(reply, 200, {
+        status: "Success",
+        cancelled: true,
+        message: "The terminal was asked to cancel; the payment's own answer decides.",
+      });
+    },
+  });
+
+  app.route({
+    method: ["GET", "POST"],
+    url: "/stop",
+    handler(call, reply) {
+      requireOperator(call, options);
+      const running = payments.runningOrder !== undefined;
+      payments.refuseNew();
+      reply.raw.once("close", () => options.requestStop("/stop"));
+      return sendOne(reply, 200, {
+        status: "Success",
+        stopped: !running,
+        message: running
+          ? "Stops when the running payment has ended."
+          : "The terminal manager stops.",
+      });
+    },
+  });
+
+  app.get("/version", (_call, reply) => sendOne(reply, 200, versionBody()));
+
+  app.get("/config", (_call, reply) =>
+    sendOne(reply, 200, { ...terminal.state.identity, ...versionBody() }),
+  );
+
+  app.get("/check", async (_call, reply) => sendOne(reply, 200, await check(options)));
+
+  app.post("/terminal/accept", (call, reply) => {
+    if (options.operator === undefined) {
+      throw new AppError("OPERATOR_REQUIRED", "Set OPERATOR_LOGIN and OPERATOR_PWD for this call.");
+    }
+    requireOperator(call, options);
+    const identity = payments.acceptTerminal();
+    const name = identity.terminalId || identity.serialNumber || "without a name";
+    return sendOne(reply, 200, { status: "Success", message: `Terminal ${name} is accepted.` });
+  });
+
+  installUnsupportedCalls(app);
+}
+
+/** While a payment runs, and without a link, from what is known: nothing goes on the wire. */
+async function check({ payments, terminal }: ApiOptions): Promise<TerminalStatus> {
+  const { link, linkProblem, status } = terminal.state;
+  const noLink: TerminalStatus = {
+    cr: "9",
+    card: "0",
+    call: "0",
+    periph: "0",
+    detail: linkProblem ?? link,
+  };
+  if (link !== "connected") return noLink;
+  if (payments.runningOrder !== undefined) {
+    return { ...(status ?? noLink), cr: "1", detail: "a payment is running" };
+  }
+  try {
+    return await terminal.check(AbortSignal.timeout(CHECK_LIMIT_MS));
+  } catch (error) {
+    if (error instanceof TerminalUnavailable && error.reason === "busy") {
+      return { ...(status ?? noLink), cr: "1", detail: error.message };
+    }
+    return { ...noLink, detail: (error as Error).message };
+  }
+}
+
+function versionBody(): { version: string; type: string; os: string } {
+  const os = osName();
+  return { version: `${versionNumber}-${APPLICATION_TYPE}-${os}`, type: APPLICATION_TYPE, os };
+}
+
+/** DESIGN 5, Roles: with an operator pair, maintenance needs it. */
+function requireOperator({ role }: FastifyRequest, { operator }: ApiOptions): void {
+  if (operator !== undefined && role !== "operator") throw new AppError("OPERATOR_REQUIRED");
+}
+
+/** Calls of the API table that this version does not carry out. */
+const unsupported = [
+  ["GET", "/reset"],
+  ["POST", "/reset"],
+  ["GET", "/tlc"],
+  ["POST", "/tlc"],
+  ["POST", "/delivery"],
+  ["POST", "/reversal"],
+  ["POST", "/payment/:orderId/settle"],
+  ["POST", "/gateway/confirm"],
+  ["POST", "/gateway/cancel"],
+  ["POST", "/gateway/refund"],
+  ["GET", "/gateway/transaction/:id"],
+  ["GET", "/payments"],
+  ["GET", "/events"],
+  ["GET", "/health"],
+  ["GET", "/metrics"],
+  ["GET", "/openapi.json"],
+  ["GET", "/"],
+] as const;
+
+function installUnsupportedCalls(app: FastifyInstance): void {
+  const refuse = (call: FastifyRequest, _reply: FastifyReply): never => {
+    const path = call.routeOptions.url ?? "";
+    throw new AppError("NOT_SUPPORTED", `${call.method} ${path} is not part of this version.`);
+  };
+  for (const [method, url] of unsupported) app.route({ method, url, handler: refuse });
+}

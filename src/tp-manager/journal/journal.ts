@@ -1,0 +1,262 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import { invariant } from "../../shared/invariant.ts";
+import type { DeliveryState } from "../../shared/ipc/contract.ts";
+import { openDatabase, transaction } from "../../shared/sqlite.ts";
+import type { Transaction } from "../../shared/transaction.ts";
+import type { Attempt, AttemptEvent, AttemptState } from "../payments/payment.ts";
+import type { HandOffRow, PaymentStore } from "../payments/payment-store.ts";
+import { sameReport } from "../payments/recovery-policy.ts";
+import type { TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
+import { migrations } from "./migrations.ts";
+
+type Row = Record<string, SQLInputValue>;
+
+/**
+ * The payment journal in SQLite: implements {@link PaymentStore}. Every change is one transaction
+ * that is synced to disk when the method returns.
+ */
+export class Journal implements PaymentStore {
+  readonly #database: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  /** Opens or creates the journal. Throws when the file cannot be used. */
+  constructor(path: string) {
+    this.#database = openDatabase(path, migrations);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  latestAttempt(orderId: string): Attempt | undefined {
+    return this.#attemptOf(
+      "SELECT * FROM attempt WHERE order_id = ? ORDER BY number DESC LIMIT 1",
+      orderId,
+    );
+  }
+
+  attempts(orderId: string): Attempt[] {
+    return this.#all("SELECT * FROM attempt WHERE order_id = ? ORDER BY number", orderId).map(
+      readAttempt,
+    );
+  }
+
+  attempt(transactionId: string): Attempt | undefined {
+    return this.#attemptOf("SELECT * FROM attempt WHERE transaction_id = ?", transactionId);
+  }
+
+  events(transactionId: string): AttemptEvent[] {
+    return this.#all(
+      "SELECT * FROM attempt_event WHERE transaction_id = ? ORDER BY id",
+      transactionId,
+    ).map((row) => ({
+      atMs: Number(row["at_ms"]),
+      kind: String(row["kind"]),
+      detail: readJson(row["detail"]),
+    }));
+  }
+
+  begin({ baseline, ...attempt }: Parameters<PaymentStore["begin"]>[0]): Attempt {
+    const state: AttemptState = { phase: "sent", last: null };
+    return this.#insert({ ...attempt, state, baseline, endedAtMs: null });
+  }
+
+  recordFailure(attempt: Parameters<PaymentStore["recordFailure"]>[0]): Attempt {
+    return this.#insert({ ...attempt, baseline: null, endedAtMs: attempt.startedAtMs });
+  }
+
+  update(transactionId: string, change: Parameters<PaymentStore["update"]>[1]): Attempt {
+    const { state, event, ticket, handOff } = change;
+    return transaction(this.#database, () => {
+      const report = state.phase === "charged" ? state.report : undefined;
+      const ended = state.phase === "charged" || state.phase === "not-charged";
+      const { changes } = this.#run(
+        `UPDATE attempt SET phase = ?, state = ?, ticket = coalesce(?, ticket), ended_at_ms = ?,
+           receipt_number = ?, trace_number = ? WHERE transaction_id = ?`,
+        state.phase,
+        JSON.stringify(state),
+        ticket ?? null,
+        ended ? event.atMs : null,
+        report?.receiptNumber ?? null,
+        report?.traceNumber ?? null,
+        transactionId,
+      );
+      invariant(changes === 1, `attempt ${transactionId} is not in the journal`);
+      this.addEvent(transactionId, event);
+      if (handOff) {
+        this.#run(
+          "INSERT INTO hand_off (transaction_id, body) VALUES (?, ?)",
+          transactionId,
+          JSON.stringify(handOff),
+        );
+      }
+      return this.#mustRead(transactionId);
+    });
+  }
+
+  addEvent(transactionId: string, { atMs, kind, detail }: AttemptEvent): void {
+    this.#run(
+      "INSERT INTO attempt_event (transaction_id, at_ms, kind, detail) VALUES (?, ?, ?, ?)",
+      transactionId,
+      atMs,
+      kind,
+      JSON.stringify(detail),
+    );
+  }
+
+  unfinished(): Attempt[] {
+    return this.#all(
+      "SELECT * FROM attempt WHERE phase IN ('sent', 'in-doubt') ORDER BY started_at_ms, number",
+    ).map(readAttempt);
+  }
+
+  orderOfReport(report: TransactionReport, except: string): string | undefined {
+    return this.#all(
+      `SELECT * FROM attempt WHERE phase = 'charged' AND transaction_id <> ?
+         AND receipt_number IS ? AND trace_number IS ?`,
+      except,
+      report.receiptNumber,
+      report.traceNumber,
+    )
+      .map(readAttempt)
+      .find(({ state }) => state.phase === "charged" && sameReport(state.report, report))?.request
+      .orderId;
+  }
+
+  handOff(transactionId: string): HandOffRow | undefined {
+    const row = this.#get("SELECT * FROM hand_off WHERE transaction_id = ?", transactionId);
+    return (
+      row && {
+        transaction: readJson(row["body"]),
+        acknowledged: row["acknowledged"] === 1,
+        delivery: row["delivery"] as DeliveryState,
+      }
+    );
+  }
+
+  pendingHandOffs(limit: number): Transaction[] {
+    return this.#all(
+      "SELECT body FROM hand_off WHERE acknowledged = 0 ORDER BY id LIMIT ?",
+      limit,
+    ).map((row) => readJson<Transaction>(row["body"]));
+  }
+
+  /** For the status line. */
+  countPendingHandOffs(): number {
+    return Number(this.#get("SELECT count(*) AS n FROM hand_off WHERE acknowledged = 0")?.["n"]);
+  }
+
+  acknowledgeHandOff(transactionId: string): void {
+    this.#run("UPDATE hand_off SET acknowledged = 1 WHERE transaction_id = ?", transactionId);
+  }
+
+  setDelivery(transactionId: string, delivery: DeliveryState): void {
+    this.#run(
+      "UPDATE hand_off SET delivery = ? WHERE transaction_id = ? AND delivery <> ?",
+      delivery,
+      transactionId,
+      delivery,
+    );
+  }
+
+  undeliveredGenerated(amountMinor: number, currencyAlpha: string): string | undefined {
+    const row = this.#get(
+      `SELECT order_id FROM attempt WHERE generated_id = 1 AND answer_delivered = 0
+         AND phase <> 'not-charged' AND amount_minor = ? AND currency = ? LIMIT 1`,
+      amountMinor,
+      currencyAlpha,
+    );
+    return row && String(row["order_id"]);
+  }
+
+  markAnswerDelivered(orderId: string): void {
+    this.#run(
+      "UPDATE attempt SET answer_delivered = 1 WHERE order_id = ? AND answer_delivered = 0",
+      orderId,
+    );
+  }
+
+  acceptedTerminal(): TerminalIdentity | undefined {
+    const row = this.#get("SELECT identity FROM accepted_terminal ORDER BY id DESC LIMIT 1");
+    return row && readJson(row["identity"]);
+  }
+
+  acceptTerminal(identity: TerminalIdentity, atMs: number): void {
+    this.#run(
+      "INSERT INTO accepted_terminal (identity, accepted_at_ms) VALUES (?, ?)",
+      JSON.stringify(identity),
+      atMs,
+    );
+  }
+
+  #insert(attempt: Omit<Attempt, "number" | "ticket">): Attempt {
+    const { request, state } = attempt;
+    this.#run(
+      `INSERT INTO attempt (transaction_id, order_id, number, amount_minor, currency, generated_id,
+         phase, request, state, baseline, started_at_ms, ended_at_ms)
+       VALUES (?1, ?2, (SELECT coalesce(max(number), 0) + 1 FROM attempt WHERE order_id = ?2),
+         ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
+      attempt.transactionId,
+      request.orderId,
+      request.amountMinor,
+      request.currency.alpha,
+      request.generatedId ? 1 : 0,
+      state.phase,
+      JSON.stringify(request),
+      JSON.stringify(state),
+      attempt.baseline && JSON.stringify(attempt.baseline),
+      attempt.startedAtMs,
+      attempt.endedAtMs,
+    );
+    return this.#mustRead(attempt.transactionId);
+  }
+
+  #mustRead(transactionId: string): Attempt {
+    const attempt = this.attempt(transactionId);
+    invariant(attempt, `attempt ${transactionId} is not in the journal`);
+    return attempt;
+  }
+
+  #attemptOf(sql: string, ...values: SQLInputValue[]): Attempt | undefined {
+    const row = this.#get(sql, ...values);
+    return row && readAttempt(row);
+  }
+
+  #prepared(sql: string): StatementSync {
+    const known = this.#statements.get(sql);
+    if (known) return known;
+    const statement = this.#database.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+
+  #get(sql: string, ...values: SQLInputValue[]): Row | undefined {
+    return this.#prepared(sql).get(...values) as Row | undefined;
+  }
+
+  #all(sql: string, ...values: SQLInputValue[]): Row[] {
+    return this.#prepared(sql).all(...values) as Row[];
+  }
+
+  #run(sql: string, ...values: SQLInputValue[]): { changes: number | bigint } {
+    return this.#prepared(sql).run(...values);
+  }
+}
+
+function readAttempt(row: Row): Attempt {
+  return {
+    transactionId: String(row["transaction_id"]),
+    number: Number(row["number"]),
+    request: readJson(row["request"]),
+    state: readJson(row["state"]),
+    startedAtMs: Number(row["started_at_ms"]),
+    endedAtMs: row["ended_at_ms"] === null ? null : Number(row["ended_at_ms"]),
+    baseline: row["baseline"] === null ? null : readJson(row["baseline"]),
+    ticket: String(row["ticket"]),
+  };
+}
+
+/** The journal reads only what it wrote itself; a newer schema is refused at opening. */
+function readJson<T>(value: SQLInputValue | undefined): T {
+  return JSON.parse(String(value)) as T;
+}

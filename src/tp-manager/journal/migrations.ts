@@ -1,0 +1,57 @@
+import type { Migration } from "../../shared/sqlite.ts";
+
+/**
+ * The journal's schema. JSON columns hold what is only ever read back whole; every value that is
+ * searched for has a column of its own.
+ */
+export const migrations: readonly Migration[] = [
+  `
+  CREATE TABLE attempt (
+    transaction_id TEXT PRIMARY KEY,
+    order_id TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    amount_minor INTEGER NOT NULL,
+    currency TEXT NOT NULL,
+    generated_id INTEGER NOT NULL,
+    answer_delivered INTEGER NOT NULL DEFAULT 0,
+    phase TEXT NOT NULL CHECK (phase IN ('sent', 'charged', 'not-charged', 'in-doubt')),
+    request TEXT NOT NULL,
+    state TEXT NOT NULL,
+    baseline TEXT,
+    ticket TEXT NOT NULL DEFAULT '',
+    started_at_ms INTEGER NOT NULL,
+    ended_at_ms INTEGER,
+    receipt_number TEXT,
+    trace_number TEXT,
+    UNIQUE (order_id, number)
+  ) STRICT;
+  CREATE INDEX attempt_unfinished ON attempt (started_at_ms) WHERE phase IN ('sent', 'in-doubt');
+  CREATE INDEX attempt_receipt ON attempt (receipt_number, trace_number) WHERE phase = 'charged';
+  CREATE INDEX attempt_undelivered ON attempt (amount_minor, currency)
+    WHERE generated_id = 1 AND answer_delivered = 0;
+
+  CREATE TABLE attempt_event (
+    id INTEGER PRIMARY KEY,
+    transaction_id TEXT NOT NULL REFERENCES attempt,
+    at_ms INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    detail TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX attempt_event_of ON attempt_event (transaction_id, id);
+
+  CREATE TABLE hand_off (
+    id INTEGER PRIMARY KEY,
+    transaction_id TEXT NOT NULL UNIQUE REFERENCES attempt,
+    body TEXT NOT NULL,
+    acknowledged INTEGER NOT NULL DEFAULT 0,
+    delivery TEXT NOT NULL DEFAULT 'pending'
+  ) STRICT;
+  CREATE INDEX hand_off_pending ON hand_off (id) WHERE acknowledged = 0;
+
+  CREATE TABLE accepted_terminal (
+    id INTEGER PRIMARY KEY,
+    identity TEXT NOT NULL,
+    accepted_at_ms INTEGER NOT NULL
+  ) STRICT;
+  `,
+];

@@ -1,0 +1,121 @@
+import { type AppError, type Charged, type ErrorCode, errorTable } from "../../shared/errors.ts";
+import type { DeliveryState } from "../../shared/ipc/contract.ts";
+import { emptyReceipt, type Receipt } from "../../shared/receipt.ts";
+import type { Attempt, AttemptState, PaymentRequest } from "./payment.ts";
+
+/** The `error` member of every answer (DESIGN 5). */
+export interface AnswerError {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly charged: Charged;
+  readonly retry: string;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+export type PaymentStatus = "Success" | "Declined" | "Cancelled" | "Failed" | "Unknown";
+
+/** A payment's answer as the kiosk reads it; absent echoes were not in the request. */
+export interface PaymentAnswer {
+  readonly status: PaymentStatus;
+  readonly error: AnswerError | null;
+  readonly receipt: Receipt;
+  readonly ticket: string;
+  readonly amount: number;
+  readonly currency: string;
+  readonly orderId: string;
+  readonly basket?: unknown;
+  readonly customer?: unknown;
+  readonly customData?: unknown;
+  readonly notificationGatewaySent: boolean;
+  readonly transactionId: string;
+  readonly warnings: readonly string[];
+}
+
+export interface HttpAnswer {
+  readonly http: number;
+  readonly body: PaymentAnswer;
+}
+
+/** The answer to an order as its attempt stands now. Pure. */
+export function answerOf(attempt: Attempt, delivery: DeliveryState | null): HttpAnswer {
+  const { request, state } = attempt;
+  const { status, error } = outcomeOf(state);
+  return {
+    http: error ? errorTable[error.code].http : 200,
+    body: {
+      status,
+      error,
+      receipt: receiptOf(state, request),
+      ticket: ticketOf(attempt),
+      amount: request.echo.amount,
+      currency: request.currency.alpha,
+      orderId: request.orderId,
+      ...echoes(request),
+      notificationGatewaySent: delivery === "sent",
+      transactionId: attempt.transactionId,
+      warnings: request.warnings,
+    },
+  };
+}
+
+export function errorOf(
+  code: ErrorCode,
+  message: string,
+  charged: Charged,
+  details: Readonly<Record<string, unknown>> = {},
+): AnswerError {
+  return { code, message, charged, retry: errorTable[code].retry, details };
+}
+
+export function errorOfAppError(error: AppError): AnswerError {
+  return errorOf(error.code, error.message, error.charged, error.details);
+}
+
+function outcomeOf(state: AttemptState): { status: PaymentStatus; error: AnswerError | null } {
+  switch (state.phase) {
+    case "charged":
+      return { status: "Success", error: null };
+    case "not-charged": {
+      const { status, error, message, terminalCode } = state.outcome;
+      return {
+        status: statusNames[status],
+        error: errorOf(error, message, "no", terminalCode === null ? {} : { terminalCode }),
+      };
+    }
+    case "sent":
+      return {
+        status: "Unknown",
+        error: errorOf("PAYMENT_RUNNING", errorTable.PAYMENT_RUNNING.meaning, "unknown"),
+      };
+    case "in-doubt":
+      return {
+        status: "Unknown",
+        error: errorOf("PAYMENT_UNKNOWN", errorTable.PAYMENT_UNKNOWN.meaning, "unknown", {
+          why: state.why,
+        }),
+      };
+  }
+}
+
+const statusNames = { declined: "Declined", cancelled: "Cancelled", failed: "Failed" } as const;
+
+/** Only a charged payment has a receipt that says so; nothing else may look like one. */
+function receiptOf(state: AttemptState, request: PaymentRequest): Receipt {
+  if (state.phase === "charged") return state.report.receipt;
+  return {
+    ...emptyReceipt(),
+    currencyNumCode: request.currency.numeric,
+    currencyAlphaCode: request.currency.alpha,
+    currencyFractionPart: String(request.currency.exponent),
+  };
+}
+
+function ticketOf({ state, ticket }: Attempt): string {
+  if (ticket !== "" || state.phase !== "charged") return ticket;
+  return state.report.fallbackTicket;
+}
+
+function echoes({ echo }: PaymentRequest): Partial<PaymentAnswer> {
+  const { amount: _, ...others } = echo;
+  return others;
+}

@@ -1,0 +1,80 @@
+import { type Currency, parseAmount } from "../../shared/money.ts";
+import type { CartLine } from "../../shared/transaction.ts";
+
+/**
+ * Whether a basket may travel to the gateway (specification 1, "Payment request"; DESIGN 5): one
+ * cart object or an array of them, types good, discount and fee, total = unit price × quantity −
+ * discount, totals adding up to the amount. Otherwise the order is created with an empty cart.
+ */
+export function cartOf(
+  basket: unknown,
+  amountMinor: number,
+  currency: Currency,
+): { cart: CartLine[]; warning: string | null } {
+  if (basket === undefined || basket === null) return { cart: [], warning: null };
+  const lines: unknown[] = Array.isArray(basket) ? basket : [basket];
+  const empty = (why: string): { cart: CartLine[]; warning: string } => ({
+    cart: [],
+    warning: `basket not forwarded: ${why}`,
+  });
+  if (lines.length === 0) return { cart: [], warning: null };
+  let sumMinor = 0;
+  const cart: CartLine[] = [];
+  for (const [index, line] of lines.entries()) {
+    const checked = checkLine(line, currency);
+    if (typeof checked === "string") return empty(`line ${index + 1} ${checked}`);
+    sumMinor += checked.totalMinor;
+    cart.push(checked.line);
+  }
+  if (sumMinor !== amountMinor) return empty("its total amounts do not add up to the amount");
+  return { cart, warning: null };
+}
+
+const textFields = ["product_reference", "name"] as const;
+
+function checkLine(
+  value: unknown,
+  currency: Currency,
+): { line: CartLine; totalMinor: number } | string {
+  if (typeof value !== "object" || value === null) return "is not an object";
+  const given = value as Record<string, unknown>;
+  for (const field of textFields) {
+    if (given[field] !== undefined && typeof given[field] !== "string") {
+      return `has a ${field} that is not a text`;
+    }
+  }
+  const { type, quantity, european_article_numbering: ean, tax_rate: taxRate } = given;
+  if (type !== "good" && type !== "discount" && type !== "fee") {
+    return "has a type other than good, discount or fee";
+  }
+  if (!Number.isSafeInteger(quantity) || (quantity as number) < 1) return "has no whole quantity";
+  if (ean !== undefined && typeof ean !== "number" && typeof ean !== "string") {
+    return "has a european_article_numbering that is no number";
+  }
+  if (taxRate !== undefined && typeof taxRate !== "number")
+    return "has a tax_rate that is no number";
+  const unitMinor = signedMinor(given["unit_price"], currency);
+  const discountMinor = signedMinor(given["discount"] ?? 0, currency);
+  const totalMinor = signedMinor(given["total_amount"], currency);
+  if (unitMinor === null) return "has no unit_price in the currency's decimals";
+  if (discountMinor === null) return "has no discount in the currency's decimals";
+  if (totalMinor === null) return "has no total_amount in the currency's decimals";
+  if (totalMinor !== unitMinor * (quantity as number) - discountMinor) {
+    return "has a total_amount other than unit_price × quantity − discount";
+  }
+  return { line: { ...(given as CartLine), discount: Number(given["discount"] ?? 0) }, totalMinor };
+}
+
+/** Minor units of a figure that may be zero or negative; null when it is not such a number. */
+function signedMinor(value: unknown, currency: Currency): number | null {
+  if (typeof value !== "number" || !Number.isFinite(value)) return null;
+  if (value === 0) return 0;
+  try {
+    return Math.sign(value) * parseAmount(String(Math.abs(value)), currency, BASKET_DIGITS_MAX);
+  } catch {
+    return null;
+  }
+}
+
+/** Far above what a payment can be, far below what loses precision. */
+const BASKET_DIGITS_MAX = 12;

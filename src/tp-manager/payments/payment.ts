@@ -1,0 +1,100 @@
+import type { Charged, ErrorCode } from "../../shared/errors.ts";
+import type { Currency } from "../../shared/money.ts";
+import type { CartLine } from "../../shared/transaction.ts";
+import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
+
+/** A checked payment request, as `http/` hands it over. */
+export interface PaymentRequest {
+  readonly orderId: string;
+  /** The connector made the order id because the request had none. */
+  readonly generatedId: boolean;
+  readonly amountMinor: number;
+  readonly currency: Currency;
+  /** What is echoed in the answer, exactly as it came; missing members were not sent. */
+  readonly echo: Echo;
+  /** What goes to the gateway: empty unless the basket is filled correctly and adds up. */
+  readonly cart: readonly CartLine[];
+  readonly customerEmail: string | null;
+  readonly customData: Readonly<Record<string, string | number | boolean>>;
+  readonly warnings: readonly string[];
+}
+
+export interface Echo {
+  readonly amount: number;
+  readonly basket?: unknown;
+  readonly customer?: unknown;
+  readonly customData?: unknown;
+}
+
+/** How an attempt ended that charged nothing. */
+export interface NotCharged {
+  readonly status: "declined" | "cancelled" | "failed";
+  readonly error: ErrorCode;
+  /** For people: what the terminal said. */
+  readonly message: string;
+  /** The terminal's own code, when it gave one. */
+  readonly terminalCode: string | null;
+}
+
+/** What the last result report of a running attempt is worth (DESIGN 3.1 rule 4). */
+export type Judgement =
+  /** Good, amount and currency as asked. */
+  | "agrees"
+  /** The terminal says that it did not work. */
+  | "not-good"
+  /** Good, but not for what was asked. Refused on the wire. */
+  | "disagrees"
+  /** No result code. */
+  | "no-result";
+
+export interface JudgedReport {
+  readonly report: TransactionReport;
+  readonly judgement: Judgement;
+  /** Our acknowledgement has provably arrived. */
+  readonly acknowledged: boolean;
+}
+
+/** Where an attempt stands. See payment-machine.ts for how it gets from one to the next. */
+export type AttemptState =
+  | { readonly phase: "sent"; readonly last: JudgedReport | null }
+  | { readonly phase: "charged"; readonly report: TransactionReport; readonly by: ChargedBy }
+  | { readonly phase: "not-charged"; readonly outcome: NotCharged }
+  | { readonly phase: "in-doubt"; readonly why: string; readonly last: JudgedReport | null };
+
+/** "recovery": the terminal was asked afterwards; "payment": it said so at the time. */
+export type ChargedBy = "payment" | "recovery";
+
+/** One try to charge one order. Its id is the transaction id, made before anything was sent. */
+export interface Attempt {
+  readonly transactionId: string;
+  /** Counts the attempts of one order from 1. */
+  readonly number: number;
+  readonly request: PaymentRequest;
+  readonly state: AttemptState;
+  /** Epoch milliseconds UTC. */
+  readonly startedAtMs: number;
+  readonly endedAtMs: number | null;
+  /** null for an attempt that failed before the terminal could be prepared. */
+  readonly baseline: Baseline | null;
+  readonly ticket: string;
+}
+
+/** Something that happened to an attempt: the evidence kept for support and recovery. */
+export interface AttemptEvent {
+  readonly atMs: number;
+  readonly kind: string;
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
+/** Whether the money of an attempt moved, as far as is known. */
+export function chargedOf(state: AttemptState): Charged {
+  switch (state.phase) {
+    case "charged":
+      return "yes";
+    case "not-charged":
+      return "no";
+    case "sent":
+    case "in-doubt":
+      return "unknown";
+  }
+}

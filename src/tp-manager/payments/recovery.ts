@@ -1,0 +1,211 @@
+import type { Logger } from "../../shared/logger.ts";
+import { type Clock, sleep } from "../../shared/time.ts";
+import { type Terminal, TerminalUnavailable } from "../terminal/terminal.ts";
+import type { Attempt, AttemptState } from "./payment.ts";
+import { type AttemptInput, advance } from "./payment-machine.ts";
+import { transactionOf } from "./payment-run.ts";
+import type { PaymentStore } from "./payment-store.ts";
+import { type Conclusion, judge, type Observation, type Verdict } from "./recovery-policy.ts";
+
+const RETRY_MIN_MS = 500;
+const RETRY_MAX_MS = 15_000;
+/** The event that says: one complete run has ended without proof (DESIGN 3.1 rule 5). */
+const UNSETTLED = "recovery-unsettled";
+
+export interface RecoveryParts {
+  readonly store: PaymentStore;
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Time between the two reads that prove a charge whose acknowledgement is not proven. */
+  readonly confirmAfterMs: number;
+  /** Resolves when no payment runs on the terminal. */
+  readonly terminalFree: () => Promise<void>;
+  /** An attempt has become charged and has a hand-off row. */
+  readonly charged: (attempt: Attempt) => void;
+}
+
+/**
+ * Finds out what became of attempts in doubt by asking the terminal, never by repeating anything
+ * financial (DESIGN 3.1 rules 1, 2, 5). One attempt at a time, oldest first.
+ */
+export class Recovery {
+  readonly #parts: RecoveryParts;
+  readonly #queue = new Map<string, Doubtful>();
+  readonly #abort = new AbortController();
+  #runner: Promise<void> | undefined;
+
+  constructor(parts: RecoveryParts) {
+    this.#parts = parts;
+  }
+
+  /** At start: what an earlier process left running is in doubt; everything in doubt is asked. */
+  begin(): void {
+    for (const attempt of this.#parts.store.unfinished()) {
+      if (attempt.state.phase === "sent") {
+        this.#change(attempt, { input: "interrupted" }, "interrupted", {});
+      }
+      void this.recover(attempt.transactionId);
+    }
+  }
+
+  /** An order whose first complete recovery run has not ended: no sale before (rule 5). */
+  get blockedBy(): string | undefined {
+    return [...this.#queue.values()].find(({ blocks }) => blocks)?.orderId;
+  }
+
+  /**
+   * Asks the terminal about one attempt in doubt. Resolves when the run has ended, with or without
+   * proof; a run that is under way is shared. Never rejects.
+   */
+  recover(transactionId: string): Promise<void> {
+    const known = this.#queue.get(transactionId);
+    if (known) return known.ended.promise;
+    const attempt = this.#parts.store.attempt(transactionId);
+    if (attempt?.state.phase !== "in-doubt" || this.#abort.signal.aborted) return Promise.resolve();
+    const events = this.#parts.store.events(transactionId);
+    const doubtful: Doubtful = {
+      orderId: attempt.request.orderId,
+      blocks: !events.some(({ kind }) => kind === UNSETTLED),
+      lostSinceMs: this.#parts.clock.monotonicMs(),
+      ended: Promise.withResolvers<void>(),
+    };
+    this.#queue.set(transactionId, doubtful);
+    this.#runner ??= this.#run();
+    return doubtful.ended.promise;
+  }
+
+  async close(): Promise<void> {
+    this.#abort.abort(new Error("the connector stops"));
+    await this.#runner;
+    for (const { ended } of this.#queue.values()) ended.resolve();
+  }
+
+  async #run(): Promise<void> {
+    try {
+      for (;;) {
+        const next = this.#queue.entries().next();
+        if (next.done) return;
+        const [transactionId, doubtful] = next.value;
+        await this.#settle(transactionId, doubtful);
+        this.#queue.delete(transactionId);
+        doubtful.ended.resolve();
+      }
+    } catch (error) {
+      // Only the ordered stop ends a run early; anything else is a fault and must be seen.
+      if (!this.#abort.signal.aborted) throw error;
+    } finally {
+      this.#runner = undefined;
+    }
+  }
+
+  async #settle(transactionId: string, doubtful: Doubtful): Promise<void> {
+    const { store, clock, log, confirmAfterMs, terminal } = this.#parts;
+    let earlier: Observation | null = null;
+    for (;;) {
+      const attempt = store.attempt(transactionId);
+      if (attempt?.state.phase !== "in-doubt" || !attempt.baseline) return;
+      const observation = await this.#look(attempt);
+      const doubt = {
+        baseline: attempt.baseline,
+        amountMinor: attempt.request.amountMinor,
+        currencyNumeric: attempt.request.currency.numeric,
+        sentAtMs: attempt.startedAtMs,
+        lostSinceMs: doubtful.lostSinceMs,
+        paymentLimitMs: terminal.capabilities.paymentLimitMs,
+        last: attempt.state.last,
+      };
+      const verdict = judge(doubt, observation, earlier, confirmAfterMs);
+      log.warn(
+        { transactionId, orderId: doubtful.orderId, verdict: verdict.verdict },
+        `recovery: ${verdict.because}`,
+      );
+      if (verdict.verdict !== "look-again") {
+        this.#conclude(attempt, verdict, observation);
+        return;
+      }
+      this.#note(transactionId, "recovery-look", verdict, observation);
+      earlier = observation;
+      await sleep(clock, "recovery look", verdict.waitMs, this.#abort.signal);
+    }
+  }
+
+  /** One complete look at the idle terminal, trying for as long as it cannot be asked. */
+  async #look(attempt: Attempt): Promise<Observation> {
+    const { terminal, clock, store, log, terminalFree } = this.#parts;
+    const { transactionId } = attempt;
+    for (let retryMs = RETRY_MIN_MS; ; retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)) {
+      await terminalFree();
+      try {
+        const last = await terminal.lastTransaction(this.#abort.signal);
+        const knownAs =
+          last.kind === "transaction" ? store.orderOfReport(last.report, transactionId) : undefined;
+        return {
+          identity: terminal.state.identity,
+          last,
+          atMs: clock.monotonicMs(),
+          knownAs: knownAs ?? null,
+        };
+      } catch (error) {
+        if (!(error instanceof TerminalUnavailable)) throw error;
+        log.debug({ transactionId, reason: error.message }, "recovery waits for the terminal");
+      }
+      await sleep(clock, "recovery retry", retryMs, this.#abort.signal);
+    }
+  }
+
+  #conclude(attempt: Attempt, verdict: Conclusion, observation: Observation): void {
+    const detail = { because: verdict.because, observation };
+    switch (verdict.verdict) {
+      case "charged": {
+        const input = { input: "proved-charged", report: verdict.report } as const;
+        this.#parts.charged(this.#change(attempt, input, "recovery-charged", detail));
+        return;
+      }
+      case "not-charged": {
+        const input = { input: "proved-not-charged", message: verdict.because } as const;
+        this.#change(attempt, input, "recovery-not-charged", detail);
+        return;
+      }
+      case "unsettled":
+        this.#note(attempt.transactionId, UNSETTLED, verdict, observation);
+        this.#parts.log.error(
+          { transactionId: attempt.transactionId, alarm: "payment-unknown" },
+          `order ${attempt.request.orderId} stays unknown: ${verdict.because}`,
+        );
+        return;
+    }
+  }
+
+  #change(
+    attempt: Attempt,
+    input: AttemptInput,
+    kind: string,
+    detail: Readonly<Record<string, unknown>>,
+  ): Attempt {
+    const state: AttemptState = advance(attempt.state, input);
+    return this.#parts.store.update(attempt.transactionId, {
+      state,
+      event: { atMs: this.#parts.clock.now(), kind, detail },
+      ...(state.phase === "charged"
+        ? { handOff: transactionOf(attempt, state, attempt.startedAtMs) }
+        : {}),
+    });
+  }
+
+  #note(transactionId: string, kind: string, verdict: Verdict, observation: Observation): void {
+    this.#parts.store.addEvent(transactionId, {
+      atMs: this.#parts.clock.now(),
+      kind,
+      detail: { because: verdict.because, observation },
+    });
+  }
+}
+
+interface Doubtful {
+  readonly orderId: string;
+  readonly blocks: boolean;
+  /** Monotonic; see recovery-policy.ts. */
+  readonly lostSinceMs: number;
+  readonly ended: PromiseWithResolvers<void>;
+}

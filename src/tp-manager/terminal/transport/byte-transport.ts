@@ -1,0 +1,51 @@
+/**
+ * Moves bytes to and from a terminal and knows no protocol. Opening gives a connection; when that
+ * breaks, a new one has to be opened, so nothing written for one can come out of another.
+ */
+export interface ByteTransport {
+  /** Decides which link layer speaks over it. */
+  readonly kind: "serial" | "tcp";
+  /** For people: `/dev/ttyUSB0`, `tcp://10.0.0.5:20007`. */
+  readonly address: string;
+  /**
+   * Resolves when bytes can move. Rejects with {@link TransportError}, or with `signal.reason` when
+   * aborted first. `listener` is called from then on.
+   */
+  open(listener: TransportListener, signal: AbortSignal): Promise<ByteConnection>;
+}
+
+export interface TransportListener {
+  data(bytes: Uint8Array): void;
+  /** Called once, last; null when {@link ByteConnection.close} was called. */
+  closed(problem: TransportError | null): void;
+}
+
+export interface ByteConnection {
+  /**
+   * Hands the bytes to the system. Throws {@link TransportError} when the connection is not open:
+   * then nothing has left. A failure later on comes as {@link TransportListener.closed}.
+   */
+  write(bytes: Uint8Array): void;
+  /** Resolves when the port or socket is free again. May be called at any time, more than once. */
+  close(): Promise<void>;
+}
+
+export type TransportErrorCode =
+  /** No such port, or nobody listens there. */
+  | "unreachable"
+  /** Another program has the port, or this user may not open it. */
+  | "refused"
+  /** It was open and broke. */
+  | "broken"
+  /** Used while not open. */
+  | "not-open";
+
+export class TransportError extends Error {
+  override readonly name = "TransportError";
+  readonly code: TransportErrorCode;
+
+  constructor(code: TransportErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

@@ -1,0 +1,121 @@
+import { createConnection, type Socket } from "node:net";
+import type { Clock } from "../../../shared/time.ts";
+import {
+  type ByteConnection,
+  type ByteTransport,
+  TransportError,
+  type TransportListener,
+} from "./byte-transport.ts";
+
+export interface TcpAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface TcpOptions extends TcpAddress {
+  readonly connectTimeoutMs?: number;
+}
+
+const CONNECT_TIMEOUT_MS = 5_000;
+/** A cable that was pulled shows up after this long even when nobody sends anything. */
+const KEEP_ALIVE_AFTER_MS = 10_000;
+
+/** Reads `tcp://host:port`; undefined when the text is something else. */
+export function parseTcpAddress(text: string): TcpAddress | undefined {
+  const match = /^tcp:\/\/(\[[0-9a-fA-F:.]+\]|[^\s:/[\]]+):(\d{1,5})$/.exec(text);
+  const [, host = "", digits = ""] = match ?? [];
+  const port = Number(digits);
+  if (!match || port < 1 || port > 65_535) return undefined;
+  return { host: host.replace(/^\[|\]$/g, ""), port };
+}
+
+export function createTcpTransport(options: TcpOptions, clock: Clock): ByteTransport {
+  const { host, port, connectTimeoutMs = CONNECT_TIMEOUT_MS } = options;
+  const address = `tcp://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  return {
+    kind: "tcp",
+    address,
+    open: (listener, signal) => {
+      signal.throwIfAborted();
+      const socket = createConnection({ host, port, noDelay: true });
+      socket.setKeepAlive(true, KEEP_ALIVE_AFTER_MS);
+      return connected(socket, address, { clock, connectTimeoutMs, signal }).then(() =>
+        tcpConnection(socket, address, listener),
+      );
+    },
+  };
+}
+
+interface ConnectLimits {
+  readonly clock: Clock;
+  readonly connectTimeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+function connected(socket: Socket, address: string, limits: ConnectLimits): Promise<void> {
+  const { clock, connectTimeoutMs, signal } = limits;
+  return new Promise((resolve, reject) => {
+    const settle = (act: () => void): void => {
+      timer.clear();
+      signal.removeEventListener("abort", onAbort);
+      socket.removeAllListeners();
+      act();
+    };
+    const fail = (error: unknown): void =>
+      settle(() => {
+        // An error of a socket that is thrown away must still have a listener.
+        socket.on("error", () => {});
+        socket.destroy();
+        reject(error);
+      });
+    const onAbort = (): void => fail(signal.reason);
+    const timer = clock.startTimer("tcp connect", connectTimeoutMs, () =>
+      fail(new TransportError("unreachable", `${address} did not answer`)),
+    );
+    signal.addEventListener("abort", onAbort, { once: true });
+    socket.once("connect", () => settle(resolve));
+    socket.once("error", (cause) =>
+      fail(new TransportError("unreachable", `cannot connect to ${address}: ${cause.message}`)),
+    );
+  });
+}
+
+function tcpConnection(
+  socket: Socket,
+  address: string,
+  listener: TransportListener,
+): ByteConnection {
+  let open = true;
+  let problem: TransportError | null = null;
+  const gone = Promise.withResolvers<void>();
+  socket.on("data", (bytes) => {
+    if (open) listener.data(bytes);
+  });
+  socket.on("end", () => {
+    problem ??= new TransportError("broken", `${address} closed the connection`);
+  });
+  socket.on("error", (cause) => {
+    problem ??= new TransportError("broken", `${address}: ${cause.message}`, { cause });
+  });
+  socket.on("close", () => {
+    const wasOpen = open;
+    open = false;
+    gone.resolve();
+    listener.closed(
+      wasOpen ? (problem ?? new TransportError("broken", `${address} closed`)) : null,
+    );
+  });
+  return {
+    write(bytes) {
+      if (!open || socket.destroyed || !socket.writable) {
+        throw new TransportError("not-open", `${address} is not connected`);
+      }
+      socket.write(bytes);
+    },
+    close() {
+      open = false;
+      socket.destroySoon();
+      return gone.promise;
+    },
+  };
+}

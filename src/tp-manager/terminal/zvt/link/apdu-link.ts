@@ -1,0 +1,84 @@
+import type { Clock } from "../../../../shared/time.ts";
+import type { ByteTransport } from "../../transport/byte-transport.ts";
+import type { Apdu } from "../codec/index.ts";
+
+/**
+ * Makes whole APDUs of bytes and the other way round. One message is under way at a time; a link
+ * that is down stays down, and a new one is opened.
+ */
+export interface ApduLink {
+  /**
+   * Sends one APDU and calls `done` exactly once. An answer (80 xx, 84 xx) may be sent while a
+   * command waits for its acknowledgement: the command is then `collided` (zvt.md 2.5).
+   */
+  send(apdu: Apdu, done: (outcome: SendOutcome) => void): void;
+  /** What came in that was no message, since the link was opened. */
+  readonly counters: LinkCounters;
+  close(): Promise<void>;
+}
+
+export type SendOutcome =
+  /** Acknowledged on a serial line; handed to the network over TCP. */
+  | { readonly outcome: "delivered" }
+  /** Nothing left this process. */
+  | { readonly outcome: "not-begun"; readonly problem: string }
+  /** Sent as often as zvt.md 2.4 allows, and never acknowledged. */
+  | { readonly outcome: "unacknowledged" }
+  /** The other side sent a message of its own instead; ours may have arrived or not. */
+  | { readonly outcome: "collided" }
+  /** The connection ended before the acknowledgement. */
+  | { readonly outcome: "broken"; readonly problem: string };
+
+export interface LinkListener {
+  apdu(apdu: Apdu): void;
+  /** A good frame around something that is no APDU: acknowledged, to be refused (zvt.md 2.4). */
+  malformed(bytes: Uint8Array): void;
+  /** Bytes that belong to nothing; counted and skipped. */
+  noise(bytes: number): void;
+  /** Called once, last; null when {@link ApduLink.close} was called. */
+  down(problem: string | null): void;
+}
+
+export interface LinkCounters {
+  noiseBytes: number;
+  badFrames: number;
+  repeatsSent: number;
+  repeatsReceived: number;
+  lateAcknowledgements: number;
+}
+
+export interface LinkTimers {
+  /** Between two bytes of a frame (zvt.md 5.1). */
+  readonly t1Ms: number;
+  /** From the end of a frame to its acknowledgement. */
+  readonly t2Ms: number;
+  /** Over TCP: for all pieces of one message. */
+  readonly t3Ms: number;
+}
+
+export interface LinkOptions {
+  readonly transport: ByteTransport;
+  readonly timers: LinkTimers;
+  readonly clock: Clock;
+}
+
+export type OpenLink = (
+  options: LinkOptions,
+  listener: LinkListener,
+  signal: AbortSignal,
+) => Promise<ApduLink>;
+
+export function newCounters(): LinkCounters {
+  return {
+    noiseBytes: 0,
+    badFrames: 0,
+    repeatsSent: 0,
+    repeatsReceived: 0,
+    lateAcknowledgements: 0,
+  };
+}
+
+/** 80 xx and 84 xx: what the side that is not master sends (zvt.md 4.1). */
+export function isAnswer({ control }: Apdu): boolean {
+  return control >> 8 === 0x80 || control >> 8 === 0x84;
+}

@@ -1,0 +1,155 @@
+import { concat } from "../codec/index.ts";
+import { crc16 } from "./crc16.ts";
+
+export const STX = 0x02;
+export const ETX = 0x03;
+export const ACK = 0x06;
+export const DLE = 0x10;
+export const NAK = 0x15;
+
+/** More than the largest APDU is no frame but a line that babbles. */
+const FRAME_BYTES_MAX = 65_540;
+
+/** zvt.md 2.2: 10 02, the APDU with every 10 doubled, 10 03, CRC low, CRC high. */
+export function encodeFrame(apdu: Uint8Array): Uint8Array {
+  const doubled = new Uint8Array(apdu.length + apdu.filter((byte) => byte === DLE).length);
+  let at = 0;
+  for (const byte of apdu) {
+    doubled[at++] = byte;
+    if (byte === DLE) doubled[at++] = DLE;
+  }
+  // The CRC covers the APDU before doubling and the 03, and is itself never doubled (zvt.md 2.3).
+  const crc = crc16([ETX], crc16(apdu));
+  return concat([Uint8Array.of(DLE, STX), doubled, Uint8Array.of(DLE, ETX, crc & 0xff, crc >> 8)]);
+}
+
+export type FrameEvent =
+  | { readonly event: "ack" }
+  | { readonly event: "nak" }
+  /** A frame with a good checksum. */
+  | { readonly event: "frame"; readonly apdu: Uint8Array }
+  /** A whole frame that is wrong: wants a NAK. */
+  | { readonly event: "bad-frame"; readonly why: string }
+  /** Bytes outside of any frame. */
+  | { readonly event: "noise"; readonly bytes: number };
+
+type Phase =
+  /** Between frames; only here are 06 and 15 acknowledgements (zvt.md 2.4). */
+  | "hunting"
+  /** Between frames, after a 10. */
+  | "hunting-dle"
+  | "data"
+  | "data-dle"
+  | "crc-low"
+  | "crc-high";
+
+/** The receiver automaton of zvt.md 2.2, byte by byte. */
+export class FrameReader {
+  #phase: Phase = "hunting";
+  #apdu: number[] = [];
+  #crcLow = 0;
+  /** Why the frame that is being read cannot be good any more. */
+  #broken: string | null = null;
+  #noiseBytes = 0;
+
+  /** Whether the line must not fall silent now (T1). */
+  get inFrame(): boolean {
+    return this.#phase !== "hunting" && this.#phase !== "hunting-dle";
+  }
+
+  push(bytes: Uint8Array): FrameEvent[] {
+    const events: FrameEvent[] = [];
+    for (const byte of bytes) {
+      const event = this.#byte(byte);
+      if (!event) continue;
+      this.#flushNoise(events);
+      events.push(event);
+    }
+    this.#flushNoise(events);
+    return events;
+  }
+
+  /** T1 is over inside a frame: gives up what has been read of it. */
+  timeout(): FrameEvent[] {
+    if (!this.inFrame) return [];
+    this.#begin("hunting");
+    return [{ event: "bad-frame", why: "the line fell silent inside a frame" }];
+  }
+
+  #flushNoise(events: FrameEvent[]): void {
+    if (this.#noiseBytes > 0) events.push({ event: "noise", bytes: this.#noiseBytes });
+    this.#noiseBytes = 0;
+  }
+
+  #byte(byte: number): FrameEvent | undefined {
+    switch (this.#phase) {
+      case "hunting":
+        return this.#outside(byte);
+      case "hunting-dle":
+        if (byte === STX) this.#begin("data");
+        else if (byte === DLE) this.#noiseBytes += 1;
+        else {
+          this.#noiseBytes += 1;
+          this.#phase = "hunting";
+          return this.#outside(byte);
+        }
+        return undefined;
+      case "data":
+        if (byte === DLE) this.#phase = "data-dle";
+        else this.#keep(byte);
+        return undefined;
+      case "data-dle":
+        this.#afterDle(byte);
+        return undefined;
+      case "crc-low":
+        this.#crcLow = byte;
+        this.#phase = "crc-high";
+        return undefined;
+      case "crc-high":
+        return this.#complete(this.#crcLow + 256 * byte);
+    }
+  }
+
+  #outside(byte: number): FrameEvent | undefined {
+    if (byte === ACK) return { event: "ack" };
+    if (byte === NAK) return { event: "nak" };
+    if (byte === DLE) this.#phase = "hunting-dle";
+    else this.#noiseBytes += 1;
+    return undefined;
+  }
+
+  #afterDle(byte: number): void {
+    if (byte === DLE) {
+      this.#keep(byte);
+      this.#phase = "data";
+    } else if (byte === ETX) {
+      this.#phase = "crc-low";
+    } else if (byte === STX) {
+      // zvt.md 2.2: a new start inside a frame means that the end of the last one was lost.
+      this.#noiseBytes += this.#apdu.length + 2;
+      this.#begin("data");
+    } else {
+      // The rest is still read, so that nothing in it is taken for an acknowledgement.
+      this.#broken ??= "a single 10 inside the frame";
+      this.#phase = "data";
+    }
+  }
+
+  #keep(byte: number): void {
+    if (this.#apdu.length >= FRAME_BYTES_MAX) this.#broken ??= "the frame does not end";
+    if (!this.#broken) this.#apdu.push(byte);
+  }
+
+  #complete(crc: number): FrameEvent {
+    const apdu = Uint8Array.from(this.#apdu);
+    const why = this.#broken ?? (crc16([ETX], crc16(apdu)) === crc ? null : "checksum");
+    this.#begin("hunting");
+    return why === null ? { event: "frame", apdu } : { event: "bad-frame", why };
+  }
+
+  #begin(phase: "hunting" | "data"): void {
+    this.#phase = phase;
+    this.#apdu = [];
+    this.#broken = null;
+  }
+}

@@ -1,0 +1,246 @@
+import type { Timer } from "../../../../shared/time.ts";
+import type { ByteConnection } from "../../transport/byte-transport.ts";
+import { type Apdu, decodeApdu, encodeApdu, sameBytes, ZvtCodecError } from "../codec/index.ts";
+import {
+  type ApduLink,
+  isAnswer,
+  type LinkCounters,
+  type LinkListener,
+  type LinkOptions,
+  newCounters,
+  type OpenLink,
+  type SendOutcome,
+} from "./apdu-link.ts";
+import { ACK, encodeFrame, type FrameEvent, FrameReader, NAK } from "./serial-frame.ts";
+
+/** zvt.md 2.4: the first sending and two repeats. */
+const SENDS_MAX = 3;
+
+interface Outgoing {
+  readonly apdu: Apdu;
+  readonly frame: Uint8Array;
+  readonly done: (outcome: SendOutcome) => void;
+  sends: number;
+  timer: Timer | undefined;
+}
+
+/** The last frame taken over from the other side, to recognise its repeat (zvt.md 2.4). */
+interface Incoming {
+  readonly bytes: Uint8Array;
+  readonly atMs: number;
+  /** The frame of our answer to it, as soon as there is one. */
+  answer: Uint8Array | undefined;
+  /** Our answer was acknowledged: what comes now is new, identical or not. */
+  settled: boolean;
+}
+
+export const openSerialLink: OpenLink = async (options, listener, signal) => {
+  const link = new SerialLink(options, listener);
+  await link.open(signal);
+  return link;
+};
+
+/**
+ * ZVT over a serial line (zvt.md 2): frames with checksum, an acknowledgement byte for every frame,
+ * at most two repeats.
+ */
+class SerialLink implements ApduLink {
+  readonly counters: LinkCounters = newCounters();
+  readonly #options: LinkOptions;
+  readonly #listener: LinkListener;
+  readonly #reader = new FrameReader();
+  #connection: ByteConnection | undefined;
+  #outgoing: Outgoing | undefined;
+  #incoming: Incoming | undefined;
+  /** The answer to our last command, to recognise its repeat. */
+  #answered: Uint8Array | undefined;
+  #byteTimer: Timer | undefined;
+  #down = false;
+
+  constructor(options: LinkOptions, listener: LinkListener) {
+    this.#options = options;
+    this.#listener = listener;
+  }
+
+  async open(signal: AbortSignal): Promise<void> {
+    this.#connection = await this.#options.transport.open(
+      {
+        data: (bytes) => this.#received(bytes),
+        closed: (problem) => this.#ended(problem?.message ?? null),
+      },
+      signal,
+    );
+  }
+
+  send(apdu: Apdu, done: (outcome: SendOutcome) => void): void {
+    const before = this.#outgoing;
+    if (before && !(isAnswer(apdu) && !isAnswer(before.apdu))) {
+      throw new Error("a message is under way on this link");
+    }
+    // zvt.md 2.5: the other side waits for this answer, our own command has to stand back.
+    if (before) this.#finish({ outcome: "collided" });
+    const frame = encodeFrame(encodeApdu(apdu));
+    const outgoing = { apdu, frame, done, sends: 0, timer: undefined };
+    this.#outgoing = outgoing;
+    if (!isAnswer(apdu)) this.#answered = undefined;
+    else if (this.#incoming) this.#incoming.answer = frame;
+    this.#transmit(outgoing);
+  }
+
+  async close(): Promise<void> {
+    await this.#connection?.close();
+  }
+
+  #transmit(outgoing: Outgoing): void {
+    outgoing.timer?.clear();
+    outgoing.timer = undefined;
+    const problem = this.#write(outgoing.frame);
+    if (problem !== null) {
+      const outcome = outgoing.sends === 0 ? "not-begun" : "broken";
+      this.#finish({ outcome, problem });
+      return;
+    }
+    outgoing.sends += 1;
+    if (outgoing.sends > 1) this.counters.repeatsSent += 1;
+    const { clock, timers } = this.#options;
+    outgoing.timer = clock.startTimer("zvt T2", timers.t2Ms, () => this.#notAcknowledged());
+  }
+
+  /** null: written. Otherwise why nothing has left. */
+  #write(bytes: Uint8Array): string | null {
+    if (this.#down || !this.#connection) return "the line is closed";
+    try {
+      this.#connection.write(bytes);
+      return null;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  /** NAK, or T2 is over: repeat, or give up after the second repeat (zvt.md 2.4). */
+  #notAcknowledged(): void {
+    const outgoing = this.#outgoing;
+    if (!outgoing) return;
+    if (outgoing.sends < SENDS_MAX) this.#transmit(outgoing);
+    else this.#finish({ outcome: "unacknowledged" });
+  }
+
+  #finish(outcome: SendOutcome): void {
+    const outgoing = this.#outgoing;
+    if (!outgoing) return;
+    outgoing.timer?.clear();
+    this.#outgoing = undefined;
+    if (outcome.outcome === "delivered" && isAnswer(outgoing.apdu) && this.#incoming) {
+      this.#incoming.settled = true;
+    }
+    outgoing.done(outcome);
+  }
+
+  #received(bytes: Uint8Array): void {
+    this.#byteTimer?.clear();
+    for (const event of this.#reader.push(bytes)) this.#event(event);
+    this.#byteTimer?.clear();
+    if (this.#down || !this.#reader.inFrame) return;
+    const { clock, timers } = this.#options;
+    this.#byteTimer = clock.startTimer("zvt T1", timers.t1Ms, () => {
+      for (const event of this.#reader.timeout()) this.#event(event);
+    });
+  }
+
+  #event(event: FrameEvent): void {
+    if (this.#down) return;
+    switch (event.event) {
+      case "ack":
+        if (this.#outgoing) this.#finish({ outcome: "delivered" });
+        else this.counters.lateAcknowledgements += 1;
+        return;
+      case "nak":
+        this.#notAcknowledged();
+        return;
+      case "bad-frame":
+        this.counters.badFrames += 1;
+        this.#write(Uint8Array.of(NAK));
+        return;
+      case "noise":
+        this.counters.noiseBytes += event.bytes;
+        this.#listener.noise(event.bytes);
+        return;
+      case "frame":
+        this.#frame(event.apdu);
+    }
+  }
+
+  #frame(bytes: Uint8Array): void {
+    // zvt.md 2.4: acknowledged at once, before its content is looked at.
+    this.#write(Uint8Array.of(ACK));
+    if (this.#isRepeat(bytes)) {
+      this.counters.repeatsReceived += 1;
+      this.#answerAgain(bytes);
+      return;
+    }
+    const fromAnswerer = bytes[0] === 0x80 || bytes[0] === 0x84;
+    this.#implyAcknowledgement(fromAnswerer);
+    if (fromAnswerer) {
+      this.#answered = bytes;
+    } else {
+      const atMs = this.#options.clock.monotonicMs();
+      this.#incoming = { bytes, atMs, answer: undefined, settled: false };
+    }
+    const apdu = read(bytes);
+    if (apdu) this.#listener.apdu(apdu);
+    else this.#listener.malformed(bytes);
+  }
+
+  /**
+   * zvt.md 2.4: byte for byte the last frame, and our answer to it not acknowledged. Two equal
+   * print lines one after the other are not repeats: the first one was answered and settled. An
+   * answer is a repeat when we have sent no command since.
+   */
+  #isRepeat(bytes: Uint8Array): boolean {
+    if (this.#answered && sameBytes(this.#answered, bytes)) return true;
+    const last = this.#incoming;
+    if (!last || last.settled || !sameBytes(last.bytes, bytes)) return false;
+    const { clock, timers } = this.#options;
+    return clock.monotonicMs() - last.atMs <= SENDS_MAX * timers.t2Ms;
+  }
+
+  #answerAgain(repeated: Uint8Array): void {
+    const { bytes, answer } = this.#incoming ?? {};
+    if (!answer || !bytes || !sameBytes(bytes, repeated)) return;
+    const outgoing = this.#outgoing;
+    if (outgoing?.frame === answer) {
+      outgoing.timer?.clear();
+      const { clock, timers } = this.#options;
+      outgoing.timer = clock.startTimer("zvt T2", timers.t2Ms, () => this.#notAcknowledged());
+    }
+    this.counters.repeatsSent += 1;
+    this.#write(answer);
+  }
+
+  /**
+   * zvt.md 2.4: an acknowledgement may be late or missing. An answer proves that our command
+   * arrived; a new message of the other side proves that our answer to the last one did.
+   */
+  #implyAcknowledgement(fromAnswerer: boolean): void {
+    const outgoing = this.#outgoing;
+    if (outgoing && fromAnswerer !== isAnswer(outgoing.apdu)) {
+      this.#finish({ outcome: "delivered" });
+    }
+  }
+
+  #ended(problem: string | null): void {
+    this.#down = true;
+    this.#byteTimer?.clear();
+    this.#finish({ outcome: "broken", problem: problem ?? "the line was closed" });
+    this.#listener.down(problem);
+  }
+}
+
+function read(bytes: Uint8Array): Apdu | undefined {
+  try {
+    return decodeApdu(bytes);
+  } catch (error) {
+    if (error instanceof ZvtCodecError) return undefined;
+    throw error;
+  }
+}

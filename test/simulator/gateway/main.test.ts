@@ -1,0 +1,184 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { request } from "node:https";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { faultKinds } from "../../../src/simulator/gateway/faults/fault.ts";
+import { root } from "../../tidy/sources.ts";
+import {
+  account,
+  eventually,
+  generate,
+  LOGIN,
+  orderBody,
+  PASSWORD,
+  temporaryFolder,
+} from "./sandbox-for-test.ts";
+
+interface Run {
+  readonly child: ChildProcess;
+  readonly ended: Promise<number | null>;
+  output(): string;
+}
+
+function run(...args: readonly string[]): Run {
+  const child = spawn(process.execPath, ["src/simulator/gateway/main.ts", ...args], { cwd: root });
+  let output = "";
+  child.stdout.on("data", (chunk) => {
+    output += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    output += chunk;
+  });
+  const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await ended;
+  });
+  return { child, ended, output: () => output };
+}
+
+const credentials = ["--login", LOGIN, "--password", PASSWORD, "--website", "107"];
+
+test("the program listens, says where, takes an order, and stops on a signal", async () => {
+  const folder = temporaryFolder();
+  const readyFile = join(folder, "ready.json");
+  const database = join(folder, "data", "orders.db");
+  const program = run(
+    ...["--port", "0", "--database", database, "--ready-file", readyFile, ...credentials],
+  );
+  await eventually(() => existsSync(readyFile)).toBe(true);
+  const { url } = JSON.parse(readFileSync(readyFile, "utf8"));
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  await eventually(program.output).toBe(`listening ${url}\n`);
+  expect((await generate({ url })).result["code"]).toBe("0");
+  program.child.kill("SIGTERM");
+  expect(await program.ended).toBe(0);
+  expect(existsSync(readyFile)).toBe(false);
+  expect(readFileSync(database, "latin1")).toContain("Order_12345");
+  expect(readFileSync(database, "latin1")).not.toContain(PASSWORD);
+});
+
+test("accounts and faults come from files and switches", async () => {
+  const folder = temporaryFolder();
+  const file = join(folder, "account.json");
+  writeFileSync(file, JSON.stringify([account]));
+  const readyFile = join(folder, "ready.json");
+  run(
+    ...["--port", "0", "--database", ":memory:", "--account", file, "--ready-file", readyFile],
+    ...["--fault", "wrong-code:code=8,times=1"],
+  );
+  await eventually(() => existsSync(readyFile)).toBe(true);
+  const { url } = JSON.parse(readFileSync(readyFile, "utf8"));
+  expect((await generate({ url })).result["code"]).toBe("8");
+  expect((await generate({ url })).result["code"]).toBe("0");
+});
+
+test("a certificate is made and written, orders are paid at once when told so", async () => {
+  const folder = temporaryFolder();
+  const [readyFile, certificate] = [join(folder, "ready.json"), join(folder, "ca.pem")];
+  run(
+    ...["--port", "0", "--database", ":memory:", "--ready-file", readyFile, ...credentials],
+    ...["--tls-self-signed", certificate, "--auto-pay"],
+  );
+  await eventually(() => existsSync(readyFile)).toBe(true);
+  const { url } = JSON.parse(readFileSync(readyFile, "utf8"));
+  expect(url).toMatch(/^https:/);
+  const ca = readFileSync(certificate, "utf8");
+  expect(await sendOver(ca, `${url}/soap/payment-v2`, orderBody)).toContain("<code>0</code>");
+  const [order] = JSON.parse(await sendOver(ca, `${url}/sandbox/orders`));
+  expect(order.state).toBe("captured");
+});
+
+/** GET, or POST of a body, with one certificate as the only authority. */
+function sendOver(ca: string, url: string, body?: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const method = body === undefined ? "GET" : "POST";
+    const headers = { "content-type": "text/xml" };
+    const outgoing = request(url, { method, agent: false, ca, headers }, (response) => {
+      let text = "";
+      response.on("data", (chunk) => {
+        text += chunk;
+      });
+      response.on("end", () => resolve(text));
+    });
+    outgoing.on("error", reject);
+    outgoing.end(body);
+  });
+}
+
+describe("a command line that cannot be obeyed stops with 64 and says why:", () => {
+  const database = ["--database", ":memory:"];
+  const lines: ReadonlyArray<readonly [args: readonly string[], words: RegExp]> = [
+    [["--colour", "red"], /--colour/],
+    [["extra"], /extra/],
+    [credentials, /--database is missing/],
+    [database, /no account/],
+    [[...database, "--login", "a"], /belong together/],
+    [[...database, ...credentials, "--port", "99999"], /--port must be .* not "99999"/],
+    [[...database, ...credentials, "--port", "1", "--port", "2"], /--port is given 2 times/],
+    [[...database, ...credentials, "--website", "x"], /--website must be/],
+    [[...database, ...credentials, "--currency", "eur"], /three capital letters/],
+    [[...database, ...credentials, "--fault", "explode"], /--fault explode: kind/],
+    [[...database, ...credentials, "--tls-key", "k"], /belong together/],
+    [[...database, "--account", "/nowhere.json"], /--account cannot be read/],
+    [
+      [...database, ...credentials, "--tls-self-signed", "/nowhere/c.pem"],
+      /--tls-self-signed cannot be written/,
+    ],
+  ];
+  for (const [args, words] of lines) {
+    test(words.source, async () => {
+      const program = run(...args);
+      expect(await program.ended).toBe(64);
+      expect(program.output()).toMatch(words);
+      expect(program.output()).toContain("--help");
+    });
+  }
+});
+
+test("an account file with faults names every one of them", async () => {
+  const file = join(temporaryFolder(), "account.json");
+  writeFileSync(file, JSON.stringify({ login: "", password: "p", websites: [{ id: "1" }], x: 1 }));
+  const program = run("--database", ":memory:", "--account", file);
+  expect(await program.ended).toBe(64);
+  for (const name of ["login", "websites.0.id", "websites.0.currency", "x"]) {
+    expect(program.output()).toContain(name);
+  }
+});
+
+test("the same login in a file and on the command line is refused", async () => {
+  const file = join(temporaryFolder(), "account.json");
+  writeFileSync(file, JSON.stringify(account));
+  const program = run("--database", ":memory:", "--account", file, ...credentials);
+  expect(await program.ended).toBe(64);
+  expect(program.output()).toContain("is given twice");
+});
+
+test("a port that is taken stops the program with 70 and the reason", async () => {
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void other.close());
+  const address = other.address();
+  const port = typeof address === "object" && address ? address.port : 0;
+  const program = run("--port", String(port), "--database", ":memory:", ...credentials);
+  expect(await program.ended).toBe(70);
+  expect(program.output()).toContain("EADDRINUSE");
+});
+
+test("--help has a line for every switch and every fault", async () => {
+  const program = run("--help");
+  expect(await program.ended).toBe(0);
+  const source = readFileSync(join(root, "src/simulator/gateway/README.md"), "utf8");
+  const named = [...source.matchAll(/`--([a-z-]+)/g)].map(([, name]) => name);
+  expect(named.length).toBeGreaterThan(10);
+  for (const name of named) expect(program.output()).toMatch(new RegExp(`^  --${name}\\b`, "m"));
+  for (const [, name] of program.output().matchAll(/^ {2}--([a-z-]+)/gm)) {
+    expect(named).toContain(name);
+  }
+  for (const kind of Object.keys(faultKinds)) {
+    expect(program.output()).toMatch(new RegExp(`^  ${kind} `, "m"));
+    expect(source).toContain(`\`${kind}\``);
+  }
+});

@@ -1,0 +1,118 @@
+import { expect, onTestFinished, test } from "vitest";
+import { createLogger } from "../../../src/shared/logger.ts";
+import {
+  createGatewayClient,
+  type GatewaySettings,
+} from "../../../src/supervisor/gateway/gateway-client.ts";
+import { TestClock } from "../../support/test-clock.ts";
+import {
+  accepted,
+  type Behaviour,
+  parametersOf,
+  RecordingGateway,
+  refusedCredentials,
+  resultBody,
+} from "../recording-gateway.ts";
+import { fullTransaction, sampleTransaction } from "../sample-transaction.ts";
+
+const signal = new AbortController().signal;
+
+async function open(behaviour: Behaviour = accepted, given: Partial<GatewaySettings> = {}) {
+  const server = await RecordingGateway.start();
+  server.behave = () => behaviour;
+  const settings = {
+    url: server.url,
+    timeoutMs: 30_000,
+    login: "login",
+    password: "Secret_1",
+    websiteId: "107",
+    categoryId: "5",
+    rating: "ALL",
+    locale: "en_GB",
+    customerIp: "127.0.0.1",
+    callbackUrl: "https://shop.example/notify",
+    ...given,
+  };
+  const log = createLogger({ program: "test", level: "error" });
+  const client = createGatewayClient(settings, new TestClock(), log);
+  onTestFinished(() => client.close());
+  return { server, client };
+}
+
+test("an order that is accepted is sent, and its payment page kept as a field", async () => {
+  const { server, client } = await open();
+  const transaction = fullTransaction();
+  const { verdict, notes } = await client.generate(transaction, signal);
+  expect(verdict).toMatchObject({ class: "sent", httpStatus: 200, code: 0, description: "N/A" });
+  expect(verdict.fields.get("redirectUrl")).toMatch(/^https:\/\/pay\.gateway\.test\//);
+  expect(notes).toEqual([]);
+  expect(server.requests).toHaveLength(1);
+});
+
+test("the request goes to the documented address with the headers of SOAP 1.1", async () => {
+  const { server, client } = await open();
+  await client.generate(sampleTransaction(), signal);
+  const [request] = server.requests;
+  expect(request?.path).toBe("/soap/payment-v2/generate");
+  expect(request?.headers).toMatchObject({
+    "content-type": "text/xml; charset=utf-8",
+    soapaction: `"${server.url}/soap/payment-v2#generate"`,
+    accept: "text/xml",
+    "accept-encoding": "identity",
+    "user-agent": expect.stringMatching(/^unattended-terminal-connector\/\d/),
+  });
+});
+
+test("characters outside ASCII arrive as UTF-8", async () => {
+  const { server, client } = await open();
+  await client.generate(sampleTransaction({ orderId: "Café 😀" }), signal);
+  expect(parametersOf(server.requests[0]?.body ?? "")).toMatchObject({
+    merchantReference: "Café 😀",
+    description: "Order Café 😀",
+  });
+});
+
+test("a refusal is told with its code and words", async () => {
+  const { client } = await open({ status: 500, body: resultBody(3, "amount invalid") });
+  const { verdict } = await client.generate(sampleTransaction(), signal);
+  expect(verdict).toMatchObject({ class: "order-refused", code: 3, description: "amount invalid" });
+});
+
+test("refused credentials are told as such", async () => {
+  const { client } = await open(refusedCredentials);
+  const { verdict } = await client.generate(sampleTransaction(), signal);
+  expect(verdict.class).toBe("credentials-refused");
+});
+
+test("the gateway's words are kept without password, card number and line ends", async () => {
+  const words = `no Secret_1\n for 4111111111111111 ${"x".repeat(500)}`;
+  const { client } = await open({ status: 200, body: resultBody(3, words) });
+  const { description } = (await client.generate(sampleTransaction(), signal)).verdict;
+  expect(description).toMatch(/^no \[removed\] for 411111X{6}1111 x+$/);
+  expect(description).toHaveLength(300);
+});
+
+test("a transaction that fits no field is not sent at all", async () => {
+  const { server, client } = await open();
+  const { verdict } = await client.generate(sampleTransaction({ orderId: "a\u0000b" }), signal);
+  expect(verdict).toMatchObject({
+    class: "unsendable",
+    description: expect.stringMatching(/^merchantReference has characters/),
+  });
+  expect(server.requests).toEqual([]);
+});
+
+test("what was left out of an order that was sent is noted", async () => {
+  const { server, client } = await open();
+  const reply = await client.generate(sampleTransaction({ customerEmail: "nobody" }), signal);
+  expect(reply.verdict.class).toBe("sent");
+  expect(reply.notes).toEqual(["customerEmail does not look like an address: left out"]);
+  expect(parametersOf(server.requests[0]?.body ?? "")).not.toHaveProperty("customerEmail");
+});
+
+test("a gateway below a path is addressed below it", async () => {
+  const { server } = await open();
+  const below = await open(accepted, { url: `${server.url}/stage/` });
+  await below.client.generate(sampleTransaction(), signal);
+  expect(server.requests[0]?.path).toBe("/stage/soap/payment-v2/generate");
+});

@@ -1,0 +1,208 @@
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { openDatabase } from "../../../src/shared/sqlite.ts";
+import { supervisorMigrations } from "../../../src/supervisor/outbox/outbox-schema.ts";
+import {
+  ATTEMPTS_KEPT_FIRST,
+  ATTEMPTS_KEPT_LAST,
+  type Attempt,
+  type ClaimedItem,
+  type ItemUpdate,
+  OutboxStore,
+} from "../../../src/supervisor/outbox/outbox-store.ts";
+import { sampleTransaction } from "../sample-transaction.ts";
+import { temporaryDirectory } from "../temporary-directory.ts";
+
+const T0 = 1_000_000;
+const history = { failures: 0, noResultSinceMs: null, noResultTries: 0 };
+
+function openStore(path = join(temporaryDirectory(), "supervisor.db")): OutboxStore {
+  const database = openDatabase(path, supervisorMigrations);
+  onTestFinished(() => database.close());
+  return new OutboxStore(database);
+}
+
+/** Stores transactions of these orders, one per millisecond; returns their ids. */
+function addOrders(store: OutboxStore, ...orderIds: string[]): string[] {
+  return orderIds.map((orderId, i) => {
+    const transaction = sampleTransaction({ orderId });
+    store.add(transaction, T0 + i);
+    return transaction.transactionId;
+  });
+}
+
+function finish(
+  store: OutboxStore,
+  item: ClaimedItem,
+  update: Partial<ItemUpdate>,
+  attempt: Partial<Attempt> = {},
+): void {
+  store.finish(
+    item,
+    {
+      number: item.number,
+      startedAtMs: item.startedAtMs,
+      endedAtMs: item.startedAtMs,
+      class: "unavailable",
+      httpStatus: 503,
+      code: null,
+      description: "",
+      ambiguous: false,
+      notes: [],
+      ...attempt,
+    },
+    { state: "pending", nextTryAtMs: null, history, redirectUrl: null, reason: null, ...update },
+  );
+}
+
+test("a claimed item cannot be claimed again before its try is recorded", () => {
+  const store = openStore();
+  const [id = ""] = addOrders(store, "a");
+  expect(store.claim(id, T0)).toMatchObject({ transactionId: id, orderId: "a", number: 1 });
+  expect(store.claim(id, T0)).toBeUndefined();
+  expect(store.claimNext(T0)).toBeUndefined();
+  expect(store.claimOldest(T0)).toBeUndefined();
+});
+
+test("two programs on one file never claim the same item", () => {
+  const path = join(temporaryDirectory(), "supervisor.db");
+  const [one, other] = [openStore(path), openStore(path)];
+  const ids = addOrders(one, "a", "b", "c", "d");
+  const claimed = [one, other, one, other, one, other].map(
+    (store) => store.claimNext(T0 + 10)?.transactionId,
+  );
+  expect(claimed).toEqual([...ids, undefined, undefined]);
+});
+
+test("items are claimed oldest first", () => {
+  const store = openStore();
+  const ids = addOrders(store, "a", "b", "c");
+  expect(ids.map(() => store.claimNext(T0 + 10)?.orderId)).toEqual(["a", "b", "c"]);
+});
+
+test("an item whose delay runs is passed over, and due again when it is over", () => {
+  const store = openStore();
+  const [first = ""] = addOrders(store, "a", "b");
+  const item = store.claim(first, T0);
+  if (item) finish(store, item, { nextTryAtMs: T0 + 500 });
+  expect(store.claimNext(T0 + 499)?.orderId).toBe("b");
+  expect(store.claimNext(T0 + 499)).toBeUndefined();
+  expect(store.nextDueAtMs()).toBe(T0 + 500);
+  expect(store.claimNext(T0 + 500)).toMatchObject({ orderId: "a", number: 2 });
+});
+
+test("an item that failed goes behind those that were due before its next try", () => {
+  const store = openStore();
+  const [first = ""] = addOrders(store, "a", "b", "c");
+  const item = store.claim(first, T0);
+  if (item) finish(store, item, { nextTryAtMs: T0 + 500 });
+  const order = [1, 2, 3].map(() => store.claimNext(T0 + 9_999)?.orderId);
+  expect(order).toEqual(["b", "c", "a"]);
+});
+
+test("an item that keeps its place stays before the younger ones", () => {
+  const store = openStore();
+  const [first = ""] = addOrders(store, "a", "b");
+  const item = store.claim(first, T0);
+  if (item) finish(store, item, { nextTryAtMs: null });
+  expect(store.claimNext(T0 + 10)?.orderId).toBe("a");
+});
+
+test("a clock that goes back makes delayed items due instead of keeping them for years", () => {
+  const store = openStore();
+  const [id = ""] = addOrders(store, "a");
+  const item = store.claim(id, T0 + 100);
+  if (item) finish(store, item, { nextTryAtMs: T0 + 500 }, { endedAtMs: T0 + 100 });
+  expect(store.claimNext(T0 + 100)).toBeUndefined();
+  expect(store.claimNext(T0 - 999_999)?.orderId).toBe("a");
+});
+
+test("counts follow every change of state", () => {
+  const store = openStore();
+  const ids = addOrders(store, "a", "b", "c", "d");
+  expect(store.counts()).toEqual({ pending: 4, sent: 0, parked: 0, closed: 0 });
+  for (const [i, state] of (["sent", "parked", "closed"] as const).entries()) {
+    const item = store.claim(ids[i] ?? "", T0);
+    if (item) finish(store, item, { state });
+  }
+  expect(store.counts()).toEqual({ pending: 1, sent: 1, parked: 1, closed: 1 });
+  expect(store.oldestQueuedAtMs()).toBe(T0 + 3);
+});
+
+test("an empty outbox has nothing due and no age", () => {
+  const store = openStore();
+  expect(store.nextDueAtMs()).toBeUndefined();
+  expect(store.oldestQueuedAtMs()).toBeUndefined();
+  expect(store.claimNext(T0)).toBeUndefined();
+});
+
+test("an ambiguous try marks its item for ever", () => {
+  const store = openStore();
+  const [id = ""] = addOrders(store, "a");
+  for (const ambiguous of [true, false]) {
+    const item = store.claim(id, T0);
+    if (item) finish(store, item, {}, { ambiguous });
+  }
+  expect(store.delivery(id)).toEqual({ state: "pending", firstTryEnded: true, ambiguous: true });
+});
+
+test("the first try has ended when it is recorded, not when it begins", () => {
+  const store = openStore();
+  const [id = ""] = addOrders(store, "a");
+  expect(store.delivery(id)?.firstTryEnded).toBe(false);
+  const item = store.claim(id, T0);
+  expect(store.delivery(id)?.firstTryEnded).toBe(false);
+  if (item) finish(store, item, {});
+  expect(store.delivery(id)?.firstTryEnded).toBe(true);
+  store.claim(id, T0);
+  expect(store.delivery(id)?.firstTryEnded).toBe(true);
+});
+
+test("of a long history the first and the last tries stay, with their numbers", () => {
+  const store = openStore();
+  const [id = ""] = addOrders(store, "a");
+  const tries = ATTEMPTS_KEPT_FIRST + ATTEMPTS_KEPT_LAST + 25;
+  for (let i = 0; i < tries; i++) {
+    const item = store.claim(id, T0 + i);
+    if (item) finish(store, item, {}, { notes: [`note ${i}`] });
+  }
+  const attempts = store.attempts(id);
+  const numbers = attempts.map(({ number }) => number);
+  const range = (from: number, to: number) =>
+    Array.from({ length: to - from + 1 }, (_, i) => from + i);
+  expect(numbers).toEqual([
+    ...range(1, ATTEMPTS_KEPT_FIRST),
+    ...range(tries - ATTEMPTS_KEPT_LAST + 1, tries),
+  ]);
+  expect(attempts.at(-1)?.notes).toEqual([`note ${tries - 1}`]);
+});
+
+test("tries that a dead process left behind are ended as ambiguous and become due again", () => {
+  const path = join(temporaryDirectory(), "supervisor.db");
+  const before = openStore(path);
+  const [id = "", other = ""] = addOrders(before, "a", "b");
+  before.claim(id, T0);
+  const after = openStore(path);
+  expect(after.endInterruptedTries(T0 + 50, () => 0)).toEqual([id]);
+  expect(after.attempts(id)).toMatchObject([{ number: 1, class: "interrupted", ambiguous: true }]);
+  expect(after.delivery(id)).toMatchObject({ state: "pending", ambiguous: true });
+  expect(after.attempts(other)).toEqual([]);
+  expect(after.claimNext(T0 + 50)).toMatchObject({ orderId: "a", number: 2 });
+});
+
+test("an item that dies with its process again and again lets the others go first", () => {
+  const store = openStore();
+  const [id = ""] = addOrders(store, "poison", "good");
+  const delays: number[] = [];
+  for (let i = 0; i < 3; i++) {
+    store.claim(id, T0);
+    store.endInterruptedTries(T0 + 50, (failures) => {
+      delays.push(failures);
+      return failures * 1_000;
+    });
+  }
+  expect(delays).toEqual([1, 2]);
+  expect(store.claimNext(T0 + 60)?.orderId).toBe("good");
+  expect(store.claimNext(T0 + 60)).toBeUndefined();
+  expect(store.claimNext(T0 + 2_050)?.orderId).toBe("poison");
+});

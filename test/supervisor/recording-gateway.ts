@@ -1,0 +1,117 @@
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import type { AddressInfo } from "node:net";
+import { XMLParser } from "fast-xml-parser";
+import { onTestFinished } from "vitest";
+
+/** What the gateway does with one request, after it has read it. */
+export type Behaviour =
+  | { readonly status: number; readonly body?: string; readonly headers?: Record<string, string> }
+  | "reset"
+  | "hang";
+
+export interface RecordedRequest {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  /** merchantReference of the order. */
+  readonly reference: string;
+}
+
+const parser = new XMLParser({
+  removeNSPrefix: true,
+  parseTagValue: false,
+  trimValues: false,
+  htmlEntities: true,
+});
+
+/** The parameters of a recorded request, by name. */
+export function parametersOf(body: string): Record<string, unknown> {
+  return parser.parse(body).Envelope.Body.generate.parameters;
+}
+
+/** The body of an answer with a result. */
+export function resultBody(code: number, description = "N/A", redirectUrl = ""): string {
+  return (
+    '<?xml version="1.0" encoding="UTF-8"?>\n<SOAP-ENV:Envelope ' +
+    'xmlns:SOAP-ENV="http://schemas.xmlsoap.org/soap/envelope/" ' +
+    'xmlns:ns1="https://ws.gateway.test/soap/payment-v2"><SOAP-ENV:Body><ns1:generateResponse>' +
+    `<generateResult><redirectUrl>${redirectUrl}</redirectUrl><code>${code}</code>` +
+    `<description>${description}</description></generateResult>` +
+    "</ns1:generateResponse></SOAP-ENV:Body></SOAP-ENV:Envelope>"
+  );
+}
+
+export const accepted: Behaviour = {
+  status: 200,
+  body: resultBody(0, "N/A", "https://pay.gateway.test/index/ws/id/0123456789abcdef"),
+};
+export const refusedCredentials: Behaviour = {
+  status: 200,
+  body: resultBody(1, "Bad password for login 'login'"),
+};
+export const refusedOrder: Behaviour = { status: 200, body: resultBody(3, "amount invalid") };
+
+/** An HTTP server that keeps what it is sent and answers as the test says. */
+export class RecordingGateway {
+  readonly requests: RecordedRequest[] = [];
+  /** Decides about each request; may be replaced at any time. */
+  behave: (request: RecordedRequest) => Behaviour = () => accepted;
+  readonly #server: Server;
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  static async start(port = 0): Promise<RecordingGateway> {
+    const server = createServer();
+    const gateway = new RecordingGateway(server);
+    server.on("request", (request, response) => {
+      const chunks: Buffer[] = [];
+      request.on("data", (chunk: Buffer) => chunks.push(chunk));
+      request.on("end", () => {
+        const body = Buffer.concat(chunks).toString("utf8");
+        const reference = String(parametersOf(body)["merchantReference"]);
+        const { url = "", headers } = request;
+        const recorded = { path: url, headers, body, reference };
+        gateway.requests.push(recorded);
+        answer(gateway.behave(recorded), response);
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+    onTestFinished(() => gateway.stop());
+    return gateway;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** References in the order in which they came. */
+  get references(): string[] {
+    return this.requests.map(({ reference }) => reference);
+  }
+
+  /** Ends every connection and listens no more; connections are refused from then on. */
+  async stop(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.#server.closeAllConnections();
+    await closed;
+  }
+}
+
+function answer(behaviour: Behaviour, response: ServerResponse): void {
+  if (behaviour === "hang") return;
+  if (behaviour === "reset") {
+    response.socket?.resetAndDestroy();
+    return;
+  }
+  const { status, body = "", headers = {} } = behaviour;
+  response.writeHead(status, { "content-type": "text/xml; charset=utf-8", ...headers });
+  response.end(body);
+}

@@ -1,0 +1,55 @@
+import { randomUUID } from "node:crypto";
+import { maskPan } from "../../src/shared/mask.ts";
+import type { Transaction } from "../../src/shared/transaction.ts";
+
+/** A transaction with nothing but what every one has. */
+export function sampleTransaction(given: Partial<Transaction> = {}): Transaction {
+  return {
+    transactionId: randomUUID(),
+    orderId: "Order_12345",
+    origin: "payment",
+    amountMinor: 899,
+    currency: "EUR",
+    exponent: 2,
+    approvedAtMs: Date.UTC(2026, 0, 15, 11, 59, 58, 321),
+    maskedPan: null,
+    authorisationNumber: null,
+    cardName: null,
+    receiptNumber: null,
+    traceNumber: null,
+    terminalId: null,
+    customerEmail: null,
+    customData: {},
+    cart: [],
+    ...given,
+  };
+}
+
+export const MASKED_PAN = maskPan("4444330000001111");
+
+/** A transaction with everything. */
+export function fullTransaction(given: Partial<Transaction> = {}): Transaction {
+  return sampleTransaction({
+    maskedPan: MASKED_PAN,
+    authorisationNumber: "136967",
+    cardName: "VISA",
+    receiptNumber: "0042",
+    traceNumber: "000123",
+    terminalId: "29001234",
+    customerEmail: "ada@shop.example",
+    customData: { machine: "north & <south>", "slot number": 7, cold: true },
+    cart: [
+      {
+        european_article_numbering: 4_711_892_728_946,
+        product_reference: "NF-a1690",
+        type: "good",
+        quantity: 1,
+        name: "Tea",
+        unit_price: 8.99,
+        discount: 0,
+        total_amount: 8.99,
+      },
+    ],
+    ...given,
+  });
+}

@@ -1,0 +1,123 @@
+import { join } from "node:path";
+import { expect, onTestFinished, vi } from "vitest";
+import { createLogger } from "../../src/shared/logger.ts";
+import { openDatabase } from "../../src/shared/sqlite.ts";
+import type { Transaction } from "../../src/shared/transaction.ts";
+import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client.ts";
+import { Intake } from "../../src/supervisor/intake/intake.ts";
+import { DeliveryWatch } from "../../src/supervisor/outbox/delivery-watch.ts";
+import { Forwarder } from "../../src/supervisor/outbox/forwarder.ts";
+import { supervisorMigrations } from "../../src/supervisor/outbox/outbox-schema.ts";
+import { type Attempt, OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
+import { TestClock } from "../support/test-clock.ts";
+import { RecordingGateway } from "./recording-gateway.ts";
+import { sampleTransaction } from "./sample-transaction.ts";
+import { temporaryDirectory } from "./temporary-directory.ts";
+
+export const PASSWORD = "Secret_password_1";
+const RUNNING_GRACE_MS = 100;
+
+export interface RigOptions {
+  readonly path?: string;
+  readonly clock?: TestClock;
+  readonly server?: RecordingGateway;
+}
+
+/**
+ * All parts of the supervisor in this process, put together as main.ts does, with a clock that
+ * stands still and without jitter: every delay is half of its ceiling.
+ */
+export async function openRig(options: RigOptions = {}) {
+  const server = options.server ?? (await RecordingGateway.start());
+  const clock = options.clock ?? new TestClock();
+  const path = options.path ?? join(temporaryDirectory(), "supervisor.db");
+  const lines: Array<Record<string, unknown>> = [];
+  const stream = { write: (line: string) => void lines.push(JSON.parse(line)) };
+  const log = createLogger({ program: "supervisor", level: "debug", stream });
+  const database = openDatabase(path, supervisorMigrations);
+  const store = new OutboxStore(database);
+  const settings = {
+    url: server.url,
+    timeoutMs: 30_000,
+    login: "login",
+    password: PASSWORD,
+    websiteId: "107",
+    categoryId: "5",
+    rating: "ALL",
+    locale: "en_GB",
+    customerIp: "127.0.0.1",
+    callbackUrl: "https://shop.example/notify",
+  };
+  const gateway = createGatewayClient(settings, clock, log);
+  const watch = new DeliveryWatch(clock);
+  const forwarder = new Forwarder({ store, gateway, watch, clock, log, chance: () => 0.5 });
+  const onStored = (transactionId: string) => forwarder.tryAtOnce(transactionId);
+  const intake = new Intake({ store, clock, log, onStored });
+
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => {
+    stopped ??= (async () => {
+      watch.close();
+      const ended = forwarder.stop(RUNNING_GRACE_MS);
+      await clock.advance(RUNNING_GRACE_MS);
+      await ended;
+      gateway.close();
+      database.close();
+      expect(clock.running).toEqual([]);
+    })();
+    return stopped;
+  };
+  onTestFinished(stop);
+
+  const rig = { server, clock, path, lines, store, watch, forwarder, intake, stop };
+  return { ...rig, ...conveniences(rig) };
+}
+
+interface Parts {
+  readonly clock: TestClock;
+  readonly lines: ReadonlyArray<Record<string, unknown>>;
+  readonly store: OutboxStore;
+  readonly intake: Intake;
+}
+
+function conveniences({ clock, lines, store, intake }: Parts) {
+  const ended = (transactionId: string): Attempt[] => store.attempts(transactionId);
+  return {
+    /** Hands a transaction of this order over; returns its id. */
+    handOver(orderId: string, given: Partial<Transaction> = {}): string {
+      const transaction = sampleTransaction({ orderId, ...given });
+      intake.store(transaction);
+      return transaction.transactionId;
+    },
+    /** Waits until so many tries of a transaction have ended; returns their classes. */
+    async tries(transactionId: string, count: number): Promise<string[]> {
+      await vi.waitFor(() => expect(ended(transactionId).length).toBeGreaterThanOrEqual(count), {
+        timeout: 5_000,
+        interval: 2,
+      });
+      // The clock does not move: whatever could run has run, one turn later.
+      await clock.advance(0);
+      return ended(transactionId).map((attempt) => attempt.class);
+    },
+    /** Waits until nothing is pending any more. */
+    async drained(): Promise<void> {
+      await vi.waitFor(() => expect(store.counts().pending).toBe(0), {
+        timeout: 30_000,
+        interval: 5,
+      });
+      await clock.advance(0);
+    },
+    /** Moves the clock in steps, letting every try that begins end before the next step. */
+    async advanceInSteps(stepMs: number, isEnough: () => boolean): Promise<void> {
+      for (let steps = 0; !isEnough(); steps++) {
+        expect(steps).toBeLessThan(5_000);
+        await clock.advance(stepMs);
+        await vi.waitFor(() => expect(clock.running).not.toContain("gateway answer"), {
+          timeout: 5_000,
+          interval: 1,
+        });
+      }
+    },
+    alarms: (): unknown[] => lines.map((line) => line["alarm"]).filter((name) => name),
+  };
+}

@@ -1,0 +1,98 @@
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import type { DeliveryState } from "../../src/shared/ipc/contract.ts";
+import { type Currency, currencyOf } from "../../src/shared/money.ts";
+import { type Transaction, transactionSchema } from "../../src/shared/transaction.ts";
+import { Journal } from "../../src/tp-manager/journal/journal.ts";
+import { answerOf } from "../../src/tp-manager/payments/answer.ts";
+import { HandOff } from "../../src/tp-manager/payments/hand-off.ts";
+import type { PaymentRequest } from "../../src/tp-manager/payments/payment.ts";
+import { PaymentService } from "../../src/tp-manager/payments/payment-service.ts";
+import { recordingLog } from "./recording-log.ts";
+import { ScriptedTerminal } from "./scripted-terminal.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+import { TestClock } from "./test-clock.ts";
+
+export function currency(alpha: string): Currency {
+  const found = currencyOf(alpha);
+  if (!found) throw new Error(`the currency table has no ${alpha}`);
+  return found;
+}
+
+export function request(orderId: string, change: Partial<PaymentRequest> = {}): PaymentRequest {
+  return {
+    orderId,
+    generatedId: false,
+    amountMinor: 999,
+    currency: currency("EUR"),
+    echo: { amount: 9.99 },
+    cart: [],
+    customerEmail: null,
+    customData: {},
+    warnings: [],
+    ...change,
+  };
+}
+
+/** A supervisor of a few lines: what it was given, and whether it can be reached. */
+class Supervisor {
+  stored: Transaction[] = [];
+  reachable = true;
+  state: DeliveryState = "sent";
+
+  store(transaction: Transaction): Promise<void> {
+    if (!this.reachable) return Promise.reject(new Error("nobody listens"));
+    this.stored.push(transactionSchema.parse(transaction));
+    return Promise.resolve();
+  }
+
+  delivery(): Promise<DeliveryState> {
+    return this.reachable ? Promise.resolve(this.state) : Promise.reject(new Error("nobody"));
+  }
+}
+
+/** The money side of tp-manager on a scripted terminal, a real journal and the test clock. */
+export function house(path = join(temporaryFolder(), "journal.db")) {
+  const clock = new TestClock(new Date(2026, 0, 15, 13, 0, 0).getTime());
+  const journal = new Journal(path);
+  const terminal = new ScriptedTerminal();
+  const supervisor = new Supervisor();
+  const { log, lines } = recordingLog();
+  const handOff = new HandOff(journal, supervisor, clock, log);
+  const payments = new PaymentService({
+    store: journal,
+    terminal,
+    handOff,
+    clock,
+    log,
+    settings: {
+      paymentTimeoutMs: 180_000,
+      graceMs: 30_000,
+      gatewayWaitMs: 5_000,
+      prepareMs: 15_000,
+      stopPatienceMs: 10_000,
+      confirmAfterMs: 10_000,
+    },
+  });
+  let open = true;
+  const close = (): void => {
+    if (open) journal.close();
+    open = false;
+  };
+  onTestFinished(close);
+  return { clock, journal, terminal, supervisor, handOff, payments, lines, path, close };
+}
+
+export type House = ReturnType<typeof house>;
+
+export async function pay({ payments, clock }: House, order: PaymentRequest) {
+  const answer = payments.pay(order).then(({ attempt, delivery, replayed }) => ({
+    ...answerOf(attempt, delivery),
+    replayed,
+  }));
+  answer.catch(() => undefined);
+  await clock.advance(0);
+  return answer;
+}
+
+export const outcome = ({ body }: { body: { status: string } }): string => body.status;

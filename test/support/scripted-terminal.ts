@@ -1,0 +1,89 @@
+import {
+  type Baseline,
+  type CancelAnswer,
+  type LastTransaction,
+  type PaymentEnd,
+  type PaymentObserver,
+  type PaymentOrder,
+  type Terminal,
+  type TerminalEvent,
+  type TerminalState,
+  type TerminalStatus,
+  TerminalUnavailable,
+} from "../../src/tp-manager/terminal/terminal.ts";
+import { baseline, identity, report } from "./reports.ts";
+
+export type PayScript = (order: PaymentOrder, observer: PaymentObserver) => Promise<PaymentEnd>;
+
+/** Approves what was asked, as a terminal without faults does. */
+export const approves: PayScript = (order, observer) => {
+  const answer = observer.report(report({ amountMinor: order.amountMinor }));
+  if (answer !== "accept") return Promise.resolve(lost("the report was refused"));
+  observer.acknowledged();
+  return Promise.resolve({ end: "completed", ticket: "line 1|line 2" });
+};
+
+export const lost = (text: string): PaymentEnd => ({ end: "lost", code: "", text, ticket: "" });
+
+const ready: TerminalStatus = { cr: "0", card: "0", call: "0", periph: "0", detail: "ready" };
+
+/** A terminal driver that does what each test tells it, and counts what it was asked. */
+export class ScriptedTerminal implements Terminal {
+  readonly protocol = "scripted";
+  readonly capabilities = { paymentLimitMs: 180_000, lastTransaction: true };
+  state: TerminalState = {
+    link: "connected",
+    linkProblem: null,
+    identity,
+    status: ready,
+    busy: false,
+  };
+
+  script: PayScript = approves;
+  baseline: Baseline = baseline;
+  unavailable: TerminalUnavailable | undefined;
+  last: LastTransaction = baseline.last;
+  cancelAnswer: CancelAnswer = { answer: "taken" };
+  onCancel: () => void = () => {};
+  paid: PaymentOrder[] = [];
+  looks = 0;
+  checks = 0;
+
+  start(): void {}
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  subscribe(_listener: (event: TerminalEvent) => void): () => void {
+    return () => {};
+  }
+
+  prepare(signal: AbortSignal): Promise<Baseline> {
+    signal.throwIfAborted();
+    return this.unavailable ? Promise.reject(this.unavailable) : Promise.resolve(this.baseline);
+  }
+
+  pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
+    this.paid.push(order);
+    return this.script(order, observer);
+  }
+
+  cancel(): Promise<CancelAnswer> {
+    this.onCancel();
+    return Promise.resolve(this.cancelAnswer);
+  }
+
+  lastTransaction(_signal: AbortSignal): Promise<LastTransaction> {
+    this.looks += 1;
+    return this.unavailable ? Promise.reject(this.unavailable) : Promise.resolve(this.last);
+  }
+
+  check(_signal: AbortSignal): Promise<TerminalStatus> {
+    this.checks += 1;
+    return this.unavailable ? Promise.reject(this.unavailable) : Promise.resolve(ready);
+  }
+}
+
+export const disconnected = (): TerminalUnavailable =>
+  new TerminalUnavailable("disconnected", "no link to the terminal");

@@ -1,0 +1,128 @@
+import { describe, expect, test } from "vitest";
+import { answerOf } from "../../../src/tp-manager/payments/answer.ts";
+import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
+import { report } from "../../support/reports.ts";
+import { approves, disconnected, lost } from "../../support/scripted-terminal.ts";
+
+describe("a payment in doubt", () => {
+  async function doubtful(at: House): Promise<void> {
+    at.terminal.script = (_order, observer) => {
+      observer.report(report());
+      return Promise.resolve(lost("line broken"));
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    at.terminal.script = approves;
+  }
+
+  test("becomes charged by two matching reads and is handed over like any other", async () => {
+    const at = house();
+    at.terminal.last = { kind: "transaction", report: report() };
+    await doubtful(at);
+    await at.clock.advance(10_000);
+    expect(at.terminal.looks).toBe(2);
+    const again = await pay(at, request("A-1"));
+    expect([again.body.status, again.body.notificationGatewaySent]).toEqual(["Success", true]);
+    expect(at.supervisor.stored).toMatchObject([{ orderId: "A-1", origin: "recovery" }]);
+    expect(at.terminal.paid).toHaveLength(1);
+  });
+
+  test("becomes not charged after the terminal's own time limit; then the order runs", async () => {
+    const at = house();
+    await doubtful(at);
+    await at.clock.advance(180_000);
+    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("not-charged");
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    expect(at.terminal.paid).toHaveLength(2);
+  });
+
+  test("holds up every other sale until one recovery run has ended (rule 5)", async () => {
+    const at = house();
+    await doubtful(at);
+    await expect(pay(at, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    await at.clock.advance(180_000);
+    expect(outcome(await pay(at, request("A-2")))).toBe("Success");
+  });
+
+  test("that cannot be settled stays unknown, and sales go on", async () => {
+    const at = house();
+    at.terminal.last = { kind: "not-told", why: "bare completion" };
+    await doubtful(at);
+    const { http, body } = await pay(at, request("A-1"));
+    expect([http, body.error?.code]).toEqual([504, "PAYMENT_UNKNOWN"]);
+    expect(outcome(await pay(at, request("A-2")))).toBe("Success");
+    expect(at.terminal.paid).toHaveLength(2);
+  });
+
+  test("does not take the next order's sale of the same amount for its own", async () => {
+    const at = house();
+    at.terminal.last = { kind: "not-told", why: "bare completion" };
+    await doubtful(at);
+    expect(outcome(await pay(at, request("A-2")))).toBe("Success");
+    at.terminal.last = { kind: "transaction", report: report() };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    expect(at.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["A-2"]);
+  });
+
+  test("waits for a terminal that is away, for as long as it takes", async () => {
+    const at = house();
+    at.terminal.last = { kind: "transaction", report: report() };
+    at.terminal.script = (_order, observer) => {
+      observer.report(report());
+      at.terminal.unavailable = disconnected();
+      return Promise.resolve(lost("line broken"));
+    };
+    await pay(at, request("A-1"));
+    await at.clock.advance(3_600_000);
+    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("in-doubt");
+    at.terminal.unavailable = undefined;
+    await at.clock.advance(30_000);
+    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("charged");
+  });
+
+  test("a wall clock that jumps ahead does not end the wait", async () => {
+    const at = house();
+    await doubtful(at);
+    at.clock.jumpWallClock(24 * 3_600_000);
+    await at.clock.advance(60_000);
+    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("in-doubt");
+  });
+});
+
+describe("after a restart", () => {
+  test("a payment that was running is in doubt and asked about", async () => {
+    const before = house();
+    before.terminal.script = (_order, observer) => {
+      observer.report(report());
+      return new Promise(() => {});
+    };
+    void pay(before, request("A-1"));
+    await before.clock.advance(0);
+    before.close();
+
+    const after = house(before.path);
+    after.terminal.last = { kind: "transaction", report: report() };
+    after.payments.start();
+    expect(after.journal.latestAttempt("A-1")?.state.phase).toBe("in-doubt");
+    await expect(pay(after, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    await after.clock.advance(10_000);
+    const found = await after.payments.lookUp("A-1");
+    expect(answerOf(found.attempt, found.delivery).body).toMatchObject({
+      status: "Success",
+      notificationGatewaySent: true,
+    });
+  });
+
+  test("what was not handed over is handed over", async () => {
+    const before = house();
+    before.supervisor.reachable = false;
+    void pay(before, request("A-1"));
+    await before.clock.advance(0);
+    await before.handOff.close();
+    before.close();
+
+    const after = house(before.path);
+    after.payments.start();
+    await after.clock.advance(0);
+    expect(after.supervisor.stored).toMatchObject([{ orderId: "A-1" }]);
+  });
+});

@@ -1,0 +1,194 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import { systemClock } from "../../../../src/shared/time.ts";
+import type * as bytes from "../../../../src/tp-manager/terminal/transport/byte-transport.ts";
+import { createTransport } from "../../../../src/tp-manager/terminal/transport/open-transport.ts";
+import { parseTcpAddress } from "../../../../src/tp-manager/terminal/transport/tcp-transport.ts";
+import { fromHex, toHex } from "../../../../src/tp-manager/terminal/zvt/codec/index.ts";
+import { TestClock } from "../../../support/test-clock.ts";
+import { openPtyLine, type PtyLine } from "./pty-line.ts";
+import { Recorder } from "./recorder.ts";
+
+const line = { baudRate: 9600, stopBits: 2 } as const;
+const never = new AbortController().signal;
+const cleanups: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+interface Far {
+  readonly address: string;
+  readonly received: () => string;
+  send(bytes: Uint8Array): void;
+  breakOff(): void;
+}
+
+async function tcpFar(): Promise<Far> {
+  const server: Server = createServer();
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const sockets: Socket[] = [];
+  let received = "";
+  server.on("connection", (socket) => {
+    sockets.push(socket);
+    socket.on("data", (bytes) => {
+      received += toHex(bytes);
+    });
+    socket.on("error", () => {});
+  });
+  cleanups.push(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return {
+    address: `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    received: () => received,
+    send: (bytes) => void sockets.at(-1)?.write(bytes),
+    breakOff: () => sockets.at(-1)?.destroy(),
+  };
+}
+
+function serialFar(): Far {
+  const pty: PtyLine = openPtyLine();
+  let received = "";
+  pty.onData((bytes) => {
+    received += toHex(bytes);
+  });
+  cleanups.push(() => pty.unplug());
+  return {
+    address: pty.path,
+    received: () => received,
+    send: (bytes) => pty.write(bytes),
+    breakOff: () => pty.unplug(),
+  };
+}
+
+async function openTo(far: Far): Promise<{ connection: bytes.ByteConnection; recorder: Recorder }> {
+  const recorder = new Recorder();
+  const transport = createTransport(far.address, line, systemClock);
+  const connection = await transport.open(recorder, never);
+  cleanups.push(() => connection.close());
+  return { connection, recorder };
+}
+
+async function eventually(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Every byte value, those included that a terminal in cooked mode would change. */
+const allBytes = Uint8Array.from({ length: 256 }, (_, i) => i);
+
+describe.each([
+  ["tcp", tcpFar],
+  ["serial", () => Promise.resolve(serialFar())],
+] as const)("%s", (kind, makeFar) => {
+  test("moves every byte value both ways unchanged", async () => {
+    const far = await makeFar();
+    const { connection, recorder } = await openTo(far);
+    connection.write(allBytes);
+    await eventually(() => far.received().length >= 512);
+    expect(far.received()).toBe(toHex(allBytes));
+    far.send(allBytes);
+    await recorder.until(() => recorder.received.length >= 512);
+    expect(recorder.received).toBe(toHex(allBytes));
+  });
+
+  test("tells once that the connection broke, and refuses to write from then on", async () => {
+    const far = await makeFar();
+    const { connection, recorder } = await openTo(far);
+    connection.write(fromHex("01"));
+    await eventually(() => far.received() === "01");
+    far.breakOff();
+    await recorder.until(() => recorder.closedWith !== undefined);
+    expect(recorder.closedWith).toMatchObject({ name: "TransportError", code: "broken" });
+    expect(() => connection.write(fromHex("02"))).toThrow(
+      expect.objectContaining({ code: "not-open" }),
+    );
+    await connection.close();
+  });
+
+  test("after close nothing is written, nothing more is told but the end", async () => {
+    const far = await makeFar();
+    const { connection, recorder } = await openTo(far);
+    await connection.close();
+    await connection.close();
+    expect(() => connection.write(fromHex("03"))).toThrow(
+      expect.objectContaining({ code: "not-open" }),
+    );
+    expect(recorder.closedWith).toBeNull();
+    expect(far.received()).toBe("");
+  });
+
+  test("can be opened again after a close, and nothing of before comes out", async () => {
+    const far = await makeFar();
+    const first = await openTo(far);
+    first.connection.write(fromHex("aa"));
+    await eventually(() => far.received() === "aa");
+    await first.connection.close();
+    const second = await openTo(far);
+    second.connection.write(fromHex("bb"));
+    await eventually(() => far.received() === "aabb");
+    far.send(fromHex("cc"));
+    await second.recorder.until(() => second.recorder.received === "cc");
+    expect(first.recorder.received).toBe("");
+  });
+
+  test("opening is given up when the signal has been aborted", async () => {
+    const far = await makeFar();
+    const transport = createTransport(far.address, line, systemClock);
+    expect(transport.kind).toBe(kind);
+    await expect(
+      Promise.resolve().then(() => transport.open(new Recorder(), AbortSignal.abort("enough"))),
+    ).rejects.toBe("enough");
+  });
+});
+
+test("a port that does not exist is unreachable, with its name in the message", async () => {
+  const transport = createTransport("/dev/ttyNOPE7", line, systemClock);
+  await expect(transport.open(new Recorder(), never)).rejects.toMatchObject({
+    code: "unreachable",
+    message: expect.stringContaining("/dev/ttyNOPE7"),
+  });
+});
+
+test("a TCP port on which nobody listens is unreachable", async () => {
+  const server = createServer();
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  const transport = createTransport(`tcp://127.0.0.1:${port}`, line, systemClock);
+  await expect(transport.open(new Recorder(), never)).rejects.toMatchObject({
+    code: "unreachable",
+  });
+});
+
+test("a host that never answers is unreachable after the time limit", async () => {
+  const clock = new TestClock();
+  // TEST-NET-1: no such host exists, and no network answers for it at once in a sandbox either.
+  const transport = createTransport("tcp://192.0.2.1:20007", line, clock);
+  const opening = transport.open(new Recorder(), never);
+  const settled = expect(opening).rejects.toMatchObject({ code: "unreachable" });
+  await clock.advance(5_000);
+  await settled;
+  expect(clock.running).toEqual([]);
+});
+
+test.each([
+  ["tcp://10.0.0.5:20007", { host: "10.0.0.5", port: 20007 }],
+  ["tcp://terminal.local:5577", { host: "terminal.local", port: 5577 }],
+  ["tcp://[::1]:20007", { host: "::1", port: 20007 }],
+])("%s is a TCP address", (text, address) => {
+  expect(parseTcpAddress(text)).toEqual(address);
+});
+
+test.each([
+  "tcp://10.0.0.5",
+  "tcp://:20007",
+  "tcp://h:0",
+  "tcp://h:65536",
+  "tcp:h:1",
+  "tcp://::1:2",
+])("%s is refused with an example of how to write it", (text) => {
+  expect(() => createTransport(text, line, systemClock)).toThrow(/tcp:\/\/192/);
+});
