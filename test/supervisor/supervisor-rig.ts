@@ -9,10 +9,10 @@ import { DeliveryWatch } from "../../src/supervisor/outbox/delivery-watch.ts";
 import { Forwarder } from "../../src/supervisor/outbox/forwarder.ts";
 import { supervisorMigrations } from "../../src/supervisor/outbox/outbox-schema.ts";
 import { type Attempt, OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { RecordingGateway } from "./recording-gateway.ts";
 import { sampleTransaction } from "./sample-transaction.ts";
-import { temporaryDirectory } from "./temporary-directory.ts";
 
 export const PASSWORD = "Secret_password_1";
 const RUNNING_GRACE_MS = 100;
@@ -30,7 +30,7 @@ export interface RigOptions {
 export async function openRig(options: RigOptions = {}) {
   const server = options.server ?? (await RecordingGateway.start());
   const clock = options.clock ?? new TestClock();
-  const path = options.path ?? join(temporaryDirectory(), "supervisor.db");
+  const path = options.path ?? join(temporaryFolder(), "supervisor.db");
   const lines: Array<Record<string, unknown>> = [];
   const stream = { write: (line: string) => void lines.push(JSON.parse(line)) };
   const log = createLogger({ program: "supervisor", level: "debug", stream });
@@ -69,7 +69,7 @@ export async function openRig(options: RigOptions = {}) {
   };
   onTestFinished(stop);
 
-  const rig = { server, clock, path, lines, store, watch, forwarder, intake, stop };
+  const rig = { server, clock, path, database, lines, store, watch, forwarder, intake, stop };
   return { ...rig, ...conveniences(rig) };
 }
 
