@@ -4,7 +4,7 @@ import { createIpcClient } from "../../../src/shared/ipc/client.ts";
 import { supervisorMessages } from "../../../src/shared/ipc/contract.ts";
 import { addressOf, ipcToken, openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
 import { IPC_TOKEN_HEADER, startIpcServer } from "../../../src/shared/ipc/server.ts";
-import { systemClock } from "../../../src/shared/time.ts";
+import { systemClock, within } from "../../../src/shared/time.ts";
 import { supervisorHandlers } from "../../../src/supervisor/intake/message-handlers.ts";
 import { recordingLog } from "../../support/recording-log.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
@@ -19,7 +19,7 @@ async function openMessages() {
   const rig = await openRig();
   const runDirectory = openRunDirectory(temporaryFolder());
   const stops: string[] = [];
-  const { log, lines } = recordingLog();
+  const { log } = recordingLog();
   const server = await startIpcServer({
     runDirectory,
     program: "supervisor",
@@ -35,8 +35,8 @@ async function openMessages() {
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, systemClock);
   onTestFinished(async () => {
     rig.watch.close();
-    client.close();
     await server.close();
+    client.close();
   });
   rig.forwarder.start();
 
@@ -61,7 +61,7 @@ async function openMessages() {
     });
 
   const call: typeof client.call = (name, given, limitMs) => client.call(name, given, limitMs);
-  return { ...rig, call, post, stops, serverLines: lines };
+  return { ...rig, call, post, stops, closeServer: () => server.close() };
 }
 
 test("store-transaction is acknowledged when the transaction is on disk", async () => {
@@ -192,6 +192,19 @@ test("stop is acknowledged and asked for once per message", async () => {
   const { call, stops } = await openMessages();
   expect(await call("stop", {}, LIMIT_MS)).toEqual({ stopping: true });
   expect(stops).toEqual(["asked to by another program"]);
+});
+
+test("closing waits for nobody: those who wait are answered and let go", async () => {
+  const { call, handOver, server, watch, clock, closeServer } = await openMessages();
+  server.behave = () => "hang";
+  const transactionId = handOver("a");
+  const waiting = call("transaction-delivery", { transactionId, waitMs: 60_000 }, LIMIT_MS);
+  await vi.waitFor(() => expect(clock.running).toContain("delivery"));
+  watch.close();
+  const closed = closeServer().then(() => "closed");
+  expect((await waiting).state).toBe("pending");
+  // Below the 5 s for which an idle connection is kept open.
+  expect(await within(systemClock, "close", 2_000, closed)).toBe("closed");
 });
 
 test("a newer sender's further fields are accepted", async () => {
