@@ -21,6 +21,8 @@ export interface RigOptions {
   readonly path?: string;
   readonly clock?: TestClock;
   readonly server?: RecordingGateway;
+  /** Another gateway than the recording one. */
+  readonly url?: string;
 }
 
 /**
@@ -37,7 +39,7 @@ export async function openRig(options: RigOptions = {}) {
   const database = openDatabase(path, supervisorMigrations);
   const store = new OutboxStore(database);
   const settings = {
-    url: server.url,
+    url: options.url ?? server.url,
     timeoutMs: 30_000,
     login: "login",
     password: PASSWORD,
