@@ -1,5 +1,6 @@
 import { type DestinationStream, multistream, type Logger as PinoLogger, pino } from "pino";
-import { maskPansInText } from "./mask.ts";
+import { cleanLine, withoutSecrets } from "./log-cleaning.ts";
+import { openLogFile } from "./log-file.ts";
 
 /** What the parts of a program log with: `log.info({transactionId}, "what happened")`. */
 export type Logger = Pick<PinoLogger, "debug" | "info" | "warn" | "error" | "fatal">;
@@ -7,26 +8,6 @@ export type RootLogger = PinoLogger;
 
 export const logLevels = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof logLevels)[number];
-
-/** Names that hold secrets or card data wherever they turn up in a logged object. */
-const secretNames = [
-  "password",
-  "wsPassword",
-  "pwd",
-  "authorization",
-  "Authorization",
-  "TERMINAL_MANAGER_PWD",
-  "GATEWAY_PWD",
-  "OPERATOR_PWD",
-  "token",
-  "track1",
-  "track2",
-  "track3",
-  "pan",
-  "redirectUrl",
-];
-
-const redactPaths = secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
 
 /**
  * One JSON line per event. Secrets are removed by name, and every line is searched for card numbers
@@ -41,22 +22,39 @@ export function createLogger(options: {
   readonly stream?: DestinationStream;
 }): RootLogger {
   const streams: Array<{ level: LogLevel; stream: DestinationStream }> = [];
-  if (options.file) {
-    streams.push({
-      level: options.level,
-      stream: pino.destination({ dest: options.file, mkdir: true, sync: true, mode: 0o640 }),
-    });
-  }
+  if (options.file) streams.push({ level: options.level, stream: openLogFile(options.file) });
   if (options.stream) streams.push({ level: options.level, stream: options.stream });
-  return pino(
+  const log = pino(
     {
       level: options.level,
       base: { program: options.program },
       timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
-      redact: { paths: redactPaths, censor: "[removed]" },
-      hooks: { streamWrite: maskPansInText },
+      formatters: {
+        level: (label) => ({ level: label }),
+        log: withoutSecrets,
+      },
+      serializers: { err: (cleaned) => cleaned, req: describeRequest, res: describeResponse },
+      hooks: { streamWrite: cleanLine },
     },
     multistream(streams),
   );
+  cleanChildren(log);
+  return log;
+}
+
+/** pino has no formatter that reaches the fields of child loggers; every child inherits this. */
+function cleanChildren(log: RootLogger): void {
+  const child = log.child;
+  log.child = function cleanedChild(this: RootLogger, bindings, options) {
+    return child.call(this, withoutSecrets(bindings), options);
+  } as RootLogger["child"];
+}
+
+/** Never the headers: they hold the kiosk's credentials. */
+function describeRequest(request: { method?: string; url?: string }): object {
+  return { method: request?.method, url: request?.url };
+}
+
+function describeResponse(response: { statusCode?: number }): object {
+  return { statusCode: response?.statusCode };
 }

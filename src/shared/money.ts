@@ -13,11 +13,14 @@ export interface Currency {
 /** Codes for metals, funds and tests are listed under made-up countries with this prefix. */
 const NO_COUNTRY = "Zz";
 
+/** Units of account and fund codes: listed with countries, but nobody pays a sale in them. */
+const funds = new Set("BOV CHE CHW CLF COU MXV USN USS UYI UYW XDR XSU XUA".split(" "));
+
 /** The currency of an ISO 4217 alpha code, or undefined when nobody can pay in it. */
 export function currencyOf(alpha: string): Currency | undefined {
   if (!/^[A-Z]{3}$/.test(alpha)) return undefined;
   const record = code(alpha);
-  if (!record || record.countries[0]?.startsWith(NO_COUNTRY)) return undefined;
+  if (!record || funds.has(alpha) || record.countries[0]?.startsWith(NO_COUNTRY)) return undefined;
   return { alpha: record.code, numeric: record.number, exponent: record.digits };
 }
 

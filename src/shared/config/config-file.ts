@@ -4,6 +4,8 @@ export interface Entry {
   readonly line: number;
   readonly name: string;
   readonly value: string;
+  /** Whether the value stood in quotes: then everything between them is meant. */
+  readonly quoted: boolean;
 }
 
 export interface LineFault {
@@ -13,7 +15,8 @@ export interface LineFault {
 
 /**
  * Reads `NAME=value` lines: comments with #, blank lines, spaces around =, quotes, CRLF and a BOM
- * are accepted. A # inside a value belongs to it. Never throws.
+ * are accepted. A # inside a value belongs to it, after a quoted value it begins a comment. Never
+ * throws.
  */
 export function readEntries(text: string): { entries: Entry[]; faults: LineFault[] } {
   const entries: Entry[] = [];
@@ -30,14 +33,11 @@ export function readEntries(text: string): { entries: Entry[]; faults: LineFault
     if (name === undefined || value === undefined) {
       faults.push({ line, message: "is not NAME=value, for example LOCAL_PORT=8765" });
     } else {
-      entries.push({ line, name, value: unquote(value) });
+      const inner = /^(["'])(.*?)\1(?:\s+#.*)?$/.exec(value)?.[2];
+      entries.push({ line, name, value: inner ?? value, quoted: inner !== undefined });
     }
   }
   return { entries, faults };
-}
-
-function unquote(value: string): string {
-  return /^(["'])(.*)\1$/.exec(value)?.[2] ?? value;
 }
 
 /** The known name nearest to a mistyped one, or undefined when none is near. */

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { readFileSync, statSync } from "node:fs";
 import { exitCodes, ProgramExit } from "../exit-codes.ts";
 import type { Program } from "../ipc/contract.ts";
@@ -17,16 +18,7 @@ export interface ConfigResult {
  * fault at once, each with line, name, what was wrong and an example. Secrets are never repeated.
  */
 export function loadConfig(path: string, program: Program): ConfigResult {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    throw new ProgramExit(
-      exitCodes.configuration,
-      `cannot read ${path}: ${(error as Error).message}\n` +
-        "copy data/config.example.txt to data/config.txt and fill it in",
-    );
-  }
+  const text = readSetupFile(path);
   const { config, faults, warnings } = parseConfig(text, program);
   if (!config) {
     const lines = faults.map(({ line, message }) => `  line ${line || "-"}: ${message}`);
@@ -37,6 +29,33 @@ export function loadConfig(path: string, program: Program): ConfigResult {
     );
   }
   return { config, warnings: [...warnings, ...permissionWarning(path)] };
+}
+
+/** Far above any setup file; a device or a wrong file is refused before it fills the memory. */
+const FILE_BYTES_MAX = 256 * 1024;
+
+function readSetupFile(path: string): string {
+  const refuse = (why: string): ProgramExit =>
+    new ProgramExit(exitCodes.configuration, `cannot read ${path}: ${why}`);
+  let bytes: Buffer;
+  try {
+    const stat = statSync(path);
+    if (!stat.isFile()) throw refuse("it is not a file; move it away and put the setup file there");
+    if (stat.size > FILE_BYTES_MAX) throw refuse("it is far too large for a setup file");
+    bytes = readFileSync(path);
+  } catch (error) {
+    if (error instanceof ProgramExit) throw error;
+    throw refuse(
+      `${(error as Error).message}\n` +
+        "copy data/config.example.txt to data/config.txt and fill it in",
+    );
+  }
+  if (isUtf8(bytes)) return bytes.toString("utf8");
+  const line = bytes
+    .toString("latin1")
+    .split("\n")
+    .findIndex((text) => !isUtf8(Buffer.from(text, "latin1")));
+  throw refuse(`line ${line + 1} is not UTF-8 text; save the file with the encoding UTF-8`);
 }
 
 /** Checks the text of a setup file. `config` is missing when there are faults. */
@@ -52,9 +71,11 @@ export function parseConfig(
     if (!Object.hasOwn(configShape, entry.name)) {
       warnings.push(unknownName(entry));
     } else if (earlier) {
-      faults.push({ ...entry, message: `${entry.name} stands in line ${earlier.line} already` });
+      const message = `${entry.name} stands in line ${earlier.line} already`;
+      faults.push({ line: entry.line, message });
     } else {
       byName.set(entry.name, entry);
+      warnings.push(...commentWarning(entry));
     }
   }
   const values = Object.fromEntries(
@@ -75,7 +96,7 @@ function readValue(
   faults: LineFault[],
 ): unknown {
   const schema = configShape[name];
-  const { example, requiredBy, secret } = metaOf(schema);
+  const { example, requiredBy } = metaOf(schema);
   const missing = entry === undefined || entry.value === "";
   if (missing && requiredBy) {
     if (requiredBy.includes(program)) {
@@ -86,13 +107,28 @@ function readValue(
   }
   const parsed = schema.safeParse(missing ? undefined : entry.value);
   if (parsed.success) return parsed.data;
-  const given = secret ? "" : ` (found ${JSON.stringify(entry?.value.slice(0, 60))})`;
+  const given = isRepeatable(name, entry?.value ?? "") ? found(entry?.value ?? "") : "";
   const why = parsed.error.issues.map((issue) => issue.message).join(", ");
   faults.push({
     line: entry?.line ?? 0,
     message: `${name} ${why}${given}; for example ${name}=${example}`,
   });
   return undefined;
+}
+
+/** A password also ends up behind the login, "kiosk:secret", or in front of a host. */
+function isRepeatable(name: ConfigName, value: string): boolean {
+  return !metaOf(configShape[name]).secret && !name.endsWith("_LOGIN") && !value.includes("@");
+}
+
+function found(value: string): string {
+  return ` (found ${JSON.stringify(value.slice(0, 60))})`;
+}
+
+/** A comment behind a free text would silently become a part of the password. */
+function commentWarning({ line, name, value, quoted }: Entry): string[] {
+  if (quoted || !/\s#/.test(value)) return [];
+  return [`line ${line}: the # belongs to the value of ${name}; comments need their own line`];
 }
 
 function unknownName({ line, name }: Entry): string {

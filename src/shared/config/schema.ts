@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { z } from "zod";
 import type { Program } from "../ipc/contract.ts";
 import { logLevels } from "../logger.ts";
@@ -24,12 +25,17 @@ export function metaOf(schema: z.ZodType): Meta {
   return schema.meta() as unknown as Meta;
 }
 
-const text = (max: number) => z.string().min(1, "must not be empty").max(max);
+const text = (max: number) =>
+  z
+    .string()
+    .min(1, "must not be empty")
+    .max(max, `must be at most ${max} characters`)
+    .regex(/^\P{Cc}*$/u, "must not hold control characters");
 
 const integer = (min: number, max: number) =>
   z
     .string()
-    .regex(/^\d{1,9}$/, "must be a whole number")
+    .regex(/^(0|[1-9]\d{0,8})$/, "must be a whole number without leading zeros")
     .transform(Number)
     .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`));
 
@@ -38,41 +44,62 @@ const oneOf = <const T extends readonly [string, ...string[]]>(values: T) =>
 
 const yesNo = oneOf(["yes", "no"]).transform((value) => value === "yes");
 
-const serialPort = z
-  .string()
-  .regex(
-    /^(COM\d{1,3}|\/dev\/\S+|tcp:\/\/(\[[0-9a-fA-F:]+\]|[^\s:/[\]]+):\d{1,5})$/,
-    "must be a COM port, a device below /dev, or tcp://host:port",
-  );
+const serialPort = z.string().refine(isSerialPort, {
+  error:
+    "must be a COM port, the whole path of a device, or tcp://host:port with a port up to 65535",
+});
 
-const basicLogin = text(128).regex(/^[^:\p{Cc}]+$/u, "must not hold a colon or control characters");
+function isSerialPort(value: string): boolean {
+  if (/^COM[1-9]\d{0,2}$/.test(value)) return true;
+  // Not only below /dev: operators make links where they like.
+  if (/^(\/(?!\.\.?(\/|$))[^\s/]+)+$/.test(value)) return true;
+  const [, address, name, port] =
+    /^tcp:\/\/(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+)):([1-9]\d{0,4})$/.exec(value) ?? [];
+  const host = address === undefined ? name !== undefined : isIP(address) === 6;
+  return host && Number(port) <= 65_535;
+}
+
+const basicLogin = text(128).regex(/^[^:]*$/, "must not hold a colon");
 
 /** https for anything that leaves the machine (DESIGN 4). */
 const gatewayUrl = z.string().refine(isGatewayUrl, {
-  error: "must be an https address, or http on this machine (localhost, 127.0.0.1, [::1])",
+  error:
+    "must be an https address without login, ? and #, " +
+    "or http on this machine (localhost, 127.0.0.1, [::1])",
 });
 
 function isGatewayUrl(value: string): boolean {
-  if (!URL.canParse(value)) return false;
-  const { protocol, hostname, username, search, hash } = new URL(value);
+  if (!isWebAddress(value) || /[?#]/.test(value)) return false;
+  const { protocol, hostname } = new URL(value);
   const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
-  const scheme = protocol === "https:" || (protocol === "http:" && loopback);
-  return scheme && username === "" && search === "" && hash === "";
+  return protocol === "https:" || loopback;
 }
 
-const anyUrl = text(255).refine((value) => /^https?:\/\//.test(value) && URL.canParse(value), {
-  error: "must be an http or https address",
+/** An address as people write it; credentials in it would be logged and sent on. */
+function isWebAddress(value: string): boolean {
+  if (!/^https?:\/\/[^\s/\\][^\s\\]*$/.test(value) || !URL.canParse(value)) return false;
+  const { username, password, port } = new URL(value);
+  return username === "" && password === "" && port !== "0";
+}
+
+const anyUrl = text(255).refine(isWebAddress, {
+  error: "must be an http or https address without login",
 });
 
-const ipAddress = z.union([z.ipv4(), z.ipv6()], { error: "must be an IP address" }).pipe(text(15));
+/** 15 characters (specification 2, customerIpAddress): a long IPv6 address does not fit. */
+const ipAddress = z.string().refine((value) => isIP(value) !== 0 && value.length <= 15, {
+  error: "must be an IP address of at most 15 characters",
+});
 
 const origins = z.string().transform((value, context) => {
   const list = value.split(/[\s,]+/).filter((origin) => origin !== "");
   for (const origin of list) {
     if (URL.canParse(origin) && new URL(origin).origin === origin) continue;
+    // A login in the address would be a secret.
+    const shown = origin.includes("@") ? "one with a login" : origin.slice(0, 60);
     context.addIssue({
       code: "custom",
-      message: `${origin} is not an origin (scheme://host:port)`,
+      message: `must list origins (scheme://host:port), but ${shown} is none`,
     });
   }
   return list;
@@ -130,6 +157,14 @@ const terminalAndApi = {
       .default("000000"),
     { help: "The terminal's cash register password.", example: "123456", secret: true },
   ),
+  TICKET_WIDTH: described(integer(16, 99).default(40), {
+    help: "Characters in a line of the ticket.",
+    example: "24",
+  }),
+  LANGUAGE: described(oneOf(["en", "de", "fr"]).default("en"), {
+    help: "Language of the texts about the terminal's prompts and results.",
+    example: "de",
+  }),
   CURRENCY: described(
     z
       .string()
@@ -223,7 +258,22 @@ const daily = {
   }),
 } as const;
 
-const protocolTimers = {
+const protocolDetails = {
+  ZVT_CONFIG_BYTE: described(
+    z
+      .string()
+      .regex(/^[0-9A-Fa-f]{2}$/, "must be two hexadecimal digits")
+      .default("BE")
+      .transform((hex) => Number.parseInt(hex, 16)),
+    {
+      help: "Configuration byte of the registration: BE prints line by line, 3E from the result.",
+      example: "3E",
+    },
+  ),
+  ZVT_CHARSET: described(
+    oneOf(["cp437", "iso8859-1", "iso8859-2", "iso8859-15", "utf8", "zvt7"]).default("cp437"),
+    { help: "Character set of a terminal that does not name one.", example: "iso8859-1" },
+  ),
   ZVT_T1_MS: described(integer(5, 1_000).default(200), {
     help: "Longest silence between two bytes of a serial frame (PA00P016).",
     example: "200",
@@ -268,10 +318,10 @@ export const sections = [
   { title: "Terminal and local API", names: terminalAndApi },
   { title: "Payment gateway", names: gateway },
   { title: "Daily life", names: daily },
-  { title: "Protocol timers", names: protocolTimers },
+  { title: "Protocol", names: protocolDetails },
 ] as const;
 
-export const configShape = { ...terminalAndApi, ...gateway, ...daily, ...protocolTimers } as const;
+export const configShape = { ...terminalAndApi, ...gateway, ...daily, ...protocolDetails } as const;
 export type ConfigName = keyof typeof configShape;
 
 /**

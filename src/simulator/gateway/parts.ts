@@ -2,6 +2,9 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../shared/time.ts";
 import type { Account } from "./account.ts";
 import type { FaultList } from "./faults/fault-list.ts";
+import type { NotificationStore } from "./notifications/notification-store.ts";
+import type { Sender } from "./notifications/sender.ts";
+import type { Ledger } from "./orders/ledger.ts";
 import type { OrderStore } from "./orders/order-store.ts";
 
 /** What the sandbox is made of, as its routes see it. */
@@ -10,7 +13,12 @@ export interface SandboxParts {
   readonly clock: Clock;
   readonly database: DatabaseSync;
   readonly orders: OrderStore;
+  readonly ledger: Ledger;
+  readonly notifications: NotificationStore;
+  readonly sender: Sender;
   readonly faults: FaultList;
+  /** Orders are paid as soon as they are generated. */
+  readonly autoPay: boolean;
   /** Aborts when the sandbox closes: every wait ends. */
   readonly closing: AbortSignal;
 }

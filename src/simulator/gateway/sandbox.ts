@@ -8,9 +8,15 @@ import { controlRoutes } from "./control/control-routes.ts";
 import { type FaultInput, faultSchema } from "./faults/fault.ts";
 import { FaultList } from "./faults/fault-list.ts";
 import { createApp, type Tls } from "./http/app.ts";
+import { lookupRoutes } from "./lookup/lookup-routes.ts";
+import { NotificationStore } from "./notifications/notification-store.ts";
+import { Notifier } from "./notifications/notifier.ts";
+import { Sender } from "./notifications/sender.ts";
+import { Ledger } from "./orders/ledger.ts";
 import { OrderStore } from "./orders/order-store.ts";
 import { type OrderView, orderView } from "./orders/order-view.ts";
 import { migrations } from "./orders/schema.ts";
+import { pageRoutes } from "./pages/page-routes.ts";
 import type { SandboxParts } from "./parts.ts";
 import { soapRoutes } from "./soap/soap-routes.ts";
 
@@ -23,6 +29,8 @@ export interface SandboxOptions {
   readonly port?: number;
   readonly tls?: Tls;
   readonly faults?: readonly FaultInput[];
+  /** Pays orders as soon as they are generated; off by default. */
+  readonly autoPay?: boolean;
   readonly clock?: Clock;
   /** Hears of faults of the sandbox itself; without it they go to standard error. */
   readonly report?: (error: Error) => void;
@@ -43,28 +51,26 @@ const ORDERS_LISTED_MAX = 50_000;
 
 /** Starts a stand-in for the payment gateway and resolves when it listens. */
 export async function startGatewaySandbox(options: SandboxOptions): Promise<GatewaySandbox> {
-  const { host = "127.0.0.1", port = 0, clock = systemClock } = options;
-  const accounts = options.accounts.map((account) => accountSchema.parse(account));
-  const faults = new FaultList(options.faults?.map((fault) => faultSchema.parse(fault)));
-  const database = open(options.database);
+  const { host = "127.0.0.1", port = 0, tls } = options;
   const closing = new AbortController();
-  const parts: SandboxParts = {
-    accounts,
-    clock,
-    database,
-    orders: new OrderStore(database, clock),
-    faults,
-    closing: closing.signal,
+  const toReport = options.report ?? ((error: Error) => console.error(error));
+  // Waits that end because the sandbox ends are no fault of it.
+  const report = (error: Error): void => {
+    if (!closing.signal.aborted) toReport(error);
   };
-  const report = options.report ?? ((error) => console.error(error));
-  const app = createApp(options.tls, report);
-  soapRoutes(app, parts);
-  controlRoutes(app, parts);
-  categoryRoutes(app, parts);
+  const parts = assemble(options, closing.signal, report);
+  const app = createApp(tls, report);
+  for (const routes of allRoutes) routes(app, parts);
+  // Notifications leave after the answer to the request that caused them.
+  app.addHook("onResponse", (request, _reply, done) => {
+    if (request.method === "POST") parts.sender.kick();
+    done();
+  });
   const close = async (): Promise<void> => {
     closing.abort(new Error("the sandbox is closing"));
     await app.close();
-    if (database.isOpen) database.close();
+    await parts.sender.stopped();
+    if (parts.database.isOpen) parts.database.close();
   };
   try {
     await app.listen({ host, port });
@@ -72,14 +78,42 @@ export async function startGatewaySandbox(options: SandboxOptions): Promise<Gate
     await close();
     throw error;
   }
+  parts.sender.kick();
   const bound = (app.server.address() as AddressInfo).port;
   return {
-    url: `${options.tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${bound}`,
+    url: `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${bound}`,
     port: bound,
-    addFault: (fault) => faults.add(faultSchema.parse(fault)),
-    clearFaults: () => faults.clear(),
+    addFault: (fault) => parts.faults.add(faultSchema.parse(fault)),
+    clearFaults: () => parts.faults.clear(),
     orders: () => parts.orders.list(ORDERS_LISTED_MAX).map(orderView),
     close,
+  };
+}
+
+const allRoutes = [soapRoutes, lookupRoutes, pageRoutes, categoryRoutes, controlRoutes] as const;
+
+function assemble(
+  { accounts: given, clock = systemClock, autoPay = false, ...options }: SandboxOptions,
+  closing: AbortSignal,
+  report: (error: Error) => void,
+): SandboxParts {
+  const accounts = given.map((account) => accountSchema.parse(account));
+  const faults = new FaultList(options.faults?.map((fault) => faultSchema.parse(fault)));
+  const database = open(options.database);
+  const orders = new OrderStore(database, clock);
+  const notifications = new NotificationStore(database, clock);
+  const notifier = new Notifier({ accounts, notifications, faults, clock });
+  return {
+    accounts,
+    clock,
+    database,
+    orders,
+    ledger: new Ledger(orders, notifier),
+    notifications,
+    sender: new Sender({ notifications, clock, closing, report }),
+    faults,
+    autoPay,
+    closing,
   };
 }
 

@@ -1,9 +1,12 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { z } from "zod";
+import { systemClock } from "../../shared/time.ts";
 import { type AccountInput, accountFileSchema, type Category } from "./account.ts";
 import { type FaultInput, faultKinds, parseFault } from "./faults/fault.ts";
+import type { Tls } from "./http/app.ts";
 import { describeIssues } from "./http/request.ts";
+import { selfSignedTls } from "./http/self-signed.ts";
 import type { SandboxOptions } from "./sandbox.ts";
 
 /** The command line of the sandbox: one table for parsing and for --help. */
@@ -30,8 +33,13 @@ const switches = {
   currency: { value: "CODE", help: "currency of those websites (default EUR)" },
   category: { value: "ID[=LABEL]", multiple: true, help: "category of those websites" },
   fault: { value: "KIND[:NAME=VALUE,...]", multiple: true, help: "misbehave, see below" },
+  "auto-pay": { help: "pay every order as soon as it is generated" },
   "tls-key": { value: "FILE", help: "private key in PEM: serve https" },
   "tls-cert": { value: "FILE", help: "certificate chain in PEM: serve https" },
+  "tls-self-signed": {
+    value: "FILE",
+    help: "serve https with a certificate made now, written to FILE for clients to trust",
+  },
   "ready-file": { value: "FILE", help: 'write {"url": ...} there once requests are taken' },
   help: { help: "print this and stop" },
 } as const satisfies Readonly<Record<string, Switch>>;
@@ -64,6 +72,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
       port: wholeNumber("port", given.one("port") ?? "8080", 0, 65_535),
       database,
       accounts: accountsOf(given),
+      autoPay: given.on("auto-pay"),
       faults: given.all("fault").map(faultOf),
       ...(tls && { tls }),
     },
@@ -131,6 +140,9 @@ function accountsOf(given: Given): AccountInput[] {
   if (accounts.length === 0) {
     throw new UsageError("no account: give --login, --password and --website, or --account FILE");
   }
+  const logins = accounts.map((account) => account.login);
+  const twice = logins.find((name, i) => logins.indexOf(name) !== i);
+  if (twice !== undefined) throw new UsageError(`login ${twice} is given twice: name it once`);
   return accounts;
 }
 
@@ -187,11 +199,30 @@ function faultOf(text: string): FaultInput {
 function tlsOf(given: Given): SandboxOptions["tls"] {
   const key = given.one("tls-key");
   const cert = given.one("tls-cert");
+  const made = given.one("tls-self-signed");
+  if (made !== undefined) {
+    if (key !== undefined || cert !== undefined) {
+      throw new UsageError("--tls-self-signed makes its own key and certificate: give no other");
+    }
+    return certificateMade(made, given.one("host"));
+  }
   if (key === undefined && cert === undefined) return undefined;
   if (key === undefined || cert === undefined) {
     throw new UsageError("--tls-key and --tls-cert belong together: give both");
   }
   return { key: readText("tls-key", key), cert: readText("tls-cert", cert) };
+}
+
+function certificateMade(file: string, host: string | undefined): Tls {
+  const names = new Set(["localhost", "127.0.0.1", "::1", ...(host === undefined ? [] : [host])]);
+  const tls = selfSignedTls([...names], systemClock.now());
+  try {
+    writeFileSync(file, tls.cert);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`--tls-self-signed cannot be written: ${why}`);
+  }
+  return tls;
 }
 
 function readText(name: SwitchName, path: string): string {

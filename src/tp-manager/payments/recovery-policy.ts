@@ -67,7 +67,11 @@ export function judge(
   const { last } = observation;
   if (last.kind === "not-told") return unsettled(`the terminal does not tell: ${last.why}`);
   if (doubt.baseline.last.kind === "not-told") {
-    return unsettled("what the terminal had stored before the payment is not known");
+    // Without a baseline only the very transaction that was reported to us is known to be new.
+    const reported = doubt.last !== null && last.kind === "transaction";
+    if (!reported || !sameReport(doubt.last.report, last.report)) {
+      return unsettled("what the terminal had stored before the payment is not known");
+    }
   }
   if (sameTransaction(doubt.baseline.last, last)) return unchanged(doubt, observation);
   if (last.kind === "none") return unsettled("the terminal's storage was emptied since");

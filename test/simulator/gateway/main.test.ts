@@ -1,10 +1,20 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { request } from "node:https";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { faultKinds } from "../../../src/simulator/gateway/faults/fault.ts";
 import { root } from "../../tidy/sources.ts";
-import { account, generate, LOGIN, PASSWORD, temporaryFolder } from "./sandbox-for-test.ts";
+import {
+  account,
+  eventually,
+  generate,
+  LOGIN,
+  orderBody,
+  PASSWORD,
+  temporaryFolder,
+} from "./sandbox-for-test.ts";
 
 interface Run {
   readonly child: ChildProcess;
@@ -38,10 +48,10 @@ test("the program listens, says where, takes an order, and stops on a signal", a
   const program = run(
     ...["--port", "0", "--database", database, "--ready-file", readyFile, ...credentials],
   );
-  await expect.poll(() => existsSync(readyFile), { timeout: 10_000 }).toBe(true);
+  await eventually(() => existsSync(readyFile)).toBe(true);
   const { url } = JSON.parse(readFileSync(readyFile, "utf8"));
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
-  await expect.poll(program.output).toBe(`listening ${url}\n`);
+  await eventually(program.output).toBe(`listening ${url}\n`);
   expect((await generate({ url })).result["code"]).toBe("0");
   program.child.kill("SIGTERM");
   expect(await program.ended).toBe(0);
@@ -59,11 +69,44 @@ test("accounts and faults come from files and switches", async () => {
     ...["--port", "0", "--database", ":memory:", "--account", file, "--ready-file", readyFile],
     ...["--fault", "wrong-code:code=8,times=1"],
   );
-  await expect.poll(() => existsSync(readyFile), { timeout: 10_000 }).toBe(true);
+  await eventually(() => existsSync(readyFile)).toBe(true);
   const { url } = JSON.parse(readFileSync(readyFile, "utf8"));
   expect((await generate({ url })).result["code"]).toBe("8");
   expect((await generate({ url })).result["code"]).toBe("0");
 });
+
+test("a certificate is made and written, orders are paid at once when told so", async () => {
+  const folder = temporaryFolder();
+  const [readyFile, certificate] = [join(folder, "ready.json"), join(folder, "ca.pem")];
+  run(
+    ...["--port", "0", "--database", ":memory:", "--ready-file", readyFile, ...credentials],
+    ...["--tls-self-signed", certificate, "--auto-pay"],
+  );
+  await eventually(() => existsSync(readyFile)).toBe(true);
+  const { url } = JSON.parse(readFileSync(readyFile, "utf8"));
+  expect(url).toMatch(/^https:/);
+  const ca = readFileSync(certificate, "utf8");
+  expect(await sendOver(ca, `${url}/soap/payment-v2`, orderBody)).toContain("<code>0</code>");
+  const [order] = JSON.parse(await sendOver(ca, `${url}/sandbox/orders`));
+  expect(order.state).toBe("captured");
+});
+
+/** GET, or POST of a body, with one certificate as the only authority. */
+function sendOver(ca: string, url: string, body?: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const method = body === undefined ? "GET" : "POST";
+    const headers = { "content-type": "text/xml" };
+    const outgoing = request(url, { method, agent: false, ca, headers }, (response) => {
+      let text = "";
+      response.on("data", (chunk) => {
+        text += chunk;
+      });
+      response.on("end", () => resolve(text));
+    });
+    outgoing.on("error", reject);
+    outgoing.end(body);
+  });
+}
 
 describe("a command line that cannot be obeyed stops with 64 and says why:", () => {
   const database = ["--database", ":memory:"];
@@ -80,6 +123,10 @@ describe("a command line that cannot be obeyed stops with 64 and says why:", () 
     [[...database, ...credentials, "--fault", "explode"], /--fault explode: kind/],
     [[...database, ...credentials, "--tls-key", "k"], /belong together/],
     [[...database, "--account", "/nowhere.json"], /--account cannot be read/],
+    [
+      [...database, ...credentials, "--tls-self-signed", "/nowhere/c.pem"],
+      /--tls-self-signed cannot be written/,
+    ],
   ];
   for (const [args, words] of lines) {
     test(words.source, async () => {
@@ -101,6 +148,14 @@ test("an account file with faults names every one of them", async () => {
   }
 });
 
+test("the same login in a file and on the command line is refused", async () => {
+  const file = join(temporaryFolder(), "account.json");
+  writeFileSync(file, JSON.stringify(account));
+  const program = run("--database", ":memory:", "--account", file, ...credentials);
+  expect(await program.ended).toBe(64);
+  expect(program.output()).toContain("is given twice");
+});
+
 test("a port that is taken stops the program with 70 and the reason", async () => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
@@ -119,4 +174,11 @@ test("--help has a line for every switch and every fault", async () => {
   const named = [...source.matchAll(/`--([a-z-]+)/g)].map(([, name]) => name);
   expect(named.length).toBeGreaterThan(10);
   for (const name of named) expect(program.output()).toMatch(new RegExp(`^  --${name}\\b`, "m"));
+  for (const [, name] of program.output().matchAll(/^ {2}--([a-z-]+)/gm)) {
+    expect(named).toContain(name);
+  }
+  for (const kind of Object.keys(faultKinds)) {
+    expect(program.output()).toMatch(new RegExp(`^  ${kind} `, "m"));
+    expect(source).toContain(`\`${kind}\``);
+  }
 });

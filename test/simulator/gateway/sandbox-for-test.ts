@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import type { AccountInput } from "../../../src/simulator/gateway/account.ts";
 import {
   type GatewaySandbox,
@@ -43,6 +43,11 @@ export async function sandboxForTest(
     if (failures[0]) throw failures[0];
   });
   return sandbox;
+}
+
+/** A condition that a busy machine may take its time to meet. */
+export function eventually<T>(read: () => T) {
+  return expect.poll(read, { timeout: 10_000, interval: 10 });
 }
 
 export const orderRequest: Readonly<Record<string, string>> = {

@@ -110,6 +110,19 @@ describe("everything else stays unknown", () => {
   });
 });
 
+test("without a baseline the very transaction that was reported to us is proof enough", () => {
+  const about: Doubt = {
+    ...doubt,
+    baseline: { ...baseline, last: { kind: "not-told", why: "nothing stored" } },
+    last: { report: report(), judgement: "agrees", acknowledged: false },
+  };
+  const first = seen(stored());
+  expect(verdict(first, null, about)).toBe("look-again");
+  expect(verdict(first, first, about)).toBe("charged");
+  const other = seen(stored({ receiptNumber: "0009" }));
+  expect(verdict(other, other, about)).toBe("unsettled");
+});
+
 test("a terminal whose clock is two hours ahead is read with its offset", () => {
   const about: Doubt = { ...doubt, baseline: { ...baseline, clockOffsetMs: 2 * 3_600_000 } };
   const ahead = seen(stored({ localTime: "150005" }));

@@ -2,8 +2,11 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { faultSchema } from "../faults/fault.ts";
 import { jsonBody, RequestRefused } from "../http/request.ts";
+import type { Order } from "../orders/order.ts";
 import { orderView } from "../orders/order-view.ts";
+import { type OperatorRow, operatorPage } from "../pages/operator-page.ts";
 import type { SandboxParts } from "../parts.ts";
+import { demandRoutes } from "./demand-routes.ts";
 
 /** Ten thousand queued transactions are drained in tests; far more would only fill memory. */
 const ORDERS_LISTED_MAX = 50_000;
@@ -15,8 +18,23 @@ const faultsSchema = z.preprocess(
   z.array(faultSchema),
 );
 
-/** What tests and operators use, under /sandbox: no part of the gateway's own interface. */
-export function controlRoutes(app: FastifyInstance, { orders, faults }: SandboxParts): void {
+const OPERATOR_ROWS = 50;
+const NOTIFICATIONS_LISTED = 1_000;
+
+const operatorPolicy =
+  "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; " +
+  "frame-ancestors 'none'";
+
+/** What tests and operators use: / and /sandbox are no part of the gateway's own interface. */
+export function controlRoutes(app: FastifyInstance, parts: SandboxParts): void {
+  const { orders, notifications } = parts;
+  app.get("/", (_request, reply) => {
+    const rows = orders.list(OPERATOR_ROWS).map((order) => detailsOf(order, parts));
+    return reply
+      .type("text/html; charset=utf-8")
+      .header("content-security-policy", operatorPolicy)
+      .send(operatorPage(rows, orders.count(), notifications.latest(OPERATOR_ROWS)));
+  });
   app.get<{ Querystring: { limit?: string; merchantReference?: string } }>(
     "/sandbox/orders",
     (request, reply) => {
@@ -28,6 +46,26 @@ export function controlRoutes(app: FastifyInstance, { orders, faults }: SandboxP
       return orders.list(limit.data, request.query.merchantReference).map(orderView);
     },
   );
+  app.get<{ Params: { id: string } }>("/sandbox/orders/:id", (request) => {
+    const order = orders.byPublicId(request.params.id.toUpperCase());
+    if (!order) throw new RequestRefused(404, `there is no order ${request.params.id}`);
+    const { order: _, ...details } = detailsOf(order, parts);
+    return { ...orderView(order), ...details };
+  });
+  app.get("/sandbox/notifications", () => notifications.latest(NOTIFICATIONS_LISTED));
+  demandRoutes(app, parts);
+  faultRoutes(app, parts);
+}
+
+function detailsOf(order: Order, { orders, notifications }: SandboxParts): OperatorRow {
+  return {
+    order,
+    operations: orders.operations(order.id),
+    notifications: notifications.ofOrder(order.id),
+  };
+}
+
+function faultRoutes(app: FastifyInstance, { faults }: SandboxParts): void {
   app.get("/sandbox/faults", () => faults.all);
   app.post("/sandbox/faults", (request) => {
     faults.add(...jsonBody(request, faultsSchema));

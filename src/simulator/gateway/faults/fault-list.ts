@@ -1,4 +1,4 @@
-import type { Fault } from "./fault.ts";
+import { concernsNotifications, type Fault, type FaultKind } from "./fault.ts";
 
 /** What a request meets: how long it waits, and the fault that strikes it, if any. */
 export interface Plan {
@@ -28,12 +28,30 @@ export class FaultList {
 
   /** Takes what applies to a request of this operation, counting down what is limited. */
   take(operation: string): Plan {
-    const mine = this.#faults.filter((fault) => (fault.operation ?? operation) === operation);
+    const mine = this.#faults.filter(
+      (fault) => !concernsNotifications(fault) && (fault.operation ?? operation) === operation,
+    );
     const latencies = mine.filter(({ kind }) => kind === "latency");
     const strike = mine.find(({ kind }) => kind !== "latency");
-    const used = new Set(strike ? [...latencies, strike] : latencies);
-    this.#faults = this.#faults.flatMap((fault) => (used.has(fault) ? countDown(fault) : [fault]));
+    this.#use(strike ? [...latencies, strike] : latencies);
     return { latencyMs: latencies.reduce((sum, { delayMs }) => sum + delayMs, 0), strike };
+  }
+
+  /** Takes what applies to the notifications of one event. */
+  takeForNotification(): readonly Fault[] {
+    const mine = this.#faults.filter(concernsNotifications);
+    this.#use(mine);
+    return mine;
+  }
+
+  inForce(kind: FaultKind): boolean {
+    return this.#faults.some((fault) => fault.kind === kind);
+  }
+
+  #use(used: readonly Fault[]): void {
+    this.#faults = this.#faults.flatMap((fault) =>
+      used.includes(fault) ? countDown(fault) : [fault],
+    );
   }
 }
 

@@ -14,17 +14,22 @@ export const faultKinds = {
   "not-found-404": "HTTP 404, nothing is stored",
   "malformed-xml": "HTTP 200 with broken XML, the request was carried out",
   "wrong-code": "result with another code (code), nothing is stored",
+  "notification-twice": "every notification is sent twice",
+  "notification-reversed": "capture is notified before authorization",
+  "notification-delayed": "notifications are sent after delayMs",
+  "notification-bad-digest": "notifications are signed with another password",
+  "notification-before-answer": "notifications are sent before the SOAP answer",
 } as const;
 
 export type FaultKind = keyof typeof faultKinds;
 
 export const faultSchema = z.strictObject({
   kind: z.enum(Object.keys(faultKinds) as [FaultKind, ...FaultKind[]]),
-  /** Requests it applies to; without it every one until it is cleared. */
+  /** Requests or notified events it applies to; without it every one until it is cleared. */
   times: z.int().min(1).optional(),
-  /** Only requests of this SOAP operation; without it all of them. */
+  /** Only SOAP requests of this operation; without it all of them. */
   operation: z.enum(operationNames as [string, ...string[]]).optional(),
-  /** For latency. */
+  /** For latency and notification-delayed. */
   delayMs: z.int().min(0).max(3_600_000).default(1_000),
   /** For unavailable-503, in seconds. */
   retryAfter: z.int().min(0).default(30),
@@ -36,6 +41,11 @@ export const faultSchema = z.strictObject({
 
 export type Fault = z.infer<typeof faultSchema>;
 export type FaultInput = z.input<typeof faultSchema>;
+
+/** Whether it concerns notifications and leaves requests alone. */
+export function concernsNotifications({ kind }: Fault): boolean {
+  return kind.startsWith("notification-");
+}
 
 /** Whether the request is carried out before the fault strikes. */
 export function strikesAfterCommit({ kind, commit }: Fault): boolean {

@@ -39,8 +39,8 @@ export function strike(
       const description = `sandbox fault: code ${fault.code}`;
       return send({ status: 200, result: { code: fault.code, description } });
     }
-    case "latency":
-      throw new Error("latency delays a request, it does not answer one");
+    default:
+      throw new Error(`${fault.kind} does not answer requests`);
   }
 }
 

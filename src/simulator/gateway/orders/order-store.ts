@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto";
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { invariant } from "../../../shared/invariant.ts";
 import type { Clock } from "../../../shared/time.ts";
-import type { NewOrder, Order, OrderState } from "./order.ts";
+import type { NewOrder, Order, OrderOperation, OrderState, Payment } from "./order.ts";
+import type { OperationStatus, OperationType, Step } from "./order-machine.ts";
 
 type Row = Record<string, SQLOutputValue>;
 
@@ -31,7 +32,7 @@ export class OrderStore {
   }
 
   insert(order: NewOrder): Order {
-    const now = new Date(this.#clock.now()).toISOString();
+    const now = this.#now();
     const { lastInsertRowid } = this.#database
       .prepare(
         `INSERT INTO orders (transaction_public_id, page_id, login, website_id,
@@ -58,6 +59,64 @@ export class OrderStore {
     const inserted = this.byId(Number(lastInsertRowid));
     invariant(inserted, "an inserted order can be read");
     return inserted;
+  }
+
+  /** How an order stands after one step of its machine. */
+  change(id: number, { state, capturedMinor, refundedMinor }: Step["next"]): void {
+    this.#database
+      .prepare(
+        `UPDATE orders SET state = ?, captured_minor = ?, refunded_minor = ?, updated_at = ?
+         WHERE id = ?`,
+      )
+      .run(state, capturedMinor, refundedMinor, this.#now(), id);
+  }
+
+  paidWith(id: number, payment: Payment): void {
+    this.#database
+      .prepare(
+        `UPDATE orders SET payment_method = ?, card = ?, card_country = ?, enrolled_3ds = ?,
+           customer_email = ?, customer_country = ? WHERE id = ?`,
+      )
+      .run(
+        payment.paymentMethod,
+        payment.card,
+        payment.cardCountry,
+        payment.enrolled3ds ? 1 : 0,
+        payment.customerEmail,
+        payment.customerCountry,
+        id,
+      );
+  }
+
+  /** Adds to an order's history. */
+  addOperation(orderId: number, { type, status, amountMinor }: Omit<Step, "next">): void {
+    const now = this.#now();
+    this.#database
+      .prepare(
+        `INSERT INTO operations (order_id, type, status, amount_minor, created_at, updated_at)
+         VALUES (?, ?, ?, ?, ?, ?)`,
+      )
+      .run(orderId, type, status, amountMinor, now, now);
+  }
+
+  /** Marks the capture of an order as fraudulent; false when there is none. */
+  markFraud(orderId: number): boolean {
+    const now = this.#now();
+    const { changes } = this.#database
+      .prepare(
+        `UPDATE operations SET fraud_at = ?, updated_at = ?
+         WHERE order_id = ? AND type = 'capture' AND status = 'ok'`,
+      )
+      .run(now, now, orderId);
+    return changes > 0;
+  }
+
+  /** Oldest first. */
+  operations(orderId: number): OrderOperation[] {
+    return this.#database
+      .prepare("SELECT * FROM operations WHERE order_id = ? ORDER BY id")
+      .all(orderId)
+      .map(toOperation);
   }
 
   byId(id: number): Order | undefined {
@@ -94,6 +153,10 @@ export class OrderStore {
 
   count(): number {
     return Number(this.#database.prepare("SELECT count(*) AS n FROM orders").get()?.["n"]);
+  }
+
+  #now(): string {
+    return new Date(this.#clock.now()).toISOString();
   }
 
   /** Ids of 2019 began with the time of creation in seconds, in hex (gateway.md (b)). */
@@ -135,5 +198,17 @@ function toOrder(row: Row): Order {
     receivedAt: String(row["received_at"]),
     updatedAt: String(row["updated_at"]),
     requests: Number(row["requests"]),
+  };
+}
+
+function toOperation(row: Row): OrderOperation {
+  return {
+    id: Number(row["id"]),
+    type: row["type"] as OperationType,
+    status: row["status"] as OperationStatus,
+    amountMinor: Number(row["amount_minor"]),
+    createdAt: String(row["created_at"]),
+    updatedAt: String(row["updated_at"]),
+    fraudAt: String(row["fraud_at"] ?? ""),
   };
 }

@@ -1,4 +1,5 @@
 import type { Values } from "../soap/parameters.ts";
+import type { OperationStatus, OperationType } from "./order-machine.ts";
 
 /**
  * Where an order stands: specification 2, "States and transitions". `declined` and `aborted` end
@@ -19,6 +20,29 @@ export interface FreeDatum {
   readonly value: string;
 }
 
+/** How an order was paid: what may be kept of a card. Texts are empty before. */
+export interface Payment {
+  readonly paymentMethod: string;
+  /** Masked card number. */
+  readonly card: string;
+  readonly cardCountry: string;
+  readonly enrolled3ds: boolean;
+  readonly customerEmail: string;
+  readonly customerCountry: string;
+}
+
+/** One entry of an order's history. */
+export interface OrderOperation {
+  readonly id: number;
+  readonly type: OperationType;
+  readonly status: OperationStatus;
+  readonly amountMinor: number;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  /** When the acquirer reported it as fraudulent, "" when it did not. */
+  readonly fraudAt: string;
+}
+
 /** What generate stores. */
 export interface NewOrder {
   readonly login: string;
@@ -34,7 +58,7 @@ export interface NewOrder {
   readonly fields: Values;
 }
 
-export interface Order extends NewOrder {
+export interface Order extends NewOrder, Payment {
   readonly id: number;
   /** 16 upper-case hex digits: what merchants know the transaction by. */
   readonly transactionPublicId: string;
@@ -43,12 +67,6 @@ export interface Order extends NewOrder {
   readonly state: OrderState;
   readonly capturedMinor: number;
   readonly refundedMinor: number;
-  readonly paymentMethod: string;
-  /** Masked card number, "" before payment. */
-  readonly card: string;
-  readonly cardCountry: string;
-  readonly enrolled3ds: boolean;
-  readonly customerCountry: string;
   readonly receivedAt: string;
   readonly updatedAt: string;
   /** How often a generate request with this merchant reference arrived. */

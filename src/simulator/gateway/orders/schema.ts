@@ -36,4 +36,35 @@ export const migrations: readonly Migration[] = [
     PRIMARY KEY (website_id, merchant_reference)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  CREATE TABLE operations (
+    id INTEGER PRIMARY KEY,
+    order_id INTEGER NOT NULL REFERENCES orders (id),
+    type TEXT NOT NULL,
+    status TEXT NOT NULL,
+    amount_minor INTEGER NOT NULL,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    fraud_at TEXT
+  ) STRICT;
+  CREATE INDEX operations_by_order ON operations (order_id);
+
+  CREATE TABLE notifications (
+    id INTEGER PRIMARY KEY,
+    order_id INTEGER NOT NULL REFERENCES orders (id),
+    subject TEXT NOT NULL,
+    url TEXT NOT NULL,
+    content_type TEXT NOT NULL,
+    body TEXT NOT NULL,
+    signature TEXT NOT NULL,
+    state TEXT NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    due_ms INTEGER NOT NULL,
+    outcome TEXT NOT NULL DEFAULT '',
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX notifications_waiting ON notifications (due_ms) WHERE state = 'waiting';
+  CREATE INDEX notifications_by_order ON notifications (order_id);
+  `,
 ];

@@ -2,6 +2,7 @@ import type { Website } from "../account.ts";
 import { currencyDecimals, parseAmount } from "../orders/amount.ts";
 import { maskStored } from "../orders/mask-stored.ts";
 import type { FreeDatum } from "../orders/order.ts";
+import { autoPayment } from "../pages/test-cards.ts";
 import type { OperationContext, Result } from "./operation.ts";
 import { ParameterRefused, textOf, type Values } from "./parameters.ts";
 
@@ -26,6 +27,7 @@ export function generate(values: Values, context: OperationContext): Result {
     freeData: freeDataOf(values),
     fields: maskStored(values),
   });
+  if (context.autoPay) context.ledger.pay(order, autoPayment(order));
   return {
     redirectUrl: `${baseUrl}/index/ws/id/${order.pageId}`,
     code: 0,

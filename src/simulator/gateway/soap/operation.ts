@@ -1,6 +1,8 @@
 import { type Account, accountOf } from "../account.ts";
+import type { Ledger } from "../orders/ledger.ts";
 import type { OrderStore } from "../orders/order-store.ts";
-import type { XmlElement } from "../xml/xml-element.ts";
+import { childNamed, type XmlElement } from "../xml/xml-element.ts";
+import { card } from "./card.ts";
 import { generate } from "./generate.ts";
 import {
   checkValues,
@@ -9,12 +11,17 @@ import {
   textOf,
   type Values,
 } from "./parameters.ts";
+import { OperationRefused, resultCodes } from "./refusal.ts";
 import type { Operation, OperationName } from "./services.ts";
+import { cancel, confirm, getDetails } from "./transaction.ts";
 
 /** What an operation may use, and for whom it works. */
 export interface OperationContext {
   readonly account: Account;
   readonly orders: OrderStore;
+  readonly ledger: Ledger;
+  /** Orders are paid as soon as they are generated. */
+  readonly autoPay: boolean;
   /** Scheme and host the client reached us by, for addresses in answers. */
   readonly baseUrl: string;
 }
@@ -31,29 +38,15 @@ export interface Answer {
   readonly result: Result;
 }
 
-/** gateway.md (b), "Error codes". The numbers from 20 on are ours: the real ones are not public. */
-export const resultCodes = {
-  ok: 0,
-  badCredentials: 1,
-  parameterInvalid: 3,
-  subAccountUnknown: 7,
-  stateForbids: 20,
-} as const;
-
-/** A refusal that the result element carries, with HTTP 200. */
-export class OperationRefused extends Error {
-  override readonly name = "OperationRefused";
-  readonly code: number;
-
-  constructor(code: number, description: string) {
-    super(description);
-    this.code = code;
-  }
-}
-
 type Handler = (values: Values, context: OperationContext) => Result;
 
-const handlers: Readonly<Record<OperationName, Handler>> = { generate };
+const handlers: Readonly<Record<OperationName, Handler>> = {
+  generate,
+  confirm,
+  cancel,
+  getDetails,
+  card,
+};
 
 /**
  * Carries out one operation: structure, credentials, values, then the operation's own rules. The
@@ -66,6 +59,10 @@ export function carryOut(
   accounts: readonly Account[],
   context: Omit<OperationContext, "account">,
 ): Answer {
+  const sent = childNamed(element, "parameters");
+  // Refusals name the transaction too; operations without that field leave it out.
+  const transactionPublicId = sent && childNamed(sent, "transactionPublicId")?.text;
+  const named = transactionPublicId ? { transactionPublicId } : {};
   try {
     const values = readParameters(element, operation.parameters);
     const account = authenticate(values, accounts);
@@ -73,13 +70,12 @@ export function carryOut(
     return { status: 200, result: handlers[operation.name](values, { ...context, account }) };
   } catch (error) {
     if (error instanceof ParameterRefused) {
-      return {
-        status: error.structural ? 500 : 200,
-        result: { code: resultCodes.parameterInvalid, description: error.message },
-      };
+      const code = resultCodes.parameterInvalid;
+      const status = error.structural ? 500 : 200;
+      return { status, result: { ...named, code, description: error.message } };
     }
     if (!(error instanceof OperationRefused)) throw error;
-    return { status: 200, result: { code: error.code, description: error.message } };
+    return { status: 200, result: { ...named, code: error.code, description: error.message } };
   }
 }
 

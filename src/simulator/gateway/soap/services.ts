@@ -1,7 +1,16 @@
 import type { RecordType } from "./field.ts";
 import { paymentParameters, paymentResponse } from "./payment-v2.ts";
+import { cardParameters, cardResponse } from "./refund-v2.ts";
+import {
+  cancelParameters,
+  cancelResponse,
+  confirmParameters,
+  confirmResponse,
+  detailsParameters,
+  detailsResponse,
+} from "./transaction-v2.ts";
 
-export type OperationName = "generate";
+export type OperationName = "generate" | "confirm" | "cancel" | "getDetails" | "card";
 
 export interface Operation {
   readonly name: OperationName;
@@ -18,12 +27,26 @@ export interface Service {
   readonly operations: readonly Operation[];
 }
 
-/** Specification 2, "Endpoints". */
+/** Specification 2, "Endpoints"; getDetails: gateway.md (b). */
 export const services: readonly Service[] = [
   {
     path: "payment-v2",
     title: "Payment",
     operations: [{ name: "generate", parameters: paymentParameters, response: paymentResponse }],
+  },
+  {
+    path: "transaction-v2",
+    title: "Transaction",
+    operations: [
+      { name: "confirm", parameters: confirmParameters, response: confirmResponse },
+      { name: "cancel", parameters: cancelParameters, response: cancelResponse },
+      { name: "getDetails", parameters: detailsParameters, response: detailsResponse },
+    ],
+  },
+  {
+    path: "refund-v2",
+    title: "Refund",
+    operations: [{ name: "card", parameters: cardParameters, response: cardResponse }],
   },
 ];
 

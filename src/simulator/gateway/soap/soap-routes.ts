@@ -62,6 +62,8 @@ async function answer(
   parts: SandboxParts,
 ): Promise<FastifyReply> {
   refuseOtherContent(request.headers["content-type"]);
+  const encoding = request.headers["content-encoding"] ?? "identity";
+  if (encoding !== "identity") throw new RequestRefused(415, `send it without ${encoding}`);
   const element = readEnvelope(bodyBytes(request));
   const operation = operationNamed(service, element.name);
   const { latencyMs, strike: fault } = parts.faults.take(operation.name);
@@ -78,11 +80,13 @@ async function answer(
     countArrival(parts, operation, element);
     return strike(fault, reply, send);
   }
+  const notifyFirst = parts.faults.inForce("notification-before-answer");
   const done = transaction(parts.database, () => {
     countArrival(parts, operation, element);
-    const context = { orders: parts.orders, baseUrl: baseUrlOf(request) };
-    return carryOut(operation, element, parts.accounts, context);
+    return carryOut(operation, element, parts.accounts, { ...parts, baseUrl: baseUrlOf(request) });
   });
+  if (notifyFirst) await parts.sender.deliverDue();
+  else if (fault) parts.sender.kick();
   return fault ? strike(fault, reply, send) : send(done);
 }
 

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { parseFault } from "../../../../src/simulator/gateway/faults/fault.ts";
 import { TestClock } from "../../../support/test-clock.ts";
-import { generate, orderBody, sandboxForTest } from "../sandbox-for-test.ts";
+import { eventually, generate, orderBody, sandboxForTest } from "../sandbox-for-test.ts";
 
 test("latency delays the answer and nothing else", async () => {
   const clock = new TestClock();
   const sandbox = await sandboxForTest({ clock, faults: [{ kind: "latency", delayMs: 700 }] });
   const answered = generate(sandbox);
-  await expect.poll(() => clock.running).toEqual(["fault latency"]);
+  await eventually(() => clock.running).toEqual(["fault latency"]);
   await clock.advance(699);
   expect(sandbox.orders()).toEqual([]);
   await clock.advance(1);
@@ -32,8 +32,8 @@ describe("a connection that ends without an answer:", () => {
         );
         const faults = async () =>
           (await (await fetch(`${sandbox.url}/sandbox/faults`)).json()) as unknown[];
-        await expect.poll(faults).toEqual([]);
-        await expect.poll(() => sandbox.orders().length).toBe(stored);
+        await eventually(faults).toEqual([]);
+        await eventually(() => sandbox.orders().length).toBe(stored);
         if (end === "hang") {
           expect(await Promise.race([answered, faults()])).toEqual([]);
           given.abort();
@@ -123,7 +123,19 @@ test("closing the sandbox ends requests that hang", async () => {
     () => "answered",
     () => "failed",
   );
-  await expect.poll(() => sandbox.orders().length).toBe(1);
+  await eventually(() => sandbox.orders().length).toBe(1);
+  await sandbox.close();
+  expect(await answered).toBe("failed");
+});
+
+test("closing the sandbox ends requests that are delayed", async () => {
+  const sandbox = await sandboxForTest({ faults: [{ kind: "latency", delayMs: 3_600_000 }] });
+  const answered = generate(sandbox).then(
+    () => "answered",
+    () => "failed",
+  );
+  const reading = async () => (await (await fetch(`${sandbox.url}/sandbox/orders`)).json()) as [];
+  expect(await Promise.race([answered, reading()])).toEqual([]);
   await sandbox.close();
   expect(await answered).toBe("failed");
 });

@@ -382,6 +382,7 @@ test("other content types, encodings, sizes and addresses are refused", async ()
     (await post(at, text, headers)).status;
   expect(await status(url, body, { "content-type": "application/json" })).toBe(415);
   expect(await status(url, body, { "content-type": "text/xml; charset=iso-8859-1" })).toBe(415);
+  expect(await status(url, body, { "content-encoding": "gzip" })).toBe(415);
   expect(await status(url, " ".repeat(300_000))).toBe(413);
   expect(await status(`${sandbox.url}/soap/other-v2`, body)).toBe(404);
   expect(await status(`${url}/confirm`, body)).toBe(404);

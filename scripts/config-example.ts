@@ -1,0 +1,72 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { configShape, metaOf, sections } from "../src/shared/config/schema.ts";
+
+/**
+ * Makes data/config.example.txt from the one schema that knows the setup file (DESIGN 4); a test
+ * compares. Run it with node scripts/config-example.ts after every change of the schema.
+ */
+
+type Name = keyof typeof configShape;
+
+interface Row {
+  readonly name: Name;
+  readonly help: string;
+  readonly example: string;
+  /** As it would be written; undefined for a name without which a program does not start. */
+  readonly fallback: string | undefined;
+  readonly required: boolean;
+}
+
+export function exampleText(): string {
+  const all = sections.map(({ title, names }) => ({ title, rows: rowsOf(names) }));
+  const required = all.flatMap(({ rows }) => rows.filter((row) => row.required));
+  return [
+    "# Setup of the unattended terminal connector.",
+    "# Copy this file to config.txt beside it, keep it readable by its owner only (chmod 600), and",
+    "# fill in the first part. What is still empty is named, with its line, at the first start.",
+    "# NAME=value; a # begins a comment line; quotes keep a space at the ends of a value.",
+    "",
+    "# ---- To be filled in ".padEnd(92, "-"),
+    ...required.flatMap(({ name, help, example }) => [
+      "",
+      `# ${help}`,
+      `# For example: ${example}`,
+      `${name}=`,
+    ]),
+    ...all.flatMap(({ title, rows }) => [
+      "",
+      `# ---- ${title}: the defaults, to be changed where needed `.padEnd(92, "-"),
+      ...rows.filter((row) => !row.required).flatMap(optionalLines),
+    ]),
+    "",
+  ].join("\n");
+}
+
+function optionalLines({ name, help, example, fallback }: Row): string[] {
+  const note = example === fallback ? [] : [`# For example: ${name}=${example}`];
+  return ["", `# ${help}`, ...note, `#${name}=${fallback ?? ""}`];
+}
+
+function rowsOf(names: (typeof sections)[number]["names"]): Row[] {
+  return (Object.keys(names) as Name[]).map((name) => {
+    const { help, example, requiredBy } = metaOf(configShape[name]);
+    const required = requiredBy !== undefined;
+    return { name, help, example, required, fallback: required ? undefined : fallbackOf(name) };
+  });
+}
+
+/** The default in the form it has in the file. */
+function fallbackOf(name: Name): string | undefined {
+  const parsed = configShape[name].safeParse(undefined);
+  if (!parsed.success) throw new Error(`${name} has neither a default nor a program requiring it`);
+  const value: unknown = parsed.data;
+  if (value === undefined) return undefined;
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return Array.isArray(value) ? value.join(" ") : String(value);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  writeFileSync(join(import.meta.dirname, "../data/config.example.txt"), exampleText());
+}

@@ -1,0 +1,68 @@
+/**
+ * Writes the generated parts of README.md: the configuration table from the schema and the error
+ * table from the error codes. `npm run readme` writes, the tidy test compares.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { z } from "zod";
+import { metaOf, sections } from "../src/shared/config/schema.ts";
+import { errorTable } from "../src/shared/errors.ts";
+import { projectRoot } from "../src/shared/installation.ts";
+
+const path = join(projectRoot, "README.md");
+
+/** The README with its generated parts made anew. */
+export function withGeneratedParts(readme: string): string {
+  return replacePart(replacePart(readme, "configuration", configuration()), "errors", errors());
+}
+
+function replacePart(readme: string, name: string, content: string): string {
+  const begin = `<!-- ${name}: made by "npm run readme" -->`;
+  const end = `<!-- ${name}: end -->`;
+  const from = readme.indexOf(begin);
+  const to = readme.indexOf(end);
+  if (from < 0 || to < from) throw new Error(`README.md has no part "${name}"`);
+  return `${readme.slice(0, from + begin.length)}\n\n${content}\n${readme.slice(to)}`;
+}
+
+function configuration(): string {
+  return sections
+    .map(({ title, names }) => {
+      const rows = Object.entries(names).map(([name, schema]) => {
+        const { help, example } = metaOf(schema);
+        return [`\`${name}\``, defaultOf(schema), help, `\`${example}\``];
+      });
+      return `**${title}**\n\n${table(["Name", "Default", "Meaning", "Example"], rows)}`;
+    })
+    .join("\n");
+}
+
+/** The default as it would stand in the file; "required" where a program does not start without. */
+function defaultOf(schema: z.ZodType): string {
+  const { requiredBy } = metaOf(schema);
+  if (requiredBy) return `required by ${requiredBy.join(" and ")}`;
+  const value = schema.safeParse(undefined).data;
+  if (value === undefined || (Array.isArray(value) && value.length === 0)) return "none";
+  return `\`${value === false ? "no" : String(value)}\``;
+}
+
+function errors(): string {
+  const rows = Object.entries(errorTable).map(
+    ([code, { http, charged, retry, meaning, action }]) => [
+      `\`${code}\``,
+      String(http),
+      charged,
+      retry,
+      meaning,
+      action,
+    ],
+  );
+  return table(["Code", "HTTP", "charged", "retry", "Meaning", "What to do"], rows);
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`);
+  return `${lines.join("\n")}\n`;
+}
+
+if (import.meta.main) writeFileSync(path, withGeneratedParts(readFileSync(path, "utf8")));

@@ -1,0 +1,89 @@
+import { parseArgs } from "node:util";
+import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
+import { answerWithinDefaultMs } from "./keep-alive.ts";
+
+export const commands = ["start", "stop", "restart", "status", "keep-alive"] as const;
+export type Command = (typeof commands)[number] | "demo" | "foreground" | "help" | "version";
+
+export interface LauncherArguments {
+  readonly command: Command;
+  /** Where `--data` points to; undefined when it was not given. */
+  readonly data: string | undefined;
+  readonly json: boolean;
+  /** `--answer-within`, milliseconds. */
+  readonly answerWithinMs: number;
+}
+
+export const usage = `Starts, watches and stops the connector's programs, tp-manager and supervisor.
+
+  ./launch.sh [start]        start what does not run; wait until it answers or has failed
+  ./launch.sh stop           stop in order; the keep-alive leaves it stopped until the next start
+  ./launch.sh restart        stop, then start
+  ./launch.sh status         one line per program; exit code 69 when something is down
+  ./launch.sh keep-alive     what always-up.sh calls: relaunch what is dead or hung
+  ./launch.sh --foreground   both programs in this terminal or service manager, until one stops
+  ./launch.sh --demo         simulated terminal and gateway, and one sample payment
+  ./launch.sh --help | --version
+
+  --data DIR             data folder (default: data beside launch.sh)
+  --json                 status as JSON
+  --answer-within SEC    keep-alive: a program that does not answer for so long, twice in a row,
+                         is hung (default 5)
+
+status, stop and restart mean the demo when it runs, nothing else does, and --data is not given.
+On Windows the same words follow launch.cmd.
+
+Exit codes: 0 well (also: was running, was stopped already), 64 usage, 69 something is down,
+70 internal fault, 75 another launcher or copy is at work, 78 configuration.`;
+
+/** Throws {@link ProgramExit} 64 with the reason. */
+export function readArguments(args: readonly string[]): LauncherArguments {
+  const { values, positionals } = parse(args);
+  const wanted = [
+    ...positionals,
+    ...(["demo", "foreground", "help", "version"] as const).filter((name) => values[name]),
+  ];
+  if (wanted.includes("help")) return { ...options(values), command: "help" };
+  if (wanted.length > 1) throw wrong(`${wanted.join(" and ")} do not go together`);
+  const command = wanted[0] ?? "start";
+  if (!isCommand(command)) throw wrong(`there is no command ${command}`);
+  if (values.json && command !== "status") throw wrong("--json belongs to status");
+  return { ...options(values), command };
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        data: { type: "string" },
+        json: { type: "boolean", default: false },
+        demo: { type: "boolean", default: false },
+        foreground: { type: "boolean", default: false },
+        help: { type: "boolean", short: "h", default: false },
+        version: { type: "boolean", default: false },
+        "answer-within": { type: "string", default: String(answerWithinDefaultMs / 1_000) },
+      },
+    });
+  } catch (error) {
+    throw wrong((error as Error).message);
+  }
+}
+
+function options(values: ReturnType<typeof parse>["values"]): Omit<LauncherArguments, "command"> {
+  const seconds = Number(values["answer-within"]);
+  if (!(seconds > 0 && seconds <= 60)) {
+    throw wrong("--answer-within must be a number of seconds up to 60");
+  }
+  if (values.data === "") throw wrong("--data must name a folder");
+  return { data: values.data, json: values.json, answerWithinMs: seconds * 1_000 };
+}
+
+function isCommand(word: string): word is Command {
+  return [...commands, "demo", "foreground", "help", "version"].includes(word);
+}
+
+function wrong(message: string): ProgramExit {
+  return new ProgramExit(exitCodes.usage, `${message}\nTry ./launch.sh --help.`);
+}

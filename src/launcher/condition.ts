@@ -1,0 +1,71 @@
+import { createIpcClient, IpcError, type IpcFailure } from "../shared/ipc/client.ts";
+import {
+  type Program,
+  type ResponseOf,
+  supervisorMessages,
+  tpManagerMessages,
+} from "../shared/ipc/contract.ts";
+import type { Clock } from "../shared/time.ts";
+import type { ProgramPart } from "./part.ts";
+import { findProcesses } from "./process-table.ts";
+
+export type TpManagerStatus = ResponseOf<typeof tpManagerMessages, "status">;
+export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
+export type ProgramStatus = TpManagerStatus | SupervisorStatus;
+
+/** What a program of this installation is doing, as far as can be told from outside. */
+export type Condition =
+  | { readonly state: "running"; readonly pid: number; readonly status: ProgramStatus }
+  /** A process is there, but its socket does not answer as it should: starting, hung, other. */
+  | {
+      readonly state: "silent";
+      readonly pids: readonly number[];
+      readonly failure: IpcFailure;
+      readonly why: string;
+    }
+  | { readonly state: "stopped" };
+
+/** Asks the program; when it does not answer, asks the operating system. */
+export async function conditionOf(
+  part: ProgramPart,
+  runDirectory: string,
+  clock: Clock,
+  answerWithinMs: number,
+): Promise<Condition> {
+  try {
+    const status = await askStatus(part.name, runDirectory, clock, answerWithinMs);
+    return { state: "running", pid: status.pid, status };
+  } catch (error) {
+    if (!(error instanceof IpcError)) throw error;
+    const pids = await findProcesses(part);
+    if (pids.length === 0) return { state: "stopped" };
+    return { state: "silent", pids, failure: error.failure, why: error.message };
+  }
+}
+
+/** Rejects with IpcError. */
+export async function askStatus(
+  program: Program,
+  runDirectory: string,
+  clock: Clock,
+  timeoutMs: number,
+): Promise<ProgramStatus> {
+  if (program === "tp-manager") {
+    const client = createIpcClient(runDirectory, program, tpManagerMessages, clock);
+    return await client.call("status", {}, timeoutMs).finally(() => client.close());
+  }
+  const client = createIpcClient(runDirectory, program, supervisorMessages, clock);
+  return await client.call("status", {}, timeoutMs).finally(() => client.close());
+}
+
+/** Asks the program to stop in order. Rejects with IpcError when it did not say that it will. */
+export async function askStop(
+  program: Program,
+  runDirectory: string,
+  clock: Clock,
+  timeoutMs: number,
+): Promise<void> {
+  const messages = program === "tp-manager" ? tpManagerMessages : supervisorMessages;
+  const client = createIpcClient(runDirectory, program, { stop: messages.stop }, clock);
+  await client.call("stop", {}, timeoutMs).finally(() => client.close());
+}

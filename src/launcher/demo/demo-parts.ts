@@ -1,0 +1,45 @@
+import { join } from "node:path";
+import { projectRoot } from "../../shared/installation.ts";
+import type { Part } from "../part.ts";
+import { demoFiles, readDemoPorts } from "./demo-settings.ts";
+
+/** A simulator: it writes its ready file when it can be used, and is stopped by a signal. */
+export interface SimulatorPart extends Part {
+  readonly readyFile: string;
+}
+
+/** The simulators of a demo's data folder; none for a real installation. */
+export function demoParts(dataDirectory: string): SimulatorPart[] {
+  const ports = readDemoPorts(dataDirectory);
+  if (!ports) return [];
+  const files = demoFiles(dataDirectory);
+  const terminalReady = join(dataDirectory, "run", "terminal-simulator.ready");
+  const gatewayReady = join(dataDirectory, "run", "gateway-sandbox.ready");
+  return [
+    {
+      name: "terminal-simulator",
+      script: join(projectRoot, "src", "simulator", "terminal", "main.ts"),
+      args: [
+        ...["--tcp", `127.0.0.1:${ports.terminal}`],
+        ...["--control", String(ports.terminalControl)],
+        ...["--state", files.terminalState],
+        ...["--ready-file", terminalReady],
+      ],
+      mark: files.terminalState,
+      readyFile: terminalReady,
+    },
+    {
+      name: "gateway-sandbox",
+      script: join(projectRoot, "src", "simulator", "gateway", "main.ts"),
+      args: [
+        ...["--port", String(ports.gateway)],
+        ...["--database", files.gatewayDatabase],
+        // A file, not switches: the password would show in the list of processes.
+        ...["--account", files.gatewayAccount],
+        ...["--ready-file", gatewayReady],
+      ],
+      mark: files.gatewayAccount,
+      readyFile: gatewayReady,
+    },
+  ];
+}

@@ -1,0 +1,121 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { readEntries } from "../../shared/config/config-file.ts";
+import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
+
+/** The demo's ports on this machine. They are kept from run to run while they are free. */
+const portsSchema = z.object({
+  localApi: z.int(),
+  terminal: z.int(),
+  terminalControl: z.int(),
+  gateway: z.int(),
+});
+export type DemoPorts = z.infer<typeof portsSchema>;
+
+export const API_LOGIN = "kiosk";
+const GATEWAY_LOGIN = "demo";
+const WEBSITE_ID = 1000;
+/** "Vending machine" in the sandbox's own list. */
+const CATEGORY_ID = 5;
+
+export interface DemoFiles {
+  readonly config: string;
+  readonly ports: string;
+  readonly netrc: string;
+  readonly gatewayAccount: string;
+  readonly gatewayDatabase: string;
+  readonly terminalState: string;
+}
+
+export function demoFiles(dataDirectory: string): DemoFiles {
+  const file = (name: string): string => join(dataDirectory, name);
+  return {
+    config: file("config.txt"),
+    ports: file("demo.json"),
+    netrc: file("netrc"),
+    gatewayAccount: file("gateway-account.json"),
+    gatewayDatabase: file("gateway-sandbox.sqlite"),
+    terminalState: file("terminal-simulator.sqlite"),
+  };
+}
+
+/** undefined when the folder is no demo's. */
+export function readDemoPorts(dataDirectory: string): DemoPorts | undefined {
+  const file = demoFiles(dataDirectory).ports;
+  if (!existsSync(file)) return undefined;
+  const parsed = portsSchema.safeParse(JSON.parse(readFileSync(file, "utf8")));
+  if (parsed.success) return parsed.data;
+  throw new ProgramExit(exitCodes.configuration, `${file} is damaged: remove ${dataDirectory}`);
+}
+
+/**
+ * Writes the demo's files. Passwords are made once per machine and kept; so is the whole setup file
+ * (`keepConfig`), with whatever a reader has tried in it, while the ports are the same.
+ */
+export function writeDemoFiles(dataDirectory: string, ports: DemoPorts, keepConfig: boolean): void {
+  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+  const files = demoFiles(dataDirectory);
+  const passwords = keptPasswords(files.config) ?? { api: newPassword(), gateway: newPassword() };
+  writePrivate(files.ports, `${JSON.stringify(ports)}\n`);
+  if (!keepConfig || !existsSync(files.config)) {
+    writePrivate(files.config, configText(ports, passwords));
+  }
+  const machine = (host: string): string =>
+    `machine ${host} login ${API_LOGIN} password ${passwords.api}\n`;
+  writePrivate(files.netrc, machine("127.0.0.1") + machine("localhost"));
+  const account = {
+    login: GATEWAY_LOGIN,
+    password: passwords.gateway,
+    websites: [{ id: WEBSITE_ID, currency: "EUR" }],
+  };
+  writePrivate(files.gatewayAccount, `${JSON.stringify(account)}\n`);
+}
+
+/** The API password, for the sample payment. */
+export function apiPassword(dataDirectory: string): string {
+  const passwords = keptPasswords(demoFiles(dataDirectory).config);
+  if (passwords) return passwords.api;
+  throw new ProgramExit(exitCodes.configuration, `no passwords in ${dataDirectory}/config.txt`);
+}
+
+interface Passwords {
+  readonly api: string;
+  readonly gateway: string;
+}
+
+function keptPasswords(configFile: string): Passwords | undefined {
+  if (!existsSync(configFile)) return undefined;
+  const { entries } = readEntries(readFileSync(configFile, "utf8"));
+  const value = (wanted: string) => entries.find(({ name }) => name === wanted)?.value;
+  const [api, gateway] = [value("TERMINAL_MANAGER_PWD"), value("GATEWAY_PWD")];
+  return api && gateway ? { api, gateway } : undefined;
+}
+
+/** 24 characters: the gateway takes at most 32. */
+function newPassword(): string {
+  return randomBytes(18).toString("base64url");
+}
+
+function configText(ports: DemoPorts, passwords: Passwords): string {
+  return `# Written by the demo for this machine: simulators on local ports, random passwords.
+SERIAL_PORT=tcp://127.0.0.1:${ports.terminal}
+LOCAL_PORT=${ports.localApi}
+TERMINAL_MANAGER_LOGIN=${API_LOGIN}
+TERMINAL_MANAGER_PWD=${passwords.api}
+GATEWAY_URL=http://127.0.0.1:${ports.gateway}
+GATEWAY_LOGIN=${GATEWAY_LOGIN}
+GATEWAY_PWD=${passwords.gateway}
+GATEWAY_WEBSITE_ID=${WEBSITE_ID}
+GATEWAY_CATEGORY_ID=${CATEGORY_ID}
+GATEWAY_CALLBACK_URL=https://shop.example/notify
+UPDATE_TIME=03:30
+`;
+}
+
+/** Complete or not at all, and never readable by others. */
+function writePrivate(path: string, text: string): void {
+  writeFileSync(`${path}.new`, text, { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+}

@@ -1,0 +1,112 @@
+import { existsSync } from "node:fs";
+import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
+import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
+import { sleep } from "../../shared/time.ts";
+import { conditionOf } from "../condition.ts";
+import { alone, type Site, startHere, stopHere } from "../operate.ts";
+import { programPart } from "../part.ts";
+import { readStatus } from "../status.ts";
+import { curlLine } from "./curl-line.ts";
+import { type DemoPorts, demoFiles, readDemoPorts, writeDemoFiles } from "./demo-settings.ts";
+import { choosePorts } from "./free-ports.ts";
+import { paySample } from "./sample-payment.ts";
+
+const CONNECTED_WITHIN_MS = 30_000;
+const LOOK_EVERY_MS = 100;
+const ANSWER_WITHIN_MS = 2_000;
+
+/**
+ * Everything on this machine, simulated terminal and gateway included, and one payment through it.
+ * May be repeated: what runs well is left running, anything else is set up again.
+ */
+export async function runDemo(site: Site): Promise<number> {
+  const { dataDirectory } = site.installation;
+  const { output } = site;
+  output.text(`Demo in ${dataDirectory}`);
+  const exitCode = await alone(site, () => setUp(site));
+  const ports = readDemoPorts(dataDirectory);
+  if (exitCode !== exitCodes.ok || ports === undefined) return exitCode;
+  await terminalConnected(site);
+  await paySample(dataDirectory, ports, site.clock, output);
+  printNext(dataDirectory, ports, site);
+  return exitCodes.ok;
+}
+
+/** Leaves everything running; answers the exit code. */
+async function setUp(site: Site): Promise<number> {
+  const { installation, clock, output } = site;
+  const { dataDirectory } = installation;
+  const files = demoFiles(dataDirectory);
+  const earlier = readDemoPorts(dataDirectory);
+  if (!earlier && existsSync(files.config)) {
+    throw new ProgramExit(
+      exitCodes.usage,
+      `${files.config} belongs to an installation, not to a demo: choose another folder`,
+    );
+  }
+  if (earlier) {
+    const complete = Object.values({ ...files, gatewayDatabase: "", terminalState: "" })
+      .filter((file) => file !== "")
+      .every((file) => existsSync(file));
+    if (complete && (await readStatus(installation, clock)).well) {
+      output.text("It runs already.");
+      return exitCodes.ok;
+    }
+    await stopHere(site, true);
+  }
+  const ports = await choosePorts(earlier);
+  const kept = earlier !== undefined && JSON.stringify(ports) === JSON.stringify(earlier);
+  writeDemoFiles(dataDirectory, ports, kept);
+  return await startHere(site);
+}
+
+/** A payment before that would be refused: a kiosk would look at /check first. */
+async function terminalConnected({ installation, clock }: Site): Promise<void> {
+  const part = programPart("tp-manager", installation.dataDirectory);
+  const run = openRunDirectory(installation.dataDirectory);
+  const endMs = clock.monotonicMs() + CONNECTED_WITHIN_MS;
+  for (;;) {
+    const condition = await conditionOf(part, run, clock, ANSWER_WITHIN_MS);
+    const status = condition.state === "running" ? condition.status : undefined;
+    const terminal = status?.program === "tp-manager" ? status.terminal : undefined;
+    if (terminal?.link === "connected") return;
+    if (clock.monotonicMs() >= endMs) {
+      const why = terminal ? `${terminal.link}: ${terminal.problem ?? "no reason"}` : "no answer";
+      throw new ProgramExit(
+        exitCodes.unavailable,
+        `tp-manager has not reached the simulated terminal (${why}); ` +
+          `see ${installation.logDirectory}`,
+      );
+    }
+    await sleep(clock, "terminal connected", LOOK_EVERY_MS);
+  }
+}
+
+function printNext(dataDirectory: string, ports: DemoPorts, { output }: Site): void {
+  const netrcFile = demoFiles(dataDirectory).netrc;
+  const api = `http://127.0.0.1:${ports.localApi}`;
+  const pay = (json: string): string => curlLine({ url: `${api}/payment`, netrcFile, json });
+  const get = (path: string): string => curlLine({ url: `${api}${path}`, netrcFile });
+  const launch = process.platform === "win32" ? "launch.cmd" : "./launch.sh";
+  output.heading("It all keeps running. What to try next");
+  const lines: ReadonlyArray<readonly [string, string]> = [
+    ["Declined by the bank: the cents are the response code", pay('{"amount":12.05}')],
+    ["Declined, not enough money", pay('{"amount":12.51}')],
+    ["The customer does not present a card", pay('{"amount":12.68}')],
+    ["Cancelled: a payment, and /cancel from a second shell meanwhile", pay('{"amount":15.00}')],
+    ["", get("/cancel")],
+    ["The same order twice: charged once, answered twice", pay('{"amount":9.00,"orderId":"A-1"}')],
+    ["What became of an order", get("/payment/A-1")],
+    ["The terminal's status", get("/check")],
+    ["The orders the gateway sandbox has", curlLine({ url: `${sandbox(ports)}/sandbox/orders` })],
+    ["The state of everything, the logs, and the end", `${launch} status`],
+    ["", `${launch} stop`],
+  ];
+  for (const [what, command] of lines) output.text(what ? `# ${what}\n${command}` : command);
+  output.text(`# Logs and databases: ${dataDirectory}`);
+  output.text(`# The demo's own passwords, made for this machine: ${netrcFile}`);
+}
+
+function sandbox(ports: DemoPorts): string {
+  return `http://127.0.0.1:${ports.gateway}`;
+}

@@ -1,0 +1,41 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/**
+ * Whether node_modules holds what package-lock.json names: exit code 0 or 1. Called by the shell
+ * files before anything else is loaded, so it uses nothing but Node. Looking at versions rather
+ * than dates keeps a kiosk without network from throwing away what fits.
+ */
+interface Package {
+  readonly version?: string;
+  readonly integrity?: string;
+  readonly link?: boolean;
+  readonly optional?: boolean;
+  readonly dev?: boolean;
+  readonly devOptional?: boolean;
+}
+
+const root = join(import.meta.dirname, "../..");
+const wanted = packagesOf("package-lock.json");
+// npm's own record of what it has installed.
+const installed = packagesOf("node_modules/.package-lock.json");
+
+const fits = Object.entries(wanted).every(([path, entry]) => {
+  if (path === "" || entry.link) return true;
+  const found = installed[path];
+  // A delivered archive has no development packages, and no machine has every optional one.
+  if (!found) return Boolean(entry.optional ?? entry.dev ?? entry.devOptional);
+  return found.version === entry.version && found.integrity === entry.integrity;
+});
+process.exitCode = fits ? 0 : 1;
+
+function packagesOf(file: string): Record<string, Package> {
+  try {
+    const lock = JSON.parse(readFileSync(join(root, file), "utf8")) as {
+      packages?: Record<string, Package>;
+    };
+    return lock.packages ?? {};
+  } catch {
+    return {}; // missing or cut short: nothing is installed
+  }
+}

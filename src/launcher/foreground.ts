@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
+import { projectRoot } from "../shared/installation.ts";
+import { openRunDirectory } from "../shared/ipc/run-directory.ts";
+import { within } from "../shared/time.ts";
+import { askStop, conditionOf } from "./condition.ts";
+import { deliberateStop, forgetStop } from "./deliberate-stop.ts";
+import { alone, type Site } from "./operate.ts";
+import { type ProgramPart, programParts } from "./part.ts";
+
+const ANSWER_WITHIN_MS = 3_000;
+const LAST_WORDS_MS = 1_000;
+const PREFIX_COLUMNS = 10;
+
+interface Child {
+  readonly part: ProgramPart;
+  readonly process: ChildProcess;
+  /** Its exit code, once it has ended. */
+  readonly ended: Promise<number>;
+}
+
+/**
+ * Runs both programs as children of this process, for a terminal or a service manager: their output
+ * mixed line by line, signals passed on, tp-manager stopped first. Ends when one of them does, with
+ * its exit code. Keeping them alive is then the service manager's work.
+ */
+export async function runForeground(site: Site): Promise<number> {
+  const { dataDirectory } = site.installation;
+  const parts = programParts(dataDirectory);
+  const children = await alone(site, async () => {
+    await refuseSecondCopy(site, parts);
+    forgetStop(dataDirectory);
+    return parts.map(startChild);
+  });
+  let stopping: Promise<void> | undefined;
+  const stopAll = (): void => {
+    stopping ??= stopInOrder(children, site);
+  };
+  for (const signal of ["SIGTERM", "SIGINT", "SIGBREAK", "SIGHUP"] as const) {
+    process.on(signal, stopAll);
+  }
+  const first = await Promise.race(children.map(({ ended }) => ended));
+  // `launch.sh stop` from elsewhere is as good as a signal.
+  const asked = stopping !== undefined || deliberateStop(dataDirectory) !== undefined;
+  // What is wrong for one is often wrong for the other: it may still say so.
+  const all = Promise.all(children.map(({ ended }) => ended));
+  if (!asked) await within(site.clock, "last words", LAST_WORDS_MS, all);
+  stopAll();
+  await stopping;
+  const codes = await all;
+  // A program that ends unasked is a failure whatever it says: the service manager must restart.
+  if (!asked) return first === exitCodes.ok ? exitCodes.unavailable : first;
+  return codes.find((code) => code !== exitCodes.ok) ?? exitCodes.ok;
+}
+
+async function refuseSecondCopy(site: Site, parts: readonly ProgramPart[]): Promise<void> {
+  const run = openRunDirectory(site.installation.dataDirectory);
+  for (const part of parts) {
+    const condition = await conditionOf(part, run, site.clock, ANSWER_WITHIN_MS);
+    if (condition.state === "stopped") continue;
+    throw new ProgramExit(
+      exitCodes.alreadyRunning,
+      `${part.name} is already running: stop it first (./launch.sh stop)`,
+    );
+  }
+}
+
+function startChild(part: ProgramPart): Child {
+  const child = spawn(process.execPath, [part.script, ...part.args, "--foreground"], {
+    cwd: projectRoot,
+    windowsHide: true,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  prefixLines(part.name, child.stdout, process.stdout);
+  prefixLines(part.name, child.stderr, process.stderr);
+  return {
+    part,
+    process: child,
+    ended: new Promise((resolve, reject) => {
+      child.once("error", reject);
+      // "close": after the last line of its output.
+      child.once("close", (code) => resolve(code ?? exitCodes.internal));
+    }),
+  };
+}
+
+function prefixLines(name: string, from: NodeJS.ReadableStream, to: NodeJS.WritableStream): void {
+  createInterface({ input: from }).on("line", (line) => {
+    to.write(`${name.padEnd(PREFIX_COLUMNS)} | ${line}\n`);
+  });
+}
+
+async function stopInOrder(children: readonly Child[], site: Site): Promise<void> {
+  const run = openRunDirectory(site.installation.dataDirectory);
+  for (const { part, process: child, ended } of children) {
+    if (child.exitCode === null && child.signalCode === null) {
+      // Windows knows no SIGTERM for other processes; the message asks for the same.
+      if (process.platform !== "win32") child.kill("SIGTERM");
+      else await askStop(part.name, run, site.clock, ANSWER_WITHIN_MS);
+    }
+    await ended;
+  }
+}

@@ -1,0 +1,23 @@
+import { existsSync } from "node:fs";
+import type { Program } from "../shared/ipc/contract.ts";
+import { probe } from "./probe.ts";
+
+/** Well above what a busy machine needs for one local answer. */
+export const answerWithinDefaultMs = 5_000;
+
+const programs: readonly Program[] = ["tp-manager", "supervisor"];
+
+/**
+ * One look of the keep-alive: quiet and cheap when all is well. Everything that is needed only when
+ * something is wrong is loaded only then. Answers the exit code.
+ */
+export async function keepAlive(dataDirectory: string, answerWithinMs: number): Promise<number> {
+  const run = `${dataDirectory}/run`;
+  if (existsSync(`${run}/stopped`)) return 0;
+  const probes = await Promise.all(programs.map((program) => probe(run, program, answerWithinMs)));
+  const allAnswer = probes.every((result) => result === "answers");
+  // A memory of earlier trouble is brought up to date, and goes when it is over.
+  if (allAnswer && !existsSync(`${run}/keep-alive.json`)) return 0;
+  const { repair } = await import("./repair.ts");
+  return await repair(dataDirectory, answerWithinMs);
+}

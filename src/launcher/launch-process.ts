@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { projectRoot } from "../shared/installation.ts";
+import type { Part, PartName } from "./part.ts";
+
+/** How a process ended: its exit code, or the signal that ended it. */
+export type Ended = { readonly code: number } | { readonly signal: string };
+
+export interface LaunchedProcess {
+  readonly name: PartName;
+  readonly pid: number;
+  /** undefined while it runs. */
+  readonly ended: Ended | undefined;
+  /** What it has written to standard output and error so far. */
+  output(): string;
+}
+
+/**
+ * Starts a process that outlives the launcher: a session of its own, no terminal window, output to
+ * `logs/<name>.out`. That file holds only what never reaches the program's own log (why it would
+ * not start, a crash of the runtime); the one of the launch before is kept as `.out.1`.
+ */
+export async function launchDetached(part: Part, logDirectory: string): Promise<LaunchedProcess> {
+  mkdirSync(logDirectory, { recursive: true });
+  const file = join(logDirectory, `${part.name}.out`);
+  keepEarlier(file);
+  const out = openSync(file, "w", 0o600);
+  try {
+    const child = spawn(process.execPath, [part.script, ...part.args], {
+      cwd: projectRoot,
+      detached: true,
+      windowsHide: true,
+      stdio: ["ignore", out, out],
+    });
+    const launched = watch(part.name, child, () => readFileSync(file, "utf8"));
+    await spawned(child);
+    child.unref();
+    return launched(child.pid as number);
+  } finally {
+    closeSync(out);
+  }
+}
+
+function watch(name: PartName, child: ChildProcess, output: () => string) {
+  let ended: Ended | undefined;
+  child.once("exit", (code, signal) => {
+    ended = code === null ? { signal: signal ?? "unknown" } : { code };
+  });
+  return (pid: number): LaunchedProcess => ({
+    name,
+    pid,
+    get ended() {
+      return ended;
+    },
+    output,
+  });
+}
+
+function spawned(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.once("spawn", resolve);
+    child.once("error", reject);
+  });
+}
+
+function keepEarlier(file: string): void {
+  try {
+    if (statSync(file).size > 0) renameSync(file, `${file}.1`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+}

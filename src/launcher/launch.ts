@@ -1,0 +1,110 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
+import {
+  defaultDataDirectory,
+  type Installation,
+  installationAt,
+  versionNumber,
+} from "../shared/installation.ts";
+import { systemClock } from "../shared/time.ts";
+import { type LauncherArguments, readArguments, usage } from "./arguments.ts";
+import { demoParts } from "./demo/demo-parts.ts";
+import { readDemoPorts } from "./demo/demo-settings.ts";
+import { restart, type Site, start, stop } from "./operate.ts";
+import { createOutput, type Output } from "./output.ts";
+import { programParts } from "./part.ts";
+import { findProcesses } from "./process-table.ts";
+import { type InstallationStatus, printStatus, readStatus } from "./status.ts";
+
+export const demoDataDirectory = join(defaultDataDirectory, "demo");
+
+/** Carries out one command of an operator; answers the exit code. */
+export async function runCommand(args: readonly string[]): Promise<number> {
+  const output = createOutput();
+  try {
+    return await launch(readArguments(args), output);
+  } catch (error) {
+    if (error instanceof ProgramExit) {
+      output.fault(error.message);
+      return error.exitCode;
+    }
+    const { code, message, stack } = error as NodeJS.ErrnoException;
+    const denied = code === "EACCES" || code === "EPERM";
+    output.fault(denied ? `${message}\n${OTHER_USER}` : String(stack));
+    return exitCodes.internal;
+  }
+}
+
+const OTHER_USER = "Run this as the user to whom the data folder and the programs belong.";
+
+/** Throws ProgramExit. */
+async function launch(given: LauncherArguments, output: Output): Promise<number> {
+  const at = (fallback: string): Site => ({
+    installation: installationAt(given.data ?? fallback),
+    clock: systemClock,
+    output,
+  });
+  switch (given.command) {
+    case "help":
+      output.text(usage);
+      return exitCodes.ok;
+    case "version":
+      output.text(versionNumber);
+      return exitCodes.ok;
+    case "start":
+      return await start(at(defaultDataDirectory));
+    case "stop":
+      return await stop(at(await meant()));
+    case "restart":
+      return await restart(at(await meant()));
+    case "status":
+      return showStatus(
+        await readStatus(at(await meant()).installation, systemClock),
+        given,
+        output,
+      );
+    case "foreground": {
+      const { runForeground } = await import("./foreground.ts");
+      return await runForeground(at(defaultDataDirectory));
+    }
+    case "demo": {
+      const { runDemo } = await import("./demo/demo.ts");
+      return await runDemo(at(demoDataDirectory));
+    }
+    case "keep-alive": {
+      const { keepAlive } = await import("./keep-alive.ts");
+      return await keepAlive(
+        at(defaultDataDirectory).installation.dataDirectory,
+        given.answerWithinMs,
+      );
+    }
+  }
+}
+
+/** The demo's folder when the demo runs and the installation itself does not (DESIGN 9). */
+async function meant(): Promise<string> {
+  if (!existsSync(demoDataDirectory) || readDemoPorts(demoDataDirectory) === undefined) {
+    return defaultDataDirectory;
+  }
+  if (await anyRuns(installationAt(defaultDataDirectory))) return defaultDataDirectory;
+  return (await anyRuns(installationAt(demoDataDirectory)))
+    ? demoDataDirectory
+    : defaultDataDirectory;
+}
+
+async function anyRuns({ dataDirectory }: Installation): Promise<boolean> {
+  const parts = [...programParts(dataDirectory), ...demoParts(dataDirectory)];
+  const found = await Promise.all(parts.map(findProcesses));
+  return found.some((pids) => pids.length > 0);
+}
+
+function showStatus(
+  status: InstallationStatus,
+  { json }: LauncherArguments,
+  output: Output,
+): number {
+  if (!json) return printStatus(status, output);
+  output.text(JSON.stringify(status, null, 2));
+  return status.well ? exitCodes.ok : exitCodes.unavailable;
+}

@@ -1,0 +1,20 @@
+import { resolve } from "node:path";
+
+/**
+ * What launch.sh, launch.cmd, always-up.sh and always-up.cmd call. Loads as little as possible
+ * before it knows what is wanted: the keep-alive runs every two minutes on a small machine.
+ */
+const [first, second, third, ...others] = process.argv.slice(2);
+const plainKeepAlive =
+  first === "keep-alive" &&
+  others.length === 0 &&
+  (second === undefined || (second === "--data" && third !== undefined && third !== ""));
+
+if (plainKeepAlive) {
+  const { answerWithinDefaultMs, keepAlive } = await import("./keep-alive.ts");
+  const data = resolve(third ?? resolve(import.meta.dirname, "../../data"));
+  process.exitCode = await keepAlive(data, answerWithinDefaultMs);
+} else {
+  const { runCommand } = await import("./launch.ts");
+  process.exitCode = await runCommand(process.argv.slice(2));
+}

@@ -1,0 +1,176 @@
+import { exitCodes } from "../shared/exit-codes.ts";
+import type { Installation } from "../shared/installation.ts";
+import { openRunDirectory } from "../shared/ipc/run-directory.ts";
+import type { Clock } from "../shared/time.ts";
+import { forgetStop, recordStop } from "./deliberate-stop.ts";
+import { demoParts } from "./demo/demo-parts.ts";
+import { startSimulator } from "./demo/simulators.ts";
+import { forgetTrouble } from "./keep-alive-memory.ts";
+import { waitForLaunchLock } from "./launch-lock.ts";
+import type { Mood, Output } from "./output.ts";
+import { type Part, type PartName, programParts } from "./part.ts";
+import { findProcesses } from "./process-table.ts";
+import { READY_WITHIN_MS, type Started, startPrograms } from "./start.ts";
+import { type Stopped, stopProcess, stopProgram } from "./stop.ts";
+
+/** What every command works on. */
+export interface Site {
+  readonly installation: Installation;
+  readonly clock: Clock;
+  readonly output: Output;
+}
+
+/** Another launcher waits at most as long as a start or a stop may take. */
+const LOCK_WITHIN_MS = 120_000;
+
+const BECAUSE = "because the start failed";
+
+/** Runs `work` while no other launcher starts or stops anything of this installation. */
+export async function alone<T>(site: Site, work: () => Promise<T>): Promise<T> {
+  const { installation, clock, output } = site;
+  const lock = await waitForLaunchLock(installation.dataDirectory, clock, LOCK_WITHIN_MS, () =>
+    output.text("Another launcher is at work here; waiting for it ..."),
+  );
+  try {
+    return await work();
+  } finally {
+    lock.release();
+  }
+}
+
+export function start(site: Site): Promise<number> {
+  return alone(site, () => startHere(site));
+}
+
+export function stop(site: Site): Promise<number> {
+  // Before waiting for the lock: a keep-alive at work leaves the other program alone then.
+  recordStop(site.installation.dataDirectory, site.clock.now());
+  return alone(site, async () => {
+    // Once more, should the launcher we waited for have been a start.
+    recordStop(site.installation.dataDirectory, site.clock.now());
+    return await stopHere(site);
+  });
+}
+
+export function restart(site: Site): Promise<number> {
+  return alone(site, async () => {
+    const stopped = await stopHere(site);
+    if (stopped !== exitCodes.ok) return stopped;
+    return await startHere(site);
+  });
+}
+
+/**
+ * Starts what does not run, simulators first where there are some. When a program fails, those that
+ * this call has started are stopped again. The caller holds the launch lock.
+ */
+export async function startHere(site: Site): Promise<number> {
+  const { installation, clock, output } = site;
+  const run = openRunDirectory(installation.dataDirectory);
+  forgetStop(installation.dataDirectory);
+  forgetTrouble(run);
+  const simulators: Part[] = [];
+  for (const part of demoParts(installation.dataDirectory)) {
+    const [running] = await findProcesses(part);
+    const pid = running ?? (await startSimulator(part, installation, clock));
+    output.row(part.name, "good", running ? "already running" : "started", `pid ${pid}`);
+    if (running === undefined) simulators.push(part);
+  }
+  const results = await startPrograms(installation, clock, READY_WITHIN_MS);
+  reportStart(results, installation, output);
+  const failure = results.find(({ result }) => result === "ended" || result === "silent");
+  if (!failure) return exitCodes.ok;
+  await stopStarted(site, results);
+  for (const part of simulators) {
+    const stopped = await stopProcess(part, clock);
+    output.row(part.name, "warn", stoppedInWords[stopped].state, BECAUSE);
+  }
+  return failure.result === "ended" ? failure.exitCode : exitCodes.unavailable;
+}
+
+function reportStart(
+  results: readonly Started[],
+  installation: Installation,
+  output: Output,
+): void {
+  const shown = new Set<string>();
+  for (const started of results) {
+    const { program } = started;
+    switch (started.result) {
+      case "started":
+        output.row(program, "good", "started", `pid ${started.pid}`);
+        break;
+      case "already-running":
+        output.row(program, "good", "already running", `pid ${started.pid}`);
+        break;
+      case "silent":
+        output.row(program, "bad", "not answering", `pid ${started.pid ?? "-"}`);
+        output.fault(`${program} has not answered in time; see ${installation.logDirectory}`);
+        break;
+      case "ended": {
+        output.row(program, "bad", "failed", `exit code ${started.exitCode}`);
+        // Both read the same setup file: a fault they share is shown once.
+        const lines = started.reason.split("\n").map((line) => unprefixed(line, program));
+        output.fault(lines.filter((line) => !shown.has(line)).join("\n"));
+        for (const line of lines) shown.add(line);
+      }
+    }
+  }
+}
+
+function unprefixed(line: string, program: PartName): string {
+  return line.startsWith(`${program}: `) ? line.slice(program.length + 2) : line;
+}
+
+async function stopStarted(site: Site, results: readonly Started[]): Promise<void> {
+  const { installation, clock, output } = site;
+  const run = openRunDirectory(installation.dataDirectory);
+  for (const part of programParts(installation.dataDirectory)) {
+    const started = results.find(({ program }) => program === part.name);
+    const ours = started?.result === "started" || (started?.result === "silent" && started.ours);
+    if (!ours) continue;
+    const stopped = await stopProgram(part, run, clock, () => undefined);
+    output.row(part.name, "warn", stoppedInWords[stopped].state, BECAUSE);
+  }
+}
+
+interface StoppedWords {
+  readonly mood: Mood;
+  readonly state: string;
+  readonly details: string;
+}
+
+const stoppedInWords: Record<Stopped, StoppedWords> = {
+  stopped: { mood: "good", state: "stopped", details: "" },
+  killed: { mood: "warn", state: "killed", details: "it did not end by itself" },
+  "was-not-running": { mood: "plain", state: "was not running", details: "" },
+  "still-running": {
+    mood: "bad",
+    state: "still running",
+    details: "it cannot be ended: is it another user's process?",
+  },
+};
+
+/**
+ * Stops tp-manager, then the supervisor, then the simulators. The caller holds the launch lock.
+ * `quiet`: says nothing of what did not run.
+ */
+export async function stopHere(site: Site, quiet = false): Promise<number> {
+  const { installation, clock, output } = site;
+  const run = openRunDirectory(installation.dataDirectory);
+  const results: Stopped[] = [];
+  const report = (name: PartName, stopped: Stopped): void => {
+    const { mood, state, details } = stoppedInWords[stopped];
+    if (!quiet || stopped !== "was-not-running") output.row(name, mood, state, details);
+    results.push(stopped);
+  };
+  for (const part of programParts(installation.dataDirectory)) {
+    const onSlow = (): void =>
+      output.row(part.name, "plain", "is stopping", "what is running is brought to its end");
+    report(part.name, await stopProgram(part, run, clock, onSlow));
+  }
+  for (const part of demoParts(installation.dataDirectory)) {
+    report(part.name, await stopProcess(part, clock));
+  }
+  return results.includes("still-running") ? exitCodes.internal : exitCodes.ok;
+}

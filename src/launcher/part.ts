@@ -1,0 +1,34 @@
+import { join } from "node:path";
+import { projectRoot } from "../shared/installation.ts";
+import type { Program } from "../shared/ipc/contract.ts";
+
+export type PartName = Program | "terminal-simulator" | "gateway-sandbox";
+
+/** One process of an installation: what is started, and what it is recognised by. */
+export interface Part {
+  readonly name: PartName;
+  readonly script: string;
+  readonly args: readonly string[];
+  /** The argument that tells this installation's process from another installation's. */
+  readonly mark: string;
+}
+
+export interface ProgramPart extends Part {
+  readonly name: Program;
+}
+
+/** In the order of their stop: tp-manager hands its last payment to the supervisor. */
+export const programNames: readonly Program[] = ["tp-manager", "supervisor"];
+
+export function programPart(name: Program, dataDirectory: string): ProgramPart {
+  return {
+    name,
+    script: join(projectRoot, "src", name, "main.ts"),
+    args: ["--data", dataDirectory],
+    mark: dataDirectory,
+  };
+}
+
+export function programParts(dataDirectory: string): ProgramPart[] {
+  return programNames.map((name) => programPart(name, dataDirectory));
+}

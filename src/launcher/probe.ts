@@ -1,0 +1,59 @@
+import { readFileSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import type { Program } from "../shared/ipc/contract.ts";
+
+const GOOD = "HTTP/1.1 200 ";
+
+/**
+ * "unreachable": nobody listens. "no-answer": somebody does, but the right answer did not come.
+ */
+export type Probe = "answers" | "no-answer" | "unreachable";
+
+/**
+ * The cheapest way to ask a program whether it is well: the `status` message of shared/ipc over a
+ * bare socket. The full client and node:http alone cost more time than an empty Node start, and
+ * the keep-alive runs every two minutes on a small machine (DESIGN 9). Never rejects.
+ */
+export function probe(runDirectory: string, program: Program, withinMs: number): Promise<Probe> {
+  let address: string;
+  let token: string;
+  try {
+    address = readFileSync(join(runDirectory, `${program}.address`), "utf8");
+    token = readFileSync(join(runDirectory, "token"), "utf8");
+  } catch {
+    return Promise.resolve("unreachable"); // it was never started
+  }
+  return new Promise((resolve) => {
+    let result: Probe = "unreachable";
+    let received = "";
+    // The socket's own time limit: silence for so long, while connecting or after.
+    const socket = connect({ path: address, timeout: withinMs }, () => {
+      result = "no-answer";
+      socket.write(statusRequest(token));
+    });
+    socket.setEncoding("latin1");
+    socket.on("timeout", () => socket.destroy());
+    socket.on("data", (chunk: string) => {
+      received += chunk;
+      if (received.startsWith(GOOD)) result = "answers";
+      if (received.length >= GOOD.length) socket.destroy();
+    });
+    socket.on("error", () => undefined); // "close" follows and decides
+    socket.on("close", () => resolve(result));
+  });
+}
+
+/** Path and header as in shared/ipc/server.ts; a test asks the real server with it. */
+function statusRequest(token: string): string {
+  return [
+    "POST /v1/status HTTP/1.1",
+    "host: localhost",
+    "connection: close",
+    "content-type: application/json",
+    "content-length: 2",
+    `x-connector-token: ${token}`,
+    "",
+    "{}",
+  ].join("\r\n");
+}

@@ -1,0 +1,174 @@
+import { appendFileSync, mkdirSync, renameSync, statSync } from "node:fs";
+import { uptime } from "node:os";
+import { join } from "node:path";
+import { exitCodes } from "../shared/exit-codes.ts";
+import { type Installation, installationAt } from "../shared/installation.ts";
+import { openRunDirectory } from "../shared/ipc/run-directory.ts";
+import { type Clock, systemClock } from "../shared/time.ts";
+import { deliberateStop } from "./deliberate-stop.ts";
+import {
+  failed,
+  isPaused,
+  noTrouble,
+  pauseMs,
+  readMemory,
+  STABLE_MS,
+  type Trouble,
+  writeMemory,
+} from "./keep-alive-memory.ts";
+import { tryLaunchLock } from "./launch-lock.ts";
+import { duration } from "./output.ts";
+import { type ProgramPart, programParts } from "./part.ts";
+import { probe } from "./probe.ts";
+import { findProcesses } from "./process-table.ts";
+import { READY_WITHIN_MS, startProgram } from "./start.ts";
+import { stopProcess } from "./stop.ts";
+
+/** Looks in a row without an answer after which a process counts as hung. */
+const MISSED_MAX = 2;
+const LOG_BYTES_MAX = 1024 * 1024;
+
+interface Outcome {
+  /** undefined: nothing is left to remember. */
+  readonly trouble: Trouble | undefined;
+  readonly exitCode: number;
+}
+
+/**
+ * Relaunches what is dead and replaces what is hung, with a growing pause after repeated failures.
+ * Whoever comes while another launcher is at work leaves it to that one. Answers the exit code.
+ */
+export async function repair(dataDirectory: string, answerWithinMs: number): Promise<number> {
+  const lock = tryLaunchLock(dataDirectory);
+  if (!lock) return exitCodes.ok;
+  try {
+    // Looked at again: both may have changed before we held the lock.
+    if (deliberateStop(dataDirectory) !== undefined) return exitCodes.ok;
+    const round = new Round(installationAt(dataDirectory), systemClock, answerWithinMs);
+    return await round.run();
+  } finally {
+    lock.release();
+  }
+}
+
+class Round {
+  readonly #installation: Installation;
+  readonly #clock: Clock;
+  readonly #answerWithinMs: number;
+  readonly #run: string;
+
+  constructor(installation: Installation, clock: Clock, answerWithinMs: number) {
+    this.#installation = installation;
+    this.#clock = clock;
+    this.#answerWithinMs = answerWithinMs;
+    this.#run = openRunDirectory(installation.dataDirectory);
+  }
+
+  async run(): Promise<number> {
+    const memory = readMemory(this.#run, {
+      bootMs: Math.round(this.#clock.now() - uptime() * 1_000),
+      configMs: modifiedMs(this.#installation.configFile),
+    });
+    const parts = programParts(this.#installation.dataDirectory);
+    const outcomes = await Promise.all(
+      parts.map(async (part) => ({
+        name: part.name,
+        ...(await this.#look(part, memory.programs[part.name] ?? noTrouble)),
+      })),
+    );
+    for (const { name, trouble } of outcomes) {
+      if (trouble) memory.programs[name] = trouble;
+      else delete memory.programs[name];
+    }
+    writeMemory(this.#run, memory);
+    return outcomes.find(({ exitCode }) => exitCode !== exitCodes.ok)?.exitCode ?? exitCodes.ok;
+  }
+
+  async #look(part: ProgramPart, before: Trouble): Promise<Outcome> {
+    const nowMs = this.#clock.now();
+    const result = await probe(this.#run, part.name, this.#answerWithinMs);
+    if (result === "answers") {
+      const stable = Math.abs(nowMs - before.launchedMs) > STABLE_MS;
+      return { trouble: stable ? undefined : { ...before, missed: 0 }, exitCode: exitCodes.ok };
+    }
+    if ((await findProcesses(part)).length > 0) return await this.#silent(part, before);
+    const diedYoung = before.launchedMs > 0 && nowMs - before.launchedMs < STABLE_MS;
+    const trouble = diedYoung ? failed(before, "died", nowMs) : before;
+    return await this.#launch(part, trouble, "was not running");
+  }
+
+  /** A process is there and does not answer: starting, stopping, or hung. */
+  async #silent(part: ProgramPart, before: Trouble): Promise<Outcome> {
+    const missed = before.missed + 1;
+    if (missed < MISSED_MAX) {
+      this.#tell(`${part.name} does not answer; replaced when it does not at the next look either`);
+      return { trouble: { ...before, missed }, exitCode: exitCodes.unavailable };
+    }
+    const stopped = await stopProcess(part, this.#clock);
+    if (stopped === "still-running") {
+      this.#tell(`${part.name} is hung and cannot be ended; is it another user's process?`);
+      return { trouble: { ...before, missed }, exitCode: exitCodes.unavailable };
+    }
+    const trouble = failed(before, "hung", this.#clock.now());
+    return await this.#launch(part, trouble, `was hung (${missed} looks without an answer)`);
+  }
+
+  async #launch(part: ProgramPart, before: Trouble, why: string): Promise<Outcome> {
+    if (isPaused(before, this.#clock.now())) {
+      return { trouble: before, exitCode: exitCodes.unavailable };
+    }
+    const started = await startProgram(part, this.#installation, this.#clock, READY_WITHIN_MS);
+    const nowMs = this.#clock.now();
+    switch (started.result) {
+      case "started":
+      case "already-running":
+        this.#tell(`${part.name} ${why}: relaunched, pid ${started.pid}`);
+        return {
+          trouble: { ...before, missed: 0, launchedMs: nowMs },
+          exitCode: exitCodes.ok,
+        };
+      case "silent":
+        this.#tell(`${part.name} ${why}: relaunched, but does not answer`);
+        return {
+          trouble: failed(before, "silent", nowMs),
+          exitCode: exitCodes.unavailable,
+        };
+      case "ended": {
+        const trouble = failed(before, `exit ${started.exitCode}`, nowMs);
+        const pause = pauseMs(trouble.kind, trouble.failures);
+        const next = pause === 0 ? "at the next look" : `in ${duration(pause)}`;
+        this.#tell(
+          `${part.name} ${why}; its launch failed with code ${started.exitCode}` +
+            ` (${trouble.failures} in a row), tried again ${next}:\n${started.reason}`,
+        );
+        return { trouble, exitCode: started.exitCode };
+      }
+    }
+  }
+
+  /**
+   * To whoever looks on (cron sends it as mail) and to logs/keep-alive.log. A full disk must not
+   * keep a program from being relaunched.
+   */
+  #tell(text: string): void {
+    process.stdout.write(`${text}\n`);
+    const { logDirectory } = this.#installation;
+    const file = join(logDirectory, "keep-alive.log");
+    const stamp = new Date(this.#clock.now()).toISOString();
+    try {
+      mkdirSync(logDirectory, { recursive: true });
+      if (sizeOf(file) > LOG_BYTES_MAX) renameSync(file, `${file}.1`);
+      appendFileSync(file, `${stamp} ${text.replaceAll("\n", "\n  ")}\n`, { mode: 0o640 });
+    } catch (error) {
+      process.stdout.write(`not logged: ${(error as Error).message}\n`);
+    }
+  }
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+function modifiedMs(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}

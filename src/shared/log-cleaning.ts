@@ -1,0 +1,109 @@
+import { pino } from "pino";
+import { maskPansInText } from "./mask.ts";
+
+/** Names that hold secrets or card data wherever they turn up in a logged object, in any case. */
+const secretNames = new Set([
+  "authorization",
+  "proxy-authorization",
+  "cookie",
+  "set-cookie",
+  "token",
+  "x-connector-token",
+  "track1",
+  "track2",
+  "track3",
+  "pan",
+  "pin",
+  "cvc",
+  "cvv",
+  "redirecturl",
+]);
+
+/** Passwords and shared secrets, also as part of a longer name: wsPassword, GATEWAY_PWD. */
+const secretEnding = /(password|passwd|pwd|secret)$/i;
+
+const REMOVED = "[removed]";
+
+/** Deep enough for any answer of a library, and an end for what refers to itself in a new way. */
+const DEPTH_MAX = 12;
+
+/**
+ * A copy of a logged object without secrets: by name at every depth, inside errors and their causes
+ * too. Numbers that hold a card number become masked text, so that the line stays JSON. Never
+ * throws, whatever the object is: a log call must not break what it reports about.
+ */
+export function withoutSecrets(logged: object): Record<string, unknown> {
+  try {
+    return cleanEntries(logged, [logged], requestNames);
+  } catch (error) {
+    return { unreadable: error instanceof Error ? error.message : "threw" };
+  }
+}
+
+/** Left to the logger's serializers, which pick what may be shown of a request. */
+const requestNames: readonly string[] = ["req", "res"];
+
+function cleanEntries(
+  object: object,
+  path: readonly object[],
+  left: readonly string[] = [],
+): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.keys(object).map((name) => {
+      if (isSecretName(name)) return [name, REMOVED];
+      const value = propertyOf(object, name);
+      return [name, left.includes(name) ? value : cleanValue(value, path)];
+    }),
+  );
+}
+
+function isSecretName(name: string): boolean {
+  return secretNames.has(name.toLowerCase()) || secretEnding.test(name);
+}
+
+/** A getter may throw. */
+function propertyOf(object: object, name: string): unknown {
+  try {
+    return (object as Record<string, unknown>)[name];
+  } catch (error) {
+    return `[unreadable: ${error instanceof Error ? error.message : "threw"}]`;
+  }
+}
+
+function cleanValue(value: unknown, path: readonly object[]): unknown {
+  if (typeof value === "bigint" || typeof value === "number") return cleanNumber(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (path.includes(value)) return "[circular]";
+  if (path.length > DEPTH_MAX) return "[too deep]";
+  const inner = [...path, value];
+  try {
+    if (value instanceof Error) return cleanEntries(pino.stdSerializers.err(value), inner);
+    if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
+    const json: unknown = "toJSON" in value ? (value as { toJSON(): unknown }).toJSON() : value;
+    if (json !== value) return cleanValue(json, inner);
+    if (Array.isArray(value)) return value.map((item) => cleanValue(item, inner));
+    if (value instanceof Map) return cleanEntries(Object.fromEntries(value), inner);
+    if (value instanceof Set) return [...value].map((item) => cleanValue(item, inner));
+    return cleanEntries(value, inner);
+  } catch (error) {
+    return `[unreadable: ${error instanceof Error ? error.message : "threw"}]`;
+  }
+}
+
+function cleanNumber(value: number | bigint): unknown {
+  const text = String(value);
+  return typeof value === "bigint" || maskPansInText(text) !== text ? maskPansInText(text) : value;
+}
+
+/** Credentials that travel inside longer texts: header lines and SOAP envelopes. */
+const textSecrets =
+  /\b(Basic|Bearer) [\w.~+/=-]+|(<(?:\w+:)?(?:wsPassword|password)\b[^>]*>)[^<]*/gi;
+
+/** The last net: a whole line, with card numbers masked and credentials in texts removed. */
+export function cleanLine(line: string): string {
+  return maskPansInText(line).replace(
+    textSecrets,
+    (_all, scheme: string | undefined, tag: string | undefined) =>
+      scheme ? `${scheme} ${REMOVED}` : `${tag}${REMOVED}`,
+  );
+}

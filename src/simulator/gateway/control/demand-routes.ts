@@ -1,0 +1,78 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { z } from "zod";
+import { transaction } from "../../../shared/sqlite.ts";
+import { bodyBytes, jsonBody, RequestRefused } from "../http/request.ts";
+import { parseAmount } from "../orders/amount.ts";
+import { DemandRefused } from "../orders/ledger.ts";
+import type { Order } from "../orders/order.ts";
+import { orderView } from "../orders/order-view.ts";
+import { autoPayment, paymentWith, testCards } from "../pages/test-cards.ts";
+import type { SandboxParts } from "../parts.ts";
+
+type Action = (order: Order, parts: SandboxParts, amountMinor: number | undefined) => Order;
+
+/** What an operator may have happen to an order. */
+const actions: Readonly<Record<string, Action>> = {
+  pay: (order, { ledger }) => ledger.pay(order, autoPayment(order)),
+  decline: (order, { ledger }) => {
+    const refused = testCards.find(({ approved }) => !approved);
+    const customer = { customerEmail: order.customerEmail, customerCountry: "FR" };
+    const payment = refused ? paymentWith(refused, customer) : autoPayment(order);
+    return ledger.decline(order, payment);
+  },
+  abort: (order, { ledger }) => ledger.demand(order, { kind: "abort" }),
+  capture: (order, { ledger }, amountMinor) =>
+    ledger.demand(order, { kind: "capture", amountMinor }),
+  cancel: (order, { ledger }) => ledger.demand(order, { kind: "cancel" }),
+  refund: (order, { ledger }, amountMinor) => ledger.demand(order, { kind: "refund", amountMinor }),
+  chargeback: (order, { ledger }) => ledger.demand(order, { kind: "reject" }),
+  fraud: (order, { ledger }) => ledger.reportFraud(order),
+};
+
+type Target = { Params: { id: string; action: string } };
+
+/**
+ * POST /sandbox/orders/{transactionPublicId}/{action}: JSON gets the order back, a form of the
+ * operator page is sent back to it.
+ */
+export function demandRoutes(app: FastifyInstance, parts: SandboxParts): void {
+  app.post<Target>("/sandbox/orders/:id/:action", (request, reply) => {
+    const { id, action } = request.params;
+    const order = parts.orders.byPublicId(id.toUpperCase());
+    const act = Object.hasOwn(actions, action) ? actions[action] : undefined;
+    if (!order || !act) throw new RequestRefused(404, `there is no order ${id} or no ${action}`);
+    const amountMinor = amountOf(request, order);
+    const changed = transaction(parts.database, () =>
+      refusable(() => act(order, parts, amountMinor)),
+    );
+    return isForm(request) ? reply.redirect("/", 303) : orderView(changed);
+  });
+}
+
+function refusable(act: () => Order): Order {
+  try {
+    return act();
+  } catch (error) {
+    if (!(error instanceof DemandRefused)) throw error;
+    throw new RequestRefused(409, error.message);
+  }
+}
+
+function isForm({ headers }: FastifyRequest): boolean {
+  return /x-www-form-urlencoded/i.test(headers["content-type"] ?? "");
+}
+
+const demandSchema = z.strictObject({ amount: z.string().optional() });
+
+/** Decimal text in major units; nothing means all of it. */
+function amountOf(request: FastifyRequest, { decimals }: Order): number | undefined {
+  const text = isForm(request)
+    ? (new URLSearchParams(bodyBytes(request).toString("utf8")).get("amount") ?? "").trim()
+    : bodyBytes(request).length > 0
+      ? (jsonBody(request, demandSchema).amount ?? "")
+      : "";
+  if (text === "") return undefined;
+  const amountMinor = parseAmount(text, decimals);
+  if (amountMinor !== undefined && amountMinor > 0) return amountMinor;
+  throw new RequestRefused(400, `amount must be a positive number like "9.99", not "${text}"`);
+}

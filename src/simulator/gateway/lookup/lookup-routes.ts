@@ -1,0 +1,75 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { type Account, accountOf, sameSecret } from "../account.ts";
+import type { Order } from "../orders/order.ts";
+import type { SandboxParts } from "../parts.ts";
+import { orderIdOf, orderObject, transactionView } from "./transaction-view.ts";
+
+/** Codes published for the platform: gateway.md (d). */
+const errors = {
+  credentials: { status: 401, code: 1_000_001, message: "Incorrect Credentials" },
+  parameter: { status: 400, code: 1_010_201, message: "Invalid Parameter" },
+  order: { status: 404, code: 3_000_001, message: "Unknown Order" },
+  transaction: { status: 404, code: 3_000_002, message: "Unknown Transaction" },
+} as const;
+
+type ById = { Params: { id: string } };
+
+/** GET /v3/transaction(s)/{id}: plural on the event page, singular in the published API. */
+export function lookupRoutes(app: FastifyInstance, parts: SandboxParts): void {
+  const { orders } = parts;
+  for (const url of ["/v3/transaction/:id", "/v3/transactions/:id"]) {
+    app.get<ById>(url, (request, reply) => {
+      const account = authenticated(request, parts.accounts);
+      if (!account) return fail(reply, "credentials");
+      const order = orderOf(request.params.id, parts);
+      if (order?.login !== account.login) return fail(reply, "transaction");
+      return reply.send(transactionView(order, orders.operations(order.id)));
+    });
+  }
+  app.get<{ Params: { type: string; value: string } }>(
+    "/v3/transactions/:type/:value",
+    (request, reply) => {
+      const account = authenticated(request, parts.accounts);
+      if (!account) return fail(reply, "credentials");
+      const { type, value } = request.params;
+      if (!["arn", "opid", "acquirerid"].includes(type)) return fail(reply, "parameter");
+      const order = type === "acquirerid" ? orders.byPublicId(value.toUpperCase()) : undefined;
+      const found = order?.login === account.login ? [order] : [];
+      return reply.send({
+        transactions: found.map((one) => transactionView(one, orders.operations(one.id))),
+      });
+    },
+  );
+  app.get<ById>("/v3/order/:id", (request, reply) => {
+    const account = authenticated(request, parts.accounts);
+    if (!account) return fail(reply, "credentials");
+    const order = orders.byReference(account.login, request.params.id);
+    return order ? reply.send(orderObject(order)) : fail(reply, "order");
+  });
+}
+
+/** By number, and by the id that merchants know from notifications. */
+function orderOf(id: string, { orders }: SandboxParts): Order | undefined {
+  const byNumber = /^\d{12,15}$/.test(id) ? orders.byId(orderIdOf(Number(id))) : undefined;
+  return byNumber ?? orders.byPublicId(id.toUpperCase());
+}
+
+/** HTTP Basic or the header X-API-KEY (gateway.md (d)). */
+function authenticated(
+  { headers }: FastifyRequest,
+  accounts: readonly Account[],
+): Account | undefined {
+  const key = headers["x-api-key"];
+  if (typeof key === "string") {
+    return accounts.find(({ apiKey }) => apiKey !== undefined && sameSecret(apiKey, key));
+  }
+  const encoded = /^Basic ([A-Za-z0-9+/=]+)$/i.exec(headers.authorization ?? "")?.[1] ?? "";
+  const [login = "", ...password] = Buffer.from(encoded, "base64").toString("utf8").split(":");
+  return accountOf(accounts, login, password.join(":"));
+}
+
+function fail(reply: FastifyReply, error: keyof typeof errors): FastifyReply {
+  const { status, code, message } = errors[error];
+  if (status === 401) reply.header("www-authenticate", 'Basic realm="gateway"');
+  return reply.code(status).send({ code, message, description: null, details: null });
+}

@@ -1,0 +1,135 @@
+import { formatAmount } from "../orders/amount.ts";
+import type { Order, OrderOperation, OrderState } from "../orders/order.ts";
+import { textOf } from "../soap/parameters.ts";
+
+/** The v3 transaction object: specification 2, "Fraud notification payload"; gateway.md (d). */
+
+/** Ids of the real service are integers beyond 32 bits; ours count up from here. */
+const TRANSACTION_ID_BASE = 155_000_000_000;
+const OPERATION_ID_BASE = 820_000_000;
+
+export function transactionId({ id }: Pick<Order, "id">): number {
+  return TRANSACTION_ID_BASE + id;
+}
+
+/** The order of a transaction id, if it is one of ours. */
+export function orderIdOf(transaction: number): number {
+  return transaction - TRANSACTION_ID_BASE;
+}
+
+/** Words of the v3 field `state`, and a small number of our own for `status`. */
+const states: Readonly<Record<OrderState, readonly [state: string, status: number]>> = {
+  created: ["pending", 1],
+  authorized: ["completed", 2],
+  captured: ["completed", 3],
+  cancelled: ["completed", 4],
+  refunded: ["completed", 5],
+  reversed: ["completed", 6],
+  declined: ["declined", 7],
+  aborted: ["declined", 8],
+};
+
+/** The v3 operation types; an authorization and its cancellation are no operations there. */
+const operationTypes: Readonly<Partial<Record<OrderOperation["type"], string>>> = {
+  capture: "CAPTURE",
+  refund: "REFUND",
+  reject: "CHGBCK",
+};
+
+export function transactionView(
+  order: Order,
+  operations: readonly OrderOperation[],
+): Readonly<Record<string, unknown>> {
+  const [state, status] = states[order.state];
+  const amount = (minor: number): string => formatAmount(minor, order.decimals);
+  const authorized = operations.find(
+    ({ type, status: s }) => type === "authorization" && s === "ok",
+  );
+  const chargebacks = operations.filter(({ type }) => type === "reject");
+  return {
+    id: transactionId(order),
+    order: orderObject(order),
+    attemptid: 1,
+    merchant_order_id: order.merchantReference,
+    state,
+    status,
+    reason: null,
+    eci: order.enrolled3ds ? 5 : 7,
+    amount: amount(order.amountMinor),
+    captured_amount: amount(order.capturedMinor),
+    refunded_amount: amount(order.refundedMinor),
+    credited_amount: amount(0),
+    chargebacked_amount: amount(chargebacks.reduce((sum, { amountMinor }) => sum + amountMinor, 0)),
+    acquirer: { transaction_reference: authorized ? order.transactionPublicId : null },
+    issuer: { fullname: "", institution: "", country: order.cardCountry },
+    card: cardObject(order),
+    device: { id: null, ip_address: textOf(order.fields, "customerIpAddress") },
+    forward_url: "",
+    customer_country: order.customerCountry,
+    date_created: isoDate(order.receivedAt),
+    date_updated: isoDate(order.updatedAt),
+    date_authorized: authorized ? isoDate(authorized.createdAt) : null,
+    mid: order.websiteId,
+    operations: operations.flatMap((operation) => operationObject(order, operation)),
+    authorized_amount: amount(authorized?.amountMinor ?? 0),
+    currency: order.currency,
+    decimals: order.decimals,
+    fraud_reported_by_acquirer: operations.some(({ fraudAt }) => fraudAt !== ""),
+  };
+}
+
+export function orderObject(order: Order): Readonly<Record<string, unknown>> {
+  return {
+    id: order.merchantReference,
+    attempts: 1,
+    amount: formatAmount(order.amountMinor, order.decimals),
+    shipping: formatAmount(0, order.decimals),
+    tax: formatAmount(0, order.decimals),
+    customer: { email: order.customerEmail, ip_address: textOf(order.fields, "customerIpAddress") },
+    shipping_to: {},
+    date_created: isoDate(order.receivedAt),
+    currency: order.currency,
+    decimals: order.decimals,
+    terminal_information: null,
+    billing_to: null,
+    custom_data: Object.fromEntries(order.freeData.map(({ key, value }) => [key, value])),
+  };
+}
+
+function cardObject({ card, paymentMethod }: Order): Readonly<Record<string, unknown>> | null {
+  if (card === "") return null;
+  return {
+    pan: card,
+    last_digits: card.slice(-4),
+    scheme: paymentMethod,
+    category: "CONSUMER",
+    type: "CREDIT",
+    bin: Number(card.slice(0, 6)),
+    token: "",
+  };
+}
+
+function operationObject(order: Order, operation: OrderOperation): Record<string, unknown>[] {
+  const type = operationTypes[operation.type];
+  if (type === undefined) return [];
+  return [
+    {
+      type,
+      status: "COMPLETED",
+      amount: formatAmount(operation.amountMinor, order.decimals),
+      arn: "",
+      merchant_reference: order.merchantReference,
+      date_created: isoDate(operation.createdAt),
+      date_updated: isoDate(operation.updatedAt),
+      ...(operation.fraudAt !== "" && { date_fraud_by_acquirer: isoDate(operation.fraudAt) }),
+      id: OPERATION_ID_BASE + operation.id,
+      currency: order.currency,
+      decimals: order.decimals,
+    },
+  ];
+}
+
+/** ISO 8601 with an offset, without a fraction. */
+export function isoDate(stored: string): string {
+  return stored.replace(/(\.\d+)?Z$/, "+00:00");
+}

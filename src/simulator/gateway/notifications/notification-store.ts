@@ -1,0 +1,125 @@
+import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
+import type { Clock } from "../../../shared/time.ts";
+import type { DeliveryState } from "./retry-policy.ts";
+
+export interface NewNotification {
+  readonly orderId: number;
+  /** For people: "capture ok", "fraud". */
+  readonly subject: string;
+  readonly url: string;
+  readonly contentType: string;
+  /** The bytes of the request body. */
+  readonly body: string;
+  /** Value of the signature header, "" for none. */
+  readonly signature: string;
+  readonly dueMs: number;
+}
+
+export interface Notification extends NewNotification {
+  readonly id: number;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  /** What the last attempt met: an HTTP status or the fault of the connection. */
+  readonly outcome: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+type Row = Record<string, SQLOutputValue>;
+
+/** Notifications and their delivery, oldest first. */
+export class NotificationStore {
+  readonly #database: DatabaseSync;
+  readonly #clock: Clock;
+
+  constructor(database: DatabaseSync, clock: Clock) {
+    this.#database = database;
+    this.#clock = clock;
+  }
+
+  add(notification: NewNotification): void {
+    const now = this.#now();
+    this.#database
+      .prepare(
+        `INSERT INTO notifications (order_id, subject, url, content_type, body, signature, state,
+           due_ms, created_at, updated_at)
+         VALUES (?, ?, ?, ?, ?, ?, 'waiting', ?, ?, ?)`,
+      )
+      .run(
+        notification.orderId,
+        notification.subject,
+        notification.url,
+        notification.contentType,
+        notification.body,
+        notification.signature,
+        notification.dueMs,
+        now,
+        now,
+      );
+  }
+
+  due(limit: number): Notification[] {
+    return this.#all(
+      "WHERE state = 'waiting' AND due_ms <= ? ORDER BY due_ms, id LIMIT ?",
+      this.#clock.now(),
+      limit,
+    );
+  }
+
+  /** When the next one after a time is due, or nothing when none waits. */
+  nextDueAfterMs(nowMs: number): number | undefined {
+    const row = this.#database
+      .prepare(
+        "SELECT min(due_ms) AS due FROM notifications WHERE state = 'waiting' AND due_ms > ?",
+      )
+      .get(nowMs);
+    return row?.["due"] == null ? undefined : Number(row["due"]);
+  }
+
+  recordAttempt(id: number, state: DeliveryState, outcome: string, dueMs: number): void {
+    this.#database
+      .prepare(
+        `UPDATE notifications SET state = ?, outcome = ?, due_ms = ?, updated_at = ?,
+           attempts = attempts + 1 WHERE id = ?`,
+      )
+      .run(state, outcome, dueMs, this.#now(), id);
+  }
+
+  ofOrder(orderId: number): Notification[] {
+    return this.#all("WHERE order_id = ? ORDER BY id", orderId);
+  }
+
+  /** The newest ones, newest first. */
+  latest(limit: number): Notification[] {
+    return this.#all("ORDER BY id DESC LIMIT ?", limit);
+  }
+
+  #all(where: string, ...values: number[]): Notification[] {
+    return this.#database
+      .prepare(`SELECT * FROM notifications ${where}`)
+      .all(...values)
+      .map(toNotification);
+  }
+
+  #now(): string {
+    return new Date(this.#clock.now()).toISOString();
+  }
+}
+
+function toNotification(row: Row): Notification {
+  return {
+    id: Number(row["id"]),
+    orderId: Number(row["order_id"]),
+    subject: String(row["subject"]),
+    url: String(row["url"]),
+    contentType: String(row["content_type"]),
+    body: String(row["body"]),
+    signature: String(row["signature"]),
+    state: row["state"] as DeliveryState,
+    attempts: Number(row["attempts"]),
+    dueMs: Number(row["due_ms"]),
+    outcome: String(row["outcome"]),
+    createdAt: String(row["created_at"]),
+    updatedAt: String(row["updated_at"]),
+  };
+}

@@ -1,0 +1,102 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "../../../shared/time.ts";
+import type { Account } from "../account.ts";
+import type { Fault } from "../faults/fault.ts";
+import type { FaultList } from "../faults/fault-list.ts";
+import { transactionView } from "../lookup/transaction-view.ts";
+import type { Order, OrderOperation } from "../orders/order.ts";
+import { textOf } from "../soap/parameters.ts";
+import { mapiDocument } from "./mapi-document.ts";
+import type { NotificationStore } from "./notification-store.ts";
+import { resultFields } from "./result-fields.ts";
+
+interface NotifierParts {
+  readonly accounts: readonly Account[];
+  readonly notifications: NotificationStore;
+  readonly faults: FaultList;
+  readonly clock: Clock;
+}
+
+/** Writes notifications to be delivered, inside the transaction that made them due. */
+export class Notifier {
+  readonly #parts: NotifierParts;
+
+  constructor(parts: NotifierParts) {
+    this.#parts = parts;
+  }
+
+  /** One notification for each operation, in their order, unless a fault says otherwise. */
+  operations(order: Order, operations: readonly OrderOperation[]): void {
+    const url = textOf(order.fields, "urlCallback");
+    const password = this.#accountOf(order)?.password;
+    if (url === "" || password === undefined) return;
+    const { faults, clock, notifications } = this.#parts;
+    const struck = faults.takeForNotification();
+    const dueMs = clock.now() + delayOf(struck);
+    for (const operation of inOrder(operations, struck)) {
+      const bad = has(struck, "notification-bad-digest");
+      const document = mapiDocument(resultFields(order, operation), password, bad);
+      const notification = {
+        orderId: order.id,
+        subject: `${operation.type} ${operation.status}`,
+        url,
+        contentType: "application/x-www-form-urlencoded",
+        body: new URLSearchParams({ xml: document }).toString(),
+        signature: "",
+        dueMs,
+      };
+      for (let copies = has(struck, "notification-twice") ? 2 : 1; copies > 0; copies--) {
+        notifications.add(notification);
+      }
+    }
+  }
+
+  /** Specification 2, "Fraud notification"; nothing when the website has no address for it. */
+  fraud(order: Order, operations: readonly OrderOperation[]): void {
+    const website = this.#accountOf(order)?.websites.find(({ id }) => id === order.websiteId);
+    if (website?.fraudUrl === undefined) return;
+    const { faults, clock, notifications } = this.#parts;
+    const struck = faults.takeForNotification();
+    const body = JSON.stringify({
+      event_key: "operation.fraud_reported_by_acquirer",
+      data: transactionView(order, operations),
+      sent_date: new Date(clock.now()).toISOString().replace(/\.\d+Z$/, "+00:00"),
+    });
+    const secret = has(struck, "notification-bad-digest")
+      ? `${website.passphrase}?`
+      : website.passphrase;
+    const notification = {
+      orderId: order.id,
+      subject: "fraud",
+      url: website.fraudUrl,
+      contentType: "application/json",
+      body,
+      // gateway.md (d): hex of SHA-256 over raw body followed by the passphrase.
+      signature:
+        secret === undefined ? "" : createHash("sha256").update(body).update(secret).digest("hex"),
+      dueMs: clock.now() + delayOf(struck),
+    };
+    for (let copies = has(struck, "notification-twice") ? 2 : 1; copies > 0; copies--) {
+      notifications.add(notification);
+    }
+  }
+
+  #accountOf({ login }: Order): Account | undefined {
+    return this.#parts.accounts.find((account) => account.login === login);
+  }
+}
+
+function has(struck: readonly Fault[], kind: Fault["kind"]): boolean {
+  return struck.some((fault) => fault.kind === kind);
+}
+
+function delayOf(struck: readonly Fault[]): number {
+  return struck.find(({ kind }) => kind === "notification-delayed")?.delayMs ?? 0;
+}
+
+function inOrder(
+  operations: readonly OrderOperation[],
+  struck: readonly Fault[],
+): readonly OrderOperation[] {
+  return has(struck, "notification-reversed") ? operations.toReversed() : operations;
+}

@@ -1,0 +1,61 @@
+import { formatAmount } from "../orders/amount.ts";
+import type { Order, OrderOperation } from "../orders/order.ts";
+import { textOf, type Values } from "../soap/parameters.ts";
+import type { ResultFields } from "./mapi-document.ts";
+
+/** Reason of a declined authorization, in the words of the sandbox. */
+const declinedReason = {
+  code: "05",
+  short: "Declined",
+  long: "The issuer declined the authorization",
+} as const;
+
+const noReason = { code: "", short: "", long: "" } as const;
+
+/** What a notification says: specification 2, "Server-to-server notification"; gateway.md (c). */
+export function resultFields(order: Order, operation: OrderOperation): ResultFields {
+  const [date = "", clock = ""] = operation.createdAt.split("T");
+  const reason = operation.status === "nok" ? declinedReason : noReason;
+  return [
+    ["operation", operation.type],
+    ["status", operation.status],
+    ["date", date],
+    ["time", `${clock.slice(0, 8)} UTC+0000`],
+    ["origAmount", twoPlaces(order.amountMinor, order.decimals)],
+    ["origCurrency", order.currency],
+    ...refundedAmount(order, operation),
+    ["idForMerchant", order.merchantReference],
+    ["emailClient", order.customerEmail],
+    ["idClient", ""],
+    ["cardCountry", order.cardCountry],
+    ["ipCountry", order.customerCountry],
+    ["merchantDatas", order.freeData],
+    ["transid", order.transactionPublicId],
+    ["is3ds", order.enrolled3ds ? "Yes" : "No"],
+    ["paymentMethod", order.paymentMethod],
+    ...productReferences(order.fields),
+    ["customerCountry", order.customerCountry],
+    ["returnCode", reason.code],
+    ["returnDescriptionShort", reason.short],
+    ["returnDescriptionLong", reason.long],
+  ];
+}
+
+function refundedAmount(order: Order, { type, amountMinor }: OrderOperation): ResultFields {
+  return type === "refund" ? [["refundedAmount", twoPlaces(amountMinor, order.decimals)]] : [];
+}
+
+/** One refProduct<n> for each item of the order's cart. */
+function productReferences({ items }: Values): ResultFields {
+  if (!Array.isArray(items)) return [];
+  return (items as readonly Values[]).map((item, i) => [
+    `refProduct${i}`,
+    textOf(item, "reference"),
+  ]);
+}
+
+/** Decimal with two places at least, also for currencies without decimals. */
+function twoPlaces(minor: number, decimals: number): string {
+  const scale = Math.max(2 - decimals, 0);
+  return formatAmount(minor * 10 ** scale, decimals + scale);
+}

@@ -1,0 +1,148 @@
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import type { Clock, Timer } from "../../../shared/time.ts";
+import type { Notification, NotificationStore } from "./notification-store.ts";
+import { pauseAfterMs, stateAfter } from "./retry-policy.ts";
+
+/** Merchants' listeners write to a shop's database; longer than this means that they are stuck. */
+const ANSWER_TIMEOUT_MS = 20_000;
+
+/** Orders whose notifications are under way at the same time. */
+const ORDERS_AT_ONCE = 16;
+
+interface SenderParts {
+  readonly notifications: NotificationStore;
+  readonly clock: Clock;
+  readonly closing: AbortSignal;
+  readonly report: (error: Error) => void;
+}
+
+/**
+ * Delivers what is due: one order's notifications one after the other, several orders at once.
+ * What waits is in the database, so nothing is forgotten when the sandbox stops.
+ */
+export class Sender {
+  readonly #parts: SenderParts;
+  /** Work on one order's notifications, by order. */
+  readonly #underway = new Map<number, Promise<void>>();
+  #timer: Timer | undefined;
+
+  constructor(parts: SenderParts) {
+    this.#parts = parts;
+  }
+
+  /** Starts on what is due, and looks again when something ends or falls due. */
+  kick(): void {
+    const { notifications, closing } = this.#parts;
+    if (closing.aborted) return;
+    const due = notifications.due(ORDERS_AT_ONCE * 4);
+    for (const [orderId, mine] of Map.groupBy(due, (one) => one.orderId)) {
+      if (this.#underway.size >= ORDERS_AT_ONCE) break;
+      if (!this.#underway.has(orderId)) this.#underway.set(orderId, this.#work(orderId, mine));
+    }
+    this.#sleepUntilNext();
+  }
+
+  /** Makes an attempt at everything that is due, and waits for its end. */
+  async deliverDue(): Promise<void> {
+    this.kick();
+    while (this.#underway.size > 0) await Promise.all(this.#underway.values());
+  }
+
+  /** Resolves when nothing is under way; the caller has aborted `closing` before. */
+  async stopped(): Promise<void> {
+    this.#timer?.clear();
+    await Promise.all(this.#underway.values());
+  }
+
+  async #work(orderId: number, due: readonly Notification[]): Promise<void> {
+    try {
+      await this.#inTurn(due);
+    } catch (error) {
+      this.#parts.report(error instanceof Error ? error : new Error(String(error)));
+      return;
+    } finally {
+      this.#underway.delete(orderId);
+    }
+    this.kick();
+  }
+
+  #sleepUntilNext(): void {
+    const { notifications, clock } = this.#parts;
+    this.#timer?.clear();
+    const nowMs = clock.now();
+    const dueMs = notifications.nextDueAfterMs(nowMs);
+    if (dueMs === undefined) return;
+    this.#timer = clock.startTimer("next notification", dueMs - nowMs, () => this.kick());
+  }
+
+  async #inTurn(due: readonly Notification[]): Promise<void> {
+    for (const notification of due) {
+      if (this.#parts.closing.aborted) return;
+      await this.#attempt(notification);
+    }
+  }
+
+  async #attempt(notification: Notification): Promise<void> {
+    const { notifications, clock, closing } = this.#parts;
+    const { status, words } = await this.#post(notification);
+    // An attempt cut off by our own end says nothing about the merchant.
+    if (closing.aborted) return;
+    const attempts = notification.attempts + 1;
+    const dueMs = clock.now() + (pauseAfterMs(attempts) ?? 0);
+    notifications.recordAttempt(notification.id, stateAfter(status, attempts), words, dueMs);
+  }
+
+  async #post(notification: Notification): Promise<{ status?: number; words: string }> {
+    const { clock, closing } = this.#parts;
+    const overdue = new AbortController();
+    const timer = clock.startTimer("notification answer", ANSWER_TIMEOUT_MS, () =>
+      overdue.abort(new Error(`no answer within ${ANSWER_TIMEOUT_MS} ms`)),
+    );
+    try {
+      const signal = AbortSignal.any([overdue.signal, closing]);
+      const status = await post(notification, signal);
+      return { status, words: `HTTP ${status}` };
+    } catch (error) {
+      const cause = overdue.signal.aborted ? overdue.signal.reason : error;
+      return { words: cause instanceof Error ? cause.message : String(cause) };
+    } finally {
+      timer.clear();
+    }
+  }
+}
+
+/** What a merchant may say in its body, which is ignored. */
+const ANSWER_BYTES_MAX = 64 * 1024;
+
+/** One POST on a connection of its own; redirects are not followed, the body is not kept. */
+function post(
+  { url, contentType, body, signature }: Notification,
+  signal: AbortSignal,
+): Promise<number> {
+  const target = new URL(url);
+  const request = target.protocol === "https:" ? httpsRequest : httpRequest;
+  const headers = {
+    "content-type": contentType,
+    "content-length": Buffer.byteLength(body),
+    "user-agent": "gateway-sandbox",
+    ...(signature !== "" && { "x-allopass-signature": signature }),
+  };
+  return new Promise((resolve, reject) => {
+    let status: number | undefined;
+    const outgoing = request(target, { method: "POST", agent: false, signal, headers });
+    outgoing.on("response", (response) => {
+      status = response.statusCode;
+      let bytes = 0;
+      response.on("data", (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > ANSWER_BYTES_MAX) response.destroy();
+      });
+      response.on("error", () => response.destroy());
+    });
+    // A status that came before the connection broke is an answer all the same.
+    outgoing.on("error", (error) => (status === undefined ? reject(error) : resolve(status)));
+    outgoing.on("close", () => resolve(status ?? 0));
+    outgoing.end(body);
+  });
+}

@@ -1,0 +1,77 @@
+import type { Notifier } from "../notifications/notifier.ts";
+import type { Order, OrderOperation, Payment } from "./order.ts";
+import { type Demand, decide, type Objection } from "./order-machine.ts";
+import type { OrderStore } from "./order-store.ts";
+
+/** A demand that the order's state or amounts do not allow. */
+export class DemandRefused extends Error {
+  override readonly name = "DemandRefused";
+  readonly objection: Objection;
+
+  constructor({ transactionPublicId }: Order, objection: Objection) {
+    super(`transaction ${transactionPublicId}: ${objection.because}`);
+    this.objection = objection;
+  }
+}
+
+/**
+ * Carries demands out: order, history and notifications change together, inside the transaction of
+ * the caller.
+ */
+export class Ledger {
+  readonly #orders: OrderStore;
+  readonly #notifier: Notifier;
+
+  constructor(orders: OrderStore, notifier: Notifier) {
+    this.#orders = orders;
+    this.#notifier = notifier;
+  }
+
+  /** Authorizes, and captures when the order says so (specification 2, field manualCapture). */
+  pay(order: Order, payment: Payment): Order {
+    this.#orders.paidWith(order.id, payment);
+    const demands: Demand[] = [{ kind: "authorize" }];
+    if (!order.manualCapture) demands.push({ kind: "capture" });
+    return this.#carryOut(order, demands);
+  }
+
+  decline(order: Order, payment: Payment): Order {
+    this.#orders.paidWith(order.id, payment);
+    return this.#carryOut(order, [{ kind: "decline" }]);
+  }
+
+  demand(order: Order, demand: Demand): Order {
+    return this.#carryOut(order, [demand]);
+  }
+
+  /** The acquirer reports the capture as fraudulent: the fraud event. */
+  reportFraud(order: Order): Order {
+    if (!this.#orders.markFraud(order.id)) {
+      throw new DemandRefused(order, { amount: false, because: "it has no capture to report" });
+    }
+    const changed = this.#read(order.id);
+    this.#notifier.fraud(changed, this.#orders.operations(order.id));
+    return changed;
+  }
+
+  #carryOut(order: Order, demands: readonly Demand[]): Order {
+    const known = this.#orders.operations(order.id).length;
+    let current = order;
+    for (const demand of demands) {
+      const verdict = decide(current, demand);
+      if (!verdict.allowed) throw new DemandRefused(order, verdict.objection);
+      this.#orders.change(order.id, verdict.step.next);
+      this.#orders.addOperation(order.id, verdict.step);
+      current = this.#read(order.id);
+    }
+    const added: OrderOperation[] = this.#orders.operations(order.id).slice(known);
+    this.#notifier.operations(current, added);
+    return current;
+  }
+
+  #read(id: number): Order {
+    const order = this.#orders.byId(id);
+    if (!order) throw new Error(`order ${id} is gone`);
+    return order;
+  }
+}

@@ -1,0 +1,45 @@
+import { testCard } from "./test-cards.ts";
+import type { Texts } from "./texts.ts";
+
+/** What a customer entered on the payment page, beside the card's number and security code. */
+export interface Entry {
+  readonly email: string;
+  readonly country: string;
+  readonly holder: string;
+}
+
+/** Which words of the page say what was wrong. */
+export type EntryFault = Extract<keyof Texts, `wrong${string}`>;
+
+export type CheckedEntry =
+  | { readonly entry: Entry; readonly card: NonNullable<ReturnType<typeof testCard>> }
+  | { readonly entry: Entry; readonly fault: EntryFault };
+
+/** Reads the page's form. Number and security code stay in here. */
+export function checkEntry(form: URLSearchParams, nowMs: number): CheckedEntry {
+  const field = (name: string, lengthMax: number): string =>
+    (form.get(name) ?? "").trim().slice(0, lengthMax);
+  const country = field("country", 2).toUpperCase();
+  const entry: Entry = {
+    email: field("email", 256),
+    country: /^[A-Z]{2}$/.test(country) ? country : "FR",
+    holder: field("tokenCardHolder", 64),
+  };
+  const card = testCard(field("tokenCardNumber", 40).replace(/[ -]/g, ""));
+  if (!/^[^\s@]+@[^\s@]+$/.test(entry.email) || entry.email.length > 255) {
+    return { entry, fault: "wrongEmail" };
+  }
+  if (!card) return { entry, fault: "wrongNumber" };
+  if (entry.holder === "") return { entry, fault: "wrongHolder" };
+  const month = field("tokenCardExpiryDateMonth", 2);
+  const year = field("tokenCardExpiryDateYear", 4);
+  if (!isOpen(month, year, nowMs)) return { entry, fault: "wrongExpiry" };
+  if (!/^\d{3,4}$/.test(field("tokenCardSecurityCode", 5))) return { entry, fault: "wrongCode" };
+  return { entry, card };
+}
+
+/** A card is good to the last day of its month. */
+function isOpen(month: string, year: string, nowMs: number): boolean {
+  if (!/^(0?[1-9]|1[0-2])$/.test(month) || !/^\d{4}$/.test(year)) return false;
+  return Date.UTC(Number(year), Number(month), 1) > nowMs;
+}

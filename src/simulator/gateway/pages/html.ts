@@ -1,0 +1,50 @@
+/** Markup that is safe to put into a page as it is. */
+export class Html {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+export type HtmlValue = string | number | Html | readonly Html[] | undefined;
+
+/** A template whose values are escaped unless they are markup themselves. */
+export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
+  return new Html(
+    strings.map((part, i) => part + (i < values.length ? written(values[i]) : "")).join(""),
+  );
+}
+
+function written(value: HtmlValue): string {
+  if (value === undefined) return "";
+  if (value instanceof Html) return value.text;
+  if (typeof value === "object") return value.map(({ text }) => text).join("");
+  return String(value)
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;")
+    .replaceAll("'", "&#39;");
+}
+
+/** A whole page; `head` holds what goes beside title and style. */
+export function htmlPage(
+  { lang, title, head }: { lang: string; title: string; head?: Html },
+  body: Html,
+): string {
+  return html`<!DOCTYPE html>
+<html lang="${lang}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<link rel="stylesheet" href="/sandbox/style.css">
+${head}
+</head>
+<body>
+${body}
+</body>
+</html>
+`.text;
+}

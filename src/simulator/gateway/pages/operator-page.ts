@@ -1,0 +1,86 @@
+import type { Notification } from "../notifications/notification-store.ts";
+import { formatAmount } from "../orders/amount.ts";
+import type { Order, OrderOperation, OrderState } from "../orders/order.ts";
+import { type Html, html, htmlPage } from "./html.ts";
+
+/** The sandbox's own page: what came in, what became of it, and buttons for what a bank does. */
+
+export interface OperatorRow {
+  readonly order: Order;
+  readonly operations: readonly OrderOperation[];
+  readonly notifications: readonly Notification[];
+}
+
+/** Buttons by state; the words are the last part of the address they post to. */
+const buttons: Readonly<Record<OrderState, readonly string[]>> = {
+  created: ["pay", "decline", "abort"],
+  authorized: ["capture", "cancel"],
+  captured: ["refund", "chargeback", "fraud"],
+  cancelled: [],
+  refunded: ["fraud"],
+  reversed: ["fraud"],
+  declined: [],
+  aborted: [],
+};
+
+export function operatorPage(
+  rows: readonly OperatorRow[],
+  total: number,
+  latest: readonly Notification[],
+): string {
+  return htmlPage(
+    { lang: "en", title: "Gateway sandbox" },
+    html`<main>
+<h1>Gateway sandbox</h1>
+<p class="notice">${total} orders, the newest ${rows.length} are shown.
+Data: <a href="/sandbox/orders">orders</a>, <a href="/sandbox/notifications">notifications</a>,
+<a href="/sandbox/faults">faults</a>. Descriptions:
+<a href="/soap/payment-v2?wsdl">payment</a>, <a href="/soap/transaction-v2?wsdl">transaction</a>,
+<a href="/soap/refund-v2?wsdl">refund</a>.</p>
+<h2>Orders</h2>
+<table id="orders">
+<thead><tr><th>Received</th><th>Reference</th><th>Transaction</th><th>Amount</th><th>State</th>
+<th>Operations</th><th>Notifications</th><th></th></tr></thead>
+<tbody>${rows.map(orderRow)}</tbody>
+</table>
+<h2>Latest notifications</h2>
+<table id="notifications">
+<thead><tr><th>Written</th><th>Subject</th><th>Address</th><th>State</th><th>Attempts</th>
+<th>Last answer</th></tr></thead>
+<tbody>${latest.map(notificationRow)}</tbody>
+</table>
+</main>`,
+  ).replace("<body>", '<body class="wide">');
+}
+
+function orderRow({ order, operations, notifications }: OperatorRow): Html {
+  const amount = (minor: number): string => formatAmount(minor, order.decimals);
+  const history = operations.map(
+    ({ type, status, amountMinor, fraudAt }) =>
+      html`<div>${type} ${status} ${amount(amountMinor)}${fraudAt === "" ? "" : " (fraud)"}</div>`,
+  );
+  const sent = notifications.map(
+    ({ subject, state, attempts }) => html`<div>${subject}: ${state} (${attempts})</div>`,
+  );
+  return html`<tr id="${order.transactionPublicId}"><td>${order.receivedAt.slice(0, 19)}</td>
+<td>${order.merchantReference}</td>
+<td><a href="/index/ws/id/${order.pageId}"><code>${order.transactionPublicId}</code></a></td>
+<td class="number">${amount(order.amountMinor)} ${order.currency}</td>
+<td>${order.state}</td><td>${history}</td><td>${sent}</td>
+<td>${buttons[order.state].map((action) => button(order, action))}</td></tr>`;
+}
+
+function button({ transactionPublicId }: Order, action: string): Html {
+  const amount =
+    action === "capture" || action === "refund"
+      ? html`<input name="amount" placeholder="amount" aria-label="amount to ${action}"> `
+      : undefined;
+  return html`<form method="post" action="/sandbox/orders/${transactionPublicId}/${action}">
+${amount}<button class="plain">${action}</button></form>`;
+}
+
+function notificationRow(notification: Notification): Html {
+  const { createdAt, subject, url, state, attempts, outcome } = notification;
+  return html`<tr><td>${createdAt.slice(0, 19)}</td><td>${subject}</td><td><code>${url}</code></td>
+<td>${state}</td><td>${attempts}</td><td>${outcome}</td></tr>`;
+}

@@ -1,0 +1,84 @@
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { transaction } from "../../../shared/sqlite.ts";
+import { bodyBytes, RequestRefused } from "../http/request.ts";
+import { maskStored } from "../orders/mask-stored.ts";
+import type { Order } from "../orders/order.ts";
+import type { SandboxParts } from "../parts.ts";
+import { checkEntry } from "./card-entry.ts";
+import { type PageContext, paymentPage, type Retry } from "./payment-page.ts";
+import { style } from "./style.ts";
+import { paymentWith } from "./test-cards.ts";
+
+type ByPage = { Params: { page: string } };
+
+/**
+ * Style sheets and logos come from the merchant over https; scripts from nowhere. Merchants may
+ * show the page in a frame (field method, value iframe).
+ */
+const pagePolicy =
+  "default-src 'none'; style-src 'self' https:; img-src https:; form-action 'self'; " +
+  "base-uri 'none'";
+
+/** The payment page at redirectUrl: the customer's form, then its outcome. */
+export function pageRoutes(app: FastifyInstance, parts: SandboxParts): void {
+  app.get("/sandbox/style.css", (_request, reply) =>
+    reply.type("text/css; charset=utf-8").header("cache-control", "max-age=3600").send(style),
+  );
+  app.get<ByPage>("/index/ws/id/:page", (request, reply) =>
+    show(reply, parts, orderOf(request.params.page, parts)),
+  );
+  app.post<ByPage>("/index/ws/id/:page", (request, reply) => {
+    const order = orderOf(request.params.page, parts);
+    const form = new URLSearchParams(bodyBytes(request).toString("utf8"));
+    const retry = order.state === "created" ? settle(form, order, parts) : undefined;
+    if (retry) return show(reply.code(422), parts, order, retry);
+    return reply.redirect(request.url, 303);
+  });
+}
+
+function orderOf(page: string, { orders }: SandboxParts): Order {
+  const order = orders.byPageId(page);
+  if (!order) throw new RequestRefused(404, "there is no such payment page");
+  return order;
+}
+
+function show(
+  reply: FastifyReply,
+  { accounts, clock }: SandboxParts,
+  order: Order,
+  retry?: Retry,
+): FastifyReply {
+  const context: PageContext = {
+    order,
+    website: accounts
+      .find(({ login }) => login === order.login)
+      ?.websites.find(({ id }) => id === order.websiteId),
+    year: new Date(clock.now()).getUTCFullYear(),
+  };
+  return reply
+    .type("text/html; charset=utf-8")
+    .header("cache-control", "no-store")
+    .header("content-security-policy", pagePolicy)
+    .header("referrer-policy", "same-origin")
+    .send(paymentPage(context, retry));
+}
+
+/** Pays, declines or aborts the order; returns what to show when the form was not complete. */
+function settle(form: URLSearchParams, order: Order, parts: SandboxParts): Retry | undefined {
+  const { database, ledger, clock } = parts;
+  if (form.get("action") === "abort") {
+    transaction(database, () => ledger.demand(order, { kind: "abort" }));
+    return undefined;
+  }
+  const checked = checkEntry(form, clock.now());
+  if ("fault" in checked) return checked;
+  const { entry, card } = checked;
+  const payment = paymentWith(card, {
+    customerEmail: maskStored(entry.email),
+    customerCountry: entry.country,
+  });
+  transaction(database, () =>
+    card.approved ? ledger.pay(order, payment) : ledger.decline(order, payment),
+  );
+  return undefined;
+}

@@ -1,0 +1,163 @@
+import type { Website } from "../account.ts";
+import { formatAmount } from "../orders/amount.ts";
+import type { Order, OrderState } from "../orders/order.ts";
+import { textOf } from "../soap/parameters.ts";
+import type { Entry, EntryFault } from "./card-entry.ts";
+import { type Html, html, htmlPage } from "./html.ts";
+import { type Texts, textsFor } from "./texts.ts";
+
+/**
+ * The hosted payment page. Element ids are those of the real one, which browser tests of merchants
+ * look for (gateway.md (b), "Hosted page and redirect").
+ */
+
+export interface PageContext {
+  readonly order: Order;
+  readonly website: Website | undefined;
+  /** Years that the expiry list begins with. */
+  readonly year: number;
+}
+
+/** What the customer entered before, and what was wrong with it; never a card number. */
+export interface Retry {
+  readonly entry: Entry;
+  readonly fault: EntryFault;
+}
+
+const outcomes: Readonly<
+  Record<
+    Exclude<OrderState, "created">,
+    readonly [block: string, words: keyof Texts, address: string]
+  >
+> = {
+  authorized: ["endSuccessTransactionBlock", "accepted", "urlAccept"],
+  captured: ["endSuccessTransactionBlock", "accepted", "urlAccept"],
+  refunded: ["endSuccessTransactionBlock", "accepted", "urlAccept"],
+  reversed: ["endSuccessTransactionBlock", "accepted", "urlAccept"],
+  cancelled: ["endCancelTransactionBlock", "aborted", "urlCancel"],
+  aborted: ["endCancelTransactionBlock", "aborted", "urlCancel"],
+  declined: ["endErrorTransactionBlock", "declined", "urlDecline"],
+};
+
+export function paymentPage(context: PageContext, retry?: Retry): string {
+  const { order } = context;
+  const { lang, texts } = textsFor(textOf(order.fields, "locale"));
+  const { state } = order;
+  const content =
+    state === "created" ? form(context, lang, texts, retry) : outcome(order, state, texts);
+  const leaving = state === "created" ? undefined : refresh(order, state);
+  const head = html`${merchantStyle(context)}${leaving}`;
+  return htmlPage(
+    { lang, title: texts.title, head },
+    html`<main>
+${logo(order)}<h1>${texts.title}</h1>
+<p class="notice">${texts.notice}</p>
+<p class="total" id="amount">${displayAmount(order, lang)}</p>
+<p>${textOf(order.fields, "description")}</p>
+${reference(order, texts)}
+${content}
+</main>`,
+  );
+}
+
+function merchantStyle({ website }: PageContext): Html | undefined {
+  return website?.css === undefined
+    ? undefined
+    : html`<link rel="stylesheet" href="${website.css}">`;
+}
+
+function logo({ fields }: Order): Html | undefined {
+  const url = textOf(fields, "urlLogo");
+  return url === "" ? undefined : html`<img class="logo" src="${url}" alt="">\n`;
+}
+
+function reference({ merchantReference }: Order, texts: Texts): Html | undefined {
+  return merchantReference === ""
+    ? undefined
+    : html`<p>${texts.reference} ${merchantReference}</p>`;
+}
+
+function displayAmount({ amountMinor, decimals, currency }: Order, lang: string): string {
+  const amount = formatAmount(amountMinor, decimals) as Intl.StringNumericLiteral;
+  return new Intl.NumberFormat(lang, { style: "currency", currency }).format(amount);
+}
+
+function outcome(order: Order, state: Exclude<OrderState, "created">, texts: Texts): Html {
+  const [block, words, address] = outcomes[state];
+  const url = textOf(order.fields, address);
+  const back =
+    url === ""
+      ? undefined
+      : html`<a class="button" id="return_link" href="${url}">${texts.back}</a>`;
+  return html`<div id="${block}"><p>${texts[words]}</p>${back}</div>`;
+}
+
+/** Takes the customer back without a click, after time to read. */
+function refresh(order: Order, state: Exclude<OrderState, "created">): Html | undefined {
+  const url = textOf(order.fields, outcomes[state][2]);
+  return url === "" ? undefined : html`<meta http-equiv="refresh" content="5;url=${url}">`;
+}
+
+function form({ order, year }: PageContext, lang: string, texts: Texts, retry?: Retry): Html {
+  const entry = retry?.entry;
+  const years = Array.from({ length: 12 }, (_, i) => String(year + i));
+  const months = Array.from({ length: 12 }, (_, i) => String(i + 1).padStart(2, "0"));
+  const input = (id: string, label: string, attributes: Html): Html =>
+    html`<label for="${id}">${label}</label><input id="${id}" name="${id}" ${attributes}>`;
+  const email = entry?.email ?? order.customerEmail;
+  const emailAttributes = html`type="email" maxlength="255" value="${email}" required`;
+  const holderAttributes = html`maxlength="64" value="${entry?.holder}" required`;
+  const digits = (lengthMax: number): Html =>
+    html`inputmode="numeric" maxlength="${lengthMax}" required`;
+  return html`${retry && html`<p class="wrong" role="alert">${texts[retry.fault]}</p>`}
+<form method="post" autocomplete="off">
+${input("email", texts.email, emailAttributes)}
+<label for="country">${texts.country}</label>
+<select id="country" name="country">${countryOptions(lang, entry?.country ?? "FR")}</select>
+${cardTypes(texts)}
+${input("tokenCardNumber", texts.cardNumber, digits(23))}
+${input("tokenCardHolder", texts.cardHolder, holderAttributes)}
+<div class="row"><div>${select("tokenCardExpiryDateMonth", texts.expiryMonth, months)}</div>
+<div>${select("tokenCardExpiryDateYear", texts.expiryYear, years)}</div>
+<div>${input("tokenCardSecurityCode", texts.securityCode, digits(4))}</div></div>
+<button class="wide-button" id="validate_user_account_create_form"
+  name="action" value="pay">${texts.pay}</button>
+</form>
+<form method="post"><button class="plain wide-button" id="cancel_payment"
+  name="action" value="abort">${texts.abort}</button></form>`;
+}
+
+/** The number decides; the choice is there because tests of merchants click it. */
+function cardTypes({ cardType }: Texts): Html {
+  const types = ["Visa", "Mastercard", "American Express"];
+  return html`<fieldset><legend>${cardType}</legend>${types.map((type, i) => {
+    const id = `cardType${type.replace(" ", "")}`;
+    const checked = i === 0 ? html` checked` : undefined;
+    return html`<label><input type="radio" id="${id}" name="cardType"
+ value="${type}"${checked}> ${type}</label>`;
+  })}</fieldset>`;
+}
+
+function select(id: string, label: string, values: readonly string[]): Html {
+  return html`<label for="${id}">${label}</label><select id="${id}" name="${id}">${values.map(
+    (value) => html`<option>${value}</option>`,
+  )}</select>`;
+}
+
+/** Customers of European kiosks and a few guests; any two-letter code may be posted. */
+const countries =
+  "AT AU BE BG BR CA CH CN CY CZ DE DK EE ES FI FR GB GR HR HU IE IN IT JP LT LU LV MT NL NO PL " +
+  "PT RO SE SI SK US";
+
+function countryOptions(lang: string, chosen: string): Html[] {
+  const names = new Intl.DisplayNames([lang], { type: "region" });
+  return countries
+    .split(" ")
+    .map((code) => ({ code, name: names.of(code) ?? code }))
+    .sort((a, b) => a.name.localeCompare(b.name, lang))
+    .map(({ code, name }) =>
+      code === chosen
+        ? html`<option value="${code}" selected>${name}</option>`
+        : html`<option value="${code}">${name}</option>`,
+    );
+}

@@ -1,0 +1,51 @@
+import { maskPan } from "../../../shared/mask.ts";
+import type { Order, Payment } from "../orders/order.ts";
+
+/** The only cards the payment page takes: nobody shall type a real one into a stand-in. */
+
+interface TestCard {
+  readonly number: string;
+  readonly paymentMethod: string;
+  readonly country: string;
+  readonly enrolled3ds: boolean;
+  readonly approved: boolean;
+}
+
+/** Well-known test numbers; the refused one is that of a public browser test (gateway.md (b)). */
+export const testCards: readonly TestCard[] = [
+  card("4111111111111111", "VISA", "US", false, true),
+  card("4000000000000002", "VISA", "FR", true, true),
+  card("5555555555554444", "MASTERCARD", "US", false, true),
+  card("5105105105105100", "MASTERCARD", "FR", true, true),
+  card("378282246310005", "AMERICAN_EXPRESS", "US", false, true),
+  card("4111113333333333", "VISA", "FR", false, false),
+  card("5555553333333333", "MASTERCARD", "FR", false, false),
+];
+
+function card(
+  number: string,
+  paymentMethod: string,
+  country: string,
+  enrolled3ds: boolean,
+  approved: boolean,
+): TestCard {
+  return { number, paymentMethod, country, enrolled3ds, approved };
+}
+
+export function testCard(number: string): TestCard | undefined {
+  return testCards.find((candidate) => candidate.number === number);
+}
+
+/** What is kept of a card, with the customer's own words. */
+export function paymentWith(
+  { number, paymentMethod, country, enrolled3ds }: TestCard,
+  customer: Pick<Payment, "customerEmail" | "customerCountry">,
+): Payment {
+  return { paymentMethod, card: maskPan(number), cardCountry: country, enrolled3ds, ...customer };
+}
+
+/** Payment of an order that nobody visits the page of. */
+export function autoPayment({ customerEmail }: Pick<Order, "customerEmail">): Payment {
+  const [first] = testCards as readonly [TestCard, ...TestCard[]];
+  return paymentWith(first, { customerEmail, customerCountry: "FR" });
+}

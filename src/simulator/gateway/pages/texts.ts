@@ -1,0 +1,134 @@
+/** Words of the payment page. Specification 2, field locale: en_GB, fr_FR, es_ES, it_IT. */
+export interface Texts {
+  readonly title: string;
+  readonly notice: string;
+  readonly reference: string;
+  readonly email: string;
+  readonly country: string;
+  readonly cardType: string;
+  readonly cardNumber: string;
+  readonly cardHolder: string;
+  readonly expiryMonth: string;
+  readonly expiryYear: string;
+  readonly securityCode: string;
+  readonly pay: string;
+  readonly abort: string;
+  readonly back: string;
+  readonly accepted: string;
+  readonly declined: string;
+  readonly aborted: string;
+  readonly wrongEmail: string;
+  readonly wrongNumber: string;
+  readonly wrongHolder: string;
+  readonly wrongExpiry: string;
+  readonly wrongCode: string;
+}
+
+const en: Texts = {
+  title: "Payment",
+  notice: "Test environment: only test cards are taken, no money moves.",
+  reference: "Order",
+  email: "E-mail address",
+  country: "Country",
+  cardType: "Card",
+  cardNumber: "Card number",
+  cardHolder: "Name on the card",
+  expiryMonth: "Expiry month",
+  expiryYear: "Expiry year",
+  securityCode: "Security code",
+  pay: "Pay",
+  abort: "Cancel the payment",
+  back: "Back to the shop",
+  accepted: "Your payment was accepted.",
+  declined: "Your payment was declined.",
+  aborted: "You cancelled the payment.",
+  wrongEmail: "Please enter an e-mail address of at most 255 characters.",
+  wrongNumber: "This is not one of the test cards. Never enter a real card here.",
+  wrongHolder: "Please enter the name on the card.",
+  wrongExpiry: "The card has expired, or the date is not complete.",
+  wrongCode: "The security code has three or four digits.",
+};
+
+const fr: Texts = {
+  title: "Paiement",
+  notice: "Environnement de test : cartes de test uniquement, rien n’est débité.",
+  reference: "Commande",
+  email: "Adresse e-mail",
+  country: "Pays",
+  cardType: "Carte",
+  cardNumber: "Numéro de carte",
+  cardHolder: "Nom du porteur",
+  expiryMonth: "Mois d’expiration",
+  expiryYear: "Année d’expiration",
+  securityCode: "Cryptogramme",
+  pay: "Payer",
+  abort: "Annuler le paiement",
+  back: "Retour à la boutique",
+  accepted: "Votre paiement a été accepté.",
+  declined: "Votre paiement a été refusé.",
+  aborted: "Vous avez annulé le paiement.",
+  wrongEmail: "Saisissez une adresse e-mail de 255 caractères au plus.",
+  wrongNumber: "Ce n’est pas une carte de test. Ne saisissez jamais une vraie carte ici.",
+  wrongHolder: "Saisissez le nom du porteur.",
+  wrongExpiry: "La carte a expiré ou la date est incomplète.",
+  wrongCode: "Le cryptogramme compte trois ou quatre chiffres.",
+};
+
+const es: Texts = {
+  title: "Pago",
+  notice: "Entorno de prueba: solo se aceptan tarjetas de prueba, no se cobra nada.",
+  reference: "Pedido",
+  email: "Correo electrónico",
+  country: "País",
+  cardType: "Tarjeta",
+  cardNumber: "Número de tarjeta",
+  cardHolder: "Titular de la tarjeta",
+  expiryMonth: "Mes de caducidad",
+  expiryYear: "Año de caducidad",
+  securityCode: "Código de seguridad",
+  pay: "Pagar",
+  abort: "Cancelar el pago",
+  back: "Volver a la tienda",
+  accepted: "Su pago ha sido aceptado.",
+  declined: "Su pago ha sido rechazado.",
+  aborted: "Ha cancelado el pago.",
+  wrongEmail: "Introduzca un correo electrónico de 255 caracteres como máximo.",
+  wrongNumber: "No es una tarjeta de prueba. No introduzca nunca aquí una tarjeta real.",
+  wrongHolder: "Introduzca el titular de la tarjeta.",
+  wrongExpiry: "La tarjeta ha caducado o la fecha no está completa.",
+  wrongCode: "El código de seguridad tiene tres o cuatro cifras.",
+};
+
+const it: Texts = {
+  title: "Pagamento",
+  notice: "Ambiente di prova: si accettano solo carte di prova, nulla viene addebitato.",
+  reference: "Ordine",
+  email: "Indirizzo e-mail",
+  country: "Paese",
+  cardType: "Carta",
+  cardNumber: "Numero della carta",
+  cardHolder: "Titolare della carta",
+  expiryMonth: "Mese di scadenza",
+  expiryYear: "Anno di scadenza",
+  securityCode: "Codice di sicurezza",
+  pay: "Paga",
+  abort: "Annulla il pagamento",
+  back: "Torna al negozio",
+  accepted: "Il pagamento è stato accettato.",
+  declined: "Il pagamento è stato rifiutato.",
+  aborted: "Ha annullato il pagamento.",
+  wrongEmail: "Inserisca un indirizzo e-mail di 255 caratteri al massimo.",
+  wrongNumber: "Non è una carta di prova. Non inserisca mai qui una carta vera.",
+  wrongHolder: "Inserisca il titolare della carta.",
+  wrongExpiry: "La carta è scaduta o la data non è completa.",
+  wrongCode: "Il codice di sicurezza ha tre o quattro cifre.",
+};
+
+const languages: Readonly<Record<string, Texts>> = { en, fr, es, it };
+
+/** Language and words for an order's locale; English for any other. */
+export function textsFor(locale: string): { lang: string; texts: Texts } {
+  const lang = locale.slice(0, 2);
+  const texts = languages[lang];
+  return texts ? { lang, texts } : { lang: "en", texts: en };
+}

@@ -1,0 +1,31 @@
+import { formatFloat } from "../orders/amount.ts";
+import type { OperationContext, Result } from "./operation.ts";
+import type { Values } from "./parameters.ts";
+import { OperationRefused, resultCodes } from "./refusal.ts";
+import { amountOf, demand, transactionOf } from "./transaction.ts";
+
+const REQUESTED = "Refund to credit card request for transaction";
+
+/** Refund to the card: specification 2, "Refund request (card)"; with an amount a part of it. */
+export function card(values: Values, context: OperationContext): Result {
+  const order = transactionOf(values, context);
+  const { transactionPublicId, currency, decimals } = order;
+  if (order.state !== "captured") {
+    // The number of this refusal is not public, its text is (gateway.md (b), "Error codes").
+    throw new OperationRefused(
+      resultCodes.stateForbids,
+      `transaction ${transactionPublicId} is not refundable to card: it is ${order.state}`,
+    );
+  }
+  const refunded = demand(context, order, {
+    kind: "refund",
+    amountMinor: amountOf(values, order),
+  });
+  return {
+    code: resultCodes.ok,
+    description: `${REQUESTED} ${transactionPublicId} has been sent !`,
+    currency,
+    amount: formatFloat(refunded.refundedMinor - order.refundedMinor, decimals),
+    transactionPublicId,
+  };
+}

@@ -1,0 +1,27 @@
+import { credentialFields, type RecordType, record } from "./field.ts";
+import { currencyCode } from "./value-rules.ts";
+
+/** Types of the card refund: specification 2, "Refund request (card)"; amount: gateway.md (b). */
+export const cardParameters: RecordType = record("CardParameters", [
+  // The table calls websiteId mandatory, the types of 2019 do not have it.
+  { name: "websiteId", type: "int", nillable: true, lengthMax: 32 },
+  { name: "transactionPublicId", type: "string", mandatory: true, lengthMax: 32 },
+  { name: "amount", type: "float", nillable: true },
+  {
+    name: "currency",
+    type: "string",
+    nillable: true,
+    lengthMax: 3,
+    rule: currencyCode,
+    unpublished: true,
+  },
+  ...credentialFields,
+]);
+
+export const cardResponse: RecordType = record("CardResponse", [
+  { name: "code", type: "int" },
+  { name: "description", type: "string" },
+  { name: "currency", type: "string", nillable: true },
+  { name: "amount", type: "float", nillable: true },
+  { name: "transactionPublicId", type: "string", nillable: true },
+]);

@@ -1,0 +1,49 @@
+import { credentialFields, type Field, type RecordType, record } from "./field.ts";
+import { currencyCode } from "./value-rules.ts";
+
+/**
+ * Types of confirm, cancel and getDetails: specification 2, "Confirm and cancel request". The real
+ * types let a merchant reference stand for the transaction (gateway.md (b)), so the identifier is
+ * nillable although the table calls it mandatory.
+ */
+const identity: readonly Field[] = [
+  { name: "transactionPublicId", type: "string", nillable: true, lengthMax: 32 },
+  { name: "merchantReference", type: "string", nillable: true, lengthMax: 255 },
+];
+
+export const confirmParameters: RecordType = record("ConfirmParameters", [
+  ...identity,
+  { name: "amount", type: "float", nillable: true },
+  { name: "currency", type: "string", nillable: true, lengthMax: 3, rule: currencyCode },
+  ...credentialFields,
+]);
+
+export const cancelParameters: RecordType = record("CancelParameters", [
+  ...identity,
+  { name: "websiteId", type: "int", nillable: true, lengthMax: 32 },
+  ...credentialFields,
+]);
+
+export const detailsParameters: RecordType = record("DetailsParameters", [
+  ...identity,
+  ...credentialFields,
+]);
+
+const operationResponse: readonly Field[] = [
+  { name: "transactionPublicId", type: "string" },
+  { name: "merchantReference", type: "string", nillable: true },
+  { name: "code", type: "int" },
+  { name: "description", type: "string" },
+];
+
+export const confirmResponse: RecordType = record("ConfirmResponse", operationResponse);
+export const cancelResponse: RecordType = record("CancelResponse", operationResponse);
+
+export const detailsResponse: RecordType = record("DetailsResponse", [
+  { name: "transactionPublicId", type: "string" },
+  { name: "transactionStatus", type: "string", nillable: true },
+  { name: "amount", type: "float", nillable: true },
+  { name: "currency", type: "string", nillable: true },
+  { name: "code", type: "int" },
+  { name: "description", type: "string" },
+]);

@@ -1,0 +1,11 @@
+import type { Command } from "./command.ts";
+
+/** Abort 06 B0 with no command running: gives a card back, if there is one (zvt.md 6.6). */
+export const abort: Command = {
+  control: 0x06b0,
+  whenLocked: true,
+  async run(process) {
+    process.parts.cardInside = false;
+    await process.accept();
+  },
+};

@@ -1,0 +1,74 @@
+import {
+  container,
+  encodeText,
+  type RawTag,
+  tag,
+} from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import { localTime } from "../machine/local-time.ts";
+import type { Parts } from "../machine/parts.ts";
+import { nextRestart } from "../machine/restart.ts";
+import type { Command } from "./command.ts";
+
+/** Service byte of the enquiry (zvt.md 6.5). */
+const WITHOUT_VERSION = 0x02;
+const WITH_CONTAINER = 0x04;
+
+/** Status-Enquiry 05 01 (zvt.md 6.5). */
+export const statusEnquiry: Command = {
+  control: 0x0501,
+  whenLocked: true,
+  async run(process) {
+    const { parts, request } = process;
+    const service = request.fields.serviceByte ?? 0;
+    const softwareVersion = parts.options.device.version;
+    await process.accept();
+    await process.completeStatus({
+      parts: {
+        ...((service & WITHOUT_VERSION) === 0 ? { softwareVersion } : {}),
+        terminalStatus: terminalStatus(parts),
+      },
+      ...((service & WITH_CONTAINER) !== 0 ? { tags: identityTags(parts) } : {}),
+    });
+  },
+};
+
+/** zvt.md 11.5. */
+function terminalStatus({ memory, outOfOrder, cardInside }: Parts): number {
+  if (outOfOrder) return 0xdf;
+  if (memory.demands.includes("initialisation")) return 0x51;
+  if (memory.demands.includes("diagnosis")) return 0xc2;
+  if (memory.demands.includes("end-of-day")) return 0xf0;
+  return cardInside ? 0xdc : 0x00;
+}
+
+function identityTags(parts: Parts): readonly RawTag[] {
+  const { device } = parts.options;
+  const restart = nextRestart(parts.now, parts.options.behaviour.restartAt);
+  return [
+    tag("terminalId", device.terminalId),
+    container("device", [
+      tag("deviceName", encodeText(device.name, "cp437")),
+      tag("deviceVersion", encodeText(device.version, "cp437")),
+      tag("deviceSerial", device.serialNumber),
+      tag("deviceState", parts.memory.demands.includes("initialisation") ? 0x01 : 0x00),
+    ]),
+    ...locks(parts),
+    container("terminalClock", moment(parts.now)),
+    ...(restart ? [container("nextRestart", moment(restart))] : []),
+  ];
+}
+
+/** Tag 1F55, from bit 7: end of day, initialisation, diagnosis, service, out of order. */
+function locks({ memory, outOfOrder }: Parts): readonly RawTag[] {
+  const first =
+    (memory.demands.includes("end-of-day") ? 0x80 : 0) +
+    (memory.demands.includes("initialisation") ? 0x40 : 0) +
+    (memory.demands.includes("diagnosis") ? 0x20 : 0) +
+    (outOfOrder ? 0x08 : 0);
+  return first === 0 ? [] : [tag("locks", Uint8Array.of(first, 0))];
+}
+
+function moment(at: Date): readonly RawTag[] {
+  const { date, time } = localTime(at);
+  return [tag("date", date), tag("time", time)];
+}

@@ -1,0 +1,155 @@
+import Fastify, { type FastifyInstance } from "fastify";
+import { z } from "zod";
+import { cardNames } from "../bank/cards.ts";
+import { FaultError, faultRequest } from "../faults/fault-request.ts";
+import { demands } from "../memory/memory.ts";
+import type { TerminalSimulator } from "../terminal-simulator.ts";
+
+export interface ControlApi {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const BODY_BYTES_MAX = 64 * 1024;
+const UNREAD_BYTES_MAX = 16 * 1024 * 1024;
+const TRACE_EVENTS_DEFAULT = 200;
+
+/** What `GET /` answers. */
+const routes = {
+  "GET /ledger": "what the bank has charged and given back, and the sum",
+  "GET /state": "registration, running command, turnover, demands, endpoints",
+  "POST /state": '{"outOfOrder": bool, "demand": {"end-of-day": bool, ...}} lock, unlock, demand',
+  "GET /trace?last=N": "the last wire events",
+  "GET /events": "wire events as they happen, one JSON object a line",
+  "GET /faults": "armed faults",
+  "POST /faults": '{"name": "mute", "at": "report", ...} arm a fault',
+  "DELETE /faults": "disarm all faults, let what a fault holds go on",
+  "POST /customer": '{"action": "insert" | "cancel" | "time-out", "card": NAME} play the customer',
+  "POST /reboot": "power off and on",
+  "POST /unplug": '{"ms": 1000} take socket and pty away for a while',
+};
+
+/** A way into the running simulator for people and test harnesses, on 127.0.0.1 only. */
+export async function startControlApi(
+  port: number,
+  simulator: TerminalSimulator,
+): Promise<ControlApi> {
+  const server = Fastify({ bodyLimit: BODY_BYTES_MAX, forceCloseConnections: true });
+  refuseForeigners(server);
+  server.setErrorHandler((error, _request, reply) => {
+    const refused = error instanceof FaultError || error instanceof z.ZodError;
+    const message = error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message;
+    const status = refused ? 400 : ((error as { statusCode?: number }).statusCode ?? 500);
+    void reply.code(status).send({ error: message });
+  });
+  server.get("/", () => routes);
+  readingRoutes(server, simulator);
+  faultRoutes(server, simulator);
+  actingRoutes(server, simulator);
+  const url = await server.listen({ host: "127.0.0.1", port });
+  return { url, close: () => server.close() };
+}
+
+/** No web page may play here: neither through a foreign name of this host nor across origins. */
+function refuseForeigners(server: FastifyInstance): void {
+  server.addHook("onRequest", async (request, reply) => {
+    const local = /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(request.headers.host ?? "");
+    if (local && request.headers.origin === undefined) return;
+    await reply.code(403).send({ error: "only local programs may use this" });
+  });
+}
+
+function readingRoutes(server: FastifyInstance, simulator: TerminalSimulator): void {
+  const { ledger, trace, terminal } = simulator;
+  server.get("/ledger", () => ({ entries: ledger.entries, charged: ledger.charged }));
+  server.get("/state", () => {
+    const { registration, memory, outOfOrder, customer, language, displayed } = terminal.parts;
+    const { process } = terminal;
+    return {
+      registration: {
+        ...registration,
+        configByte: registration.configByte.toString(16).padStart(2, "0"),
+        permitted: [...registration.permitted].map((control) => control.toString(16)),
+      },
+      running: process
+        ? { command: process.control.toString(16).padStart(4, "0"), phase: process.phase }
+        : null,
+      waitsForCustomer: customer.waiting,
+      outOfOrder,
+      demands: memory.demands,
+      last: memory.last ?? null,
+      turnover: memory.turnover,
+      nextReceiptNumber: memory.nextReceiptNumber,
+      language,
+      displayed,
+      endpoints: simulator.endpoints,
+    };
+  });
+  const traceQuery = z.object({ last: z.coerce.number().int().min(0).optional() });
+  server.get("/trace", ({ query }) => {
+    const { last } = traceQuery.parse(query);
+    return { events: trace.last(last ?? TRACE_EVENTS_DEFAULT) };
+  });
+  server.get("/events", (_request, reply) => {
+    reply.hijack();
+    const { raw } = reply;
+    raw.writeHead(200, { "content-type": "application/x-ndjson", "cache-control": "no-store" });
+    raw.flushHeaders();
+    const unsubscribe = trace.subscribe((event) => {
+      raw.write(`${JSON.stringify(event)}\n`);
+      // A reader that does not read must not fill the memory.
+      if (raw.writableLength > UNREAD_BYTES_MAX) raw.destroy();
+    });
+    raw.once("close", unsubscribe);
+  });
+}
+
+function faultRoutes(server: FastifyInstance, { faults, terminal }: TerminalSimulator): void {
+  const body = z.looseObject({ name: z.string() });
+  server.get("/faults", () => ({ armed: faults.armed }));
+  server.post("/faults", (request) => {
+    const { name, ...given } = body.parse(request.body);
+    return faults.arm(faultRequest(name, given));
+  });
+  server.delete("/faults", () => {
+    const disarmed = faults.disarm();
+    terminal.parts.release();
+    return { disarmed };
+  });
+}
+
+function actingRoutes(server: FastifyInstance, simulator: TerminalSimulator): void {
+  const { parts } = simulator.terminal;
+  const customer = z.discriminatedUnion("action", [
+    z.strictObject({ action: z.literal("insert"), card: z.enum(cardNames).optional() }),
+    z.strictObject({ action: z.literal("cancel") }),
+    z.strictObject({ action: z.literal("time-out") }),
+  ]);
+  server.post("/customer", async (request, reply) => {
+    const { card, ...action } = { card: undefined, ...customer.parse(request.body) };
+    const acted = parts.customer.act(card ? { action: "insert", card } : action);
+    if (acted) return { acted };
+    return await reply.code(409).send({ error: "the terminal is not waiting for a customer" });
+  });
+  const state = z.strictObject({
+    outOfOrder: z.boolean().optional(),
+    demand: z.partialRecord(z.enum(demands), z.boolean()).optional(),
+  });
+  server.post("/state", (request) => {
+    const { outOfOrder, demand = {} } = state.parse(request.body);
+    if (outOfOrder !== undefined) parts.outOfOrder = outOfOrder;
+    for (const [name, due] of Object.entries(demand)) {
+      parts.memory.demand(name as (typeof demands)[number], due ?? false);
+    }
+    return { outOfOrder: parts.outOfOrder, demands: parts.memory.demands };
+  });
+  server.post("/reboot", () => {
+    simulator.reboot();
+    return { rebooting: true };
+  });
+  const unplug = z.strictObject({ ms: z.number().int().min(0).default(0) });
+  server.post("/unplug", async (request) => {
+    await simulator.unplug(unplug.parse(request.body ?? {}).ms);
+    return { unplugged: true };
+  });
+}

@@ -1,0 +1,182 @@
+import { fromHex } from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import { maskedPan, testCards } from "../bank/cards.ts";
+import type { LedgerKind, LedgerReason } from "../bank/ledger.ts";
+import type { StoredTransaction, TransactionKind } from "../memory/memory.ts";
+import type { Outgoing } from "./parts.ts";
+import { type Printed, printReceipts } from "./printing.ts";
+import type { Process } from "./process.ts";
+import { abortedReport, approvedReport, unknownField, unknownTags } from "./report.ts";
+import { code, type Order, reportSale, type UndoReason } from "./sale.ts";
+import { status } from "./texts.ts";
+
+/** A movement that the bank has agreed to, on its way to be final (zvt.md 9.1). */
+export interface Deal {
+  readonly process: Process;
+  /** Printed on the receipt. */
+  readonly title: string;
+  transaction: StoredTransaction;
+}
+
+export interface NewDeal {
+  readonly title: string;
+  readonly kind: TransactionKind;
+  readonly ledgerKind: LedgerKind;
+  readonly order: Order;
+  readonly card: StoredTransaction["card"];
+  readonly trace: number;
+  readonly originalTrace?: number;
+  readonly originalId?: number;
+  readonly reason?: LedgerReason;
+}
+
+/** The bank books; the terminal has not stored it yet. */
+export function charge(process: Process, deal: NewDeal): Deal {
+  const { ledger, memory, options, now } = process.parts;
+  const { order, trace } = deal;
+  const card = testCards[deal.card];
+  const authorisation = authorisationNumber(trace);
+  const receiptNumber = memory.nextReceiptNumber;
+  const entry = ledger.enter({
+    kind: deal.ledgerKind,
+    amountMinor: order.amountMinor,
+    currency: order.currency,
+    receiptNumber,
+    trace,
+    maskedPan: maskedPan(card),
+    authorisationNumber: authorisation,
+    responseCode: "00",
+    final: false,
+    originalId: deal.originalId ?? null,
+    reason: deal.reason ?? null,
+  });
+  const transaction: StoredTransaction = {
+    ...order,
+    receiptNumber,
+    trace,
+    kind: deal.kind,
+    card: card.name,
+    authorisation,
+    atMs: now.getTime(),
+    ledgerId: entry.id,
+    originalTrace: deal.originalTrace ?? null,
+    state: "stored",
+    closed: false,
+  };
+  // Newer terminals keep what the bank has said, whatever the register says to it (zvt.md 9.1).
+  if (!options.behaviour.autoReversal) memory.store(transaction);
+  return { process, title: deal.title, transaction };
+}
+
+/** Six characters that differ from payment to payment, and are the same in every run. */
+function authorisationNumber(trace: number): string {
+  return String((trace * 7_919 + 100_003) % 1_000_000).padStart(6, "0");
+}
+
+/** Reports, prints, and makes the deal final once everything was acknowledged (zvt.md 9.1). */
+export async function settle(deal: Deal): Promise<void> {
+  const { process } = deal;
+  await process.reach("charged");
+  if (process.fault("no-report")) {
+    commit(deal);
+    return await process.complete();
+  }
+  await sendUnknownMessage(process);
+  const printsFirst = process.fault("print-first") !== undefined;
+  if (printsFirst && !(await printed(deal))) return;
+  const taken = await reportSale(process, reportInput(deal));
+  if (taken.how === "partly") takePartBack(deal, taken.amountMinor);
+  else if (taken.how === "undo") return await undo(deal, taken.because);
+  if (remaining(deal) === 0) return await process.abort(code.aborted);
+  if (!printsFirst && !(await printed(deal))) return;
+  const aborts = process.fault("report-then-abort");
+  if (aborts?.["charged"] === "no") await reverse(deal, "fault");
+  else commit(deal);
+  if (aborts) return await process.abort(Number.parseInt(String(aborts["code"]), 16));
+  await process.complete();
+}
+
+function reportInput({ process, transaction }: Deal): Outgoing {
+  const input = approvedReport(transaction, process.parts.options.device.terminalId);
+  const { resultCode: _, ...others } = input.fields ?? {};
+  const fields = process.fault("no-result") ? others : input.fields;
+  return {
+    ...input,
+    ...(fields ? { fields } : {}),
+    ...(process.fault("unknown-fields")
+      ? { tags: [...unknownTags, ...(input.tags ?? [])], tail: unknownField }
+      : {}),
+  };
+}
+
+async function sendUnknownMessage(process: Process): Promise<void> {
+  const fault = process.fault("unknown-message");
+  if (fault) await process.sayRaw(fromHex(String(fault["hex"])));
+}
+
+/** Prints the receipts; when that fails, undoes the deal and answers false. */
+async function printed(deal: Deal): Promise<boolean> {
+  const how = await printReceipts(deal.process, deal.title, deal.transaction);
+  if (how === "printed") return true;
+  await undoUnprinted(deal, how);
+  return false;
+}
+
+function commit({ process, transaction }: Deal): void {
+  const { ledger, memory, options } = process.parts;
+  if (options.behaviour.autoReversal) memory.store(transaction);
+  ledger.finalise(transaction.ledgerId);
+}
+
+function remaining({ process, transaction }: Deal): number {
+  return process.parts.ledger.remaining(transaction.ledgerId);
+}
+
+/** Only goods of that value came out (zvt.md 8, 84 9D); more than was paid cannot have. */
+function takePartBack(deal: Deal, issuedMinor: number): void {
+  const { process, transaction } = deal;
+  const { ledger, memory, options } = process.parts;
+  const backMinor = Math.max(transaction.amountMinor - issuedMinor, 0);
+  if (backMinor === 0) return;
+  ledger.takeBack(transaction.ledgerId, "goods-partly-issued", {
+    amountMinor: backMinor,
+    trace: memory.takeTrace(),
+  });
+  deal.transaction = { ...transaction, amountMinor: transaction.amountMinor - backMinor };
+  if (!options.behaviour.autoReversal) memory.change(deal.transaction);
+}
+
+async function undo(deal: Deal, because: UndoReason): Promise<void> {
+  const { process } = deal;
+  const { behaviour, device } = process.parts.options;
+  switch (because) {
+    case "not-issued":
+      await reverse(deal, "goods-not-issued");
+      return await process.abort(code.aborted);
+    case "asked-too-often":
+      await reverse(deal, "goods-not-issued");
+      await process.report(abortedReport(code.aborted, device.terminalId));
+      return await process.abort(code.aborted);
+    case "no-word":
+      if (behaviour.autoReversal) await reverse(deal, "not-acknowledged");
+      return await process.abort(code.aborted);
+    case "line-lost":
+      if (behaviour.autoReversal) await reverse(deal, "not-acknowledged");
+      return;
+  }
+}
+
+async function undoUnprinted(deal: Deal, how: Exclude<Printed, "printed">): Promise<void> {
+  const { process } = deal;
+  // The receipt counts as part of the acknowledgement (zvt.md 9.1).
+  if (process.parts.options.behaviour.autoReversal) await reverse(deal, "not-acknowledged");
+  await process.abort(how === "silent" ? code.aborted : code.printerNotReady);
+}
+
+/** Automatic reversal: the bank gives the money back, the terminal forgets (zvt.md 9.1). */
+export async function reverse({ process, transaction }: Deal, reason: LedgerReason): Promise<void> {
+  const { ledger, memory, options } = process.parts;
+  await process.status(status.reversing);
+  await process.pause("reversal", options.pace.reversalMs);
+  ledger.takeBack(transaction.ledgerId, reason, { trace: memory.takeTrace() });
+  if (!options.behaviour.autoReversal) memory.forgetLast();
+}

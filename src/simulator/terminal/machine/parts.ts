@@ -1,0 +1,198 @@
+import { type Clock, sleep } from "../../../shared/time.ts";
+import {
+  type Charset,
+  concat,
+  container,
+  encodeApdu,
+  encodeMessage,
+  type Message,
+  type MessageInput,
+  type MessageName,
+  type RawTag,
+  tag,
+  tagValue,
+} from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import type { Ledger } from "../bank/ledger.ts";
+import type { FaultBox, PointFault } from "../faults/fault-box.ts";
+import type { FaultArguments } from "../faults/fault-request.ts";
+import type { Memory } from "../memory/memory.ts";
+import type { TerminalSimulatorOptions } from "../options.ts";
+import type { PaymentScript } from "../scenario.ts";
+import { CustomerDesk } from "./customer.ts";
+import { type Process, ProcessOver } from "./process.ts";
+import { type Registration, unregistered } from "./registration.ts";
+import { type Language, statusText } from "./texts.ts";
+
+export interface PartsInput {
+  readonly options: TerminalSimulatorOptions;
+  readonly memory: Memory;
+  readonly ledger: Ledger;
+  readonly faults: FaultBox;
+  /** Takes all lines away and brings them back after `awayMs`. */
+  drop(awayMs: number): Promise<void>;
+  reboot(): void;
+}
+
+/** A message on its way out. */
+export interface Outgoing extends MessageInput {
+  /** Bytes behind everything that the codec can write, for faults. */
+  readonly tail?: Uint8Array;
+}
+
+const MESSAGE_ID_MAX = 999_999;
+
+/** What all commands of the terminal share. */
+export class Parts {
+  readonly options: TerminalSimulatorOptions;
+  readonly clock: Clock;
+  readonly memory: Memory;
+  readonly ledger: Ledger;
+  readonly faults: FaultBox;
+  readonly customer = new CustomerDesk();
+  registration: Registration = unregistered;
+  language: Language;
+  /** Set by the control API: takes no cards until unlocked (tag 1F55). */
+  outOfOrder = false;
+  /** Shown on the customer display by command 06 E0. */
+  displayed: readonly string[] = [];
+  /** Terminal clock minus ours; command 06 91 sets it. */
+  clockOffsetMs: number;
+  /** A card left in the reader by Read Card (zvt.md 6.7). */
+  cardInside = false;
+  /** Told about every moment that a command reaches, for the trace. */
+  onPhase: (line: string) => void = () => {};
+  readonly #input: PartsInput;
+  readonly #payments: PaymentScript[];
+  readonly #holds = new Set<() => void>();
+  #lastMessageId = 0;
+  #muteUntilMs = 0;
+
+  constructor(input: PartsInput) {
+    this.#input = input;
+    this.options = input.options;
+    this.clock = input.options.clock;
+    this.memory = input.memory;
+    this.ledger = input.ledger;
+    this.faults = input.faults;
+    this.language = input.options.behaviour.language;
+    this.clockOffsetMs = input.options.device.clockOffsetMs;
+    this.#payments = [...input.options.payments];
+  }
+
+  /** The terminal's own clock. */
+  get now(): Date {
+    return new Date(this.clock.now() + this.clockOffsetMs);
+  }
+
+  /** The script of the next payment, its faults armed. */
+  nextPayment(): PaymentScript {
+    const script = this.#payments.shift() ?? {};
+    for (const fault of script.faults ?? []) this.faults.arm(fault);
+    return script;
+  }
+
+  encode(
+    name: MessageName,
+    { tail = new Uint8Array(0), ...input }: Outgoing,
+    messageId: string | undefined,
+  ): Uint8Array {
+    const id: readonly RawTag[] = messageId ? [tag("messageSequence", messageId)] : [];
+    const tags = input.tags || messageId ? [...(input.tags ?? []), ...id] : undefined;
+    const { control, data } = encodeMessage(name, {
+      charset: this.registration.charset,
+      ...input,
+      ...(tags ? { tags } : {}),
+    });
+    return encodeApdu({ control, data: concat([data, tail]) });
+  }
+
+  /** The id of the register's message (tag 1F73), which its answer repeats (zvt.md 9.4). */
+  requestId(request: Message): string | undefined {
+    if (!this.registration.messageIds) return undefined;
+    const id = tagValue(request.tags, "messageSequence");
+    if (id !== undefined) this.#lastMessageId = Number(id);
+    return id;
+  }
+
+  nextMessageId(): string | undefined {
+    if (!this.registration.messageIds) return undefined;
+    this.#lastMessageId = this.#lastMessageId >= MESSAGE_ID_MAX ? 1 : this.#lastMessageId + 1;
+    return String(this.#lastMessageId).padStart(6, "0");
+  }
+
+  /** 04 FF: status, T4 in minutes, and a text for the display (zvt.md 7.2). */
+  statusInput(code: number, process: Process): MessageInput {
+    const { t4Ms } = this.options.timers;
+    const minutes = t4Ms / 60_000;
+    const tellT4 = Number.isInteger(minutes) && minutes <= 99 && !process.fault("no-timeout-byte");
+    const text = statusText(code, this.language);
+    const line = tag("textLine", text, this.textCharset(process));
+    return {
+      parts: { status: code, ...(tellT4 ? { timeoutMinutes: minutes } : {}) },
+      ...(text ? { tags: [container("displayTexts", [line])] } : {}),
+    };
+  }
+
+  /** The agreed set, or another one by fault. */
+  textCharset(process: Process): Charset {
+    return (process.fault("charset")?.["set"] as Charset) ?? this.registration.charset;
+  }
+
+  async strike(
+    fault: { name: PointFault; arguments: FaultArguments },
+    process: Process,
+  ): Promise<void> {
+    const delayMs = Number(fault.arguments["ms"] ?? 0);
+    switch (fault.name) {
+      case "hold":
+        await this.#hold(delayMs, process.signal);
+        return;
+      case "mute":
+        this.faults.muted = true;
+        this.#muteUntilMs = this.clock.monotonicMs() + delayMs;
+        if (fault.arguments["at"] === "command" && fault.arguments["run"] === "no") {
+          throw new ProcessOver("silent before the answer");
+        }
+        return;
+      case "unplug":
+        await this.#input.drop(delayMs);
+        return;
+      case "reboot":
+        this.#input.reboot();
+        return;
+    }
+  }
+
+  /** Lets every process go on that a fault holds. */
+  release(): void {
+    for (const go of [...this.#holds]) go();
+  }
+
+  /** Called when a process is over: silence lasts until then, or longer when a fault says so. */
+  async endSilence(): Promise<void> {
+    if (!this.faults.muted) return;
+    const leftMs = this.#muteUntilMs - this.clock.monotonicMs();
+    if (leftMs > 0) await sleep(this.clock, "fault mute", leftMs);
+    this.faults.muted = false;
+  }
+
+  async #hold(limitMs: number, signal: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    const released = new Promise<void>((resolve) => this.#holds.add(resolve));
+    const waits = [released, aborted(signal)];
+    if (limitMs > 0) waits.push(sleep(this.clock, "fault hold", limitMs, over.signal));
+    try {
+      await Promise.race(waits);
+    } finally {
+      this.#holds.clear();
+      over.abort();
+    }
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}

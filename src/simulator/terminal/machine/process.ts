@@ -1,0 +1,265 @@
+import { sleep, type Timer } from "../../../shared/time.ts";
+import {
+  type Apdu,
+  errorCodeOf,
+  type Message,
+  type MessageName,
+} from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import type { FaultArguments } from "../faults/fault-request.ts";
+import type { FaultName, Point } from "../faults/fault-table.ts";
+import type { Line } from "../link/line.ts";
+import type { Outgoing, Parts } from "./parts.ts";
+import { has } from "./registration.ts";
+
+/** What the register said to a message of ours. */
+export type Answer =
+  | { readonly kind: "positive"; readonly apdu: Apdu }
+  | { readonly kind: "negative"; readonly code: number; readonly apdu: Apdu }
+  | { readonly kind: "silent"; readonly because: Silence };
+
+export type Silence =
+  /** T3, or the window of a sale with goods, is over. */
+  | "time-out"
+  /** All repeats without ACK. */
+  | "not-delivered"
+  | "line-closed";
+
+const STATUS_ENQUIRY = 0x0501;
+
+/** The command ends here without another word: power gone, or told to fall silent. */
+export class ProcessOver extends Error {
+  override readonly name = "ProcessOver";
+}
+
+/**
+ * One command of the register from its arrival to its end. While it runs the terminal is master:
+ * {@link Process.say} sends a message and waits for the answer (zvt.md 1, 5).
+ */
+export class Process {
+  readonly parts: Parts;
+  readonly request: Message;
+  readonly control: number;
+  /** The last moment that was reached, for the trace and for `GET /state`. */
+  phase: Point = "command";
+  /** Whether Abort (06 B0) would be taken now. */
+  cancellable = false;
+  readonly #line: Line;
+  readonly #killed = new AbortController();
+  #cancel: (() => void) | undefined;
+  #waiter: ((answer: Answer) => void) | undefined;
+  #ending = false;
+
+  constructor(parts: Parts, line: Line, request: Message) {
+    this.parts = parts;
+    this.request = request;
+    this.control = request.control;
+    this.#line = line;
+  }
+
+  get line(): Line {
+    return this.#line;
+  }
+
+  get waitsForAnswer(): boolean {
+    return this.#waiter !== undefined;
+  }
+
+  /** 06 0F or 06 1E is out: whatever the register says next, it is master again. */
+  get ending(): boolean {
+    return this.#ending;
+  }
+
+  get signal(): AbortSignal {
+    return this.#killed.signal;
+  }
+
+  /** Ends the process where it stands; everything that waits rejects with {@link ProcessOver}. */
+  kill(why: string): void {
+    this.#killed.abort(new ProcessOver(why));
+    this.#waiter?.({ kind: "silent", because: "line-closed" });
+  }
+
+  /** The register asked to cancel and the answer was yes. */
+  cancel(): void {
+    this.#cancel?.();
+  }
+
+  answered(apdu: Apdu): void {
+    const code = errorCodeOf(apdu.control);
+    this.#waiter?.(
+      code === undefined ? { kind: "positive", apdu } : { kind: "negative", code, apdu },
+    );
+  }
+
+  /** The line broke, or the register went on without answering the end of the process. */
+  unanswered(): void {
+    this.#waiter?.({ kind: "silent", because: "line-closed" });
+  }
+
+  /** Answers the command with 80 00, unless a fault has it otherwise. */
+  async accept(): Promise<void> {
+    await this.#prepareAnswer();
+    await this.#answer("positive-acknowledgement", {});
+    await this.reach("accepted");
+  }
+
+  /** Answers the command with 84 xx: nothing follows. */
+  async refuse(code: number): Promise<void> {
+    await this.#prepareAnswer();
+    await this.#answer("negative-acknowledgement", { errorCode: code });
+  }
+
+  /** Answers a command that ends with its answer, with more in it than 80 00 00. */
+  async answerWith(name: MessageName, input: Outgoing): Promise<void> {
+    await this.#prepareAnswer();
+    await this.#answer(name, input);
+  }
+
+  async #prepareAnswer(): Promise<void> {
+    await this.reach("command");
+    const refused = this.fault("refuse");
+    if (!refused) return;
+    const errorCode = Number.parseInt(String(refused["code"]), 16);
+    await this.#answer("negative-acknowledgement", { errorCode });
+    throw new ProcessOver("refused by a fault");
+  }
+
+  async #answer(name: MessageName, input: Outgoing): Promise<void> {
+    // An answer repeats the id of the message that it answers (zvt.md 9.4).
+    await this.#line.send(this.parts.encode(name, input, this.parts.requestId(this.request)));
+  }
+
+  /** Sends a message and waits for its answer, T3 when not told otherwise (zvt.md 5.1). */
+  async say(name: MessageName, input: Outgoing, timeoutMs?: number): Promise<Answer> {
+    const id = this.parts.nextMessageId();
+    return await this.sayRaw(this.parts.encode(name, this.#permitted(input), id), timeoutMs);
+  }
+
+  async sayRaw(
+    apdu: Uint8Array,
+    timeoutMs = this.parts.options.timers.t3Ms,
+    afterSending?: () => Promise<void>,
+  ): Promise<Answer> {
+    this.signal.throwIfAborted();
+    // Waiter first, write second, clock third.
+    const answer = new Promise<Answer>((resolve) => {
+      this.#waiter = resolve;
+    });
+    let timer: Timer | undefined;
+    try {
+      const sent = await this.#line.send(apdu);
+      await afterSending?.();
+      if (sent === "failed") {
+        const because = this.#line.closed ? "line-closed" : "not-delivered";
+        this.#waiter?.({ kind: "silent", because });
+      }
+      timer = this.parts.clock.startTimer("T3", timeoutMs, () =>
+        this.#waiter?.({ kind: "silent", because: "time-out" }),
+      );
+      const given = await answer;
+      this.signal.throwIfAborted();
+      if (given.kind === "silent" && given.because === "time-out") this.#missedAnswer();
+      return given;
+    } finally {
+      timer?.clear();
+      this.#waiter = undefined;
+    }
+  }
+
+  /** zvt.md 3: an answer that does not come within T3 ends the connection. */
+  #missedAnswer(): void {
+    if (this.#line.transport === "tcp") this.#line.close();
+  }
+
+  /** 04 FF, when the register wants it (configuration bit 08, zvt.md 6.1). */
+  async status(code: number): Promise<void> {
+    if (!has(this.parts.registration, "intermediateStatus")) return;
+    const answer = await this.say("intermediate-status", this.parts.statusInput(code, this));
+    const lost = answer.kind === "silent" && answer.because !== "line-closed";
+    // zvt.md 3 and 5.1: the process counts as aborted. A register that closes the line is another
+    // matter: the customer at the terminal does not know, and goes on.
+    if (lost && this.cancellable) throw new ProcessOver("a status was not answered");
+  }
+
+  /** The report 04 0F, with its moments before and after. */
+  async report(input: Outgoing, timeoutMs?: number): Promise<Answer> {
+    await this.reach("report");
+    const id = this.parts.nextMessageId();
+    const apdu = this.parts.encode("status-information", this.#permitted(input), id);
+    const answer = await this.sayRaw(apdu, timeoutMs, () => this.reach("reported"));
+    if (answer.kind !== "silent") await this.reach("acknowledged");
+    return answer;
+  }
+
+  /** 06 0F: done, and good. */
+  async complete(input: Outgoing = {}): Promise<void> {
+    await this.#end("completion", input);
+  }
+
+  /** The completion of a status enquiry begins with positional parts (zvt.md 6.5). */
+  async completeStatus(input: Outgoing): Promise<void> {
+    await this.#end("status-completion", input);
+  }
+
+  /** 06 1E: not carried out. */
+  async abort(resultCode: number, input: Outgoing = {}): Promise<void> {
+    const parts = this.fault("abort-without-code") ? {} : { ...input.parts, resultCode };
+    await this.#end("abort-from-pt", { ...input, parts });
+  }
+
+  async #end(name: MessageName, input: Outgoing): Promise<void> {
+    await this.reach("completion");
+    const id = this.parts.nextMessageId();
+    const apdu = this.parts.encode(name, this.#permitted(input), id);
+    this.#ending = true;
+    await this.sayRaw(apdu, undefined, () => this.reach("completed"));
+  }
+
+  /** A register that sent no container, now or at registration, gets none (zvt.md 4.3). */
+  #permitted(input: Outgoing): Outgoing {
+    if (input.tags === undefined || this.mayContain) return input;
+    const { tags: _, ...rest } = input;
+    return rest;
+  }
+
+  get mayContain(): boolean {
+    if (this.parts.registration.containers || this.request.tags !== null) return true;
+    // Service byte 04 of the status enquiry asks for the container by itself (zvt.md 6.5).
+    return this.control === STATUS_ENQUIRY && ((this.request.fields.serviceByte ?? 0) & 0x04) !== 0;
+  }
+
+  /** The arguments of a fault whose chance this is; the fault is thereby used. */
+  fault(name: FaultName): FaultArguments | undefined {
+    return this.parts.faults.take(name, { command: this.control });
+  }
+
+  /** A moment at which faults may strike. Throws {@link ProcessOver} when one ended the process. */
+  async reach(point: Point): Promise<void> {
+    this.phase = point;
+    this.parts.onPhase(this.#line.name);
+    for (const struck of this.parts.faults.takeAt(point, this.control)) {
+      await this.parts.strike(struck, this);
+    }
+    this.signal.throwIfAborted();
+  }
+
+  async pause(name: string, delayMs: number): Promise<void> {
+    if (delayMs > 0) await sleep(this.parts.clock, name, delayMs, this.signal);
+  }
+
+  /** Resolves as soon as the register has cancelled; `work` is then left alone. */
+  async untilCancelled<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T | "cancelled"> {
+    const stop = new AbortController();
+    const cancelled = new Promise<"cancelled">((resolve) => {
+      this.#cancel = () => resolve("cancelled");
+    });
+    this.cancellable = true;
+    try {
+      return await Promise.race([work(AbortSignal.any([stop.signal, this.signal])), cancelled]);
+    } finally {
+      this.cancellable = false;
+      this.#cancel = undefined;
+      stop.abort(new ProcessOver("cancelled"));
+    }
+  }
+}

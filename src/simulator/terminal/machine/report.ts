@@ -1,0 +1,115 @@
+import {
+  container,
+  type FieldInputs,
+  fromHex,
+  type MessageInput,
+  type RawTag,
+  rawTag,
+  tag,
+} from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import { type TestCard, testCards } from "../bank/cards.ts";
+import type { StoredTransaction } from "../memory/memory.ts";
+import { localTime } from "./local-time.ts";
+
+/** What 04 0F tells about a transaction, stored or not. */
+export type Reported = Pick<
+  StoredTransaction,
+  | "amountMinor"
+  | "currency"
+  | "currencyTold"
+  | "card"
+  | "trace"
+  | "originalTrace"
+  | "authorisation"
+  | "atMs"
+> & { readonly receiptNumber: number | null };
+
+/** Field 19 of a report (zvt.md 7.1): online, and with PIN. */
+const ONLINE = 0x60;
+const WITH_PIN = 0x70;
+
+/** An approved transaction; fields in the order of the table (zvt.md 4.2, 7.1). */
+export function approvedReport(told: Reported, terminalId: string): MessageInput {
+  const card = testCards[told.card];
+  return {
+    fields: {
+      resultCode: 0x00,
+      amount: told.amountMinor,
+      trace: digits(told.trace, 6),
+      ...(told.originalTrace === null ? {} : { originalTrace: digits(told.originalTrace, 6) }),
+      ...time(told.atMs),
+      expiry: card.expiry,
+      cardSequence: card.sequence,
+      typeByte: card.holderCheck === 2 ? WITH_PIN : ONLINE,
+      pan: card.maskedDigits,
+      terminalId,
+      authorisationAttribute: told.authorisation,
+      ...(told.currencyTold ? { currency: told.currency } : {}),
+      ...(told.receiptNumber === null ? {} : { receiptNumber: digits(told.receiptNumber, 4) }),
+      cardType: card.cardType,
+      cardName: card.scheme,
+    },
+    tags: cardTags(card),
+  };
+}
+
+/** A transaction that the host refused; it has no receipt number. */
+export function declinedReport(
+  told: Reported,
+  resultCode: number,
+  terminalId: string,
+): MessageInput {
+  const card = testCards[told.card];
+  return {
+    fields: {
+      resultCode,
+      amount: told.amountMinor,
+      trace: digits(told.trace, 6),
+      ...time(told.atMs),
+      pan: card.maskedDigits,
+      terminalId,
+      ...(told.currencyTold ? { currency: told.currency } : {}),
+      cardType: card.cardType,
+      cardName: card.scheme,
+    },
+    tags: cardTags(card),
+  };
+}
+
+/** A transaction that came to nothing before the host was asked (27 6C for example). */
+export function abortedReport(resultCode: number, terminalId: string): MessageInput {
+  return { fields: { resultCode, terminalId } };
+}
+
+function time(atMs: number): FieldInputs {
+  const local = localTime(new Date(atMs));
+  return { time: local.time, date: local.date.slice(4) };
+}
+
+/** How it was paid, and the application of the card (zvt.md 11.2). */
+function cardTags(card: TestCard): readonly RawTag[] {
+  return [
+    container("payment", [
+      tag("cardholderIdentification", card.holderCheck),
+      tag("onlineFlag", 1),
+      tag("technology", card.technology),
+    ]),
+    tag("cardType", card.cardType),
+    tag("applicationLabel", card.label),
+    tag("aid", fromHex(card.aid)),
+  ];
+}
+
+/** A field that came after revision 13.08 (zvt.md 11.1): nobody can know how long it is. */
+export const unknownField = fromHex("760102");
+
+/** Tags that no table has: of one, two and three bytes. */
+export const unknownTags: readonly RawTag[] = [
+  rawTag(0xdf01, fromHex("0102")),
+  rawTag(0x5e, fromHex("aabb")),
+  rawTag(0x1f8105, fromHex("00")),
+];
+
+function digits(value: number, count: number): string {
+  return String(value).padStart(count, "0");
+}

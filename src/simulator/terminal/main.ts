@@ -1,0 +1,71 @@
+import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { readCommandLine } from "./command-line.ts";
+import { startTerminalSimulator } from "./start.ts";
+import type { TerminalSimulator } from "./terminal-simulator.ts";
+
+/** Exit codes of DESIGN 9. */
+const EXIT_USAGE = 64;
+const EXIT_MISSING = 69;
+
+const asked = readCommandLine(process.argv.slice(2));
+switch (asked.ask) {
+  case "help":
+    process.stdout.write(asked.text);
+    break;
+  case "wrong":
+    process.stderr.write(`${asked.problem}\nTry --help.\n`);
+    process.exitCode = EXIT_USAGE;
+    break;
+  case "start":
+    await run(asked.options, asked.readyFile);
+    break;
+}
+
+async function run(
+  options: Parameters<typeof startTerminalSimulator>[0],
+  readyFile: string | null,
+): Promise<void> {
+  let simulator: TerminalSimulator;
+  try {
+    simulator = await startTerminalSimulator(options);
+  } catch (error) {
+    process.stderr.write(`cannot start: ${(error as Error).message}\n`);
+    process.exitCode = EXIT_MISSING;
+    return;
+  }
+  announce(simulator);
+  if (readyFile) writeReadyFile(readyFile, simulator);
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => {
+      if (readyFile) rmSync(readyFile, { force: true });
+      void simulator.close();
+    });
+  }
+}
+
+/** One line for each way in. */
+function announce({ endpoints, controlUrl }: TerminalSimulator): void {
+  const { tcp, pty, serial } = endpoints;
+  const lines = [
+    ...(tcp ? [`listening tcp://${tcp.host}:${tcp.port}`] : []),
+    ...(pty ? [`pty ${pty}`] : []),
+    ...(serial ? [`serial ${serial}`] : []),
+    ...(controlUrl ? [`control ${controlUrl}`] : []),
+  ];
+  process.stdout.write(`${lines.join("\n")}\n`);
+}
+
+/** Complete or not there at all, so that a launcher may read it as soon as it exists. */
+function writeReadyFile(path: string, { endpoints, controlUrl }: TerminalSimulator): void {
+  const { tcp, pty, serial } = endpoints;
+  const ready = {
+    pid: process.pid,
+    tcp: tcp ? `tcp://${tcp.host}:${tcp.port}` : null,
+    tcpPort: tcp?.port ?? null,
+    pty,
+    serial,
+    control: controlUrl ?? null,
+  };
+  writeFileSync(`${path}.new`, `${JSON.stringify(ready)}\n`);
+  renameSync(`${path}.new`, path);
+}

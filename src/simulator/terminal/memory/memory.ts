@@ -1,0 +1,158 @@
+import type { CardName } from "../bank/cards.ts";
+
+/** What the terminal itself keeps: its turnover list and counters (zvt.md 13.3). */
+export interface StoredTransaction {
+  /** 1 to 9999. */
+  readonly receiptNumber: number;
+  /** 1 to 999999. */
+  readonly trace: number;
+  readonly kind: TransactionKind;
+  readonly amountMinor: number;
+  /** ISO 4217 numeric. */
+  readonly currency: string;
+  /** The register named the currency, so it is told it again (zvt.md 4.2). */
+  readonly currencyTold: boolean;
+  readonly card: CardName;
+  readonly authorisation: string;
+  /** Terminal clock, milliseconds since 1970. */
+  readonly atMs: number;
+  /** Entry of the bank's ledger. */
+  readonly ledgerId: number;
+  /** Trace of the transaction that this one reverses or books. */
+  readonly originalTrace: number | null;
+  readonly state: "stored" | "reversed" | "booked";
+  /** An end of day ran since: counted in its totals, out of reach for a reversal. */
+  readonly closed: boolean;
+}
+
+export type TransactionKind = "payment" | "reversal" | "refund" | "reservation" | "booking";
+
+export const RECEIPT_NUMBER_MAX = 9_999;
+export const TRACE_MAX = 999_999;
+
+/** Jobs that the terminal wants done before it takes cards again (zvt.md 11.5). */
+export const demands = ["initialisation", "diagnosis", "end-of-day"] as const;
+export type Demand = (typeof demands)[number];
+
+export interface Counters {
+  readonly nextReceiptNumber: number;
+  readonly nextTrace: number;
+  /** Receipt number of the transaction that Repeat Receipt tells; 0 when there is none. */
+  readonly lastReceiptNumber: number;
+  readonly demands: readonly Demand[];
+}
+
+/** Keeps the memory beyond the process; see `state-file.ts`. */
+export interface MemoryKeeper {
+  counters(): Counters | undefined;
+  turnover(): readonly StoredTransaction[];
+  keepCounters(counters: Counters): void;
+  keepTransaction(transaction: StoredTransaction): void;
+  forgetClosed(exceptTrace: number): void;
+}
+
+/** The memory of the terminal: survives a reboot, and the process when it has a keeper. */
+export class Memory {
+  readonly #keeper: MemoryKeeper | undefined;
+  #counters: Counters;
+  #turnover: StoredTransaction[];
+  /** Kept apart: an end of day clears the turnover, not the last transaction. */
+  #last: StoredTransaction | undefined;
+
+  constructor(first: { receiptNumber: number; trace: number }, keeper?: MemoryKeeper) {
+    this.#keeper = keeper;
+    this.#counters = keeper?.counters() ?? {
+      nextReceiptNumber: first.receiptNumber,
+      nextTrace: first.trace,
+      lastReceiptNumber: 0,
+      demands: [],
+    };
+    const kept = keeper?.turnover() ?? [];
+    this.#turnover = kept.filter(({ closed }) => !closed);
+    this.#last = kept.findLast(
+      ({ receiptNumber, state }) =>
+        receiptNumber === this.#counters.lastReceiptNumber && state !== "reversed",
+    );
+  }
+
+  get turnover(): readonly StoredTransaction[] {
+    return this.#turnover;
+  }
+
+  get nextReceiptNumber(): number {
+    return this.#counters.nextReceiptNumber;
+  }
+
+  get last(): StoredTransaction | undefined {
+    return this.#last;
+  }
+
+  get demands(): readonly Demand[] {
+    return this.#counters.demands;
+  }
+
+  find(receiptNumber: number): StoredTransaction | undefined {
+    return this.#turnover.findLast((stored) => stored.receiptNumber === receiptNumber);
+  }
+
+  /** Every contact with the host has its own trace number, good or not. */
+  takeTrace(): number {
+    const trace = this.#counters.nextTrace;
+    this.#count({ nextTrace: trace === TRACE_MAX ? 1 : trace + 1 });
+    return trace;
+  }
+
+  /** Stores a transaction under the next receipt number, which it thereby uses up. */
+  store(transaction: StoredTransaction): void {
+    this.#replace(transaction);
+    this.#last = transaction;
+    const next = transaction.receiptNumber;
+    this.#count({
+      lastReceiptNumber: next,
+      nextReceiptNumber: next === RECEIPT_NUMBER_MAX ? 1 : next + 1,
+    });
+  }
+
+  change(transaction: StoredTransaction): void {
+    this.#replace(transaction);
+    if (this.#last?.trace === transaction.trace) this.#last = transaction;
+  }
+
+  /** Takes the newest transaction out again and gives its receipt number back (zvt.md 9.4). */
+  forgetLast(): void {
+    const last = this.#last;
+    if (!last) return;
+    this.change({ ...last, state: "reversed" });
+    this.#last = this.#turnover.findLast(
+      ({ state, trace }) => state !== "reversed" && trace !== last.trace,
+    );
+    this.#count({
+      nextReceiptNumber: last.receiptNumber,
+      lastReceiptNumber: this.#last?.receiptNumber ?? 0,
+    });
+  }
+
+  /** End of day: the totals are closed, the last transaction can still be asked for. */
+  closeTurnover(): void {
+    for (const transaction of this.#turnover) this.change({ ...transaction, closed: true });
+    this.#turnover = [];
+    this.#keeper?.forgetClosed(this.#last?.trace ?? 0);
+  }
+
+  demand(demand: Demand, due: boolean): void {
+    const others = this.#counters.demands.filter((other) => other !== demand);
+    this.#count({ demands: due ? [...others, demand] : others });
+  }
+
+  #replace(transaction: StoredTransaction): void {
+    const index = this.#turnover.findIndex(({ trace }) => trace === transaction.trace);
+    if (index < 0) this.#turnover.push(transaction);
+    else this.#turnover[index] = transaction;
+    this.#keeper?.keepTransaction(transaction);
+  }
+
+  #count(change: Partial<Counters>): void {
+    this.#counters = { ...this.#counters, ...change };
+    this.#keeper?.keepCounters(this.#counters);
+  }
+}

@@ -1,0 +1,125 @@
+import { sleep } from "../../../shared/time.ts";
+import type { FaultBox } from "../faults/fault-box.ts";
+import type { Line } from "../link/line.ts";
+import { SerialLine } from "../link/serial-line.ts";
+import { TcpLine } from "../link/tcp-line.ts";
+import type { TerminalSimulatorOptions } from "../options.ts";
+import type { Trace } from "../wire/trace.ts";
+import type { BytePort } from "./byte-port.ts";
+import { PacedPort } from "./paced-port.ts";
+import { PseudoTerminal } from "./pseudo-terminal.ts";
+import { SerialDevicePort } from "./serial-device.ts";
+import { TcpListener } from "./tcp-listener.ts";
+
+/** Where a register can connect. */
+export interface Endpoints {
+  readonly tcp: { readonly host: string; readonly port: number } | null;
+  /** Path of the pseudo-terminal; changes when it was taken away and came back. */
+  readonly pty: string | null;
+  readonly serial: string | null;
+}
+
+export interface ConnectionsInput {
+  readonly options: TerminalSimulatorOptions;
+  readonly faults: FaultBox;
+  readonly trace: Trace;
+  runningCommand(): number | undefined;
+  attach(line: Line): void;
+}
+
+/** Opens the ports, makes lines of them, takes them away and brings them back. */
+export class Connections {
+  readonly #input: ConnectionsInput;
+  readonly #over = new AbortController();
+  #listener: TcpListener | undefined;
+  #ports: BytePort[] = [];
+  /** Kept from the first opening, so that the same port comes back. */
+  #tcpPort: number | undefined;
+  #endpoints: Endpoints = { tcp: null, pty: null, serial: null };
+
+  constructor(input: ConnectionsInput) {
+    this.#input = input;
+  }
+
+  get endpoints(): Endpoints {
+    return this.#endpoints;
+  }
+
+  async open(): Promise<void> {
+    const { tcp, pty, serial } = this.#input.options;
+    this.#endpoints = { tcp: null, pty: null, serial: null };
+    if (tcp) {
+      this.#listener = new TcpListener((port) => this.#attachTcp(port));
+      this.#tcpPort = await this.#listener.open(tcp.host, this.#tcpPort ?? tcp.port);
+      this.#endpoints = { ...this.#endpoints, tcp: { host: tcp.host, port: this.#tcpPort } };
+    }
+    if (pty) {
+      const port = await PseudoTerminal.open(pty.link);
+      this.#attachSerial(port);
+      this.#endpoints = { ...this.#endpoints, pty: port.path };
+    }
+    if (serial) {
+      this.#attachSerial(await SerialDevicePort.open(serial));
+      this.#endpoints = { ...this.#endpoints, serial: serial.path };
+    }
+  }
+
+  /** Takes all lines away; after `awayMs` they are back. Resolves when they are gone. */
+  async drop(awayMs: number): Promise<void> {
+    await this.#shut();
+    void this.#comeBack(awayMs);
+  }
+
+  async close(): Promise<void> {
+    this.#over.abort(new Error("the simulator is closing"));
+    await this.#shut();
+  }
+
+  async #comeBack(awayMs: number): Promise<void> {
+    const { clock } = this.#input.options;
+    if (awayMs > 0) {
+      const waited = await sleep(clock, "unplugged", awayMs, this.#over.signal).then(
+        () => true,
+        () => false,
+      );
+      if (!waited) return;
+    }
+    if (this.#over.signal.aborted) return;
+    await this.open();
+    if (this.#over.signal.aborted) await this.#shut();
+  }
+
+  async #shut(): Promise<void> {
+    const ports = this.#ports;
+    this.#ports = [];
+    for (const port of ports) port.close();
+    const listener = this.#listener;
+    this.#listener = undefined;
+    await listener?.close();
+  }
+
+  #attachTcp(port: BytePort): void {
+    const { options, faults, runningCommand, attach } = this.#input;
+    const line = new TcpLine(port, {
+      clock: options.clock,
+      t3Ms: options.timers.t3Ms,
+      interference: faults.interference("tcp", runningCommand),
+      onWire: (event) => this.#input.trace.wire(port.name, event),
+    });
+    attach(line);
+  }
+
+  #attachSerial(port: BytePort): void {
+    const { options, faults, runningCommand, attach } = this.#input;
+    this.#ports.push(port);
+    const paced = options.lineSpeed ? new PacedPort(port, options.lineSpeed, options.clock) : port;
+    const line = new SerialLine(paced, {
+      clock: options.clock,
+      t1Ms: options.timers.t1Ms,
+      t2Ms: options.timers.t2Ms,
+      interference: faults.interference("serial", runningCommand),
+      onWire: (event) => this.#input.trace.wire(port.name, event),
+    });
+    attach(line);
+  }
+}

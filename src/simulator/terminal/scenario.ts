@@ -1,0 +1,77 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import { cardNames } from "./bank/cards.ts";
+import { type OutcomeRule, parseOutcomeRule } from "./bank/outcome.ts";
+import { FaultError, type FaultRequest, faultRequest, parseFault } from "./faults/fault-request.ts";
+
+/** What one payment shall be like; what is not said is as always. */
+export interface PaymentScript {
+  readonly outcome?: OutcomeRule;
+  readonly card?: (typeof cardNames)[number];
+  readonly customerMs?: number;
+  readonly hostMs?: number;
+  readonly faults?: readonly FaultRequest[];
+}
+
+export interface Scenario {
+  readonly faults: readonly FaultRequest[];
+  readonly payments: readonly PaymentScript[];
+}
+
+/** A scenario file that cannot be used; the message says where and why. */
+export class ScenarioError extends Error {
+  override readonly name = "ScenarioError";
+}
+
+/** `"mute:at=report"`, or `{"name": "mute", "at": "report"}`. */
+const fault = z
+  .union([z.string(), z.looseObject({ name: z.string() })])
+  .transform((given, context) => {
+    try {
+      if (typeof given === "string") return parseFault(given);
+      const { name, ...rest } = given;
+      return faultRequest(name, rest);
+    } catch (error) {
+      if (!(error instanceof FaultError)) throw error;
+      context.addIssue({ code: "custom", message: error.message });
+      return z.NEVER;
+    }
+  });
+
+const outcome = z.string().transform((text, context) => {
+  const rule = parseOutcomeRule(text);
+  if (rule) return rule;
+  context.addIssue({
+    code: "custom",
+    message: "not by-amount, approve, decline:CODE or customer-timeout",
+  });
+  return z.NEVER;
+});
+
+const scenario = z.strictObject({
+  faults: z.array(fault).default([]),
+  payments: z
+    .array(
+      z.strictObject({
+        outcome: outcome.optional(),
+        card: z.enum(cardNames).optional(),
+        customerMs: z.number().int().min(0).optional(),
+        hostMs: z.number().int().min(0).optional(),
+        faults: z.array(fault).optional(),
+      }),
+    )
+    .default([]),
+});
+
+/** Reads the JSON file of `--scenario`. Throws {@link ScenarioError}. */
+export function readScenario(path: string): Scenario {
+  let json: unknown;
+  try {
+    json = JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw new ScenarioError(`cannot read ${path}: ${(error as Error).message}`, { cause: error });
+  }
+  const parsed = scenario.safeParse(json);
+  if (!parsed.success) throw new ScenarioError(`${path}: ${z.prettifyError(parsed.error)}`);
+  return parsed.data as Scenario;
+}

@@ -1,0 +1,95 @@
+import { join } from "node:path";
+import { createIpcClient } from "../shared/ipc/client.ts";
+import { supervisorMessages, tpManagerMessages } from "../shared/ipc/contract.ts";
+import { startIpcServer } from "../shared/ipc/server.ts";
+import { type ProgramContext, runProgram } from "../shared/lifecycle.ts";
+import { type ApiOptions, createApi } from "./http/app.ts";
+import { listenOnLoopback } from "./http/loopback-server.ts";
+import { Journal } from "./journal/journal.ts";
+import { tpManagerHandlers } from "./message-handlers.ts";
+import { HandOff } from "./payments/hand-off.ts";
+import { PaymentService, type PaymentSettings } from "./payments/payment-service.ts";
+import { createSupervisorLink } from "./supervisor-link.ts";
+import { createTerminal } from "./terminal/registry.ts";
+
+/** Before anything financial the terminal is reached, asked and read within this time. */
+const PREPARE_MS = 15_000;
+/** At a stop a running payment goes on for this long before it is cancelled. */
+const STOP_PATIENCE_MS = 10_000;
+/** Then the process ends, whatever is open: recovery settles it at the next start. */
+const STOP_DEADLINE_MS = 45_000;
+
+/** Every part of tp-manager in start order, with what it depends on. */
+await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
+  const { config, installation, runDirectory, log, clock, onStop } = context;
+  const journal = new Journal(join(installation.dataDirectory, "journal.db"));
+  onStop("journal", () => journal.close());
+
+  const terminal = createTerminal(config, clock, log.child({ area: "terminal" }));
+  onStop("terminal", () => terminal.close());
+
+  const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock);
+  onStop("supervisor link", () => client.close());
+  const link = createSupervisorLink(client);
+  const handOff = new HandOff(journal, link, clock, log.child({ area: "hand-off" }));
+  onStop("hand-off", () => handOff.close());
+
+  const settings: PaymentSettings = {
+    paymentTimeoutMs: config.PAYMENT_TIMEOUT * 1000,
+    graceMs: config.PAYMENT_GRACE * 1000,
+    gatewayWaitMs: config.GATEWAY_WAIT,
+    prepareMs: PREPARE_MS,
+    stopPatienceMs: STOP_PATIENCE_MS,
+    confirmAfterMs: config.RECOVERY_SILENCE_MS,
+  };
+  const payments = new PaymentService({
+    store: journal,
+    terminal,
+    handOff,
+    clock,
+    log: log.child({ area: "payments" }),
+    settings,
+  });
+  const api = await createApi(apiOptions(context, payments, terminal));
+  const listening = await listenOnLoopback(api, config.LOCAL_PORT, log);
+  onStop("local API", () => listening.close());
+  onStop("payments", () => payments.stop());
+
+  const ipc = await startIpcServer({
+    runDirectory,
+    program: "tp-manager",
+    messages: tpManagerMessages,
+    handlers: tpManagerHandlers({
+      port: config.LOCAL_PORT,
+      journal,
+      payments,
+      terminal,
+      requestStop: context.requestStop,
+    }),
+    log,
+  });
+  onStop("local messages", () => ipc.close());
+
+  terminal.start();
+  payments.start();
+});
+
+function apiOptions(
+  { config, clock, log, requestStop }: ProgramContext,
+  payments: PaymentService,
+  terminal: ApiOptions["terminal"],
+): ApiOptions {
+  const { OPERATOR_LOGIN: login, OPERATOR_PWD: password } = config;
+  return {
+    port: config.LOCAL_PORT,
+    kiosk: { login: config.TERMINAL_MANAGER_LOGIN, password: config.TERMINAL_MANAGER_PWD },
+    operator: login !== undefined && password !== undefined ? { login, password } : undefined,
+    allowedOrigins: config.ALLOWED_ORIGINS,
+    defaultCurrency: config.CURRENCY,
+    payments,
+    terminal,
+    clock,
+    log: log.child({ area: "http" }),
+    requestStop,
+  };
+}

@@ -1,0 +1,24 @@
+import type { Apdu, MessageName } from "../codec/index.ts";
+
+/** One command of the register: what leaves, and the closed set of what may come back. */
+export interface Command {
+  readonly name: MessageName;
+  readonly apdu: Apdu;
+  /**
+   * What the terminal may send while the command runs and it is master, besides 06 0F and 06 1E
+   * (zvt.md 5.2). Anything else is refused with 84 83.
+   */
+  readonly replies: readonly MessageName[];
+  /** Whether 80 00 ends it, or the terminal becomes master until 06 0F or 06 1E (zvt.md 5.2). */
+  readonly ends: "answer" | "completion";
+  /** Whether a 04 0F is stored before it is acknowledged, and may be refused (DESIGN 3). */
+  readonly judged: boolean;
+}
+
+/** Sent by the terminal on every occasion it likes (zvt.md 6.5, 7). */
+export const anyTime: readonly MessageName[] = [
+  "intermediate-status",
+  "print-line",
+  "print-text-block",
+  "set-register-time",
+];

@@ -1,0 +1,46 @@
+import {
+  type Charset,
+  codeOfCharset,
+  container,
+  encodeMessage,
+  fromHex,
+  tag,
+} from "../codec/index.ts";
+import { anyTime, type Command } from "./command.ts";
+
+export interface RegistrationOptions {
+  readonly password: string;
+  readonly configByte: number;
+  /** ISO 4217 numeric with a leading zero, `0978`. */
+  readonly registrationCurrency: string;
+  readonly charset: Charset;
+  readonly printerWidth: number;
+  /** Tag 1F04, zvt.md 11.2; null leaves it out. */
+  readonly receiptsWanted: number | null;
+}
+
+/** Registration 06 00, zvt.md 6.1. The currency is two bare bytes, never field 49. */
+export function registration(options: RegistrationOptions): Command {
+  const { password, configByte, registrationCurrency, charset } = options;
+  const tags = [
+    tag("printerWidth", String(options.printerWidth).padStart(2, "0")),
+    container("permittedCommands", [tag("command", fromHex("06d3"))]),
+    // CP437 holds when nobody asks for anything else.
+    ...(charset === "cp437" || charset === "zvt7"
+      ? []
+      : [container("charsets", [tag("charset", codeOfCharset(charset))])]),
+    ...(options.receiptsWanted === null
+      ? []
+      : [tag("receiptsWanted", Uint8Array.of(options.receiptsWanted))]),
+  ];
+  return {
+    name: "registration",
+    apdu: encodeMessage("registration", {
+      parts: { password, configByte, currency: registrationCurrency },
+      tags,
+    }),
+    replies: anyTime,
+    ends: "completion",
+    judged: false,
+  };
+}

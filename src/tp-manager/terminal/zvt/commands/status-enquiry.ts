@@ -1,0 +1,20 @@
+import { encodeMessage } from "../codec/index.ts";
+import { anyTime, type Command } from "./command.ts";
+
+/** zvt.md 6.5: leave the version out and send the container; the safest form of the answer. */
+const STATUS_AND_CONTAINER = 0x06;
+
+/** Status-Enquiry 05 01, zvt.md 6.5. The plain form asks for the software version. */
+export function statusEnquiry(password: string, form: "container" | "version"): Command {
+  return {
+    name: "status-enquiry",
+    apdu: encodeMessage("status-enquiry", {
+      parts: { password },
+      ...(form === "container" ? { fields: { serviceByte: STATUS_AND_CONTAINER } } : {}),
+    }),
+    // The terminal uses the occasion for jobs of its own, an end of day with its totals among them.
+    replies: anyTime,
+    ends: "completion",
+    judged: false,
+  };
+}

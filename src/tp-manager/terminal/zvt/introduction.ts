@@ -1,0 +1,156 @@
+/**
+ * What happens between an open link and a terminal that can be used: registration, status,
+ * identity (zvt.md 6.1, 6.5; DESIGN 3.1 rule 1).
+ */
+import {
+  type LastTransaction,
+  type TerminalIdentity,
+  type TerminalStatus,
+  TerminalUnavailable,
+} from "../terminal.ts";
+import { type Charset, charsetOfCode, type Message, tagValue } from "./codec/index.ts";
+import type { Command } from "./commands/command.ts";
+import { registration } from "./commands/registration.ts";
+import { repeatReceipt } from "./commands/repeat-receipt.ts";
+import { statusEnquiry } from "./commands/status-enquiry.ts";
+import { clockOffsetMs } from "./report/local-date.ts";
+import { transactionReport } from "./report/transaction-report.ts";
+import type { ExchangeListener } from "./session/session.ts";
+import type { ExchangeEnd } from "./session/session-machine.ts";
+import { codeText, resultText } from "./tables/result-codes.ts";
+import { statusOfRefusal, terminalStatus } from "./tables/terminal-statuses.ts";
+import type { ZvtOptions } from "./zvt-options.ts";
+
+/** Runs one command on the wire to its end. */
+export type RunCommand = (command: Command, listener?: ExchangeListener) => Promise<ExchangeEnd>;
+
+export interface StatusAnswer {
+  readonly status: TerminalStatus;
+  readonly identity: TerminalIdentity;
+  readonly clockOffsetMs: number | null;
+  /** The terminal wants to be registered first (zvt.md 9.2 step 3). */
+  readonly notRegistered: boolean;
+}
+
+export interface Registered {
+  readonly terminalId: string;
+  /** The set that the terminal agreed to (zvt.md 6.1); null when it named none. */
+  readonly charset: Charset | null;
+}
+
+const NOT_REGISTERED = 0x6b;
+
+/** Throws {@link TerminalUnavailable} when the terminal gives no answer. */
+export async function askStatus(
+  run: RunCommand,
+  options: ZvtOptions,
+  nowMs: () => number,
+  form: "container" | "version" = "container",
+): Promise<StatusAnswer> {
+  const end = await run(statusEnquiry(options.password, form));
+  if (end.end === "completed") {
+    const { tags } = end.message;
+    return {
+      status: terminalStatus(end.message),
+      identity: identityOf(end.message),
+      clockOffsetMs: clockOffsetMs(
+        tagValue(tags, "terminalClock", "date"),
+        tagValue(tags, "terminalClock", "time"),
+        nowMs(),
+      ),
+      notRegistered: false,
+    };
+  }
+  const { code, text } = refusalOf(end, options);
+  return {
+    status: { ...statusOfRefusal(code), detail: `status enquiry refused: ${text}` },
+    identity: nobody,
+    clockOffsetMs: null,
+    notRegistered: code === NOT_REGISTERED,
+  };
+}
+
+export async function register(run: RunCommand, options: ZvtOptions): Promise<Registered> {
+  const end = await run(registration(options));
+  if (end.end !== "completed") {
+    const { text } = refusalOf(end, options);
+    throw new TerminalUnavailable(
+      "not-registered",
+      `the terminal refused the registration: ${text}; check password, configuration byte ` +
+        "and currency",
+    );
+  }
+  const code = tagValue(end.message.tags, "charsets", "charset");
+  return {
+    terminalId: end.message.fields.terminalId ?? "",
+    charset: (code === undefined ? undefined : charsetOfCode(code)) ?? null,
+  };
+}
+
+/** Repeat Receipt in its recovery form, zvt.md 9.2 steps 4 and 5. */
+export async function askLastTransaction(
+  run: RunCommand,
+  options: ZvtOptions,
+  nowMs: () => number,
+): Promise<LastTransaction & { readonly notRegistered?: boolean }> {
+  let found: Message | undefined;
+  const end = await run(repeatReceipt(options.password), {
+    message: (message) => {
+      const isSale = message.name === "status-information" && !message.fields.totals;
+      if (isSale) found = message;
+    },
+  });
+  if (end.end !== "completed") {
+    const { code, text } = refusalOf(end, options);
+    const why = `the terminal refused to repeat its last receipt: ${text}`;
+    return { kind: "not-told", why, notRegistered: code === NOT_REGISTERED };
+  }
+  if (!found) {
+    return { kind: "not-told", why: "the terminal repeated its last receipt without any data" };
+  }
+  const { language } = options;
+  return { kind: "transaction", report: transactionReport(found, { language, nowMs: nowMs() }) };
+}
+
+/** Code and words of a refusal. Throws when there was no answer at all. */
+function refusalOf(
+  end: Exclude<ExchangeEnd, { end: "completed" }>,
+  { language }: ZvtOptions,
+): { code: number; text: string } {
+  if (end.end === "lost" || end.end === "not-sent") {
+    throw new TerminalUnavailable("no-answer", `the terminal does not answer: ${end.problem}`);
+  }
+  const code = codeOf(end.message);
+  return { code, text: `${codeText(code)} ${resultText(code, language)}` };
+}
+
+/** The code of 84 xx or 06 1E; the one inside 84 1E. Without any, FF: other error. */
+export function codeOf({ parts, control }: Message): number {
+  if (parts.resultCode !== undefined) return parts.resultCode;
+  return control >> 8 === 0x84 ? control & 0xff : 0xff;
+}
+
+export const nobody: TerminalIdentity = {
+  serialNumber: "",
+  deviceId: "",
+  terminalId: "",
+  version: "",
+};
+
+function identityOf({ parts, tags }: Message): TerminalIdentity {
+  return {
+    serialNumber: tagValue(tags, "device", "deviceSerial") ?? "",
+    deviceId: tagValue(tags, "device", "deviceName")?.trim() ?? "",
+    terminalId: tagValue(tags, "terminalId") ?? "",
+    version: (tagValue(tags, "device", "deviceVersion") ?? parts.softwareVersion ?? "").trim(),
+  };
+}
+
+/** What is told replaces what was known; what is not told does not erase it. */
+export function mergedIdentity(
+  known: TerminalIdentity,
+  told: Partial<TerminalIdentity>,
+): TerminalIdentity {
+  const members = Object.entries(told).filter(([, value]) => value !== "");
+  return { ...known, ...Object.fromEntries(members) };
+}

@@ -1,0 +1,97 @@
+import { findTags, type Message, type Tag, tagValue } from "../codec/index.ts";
+
+/** zvt.md 7.3, tag 1F07. */
+const CUSTOMER_RECEIPT = 2;
+
+interface PrintedReceipt {
+  type: number | null;
+  readonly lines: string[];
+  closed: boolean;
+}
+
+/** Attribute FF: line feeds. */
+const FEED = 0xff;
+/** Set, it ends the receipt; alone it is no end (zvt.md 7.3). */
+const LAST_LINE = 0x80;
+
+/** Puts print messages 06 D1 and 06 D3 of one command together to receipts (zvt.md 7.3). */
+export class PrintCollector {
+  readonly #receipts: PrintedReceipt[] = [];
+
+  add(message: Message): void {
+    if (message.name === "print-line") this.#line(message);
+    if (message.name === "print-text-block") this.#block(message);
+  }
+
+  /**
+   * The receipt for the customer as one text, lines separated by `|`; all receipts when none can be
+   * told to be the customer's. "" when nothing was printed.
+   */
+  get ticket(): string {
+    const customer = this.#receipts.filter(isForCustomer);
+    const chosen = customer.length > 0 ? customer : this.#receipts;
+    return chosen
+      .map(({ lines }) => ticketText(lines))
+      .filter((text) => text !== "")
+      .join("||");
+  }
+
+  #line({ parts, tags }: Message): void {
+    const receipt = this.#open(tagValue(tags, "receiptType") ?? null);
+    const attribute = parts.attribute ?? 0;
+    if (attribute === FEED) {
+      // zvt.md 7.3: a count stands in the place of the text.
+      receipt.lines.push(...Array<string>(Math.max(parts.lineFeeds ?? 1, 1)).fill(""));
+      return;
+    }
+    const last = isLast(attribute);
+    if (!(last && !parts.text)) receipt.lines.push(parts.text ?? "");
+    receipt.closed = last;
+  }
+
+  #block({ tags }: Message): void {
+    const receipt = this.#open(tagValue(tags, "receiptType") ?? null);
+    for (const tag of findTags(tags, "printTexts").flatMap(({ children }) => children ?? [])) {
+      this.#blockTag(receipt, tag);
+    }
+  }
+
+  /** An attribute holds for the lines behind it; the last one ends the receipt. */
+  #blockTag(receipt: PrintedReceipt, { name, value }: Tag): void {
+    if (name === "textLine") receipt.lines.push(typeof value === "string" ? value : "");
+    if (name !== "attribute" || typeof value !== "number") return;
+    if (value === FEED) receipt.lines.push("");
+    else if (isLast(value)) receipt.closed = true;
+  }
+
+  /** The receipt that is being printed; a new one after an end, or when the type changes. */
+  #open(type: number | null): PrintedReceipt {
+    const current = this.#receipts.at(-1);
+    if (current && !current.closed && (type === null || current.type === null)) {
+      current.type ??= type;
+      return current;
+    }
+    if (current && !current.closed && current.type === type) return current;
+    const receipt = { type, lines: [], closed: false };
+    this.#receipts.push(receipt);
+    return receipt;
+  }
+}
+
+function isLast(attribute: number): boolean {
+  return (attribute & LAST_LINE) !== 0 && attribute !== LAST_LINE && attribute !== FEED;
+}
+
+/** By its type; one that came without a type, by what it calls itself. */
+function isForCustomer({ type, lines }: PrintedReceipt): boolean {
+  if (type !== null) return type === CUSTOMER_RECEIPT;
+  return lines.some((line) => /kundenbeleg|customer (copy|receipt)|ticket client/i.test(line));
+}
+
+/** The separator and control characters have no place inside a line. */
+function ticketText(lines: readonly string[]): string {
+  return lines
+    .map((line) => line.replace(/[\p{Cc}|]/gu, " ").trimEnd())
+    .join("|")
+    .replace(/^\|+|\|+$/g, "");
+}

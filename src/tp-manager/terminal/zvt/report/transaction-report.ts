@@ -1,0 +1,186 @@
+import { code as currencyByAlpha, number as currencyByNumber } from "currency-codes";
+import { formatMajor } from "../../../../shared/money.ts";
+import { emptyReceipt, RECEIPT_AMOUNT_DIGITS, type Receipt } from "../../../../shared/receipt.ts";
+import type { AbortReason, TransactionReport } from "../../terminal.ts";
+import { findTags, type Message, type TagName, tagValue, toHex } from "../codec/index.ts";
+import { cardTypeName } from "../tables/card-types.ts";
+import type { Language } from "../tables/language.ts";
+import { codeText, resultCode, resultText } from "../tables/result-codes.ts";
+import { expiryYymmdd, localDateDdmmyy } from "./local-date.ts";
+
+export interface ReportContext {
+  readonly language: Language;
+  /** Wall clock, for the year of the date. */
+  readonly nowMs: number;
+}
+
+/** Reads a 04 0F (zvt.md 7.1). Which receipt field comes from where: README.md beside this. */
+export function transactionReport(message: Message, context: ReportContext): TransactionReport {
+  const { fields, parts, tags } = message;
+  const code = fields.resultCode ?? parts.resultCode ?? null;
+  const traceNumber = trace(message);
+  const receipt = receiptOf(message, context, traceNumber);
+  const good = code === 0 && !isHostRefusal(fields.resultCodeAs);
+  const report = {
+    good,
+    resultCode: code === null ? null : codeText(code),
+    resultText: fields.additionalText?.trim() || textOf(code, good, context.language),
+    reason: good || code === null ? null : abortReason(code, fields.additionalText),
+    amountMinor: fields.amount ?? null,
+    currencyNumeric: currencyOfMessage(message),
+    receiptNumber: fields.receiptNumber ?? null,
+    traceNumber,
+    originalTrace: fields.originalTrace ?? null,
+    terminalId: fields.terminalId ?? tagValue(tags, "terminalId") ?? null,
+    localDate: fields.date ?? null,
+    localTime: fields.time ?? null,
+    maskedPan: fields.pan || null,
+    authorisationNumber: fields.authorisationAttribute?.trim() || null,
+    cardName: cardName(message) || null,
+    receipt,
+  };
+  return { ...report, fallbackTicket: fallbackTicket(report) };
+}
+
+/** zvt.md 6.2: host codes A0..AF come as 27 00 with the real code in field A0. */
+function isHostRefusal(resultCodeAs: number | undefined): boolean {
+  return resultCodeAs !== undefined && resultCodeAs >= 0xa0 && resultCodeAs <= 0xaf;
+}
+
+function textOf(code: number | null, good: boolean, language: Language): string {
+  if (code === null) return "";
+  return code === 0 && !good ? resultText(0xff, language) : resultText(code, language);
+}
+
+/** zvt.md 11.4: 6C is both the time-out and the key; only a text can tell them apart. */
+export function abortReason(code: number, text: string | undefined): AbortReason {
+  const { reason } = resultCode(code);
+  const timedOut = /zeit(über|limit)|time.?out|délai|temps/i.test(text ?? "");
+  if (reason === "cancelled" && timedOut) return "customer-timeout";
+  return code === 0 ? "declined" : reason;
+}
+
+/** zvt.md 7.1: a trace of more than six digits leaves 0B at zero and stands in 1F2B. */
+function trace({ fields, tags }: Message): string | null {
+  const long = tagValue(tags, "longTrace");
+  if (long !== undefined && (fields.trace === undefined || /^0*$/.test(fields.trace))) return long;
+  return fields.trace ?? null;
+}
+
+/** Field 49 is four digits, ISO 4217 three. */
+function currencyOfMessage({ fields }: Message): string | null {
+  return fields.currency ? fields.currency.slice(-3) : null;
+}
+
+function cardName({ fields, tags }: Message): string {
+  return (
+    fields.cardName?.trim() ||
+    tagOrInApplication(tags, "preferredName") ||
+    tagOrInApplication(tags, "applicationLabel") ||
+    cardTypeName(fields.cardType, tagValue(tags, "cardType")) ||
+    ""
+  );
+}
+
+type TextTag = "preferredName" | "applicationLabel";
+
+function tagOrInApplication(tags: Message["tags"], name: TextTag): string {
+  return (tagValue(tags, name) ?? tagValue(tags, "application", name) ?? "").trim();
+}
+
+function receiptOf(message: Message, context: ReportContext, traceNumber: string | null): Receipt {
+  const { fields, tags } = message;
+  const numeric = currencyOfMessage(message);
+  const currency = numeric === null ? undefined : currencyByNumber(numeric);
+  const aid = tagValue(tags, "aid") ?? tagValue(tags, "application", "aid");
+  const amount = paddedAmount(fields.amount);
+  return {
+    ...emptyReceipt(),
+    ticketHeader: texts(message, "receiptHeader"),
+    localDate: localDateDdmmyy(fields.date, context.nowMs),
+    localTime: fields.time ?? "",
+    transactionType: fields.originalTrace === undefined ? "payment" : "reversal",
+    contractNumber: fields.contractNumber?.trim() ?? "",
+    paymentType: paymentTypes.get((fields.typeByte ?? 0) & 0xf0) ?? "",
+    siteType: "unattended",
+    primaryAccountNumber: fields.pan ?? "",
+    cardAppExpiry: expiryYymmdd(fields.expiry),
+    currencyNumCode: numeric ?? "",
+    acceptationSystemNum: fields.terminalId ?? "",
+    transactionNumber: traceNumber ?? "",
+    transactionFileNumber: fields.receiptNumber ?? "",
+    readingMode: readingModes.get(tagValue(tags, "payment", "technology") ?? -1) ?? "",
+    authorizationNumber: fields.authorisationAttribute?.trim() ?? "",
+    amount,
+    currencyAlphaCode: currency?.code ?? "",
+    currencyFractionPart: currency ? String(currency.digits) : "",
+    inclusiveAmount: amount,
+    ticketFooter: texts(message, "receiptAdvert"),
+    AID: aid ? toHex(aid).toUpperCase() : "",
+    label: cardName(message),
+  };
+}
+
+/** Field 19 in a 04 0F, zvt.md 7.1. */
+const paymentTypes: ReadonlyMap<number, string> = new Map([
+  [0x40, "offline"],
+  [0x50, "checked"],
+  [0x60, "online"],
+  [0x70, "pin"],
+]);
+
+/** Tag 1F12 in 2F, zvt.md 11.2. */
+const readingModes: ReadonlyMap<number, string> = new Map([
+  [0, "stripe"],
+  [1, "chip"],
+  [2, "contactless"],
+]);
+
+function texts({ tags }: Message, name: TagName): string {
+  return findTags(tags, name, "textLine")
+    .map(({ value }) => (typeof value === "string" ? value.replaceAll("|", " ").trim() : ""))
+    .join("|");
+}
+
+/** One that is too long is left out; cut it would be another amount. */
+function paddedAmount(amountMinor: number | undefined): string {
+  const digits = String(amountMinor ?? "").padStart(RECEIPT_AMOUNT_DIGITS, "0");
+  return amountMinor === undefined || digits.length > RECEIPT_AMOUNT_DIGITS ? "" : digits;
+}
+
+type WithoutTicket = Omit<TransactionReport, "fallbackTicket">;
+
+/** For terminals that print nothing: what a card receipt has to say, from the fields alone. */
+function fallbackTicket(report: WithoutTicket): string {
+  const { receipt } = report;
+  const lines = [
+    ...(receipt.ticketHeader ? receipt.ticketHeader.split("|") : []),
+    labelled("Terminal", report.terminalId),
+    labelled("Receipt", report.receiptNumber),
+    labelled("Trace", report.traceNumber),
+    labelled("Date", dateAndTime(receipt)),
+    labelled("Card", [report.cardName, report.maskedPan].filter(Boolean).join(" ")),
+    labelled("AID", receipt.AID),
+    labelled("Approval", report.authorisationNumber),
+    labelled("Contract", receipt.contractNumber),
+    labelled("Amount", amountText(report)),
+    report.resultText.replaceAll("|", " "),
+  ];
+  return lines.filter((line) => line !== "").join("|");
+}
+
+function labelled(label: string, value: string | null): string {
+  return value ? `${label}: ${value.replaceAll("|", " ")}` : "";
+}
+
+function dateAndTime({ localDate, localTime }: Receipt): string {
+  const date = localDate.replace(/^(..)(..)(..)$/, "$1.$2.$3");
+  const time = localTime.replace(/^(..)(..)(..)$/, "$1:$2:$3");
+  return `${date} ${time}`.trim();
+}
+
+function amountText({ amountMinor, receipt }: WithoutTicket): string {
+  if (amountMinor === null) return "";
+  const digits = currencyByAlpha(receipt.currencyAlphaCode)?.digits ?? 2;
+  return `${formatMajor(amountMinor, digits)} ${receipt.currencyAlphaCode}`.trim();
+}

@@ -1,0 +1,112 @@
+import type { PaymentEnd, PaymentObserver } from "../terminal.ts";
+import { findTags, type Message, tagValue } from "./codec/index.ts";
+import { codeOf } from "./introduction.ts";
+import { PrintCollector } from "./report/print-collector.ts";
+import { abortReason, transactionReport } from "./report/transaction-report.ts";
+import type { ExchangeListener } from "./session/session.ts";
+import type { ExchangeEnd } from "./session/session-machine.ts";
+import { intermediateText } from "./tables/intermediate-statuses.ts";
+import type { Language } from "./tables/language.ts";
+import { codeText, resultText } from "./tables/result-codes.ts";
+import type { ZvtDependencies } from "./zvt-options.ts";
+
+/** zvt.md 6.4: an update or a restart follows a good end. */
+const GOOD_COMPLETION_CODES = [0x00, 0xe0, 0xfc];
+
+/** Turns what a payment hears on the wire into what its observer is told. */
+export class RunningPayment implements ExchangeListener {
+  /** The terminal took an abort of ours. */
+  cancelled = false;
+  /** The command has the wire: an abort would be for it and for nothing else. */
+  onWire = false;
+  readonly #language: Language;
+  readonly #deps: ZvtDependencies;
+  readonly #observer: PaymentObserver;
+  readonly #prints = new PrintCollector();
+
+  constructor(language: Language, dependencies: ZvtDependencies, observer: PaymentObserver) {
+    this.#language = language;
+    this.#deps = dependencies;
+    this.#observer = observer;
+  }
+
+  /** Commits the report; a throw refuses it on the wire (zvt.md 9.1). */
+  judge(message: Message): "accept" | "refuse" {
+    const context = { language: this.#language, nowMs: this.#deps.clock.now() };
+    return this.#observer.report(transactionReport(message, context));
+  }
+
+  acknowledged(): void {
+    this.#guarded("acknowledged", () => this.#observer.acknowledged());
+  }
+
+  message(message: Message): void {
+    if (message.name === "intermediate-status") this.#prompt(message);
+    else this.#prints.add(message);
+  }
+
+  ended(end: ExchangeEnd): PaymentEnd {
+    const { ticket } = this.#prints;
+    switch (end.end) {
+      case "not-sent":
+        return { end: "not-sent", code: "link", text: end.problem };
+      case "refused":
+        return { end: "refused", ...this.#coded(codeOf(end.message)) };
+      case "aborted":
+        return this.#aborted(end.message, ticket);
+      case "completed":
+        return this.#completed(end.message, ticket);
+      case "answered":
+        return { end: "lost", code: "protocol", text: "the command ended without an end", ticket };
+      case "lost":
+        return { end: "lost", code: "no-end", text: end.problem, ticket };
+    }
+  }
+
+  /** A completion that names a bad code contradicts itself: no good end. */
+  #completed(message: Message, ticket: string): PaymentEnd {
+    const code = message.fields.resultCode ?? 0;
+    if (GOOD_COMPLETION_CODES.includes(code)) return { end: "completed", ticket };
+    return { end: "aborted", ...this.#coded(code), reason: abortReason(code, undefined), ticket };
+  }
+
+  /** 06 1E may come without a code (zvt.md 12); 1F17 has words for support. */
+  #aborted({ parts, tags }: Message, ticket: string): PaymentEnd {
+    const said = tagValue(tags, "vendorErrorText")?.trim();
+    const code = parts.resultCode;
+    if (code === undefined) {
+      const text = said ?? "the terminal gave no reason";
+      const reason = this.cancelled ? "cancelled" : "terminal-fault";
+      return { end: "aborted", code: "", text, reason, ticket };
+    }
+    const { text, ...coded } = this.#coded(code);
+    const words = said ? `${text} (${said})` : text;
+    return { end: "aborted", ...coded, text: words, reason: abortReason(code, said), ticket };
+  }
+
+  #coded(code: number): { code: string; text: string } {
+    return { code: codeText(code), text: resultText(code, this.#language) };
+  }
+
+  #prompt({ parts, tags }: Message): void {
+    const code = parts.status ?? 0xff;
+    const said = findTags(tags, "displayTexts", "textLine")
+      .map(({ value }) => (typeof value === "string" ? value.replaceAll("\n", " ").trim() : ""))
+      .filter((line) => line !== "")
+      .join(" ");
+    const text = said || intermediateText(code, this.#language);
+    const language = said ? "" : this.#language;
+    this.#guarded("prompt", () => {
+      this.#observer.prompt({ code: codeText(code), text, language });
+    });
+  }
+
+  /** What an observer does with news must not change what happens on the wire. */
+  #guarded(what: string, call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      this.#deps.log.error({ err: error }, `the payment's listener failed: ${what}`);
+    }
+  }
+}

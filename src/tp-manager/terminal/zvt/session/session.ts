@@ -1,0 +1,310 @@
+import { invariant } from "../../../../shared/invariant.ts";
+import type { Clock, Timer } from "../../../../shared/time.ts";
+import {
+  type Apdu,
+  type Charset,
+  charsetOfCode,
+  type DecodeOptions,
+  decodeMessage,
+  encodeApdu,
+  type Message,
+  messageTitle,
+  safeHex,
+  shapeOf,
+  tagValue,
+  toHex,
+  ZvtCodecError,
+} from "../codec/index.ts";
+import { abort } from "../commands/abort.ts";
+import type { Command } from "../commands/command.ts";
+import type {
+  ApduLink,
+  LinkListener,
+  LinkOptions,
+  OpenLink,
+  SendOutcome,
+} from "../link/apdu-link.ts";
+import type { Log } from "../log.ts";
+import {
+  type AbortAnswer,
+  type ExchangeEnd,
+  initialState,
+  type Sending,
+  type SessionInput,
+  type SessionOutput,
+  type SessionState,
+  type SessionTimer,
+  type SessionTimers,
+  step,
+} from "./session-machine.ts";
+
+/** What a running command hears besides its end. */
+export interface ExchangeListener {
+  message?(message: Message): void;
+  /** Only for a judged command: commits the report, or throws. */
+  judge?(message: Message): "accept" | "refuse";
+  acknowledged?(): void;
+}
+
+export interface SessionListener {
+  /** A 04 0F that belongs to nothing; it has been refused on the wire. */
+  unexpected(message: Message): void;
+  note(text: string): void;
+  /** Called once, last; null when {@link Session.close} was called. */
+  down(problem: string | null): void;
+}
+
+export interface SessionOptions extends LinkOptions {
+  readonly openLink: OpenLink;
+  readonly sessionTimers: SessionTimers;
+  readonly charset: Charset;
+  readonly log: Log;
+}
+
+interface Exchange {
+  readonly listener: ExchangeListener;
+  readonly end: PromiseWithResolvers<ExchangeEnd>;
+}
+
+/** Runs the session machine over one link: performs its outputs, feeds it what happens. */
+export class Session implements LinkListener {
+  /** How texts of the terminal are read; a registration may change it (zvt.md 6.1). */
+  charset: Charset;
+  readonly #options: SessionOptions;
+  readonly #listener: SessionListener;
+  readonly #clock: Clock;
+  #link: ApduLink | undefined;
+  #state: SessionState = initialState;
+  readonly #inputs: SessionInput[] = [];
+  #stepping = false;
+  /** What the link is busy with. */
+  #sending: Sending | null = null;
+  readonly #timers = new Map<SessionTimer, Timer>();
+  #exchange: Exchange | undefined;
+  #aborting: PromiseWithResolvers<AbortAnswer> | undefined;
+  readonly #waitingForFree = new Set<() => void>();
+  #heardAtMs: number;
+  #t4Ms: number;
+
+  private constructor(options: SessionOptions, listener: SessionListener) {
+    this.#options = options;
+    this.#listener = listener;
+    this.#clock = options.clock;
+    this.#heardAtMs = options.clock.monotonicMs();
+    this.#t4Ms = options.sessionTimers.t4Ms;
+    this.charset = options.charset;
+  }
+
+  /** Rejects as {@link OpenLink} does. */
+  static async open(
+    options: SessionOptions,
+    listener: SessionListener,
+    signal: AbortSignal,
+  ): Promise<Session> {
+    const session = new Session(options, listener);
+    session.#link = await options.openLink(options, session, signal);
+    return session;
+  }
+
+  /** Neither a command nor its aftermath is on the wire. */
+  get isFree(): boolean {
+    return this.#state.at === "idle" && this.#sending === null;
+  }
+
+  /** When the terminal sent its last message. */
+  get heardAtMs(): number {
+    return this.#heardAtMs;
+  }
+
+  /** The terminal's own limit for the command that runs or ran last (T4, zvt.md 5.1). */
+  get t4Ms(): number {
+    return this.#t4Ms;
+  }
+
+  whenFree(): Promise<void> {
+    if (this.isFree) return Promise.resolve();
+    return new Promise((resolve) => this.#waitingForFree.add(resolve));
+  }
+
+  /** Runs one command to its end. The session must be free. Never rejects. */
+  run(command: Command, listener: ExchangeListener = {}): Promise<ExchangeEnd> {
+    invariant(this.isFree && !this.#exchange, "a command starts only on a free session");
+    const exchange = { listener, end: Promise.withResolvers<ExchangeEnd>() };
+    this.#exchange = exchange;
+    this.#feed({ input: "command", command });
+    return exchange.end.promise;
+  }
+
+  /** Asks the terminal to abort the running command (zvt.md 6.6). */
+  abort(): Promise<AbortAnswer> {
+    this.#aborting ??= Promise.withResolvers<AbortAnswer>();
+    const { promise } = this.#aborting;
+    this.#feed({ input: "abort" });
+    return promise;
+  }
+
+  async close(): Promise<void> {
+    await this.#link?.close();
+  }
+
+  apdu(apdu: Apdu): void {
+    this.#heardAtMs = this.#clock.monotonicMs();
+    const { message, problem } = this.#read(apdu);
+    this.#logFrame("from terminal", apdu);
+    this.#feed({ input: "message", message, bytes: toHex(encodeApdu(apdu)), problem });
+  }
+
+  malformed(): void {
+    this.#heardAtMs = this.#clock.monotonicMs();
+    this.#feed({ input: "malformed" });
+  }
+
+  noise(bytes: number): void {
+    this.#options.log.debug({ bytes }, "noise on the line");
+  }
+
+  down(problem: string | null): void {
+    this.#feed({ input: "down", problem: problem ?? "the link was closed" });
+    this.#listener.down(problem);
+  }
+
+  #read(apdu: Apdu): { message: Message; problem: string | null } {
+    const options: DecodeOptions = { ...this.#answering(), charset: this.charset };
+    try {
+      const message = decodeMessage(apdu, options);
+      return { message: this.#inOwnCharset(apdu, message), problem: null };
+    } catch (error) {
+      if (!(error instanceof ZvtCodecError)) throw error;
+      const name = shapeOf(apdu.control, options.answering)?.name ?? "unknown";
+      const nothing = { parts: {}, fields: {}, tags: null, unknownField: null };
+      return {
+        message: { name, control: apdu.control, ...nothing },
+        problem: error.message,
+      };
+    }
+  }
+
+  /** A print block may name its own character set (zvt.md 11.7, 12). */
+  #inOwnCharset(apdu: Apdu, message: Message): Message {
+    const code = tagValue(message.tags, "charset");
+    const charset = code === undefined ? undefined : charsetOfCode(code);
+    if (!charset || charset === this.charset) return message;
+    return decodeMessage(apdu, { ...this.#answering(), charset });
+  }
+
+  #answering(): { answering?: number } {
+    const { at } = this.#state;
+    if (at !== "requested" && at !== "served") return {};
+    return { answering: this.#state.command.apdu.control };
+  }
+
+  #feed(input: SessionInput): void {
+    this.#inputs.push(input);
+    if (this.#stepping) return;
+    this.#stepping = true;
+    try {
+      for (let next = this.#inputs.shift(); next; next = this.#inputs.shift()) this.#step(next);
+    } finally {
+      this.#stepping = false;
+    }
+    if (!this.isFree) return;
+    for (const resolve of this.#waitingForFree) resolve();
+    this.#waitingForFree.clear();
+  }
+
+  #step(input: SessionInput): void {
+    const { state, outputs } = step(this.#state, input, {
+      timers: this.#options.sessionTimers,
+      abort: abort(),
+      linkFree: this.#sending === null,
+    });
+    this.#state = state;
+    if (state.at === "served") this.#t4Ms = state.t4Ms;
+    for (const output of outputs) this.#perform(output);
+  }
+
+  #perform(output: SessionOutput): void {
+    switch (output.output) {
+      case "send":
+        this.#send(output.what, output.apdu);
+        return;
+      case "start-timer":
+        this.#startTimer(output.timer, output.ms);
+        return;
+      case "stop-timer":
+        this.#stopTimer(output.timer);
+        return;
+      case "deliver":
+        this.#exchange?.listener.message?.(output.message);
+        return;
+      case "judge":
+        this.#judge(output.message, output.bytes);
+        return;
+      case "acknowledged":
+        this.#exchange?.listener.acknowledged?.();
+        return;
+      case "end":
+        this.#end(output.end);
+        return;
+      case "abort-answer":
+        this.#aborting?.resolve(output.answer);
+        this.#aborting = undefined;
+        return;
+      case "unexpected":
+        this.#listener.unexpected(output.message);
+        return;
+      case "note":
+        this.#listener.note(output.text);
+        return;
+    }
+  }
+
+  #send(what: Sending, apdu: Apdu): void {
+    this.#logFrame("to terminal", apdu);
+    this.#sending = what;
+    this.#link?.send(apdu, (outcome) => this.#sent(what, outcome));
+  }
+
+  #sent(what: Sending, outcome: SendOutcome): void {
+    // A command that collided makes room for the answer that pushed it aside.
+    if (outcome.outcome !== "collided") this.#sending = null;
+    this.#feed({ input: "sent", what, outcome });
+  }
+
+  #judge(message: Message, bytes: string): void {
+    let verdict: "accept" | "refuse" = "refuse";
+    try {
+      verdict = this.#exchange?.listener.judge?.(message) ?? "refuse";
+    } catch (error) {
+      this.#options.log.error({ err: error }, "a report could not be stored and is refused");
+    }
+    // Before anything else that may have arrived meanwhile.
+    this.#inputs.unshift({ input: "verdict", verdict, bytes });
+  }
+
+  #end(end: ExchangeEnd): void {
+    const exchange = this.#exchange;
+    this.#exchange = undefined;
+    exchange?.end.resolve(end);
+  }
+
+  #startTimer(name: SessionTimer, ms: number): void {
+    this.#stopTimer(name);
+    const fire = (): void => this.#feed({ input: "timeout", timer: name });
+    this.#timers.set(name, this.#clock.startTimer(`zvt ${name}`, ms, fire));
+  }
+
+  #stopTimer(name: SessionTimer): void {
+    this.#timers.get(name)?.clear();
+    this.#timers.delete(name);
+  }
+
+  /** Frames are logged in the safe form only (DESIGN 6). */
+  #logFrame(direction: string, apdu: Apdu): void {
+    const answering = this.#answering();
+    this.#options.log.debug(
+      { direction, frame: safeHex(apdu, answering) },
+      `${direction} ${messageTitle(apdu, answering)}`,
+    );
+  }
+}

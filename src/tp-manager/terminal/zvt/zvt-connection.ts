@@ -1,0 +1,402 @@
+import { chance, sleep, type Timer } from "../../../shared/time.ts";
+import {
+  type Baseline,
+  type LastTransaction,
+  type LinkState,
+  type TerminalEvent,
+  type TerminalIdentity,
+  type TerminalState,
+  type TerminalStatus,
+  TerminalUnavailable,
+} from "../terminal.ts";
+import type { Message } from "./codec/index.ts";
+import type { Command } from "./commands/command.ts";
+import {
+  askLastTransaction,
+  askStatus,
+  mergedIdentity,
+  nobody,
+  type RunCommand,
+  register,
+  type StatusAnswer,
+} from "./introduction.ts";
+import { openSerialLink } from "./link/serial-link.ts";
+import { openTcpLink } from "./link/tcp-link.ts";
+import { transactionReport } from "./report/transaction-report.ts";
+import { type ExchangeListener, Session } from "./session/session.ts";
+import type { ExchangeEnd } from "./session/session-machine.ts";
+import { WireBusy, WireLock } from "./wire-lock.ts";
+import type { ZvtDependencies, ZvtOptions } from "./zvt-options.ts";
+
+/** How a wait for the wire or the link is limited. */
+export interface WaitLimits {
+  readonly waitMs: number;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Keeps one terminal connected and registered for ever, polls it while it is idle, and lets one
+ * command at a time onto the wire. Knows nothing of payments.
+ *
+ *   connecting -> registering -> connected -> disconnected -> (back-off) -> connecting ...
+ */
+export class ZvtConnection {
+  readonly #options: ZvtOptions;
+  readonly #deps: ZvtDependencies;
+  readonly #emit: (event: TerminalEvent) => void;
+  readonly #wire: WireLock;
+  readonly #closing = new AbortController();
+  readonly #waitingForUp = new Set<() => void>();
+  #loop: Promise<void> | undefined;
+  #session: Session | undefined;
+  #link: LinkState = "disconnected";
+  #problem: string | null = "not started";
+  #identity: TerminalIdentity = nobody;
+  /** What the terminal on this very link has told; another one may have taken its place. */
+  #told: TerminalIdentity = nobody;
+  #status: TerminalStatus | null = null;
+  #clockOffsetMs: number | null = null;
+  /** null: not known, or a command ran since. */
+  #last: LastTransaction | null = null;
+  /** A command got no end: the line is given time, the terminal is asked before it is used. */
+  #resync = false;
+
+  constructor(
+    options: ZvtOptions,
+    dependencies: ZvtDependencies,
+    emit: (event: TerminalEvent) => void,
+  ) {
+    this.#options = options;
+    this.#deps = dependencies;
+    this.#emit = emit;
+    this.#wire = new WireLock(dependencies.clock);
+  }
+
+  get state(): Omit<TerminalState, "busy"> & { readonly wireHeld: boolean } {
+    return {
+      link: this.#link,
+      linkProblem: this.#problem,
+      identity: this.#identity,
+      status: this.#status,
+      wireHeld: this.#wire.held,
+    };
+  }
+
+  get session(): Session | undefined {
+    return this.#session;
+  }
+
+  start(): void {
+    this.#loop ??= this.#run();
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#wakeWaiting();
+    await this.#session?.close();
+    await this.#loop;
+  }
+
+  /** Throws {@link TerminalUnavailable} when the link is not up in time. */
+  async whenUp({ waitMs, signal }: WaitLimits): Promise<void> {
+    const deadlineMs = this.#deps.clock.monotonicMs() + waitMs;
+    while (this.#link !== "connected") {
+      signal?.throwIfAborted();
+      const leftMs = deadlineMs - this.#deps.clock.monotonicMs();
+      if (this.#closing.signal.aborted || leftMs <= 0) throw this.#unavailable();
+      await this.#nextChange(leftMs, signal);
+    }
+  }
+
+  /** Runs one command when the wire is free. Throws {@link TerminalUnavailable} otherwise. */
+  async exchange(
+    command: Command,
+    limits: WaitLimits,
+    listener?: ExchangeListener,
+  ): Promise<ExchangeEnd> {
+    return await this.withWire(limits, (run) => run(command, listener));
+  }
+
+  /** The same for several commands that belong together. */
+  async withWire<T>(limits: WaitLimits, work: (run: RunCommand) => Promise<T>): Promise<T> {
+    try {
+      return await this.#wire.run(limits, async () => {
+        const session = this.#session;
+        if (!session || this.#link !== "connected") throw this.#unavailable();
+        await session.whenFree();
+        return await work((command, listener) => this.#runOn(session, command, listener));
+      });
+    } catch (error) {
+      if (error instanceof WireBusy) throw new TerminalUnavailable("busy", error.message);
+      throw error;
+    }
+  }
+
+  /** Asks for the status on this wire and remembers what was told. */
+  async refreshStatus(run: RunCommand): Promise<TerminalStatus> {
+    this.#learn(await askStatus(run, this.#options, this.#now));
+    return this.#status as TerminalStatus;
+  }
+
+  async refreshLast(run: RunCommand): Promise<LastTransaction> {
+    const told = await askLastTransaction(run, this.#options, this.#now);
+    // zvt.md 9.2 step 3.
+    if (told.kind === "not-told" && told.notRegistered) {
+      await this.#register(run);
+      return this.#remember(await askLastTransaction(run, this.#options, this.#now));
+    }
+    return this.#remember(told);
+  }
+
+  /** What the terminal looks like now; its last transaction is read again when something ran. */
+  async baseline(run: RunCommand): Promise<Baseline> {
+    const last = this.#last ?? (await this.refreshLast(run));
+    return { identity: this.#identity, last, clockOffsetMs: this.#clockOffsetMs };
+  }
+
+  /** The last transaction is not what it was. */
+  forgetLast(): void {
+    this.#last = null;
+  }
+
+  readonly #now = (): number => this.#deps.clock.now();
+
+  #remember(told: LastTransaction & { readonly notRegistered?: boolean }): LastTransaction {
+    const last: LastTransaction =
+      told.kind === "not-told" ? { kind: "not-told", why: told.why } : told;
+    this.#last = last;
+    return last;
+  }
+
+  async #runOn(
+    session: Session,
+    command: Command,
+    listener?: ExchangeListener,
+  ): Promise<ExchangeEnd> {
+    await session.whenFree();
+    const end = await session.run(command, listener);
+    if (end.end === "lost") this.#giveUp(session, end.problem);
+    return end;
+  }
+
+  /** zvt.md 3, 9.2: a command without an end ends the connection; a new one begins by asking. */
+  #giveUp(session: Session, problem: string): void {
+    this.#resync = true;
+    this.#isDown(problem);
+    void session.close();
+  }
+
+  /** From this moment on nobody may use the session any more. */
+  #isDown(problem: string | null): void {
+    this.#session = undefined;
+    this.#setLink("disconnected", problem ?? "the connection ended");
+  }
+
+  async #run(): Promise<void> {
+    const { reconnect } = this.#options;
+    for (let attempt = 0; !this.#closing.signal.aborted; attempt++) {
+      const wasUp = await this.#connectOnce();
+      if (wasUp) attempt = 0;
+      if (this.#closing.signal.aborted) break;
+      const delayMs = Math.min(reconnect.minMs * 2 ** Math.min(attempt, 16), reconnect.maxMs);
+      await this.#pause("zvt reconnect", delayMs * (0.5 + chance() / 2));
+    }
+    this.#setLink("disconnected", "closed");
+  }
+
+  /** One connection from its opening to its end. Resolves with whether it was of any use. */
+  async #connectOnce(): Promise<boolean> {
+    let wasUp = false;
+    let session: Session | undefined;
+    let problem: string | null = null;
+    const gone = Promise.withResolvers<void>();
+    try {
+      this.#setLink("connecting", this.#problem);
+      session = await this.#open((why) => {
+        problem ??= why;
+        if (this.#session === session) this.#isDown(problem);
+        gone.resolve();
+      });
+      this.#session = session;
+      this.#setLink("registering", "the terminal has not answered yet");
+      await this.#introduceOn(session);
+      wasUp = true;
+      this.#setLink("connected", null);
+      await this.#poll(session, gone.promise);
+    } catch (error) {
+      problem ??= error instanceof Error ? error.message : String(error);
+      this.#deps.log.warn({ address: this.#deps.transport.address, problem }, "terminal link");
+    }
+    if (this.#link !== "disconnected") this.#isDown(problem);
+    await session?.close();
+    return wasUp;
+  }
+
+  #open(onDown: (problem: string | null) => void): Promise<Session> {
+    const { transport, clock, log } = this.#deps;
+    const { timers, charset } = this.#options;
+    return Session.open(
+      {
+        transport,
+        clock,
+        log,
+        timers,
+        charset,
+        sessionTimers: timers,
+        openLink: transport.kind === "serial" ? openSerialLink : openTcpLink,
+      },
+      {
+        unexpected: (message) => this.#unexpected(message),
+        note: (text) => {
+          log.info({ text }, "terminal protocol");
+          this.#emit({ type: "protocol", text });
+        },
+        down: onDown,
+      },
+      this.#closing.signal,
+    );
+  }
+
+  async #introduceOn(session: Session): Promise<void> {
+    const { t4Ms } = this.#options.timers;
+    const run: RunCommand = (command, listener) => this.#runOn(session, command, listener);
+    await this.#wire.run({ waitMs: t4Ms }, () => this.#introduce(run));
+  }
+
+  async #introduce(run: RunCommand): Promise<void> {
+    this.#told = nobody;
+    if (this.#resync) await this.#resynchronise(run);
+    await this.#register(run);
+    this.#learn(await askStatus(run, this.#options, this.#now));
+    // zvt.md 6.5: an older terminal tells its version only without the service byte.
+    if (this.#told.version === "") {
+      const { identity } = await askStatus(run, this.#options, this.#now, "version");
+      this.#identify({ version: identity.version });
+    }
+    await this.refreshLast(run);
+    this.#publishIdentity();
+  }
+
+  /** zvt.md 9.2 steps 1 and 2: silence, then ask until the terminal answers and is idle. */
+  async #resynchronise(run: RunCommand): Promise<void> {
+    if (this.#deps.transport.kind === "serial") {
+      await this.#pause("zvt silence", this.#options.silenceMs);
+    }
+    for (;;) {
+      if (this.#closing.signal.aborted) throw this.#unavailable();
+      const answer = await askStatus(run, this.#options, this.#now);
+      if (answer.status.cr !== "1") break;
+      await this.#pause("zvt busy terminal", this.#options.timers.t3Ms);
+    }
+    this.#resync = false;
+  }
+
+  async #register(run: RunCommand): Promise<void> {
+    const { terminalId, charset } = await register(run, this.#options);
+    if (this.#session && charset) this.#session.charset = charset;
+    this.#identify({ terminalId });
+  }
+
+  /** zvt.md 6.5, 10: asked while idle, so that it can do its own jobs and a lost link shows. */
+  async #poll(session: Session, gone: Promise<void>): Promise<void> {
+    const { clock } = this.#deps;
+    const { pollIntervalMs } = this.#options;
+    let down = false;
+    void gone.then(() => {
+      down = true;
+    });
+    while (!down && !this.#closing.signal.aborted) {
+      const idleMs = clock.monotonicMs() - session.heardAtMs;
+      const waitMs = Math.max(pollIntervalMs - idleMs, 0) || pollIntervalMs;
+      const polling = idleMs >= pollIntervalMs && !this.#wire.held && session.isFree;
+      if (polling) await this.withWire({ waitMs: 0 }, (run) => this.refreshStatus(run));
+      else await this.#pauseUntil(gone, waitMs);
+    }
+  }
+
+  #learn({ status, identity, clockOffsetMs }: StatusAnswer): void {
+    if (clockOffsetMs !== null) this.#clockOffsetMs = clockOffsetMs;
+    this.#identify(identity);
+    const changed = JSON.stringify(status) !== JSON.stringify(this.#status);
+    this.#status = status;
+    if (changed) this.#emit({ type: "status", status });
+  }
+
+  #identify(told: Partial<TerminalIdentity>): void {
+    this.#told = mergedIdentity(this.#told, told);
+    if (this.#link === "connected") this.#publishIdentity();
+  }
+
+  #publishIdentity(): void {
+    if (JSON.stringify(this.#told) === JSON.stringify(this.#identity)) return;
+    this.#identity = this.#told;
+    this.#emit({ type: "identity", identity: this.#identity });
+  }
+
+  #unexpected(message: Message): void {
+    const { language } = this.#options;
+    const report = transactionReport(message, { language, nowMs: this.#now() });
+    this.#deps.log.warn({ resultCode: report.resultCode }, "report without a payment, refused");
+    this.#last = null;
+    this.#emit({ type: "unexpected-report", report });
+  }
+
+  #setLink(link: LinkState, problem: string | null): void {
+    if (link === this.#link && problem === this.#problem) return;
+    this.#link = link;
+    this.#problem = problem;
+    if (link === "disconnected") {
+      this.#status = null;
+      this.#last = null;
+    }
+    this.#emit({ type: "link", link, problem });
+    this.#wakeWaiting();
+  }
+
+  #unavailable(): TerminalUnavailable {
+    if (this.#closing.signal.aborted) return new TerminalUnavailable("closed", "shutting down");
+    const why = this.#problem ?? "no connection";
+    return new TerminalUnavailable(
+      this.#link === "registering" ? "not-registered" : "disconnected",
+      `the terminal at ${this.#deps.transport.address} is not connected: ${why}`,
+    );
+  }
+
+  #wakeWaiting(): void {
+    for (const wake of [...this.#waitingForUp]) wake();
+  }
+
+  /** Resolves when the link changes, the time is over, or the signal aborts. */
+  #nextChange(waitMs: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        timer.clear();
+        signal?.removeEventListener("abort", done);
+        this.#waitingForUp.delete(done);
+        resolve();
+      };
+      const timer: Timer = this.#deps.clock.startTimer("zvt wait for link", waitMs, done);
+      signal?.addEventListener("abort", done, { once: true });
+      this.#waitingForUp.add(done);
+    });
+  }
+
+  async #pause(name: string, ms: number): Promise<void> {
+    try {
+      await sleep(this.#deps.clock, name, ms, this.#closing.signal);
+    } catch (error) {
+      if (!this.#closing.signal.aborted) throw error;
+    }
+  }
+
+  async #pauseUntil(event: Promise<void>, ms: number): Promise<void> {
+    const over = new AbortController();
+    void event.then(() => over.abort());
+    const signal = AbortSignal.any([over.signal, this.#closing.signal]);
+    try {
+      await sleep(this.#deps.clock, "zvt poll", ms, signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+}

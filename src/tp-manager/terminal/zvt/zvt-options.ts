@@ -1,0 +1,79 @@
+import type { Clock } from "../../../shared/time.ts";
+import type { ByteTransport } from "../transport/byte-transport.ts";
+import type { Charset } from "./codec/index.ts";
+import type { Log } from "./log.ts";
+import type { Language } from "./tables/language.ts";
+
+/** Timers of zvt.md 5.1. Production never goes below the protocol's values, tests do. */
+export interface ZvtTimers {
+  /** Between two bytes of a frame; serial only. */
+  readonly t1Ms: number;
+  /** From a frame to its acknowledgement; serial only. */
+  readonly t2Ms: number;
+  /** From a command to its answer. */
+  readonly t3Ms: number;
+  /** From one message of a running command to the next. */
+  readonly t4Ms: number;
+}
+
+export interface ZvtOptions {
+  /** Six digits. */
+  readonly password: string;
+  /** zvt.md 6.1: BE has receipts printed by us line by line, 3E leaves them to be built by us. */
+  readonly configByte: number;
+  /** ISO 4217 numeric with a leading zero. */
+  readonly registrationCurrency: string;
+  readonly timers: ZvtTimers;
+  /** How often an idle terminal is asked for its status; it runs its own jobs then (zvt.md 6.5). */
+  readonly pollIntervalMs: number;
+  /** Silence on a serial line before a lost payment is asked about: 2 x T2 (zvt.md 9.2). */
+  readonly silenceMs: number;
+  /** Between two attempts to connect: doubles from the first to the second, for ever. */
+  readonly reconnect: { readonly minMs: number; readonly maxMs: number };
+  /** How the terminal writes its texts when it does not say so itself. */
+  readonly charset: Charset;
+  /** Characters in a line of a ticket. */
+  readonly printerWidth: number;
+  /** Tag 1F04 of the registration (zvt.md 11.2): customer receipts only; null leaves it out. */
+  readonly receiptsWanted: number | null;
+  readonly language: Language;
+}
+
+export const defaultZvtOptions: ZvtOptions = {
+  password: "000000",
+  configByte: 0xbe,
+  registrationCurrency: "0978",
+  timers: { t1Ms: 200, t2Ms: 5_000, t3Ms: 5_000, t4Ms: 180_000 },
+  pollIntervalMs: 30_000,
+  silenceMs: 10_000,
+  reconnect: { minMs: 500, maxMs: 30_000 },
+  charset: "cp437",
+  printerWidth: 40,
+  receiptsWanted: 0xc0,
+  language: "en",
+};
+
+export interface ZvtDependencies {
+  readonly transport: ByteTransport;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Throws with what is wrong and what to write instead. */
+export function checkedZvtOptions(given: Partial<ZvtOptions>): ZvtOptions {
+  const options = { ...defaultZvtOptions, ...given };
+  if (!/^\d{6}$/.test(options.password)) {
+    throw new Error("the terminal password has six digits, for example 000000");
+  }
+  if (!/^0\d{3}$/.test(options.registrationCurrency)) {
+    throw new Error("the registration currency has four digits, for example 0978 for euro");
+  }
+  const { configByte, printerWidth } = options;
+  if (!Number.isInteger(configByte) || configByte < 0 || configByte > 0xff) {
+    throw new Error("the configuration byte is a number from 0x00 to 0xFF, for example 0xBE");
+  }
+  if (!Number.isInteger(printerWidth) || printerWidth < 1 || printerWidth > 99) {
+    throw new Error("the printer width is a number of characters from 1 to 99, for example 40");
+  }
+  return options;
+}

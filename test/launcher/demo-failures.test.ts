@@ -1,0 +1,108 @@
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
+
+/** The demo with real simulators and stand-ins for the programs, which answer what a test wants. */
+let checkout: TemporaryCheckout;
+beforeAll(() => {
+  checkout = new TemporaryCheckout();
+});
+afterAll(() => checkout.remove());
+
+const good = {
+  status: "Success",
+  notificationGatewaySent: true,
+  amount: 12,
+  currency: "EUR",
+  receipt: { primaryAccountNumber: "541333XXXXXX0006" },
+};
+const wholeDemo = ["tp-manager", "supervisor", "simulator/terminal", "simulator/gateway"];
+
+test("a sample payment that is not as it must be fails the demo with the reason", async () => {
+  const data = join(checkout.root, "fails");
+  const demo = async (answer: object) => {
+    writeFileSync(join(data, "payment-answer.json"), JSON.stringify(answer));
+    const { code, err } = await checkout.launch("--demo", "--data", data);
+    return { code, err };
+  };
+  // The stand-in serves payments only once it has been told its answer.
+  expect(await checkout.launch("--demo", "--data", data)).toMatchObject({ code: 69 });
+  await checkout.launch("stop", "--data", data);
+  expect(await demo({ ...good, status: "Declined" })).toEqual({
+    code: 69,
+    err: "The sample payment is not as it must be: its status is Declined\n",
+  });
+  expect((await demo({ ...good, notificationGatewaySent: false })).err).toContain(
+    "notificationGatewaySent: false",
+  );
+  expect((await demo({ something: "else" })).err).toContain("the answer is not a payment's");
+  expect((await demo(good)).err).toContain("the sandbox has 0 orders with this orderId");
+});
+
+test("its secrets can be read by their owner only, and are on no command line", async () => {
+  const data = join(checkout.root, "secrets");
+  await checkout.launch("--demo", "--data", data);
+  for (const name of ["config.txt", "netrc", "gateway-account.json", "demo.json"]) {
+    expect({ name, mode: statSync(join(data, name)).mode & 0o777 }).toEqual({ name, mode: 0o600 });
+  }
+  const config = readFileSync(join(data, "config.txt"), "utf8");
+  const passwords = [...config.matchAll(/_PWD=(.+)/g)].map(([, password]) => password as string);
+  expect(passwords).toHaveLength(2);
+  expect(new Set(passwords).size).toBe(2);
+  for (const part of wholeDemo) {
+    const [pid] = checkout.running(part, data) as [number];
+    const commandLine = readFileSync(`/proc/${pid}/cmdline`, "utf8");
+    expect(passwords.filter((password) => commandLine.includes(password))).toEqual([]);
+  }
+});
+
+test("ports in use are replaced by free ones, which are kept from then on", async () => {
+  const data = join(checkout.root, "ports");
+  await checkout.launch("--demo", "--data", data);
+  await checkout.launch("stop", "--data", data);
+  const ports = () => JSON.parse(readFileSync(join(data, "demo.json"), "utf8"));
+  const password = () => /^GATEWAY_PWD=.*$/m.exec(readFileSync(join(data, "config.txt"), "utf8"));
+  const [first, secret] = [ports(), password()?.[0]];
+  await checkout.launch("--demo", "--data", data);
+  expect(ports()).toEqual(first);
+  await checkout.launch("stop", "--data", data);
+  const thief = createServer();
+  await new Promise<void>((resolve) => thief.listen(first.gateway, "127.0.0.1", resolve));
+  await checkout.launch("--demo", "--data", data);
+  await new Promise((resolve) => thief.close(resolve));
+  expect(ports()).toEqual({ ...first, gateway: expect.any(Number) });
+  expect(ports().gateway).not.toBe(first.gateway);
+  expect(readFileSync(join(data, "config.txt"), "utf8")).toContain(
+    `GATEWAY_URL=http://127.0.0.1:${ports().gateway}\n`,
+  );
+  expect(password()?.[0]).toBe(secret);
+});
+
+test("stop and status mean the demo when nothing else runs, simulators included", async () => {
+  await checkout.launch("--demo");
+  const status = await checkout.launch("status");
+  expect(status.code).toBe(0);
+  expect(status.out.match(/^\S+ +running +pid \d+/gm)).toHaveLength(4);
+  const installation = checkout.dataFolder("data");
+  await checkout.launch("start");
+  expect((await checkout.launch("status")).out.match(/^\S+ +running/gm)).toHaveLength(2);
+  await checkout.launch("stop");
+  expect(checkout.running("tp-manager", installation)).toEqual([]);
+  const demo = join(installation, "demo");
+  expect(wholeDemo.map((part) => checkout.running(part, demo).length)).toEqual([1, 1, 1, 1]);
+  const stopped = await checkout.launch("stop");
+  expect(stopped.code).toBe(0);
+  expect(stopped.out.match(/^\S+ +stopped$/gm)).toHaveLength(4);
+  expect(wholeDemo.map((part) => checkout.running(part, demo).length)).toEqual([0, 0, 0, 0]);
+});
+
+test("the folder of an installation is never made a demo's", async () => {
+  const data = checkout.dataFolder("precious");
+  const before = readFileSync(join(data, "config.txt"), "utf8");
+  const { code, err } = await checkout.launch("--demo", "--data", data);
+  expect(code).toBe(64);
+  expect(err).toContain("belongs to an installation, not to a demo");
+  expect(readFileSync(join(data, "config.txt"), "utf8")).toBe(before);
+});

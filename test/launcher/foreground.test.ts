@@ -1,0 +1,90 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
+
+let checkout: TemporaryCheckout;
+beforeAll(() => {
+  checkout = new TemporaryCheckout();
+});
+afterAll(() => checkout.remove());
+
+interface Foreground {
+  readonly child: ChildProcess;
+  readonly ended: Promise<number | null>;
+  output(): string;
+  /** Resolves when the text has been printed. */
+  printed(text: string): Promise<void>;
+}
+
+function foreground(data: string): Foreground {
+  const child = spawn(join(checkout.root, "launch.sh"), ["--foreground", "--data", data]);
+  let text = "";
+  const collect = (chunk: Buffer): void => {
+    text += chunk.toString();
+  };
+  child.stdout.on("data", collect);
+  child.stderr.on("data", collect);
+  return {
+    child,
+    ended: new Promise((resolve) => child.once("close", resolve)),
+    output: () => text,
+    printed: (wanted) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          if (!text.includes(wanted)) return;
+          child.stdout.off("data", look);
+          resolve();
+        };
+        child.stdout.on("data", look);
+        look();
+      }),
+  };
+}
+
+async function ready(data: string): Promise<Foreground> {
+  const started = foreground(data);
+  await started.printed("tp-manager is ready");
+  await started.printed("supervisor is ready");
+  return started;
+}
+
+test("a signal stops both programs in order and the launcher ends with 0", async () => {
+  const data = checkout.dataFolder("signal");
+  const { child, ended, output } = await ready(data);
+  child.kill("SIGTERM");
+  expect(await ended).toBe(0);
+  const lines = output().split("\n");
+  expect(lines.filter((line) => !/^(tp-manager|supervisor) \| |^$/.test(line))).toEqual([]);
+  const stopped = ["tp-manager has stopped", "supervisor has stopped"].map((text) =>
+    lines.findIndex((line) => line.includes(text)),
+  );
+  expect(stopped[0]).toBeGreaterThan(0);
+  expect(stopped[1]).toBeGreaterThan(stopped[0] as number);
+});
+
+test("when one program ends, the other is stopped and the launcher fails", async () => {
+  const data = checkout.dataFolder("one-ends");
+  const { ended } = await ready(data);
+  const [supervisor] = checkout.running("supervisor", data);
+  process.kill(supervisor as number, "SIGKILL");
+  expect(await ended).toBe(70);
+  expect(checkout.running("tp-manager", data)).toEqual([]);
+});
+
+test("a program that does not start gives its exit code to the launcher", async () => {
+  const data = checkout.dataFolder("refuses");
+  writeFileSync(join(data, "config.txt"), "LOCAL_PORT=8765\n");
+  const { ended, output } = foreground(data);
+  expect(await ended).toBe(78);
+  expect(output()).toMatch(/^supervisor \| .*GATEWAY_URL is missing/m);
+});
+
+test("it refuses to start what runs already", async () => {
+  const data = checkout.dataFolder("runs");
+  expect((await checkout.launch("--data", data)).code).toBe(0);
+  const { ended, output } = foreground(data);
+  expect(await ended).toBe(75);
+  expect(output()).toContain("tp-manager is already running");
+});

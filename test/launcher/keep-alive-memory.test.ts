@@ -1,0 +1,61 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import {
+  failed,
+  isPaused,
+  noTrouble,
+  pauseMs,
+  readMemory,
+  writeMemory,
+} from "../../src/launcher/keep-alive-memory.ts";
+
+let run: string;
+beforeEach(() => {
+  run = mkdtempSync(join(tmpdir(), "memory-"));
+});
+afterEach(() => rmSync(run, { recursive: true }));
+
+const minutes = (kind: string) =>
+  [1, 2, 3, 4, 5, 6, 20].map((failures) => pauseMs(kind, failures) / 60_000);
+
+test("a wrong configuration is tried less and less often, up to every half hour", () => {
+  expect(minutes("exit 78")).toEqual([0, 4, 8, 16, 30, 30, 30]);
+});
+
+test("anything else is tried at every look first, then less often, up to every ten minutes", () => {
+  expect(minutes("died")).toEqual([0, 0, 0, 4, 8, 10, 10]);
+});
+
+test("only failures of the same kind add up", () => {
+  const twice = failed(failed(noTrouble, "died", 1_000), "died", 2_000);
+  expect(twice).toMatchObject({ kind: "died", failures: 2 });
+  expect(failed(twice, "exit 78", 3_000)).toMatchObject({ kind: "exit 78", failures: 1 });
+});
+
+test("a pause ends by itself, and when the clock is set back by more than it", () => {
+  const trouble = { ...noTrouble, kind: "exit 78", failures: 2, notBeforeMs: 10 * 60_000 };
+  expect(isPaused(trouble, 10 * 60_000 - 1)).toBe(true);
+  expect(isPaused(trouble, 10 * 60_000)).toBe(false);
+  expect(isPaused(trouble, 5 * 60_000)).toBe(false);
+});
+
+const now = { bootMs: 1_000_000, configMs: 5 };
+const trouble = failed(noTrouble, "died", 2_000_000);
+
+test("what one look leaves the next one finds; nothing left is no file", () => {
+  writeMemory(run, { ...now, programs: { supervisor: trouble } });
+  expect(readMemory(run, { ...now, bootMs: 1_000_900 }).programs).toEqual({ supervisor: trouble });
+  writeMemory(run, { ...now, programs: {} });
+  expect(() => readFileSync(join(run, "keep-alive.json"))).toThrow("ENOENT");
+  expect(readMemory(run, now).programs).toEqual({});
+});
+
+test("a restart of the machine, a changed setup file and a damaged memory all start afresh", () => {
+  writeMemory(run, { ...now, programs: { supervisor: trouble } });
+  expect(readMemory(run, { ...now, bootMs: 5_000_000 }).programs).toEqual({});
+  expect(readMemory(run, { ...now, configMs: 6 }).programs).toEqual({});
+  writeFileSync(join(run, "keep-alive.json"), '{"bootMs":1000');
+  expect(readMemory(run, now).programs).toEqual({});
+});

@@ -1,0 +1,142 @@
+import { readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
+
+let checkout: TemporaryCheckout;
+beforeAll(() => {
+  checkout = new TemporaryCheckout();
+});
+afterAll(() => checkout.remove());
+
+const quiet = { code: 0, out: "", err: "" };
+const pids = (data: string) =>
+  ["tp-manager", "supervisor"].map((program) => checkout.running(program, data));
+
+test("it says, writes and changes nothing when all is well", async () => {
+  const data = checkout.dataFolder("well");
+  await checkout.launch("--data", data);
+  const before = { pids: pids(data), run: readdirSync(join(data, "run")).sort() };
+  expect(await checkout.alwaysUp("--data", data)).toEqual(quiet);
+  expect({ pids: pids(data), run: readdirSync(join(data, "run")).sort() }).toEqual(before);
+  expect(readdirSync(join(data, "logs"))).not.toContain("keep-alive.log");
+});
+
+test("it relaunches what is dead, says so once, and is quiet again", async () => {
+  const data = checkout.dataFolder("dead");
+  await checkout.launch("--data", data);
+  const [[manager], supervisor] = pids(data) as [[number], number[]];
+  process.kill(manager, "SIGKILL");
+  const look = await checkout.alwaysUp("--data", data);
+  const [[replacement]] = pids(data) as [[number]];
+  expect(look).toEqual({
+    code: 0,
+    out: `tp-manager was not running: relaunched, pid ${replacement}\n`,
+    err: "",
+  });
+  expect(replacement).not.toBe(manager);
+  expect(checkout.running("supervisor", data)).toEqual(supervisor);
+  expect(readFileSync(join(data, "logs/keep-alive.log"), "utf8")).toMatch(
+    /^\d{4}-\S+Z tp-manager was not running: relaunched, pid \d+\n$/,
+  );
+  expect(await checkout.alwaysUp("--data", data)).toEqual(quiet);
+});
+
+test("right after boot it starts both, whatever sockets and records were left", async () => {
+  const data = checkout.dataFolder("boot");
+  await checkout.launch("--data", data);
+  for (const pid of pids(data).flat()) process.kill(pid, "SIGKILL");
+  expect((await checkout.alwaysUp("--data", data)).code).toBe(0);
+  expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
+});
+
+test("twenty looks at once start one copy of each program", async () => {
+  const data = checkout.dataFolder("twenty");
+  const looks = await Promise.all(
+    Array.from({ length: 20 }, () => checkout.alwaysUp("--data", data)),
+  );
+  expect(looks.map(({ code, err }) => ({ code, err }))).toEqual(
+    Array.from({ length: 20 }, () => ({ code: 0, err: "" })),
+  );
+  expect(looks.flatMap(({ out }) => out.match(/relaunched/g) ?? [])).toHaveLength(2);
+  expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
+});
+
+test("a program that does not answer twice in a row is replaced", async () => {
+  const data = checkout.dataFolder("hung");
+  await checkout.launch("--data", data);
+  const [manager, [supervisor]] = pids(data) as [number[], [number]];
+  process.kill(supervisor, "SIGSTOP");
+  const first = await checkout.alwaysUp("--data", data, "--answer-within", "0.3");
+  expect(first.code).toBe(69);
+  expect(first.out).toMatch(/^supervisor does not answer; /);
+  expect(pids(data)).toEqual([manager, [supervisor]]);
+  const second = await checkout.alwaysUp("--data", data, "--answer-within", "0.3");
+  expect(second.code).toBe(0);
+  expect(second.out).toMatch(
+    /^supervisor was hung \(2 looks without an answer\): relaunched, pid /,
+  );
+  const after = pids(data);
+  expect(after[0]).toEqual(manager);
+  expect(after[1]).toHaveLength(1);
+  expect(after[1]).not.toContain(supervisor);
+});
+
+test("a program that answers again in between is not replaced", async () => {
+  const data = checkout.dataFolder("recovers");
+  await checkout.launch("--data", data);
+  const before = pids(data);
+  const supervisor = before[1]?.[0] as number;
+  const look = () => checkout.alwaysUp("--data", data, "--answer-within", "0.3");
+  process.kill(supervisor, "SIGSTOP");
+  expect((await look()).code).toBe(69);
+  process.kill(supervisor, "SIGCONT");
+  expect(await look()).toEqual(quiet);
+  process.kill(supervisor, "SIGSTOP");
+  expect((await look()).code).toBe(69);
+  process.kill(supervisor, "SIGCONT");
+  expect(pids(data)).toEqual(before);
+});
+
+test("a deliberate stop is respected until the next start", async () => {
+  const data = checkout.dataFolder("stopped");
+  await checkout.launch("--data", data);
+  await checkout.launch("stop", "--data", data);
+  expect(await checkout.alwaysUp("--data", data)).toEqual(quiet);
+  expect(pids(data)).toEqual([[], []]);
+  await checkout.launch("start", "--data", data);
+  for (const pid of pids(data).flat()) process.kill(pid, "SIGKILL");
+  expect((await checkout.alwaysUp("--data", data)).code).toBe(0);
+  expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
+});
+
+test("a wrong setup file is tried with pauses, and at once when it is corrected", async () => {
+  const data = checkout.dataFolder("wrong", completeConfig.replace("8765", "none"));
+  const attempts = () =>
+    readFileSync(join(data, "logs/tp-manager.log"), "utf8").match(/"level":"fatal"/g)?.length;
+  const first = await checkout.alwaysUp("--data", data);
+  expect(first.code).toBe(78);
+  expect(first.out).toContain('LOCAL_PORT must be a whole number (found "none")');
+  expect(first.out).toContain("tried again at the next look");
+  const second = await checkout.alwaysUp("--data", data);
+  expect(second.out).toContain("(2 in a row), tried again in 4 min");
+  expect(attempts()).toBe(2);
+  const third = await checkout.alwaysUp("--data", data);
+  expect(third).toEqual({ code: 69, out: "", err: "" });
+  expect(attempts()).toBe(2);
+  writeFileSync(join(data, "config.txt"), completeConfig);
+  utimesSync(join(data, "config.txt"), new Date(), new Date(Date.now() + 5_000));
+  expect((await checkout.alwaysUp("--data", data)).code).toBe(0);
+  expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
+});
+
+test("a look at a running start or stop leaves the work to it", async () => {
+  const data = checkout.dataFolder("meanwhile");
+  const [started, ...looks] = await Promise.all([
+    checkout.launch("--data", data),
+    checkout.alwaysUp("--data", data),
+    checkout.alwaysUp("--data", data),
+  ]);
+  expect([started, ...looks].map(({ code }) => code)).toEqual([0, 0, 0]);
+  expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
+});

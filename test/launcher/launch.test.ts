@@ -1,0 +1,228 @@
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
+
+let checkout: TemporaryCheckout;
+beforeAll(() => {
+  checkout = new TemporaryCheckout();
+});
+afterAll(() => checkout.remove());
+
+const both = ["tp-manager", "supervisor"] as const;
+const pids = (data: string) => both.map((program) => checkout.running(program, data));
+
+test("start leaves both programs running, says so in a line each, and stop ends them", async () => {
+  const data = checkout.dataFolder("start");
+  const started = await checkout.launch("start", "--data", data);
+  expect(started).toMatchObject({ code: 0, err: "" });
+  const [[manager], [supervisor]] = pids(data) as [[number], [number]];
+  expect(started.out.split("\n")).toEqual([
+    `tp-manager          started         pid ${manager}`,
+    `supervisor          started         pid ${supervisor}`,
+    "",
+  ]);
+  const status = await checkout.launch("status", "--data", data);
+  expect(status.code).toBe(0);
+  expect(status.out).toMatch(
+    /^tp-manager +running +pid \d+, version 0\.0\.1, up \d s, port 8765, terminal 52500042 ready$/m,
+  );
+  expect(status.out).toMatch(/^supervisor +running +pid \d+, .*queue empty, 0 sent$/m);
+  const stopped = await checkout.launch("stop", "--data", data);
+  expect(stopped).toEqual({
+    code: 0,
+    out: "tp-manager          stopped\nsupervisor          stopped\n",
+    err: "",
+  });
+  expect(pids(data)).toEqual([[], []]);
+  expect((await checkout.launch("status", "--data", data)).code).toBe(69);
+});
+
+test("status as JSON holds what the programs say, and costs no colour", async () => {
+  const data = checkout.dataFolder("json");
+  await checkout.launch("start", "--data", data);
+  const running = await checkout.launch("status", "--json", "--data", data);
+  expect(running.code).toBe(0);
+  expect(JSON.parse(running.out)).toMatchObject({
+    dataDirectory: data,
+    well: true,
+    stoppedSince: null,
+    programs: [
+      { program: "tp-manager", state: "running", status: { terminal: { link: "connected" } } },
+      { program: "supervisor", state: "running", status: { outbox: { pending: 0 } } },
+    ],
+    simulators: [],
+  });
+  await checkout.launch("stop", "--data", data);
+  const stopped = await checkout.launch("status", "--json", "--data", data);
+  expect(stopped.code).toBe(69);
+  expect(JSON.parse(stopped.out)).toMatchObject({
+    well: false,
+    stoppedSince: expect.stringMatching(/^\d{4}-/),
+    programs: [{ state: "stopped" }, { state: "stopped" }],
+  });
+});
+
+test("a second start says that both run already and changes nothing", async () => {
+  const data = checkout.dataFolder("second");
+  await checkout.launch("--data", data);
+  const before = pids(data);
+  const again = await checkout.launch("--data", data);
+  expect(again.code).toBe(0);
+  expect(again.out.match(/already running/g)).toHaveLength(2);
+  expect(pids(data)).toEqual(before);
+});
+
+test("start starts what is missing and leaves the other alone", async () => {
+  const data = checkout.dataFolder("missing");
+  await checkout.launch("--data", data);
+  const [[manager], [supervisor]] = pids(data) as [[number], [number]];
+  process.kill(manager, "SIGKILL");
+  const again = await checkout.launch("--data", data);
+  expect(again.code).toBe(0);
+  expect(again.out).toMatch(/^tp-manager +started/m);
+  expect(again.out).toMatch(/^supervisor +already running/m);
+  expect(checkout.running("supervisor", data)).toEqual([supervisor]);
+});
+
+test("restart replaces both programs", async () => {
+  const data = checkout.dataFolder("restart");
+  await checkout.launch("--data", data);
+  const before = pids(data).flat();
+  expect((await checkout.launch("restart", "--data", data)).code).toBe(0);
+  const after = pids(data).flat();
+  expect(after).toHaveLength(2);
+  expect(after.filter((pid) => before.includes(pid))).toEqual([]);
+  expect(existsSync(join(data, "run/stopped"))).toBe(false);
+});
+
+test("a faulty setup file ends with 78 and every fault once, and nothing runs", async () => {
+  const data = checkout.dataFolder(
+    "faulty",
+    completeConfig.replace("LOCAL_PORT=8765", "LOCAL_PORT=x"),
+  );
+  const { code, out, err } = await checkout.launch("--data", data);
+  expect(code).toBe(78);
+  expect(out.match(/failed +exit code 78/g)).toHaveLength(2);
+  expect(err).toContain(`${data}/config.txt has a fault:`);
+  expect(err.match(/line 2: LOCAL_PORT must be a whole number \(found "x"\)/g)).toHaveLength(1);
+  expect(pids(data)).toEqual([[], []]);
+});
+
+test("when one program fails, its reason and code are given and the other is stopped", async () => {
+  const data = checkout.dataFolder("one-fails");
+  writeFileSync(join(data, "supervisor.behaviour"), "refuse");
+  const { code, out, err } = await checkout.launch("--data", data);
+  expect(code).toBe(69);
+  expect(out).toMatch(/^supervisor +failed +exit code 69$/m);
+  expect(out).toMatch(/^tp-manager +stopped +because the start failed$/m);
+  expect(err).toBe("told to refuse\nfor a second reason too\n");
+  expect(pids(data)).toEqual([[], []]);
+});
+
+test("a program that ran before is not stopped because the other one fails", async () => {
+  const data = checkout.dataFolder("ran-before");
+  await checkout.launch("--data", data);
+  const [[manager], [supervisor]] = pids(data) as [[number], [number]];
+  writeFileSync(join(data, "supervisor.behaviour"), "refuse");
+  process.kill(supervisor, "SIGKILL");
+  expect((await checkout.launch("--data", data)).code).toBe(69);
+  expect(pids(data)).toEqual([[manager], []]);
+});
+
+test("a program that takes its time to stop is announced and waited for", async () => {
+  const data = checkout.dataFolder("slow");
+  writeFileSync(join(data, "tp-manager.behaviour"), "slow-stop");
+  await checkout.launch("--data", data);
+  const { code, out } = await checkout.launch("stop", "--data", data);
+  expect(code).toBe(0);
+  expect(out).toMatch(/^tp-manager +is stopping/m);
+  expect(out).toMatch(/^tp-manager +stopped$/m);
+  expect(readFileSync(join(data, "logs/tp-manager.log"), "utf8")).toContain("has stopped");
+});
+
+test("stop ends a program that hangs", async () => {
+  const data = checkout.dataFolder("hangs");
+  await checkout.launch("--data", data);
+  const [[manager]] = pids(data) as [[number], [number]];
+  process.kill(manager, "SIGSTOP");
+  const status = await checkout.launch("status", "--data", data);
+  expect(status.code).toBe(69);
+  expect(status.out).toMatch(new RegExp(`^tp-manager +not answering +pid ${manager}:`, "m"));
+  const { code, out } = await checkout.launch("stop", "--data", data);
+  expect(code).toBe(0);
+  expect(out).toMatch(/^tp-manager +killed +it did not end by itself$/m);
+  expect(pids(data)).toEqual([[], []]);
+});
+
+test("what dead processes left behind does not hinder a start", async () => {
+  const data = checkout.dataFolder("stale");
+  await checkout.launch("--data", data);
+  for (const pid of pids(data).flat()) process.kill(pid, "SIGKILL");
+  expect(existsSync(join(data, "run/tp-manager.sock"))).toBe(true);
+  expect((await checkout.launch("status", "--data", data)).out).toMatch(/^tp-manager +stopped$/m);
+  const { code, out } = await checkout.launch("--data", data);
+  expect({ code, started: out.match(/ started /g)?.length }).toEqual({ code: 0, started: 2 });
+});
+
+test("a stranger at a dead program's address is neither taken for it nor stopped", async () => {
+  const data = checkout.dataFolder("stranger");
+  await checkout.launch("--data", data);
+  for (const pid of pids(data).flat()) process.kill(pid, "SIGKILL");
+  const address = join(data, "run/tp-manager.sock");
+  rmSync(address);
+  const stranger = createServer((socket) => socket.resume().end("HTTP/1.1 418 no\r\n\r\n"));
+  await new Promise<void>((resolve) => stranger.listen(address, resolve));
+  const { code, out } = await checkout.launch("status", "--data", data);
+  expect(code).toBe(69);
+  expect(out).toMatch(/^tp-manager +stopped$/m);
+  expect((await checkout.launch("stop", "--data", data)).code).toBe(0);
+  expect(stranger.listening).toBe(true);
+  await new Promise((resolve) => stranger.close(resolve));
+});
+
+test("a process with the same script and another data folder is left alone", async () => {
+  const mine = checkout.dataFolder("mine");
+  const other = checkout.dataFolder("other");
+  await checkout.launch("--data", mine);
+  await checkout.launch("--data", other);
+  const before = pids(other);
+  expect((await checkout.launch("stop", "--data", mine)).code).toBe(0);
+  expect(pids(mine)).toEqual([[], []]);
+  expect(pids(other)).toEqual(before);
+});
+
+test("a program started by hand with a relative path is found and stopped", async () => {
+  const data = checkout.dataFolder("by-hand");
+  const child = spawn("node_modules/.bin/node", ["src/supervisor/main.ts", "--data", "by-hand"], {
+    cwd: checkout.root,
+    stdio: "ignore",
+  });
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  const started = await checkout.launch("--data", data);
+  expect(started.code).toBe(0);
+  expect(started.out).toContain(`supervisor          already running pid ${child.pid}`);
+  expect((await checkout.launch("stop", "--data", data)).code).toBe(0);
+  expect(await ended).toBe(0);
+});
+
+test("starts at the same time end with one copy of each program", async () => {
+  const data = checkout.dataFolder("at-once");
+  const results = await Promise.all(
+    Array.from({ length: 4 }, () => checkout.launch("--data", data)),
+  );
+  expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+  expect(results.flatMap(({ out }) => out.match(/ started /g) ?? [])).toHaveLength(2);
+  expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
+});
+
+test("wrong words are refused with 64 and the way to help", async () => {
+  for (const args of [["frob"], ["--frob"], ["start", "stop"], ["--demo", "--foreground"]]) {
+    const { code, err } = await checkout.launch(...args);
+    expect({ args, code }).toEqual({ args, code: 64 });
+    expect(err).toContain("Try ./launch.sh --help.");
+  }
+  expect(await checkout.launch("--help")).toMatchObject({ code: 0, err: "" });
+});

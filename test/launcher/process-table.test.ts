@@ -1,0 +1,90 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Part } from "../../src/launcher/part.ts";
+import { findProcesses, isRunning, splitCommandLine } from "../../src/launcher/process-table.ts";
+
+let folder: string;
+let children: ChildProcess[];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "process table "));
+  writeFileSync(join(folder, "main.ts"), "process.stdin.resume();");
+  children = [];
+});
+afterEach(async () => {
+  await Promise.all(children.map(end));
+  rmSync(folder, { recursive: true });
+});
+
+/** Once a process has been spawned, its arguments can be read. */
+async function start(args: string[], cwd = "/"): Promise<number> {
+  const child = spawn(process.execPath, args, { cwd, stdio: ["pipe", "ignore", "ignore"] });
+  children.push(child);
+  await new Promise((resolve) => child.once("spawn", resolve));
+  return child.pid as number;
+}
+
+function end(child: ChildProcess): Promise<unknown> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGKILL");
+  return ended;
+}
+
+const part = (): Part => ({
+  name: "supervisor",
+  script: join(folder, "main.ts"),
+  args: [],
+  mark: join(folder, "data"),
+});
+
+test("a process is ours by its script and its data folder, however they are written", async () => {
+  const data = join(folder, "data");
+  const pids = [
+    await start([join(folder, "main.ts"), "--data", data]),
+    await start(["main.ts", "--data", "data"], folder),
+    await start(["--no-warnings", "./main.ts", "--data=./data"], folder),
+  ];
+  expect((await findProcesses(part())).sort()).toEqual(pids.sort());
+});
+
+test("another data folder, another script and a folder below ours are not ours", async () => {
+  writeFileSync(join(folder, "other.ts"), "process.stdin.resume();");
+  await start([join(folder, "main.ts"), "--data", join(folder, "data", "demo")]);
+  await start([join(folder, "main.ts"), "--data", folder]);
+  await start([join(folder, "main.ts")]);
+  await start([join(folder, "other.ts"), "--data", join(folder, "data")]);
+  expect(await findProcesses(part())).toEqual([]);
+});
+
+test("a process that has ended is not running, even while nobody has reaped it", async () => {
+  const pid = await start([join(folder, "main.ts")]);
+  expect(isRunning(pid)).toBe(true);
+  await end(children[0] as ChildProcess);
+  expect(isRunning(pid)).toBe(false);
+  // A shell that does not wait for its child leaves it as a zombie.
+  const shell = spawn("sh", ["-c", "sleep 0 & echo $!; exec sleep 30"], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  children.push(shell);
+  const zombie = await new Promise<number>((resolve) =>
+    shell.stdout.once("data", (text: Buffer) => resolve(Number(text.toString()))),
+  );
+  await expect.poll(() => isRunning(zombie)).toBe(false);
+  expect(() => process.kill(zombie, 0)).not.toThrow();
+});
+
+test("a Windows command line is cut into its arguments", () => {
+  const program = String.raw`"C:\Program Files\node.exe"  C:\app\main.ts`;
+  const line = String.raw`${program} --data "C:\my data" "a \"b\"" ""`;
+  expect(splitCommandLine(line)).toEqual([
+    String.raw`C:\Program Files\node.exe`,
+    String.raw`C:\app\main.ts`,
+    "--data",
+    String.raw`C:\my data`,
+    'a "b"',
+    "",
+  ]);
+});

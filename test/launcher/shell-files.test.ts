@@ -1,0 +1,191 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { run, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
+
+const repository = join(import.meta.dirname, "../..");
+
+let checkout: TemporaryCheckout;
+let elsewhere: string;
+/** A PATH of our own: only what a test puts there, and the shell's own tools. */
+let bin: string;
+
+beforeEach(() => {
+  checkout = new TemporaryCheckout();
+  elsewhere = mkdtempSync(join(tmpdir(), "elsewhere-"));
+  bin = join(elsewhere, "bin");
+  mkdirSync(bin);
+  for (const tool of ["sh", "readlink", "find", "ln"]) {
+    symlinkSync(
+      execFileSync("sh", ["-c", `command -v ${tool}`], { encoding: "utf8" }).trim(),
+      join(bin, tool),
+    );
+  }
+});
+afterEach(() => {
+  checkout.remove();
+  rmSync(elsewhere, { recursive: true, force: true });
+});
+
+function tool(name: string, script: string): void {
+  writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`);
+  chmodSync(join(bin, name), 0o755);
+}
+
+/** Runs launch.sh with nothing but our own tools on the PATH. */
+function launchWith(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(join(checkout.root, "launch.sh"), args, {
+    cwd: elsewhere,
+    env: { PATH: bin },
+    encoding: "utf8",
+  });
+  return { code: status, out: stdout, err: stderr };
+}
+
+const version = `${JSON.parse(readFileSync(join(repository, "package.json"), "utf8")).version}\n`;
+
+test("launch.sh works from any folder, through links, and with a space in its path", async () => {
+  const direct = join(checkout.root, "launch.sh");
+  symlinkSync(direct, join(elsewhere, "absolute"));
+  symlinkSync("absolute", join(elsewhere, "link-to-link"));
+  const good = { code: 0, out: version, err: "" };
+  expect(await run(direct, ["--version"], elsewhere)).toEqual(good);
+  expect(await run("./launch.sh", ["--version"], checkout.root)).toEqual(good);
+  expect(await run("sh", ["launch.sh", "--version"], checkout.root)).toEqual(good);
+  expect(await run("../launch.sh", ["--version"], join(checkout.root, "src"))).toEqual(good);
+  expect(await run(join(elsewhere, "absolute"), ["--version"])).toEqual(good);
+  expect(await run("./link-to-link", ["--version"], elsewhere)).toEqual(good);
+  expect(await run("sh", ["link-to-link", "--version"], elsewhere)).toEqual(good);
+});
+
+test("always-up.sh works through a link and passes its arguments on", async () => {
+  symlinkSync(join(checkout.root, "always-up.sh"), join(elsewhere, "watch"));
+  const data = join(elsewhere, "data");
+  mkdirSync(join(data, "run"), { recursive: true });
+  writeFileSync(join(data, "run/stopped"), "");
+  expect(await run("sh", ["watch", "--data", "data"], elsewhere)).toMatchObject({ code: 0 });
+  expect(await run("./watch", ["--frob"], elsewhere)).toMatchObject({ code: 64 });
+});
+
+test("a data folder is relative to where the operator stands", async () => {
+  mkdirSync(join(elsewhere, "my data"));
+  const { out } = await run(
+    join(checkout.root, "launch.sh"),
+    ["status", "--json", "--data", "my data"],
+    elsewhere,
+  );
+  expect(JSON.parse(out).dataDirectory).toBe(join(elsewhere, "my data"));
+});
+
+test("missing packages are installed with npm ci, with a word about it", () => {
+  rmSync(join(checkout.root, "node_modules"));
+  tool("node", "echo v20.1.0");
+  tool("npm", `echo "npm $* in $PWD"; ln -s "${repository}/node_modules" node_modules`);
+  const { code, out, err } = launchWith("--version");
+  expect({ code, out }).toEqual({ code: 0, out: version });
+  expect(err).toContain("Installing the packages of package-lock.json (npm ci)");
+  expect(err).toContain(`npm ci --no-audit --no-fund in ${checkout.root}`);
+});
+
+test("without npm, or with a Node that is too old for it, it says what to install", () => {
+  rmSync(join(checkout.root, "node_modules"));
+  expect(launchWith()).toMatchObject({ code: 69, out: "" });
+  expect(launchWith().err).toContain("are not installed, and Node 0 is too old or missing");
+  tool("node", "echo v18.20.4");
+  tool("npm", "exit 1");
+  expect(launchWith().err).toContain("Node 18.20.4 is too old or missing");
+  expect(launchWith().err).toContain("install Node 20 or newer with npm");
+  tool("node", "echo v20.0.0");
+  expect(launchWith()).toMatchObject({ code: 69 });
+  expect(launchWith().err).toContain("npm ci has failed");
+  rmSync(join(bin, "npm"));
+  expect(launchWith().err).toContain("are not installed, and npm is missing");
+});
+
+test("packages that fit are not installed again because of a newer date", () => {
+  tool("npm", "exit 1");
+  utimesSync(join(checkout.root, "package-lock.json"), new Date(), new Date());
+  expect(launchWith("--version")).toEqual({ code: 0, out: version, err: "" });
+});
+
+test("packages that do not fit are installed again, but not by stop, status, keep-alive", () => {
+  const lock = join(checkout.root, "package-lock.json");
+  const changed = readFileSync(lock, "utf8").replace(
+    /("node_modules\/zod": \{\s*"version": )"[^"]*"/,
+    '$1"99.0.0"',
+  );
+  writeFileSync(lock, changed);
+  tool("node", "echo v20.1.0");
+  tool("npm", "echo called");
+  expect(launchWith("--version").err).toContain("called");
+  for (const command of ["stop", "status", "keep-alive"]) {
+    expect(launchWith(command, "--data", elsewhere).err).not.toContain("called");
+  }
+});
+
+test("the runtime is the pinned one, else the archive's, else the system's if new enough", () => {
+  const speak = (name: string) => `#!/bin/sh\necho "${name} $*"\n`;
+  const place = (path: string, name: string): void => {
+    mkdirSync(join(path, ".."), { recursive: true });
+    writeFileSync(path, speak(name));
+    chmodSync(path, 0o755);
+  };
+  const { root } = checkout;
+  rmSync(join(root, "node_modules"));
+  mkdirSync(join(root, "node_modules"));
+  writeFileSync(join(root, "node_modules/.package-lock.json"), "{}");
+  tool("node", '[ "$1" = --version ] && echo v22.17.9 || echo "system $*"');
+  tool("npm", "exit 1");
+  expect(launchWith("status").err).toContain("no Node runtime for this machine");
+  tool("node", '[ "$1" = --version ] && echo v22.18.0 || echo "system $*"');
+  const main = `${root}/src/launcher/main.ts status\n`;
+  expect(launchWith("status").out).toBe(`system ${main}`);
+  place(join(root, "runtime/bin/node"), "archive");
+  expect(launchWith("status").out).toBe(`archive ${main}`);
+  place(join(root, "node_modules/.bin/node"), "pinned");
+  expect(launchWith("status").out).toBe(`pinned ${main}`);
+});
+
+test("compiled code is kept below the data folder, which keeps starts fast", () => {
+  expect(launchWith("--version").code).toBe(0);
+  expect(existsSync(join(checkout.root, "data/compile-cache"))).toBe(true);
+});
+
+test("shellcheck has nothing to say", (context) => {
+  if (spawnSync("shellcheck", ["--version"]).error) context.skip("shellcheck is not installed");
+  const { stdout, status } = spawnSync("shellcheck", ["-x", "launch.sh", "always-up.sh"], {
+    cwd: repository,
+    encoding: "utf8",
+  });
+  expect({ stdout, status }).toEqual({ stdout: "", status: 0 });
+});
+
+test("the Windows files end their lines with CR LF and call the same launcher", () => {
+  for (const name of ["launch.cmd", "always-up.cmd"]) {
+    const text = readFileSync(join(repository, name), "latin1");
+    expect(
+      text
+        .split("\n")
+        .slice(0, -1)
+        .every((line) => line.endsWith("\r")),
+    ).toBe(true);
+    expect(/^[\x20-\x7e\r\n]*$/.test(text)).toBe(true);
+  }
+  const launch = readFileSync(join(repository, "launch.cmd"), "utf8");
+  expect(launch).toContain('"%ROOT%src\\launcher\\main.ts" %*');
+  expect(readFileSync(join(repository, "always-up.cmd"), "utf8")).toContain(
+    'call "%~dp0launch.cmd" keep-alive %*',
+  );
+});

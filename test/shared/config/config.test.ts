@@ -1,0 +1,312 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { loadConfig, parseConfig } from "../../../src/shared/config/config.ts";
+import { nearestName } from "../../../src/shared/config/config-file.ts";
+import { configShape, metaOf, timerFloors } from "../../../src/shared/config/schema.ts";
+import { ProgramExit } from "../../../src/shared/exit-codes.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
+import { setupText } from "./setup-text.ts";
+
+const parse = (text: string) => parseConfig(text, "tp-manager");
+
+describe("the form of the file", () => {
+  test("a minimal file gives every default", () => {
+    const { config, faults, warnings } = parse(setupText());
+    expect([faults, warnings]).toEqual([[], []]);
+    expect(config).toMatchObject({
+      LOCAL_PORT: 8765,
+      TERMINAL_PROTOCOL: "zvt",
+      CURRENCY: "EUR",
+      PAYMENT_TIMEOUT: 180,
+      GATEWAY_LOCALE: "en_GB",
+      GATEWAY_RATING: "ALL",
+      GATEWAY_CUSTOMER_IP: "127.0.0.1",
+      GATEWAY_WAIT: 5_000,
+      ALLOWED_ORIGINS: [],
+      LOG_LEVEL: "info",
+      TEST_TIMERS: false,
+    });
+  });
+
+  test.each([
+    ["a BOM", (text: string) => `\ufeff${text}`],
+    ["CRLF", (text: string) => text.replaceAll("\n", "\r\n")],
+    ["lone CR", (text: string) => text.replaceAll("\n", "\r")],
+    ["no line end at the end", (text: string) => text.trimEnd()],
+    [
+      "blanks and tabs around everything",
+      (text: string) => text.replace(/^(.*?)=(.*)$/gm, " \t$1 \t= \t$2\t "),
+    ],
+    ["double quotes", (text: string) => text.replace(/=(.*)$/gm, '="$1"')],
+    ["single quotes", (text: string) => text.replace(/=(.*)$/gm, "= '$1' ")],
+    [
+      "quotes and a comment behind them",
+      (text: string) => text.replace(/=(.*)$/gm, '= "$1"  # it\'s "this"'),
+    ],
+    [
+      "comments and blank lines",
+      (text: string) => `# setup\n\n   \n  # LOCAL_PORT=1\n${text.replaceAll("\n", "\n#\n\n")}`,
+    ],
+  ])("%s changes nothing", (_what, change) => {
+    const { config, faults, warnings } = parse(change(setupText()));
+    expect([faults, warnings]).toEqual([[], []]);
+    expect(config).toEqual(parse(setupText()).config);
+  });
+
+  test.each([
+    ['" a b "', " a b "],
+    ['"a"b"', 'a"b'],
+    ["'it's'", "it's"],
+    ['""', undefined],
+    ["a#b", "a#b"],
+    ["#b", "#b"],
+    ['"a # b"', "a # b"],
+    ['"open', '"open'],
+    ["a=b=c", "a=b=c"],
+    ['"', '"'],
+  ])("the password %s is read as %j", (text, value) => {
+    const { config, warnings } = parse(setupText({ TERMINAL_MANAGER_PWD: text }));
+    expect(config?.TERMINAL_MANAGER_PWD).toBe(value);
+    expect(warnings).toEqual([]);
+  });
+
+  test("a comment behind a value without quotes belongs to the value, with a warning", () => {
+    const { config, warnings } = parse(setupText({ TERMINAL_MANAGER_PWD: "hunter2 # mine" }));
+    expect(config?.TERMINAL_MANAGER_PWD).toBe("hunter2 # mine");
+    expect(warnings).toEqual([
+      expect.stringMatching(/^line 4: the # belongs to the value of TERMINAL_MANAGER_PWD/),
+    ]);
+    expect(warnings.join()).not.toContain("hunter2");
+  });
+});
+
+describe("faults", () => {
+  test("are reported all at once, in the order of the lines", () => {
+    const { config, faults } = parse(
+      ["LOCAL_PORT=08765", "UPDATE_TIME=25:00", "rubbish", "CURRENCY=eur"].join("\n"),
+    );
+    expect(config).toBeUndefined();
+    expect(faults.map(({ line, message }) => `${line} ${message.split(" ")[0]}`)).toEqual([
+      "0 SERIAL_PORT",
+      "0 TERMINAL_MANAGER_LOGIN",
+      "0 TERMINAL_MANAGER_PWD",
+      "1 LOCAL_PORT",
+      "2 UPDATE_TIME",
+      "3 is",
+      "4 CURRENCY",
+    ]);
+  });
+
+  test("name the second line of a name that stands twice, and the first one", () => {
+    const { faults } = parse(`${setupText()}TERMINAL_MANAGER_PWD=hunter2\n`);
+    expect(faults).toEqual([
+      { line: 12, message: "TERMINAL_MANAGER_PWD stands in line 4 already" },
+    ]);
+  });
+
+  test.each(["tp-manager", "supervisor"] as const)("name all that %s requires", (program) => {
+    const missing = Object.entries(configShape)
+      .filter(([, schema]) => metaOf(schema).requiredBy?.includes(program))
+      .map(([name]) => name);
+    expect(missing.length).toBeGreaterThan(4);
+    const { faults } = parseConfig("", program);
+    expect(faults.map(({ message }) => message.split(" is missing; for example ")[0])).toEqual(
+      missing,
+    );
+  });
+
+  test("do not name what only the other program requires", () => {
+    const text = setupText({ GATEWAY_URL: undefined, GATEWAY_PWD: "" });
+    expect(parse(text).faults).toEqual([]);
+    expect(parseConfig(text, "supervisor").faults.map(({ line }) => line)).toEqual([0, 6]);
+  });
+
+  test("show the wrong value, shortened", () => {
+    const { faults } = parse(setupText({ UPDATE_TIME: "9".repeat(500) }));
+    expect(faults[0]?.message).toContain(`(found "${"9".repeat(60)}")`);
+    expect(faults[0]?.message).not.toContain("9".repeat(61));
+  });
+});
+
+describe("unknown names", () => {
+  test.each([
+    ["LOCALPORT", "LOCAL_PORT"],
+    ["local_port", "LOCAL_PORT"],
+    ["GATEWAY_PASSWD", "GATEWAY_PWD"],
+    ["UPDATE_TME", "UPDATE_TIME"],
+  ])("%s warns and suggests %s", (name, suggested) => {
+    const { config, warnings } = parse(`${setupText()}${name}=hunter2\n`);
+    expect(config).toBeDefined();
+    expect(warnings).toEqual([`line 12: ${name} is not a known name, did you mean ${suggested}?`]);
+  });
+
+  test("far from every known one warn without a suggestion, also those of Object", () => {
+    for (const name of ["SOMETHING_ELSE_ENTIRELY", "constructor", "toString", "hasOwnProperty"]) {
+      const { config, warnings } = parse(`${setupText()}${name}=1\n`);
+      expect(config).toBeDefined();
+      expect(warnings[0]).toBe(`line 12: ${name} is not a known name`);
+    }
+    expect(nearestName("X", [])).toBeUndefined();
+  });
+});
+
+describe("secrets", () => {
+  const secrets = Object.entries(configShape)
+    .filter(([name, schema]) => metaOf(schema).secret || name.endsWith("_LOGIN"))
+    .map(([name]) => name);
+  const word = fc.string({ minLength: 8, maxLength: 40 }).filter((text) => /\w{4}/.test(text));
+
+  test("are the passwords", () => {
+    expect(secrets.length).toBeGreaterThan(4);
+  });
+
+  test("never occur in a message, however wrong the value is", () => {
+    const line = fc
+      .tuple(fc.constantFrom(...secrets), word, fc.nat(4))
+      .map(([name, value, form]) => {
+        const bad = value.replace(/[\r\n]/g, "").trim();
+        const spoilt = [
+          `${bad}\u0001`,
+          bad.padEnd(200, "#"),
+          `${bad}:${bad}\u0002`,
+          bad.padEnd(150),
+          `${bad} # note\u0003`,
+        ][form] as string;
+        return { value: bad, text: `${name}=${spoilt}\n${name} = ${spoilt}\n${name} ${spoilt}\n` };
+      });
+    fc.assert(
+      fc.property(line, ({ value, text }) => {
+        const { faults, warnings } = parse(text);
+        expect(faults.length).toBeGreaterThan(0);
+        expect(JSON.stringify([faults, warnings])).not.toContain(
+          JSON.stringify(value).slice(1, -1),
+        );
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test("inside an address do not occur either", () => {
+    const text = setupText({
+      GATEWAY_URL: "https://me:hunter2@gateway.example",
+      GATEWAY_CALLBACK_URL: "https://:hunter2@shop.example",
+      ALLOWED_ORIGINS: "http://me:hunter2@page.example",
+      SERIAL_PORT: "tcp://me:hunter2@192.0.2.7:20007",
+      TERMINAL_MANAGER_LOGIN: "kiosk:hunter2",
+    });
+    const { faults } = parse(text);
+    expect(faults.length).toBe(5);
+    expect(JSON.stringify(faults)).not.toContain("hunter2");
+  });
+});
+
+describe("protocol timers", () => {
+  test.each(Object.entries(timerFloors))("%s keeps its floor of %d ms", (name, floor) => {
+    const below = `${name}=${floor - 1}\n`;
+    expect(parse(`${setupText()}${name}=${floor}\n`).faults).toEqual([]);
+    expect(parse(setupText() + below).faults).toEqual([
+      { line: 12, message: `${name} must be at least ${floor}, the protocol's own limit` },
+    ]);
+    expect(parse(`${setupText()}TEST_TIMERS=yes\n${below}`).faults).toEqual([]);
+    expect(parse(`${setupText()}TEST_TIMERS=no\n${below}`).faults.length).toBe(1);
+    expect(parse(`${setupText()}TEST_TIMERS=maybe\n${below}`).faults.length).toBe(2);
+  });
+
+  test("have defaults that keep their own floors", () => {
+    const { config } = parse(setupText());
+    for (const [name, floor] of Object.entries(timerFloors)) {
+      expect(config?.[name as keyof typeof timerFloors]).toBeGreaterThanOrEqual(floor);
+    }
+  });
+});
+
+describe("reading never throws", () => {
+  test("on rubbish", () => {
+    const names = fc.constantFrom(...Object.keys(configShape));
+    const line = fc.oneof(
+      fc.string(),
+      fc.tuple(names, fc.string()).map(([name, value]) => `${name}=${value}`),
+      fc.string({ unit: "binary" }),
+    );
+    fc.assert(
+      fc.property(fc.array(line), fc.constantFrom("\n", "\r\n", "\r"), (lines, end) => {
+        const result = parse(lines.join(end));
+        expect(result.config === undefined).toBe(result.faults.length > 0);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test("on bytes", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
+        expect(parse(Buffer.from(bytes).toString("utf8")).config).toBeUndefined();
+      }),
+    );
+  });
+});
+
+describe("the file on disk", () => {
+  const write = (content: string | Buffer, mode = 0o600): string => {
+    const path = join(temporaryFolder(), "config.txt");
+    writeFileSync(path, content, { mode });
+    chmodSync(path, mode);
+    return path;
+  };
+  const fault = (path: string): ProgramExit => {
+    try {
+      loadConfig(path, "tp-manager");
+    } catch (error) {
+      expect(error).toBeInstanceOf(ProgramExit);
+      expect(error).toMatchObject({ exitCode: 78 });
+      return error as ProgramExit;
+    }
+    throw new Error("was accepted");
+  };
+
+  test("is read without a warning when only its owner can read it", () => {
+    expect(loadConfig(write(setupText()), "tp-manager").warnings).toEqual([]);
+  });
+
+  test.each([0o640, 0o604, 0o660, 0o666])("warns when others can read it: mode %o", (mode) => {
+    const path = write(setupText(), mode);
+    expect(loadConfig(path, "tp-manager").warnings).toEqual([
+      `${path} holds passwords and can be read by others: chmod 600 ${path}`,
+    ]);
+  });
+
+  test("missing says what to copy", () => {
+    expect(fault(join(temporaryFolder(), "config.txt")).message).toMatch(
+      /cannot read .*ENOENT.*\ncopy data\/config.example.txt to data\/config.txt and fill it in/,
+    );
+  });
+
+  test("a folder, a pipe and a device in its place are refused", () => {
+    const folder = join(temporaryFolder(), "config.txt");
+    mkdirSync(folder);
+    expect(fault(folder).message).toContain("it is not a file");
+    const pipe = join(temporaryFolder(), "config.txt");
+    execFileSync("mkfifo", [pipe]);
+    expect(fault(pipe).message).toContain("it is not a file");
+    expect(fault("/dev/zero").message).toContain("it is not a file");
+  });
+
+  test("in another encoding names the line; binary and huge files are refused", () => {
+    const latin1 = Buffer.from(setupText({ TERMINAL_MANAGER_PWD: "p\u00e4ss" }), "latin1");
+    expect(fault(write(latin1)).message).toContain("line 4 is not UTF-8 text");
+    expect(fault(write(latin1)).message).not.toContain("ss\n");
+    const utf16 = Buffer.from(`\ufeff${setupText()}`, "utf16le");
+    expect(fault(write(utf16)).message).toContain("save the file with the encoding UTF-8");
+    expect(fault(write(Buffer.alloc(300_000, 10))).message).toContain("far too large");
+  });
+
+  test("names every fault with its line, and one fault is not called several", () => {
+    expect(fault(write(setupText({ LOCAL_PORT: "x", UPDATE_TIME: undefined }))).message).toMatch(
+      /config\.txt has 2 faults:\n {2}line -: UPDATE_TIME .*\n {2}line 2: LOCAL_PORT must/,
+    );
+    expect(fault(write(setupText({ LOCAL_PORT: "x" }))).message).toContain("has a fault:\n");
+  });
+});

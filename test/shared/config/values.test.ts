@@ -1,0 +1,246 @@
+import { describe, expect, test } from "vitest";
+import { parseConfig } from "../../../src/shared/config/config.ts";
+import { type ConfigName, configShape, metaOf } from "../../../src/shared/config/schema.ts";
+import { setupText } from "./setup-text.ts";
+
+/** Accepted texts with what they become; refused texts. */
+interface Values {
+  readonly good: ReadonlyArray<readonly [text: string, value: unknown]>;
+  readonly bad: readonly string[];
+}
+
+const same = (...texts: string[]): Array<readonly [string, string]> => texts.map((t) => [t, t]);
+const wholeNumbers = (min: number, max: number): Values => ({
+  good: [
+    [String(min), min],
+    [String(max), max],
+  ],
+  bad: [String(min - 1), String(max + 1), `0${max}`, `${max}.0`, "1e3", "0x10", "ten", "+5", "1 0"],
+});
+
+const values: Record<ConfigName, Values> = {
+  SERIAL_PORT: {
+    good: same(
+      "COM1",
+      "COM8",
+      "COM256",
+      "/dev/ttyUSB0",
+      "/dev/serial/by-id/usb-FTDI_FT232R_A50285BI-if00-port0",
+      "/dev/cu.usbserial-1420",
+      "/opt/kiosk/terminal",
+      "tcp://192.0.2.7:20007",
+      "tcp://terminal-1.example:1",
+      "tcp://[2001:db8::7]:65535",
+      "tcp://[::1]:20007",
+    ),
+    bad: [
+      "COM0",
+      "COM",
+      "COM1000",
+      "com8",
+      "/dev/",
+      "/dev//x",
+      "/dev/../etc/passwd",
+      "/",
+      "ttyUSB0",
+      "/dev/tty USB0",
+      "tcp://192.0.2.7",
+      "tcp://192.0.2.7:0",
+      "tcp://192.0.2.7:020007",
+      "tcp://192.0.2.7:65536",
+      "tcp://192.0.2.7:99999",
+      "tcp://192.0.2.7:20007/",
+      "tcp://:20007",
+      "tcp://user@192.0.2.7:20007",
+      "tcp://2001:db8::7:20007",
+      "tcp://[2001:db8:::7]:20007",
+      "tcp://[fe80]:20007",
+      "tcp://[192.0.2.7]:20007",
+      "udp://192.0.2.7:20007",
+    ],
+  },
+  LOCAL_PORT: { ...wholeNumbers(1, 65_535), bad: ["0", "65536", "08765", "8765 # x", "-1", "a"] },
+  TERMINAL_MANAGER_LOGIN: {
+    good: same("kiosk", "käse", "a b", "k".repeat(128)),
+    bad: ["ki:osk", "k".repeat(129), "a\u0007b"],
+  },
+  TERMINAL_MANAGER_PWD: {
+    good: same("p:w", "p#w", "p=w", "pässwörd", "p w", "'", "p".repeat(128)),
+    bad: ["p".repeat(129), "a\u0000b"],
+  },
+  OPERATOR_LOGIN: { good: same("operator"), bad: ["op:erator", "o".repeat(129)] },
+  OPERATOR_PWD: { good: same("o:p"), bad: ["o".repeat(129)] },
+  TICKET_WIDTH: { ...wholeNumbers(16, 99) },
+  LANGUAGE: { good: same("en", "de", "fr"), bad: ["EN", "it"] },
+  ZVT_CONFIG_BYTE: {
+    good: [
+      ["BE", 0xbe],
+      ["3e", 0x3e],
+    ],
+    bad: ["B", "0xBE", "BEE", "XX"],
+  },
+  ZVT_CHARSET: { good: same("cp437", "iso8859-15", "zvt7"), bad: ["latin1", "CP437"] },
+  TERMINAL_PROTOCOL: { good: same("zvt"), bad: ["ZVT", "concert", "none"] },
+  SERIAL_BAUD: {
+    good: [
+      ["9600", 9_600],
+      ["115200", 115_200],
+    ],
+    bad: ["9601", "0", "fast"],
+  },
+  SERIAL_STOP_BITS: {
+    good: [
+      ["1", 1],
+      ["2", 2],
+    ],
+    bad: ["0", "3", "1.5"],
+  },
+  TERMINAL_PASSWORD: {
+    good: same("000000", "123456"),
+    bad: ["12345", "1234567", "abcdef", "12 456", "-12345"],
+  },
+  CURRENCY: {
+    good: same("EUR", "CHF", "JPY"),
+    bad: ["eur", "X".repeat(3), "XAU", "XTS", "€", "EURO", "978", "constructor"],
+  },
+  PAYMENT_TIMEOUT: wholeNumbers(10, 900),
+  PAYMENT_GRACE: wholeNumbers(1, 300),
+  ALLOWED_ORIGINS: {
+    good: [
+      ["http://localhost:3000", ["http://localhost:3000"]],
+      ["http://a.example, https://b.example", ["http://a.example", "https://b.example"]],
+      ["http://a.example  https://b.example", ["http://a.example", "https://b.example"]],
+    ],
+    bad: [
+      "*",
+      "null",
+      "localhost",
+      "http://localhost:3000/",
+      "http://localhost:3000/page",
+      "http://LOCALHOST",
+      "https://b.example:443",
+      "http://a.example;http://b.example",
+      "http://user:word@a.example",
+      "file:///page",
+    ],
+  },
+  GATEWAY_URL: {
+    good: same(
+      "https://gateway.example",
+      "https://gateway.example/",
+      "https://gateway.example:8443/soap/v2/",
+      "http://localhost:8080",
+      "http://127.0.0.1:8080/x",
+      "http://127.9.9.9",
+      "http://[::1]:8080",
+    ),
+    bad: [
+      "http://gateway.example",
+      "http://127.0.0.1.evil.example",
+      "http://localhost.evil.example",
+      "http://192.0.2.1",
+      "ftp://gateway.example",
+      "gateway.example",
+      "https:gateway.example",
+      "https:///gateway.example",
+      "https:\\\\gateway.example",
+      "https://gate way.example",
+      "https://me@gateway.example",
+      "https://me:secret@gateway.example",
+      "https://:secret@gateway.example",
+      "https://gateway.example?a=b",
+      "https://gateway.example?",
+      "https://gateway.example/#top",
+      "https://gateway.example#",
+      "https://gateway.example:99999",
+      "https://gateway.example:0",
+      "https://",
+    ],
+  },
+  GATEWAY_LOGIN: { good: same("12345.gateway.example", "l".repeat(32)), bad: ["l".repeat(33)] },
+  GATEWAY_PWD: { good: same("p".repeat(32), "a:b"), bad: ["p".repeat(33), "a\u0001b"] },
+  GATEWAY_WEBSITE_ID: { good: same("1", "12345678901"), bad: ["123456789012", "a1", "-1", "1.0"] },
+  GATEWAY_CATEGORY_ID: { good: same("42"), bad: ["123456789012", "x"] },
+  GATEWAY_CALLBACK_URL: {
+    good: same("https://shop.example/notify?x=1", "http://192.0.2.1:8080/n"),
+    bad: [
+      "shop.example",
+      "ftp://shop.example",
+      "https://me:secret@shop.example/",
+      "https://:secret@shop.example/",
+      `https://shop.example/${"n".repeat(250)}`,
+    ],
+  },
+  GATEWAY_LOCALE: { good: same("en_GB", "fr_FR"), bad: ["en", "en-GB", "EN_gb", "en_GBR"] },
+  GATEWAY_RATING: { good: same("+12", "+16", "+18", "ALL"), bad: ["all", "18", "+21"] },
+  GATEWAY_CUSTOMER_IP: {
+    good: same("127.0.0.1", "255.255.255.255", "2001:db8::7"),
+    bad: ["2001:db8:1111:2222::7", "256.0.0.1", "1.2.3", "01.2.3.4", "localhost", "1.2.3.4/8"],
+  },
+  GATEWAY_WAIT: { ...wholeNumbers(0, 60_000), bad: ["-1", "60001", "00", "5s"] },
+  GATEWAY_TIMEOUT: wholeNumbers(1_000, 120_000),
+  UPDATE_TIME: {
+    good: same("00:00", "03:30", "23:59"),
+    bad: ["24:00", "3:30", "03:60", "0330", "03:30:00", "03:3", "-1:30", "noon"],
+  },
+  LOG_LEVEL: { good: same("debug", "info", "warn", "error"), bad: ["DEBUG", "trace", "all"] },
+  ZVT_T1_MS: { good: [["1000", 1_000]], bad: ["1001", "4", "0200", "x"] },
+  ZVT_T2_MS: { good: [["30000", 30_000]], bad: ["30001", "19", "05000"] },
+  ZVT_T3_MS: { good: [["60000", 60_000]], bad: ["60001", "49"] },
+  ZVT_T4_MS: { good: [["900000", 900_000]], bad: ["900001", "499"] },
+  POLL_INTERVAL_MS: { good: [["60000", 60_000]], bad: ["60001", "99"] },
+  RECOVERY_SILENCE_MS: { good: [["120000", 120_000]], bad: ["120001", "-1"] },
+  TEST_TIMERS: {
+    good: [
+      ["yes", true],
+      ["no", false],
+    ],
+    bad: ["true", "1", "YES", "on"],
+  },
+};
+
+const names = Object.keys(configShape) as ConfigName[];
+
+/** Names that are only accepted together with another one. */
+const partners: Partial<Record<ConfigName, Partial<Record<ConfigName, string>>>> = {
+  OPERATOR_LOGIN: { OPERATOR_PWD: "let the operator in" },
+  OPERATOR_PWD: { OPERATOR_LOGIN: "operator" },
+};
+
+describe.each(names)("%s", (name) => {
+  const { good, bad } = values[name];
+  const partner = partners[name] ?? {};
+
+  test.each(good)("takes %j", (text, value) => {
+    const { config, faults } = parseConfig(setupText({ ...partner, [name]: text }), "tp-manager");
+    expect(faults).toEqual([]);
+    expect(config?.[name]).toEqual(value);
+  });
+
+  test.each(bad)("refuses %j with line, name and example", (text) => {
+    const setup = setupText({ ...partner, [name]: undefined });
+    const { config, faults } = parseConfig(`${setup}${name}=${text}\n`, "supervisor");
+    expect(config).toBeUndefined();
+    expect(faults).toEqual([{ line: setup.split("\n").length, message: expect.any(String) }]);
+    expect(faults[0]?.message).toMatch(new RegExp(`^${name} must .*; for example ${name}=`, "s"));
+  });
+
+  test("has a help sentence, and an example that is accepted", () => {
+    const { help, example, secret } = metaOf(configShape[name]);
+    expect(help).toMatch(/^[A-Z].*\.$/);
+    if (name !== "SERIAL_PORT") {
+      expect(parseConfig(setupText({ ...partner, [name]: example }), "supervisor").faults).toEqual(
+        [],
+      );
+    }
+    expect(secret ?? false).toBe(/(PWD|PASSWORD)$/.test(name));
+  });
+});
+
+test("every one of the examples of SERIAL_PORT is accepted", () => {
+  const examples = metaOf(configShape.SERIAL_PORT).example.split(", ");
+  expect(examples.length).toBe(3);
+  for (const example of examples) {
+    expect(parseConfig(setupText({ SERIAL_PORT: example }), "tp-manager").faults).toEqual([]);
+  }
+});

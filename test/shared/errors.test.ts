@@ -1,0 +1,71 @@
+import { describe, expect, test } from "vitest";
+import { AppError, type ErrorCode, type ErrorRow, errorTable } from "../../src/shared/errors.ts";
+import { exitCodes, ProgramExit } from "../../src/shared/exit-codes.ts";
+import { BrokenInvariant, invariant, unreachable } from "../../src/shared/invariant.ts";
+import { emptyReceipt, receiptFields } from "../../src/shared/receipt.ts";
+
+const rows = Object.entries(errorTable) as Array<[ErrorCode, ErrorRow]>;
+
+describe.each(rows)("error %s", (code, row) => {
+  test("has a code in capitals, a known HTTP status and known words", () => {
+    expect(code).toMatch(/^[A-Z]+(_[A-Z]+)*$/);
+    expect([200, 400, 401, 403, 404, 405, 409, 413, 415, 422, 500, 501, 503, 504]).toContain(
+      row.http,
+    );
+    expect(["no", "yes", "unknown"]).toContain(row.charged);
+    expect(["safe", "same_order", "after_recovery", "never"]).toContain(row.retry);
+  });
+
+  test("explains itself in sentences", () => {
+    for (const sentence of [row.meaning, row.action]) {
+      expect(sentence).toMatch(/^[A-Z`][^\n]*[^.\s]\.$/);
+    }
+  });
+
+  test("never calls another charge safe while it is unknown whether there was one", () => {
+    if (row.charged !== "no") expect(row.retry).not.toBe("safe");
+  });
+
+  test("becomes an error with the table's word, which can be made more exact", () => {
+    expect(new AppError(code)).toMatchObject({ code, message: row.meaning, charged: row.charged });
+    const cause = new Error("below");
+    const exact = new AppError(code, "more exactly", { charged: "yes", details: { a: 1 }, cause });
+    expect(exact).toMatchObject({ message: "more exactly", charged: "yes", details: { a: 1 } });
+    expect(exact.cause).toBe(cause);
+    expect(exact.name).toBe("AppError");
+  });
+});
+
+test("the table is not empty", () => {
+  expect(rows.length).toBeGreaterThan(30);
+});
+
+test("an answer that says 504 says unknown, for nobody has seen the payment end", () => {
+  for (const [, row] of rows) if (row.http === 504) expect(row.charged).toBe("unknown");
+});
+
+test("exit codes are those of the design", () => {
+  expect(exitCodes).toEqual({
+    ok: 0,
+    usage: 64,
+    unavailable: 69,
+    internal: 70,
+    alreadyRunning: 75,
+    configuration: 78,
+  });
+  expect(new ProgramExit(78, "why")).toMatchObject({ exitCode: 78, message: "why" });
+});
+
+test("a broken invariant says what was broken, a kept one says nothing", () => {
+  expect(() => invariant(false, "one payment at a time")).toThrow(BrokenInvariant);
+  expect(() => invariant(false, "one payment at a time")).toThrow("one payment at a time");
+  expect(invariant(true, "anything")).toBeUndefined();
+  expect(() => unreachable("odd" as never)).toThrow('unexpected value "odd"');
+});
+
+test("a receipt has all 32 fields, every one an empty string at first", () => {
+  expect(receiptFields.length).toBe(32);
+  expect(new Set(receiptFields).size).toBe(32);
+  expect(Object.keys(emptyReceipt())).toEqual([...receiptFields]);
+  expect(Object.values(emptyReceipt())).toEqual(Array.from({ length: 32 }, () => ""));
+});

@@ -1,0 +1,140 @@
+import { createConnection } from "node:net";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { GatewaySandbox } from "../../../../src/simulator/gateway/sandbox.ts";
+import {
+  elements,
+  generate,
+  orderBody,
+  orderRequest,
+  sandboxForTest,
+  soapRequest,
+} from "../sandbox-for-test.ts";
+
+const send = (sandbox: GatewaySandbox, body: string | Buffer, path = "/soap/payment-v2") =>
+  fetch(sandbox.url + path, { method: "POST", body, headers: { "content-type": "text/xml" } });
+
+test("ten thousand mutated requests are answered, and the sandbox goes on", async () => {
+  const sandbox = await sandboxForTest();
+  const good = Buffer.from(orderBody);
+  const piece = fc.oneof(
+    fc.constantFrom("<", ">", "&", "&#x0;", "]]>", "<![CDATA[", "<!--", "<?x", "\0", "\u00ff"),
+    fc.constantFrom("<!DOCTYPE a>", "&e;", 'xmlns=""', "<parameters>", "</e:Body>", "\r\n"),
+    fc.string({ maxLength: 8 }),
+  );
+  const change = fc.tuple(fc.nat(good.length), fc.nat(40), piece);
+  const mutated = fc
+    .array(change, { minLength: 1, maxLength: 3 })
+    .map((changes) =>
+      changes.reduce(
+        (bytes, [at, remove, insert]) =>
+          Buffer.concat([
+            bytes.subarray(0, at),
+            Buffer.from(insert),
+            bytes.subarray(Math.min(at + remove, bytes.length)),
+          ]),
+        good,
+      ),
+    );
+  const counts = new Map<number, number>();
+  const documents = fc.sample(mutated, { numRuns: 10_000, seed: 11 });
+  const workers = Array.from({ length: 8 }, async () => {
+    for (let next = documents.pop(); next; next = documents.pop()) {
+      const response = await send(sandbox, next);
+      const text = await response.text();
+      if (!text.includes("Result>")) expect(text).toContain("<SOAP-ENV:Fault>");
+      counts.set(response.status, (counts.get(response.status) ?? 0) + 1);
+    }
+  });
+  await Promise.all(workers);
+  expect([...counts.keys()].sort()).toEqual([200, 500]);
+  expect(counts.get(500)).toBeGreaterThan(2_000);
+  expect((await generate(sandbox)).result["code"]).toBe("0");
+}, 60_000);
+
+test("documents that grow, nest or repeat are refused quickly and cost no memory", async () => {
+  const sandbox = await sandboxForTest();
+  const laughs = Array.from({ length: 20 }, (_, i) => `<!ENTITY l${i + 1} "&l${i};&l${i};">`);
+  const hostile = [
+    `<!DOCTYPE a [<!ENTITY l0 "lol">${laughs.join("")}]><a>&l20;</a>`,
+    '<!DOCTYPE a SYSTEM "http://127.0.0.1:9/evil.dtd"><a/>',
+    "<a>".repeat(60_000),
+    `<a ${"x".repeat(200_000)}="1"/>`,
+    `<a ${Array.from({ length: 20_000 }, (_, i) => `a${i}="1"`).join(" ")}/>`,
+    `<a>${"&amp;".repeat(45_000)}</a>`,
+    `<a>${"<b/>".repeat(60_000)}</a>`,
+    `<a>${"<![CDATA[".repeat(20_000)}`,
+    `${"<!-- ".repeat(40_000)}`,
+    `<${"a:".repeat(100_000)}/>`,
+    soapRequest("payment-v2", "generate", elements(orderRequest).repeat(300)),
+    soapRequest("payment-v2", "generate", `<description>${"<".repeat(100_000)}`),
+  ];
+  const before = process.memoryUsage().rss;
+  const started = performance.now();
+  for (const body of hostile.flatMap((one) => [one, one, one])) {
+    const response = await send(sandbox, body);
+    expect([body.slice(0, 20), response.status]).toEqual([body.slice(0, 20), 500]);
+    await response.text();
+  }
+  expect(performance.now() - started).toBeLessThan(15_000);
+  expect(process.memoryUsage().rss - before).toBeLessThan(400 * 1024 * 1024);
+  expect(sandbox.orders()).toEqual([]);
+});
+
+test("hostile JSON is refused in words", async () => {
+  const sandbox = await sandboxForTest();
+  const bodies = [
+    "[".repeat(100_000),
+    '{"kind":"latency","__proto__":{"times":1}}',
+    '{"kind":"latency","delayMs":1e400}',
+    '{"kind":["latency"]}',
+    `"${"x".repeat(200_000)}"`,
+    Buffer.from([0xff, 0xfe, 0x00]),
+  ];
+  for (const body of bodies) {
+    const response = await send(sandbox, body, "/sandbox/faults");
+    expect(response.status).toBe(400);
+    expect(await response.json()).toEqual({ error: expect.any(String) });
+  }
+  expect((await send(sandbox, "[]".repeat(200_000), "/sandbox/faults")).status).toBe(413);
+});
+
+test("broken HTTP and odd methods do not stop the sandbox", async () => {
+  const sandbox = await sandboxForTest();
+  for (const bytes of ["GARBAGE\r\n\r\n", "POST /soap/payment-v2 HTTP/1.1\r\n\r\n", "\0\0\0\0"]) {
+    const said = await new Promise<string>((resolve, reject) => {
+      const socket = createConnection(sandbox.port, "127.0.0.1");
+      let text = "";
+      socket.on("data", (chunk) => {
+        text += chunk;
+      });
+      socket.on("close", () => resolve(text));
+      socket.on("error", reject);
+      socket.write(bytes);
+    });
+    expect(said).toMatch(/^HTTP\/1\.1 400 /);
+  }
+  for (const method of ["PUT", "DELETE", "PATCH", "OPTIONS"]) {
+    const response = await fetch(`${sandbox.url}/soap/payment-v2`, { method });
+    expect([method, response.status]).toEqual([method, 404]);
+  }
+  expect((await fetch(`${sandbox.url}/%00%ff/..%2f`)).status).toBeGreaterThanOrEqual(400);
+  expect((await generate(sandbox)).result["code"]).toBe("0");
+});
+
+test("a Host header that is no host name never reaches an answer", async () => {
+  const sandbox = await sandboxForTest();
+  const answer = await new Promise<string>((resolve, reject) => {
+    const socket = createConnection(sandbox.port, "127.0.0.1");
+    let text = "";
+    socket.on("data", (chunk) => {
+      text += chunk;
+    });
+    socket.on("close", () => resolve(text));
+    socket.on("error", reject);
+    socket.write(
+      'GET /soap/payment-v2?wsdl HTTP/1.1\r\nHost: evil.test/"><x\r\nConnection: close\r\n\r\n',
+    );
+  });
+  expect(answer).not.toContain("evil.test");
+});

@@ -1,0 +1,80 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { projectRoot } from "../../src/shared/installation.ts";
+import { sleep, systemClock } from "../../src/shared/time.ts";
+
+const READY_LIMIT_MS = 15_000;
+const POLL_MS = 10;
+
+/** Polls until `read` gives something; rejects with `what` when the limit is over. */
+export async function until<T>(
+  what: string,
+  read: () => T | undefined | Promise<T | undefined>,
+  limitMs = READY_LIMIT_MS,
+): Promise<T> {
+  const deadlineMs = systemClock.monotonicMs() + limitMs;
+  for (;;) {
+    const value = await read();
+    if (value !== undefined) return value;
+    if (systemClock.monotonicMs() > deadlineMs)
+      throw new Error(`not within ${limitMs} ms: ${what}`);
+    await sleep(systemClock, what, POLL_MS);
+  }
+}
+
+/** A real process of one of our programs. */
+export class ChildProgram {
+  readonly name: string;
+  readonly #process: ChildProcess;
+  readonly #exited: Promise<number | null>;
+  output = "";
+
+  /** `main` is a path below src, such as `supervisor/main.ts`. */
+  constructor(main: string, args: readonly string[]) {
+    this.name = main;
+    this.#process = spawn(process.execPath, [join(projectRoot, "src", main), ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    for (const stream of [this.#process.stdout, this.#process.stderr]) {
+      stream?.on("data", (chunk: Buffer) => {
+        this.output += chunk.toString("utf8");
+      });
+    }
+    this.#exited = new Promise((resolve) => {
+      this.#process.once("exit", (code) => resolve(code));
+    });
+  }
+
+  get pid(): number {
+    return this.#process.pid ?? 0;
+  }
+
+  get running(): boolean {
+    return this.#process.exitCode === null && this.#process.signalCode === null;
+  }
+
+  /** What a program writes to its --ready-file. */
+  readyFile<T>(path: string): Promise<T> {
+    return until(`${this.name} is ready`, () => {
+      if (!this.running) throw new Error(`${this.name} ended: ${this.output}`);
+      return existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as T) : undefined;
+    });
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#process.kill(signal);
+  }
+
+  /** Sends the signal and waits for the end; the exit code, null when a signal ended it. */
+  async end(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
+    if (this.running) this.#process.kill(signal);
+    return await this.#exited;
+  }
+
+  /** Resident memory in bytes (Linux). */
+  residentBytes(): number {
+    const status = readFileSync(`/proc/${this.pid}/status`, "utf8");
+    return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024;
+  }
+}

@@ -1,0 +1,259 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createIpcClient, type IpcClient } from "../../src/shared/ipc/client.ts";
+import { supervisorMessages, tpManagerMessages } from "../../src/shared/ipc/contract.ts";
+import { openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
+import { systemClock } from "../../src/shared/time.ts";
+import { ChildProgram, until } from "./child-program.ts";
+
+export interface InstallationOptions {
+  readonly line?: "tcp" | "pty";
+  /** Further switches of the terminal simulator. */
+  readonly terminalSwitches?: readonly string[];
+  readonly sandboxSwitches?: readonly string[];
+  /** Further lines of config.txt. */
+  readonly config?: Readonly<Record<string, string | number>>;
+}
+
+interface TerminalEndpoints {
+  /** tcp://host:port */
+  readonly tcp: string | null;
+  readonly tcpPort: number | null;
+  readonly pty: string | null;
+  readonly control: string;
+}
+
+const LOGIN = "kiosk";
+const PASSWORD = "test-kiosk-password";
+const GATEWAY_PASSWORD = "test-gateway-password";
+
+/**
+ * A whole installation as real processes: terminal simulator, gateway sandbox, supervisor and
+ * tp-manager, with a data folder of its own. Every part can be killed and started again.
+ */
+export class TestInstallation {
+  readonly folder = mkdtempSync(join(tmpdir(), "utc-installation-"));
+  readonly data = join(this.folder, "data");
+  readonly #options: InstallationOptions;
+  #port = 0;
+  #sandboxPort = 0;
+  terminalEndpoints: TerminalEndpoints | undefined;
+  terminal: ChildProgram | undefined;
+  sandbox: ChildProgram | undefined;
+  supervisor: ChildProgram | undefined;
+  tpManager: ChildProgram | undefined;
+
+  constructor(options: InstallationOptions = {}) {
+    this.#options = options;
+  }
+
+  /** Everything, in an order that a launcher would choose. Milliseconds until both were ready. */
+  async start(): Promise<number> {
+    await this.startTerminal();
+    await this.startSandbox();
+    this.#port = await freePort();
+    this.#writeConfig();
+    const startedMs = systemClock.monotonicMs();
+    await Promise.all([this.startSupervisor(), this.startTpManager()]);
+    return systemClock.monotonicMs() - startedMs;
+  }
+
+  async startTerminal(): Promise<void> {
+    const { line = "tcp", terminalSwitches = [] } = this.#options;
+    const ready = join(this.folder, "terminal.ready");
+    rmSync(ready, { force: true });
+    const port = this.terminalEndpoints?.tcpPort ?? 0;
+    const way =
+      line === "tcp"
+        ? ["--tcp", `127.0.0.1:${port}`]
+        : ["--no-tcp", "--pty-link", join(this.folder, "terminal")];
+    const control = new URL(this.terminalEndpoints?.control ?? "http://x:0").port || "0";
+    this.terminal = new ChildProgram("simulator/terminal/main.ts", [
+      ...way,
+      ...["--control", control, "--ready-file", ready],
+      ...["--state", join(this.folder, "terminal.db")],
+      ...terminalSwitches,
+    ]);
+    this.terminalEndpoints = await this.terminal.readyFile<TerminalEndpoints>(ready);
+  }
+
+  async startSandbox(): Promise<void> {
+    const ready = join(this.folder, "sandbox.ready");
+    rmSync(ready, { force: true });
+    this.sandbox = new ChildProgram("simulator/gateway/main.ts", [
+      ...["--port", String(this.#sandboxPort), "--database", join(this.folder, "sandbox.db")],
+      ...["--login", "shop", "--password", GATEWAY_PASSWORD, "--website", "123456"],
+      ...["--ready-file", ready],
+      ...(this.#options.sandboxSwitches ?? []),
+    ]);
+    const { url } = await this.sandbox.readyFile<{ url: string }>(ready);
+    this.#sandboxPort = Number(new URL(url).port);
+  }
+
+  async startSupervisor(): Promise<void> {
+    this.supervisor = new ChildProgram("supervisor/main.ts", ["--data", this.data]);
+    await this.#answers(this.supervisor, this.#client("supervisor"));
+  }
+
+  async startTpManager(): Promise<void> {
+    this.tpManager = new ChildProgram("tp-manager/main.ts", ["--data", this.data]);
+    await this.#answers(this.tpManager, this.#client("tp-manager"));
+  }
+
+  /** Waits until the terminal is connected and registered. */
+  async connected(): Promise<void> {
+    const client = this.#client("tp-manager");
+    await until("the terminal is connected", async () => {
+      const { terminal } = await client.call("status", {}, 2_000);
+      return terminal.link === "connected" || undefined;
+    });
+    client.close();
+  }
+
+  call(
+    method: "GET" | "POST",
+    path: string,
+    body?: unknown,
+    more: { readonly headers?: Record<string, string>; readonly signal?: AbortSignal } = {},
+  ): Promise<Answer> {
+    return fetch(`http://127.0.0.1:${this.#port}${path}`, {
+      method,
+      headers: {
+        authorization: `Basic ${btoa(`${LOGIN}:${PASSWORD}`)}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...more.headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(more.signal ? { signal: more.signal } : {}),
+    }).then(async (response) => ({
+      http: response.status,
+      headers: response.headers,
+      one: ((await response.json()) as Array<Answer["one"]>)[0] as Answer["one"],
+    }));
+  }
+
+  pay(amount: number, orderId: string, more: object = {}): Promise<Answer> {
+    return this.call("POST", "/payment", { amount, orderId, ...more });
+  }
+
+  /** What the terminal's bank believes. */
+  async ledger(): Promise<Ledger> {
+    return (await fetch(`${this.terminalEndpoints?.control}/ledger`)).json() as Promise<Ledger>;
+  }
+
+  /** The orders the gateway has, newest first. */
+  async orders(): Promise<SandboxOrder[]> {
+    const response = await fetch(`http://127.0.0.1:${this.#sandboxPort}/sandbox/orders`);
+    return (await response.json()) as SandboxOrder[];
+  }
+
+  get secrets(): readonly string[] {
+    return [PASSWORD, GATEWAY_PASSWORD];
+  }
+
+  get programs(): ChildProgram[] {
+    return [this.tpManager, this.supervisor, this.sandbox, this.terminal].filter(
+      (program) => program !== undefined,
+    );
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.programs.map((program) => program.end("SIGKILL")));
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #client<P extends "supervisor" | "tp-manager">(program: P): IpcClient<typeof tpManagerMessages> {
+    const messages = program === "supervisor" ? supervisorMessages : tpManagerMessages;
+    const directory = openRunDirectory(this.data);
+    return createIpcClient(directory, program, messages as typeof tpManagerMessages, systemClock);
+  }
+
+  async #answers(
+    program: ChildProgram,
+    client: IpcClient<{ readonly status: typeof tpManagerMessages.status }>,
+  ): Promise<void> {
+    await until(`${program.name} answers`, async () => {
+      if (!program.running) throw new Error(`${program.name} ended: ${program.output}`);
+      return await client.call("status", {}, 2_000).then(
+        ({ pid }) => pid === program.pid || undefined,
+        () => undefined,
+      );
+    });
+    client.close();
+  }
+
+  #writeConfig(): void {
+    const { tcp } = this.terminalEndpoints ?? {};
+    const config = {
+      SERIAL_PORT: tcp ?? join(this.folder, "terminal"),
+      LOCAL_PORT: this.#port,
+      TERMINAL_MANAGER_LOGIN: LOGIN,
+      TERMINAL_MANAGER_PWD: PASSWORD,
+      GATEWAY_URL: `http://127.0.0.1:${this.#sandboxPort}`,
+      GATEWAY_LOGIN: "shop",
+      GATEWAY_PWD: GATEWAY_PASSWORD,
+      GATEWAY_WEBSITE_ID: "123456",
+      GATEWAY_CATEGORY_ID: "1",
+      GATEWAY_CALLBACK_URL: "http://127.0.0.1:1/notify",
+      UPDATE_TIME: "03:30",
+      ...this.#options.config,
+    };
+    const lines = Object.entries(config).map(([name, value]) => `${name}=${value}\n`);
+    openRunDirectory(this.data);
+    writeFileSync(join(this.data, "config.txt"), lines.join(""), { mode: 0o600 });
+  }
+}
+
+export interface Answer {
+  readonly http: number;
+  readonly headers: Headers;
+  /** The one object of the answer. */
+  readonly one: AnswerBody;
+}
+
+export interface AnswerBody {
+  readonly status: string;
+  readonly error: {
+    readonly code: string;
+    readonly charged: string;
+    readonly message: string;
+    readonly details: Readonly<Record<string, unknown>>;
+  } | null;
+  readonly notificationGatewaySent: boolean;
+  readonly transactionId: string;
+  readonly amount: number;
+  readonly receipt: Readonly<Record<string, string>>;
+  readonly ticket: string;
+  readonly cr: string;
+  readonly serialNumber: string;
+  readonly terminalId: string;
+}
+
+export interface Ledger {
+  readonly charged: number;
+  readonly entries: ReadonlyArray<{
+    readonly kind: "charge" | "reversal";
+    readonly amountMinor: number;
+    readonly final: boolean;
+  }>;
+}
+
+export interface SandboxOrder {
+  readonly merchantReference: string;
+  readonly amount: string | number;
+  readonly freeData: Readonly<Record<string, string>>;
+}
+
+/** A port nobody listens on now; taken again at once by the program it is for. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" ? (address?.port ?? 0) : 0));
+    });
+  });
+}
