@@ -13,13 +13,20 @@ export interface ChildProgram {
   readonly stderr: () => string;
 }
 
-/** Starts `program` (a file beside this one); it is killed when the test ends. */
+/** Starts `program` (a file below this folder); it is killed when the test ends. */
 export function startChild(program: string, ...parameters: string[]): ChildProgram {
-  const child = spawn(process.execPath, [`${import.meta.dirname}/${program}`, ...parameters], {
-    env: { ...process.env, NODE_OPTIONS: "" },
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  return control(child);
+  const child = spawnChild(program, ...parameters);
+  onTestFinished(() => child.kill("SIGKILL"));
+  return child;
+}
+
+/** For a child that several tests share: whoever starts it kills it. */
+export function spawnChild(program: string, ...parameters: string[]): ChildProgram {
+  return control(
+    spawn(process.execPath, [`${import.meta.dirname}/${program}`, ...parameters], {
+      env: { ...process.env, NODE_OPTIONS: "" },
+    }),
+  );
 }
 
 function control(child: ChildProcessWithoutNullStreams): ChildProgram {
