@@ -4,10 +4,12 @@ import type { DeliveryState } from "../../src/shared/ipc/contract.ts";
 import { type Currency, currencyOf } from "../../src/shared/money.ts";
 import { type Transaction, transactionSchema } from "../../src/shared/transaction.ts";
 import { Journal } from "../../src/tp-manager/journal/journal.ts";
+import { AfterSale } from "../../src/tp-manager/payments/after-sale.ts";
 import { answerOf } from "../../src/tp-manager/payments/answer.ts";
 import { HandOff } from "../../src/tp-manager/payments/hand-off.ts";
 import type { PaymentRequest } from "../../src/tp-manager/payments/payment.ts";
 import { PaymentService } from "../../src/tp-manager/payments/payment-service.ts";
+import { Upkeep } from "../../src/tp-manager/payments/upkeep.ts";
 import { recordingLog } from "./recording-log.ts";
 import { ScriptedTerminal } from "./scripted-terminal.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -82,13 +84,28 @@ export function house(path = join(temporaryFolder(), "journal.db")) {
       confirmAfterMs: 10_000,
     },
   });
+  const shared = { store: journal, terminal, payments, clock, log };
+  const afterSale = new AfterSale(shared);
+  const upkeep = new Upkeep({ ...shared, resetLimitMs: 60_000, telecollectionLimitMs: 60_000 });
   let open = true;
   const close = (): void => {
     if (open) journal.close();
     open = false;
   };
   onTestFinished(close);
-  return { clock, journal, terminal, supervisor, handOff, payments, lines, path, close };
+  return {
+    clock,
+    journal,
+    terminal,
+    supervisor,
+    handOff,
+    payments,
+    afterSale,
+    upkeep,
+    lines,
+    path,
+    close,
+  };
 }
 
 export type House = ReturnType<typeof house>;

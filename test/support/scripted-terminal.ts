@@ -1,15 +1,19 @@
 import {
   type Baseline,
   type CancelAnswer,
+  type GoodsDecision,
   type LastTransaction,
   type PaymentEnd,
   type PaymentObserver,
   type PaymentOrder,
+  type ReversalOrder,
+  type TelecollectionEnd,
   type Terminal,
   type TerminalEvent,
   type TerminalState,
   type TerminalStatus,
   TerminalUnavailable,
+  type TransactionReport,
 } from "../../src/tp-manager/terminal/terminal.ts";
 import { baseline, identity, report } from "./reports.ts";
 
@@ -22,6 +26,16 @@ export const approves: PayScript = (order, observer) => {
   observer.acknowledged();
   return Promise.resolve({ end: "completed", ticket: "line 1|line 2" });
 };
+
+/** Reverses what was asked. */
+export const reverses = (order: ReversalOrder, observer: PaymentObserver): Promise<PaymentEnd> => {
+  observer.report(reversalReport(order));
+  observer.acknowledged();
+  return Promise.resolve({ end: "completed", ticket: "reversal" });
+};
+
+export const reversalReport = (order: ReversalOrder): TransactionReport =>
+  report({ amountMinor: order.amountMinor, traceNumber: "000013", originalTrace: "000012" });
 
 export const lost = (text: string): PaymentEnd => ({ end: "lost", code: "", text, ticket: "" });
 
@@ -51,6 +65,15 @@ export class ScriptedTerminal implements Terminal {
   cancelAnswer: CancelAnswer = { answer: "taken" };
   onCancel: () => void = () => {};
   paid: PaymentOrder[] = [];
+  reversal: (order: ReversalOrder, observer: PaymentObserver) => Promise<PaymentEnd> = reverses;
+  reversed: ReversalOrder[] = [];
+  decisions: GoodsDecision[] = [];
+  onDecision: (decision: GoodsDecision) => void = () => {};
+  telecollection: TelecollectionEnd = {
+    end: "completed",
+    applications: [{ name: "Mastercard", status: "0", count: 2, sumMinor: 1998 }],
+    ticket: "END OF DAY",
+  };
   looks = 0;
   checks = 0;
 
@@ -62,6 +85,25 @@ export class ScriptedTerminal implements Terminal {
 
   subscribe(_listener: (event: TerminalEvent) => void): () => void {
     return () => {};
+  }
+
+  decideGoods(decision: GoodsDecision): void {
+    this.decisions.push(decision);
+    this.onDecision(decision);
+  }
+
+  reverse(order: ReversalOrder, observer: PaymentObserver): Promise<PaymentEnd> {
+    this.reversed.push(order);
+    return this.reversal(order, observer);
+  }
+
+  reset(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    return this.unavailable ? Promise.reject(this.unavailable) : Promise.resolve();
+  }
+
+  telecollect(_signal: AbortSignal): Promise<TelecollectionEnd> {
+    return Promise.resolve(this.telecollection);
   }
 
   prepare(signal: AbortSignal): Promise<Baseline> {

@@ -16,6 +16,8 @@ async function api(change: Partial<ApiOptions> = {}, at: House = house()) {
     allowedOrigins: [],
     defaultCurrency: "EUR",
     payments: at.payments,
+    afterSale: at.afterSale,
+    upkeep: at.upkeep,
     terminal: at.terminal,
     clock: systemClock,
     log: createLogger({ program: "test", level: "error" }),
@@ -245,7 +247,7 @@ describe("maintenance", () => {
 
   test("calls that this version has not answer 501", async () => {
     const { call } = await api();
-    for (const path of ["/reset", "/tlc", "/payments", "/health", "/events", "/"]) {
+    for (const path of ["/payments", "/health", "/events", "/"]) {
       const { http, one } = await call("GET", path);
       expect([path, http, one.error.code]).toEqual([path, 501, "NOT_SUPPORTED"]);
     }

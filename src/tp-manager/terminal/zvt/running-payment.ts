@@ -33,7 +33,8 @@ export class RunningPayment implements ExchangeListener {
   /** Commits the report; a throw refuses it on the wire (zvt.md 9.1). */
   judge(message: Message): "accept" | "refuse" {
     const context = { language: this.#language, nowMs: this.#deps.clock.now() };
-    return this.#observer.report(transactionReport(message, context));
+    const verdict = this.#observer.report(transactionReport(message, context));
+    return verdict === "accept" ? "accept" : "refuse";
   }
 
   acknowledged(): void {

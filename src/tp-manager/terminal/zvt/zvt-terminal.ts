@@ -52,7 +52,12 @@ class ZvtTerminal implements Terminal {
   }
 
   get capabilities(): TerminalCapabilities {
-    return { paymentLimitMs: this.#paymentLimitMs, lastTransaction: true };
+    return {
+      paymentLimitMs: this.#paymentLimitMs,
+      lastTransaction: true,
+      vending: false,
+      partialIssue: false,
+    };
   }
 
   get state(): TerminalState {
