@@ -2,8 +2,11 @@ import { spawn } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, test as alone, beforeAll, expect } from "vitest";
 import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
+
+/** Most of the time is waiting for processes, each test with a data folder of its own. */
+const test = alone.concurrent;
 
 let checkout: TemporaryCheckout;
 beforeAll(() => {
@@ -13,6 +16,20 @@ afterAll(() => checkout.remove());
 
 const both = ["tp-manager", "supervisor"] as const;
 const pids = (data: string) => both.map((program) => checkout.running(program, data));
+
+test("stop ends a program that hangs", async () => {
+  const data = checkout.dataFolder("hangs");
+  await checkout.launch("--data", data);
+  const [[manager]] = pids(data) as [[number], [number]];
+  process.kill(manager, "SIGSTOP");
+  const status = await checkout.launch("status", "--data", data);
+  expect(status.code).toBe(69);
+  expect(status.out).toMatch(new RegExp(`^tp-manager +not answering +pid ${manager}:`, "m"));
+  const { code, out } = await checkout.launch("stop", "--data", data);
+  expect(code).toBe(0);
+  expect(out).toMatch(/^tp-manager +killed +it did not end by itself$/m);
+  expect(pids(data)).toEqual([[], []]);
+});
 
 test("start leaves both programs running, says so in a line each, and stop ends them", async () => {
   const data = checkout.dataFolder("start");
@@ -141,20 +158,6 @@ test("a program that takes its time to stop is announced and waited for", async 
   expect(out).toMatch(/^tp-manager +is stopping/m);
   expect(out).toMatch(/^tp-manager +stopped$/m);
   expect(readFileSync(join(data, "logs/tp-manager.log"), "utf8")).toContain("has stopped");
-});
-
-test("stop ends a program that hangs", async () => {
-  const data = checkout.dataFolder("hangs");
-  await checkout.launch("--data", data);
-  const [[manager]] = pids(data) as [[number], [number]];
-  process.kill(manager, "SIGSTOP");
-  const status = await checkout.launch("status", "--data", data);
-  expect(status.code).toBe(69);
-  expect(status.out).toMatch(new RegExp(`^tp-manager +not answering +pid ${manager}:`, "m"));
-  const { code, out } = await checkout.launch("stop", "--data", data);
-  expect(code).toBe(0);
-  expect(out).toMatch(/^tp-manager +killed +it did not end by itself$/m);
-  expect(pids(data)).toEqual([[], []]);
 });
 
 test("what dead processes left behind does not hinder a start", async () => {
