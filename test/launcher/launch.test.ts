@@ -221,6 +221,15 @@ test("starts at the same time end with one copy of each program", async () => {
   expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
 });
 
+test("a start whose output nobody reads is carried out all the same", async () => {
+  const data = checkout.dataFolder("unread");
+  const child = spawn(join(checkout.root, "launch.sh"), ["--data", data]);
+  child.stdout.destroy();
+  child.stderr.destroy();
+  expect(await new Promise((resolve) => child.once("exit", resolve))).toBe(0);
+  expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
+});
+
 test("wrong words are refused with 64 and the way to help", async () => {
   for (const args of [["frob"], ["--frob"], ["start", "stop"], ["--demo", "--foreground"]]) {
     const { code, err } = await checkout.launch(...args);
