@@ -57,20 +57,24 @@ export async function startIpcServer<M extends Messages>(options: {
     return { status: 200, body: await handle(parsed.data) };
   }
 
+  let closing = false;
   const server = createServer((request, response) => {
-    answer(request).then(
-      (result) => send(response, result),
-      (error: unknown) => {
-        log.error({ err: error, url: request.url }, "local message failed");
-        send(response, { status: 500, body: { error: "failed, see the log" } });
-      },
-    );
+    const reply = (result: Answer): void => {
+      // A connection that stayed open behind its last answer would hold the stop up for seconds.
+      if (closing) response.setHeader("connection", "close");
+      send(response, result);
+    };
+    answer(request).then(reply, (error: unknown) => {
+      log.error({ err: error, url: request.url }, "local message failed");
+      reply({ status: 500, body: { error: "failed, see the log" } });
+    });
   });
   await listen(server, address);
   if (process.platform !== "win32") chmodSync(address, 0o600);
   return {
     close: () =>
       new Promise((resolve) => {
+        closing = true;
         server.close(() => resolve());
         server.closeIdleConnections();
       }),

@@ -31,6 +31,7 @@ export class TerminalSimulator {
   readonly #connections: Connections;
   readonly #over = new AbortController();
   #control: ControlApi | undefined;
+  #closed: Promise<void> | undefined;
 
   constructor(options: TerminalSimulatorOptions) {
     this.options = options;
@@ -103,7 +104,13 @@ export class TerminalSimulator {
     return this.#connections.drop(awayMs);
   }
 
-  async close(): Promise<void> {
+  /** May be called again. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
     this.#over.abort(new Error("the simulator is closing"));
     await this.#control?.close();
     this.terminal.process?.kill("the simulator is closing");

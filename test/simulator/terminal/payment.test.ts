@@ -150,8 +150,7 @@ describe.each(transports)("over %s", (transport) => {
       timers: { t3Ms: 100 },
     });
     await register.run(REGISTRATION_WITHOUT_PRINT);
-    register.send("0601 07 04 000000001200");
-    while (!(await register.nextApdu()).startsWith("040f")) register.send("800000");
+    await register.runToReport("0601 07 04 000000001200");
     await simulator.terminal.idle();
     expect(bank(simulator)).toEqual(["charge 1200", "reversal 1200 final not-acknowledged"]);
     expect(simulator.ledger.charged).toBe(0);

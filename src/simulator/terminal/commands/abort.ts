@@ -6,6 +6,6 @@ export const abort: Command = {
   whenLocked: true,
   async run(process) {
     process.parts.cardInside = false;
-    await process.accept();
+    await process.finish();
   },
 };

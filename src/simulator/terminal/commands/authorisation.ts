@@ -18,23 +18,30 @@ import type { Command } from "./command.ts";
 /** Authorisation 06 01 (zvt.md 6.2, 8, 9). */
 export const authorisation: Command = {
   control: 0x0601,
-  run: (process) => sell(process, { title: "PURCHASE", kind: "payment", ledgerKind: "charge" }),
+  run: (process) =>
+    sell(process, { title: "PURCHASE", kind: "payment", ledgerKind: "charge", stands: false }),
 };
 
 /** Pre-authorisation and reservation 06 22 (zvt.md 6.3): holds money, charges nothing. */
 export const preAuthorisation: Command = {
   control: 0x0622,
   run: (process) =>
-    sell(process, { title: "RESERVATION", kind: "reservation", ledgerKind: "reservation" }),
+    sell(process, {
+      title: "RESERVATION",
+      kind: "reservation",
+      ledgerKind: "reservation",
+      stands: false,
+    }),
 };
 
 /** Refund 06 31 (zvt.md 6.3): money goes to the card. */
 export const refund: Command = {
   control: 0x0631,
-  run: (process) => sell(process, { title: "REFUND", kind: "refund", ledgerKind: "refund" }),
+  run: (process) =>
+    sell(process, { title: "REFUND", kind: "refund", ledgerKind: "refund", stands: true }),
 };
 
-type Sale = Pick<Parameters<typeof charge>[1], "title" | "kind" | "ledgerKind">;
+type Sale = Pick<Parameters<typeof charge>[1], "title" | "kind" | "ledgerKind" | "stands">;
 
 /** Customer, host, report, receipts: the long sequence of zvt.md 1. */
 async function sell(process: Process, sale: Sale): Promise<void> {

@@ -57,7 +57,7 @@ export const logOff: Command = {
   control: 0x0602,
   whenLocked: true,
   async run(process) {
-    await process.accept();
+    await process.finish();
     process.parts.registration = loggedOff;
   },
 };

@@ -167,6 +167,10 @@ export const faultKinds = {
     description: "refuse the command with 84 xx in place of 80 00",
     arguments: { code: { description: "xx", type: "hex", fallback: "83" } },
   },
+  fail: {
+    description: "end the command with 06 1E before the bank is asked",
+    arguments: { code: { description: "result code", type: "hex", fallback: "a1" } },
+  },
   "refuse-abort": { description: "answer Abort (06 B0) with 84 83", arguments: {} },
   "ignore-abort": { description: "do not answer Abort (06 B0)", arguments: {} },
   "late-approval": {

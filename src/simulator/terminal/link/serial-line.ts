@@ -23,6 +23,9 @@ export interface SerialLineOptions {
 /** Three sends in all (zvt.md 2.4). */
 const SENDS_MAX = 3;
 
+/** Messages not yet acknowledged: a register that floods us gets no more answers than this. */
+const WAITING_MAX = 8;
+
 /** The frame that waits for its ACK. */
 interface Outgoing {
   readonly apdu: Uint8Array;
@@ -40,6 +43,7 @@ export class SerialLine implements Line {
   #handlers: LineHandlers | undefined;
   #t1: Timer | undefined;
   #sending: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
   #outgoing: Outgoing | undefined;
   /** The last good frame, as long as a copy of it can only be a repeat. */
   #lastAccepted: Uint8Array | undefined;
@@ -61,12 +65,18 @@ export class SerialLine implements Line {
     this.#port.start({ data: (bytes) => this.#received(bytes), closed: () => this.#gone() });
   }
 
-  send(apdu: Uint8Array): Promise<"sent" | "failed"> {
+  async send(apdu: Uint8Array): Promise<"sent" | "failed"> {
+    if (this.#waiting === WAITING_MAX) return "failed";
+    this.#waiting += 1;
     const sent = this.#sending.then(() =>
       this.#sendUntilAcknowledged(this.#options.interference.rewrite(apdu)),
     );
     this.#sending = sent;
-    return sent;
+    try {
+      return await sent;
+    } finally {
+      this.#waiting -= 1;
+    }
   }
 
   close(): void {

@@ -14,6 +14,11 @@ export interface Deal {
   readonly process: Process;
   /** Printed on the receipt. */
   readonly title: string;
+  /**
+   * Final as soon as the bank has agreed, whatever the register says: reversals, bookings, refunds.
+   * The automatic reversal of zvt.md 9.1 is for what takes money from a card.
+   */
+  readonly stands: boolean;
   transaction: StoredTransaction;
 }
 
@@ -27,9 +32,10 @@ export interface NewDeal {
   readonly originalTrace?: number;
   readonly originalId?: number;
   readonly reason?: LedgerReason;
+  readonly stands: boolean;
 }
 
-/** The bank books; the terminal has not stored it yet. */
+/** The bank books; the terminal has not stored it yet, unless it stands anyhow. */
 export function charge(process: Process, deal: NewDeal): Deal {
   const { ledger, memory, options, now } = process.parts;
   const { order, trace } = deal;
@@ -45,7 +51,7 @@ export function charge(process: Process, deal: NewDeal): Deal {
     maskedPan: maskedPan(card),
     authorisationNumber: authorisation,
     responseCode: "00",
-    final: false,
+    final: deal.stands,
     originalId: deal.originalId ?? null,
     reason: deal.reason ?? null,
   });
@@ -63,8 +69,8 @@ export function charge(process: Process, deal: NewDeal): Deal {
     closed: false,
   };
   // Newer terminals keep what the bank has said, whatever the register says to it (zvt.md 9.1).
-  if (!options.behaviour.autoReversal) memory.store(transaction);
-  return { process, title: deal.title, transaction };
+  if (deal.stands || !options.behaviour.autoReversal) memory.store(transaction);
+  return { process, title: deal.title, stands: deal.stands, transaction };
 }
 
 /** Six characters that differ from payment to payment, and are the same in every run. */
@@ -84,12 +90,14 @@ export async function settle(deal: Deal): Promise<void> {
   const printsFirst = process.fault("print-first") !== undefined;
   if (printsFirst && !(await printed(deal))) return;
   const taken = await reportSale(process, reportInput(deal));
-  if (taken.how === "partly") takePartBack(deal, taken.amountMinor);
-  else if (taken.how === "undo") return await undo(deal, taken.because);
-  if (remaining(deal) === 0) return await process.abort(code.aborted);
+  if (taken.how === "undo") return await undo(deal, taken.because);
+  if (taken.how === "partly" && !deal.stands) {
+    takePartBack(deal, taken.amountMinor);
+    if (remaining(deal) === 0) return await process.abort(code.aborted);
+  }
   if (!printsFirst && !(await printed(deal))) return;
   const aborts = process.fault("report-then-abort");
-  if (aborts?.["charged"] === "no") await reverse(deal, "fault");
+  if (aborts?.["charged"] === "no" && !deal.stands) await reverse(deal, "fault");
   else commit(deal);
   if (aborts) return await process.abort(Number.parseInt(String(aborts["code"]), 16));
   await process.complete();
@@ -121,8 +129,9 @@ async function printed(deal: Deal): Promise<boolean> {
   return false;
 }
 
-function commit({ process, transaction }: Deal): void {
+function commit({ process, stands, transaction }: Deal): void {
   const { ledger, memory, options } = process.parts;
+  if (stands) return;
   if (options.behaviour.autoReversal) memory.store(transaction);
   ledger.finalise(transaction.ledgerId);
 }
@@ -148,6 +157,10 @@ function takePartBack(deal: Deal, issuedMinor: number): void {
 async function undo(deal: Deal, because: UndoReason): Promise<void> {
   const { process } = deal;
   const { behaviour, device } = process.parts.options;
+  if (deal.stands) {
+    if (because !== "line-lost") await process.complete();
+    return;
+  }
   switch (because) {
     case "not-issued":
       await reverse(deal, "goods-not-issued");
@@ -167,6 +180,7 @@ async function undo(deal: Deal, because: UndoReason): Promise<void> {
 
 async function undoUnprinted(deal: Deal, how: Exclude<Printed, "printed">): Promise<void> {
   const { process } = deal;
+  if (deal.stands) return await process.complete();
   // The receipt counts as part of the acknowledgement (zvt.md 9.1).
   if (process.parts.options.behaviour.autoReversal) await reverse(deal, "not-acknowledged");
   await process.abort(how === "silent" ? code.aborted : code.printerNotReady);

@@ -84,6 +84,11 @@ export class Parts {
     return new Date(this.clock.now() + this.clockOffsetMs);
   }
 
+  /** Power off and on. */
+  reboot(): void {
+    this.#input.reboot();
+  }
+
   /** The script of the next payment, its faults armed. */
   nextPayment(): PaymentScript {
     const script = this.#payments.shift() ?? {};
@@ -158,7 +163,7 @@ export class Parts {
         await this.#input.drop(delayMs);
         return;
       case "reboot":
-        this.#input.reboot();
+        this.reboot();
         return;
     }
   }

@@ -1,4 +1,4 @@
-import { sleep, type Timer } from "../../../shared/time.ts";
+import { sleep } from "../../../shared/time.ts";
 import {
   type Apdu,
   errorCodeOf,
@@ -64,7 +64,7 @@ export class Process {
     return this.#waiter !== undefined;
   }
 
-  /** 06 0F or 06 1E is out: whatever the register says next, it is master again. */
+  /** The last message of the command is out: the register is master again. */
   get ending(): boolean {
     return this.#ending;
   }
@@ -76,7 +76,7 @@ export class Process {
   /** Ends the process where it stands; everything that waits rejects with {@link ProcessOver}. */
   kill(why: string): void {
     this.#killed.abort(new ProcessOver(why));
-    this.#waiter?.({ kind: "silent", because: "line-closed" });
+    this.#settle({ kind: "silent", because: "line-closed" });
   }
 
   /** The register asked to cancel and the answer was yes. */
@@ -86,14 +86,21 @@ export class Process {
 
   answered(apdu: Apdu): void {
     const code = errorCodeOf(apdu.control);
-    this.#waiter?.(
+    this.#settle(
       code === undefined ? { kind: "positive", apdu } : { kind: "negative", code, apdu },
     );
   }
 
   /** The line broke, or the register went on without answering the end of the process. */
   unanswered(): void {
-    this.#waiter?.({ kind: "silent", because: "line-closed" });
+    this.#settle({ kind: "silent", because: "line-closed" });
+  }
+
+  /** The first word counts; a second one finds nobody waiting. */
+  #settle(answer: Answer): void {
+    const waiter = this.#waiter;
+    this.#waiter = undefined;
+    waiter?.(answer);
   }
 
   /** Answers the command with 80 00, unless a fault has it otherwise. */
@@ -103,15 +110,20 @@ export class Process {
     await this.reach("accepted");
   }
 
-  /** Answers the command with 84 xx: nothing follows. */
-  async refuse(code: number): Promise<void> {
-    await this.#prepareAnswer();
-    await this.#answer("negative-acknowledgement", { errorCode: code });
+  /** Answers with 80 00 a command that ends with its answer (zvt.md 5.2). */
+  async finish(): Promise<void> {
+    await this.answerWith("positive-acknowledgement", {});
   }
 
-  /** Answers a command that ends with its answer, with more in it than 80 00 00. */
+  /** Answers the command with 84 xx: nothing follows. */
+  async refuse(code: number): Promise<void> {
+    await this.answerWith("negative-acknowledgement", { errorCode: code });
+  }
+
+  /** Answers the command, which is over then. */
   async answerWith(name: MessageName, input: Outgoing): Promise<void> {
     await this.#prepareAnswer();
+    this.#ending = true;
     await this.#answer(name, input);
   }
 
@@ -137,7 +149,7 @@ export class Process {
 
   async sayRaw(
     apdu: Uint8Array,
-    timeoutMs = this.parts.options.timers.t3Ms,
+    timeoutMs?: number,
     afterSending?: () => Promise<void>,
   ): Promise<Answer> {
     this.signal.throwIfAborted();
@@ -145,30 +157,22 @@ export class Process {
     const answer = new Promise<Answer>((resolve) => {
       this.#waiter = resolve;
     });
-    let timer: Timer | undefined;
-    try {
-      const sent = await this.#line.send(apdu);
-      await afterSending?.();
-      if (sent === "failed") {
-        const because = this.#line.closed ? "line-closed" : "not-delivered";
-        this.#waiter?.({ kind: "silent", because });
-      }
-      timer = this.parts.clock.startTimer("T3", timeoutMs, () =>
-        this.#waiter?.({ kind: "silent", because: "time-out" }),
-      );
-      const given = await answer;
-      this.signal.throwIfAborted();
-      if (given.kind === "silent" && given.because === "time-out") this.#missedAnswer();
-      return given;
-    } finally {
-      timer?.clear();
-      this.#waiter = undefined;
+    const sent = await this.#line.send(apdu);
+    await afterSending?.();
+    if (sent === "failed") {
+      const because = this.#line.closed ? "line-closed" : "not-delivered";
+      this.#settle({ kind: "silent", because });
     }
-  }
-
-  /** zvt.md 3: an answer that does not come within T3 ends the connection. */
-  #missedAnswer(): void {
-    if (this.#line.transport === "tcp") this.#line.close();
+    const limitMs = timeoutMs ?? this.parts.options.timers.t3Ms;
+    const timer = this.parts.clock.startTimer("T3", limitMs, () => {
+      this.#settle({ kind: "silent", because: "time-out" });
+      // zvt.md 3: T3 over ends the connection; a window for goods being over does not.
+      if (timeoutMs === undefined && this.#line.transport === "tcp") this.#line.close();
+    });
+    const given = await answer;
+    timer.clear();
+    this.signal.throwIfAborted();
+    return given;
   }
 
   /** 04 FF, when the register wants it (configuration bit 08, zvt.md 6.1). */

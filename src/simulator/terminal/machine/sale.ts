@@ -10,7 +10,7 @@ import { type CardName, testCards } from "../bank/cards.ts";
 import { type Outcome, outcomeOf } from "../bank/outcome.ts";
 import type { PaymentScript } from "../scenario.ts";
 import type { CustomerAction } from "./customer.ts";
-import type { Answer, Process } from "./process.ts";
+import { type Answer, type Process, ProcessOver } from "./process.ts";
 import { status } from "./texts.ts";
 
 /** What a sale is about, after the command has been checked. */
@@ -124,10 +124,19 @@ function cardWaitMs({ parts, request }: Process): number {
 }
 
 /** The bank is asked: from here on Abort comes too late (zvt.md 5.2). */
-export async function askHost(process: Process, script: PaymentScript): Promise<void> {
+export async function askHost(process: Process, script: PaymentScript = {}): Promise<void> {
   await process.reach("host");
+  await failByFault(process);
   await process.status(status.waitingForHost);
   await process.pause("host", script.hostMs ?? process.parts.options.pace.hostMs);
+}
+
+/** The fault `fail`: the command ends here with 06 1E. */
+export async function failByFault(process: Process): Promise<void> {
+  const fault = process.fault("fail");
+  if (!fault) return;
+  await process.abort(Number.parseInt(String(fault["code"]), 16));
+  throw new ProcessOver("failed by a fault");
 }
 
 export function scriptedOutcome(process: Process, order: Order, script: PaymentScript): Outcome {

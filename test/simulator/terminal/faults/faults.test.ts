@@ -85,6 +85,7 @@ const cases: readonly Case[] = [
   // The dialogue.
   { fault: "refuse", on: both, heard: ["8483"], bank: [] },
   { fault: "refuse:code=9c", on: both, heard: ["849c"], bank: [] },
+  { fault: "fail", on: both, heard: ["8000", "061e"], bank: [] },
   { fault: "other-amount", on: both, heard: good, bank: ["charge 1201 final"] },
   { fault: "no-result", on: both, heard: good, bank: charged },
   { fault: "no-report", on: both, heard: ["8000", "060f"], bank: charged },
@@ -116,21 +117,21 @@ const rows = cases.flatMap((row) => row.on.map((transport) => ({ ...row, transpo
 
 test.each(rows)("$fault over $transport: $heard", async ({ fault, transport, ...row }) => {
   const { simulator, register } = await started(transport, {
-    timers: { t1Ms: 20, t2Ms: 100, t3Ms: 150 },
+    timers: { t1Ms: 50, t2Ms: 200, t3Ms: 300 },
   });
   await register.run(row.registration ?? WITHOUT_STATUS);
   simulator.arm(fault);
-  expect(await register.attempt(authorisation(1200), 800)).toEqual(row.heard);
+  expect(await register.attempt(authorisation(1200), 1_000)).toEqual(row.heard);
   await simulator.terminal.idle();
   expect(bank(simulator)).toEqual(row.bank);
   expect(simulator.faults.armed.filter(({ struck }) => struck === 0)).toEqual([]);
 });
 
 test.each(both)("after every fault that leaves a line, %s takes the next payment", async (on) => {
-  const { simulator, register } = await started(on, { timers: { t1Ms: 20, t2Ms: 60, t3Ms: 80 } });
+  const { simulator, register } = await started(on, { timers: { t1Ms: 50, t2Ms: 100, t3Ms: 150 } });
   await register.run(REGISTRATION_WITHOUT_PRINT);
   simulator.arm("mute:at=command");
-  await register.attempt(authorisation(1200), 200);
+  await register.attempt(authorisation(1200), 300);
   expect((await register.run(authorisation(1300))).at(-1)).toBe("060f00");
   expect(bank(simulator)).toEqual(["charge 1300 final"]);
 });

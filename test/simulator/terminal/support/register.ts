@@ -134,6 +134,16 @@ export class ScriptedRegister {
     }
   }
 
+  /** Sends a payment and answers its prompts, but not the report: that is handed back. */
+  async runToReport(command: string): Promise<string> {
+    this.send(command);
+    for (;;) {
+      const apdu = await this.nextApdu();
+      if (apdu.startsWith("040f")) return apdu;
+      if (!apdu.startsWith("80")) this.send("800000");
+    }
+  }
+
   /**
    * Sends a command and answers 80 00 00 to everything, whatever comes: tells what it heard as
    * control fields, with "closed", "silence" or the end of the command as the last.

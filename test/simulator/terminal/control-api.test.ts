@@ -1,0 +1,164 @@
+import { expect, test } from "vitest";
+import type { TraceEvent } from "../../../src/simulator/terminal/wire/trace.ts";
+import { authorisation, bank, REGISTRATION_WITHOUT_PRINT, started } from "./support/started.ts";
+
+test("the ledger tells what was charged, with masked card numbers", async () => {
+  const { register, get } = await controlled();
+  await register.run(authorisation(1200));
+  expect(await get("/ledger")).toEqual({
+    charged: 1200,
+    entries: [
+      {
+        id: 1,
+        at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+        kind: "charge",
+        amountMinor: 1200,
+        currency: "0978",
+        receiptNumber: 1,
+        trace: 1,
+        maskedPan: expect.stringMatching(/^541333X{6}0006$/),
+        authorisationNumber: expect.stringMatching(/^\d{6}$/),
+        responseCode: "00",
+        final: true,
+        originalId: null,
+        reason: null,
+      },
+    ],
+  });
+});
+
+test("the customer is played by hand", async () => {
+  const { register, simulator, post } = await controlled({ behaviour: { customer: "manual" } });
+  expect(await post("/customer", { action: "insert" })).toMatchObject({ status: 409 });
+  const approved = register.run(authorisation(1200));
+  await expect.poll(() => simulator.terminal.parts.customer.waiting).toBe(true);
+  expect(await post("/customer", { action: "insert", card: "visa" })).toMatchObject({
+    status: 200,
+  });
+  expect((await approved).at(-1)).toBe("060f00");
+  for (const action of ["cancel", "time-out"]) {
+    const payment = register.run(authorisation(1200));
+    await expect.poll(() => simulator.terminal.parts.customer.waiting).toBe(true);
+    await post("/customer", { action });
+    expect((await payment).at(-1)).toBe("061e016c");
+  }
+  expect(bank(simulator)).toEqual(["charge 1200 final"]);
+  expect(simulator.ledger.entries[0]?.maskedPan).toMatch(/^476173/);
+});
+
+test("faults are armed, listed and taken back", async () => {
+  const { register, get, post, remove } = await controlled();
+  expect(await post("/faults", { name: "refuse", code: "9c", times: 2 })).toMatchObject({
+    status: 200,
+    body: { id: 1, name: "refuse", remaining: 2, struck: 0 },
+  });
+  expect(await register.run(authorisation(1200))).toEqual(["849c00"]);
+  expect(await get("/faults")).toMatchObject({ armed: [{ remaining: 1, struck: 1 }] });
+  expect(await remove("/faults")).toEqual({ disarmed: 1 });
+  expect((await register.run(authorisation(1200))).at(-1)).toBe("060f00");
+  expect(await post("/faults", { name: "earthquake" })).toMatchObject({
+    status: 400,
+    body: { error: expect.stringContaining("no fault earthquake") },
+  });
+  expect(await post("/faults", { name: "mute", when: "now" })).toMatchObject({
+    status: 400,
+    body: { error: expect.stringContaining("no argument when") },
+  });
+});
+
+test("a held payment stands still until the fault is taken back", async () => {
+  const { register, simulator, get, remove } = await controlled();
+  simulator.arm("hold:at=charged");
+  const payment = register.run(authorisation(1200));
+  await expect.poll(() => get("/state")).toMatchObject({ running: { phase: "charged" } });
+  expect(bank(simulator)).toEqual(["charge 1200"]);
+  await remove("/faults");
+  expect((await payment).at(-1)).toBe("060f00");
+});
+
+test("wire events are streamed as they happen, each a line of JSON", async () => {
+  const { register, simulator } = await controlled();
+  const response = await fetch(`${simulator.controlUrl}/events`);
+  expect(response.headers.get("content-type")).toBe("application/x-ndjson");
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  await register.run(authorisation(1200));
+  let text = "";
+  while (!text.includes('"phase":"completed"')) text += (await reader?.read())?.value ?? "";
+  await reader?.cancel();
+  const events: TraceEvent[] = text
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(events.filter(({ what }) => what === "phase").map(({ phase }) => phase)).toEqual([
+    ...["command", "accepted", "card", "host", "charged", "report", "reported", "acknowledged"],
+    ...["completion", "completed"],
+  ]);
+  const report = events.find(({ message }) => message === "040f status-information");
+  expect(report).toMatchObject({ what: "apdu", direction: "out", command: "0601" });
+  expect(report?.hex).toContain("04000000001200");
+});
+
+test("the trace hides passwords and card numbers", async () => {
+  const { register, simulator, get } = await controlled();
+  await register.run("0601 15 04 000000001200 49 0978 22 f0f8 4761739001010119");
+  const trace = JSON.stringify(await get("/trace?last=500"));
+  expect(trace).not.toContain("4761739001010119");
+  expect(trace).toContain("22f0f8................");
+  expect(JSON.stringify(simulator.trace.last(500))).toContain("0600 registration");
+  expect(trace).toMatch(/"hex":"06000a\.{6}3e0978/);
+});
+
+test("a terminal is locked, unlocked and told to demand a job", async () => {
+  const { register, get, post } = await controlled();
+  await post("/state", { outOfOrder: true });
+  expect((await register.run(authorisation(1200))).at(-1)).toBe("061e01df");
+  await post("/state", { outOfOrder: false, demand: { "end-of-day": true } });
+  expect((await register.run(authorisation(1200))).at(-1)).toBe("061e01f0");
+  expect(await get("/state")).toMatchObject({ outOfOrder: false, demands: ["end-of-day"] });
+  expect(await post("/state", { outOfOrder: "yes" })).toMatchObject({ status: 400 });
+});
+
+test("the line is taken away and comes back", async () => {
+  const { register, simulator, reconnect, post } = await controlled();
+  const port = simulator.tcpPort;
+  await post("/unplug", { ms: 0 });
+  expect(await register.next()).toBe("closed");
+  await expect
+    .poll(() =>
+      reconnect().then(
+        () => true,
+        () => false,
+      ),
+    )
+    .toBe(true);
+  expect(simulator.tcpPort).toBe(port);
+});
+
+test("web pages and foreign names are kept out", async () => {
+  const { simulator } = await controlled();
+  const url = `${simulator.controlUrl}/ledger`;
+  const page = await fetch(url, { headers: { origin: "http://localhost:3000" } });
+  expect(page.status).toBe(403);
+  expect((await fetch(url.replace("127.0.0.1", "localhost"))).status).toBe(200);
+});
+
+async function controlled(options: Parameters<typeof started>[1] = {}) {
+  const opened = await started("tcp", { controlPort: 0, ...options });
+  await opened.register.run(REGISTRATION_WITHOUT_PRINT);
+  const url = opened.simulator.controlUrl;
+  const send = async (method: string, path: string, body?: unknown) => {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      ...(body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+    });
+    return { status: response.status, body: await response.json() };
+  };
+  return {
+    ...opened,
+    get: async (path: string) => (await send("GET", path)).body,
+    post: (path: string, body: unknown) => send("POST", path, body),
+    remove: async (path: string) => (await send("DELETE", path)).body,
+  };
+}
