@@ -119,7 +119,8 @@ function reportStart(
         output.row(program, "bad", "failed", `exit code ${started.exitCode}`);
         // Both read the same setup file: a fault they share is shown once.
         const lines = started.reason.split("\n").map((line) => unprefixed(line, program));
-        output.fault(lines.filter((line) => !shown.has(line)).join("\n"));
+        const unseen = lines.filter((line) => !shown.has(line));
+        if (unseen.length > 0) output.fault(unseen.join("\n"));
         for (const line of lines) shown.add(line);
       }
     }
