@@ -220,6 +220,13 @@ test("a terminal that wants a registration refuses payments before", async () =>
   expect((await register.run(authorisation(1200))).at(-1)).toBe("060f00");
 });
 
+test("a terminal with a password refuses commands with another one", async () => {
+  const { register } = await started("tcp", { device: { password: "123456" } });
+  expect(await register.run(REGISTRATION_WITHOUT_PRINT)).toEqual(["843700"]);
+  expect((await register.run("0600 06 123456 36 0978")).at(-1)).toMatch(/^060f/);
+  expect((await register.run(authorisation(1200))).at(-1)).toBe("060f00");
+});
+
 test("receipt numbers go from 9999 back to 1, traces from 999999", async () => {
   const { register } = await started("tcp", {
     behaviour: { firstReceiptNumber: 9_999, firstTrace: 999_999 },
