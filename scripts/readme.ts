@@ -30,9 +30,9 @@ function configuration(): string {
     .map(({ title, names }) => {
       const rows = Object.entries(names).map(([name, schema]) => {
         const { help, example } = metaOf(schema);
-        return `| \`${name}\` | ${defaultOf(schema)} | ${help} | \`${example}\` |`;
+        return [`\`${name}\``, defaultOf(schema), help, `\`${example}\``];
       });
-      return `**${title}**\n\n| Name | Default | Meaning | Example |\n|---|---|---|---|\n${rows.join("\n")}\n`;
+      return `**${title}**\n\n${table(["Name", "Default", "Meaning", "Example"], rows)}`;
     })
     .join("\n");
 }
@@ -48,10 +48,21 @@ function defaultOf(schema: z.ZodType): string {
 
 function errors(): string {
   const rows = Object.entries(errorTable).map(
-    ([code, { http, charged, retry, meaning, action }]) =>
-      `| \`${code}\` | ${http} | ${charged} | ${retry} | ${meaning} | ${action} |`,
+    ([code, { http, charged, retry, meaning, action }]) => [
+      `\`${code}\``,
+      String(http),
+      charged,
+      retry,
+      meaning,
+      action,
+    ],
   );
-  return `| Code | HTTP | charged | retry | Meaning | What to do |\n|---|---|---|---|---|---|\n${rows.join("\n")}\n`;
+  return table(["Code", "HTTP", "charged", "retry", "Meaning", "What to do"], rows);
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`);
+  return `${lines.join("\n")}\n`;
 }
 
 if (import.meta.main) writeFileSync(path, withGeneratedParts(readFileSync(path, "utf8")));

@@ -1,4 +1,4 @@
-import { parseArgs } from "node:util";
+import { inspect, parseArgs } from "node:util";
 import { type Config, loadConfig } from "./config/config.ts";
 import { exitCodes, ProgramExit } from "./exit-codes.ts";
 import { defaultDataDirectory, type Installation, installationAt } from "./installation.ts";
@@ -46,7 +46,7 @@ export async function runProgram(
   } catch (error) {
     const known = error instanceof ProgramExit;
     log?.fatal(known ? error.message : { err: error }, known ? undefined : "stopped by a fault");
-    process.stderr.write(`${program}: ${known ? error.message : (error as Error).stack}\n`);
+    process.stderr.write(`${program}: ${known ? error.message : inspect(error)}\n`);
     process.exit(known ? error.exitCode : exitCodes.internal);
   }
 }
@@ -69,6 +69,8 @@ function readArguments(program: Program): { data: string; foreground: boolean } 
 }
 
 function openLog(program: Program, installation: Installation, foreground: boolean): RootLogger {
+  // A reader that went away must not end a payment; the file still has every line.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   return createLogger({
     program,
     level: "debug",
@@ -86,33 +88,58 @@ async function runUntilStopped(
   const { log, clock, installation } = given;
   const runDirectory = openRunDirectory(installation.dataDirectory);
   const lock = acquireProcessLock(runDirectory, program);
-  const parts: Array<{ name: string; close: () => void | Promise<void> }> = [];
-  const { promise: stopRequested, resolve: stop } = Promise.withResolvers<string>();
+  const parts: Part[] = [];
+  const { promise: stopRequested, resolve: stop } = Promise.withResolvers<void>();
   const { promise: broken, reject: fail } = Promise.withResolvers<never>();
-  for (const signal of ["SIGTERM", "SIGINT", "SIGBREAK"] as const) {
-    process.on(signal, () => stop(signal));
-  }
+  let stopping = false;
+  // The deadline runs from the request on: a start that hangs is cut as well.
+  const requestStop = (why: string): void => {
+    if (stopping) return;
+    stopping = true;
+    log.info(`stopping: ${why}`);
+    clock.startTimer("stop deadline", stopDeadlineMs, () => {
+      log.error(`not stopped after ${stopDeadlineMs} ms, ending anyway`);
+      process.exit(exitCodes.internal);
+    });
+    stop();
+  };
+  for (const signal of ["SIGTERM", "SIGINT", "SIGBREAK"] as const) process.on(signal, requestStop);
   process.on("uncaughtException", fail);
   process.on("unhandledRejection", fail);
   process.on("SIGHUP", () => log.info("SIGHUP ignored: the program belongs to no terminal window"));
   const context: ProgramContext = {
     ...given,
     runDirectory,
-    onStop: (name, close) => parts.unshift({ name, close }),
-    requestStop: stop,
+    onStop: (name, close) => void parts.push({ name, close }),
+    requestStop,
   };
   await Promise.race([start(context), broken]);
-  log.info({ pid: process.pid }, `${program} is ready`);
-  const why = await Promise.race([stopRequested, broken]);
-  log.info(`stopping: ${why}`);
-  clock.startTimer("stop deadline", stopDeadlineMs, () => {
-    log.error(`not stopped after ${stopDeadlineMs} ms, ending anyway`);
-    process.exit(exitCodes.internal);
-  });
-  for (const { name, close } of parts) {
-    log.debug(`closing ${name}`);
-    await Promise.race([close(), broken]);
-  }
+  if (!stopping) log.info({ pid: process.pid }, `${program} is ready`);
+  await Promise.race([stopRequested, broken]);
+  const failed = await Promise.race([closeAll(parts, log), broken]);
   lock.release();
+  if (failed.length > 0) {
+    throw new ProgramExit(exitCodes.internal, `stopped, but failed to close ${failed.join(", ")}`);
+  }
   log.info(`${program} has stopped`);
+}
+
+interface Part {
+  readonly name: string;
+  readonly close: () => void | Promise<void>;
+}
+
+/** Closes the last part first. One that fails keeps no other open; the names of those are given. */
+async function closeAll(parts: Part[], log: RootLogger): Promise<string[]> {
+  const failed: string[] = [];
+  for (let part = parts.pop(); part; part = parts.pop()) {
+    log.debug(`closing ${part.name}`);
+    try {
+      await part.close();
+    } catch (error) {
+      log.error({ err: error }, `${part.name} failed to close`);
+      failed.push(part.name);
+    }
+  }
+  return failed;
 }

@@ -164,7 +164,9 @@ function lengthsOf(digits: readonly number[], first: number): number {
 }
 
 function numberAt(digits: readonly number[], first: number, count: number): number {
-  return digits.slice(first, first + count).reduce((number, digit) => number * 10 + digit, 0);
+  let number = 0;
+  for (let i = first; i < first + count; i++) number = number * 10 + (digits[i] ?? 0);
+  return number;
 }
 
 /**
@@ -187,6 +189,7 @@ function startsGroup({ positions }: Run, index: number): boolean {
 }
 
 const UUID_CHARACTERS = 36;
+const UUID_FIRST_HYPHEN = 8;
 const uuid = /(?<!\w)[\da-f]{8}-[\da-f]{4}-[1-8][\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}(?!\w)/iy;
 
 /** The last four of a UUID's first group begin the one stretch that is grouped like a card. */
@@ -196,6 +199,7 @@ function isInUuid({ text, positions }: Run, first: number, length: number): bool
   const from = positions[first] as number;
   const to = positions[first + length - 1] as number;
   for (let start = Math.max(0, to - UUID_CHARACTERS + 1); start <= from; start++) {
+    if (text[start + UUID_FIRST_HYPHEN] !== "-") continue; // spares the search in plain digits
     uuid.lastIndex = start;
     if (from - start !== UUID_CARD_OFFSET && uuid.test(text)) return true;
   }
@@ -232,9 +236,9 @@ function isTelephoneNumber(run: Run, first: number, length: number): boolean {
 function isInDatedNumber(run: Run, first: number, length: number): boolean {
   if (length > 15 || ![5, 6].includes(run.digits[first] as number)) return false;
   for (let start = Math.max(0, first - 7); start < first; start++) {
+    if (!startsGroup(run, start)) continue;
     const date = String(numberAt(run.digits, start, 8));
-    const isDate = /^20\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$/.test(date);
-    if (isDate && startsGroup(run, start)) return true;
+    if (/^20\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$/.test(date)) return true;
   }
   return false;
 }

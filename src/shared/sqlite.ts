@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { invariant } from "./invariant.ts";
 
 /** One step of a schema; its number is its place in the list, from 1. Never edit, append. */
 export type Migration = string;
@@ -21,12 +22,25 @@ export function openDatabase(path: string, migrations: readonly Migration[]): Da
   });
   try {
     chmodSync(path, 0o600);
-    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
+    makeDurable(database);
     migrate(database, migrations);
     return database;
   } catch (error) {
     database.close();
     throw error;
+  }
+}
+
+/** SQLite answers a journal mode it cannot give (some network drives) with the one it keeps. */
+function makeDurable(database: DatabaseSync): void {
+  const mode = database.prepare("PRAGMA journal_mode = WAL").get()?.["journal_mode"];
+  database.exec("PRAGMA synchronous = FULL");
+  const synchronous = database.prepare("PRAGMA synchronous").get()?.["synchronous"];
+  if (mode !== "wal" || synchronous !== 2) {
+    throw new Error(
+      `this drive gives no durable database (journal ${mode}, synchronous ${synchronous}): ` +
+        "move the data folder to a local drive",
+    );
   }
 }
 
@@ -53,6 +67,7 @@ export function transaction<T>(database: DatabaseSync, work: () => T): T {
   database.exec("BEGIN IMMEDIATE");
   try {
     const result = work();
+    invariant(!(result instanceof Promise), "the work of a transaction ends before its commit");
     database.exec("COMMIT");
     return result;
   } catch (error) {

@@ -44,6 +44,10 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
   });
   await startMessages(context, { intake, store, watch, forwarder });
   onStop("waiting messages", () => watch.close());
+
+  // The soap package takes 0.1 s and more to load: after the program is ready, before it is needed.
+  const loading = clock.startTimer("load the gateway client", 0, () => void gateway.ready());
+  onStop("loading the gateway client", () => loading.clear());
 });
 
 async function startMessages(

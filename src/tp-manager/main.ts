@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { versionNumber } from "../shared/installation.ts";
 import { createIpcClient } from "../shared/ipc/client.ts";
 import { supervisorMessages, tpManagerMessages } from "../shared/ipc/contract.ts";
 import { startIpcServer } from "../shared/ipc/server.ts";
@@ -7,6 +6,7 @@ import { type ProgramContext, runProgram } from "../shared/lifecycle.ts";
 import { type ApiOptions, createApi } from "./http/app.ts";
 import { listenOnLoopback } from "./http/loopback-server.ts";
 import { Journal } from "./journal/journal.ts";
+import { tpManagerHandlers } from "./message-handlers.ts";
 import { HandOff } from "./payments/hand-off.ts";
 import { PaymentService, type PaymentSettings } from "./payments/payment-service.ts";
 import { createSupervisorLink } from "./supervisor-link.ts";
@@ -59,34 +59,13 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
     runDirectory,
     program: "tp-manager",
     messages: tpManagerMessages,
-    handlers: {
-      status() {
-        const { link: state, linkProblem, identity, status } = terminal.state;
-        return {
-          program: "tp-manager" as const,
-          version: versionNumber,
-          pid: process.pid,
-          uptimeMs: process.uptime() * 1000,
-          port: config.LOCAL_PORT,
-          terminal: {
-            link: state,
-            problem: linkProblem,
-            terminalId: identity.terminalId,
-            status: status?.detail ?? state,
-          },
-          payments: {
-            running: payments.runningOrder === undefined ? 0 : 1,
-            inDoubt: journal.unfinished().filter(({ state }) => state.phase === "in-doubt").length,
-            notHandedOver: journal.countPendingHandOffs(),
-          },
-        };
-      },
-      stop() {
-        payments.refuseNew();
-        context.requestStop("local message");
-        return { stopping: true as const };
-      },
-    },
+    handlers: tpManagerHandlers({
+      port: config.LOCAL_PORT,
+      journal,
+      payments,
+      terminal,
+      requestStop: context.requestStop,
+    }),
     log,
   });
   onStop("local messages", () => ipc.close());

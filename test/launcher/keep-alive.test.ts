@@ -116,7 +116,9 @@ test("a wrong setup file is tried with pauses, and at once when it is corrected"
     readFileSync(join(data, "logs/tp-manager.log"), "utf8").match(/"level":"fatal"/g)?.length;
   const first = await checkout.alwaysUp("--data", data);
   expect(first.code).toBe(78);
-  expect(first.out).toContain('LOCAL_PORT must be a whole number (found "none")');
+  expect(first.out).toContain(
+    'LOCAL_PORT must be a whole number without leading zeros (found "none")',
+  );
   expect(first.out).toContain("tried again at the next look");
   const second = await checkout.alwaysUp("--data", data);
   expect(second.out).toContain("(2 in a row), tried again in 4 min");

@@ -107,7 +107,9 @@ test("a faulty setup file ends with 78 and every fault once, and nothing runs", 
   expect(code).toBe(78);
   expect(out.match(/failed +exit code 78/g)).toHaveLength(2);
   expect(err).toContain(`${data}/config.txt has a fault:`);
-  expect(err.match(/line 2: LOCAL_PORT must be a whole number \(found "x"\)/g)).toHaveLength(1);
+  expect(
+    err.match(/line 2: LOCAL_PORT must be a whole number without leading zeros \(found "x"\)/g),
+  ).toHaveLength(1);
   expect(pids(data)).toEqual([[], []]);
 });
 

@@ -198,7 +198,7 @@ test.each([
   const text = make(1024 * 1024);
   const startedMs = performance.now();
   const masked = maskPansInText(text);
-  expect(performance.now() - startedMs).toBeLessThan(3_000);
+  expect(performance.now() - startedMs).toBeLessThan(5_000);
   expect(masked.length).toBe(text.length);
 });
 

@@ -9,10 +9,10 @@ import { DeliveryWatch } from "../../src/supervisor/outbox/delivery-watch.ts";
 import { Forwarder } from "../../src/supervisor/outbox/forwarder.ts";
 import { supervisorMigrations } from "../../src/supervisor/outbox/outbox-schema.ts";
 import { type Attempt, OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { RecordingGateway } from "./recording-gateway.ts";
 import { sampleTransaction } from "./sample-transaction.ts";
-import { temporaryDirectory } from "./temporary-directory.ts";
 
 export const PASSWORD = "Secret_password_1";
 const RUNNING_GRACE_MS = 100;
@@ -21,6 +21,8 @@ export interface RigOptions {
   readonly path?: string;
   readonly clock?: TestClock;
   readonly server?: RecordingGateway;
+  /** Another gateway than the recording one. */
+  readonly url?: string;
 }
 
 /**
@@ -30,14 +32,14 @@ export interface RigOptions {
 export async function openRig(options: RigOptions = {}) {
   const server = options.server ?? (await RecordingGateway.start());
   const clock = options.clock ?? new TestClock();
-  const path = options.path ?? join(temporaryDirectory(), "supervisor.db");
+  const path = options.path ?? join(temporaryFolder(), "supervisor.db");
   const lines: Array<Record<string, unknown>> = [];
   const stream = { write: (line: string) => void lines.push(JSON.parse(line)) };
   const log = createLogger({ program: "supervisor", level: "debug", stream });
   const database = openDatabase(path, supervisorMigrations);
   const store = new OutboxStore(database);
   const settings = {
-    url: server.url,
+    url: options.url ?? server.url,
     timeoutMs: 30_000,
     login: "login",
     password: PASSWORD,
@@ -69,7 +71,7 @@ export async function openRig(options: RigOptions = {}) {
   };
   onTestFinished(stop);
 
-  const rig = { server, clock, path, lines, store, watch, forwarder, intake, stop };
+  const rig = { server, clock, path, database, lines, store, watch, forwarder, intake, stop };
   return { ...rig, ...conveniences(rig) };
 }
 

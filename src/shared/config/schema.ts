@@ -263,8 +263,7 @@ const protocolDetails = {
     z
       .string()
       .regex(/^[0-9A-Fa-f]{2}$/, "must be two hexadecimal digits")
-      .default("BE")
-      .transform((hex) => Number.parseInt(hex, 16)),
+      .default("BE"),
     {
       help: "Configuration byte of the registration: BE prints line by line, 3E from the result.",
       example: "3E",

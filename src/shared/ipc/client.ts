@@ -27,6 +27,9 @@ export class IpcError extends Error {
   }
 }
 
+/** Of a refusal's text, which is for people. */
+const REASON_CHARACTERS_MAX = 500;
+
 export interface IpcClient<M extends Messages> {
   /**
    * Sends one message and waits at most `timeoutMs` for the whole answer. Rejects with
@@ -49,20 +52,18 @@ export function createIpcClient<M extends Messages>(
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
   return {
     async call(name, body, timeoutMs) {
-      // Read each time: the other program may have been started since, elsewhere.
-      const socketPath = addressOf(runDirectory, program);
-      if (!socketPath) throw new IpcError("unreachable", `${program} was never started`);
-      const { status, text } = await post({
-        socketPath,
-        path: `/v${IPC_VERSION}/${name}`,
-        token: ipcToken(runDirectory),
-        body: JSON.stringify(body),
-        timeoutMs,
-        agent,
-        clock,
-      });
-      if (status !== 200) throw new IpcError("refused", `${program} answered ${status}: ${text}`);
-      const parsed = messages[name]?.response.safeParse(JSON.parse(text));
+      const text = JSON.stringify(body);
+      if (Buffer.byteLength(text) > IPC_BODY_BYTES_MAX) {
+        throw new IpcError("refused", `${name} is larger than ${IPC_BODY_BYTES_MAX} bytes`);
+      }
+      const path = `/v${IPC_VERSION}/${name}`;
+      const where = locate(runDirectory, program);
+      const answer = await post({ ...where, path, body: text, timeoutMs, agent, clock });
+      if (answer.status !== 200) {
+        const why = answer.text.slice(0, REASON_CHARACTERS_MAX);
+        throw new IpcError("refused", `${program} answered ${answer.status}: ${why}`);
+      }
+      const parsed = messages[name]?.response.safeParse(parseJson(answer.text));
       if (!parsed?.success) {
         throw new IpcError("refused", `${program} answered ${name} in a form not understood`);
       }
@@ -70,6 +71,26 @@ export function createIpcClient<M extends Messages>(
     },
     close: () => agent.destroy(),
   };
+}
+
+/** Read each time: the other program may have been started since, elsewhere. */
+function locate(runDirectory: string, program: Program): { socketPath: string; token: string } {
+  try {
+    const socketPath = addressOf(runDirectory, program);
+    if (socketPath) return { socketPath, token: ipcToken(runDirectory) };
+  } catch (error) {
+    const why = (error as Error).message;
+    throw new IpcError("unreachable", `cannot look up ${program}: ${why}`, { cause: error });
+  }
+  throw new IpcError("unreachable", `${program} was never started`);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // no schema accepts it
+  }
 }
 
 interface Post {

@@ -11,7 +11,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { invariant } from "../invariant.ts";
 import type { Program } from "./contract.ts";
 
 /** sockaddr_un holds 108 bytes on Linux and fewer elsewhere, the closing zero included. */
@@ -25,22 +26,41 @@ export function openRunDirectory(dataDirectory: string): string {
   return directory;
 }
 
+const TOKEN_BYTES = 32;
+const tokenForm = new RegExp(`^[0-9a-f]{${TOKEN_BYTES * 2}}$`);
+
 /**
  * The secret every local request carries. Made once by whichever program comes first; written
- * aside and linked, so that nobody ever reads half of it.
+ * aside, synced and linked, so that nobody ever reads half of it. One that was damaged on the disk
+ * is replaced: an empty token would let everybody in.
  */
 export function ipcToken(runDirectory: string): string {
   const path = join(runDirectory, "token");
+  const found = readIfThere(path);
+  if (found !== undefined && tokenForm.test(found)) return found;
   const made = join(runDirectory, `token.${process.pid}.${randomBytes(4).toString("hex")}`);
-  writeFileSync(made, randomBytes(32).toString("hex"), { mode: 0o600, flag: "wx" });
+  const token = randomBytes(TOKEN_BYTES).toString("hex");
+  writeFileSync(made, token, { mode: 0o600, flag: "wx", flush: true });
   try {
-    linkSync(made, path);
+    if (found === undefined) linkSync(made, path);
+    else renameSync(made, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   } finally {
     rmSync(made, { force: true });
   }
-  return readFileSync(path, "utf8");
+  const kept = readFileSync(path, "utf8");
+  invariant(tokenForm.test(kept), `${path} holds a whole token`);
+  return kept;
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
 }
 
 /**
@@ -59,12 +79,8 @@ export function claimAddress(runDirectory: string, program: Program): string {
 
 /** Where a program listens, or undefined when it has never been started. */
 export function addressOf(runDirectory: string, program: Program): string | undefined {
-  try {
-    return readFileSync(join(runDirectory, `${program}.address`), "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
+  // Empty after a power cut at the wrong moment: as good as none.
+  return readIfThere(join(runDirectory, `${program}.address`)) || undefined;
 }
 
 function chooseAddress(runDirectory: string, program: Program): string {
@@ -73,10 +89,18 @@ function chooseAddress(runDirectory: string, program: Program): string {
     return `\\\\.\\pipe\\unattended-terminal-connector-${installation}-${program}`;
   }
   const beside = join(runDirectory, `${program}.sock`);
-  if (Buffer.byteLength(beside) <= SOCKET_PATH_BYTES_MAX) return beside;
+  if (isShortEnough(beside)) return beside;
   const earlier = addressOf(runDirectory, program);
-  if (earlier && isOwnFolder(join(earlier, ".."))) return earlier;
-  return join(mkdtempSync(join(tmpdir(), "utc-")), `${program}.sock`);
+  if (earlier && isShortEnough(earlier) && isOwnFolder(dirname(earlier))) return earlier;
+  // TMPDIR may be long as well; /tmp never is.
+  const parent = [tmpdir(), "/tmp"].find((folder) =>
+    isShortEnough(join(folder, "utc-123456", `${program}.sock`)),
+  );
+  return join(mkdtempSync(join(parent ?? "/tmp", "utc-")), `${program}.sock`);
+}
+
+function isShortEnough(path: string): boolean {
+  return Buffer.byteLength(path) <= SOCKET_PATH_BYTES_MAX;
 }
 
 /** A folder in a place that others can write to is trusted only when it is ours and closed. */

@@ -1,6 +1,8 @@
 import { timingSafeEqual } from "node:crypto";
 import { chmodSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { invariant } from "../invariant.ts";
 import type { Logger } from "../logger.ts";
 import { type Handlers, IPC_VERSION, type Messages, type Program } from "./contract.ts";
 import { claimAddress, ipcToken } from "./run-directory.ts";
@@ -8,8 +10,11 @@ import { claimAddress, ipcToken } from "./run-directory.ts";
 /** A transaction with a basket of 64 KiB and its echo fit many times over. */
 export const IPC_BODY_BYTES_MAX = 1024 * 1024;
 export const IPC_TOKEN_HEADER = "x-connector-token";
+/** For a whole request to come in; its sender is on this machine. */
+const REQUEST_MS_MAX = 10_000;
 
 export interface IpcServer {
+  /** Ends when the messages being carried out have been answered; idle connections are cut. */
   close(): Promise<void>;
 }
 
@@ -30,18 +35,20 @@ export async function startIpcServer<M extends Messages>(options: {
   readonly log: Logger;
 }): Promise<IpcServer> {
   const { runDirectory, program, messages, log } = options;
-  const token = Buffer.from(ipcToken(runDirectory));
+  ipcToken(runDirectory);
   // The one place where a message name stops being a type: handlers are keyed by `messages`.
   const handlers = options.handlers as Record<string, (request: unknown) => unknown>;
   const address = claimAddress(runDirectory, program);
+  const connections = trackConnections();
 
   async function answer(request: IncomingMessage): Promise<Answer> {
-    if (!isToken(request.headers[IPC_TOKEN_HEADER], token)) {
+    // Read each time: the other program may have had to replace a damaged one.
+    if (!isToken(request.headers[IPC_TOKEN_HEADER], ipcToken(runDirectory))) {
       return { status: 401, body: { error: "wrong token" } };
     }
     const name = new RegExp(`^/v${IPC_VERSION}/([a-z-]+)$`).exec(request.url ?? "")?.[1] ?? "";
     const message = Object.hasOwn(messages, name) ? messages[name] : undefined;
-    const handle = handlers[name];
+    const handle = Object.hasOwn(handlers, name) ? handlers[name] : undefined;
     if (request.method !== "POST" || !message || !handle) {
       return { status: 404, body: { error: `no message ${request.method} ${request.url}` } };
     }
@@ -54,43 +61,87 @@ export async function startIpcServer<M extends Messages>(options: {
         body: { error: "message not understood", issues: parsed.error.issues },
       };
     }
+    connections.begin(request.socket);
     return { status: 200, body: await handle(parsed.data) };
   }
 
-  const server = createServer((request, response) => {
-    answer(request).then(
-      (result) => send(response, result),
-      (error: unknown) => {
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.once("close", () => connections.end(request.socket));
+    try {
+      const { status, body } = await answer(request);
+      const text = JSON.stringify(body);
+      invariant(text !== undefined, `the answer of ${request.url} is an object`);
+      send(response, status, text, connections.closing);
+    } catch (error) {
+      if (response.destroyed) {
+        log.debug({ url: request.url, err: error }, "a local request was broken off");
+      } else {
         log.error({ err: error, url: request.url }, "local message failed");
-        send(response, { status: 500, body: { error: "failed, see the log" } });
-      },
-    );
-  });
+        send(response, 500, '{"error":"failed, see the log"}', connections.closing);
+      }
+    }
+  }
+
+  const limits = { requestTimeout: REQUEST_MS_MAX, headersTimeout: REQUEST_MS_MAX };
+  const server = createServer(limits, (request, response) => void respond(request, response));
+  server.on("connection", connections.add);
   await listen(server, address);
   if (process.platform !== "win32") chmodSync(address, 0o600);
   return {
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        server.closeIdleConnections();
+        connections.closeIdle();
       }),
   };
 }
 
-function isToken(given: string | string[] | undefined, token: Buffer): boolean {
-  const bytes = Buffer.from(typeof given === "string" ? given : "");
-  return bytes.length === token.length && timingSafeEqual(bytes, token);
+interface Connections {
+  readonly closing: boolean;
+  add(socket: Socket): void;
+  /** A message that came whole is being carried out. */
+  begin(socket: Socket): void;
+  end(socket: Socket): void;
+  closeIdle(): void;
 }
 
+/** Node's own closing waits for keep-alive connections and for requests that never come whole. */
+function trackConnections(): Connections {
+  const all = new Set<Socket>();
+  const busy = new Set<Socket>();
+  let closing = false;
+  return {
+    get closing() {
+      return closing;
+    },
+    add(socket) {
+      all.add(socket);
+      socket.once("close", () => all.delete(socket));
+    },
+    begin: (socket) => void busy.add(socket),
+    end: (socket) => void busy.delete(socket),
+    closeIdle() {
+      closing = true;
+      for (const socket of all) if (!busy.has(socket)) socket.destroy();
+    },
+  };
+}
+
+function isToken(given: string | string[] | undefined, token: string): boolean {
+  const bytes = Buffer.from(typeof given === "string" ? given : "");
+  const expected = Buffer.from(token);
+  return bytes.length === expected.length && timingSafeEqual(bytes, expected);
+}
+
+/** Reads to the end even what is too large: a sender that is cut off would not hear the answer. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > IPC_BODY_BYTES_MAX) return undefined;
-    chunks.push(chunk);
+    if (bytes <= IPC_BODY_BYTES_MAX) chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString("utf8");
+  return bytes <= IPC_BODY_BYTES_MAX ? Buffer.concat(chunks).toString("utf8") : undefined;
 }
 
 function parseJson(text: string): unknown {
@@ -101,10 +152,13 @@ function parseJson(text: string): unknown {
   }
 }
 
-function send(response: ServerResponse, { status, body }: Answer): void {
+function send(response: ServerResponse, status: number, text: string, last: boolean): void {
   if (response.writableEnded || response.destroyed) return;
-  response.writeHead(status, { "content-type": "application/json" });
-  response.end(JSON.stringify(body));
+  response.writeHead(status, {
+    "content-type": "application/json",
+    ...(last ? { connection: "close" } : {}),
+  });
+  response.end(text);
 }
 
 function listen(server: Server, address: string): Promise<void> {

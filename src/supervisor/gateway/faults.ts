@@ -33,8 +33,9 @@ export type Action =
 
 /**
  * Who waits after a failed try. "queue": nothing of the transaction was sent, so it keeps its
- * place and the queue waits. "item": it may be its own fault, so the others go on. "both": the
- * gateway speaks for itself, but perhaps only about this transaction.
+ * place and the queue waits. "item": it may be its own fault, so the others go on. "both": most
+ * likely the gateway as a whole, but perhaps only this transaction; the others wait a little, so
+ * that a gateway that takes orders and loses its answers is not sent the whole queue in one go.
  */
 export type Waits = "queue" | "item" | "both" | "nobody";
 
@@ -76,10 +77,10 @@ export const faultTable = {
   }),
   stopped: row("retry", "nobody", "this program was stopped; nothing was sent"),
 
-  "lost-answer": row("retry", "item", "the connection broke after the request was written", {
+  "lost-answer": row("retry", "both", "the connection broke after the request was written", {
     ambiguous: true,
   }),
-  "answer-timeout": row("retry", "item", "no answer in time after the request was written", {
+  "answer-timeout": row("retry", "both", "no answer in time after the request was written", {
     ambiguous: true,
   }),
   interrupted: row("retry", "nobody", "this program ended after the request was written", {
@@ -89,7 +90,7 @@ export const faultTable = {
   unavailable: row("retry", "both", "HTTP 503: temporarily unable to process"),
   "not-found": row("retry", "both", "HTTP 404: requested resource does not exist"),
   "too-many-requests": row("retry", "both", "HTTP 429: too many requests"),
-  "upstream-lost": row("retry", "item", "HTTP 502 or 504: a server in between lost the gateway", {
+  "upstream-lost": row("retry", "both", "HTTP 502 or 504: a server in between lost the gateway", {
     ambiguous: true,
   }),
   redirected: row("retry", "both", "HTTP 3xx: redirects are never followed, check GATEWAY_URL", {

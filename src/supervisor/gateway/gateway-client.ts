@@ -41,6 +41,7 @@ export function createGatewayClient(settings: GatewaySettings, clock: Clock, log
   }
 
   return {
+    ready: () => payments.ready(),
     async generate(transaction: Transaction, signal: AbortSignal): Promise<GatewayReply> {
       const order = orderRequestOf(transaction, settings);
       const message = await prepare(transaction, order);

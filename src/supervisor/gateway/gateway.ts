@@ -9,6 +9,8 @@ import type { Verdict } from "./faults.ts";
  *   verdict ◀──── faults.ts ◀──────── soap-answer.ts ◀────────────────────────┘
  */
 export interface Gateway {
+  /** Loads what the first order needs. Rejects when the installation is broken. */
+  ready(): Promise<unknown>;
   /**
    * Sends the order of one transaction, once. Resolves with what became of it, never rejects for
    * anything the gateway or the transaction can do. An aborted signal ends the try at once.

@@ -14,7 +14,10 @@ export interface SoapParameters {
 }
 
 export interface SoapWriter {
-  /** Rejects when the installation is broken: a file or the package is missing. */
+  /**
+   * Loads package and WSDL, once; the first request does the same. Rejects when the installation
+   * is broken: a file or the package is missing.
+   */
   ready(): Promise<unknown>;
   write(operation: string, parameters: SoapParameters): Promise<SoapMessage>;
 }
@@ -27,15 +30,19 @@ const WSDL_ADDRESS = "https://gateway.invalid";
  * writes: its HTTP client cannot tell whether a request was written when the connection broke, and
  * its reader lets an answer reach Object.prototype (an element with the id `__proto__`) and reads
  * `0 nonsense` as code 0. Requests go out through http-transport.ts, answers are read by
- * soap-answer.ts. Loading package and file takes about 0.1 s and happens in the background.
+ * soap-answer.ts.
  */
 export function createSoapWriter(service: string, gatewayUrl: string): SoapWriter {
   const base = gatewayUrl.replace(/\/+$/, "");
-  const loading = loadClient(service, base);
+  let loading: Promise<Client> | undefined;
+  const load = (): Promise<Client> => {
+    loading ??= loadClient(service, base);
+    return loading;
+  };
   return {
-    ready: () => loading,
+    ready: load,
     async write(operation, parameters) {
-      const client = await loading;
+      const client = await load();
       let message: SoapMessage | undefined;
       const take = (headers: Record<string, string>, body: string): void => {
         // The documented address of an operation (specification 2, "Endpoints"); the service

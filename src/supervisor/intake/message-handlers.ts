@@ -22,7 +22,7 @@ export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervi
   return {
     "store-transaction": ({ transaction }) => {
       intake.store(transaction);
-      return Promise.resolve({ stored: true });
+      return { stored: true };
     },
 
     "transaction-delivery": async ({ transactionId, waitMs }) => {
@@ -40,18 +40,18 @@ export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervi
       const { pending, parked, sent } = store.counts();
       const oldestAtMs = store.oldestQueuedAtMs();
       const oldestAgeMs = oldestAtMs === undefined ? null : Math.max(clock.now() - oldestAtMs, 0);
-      return Promise.resolve({
+      return {
         program: "supervisor",
         version: parts.version,
         pid: process.pid,
         uptimeMs: clock.monotonicMs() - startedMs,
         outbox: { pending, parked, sent, oldestAgeMs, paused: parts.paused() },
-      });
+      };
     },
 
     stop: () => {
       parts.requestStop("asked to by another program");
-      return Promise.resolve({ stopping: true });
+      return { stopping: true };
     },
   };
 }

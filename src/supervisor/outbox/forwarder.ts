@@ -1,8 +1,8 @@
 import type { Logger } from "../../shared/logger.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
-import { transactionSchema } from "../../shared/transaction.ts";
+import { type Transaction, transactionSchema } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarm.ts";
-import { faultTable, unsendable, type Verdict } from "../gateway/faults.ts";
+import { faultTable, unsendable, type Verdict, type Waits } from "../gateway/faults.ts";
 import type { Gateway, GatewayReply } from "../gateway/gateway.ts";
 import type { DeliveryWatch } from "./delivery-watch.ts";
 import type { ClaimedItem, OutboxStore } from "./outbox-store.ts";
@@ -167,11 +167,11 @@ export class Forwarder {
   }
 
   async #send(item: ClaimedItem): Promise<GatewayReply> {
-    const parsed = transactionSchema.safeParse(JSON.parse(item.content));
-    if (!parsed.success) {
+    const transaction = readStored(item.content);
+    if (!transaction) {
       return { verdict: unsendable("stored in a form that is not understood"), notes: [] };
     }
-    return await this.#parts.gateway.generate(parsed.data, this.#abandon.signal);
+    return await this.#parts.gateway.generate(transaction, this.#abandon.signal);
   }
 
   #record(
@@ -239,12 +239,20 @@ export class Forwarder {
       // A result: the gateway works and knows us. A transaction that fits no field proves nothing.
       if (verdict.class !== "unsendable") this.#gatewayWorks("the gateway answers with results");
     } else {
-      if (waits === "queue" || waits === "both") this.#queueFailures += 1;
-      // A probe takes the oldest item whether due or not, so it must always wait for the next one.
-      const holdMs = this.#paused
-        ? Math.max(queueHoldMs, itemDelayMs, PROBE_RETRY_MS)
-        : queueHoldMs;
-      this.#holdUntilMs = Math.max(this.#holdUntilMs, this.#parts.clock.monotonicMs() + holdMs);
+      this.#hold(waits, queueHoldMs, itemDelayMs);
+    }
+  }
+
+  #hold(waits: Waits, queueHoldMs: number, itemDelayMs: number): void {
+    const nowMs = this.#parts.clock.monotonicMs();
+    // Tries outside the queue that fail meanwhile say nothing new and make nobody wait longer.
+    if (this.#holdUntilMs > nowMs) return;
+    if (this.#paused) {
+      // A probe takes the oldest item, due or not, so there is always a wait before the next one.
+      this.#holdUntilMs = nowMs + Math.max(queueHoldMs, itemDelayMs, PROBE_RETRY_MS);
+    } else if (waits === "queue" || waits === "both") {
+      this.#queueFailures += 1;
+      this.#holdUntilMs = nowMs + queueHoldMs;
     }
   }
 
@@ -278,5 +286,14 @@ export class Forwarder {
     this.#holdUntilMs = 0;
     this.#queueFailures = 0;
     this.#wakeRunner();
+  }
+}
+
+/** The stored transaction; undefined when the file was damaged or written by another program. */
+function readStored(content: string): Transaction | undefined {
+  try {
+    return transactionSchema.parse(JSON.parse(content));
+  } catch {
+    return undefined; // parked with an alarm by the caller
   }
 }

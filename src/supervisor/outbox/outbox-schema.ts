@@ -8,7 +8,7 @@ export const supervisorMigrations: readonly Migration[] = [
     order_id TEXT NOT NULL,
     stored_at_ms INTEGER NOT NULL,
     content TEXT NOT NULL -- JSON, as handed over
-  ) STRICT, WITHOUT ROWID;
+  ) STRICT;
   CREATE INDEX transactions_by_order ON transactions (order_id);
 
   CREATE TABLE outbox (

@@ -154,7 +154,7 @@ export class OutboxStore {
   finish(item: ClaimedItem, attempt: Attempt, update: ItemUpdate): void {
     transaction(this.#database, () => {
       this.#addAttempt(item.transactionId, attempt);
-      this.#prepare(
+      const { changes } = this.#prepare(
         `UPDATE outbox SET claimed_at_ms = NULL, state = :state, failures = :failures,
            next_try_at_ms = ifnull(:next, next_try_at_ms),
            delayed_at_ms = iif(:next IS NULL, delayed_at_ms, :now),
@@ -175,6 +175,7 @@ export class OutboxStore {
         redirectUrl: update.redirectUrl,
         reason: update.reason,
       });
+      invariant(changes === 1, `the try of ${item.transactionId} was still claimed`);
     });
   }
 

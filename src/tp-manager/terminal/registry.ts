@@ -22,7 +22,7 @@ function createZvt(config: Config, clock: Clock, log: Logger): Terminal {
     log,
     options: {
       password: config.TERMINAL_PASSWORD,
-      configByte: config.ZVT_CONFIG_BYTE,
+      configByte: Number.parseInt(config.ZVT_CONFIG_BYTE, 16),
       registrationCurrency: `0${currencyOf(config.CURRENCY)?.numeric}`,
       timers: {
         t1Ms: config.ZVT_T1_MS,

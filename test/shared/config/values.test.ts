@@ -73,10 +73,7 @@ const values: Record<ConfigName, Values> = {
   TICKET_WIDTH: { ...wholeNumbers(16, 99) },
   LANGUAGE: { good: same("en", "de", "fr"), bad: ["EN", "it"] },
   ZVT_CONFIG_BYTE: {
-    good: [
-      ["BE", 0xbe],
-      ["3e", 0x3e],
-    ],
+    good: same("BE", "3e"),
     bad: ["B", "0xBE", "BEE", "XX"],
   },
   ZVT_CHARSET: { good: same("cp437", "iso8859-15", "zvt7"), bad: ["latin1", "CP437"] },

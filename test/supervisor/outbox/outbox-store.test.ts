@@ -10,13 +10,13 @@ import {
   type ItemUpdate,
   OutboxStore,
 } from "../../../src/supervisor/outbox/outbox-store.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { sampleTransaction } from "../sample-transaction.ts";
-import { temporaryDirectory } from "../temporary-directory.ts";
 
 const T0 = 1_000_000;
 const history = { failures: 0, noResultSinceMs: null, noResultTries: 0 };
 
-function openStore(path = join(temporaryDirectory(), "supervisor.db")): OutboxStore {
+function openStore(path = join(temporaryFolder(), "supervisor.db")): OutboxStore {
   const database = openDatabase(path, supervisorMigrations);
   onTestFinished(() => database.close());
   return new OutboxStore(database);
@@ -65,7 +65,7 @@ test("a claimed item cannot be claimed again before its try is recorded", () => 
 });
 
 test("two programs on one file never claim the same item", () => {
-  const path = join(temporaryDirectory(), "supervisor.db");
+  const path = join(temporaryFolder(), "supervisor.db");
   const [one, other] = [openStore(path), openStore(path)];
   const ids = addOrders(one, "a", "b", "c", "d");
   const claimed = [one, other, one, other, one, other].map(
@@ -178,7 +178,7 @@ test("of a long history the first and the last tries stay, with their numbers", 
 });
 
 test("tries that a dead process left behind are ended as ambiguous and become due again", () => {
-  const path = join(temporaryDirectory(), "supervisor.db");
+  const path = join(temporaryFolder(), "supervisor.db");
   const before = openStore(path);
   const [id = "", other = ""] = addOrders(before, "a", "b");
   before.claim(id, T0);

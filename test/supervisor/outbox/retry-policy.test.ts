@@ -51,12 +51,12 @@ describe("who waits", () => {
   });
 
   test("the item alone, when the failure may be its own: the others go on at once", () => {
-    const decision = decide(faultTable["answer-timeout"], { ...fresh, failures: 3 }, calm);
+    const decision = decide(faultTable["server-error"], { ...fresh, failures: 3 }, calm);
     expect(decision).toMatchObject({ state: "pending", itemDelayMs: 15_999, queueHoldMs: 0 });
     expect(decision.history.failures).toBe(4);
   });
 
-  test("both, when the gateway speaks for itself: the others at most a minute", () => {
+  test("both, when it is most likely the gateway: the others at most a minute", () => {
     const busy = { ...calm, queueFailures: 12 };
     const decision = decide(faultTable.unavailable, { ...fresh, failures: 12 }, busy);
     expect(decision.itemDelayMs).toBe(899_999);

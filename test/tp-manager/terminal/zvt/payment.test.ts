@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { PaymentEnd } from "../../../../src/tp-manager/terminal/terminal.ts";
 import type { ZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
 import { Driver, never, Observer, patientTimers, tenEuro } from "./driver.ts";
-import { introduce, type Peer, repeatReceipt, serialPeer, tcpPeer } from "./peer.ts";
+import { introduce, type Peer, repeatReceipt, serialPeer, tcpPeer, withLength } from "./peer.ts";
 
 const authorisation = "060115 04000000001000 490978 1944 011e 0203".replaceAll(" ", "");
 const payCommand = new RegExp(`^0601..${authorisation.slice(6)}$`);
@@ -11,13 +11,6 @@ const approved =
   "22f0f8eeeeeeeeeeee4771 8a06".replaceAll(" ", "");
 const good = withLength(approved);
 const declined = withLength("040f00 2705 2952523535");
-
-/** Sets the right length byte. */
-function withLength(hex: string): string {
-  const bytes = hex.replaceAll(" ", "");
-  const data = bytes.slice(6);
-  return bytes.slice(0, 4) + (data.length / 2).toString(16).padStart(2, "0") + data;
-}
 
 const open: { peer: Peer; driver: Driver }[] = [];
 

@@ -157,6 +157,13 @@ export function serialPeer(): Promise<Peer> {
   return Promise.resolve(peer);
 }
 
+/** An APDU with the right length byte, from one written with any. */
+export function withLength(hex: string): string {
+  const bytes = hex.replaceAll(" ", "");
+  const data = bytes.slice(6);
+  return bytes.slice(0, 4) + (data.length / 2).toString(16).padStart(2, "0") + data;
+}
+
 export const terminalId = "52523535";
 
 /** A status completion: ready, terminal id, device name, version and serial, a clock. */

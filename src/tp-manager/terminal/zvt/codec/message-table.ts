@@ -47,8 +47,8 @@ export interface Part {
 export type Condition =
   /** Bytes are left. */
   | "if-any"
-  /** The next byte is F0..F9: a length (zvt.md 6.5). */
-  | "if-length-digit"
+  /** Three bytes F0..F9 follow: a length (zvt.md 6.5). One alone is a status, F0 for example. */
+  | "if-length-digits"
   /** The result code before it is 6F, and what follows is no field (zvt.md 6.1, 7). */
   | "if-wrong-currency"
   /** What is left is not just a container (zvt.md 7.2). */
@@ -167,7 +167,7 @@ export const messages = {
   "status-completion": answer(
     0x060f,
     0x0501,
-    { name: "softwareVersion", length: "lllvar", as: "text", when: "if-length-digit" },
+    { name: "softwareVersion", length: "lllvar", as: "text", when: "if-length-digits" },
     number("terminalStatus"),
   ),
   "abort-from-pt": shape(0x061e, resultCode, wrongCurrency),

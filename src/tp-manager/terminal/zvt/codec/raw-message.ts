@@ -81,8 +81,8 @@ function holds(
       return true;
     case "if-any":
       return reader.left > 0;
-    case "if-length-digit":
-      return next !== undefined && next >= 0xf0 && next <= 0xf9;
+    case "if-length-digits":
+      return [0, 1, 2].every((ahead) => isLengthDigit(reader.peek(ahead)));
     case "if-wrong-currency":
       return last?.content[0] === 0x6f && reader.left >= 2 && isBareCurrency(reader);
     case "if-no-container":
@@ -94,6 +94,10 @@ function holds(
     case "if-no-line-feeds":
       return !(before.length > 1 || last?.content[0] === 0xff);
   }
+}
+
+function isLengthDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0xf0 && byte <= 0xf9;
 }
 
 /** The two bytes are a currency when nothing, or readable fields, stand behind them. */

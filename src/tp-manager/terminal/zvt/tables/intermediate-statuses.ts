@@ -83,8 +83,8 @@ const CARD_REMOVAL = 0x40;
 const CARD_REMOVAL_MIN = 0x41;
 const CARD_REMOVAL_MAX = 0x67;
 const removal: Texts = {
-  en: "please remove your card",
-  fr: "retirez votre carte",
+  en: "Please remove your card",
+  fr: "Retirez votre carte",
   de: "Bitte Karte entnehmen",
 };
 

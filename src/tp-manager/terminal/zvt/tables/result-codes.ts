@@ -132,7 +132,9 @@ export function resultCode(code: number): ResultCode {
       },
     };
   }
-  if (code === 0) return { reason: "declined", texts: { en: "good", fr: "bon", de: "gut" } };
+  if (code === 0) {
+    return { reason: "declined", texts: { en: "approved", fr: "accepté", de: "erfolgt" } };
+  }
   return {
     reason: "terminal-fault",
     texts: { en: "unknown code", fr: "code inconnu", de: "unbekannter Code" },

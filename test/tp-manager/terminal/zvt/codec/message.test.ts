@@ -135,6 +135,14 @@ test("84 00 is a positive answer", () => {
   );
 });
 
+test("a terminal status of F0 is not taken for the length of a version", () => {
+  const read = (hex: string) =>
+    decodeMessage(decodeApdu(fromHex(hex)), { answering: 0x0501 }).parts;
+  expect(read("060f01f0")).toEqual({ terminalStatus: 0xf0 });
+  expect(read("060f03f00600")).toEqual({ terminalStatus: 0xf0 });
+  expect(read("060f05f0f0f141f6")).toEqual({ softwareVersion: "A", terminalStatus: 0xf6 });
+});
+
 test("04 FF with 06 alone behind the status has a time-out of six minutes", () => {
   expect(decodeMessage(decodeApdu(fromHex("04ff021706"))).parts.timeoutMinutes).toBe(6);
 });

@@ -1,0 +1,46 @@
+import { versionNumber } from "../shared/installation.ts";
+import type { Handlers, tpManagerMessages } from "../shared/ipc/contract.ts";
+import type { Journal } from "./journal/journal.ts";
+import type { PaymentService } from "./payments/payment-service.ts";
+import type { Terminal } from "./terminal/terminal.ts";
+
+export interface HandlerParts {
+  readonly port: number;
+  readonly journal: Journal;
+  readonly payments: PaymentService;
+  readonly terminal: Terminal;
+  readonly requestStop: (why: string) => void;
+}
+
+/** What tp-manager answers to the other programs of its installation (DESIGN 7). */
+export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManagerMessages> {
+  const { port, journal, payments, terminal, requestStop } = parts;
+  return {
+    status() {
+      const { link, linkProblem, identity, status } = terminal.state;
+      return {
+        program: "tp-manager",
+        version: versionNumber,
+        pid: process.pid,
+        uptimeMs: process.uptime() * 1000,
+        port,
+        terminal: {
+          link,
+          problem: linkProblem,
+          terminalId: identity.terminalId,
+          status: status?.detail ?? link,
+        },
+        payments: {
+          running: payments.runningOrder === undefined ? 0 : 1,
+          inDoubt: journal.unfinished().filter(({ state }) => state.phase === "in-doubt").length,
+          notHandedOver: journal.countPendingHandOffs(),
+        },
+      };
+    },
+    stop() {
+      payments.refuseNew();
+      requestStop("local message");
+      return { stopping: true };
+    },
+  };
+}

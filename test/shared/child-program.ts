@@ -1,0 +1,63 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { onTestFinished } from "vitest";
+
+/** Halves the start of a child, of which there are some fifty. */
+const compileCache = join(tmpdir(), "utc-test-compile-cache");
+
+/** A real process that runs one of the programs beside the tests and talks in lines. */
+export interface ChildProgram {
+  readonly pid: number;
+  /** Resolves with the next line of standard output; rejects when the process ends before. */
+  nextLine(): Promise<string>;
+  send(line: string): void;
+  kill(signal: NodeJS.Signals): void;
+  /** As a reader does that goes away: nothing more is taken from standard output. */
+  closeOutput(): void;
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  readonly stderr: () => string;
+}
+
+/** Starts `program` (a file below this folder); it is killed when the test ends. */
+export function startChild(program: string, ...parameters: string[]): ChildProgram {
+  const child = spawnChild(program, ...parameters);
+  onTestFinished(() => child.kill("SIGKILL"));
+  return child;
+}
+
+/** For a child that several tests share: whoever starts it kills it. */
+export function spawnChild(program: string, ...parameters: string[]): ChildProgram {
+  return control(
+    spawn(process.execPath, [`${import.meta.dirname}/${program}`, ...parameters], {
+      env: { ...process.env, NODE_OPTIONS: "", NODE_COMPILE_CACHE: compileCache },
+    }),
+  );
+}
+
+function control(child: ChildProcessWithoutNullStreams): ChildProgram {
+  let stderr = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+    child.once("close", (code, signal) => resolve({ code, signal }));
+  });
+  // A child that has gone takes no more lines; its exit says why.
+  child.stdin.on("error", () => undefined);
+  return {
+    pid: child.pid as number,
+    exited,
+    stderr: () => stderr,
+    async nextLine() {
+      const { done, value } = await lines.next();
+      if (done) throw new Error(`ended without a line: ${stderr}`);
+      return value;
+    },
+    send: (line) => void child.stdin.write(`${line}\n`),
+    kill: (signal) => void child.kill(signal),
+    closeOutput: () => void child.stdout.destroy(),
+  };
+}

@@ -1,0 +1,146 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, onTestFinished, test } from "vitest";
+import { BrokenInvariant } from "../../src/shared/invariant.ts";
+import { openDatabase, transaction } from "../../src/shared/sqlite.ts";
+import { startChild } from "./child-program.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+const table = "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT";
+
+const newPath = (): string => join(temporaryFolder(), "data", "journal.db");
+
+function open(path: string, migrations: readonly string[]): DatabaseSync {
+  const database = openDatabase(path, migrations);
+  onTestFinished(() => {
+    if (database.isOpen) database.close();
+  });
+  return database;
+}
+
+const pragma = (database: DatabaseSync, name: string): unknown =>
+  Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
+
+const names = (database: DatabaseSync): unknown[] =>
+  database
+    .prepare("SELECT name FROM item ORDER BY id")
+    .all()
+    .map(({ name }) => name);
+
+test("every commit is synced: WAL and FULL are really set, foreign keys are checked", () => {
+  const database = open(newPath(), []);
+  expect(pragma(database, "journal_mode")).toBe("wal");
+  expect(pragma(database, "synchronous")).toBe(2);
+  expect(pragma(database, "foreign_keys")).toBe(1);
+  expect(pragma(database, "busy_timeout")).toBe(2_000);
+});
+
+test("a database whose write-ahead log cannot be opened is refused at once", () => {
+  const path = newPath();
+  mkdirSync(`${path}-shm`, { recursive: true });
+  mkdirSync(`${path}-wal`);
+  expect(() => openDatabase(path, [table])).toThrow();
+});
+
+test("migrations run once each and in order, later ones are added", () => {
+  const path = newPath();
+  const steps = [table, "INSERT INTO item (name) VALUES ('two')"];
+  const first = open(path, steps);
+  expect(pragma(first, "user_version")).toBe(2);
+  first.close();
+  const again = open(path, steps);
+  expect(names(again)).toEqual(["two"]);
+  again.close();
+  const later = open(path, [...steps, "INSERT INTO item (name) SELECT name || '+3' FROM item"]);
+  expect(names(later)).toEqual(["two", "two+3"]);
+  expect(pragma(later, "user_version")).toBe(3);
+});
+
+test("a file of a newer program is refused and left as it is", () => {
+  const path = newPath();
+  open(path, [table, "SELECT 1", "SELECT 1"]).close();
+  expect(() => openDatabase(path, [table])).toThrow(
+    "database has schema 3, this program knows 1: start the newer program that wrote it",
+  );
+  expect(pragma(open(path, [table, "SELECT 1", "SELECT 1"]), "user_version")).toBe(3);
+});
+
+test("a migration that fails leaves the version and everything else before it", () => {
+  const path = newPath();
+  open(path, [table]).close();
+  const broken = "INSERT INTO item (name) VALUES ('half'); INSERT INTO nowhere VALUES (1)";
+  expect(() => openDatabase(path, [table, "SELECT 1", broken])).toThrow("nowhere");
+  const database = open(path, [table, "SELECT 1"]);
+  expect(pragma(database, "user_version")).toBe(2);
+  expect(names(database)).toEqual([]);
+});
+
+test("a transaction that throws leaves nothing, and the next one works", () => {
+  const database = open(newPath(), [table]);
+  const insert = database.prepare("INSERT INTO item (name) VALUES (?)");
+  expect(() =>
+    transaction(database, () => {
+      insert.run("lost");
+      throw new RangeError("half way");
+    }),
+  ).toThrow(RangeError);
+  expect(database.isTransaction).toBe(false);
+  expect(transaction(database, () => insert.run("kept").changes)).toBe(1);
+  expect(names(database)).toEqual(["kept"]);
+});
+
+test("a transaction inside another is refused, and the outer one is rolled back", () => {
+  const database = open(newPath(), [table]);
+  expect(() =>
+    transaction(database, () => {
+      database.exec("INSERT INTO item (name) VALUES ('outer')");
+      transaction(database, () => undefined);
+    }),
+  ).toThrow("within a transaction");
+  expect(names(database)).toEqual([]);
+});
+
+test("work that goes on after the commit is refused: its writes would not be in it", () => {
+  const database = open(newPath(), [table]);
+  expect(() => transaction(database, () => Promise.resolve(1))).toThrow(BrokenInvariant);
+  expect(database.isTransaction).toBe(false);
+});
+
+test("only its owner can read the file, its log and its index, whatever they were before", () => {
+  const path = newPath();
+  open(path, [table]).close();
+  chmodSync(path, 0o666);
+  const database = open(path, [table]);
+  database.exec("INSERT INTO item (name) VALUES ('x')");
+  const folder = join(path, "..");
+  expect(readdirSync(folder).toSorted()).toEqual([
+    "journal.db",
+    "journal.db-shm",
+    "journal.db-wal",
+  ]);
+  for (const name of readdirSync(folder)) {
+    expect(statSync(join(folder, name)).mode & 0o777, name).toBe(0o600);
+  }
+});
+
+test("what is no database, or a folder, is refused and not touched", () => {
+  const folder = temporaryFolder();
+  expect(() => openDatabase(folder, [])).toThrow("unable to open");
+  const program = join(folder, "journal.db");
+  const other = new DatabaseSync(program);
+  other.close();
+  open(program, [table]).close();
+  expect(existsSync(program)).toBe(true);
+});
+
+test("what was committed survives a killed process, what was not is gone", async () => {
+  const path = newPath();
+  const child = startChild("database-writer.ts", path);
+  expect(await child.nextLine()).toBe("committed 100, one open");
+  child.kill("SIGKILL");
+  await child.exited;
+  const database = open(path, [table]);
+  expect(names(database)).toEqual(Array.from({ length: 100 }, (_, i) => `item ${i}`));
+  expect(pragma(database, "integrity_check")).toBe("ok");
+});

@@ -1,0 +1,107 @@
+import { expect, test } from "vitest";
+import { TransactionChanged } from "../../../src/supervisor/intake/intake.ts";
+import { fullTransaction, sampleTransaction } from "../sample-transaction.ts";
+import { openRig } from "../supervisor-rig.ts";
+
+// The forwarder of these rigs is not started: what is stored stays where it is.
+
+test("a transaction is stored with its place in the outbox before the first try", async () => {
+  const rig = await openRig();
+  const transaction = fullTransaction();
+  rig.intake.store(transaction);
+  expect(JSON.parse(rig.store.content(transaction.transactionId) ?? "")).toEqual(transaction);
+  expect(rig.store.counts().pending).toBe(1);
+  expect(rig.server.requests).toEqual([]);
+});
+
+test("the same transaction again changes nothing and starts no other try", async () => {
+  const rig = await openRig();
+  const transaction = fullTransaction();
+  for (let i = 0; i < 3; i++) rig.intake.store(structuredClone(transaction));
+  await rig.tries(transaction.transactionId, 1);
+  rig.intake.store(transaction);
+  expect(rig.store.counts()).toMatchObject({ pending: 0, sent: 1 });
+  expect(rig.server.references).toEqual([transaction.orderId]);
+  expect(rig.alarms()).toEqual([]);
+});
+
+test("the order of keys in custom data is no difference", async () => {
+  const rig = await openRig();
+  const transaction = sampleTransaction({ customData: { a: 1, b: 2 } });
+  rig.intake.store(transaction);
+  rig.intake.store({ ...transaction, customData: { b: 2, a: 1 } });
+  expect(rig.alarms()).toEqual([]);
+});
+
+test.each([
+  ["amountMinor", { amountMinor: 900 }],
+  ["currency", { currency: "GBP" }],
+  ["orderId", { orderId: "another" }],
+  ["maskedPan", { maskedPan: "55" }],
+  ["customData", { customData: { a: 1 } }],
+])("the same id with another %s is refused, with an alarm", async (name, change) => {
+  const rig = await openRig();
+  const transaction = fullTransaction();
+  rig.intake.store(transaction);
+  expect(() => rig.intake.store({ ...transaction, ...change })).toThrow(TransactionChanged);
+  expect(rig.alarms()).toEqual(["transaction-changed"]);
+  expect(rig.lines.find((line) => line["alarm"])).toMatchObject({
+    level: "error",
+    transactionId: transaction.transactionId,
+    differing: [name],
+  });
+  expect(JSON.parse(rig.store.content(transaction.transactionId) ?? "")).toEqual(transaction);
+});
+
+test("a field that another version added or left out is no difference", async () => {
+  const rig = await openRig();
+  const transaction = fullTransaction();
+  rig.intake.store({ ...transaction, fieldOfTomorrow: 1 } as typeof transaction);
+  rig.intake.store(transaction);
+  rig.intake.store({ ...transaction, fieldOfTheDayAfter: 2 } as typeof transaction);
+  expect(rig.alarms()).toEqual([]);
+  expect(rig.store.counts().pending + rig.store.counts().sent).toBe(1);
+});
+
+test("two transactions of one order are both kept, with an alarm", async () => {
+  const rig = await openRig();
+  const first = rig.handOver("same");
+  const second = rig.handOver("same");
+  expect(rig.alarms()).toEqual(["order-charged-twice"]);
+  expect(rig.lines.find((line) => line["alarm"])).toMatchObject({
+    orderId: "same",
+    transactionId: second,
+    otherTransactionIds: [first],
+  });
+  await rig.drained();
+  expect(rig.store.counts().sent).toBe(2);
+});
+
+test("a card number that comes unmasked is masked before it is stored, with an alarm", async () => {
+  const rig = await openRig();
+  const pan = "4111111111111111";
+  const transaction = sampleTransaction({
+    maskedPan: pan,
+    customData: { note: `card ${pan}`, number: Number(pan), ean: 4_711_892_728_946 },
+  });
+  rig.intake.store(transaction);
+  rig.intake.store(transaction);
+  const stored = rig.store.content(transaction.transactionId) ?? "";
+  expect(stored).not.toContain(pan);
+  expect(JSON.parse(stored)).toMatchObject({
+    maskedPan: expect.stringMatching(/^411111X{6}1111$/),
+    customData: { note: expect.stringMatching(/^card 411111X{6}1111$/), ean: 4_711_892_728_946 },
+  });
+  expect(JSON.stringify(rig.lines)).not.toContain(pan);
+  expect(new Set(rig.alarms())).toEqual(new Set(["card-number-masked"]));
+});
+
+test("what cannot be stored is not acknowledged and not sent", async () => {
+  const rig = await openRig();
+  const transaction = sampleTransaction();
+  // The table that a full disk or a damaged file would refuse to write.
+  rig.database.exec("DROP TABLE outbox_counts");
+  expect(() => rig.intake.store(transaction)).toThrow();
+  expect(rig.store.content(transaction.transactionId)).toBeUndefined();
+  expect(rig.server.requests).toEqual([]);
+});

@@ -1,0 +1,31 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { projectRoot } from "../../src/shared/installation.ts";
+import { type FaultRow, faultTable } from "../../src/supervisor/gateway/faults.ts";
+
+const folder = join(projectRoot, "src/supervisor");
+const readme = readFileSync(join(folder, "README.md"), "utf8");
+
+test("the README's table of classes is the fault table", () => {
+  const printed = Object.entries<FaultRow>(faultTable).map(([name, row]) => {
+    const marks = [
+      row.ambiguous ? "ambiguous" : "",
+      row.parkAfterADay ? "day" : "",
+      row.misconfigured ? "alarm" : "",
+    ].filter((mark) => mark !== "");
+    const cells = [name, row.action, row.waits, marks.join(", ")];
+    return `|${cells.map((cell) => (cell === "" ? " |" : ` ${cell} |`)).join("")}`;
+  });
+  const from = readme.indexOf(printed[0] ?? "");
+  const table = readme.slice(from, readme.indexOf("\n\n", from)).split("\n");
+  expect(table).toEqual(printed);
+});
+
+test("the README lists every alarm and no other", () => {
+  const source = readFileSync(join(folder, "alarm.ts"), "utf8");
+  const known = [...source.matchAll(/^ {2}\| "([a-z-]+)"/gm)].map(([, name]) => name);
+  const listed = [...(readme.split("## Alarms")[1]?.matchAll(/^\| ([a-z]+-[a-z-]+) \|/gm) ?? [])];
+  expect(known.length).toBeGreaterThan(4);
+  expect(listed.map(([, name]) => name)).toEqual(known);
+});

@@ -1,0 +1,222 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { openDatabase, transaction } from "../../src/shared/sqlite.ts";
+import { startGatewaySandbox } from "../../src/simulator/gateway/sandbox.ts";
+import { supervisorMigrations } from "../../src/supervisor/outbox/outbox-schema.ts";
+import { OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { accepted, RecordingGateway } from "./recording-gateway.ts";
+import { fullTransaction, sampleTransaction } from "./sample-transaction.ts";
+import { SupervisorProcess, writeConfig } from "./supervisor-process.ts";
+import { PASSWORD } from "./supervisor-rig.ts";
+
+const LIMIT_MS = 10_000;
+
+/** Opens the store of a data folder whose supervisor is not running, or beside it to look. */
+function storeOf(data: string): OutboxStore {
+  const database = openDatabase(join(data, "supervisor.db"), supervisorMigrations);
+  onTestFinished(() => database.close());
+  return new OutboxStore(database);
+}
+
+async function untilSent(supervisor: SupervisorProcess, sent: number, limitMs = LIMIT_MS) {
+  await vi.waitFor(
+    async () => {
+      const { outbox } = await supervisor.call("status", {}, LIMIT_MS);
+      expect(outbox).toMatchObject({ sent, pending: 0 });
+    },
+    { timeout: limitMs, interval: 50 },
+  );
+}
+
+test("the program stores, sends, tells and stops when it is asked to", async () => {
+  const gateway = await RecordingGateway.start();
+  const data = join(temporaryFolder(), "data");
+  writeConfig(data, gateway.url);
+  const supervisor = new SupervisorProcess(data);
+  await supervisor.ready();
+  const { transactionId, ...rest } = fullTransaction();
+  await supervisor.call("store-transaction", { transaction: { transactionId, ...rest } }, LIMIT_MS);
+  const delivery = { transactionId, waitMs: LIMIT_MS };
+  expect(await supervisor.call("transaction-delivery", delivery, 2 * LIMIT_MS)).toEqual({
+    known: true,
+    state: "sent",
+    sent: true,
+  });
+  expect(await supervisor.call("stop", {}, LIMIT_MS)).toEqual({ stopping: true });
+  expect(await supervisor.ended()).toBe(0);
+  expect(supervisor.log()).toContain("supervisor has stopped");
+});
+
+test("a supervisor killed between storing and sending sends after its next start", async () => {
+  const gateway = await RecordingGateway.start();
+  const port = Number(new URL(gateway.url).port);
+  const data = join(temporaryFolder(), "data");
+  writeConfig(data, gateway.url);
+  await gateway.stop();
+  const before = new SupervisorProcess(data);
+  await before.ready();
+  for (const orderId of ["a", "b", "c"]) {
+    const stored = { transaction: sampleTransaction({ orderId }) };
+    await before.call("store-transaction", stored, LIMIT_MS);
+  }
+  await before.kill();
+
+  const back = await RecordingGateway.start(port);
+  const after = new SupervisorProcess(data);
+  await after.ready();
+  await untilSent(after, 3);
+  expect(new Set(back.references)).toEqual(new Set(["a", "b", "c"]));
+});
+
+test("a supervisor killed while the gateway works marks the try and sends again", async () => {
+  const gateway = await RecordingGateway.start();
+  gateway.behave = () => "hang";
+  const data = join(temporaryFolder(), "data");
+  writeConfig(data, gateway.url);
+  const before = new SupervisorProcess(data);
+  await before.ready();
+  const stored = sampleTransaction({ orderId: "a" });
+  await before.call("store-transaction", { transaction: stored }, LIMIT_MS);
+  await vi.waitFor(() => expect(gateway.references).toEqual(["a"]), LIMIT_MS);
+  await before.kill();
+
+  gateway.behave = () => accepted;
+  const after = new SupervisorProcess(data);
+  await after.ready();
+  await untilSent(after, 1);
+  expect(gateway.references).toEqual(["a", "a"]);
+  await after.ended("SIGTERM");
+  const store = storeOf(data);
+  expect(store.attempts(stored.transactionId)).toMatchObject([
+    { class: "interrupted", ambiguous: true },
+    { class: "sent", ambiguous: false },
+  ]);
+  expect(store.delivery(stored.transactionId)?.ambiguous).toBe(true);
+});
+
+test("an ordered stop does not wait for somebody who waits for a delivery", async () => {
+  const gateway = await RecordingGateway.start();
+  gateway.behave = () => "hang";
+  const data = join(temporaryFolder(), "data");
+  writeConfig(data, gateway.url);
+  const supervisor = new SupervisorProcess(data);
+  await supervisor.ready();
+  const stored = sampleTransaction();
+  await supervisor.call("store-transaction", { transaction: stored }, LIMIT_MS);
+  const { transactionId } = stored;
+  const waiting = supervisor.call(
+    "transaction-delivery",
+    { transactionId, waitMs: 60_000 },
+    70_000,
+  );
+  await vi.waitFor(() => expect(gateway.requests).toHaveLength(1), LIMIT_MS);
+  const ended = supervisor.ended("SIGTERM");
+  expect(await waiting).toEqual({ known: true, state: "pending", sent: false });
+  expect(await ended).toBe(0);
+  expect(storeOf(data).attempts(transactionId)).toMatchObject([{ class: "interrupted" }]);
+});
+
+test("a setup file without gateway ends the program with 78 and all reasons", async () => {
+  const data = join(temporaryFolder(), "data");
+  writeConfig(data, "", { GATEWAY_LOGIN: "" });
+  const supervisor = new SupervisorProcess(data);
+  expect(await supervisor.ended()).toBe(78);
+  expect(supervisor.output).toMatch(/GATEWAY_URL is missing/);
+  expect(supervisor.output).toMatch(/GATEWAY_LOGIN is missing/);
+});
+
+test("a second supervisor on the same data ends with 75", async () => {
+  const gateway = await RecordingGateway.start();
+  const data = join(temporaryFolder(), "data");
+  writeConfig(data, gateway.url);
+  await new SupervisorProcess(data).ready();
+  expect(await new SupervisorProcess(data).ended()).toBe(75);
+});
+
+test("the sandbox takes a full order with every field; no secret is left on disk", async () => {
+  const sandbox = await startGatewaySandbox({
+    accounts: [
+      {
+        login: "login",
+        password: PASSWORD,
+        websites: [{ id: 107, currency: "EUR", categories: [{ id: 5, label: "Vending" }] }],
+      },
+    ],
+    database: ":memory:",
+  });
+  onTestFinished(() => sandbox.close());
+  const data = join(temporaryFolder(), "data");
+  writeConfig(data, sandbox.url);
+  const supervisor = new SupervisorProcess(data);
+  await supervisor.ready();
+  const given = fullTransaction();
+  await supervisor.call("store-transaction", { transaction: given }, LIMIT_MS);
+  await untilSent(supervisor, 1);
+  await supervisor.ended("SIGTERM");
+  expect(sandbox.orders()).toMatchObject([
+    {
+      merchantReference: given.orderId,
+      amount: "8.99",
+      currency: "EUR",
+      freeData: {
+        transactionId: given.transactionId,
+        maskedPan: given.maskedPan,
+        terminalId: "29001234",
+        custom_machine: "north & <south>",
+        customData: '{"slot number":7}',
+        cart: JSON.stringify(given.cart),
+      },
+    },
+  ]);
+  expect(filesBelow(data).map((path) => path.slice(data.length + 1))).toContain("supervisor.db");
+  for (const path of filesBelow(data)) {
+    if (path.endsWith("config.txt") || !statSync(path).isFile()) continue;
+    expect(readFileSync(path, "latin1"), path).not.toContain(PASSWORD);
+  }
+});
+
+function filesBelow(directory: string): string[] {
+  return readdirSync(directory, { recursive: true, encoding: "utf8" }).map((name) =>
+    join(directory, name),
+  );
+}
+
+const QUEUED = 10_000;
+const HEAP_MB = 64;
+
+test("10 000 queued transactions, larger together than the heap, are drained in order", {
+  timeout: 180_000,
+}, async () => {
+  const gateway = await RecordingGateway.start();
+  const order: number[] = [];
+  gateway.behave = ({ reference }) => {
+    order.push(Number(reference));
+    gateway.requests.length = 0; // this side has to stay small too
+    return accepted;
+  };
+  const data = join(temporaryFolder(), "data");
+  writeConfig(data, gateway.url);
+  const database = openDatabase(join(data, "supervisor.db"), supervisorMigrations);
+  const text = "x".repeat(9_000);
+  transaction(database, () => {
+    const content = database.prepare(`INSERT INTO transactions VALUES (?, ?, ?, ?)`);
+    const item = database.prepare(`INSERT INTO outbox
+      (transaction_id, queued_at_ms, next_try_at_ms, delayed_at_ms) VALUES (?1, ?2, ?2, ?2)`);
+    for (let i = 0; i < QUEUED; i++) {
+      const given = sampleTransaction({ orderId: String(i), customData: { text } });
+      content.run(given.transactionId, given.orderId, i, JSON.stringify(given));
+      item.run(given.transactionId, i);
+    }
+  });
+  database.close();
+  expect(statSync(join(data, "supervisor.db")).size).toBeGreaterThan(HEAP_MB * 1024 * 1024);
+
+  // With the small semi-spaces the limit is a limit, and not a reason to collect all the time.
+  const limits = [`--max-old-space-size=${HEAP_MB}`, "--max-semi-space-size=4"];
+  const supervisor = new SupervisorProcess(data, limits);
+  await supervisor.ready();
+  await untilSent(supervisor, QUEUED, 150_000);
+  expect(order).toEqual(Array.from({ length: QUEUED }, (_, i) => i));
+});

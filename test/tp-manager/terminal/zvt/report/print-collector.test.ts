@@ -1,0 +1,134 @@
+import { describe, expect, test } from "vitest";
+import {
+  container,
+  decodeApdu,
+  decodeMessage,
+  encodeMessage,
+  fromHex,
+  type RawTag,
+  tag,
+} from "../../../../../src/tp-manager/terminal/zvt/codec/index.ts";
+import * as prints from "../../../../../src/tp-manager/terminal/zvt/report/print-collector.ts";
+import { hasVectors, vectors } from "../vectors.ts";
+
+const { PrintCollector } = prints;
+
+function lines(
+  ...printed: readonly (readonly [attribute: number, text?: string, type?: number])[]
+) {
+  const collector = new PrintCollector();
+  for (const [attribute, text = "", type] of printed) {
+    const tags = type === undefined ? {} : { tags: [tag("receiptType", type)] };
+    collector.add(
+      decodeMessage(encodeMessage("print-line", { parts: { attribute, text }, ...tags })),
+    );
+  }
+  return collector.ticket;
+}
+
+function blocks(...printed: readonly (readonly RawTag[])[]) {
+  const collector = new PrintCollector();
+  for (const tags of printed) {
+    collector.add(decodeMessage(encodeMessage("print-text-block", { tags })));
+  }
+  return collector.ticket;
+}
+
+describe("print lines", () => {
+  test("are joined, empty ones kept inside and dropped at both ends", () => {
+    expect(lines([0x40], [0x40, "Shop "], [0x00], [0x00, "Total 10,00"], [0x40], [0x81])).toBe(
+      "Shop||Total 10,00",
+    );
+  });
+
+  test("the attribute 80 alone is a line like others, 81 with a text is the last one", () => {
+    expect(lines([0x80, "a"], [0x81, "b"], [0x00, "c"], [0x81])).toBe("a|b||c");
+  });
+
+  test("line feeds are as many empty lines", () => {
+    const collector = new PrintCollector();
+    const add = (hex: string) => collector.add(decodeMessage(decodeApdu(fromHex(hex))));
+    for (const hex of ["06d1020061", "06d102ff02", "06d1020062"]) add(hex);
+    expect(collector.ticket).toBe("a|||b");
+  });
+
+  test("of the customer's copy only, when its type is told", () => {
+    expect(lines([0, "merchant", 1], [0x81, "", 1], [0, "customer", 2], [0x81, "", 2])).toBe(
+      "customer",
+    );
+  });
+
+  test("of the copy that calls itself the customer's", () => {
+    expect(lines([0, "** Händlerbeleg **"], [0x81], [0, "** Kundenbeleg **"], [0x81])).toBe(
+      "** Kundenbeleg **",
+    );
+  });
+
+  test("separator and control characters do not break the ticket", () => {
+    expect(lines([0, "a|b\nc"])).toBe("a b c");
+  });
+
+  test("card numbers are masked", () => {
+    expect(lines([0, "Karte 4111111111111111"])).toBe(`Karte 411111${"X".repeat(6)}1111`);
+  });
+});
+
+describe("text blocks", () => {
+  const text = (line: string): RawTag => tag("textLine", line);
+  const attribute = (value: number): RawTag => tag("attribute", value);
+
+  test("hold lines, feeds and the end", () => {
+    expect(
+      blocks([
+        tag("receiptType", 2),
+        container("printTexts", [
+          attribute(0x40),
+          text("Shop"),
+          attribute(0xff),
+          text("Total"),
+          attribute(0x81),
+        ]),
+      ]),
+    ).toBe("Shop||Total");
+  });
+
+  test("of one receipt may come in several messages", () => {
+    const part = (...children: RawTag[]) => [
+      tag("receiptType", 2),
+      container("printTexts", children),
+    ];
+    expect(blocks(part(text("one")), part(text("two"), attribute(0x81)))).toBe("one|two");
+  });
+
+  test("of the merchant's copy are left out when there is one for the customer", () => {
+    const copy = (type: number, line: string) => [
+      tag("receiptType", type),
+      container("printTexts", [text(line)]),
+    ];
+    expect(blocks(copy(1, "merchant"), copy(2, "customer"))).toBe("customer");
+    expect(blocks(copy(1, "merchant"))).toBe("merchant");
+  });
+});
+
+describe.skipIf(!hasVectors)("printed receipts of real terminals", () => {
+  test.each(
+    vectors("apdu-receipts")
+      .filter(({ control }) => control === "06d3")
+      .map((vector) => [vector.id, vector] as const),
+  )("%s gives a ticket of many lines", (_id, { hex }) => {
+    const collector = new PrintCollector();
+    collector.add(decodeMessage(decodeApdu(fromHex(hex))));
+    expect(collector.ticket.split("|").length).toBeGreaterThan(4);
+  });
+
+  test("the customer copy over print lines ends with its last line", () => {
+    const session = vectors("sessions-tcp").find(
+      ({ id }) => id === "tcp-print-lines-customer-copy",
+    );
+    const collector = new PrintCollector();
+    for (const { hex = "", direction } of session?.steps ?? []) {
+      if (direction === "PT->ECR") collector.add(decodeMessage(decodeApdu(fromHex(hex))));
+    }
+    expect(collector.ticket).toMatch(/^\*\* KUNDENBELEG \*\*\|/);
+  });
+});

@@ -1,0 +1,310 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { fromHex, toHex } from "../../../../../src/tp-manager/terminal/zvt/codec/index.ts";
+import * as pays from "../../../../../src/tp-manager/terminal/zvt/commands/authorisation.ts";
+import * as asks from "../../../../../src/tp-manager/terminal/zvt/commands/status-enquiry.ts";
+import { encodeFrame } from "../../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
+import { openSerialLink } from "../../../../../src/tp-manager/terminal/zvt/link/serial-link.ts";
+import { openTcpLink } from "../../../../../src/tp-manager/terminal/zvt/link/tcp-link.ts";
+import {
+  type ExchangeListener,
+  Session,
+} from "../../../../../src/tp-manager/terminal/zvt/session/session.ts";
+import { TestClock } from "../../../../support/test-clock.ts";
+import { never, tenEuro } from "../driver.ts";
+import { MemoryTransport } from "../link/memory-transport.ts";
+
+const { authorisation } = pays;
+const { statusEnquiry } = asks;
+
+const timers = { t1Ms: 200, t2Ms: 5_000, t3Ms: 5_000, t4Ms: 180_000 };
+const payment = authorisation(tenEuro, { printerReady: false });
+const report = "040f022700";
+const frame = (apdu: string): string => toHex(encodeFrame(fromHex(apdu)));
+
+let clock: TestClock;
+let line: MemoryTransport;
+let session: Session;
+let told: string[];
+
+async function open(kind: "serial" | "tcp"): Promise<void> {
+  clock = new TestClock();
+  line = new MemoryTransport(kind);
+  told = [];
+  const quiet = () => {};
+  session = await Session.open(
+    {
+      transport: line,
+      clock,
+      timers,
+      sessionTimers: timers,
+      charset: "cp437",
+      log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+      openLink: kind === "serial" ? openSerialLink : openTcpLink,
+    },
+    {
+      unexpected: () => told.push("unexpected"),
+      note: (text) => told.push(text),
+      down: (problem) => told.push(`down ${problem}`),
+    },
+    never,
+  );
+}
+
+const listener: ExchangeListener = {
+  message: ({ name }) => told.push(name),
+  judge: () => {
+    told.push("judge");
+    return "accept";
+  },
+  acknowledged: () => told.push("acknowledged"),
+};
+
+/** Starts the payment and remembers its end. */
+function pay(): { end: string | undefined } {
+  const seen: { end: string | undefined } = { end: undefined };
+  void session.run(payment, listener).then(({ end }) => {
+    seen.end = end;
+  });
+  return seen;
+}
+
+beforeEach(() => open("tcp"));
+
+afterEach(async () => {
+  await session.close();
+  expect(clock.running).toEqual([]);
+});
+
+describe("timers", () => {
+  test("T3 runs from the command to its answer", async () => {
+    const seen = pay();
+    await clock.advance(4_999);
+    expect(seen.end).toBeUndefined();
+    await clock.advance(1);
+    expect(seen.end).toBe("lost");
+  });
+
+  test("T4 runs from the answer, and every message of the terminal starts it anew", async () => {
+    const seen = pay();
+    line.arrive("800000");
+    for (const apdu of ["04ff010a", report, "06d10140", "04ff01ff"]) {
+      await clock.advance(179_999);
+      line.arrive(apdu);
+    }
+    await clock.advance(179_999);
+    expect(seen.end).toBeUndefined();
+    await clock.advance(1);
+    expect(seen.end).toBe("lost");
+  });
+
+  test("the time-out byte of 04 FF sets T4 in minutes, and it holds until the end", async () => {
+    const seen = pay();
+    line.arrive("800000 04ff020a15");
+    await clock.advance(15 * 60_000 - 1);
+    line.arrive("04ff010e");
+    expect(session.t4Ms).toBe(900_000);
+    await clock.advance(15 * 60_000 - 1);
+    expect(seen.end).toBeUndefined();
+    await clock.advance(1);
+    expect(seen.end).toBe("lost");
+  });
+
+  test("a time-out byte of zero changes nothing", async () => {
+    const seen = pay();
+    line.arrive("800000 04ff020a00");
+    await clock.advance(179_999);
+    expect(seen.end).toBeUndefined();
+    await clock.advance(1);
+    expect(seen.end).toBe("lost");
+  });
+
+  test("after the end T4 is back to its default", async () => {
+    pay();
+    line.arrive("800000 04ff020a15 060f00");
+    await clock.advance(0);
+    const seen = pay();
+    line.arrive("800000");
+    await clock.advance(180_000);
+    expect(seen.end).toBe("lost");
+  });
+});
+
+describe("reports", () => {
+  test("the same 04 0F again does not prove that our acknowledgement arrived", async () => {
+    const seen = pay();
+    line.arrive(`800000 ${report} ${report}`);
+    expect(told).toEqual(["judge", "judge"]);
+    line.arrive("06d10141");
+    expect(told).toEqual(["judge", "judge", "acknowledged", "print-line"]);
+    line.arrive("060f00");
+    await clock.advance(0);
+    expect(seen.end).toBe("completed");
+    expect(told.filter((entry) => entry === "acknowledged")).toHaveLength(1);
+  });
+
+  test("the end itself proves it", () => {
+    pay();
+    line.arrive(`800000 ${report} 060f00`);
+    expect(told).toEqual(["judge", "acknowledged"]);
+  });
+
+  test("one that cannot be read is refused without being judged", () => {
+    pay();
+    line.arrive("800000");
+    line.take();
+    line.arrive("040f0704000000001a00");
+    expect(line.take()).toEqual(["846600"]);
+    expect(told).toEqual([expect.stringContaining("unreadable status-information")]);
+  });
+
+  test("one before the terminal accepted the command is refused", () => {
+    pay();
+    line.take();
+    line.arrive(report);
+    expect(line.take()).toEqual(["846600"]);
+    expect(told).toEqual(["unexpected"]);
+  });
+
+  test("one in a status enquiry is refused, as no payment runs", () => {
+    void session.run(statusEnquiry("000000", "container"), listener);
+    line.arrive("800000");
+    line.take();
+    line.arrive(report);
+    expect(line.take()).toEqual(["846600"]);
+    expect(told).toEqual(["unexpected"]);
+  });
+});
+
+describe("an end", () => {
+  test("that cannot be read to its last byte is an end all the same", async () => {
+    const seen = pay();
+    line.arrive("800000 060f0204ff");
+    await clock.advance(0);
+    expect(seen.end).toBe("completed");
+  });
+
+  test("is never made of an answer, whatever the terminal answers to an abort", async () => {
+    const seen = pay();
+    line.arrive("800000");
+    const aborting = session.abort();
+    line.arrive("800000");
+    expect(await aborting).toEqual({ answer: "taken" });
+    expect(seen.end).toBeUndefined();
+    line.arrive("061e016c");
+    await clock.advance(0);
+    expect(seen.end).toBe("aborted");
+  });
+
+  test("of the link is a lost one", async () => {
+    const seen = pay();
+    line.arrive("800000");
+    line.end();
+    await clock.advance(0);
+    expect(seen.end).toBe("lost");
+    expect(told).toEqual(["down memory broke"]);
+  });
+
+  test("before anything left is none: the command was not sent", async () => {
+    line.end();
+    const seen = pay();
+    await clock.advance(0);
+    expect(seen.end).toBe("not-sent");
+  });
+});
+
+describe("an abort", () => {
+  test("waits until the terminal has accepted the command", () => {
+    pay();
+    line.take();
+    void session.abort();
+    expect(line.take()).toEqual([]);
+    line.arrive("800000");
+    expect(line.take()).toEqual(["06b000"]);
+  });
+
+  test("of a command that is refused meanwhile has nothing to end", async () => {
+    pay();
+    const aborting = session.abort();
+    line.arrive("84b100");
+    expect(await aborting).toEqual({ answer: "nothing-running" });
+  });
+
+  test("that nobody answers is given up after T3, the payment goes on", async () => {
+    const seen = pay();
+    line.arrive("800000");
+    const aborting = session.abort();
+    await clock.advance(5_000);
+    expect(await aborting).toMatchObject({ answer: "no-answer" });
+    expect(seen.end).toBeUndefined();
+  });
+
+  test("that is still due after the end keeps the session from the next command", async () => {
+    pay();
+    line.arrive("800000");
+    void session.abort();
+    line.arrive("061e016c");
+    expect(session.isFree).toBe(false);
+    await clock.advance(5_000);
+    expect(session.isFree).toBe(true);
+  });
+
+  test("may be asked for twice, and both hear the one answer", async () => {
+    pay();
+    line.arrive("800000");
+    line.take();
+    const both = Promise.all([session.abort(), session.abort()]);
+    expect(line.take()).toEqual(["06b000"]);
+    line.arrive("848300");
+    expect(await both).toEqual(Array(2).fill({ answer: "refused", code: 0x83 }));
+  });
+});
+
+describe("on a serial line", () => {
+  beforeEach(() => open("serial"));
+
+  test("a payment that is never acknowledged leaves three times and is lost", async () => {
+    const seen = pay();
+    await clock.advance(15_000);
+    expect(line.take()).toHaveLength(3);
+    expect(seen.end).toBe("lost");
+    await clock.advance(60_000);
+    expect(line.take()).toEqual([]);
+  });
+
+  test("an abort waits for our own line, and leaves again after a collision", () => {
+    pay();
+    line.arrive(`06 ${frame("800000")} ${frame("04ff010a")}`);
+    line.take();
+    void session.abort();
+    expect(line.take()).toEqual([]);
+    line.arrive("06");
+    expect(line.take()).toEqual([frame("06b000")]);
+    line.arrive(frame("04ff0104"));
+    expect(line.take()).toEqual(["06", frame("800000")]);
+    line.arrive("06");
+    expect(line.take()).toEqual([frame("06b000")]);
+  });
+
+  test("a report that crosses our abort is judged and acknowledged first", async () => {
+    const seen = pay();
+    line.arrive(`06 ${frame("800000")}`);
+    const aborting = session.abort();
+    line.take();
+    line.arrive(frame(report));
+    expect(line.take()).toEqual(["06", frame("800000")]);
+    expect(told).toContain("judge");
+    line.arrive(`06 06 ${frame("848300")}`);
+    expect(await aborting).toEqual({ answer: "refused", code: 0x83 });
+    line.arrive(frame("060f00"));
+    await clock.advance(0);
+    expect(seen.end).toBe("completed");
+    line.arrive("06");
+  });
+
+  test("an answer that is never acknowledged loses the payment", async () => {
+    const seen = pay();
+    line.arrive(`06 ${frame("800000")} ${frame(report)}`);
+    await clock.advance(15_000);
+    expect(seen.end).toBe("lost");
+  });
+});
