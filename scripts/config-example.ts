@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { z } from "zod";
 import { configShape, metaOf, sections } from "../src/shared/config/schema.ts";
 
 /**
@@ -57,14 +58,18 @@ function rowsOf(names: (typeof sections)[number]["names"]): Row[] {
   });
 }
 
-/** The default in the form it has in the file. */
+/** The default in the form it has in the file; undefined for a name that may be missing. */
 function fallbackOf(name: Name): string | undefined {
-  const parsed = configShape[name].safeParse(undefined);
-  if (!parsed.success) throw new Error(`${name} has neither a default nor a program requiring it`);
-  const value: unknown = parsed.data;
+  const value = defaultIn(configShape[name]);
   if (value === undefined) return undefined;
   if (typeof value === "boolean") return value ? "yes" : "no";
   return Array.isArray(value) ? value.join(" ") : String(value);
+}
+
+/** As it was written in the schema: before the transformations that follow it. */
+function defaultIn(schema: z.core.$ZodType): unknown {
+  if (schema instanceof z.ZodDefault) return schema.def.defaultValue;
+  return schema instanceof z.ZodPipe ? defaultIn(schema.def.in) : undefined;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

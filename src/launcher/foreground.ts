@@ -28,6 +28,11 @@ interface Child {
 export async function runForeground(site: Site): Promise<number> {
   const { dataDirectory } = site.installation;
   const parts = programParts(dataDirectory);
+  // Before anything is started: a signal must never leave a child behind.
+  const { promise: signalled, resolve: onSignal } = Promise.withResolvers<void>();
+  for (const signal of ["SIGTERM", "SIGINT", "SIGBREAK", "SIGHUP"] as const) {
+    process.on(signal, () => onSignal());
+  }
   const children = await alone(site, async () => {
     await refuseSecondCopy(site, parts);
     forgetStop(dataDirectory);
@@ -37,9 +42,7 @@ export async function runForeground(site: Site): Promise<number> {
   const stopAll = (): void => {
     stopping ??= stopInOrder(children, site);
   };
-  for (const signal of ["SIGTERM", "SIGINT", "SIGBREAK", "SIGHUP"] as const) {
-    process.on(signal, stopAll);
-  }
+  void signalled.then(stopAll);
   const first = await Promise.race(children.map(({ ended }) => ended));
   // `launch.sh stop` from elsewhere is as good as a signal.
   const asked = stopping !== undefined || deliberateStop(dataDirectory) !== undefined;

@@ -69,13 +69,7 @@ export async function startHere(site: Site): Promise<number> {
   const run = openRunDirectory(installation.dataDirectory);
   forgetStop(installation.dataDirectory);
   forgetTrouble(run);
-  const simulators: Part[] = [];
-  for (const part of demoParts(installation.dataDirectory)) {
-    const [running] = await findProcesses(part);
-    const pid = running ?? (await startSimulator(part, installation, clock));
-    output.row(part.name, "good", running ? "already running" : "started", `pid ${pid}`);
-    if (running === undefined) simulators.push(part);
-  }
+  const simulators = await startSimulators(site);
   const results = await startPrograms(installation, clock, READY_WITHIN_MS);
   reportStart(results, installation, output);
   const failure = results.find(({ result }) => result === "ended" || result === "silent");
@@ -86,6 +80,20 @@ export async function startHere(site: Site): Promise<number> {
     output.row(part.name, "warn", stoppedInWords[stopped].state, BECAUSE);
   }
   return failure.result === "ended" ? failure.exitCode : exitCodes.unavailable;
+}
+
+/** Answers those that this call has started. */
+async function startSimulators({ installation, clock, output }: Site): Promise<Part[]> {
+  const started = await Promise.all(
+    demoParts(installation.dataDirectory).map(async (part) => {
+      const [running] = await findProcesses(part);
+      return { part, running, pid: running ?? (await startSimulator(part, installation, clock)) };
+    }),
+  );
+  for (const { part, running, pid } of started) {
+    output.row(part.name, "good", running ? "already running" : "started", `pid ${pid}`);
+  }
+  return started.filter(({ running }) => running === undefined).map(({ part }) => part);
 }
 
 function reportStart(
@@ -111,7 +119,8 @@ function reportStart(
         output.row(program, "bad", "failed", `exit code ${started.exitCode}`);
         // Both read the same setup file: a fault they share is shown once.
         const lines = started.reason.split("\n").map((line) => unprefixed(line, program));
-        output.fault(lines.filter((line) => !shown.has(line)).join("\n"));
+        const unseen = lines.filter((line) => !shown.has(line));
+        if (unseen.length > 0) output.fault(unseen.join("\n"));
         for (const line of lines) shown.add(line);
       }
     }
@@ -169,8 +178,8 @@ export async function stopHere(site: Site, quiet = false): Promise<number> {
       output.row(part.name, "plain", "is stopping", "what is running is brought to its end");
     report(part.name, await stopProgram(part, run, clock, onSlow));
   }
-  for (const part of demoParts(installation.dataDirectory)) {
-    report(part.name, await stopProcess(part, clock));
-  }
+  const simulators = demoParts(installation.dataDirectory);
+  const stopped = await Promise.all(simulators.map((part) => stopProcess(part, clock)));
+  for (const [i, part] of simulators.entries()) report(part.name, stopped[i] ?? "stopped");
   return results.includes("still-running") ? exitCodes.internal : exitCodes.ok;
 }

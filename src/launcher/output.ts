@@ -23,6 +23,7 @@ const NAME_COLUMNS = 19;
 const STATE_COLUMNS = 16;
 
 export function createOutput(): Output {
+  goOnWithoutReader();
   const colours = wantsColours(process.stdout);
   const errorColours = wantsColours(process.stderr);
   return {
@@ -35,6 +36,15 @@ export function createOutput(): Output {
     fault: (text) => void process.stderr.write(`${paint(errorColours, "bad", text)}\n`),
     heading: (text) => void process.stdout.write(`\n${paint(colours, "bold", text)}\n`),
   };
+}
+
+/** `launch.sh start | head -1` ends its reading early; the start is carried out all the same. */
+export function goOnWithoutReader(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") throw error;
+    });
+  }
 }
 
 /** no-color.org: set and not empty means none; else only to a terminal. */

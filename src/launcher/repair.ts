@@ -17,7 +17,7 @@ import {
   writeMemory,
 } from "./keep-alive-memory.ts";
 import { tryLaunchLock } from "./launch-lock.ts";
-import { duration } from "./output.ts";
+import { duration, goOnWithoutReader } from "./output.ts";
 import { type ProgramPart, programParts } from "./part.ts";
 import { probe } from "./probe.ts";
 import { findProcesses } from "./process-table.ts";
@@ -39,6 +39,7 @@ interface Outcome {
  * Whoever comes while another launcher is at work leaves it to that one. Answers the exit code.
  */
 export async function repair(dataDirectory: string, answerWithinMs: number): Promise<number> {
+  goOnWithoutReader();
   const lock = tryLaunchLock(dataDirectory);
   if (!lock) return exitCodes.ok;
   try {

@@ -14,7 +14,7 @@ export type Stopped = "stopped" | "killed" | "was-not-running" | "still-running"
  */
 const POLITE_WITHIN_MS = 75_000;
 const ANSWER_WITHIN_MS = 2_000;
-const TERMINATE_WITHIN_MS = 5_000;
+const TERMINATE_WITHIN_MS = 4_000;
 const KILL_WITHIN_MS = 5_000;
 const LOOK_EVERY_MS = 50;
 /** A stop that takes longer is announced. */

@@ -1,8 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, test as alone, beforeAll, expect } from "vitest";
 import { TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
+
+/** Most of the time is waiting for processes, each test with a data folder of its own. */
+const test = alone.concurrent;
 
 let checkout: TemporaryCheckout;
 beforeAll(() => {

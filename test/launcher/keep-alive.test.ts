@@ -1,7 +1,10 @@
 import { readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, test as alone, beforeAll, expect } from "vitest";
 import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
+
+/** Most of the time is waiting for processes, each test with a data folder of its own. */
+const test = alone.concurrent;
 
 let checkout: TemporaryCheckout;
 beforeAll(() => {
@@ -12,6 +15,26 @@ afterAll(() => checkout.remove());
 const quiet = { code: 0, out: "", err: "" };
 const pids = (data: string) =>
   ["tp-manager", "supervisor"].map((program) => checkout.running(program, data));
+
+test("a program that does not answer twice in a row is replaced", async () => {
+  const data = checkout.dataFolder("hung");
+  await checkout.launch("--data", data);
+  const [manager, [supervisor]] = pids(data) as [number[], [number]];
+  process.kill(supervisor, "SIGSTOP");
+  const first = await checkout.alwaysUp("--data", data, "--answer-within", "0.3");
+  expect(first.code).toBe(69);
+  expect(first.out).toMatch(/^supervisor does not answer; /);
+  expect(pids(data)).toEqual([manager, [supervisor]]);
+  const second = await checkout.alwaysUp("--data", data, "--answer-within", "0.3");
+  expect(second.code).toBe(0);
+  expect(second.out).toMatch(
+    /^supervisor was hung \(2 looks without an answer\): relaunched, pid /,
+  );
+  const after = pids(data);
+  expect(after[0]).toEqual(manager);
+  expect(after[1]).toHaveLength(1);
+  expect(after[1]).not.toContain(supervisor);
+});
 
 test("it says, writes and changes nothing when all is well", async () => {
   const data = checkout.dataFolder("well");
@@ -50,7 +73,7 @@ test("right after boot it starts both, whatever sockets and records were left", 
   expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
 });
 
-test("twenty looks at once start one copy of each program", async () => {
+alone("twenty looks at once start one copy of each program", async () => {
   const data = checkout.dataFolder("twenty");
   const looks = await Promise.all(
     Array.from({ length: 20 }, () => checkout.alwaysUp("--data", data)),
@@ -60,26 +83,6 @@ test("twenty looks at once start one copy of each program", async () => {
   );
   expect(looks.flatMap(({ out }) => out.match(/relaunched/g) ?? [])).toHaveLength(2);
   expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
-});
-
-test("a program that does not answer twice in a row is replaced", async () => {
-  const data = checkout.dataFolder("hung");
-  await checkout.launch("--data", data);
-  const [manager, [supervisor]] = pids(data) as [number[], [number]];
-  process.kill(supervisor, "SIGSTOP");
-  const first = await checkout.alwaysUp("--data", data, "--answer-within", "0.3");
-  expect(first.code).toBe(69);
-  expect(first.out).toMatch(/^supervisor does not answer; /);
-  expect(pids(data)).toEqual([manager, [supervisor]]);
-  const second = await checkout.alwaysUp("--data", data, "--answer-within", "0.3");
-  expect(second.code).toBe(0);
-  expect(second.out).toMatch(
-    /^supervisor was hung \(2 looks without an answer\): relaunched, pid /,
-  );
-  const after = pids(data);
-  expect(after[0]).toEqual(manager);
-  expect(after[1]).toHaveLength(1);
-  expect(after[1]).not.toContain(supervisor);
 });
 
 test("a program that answers again in between is not replaced", async () => {
@@ -116,9 +119,7 @@ test("a wrong setup file is tried with pauses, and at once when it is corrected"
     readFileSync(join(data, "logs/tp-manager.log"), "utf8").match(/"level":"fatal"/g)?.length;
   const first = await checkout.alwaysUp("--data", data);
   expect(first.code).toBe(78);
-  expect(first.out).toContain(
-    'LOCAL_PORT must be a whole number without leading zeros (found "none")',
-  );
+  expect(first.out).toMatch(/LOCAL_PORT must be a whole number.*\(found "none"\)/);
   expect(first.out).toContain("tried again at the next look");
   const second = await checkout.alwaysUp("--data", data);
   expect(second.out).toContain("(2 in a row), tried again in 4 min");

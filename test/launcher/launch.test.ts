@@ -2,8 +2,11 @@ import { spawn } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, test as alone, beforeAll, expect } from "vitest";
 import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
+
+/** Most of the time is waiting for processes, each test with a data folder of its own. */
+const test = alone.concurrent;
 
 let checkout: TemporaryCheckout;
 beforeAll(() => {
@@ -13,6 +16,20 @@ afterAll(() => checkout.remove());
 
 const both = ["tp-manager", "supervisor"] as const;
 const pids = (data: string) => both.map((program) => checkout.running(program, data));
+
+test("stop ends a program that hangs", async () => {
+  const data = checkout.dataFolder("hangs");
+  await checkout.launch("--data", data);
+  const [[manager]] = pids(data) as [[number], [number]];
+  process.kill(manager, "SIGSTOP");
+  const status = await checkout.launch("status", "--data", data);
+  expect(status.code).toBe(69);
+  expect(status.out).toMatch(new RegExp(`^tp-manager +not answering +pid ${manager}:`, "m"));
+  const { code, out } = await checkout.launch("stop", "--data", data);
+  expect(code).toBe(0);
+  expect(out).toMatch(/^tp-manager +killed +it did not end by itself$/m);
+  expect(pids(data)).toEqual([[], []]);
+});
 
 test("start leaves both programs running, says so in a line each, and stop ends them", async () => {
   const data = checkout.dataFolder("start");
@@ -107,9 +124,7 @@ test("a faulty setup file ends with 78 and every fault once, and nothing runs", 
   expect(code).toBe(78);
   expect(out.match(/failed +exit code 78/g)).toHaveLength(2);
   expect(err).toContain(`${data}/config.txt has a fault:`);
-  expect(
-    err.match(/line 2: LOCAL_PORT must be a whole number without leading zeros \(found "x"\)/g),
-  ).toHaveLength(1);
+  expect(err.match(/line 2: LOCAL_PORT must be a whole number.*\(found "x"\)/g)).toHaveLength(1);
   expect(pids(data)).toEqual([[], []]);
 });
 
@@ -143,20 +158,6 @@ test("a program that takes its time to stop is announced and waited for", async 
   expect(out).toMatch(/^tp-manager +is stopping/m);
   expect(out).toMatch(/^tp-manager +stopped$/m);
   expect(readFileSync(join(data, "logs/tp-manager.log"), "utf8")).toContain("has stopped");
-});
-
-test("stop ends a program that hangs", async () => {
-  const data = checkout.dataFolder("hangs");
-  await checkout.launch("--data", data);
-  const [[manager]] = pids(data) as [[number], [number]];
-  process.kill(manager, "SIGSTOP");
-  const status = await checkout.launch("status", "--data", data);
-  expect(status.code).toBe(69);
-  expect(status.out).toMatch(new RegExp(`^tp-manager +not answering +pid ${manager}:`, "m"));
-  const { code, out } = await checkout.launch("stop", "--data", data);
-  expect(code).toBe(0);
-  expect(out).toMatch(/^tp-manager +killed +it did not end by itself$/m);
-  expect(pids(data)).toEqual([[], []]);
 });
 
 test("what dead processes left behind does not hinder a start", async () => {
@@ -217,6 +218,15 @@ test("starts at the same time end with one copy of each program", async () => {
   );
   expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
   expect(results.flatMap(({ out }) => out.match(/ started /g) ?? [])).toHaveLength(2);
+  expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
+});
+
+test("a start whose output nobody reads is carried out all the same", async () => {
+  const data = checkout.dataFolder("unread");
+  const child = spawn(join(checkout.root, "launch.sh"), ["--data", data]);
+  child.stdout.destroy();
+  child.stderr.destroy();
+  expect(await new Promise((resolve) => child.once("exit", resolve))).toBe(0);
   expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
 });
 

@@ -87,26 +87,26 @@ function printNext(dataDirectory: string, ports: DemoPorts, { output }: Site): v
   const api = `http://127.0.0.1:${ports.localApi}`;
   const pay = (json: string): string => curlLine({ url: `${api}/payment`, netrcFile, json });
   const get = (path: string): string => curlLine({ url: `${api}${path}`, netrcFile });
-  const launch = process.platform === "win32" ? "launch.cmd" : "./launch.sh";
+  const orders = curlLine({ url: `http://127.0.0.1:${ports.gateway}/sandbox/orders` });
+  const windows = process.platform === "win32";
+  const launch = windows ? "launch.cmd" : "./launch.sh";
+  const cancelled = windows
+    ? `start /b ${pay('{"amount":15.00}')} & ${get("/cancel")}`
+    : `${pay('{"amount":15.00}')} & sleep 1; ${get("/cancel")}; wait`;
   output.heading("It all keeps running. What to try next");
   const lines: ReadonlyArray<readonly [string, string]> = [
-    ["Declined by the bank: the cents are the response code", pay('{"amount":12.05}')],
+    ["Declined by the bank: the cents are its response code", pay('{"amount":12.05}')],
     ["Declined, not enough money", pay('{"amount":12.51}')],
-    ["The customer does not present a card", pay('{"amount":12.68}')],
-    ["Cancelled: a payment, and /cancel from a second shell meanwhile", pay('{"amount":15.00}')],
-    ["", get("/cancel")],
-    ["The same order twice: charged once, answered twice", pay('{"amount":9.00,"orderId":"A-1"}')],
+    ["A customer who walks away (takes 5 seconds)", pay('{"amount":12.68}')],
+    ["Cancelled by the kiosk while the customer looks for a card", cancelled],
+    ["An order; once more: the same answer, no second charge", pay('{"amount":9,"orderId":"A-1"}')],
     ["What became of an order", get("/payment/A-1")],
     ["The terminal's status", get("/check")],
-    ["The orders the gateway sandbox has", curlLine({ url: `${sandbox(ports)}/sandbox/orders` })],
-    ["The state of everything, the logs, and the end", `${launch} status`],
+    ["The orders that the gateway sandbox has", orders],
+    ["The state of everything; the end", `${launch} status`],
     ["", `${launch} stop`],
   ];
   for (const [what, command] of lines) output.text(what ? `# ${what}\n${command}` : command);
   output.text(`# Logs and databases: ${dataDirectory}`);
   output.text(`# The demo's own passwords, made for this machine: ${netrcFile}`);
-}
-
-function sandbox(ports: DemoPorts): string {
-  return `http://127.0.0.1:${ports.gateway}`;
 }

@@ -25,16 +25,17 @@ async function run(
   options: Parameters<typeof startTerminalSimulator>[0],
   readyFile: string | null,
 ): Promise<void> {
-  let simulator: TerminalSimulator;
+  let simulator: TerminalSimulator | undefined;
   try {
     simulator = await startTerminalSimulator(options);
+    announce(simulator);
+    if (readyFile) writeReadyFile(readyFile, simulator);
   } catch (error) {
     process.stderr.write(`cannot start: ${(error as Error).message}\n`);
     process.exitCode = EXIT_MISSING;
+    await simulator?.close();
     return;
   }
-  announce(simulator);
-  if (readyFile) writeReadyFile(readyFile, simulator);
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.once(signal, () => {
       if (readyFile) rmSync(readyFile, { force: true });

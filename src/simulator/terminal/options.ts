@@ -78,6 +78,10 @@ export interface Device {
   readonly serialNumber: string;
   readonly name: string;
   readonly version: string;
+  /** The merchant's contract with the bank, at most 15 characters. */
+  readonly contractNumber: string;
+  /** Six digits that commands must bring; null: any will do (zvt.md 6.1). */
+  readonly password: string | null;
   /** Terminal clock minus ours. */
   readonly clockOffsetMs: number;
 }
@@ -132,6 +136,8 @@ export const defaultOptions: Omit<TerminalSimulatorOptions, "clock"> = {
     serialNumber: "0000000000123456",
     name: "TERMINAL SIMULATOR",
     version: "SIM 1.0.0",
+    contractNumber: "SIM0000000042",
+    password: null,
     clockOffsetMs: 0,
   },
   behaviour: {

@@ -240,6 +240,22 @@ export const switches: Readonly<Record<string, Switch>> = {
       draft.device.serialNumber = value;
     },
   },
+  "contract-number": {
+    argument: "TEXT",
+    description: `the merchant's contract, at most 15 characters; default ${device.contractNumber}`,
+    apply: (value, draft) => {
+      if (!/^[ -~]{1,15}$/.test(value)) throw wrong("contract-number", value, "1234567890");
+      draft.device.contractNumber = value;
+    },
+  },
+  password: {
+    argument: "DIGITS",
+    description: "six digits; commands with another one get 84 37; default any will do",
+    apply: (value, draft) => {
+      if (!/^\d{6}$/.test(value)) throw wrong("password", value, "000000");
+      draft.device.password = value;
+    },
+  },
   "first-receipt": {
     argument: "N",
     description: "first receipt number, 1 to 9999; default 1",

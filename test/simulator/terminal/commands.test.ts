@@ -87,6 +87,16 @@ describe.each(transports)("over %s", (transport) => {
     expect(simulator.ledger.charged).toBe(3500);
   });
 
+  test("a reservation outlives an end of day", async () => {
+    const { register, simulator } = await registered(transport);
+    await register.run("0622 0a 04 000000005000 49 0978");
+    await register.run(authorisation(1200));
+    await register.run(END_OF_DAY);
+    expect((await register.run(OPEN_RESERVATIONS)).at(-1)).toBe("061e04b8870001");
+    expect((await register.run("0625 06 87 0001 49 0978")).at(-1)).toBe("060f00");
+    expect(simulator.ledger.charged).toBe(1200);
+  });
+
   test("a reservation is let go", async () => {
     const { register, simulator } = await registered(transport);
     await register.run("0622 0a 04 000000005000 49 0978");
@@ -217,6 +227,13 @@ test("a terminal that wants a registration refuses payments before", async () =>
   const { register } = await started("tcp", { behaviour: { registrationRequired: true } });
   expect(await register.run(authorisation(1200))).toEqual(["846b00"]);
   await register.run(REGISTRATION_WITHOUT_PRINT);
+  expect((await register.run(authorisation(1200))).at(-1)).toBe("060f00");
+});
+
+test("a terminal with a password refuses commands with another one", async () => {
+  const { register } = await started("tcp", { device: { password: "123456" } });
+  expect(await register.run(REGISTRATION_WITHOUT_PRINT)).toEqual(["843700"]);
+  expect((await register.run("0600 06 123456 36 0978")).at(-1)).toMatch(/^060f/);
   expect((await register.run(authorisation(1200))).at(-1)).toBe("060f00");
 });
 

@@ -88,6 +88,23 @@ describe.each(transports)("over %s", (transport) => {
     expect(bank(simulator)).toEqual([]);
   });
 
+  test("a payment is cancelled before the prompt is answered", async () => {
+    const { register, simulator } = await started(transport, { pace: { customerMs: 60_000 } });
+    await register.run(REGISTRATION);
+    register.send(authorisation(1200));
+    expect(await register.nextApdu()).toBe("800000");
+    expect(await register.nextApdu()).toMatch(/^04ff..0a/);
+    register.send(ABORT);
+    expect(await register.nextApdu()).toBe("800000");
+    expect(await register.hearsNothing(30)).toBe(true);
+    register.send("800000");
+    expect(await register.nextApdu()).toBe("040f07276c2952500042");
+    register.send("800000");
+    expect(await register.nextApdu()).toBe("061e016c");
+    register.send("800000");
+    expect(bank(simulator)).toEqual([]);
+  });
+
   test("an abort is refused once the bank has been asked, and the payment goes on", async () => {
     const { register, simulator } = await started(transport, { pace: { hostMs: 100 } });
     await register.run("0600 06 000000 36 0978");

@@ -93,11 +93,14 @@ describe("the program", () => {
     await register.close();
   });
 
-  test("cannot start where its port is taken, and says so", async () => {
+  test("cannot start where port or ready file cannot be had, and says so", async () => {
     const { ready } = await start();
     const argv = [main, "--tcp", `127.0.0.1:${ready.tcpPort}`];
     const failed = await promisify(execFile)(process.execPath, argv).catch((e) => e);
     expect(failed).toMatchObject({ code: 69, stderr: expect.stringContaining("EADDRINUSE") });
+    const nowhere = [main, "--tcp", "127.0.0.1:0", "--ready-file", join(folder, "no", "where")];
+    const stopped = await promisify(execFile)(process.execPath, nowhere).catch((error) => error);
+    expect(stopped).toMatchObject({ code: 69, stderr: expect.stringContaining("ENOENT") });
   });
 });
 

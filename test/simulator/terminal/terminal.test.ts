@@ -3,10 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { encodeFrame } from "../../../src/simulator/terminal/link/frame.ts";
+import { PseudoTerminal } from "../../../src/simulator/terminal/port/pseudo-terminal.ts";
 import { startTerminalSimulator } from "../../../src/simulator/terminal/start.ts";
 import { TestClock } from "../../support/test-clock.ts";
 import { hasVectors, vectors } from "../../tp-manager/terminal/zvt/vectors.ts";
-import { ScriptedRegister } from "./support/register.ts";
+import { fromHex, hex, ScriptedRegister } from "./support/register.ts";
 import {
   authorisation,
   bank,
@@ -184,6 +186,30 @@ test("the daily restart is announced, and the terminal restarts then", async () 
   expect(simulator.terminal.parts.registration.registered).toBe(false);
 });
 
+test("a serial device is served like a pseudo-terminal", async () => {
+  const cable = await PseudoTerminal.open(null);
+  const simulator = await startTerminalSimulator({
+    tcp: null,
+    serial: { path: cable.path, baudRate: 9_600, stopBits: 2 },
+  });
+  const heard: string[] = [];
+  cable.start({ data: (bytes) => heard.push(hex(bytes)), closed: () => {} });
+  cable.write(encodeFrame(fromHex("0fff00")));
+  await expect.poll(() => heard.join("")).toBe(`06${hex(encodeFrame(fromHex("848300")))}`);
+  cable.write(Uint8Array.of(0x06));
+  expect(simulator.endpoints.serial).toBe(cable.path);
+  await simulator.close();
+  cable.close();
+});
+
+test("lines that are taken away twice come back once", async () => {
+  const { register, simulator, reconnect } = await started("tcp");
+  await Promise.all([simulator.unplug(20), simulator.unplug(0)]);
+  expect(await register.next()).toBe("closed");
+  await expect.poll(() => reconnect().then(Boolean, () => false)).toBe(true);
+  await simulator.unplug(0);
+});
+
 test("a line of 9600 baud takes its time", async () => {
   const { register } = await started("pty", { lineSpeed: 9_600 });
   const before = performance.now();
@@ -195,9 +221,9 @@ test("a line of 9600 baud takes its time", async () => {
 describe.skipIf(!hasVectors)("the conformance vectors of a register's invalid messages", () => {
   test.each(vectors("apdu-invalid").filter(({ direction }) => direction === "ECR->PT"))(
     "$id",
-    async ({ hex, expect: expected }) => {
+    async ({ hex: bytes, expect: expected }) => {
       const { register } = await started("tcp", { timers: { t3Ms: 50 } });
-      const story = await register.attempt(hex, 300);
+      const story = await register.attempt(bytes, 300);
       const { result } = expected as { result: string };
       expect(story).toEqual(result === "incomplete" ? ["closed"] : ["849a"]);
     },

@@ -12,7 +12,7 @@ import {
   presentCard,
   scriptedOutcome,
 } from "../machine/sale.ts";
-import { status } from "../machine/texts.ts";
+import { status, statusText } from "../machine/texts.ts";
 import type { Command } from "./command.ts";
 
 /** Authorisation 06 01 (zvt.md 6.2, 8, 9). */
@@ -54,13 +54,13 @@ async function sell(process: Process, sale: Sale): Promise<void> {
   const outcome = scriptedOutcome(process, order, script);
   const presented = await presentCard(process, outcome, script);
   if (presented === "cancelled" || presented === "time-out") {
-    await process.report(abortedReport(code.aborted, parts.options.device.terminalId));
+    await process.report(abortedReport(code.aborted, parts.options.device));
     return await process.abort(code.aborted);
   }
   await askHost(process, script);
   if (process.fault("wrong-pin-first")) {
     await process.status(status.wrongPin);
-    await process.report(abortedReport(code.wrongPin, parts.options.device.terminalId));
+    await process.report(abortedReport(code.wrongPin, parts.options.device));
     await askHost(process, script);
   }
   const trace = parts.memory.takeTrace();
@@ -86,8 +86,10 @@ async function decline(
   outcome: Extract<Outcome, { kind: "decline" }>,
 ): Promise<void> {
   await process.status(status.declined);
-  const { terminalId } = process.parts.options.device;
-  await process.report(declinedReport(told, outcome.code, terminalId));
+  const { language, options } = process.parts;
+  const text = statusText(status.declined, language);
+  const charset = process.parts.textCharset(process);
+  await process.report(declinedReport(told, outcome.code, options.device, { text, charset }));
   await printDeclined(process, told, outcome.code);
   await process.abort(outcome.code);
 }

@@ -27,7 +27,7 @@ export const repeatReceipt: Command = {
     const { last } = parts.memory;
     if (!last) return await process.abort(NO_TRANSACTION);
     if ((service & WITH_STATUS) !== 0) {
-      await process.report(approvedReport(last, parts.options.device.terminalId));
+      await process.report(approvedReport(last, parts.options.device));
     }
     const selection = tagValue(request.tags, "receiptSelection");
     if ((service & WITHOUT_PRINT) === 0 && (selection ?? 1) <= 3) {

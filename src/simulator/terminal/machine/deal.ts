@@ -104,7 +104,7 @@ export async function settle(deal: Deal): Promise<void> {
 }
 
 function reportInput({ process, transaction }: Deal): Outgoing {
-  const input = approvedReport(transaction, process.parts.options.device.terminalId);
+  const input = approvedReport(transaction, process.parts.options.device);
   const { resultCode: _, ...others } = input.fields ?? {};
   const fields = process.fault("no-result") ? others : input.fields;
   return {
@@ -167,7 +167,7 @@ async function undo(deal: Deal, because: UndoReason): Promise<void> {
       return await process.abort(code.aborted);
     case "asked-too-often":
       await reverse(deal, "goods-not-issued");
-      await process.report(abortedReport(code.aborted, device.terminalId));
+      await process.report(abortedReport(code.aborted, device));
       return await process.abort(code.aborted);
     case "no-word":
       if (behaviour.autoReversal) await reverse(deal, "not-acknowledged");

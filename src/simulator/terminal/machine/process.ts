@@ -47,6 +47,7 @@ export class Process {
   readonly #killed = new AbortController();
   #cancel: (() => void) | undefined;
   #waiter: ((answer: Answer) => void) | undefined;
+  #exchange: Promise<unknown> = Promise.resolve();
   #ending = false;
 
   constructor(parts: Parts, line: Line, request: Message) {
@@ -151,6 +152,19 @@ export class Process {
     apdu: Uint8Array,
     timeoutMs?: number,
     afterSending?: () => Promise<void>,
+  ): Promise<Answer> {
+    // One question at a time: a prompt that a cancellation left open is answered first, or the
+    // answer to it would be taken for the answer to this.
+    const before = this.#exchange;
+    const exchange = before.then(() => this.#ask(apdu, timeoutMs, afterSending));
+    this.#exchange = exchange.catch(() => undefined);
+    return await exchange;
+  }
+
+  async #ask(
+    apdu: Uint8Array,
+    timeoutMs: number | undefined,
+    afterSending: (() => Promise<void>) | undefined,
   ): Promise<Answer> {
     this.signal.throwIfAborted();
     // Waiter first, write second, clock third.

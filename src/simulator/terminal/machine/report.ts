@@ -1,4 +1,5 @@
 import {
+  type Charset,
   container,
   type FieldInputs,
   fromHex,
@@ -9,6 +10,7 @@ import {
 } from "../../../tp-manager/terminal/zvt/codec/index.ts";
 import { type TestCard, testCards } from "../bank/cards.ts";
 import type { StoredTransaction } from "../memory/memory.ts";
+import type { Device } from "../options.ts";
 import { localTime } from "./local-time.ts";
 
 /** What 04 0F tells about a transaction, stored or not. */
@@ -29,7 +31,7 @@ const ONLINE = 0x60;
 const WITH_PIN = 0x70;
 
 /** An approved transaction; fields in the order of the table (zvt.md 4.2, 7.1). */
-export function approvedReport(told: Reported, terminalId: string): MessageInput {
+export function approvedReport(told: Reported, device: Device): MessageInput {
   const card = testCards[told.card];
   return {
     fields: {
@@ -42,11 +44,12 @@ export function approvedReport(told: Reported, terminalId: string): MessageInput
       cardSequence: card.sequence,
       typeByte: card.holderCheck === 2 ? WITH_PIN : ONLINE,
       pan: card.maskedDigits,
-      terminalId,
+      terminalId: device.terminalId,
       authorisationAttribute: told.authorisation,
       ...(told.currencyTold ? { currency: told.currency } : {}),
       ...(told.receiptNumber === null ? {} : { receiptNumber: digits(told.receiptNumber, 4) }),
       cardType: card.cardType,
+      contractNumber: device.contractNumber,
       cardName: card.scheme,
     },
     tags: cardTags(card),
@@ -57,19 +60,22 @@ export function approvedReport(told: Reported, terminalId: string): MessageInput
 export function declinedReport(
   told: Reported,
   resultCode: number,
-  terminalId: string,
+  device: Device,
+  text: { readonly text: string; readonly charset: Charset },
 ): MessageInput {
   const card = testCards[told.card];
   return {
+    charset: text.charset,
     fields: {
       resultCode,
       amount: told.amountMinor,
       trace: digits(told.trace, 6),
       ...time(told.atMs),
       pan: card.maskedDigits,
-      terminalId,
+      terminalId: device.terminalId,
       ...(told.currencyTold ? { currency: told.currency } : {}),
       cardType: card.cardType,
+      additionalText: text.text,
       cardName: card.scheme,
     },
     tags: cardTags(card),
@@ -77,8 +83,8 @@ export function declinedReport(
 }
 
 /** A transaction that came to nothing before the host was asked (27 6C for example). */
-export function abortedReport(resultCode: number, terminalId: string): MessageInput {
-  return { fields: { resultCode, terminalId } };
+export function abortedReport(resultCode: number, device: Device): MessageInput {
+  return { fields: { resultCode, terminalId: device.terminalId } };
 }
 
 function time(atMs: number): FieldInputs {

@@ -73,8 +73,9 @@ export async function presentCard(
   outcome: Outcome,
   script: PaymentScript,
 ): Promise<Presented> {
-  const presented = await process.untilCancelled(async (signal) => {
+  return await process.untilCancelled(async (signal) => {
     await process.status(status.insertCard);
+    signal.throwIfAborted();
     await process.reach("card");
     const action = await customerActs(process, outcome, script, signal);
     if (action.action === "cancel") return "cancelled";
@@ -83,7 +84,6 @@ export async function presentCard(
     if (testCards[card].holderCheck === 2) await process.status(status.lookAtPinPad);
     return { card };
   });
-  return presented;
 }
 
 async function customerActs(

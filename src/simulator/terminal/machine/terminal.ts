@@ -19,6 +19,7 @@ import { reverseUnfinished } from "./unfinished.ts";
 /** Error codes of 84 xx (zvt.md 11.4). */
 const UNKNOWN = 0x83;
 const MESSAGE_WRONG = 0x9a;
+const PASSWORD_WRONG = 0x37;
 const WAIT = 0x9c;
 
 const ABORT = 0x06b0;
@@ -101,11 +102,19 @@ export class Terminal {
       this.#refuse(line, UNKNOWN);
     } else if (!message) {
       this.#refuse(line, MESSAGE_WRONG);
+    } else if (this.#isWrong(message.parts.password)) {
+      this.#refuse(line, PASSWORD_WRONG);
     } else {
       const process = new Process(this.parts, line, message);
       this.#process = process;
       void this.#run(command, process);
     }
+  }
+
+  /** Not fixed by the documents; refused at once as card complete does (zvt.md 6.1). */
+  #isWrong(password: string | undefined): boolean {
+    const wanted = this.parts.options.device.password;
+    return wanted !== null && password !== undefined && password !== wanted;
   }
 
   #readable(apdu: Apdu): Message | undefined {

@@ -132,10 +132,18 @@ export class Memory {
     });
   }
 
-  /** End of day: the totals are closed, the last transaction can still be asked for. */
+  /**
+   * End of day: the totals are closed, the last transaction can still be asked for, and open
+   * reservations stay open.
+   */
   closeTurnover(): void {
-    for (const transaction of this.#turnover) this.change({ ...transaction, closed: true });
-    this.#turnover = [];
+    const open = this.#turnover.filter(
+      ({ kind, state }) => kind === "reservation" && state === "stored",
+    );
+    for (const transaction of this.#turnover) {
+      if (!open.includes(transaction)) this.change({ ...transaction, closed: true });
+    }
+    this.#turnover = open;
     this.#keeper?.forgetClosed(this.#last?.trace ?? 0);
   }
 

@@ -27,10 +27,15 @@ export interface ConnectionsInput {
   attach(line: Line): void;
 }
 
+const RETRY_MS = 500;
+
 /** Opens the ports, makes lines of them, takes them away and brings them back. */
 export class Connections {
   readonly #input: ConnectionsInput;
   readonly #over = new AbortController();
+  #drops = 0;
+  /** Resolves with whether the lines could be opened. */
+  #opening: Promise<boolean> = Promise.resolve(true);
   #listener: TcpListener | undefined;
   #ports: BytePort[] = [];
   /** Kept from the first opening, so that the same port comes back. */
@@ -66,27 +71,35 @@ export class Connections {
 
   /** Takes all lines away; after `awayMs` they are back. Resolves when they are gone. */
   async drop(awayMs: number): Promise<void> {
+    const drop = ++this.#drops;
+    await this.#opening;
     await this.#shut();
-    void this.#comeBack(awayMs);
+    void this.#comeBack(awayMs, drop);
   }
 
   async close(): Promise<void> {
     this.#over.abort(new Error("the simulator is closing"));
+    await this.#opening;
     await this.#shut();
   }
 
-  async #comeBack(awayMs: number): Promise<void> {
+  /** The latest drop decides when the lines are back; one that cannot be had is tried again. */
+  async #comeBack(awayMs: number, drop: number): Promise<void> {
     const { clock } = this.#input.options;
-    if (awayMs > 0) {
-      const waited = await sleep(clock, "unplugged", awayMs, this.#over.signal).then(
+    for (let waitMs = awayMs; ; waitMs = RETRY_MS) {
+      await sleep(clock, "unplugged", waitMs, this.#over.signal).catch(() => undefined);
+      if (this.#over.signal.aborted || drop !== this.#drops) return;
+      this.#opening = this.open().then(
         () => true,
-        () => false,
+        (error: Error) => {
+          const note = `cannot come back: ${error.message}`;
+          this.#input.trace.wire("all lines", { what: "fault", direction: "out", note });
+          return false;
+        },
       );
-      if (!waited) return;
+      if (await this.#opening) return;
+      await this.#shut();
     }
-    if (this.#over.signal.aborted) return;
-    await this.open();
-    if (this.#over.signal.aborted) await this.#shut();
   }
 
   async #shut(): Promise<void> {

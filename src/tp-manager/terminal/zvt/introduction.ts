@@ -16,7 +16,7 @@ import { statusEnquiry } from "./commands/status-enquiry.ts";
 import { clockOffsetMs } from "./report/local-date.ts";
 import { transactionReport } from "./report/transaction-report.ts";
 import type { ExchangeListener } from "./session/session.ts";
-import type { ExchangeEnd } from "./session/session-machine.ts";
+import type { ExchangeEnd } from "./session/session-state.ts";
 import { codeText, resultText } from "./tables/result-codes.ts";
 import { statusOfRefusal, terminalStatus } from "./tables/terminal-statuses.ts";
 import type { ZvtOptions } from "./zvt-options.ts";

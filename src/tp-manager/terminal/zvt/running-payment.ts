@@ -4,7 +4,7 @@ import { codeOf } from "./introduction.ts";
 import { PrintCollector } from "./report/print-collector.ts";
 import { abortReason, transactionReport } from "./report/transaction-report.ts";
 import type { ExchangeListener } from "./session/session.ts";
-import type { ExchangeEnd } from "./session/session-machine.ts";
+import type { ExchangeEnd } from "./session/session-state.ts";
 import { intermediateText } from "./tables/intermediate-statuses.ts";
 import type { Language } from "./tables/language.ts";
 import { codeText, resultText } from "./tables/result-codes.ts";

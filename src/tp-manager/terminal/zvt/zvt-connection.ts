@@ -24,7 +24,7 @@ import { openSerialLink } from "./link/serial-link.ts";
 import { openTcpLink } from "./link/tcp-link.ts";
 import { transactionReport } from "./report/transaction-report.ts";
 import { type ExchangeListener, Session } from "./session/session.ts";
-import type { ExchangeEnd } from "./session/session-machine.ts";
+import type { ExchangeEnd } from "./session/session-state.ts";
 import { WireBusy, WireLock } from "./wire-lock.ts";
 import type { ZvtDependencies, ZvtOptions } from "./zvt-options.ts";
 

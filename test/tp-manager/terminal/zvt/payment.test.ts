@@ -183,6 +183,7 @@ describe.each([
   test("is not sent when nothing is connected", async () => {
     const { peer, driver } = await connect(makePeer, {
       reconnect: { minMs: 60_000, maxMs: 60_000 },
+      pollIntervalMs: 500,
     });
     peer.drop();
     await driver.until(() => driver.terminal.state.link === "disconnected");

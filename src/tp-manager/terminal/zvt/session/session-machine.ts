@@ -9,90 +9,20 @@
 import { type Apdu, encodeMessage, type Message } from "../codec/index.ts";
 import type { Command } from "../commands/command.ts";
 import type { SendOutcome } from "../link/apdu-link.ts";
-
-export interface SessionTimers {
-  /** Command to answer (zvt.md 5.1). */
-  readonly t3Ms: number;
-  /** Answer to completion; every message of the terminal starts it anew. */
-  readonly t4Ms: number;
-}
-
-export type SessionState =
-  | { readonly at: "idle" }
-  | { readonly at: "requested"; readonly command: Command; readonly abort: Abort }
-  | {
-      readonly at: "served";
-      readonly command: Command;
-      readonly t4Ms: number;
-      readonly abort: Abort;
-      /** Bytes of an accepted 04 0F whose acknowledgement is not yet proven to have arrived. */
-      readonly accepted: string | null;
-    }
-  /** Over, but the answer to our abort is still due: it must not be taken for another one. */
-  | { readonly at: "draining" };
-
-export interface Abort {
-  readonly state: "none" | "wanted" | "sent" | "answered";
-  readonly attempts: number;
-}
+import type {
+  Abort,
+  AbortAnswer,
+  ExchangeEnd,
+  Sending,
+  SessionContext,
+  SessionInput,
+  SessionOutput,
+  SessionState,
+  SessionTimer,
+  Step,
+} from "./session-state.ts";
 
 export const initialState: SessionState = { at: "idle" };
-
-export type SessionInput =
-  | { readonly input: "command"; readonly command: Command }
-  | { readonly input: "abort" }
-  /** How far a message of ours got. `free`: the link can take the next one. */
-  | { readonly input: "sent"; readonly what: Sending; readonly outcome: SendOutcome }
-  | {
-      readonly input: "message";
-      readonly message: Message;
-      /** The bytes in hexadecimal, to tell a repetition. */
-      readonly bytes: string;
-      /** Why the message could not be read beyond its control field; null when it could. */
-      readonly problem: string | null;
-    }
-  | { readonly input: "malformed" }
-  | { readonly input: "verdict"; readonly verdict: "accept" | "refuse"; readonly bytes: string }
-  | { readonly input: "timeout"; readonly timer: SessionTimer }
-  | { readonly input: "down"; readonly problem: string };
-
-export type Sending = "command" | "abort" | "answer";
-export type SessionTimer = "t3" | "t4" | "abort";
-
-export type SessionOutput =
-  | { readonly output: "send"; readonly what: Sending; readonly apdu: Apdu }
-  | { readonly output: "start-timer"; readonly timer: SessionTimer; readonly ms: number }
-  | { readonly output: "stop-timer"; readonly timer: SessionTimer }
-  /** A message of the running command that needs no decision. */
-  | { readonly output: "deliver"; readonly message: Message }
-  /** A 04 0F: the verdict comes back as an input before anything else. */
-  | { readonly output: "judge"; readonly message: Message; readonly bytes: string }
-  | { readonly output: "acknowledged" }
-  | { readonly output: "end"; readonly end: ExchangeEnd }
-  | { readonly output: "abort-answer"; readonly answer: AbortAnswer }
-  /** A 04 0F that belongs to nothing; it has been refused. */
-  | { readonly output: "unexpected"; readonly message: Message }
-  | { readonly output: "note"; readonly text: string };
-
-/** How a command ended; see PaymentEnd in terminal.ts for what each means for money. */
-export type ExchangeEnd =
-  | { readonly end: "not-sent"; readonly problem: string }
-  | { readonly end: "refused"; readonly message: Message }
-  | { readonly end: "answered"; readonly message: Message }
-  | { readonly end: "completed"; readonly message: Message }
-  | { readonly end: "aborted"; readonly message: Message }
-  | { readonly end: "lost"; readonly problem: string };
-
-export type AbortAnswer =
-  | { readonly answer: "taken" }
-  | { readonly answer: "refused"; readonly code: number }
-  | { readonly answer: "nothing-running" }
-  | { readonly answer: "no-answer"; readonly text: string };
-
-export interface Step {
-  readonly state: SessionState;
-  readonly outputs: readonly SessionOutput[];
-}
 
 const noAbort: Abort = { state: "none", attempts: 0 };
 /** An abort that collided with a message of the terminal leaves again (zvt.md 2.5). */
@@ -104,13 +34,6 @@ const unknownCommand = refusal(0x83);
 
 function refusal(errorCode: number): Apdu {
   return encodeMessage("negative-acknowledgement", { errorCode });
-}
-
-export interface SessionContext {
-  readonly timers: SessionTimers;
-  readonly abort: Apdu;
-  /** Nothing of ours is under way on the link. */
-  readonly linkFree: boolean;
 }
 
 export function step(state: SessionState, input: SessionInput, context: SessionContext): Step {

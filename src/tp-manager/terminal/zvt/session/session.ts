@@ -25,18 +25,17 @@ import type {
   SendOutcome,
 } from "../link/apdu-link.ts";
 import type { Log } from "../log.ts";
-import {
-  type AbortAnswer,
-  type ExchangeEnd,
-  initialState,
-  type Sending,
-  type SessionInput,
-  type SessionOutput,
-  type SessionState,
-  type SessionTimer,
-  type SessionTimers,
-  step,
-} from "./session-machine.ts";
+import { initialState, step } from "./session-machine.ts";
+import type {
+  AbortAnswer,
+  ExchangeEnd,
+  Sending,
+  SessionInput,
+  SessionOutput,
+  SessionState,
+  SessionTimer,
+  SessionTimers,
+} from "./session-state.ts";
 
 /** What a running command hears besides its end. */
 export interface ExchangeListener {

@@ -1,0 +1,113 @@
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { run, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
+
+/** The demo as a reader of the README runs it, in order: every test goes on from the one before. */
+let checkout: TemporaryCheckout;
+let data: string;
+beforeAll(() => {
+  checkout = new TemporaryCheckout("real");
+  data = join(checkout.root, "data/demo");
+});
+afterAll(() => checkout.remove());
+
+const demo = () => run("./launch.sh", ["--demo"], checkout.root);
+const parts = ["tp-manager", "supervisor", "simulator/terminal", "simulator/gateway"];
+const pids = () => parts.map((part) => checkout.running(part, data));
+
+/** The request line, the answer and the order that a demo has printed. */
+function printed(out: string) {
+  const [, command = "", answer = "", order = ""] =
+    /^(curl .*\/payment)\n\nAnswer .*\nHTTP 200\n(\[[\s\S]*?\n\])\n\n.*\n.*\n(merchant.*)$/m.exec(
+      out,
+    ) ?? [];
+  return { command, answer: JSON.parse(answer)[0], order };
+}
+
+let first: ReturnType<typeof printed>;
+
+test("on a fresh checkout it pays one order and shows it at the gateway", async () => {
+  const { code, out, err } = await demo();
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  first = printed(out);
+  expect(first.answer).toMatchObject({
+    status: "Success",
+    error: null,
+    amount: 12,
+    currency: "EUR",
+    orderId: expect.stringMatching(/^demo-/),
+    notificationGatewaySent: true,
+    receipt: { primaryAccountNumber: expect.stringMatching(/^\d{6}[*X]{6}\d{4}$/) },
+  });
+  const { orderId, receipt } = first.answer;
+  expect(first.order).toBe(
+    `merchantReference ${orderId}, amount 12.00 EUR, card ${receipt.primaryAccountNumber}`,
+  );
+  expect(out).toContain("./launch.sh stop");
+  expect(pids().map((found) => found.length)).toEqual([1, 1, 1, 1]);
+});
+
+test("it can be repeated: nothing is started twice, another order is paid", async () => {
+  const before = pids();
+  const { code, out } = await demo();
+  expect(code).toBe(0);
+  expect(out).toContain("It runs already.");
+  expect(printed(out).answer.orderId).not.toBe(first.answer.orderId);
+  expect(pids()).toEqual(before);
+});
+
+test("the printed request can be repeated in a shell, and replays the answer", (context) => {
+  if (spawnSync("curl", ["--version"]).error) context.skip("curl is not installed");
+  const { stdout } = spawnSync("sh", ["-c", first.command], {
+    cwd: checkout.root,
+    encoding: "utf8",
+  });
+  expect(JSON.parse(stdout)[0]).toMatchObject({
+    status: "Success",
+    replayed: true,
+    orderId: first.answer.orderId,
+    transactionId: first.answer.transactionId,
+  });
+});
+
+test("status sees all of it, in words and as JSON", async () => {
+  const { code, out } = await checkout.launch("status");
+  expect(code).toBe(0);
+  expect(out.match(/^\S+ +running +pid \d+/gm)).toHaveLength(4);
+  expect(out).toContain("queue empty, 2 sent");
+  const status = JSON.parse((await checkout.launch("status", "--json")).out);
+  expect(status).toMatchObject({ dataDirectory: data, well: true, simulators: [{}, {}] });
+});
+
+test("no password and no card number is in any file but those made for passwords", () => {
+  const config = readFileSync(join(data, "config.txt"), "utf8");
+  const passwords = [...config.matchAll(/_PWD=(.+)/g)].map(([, password]) => password as string);
+  expect(passwords).toHaveLength(2);
+  const [start, end] = [0, -4].map((at) => first.answer.receipt.primaryAccountNumber.slice(at));
+  const card = new RegExp(`${start.slice(0, 6)}\\d{6}${end}`);
+  const files = readdirSync(data, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+  expect(files.length).toBeGreaterThan(10);
+  const texts = files.map((file) => ({ file, text: readFileSync(file, "latin1") }));
+  const withPassword = texts.filter(({ text }) => passwords.some((word) => text.includes(word)));
+  expect(withPassword.map(({ file }) => file.slice(data.length + 1)).sort()).toEqual([
+    "config.txt",
+    "gateway-account.json",
+    "netrc",
+  ]);
+  expect(texts.filter(({ text }) => card.test(text)).map(({ file }) => file)).toEqual([]);
+});
+
+test("stop ends all of it, and the demo starts again where it was", async () => {
+  const stopped = await checkout.launch("stop");
+  expect(stopped.code).toBe(0);
+  expect(stopped.out.match(/^\S+ +stopped$/gm)).toHaveLength(4);
+  expect(pids()).toEqual([[], [], [], []]);
+  const again = await demo();
+  expect(again.code).toBe(0);
+  expect((await checkout.launch("status")).out).toContain("queue empty, 3 sent");
+  expect((await checkout.launch("stop")).code).toBe(0);
+});
