@@ -41,8 +41,8 @@ export const supervisorMessages = {
     response: z.object({ stored: z.literal(true) }),
   },
   /**
-   * The sale was reversed at the terminal. "closed": it was never sent to the gateway and never will
-   * be. "sent": the gateway has it, or may have it; an alarm was raised. The same again is harmless.
+   * The sale was reversed at the terminal. "closed": it was never sent to the gateway and never
+   * will be. "sent": the gateway has it or may have it, which raised an alarm. Again is harmless.
    */
   "withdraw-transaction": {
     request: z.object({ transaction: transactionSchema }),

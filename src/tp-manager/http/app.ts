@@ -15,6 +15,7 @@ import { installMaintenanceRoutes } from "./maintenance-routes.ts";
 import { isAllowedOrigin, isLoopbackHost } from "./origin-check.ts";
 import { installPaymentRoutes } from "./payment-routes.ts";
 import { allowedMethods } from "./route-table.ts";
+import { installTerminalRoutes } from "./terminal-routes.ts";
 
 export interface ApiOptions {
   readonly port: number;
@@ -69,6 +70,7 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   installPaymentRoutes(app, options);
   installAfterSaleRoutes(app, options);
   installMaintenanceRoutes(app, options);
+  installTerminalRoutes(app, options);
   return app;
 }
 

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../../shared/errors.ts";
 import { osName, versionNumber } from "../../shared/installation.ts";
-import { currencyOf, formatMajor } from "../../shared/money.ts";
 import { type TerminalStatus, TerminalUnavailable } from "../terminal/terminal.ts";
 import type { ApiOptions } from "./app.ts";
 import { sendOne } from "./envelope.ts";
+import { requireOperator } from "./terminal-routes.ts";
 
 /** How long `/check` waits for the terminal. */
 const CHECK_LIMIT_MS = 10_000;
@@ -14,7 +14,6 @@ const APPLICATION_TYPE = "tpa";
 
 export function installMaintenanceRoutes(app: FastifyInstance, options: ApiOptions): void {
   const { payments, terminal } = options;
-  const exponent = currencyOf(options.defaultCurrency)?.exponent ?? 2;
 
   app.route({
     method: ["GET", "POST"],
@@ -55,46 +54,6 @@ export function installMaintenanceRoutes(app: FastifyInstance, options: ApiOptio
 
   app.get("/check", async (_call, reply) => sendOne(reply, 200, await check(options)));
 
-  app.post("/terminal/accept", (call, reply) => {
-    if (options.operator === undefined) {
-      throw new AppError("OPERATOR_REQUIRED", "Set OPERATOR_LOGIN and OPERATOR_PWD for this call.");
-    }
-    requireOperator(call, options);
-    const identity = payments.acceptTerminal();
-    const name = identity.terminalId || identity.serialNumber || "without a name";
-    return sendOne(reply, 200, { status: "Success", message: `Terminal ${name} is accepted.` });
-  });
-
-  app.route({
-    method: ["GET", "POST"],
-    url: "/reset",
-    async handler(call, reply) {
-      requireOperator(call, options);
-      await options.upkeep.reset();
-      const message = "The terminal has restarted and is registered.";
-      return sendOne(reply, 200, { status: "Success", message });
-    },
-  });
-
-  app.route({
-    method: ["GET", "POST"],
-    url: "/tlc",
-    async handler(call, reply) {
-      requireOperator(call, options);
-      const { applications, ticket } = await options.upkeep.telecollect();
-      return sendOne(reply, 200, {
-        NbApp: String(applications.length),
-        App: applications.map(({ name, status, count, sumMinor }) => ({
-          Name: name,
-          Status: status,
-          Count: String(count),
-          Sum: formatMajor(sumMinor, exponent),
-        })),
-        ticket,
-      });
-    },
-  });
-
   installUnsupportedCalls(app);
 }
 
@@ -125,11 +84,6 @@ async function check({ payments, terminal }: ApiOptions): Promise<TerminalStatus
 function versionBody(): { version: string; type: string; os: string } {
   const os = osName();
   return { version: `${versionNumber}-${APPLICATION_TYPE}-${os}`, type: APPLICATION_TYPE, os };
-}
-
-/** DESIGN 5, Roles: with an operator pair, maintenance needs it. */
-function requireOperator({ role }: FastifyRequest, { operator }: ApiOptions): void {
-  if (operator !== undefined && role !== "operator") throw new AppError("OPERATOR_REQUIRED");
 }
 
 /** Calls of the API table that this version does not carry out. */

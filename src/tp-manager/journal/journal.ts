@@ -231,7 +231,8 @@ export class Journal implements PaymentStore {
   telecollectionSince(atMs: number): TelecollectionRow | undefined {
     const row = this.#get(
       `SELECT * FROM telecollection WHERE started_at_ms >= ?
-         AND (result IS NULL OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'))
+         AND (result IS NULL
+           OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'))
        ORDER BY id DESC LIMIT 1`,
       atMs,
     );

@@ -27,8 +27,8 @@ export class AfterSale {
 
   /**
    * Reverses a charged order on the terminal, once (DESIGN 3.1 rule 7). An order that is reversed
-   * already is answered as it stands. Throws {@link AppError} when nothing was sent; REVERSAL_REFUSED
-   * when the terminal says that the sale stands.
+   * already is answered as it stands. Throws {@link AppError} when nothing was sent, and
+   * REVERSAL_REFUSED when the terminal says that the sale stands.
    */
   async reverse(orderId: string): Promise<PaymentResult> {
     const { payments, terminal } = this.#parts;
@@ -119,7 +119,7 @@ export class AfterSale {
     let baseline: Baseline;
     try {
       baseline = await payments.prepare();
-      // Read only now that nothing else can have the terminal: another request may have reversed it.
+      // Read only now that nothing else can have the terminal: it may have been reversed meanwhile.
       attempt = payments.latest(orderId);
       this.#assertReversible(attempt, baseline);
     } catch (error) {

@@ -94,8 +94,8 @@ function advanceInDoubt(state: AttemptState, input: AttemptInput): AttemptState 
 /**
  * The last report counts (zvt.md 6.2), with one exception: after a good one, whatever it was worth,
  * a later report cannot make the attempt simply not charged. Then the worse judgement stays and the
- * terminal's storage decides (DESIGN 3.1 rule 4). Goods that we said did not come out are different:
- * then the terminal reverses, and says so (zvt.md 8).
+ * terminal's storage decides (DESIGN 3.1 rule 4). Goods that we said did not come out are
+ * different: then the terminal reverses, and says so (zvt.md 8).
  */
 function nextReport(
   { last, goods }: SentState,

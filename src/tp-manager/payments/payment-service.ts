@@ -340,6 +340,7 @@ export class PaymentService {
     if (phase === "in-doubt" || phase === "reversal-in-doubt") {
       void this.recovery.recover(transactionId);
     }
+    if (phase === "reversed") this.#parts.handOff.nudge();
     return end;
   }
 
