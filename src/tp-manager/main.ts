@@ -10,6 +10,7 @@ import { tpManagerHandlers } from "./message-handlers.ts";
 import { AfterSale } from "./payments/after-sale.ts";
 import { HandOff } from "./payments/hand-off.ts";
 import { PaymentService, type PaymentSettings } from "./payments/payment-service.ts";
+import { settleByOperator } from "./payments/settlement.ts";
 import { Upkeep } from "./payments/upkeep.ts";
 import { createSupervisorLink } from "./supervisor-link.ts";
 import { createTerminal } from "./terminal/registry.ts";
@@ -61,7 +62,15 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   const shared = { store: journal, terminal, payments, clock, log };
   const afterSale = new AfterSale(shared);
   const upkeep = new Upkeep({ ...shared, ...limits });
-  const api = await createApi(apiOptions(context, { payments, afterSale, upkeep, terminal }));
+  const api = await createApi(
+    apiOptions(context, {
+      payments,
+      afterSale,
+      upkeep,
+      terminal,
+      settle: (word) => settleByOperator(payments, shared, word),
+    }),
+  );
   const listening = await listenOnLoopback(api, config.LOCAL_PORT, log);
   onStop("local API", () => listening.close());
   onStop("payments", () => payments.stop());
@@ -87,7 +96,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
 
 function apiOptions(
   { config, clock, log, requestStop }: ProgramContext,
-  parts: Pick<ApiOptions, "payments" | "afterSale" | "upkeep" | "terminal">,
+  parts: Pick<ApiOptions, "payments" | "afterSale" | "upkeep" | "settle" | "terminal">,
 ): ApiOptions {
   const { OPERATOR_LOGIN: login, OPERATOR_PWD: password } = config;
   return {

@@ -13,7 +13,7 @@ import { CancelledInTime, failureOf, storage } from "./failures.ts";
 import type { HandOff } from "./hand-off.ts";
 import { type Attempt, type AttemptEvent, chargedOf, type PaymentRequest } from "./payment.ts";
 import { PaymentRun } from "./payment-run.ts";
-import type { PaymentStore } from "./payment-store.ts";
+import type { ListedAttempt, ListPage, PaymentStore } from "./payment-store.ts";
 import { Recovery } from "./recovery.ts";
 import { sameTerminal } from "./recovery-policy.ts";
 import { TerminalTurn } from "./terminal-turn.ts";
@@ -74,14 +74,14 @@ export class PaymentService {
       ...parts,
       confirmAfterMs: parts.settings.confirmAfterMs,
       terminalFree: () => this.turn.whenFree(),
-      settled: () => parts.handOff.nudge(),
+      settled: () => this.handOver(),
     });
   }
 
   /** Attempts that a former process left open are put in doubt and asked about. */
   start(): void {
     this.recovery.begin();
-    this.#parts.handOff.nudge();
+    this.handOver();
   }
 
   /** The payment of an order that is on the terminal now. */
@@ -168,6 +168,16 @@ export class PaymentService {
   /** The kiosk has been sent the whole answer of an order, or has looked it up (rule 11). */
   answerRead(orderId: string): void {
     this.#reading(() => this.#parts.store.markAnswerDelivered(orderId));
+  }
+
+  /** Something has become charged or reversed: the supervisor is told. */
+  handOver(): void {
+    this.#parts.handOff.nudge();
+  }
+
+  /** The journal, newest first. */
+  list(page: ListPage): ListedAttempt[] {
+    return this.#reading(() => this.#parts.store.list(page));
   }
 
   /** The operator accepts the terminal that is connected now (DESIGN 3.1 rule 12). */
@@ -340,7 +350,7 @@ export class PaymentService {
     if (phase === "in-doubt" || phase === "reversal-in-doubt") {
       void this.recovery.recover(transactionId);
     }
-    if (phase === "reversed") this.#parts.handOff.nudge();
+    if (phase === "reversed") this.handOver();
     return end;
   }
 

@@ -114,10 +114,11 @@ export class Recovery {
     const { store, clock, log } = this.#parts;
     let earlier: Observation | null = null;
     for (;;) {
+      const observation = await this.#look(transactionId);
+      // Read after the look: an operator may have settled it meanwhile.
       const attempt = store.attempt(transactionId);
       const state = attempt && doubtOf(attempt);
       if (!attempt || !state) return;
-      const observation = await this.#look(attempt);
       const verdict = this.#judge(attempt, state, lostSinceMs, observation, earlier);
       const about = { transactionId, orderId, verdict: verdict.verdict };
       log.warn(about, `recovery: ${verdict.because}`);
@@ -156,9 +157,8 @@ export class Recovery {
   }
 
   /** One complete look at the idle terminal, trying for as long as it cannot be asked. */
-  async #look(attempt: Attempt): Promise<Observation> {
+  async #look(transactionId: string): Promise<Observation> {
     const { terminal, clock, store, log, terminalFree } = this.#parts;
-    const { transactionId } = attempt;
     for (let retryMs = RETRY_MIN_MS; ; retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)) {
       await terminalFree();
       try {
