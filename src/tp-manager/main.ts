@@ -1,8 +1,9 @@
 import { join } from "node:path";
+import { backupChore, oldLogsChore, startDaily } from "../shared/daily.ts";
 import { createIpcClient } from "../shared/ipc/client.ts";
 import { supervisorMessages, tpManagerMessages } from "../shared/ipc/contract.ts";
 import { startIpcServer } from "../shared/ipc/server.ts";
-import { type ProgramContext, runProgram } from "../shared/lifecycle.ts";
+import { logFileOf, type ProgramContext, runProgram } from "../shared/lifecycle.ts";
 import { type ApiOptions, createApi } from "./http/app.ts";
 import { listenOnLoopback } from "./http/loopback-server.ts";
 import { Journal } from "./journal/journal.ts";
@@ -30,7 +31,8 @@ const TELECOLLECTION_LIMIT_MS = 600_000;
 /** Every part of tp-manager in start order, with what it depends on. */
 await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   const { config, installation, runDirectory, log, clock, onStop } = context;
-  const journal = new Journal(join(installation.dataDirectory, "journal.db"));
+  const journalPath = join(installation.dataDirectory, "journal.db");
+  const journal = new Journal(journalPath);
   onStop("journal", () => journal.close());
 
   const terminal = createTerminal(config, clock, log.child({ area: "terminal" }));
@@ -90,6 +92,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   });
   onStop("local messages", () => ipc.close());
 
+  startChores(context, journal, journalPath, payments);
   terminal.start();
   payments.start();
 });
@@ -110,4 +113,23 @@ function apiOptions(
     log: log.child({ area: "http" }),
     requestStop,
   };
+}
+
+function startChores(
+  { config, installation, clock, log, onStop }: ProgramContext,
+  journal: Journal,
+  journalPath: string,
+  payments: PaymentService,
+): void {
+  const daily = startDaily({
+    at: config.UPDATE_TIME,
+    idle: () => payments.turn.current === undefined,
+    chores: [
+      backupChore(journal.database, journalPath, clock),
+      oldLogsChore(logFileOf(installation, "tp-manager"), config.LOG_DAYS, clock),
+    ],
+    clock,
+    log,
+  });
+  onStop("daily chores", () => daily.stop());
 }

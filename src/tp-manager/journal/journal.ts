@@ -42,6 +42,11 @@ export class Journal implements PaymentStore {
     this.#database = openDatabase(path, migrations);
   }
 
+  /** For the daily backup only. */
+  get database(): DatabaseSync {
+    return this.#database;
+  }
+
   close(): void {
     this.#database.close();
   }
