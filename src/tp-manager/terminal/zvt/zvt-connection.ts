@@ -138,6 +138,14 @@ export class ZvtConnection {
     return this.#status as TerminalStatus;
   }
 
+  /** Throws {@link TerminalUnavailable} unless the terminal shows that no command runs on it. */
+  async assertIdle(run: RunCommand): Promise<void> {
+    const answer = await askStatus(run, this.#options, this.#now);
+    this.#learn(answer);
+    const { status, refused } = answer;
+    if (refused || status.cr === "1") throw new TerminalUnavailable("busy", status.detail);
+  }
+
   async refreshLast(run: RunCommand): Promise<LastTransaction> {
     const told = await askLastTransaction(run, this.#options, this.#now);
     // zvt.md 9.2 step 3.
