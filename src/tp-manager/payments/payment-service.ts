@@ -8,6 +8,7 @@ import {
   type Terminal,
   type TerminalIdentity,
   TerminalUnavailable,
+  type TransactionReport,
 } from "../terminal/terminal.ts";
 import { CancelledInTime, failureOf, storage } from "./failures.ts";
 import type { HandOff } from "./hand-off.ts";
@@ -82,8 +83,21 @@ export class PaymentService {
 
   /** Attempts that a former process left open are put in doubt and asked about. */
   start(): void {
+    this.#parts.terminal.subscribe((event) => {
+      if (event.type === "unexpected-report") this.#unexpected(event.report);
+    });
     this.recovery.begin();
     this.handOver();
+  }
+
+  /** DESIGN 3.1 rule 4: a result with no payment running. Somebody has to look at it. */
+  #unexpected(report: TransactionReport): void {
+    const { good, resultCode, amountMinor, receiptNumber, traceNumber, terminalId } = report;
+    const told = { good, resultCode, amountMinor, receiptNumber, traceNumber, terminalId };
+    this.#parts.log.error(
+      { alarm: "unexpected-report", ...told },
+      "the terminal reported a result although no payment runs; refused",
+    );
   }
 
   /** The payment of an order that is on the terminal now. */

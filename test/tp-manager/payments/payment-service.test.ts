@@ -176,6 +176,14 @@ describe("a payment", () => {
   });
 });
 
+test("a result with no payment running raises an alarm", () => {
+  const at = house();
+  at.payments.start();
+  at.terminal.tell({ type: "unexpected-report", report: report() });
+  const alarms = at.lines.filter((line) => line.includes('"alarm":"unexpected-report"'));
+  expect(alarms).toEqual([expect.stringContaining('"traceNumber":"000012"')]);
+});
+
 describe("an order that comes again (DESIGN 5, Idempotency)", () => {
   test("is replayed when it was charged, with nothing on the wire", async () => {
     const at = house();
