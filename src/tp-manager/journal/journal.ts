@@ -151,7 +151,7 @@ export class Journal implements PaymentStore {
     return this.#all(
       `SELECT * FROM attempt
        WHERE phase IN ('sent', 'in-doubt', 'reversing', 'reversal-in-doubt')
-       ORDER BY started_at_ms, number`,
+       ORDER BY rowid`,
     ).map(readAttempt);
   }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { AppError, type Charged } from "../../shared/errors.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
@@ -231,7 +232,8 @@ export class PaymentService {
           details: { accepted, found: baseline.identity },
         });
       }
-      if (!accepted) store.acceptTerminal(baseline.identity, clock.now());
+      const known = completed(accepted, baseline.identity);
+      if (!isDeepStrictEqual(accepted, known)) store.acceptTerminal(known, clock.now());
       return baseline;
     } finally {
       limit.clear();
@@ -413,6 +415,20 @@ export class PaymentService {
 type Admission =
   | { readonly phase: "done"; readonly result: Promise<PaymentResult> }
   | { readonly phase: "in-doubt"; readonly attempt: Attempt };
+
+/** A terminal may tell more of itself later; what it once told is never forgotten (rule 12). */
+function completed(
+  accepted: TerminalIdentity | undefined,
+  told: TerminalIdentity,
+): TerminalIdentity {
+  if (!accepted) return told;
+  return {
+    serialNumber: accepted.serialNumber || told.serialNumber,
+    terminalId: accepted.terminalId || told.terminalId,
+    deviceId: told.deviceId || accepted.deviceId,
+    version: told.version || accepted.version,
+  };
+}
 
 function assertSameOrder(request: PaymentRequest, earlier: PaymentRequest, charged: Charged): void {
   const same =

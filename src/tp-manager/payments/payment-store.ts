@@ -102,7 +102,7 @@ export interface PaymentStore {
   list(page: ListPage): ListedAttempt[];
   addEvent(transactionId: string, event: AttemptEvent): void;
 
-  /** Attempts that a process cannot leave behind unasked, oldest first. */
+  /** Attempts that a process cannot leave behind unasked, in the order they were begun. */
   unfinished(): Attempt[];
   /** The order a charged transaction with this very report belongs to, other than `except`. */
   orderOfReport(report: TransactionReport, except: string): string | undefined;

@@ -167,16 +167,13 @@ export class Recovery {
    * An order begun later and still open: what the terminal had not yet stored when that one began
    * is no evidence for this one, even of the same amount and minute.
    */
-  #laterDoubt({ transactionId, startedAtMs }: Attempt, { last }: Observation): string | undefined {
-    return this.#parts.store
-      .unfinished()
-      .find(
-        (other) =>
-          other.transactionId !== transactionId &&
-          other.startedAtMs >= startedAtMs &&
-          other.baseline !== null &&
-          !sameTransaction(other.baseline.last, last),
-      )?.request.orderId;
+  #laterDoubt({ transactionId }: Attempt, { last }: Observation): string | undefined {
+    const unfinished = this.#parts.store.unfinished();
+    const own = unfinished.findIndex((other) => other.transactionId === transactionId);
+    return unfinished
+      .slice(own + 1)
+      .find(({ baseline }) => baseline !== null && !sameTransaction(baseline.last, last))?.request
+      .orderId;
   }
 
   /** One complete look at the idle terminal, trying for as long as it cannot be asked. */

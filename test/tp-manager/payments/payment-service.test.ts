@@ -285,6 +285,17 @@ describe("another terminal (DESIGN 3.1 rule 12)", () => {
   });
 });
 
+test("a terminal that first tells nothing of itself is known by what it tells later", async () => {
+  const at = house();
+  const silent = { serialNumber: "", deviceId: "", terminalId: "", version: "" };
+  for (const told of [silent, identity]) {
+    at.terminal.baseline = { ...baseline, identity: told };
+    expect(outcome(await pay(at, request(`A-${told.serialNumber}`)))).toBe("Success");
+  }
+  at.terminal.baseline = { ...baseline, identity: { ...identity, serialNumber: "SN-2" } };
+  expect((await pay(at, request("B-1"))).body.error?.code).toBe("TERMINAL_CHANGED");
+});
+
 describe("cancel and stop", () => {
   test("with nothing running there is nothing to cancel", async () => {
     await expect(house().payments.cancel()).rejects.toMatchObject({ code: "NOTHING_TO_CANCEL" });
