@@ -67,6 +67,8 @@ export class PaymentService {
   readonly recovery: Recovery;
   readonly turn = new TerminalTurn();
   #payment: RunningPayment | undefined;
+  /** The end of something financial is not on disk: the journal still says that it runs. */
+  #endNotWritten = false;
 
   constructor(parts: PaymentParts) {
     this.#parts = parts;
@@ -245,6 +247,7 @@ export class PaymentService {
       return { phase: "done", result: this.#answer(running) };
     }
     this.turn.assertFree();
+    this.#putUnwrittenInDoubt();
     const { store } = this.#parts;
     const earlier = this.#reading(() => store.latestAttempt(request.orderId));
     if (earlier && earlier.state.phase !== "not-charged") return this.#known(request, earlier);
@@ -271,10 +274,18 @@ export class PaymentService {
 
   /** DESIGN 3.1 rule 5. Throws TERMINAL_IN_DOUBT. */
   assertNoDoubt(): void {
+    this.#putUnwrittenInDoubt();
     const orderId = this.recovery.blockedBy;
     if (orderId !== undefined) {
       throw new AppError("TERMINAL_IN_DOUBT", undefined, { details: { orderId } });
     }
+  }
+
+  /** As a restart would: before anything else can overwrite what the terminal has stored. */
+  #putUnwrittenInDoubt(): void {
+    if (!this.#endNotWritten || this.turn.current) return;
+    this.#reading(() => this.recovery.begin());
+    this.#endNotWritten = false;
   }
 
   /** DESIGN 3.1 rule 11. */
@@ -343,6 +354,7 @@ export class PaymentService {
   async finished(transactionId: string, run: Promise<Attempt>): Promise<Attempt> {
     const { log } = this.#parts;
     const end = await run.catch((error: unknown) => {
+      this.#endNotWritten = true;
       log.error({ transactionId, err: error, alarm: "journal" }, "an end is not on disk");
       throw new AppError("STORAGE_FAILED", undefined, { charged: "unknown", cause: error });
     });

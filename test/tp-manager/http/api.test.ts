@@ -81,6 +81,20 @@ describe("POST /payment", () => {
     expect(at.terminal.paid).toMatchObject([{ amountMinor: 100, currencyNumeric: "756" }]);
   });
 
+  test("names a generated order whose end could not be stored", async () => {
+    const { post, call, at } = await api();
+    at.terminal.script = (order, observer) => {
+      const ending = approves(order, observer);
+      at.close();
+      return ending;
+    };
+    const { http, one } = await post({ amount: 9.99 });
+    expect([http, one.status, one.error.code]).toEqual([503, "Unknown", "STORAGE_FAILED"]);
+    expect(one.orderId).toMatch(/^[0-9a-f-]{36}$/);
+    const again = await call("GET", `/payment/${one.orderId}`);
+    expect(again.one.error).toMatchObject({ code: "STORAGE_FAILED", charged: "unknown" });
+  });
+
   test("marks a replay in header and body", async () => {
     const { post } = await api();
     await post({ amount: 1, orderId: "A-1" });

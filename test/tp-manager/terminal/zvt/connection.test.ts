@@ -383,4 +383,13 @@ describe("the last transaction", () => {
     await answerStatus(peer, statusCompletion("9c"));
     await settled;
   });
+
+  test("of a terminal that refuses to tell its status cannot be asked for", async () => {
+    const { peer, driver } = await connect();
+    const asking = driver.terminal.lastTransaction(never);
+    const settled = expect(asking).rejects.toMatchObject({ reason: "busy" });
+    await peer.expect("0501050000000306");
+    peer.send("848300");
+    await settled;
+  });
 });
