@@ -182,7 +182,13 @@ describe("POST /payment", () => {
   test("refuses numbers that would change when they are echoed", async () => {
     const { post } = await api();
     const { one } = await post('{"amount":1,"customer":{"id":9007199254740993}}');
-    expect(one.error).toMatchObject({ code: "BODY_NOT_JSON" });
+    expect(one.error).toMatchObject({
+      code: "REQUEST_INVALID",
+      message: "the number 9007199254740993 is too large",
+    });
+    expect((await post('{"amount":1e999}')).one.error.message).toBe(
+      "the number 1e999 is too large",
+    );
   });
 });
 
