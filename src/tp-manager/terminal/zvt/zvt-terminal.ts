@@ -5,6 +5,7 @@ import {
   type PaymentEnd,
   type PaymentObserver,
   type PaymentOrder,
+  type ReversalOrder,
   type Terminal,
   type TerminalCapabilities,
   type TerminalEvent,
@@ -15,6 +16,7 @@ import {
 import { ZvtCodecError } from "./codec/index.ts";
 import { authorisation } from "./commands/authorisation.ts";
 import type { Command } from "./commands/command.ts";
+import { reversal } from "./commands/reversal.ts";
 import { RunningPayment } from "./running-payment.ts";
 import { codeText, resultText } from "./tables/result-codes.ts";
 import { type WaitLimits, ZvtConnection } from "./zvt-connection.ts";
@@ -97,7 +99,23 @@ class ZvtTerminal implements Terminal {
   }
 
   async pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
-    const command = this.#authorisation(order);
+    const printerReady = (this.#options.configByte & PRINTS_PAYMENT_RECEIPTS) !== 0;
+    const command = commandFor(order, () => authorisation(order, { printerReady }));
+    return await this.#financial(command, observer);
+  }
+
+  async reverse(order: ReversalOrder, observer: PaymentObserver): Promise<PaymentEnd> {
+    const command = /^\d{1,4}$/.test(order.receiptNumber)
+      ? commandFor(order, () => {
+          const receiptNumber = order.receiptNumber.padStart(4, "0");
+          return reversal({ ...order, receiptNumber }, this.#options.password);
+        })
+      : "the receipt number must be one to four digits";
+    return await this.#financial(command, observer);
+  }
+
+  /** Runs a command that moves money, once; or says why nothing of it has left. */
+  async #financial(command: Command | string, observer: PaymentObserver): Promise<PaymentEnd> {
     if (typeof command === "string") return notSent("invalid", command);
     if (this.#payment) return notSent("busy", "another payment is running");
     const payment = new RunningPayment(this.#options.language, this.#deps, observer);
@@ -166,21 +184,6 @@ class ZvtTerminal implements Terminal {
     return { waitMs: 2 * this.#options.timers.t3Ms, signal };
   }
 
-  #authorisation(order: PaymentOrder): Command | string {
-    const { amountMinor, currencyNumeric } = order;
-    if (!Number.isSafeInteger(amountMinor) || amountMinor <= 0) {
-      return "the amount must be a whole number of minor units above 0";
-    }
-    if (!/^\d{3}$/.test(currencyNumeric)) return "the currency must be three digits, like 978";
-    try {
-      const printerReady = (this.#options.configByte & PRINTS_PAYMENT_RECEIPTS) !== 0;
-      return authorisation(order, { printerReady });
-    } catch (error) {
-      if (error instanceof ZvtCodecError) return error.message;
-      throw error;
-    }
-  }
-
   #emit(event: TerminalEvent): void {
     for (const listener of [...this.#listeners]) {
       try {
@@ -190,6 +193,21 @@ class ZvtTerminal implements Terminal {
         this.#deps.log.error({ err: error }, `a listener failed: ${event.type}`);
       }
     }
+  }
+}
+
+/** The command for an order; what is wrong with the order when there can be none. */
+function commandFor(order: PaymentOrder, make: () => Command): Command | string {
+  const { amountMinor, currencyNumeric } = order;
+  if (!Number.isSafeInteger(amountMinor) || amountMinor <= 0) {
+    return "the amount must be a whole number of minor units above 0";
+  }
+  if (!/^\d{3}$/.test(currencyNumeric)) return "the currency must be three digits, like 978";
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof ZvtCodecError) return error.message;
+    throw error;
   }
 }
 
