@@ -7,11 +7,8 @@ import type { ExchangeListener } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
 import { intermediateText } from "./tables/intermediate-statuses.ts";
 import type { Language } from "./tables/language.ts";
-import { codeText, resultText } from "./tables/result-codes.ts";
+import { codeText, isGoodCompletion, resultText } from "./tables/result-codes.ts";
 import type { ZvtDependencies } from "./zvt-options.ts";
-
-/** zvt.md 6.4: an update or a restart follows a good end. */
-const GOOD_COMPLETION_CODES = [0x00, 0xe0, 0xfc];
 
 /** Turns what a payment hears on the wire into what its observer is told. */
 export class RunningPayment implements ExchangeListener {
@@ -67,7 +64,7 @@ export class RunningPayment implements ExchangeListener {
   /** A completion that names a bad code contradicts itself: no good end. */
   #completed(message: Message, ticket: string): PaymentEnd {
     const code = message.fields.resultCode ?? 0;
-    if (GOOD_COMPLETION_CODES.includes(code)) return { end: "completed", ticket };
+    if (isGoodCompletion(code)) return { end: "completed", ticket };
     return { end: "aborted", ...this.#coded(code), reason: abortReason(code, undefined), ticket };
   }
 

@@ -60,6 +60,8 @@ export class ZvtConnection {
   #last: LastTransaction | null = null;
   /** A command got no end: the line is given time, the terminal is asked before it is used. */
   #resync = false;
+  /** The terminal was told to restart and may still be seen going down. */
+  #restarting = false;
 
   constructor(
     options: ZvtOptions,
@@ -154,6 +156,16 @@ export class ZvtConnection {
     return { identity: this.#identity, last, clockOffsetMs: this.#clockOffsetMs };
   }
 
+  /**
+   * The terminal restarts: ends the connection, gives it time to go down, and begins a new one by
+   * asking until it answers. {@link whenUp} tells when it is back.
+   */
+  restart(): void {
+    this.#restarting = true;
+    const session = this.#session;
+    if (session) this.#giveUp(session, "the terminal restarts");
+  }
+
   /** The last transaction is not what it was. */
   forgetLast(): void {
     this.#last = null;
@@ -198,6 +210,10 @@ export class ZvtConnection {
       const wasUp = await this.#connectOnce();
       if (wasUp) attempt = 0;
       if (this.#closing.signal.aborted) break;
+      if (this.#restarting) {
+        this.#restarting = false;
+        await this.#pause("zvt restart", this.#options.restartPauseMs);
+      }
       const delayMs = Math.min(reconnect.minMs * 2 ** Math.min(attempt, 16), reconnect.maxMs);
       await this.#pause("zvt reconnect", delayMs * (0.5 + chance() / 2));
     }

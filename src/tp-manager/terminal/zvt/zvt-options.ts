@@ -37,6 +37,10 @@ export interface ZvtOptions {
   /** Tag 1F04 of the registration (zvt.md 11.2): customer receipts only; null leaves it out. */
   readonly receiptsWanted: number | null;
   readonly language: Language;
+  /** Silence after a restart was asked for, before the terminal is looked for again. */
+  readonly restartPauseMs: number;
+  /** zvt.md 7.1: the terminal puts the totals of all cards into the first group. */
+  readonly totalsInFirstGroup: boolean;
 }
 
 export const defaultZvtOptions: ZvtOptions = {
@@ -51,6 +55,8 @@ export const defaultZvtOptions: ZvtOptions = {
   printerWidth: 40,
   receiptsWanted: 0xc0,
   language: "en",
+  restartPauseMs: 5_000,
+  totalsInFirstGroup: false,
 };
 
 export interface ZvtDependencies {

@@ -6,6 +6,7 @@ import {
   type PaymentObserver,
   type PaymentOrder,
   type ReversalOrder,
+  type TelecollectionEnd,
   type Terminal,
   type TerminalCapabilities,
   type TerminalEvent,
@@ -16,9 +17,12 @@ import {
 import { ZvtCodecError } from "./codec/index.ts";
 import { authorisation } from "./commands/authorisation.ts";
 import type { Command } from "./commands/command.ts";
+import { resetTerminal } from "./commands/reset-terminal.ts";
 import { reversal } from "./commands/reversal.ts";
+import { codeOf } from "./introduction.ts";
 import { RunningPayment } from "./running-payment.ts";
 import { codeText, resultText } from "./tables/result-codes.ts";
+import { telecollection } from "./telecollection.ts";
 import { type WaitLimits, ZvtConnection } from "./zvt-connection.ts";
 import { checkedZvtOptions, type ZvtDependencies, type ZvtOptions } from "./zvt-options.ts";
 
@@ -173,6 +177,44 @@ class ZvtTerminal implements Terminal {
     return await unlessAborted(asked, signal);
   }
 
+  async reset(signal: AbortSignal): Promise<void> {
+    const limits = this.#briefly(signal);
+    await this.#idle(limits);
+    const run = this.#connection.exchange(resetTerminal(), limits);
+    const end = await unlessAborted(run, signal);
+    if (end.end === "not-sent") throw new TerminalUnavailable("no-answer", end.problem);
+    if (end.end === "refused" || end.end === "aborted") {
+      const why = resultText(codeOf(end.message), this.#options.language);
+      throw new TerminalUnavailable("out-of-order", `the terminal refuses to restart: ${why}`);
+    }
+    // One that went down before its 06 0F has restarted all the same.
+    this.#connection.restart();
+    try {
+      await this.#connection.whenUp({ waitMs: Number.POSITIVE_INFINITY, signal });
+    } catch (error) {
+      if (error instanceof TerminalUnavailable) throw error;
+      throw new TerminalUnavailable("no-answer", "the terminal is not back yet", { cause: error });
+    }
+  }
+
+  async telecollect(signal: AbortSignal): Promise<TelecollectionEnd> {
+    const { log } = this.#deps;
+    try {
+      const limits = this.#briefly(signal);
+      await this.#idle(limits);
+      const work = this.#connection.withWire(limits, (run) =>
+        telecollection(run, this.#options, log),
+      );
+      return await unlessAborted(work, signal);
+    } catch (error) {
+      if (signal.aborted) return { end: "lost", code: "no-end", text: wordsOf(signal.reason) };
+      if (!(error instanceof TerminalUnavailable)) throw error;
+      return { end: "refused", code: error.reason, text: error.message };
+    } finally {
+      this.#connection.forgetLast();
+    }
+  }
+
   /** A payment that runs makes the caller turn away; a registration that runs is waited for. */
   async #idle(limits: WaitLimits): Promise<void> {
     if (this.#payment) throw new TerminalUnavailable("busy", "a payment is running");
@@ -218,6 +260,10 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
     signal.addEventListener("abort", onAbort, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
   });
+}
+
+function wordsOf(reason: unknown): string {
+  return reason instanceof Error ? reason.message : String(reason);
 }
 
 function notSent(code: string, text: string): PaymentEnd {

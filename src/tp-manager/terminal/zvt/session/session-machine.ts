@@ -238,8 +238,11 @@ function reply(state: Served, { message: arrived, problem, bytes }: MessageInput
     return notAllowed(state, arrived);
   }
   if (arrived.name === "status-information") {
-    // What cannot be read cannot be stored, and must not be acknowledged (zvt.md 9.1).
-    if (problem !== null) return { state, outputs: [answer(processingError)] };
+    // What cannot be read cannot be stored, and must not be acknowledged where that commits a sale
+    // (zvt.md 9.1). Totals and repeats commit nothing.
+    if (problem !== null) {
+      return { state, outputs: [answer(state.command.judged ? processingError : accept)] };
+    }
     if (state.command.judged) {
       return { state, outputs: [{ output: "judge", message: arrived, bytes }] };
     }
