@@ -36,6 +36,8 @@ export interface Registered {
   readonly terminalId: string;
   /** The set that the terminal agreed to (zvt.md 6.1); null when it named none. */
   readonly charset: Charset | null;
+  /** The status byte (zvt.md 6.1); 0 when the terminal sends none. */
+  readonly statusByte: number;
 }
 
 const NOT_REGISTERED = 0x6b;
@@ -84,6 +86,7 @@ export async function register(run: RunCommand, options: ZvtOptions): Promise<Re
   return {
     terminalId: end.message.fields.terminalId ?? "",
     charset: (code === undefined ? undefined : charsetOfCode(code)) ?? null,
+    statusByte: end.message.fields.typeByte ?? 0,
   };
 }
 

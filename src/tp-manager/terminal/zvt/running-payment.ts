@@ -1,10 +1,16 @@
-import type { PaymentEnd, PaymentObserver } from "../terminal.ts";
+import type {
+  GoodsDecision,
+  LastTransaction,
+  PaymentEnd,
+  PaymentObserver,
+  TransactionReport,
+} from "../terminal.ts";
 import { findTags, type Message, tagValue } from "./codec/index.ts";
 import { codeOf } from "./introduction.ts";
 import { PrintCollector } from "./report/print-collector.ts";
 import { abortReason, transactionReport } from "./report/transaction-report.ts";
 import type { ExchangeListener } from "./session/session.ts";
-import type { ExchangeEnd } from "./session/session-state.ts";
+import type { ExchangeEnd, Verdict } from "./session/session-state.ts";
 import { intermediateText } from "./tables/intermediate-statuses.ts";
 import type { Language } from "./tables/language.ts";
 import { codeText, isGoodCompletion, resultText } from "./tables/result-codes.ts";
@@ -16,6 +22,11 @@ export class RunningPayment implements ExchangeListener {
   cancelled = false;
   /** The command has the wire: an abort would be for it and for nothing else. */
   onWire = false;
+  /** A report was held for its goods. */
+  held = false;
+  /** What was said about the goods of a held sale. */
+  decision: GoodsDecision | undefined;
+  #reported: TransactionReport | undefined;
   readonly #language: Language;
   readonly #deps: ZvtDependencies;
   readonly #observer: PaymentObserver;
@@ -28,10 +39,32 @@ export class RunningPayment implements ExchangeListener {
   }
 
   /** Commits the report; a throw refuses it on the wire (zvt.md 9.1). */
-  judge(message: Message): "accept" | "refuse" {
+  judge(message: Message): Verdict {
     const context = { language: this.#language, nowMs: this.#deps.clock.now() };
-    const verdict = this.#observer.report(transactionReport(message, context));
-    return verdict === "accept" ? "accept" : "refuse";
+    const report = transactionReport(message, context);
+    this.#reported = report;
+    const verdict = this.#observer.report(report);
+    if (verdict === "hold") this.held = true;
+    return verdict;
+  }
+
+  /**
+   * After a partial issue the terminal need not report again (zvt.md 8): what it has stored says
+   * whether it charged the part. Told to the observer when it is the very sale.
+   */
+  stored(last: LastTransaction): void {
+    if (last.kind !== "transaction" || !this.#reported) return;
+    if (last.report.receiptNumber !== this.#reported.receiptNumber) return;
+    this.#reported = last.report;
+    this.#observer.report(last.report);
+  }
+
+  /** Only a part was to be charged, and no report has confirmed it. */
+  get partUnconfirmed(): boolean {
+    const { decision } = this;
+    return (
+      decision?.goods === "partly-issued" && this.#reported?.amountMinor !== decision.amountMinor
+    );
   }
 
   acknowledged(): void {

@@ -1,8 +1,8 @@
-/** The end of day from the question about open pre-authorisations to the totals (zvt.md 6.3, 6.4). */
+/** The end of day, from open pre-authorisations to the totals (zvt.md 6.3, 6.4). */
 import type { TelecollectedApplication, TelecollectionEnd } from "../terminal.ts";
 import { findTags, type Message, type Totals } from "./codec/index.ts";
 import { endOfDay } from "./commands/end-of-day.ts";
-import { NO_RECEIPT_NUMBER, openPreAuthorisations } from "./commands/open-pre-authorisations.ts";
+import { NO_RECEIPT_NUMBER, openPreAuths } from "./commands/open-pre-auths.ts";
 import { codeOf, type RunCommand } from "./introduction.ts";
 import type { Log } from "./log.ts";
 import { PrintCollector } from "./report/print-collector.ts";
@@ -19,7 +19,7 @@ export async function telecollection(
   options: ZvtOptions,
   log: Log,
 ): Promise<TelecollectionEnd> {
-  const asked = await run(openPreAuthorisations());
+  const asked = await run(openPreAuths());
   if (asked.end === "lost" || asked.end === "not-sent") {
     return { end: "refused", code: "no-end", text: asked.problem };
   }

@@ -28,6 +28,9 @@ import type { ExchangeEnd } from "./session/session-state.ts";
 import { WireBusy, WireLock } from "./wire-lock.ts";
 import type { ZvtDependencies, ZvtOptions } from "./zvt-options.ts";
 
+/** Bit of the status byte of a registration, zvt.md 6.1. */
+const VENDING_MODE = 0x10;
+
 /** How a wait for the wire or the link is limited. */
 export interface WaitLimits {
   readonly waitMs: number;
@@ -55,6 +58,7 @@ export class ZvtConnection {
   /** What the terminal on this very link has told; another one may have taken its place. */
   #told: TerminalIdentity = nobody;
   #status: TerminalStatus | null = null;
+  #registrationStatus = 0;
   #clockOffsetMs: number | null = null;
   /** null: not known, or a command ran since. */
   #last: LastTransaction | null = null;
@@ -82,6 +86,11 @@ export class ZvtConnection {
       status: this.#status,
       wireHeld: this.#wire.held,
     };
+  }
+
+  /** zvt.md 6.1: told at registration, and true until another one says otherwise. */
+  get vending(): boolean {
+    return (this.#registrationStatus & VENDING_MODE) !== 0;
   }
 
   get session(): Session | undefined {
@@ -308,7 +317,8 @@ export class ZvtConnection {
   }
 
   async #register(run: RunCommand): Promise<void> {
-    const { terminalId, charset } = await register(run, this.#options);
+    const { terminalId, charset, statusByte } = await register(run, this.#options);
+    this.#registrationStatus = statusByte;
     if (this.#session && charset) this.#session.charset = charset;
     this.#identify({ terminalId });
   }

@@ -39,6 +39,8 @@ export interface ZvtOptions {
   readonly language: Language;
   /** Silence after a restart was asked for, before the terminal is looked for again. */
   readonly restartPauseMs: number;
+  /** zvt.md 8: the terminal understands 84 9D. */
+  readonly partialIssue: boolean;
   /** zvt.md 7.1: the terminal puts the totals of all cards into the first group. */
   readonly totalsInFirstGroup: boolean;
 }
@@ -56,6 +58,7 @@ export const defaultZvtOptions: ZvtOptions = {
   receiptsWanted: 0xc0,
   language: "en",
   restartPauseMs: 5_000,
+  partialIssue: true,
   totalsInFirstGroup: false,
 };
 

@@ -1,6 +1,7 @@
 import {
   type Baseline,
   type CancelAnswer,
+  type GoodsDecision,
   type LastTransaction,
   type PaymentEnd,
   type PaymentObserver,
@@ -19,7 +20,7 @@ import { authorisation } from "./commands/authorisation.ts";
 import type { Command } from "./commands/command.ts";
 import { resetTerminal } from "./commands/reset-terminal.ts";
 import { reversal } from "./commands/reversal.ts";
-import { codeOf } from "./introduction.ts";
+import { codeOf, type RunCommand } from "./introduction.ts";
 import { RunningPayment } from "./running-payment.ts";
 import { codeText, resultText } from "./tables/result-codes.ts";
 import { telecollection } from "./telecollection.ts";
@@ -61,8 +62,8 @@ class ZvtTerminal implements Terminal {
     return {
       paymentLimitMs: this.#paymentLimitMs,
       lastTransaction: true,
-      vending: false,
-      partialIssue: false,
+      vending: this.#connection.vending,
+      partialIssue: this.#options.partialIssue,
     };
   }
 
@@ -131,7 +132,10 @@ class ZvtTerminal implements Terminal {
         const { session } = this.#connection;
         const ended = await run(command, payment);
         // zvt.md 7.2: the terminal may have taken itself more time than T4.
-        this.#paymentLimitMs = Math.max(this.#options.timers.t4Ms, session?.t4Ms ?? 0);
+        const t4Ms = Math.max(this.#options.timers.t4Ms, session?.t4Ms ?? 0);
+        // zvt.md 8: left alone with its 04 0F it reverses when its window for goods is over.
+        this.#paymentLimitMs = t4Ms + (command.goods?.windowMs ?? 0);
+        if (ended.end === "completed" && payment.partUnconfirmed) await this.#confirm(payment, run);
         return ended;
       });
       return payment.ended(end);
@@ -146,10 +150,32 @@ class ZvtTerminal implements Terminal {
     }
   }
 
+  /** What cannot be confirmed stays as it was reported, for a recovery to find out. */
+  async #confirm(payment: RunningPayment, run: RunCommand): Promise<void> {
+    try {
+      payment.stored(await this.#connection.refreshLast(run));
+    } catch (error) {
+      this.#deps.log.error({ err: error }, "the partly charged amount could not be confirmed");
+    }
+  }
+
+  decideGoods(decision: GoodsDecision): void {
+    const { session } = this.#connection;
+    const payment = this.#payment;
+    if (!payment?.held) throw new Error("no sale waits for its goods");
+    payment.decision = decision;
+    // The terminal may have given up, or the line: then the end that follows says so.
+    session?.decideGoods(decision);
+  }
+
   async cancel(): Promise<CancelAnswer> {
     const { session } = this.#connection;
     const payment = this.#payment;
     if (!payment?.onWire || !session) return { answer: "nothing-running" };
+    if (session.awaitsGoods) {
+      // zvt.md 5.2: the terminal waits for the answer to its 04 0F, nothing else may be sent.
+      return { answer: "refused", code: "", text: "the goods decide about this sale" };
+    }
     const answer = await session.abort();
     if (answer.answer === "taken") payment.cancelled = true;
     if (answer.answer !== "refused") return answer;

@@ -8,7 +8,7 @@ export const NO_RECEIPT_NUMBER = "FFFF";
  * Open pre-authorisations: a partial reversal 06 23 that names none (zvt.md 6.3). The normal answer
  * is 06 1E B8. The empty container asks for the whole list.
  */
-export function openPreAuthorisations(): Command {
+export function openPreAuths(): Command {
   return {
     name: "partial-reversal",
     apdu: encodeMessage("partial-reversal", {
