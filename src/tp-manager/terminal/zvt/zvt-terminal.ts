@@ -50,12 +50,20 @@ class ZvtTerminal implements Terminal {
   readonly #listeners = new Set<(event: TerminalEvent) => void>();
   #payment: RunningPayment | undefined;
   #paymentLimitMs: number;
+  #preparedAtMs = Number.NEGATIVE_INFINITY;
+  /** DESIGN 3.1 rule 5: a lost command is asked about before anything else runs. */
+  #evidenceDue = false;
 
   constructor(options: ZvtOptions, dependencies: ZvtDependencies) {
     this.#options = options;
     this.#deps = dependencies;
     this.#paymentLimitMs = options.timers.t4Ms;
-    this.#connection = new ZvtConnection(options, dependencies, (event) => this.#emit(event));
+    this.#connection = new ZvtConnection(
+      options,
+      dependencies,
+      (event) => this.#emit(event),
+      () => this.#isLeftAlone,
+    );
   }
 
   get capabilities(): TerminalCapabilities {
@@ -65,6 +73,12 @@ class ZvtTerminal implements Terminal {
       vending: this.#connection.vending,
       partialIssue: this.#options.partialIssue,
     };
+  }
+
+  /** Nobody uses the terminal or is about to, and nothing on it is still to be found out. */
+  get #isLeftAlone(): boolean {
+    const sinceMs = this.#deps.clock.monotonicMs() - this.#preparedAtMs;
+    return !this.#payment && !this.#evidenceDue && sinceMs > SILENCE_BEFORE_SALE_MS;
   }
 
   get state(): TerminalState {
@@ -98,6 +112,7 @@ class ZvtTerminal implements Terminal {
       if (status.cr === "1") throw new TerminalUnavailable("busy", status.detail);
       if (status.cr !== "0") throw new TerminalUnavailable("out-of-order", status.detail);
       signal.throwIfAborted();
+      this.#preparedAtMs = this.#deps.clock.monotonicMs();
       return await this.#connection.baseline(run);
     });
     return await unlessAborted(prepared, signal);
@@ -138,6 +153,7 @@ class ZvtTerminal implements Terminal {
         if (ended.end === "completed" && payment.partUnconfirmed) await this.#confirm(payment, run);
         return ended;
       });
+      if (end.end === "lost") this.#evidenceDue = true;
       return payment.ended(end);
     } catch (error) {
       // Only what happens before the command is on the wire can throw.
@@ -191,7 +207,9 @@ class ZvtTerminal implements Terminal {
       const status = await this.#connection.refreshStatus(run);
       if (status.cr === "1") throw new TerminalUnavailable("busy", status.detail);
       signal.throwIfAborted();
-      return await this.#connection.refreshLast(run);
+      const last = await this.#connection.refreshLast(run);
+      this.#evidenceDue = false;
+      return last;
     });
     return await unlessAborted(told, signal);
   }
