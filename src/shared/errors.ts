@@ -117,6 +117,13 @@ export const errorTable = {
     "The order was not charged, so there is nothing to return or to deliver.",
     "Read GET /payment/{orderId}.",
   ),
+  NOTHING_TO_SETTLE: row(
+    409,
+    "unknown",
+    "never",
+    "The order is not in doubt; `charged` is the truth.",
+    "Read GET /payment/{orderId}.",
+  ),
   DELIVERY_DECIDED: row(
     409,
     "unknown",
@@ -256,6 +263,13 @@ export const errorTable = {
     "safe",
     "The goods did not come out, so the terminal reversed the approved sale.",
     "The customer may try again.",
+  ),
+  SETTLED_NOT_CHARGED: row(
+    200,
+    "no",
+    "safe",
+    "The payment was in doubt and an operator found that nothing was charged.",
+    "Nothing.",
   ),
   PAYMENT_CANCELLED: row(
     200,

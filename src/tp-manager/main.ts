@@ -1,8 +1,9 @@
 import { join } from "node:path";
+import { backupChore, oldLogsChore, startDaily } from "../shared/daily.ts";
 import { createIpcClient } from "../shared/ipc/client.ts";
 import { supervisorMessages, tpManagerMessages } from "../shared/ipc/contract.ts";
 import { startIpcServer } from "../shared/ipc/server.ts";
-import { type ProgramContext, runProgram } from "../shared/lifecycle.ts";
+import { logFileOf, type ProgramContext, runProgram } from "../shared/lifecycle.ts";
 import { type ApiOptions, createApi } from "./http/app.ts";
 import { listenOnLoopback } from "./http/loopback-server.ts";
 import { Journal } from "./journal/journal.ts";
@@ -10,6 +11,7 @@ import { tpManagerHandlers } from "./message-handlers.ts";
 import { AfterSale } from "./payments/after-sale.ts";
 import { HandOff } from "./payments/hand-off.ts";
 import { PaymentService, type PaymentSettings } from "./payments/payment-service.ts";
+import { settleByOperator } from "./payments/settlement.ts";
 import { Upkeep } from "./payments/upkeep.ts";
 import { createSupervisorLink } from "./supervisor-link.ts";
 import { createTerminal } from "./terminal/registry.ts";
@@ -29,7 +31,8 @@ const TELECOLLECTION_LIMIT_MS = 600_000;
 /** Every part of tp-manager in start order, with what it depends on. */
 await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   const { config, installation, runDirectory, log, clock, onStop } = context;
-  const journal = new Journal(join(installation.dataDirectory, "journal.db"));
+  const journalPath = join(installation.dataDirectory, "journal.db");
+  const journal = new Journal(journalPath);
   onStop("journal", () => journal.close());
 
   const terminal = createTerminal(config, clock, log.child({ area: "terminal" }));
@@ -61,7 +64,15 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   const shared = { store: journal, terminal, payments, clock, log };
   const afterSale = new AfterSale(shared);
   const upkeep = new Upkeep({ ...shared, ...limits });
-  const api = await createApi(apiOptions(context, { payments, afterSale, upkeep, terminal }));
+  const api = await createApi(
+    apiOptions(context, {
+      payments,
+      afterSale,
+      upkeep,
+      terminal,
+      settle: (word) => settleByOperator(payments, shared, word),
+    }),
+  );
   const listening = await listenOnLoopback(api, config.LOCAL_PORT, log);
   onStop("local API", () => listening.close());
   onStop("payments", () => payments.stop());
@@ -81,13 +92,14 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   });
   onStop("local messages", () => ipc.close());
 
+  startChores(context, journal, journalPath, payments);
   terminal.start();
   payments.start();
 });
 
 function apiOptions(
   { config, clock, log, requestStop }: ProgramContext,
-  parts: Pick<ApiOptions, "payments" | "afterSale" | "upkeep" | "terminal">,
+  parts: Pick<ApiOptions, "payments" | "afterSale" | "upkeep" | "settle" | "terminal">,
 ): ApiOptions {
   const { OPERATOR_LOGIN: login, OPERATOR_PWD: password } = config;
   return {
@@ -101,4 +113,23 @@ function apiOptions(
     log: log.child({ area: "http" }),
     requestStop,
   };
+}
+
+function startChores(
+  { config, installation, clock, log, onStop }: ProgramContext,
+  journal: Journal,
+  journalPath: string,
+  payments: PaymentService,
+): void {
+  const daily = startDaily({
+    at: config.UPDATE_TIME,
+    idle: () => payments.turn.current === undefined,
+    chores: [
+      backupChore(journal.database, journalPath, clock),
+      oldLogsChore(logFileOf(installation, "tp-manager"), config.LOG_DAYS, clock),
+    ],
+    clock,
+    log,
+  });
+  onStop("daily chores", () => daily.stop());
 }

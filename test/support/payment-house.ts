@@ -9,6 +9,7 @@ import { answerOf } from "../../src/tp-manager/payments/answer.ts";
 import { HandOff } from "../../src/tp-manager/payments/hand-off.ts";
 import type { PaymentRequest } from "../../src/tp-manager/payments/payment.ts";
 import { PaymentService } from "../../src/tp-manager/payments/payment-service.ts";
+import { settleByOperator } from "../../src/tp-manager/payments/settlement.ts";
 import { Upkeep } from "../../src/tp-manager/payments/upkeep.ts";
 import { recordingLog } from "./recording-log.ts";
 import { ScriptedTerminal } from "./scripted-terminal.ts";
@@ -87,6 +88,8 @@ export function house(path = join(temporaryFolder(), "journal.db")) {
   const shared = { store: journal, terminal, payments, clock, log };
   const afterSale = new AfterSale(shared);
   const upkeep = new Upkeep({ ...shared, resetLimitMs: 60_000, telecollectionLimitMs: 60_000 });
+  const settle = (word: Parameters<typeof settleByOperator>[2]) =>
+    settleByOperator(payments, shared, word);
   let open = true;
   const close = (): void => {
     if (open) journal.close();
@@ -102,6 +105,7 @@ export function house(path = join(temporaryFolder(), "journal.db")) {
     payments,
     afterSale,
     upkeep,
+    settle,
     lines,
     path,
     close,

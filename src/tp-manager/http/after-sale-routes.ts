@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { AppError } from "../../shared/errors.ts";
 import { AmountError, parseAmount } from "../../shared/money.ts";
 import { RECEIPT_AMOUNT_DIGITS } from "../../shared/receipt.ts";
 import type { ApiOptions } from "./app.ts";
+import { fault, members, text } from "./body-members.ts";
 import { JsonNumber } from "./json-body.ts";
 import { sendResult } from "./payment-routes.ts";
 
@@ -27,19 +27,6 @@ export function installAfterSaleRoutes(
   });
 }
 
-/** The body with no other members than the known ones. */
-function members({ body }: Call, known: readonly string[]): Record<string, unknown> {
-  if (body === undefined) throw new AppError("BODY_NOT_JSON", "The body is missing.");
-  const unknown = Object.keys(body).find((name) => !known.includes(name));
-  if (unknown) throw fault(unknown, `is not a known field (known: ${known.join(", ")})`);
-  return body;
-}
-
-function text(field: string, value: unknown): string {
-  if (typeof value === "string" && value !== "") return value;
-  throw fault(field, value === undefined ? "is missing" : "must be a text");
-}
-
 /** 0 is allowed: nothing came out. */
 function partOf(
   value: unknown,
@@ -54,10 +41,4 @@ function partOf(
     if (error instanceof AmountError) throw fault("amount", error.message);
     throw error;
   }
-}
-
-function fault(field: string, message: string): AppError {
-  return new AppError("REQUEST_INVALID", `${field} ${message}`, {
-    details: { faults: [{ field, message }] },
-  });
 }

@@ -88,12 +88,10 @@ function versionBody(): { version: string; type: string; os: string } {
 
 /** Calls of the API table that this version does not carry out. */
 const unsupported = [
-  ["POST", "/payment/:orderId/settle"],
   ["POST", "/gateway/confirm"],
   ["POST", "/gateway/cancel"],
   ["POST", "/gateway/refund"],
   ["GET", "/gateway/transaction/:id"],
-  ["GET", "/payments"],
   ["GET", "/events"],
   ["GET", "/health"],
   ["GET", "/metrics"],

@@ -10,10 +10,7 @@ export function installTerminalRoutes(app: FastifyInstance, options: ApiOptions)
   const exponent = currencyOf(options.defaultCurrency)?.exponent ?? 2;
 
   app.post("/terminal/accept", (call, reply) => {
-    if (options.operator === undefined) {
-      throw new AppError("OPERATOR_REQUIRED", "Set OPERATOR_LOGIN and OPERATOR_PWD for this call.");
-    }
-    requireOperator(call, options);
+    requireOwnOperator(call, options);
     const identity = payments.acceptTerminal();
     const name = identity.terminalId || identity.serialNumber || "without a name";
     return sendOne(reply, 200, { status: "Success", message: `Terminal ${name} is accepted.` });
@@ -53,4 +50,12 @@ export function installTerminalRoutes(app: FastifyInstance, options: ApiOptions)
 /** DESIGN 5, Roles: with an operator pair, maintenance needs it. */
 export function requireOperator({ role }: FastifyRequest, { operator }: ApiOptions): void {
   if (operator !== undefined && role !== "operator") throw new AppError("OPERATOR_REQUIRED");
+}
+
+/** What the kiosk's pair may never do: without an operator pair nobody may (DESIGN 5, Roles). */
+export function requireOwnOperator(call: FastifyRequest, options: ApiOptions): void {
+  if (options.operator === undefined) {
+    throw new AppError("OPERATOR_REQUIRED", "Set OPERATOR_LOGIN and OPERATOR_PWD for this call.");
+  }
+  requireOperator(call, options);
 }

@@ -16,6 +16,9 @@ import {
 } from "../payments/payment.ts";
 import type {
   HandOffRow,
+  ListedAttempt,
+  ListPage,
+  ListStatus,
   PaymentStore,
   PendingHandOff,
   TelecollectionRow,
@@ -37,6 +40,11 @@ export class Journal implements PaymentStore {
   /** Opens or creates the journal. Throws when the file cannot be used. */
   constructor(path: string) {
     this.#database = openDatabase(path, migrations);
+  }
+
+  /** For the daily backup only. */
+  get database(): DatabaseSync {
+    return this.#database;
   }
 
   close(): void {
@@ -123,11 +131,27 @@ export class Journal implements PaymentStore {
     );
   }
 
+  list({ sinceMs, status, limit, before }: ListPage): ListedAttempt[] {
+    return this.#all(
+      `SELECT attempt.*, attempt.rowid AS position, hand_off.delivery AS delivery
+       FROM attempt LEFT JOIN hand_off USING (transaction_id)
+       WHERE started_at_ms >= ? AND attempt.rowid < ? AND ${status ? statusSql[status] : "TRUE"}
+       ORDER BY attempt.rowid DESC LIMIT ?`,
+      sinceMs,
+      before ?? Number.MAX_SAFE_INTEGER,
+      limit,
+    ).map((row) => ({
+      attempt: readAttempt(row),
+      delivery: row["delivery"] as DeliveryState | null,
+      position: Number(row["position"]),
+    }));
+  }
+
   unfinished(): Attempt[] {
     return this.#all(
       `SELECT * FROM attempt
        WHERE phase IN ('sent', 'in-doubt', 'reversing', 'reversal-in-doubt')
-       ORDER BY started_at_ms, number`,
+       ORDER BY rowid`,
     ).map(readAttempt);
   }
 
@@ -324,6 +348,23 @@ function readAttempt(row: Row): Attempt {
     ticket: String(row["ticket"]),
   };
 }
+
+const isApproved = `phase = 'sent' AND json_extract(state, '$.goods') IS NOT NULL
+  AND json_extract(state, '$.goods.decision') IS NULL`;
+const endedAs = (status: string): string =>
+  `phase = 'not-charged' AND json_extract(state, '$.outcome.status') = '${status}'`;
+
+/** The statuses of answers (payments/answer.ts) as conditions. */
+const statusSql: Readonly<Record<ListStatus, string>> = {
+  Success: "phase = 'charged'",
+  Approved: isApproved,
+  Declined: endedAs("declined"),
+  Cancelled: endedAs("cancelled"),
+  Failed: endedAs("failed"),
+  Reversed: "phase = 'reversed'",
+  Unknown: `phase IN ('sent', 'in-doubt', 'reversing', 'reversal-in-doubt')
+    AND NOT (${isApproved})`,
+};
 
 /** What the terminal reported of a sale that was charged, returned or not. */
 function saleOf(state: AttemptState): TransactionReport | undefined {

@@ -21,7 +21,13 @@ export type AttemptInput =
   | { readonly input: "proved-not-charged"; readonly message: string }
   | { readonly input: "reverse"; readonly baseline: Baseline }
   | { readonly input: "proved-reversed"; readonly report: TransactionReport }
-  | { readonly input: "proved-not-reversed" };
+  | { readonly input: "proved-not-reversed" }
+  /** The operator's word about an attempt in doubt. `report`: what a charge is recorded with. */
+  | {
+      readonly input: "settled";
+      readonly outcome: "charged" | "not-charged" | "reversed";
+      readonly report: TransactionReport;
+    };
 
 /** The fault of this program that a pair of state and input outside the description is. */
 export function impossible(state: AttemptState, { input }: AttemptInput): BrokenInvariant {

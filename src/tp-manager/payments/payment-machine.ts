@@ -24,7 +24,7 @@ import { advanceReversal } from "./reversal-machine.ts";
  * is followed by a good completion, *not-charged* when the terminal says so without ever having
  * said the opposite (unless we told it that no goods came out), *in-doubt* in every other case, and
  * whenever the end is not heard: link lost, process gone. An attempt in doubt leaves that state
- * only by evidence: recovery proves charged or not charged.
+ * only by evidence: recovery proves charged or not charged, or an operator settles it.
  *
  * A charged attempt can be reversed once: see reversal-machine.ts. Not-charged and reversed are
  * final. Every pair of state and event that is not described is a fault of this program and stops
@@ -86,7 +86,31 @@ function advanceInDoubt(state: AttemptState, input: AttemptInput): AttemptState 
           terminalCode: null,
         },
       };
+    case "settled":
+      return settledInDoubt(state, input);
     default:
+      throw impossible(state, input);
+  }
+}
+
+function settledInDoubt(
+  state: AttemptState,
+  input: Extract<AttemptInput, { input: "settled" }>,
+): AttemptState {
+  switch (input.outcome) {
+    case "charged":
+      return { phase: "charged", report: input.report, by: "operator" };
+    case "not-charged":
+      return {
+        phase: "not-charged",
+        outcome: {
+          status: "failed",
+          error: "SETTLED_NOT_CHARGED",
+          message: "an operator found that nothing was charged",
+          terminalCode: null,
+        },
+      };
+    case "reversed":
       throw impossible(state, input);
   }
 }
@@ -176,13 +200,16 @@ function aborted(
         phase: "not-charged",
         outcome: withheldOr(goods, last.report.reason ?? end.reason, last.report),
       };
-    case "agrees":
+    case "agrees": {
       // zvt.md 8: after our "not issued" the terminal reverses; it need not report that again.
       if (goods?.decision?.goods === "not-issued") {
         const said = { resultCode: end.code, resultText: end.text };
         return { phase: "not-charged", outcome: withheldOr(goods, end.reason, said) };
       }
-      return doubt(`the terminal approved and then ended with ${end.code}: ${end.text}`);
+      // Whatever came after our acknowledgement, a reversal may be running (rule 2).
+      const why = `the terminal approved and then ended with ${end.code}: ${end.text}`;
+      return { phase: "in-doubt", why, last: { ...last, acknowledged: false } };
+    }
     case "disagrees":
     case "no-result":
       return doubt(`the terminal's report is not clear and it ended with ${end.code}: ${end.text}`);

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { AppError, type Charged } from "../../shared/errors.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
@@ -8,12 +9,13 @@ import {
   type Terminal,
   type TerminalIdentity,
   TerminalUnavailable,
+  type TransactionReport,
 } from "../terminal/terminal.ts";
 import { CancelledInTime, failureOf, storage } from "./failures.ts";
 import type { HandOff } from "./hand-off.ts";
 import { type Attempt, type AttemptEvent, chargedOf, type PaymentRequest } from "./payment.ts";
 import { PaymentRun } from "./payment-run.ts";
-import type { PaymentStore } from "./payment-store.ts";
+import type { ListedAttempt, ListPage, PaymentStore } from "./payment-store.ts";
 import { Recovery } from "./recovery.ts";
 import { sameTerminal } from "./recovery-policy.ts";
 import { TerminalTurn } from "./terminal-turn.ts";
@@ -67,6 +69,8 @@ export class PaymentService {
   readonly recovery: Recovery;
   readonly turn = new TerminalTurn();
   #payment: RunningPayment | undefined;
+  /** The end of something financial is not on disk: the journal still says that it runs. */
+  #endNotWritten = false;
 
   constructor(parts: PaymentParts) {
     this.#parts = parts;
@@ -74,14 +78,27 @@ export class PaymentService {
       ...parts,
       confirmAfterMs: parts.settings.confirmAfterMs,
       terminalFree: () => this.turn.whenFree(),
-      settled: () => parts.handOff.nudge(),
+      settled: () => this.handOver(),
     });
   }
 
   /** Attempts that a former process left open are put in doubt and asked about. */
   start(): void {
+    this.#parts.terminal.subscribe((event) => {
+      if (event.type === "unexpected-report") this.#unexpected(event.report);
+    });
     this.recovery.begin();
-    this.#parts.handOff.nudge();
+    this.handOver();
+  }
+
+  /** DESIGN 3.1 rule 4: a result with no payment running. Somebody has to look at it. */
+  #unexpected(report: TransactionReport): void {
+    const { good, resultCode, amountMinor, receiptNumber, traceNumber, terminalId } = report;
+    const told = { good, resultCode, amountMinor, receiptNumber, traceNumber, terminalId };
+    this.#parts.log.error(
+      { alarm: "unexpected-report", ...told },
+      "the terminal reported a result although no payment runs; refused",
+    );
   }
 
   /** The payment of an order that is on the terminal now. */
@@ -170,6 +187,16 @@ export class PaymentService {
     this.#reading(() => this.#parts.store.markAnswerDelivered(orderId));
   }
 
+  /** Something has become charged or reversed: the supervisor is told. */
+  handOver(): void {
+    this.#parts.handOff.nudge();
+  }
+
+  /** The journal, newest first. */
+  list(page: ListPage): ListedAttempt[] {
+    return this.#reading(() => this.#parts.store.list(page));
+  }
+
   /** The operator accepts the terminal that is connected now (DESIGN 3.1 rule 12). */
   acceptTerminal(): TerminalIdentity {
     const { terminal, store, clock } = this.#parts;
@@ -205,7 +232,8 @@ export class PaymentService {
           details: { accepted, found: baseline.identity },
         });
       }
-      if (!accepted) store.acceptTerminal(baseline.identity, clock.now());
+      const known = completed(accepted, baseline.identity);
+      if (!isDeepStrictEqual(accepted, known)) store.acceptTerminal(known, clock.now());
       return baseline;
     } finally {
       limit.clear();
@@ -235,6 +263,7 @@ export class PaymentService {
       return { phase: "done", result: this.#answer(running) };
     }
     this.turn.assertFree();
+    this.#putUnwrittenInDoubt();
     const { store } = this.#parts;
     const earlier = this.#reading(() => store.latestAttempt(request.orderId));
     if (earlier && earlier.state.phase !== "not-charged") return this.#known(request, earlier);
@@ -261,10 +290,18 @@ export class PaymentService {
 
   /** DESIGN 3.1 rule 5. Throws TERMINAL_IN_DOUBT. */
   assertNoDoubt(): void {
+    this.#putUnwrittenInDoubt();
     const orderId = this.recovery.blockedBy;
     if (orderId !== undefined) {
       throw new AppError("TERMINAL_IN_DOUBT", undefined, { details: { orderId } });
     }
+  }
+
+  /** As a restart would: before anything else can overwrite what the terminal has stored. */
+  #putUnwrittenInDoubt(): void {
+    if (!this.#endNotWritten || this.turn.current) return;
+    this.#reading(() => this.recovery.begin());
+    this.#endNotWritten = false;
   }
 
   /** DESIGN 3.1 rule 11. */
@@ -333,6 +370,7 @@ export class PaymentService {
   async finished(transactionId: string, run: Promise<Attempt>): Promise<Attempt> {
     const { log } = this.#parts;
     const end = await run.catch((error: unknown) => {
+      this.#endNotWritten = true;
       log.error({ transactionId, err: error, alarm: "journal" }, "an end is not on disk");
       throw new AppError("STORAGE_FAILED", undefined, { charged: "unknown", cause: error });
     });
@@ -340,7 +378,7 @@ export class PaymentService {
     if (phase === "in-doubt" || phase === "reversal-in-doubt") {
       void this.recovery.recover(transactionId);
     }
-    if (phase === "reversed") this.#parts.handOff.nudge();
+    if (phase === "reversed") this.handOver();
     return end;
   }
 
@@ -377,6 +415,20 @@ export class PaymentService {
 type Admission =
   | { readonly phase: "done"; readonly result: Promise<PaymentResult> }
   | { readonly phase: "in-doubt"; readonly attempt: Attempt };
+
+/** A terminal may tell more of itself later; what it once told is never forgotten (rule 12). */
+function completed(
+  accepted: TerminalIdentity | undefined,
+  told: TerminalIdentity,
+): TerminalIdentity {
+  if (!accepted) return told;
+  return {
+    serialNumber: accepted.serialNumber || told.serialNumber,
+    terminalId: accepted.terminalId || told.terminalId,
+    deviceId: told.deviceId || accepted.deviceId,
+    version: told.version || accepted.version,
+  };
+}
 
 function assertSameOrder(request: PaymentRequest, earlier: PaymentRequest, charged: Charged): void {
   const same =

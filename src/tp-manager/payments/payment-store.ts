@@ -23,6 +23,31 @@ export interface PendingHandOff {
   readonly transaction: Transaction;
 }
 
+export interface ListPage {
+  readonly sinceMs: number;
+  readonly status: ListStatus | null;
+  readonly limit: number;
+  /** The {@link ListedAttempt.position} of the last one seen. */
+  readonly before: number | null;
+}
+
+export const listStatuses = [
+  "Success",
+  "Approved",
+  "Declined",
+  "Cancelled",
+  "Failed",
+  "Reversed",
+  "Unknown",
+] as const;
+export type ListStatus = (typeof listStatuses)[number];
+
+export interface ListedAttempt {
+  readonly attempt: Attempt;
+  readonly delivery: DeliveryState | null;
+  readonly position: number;
+}
+
 /** An end of day as it was asked for and as it ended; null while its end is not known. */
 export interface TelecollectionRow {
   readonly id: number;
@@ -73,9 +98,11 @@ export interface PaymentStore {
       readonly withdraw?: boolean;
     },
   ): Attempt;
+  /** Attempts, newest first; `before` continues behind an earlier page. */
+  list(page: ListPage): ListedAttempt[];
   addEvent(transactionId: string, event: AttemptEvent): void;
 
-  /** Attempts that a process cannot leave behind unasked, oldest first. */
+  /** Attempts that a process cannot leave behind unasked, in the order they were begun. */
   unfinished(): Attempt[];
   /** The order a charged transaction with this very report belongs to, other than `except`. */
   orderOfReport(report: TransactionReport, except: string): string | undefined;

@@ -131,8 +131,8 @@ export type AttemptPhase = AttemptState["phase"];
 /** Phases that a process cannot leave behind without somebody asking the terminal. */
 export const unfinishedPhases = ["sent", "in-doubt", "reversing", "reversal-in-doubt"] as const;
 
-/** "recovery": the terminal was asked afterwards; "payment": it said so at the time. */
-export type ChargedBy = "payment" | "recovery";
+/** "payment": the terminal said so at the time; "recovery": it was asked afterwards. */
+export type ChargedBy = "payment" | "recovery" | "operator";
 
 /** A request that is answered at the approval and charged when the goods came out. */
 export interface DeliveryTerms {

@@ -11,6 +11,7 @@ import {
   judge,
   judgeReversalDoubt,
   type Observation,
+  sameTransaction,
   type Verdict,
 } from "./recovery-policy.ts";
 
@@ -114,10 +115,11 @@ export class Recovery {
     const { store, clock, log } = this.#parts;
     let earlier: Observation | null = null;
     for (;;) {
+      const observation = await this.#look(transactionId);
+      // Read after the look: an operator may have settled it meanwhile.
       const attempt = store.attempt(transactionId);
       const state = attempt && doubtOf(attempt);
       if (!attempt || !state) return;
-      const observation = await this.#look(attempt);
       const verdict = this.#judge(attempt, state, lostSinceMs, observation, earlier);
       const about = { transactionId, orderId, verdict: verdict.verdict };
       log.warn(about, `recovery: ${verdict.because}`);
@@ -150,15 +152,33 @@ export class Recovery {
       paymentLimitMs: terminal.capabilities.paymentLimitMs,
       last: state.last,
     };
+    const isNew = state.phase === "in-doubt" && !sameTransaction(baseline.last, observation.last);
+    const later = isNew && this.#laterDoubt(attempt, observation);
+    if (later) {
+      const because = `the last transaction may be that of order ${later}, which is in doubt too`;
+      return { verdict: "unsettled", because };
+    }
     return state.phase === "in-doubt"
       ? judge(doubt, observation, earlier, confirmAfterMs)
       : judgeReversalDoubt(doubt, state.sale.report, observation, earlier, confirmAfterMs);
   }
 
+  /**
+   * An order begun later and still open: what the terminal had not yet stored when that one began
+   * is no evidence for this one, even of the same amount and minute.
+   */
+  #laterDoubt({ transactionId }: Attempt, { last }: Observation): string | undefined {
+    const unfinished = this.#parts.store.unfinished();
+    const own = unfinished.findIndex((other) => other.transactionId === transactionId);
+    return unfinished
+      .slice(own + 1)
+      .find(({ baseline }) => baseline !== null && !sameTransaction(baseline.last, last))?.request
+      .orderId;
+  }
+
   /** One complete look at the idle terminal, trying for as long as it cannot be asked. */
-  async #look(attempt: Attempt): Promise<Observation> {
+  async #look(transactionId: string): Promise<Observation> {
     const { terminal, clock, store, log, terminalFree } = this.#parts;
-    const { transactionId } = attempt;
     for (let retryMs = RETRY_MIN_MS; ; retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)) {
       await terminalFree();
       try {

@@ -16,7 +16,8 @@ import type {
  * one, on disk before the command leaves. A good report for the sale's amount followed by a good
  * completion makes it *reversed*, for ever. When the terminal says that it did not reverse, the
  * attempt is charged as before. Everything else is *reversal-in-doubt*: the order is unknown until
- * recovery proves one or the other. A reversal in doubt is never sent again.
+ * recovery proves one or the other, or an operator settles it. A reversal in doubt is never sent
+ * again.
  */
 export function advanceReversal(
   state: ChargedState | ReversingState | ReversalInDoubtState,
@@ -35,6 +36,12 @@ export function advanceReversal(
         return { phase: "reversed", sale: state.sale, report: input.report };
       }
       if (input.input === "proved-not-reversed") return { phase: "charged", ...state.sale };
+      if (input.input === "settled" && input.outcome === "charged") {
+        return { phase: "charged", ...state.sale };
+      }
+      if (input.input === "settled" && input.outcome === "reversed") {
+        return { phase: "reversed", sale: state.sale, report: input.report };
+      }
       throw impossible(state, input);
   }
 }

@@ -18,6 +18,7 @@ async function api(change: Partial<ApiOptions> = {}, at: House = house()) {
     payments: at.payments,
     afterSale: at.afterSale,
     upkeep: at.upkeep,
+    settle: at.settle,
     terminal: at.terminal,
     clock: systemClock,
     log: createLogger({ program: "test", level: "error" }),
@@ -78,6 +79,20 @@ describe("POST /payment", () => {
     expect(one).toMatchObject({ currency: "CHF", amount: 1 });
     expect(one.orderId).toMatch(/^[0-9a-f-]{36}$/);
     expect(at.terminal.paid).toMatchObject([{ amountMinor: 100, currencyNumeric: "756" }]);
+  });
+
+  test("names a generated order whose end could not be stored", async () => {
+    const { post, call, at } = await api();
+    at.terminal.script = (order, observer) => {
+      const ending = approves(order, observer);
+      at.close();
+      return ending;
+    };
+    const { http, one } = await post({ amount: 9.99 });
+    expect([http, one.status, one.error.code]).toEqual([503, "Unknown", "STORAGE_FAILED"]);
+    expect(one.orderId).toMatch(/^[0-9a-f-]{36}$/);
+    const again = await call("GET", `/payment/${one.orderId}`);
+    expect(again.one.error).toMatchObject({ code: "STORAGE_FAILED", charged: "unknown" });
   });
 
   test("marks a replay in header and body", async () => {
@@ -193,6 +208,35 @@ describe("GET /payment/{orderId}", () => {
   });
 });
 
+describe("GET /payments", () => {
+  test("lists attempts newest first, by status, in pages", async () => {
+    const { post, call, at } = await api();
+    for (const orderId of ["A-1", "A-2", "A-3"]) await post({ amount: 1, orderId });
+    at.terminal.script = () =>
+      Promise.resolve({ end: "refused", code: "83", text: "not possible" });
+    await post({ amount: 1, orderId: "A-4" });
+    const ids = async (query: string) => {
+      const { body, headers } = await call("GET", `/payments${query}`);
+      const orders = body.map(({ orderId }: { orderId: string }) => orderId);
+      return { orders, next: headers["next-cursor"] };
+    };
+    expect(await ids("")).toEqual({ orders: ["A-4", "A-3", "A-2", "A-1"], next: undefined });
+    expect((await ids("?status=Failed")).orders).toEqual(["A-4"]);
+    const first = await ids("?status=Success&limit=2");
+    expect(first.orders).toEqual(["A-3", "A-2"]);
+    expect((await ids(`?status=Success&cursor=${first.next}`)).orders).toEqual(["A-1"]);
+    expect((await ids("?since=2100-01-01T00:00:00Z")).orders).toEqual([]);
+  });
+
+  test("names what it does not understand", async () => {
+    const { call } = await api();
+    for (const query of ["status=success", "limit=0", "limit=501", "since=x", "cursor=-1", "x=1"]) {
+      const { http, one } = await call("GET", `/payments?${query}`);
+      expect([query, http, one.error.code]).toEqual([query, 400, "REQUEST_INVALID"]);
+    }
+  });
+});
+
 describe("maintenance", () => {
   test("/version joins number, type and system with hyphens", async () => {
     const { one } = (await (await api()).call("GET", "/version")) as {
@@ -247,7 +291,7 @@ describe("maintenance", () => {
 
   test("calls that this version has not answer 501", async () => {
     const { call } = await api();
-    for (const path of ["/payments", "/health", "/events", "/"]) {
+    for (const path of ["/health", "/events", "/"]) {
       const { http, one } = await call("GET", path);
       expect([path, http, one.error.code]).toEqual([path, 501, "NOT_SUPPORTED"]);
     }

@@ -32,6 +32,11 @@ export interface StatusAnswer {
   /** The terminal wants to be registered first (zvt.md 9.2 step 3). */
   readonly notRegistered: boolean;
   readonly demands: readonly Demand[];
+  /**
+   * Refused at once, and not for a missing registration: a terminal that is still in a payment may
+   * answer so (zvt.md 9.2 step 2), whatever the code.
+   */
+  readonly refused: boolean;
 }
 
 export interface Registered {
@@ -65,6 +70,7 @@ export async function askStatus(
       ),
       notRegistered: false,
       demands: demandsOfStatus(end.message),
+      refused: false,
     };
   }
   const { code, text } = refusalOf(end, options);
@@ -74,6 +80,7 @@ export async function askStatus(
     clockOffsetMs: null,
     notRegistered: code === NOT_REGISTERED,
     demands: [],
+    refused: end.end === "refused" && code !== NOT_REGISTERED,
   };
 }
 

@@ -1,3 +1,4 @@
+import { maskPansInText } from "../../../shared/mask.ts";
 import type {
   GoodsDecision,
   LastTransaction,
@@ -16,6 +17,8 @@ import type { Language } from "./tables/language.ts";
 import { codeText, isGoodCompletion, resultText } from "./tables/result-codes.ts";
 import type { ZvtDependencies } from "./zvt-options.ts";
 
+const UNJUDGED = "a result of the terminal could not be read or stored, and was refused";
+
 /** Turns what a payment hears on the wire into what its observer is told. */
 export class RunningPayment implements ExchangeListener {
   /** The terminal took an abort of ours. */
@@ -31,6 +34,8 @@ export class RunningPayment implements ExchangeListener {
   readonly #deps: ZvtDependencies;
   readonly #observer: PaymentObserver;
   readonly #prints = new PrintCollector();
+  #judged = false;
+  #unjudged = false;
 
   constructor(language: Language, dependencies: ZvtDependencies, observer: PaymentObserver) {
     this.#language = language;
@@ -38,12 +43,22 @@ export class RunningPayment implements ExchangeListener {
     this.#observer = observer;
   }
 
+  /** A result was refused that nobody could read: it may have been any. */
+  unjudged(): void {
+    this.#unjudged = true;
+  }
+
   /** Commits the report; a throw refuses it on the wire (zvt.md 9.1). */
   judge(message: Message): Verdict {
     const context = { language: this.#language, nowMs: this.#deps.clock.now() };
     const report = transactionReport(message, context);
-    this.#reported = report;
+    const before = this.#unjudged;
+    // Until it has been stored; a throw leaves it so.
+    this.#unjudged = true;
     const verdict = this.#observer.report(report);
+    this.#unjudged = before;
+    this.#judged = true;
+    this.#reported = report;
     if (verdict === "hold") this.held = true;
     return verdict;
   }
@@ -78,6 +93,8 @@ export class RunningPayment implements ExchangeListener {
 
   ended(end: ExchangeEnd): PaymentEnd {
     const { ticket } = this.#prints;
+    // DESIGN 3.1 rule 4: whatever the terminal made of our refusal, its storage decides.
+    if (this.#unjudged) return { end: "lost", code: "unjudged", text: UNJUDGED, ticket };
     switch (end.end) {
       case "not-sent":
         return { end: "not-sent", code: "link", text: end.problem };
@@ -98,6 +115,8 @@ export class RunningPayment implements ExchangeListener {
   #completed(message: Message, ticket: string): PaymentEnd {
     const code = message.fields.resultCode ?? 0;
     if (isGoodCompletion(code)) return { end: "completed", ticket };
+    // Without a report nothing says which of the two is true (DESIGN 3.1 rule 4).
+    if (!this.#judged) return { end: "lost", ...this.#coded(code), ticket };
     return { end: "aborted", ...this.#coded(code), reason: abortReason(code, undefined), ticket };
   }
 
@@ -125,7 +144,8 @@ export class RunningPayment implements ExchangeListener {
       .map(({ value }) => (typeof value === "string" ? value.replaceAll("\n", " ").trim() : ""))
       .filter((line) => line !== "")
       .join(" ");
-    const text = said || intermediateText(code, this.#language);
+    // Each line is masked; put together they could make a card number again.
+    const text = maskPansInText(said) || intermediateText(code, this.#language);
     const language = said ? "" : this.#language;
     this.#guarded("prompt", () => {
       this.#observer.prompt({ code: codeText(code), text, language });

@@ -22,7 +22,7 @@ import { KnownTerminal } from "./known-terminal.ts";
 import { openSerialLink } from "./link/serial-link.ts";
 import { openTcpLink } from "./link/tcp-link.ts";
 import { transactionReport } from "./report/transaction-report.ts";
-import { type ExchangeListener, Session } from "./session/session.ts";
+import { type ExchangeListener, Session, type SessionListener } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
 import { WireBusy, WireLock } from "./wire-lock.ts";
 import type { ZvtDependencies, ZvtOptions } from "./zvt-options.ts";
@@ -143,6 +143,14 @@ export class ZvtConnection {
     return this.#known.status as TerminalStatus;
   }
 
+  /** Throws {@link TerminalUnavailable} unless the terminal shows that no command runs on it. */
+  async assertIdle(run: RunCommand): Promise<void> {
+    const answer = await askStatus(run, this.#options, this.#now);
+    this.#learn(answer);
+    const { status, refused } = answer;
+    if (refused || status.cr === "1") throw new TerminalUnavailable("busy", status.detail);
+  }
+
   async refreshLast(run: RunCommand): Promise<LastTransaction> {
     const told = await askLastTransaction(run, this.#options, this.#now);
     // zvt.md 9.2 step 3.
@@ -230,10 +238,15 @@ export class ZvtConnection {
     const gone = Promise.withResolvers<void>();
     try {
       this.#setLink("connecting", this.#problem);
-      session = await this.#open((why) => {
-        problem ??= why;
-        if (this.#session === session) this.#isDown(problem);
-        gone.resolve();
+      session = await this.#open({
+        down: (why) => {
+          problem ??= why;
+          if (this.#session === session) this.#isDown(problem);
+          gone.resolve();
+        },
+        outOfStep: (why) => {
+          if (session && this.#session === session) this.#giveUp(session, why);
+        },
       });
       this.#session = session;
       this.#setLink("registering", "the terminal has not answered yet");
@@ -250,7 +263,7 @@ export class ZvtConnection {
     return wasUp;
   }
 
-  #open(onDown: (problem: string | null) => void): Promise<Session> {
+  #open(ends: Pick<SessionListener, "down" | "outOfStep">): Promise<Session> {
     const { transport, clock, log } = this.#deps;
     const { timers, charset } = this.#options;
     return Session.open(
@@ -269,7 +282,7 @@ export class ZvtConnection {
           log.info({ text }, "terminal protocol");
           this.#emit({ type: "protocol", text });
         },
-        down: onDown,
+        ...ends,
       },
       this.#closing.signal,
     );

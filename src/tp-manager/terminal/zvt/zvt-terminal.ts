@@ -153,8 +153,9 @@ class ZvtTerminal implements Terminal {
         if (ended.end === "completed" && payment.partUnconfirmed) await this.#confirm(payment, run);
         return ended;
       });
-      if (end.end === "lost") this.#evidenceDue = true;
-      return payment.ended(end);
+      const told = payment.ended(end);
+      if (told.end === "lost") this.#evidenceDue = true;
+      return told;
     } catch (error) {
       // Only what happens before the command is on the wire can throw.
       if (error instanceof TerminalUnavailable) return notSent(error.reason, error.message);
@@ -204,8 +205,7 @@ class ZvtTerminal implements Terminal {
     if (this.#payment) throw new TerminalUnavailable("busy", "a payment is running");
     await this.#connection.whenUp({ waitMs: LINK_WAIT_MS, signal });
     const told = this.#connection.withWire({ waitMs: timers.t4Ms, signal }, async (run) => {
-      const status = await this.#connection.refreshStatus(run);
-      if (status.cr === "1") throw new TerminalUnavailable("busy", status.detail);
+      await this.#connection.assertIdle(run);
       signal.throwIfAborted();
       const last = await this.#connection.refreshLast(run);
       this.#evidenceDue = false;

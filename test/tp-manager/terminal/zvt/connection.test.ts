@@ -226,9 +226,10 @@ describe("an idle terminal", () => {
     await answerStatus(peer, statusCompletion("f0"));
     await driver.until(() => driver.terminal.state.status?.cr === "2");
     expect(driver.events.filter(({ type }) => type === "status")).toHaveLength(2);
-    expect(driver.events.at(-1)).toMatchObject({
+    expect(driver.events.at(-2)).toMatchObject({
       status: { cr: "2", call: "1", detail: "F0 end of day required" },
     });
+    expect(driver.events.at(-1)).toEqual({ type: "demand", demand: "end-of-day" });
   });
 
   test("that does its own jobs on this occasion is let do them", async () => {
@@ -381,6 +382,15 @@ describe("the last transaction", () => {
     const asking = driver.terminal.lastTransaction(never);
     const settled = expect(asking).rejects.toMatchObject({ reason: "busy" });
     await answerStatus(peer, statusCompletion("9c"));
+    await settled;
+  });
+
+  test("of a terminal that refuses to tell its status cannot be asked for", async () => {
+    const { peer, driver } = await connect();
+    const asking = driver.terminal.lastTransaction(never);
+    const settled = expect(asking).rejects.toMatchObject({ reason: "busy" });
+    await peer.expect("0501050000000306");
+    peer.send("848300");
     await settled;
   });
 });
