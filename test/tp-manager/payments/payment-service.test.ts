@@ -175,6 +175,14 @@ describe("an order that comes again (DESIGN 5, Idempotency)", () => {
     expect(at.terminal.paid).toHaveLength(1);
   });
 
+  test("is told the truth while another order is paid, never busy and not charged", async () => {
+    const at = house();
+    await pay(at, request("A-1"));
+    at.terminal.script = () => new Promise(() => {});
+    void pay(at, request("A-2"));
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+  });
+
   test("while another order is paid gets 409 and nothing is charged", async () => {
     const at = house();
     at.terminal.script = () => new Promise(() => {});
