@@ -24,7 +24,7 @@ import type {
   TelecollectionRow,
 } from "../payments/payment-store.ts";
 import { sameReport } from "../payments/recovery-policy.ts";
-import type { TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
+import type { Baseline, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 import { migrations } from "./migrations.ts";
 
 type Row = Record<string, SQLInputValue>;
@@ -168,6 +168,17 @@ export class Journal implements PaymentStore {
         const sale = saleOf(state);
         return sale !== undefined && sameReport(sale, report);
       })?.request.orderId;
+  }
+
+  /** In the order of insertion: a wall clock can jump. */
+  nextBaseline(transactionId: string): Baseline | undefined {
+    const row = this.#get(
+      `SELECT baseline FROM attempt WHERE baseline IS NOT NULL
+         AND rowid > (SELECT rowid FROM attempt WHERE transaction_id = ?)
+       ORDER BY rowid LIMIT 1`,
+      transactionId,
+    );
+    return row && readJson(row["baseline"]);
   }
 
   handOff(transactionId: string): HandOffRow | undefined {

@@ -31,7 +31,7 @@ export class AfterSale {
    * REVERSAL_REFUSED when the terminal says that the sale stands.
    */
   async reverse(orderId: string): Promise<PaymentResult> {
-    const { payments, terminal } = this.#parts;
+    const { payments } = this.#parts;
     const attempt = await this.#settled(orderId);
     switch (attempt.state.phase) {
       case "reversed":
@@ -43,12 +43,9 @@ export class AfterSale {
       default:
         return payments.result(attempt, true); // still unknown
     }
-    const { reverse } = terminal;
-    if (!reverse) throw new AppError("NOT_SUPPORTED", "This terminal cannot reverse a sale.");
-    payments.assertNoDoubt();
-    const end = await payments.turn.take("reversal", orderId, () =>
-      this.#run(orderId, reverse.bind(terminal)),
-    );
+    const end = await this.#begin(orderId).catch((error: unknown) => {
+      throw this.#truthful(error, orderId);
+    });
     if (end.state.phase === "charged") {
       throw new AppError("REVERSAL_REFUSED", "The terminal did not reverse the sale.");
     }
@@ -75,7 +72,9 @@ export class AfterSale {
     const askedMinor = attempt.request.amountMinor;
     const decision = decisionOf(delivered, amountMinor, askedMinor);
     if (decision.goods === "partly-issued" && !terminal.capabilities.partialIssue) {
-      throw new AppError("NOT_SUPPORTED", "This terminal cannot charge a part of an approval.");
+      throw new AppError("NOT_SUPPORTED", "This terminal cannot charge a part of an approval.", {
+        charged: chargedOf(attempt.state),
+      });
     }
     if (!run) return this.#decidedBefore(attempt, decision);
     if (run.decide(decision, "the kiosk said so") === "other") {
@@ -113,6 +112,24 @@ export class AfterSale {
     return payments.latest(orderId);
   }
 
+  async #begin(orderId: string): Promise<Attempt> {
+    const { payments, terminal } = this.#parts;
+    const { reverse } = terminal;
+    if (!reverse) throw new AppError("NOT_SUPPORTED", "This terminal cannot reverse a sale.");
+    payments.assertNoDoubt();
+    return await payments.turn.take("reversal", orderId, () =>
+      this.#run(orderId, reverse.bind(terminal)),
+    );
+  }
+
+  /** What refuses a reversal says nothing of the order; its `charged` must (rule 10). */
+  #truthful(error: unknown, orderId: string): unknown {
+    if (!(error instanceof AppError) || error.charged === "unknown") return error;
+    const { code, message, details } = error;
+    const charged = chargedOf(this.#parts.payments.latest(orderId).state);
+    return new AppError(code, message, { charged, details, cause: error });
+  }
+
   async #run(orderId: string, reverse: NonNullable<Terminal["reverse"]>): Promise<Attempt> {
     const { payments, clock, store, log } = this.#parts;
     let attempt: Attempt;
@@ -124,15 +141,12 @@ export class AfterSale {
       this.#assertReversible(attempt, baseline);
     } catch (error) {
       // Nothing has left: the sale stands.
-      const failure = failureOf(error);
-      if (!failure) throw error;
-      const { code, message, details } = failure;
-      throw new AppError(code, message, { charged: "yes", details, cause: error });
+      throw failureOf(error) ?? error;
     }
     const { transactionId } = attempt;
     log.info({ transactionId, orderId }, "reversal begins");
     const run = runReversal(attempt, baseline, reverse, { store, clock, log });
-    return await payments.finished(transactionId, run);
+    return await payments.finished(attempt, run);
   }
 
   /** DESIGN 3.1 rule 7: the same terminal, and its storage not closed since. */

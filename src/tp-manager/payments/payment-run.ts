@@ -94,8 +94,8 @@ export class PaymentRun {
     const goods = state.phase === "sent" ? state.goods : null;
     if (!goods) return "other";
     if (goods.decision) return sameDecision(goods.decision, decision) ? "decided" : "other";
-    this.#timer?.clear();
     this.#writer.advance({ input: "decide", decision }, "goods-decided", { ...decision, why });
+    this.#timer?.clear();
     this.#parts.terminal.decideGoods?.(decision);
     return "taken";
   }

@@ -107,6 +107,9 @@ export interface PaymentStore {
   /** The order a charged transaction with this very report belongs to, other than `except`. */
   orderOfReport(report: TransactionReport, except: string): string | undefined;
 
+  /** What the terminal looked like before the next attempt that was begun after this one. */
+  nextBaseline(transactionId: string): Baseline | undefined;
+
   handOff(transactionId: string): HandOffRow | undefined;
   /** Not yet acknowledged by the supervisor, oldest first, at most `limit`. */
   pendingHandOffs(limit: number): PendingHandOff[];
