@@ -93,8 +93,6 @@ const unsupported = [
   ["POST", "/gateway/refund"],
   ["GET", "/gateway/transaction/:id"],
   ["GET", "/events"],
-  ["GET", "/health"],
-  ["GET", "/metrics"],
   ["GET", "/openapi.json"],
   ["GET", "/"],
 ] as const;
