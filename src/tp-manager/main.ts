@@ -12,6 +12,7 @@ import { Monitor, type MonitorParts } from "./http/status/monitor.ts";
 import { Journal } from "./journal/journal.ts";
 import { tpManagerHandlers } from "./message-handlers.ts";
 import { AfterSale } from "./payments/after-sale.ts";
+import { DeliveryPoll } from "./payments/delivery-poll.ts";
 import { HandOff } from "./payments/hand-off.ts";
 import { PaymentService, type PaymentSettings } from "./payments/payment-service.ts";
 import { settleByOperator } from "./payments/settlement.ts";
@@ -50,6 +51,8 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   const link = createSupervisorLink(client);
   const handOff = new HandOff(journal, link, clock, areaLog("hand-off"));
   onStop("hand-off", () => handOff.close());
+  const deliveries = new DeliveryPoll(journal, link, clock, areaLog("hand-off"));
+  onStop("delivery poll", () => deliveries.close());
 
   const payments = new PaymentService({
     store: journal,
@@ -99,6 +102,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   startChores(context, journal, journalPath, payments);
   terminal.start();
   payments.start();
+  deliveries.start();
 });
 
 function settingsOf({ config }: ProgramContext): PaymentSettings {

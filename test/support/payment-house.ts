@@ -111,6 +111,7 @@ export function house(path = join(temporaryFolder(), "journal.db")) {
     afterSale,
     upkeep,
     settle,
+    log,
     lines,
     path,
     close,

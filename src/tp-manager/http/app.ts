@@ -11,6 +11,7 @@ import type { Terminal } from "../terminal/terminal.ts";
 import { installAfterSaleRoutes } from "./after-sale-routes.ts";
 import { Credentials, type Pair, type Role } from "./credentials.ts";
 import { installErrorAnswers } from "./envelope.ts";
+import { installEventRoutes } from "./events/event-routes.ts";
 import { installJournalRoutes } from "./journal-routes.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { installMaintenanceRoutes } from "./maintenance-routes.ts";
@@ -74,6 +75,7 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
     throw new AppError("METHOD_NOT_ALLOWED");
   });
   installStatusRoutes(app, options);
+  installEventRoutes(app, options);
   installPaymentRoutes(app, options);
   installAfterSaleRoutes(app, options);
   installJournalRoutes(app, options);

@@ -92,7 +92,6 @@ const unsupported = [
   ["POST", "/gateway/cancel"],
   ["POST", "/gateway/refund"],
   ["GET", "/gateway/transaction/:id"],
-  ["GET", "/events"],
   ["GET", "/openapi.json"],
   ["GET", "/"],
 ] as const;

@@ -78,6 +78,11 @@ export const eventTable = {
       serialNumber: z.string(),
     }),
   },
+  gap: {
+    kept: false,
+    meaning: "Events between these ids are no longer kept; read GET /payments.",
+    data: z.object({ afterId: z.int(), beforeId: z.int() }),
+  },
 } as const satisfies Record<
   string,
   { readonly kept: boolean; readonly meaning: string; readonly data: z.ZodType }

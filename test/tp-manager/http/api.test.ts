@@ -279,7 +279,7 @@ describe("maintenance", () => {
 
   test("calls that this version has not answer 501", async () => {
     const { call } = await api();
-    for (const path of ["/events", "/"]) {
+    for (const path of ["/"]) {
       const { http, one } = await call("GET", path);
       expect([path, http, one.error.code]).toEqual([path, 501, "NOT_SUPPORTED"]);
     }

@@ -6,7 +6,10 @@ import { sendOne } from "../envelope.ts";
 export function installStatusRoutes(app: FastifyInstance, { monitor }: ApiOptions): void {
   app.addHook("onResponse", (call, reply, done) => {
     const route = call.routeOptions.url ?? "none";
-    monitor.metrics.answered(call.method, route, reply.statusCode, reply.elapsedTime);
+    // A stream lasts as long as its reader; that is no answer time.
+    if (route !== "/events") {
+      monitor.metrics.answered(call.method, route, reply.statusCode, reply.elapsedTime);
+    }
     done();
   });
 
