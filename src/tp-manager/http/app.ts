@@ -16,6 +16,7 @@ import { installJournalRoutes } from "./journal-routes.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { installMaintenanceRoutes } from "./maintenance-routes.ts";
 import { isAllowedOrigin, isLoopbackHost } from "./origin-check.ts";
+import { installPageRoute } from "./page/page-route.ts";
 import { installPaymentRoutes } from "./payment-routes.ts";
 import { allowedMethods } from "./route-table.ts";
 import type { Monitor } from "./status/monitor.ts";
@@ -76,6 +77,7 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   });
   installStatusRoutes(app, options);
   installEventRoutes(app, options);
+  installPageRoute(app);
   installPaymentRoutes(app, options);
   installAfterSaleRoutes(app, options);
   installJournalRoutes(app, options);

@@ -1,9 +1,10 @@
 import type { FastifyInstance } from "fastify";
 import type { ApiOptions } from "../app.ts";
 import { sendOne } from "../envelope.ts";
+import { openApiDocument } from "../openapi/document.ts";
 
 /** Readiness and figures, for people and for machines that watch. */
-export function installStatusRoutes(app: FastifyInstance, { monitor }: ApiOptions): void {
+export function installStatusRoutes(app: FastifyInstance, { monitor, port }: ApiOptions): void {
   app.addHook("onResponse", (call, reply, done) => {
     const route = call.routeOptions.url ?? "none";
     // A stream lasts as long as its reader; that is no answer time.
@@ -21,5 +22,11 @@ export function installStatusRoutes(app: FastifyInstance, { monitor }: ApiOption
   app.get("/metrics", async (_call, reply) => {
     const text = await monitor.metrics.text();
     return reply.type(monitor.metrics.registry.contentType).send(text);
+  });
+
+  let document: object | undefined;
+  app.get("/openapi.json", (_call, reply) => {
+    document ??= openApiDocument(port);
+    return reply.send(document);
   });
 }
