@@ -11,12 +11,16 @@ import type { Terminal } from "../terminal/terminal.ts";
 import { installAfterSaleRoutes } from "./after-sale-routes.ts";
 import { Credentials, type Pair, type Role } from "./credentials.ts";
 import { installErrorAnswers } from "./envelope.ts";
+import { installEventRoutes } from "./events/event-routes.ts";
 import { installJournalRoutes } from "./journal-routes.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { installMaintenanceRoutes } from "./maintenance-routes.ts";
 import { isAllowedOrigin, isLoopbackHost } from "./origin-check.ts";
+import { installPageRoute } from "./page/page-route.ts";
 import { installPaymentRoutes } from "./payment-routes.ts";
 import { allowedMethods } from "./route-table.ts";
+import type { Monitor } from "./status/monitor.ts";
+import { installStatusRoutes } from "./status/status-routes.ts";
 import { installTerminalRoutes } from "./terminal-routes.ts";
 
 export interface ApiOptions {
@@ -30,6 +34,7 @@ export interface ApiOptions {
   readonly upkeep: Upkeep;
   readonly settle: (word: Parameters<typeof settleByOperator>[2]) => Promise<PaymentResult>;
   readonly terminal: Terminal;
+  readonly monitor: Monitor;
   readonly clock: Clock;
   readonly log: Logger;
   readonly requestStop: (why: string) => void;
@@ -70,6 +75,9 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
     void reply.header("allow", methods.join(", "));
     throw new AppError("METHOD_NOT_ALLOWED");
   });
+  installStatusRoutes(app, options);
+  installEventRoutes(app, options);
+  installPageRoute(app);
   installPaymentRoutes(app, options);
   installAfterSaleRoutes(app, options);
   installJournalRoutes(app, options);

@@ -92,11 +92,6 @@ const unsupported = [
   ["POST", "/gateway/cancel"],
   ["POST", "/gateway/refund"],
   ["GET", "/gateway/transaction/:id"],
-  ["GET", "/events"],
-  ["GET", "/health"],
-  ["GET", "/metrics"],
-  ["GET", "/openapi.json"],
-  ["GET", "/"],
 ] as const;
 
 function installUnsupportedCalls(app: FastifyInstance): void {

@@ -66,4 +66,14 @@ export const migrations: readonly Migration[] = [
     accepted_at_ms INTEGER NOT NULL
   ) STRICT;
   `,
+  // What GET /events repeats. Ids are never given twice, so that Last-Event-ID stays true.
+  `
+  CREATE TABLE event (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at_ms INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    data TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX event_name ON event (name, id);
+  `,
 ];

@@ -2,6 +2,7 @@ import { AppError } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Baseline, GoodsDecision, Terminal } from "../terminal/terminal.ts";
+import type { Announce } from "./event-table.ts";
 import { failureOf, storage } from "./failures.ts";
 import { type Attempt, chargedOf } from "./payment.ts";
 import type { PaymentResult, PaymentService } from "./payment-service.ts";
@@ -15,6 +16,8 @@ export interface AfterSaleParts {
   readonly payments: PaymentService;
   readonly clock: Clock;
   readonly log: Logger;
+  /** For `GET /events`. */
+  readonly announce?: Announce | undefined;
 }
 
 /** What can still happen to a sale that the terminal has approved: delivery and reversal. */
@@ -131,7 +134,7 @@ export class AfterSale {
   }
 
   async #run(orderId: string, reverse: NonNullable<Terminal["reverse"]>): Promise<Attempt> {
-    const { payments, clock, store, log } = this.#parts;
+    const { payments, log } = this.#parts;
     let attempt: Attempt;
     let baseline: Baseline;
     try {
@@ -145,7 +148,7 @@ export class AfterSale {
     }
     const { transactionId } = attempt;
     log.info({ transactionId, orderId }, "reversal begins");
-    const run = runReversal(attempt, baseline, reverse, { store, clock, log });
+    const run = runReversal(attempt, baseline, reverse, this.#parts);
     return await payments.finished(attempt, run);
   }
 

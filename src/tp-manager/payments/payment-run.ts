@@ -158,9 +158,7 @@ export function observe(writer: AttemptWriter): Omit<PaymentObserver, "report"> 
         writer.log("error", { err: error }, "the journal did not take an acknowledgement");
       }
     },
-    prompt({ code, text }: Prompt) {
-      writer.log("info", { prompt: code }, text);
-    },
+    prompt: (prompt: Prompt) => writer.prompted(prompt),
   };
 }
 

@@ -11,6 +11,7 @@ import {
   TerminalUnavailable,
   type TransactionReport,
 } from "../terminal/terminal.ts";
+import type { Announce } from "./event-table.ts";
 import { CancelledInTime, failureOf, storage } from "./failures.ts";
 import type { HandOff } from "./hand-off.ts";
 import { type Attempt, type AttemptEvent, chargedOf, type PaymentRequest } from "./payment.ts";
@@ -49,6 +50,8 @@ export interface PaymentParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly settings: PaymentSettings;
+  /** For `GET /events`. */
+  readonly announce?: Announce | undefined;
 }
 
 interface RunningPayment {
@@ -204,6 +207,14 @@ export class PaymentService {
     return identity;
   }
 
+  /** The terminal that is connected now is not the accepted one (DESIGN 3.1 rule 12). */
+  get terminalChanged(): boolean {
+    const { terminal, store } = this.#parts;
+    const { link, identity } = terminal.state;
+    const accepted = link === "connected" ? store.acceptedTerminal() : undefined;
+    return accepted !== undefined && !sameTerminal(accepted, identity);
+  }
+
   /** Asks the terminal about an attempt in doubt and waits for it as long as an answer may take. */
   async settle({ transactionId }: Attempt): Promise<void> {
     const { clock, settings } = this.#parts;
@@ -336,7 +347,7 @@ export class PaymentService {
 
   async #execute(running: RunningPayment, answer: (attempt: Attempt) => void): Promise<Attempt> {
     const { request } = running;
-    const { store, clock, terminal, log, settings } = this.#parts;
+    const { clock, log, settings } = this.#parts;
     const transactionId = randomUUID();
     let baseline: Baseline;
     try {
@@ -345,12 +356,12 @@ export class PaymentService {
       return this.#failed(transactionId, request, error);
     }
     const attempt = this.writing(() =>
-      store.begin({ transactionId, request, baseline, startedAtMs: clock.now() }),
+      this.#parts.store.begin({ transactionId, request, baseline, startedAtMs: clock.now() }),
     );
     const about = { transactionId, orderId: request.orderId, attempt: attempt.number };
     log.info(about, "payment begins");
     const { paymentTimeoutMs } = settings;
-    const run = new PaymentRun(attempt, { store, clock, terminal, log, paymentTimeoutMs });
+    const run = new PaymentRun(attempt, { ...this.#parts, paymentTimeoutMs });
     running.run = run;
     void run.approved.then(answer);
     const end = await this.finished(attempt, run.finish());

@@ -115,7 +115,9 @@ export interface PaymentStore {
   pendingHandOffs(limit: number): PendingHandOff[];
   acknowledgeHandOff(transactionId: string): void;
   acknowledgeWithdrawal(transactionId: string): void;
-  setDelivery(transactionId: string, delivery: DeliveryState): void;
+  setDelivery(transactionId: string, delivery: DeliveryState, atMs: number): void;
+  /** Handed over, and the gateway does not have them as far as is known; newest first. */
+  undelivered(limit: number): string[];
 
   /** An order with a generated id, charged or unknown, whose answer nobody has read. */
   undeliveredGenerated(amountMinor: number, currencyAlpha: string): string | undefined;

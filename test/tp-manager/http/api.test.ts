@@ -4,6 +4,8 @@ import { systemClock } from "../../../src/shared/time.ts";
 import { type ApiOptions, createApi } from "../../../src/tp-manager/http/app.ts";
 import { type House, house } from "../../support/payment-house.ts";
 import { approves } from "../../support/scripted-terminal.ts";
+import { expectConforming } from "./conformity.ts";
+import { monitorOf } from "./rig.ts";
 
 const authorization = `Basic ${Buffer.from("kiosk:secret").toString("base64")}`;
 const headers = { host: "localhost:8765", authorization };
@@ -20,6 +22,7 @@ async function api(change: Partial<ApiOptions> = {}, at: House = house()) {
     upkeep: at.upkeep,
     settle: at.settle,
     terminal: at.terminal,
+    monitor: monitorOf(at),
     clock: systemClock,
     log: createLogger({ program: "test", level: "error" }),
     requestStop: () => {},
@@ -38,6 +41,8 @@ async function api(change: Partial<ApiOptions> = {}, at: House = house()) {
       headers: { ...headers, ...more.headers },
     });
     const body = response.body === "" ? undefined : response.json();
+    const type = String(response.headers["content-type"]);
+    if (method !== "OPTIONS") expectConforming(method, url, response.statusCode, type, body);
     return { http: response.statusCode, headers: response.headers, body, one: body?.[0] };
   };
   const post = (payload: object | string) =>
@@ -297,7 +302,7 @@ describe("maintenance", () => {
 
   test("calls that this version has not answer 501", async () => {
     const { call } = await api();
-    for (const path of ["/health", "/events", "/"]) {
+    for (const path of ["/gateway/transaction/1"]) {
       const { http, one } = await call("GET", path);
       expect([path, http, one.error.code]).toEqual([path, 501, "NOT_SUPPORTED"]);
     }
