@@ -75,6 +75,13 @@ export const errorTable = {
     "No payment with this orderId was ever asked for here.",
     "Check the orderId; POST /payment starts one.",
   ),
+  OUTBOX_ITEM_NOT_FOUND: row(
+    404,
+    "unknown",
+    "never",
+    "No transaction with this id waits for the gateway.",
+    "Read GET /outbox.",
+  ),
   METHOD_NOT_ALLOWED: row(
     405,
     "no",
@@ -144,6 +151,20 @@ export const errorTable = {
     "safe",
     "The end of day would lose open pre-authorisations; `details` names their receipts.",
     "Book or reverse them first.",
+  ),
+  OUTBOX_ITEM_SETTLED: row(
+    409,
+    "yes",
+    "never",
+    "The transaction has been sent or closed; `details` has its state.",
+    "Read GET /outbox.",
+  ),
+  OUTBOX_ITEM_BUSY: row(
+    409,
+    "yes",
+    "after_recovery",
+    "The transaction is being sent at this moment.",
+    "Ask again in a minute.",
   ),
   ANSWER_NOT_DELIVERED: row(
     409,
@@ -249,6 +270,13 @@ export const errorTable = {
     "same_order",
     "The journal on disk cannot be read or written.",
     "Check free space and permissions of the data folder.",
+  ),
+  SUPERVISOR_UNAVAILABLE: row(
+    503,
+    "no",
+    "safe",
+    "The supervisor does not answer.",
+    "Check that it runs: launch.sh status.",
   ),
   PAYMENT_DECLINED: row(
     200,

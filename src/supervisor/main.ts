@@ -8,9 +8,10 @@ import { openDatabase } from "../shared/sqlite.ts";
 import { chance } from "../shared/time.ts";
 import { createGatewayClient, type GatewaySettings } from "./gateway/gateway-client.ts";
 import { Intake } from "./intake/intake.ts";
-import { supervisorHandlers } from "./intake/message-handlers.ts";
+import { type HandlerParts, supervisorHandlers } from "./intake/message-handlers.ts";
 import { DeliveryWatch } from "./outbox/delivery-watch.ts";
 import { Forwarder } from "./outbox/forwarder.ts";
+import { OutboxDesk } from "./outbox/outbox-desk.ts";
 import { supervisorMigrations } from "./outbox/outbox-schema.ts";
 import { OutboxStore } from "./outbox/outbox-store.ts";
 
@@ -27,6 +28,7 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
   );
   onStop("database", () => database.close());
   const store = new OutboxStore(database);
+  const desk = new OutboxDesk(database);
 
   const gateway = createGatewayClient(gatewaySettings(config), clock, log);
   onStop("gateway client", () => gateway.close());
@@ -42,7 +44,7 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
     log,
     onStored: (transactionId) => forwarder.tryAtOnce(transactionId),
   });
-  await startMessages(context, { intake, store, watch, forwarder });
+  await startMessages(context, { intake, store, desk, watch, forwarder });
   onStop("waiting messages", () => watch.close());
 
   // The soap package takes 0.1 s and more to load: after the program is ready, before it is needed.
@@ -52,7 +54,7 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
 
 async function startMessages(
   { runDirectory, log, clock, onStop, requestStop }: ProgramContext,
-  parts: { intake: Intake; store: OutboxStore; watch: DeliveryWatch; forwarder: Forwarder },
+  parts: Pick<HandlerParts, "intake" | "store" | "desk" | "watch"> & { forwarder: Forwarder },
 ): Promise<void> {
   const server = await startIpcServer({
     runDirectory,
@@ -61,8 +63,10 @@ async function startMessages(
     handlers: supervisorHandlers({
       ...parts,
       clock,
+      log,
       version: versionNumber,
       paused: () => parts.forwarder.paused,
+      requeued: (transactionId) => parts.forwarder.requeued(transactionId),
       requestStop,
     }),
     log,

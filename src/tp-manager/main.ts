@@ -68,6 +68,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
       afterSale,
       upkeep,
       terminal,
+      supervisor: client,
       settle: (word) => settleByOperator(payments, shared, word),
     }),
   );
@@ -96,7 +97,10 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
 
 function apiOptions(
   { config, clock, log, requestStop }: ProgramContext,
-  parts: Pick<ApiOptions, "payments" | "afterSale" | "upkeep" | "settle" | "terminal">,
+  parts: Pick<
+    ApiOptions,
+    "payments" | "afterSale" | "upkeep" | "settle" | "terminal" | "supervisor"
+  >,
 ): ApiOptions {
   const { OPERATOR_LOGIN: login, OPERATOR_PWD: password } = config;
   return {

@@ -7,6 +7,7 @@ import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client
 import { Intake } from "../../src/supervisor/intake/intake.ts";
 import { DeliveryWatch } from "../../src/supervisor/outbox/delivery-watch.ts";
 import { Forwarder } from "../../src/supervisor/outbox/forwarder.ts";
+import { OutboxDesk } from "../../src/supervisor/outbox/outbox-desk.ts";
 import { supervisorMigrations } from "../../src/supervisor/outbox/outbox-schema.ts";
 import { type Attempt, OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -38,6 +39,7 @@ export async function openRig(options: RigOptions = {}) {
   const log = createLogger({ program: "supervisor", level: "debug", stream });
   const database = openDatabase(path, supervisorMigrations);
   const store = new OutboxStore(database);
+  const desk = new OutboxDesk(database);
   const settings = {
     url: options.url ?? server.url,
     timeoutMs: 30_000,
@@ -71,7 +73,9 @@ export async function openRig(options: RigOptions = {}) {
   };
   onTestFinished(stop);
 
-  const rig = { server, clock, path, database, lines, store, watch, forwarder, intake, stop };
+  const requeued = (transactionId: string) => forwarder.requeued(transactionId);
+  const outbox = { store, desk, watch, forwarder, intake, requeued };
+  const rig = { server, clock, path, database, lines, log, ...outbox, stop };
   return { ...rig, ...conveniences(rig) };
 }
 

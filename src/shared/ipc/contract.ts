@@ -31,6 +31,43 @@ const deliverySchema = z.object({
   sent: z.boolean(),
 });
 
+/** One item of the outbox, for an operator. */
+export const outboxItemSchema = z.object({
+  /** Grows with every item; the cursor of a listing. */
+  sequence: z.int(),
+  transactionId: z.string(),
+  orderId: z.string(),
+  state: deliveryStateSchema,
+  amountMinor: z.int(),
+  currency: z.string(),
+  exponent: z.int(),
+  queuedAtMs: z.int(),
+  /** null unless it is pending. */
+  nextTryAtMs: z.int().nullable(),
+  settledAtMs: z.int().nullable(),
+  tries: z.int(),
+  /** The answer of at least one try was lost: the gateway may have the order. */
+  ambiguous: z.boolean(),
+  /** Why it is parked or closed. */
+  reason: z.string().nullable(),
+  lastTry: z
+    .object({
+      endedAtMs: z.int(),
+      class: z.string(),
+      httpStatus: z.int().nullable(),
+      code: z.int().nullable(),
+      description: z.string(),
+    })
+    .nullable(),
+});
+export type OutboxItem = z.infer<typeof outboxItemSchema>;
+
+/** "unknown": no such item. "running": a try is under way. Else the state it stays in. */
+const outboxRefusals = ["unknown", "running", "sent", "closed"] as const;
+
+export const OUTBOX_PAGE_MAX = 200;
+export const NOTE_CHARACTERS_MAX = 500;
+
 const empty = z.object({});
 
 /** Messages the supervisor answers. */
@@ -52,6 +89,31 @@ export const supervisorMessages = {
   "transaction-delivery": {
     request: z.object({ transactionId: z.uuid(), waitMs: z.int().min(0).max(60_000) }),
     response: deliverySchema,
+  },
+  /** Items of the outbox, oldest first, after `cursor`. */
+  "outbox-list": {
+    request: z.object({
+      state: deliveryStateSchema.optional(),
+      cursor: z.int().min(0).optional(),
+      limit: z.int().min(1).max(OUTBOX_PAGE_MAX),
+    }),
+    response: z.object({ items: z.array(outboxItemSchema), more: z.boolean() }),
+  },
+  /**
+   * Makes an item due now, parked and dropped ones included, and ends a pause of the queue: the
+   * next refusal of the credentials brings it back.
+   */
+  "outbox-requeue": {
+    request: z.object({ transactionId: z.string() }),
+    response: z.object({ outcome: z.enum(["queued", ...outboxRefusals]) }),
+  },
+  /** Closes an item that will not be sent, with an operator's reason. Again is harmless. */
+  "outbox-drop": {
+    request: z.object({
+      transactionId: z.string(),
+      note: z.string().min(1).max(NOTE_CHARACTERS_MAX),
+    }),
+    response: z.object({ outcome: z.enum(["dropped", ...outboxRefusals]) }),
   },
   status: {
     request: empty,

@@ -57,4 +57,15 @@ export const supervisorMigrations: readonly Migration[] = [
     UPDATE outbox_counts SET items = items + 1 WHERE state = NEW.state;
   END;
   `,
+  `
+  ALTER TABLE outbox ADD COLUMN dropped INTEGER NOT NULL DEFAULT 0; -- closed by an operator
+  CREATE TABLE operator_actions (
+    id INTEGER PRIMARY KEY,
+    transaction_id TEXT NOT NULL REFERENCES transactions,
+    at_ms INTEGER NOT NULL,
+    action TEXT NOT NULL CHECK (action IN ('requeue', 'drop')),
+    note TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX operator_actions_of ON operator_actions (transaction_id, id);
+  `,
 ];

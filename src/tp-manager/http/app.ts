@@ -15,8 +15,10 @@ import { installJournalRoutes } from "./journal-routes.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { installMaintenanceRoutes } from "./maintenance-routes.ts";
 import { isAllowedOrigin, isLoopbackHost } from "./origin-check.ts";
+import { installOutboxRoutes } from "./outbox-routes.ts";
 import { installPaymentRoutes } from "./payment-routes.ts";
 import { allowedMethods } from "./route-table.ts";
+import type { SupervisorClient } from "./supervisor-calls.ts";
 import { installTerminalRoutes } from "./terminal-routes.ts";
 
 export interface ApiOptions {
@@ -30,6 +32,7 @@ export interface ApiOptions {
   readonly upkeep: Upkeep;
   readonly settle: (word: Parameters<typeof settleByOperator>[2]) => Promise<PaymentResult>;
   readonly terminal: Terminal;
+  readonly supervisor: SupervisorClient;
   readonly clock: Clock;
   readonly log: Logger;
   readonly requestStop: (why: string) => void;
@@ -74,6 +77,7 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   installAfterSaleRoutes(app, options);
   installJournalRoutes(app, options);
   installMaintenanceRoutes(app, options);
+  installOutboxRoutes(app, options);
   installTerminalRoutes(app, options);
   return app;
 }

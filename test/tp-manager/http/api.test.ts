@@ -1,9 +1,22 @@
 import { describe, expect, onTestFinished, test } from "vitest";
+import { createIpcClient } from "../../../src/shared/ipc/client.ts";
+import { supervisorMessages } from "../../../src/shared/ipc/contract.ts";
+import { openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
 import { createLogger } from "../../../src/shared/logger.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import { type ApiOptions, createApi } from "../../../src/tp-manager/http/app.ts";
 import { type House, house } from "../../support/payment-house.ts";
 import { approves } from "../../support/scripted-terminal.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+/** A supervisor that was never started. */
+const nobody = () =>
+  createIpcClient(
+    openRunDirectory(temporaryFolder()),
+    "supervisor",
+    supervisorMessages,
+    systemClock,
+  );
 
 const authorization = `Basic ${Buffer.from("kiosk:secret").toString("base64")}`;
 const headers = { host: "localhost:8765", authorization };
@@ -19,6 +32,7 @@ async function api(change: Partial<ApiOptions> = {}, at: House = house()) {
     afterSale: at.afterSale,
     upkeep: at.upkeep,
     settle: at.settle,
+    supervisor: nobody(),
     terminal: at.terminal,
     clock: systemClock,
     log: createLogger({ program: "test", level: "error" }),
