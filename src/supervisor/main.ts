@@ -1,5 +1,8 @@
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../shared/config/config.ts";
+import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
 import { versionNumber } from "../shared/installation.ts";
 import { supervisorMessages } from "../shared/ipc/contract.ts";
 import { startIpcServer } from "../shared/ipc/server.ts";
@@ -9,6 +12,9 @@ import { chance } from "../shared/time.ts";
 import { createGatewayClient, type GatewaySettings } from "./gateway/gateway-client.ts";
 import { Intake } from "./intake/intake.ts";
 import { type HandlerParts, supervisorHandlers } from "./intake/message-handlers.ts";
+import { NotificationStore } from "./notifications/notification-store.ts";
+import { OperationDesk } from "./operations/operation-desk.ts";
+import { OperationStore } from "./operations/operation-store.ts";
 import { DeliveryWatch } from "./outbox/delivery-watch.ts";
 import { Forwarder } from "./outbox/forwarder.ts";
 import { OutboxDesk } from "./outbox/outbox-desk.ts";
@@ -38,13 +44,23 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
   forwarder.start();
   onStop("forwarder", () => forwarder.stop(RUNNING_TRIES_GRACE_MS));
 
+  const operations = new OperationDesk({
+    store: new OperationStore(database),
+    notifications: new NotificationStore(database),
+    gateway,
+    clock,
+    log,
+  });
+  operations.start();
+  onStop("gateway operations", () => operations.stop());
+
   const intake = new Intake({
     store,
     clock,
     log,
     onStored: (transactionId) => forwarder.tryAtOnce(transactionId),
   });
-  await startMessages(context, { intake, store, desk, watch, forwarder });
+  await startMessages(context, { intake, store, desk, operations, watch, forwarder });
   onStop("waiting messages", () => watch.close());
 
   // The soap package takes 0.1 s and more to load: after the program is ready, before it is needed.
@@ -54,7 +70,9 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
 
 async function startMessages(
   { runDirectory, log, clock, onStop, requestStop }: ProgramContext,
-  parts: Pick<HandlerParts, "intake" | "store" | "desk" | "watch"> & { forwarder: Forwarder },
+  parts: Pick<HandlerParts, "intake" | "store" | "desk" | "operations" | "watch"> & {
+    readonly forwarder: Forwarder;
+  },
 ): Promise<void> {
   const server = await startIpcServer({
     runDirectory,
@@ -86,5 +104,28 @@ function gatewaySettings(config: Config): GatewaySettings {
     locale: config.GATEWAY_LOCALE,
     customerIp: config.GATEWAY_CUSTOMER_IP,
     callbackUrl: config.GATEWAY_CALLBACK_URL,
+    apiKey: config.GATEWAY_API_KEY,
+    certificates: certificatesOf(config),
+    proxyEnvironment: process.env,
   };
+}
+
+/** The certificates of GATEWAY_CA_FILE; a file without any would only show at the first payment. */
+function certificatesOf({ GATEWAY_CA_FILE: path }: Config): string[] {
+  if (path === undefined) return [];
+  const refuse = (why: string): ProgramExit =>
+    new ProgramExit(exitCodes.configuration, `GATEWAY_CA_FILE ${path} ${why}`);
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw refuse(`cannot be read: ${(error as Error).message}`);
+  }
+  const found = text.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
+  try {
+    if (found.length > 0 && found.every((one) => new X509Certificate(one))) return found;
+  } catch {
+    throw refuse("holds a damaged certificate");
+  }
+  throw refuse("holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)");
 }

@@ -3,11 +3,13 @@ import { createIpcClient } from "../shared/ipc/client.ts";
 import { supervisorMessages, tpManagerMessages } from "../shared/ipc/contract.ts";
 import { startIpcServer } from "../shared/ipc/server.ts";
 import { type ProgramContext, runProgram } from "../shared/lifecycle.ts";
+import { createGatewayLink, lookupLimitMs } from "./gateway-link.ts";
 import { type ApiOptions, createApi } from "./http/app.ts";
 import { listenOnLoopback } from "./http/loopback-server.ts";
 import { Journal } from "./journal/journal.ts";
 import { tpManagerHandlers } from "./message-handlers.ts";
 import { AfterSale } from "./payments/after-sale.ts";
+import { GatewayDesk } from "./payments/gateway-desk.ts";
 import { HandOff } from "./payments/hand-off.ts";
 import { PaymentService, type PaymentSettings } from "./payments/payment-service.ts";
 import { settleByOperator } from "./payments/settlement.ts";
@@ -62,6 +64,8 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   const shared = { store: journal, terminal, payments, clock, log };
   const afterSale = new AfterSale(shared);
   const upkeep = new Upkeep({ ...shared, ...limits });
+  const gatewayLink = createGatewayLink(client, config.GATEWAY_TIMEOUT);
+  const gateway = new GatewayDesk({ store: journal, link: gatewayLink, clock, log });
   const api = await createApi(
     apiOptions(context, {
       payments,
@@ -69,6 +73,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
       upkeep,
       terminal,
       supervisor: client,
+      gateway,
       settle: (word) => settleByOperator(payments, shared, word),
     }),
   );
@@ -93,14 +98,16 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
 
   terminal.start();
   payments.start();
+  gateway.start();
 });
+
+type SetUp =
+  | ("port" | "kiosk" | "operator" | "allowedOrigins" | "defaultCurrency")
+  | ("gatewayLookupLimitMs" | "clock" | "log" | "requestStop");
 
 function apiOptions(
   { config, clock, log, requestStop }: ProgramContext,
-  parts: Pick<
-    ApiOptions,
-    "payments" | "afterSale" | "upkeep" | "settle" | "terminal" | "supervisor"
-  >,
+  parts: Omit<ApiOptions, SetUp>,
 ): ApiOptions {
   const { OPERATOR_LOGIN: login, OPERATOR_PWD: password } = config;
   return {
@@ -109,6 +116,7 @@ function apiOptions(
     operator: login !== undefined && password !== undefined ? { login, password } : undefined,
     allowedOrigins: config.ALLOWED_ORIGINS,
     defaultCurrency: config.CURRENCY,
+    gatewayLookupLimitMs: lookupLimitMs(config.GATEWAY_TIMEOUT),
     ...parts,
     clock,
     log: log.child({ area: "http" }),

@@ -5,6 +5,9 @@ import { openDatabase } from "../../src/shared/sqlite.ts";
 import type { Transaction } from "../../src/shared/transaction.ts";
 import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client.ts";
 import { Intake } from "../../src/supervisor/intake/intake.ts";
+import { NotificationStore } from "../../src/supervisor/notifications/notification-store.ts";
+import { OperationDesk } from "../../src/supervisor/operations/operation-desk.ts";
+import { OperationStore } from "../../src/supervisor/operations/operation-store.ts";
 import { DeliveryWatch } from "../../src/supervisor/outbox/delivery-watch.ts";
 import { Forwarder } from "../../src/supervisor/outbox/forwarder.ts";
 import { OutboxDesk } from "../../src/supervisor/outbox/outbox-desk.ts";
@@ -62,6 +65,7 @@ export async function openRig(options: RigOptions = {}) {
   const stop = (): Promise<void> => {
     stopped ??= (async () => {
       watch.close();
+      await operations.stop();
       const ended = forwarder.stop(RUNNING_GRACE_MS);
       await clock.advance(RUNNING_GRACE_MS);
       await ended;
@@ -74,8 +78,13 @@ export async function openRig(options: RigOptions = {}) {
   onTestFinished(stop);
 
   const requeued = (transactionId: string) => forwarder.requeued(transactionId);
+  const operationStore = new OperationStore(database);
+  const notifications = new NotificationStore(database);
+  const parts = { store: operationStore, notifications, gateway, clock, log };
+  const operations = new OperationDesk(parts);
+  const atGateway = { operationStore, notifications, operations };
   const outbox = { store, desk, watch, forwarder, intake, requeued };
-  const rig = { server, clock, path, database, lines, log, ...outbox, stop };
+  const rig = { server, clock, path, database, lines, log, ...outbox, ...atGateway, stop };
   return { ...rig, ...conveniences(rig) };
 }
 

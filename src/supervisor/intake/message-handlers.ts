@@ -1,6 +1,7 @@
 import type { DeliveryState, Handlers, supervisorMessages } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
+import type { OperationDesk } from "../operations/operation-desk.ts";
 import type { DeliveryWatch } from "../outbox/delivery-watch.ts";
 import type { OutboxDesk } from "../outbox/outbox-desk.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
@@ -10,6 +11,7 @@ export interface HandlerParts {
   readonly intake: Intake;
   readonly store: OutboxStore;
   readonly desk: OutboxDesk;
+  readonly operations: OperationDesk;
   readonly watch: DeliveryWatch;
   readonly clock: Clock;
   readonly log: Logger;
@@ -49,6 +51,7 @@ export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervi
     },
 
     ...outboxHandlers(parts),
+    ...gatewayHandlers(parts),
 
     status: () => {
       const { pending, parked, sent } = store.counts();
@@ -95,5 +98,20 @@ function outboxHandlers({
       watch.tell(transactionId);
       return { outcome };
     },
+  };
+}
+
+type GatewayMessage = Extract<keyof typeof supervisorMessages, `gateway-${string}`>;
+
+function gatewayHandlers({
+  operations,
+}: HandlerParts): Pick<Handlers<typeof supervisorMessages>, GatewayMessage> {
+  return {
+    "gateway-resolve": (wanted) => operations.resolve(wanted),
+    "gateway-operation": (request) => operations.operate(request),
+    "gateway-operation-end": (request) => operations.end(request),
+    "gateway-settle": (request) => operations.settle(request),
+    "gateway-lookup": ({ id }) => operations.lookUp(id),
+    "gateway-history": ({ orderId }) => operations.history(orderId),
   };
 }

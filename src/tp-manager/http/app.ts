@@ -4,6 +4,7 @@ import { AppError } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { AfterSale } from "../payments/after-sale.ts";
+import type { GatewayDesk } from "../payments/gateway-desk.ts";
 import type { PaymentResult, PaymentService } from "../payments/payment-service.ts";
 import type { settleByOperator } from "../payments/settlement.ts";
 import type { Upkeep } from "../payments/upkeep.ts";
@@ -11,6 +12,7 @@ import type { Terminal } from "../terminal/terminal.ts";
 import { installAfterSaleRoutes } from "./after-sale-routes.ts";
 import { Credentials, type Pair, type Role } from "./credentials.ts";
 import { installErrorAnswers } from "./envelope.ts";
+import { installGatewayRoutes } from "./gateway-routes.ts";
 import { installJournalRoutes } from "./journal-routes.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { installMaintenanceRoutes } from "./maintenance-routes.ts";
@@ -33,6 +35,9 @@ export interface ApiOptions {
   readonly settle: (word: Parameters<typeof settleByOperator>[2]) => Promise<PaymentResult>;
   readonly terminal: Terminal;
   readonly supervisor: SupervisorClient;
+  readonly gateway: GatewayDesk;
+  /** For an answer of the gateway's lookup. */
+  readonly gatewayLookupLimitMs: number;
   readonly clock: Clock;
   readonly log: Logger;
   readonly requestStop: (why: string) => void;
@@ -78,6 +83,7 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   installJournalRoutes(app, options);
   installMaintenanceRoutes(app, options);
   installOutboxRoutes(app, options);
+  installGatewayRoutes(app, options);
   installTerminalRoutes(app, options);
   return app;
 }

@@ -88,10 +88,6 @@ function versionBody(): { version: string; type: string; os: string } {
 
 /** Calls of the API table that this version does not carry out. */
 const unsupported = [
-  ["POST", "/gateway/confirm"],
-  ["POST", "/gateway/cancel"],
-  ["POST", "/gateway/refund"],
-  ["GET", "/gateway/transaction/:id"],
   ["GET", "/events"],
   ["GET", "/health"],
   ["GET", "/metrics"],

@@ -12,6 +12,7 @@ import {
   type Attempt,
   type AttemptEvent,
   type AttemptState,
+  type OpenReturn,
   unfinishedPhases,
 } from "../payments/payment.ts";
 import type {
@@ -90,7 +91,8 @@ export class Journal implements PaymentStore {
       const ended = !(unfinishedPhases as readonly string[]).includes(state.phase);
       const { changes } = this.#run(
         `UPDATE attempt SET phase = ?, state = ?, ticket = coalesce(?, ticket), ended_at_ms = ?,
-           receipt_number = ?, trace_number = ? WHERE transaction_id = ? AND phase = ?`,
+           receipt_number = ?, trace_number = ? WHERE transaction_id = ? AND phase = ?
+           AND (?1 <> 'reversing' OR (open_return IS NULL AND returned_minor = 0))`,
         state.phase,
         JSON.stringify(state),
         ticket ?? null,
@@ -130,7 +132,7 @@ export class Journal implements PaymentStore {
     return this.#all(
       `SELECT attempt.*, attempt.rowid AS position, hand_off.delivery AS delivery
        FROM attempt LEFT JOIN hand_off USING (transaction_id)
-       WHERE started_at_ms >= ? AND attempt.rowid < ? AND ${status ? statusSql[status] : "TRUE"}
+       WHERE started_at_ms >= ? AND attempt.rowid < ? AND (${status ? statusSql[status] : "TRUE"})
        ORDER BY attempt.rowid DESC LIMIT ?`,
       sinceMs,
       before ?? Number.MAX_SAFE_INTEGER,
@@ -140,6 +142,43 @@ export class Journal implements PaymentStore {
       delivery: row["delivery"] as DeliveryState | null,
       position: Number(row["position"]),
     }));
+  }
+
+  reserveReturn(transactionId: string, open: OpenReturn, chargedMinor: number): boolean {
+    return transaction(this.#database, () => {
+      const { changes } = this.#run(
+        `UPDATE attempt SET open_return = ? WHERE transaction_id = ? AND phase = 'charged'
+           AND open_return IS NULL AND returned_minor + ? <= ?`,
+        JSON.stringify(open),
+        transactionId,
+        open.amountMinor,
+        chargedMinor,
+      );
+      if (changes !== 1) return false;
+      const { atMs, ...detail } = open;
+      this.addEvent(transactionId, { atMs, kind: "gateway-return-reserved", detail });
+      return true;
+    });
+  }
+
+  endReturn(transactionId: string, open: OpenReturn, returned: boolean, event: AttemptEvent): void {
+    transaction(this.#database, () => {
+      const { changes } = this.#run(
+        `UPDATE attempt SET open_return = NULL, returned_minor = returned_minor + ?
+         WHERE transaction_id = ? AND json_extract(open_return, '$.operationId') = ?`,
+        returned ? open.amountMinor : 0,
+        transactionId,
+        open.operationId,
+      );
+      // Two who asked at the same time heard the same word; it counts once.
+      if (changes === 1) this.addEvent(transactionId, event);
+    });
+  }
+
+  openReturns(): Attempt[] {
+    return this.#all(
+      "SELECT * FROM attempt WHERE open_return IS NOT NULL ORDER BY started_at_ms",
+    ).map(readAttempt);
   }
 
   unfinished(): Attempt[] {
@@ -277,7 +316,7 @@ export class Journal implements PaymentStore {
     );
   }
 
-  #insert(attempt: Omit<Attempt, "number" | "ticket">): Attempt {
+  #insert(attempt: Omit<Attempt, "number" | "ticket" | "returnedMinor" | "openReturn">): Attempt {
     const { request, state } = attempt;
     this.#run(
       `INSERT INTO attempt (transaction_id, order_id, number, amount_minor, currency, generated_id,
@@ -341,6 +380,8 @@ function readAttempt(row: Row): Attempt {
     endedAtMs: row["ended_at_ms"] === null ? null : Number(row["ended_at_ms"]),
     baseline: row["baseline"] === null ? null : readJson(row["baseline"]),
     ticket: String(row["ticket"]),
+    returnedMinor: Number(row["returned_minor"]),
+    openReturn: row["open_return"] === null ? null : readJson(row["open_return"]),
   };
 }
 
@@ -349,16 +390,19 @@ const isApproved = `phase = 'sent' AND json_extract(state, '$.goods') IS NOT NUL
 const endedAs = (status: string): string =>
   `phase = 'not-charged' AND json_extract(state, '$.outcome.status') = '${status}'`;
 
+const isReturned = `open_return IS NULL AND returned_minor > 0 AND returned_minor >=
+  ifnull(json_extract(state, '$.report.amountMinor'), amount_minor)`;
+
 /** The statuses of answers (payments/answer.ts) as conditions. */
 const statusSql: Readonly<Record<ListStatus, string>> = {
-  Success: "phase = 'charged'",
+  Success: `phase = 'charged' AND open_return IS NULL AND NOT (${isReturned})`,
   Approved: isApproved,
   Declined: endedAs("declined"),
   Cancelled: endedAs("cancelled"),
   Failed: endedAs("failed"),
-  Reversed: "phase = 'reversed'",
-  Unknown: `phase IN ('sent', 'in-doubt', 'reversing', 'reversal-in-doubt')
-    AND NOT (${isApproved})`,
+  Reversed: `phase = 'reversed' OR (phase = 'charged' AND (${isReturned}))`,
+  Unknown: `open_return IS NOT NULL
+    OR phase IN ('sent', 'in-doubt', 'reversing', 'reversal-in-doubt') AND NOT (${isApproved})`,
 };
 
 /** What the terminal reported of a sale that was charged, returned or not. */

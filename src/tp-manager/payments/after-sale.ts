@@ -3,7 +3,7 @@ import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Baseline, GoodsDecision, Terminal } from "../terminal/terminal.ts";
 import { failureOf, storage } from "./failures.ts";
-import { type Attempt, chargedOf } from "./payment.ts";
+import { type Attempt, chargedOf, returnOf } from "./payment.ts";
 import type { PaymentResult, PaymentService } from "./payment-service.ts";
 import type { PaymentStore } from "./payment-store.ts";
 import { sameTerminal } from "./recovery-policy.ts";
@@ -39,6 +39,8 @@ export class AfterSale {
       case "not-charged":
         throw new AppError("ORDER_NOT_CHARGED");
       case "charged":
+        if (returnOf(attempt) === "all") return payments.result(attempt, true);
+        assertNotReturned(attempt);
         break;
       default:
         return payments.result(attempt, true); // still unknown
@@ -127,7 +129,8 @@ export class AfterSale {
       const failure = failureOf(error);
       if (!failure) throw error;
       const { code, message, details } = failure;
-      throw new AppError(code, message, { charged: "yes", details, cause: error });
+      const charged = code === "GATEWAY_OPERATION_OPEN" ? "unknown" : "yes";
+      throw new AppError(code, message, { charged, details, cause: error });
     }
     const { transactionId } = attempt;
     log.info({ transactionId, orderId }, "reversal begins");
@@ -141,6 +144,7 @@ export class AfterSale {
     if (state.phase !== "charged" || state.report.receiptNumber === null) {
       throw new AppError("REVERSAL_REFUSED", "The terminal gave no receipt number for this sale.");
     }
+    assertNotReturned(attempt);
     if (!attempt.baseline || !sameTerminal(attempt.baseline.identity, now.identity)) {
       throw new AppError("REVERSAL_REFUSED", "Another terminal is connected than at the sale.");
     }
@@ -149,6 +153,21 @@ export class AfterSale {
     if (closed) {
       throw new AppError("REVERSAL_REFUSED", "An end of day ran since the sale.");
     }
+  }
+}
+
+/** DESIGN 3.1 rule 7: the terminal and the gateway share one reservation per order. */
+function assertNotReturned(attempt: Attempt): void {
+  switch (returnOf(attempt)) {
+    case "none":
+      return;
+    case "open":
+      throw new AppError("GATEWAY_OPERATION_OPEN", undefined, {
+        details: { ...attempt.openReturn },
+      });
+    case "part":
+    case "all":
+      throw new AppError("REVERSAL_REFUSED", "Money was returned at the gateway already.");
   }
 }
 

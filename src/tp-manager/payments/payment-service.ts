@@ -11,7 +11,13 @@ import {
 } from "../terminal/terminal.ts";
 import { CancelledInTime, failureOf, storage } from "./failures.ts";
 import type { HandOff } from "./hand-off.ts";
-import { type Attempt, type AttemptEvent, chargedOf, type PaymentRequest } from "./payment.ts";
+import {
+  type Attempt,
+  type AttemptEvent,
+  chargedOf,
+  type PaymentRequest,
+  returnOf,
+} from "./payment.ts";
 import { PaymentRun } from "./payment-run.ts";
 import type { ListedAttempt, ListPage, PaymentStore } from "./payment-store.ts";
 import { Recovery } from "./recovery.ts";
@@ -259,9 +265,14 @@ export class PaymentService {
   /** An order that is charged, returned, or not known. */
   #known(request: PaymentRequest, earlier: Attempt): Admission {
     const { state } = earlier;
-    if (state.phase === "reversed") {
+    const returned = returnOf(earlier);
+    if (state.phase === "reversed" || returned === "all") {
       assertSameOrder(request, earlier.request, "no");
       throw new AppError("ORDER_REVERSED");
+    }
+    if (returned === "open") {
+      assertSameOrder(request, earlier.request, "unknown");
+      return { phase: "done", result: this.result(earlier, true) };
     }
     assertSameOrder(request, earlier.request, chargedOf(state));
     return state.phase === "charged"

@@ -6,8 +6,10 @@ import { startIpcServer } from "../../../src/shared/ipc/server.ts";
 import { createLogger } from "../../../src/shared/logger.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import { supervisorHandlers } from "../../../src/supervisor/intake/message-handlers.ts";
+import { createGatewayLink } from "../../../src/tp-manager/gateway-link.ts";
 import { createApi } from "../../../src/tp-manager/http/app.ts";
 import type { Pair } from "../../../src/tp-manager/http/credentials.ts";
+import { GatewayDesk } from "../../../src/tp-manager/payments/gateway-desk.ts";
 import { openRig, type RigOptions } from "../../supervisor/supervisor-rig.ts";
 import { house } from "../../support/payment-house.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
@@ -34,8 +36,13 @@ export async function apiWithSupervisor(
     log: rig.log,
   });
   const supervisor = createIpcClient(runDirectory, "supervisor", supervisorMessages, systemClock);
+  const link = createGatewayLink(supervisor, 30_000);
+  const { journal, clock } = at;
+  const gateway = new GatewayDesk({ store: journal, link, clock, log: rig.log });
   const app = await createApi({
     ...at,
+    gateway,
+    gatewayLookupLimitMs: 5_000,
     port: 8765,
     kiosk,
     operator: options.operator,
@@ -63,7 +70,7 @@ export async function apiWithSupervisor(
     const body = response.json();
     return { http: response.statusCode, headers: response.headers, body, one: body[0] };
   };
-  return { rig, at, call, kiosk, stopSupervisor: () => ipc.close() };
+  return { rig, at, gateway, call, kiosk, stopSupervisor: () => ipc.close() };
 }
 
 type Call = (
@@ -82,6 +89,7 @@ type Call = (
 
 export interface ApiWithSupervisor {
   readonly rig: Awaited<ReturnType<typeof openRig>>;
+  readonly gateway: GatewayDesk;
   readonly at: ReturnType<typeof house>;
   readonly call: Call;
   readonly kiosk: Pair;

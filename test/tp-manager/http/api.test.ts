@@ -4,7 +4,9 @@ import { supervisorMessages } from "../../../src/shared/ipc/contract.ts";
 import { openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
 import { createLogger } from "../../../src/shared/logger.ts";
 import { systemClock } from "../../../src/shared/time.ts";
+import { createGatewayLink } from "../../../src/tp-manager/gateway-link.ts";
 import { type ApiOptions, createApi } from "../../../src/tp-manager/http/app.ts";
+import { GatewayDesk } from "../../../src/tp-manager/payments/gateway-desk.ts";
 import { type House, house } from "../../support/payment-house.ts";
 import { approves } from "../../support/scripted-terminal.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
@@ -33,6 +35,13 @@ async function api(change: Partial<ApiOptions> = {}, at: House = house()) {
     upkeep: at.upkeep,
     settle: at.settle,
     supervisor: nobody(),
+    gateway: new GatewayDesk({
+      store: at.journal,
+      link: createGatewayLink(nobody(), 1_000),
+      clock: at.clock,
+      log: createLogger({ program: "test", level: "error" }),
+    }),
+    gatewayLookupLimitMs: 1_000,
     terminal: at.terminal,
     clock: systemClock,
     log: createLogger({ program: "test", level: "error" }),
