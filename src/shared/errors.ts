@@ -276,7 +276,7 @@ export const errorTable = {
     "no",
     "after_recovery",
     "An earlier payment is in doubt and recovery has not ended yet.",
-    "Try again in a minute; the connector asks the terminal by itself.",
+    "Try again in a few minutes; the connector asks the terminal by itself.",
   ),
   TERMINAL_CHANGED: row(
     503,

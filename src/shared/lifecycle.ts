@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { inspect, parseArgs } from "node:util";
 import { type Config, loadConfig } from "./config/config.ts";
 import { exitCodes, ProgramExit } from "./exit-codes.ts";
@@ -7,6 +8,11 @@ import { openRunDirectory } from "./ipc/run-directory.ts";
 import { createLogger, type RootLogger } from "./logger.ts";
 import { acquireProcessLock } from "./process-lock.ts";
 import { type Clock, systemClock } from "./time.ts";
+
+/** Where a program logs. */
+export function logFileOf({ logDirectory }: Installation, program: Program): string {
+  return join(logDirectory, `${program}.log`);
+}
 
 /** What a program is given at start; parts that it must close are added with {@link onStop}. */
 export interface ProgramContext {
@@ -74,7 +80,7 @@ function openLog(program: Program, installation: Installation, foreground: boole
   return createLogger({
     program,
     level: "debug",
-    file: `${installation.logDirectory}/${program}.log`,
+    file: logFileOf(installation, program),
     ...(foreground ? { stream: process.stdout } : {}),
   });
 }

@@ -1,25 +1,31 @@
-import { mkdirSync, openSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DestinationStream } from "pino";
+import { type Clock, systemClock } from "./time.ts";
 
 /** Others of the group may read a log; nobody else. It holds no secrets. */
 const LOG_FILE_MODE = 0o640;
+/** A log this large is put aside before its day is over. */
+const LOG_FILE_BYTES_MAX = 20 * 1024 * 1024;
 
 /**
  * Appends whole lines to a file, each written before the call returns: a crash loses no line. A
  * line that cannot be written, on a full disk for example, never breaks what is being logged: it is
  * counted, standard error hears of it once, and the count stands in the file when writing works
- * again.
+ * again. Each day (UTC), and when it has grown large, the file is put aside under the name
+ * `<path>.<time>` and a new one begun; daily.ts removes the old ones.
  */
-export function openLogFile(path: string): DestinationStream {
+export function openLogFile(path: string, clock: Clock = systemClock): DestinationStream {
   mkdirSync(dirname(path), { recursive: true });
-  const descriptor = openSync(path, "a", LOG_FILE_MODE);
+  let file = open(path, clock);
   let lost = 0;
   let rest = "";
   const append = (text: string): void => {
     const bytes = Buffer.from(text);
     for (let written = 0; written < bytes.length; ) {
-      written += writeSync(descriptor, bytes, written);
+      const count = writeSync(file.descriptor, bytes, written);
+      written += count;
+      file.bytes += count;
       // What follows a line that was cut begins on a line of its own.
       rest = written < bytes.length ? "\n" : "";
     }
@@ -27,6 +33,9 @@ export function openLogFile(path: string): DestinationStream {
   return {
     write(line) {
       try {
+        if (file.day !== dayOf(clock.now()) || file.bytes > LOG_FILE_BYTES_MAX) {
+          file = putAside(path, file, clock);
+        }
         if (lost > 0) append(`${rest}{"level":"error","msg":"${lost} log lines lost"}\n`);
         lost = 0;
         append(line);
@@ -38,4 +47,33 @@ export function openLogFile(path: string): DestinationStream {
       }
     },
   };
+}
+
+interface OpenFile {
+  readonly descriptor: number;
+  readonly day: string;
+  bytes: number;
+}
+
+function open(path: string, clock: Clock): OpenFile {
+  const descriptor = openSync(path, "a", LOG_FILE_MODE);
+  const { size, mtimeMs } = fstatSync(descriptor);
+  return { descriptor, day: dayOf(size > 0 ? mtimeMs : clock.now()), bytes: size };
+}
+
+function putAside(path: string, file: OpenFile, clock: Clock): OpenFile {
+  const stamp = new Date(clock.now()).toISOString().replace(/\D/g, "").slice(0, 17);
+  try {
+    renameSync(path, `${path}.${stamp}`);
+  } catch {
+    // Held by somebody on Windows, or the disk is full: the same file goes on for another day.
+    return { descriptor: file.descriptor, day: dayOf(clock.now()), bytes: 0 };
+  }
+  const next = open(path, clock);
+  closeSync(file.descriptor);
+  return { ...next, day: dayOf(clock.now()) };
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
 }

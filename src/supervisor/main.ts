@@ -2,11 +2,12 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../shared/config/config.ts";
+import { backupChore, oldLogsChore, startDaily } from "../shared/daily.ts";
 import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
 import { versionNumber } from "../shared/installation.ts";
 import { supervisorMessages } from "../shared/ipc/contract.ts";
 import { startIpcServer } from "../shared/ipc/server.ts";
-import { type ProgramContext, runProgram } from "../shared/lifecycle.ts";
+import { logFileOf, type ProgramContext, runProgram } from "../shared/lifecycle.ts";
 import { openDatabase } from "../shared/sqlite.ts";
 import { chance } from "../shared/time.ts";
 import { createGatewayClient, type GatewaySettings } from "./gateway/gateway-client.ts";
@@ -28,10 +29,8 @@ const STOP_DEADLINE_MS = 10_000;
 await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
   const { config, installation, log, clock, onStop } = context;
 
-  const database = openDatabase(
-    join(installation.dataDirectory, "supervisor.db"),
-    supervisorMigrations,
-  );
+  const databasePath = join(installation.dataDirectory, "supervisor.db");
+  const database = openDatabase(databasePath, supervisorMigrations);
   onStop("database", () => database.close());
   const store = new OutboxStore(database);
   const desk = new OutboxDesk(database);
@@ -62,6 +61,18 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
   });
   await startMessages(context, { intake, store, desk, operations, watch, forwarder });
   onStop("waiting messages", () => watch.close());
+
+  const daily = startDaily({
+    at: config.UPDATE_TIME,
+    idle: () => true, // a copy is made beside the running tries
+    chores: [
+      backupChore(database, databasePath, clock),
+      oldLogsChore(logFileOf(installation, "supervisor"), config.LOG_DAYS, clock),
+    ],
+    clock,
+    log,
+  });
+  onStop("daily chores", () => daily.stop());
 
   // The soap package takes 0.1 s and more to load: after the program is ready, before it is needed.
   const loading = clock.startTimer("load the gateway client", 0, () => void gateway.ready());

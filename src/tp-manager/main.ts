@@ -1,8 +1,9 @@
 import { join } from "node:path";
+import { backupChore, oldLogsChore, startDaily } from "../shared/daily.ts";
 import { createIpcClient } from "../shared/ipc/client.ts";
 import { supervisorMessages, tpManagerMessages } from "../shared/ipc/contract.ts";
 import { startIpcServer } from "../shared/ipc/server.ts";
-import { type ProgramContext, runProgram } from "../shared/lifecycle.ts";
+import { logFileOf, type ProgramContext, runProgram } from "../shared/lifecycle.ts";
 import { createGatewayLink, lookupLimitMs } from "./gateway-link.ts";
 import { type ApiOptions, createApi } from "./http/app.ts";
 import { listenOnLoopback } from "./http/loopback-server.ts";
@@ -32,7 +33,8 @@ const TELECOLLECTION_LIMIT_MS = 600_000;
 /** Every part of tp-manager in start order, with what it depends on. */
 await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   const { config, installation, runDirectory, log, clock, onStop } = context;
-  const journal = new Journal(join(installation.dataDirectory, "journal.db"));
+  const journalPath = join(installation.dataDirectory, "journal.db");
+  const journal = new Journal(journalPath);
   onStop("journal", () => journal.close());
 
   const terminal = createTerminal(config, clock, log.child({ area: "terminal" }));
@@ -44,14 +46,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   const handOff = new HandOff(journal, link, clock, log.child({ area: "hand-off" }));
   onStop("hand-off", () => handOff.close());
 
-  const settings: PaymentSettings = {
-    paymentTimeoutMs: config.PAYMENT_TIMEOUT * 1000,
-    graceMs: config.PAYMENT_GRACE * 1000,
-    gatewayWaitMs: config.GATEWAY_WAIT,
-    prepareMs: PREPARE_MS,
-    stopPatienceMs: STOP_PATIENCE_MS,
-    confirmAfterMs: config.RECOVERY_SILENCE_MS,
-  };
+  const settings = paymentSettings(context);
   const payments = new PaymentService({
     store: journal,
     terminal,
@@ -64,8 +59,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   const shared = { store: journal, terminal, payments, clock, log };
   const afterSale = new AfterSale(shared);
   const upkeep = new Upkeep({ ...shared, ...limits });
-  const gatewayLink = createGatewayLink(client, config.GATEWAY_TIMEOUT);
-  const gateway = new GatewayDesk({ store: journal, link: gatewayLink, clock, log });
+  const gateway = gatewayDesk(context, client, journal);
   const api = await createApi(
     apiOptions(context, {
       payments,
@@ -96,10 +90,31 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   });
   onStop("local messages", () => ipc.close());
 
+  startChores(context, journal, journalPath, payments);
   terminal.start();
   payments.start();
   gateway.start();
 });
+
+function paymentSettings({ config }: ProgramContext): PaymentSettings {
+  return {
+    paymentTimeoutMs: config.PAYMENT_TIMEOUT * 1000,
+    graceMs: config.PAYMENT_GRACE * 1000,
+    gatewayWaitMs: config.GATEWAY_WAIT,
+    prepareMs: PREPARE_MS,
+    stopPatienceMs: STOP_PATIENCE_MS,
+    confirmAfterMs: config.RECOVERY_SILENCE_MS,
+  };
+}
+
+function gatewayDesk(
+  { config, clock, log }: ProgramContext,
+  client: ReturnType<typeof createIpcClient<typeof supervisorMessages>>,
+  store: Journal,
+): GatewayDesk {
+  const link = createGatewayLink(client, config.GATEWAY_TIMEOUT);
+  return new GatewayDesk({ store, link, clock, log: log.child({ area: "gateway" }) });
+}
 
 type SetUp =
   | ("port" | "kiosk" | "operator" | "allowedOrigins" | "defaultCurrency")
@@ -122,4 +137,23 @@ function apiOptions(
     log: log.child({ area: "http" }),
     requestStop,
   };
+}
+
+function startChores(
+  { config, installation, clock, log, onStop }: ProgramContext,
+  journal: Journal,
+  journalPath: string,
+  payments: PaymentService,
+): void {
+  const daily = startDaily({
+    at: config.UPDATE_TIME,
+    idle: () => payments.turn.current === undefined,
+    chores: [
+      backupChore(journal.database, journalPath, clock),
+      oldLogsChore(logFileOf(installation, "tp-manager"), config.LOG_DAYS, clock),
+    ],
+    clock,
+    log,
+  });
+  onStop("daily chores", () => daily.stop());
 }

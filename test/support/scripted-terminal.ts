@@ -83,7 +83,10 @@ export class ScriptedTerminal implements Terminal {
     return Promise.resolve();
   }
 
-  subscribe(_listener: (event: TerminalEvent) => void): () => void {
+  tell: (event: TerminalEvent) => void = () => {};
+
+  subscribe(listener: (event: TerminalEvent) => void): () => void {
+    this.tell = listener;
     return () => {};
   }
 

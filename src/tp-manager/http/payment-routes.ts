@@ -16,12 +16,15 @@ export function installPaymentRoutes(app: FastifyInstance, options: ApiOptions):
   async function pay(call: PaymentCall, reply: FastifyReply): Promise<FastifyReply> {
     if (call.body === undefined) throw new AppError("BODY_NOT_JSON", "The body is missing.");
     const request = readPaymentRequest(call.body, defaultCurrency);
-    whenWritten(reply, request.generatedId ? request.orderId : undefined);
+    const generatedId = request.generatedId ? request.orderId : undefined;
     try {
-      return sendResult(reply, await payments.pay(request));
+      const result = await payments.pay(request);
+      whenWritten(reply, generatedId);
+      return sendResult(reply, result);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      return sendError(reply, error, repeated(request));
+      if (isNamed(request, error)) whenWritten(reply, generatedId);
+      return sendError(reply, error, repeated(request, error));
     }
   }
 
@@ -66,8 +69,17 @@ export function sendResult(reply: FastifyReply, result: PaymentResult): FastifyR
 }
 
 /** What an error answer can repeat of a request that was understood. */
-function repeated({ orderId, currency, echo, generatedId }: PaymentRequest): object {
-  return { ...(generatedId ? {} : { orderId }), currency: currency.alpha, ...echo };
+function repeated(request: PaymentRequest, error: AppError): object {
+  const { orderId, currency, echo } = request;
+  return { ...(isNamed(request, error) ? { orderId } : {}), currency: currency.alpha, ...echo };
+}
+
+/**
+ * A generated id is told when a payment may be stored under it: without the id nobody could look
+ * the order up, and its answer must not count as read (rule 11).
+ */
+function isNamed({ generatedId }: PaymentRequest, { code }: AppError): boolean {
+  return !generatedId || code === "STORAGE_FAILED";
 }
 
 /** One attempt of the order with everything that happened to it, masked as it was stored. */

@@ -43,6 +43,11 @@ export class Journal implements PaymentStore {
     this.#database = openDatabase(path, migrations);
   }
 
+  /** For the daily backup only. */
+  get database(): DatabaseSync {
+    return this.#database;
+  }
+
   close(): void {
     this.#database.close();
   }
@@ -185,7 +190,7 @@ export class Journal implements PaymentStore {
     return this.#all(
       `SELECT * FROM attempt
        WHERE phase IN ('sent', 'in-doubt', 'reversing', 'reversal-in-doubt')
-       ORDER BY started_at_ms, number`,
+       ORDER BY rowid`,
     ).map(readAttempt);
   }
 

@@ -26,7 +26,7 @@ export const migrations: readonly Migration[] = [
     trace_number TEXT,
     UNIQUE (order_id, number)
   ) STRICT;
-  CREATE INDEX attempt_unfinished ON attempt (started_at_ms) 
+  CREATE INDEX attempt_unfinished ON attempt (phase) 
     WHERE phase IN ('sent', 'in-doubt', 'reversing', 'reversal-in-doubt');
   CREATE INDEX attempt_receipt ON attempt (receipt_number, trace_number)
     WHERE receipt_number IS NOT NULL;

@@ -200,8 +200,11 @@ function aborted(
         phase: "not-charged",
         outcome: withheldOr(goods, last.report.reason ?? end.reason, last.report),
       };
-    case "agrees":
-      return doubt(`the terminal approved and then ended with ${end.code}: ${end.text}`);
+    case "agrees": {
+      // Whatever came after our acknowledgement, a reversal may be running (rule 2).
+      const why = `the terminal approved and then ended with ${end.code}: ${end.text}`;
+      return { phase: "in-doubt", why, last: { ...last, acknowledged: false } };
+    }
     case "disagrees":
     case "no-result":
       return doubt(`the terminal's report is not clear and it ended with ${end.code}: ${end.text}`);

@@ -11,6 +11,7 @@ import type {
 import { AttemptWriter, type WriterParts } from "./attempt-writer.ts";
 import type { Attempt, PaymentRequest } from "./payment.ts";
 import { judgeReport } from "./payment-machine.ts";
+import { sameReport } from "./recovery-policy.ts";
 
 export interface RunParts extends WriterParts {
   readonly terminal: Terminal;
@@ -29,6 +30,7 @@ export class PaymentRun {
   readonly #writer: AttemptWriter;
   readonly #approved = Promise.withResolvers<Attempt>();
   #timer: Timer | undefined;
+  #cancelAsked = false;
 
   constructor(attempt: Attempt, parts: RunParts) {
     this.#parts = parts;
@@ -59,7 +61,13 @@ export class PaymentRun {
         report: (report) => this.#report(report),
         ...observe(this.#writer),
       });
-      return writeEnd(this.#writer, end);
+      const ended = writeEnd(this.#writer, end);
+      if (this.#cancelAsked && ended.state.phase === "charged") {
+        // DESIGN 5: the approval wins, and somebody has to know.
+        const detail = { alarm: "approved-after-cancel" };
+        this.#writer.log("error", detail, "the terminal approved a payment that was cancelled");
+      }
+      return ended;
     } finally {
       this.#timer.clear();
     }
@@ -71,6 +79,7 @@ export class PaymentRun {
       this.decide({ goods: "not-issued" }, "cancelled before the goods came out");
       return { answer: "taken" };
     }
+    this.#cancelAsked = true;
     const answer = await this.#parts.terminal.cancel();
     this.#writer.note("cancel", answer);
     return answer;
@@ -102,7 +111,7 @@ export class PaymentRun {
     const expectedMinor =
       goods?.decision?.goods === "partly-issued" ? goods.decision.amountMinor : request.amountMinor;
     const order = { amountMinor: expectedMinor, currencyNumeric: request.currency.numeric };
-    const judgement = judgeReport(order, report);
+    const judgement = this.#isOld(report) ? "disagrees" : judgeReport(order, report);
     if (judgement === "agrees" && request.delivery && !goods) return this.#hold(report);
     this.#writer.advance({ input: "report", report, judgement }, "report", { judgement, report });
     if (judgement !== "disagrees") return "accept";
@@ -112,6 +121,13 @@ export class PaymentRun {
       "the terminal approved something else than was asked; refused",
     );
     return "refuse";
+  }
+
+  /** The terminal's last transaction from before the payment cannot be its result (rule 1). */
+  #isOld(report: TransactionReport): boolean {
+    const last = this.#writer.attempt.baseline?.last;
+    const identifiable = report.traceNumber !== null && report.localTime !== null;
+    return identifiable && last?.kind === "transaction" && sameReport(last.report, report);
   }
 
   #hold(report: TransactionReport): "hold" {

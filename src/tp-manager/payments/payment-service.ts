@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { AppError, type Charged } from "../../shared/errors.ts";
+import { isDeepStrictEqual } from "node:util";
+import { AppError } from "../../shared/errors.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { type Clock, within } from "../../shared/time.ts";
@@ -8,6 +9,7 @@ import {
   type Terminal,
   type TerminalIdentity,
   TerminalUnavailable,
+  type TransactionReport,
 } from "../terminal/terminal.ts";
 import { CancelledInTime, failureOf, storage } from "./failures.ts";
 import type { HandOff } from "./hand-off.ts";
@@ -22,6 +24,7 @@ import { PaymentRun } from "./payment-run.ts";
 import type { ListedAttempt, ListPage, PaymentStore } from "./payment-store.ts";
 import { Recovery } from "./recovery.ts";
 import { sameTerminal } from "./recovery-policy.ts";
+import { assertSameOrder } from "./same-order.ts";
 import { TerminalTurn } from "./terminal-turn.ts";
 
 export interface PaymentSettings {
@@ -73,6 +76,8 @@ export class PaymentService {
   readonly recovery: Recovery;
   readonly turn = new TerminalTurn();
   #payment: RunningPayment | undefined;
+  /** The end of something financial is not on disk: the journal still says that it runs. */
+  #endNotWritten = false;
 
   constructor(parts: PaymentParts) {
     this.#parts = parts;
@@ -86,8 +91,21 @@ export class PaymentService {
 
   /** Attempts that a former process left open are put in doubt and asked about. */
   start(): void {
+    this.#parts.terminal.subscribe((event) => {
+      if (event.type === "unexpected-report") this.#unexpected(event.report);
+    });
     this.recovery.begin();
     this.handOver();
+  }
+
+  /** DESIGN 3.1 rule 4: a result with no payment running. Somebody has to look at it. */
+  #unexpected(report: TransactionReport): void {
+    const { good, resultCode, amountMinor, receiptNumber, traceNumber, terminalId } = report;
+    const told = { good, resultCode, amountMinor, receiptNumber, traceNumber, terminalId };
+    this.#parts.log.error(
+      { alarm: "unexpected-report", ...told },
+      "the terminal reported a result although no payment runs; refused",
+    );
   }
 
   /** The payment of an order that is on the terminal now. */
@@ -221,7 +239,8 @@ export class PaymentService {
           details: { accepted, found: baseline.identity },
         });
       }
-      if (!accepted) store.acceptTerminal(baseline.identity, clock.now());
+      const known = completed(accepted, baseline.identity);
+      if (!isDeepStrictEqual(accepted, known)) store.acceptTerminal(known, clock.now());
       return baseline;
     } finally {
       limit.clear();
@@ -251,6 +270,7 @@ export class PaymentService {
       return { phase: "done", result: this.#answer(running) };
     }
     this.turn.assertFree();
+    this.#putUnwrittenInDoubt();
     const { store } = this.#parts;
     const earlier = this.#reading(() => store.latestAttempt(request.orderId));
     if (earlier && earlier.state.phase !== "not-charged") return this.#known(request, earlier);
@@ -282,10 +302,18 @@ export class PaymentService {
 
   /** DESIGN 3.1 rule 5. Throws TERMINAL_IN_DOUBT. */
   assertNoDoubt(): void {
+    this.#putUnwrittenInDoubt();
     const orderId = this.recovery.blockedBy;
     if (orderId !== undefined) {
       throw new AppError("TERMINAL_IN_DOUBT", undefined, { details: { orderId } });
     }
+  }
+
+  /** As a restart would: before anything else can overwrite what the terminal has stored. */
+  #putUnwrittenInDoubt(): void {
+    if (!this.#endNotWritten || this.turn.current) return;
+    this.#reading(() => this.recovery.begin());
+    this.#endNotWritten = false;
   }
 
   /** DESIGN 3.1 rule 11. */
@@ -354,6 +382,7 @@ export class PaymentService {
   async finished(transactionId: string, run: Promise<Attempt>): Promise<Attempt> {
     const { log } = this.#parts;
     const end = await run.catch((error: unknown) => {
+      this.#endNotWritten = true;
       log.error({ transactionId, err: error, alarm: "journal" }, "an end is not on disk");
       throw new AppError("STORAGE_FAILED", undefined, { charged: "unknown", cause: error });
     });
@@ -399,13 +428,16 @@ type Admission =
   | { readonly phase: "done"; readonly result: Promise<PaymentResult> }
   | { readonly phase: "in-doubt"; readonly attempt: Attempt };
 
-function assertSameOrder(request: PaymentRequest, earlier: PaymentRequest, charged: Charged): void {
-  const same =
-    request.amountMinor === earlier.amountMinor &&
-    request.currency.alpha === earlier.currency.alpha;
-  if (same) return;
-  throw new AppError("ORDER_MISMATCH", undefined, {
-    charged,
-    details: { amount: earlier.echo.amount, currency: earlier.currency.alpha },
-  });
+/** A terminal may tell more of itself later; what it once told is never forgotten (rule 12). */
+function completed(
+  accepted: TerminalIdentity | undefined,
+  told: TerminalIdentity,
+): TerminalIdentity {
+  if (!accepted) return told;
+  return {
+    serialNumber: accepted.serialNumber || told.serialNumber,
+    terminalId: accepted.terminalId || told.terminalId,
+    deviceId: told.deviceId || accepted.deviceId,
+    version: told.version || accepted.version,
+  };
 }

@@ -114,7 +114,7 @@ export interface PaymentStore {
   /** Attempts with a reserved return whose end is not known, oldest first. */
   openReturns(): Attempt[];
 
-  /** Attempts that a process cannot leave behind unasked, oldest first. */
+  /** Attempts that a process cannot leave behind unasked, in the order they were begun. */
   unfinished(): Attempt[];
   /** The order a charged transaction with this very report belongs to, other than `except`. */
   orderOfReport(report: TransactionReport, except: string): string | undefined;

@@ -11,6 +11,7 @@ import {
   judge,
   judgeReversalDoubt,
   type Observation,
+  sameTransaction,
   type Verdict,
 } from "./recovery-policy.ts";
 
@@ -151,9 +152,28 @@ export class Recovery {
       paymentLimitMs: terminal.capabilities.paymentLimitMs,
       last: state.last,
     };
+    const isNew = state.phase === "in-doubt" && !sameTransaction(baseline.last, observation.last);
+    const later = isNew && this.#laterDoubt(attempt, observation);
+    if (later) {
+      const because = `the last transaction may be that of order ${later}, which is in doubt too`;
+      return { verdict: "unsettled", because };
+    }
     return state.phase === "in-doubt"
       ? judge(doubt, observation, earlier, confirmAfterMs)
       : judgeReversalDoubt(doubt, state.sale.report, observation, earlier, confirmAfterMs);
+  }
+
+  /**
+   * An order begun later and still open: what the terminal had not yet stored when that one began
+   * is no evidence for this one, even of the same amount and minute.
+   */
+  #laterDoubt({ transactionId }: Attempt, { last }: Observation): string | undefined {
+    const unfinished = this.#parts.store.unfinished();
+    const own = unfinished.findIndex((other) => other.transactionId === transactionId);
+    return unfinished
+      .slice(own + 1)
+      .find(({ baseline }) => baseline !== null && !sameTransaction(baseline.last, last))?.request
+      .orderId;
   }
 
   /** One complete look at the idle terminal, trying for as long as it cannot be asked. */

@@ -104,6 +104,20 @@ describe("POST /payment", () => {
     expect(at.terminal.paid).toMatchObject([{ amountMinor: 100, currencyNumeric: "756" }]);
   });
 
+  test("names a generated order whose end could not be stored", async () => {
+    const { post, call, at } = await api();
+    at.terminal.script = (order, observer) => {
+      const ending = approves(order, observer);
+      at.close();
+      return ending;
+    };
+    const { http, one } = await post({ amount: 9.99 });
+    expect([http, one.status, one.error.code]).toEqual([503, "Unknown", "STORAGE_FAILED"]);
+    expect(one.orderId).toMatch(/^[0-9a-f-]{36}$/);
+    const again = await call("GET", `/payment/${one.orderId}`);
+    expect(again.one.error).toMatchObject({ code: "STORAGE_FAILED", charged: "unknown" });
+  });
+
   test("marks a replay in header and body", async () => {
     const { post } = await api();
     await post({ amount: 1, orderId: "A-1" });
@@ -191,7 +205,13 @@ describe("POST /payment", () => {
   test("refuses numbers that would change when they are echoed", async () => {
     const { post } = await api();
     const { one } = await post('{"amount":1,"customer":{"id":9007199254740993}}');
-    expect(one.error).toMatchObject({ code: "BODY_NOT_JSON" });
+    expect(one.error).toMatchObject({
+      code: "REQUEST_INVALID",
+      message: "the number 9007199254740993 is too large",
+    });
+    expect((await post('{"amount":1e999}')).one.error.message).toBe(
+      "the number 1e999 is too large",
+    );
   });
 });
 

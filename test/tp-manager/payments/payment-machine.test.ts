@@ -97,6 +97,11 @@ describe("how an attempt ends", () => {
     expect(advance(acknowledged, good)).toMatchObject({ last: { acknowledged: false } });
   });
 
+  test("an abort takes the proof from an acknowledgement: a reversal may be running", () => {
+    const state = run(good, { input: "acknowledged" }, end(aborted));
+    expect(state).toMatchObject({ phase: "in-doubt", last: { acknowledged: false } });
+  });
+
   test("a decline carries the terminal's code and words", () => {
     expect(run(bad, end(aborted))).toMatchObject({
       outcome: { error: "PAYMENT_DECLINED", terminalCode: "05", message: "do not honour" },

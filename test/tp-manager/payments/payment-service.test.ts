@@ -1,9 +1,29 @@
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import type { PaymentRequest } from "../../../src/tp-manager/payments/payment.ts";
 import type { PaymentEnd } from "../../../src/tp-manager/terminal/terminal.ts";
 import { currency, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { baseline, declined, identity, report } from "../../support/reports.ts";
+import { baseline, declined, earlierReport, identity, report } from "../../support/reports.ts";
 import { approves, disconnected, lost } from "../../support/scripted-terminal.ts";
+
+/** Every change of an attempt fails, as on a full disk, until it is mended. */
+function breakJournal(path: string): void {
+  withJournal(
+    path,
+    `CREATE TRIGGER full_disk BEFORE UPDATE ON attempt
+    BEGIN SELECT RAISE(ABORT, 'disk full'); END`,
+  );
+}
+
+function mendJournal(path: string): void {
+  withJournal(path, "DROP TRIGGER full_disk");
+}
+
+function withJournal(path: string, sql: string): void {
+  const database = new DatabaseSync(path);
+  database.exec(sql);
+  database.close();
+}
 
 describe("a payment", () => {
   test("that is approved is charged, handed over and reported as sent", async () => {
@@ -56,6 +76,46 @@ describe("a payment", () => {
       code: "STORAGE_FAILED",
       charged: "unknown",
     });
+  });
+
+  test("whose end cannot be written is asked about before anything else is sold", async () => {
+    const at = house();
+    at.terminal.script = (_order, observer) => {
+      observer.report(report());
+      breakJournal(at.path);
+      return Promise.resolve({ end: "completed", ticket: "" } as const);
+    };
+    await expect(pay(at, request("A-1"))).rejects.toMatchObject({
+      code: "STORAGE_FAILED",
+      charged: "unknown",
+    });
+    mendJournal(at.path);
+    at.terminal.last = { kind: "transaction", report: report() };
+    await expect(pay(at, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    await at.clock.advance(10_000);
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    expect(at.terminal.paid).toHaveLength(1);
+  });
+
+  test("that reports the transaction from before it is refused on the wire", async () => {
+    const at = house();
+    at.terminal.script = (_order, observer) => {
+      expect(observer.report(earlierReport)).toBe("refuse");
+      return Promise.resolve({ end: "completed", ticket: "" } as const);
+    };
+    expect(outcome(await pay(at, request("A-1", { amountMinor: 500 })))).toBe("Unknown");
+    expect(at.supervisor.stored).toEqual([]);
+  });
+
+  test("approved after a cancel is charged and raises an alarm", async () => {
+    const at = house();
+    at.terminal.script = async (order, observer) => {
+      await at.payments.cancel();
+      return approves(order, observer);
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    const alarms = at.lines.filter((line) => line.includes('"alarm":"approved-after-cancel"'));
+    expect(alarms).toHaveLength(1);
   });
 
   test("approved with another amount is refused on the wire, alarmed and unknown", async () => {
@@ -114,6 +174,14 @@ describe("a payment", () => {
     await at.clock.advance(0);
     expect(outcome(await pay(at, request("A-2", {})))).not.toBe("Unknown");
   });
+});
+
+test("a result with no payment running raises an alarm", () => {
+  const at = house();
+  at.payments.start();
+  at.terminal.tell({ type: "unexpected-report", report: report() });
+  const alarms = at.lines.filter((line) => line.includes('"alarm":"unexpected-report"'));
+  expect(alarms).toEqual([expect.stringContaining('"traceNumber":"000012"')]);
 });
 
 describe("an order that comes again (DESIGN 5, Idempotency)", () => {
@@ -215,6 +283,17 @@ describe("another terminal (DESIGN 3.1 rule 12)", () => {
     at.payments.acceptTerminal();
     expect(outcome(await pay(at, request("A-2")))).toBe("Success");
   });
+});
+
+test("a terminal that first tells nothing of itself is known by what it tells later", async () => {
+  const at = house();
+  const silent = { serialNumber: "", deviceId: "", terminalId: "", version: "" };
+  for (const told of [silent, identity]) {
+    at.terminal.baseline = { ...baseline, identity: told };
+    expect(outcome(await pay(at, request(`A-${told.serialNumber}`)))).toBe("Success");
+  }
+  at.terminal.baseline = { ...baseline, identity: { ...identity, serialNumber: "SN-2" } };
+  expect((await pay(at, request("B-1"))).body.error?.code).toBe("TERMINAL_CHANGED");
 });
 
 describe("cancel and stop", () => {

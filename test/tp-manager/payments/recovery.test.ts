@@ -112,6 +112,28 @@ describe("after a restart", () => {
     });
   });
 
+  test("of two orders in doubt only the later one can own a later transaction", async () => {
+    const before = house();
+    before.terminal.last = { kind: "not-told", why: "bare completion" };
+    before.terminal.script = () => Promise.resolve(lost("line broken"));
+    expect(outcome(await pay(before, request("A-1")))).toBe("Unknown");
+    await before.clock.advance(60_000);
+    before.terminal.script = () => new Promise(() => {});
+    void pay(before, request("A-2"));
+    await before.clock.advance(0);
+    expect(before.terminal.paid).toHaveLength(2);
+    before.close();
+
+    const after = house(before.path);
+    // Same amount and minute: by itself it would fit either of the two.
+    after.terminal.last = { kind: "transaction", report: report() };
+    after.payments.start();
+    await after.clock.advance(60_000);
+    expect(after.journal.latestAttempt("A-1")?.state.phase).toBe("in-doubt");
+    expect(after.journal.latestAttempt("A-2")?.state.phase).toBe("charged");
+    expect(after.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["A-2"]);
+  });
+
   test("what was not handed over is handed over", async () => {
     const before = house();
     before.supervisor.reachable = false;

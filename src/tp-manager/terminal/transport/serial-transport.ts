@@ -49,7 +49,7 @@ function opened(port: SerialPort, path: string): Promise<void> {
       const message = refused
         ? `may not open ${path}: ${cause.message} (is another program using it? ` +
           "is the user in the group dialout?)"
-        : `cannot open ${path}: ${cause.message}`;
+        : `cannot open ${path}: ${cause.message.replace(/^Error: |, cannot open .*$/g, "")}`;
       reject(new TransportError(refused ? "refused" : "unreachable", message, { cause }));
     });
   });

@@ -30,6 +30,11 @@ export interface StatusAnswer {
   readonly clockOffsetMs: number | null;
   /** The terminal wants to be registered first (zvt.md 9.2 step 3). */
   readonly notRegistered: boolean;
+  /**
+   * Refused at once, and not for a missing registration: a terminal that is still in a payment may
+   * answer so (zvt.md 9.2 step 2), whatever the code.
+   */
+  readonly refused: boolean;
 }
 
 export interface Registered {
@@ -59,6 +64,7 @@ export async function askStatus(
         nowMs(),
       ),
       notRegistered: false,
+      refused: false,
     };
   }
   const { code, text } = refusalOf(end, options);
@@ -67,6 +73,7 @@ export async function askStatus(
     identity: nobody,
     clockOffsetMs: null,
     notRegistered: code === NOT_REGISTERED,
+    refused: end.end === "refused" && code !== NOT_REGISTERED,
   };
 }
 

@@ -1,3 +1,4 @@
+import { maskPansInText } from "../../../shared/mask.ts";
 import type { PaymentEnd, PaymentObserver } from "../terminal.ts";
 import { findTags, type Message, tagValue } from "./codec/index.ts";
 import { codeOf } from "./introduction.ts";
@@ -12,6 +13,7 @@ import type { ZvtDependencies } from "./zvt-options.ts";
 
 /** zvt.md 6.4: an update or a restart follows a good end. */
 const GOOD_COMPLETION_CODES = [0x00, 0xe0, 0xfc];
+const UNJUDGED = "a result of the terminal could not be read or stored, and was refused";
 
 /** Turns what a payment hears on the wire into what its observer is told. */
 export class RunningPayment implements ExchangeListener {
@@ -23,6 +25,8 @@ export class RunningPayment implements ExchangeListener {
   readonly #deps: ZvtDependencies;
   readonly #observer: PaymentObserver;
   readonly #prints = new PrintCollector();
+  #judged = false;
+  #unjudged = false;
 
   constructor(language: Language, dependencies: ZvtDependencies, observer: PaymentObserver) {
     this.#language = language;
@@ -30,10 +34,20 @@ export class RunningPayment implements ExchangeListener {
     this.#observer = observer;
   }
 
+  /** A result was refused that nobody could read: it may have been any. */
+  unjudged(): void {
+    this.#unjudged = true;
+  }
+
   /** Commits the report; a throw refuses it on the wire (zvt.md 9.1). */
   judge(message: Message): "accept" | "refuse" {
     const context = { language: this.#language, nowMs: this.#deps.clock.now() };
+    const before = this.#unjudged;
+    // Until it has been stored; a throw leaves it so.
+    this.#unjudged = true;
     const verdict = this.#observer.report(transactionReport(message, context));
+    this.#unjudged = before;
+    this.#judged = true;
     return verdict === "accept" ? "accept" : "refuse";
   }
 
@@ -48,6 +62,8 @@ export class RunningPayment implements ExchangeListener {
 
   ended(end: ExchangeEnd): PaymentEnd {
     const { ticket } = this.#prints;
+    // DESIGN 3.1 rule 4: whatever the terminal made of our refusal, its storage decides.
+    if (this.#unjudged) return { end: "lost", code: "unjudged", text: UNJUDGED, ticket };
     switch (end.end) {
       case "not-sent":
         return { end: "not-sent", code: "link", text: end.problem };
@@ -68,6 +84,8 @@ export class RunningPayment implements ExchangeListener {
   #completed(message: Message, ticket: string): PaymentEnd {
     const code = message.fields.resultCode ?? 0;
     if (GOOD_COMPLETION_CODES.includes(code)) return { end: "completed", ticket };
+    // Without a report nothing says which of the two is true (DESIGN 3.1 rule 4).
+    if (!this.#judged) return { end: "lost", ...this.#coded(code), ticket };
     return { end: "aborted", ...this.#coded(code), reason: abortReason(code, undefined), ticket };
   }
 
@@ -95,7 +113,8 @@ export class RunningPayment implements ExchangeListener {
       .map(({ value }) => (typeof value === "string" ? value.replaceAll("\n", " ").trim() : ""))
       .filter((line) => line !== "")
       .join(" ");
-    const text = said || intermediateText(code, this.#language);
+    // Each line is masked; put together they could make a card number again.
+    const text = maskPansInText(said) || intermediateText(code, this.#language);
     const language = said ? "" : this.#language;
     this.#guarded("prompt", () => {
       this.#observer.prompt({ code: codeText(code), text, language });

@@ -23,7 +23,7 @@ import {
 import { openSerialLink } from "./link/serial-link.ts";
 import { openTcpLink } from "./link/tcp-link.ts";
 import { transactionReport } from "./report/transaction-report.ts";
-import { type ExchangeListener, Session } from "./session/session.ts";
+import { type ExchangeListener, Session, type SessionListener } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
 import { WireBusy, WireLock } from "./wire-lock.ts";
 import type { ZvtDependencies, ZvtOptions } from "./zvt-options.ts";
@@ -138,6 +138,14 @@ export class ZvtConnection {
     return this.#status as TerminalStatus;
   }
 
+  /** Throws {@link TerminalUnavailable} unless the terminal shows that no command runs on it. */
+  async assertIdle(run: RunCommand): Promise<void> {
+    const answer = await askStatus(run, this.#options, this.#now);
+    this.#learn(answer);
+    const { status, refused } = answer;
+    if (refused || status.cr === "1") throw new TerminalUnavailable("busy", status.detail);
+  }
+
   async refreshLast(run: RunCommand): Promise<LastTransaction> {
     const told = await askLastTransaction(run, this.#options, this.#now);
     // zvt.md 9.2 step 3.
@@ -189,7 +197,15 @@ export class ZvtConnection {
   /** From this moment on nobody may use the session any more. */
   #isDown(problem: string | null): void {
     this.#session = undefined;
-    this.#setLink("disconnected", problem ?? "the connection ended");
+    const why = problem ?? "the connection ended";
+    const unasked = this.#link === "connected" && !this.#closing.signal.aborted;
+    if (unasked) this.#logLink("warn", "terminal link lost", why);
+    this.#setLink("disconnected", why);
+  }
+
+  /** A link that came and went explains many a payment that was not taken. */
+  #logLink(level: "info" | "warn", text: string, problem: string | null): void {
+    this.#deps.log[level]({ address: this.#deps.transport.address, problem }, text);
   }
 
   async #run(): Promise<void> {
@@ -212,27 +228,33 @@ export class ZvtConnection {
     const gone = Promise.withResolvers<void>();
     try {
       this.#setLink("connecting", this.#problem);
-      session = await this.#open((why) => {
-        problem ??= why;
-        if (this.#session === session) this.#isDown(problem);
-        gone.resolve();
+      session = await this.#open({
+        down: (why) => {
+          problem ??= why;
+          if (this.#session === session) this.#isDown(problem);
+          gone.resolve();
+        },
+        outOfStep: (why) => {
+          if (session && this.#session === session) this.#giveUp(session, why);
+        },
       });
       this.#session = session;
       this.#setLink("registering", "the terminal has not answered yet");
       await this.#introduceOn(session);
       wasUp = true;
+      this.#logLink("info", "terminal link up", null);
       this.#setLink("connected", null);
       await this.#poll(session, gone.promise);
     } catch (error) {
       problem ??= error instanceof Error ? error.message : String(error);
-      this.#deps.log.warn({ address: this.#deps.transport.address, problem }, "terminal link");
+      if (!wasUp) this.#logLink("warn", "terminal link", problem);
     }
     if (this.#link !== "disconnected") this.#isDown(problem);
     await session?.close();
     return wasUp;
   }
 
-  #open(onDown: (problem: string | null) => void): Promise<Session> {
+  #open(ends: Pick<SessionListener, "down" | "outOfStep">): Promise<Session> {
     const { transport, clock, log } = this.#deps;
     const { timers, charset } = this.#options;
     return Session.open(
@@ -251,7 +273,7 @@ export class ZvtConnection {
           log.info({ text }, "terminal protocol");
           this.#emit({ type: "protocol", text });
         },
-        down: onDown,
+        ...ends,
       },
       this.#closing.signal,
     );

@@ -140,8 +140,7 @@ class ZvtTerminal implements Terminal {
     if (this.#payment) throw new TerminalUnavailable("busy", "a payment is running");
     await this.#connection.whenUp({ waitMs: LINK_WAIT_MS, signal });
     const told = this.#connection.withWire({ waitMs: timers.t4Ms, signal }, async (run) => {
-      const status = await this.#connection.refreshStatus(run);
-      if (status.cr === "1") throw new TerminalUnavailable("busy", status.detail);
+      await this.#connection.assertIdle(run);
       signal.throwIfAborted();
       return await this.#connection.refreshLast(run);
     });

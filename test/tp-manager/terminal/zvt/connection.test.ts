@@ -170,6 +170,11 @@ describe("connecting", () => {
       terminalId: "11112222",
       version: "",
     });
+    expect(driver.logged.filter((line) => /terminal link (up|lost)/.test(line))).toEqual([
+      expect.stringContaining("info terminal link up"),
+      expect.stringContaining("warn terminal link lost"),
+      expect.stringContaining("info terminal link up"),
+    ]);
   });
 
   test("a port that does not exist is a state with clear words, not a crash", async () => {
@@ -381,6 +386,15 @@ describe("the last transaction", () => {
     const asking = driver.terminal.lastTransaction(never);
     const settled = expect(asking).rejects.toMatchObject({ reason: "busy" });
     await answerStatus(peer, statusCompletion("9c"));
+    await settled;
+  });
+
+  test("of a terminal that refuses to tell its status cannot be asked for", async () => {
+    const { peer, driver } = await connect();
+    const asking = driver.terminal.lastTransaction(never);
+    const settled = expect(asking).rejects.toMatchObject({ reason: "busy" });
+    await peer.expect("0501050000000306");
+    peer.send("848300");
     await settled;
   });
 });

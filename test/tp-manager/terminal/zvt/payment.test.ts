@@ -109,7 +109,7 @@ describe.each([
     expect(observer.happened).toEqual(["report 00"]);
   });
 
-  test("whose report cannot be stored gets 84 66", async () => {
+  test("whose report cannot be stored gets 84 66 and is lost, whatever end follows", async () => {
     const { peer, driver } = await connect(makePeer);
     const observer = new Observer();
     observer.verdict = () => {
@@ -120,8 +120,51 @@ describe.each([
     peer.send("800000", good);
     await peer.expect("846600");
     await peer.tell("061e0166");
-    expect(await paying).toMatchObject({ end: "aborted" });
+    expect(await paying).toMatchObject({ end: "lost", code: "unjudged" });
     expect(driver.logged.join("\n")).toContain("could not be stored");
+  });
+
+  test("with a good report that nobody could store is no wrong PIN", async () => {
+    const { peer, driver } = await connect(makePeer);
+    const observer = new Observer();
+    observer.verdict = ({ resultCode }) => {
+      if (resultCode === "00") throw new Error("disk full");
+      return "accept";
+    };
+    const paying = pay(driver, observer);
+    await peer.expect(payCommand);
+    peer.send("800000");
+    await peer.tell("040f022737");
+    peer.send(good);
+    await peer.expect("846600");
+    await peer.tell("060f00");
+    expect(await paying).toMatchObject({ end: "lost", code: "unjudged" });
+  });
+
+  test("with a report that cannot be read is lost when the terminal then aborts", async () => {
+    const { peer, driver } = await connect(makePeer);
+    const observer = new Observer();
+    const paying = pay(driver, observer);
+    await peer.expect(payCommand);
+    peer.send("800000", "040f0704000000001a00");
+    await peer.expect("846600");
+    await peer.tell("061e016c");
+    expect(await paying).toMatchObject({ end: "lost", code: "unjudged" });
+    expect(observer.happened).toEqual([]);
+  });
+
+  test("with a bad completion and no report is lost, with a bad report aborted", async () => {
+    const { peer, driver } = await connect(makePeer);
+    const first = pay(driver, new Observer());
+    await peer.expect(payCommand);
+    peer.send("800000");
+    await peer.tell("060f022705");
+    expect(await first).toMatchObject({ end: "lost", code: "05" });
+    const second = pay(driver, new Observer());
+    await peer.expect(payCommand);
+    peer.send("800000");
+    await peer.tell(declined, "060f022705");
+    expect(await second).toMatchObject({ end: "aborted", code: "05" });
   });
 
   test("with a second report after a wrong PIN hears both, and ends with the end", async () => {
@@ -132,13 +175,7 @@ describe.each([
     peer.send("800000");
     await peer.tell("040f022737", "04ff0115", good, "060f00");
     expect(await paying).toMatchObject({ end: "completed" });
-    expect(observer.happened).toEqual([
-      "report 37",
-      "acknowledged",
-      "prompt 15",
-      "report 00",
-      "acknowledged",
-    ]);
+    expect(observer.happened).toEqual(["report 37", "prompt 15", "report 00", "acknowledged"]);
   });
 
   test("answers what it does not know with 84 83 and goes on", async () => {
@@ -277,6 +314,20 @@ describe.each([
     });
     expect(peer.log.filter((apdu) => apdu.startsWith("0601"))).toHaveLength(1);
   });
+});
+
+test("a prompt whose lines make a card number together is masked", async () => {
+  const { peer, driver } = await connect(tcpPeer);
+  const observer = new Observer();
+  const paying = pay(driver, observer);
+  await peer.expect(payCommand);
+  peer.send("800000");
+  // 24 { 07 "4111 1111", 07 "1111 1111" }
+  const lines = "0709 34313131 20 31313131 0709 31313131 20 31313131".replaceAll(" ", "");
+  await peer.tell(withLength(`04ff00ff0106182416${lines}`));
+  await peer.tell("061e016c");
+  await paying;
+  expect(observer.prompts.map(({ text }) => text)).toEqual(["4111 11XX XXXX 1111"]);
 });
 
 test("nothing that a log shows holds a card number, a password or a track", async () => {

@@ -58,7 +58,7 @@ async function openSession(
       log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
       openLink: peer.transport.kind === "serial" ? openSerialLink : openTcpLink,
     },
-    { unexpected: quiet, note: quiet, down: quiet },
+    { unexpected: quiet, note: quiet, outOfStep: quiet, down: quiet },
     never,
   );
   sessions.push(session);

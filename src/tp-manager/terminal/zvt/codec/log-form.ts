@@ -84,13 +84,19 @@ function safeTag({ tag, content, children, lengthBytes }: RawTag): string {
   const as = tagOfNumber(tag)?.as;
   if (as === "text") return head + length + safeText(content);
   const shown = as === "number" || as === "digits" || as === "bytes";
-  return head + length + (shown ? toHex(content) : hidden(content));
+  return head + length + (shown ? safeDigits(content) : hidden(content));
 }
 
 function safeTlvLength(length: number, lengthBytes?: number): string {
   const bytes = lengthBytes ?? (length <= 0x7f ? 1 : length <= 0xff ? 2 : 3);
   if (bytes === 1) return hexByte(length);
   return hexByte(0x7f + bytes) + length.toString(16).padStart(2 * (bytes - 1), "0");
+}
+
+/** Shown digit by digit: a card number in them, at any place, hides them all. */
+function safeDigits(content: Uint8Array): string {
+  const digits = toHex(content);
+  return maskPansInText(digits) === digits ? digits : hidden(content);
 }
 
 /** One byte is one character here, whatever the set: digits are the same in all of them. */

@@ -48,7 +48,8 @@ function decodeTagValue(
         ? content
         : decodeBigEndian(content);
     case "digits":
-      return toHex(content).toUpperCase();
+      // Of any length: nothing keeps a terminal from putting a card number here.
+      return maskPansInText(toHex(content).toUpperCase());
     case "text":
       return maskPansInText(decodeText(content, charset).replace(/\0+$/, ""));
     case "bytes":

@@ -18,14 +18,17 @@ export interface ApduLink {
 }
 
 export type SendOutcome =
-  /** Acknowledged on a serial line; handed to the network over TCP. */
-  | { readonly outcome: "delivered" }
+  /**
+   * Acknowledged on a serial line; handed to the network over TCP. `copies`: how often it left; of
+   * more than one nobody knows which the other side will answer (zvt.md 2.4).
+   */
+  | { readonly outcome: "delivered"; readonly copies: number }
   /** Nothing left this process. */
   | { readonly outcome: "not-begun"; readonly problem: string }
   /** Sent as often as zvt.md 2.4 allows, and never acknowledged. */
   | { readonly outcome: "unacknowledged" }
   /** The other side sent a message of its own instead; ours may have arrived or not. */
-  | { readonly outcome: "collided" }
+  | { readonly outcome: "collided"; readonly copies: number }
   /** The connection ended before the acknowledgement. */
   | { readonly outcome: "broken"; readonly problem: string };
 

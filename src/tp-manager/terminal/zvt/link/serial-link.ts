@@ -78,7 +78,7 @@ class SerialLink implements ApduLink {
       throw new Error("a message is under way on this link");
     }
     // zvt.md 2.5: the other side waits for this answer, our own command has to stand back.
-    if (before) this.#finish({ outcome: "collided" });
+    if (before) this.#finish({ outcome: "collided", copies: before.sends });
     const frame = encodeFrame(encodeApdu(apdu));
     const outgoing = { apdu, frame, done, sends: 0, timer: undefined };
     this.#outgoing = outgoing;
@@ -125,6 +125,10 @@ class SerialLink implements ApduLink {
     else this.#finish({ outcome: "unacknowledged" });
   }
 
+  #delivered({ sends }: Outgoing): void {
+    this.#finish({ outcome: "delivered", copies: sends });
+  }
+
   #finish(outcome: SendOutcome): void {
     const outgoing = this.#outgoing;
     if (!outgoing) return;
@@ -151,7 +155,7 @@ class SerialLink implements ApduLink {
     if (this.#down) return;
     switch (event.event) {
       case "ack":
-        if (this.#outgoing) this.#finish({ outcome: "delivered" });
+        if (this.#outgoing) this.#delivered(this.#outgoing);
         else this.counters.lateAcknowledgements += 1;
         return;
       case "nak":
@@ -223,9 +227,7 @@ class SerialLink implements ApduLink {
    */
   #implyAcknowledgement(fromAnswerer: boolean): void {
     const outgoing = this.#outgoing;
-    if (outgoing && fromAnswerer !== isAnswer(outgoing.apdu)) {
-      this.#finish({ outcome: "delivered" });
-    }
+    if (outgoing && fromAnswerer !== isAnswer(outgoing.apdu)) this.#delivered(outgoing);
   }
 
   #ended(problem: string | null): void {

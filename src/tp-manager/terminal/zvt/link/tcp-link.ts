@@ -54,7 +54,7 @@ class TcpLink implements ApduLink {
       done({ outcome: "not-begun", problem });
       return;
     }
-    done({ outcome: "delivered" });
+    done({ outcome: "delivered", copies: 1 });
   }
 
   async close(): Promise<void> {

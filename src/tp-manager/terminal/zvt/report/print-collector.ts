@@ -14,11 +14,17 @@ const FEED = 0xff;
 /** Set, it ends the receipt; alone it is no end (zvt.md 7.3). */
 const LAST_LINE = 0x80;
 
+/** Far more than any receipt; a terminal that prints for ever must not fill the memory. */
+const CHARACTERS_MAX = 200_000;
+
 /** Puts print messages 06 D1 and 06 D3 of one command together to receipts (zvt.md 7.3). */
 export class PrintCollector {
   readonly #receipts: PrintedReceipt[] = [];
+  #characters = 0;
 
   add(message: Message): void {
+    this.#characters += 1;
+    if (this.#characters > CHARACTERS_MAX) return;
     if (message.name === "print-line") this.#line(message);
     if (message.name === "print-text-block") this.#block(message);
   }
@@ -41,11 +47,11 @@ export class PrintCollector {
     const attribute = parts.attribute ?? 0;
     if (attribute === FEED) {
       // zvt.md 7.3: a count stands in the place of the text.
-      receipt.lines.push(...Array<string>(Math.max(parts.lineFeeds ?? 1, 1)).fill(""));
+      for (let feeds = Math.max(parts.lineFeeds ?? 1, 1); feeds > 0; feeds--) this.#add(receipt);
       return;
     }
     const last = isLast(attribute);
-    if (!(last && !parts.text)) receipt.lines.push(parts.text ?? "");
+    if (!(last && !parts.text)) this.#add(receipt, parts.text);
     receipt.closed = last;
   }
 
@@ -58,10 +64,15 @@ export class PrintCollector {
 
   /** An attribute holds for the lines behind it; the last one ends the receipt. */
   #blockTag(receipt: PrintedReceipt, { name, value }: Tag): void {
-    if (name === "textLine") receipt.lines.push(typeof value === "string" ? value : "");
+    if (name === "textLine") this.#add(receipt, typeof value === "string" ? value : "");
     if (name !== "attribute" || typeof value !== "number") return;
-    if (value === FEED) receipt.lines.push("");
+    if (value === FEED) this.#add(receipt);
     else if (isLast(value)) receipt.closed = true;
+  }
+
+  #add({ lines }: PrintedReceipt, line = ""): void {
+    this.#characters += line.length + 1;
+    lines.push(line);
   }
 
   /** The receipt that is being printed; a new one after an end, or when the type changes. */

@@ -24,7 +24,7 @@ import type {
 
 export const initialState: SessionState = { at: "idle" };
 
-const noAbort: Abort = { state: "none", attempts: 0 };
+const noAbort: Abort = { state: "none", attempts: 0, unanswered: false };
 /** An abort that collided with a message of the terminal leaves again (zvt.md 2.5). */
 const ABORT_ATTEMPTS_MAX = 3;
 
@@ -47,7 +47,7 @@ export function step(state: SessionState, input: SessionInput, context: SessionC
     case "message":
       return message(state, input, context);
     case "malformed":
-      return answerOnly(state, unknownCommand, "a frame without a whole message in it");
+      return malformed(state);
     case "verdict":
       return verdict(state, input.verdict, input.bytes);
     case "timeout":
@@ -63,7 +63,7 @@ function begin(state: SessionState, command: Command): Step {
     return { state, outputs: [{ output: "end", end: { end: "not-sent", problem } }] };
   }
   return {
-    state: { at: "requested", command, abort: noAbort },
+    state: { at: "requested", command, abort: noAbort, copies: 1 },
     outputs: [{ output: "send", what: "command", apdu: command.apdu }],
   };
 }
@@ -73,7 +73,8 @@ function wantAbort(state: SessionState, context: SessionContext): Step {
     return { state, outputs: [{ output: "abort-answer", answer: { answer: "nothing-running" } }] };
   }
   if (state.abort.state === "wanted" || state.abort.state === "sent") return { state, outputs: [] };
-  return trySendAbort({ ...state, abort: { state: "wanted", attempts: 0 } }, context);
+  const { unanswered } = state.abort;
+  return trySendAbort({ ...state, abort: { state: "wanted", attempts: 0, unanswered } }, context);
 }
 
 /** zvt.md 5.2, 6.6: only while the terminal serves, and when our own line is free. */
@@ -83,7 +84,7 @@ function trySendAbort(state: SessionState, { abort, linkFree }: SessionContext):
   }
   const attempts = state.abort.attempts + 1;
   return {
-    state: { ...state, abort: { state: "sent", attempts } },
+    state: { ...state, abort: { ...state.abort, state: "sent", attempts } },
     outputs: [{ output: "send", what: "abort", apdu: abort }],
   };
 }
@@ -114,9 +115,11 @@ function commandSent(state: SessionState, outcome: SendOutcome, { timers }: Sess
     case "broken":
       return lost(state, outcome.problem);
     case "delivered":
-    case "collided":
+    case "collided": {
       // The clock of an answer runs when the question is out.
-      return { state, outputs: [{ output: "start-timer", timer: "t3", ms: timers.t3Ms }] };
+      const waiting = { output: "start-timer", timer: "t3", ms: timers.t3Ms } as const;
+      return { state: { ...state, copies: outcome.copies }, outputs: [waiting] };
+    }
   }
 }
 
@@ -162,12 +165,20 @@ function message(state: SessionState, input: MessageInput, context: SessionConte
 function answerArrived(state: SessionState, reply: Message, context: SessionContext): Step {
   const good = reply.name !== "negative-acknowledgement" && reply.name !== "currency-refused";
   if (state.at === "requested") {
+    if (!good && state.command.judged && state.copies > 1) {
+      // DESIGN 3.1 rule 3: perhaps of the repeat only, while the first copy is carried out.
+      return lost(state, "the terminal refused a command that had left more than once");
+    }
     if (!good) return ended(state, { end: "refused", message: reply });
     if (state.command.ends === "answer") return ended(state, { end: "answered", message: reply });
     return accepted(state, context);
   }
   const due = state.at === "draining" || (state.at === "served" && state.abort.state === "sent");
-  if (!due) return { state, outputs: [note(`an answer to nothing: ${reply.name}`)] };
+  if (!due) {
+    const late = state.at === "served" && state.abort.unanswered;
+    const next = late ? { ...state, abort: { ...state.abort, unanswered: false } } : state;
+    return { state: next, outputs: [note(`an answer to nothing: ${reply.name}`)] };
+  }
   return abortAnswered(
     state,
     good ? { answer: "taken" } : { answer: "refused", code: reply.control & 0xff },
@@ -196,9 +207,12 @@ function abortAnswered(state: SessionState, answer: AbortAnswer): Step {
     { output: "stop-timer", timer: "abort" },
     { output: "abort-answer", answer },
   ];
-  if (state.at === "draining") return { state: { at: "idle" }, outputs };
+  const unanswered = answer.answer === "no-answer";
+  if (state.at === "draining") {
+    return { state: { at: "idle" }, outputs: unanswered ? [...outputs, outOfStep] : outputs };
+  }
   if (state.at !== "served") return { state, outputs: [] };
-  return { state: { ...state, abort: { ...state.abort, state: "answered" } }, outputs };
+  return { state: { ...state, abort: { ...state.abort, state: "answered", unanswered } }, outputs };
 }
 
 type Served = Extract<SessionState, { at: "served" }>;
@@ -207,8 +221,7 @@ function servedMessage(before: Served, input: MessageInput): Step {
   const { name } = input.message;
   const arrived: SessionOutput[] = [];
   let state = before;
-  // DESIGN 3.1 rule 2: only something else than the same 04 0F again shows that our 80 00 arrived.
-  if (state.accepted !== null && state.accepted !== input.bytes) {
+  if (state.accepted !== null && provesAcknowledgement.includes(name)) {
     state = { ...state, accepted: null };
     arrived.push({ output: "acknowledged" });
   }
@@ -222,6 +235,17 @@ function servedMessage(before: Served, input: MessageInput): Step {
   const waiting: SessionOutput = { output: "start-timer", timer: "t4", ms: t4Ms };
   return prefixed([...arrived, waiting], reply({ ...state, t4Ms }, input));
 }
+
+/**
+ * DESIGN 3.1 rule 2: what a terminal sends only after our 80 00 to its 04 0F has arrived. One that
+ * missed it reverses (zvt.md 9.1), and says so with 04 FF, another 04 0F and 06 1E.
+ */
+const provesAcknowledgement: readonly string[] = [
+  "completion",
+  "status-completion",
+  "print-line",
+  "print-text-block",
+];
 
 /** zvt.md 5.1, 7.2: the time-out byte of 04 FF sets T4; zero is seen and means nothing. */
 function newT4(state: Served, { name, parts }: Message): number {
@@ -239,9 +263,11 @@ function reply(state: Served, { message: arrived, problem, bytes }: MessageInput
   }
   if (arrived.name === "status-information") {
     // What cannot be read cannot be stored, and must not be acknowledged (zvt.md 9.1).
-    if (problem !== null) return { state, outputs: [answer(processingError)] };
+    if (problem !== null) return { state, outputs: [answer(processingError), ...unjudged(state)] };
     if (state.command.judged) {
-      return { state, outputs: [{ output: "judge", message: arrived, bytes }] };
+      // Whatever it turns out to be: an earlier one is not the last word any more.
+      const outputs = [{ output: "judge", message: arrived, bytes } as const];
+      return { state: { ...state, accepted: null }, outputs };
     }
   }
   return { state, outputs: [{ output: "deliver", message: arrived }, answer(accept)] };
@@ -267,6 +293,7 @@ function over(state: Served, end: ExchangeEnd): Step {
     { output: "stop-timer", timer: "t4" },
     answer(accept),
     { output: "end", end },
+    ...(state.abort.unanswered ? [outOfStep] : []),
   ];
   if (state.abort.state === "sent") return { state: { at: "draining" }, outputs };
   if (state.abort.state === "wanted") {
@@ -296,8 +323,31 @@ function unsolicited(state: SessionState, { message: arrived, problem }: Message
 
 /** DESIGN 3.1 rule 4: a report with no payment running is refused, the terminal reverses. */
 function unexpectedReport(state: SessionState, arrived: Message): Step {
-  return { state, outputs: [answer(processingError), { output: "unexpected", message: arrived }] };
+  const outputs: SessionOutput[] = [
+    answer(processingError),
+    { output: "unexpected", message: arrived },
+    ...unjudged(state),
+  ];
+  return { state, outputs };
 }
+
+/** zvt.md 2.4: a good frame around something that is no message; a 04 0F for all we know. */
+function malformed(state: SessionState): Step {
+  const { outputs } = answerOnly(state, unknownCommand, "a frame without a whole message in it");
+  return { state, outputs: [...outputs, ...unjudged(state)] };
+}
+
+/** A judged command must hear of a result that it could not judge (DESIGN 3.1 rule 4). */
+function unjudged(state: SessionState): readonly SessionOutput[] {
+  const judged = (state.at === "requested" || state.at === "served") && state.command.judged;
+  return judged ? [{ output: "unjudged" }] : [];
+}
+
+/** An answer to 06 B0 that comes this late would be taken for that of the next command. */
+const outOfStep: SessionOutput = {
+  output: "out-of-step",
+  problem: "the terminal never answered an abort",
+};
 
 /** The 04 0F of an end of day carries totals (zvt.md 7.1), that of a sale never. */
 function isSettlement({ fields }: Message): boolean {

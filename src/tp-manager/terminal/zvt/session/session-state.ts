@@ -12,7 +12,13 @@ export interface SessionTimers {
 
 export type SessionState =
   | { readonly at: "idle" }
-  | { readonly at: "requested"; readonly command: Command; readonly abort: Abort }
+  | {
+      readonly at: "requested";
+      readonly command: Command;
+      readonly abort: Abort;
+      /** How often the command has left (zvt.md 2.4). */
+      readonly copies: number;
+    }
   | {
       readonly at: "served";
       readonly command: Command;
@@ -27,6 +33,8 @@ export type SessionState =
 export interface Abort {
   readonly state: "none" | "wanted" | "sent" | "answered";
   readonly attempts: number;
+  /** The answer to one of them never came: it may still come, and be taken for another one. */
+  readonly unanswered: boolean;
 }
 
 export type SessionInput =
@@ -58,11 +66,15 @@ export type SessionOutput =
   | { readonly output: "deliver"; readonly message: Message }
   /** A 04 0F: the verdict comes back as an input before anything else. */
   | { readonly output: "judge"; readonly message: Message; readonly bytes: string }
+  /** A 04 0F, or what may have been one, was refused before anybody could judge it. */
+  | { readonly output: "unjudged" }
   | { readonly output: "acknowledged" }
   | { readonly output: "end"; readonly end: ExchangeEnd }
   | { readonly output: "abort-answer"; readonly answer: AbortAnswer }
   /** A 04 0F that belongs to nothing; it has been refused. */
   | { readonly output: "unexpected"; readonly message: Message }
+  /** Answers can no longer be told apart: the link must not be used any more. */
+  | { readonly output: "out-of-step"; readonly problem: string }
   | { readonly output: "note"; readonly text: string };
 
 /** How a command ended; see PaymentEnd in terminal.ts for what each means for money. */

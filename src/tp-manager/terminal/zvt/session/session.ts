@@ -43,12 +43,16 @@ export interface ExchangeListener {
   /** Only for a judged command: commits the report, or throws. */
   judge?(message: Message): "accept" | "refuse";
   acknowledged?(): void;
+  /** A 04 0F, or what may have been one, was refused before it could be judged. */
+  unjudged?(): void;
 }
 
 export interface SessionListener {
   /** A 04 0F that belongs to nothing; it has been refused on the wire. */
   unexpected(message: Message): void;
   note(text: string): void;
+  /** Answers can no longer be told apart: to be closed, and asked on a new link. */
+  outOfStep(problem: string): void;
   /** Called once, last; null when {@link Session.close} was called. */
   down(problem: string | null): void;
 }
@@ -241,6 +245,12 @@ export class Session implements LinkListener {
         return;
       case "acknowledged":
         this.#exchange?.listener.acknowledged?.();
+        return;
+      case "unjudged":
+        this.#exchange?.listener.unjudged?.();
+        return;
+      case "out-of-step":
+        this.#listener.outOfStep(output.problem);
         return;
       case "end":
         this.#end(output.end);

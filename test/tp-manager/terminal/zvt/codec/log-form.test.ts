@@ -2,12 +2,14 @@ import { expect, test } from "vitest";
 import {
   container,
   decodeApdu,
+  decodeMessage,
   encodeMessage,
   fromHex,
   messageTitle,
   rawTag,
   safeHex,
   tag,
+  tagValue,
 } from "../../../../../src/tp-manager/terminal/zvt/codec/index.ts";
 
 const pan = "4111111111111111";
@@ -36,6 +38,12 @@ test("tracks, chip data, card ids and unknown tags are not shown", () => {
 test("a card number in a text is hidden digit by digit, the rest of the text is there", () => {
   const apdu = encodeMessage("print-line", { parts: { attribute: 0, text: `Nr ${pan}.` } });
   expect(safeHex(apdu)).toBe(`06d115004e7220343131313131${"..".repeat(6)}313131312e`);
+});
+
+test("a card number in the digits of a tag is neither shown nor decoded", () => {
+  const apdu = encodeMessage("status-information", { tags: [tag("longTrace", pan)] });
+  expect(safeHex(apdu)).toBe(`040f0d060b1f2b08${"..".repeat(8)}`);
+  expect(tagValue(decodeMessage(apdu).tags, "longTrace")).toBe("411111XXXXXX1111");
 });
 
 test("passwords are not shown", () => {

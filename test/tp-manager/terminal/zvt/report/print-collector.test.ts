@@ -110,6 +110,15 @@ describe("text blocks", () => {
   });
 });
 
+test("a terminal that prints for ever fills no memory: what is far too much is left out", () => {
+  const collector = new PrintCollector();
+  const line = { parts: { attribute: 0, text: "x".repeat(1_000) } };
+  const message = decodeMessage(encodeMessage("print-line", line));
+  for (let printed = 0; printed < 1_000; printed++) collector.add(message);
+  expect(collector.ticket.length).toBeGreaterThan(190_000);
+  expect(collector.ticket.length).toBeLessThan(210_000);
+});
+
 describe.skipIf(!hasVectors)("printed receipts of real terminals", () => {
   test.each(
     vectors("apdu-receipts")

@@ -44,6 +44,7 @@ async function open(kind: "serial" | "tcp"): Promise<void> {
     {
       unexpected: () => told.push("unexpected"),
       note: (text) => told.push(text),
+      outOfStep: (problem) => told.push(`out of step: ${problem}`),
       down: (problem) => told.push(`down ${problem}`),
     },
     never,
@@ -57,6 +58,7 @@ const listener: ExchangeListener = {
     return "accept";
   },
   acknowledged: () => told.push("acknowledged"),
+  unjudged: () => told.push("unjudged"),
 };
 
 /** Starts the payment and remembers its end. */
@@ -148,13 +150,24 @@ describe("reports", () => {
     expect(told).toEqual(["judge", "acknowledged"]);
   });
 
+  test("an abort or another status after a 04 0F proves no acknowledgement", () => {
+    // zvt.md 9.1: a terminal that missed our 80 00 reverses, and says so in these ways.
+    for (const apdu of ["04ff0105", "040f02276c", "061e016c"]) {
+      told = [];
+      pay();
+      line.arrive(`800000 ${report} ${apdu}`);
+      expect(told).not.toContain("acknowledged");
+      if (apdu !== "061e016c") line.arrive("061e016c");
+    }
+  });
+
   test("one that cannot be read is refused without being judged", () => {
     pay();
     line.arrive("800000");
     line.take();
     line.arrive("040f0704000000001a00");
     expect(line.take()).toEqual(["846600"]);
-    expect(told).toEqual([expect.stringContaining("unreadable status-information")]);
+    expect(told).toEqual([expect.stringContaining("unreadable status-information"), "unjudged"]);
   });
 
   test("one before the terminal accepted the command is refused", () => {
@@ -162,7 +175,7 @@ describe("reports", () => {
     line.take();
     line.arrive(report);
     expect(line.take()).toEqual(["846600"]);
-    expect(told).toEqual(["unexpected"]);
+    expect(told).toEqual(["unexpected", "unjudged"]);
   });
 
   test("one in a status enquiry is refused, as no payment runs", () => {
@@ -248,6 +261,33 @@ describe("an abort", () => {
     expect(session.isFree).toBe(true);
   });
 
+  test("that is never answered puts the session out of step, now or at the end", async () => {
+    const outOfStep = "out of step: the terminal never answered an abort";
+    pay();
+    line.arrive("800000");
+    void session.abort();
+    line.arrive("061e016c");
+    await clock.advance(5_000);
+    expect(told).toEqual([outOfStep]);
+    told = [];
+    pay();
+    line.arrive("800000");
+    void session.abort();
+    await clock.advance(5_000);
+    expect(told).toEqual([]);
+    line.arrive("061e016c");
+    expect(told).toEqual([outOfStep]);
+  });
+
+  test("that is answered late, but before the end, leaves the session in step", async () => {
+    pay();
+    line.arrive("800000");
+    void session.abort();
+    await clock.advance(5_000);
+    line.arrive("848300 061e016c");
+    expect(told).toEqual(["an answer to nothing: negative-acknowledgement"]);
+  });
+
   test("may be asked for twice, and both hear the one answer", async () => {
     pay();
     line.arrive("800000");
@@ -269,6 +309,22 @@ describe("on a serial line", () => {
     expect(seen.end).toBe("lost");
     await clock.advance(60_000);
     expect(line.take()).toEqual([]);
+  });
+
+  test("a refusal after a repeat is lost: the first copy may be carried out", async () => {
+    const seen = pay();
+    await clock.advance(5_000);
+    expect(line.take()).toHaveLength(2);
+    line.arrive(`06 ${frame("849c00")}`);
+    await clock.advance(0);
+    expect(seen.end).toBe("lost");
+  });
+
+  test("a refusal of the only copy that left is a refusal", async () => {
+    const seen = pay();
+    line.arrive(`06 ${frame("849c00")}`);
+    await clock.advance(0);
+    expect(seen.end).toBe("refused");
   });
 
   test("an abort waits for our own line, and leaves again after a collision", () => {

@@ -1,0 +1,97 @@
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { backup, type DatabaseSync } from "node:sqlite";
+import { schedule } from "node-cron";
+import type { Logger } from "./logger.ts";
+import { type Clock, sleep } from "./time.ts";
+
+/** One thing to do each day. */
+export interface Chore {
+  readonly name: string;
+  readonly run: () => void | Promise<void>;
+}
+
+export interface DailyOptions {
+  /** UPDATE_TIME, hh:mm local time. */
+  readonly at: string;
+  /** Chores wait while this says no, and are given up for the day after an hour. */
+  readonly idle: () => boolean;
+  readonly chores: readonly Chore[];
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const IDLE_POLL_MS = 15_000;
+const IDLE_WAIT_MAX_MS = 3_600_000;
+/** Copies of each database that are kept. */
+const BACKUPS_KEPT = 7;
+const DAY_MS = 24 * 3_600_000;
+
+/** Does the daily chores at their time, only while nothing else goes on. */
+export function startDaily(options: DailyOptions): { stop(): Promise<void> } {
+  const [hours, minutes] = options.at.split(":").map(Number);
+  const task = schedule(`${minutes} ${hours} * * *`, () => runChores(options), {
+    name: "daily chores",
+    noOverlap: true,
+  });
+  return { stop: async () => void (await task.destroy()) };
+}
+
+/** One that fails keeps no other from being done; it is logged and tried again the next day. */
+export async function runChores({ idle, chores, clock, log }: DailyOptions): Promise<void> {
+  const deadlineMs = clock.monotonicMs() + IDLE_WAIT_MAX_MS;
+  while (!idle()) {
+    if (clock.monotonicMs() > deadlineMs) {
+      log.warn("the daily chores are left out today: there was no idle moment");
+      return;
+    }
+    await sleep(clock, "idle moment for the daily chores", IDLE_POLL_MS);
+  }
+  for (const chore of chores) {
+    try {
+      await chore.run();
+      log.info({ chore: chore.name }, "daily chore done");
+    } catch (error) {
+      log.error({ chore: chore.name, err: error, alarm: "daily-chore" }, "a daily chore failed");
+    }
+  }
+}
+
+/**
+ * Copies a database that is in use into `<data>/backup`, page by page, and keeps the newest copies.
+ * The copy appears under its name only when it is whole.
+ */
+export function backupChore(database: DatabaseSync, databasePath: string, clock: Clock): Chore {
+  return {
+    name: `backup of ${basename(databasePath)}`,
+    async run() {
+      const folder = join(dirname(databasePath), "backup");
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      const day = new Date(clock.now()).toISOString().slice(0, 10);
+      const name = basename(databasePath, ".db");
+      const unfinished = join(folder, `${name}.unfinished`);
+      rmSync(unfinished, { force: true });
+      await backup(database, unfinished);
+      renameSync(unfinished, join(folder, `${name}-${day}.db`));
+      const copies = readdirSync(folder)
+        .filter((file) => new RegExp(`^${name}-\\d{4}-\\d\\d-\\d\\d\\.db$`).test(file))
+        .sort();
+      for (const old of copies.slice(0, -BACKUPS_KEPT)) rmSync(join(folder, old));
+    },
+  };
+}
+
+/** Removes logs of one program that were put aside more than `days` ago (log-file.ts). */
+export function oldLogsChore(logFile: string, days: number, clock: Clock): Chore {
+  return {
+    name: `old logs of ${basename(logFile)}`,
+    run() {
+      const folder = dirname(logFile);
+      for (const file of readdirSync(folder)) {
+        if (!file.startsWith(`${basename(logFile)}.`)) continue;
+        const path = join(folder, file);
+        if (clock.now() - statSync(path).mtimeMs > days * DAY_MS) rmSync(path);
+      }
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, onTestFinished, test } from "vitest";
+import { backupChore, oldLogsChore, runChores, startDaily } from "../../src/shared/daily.ts";
+import { openLogFile } from "../../src/shared/log-file.ts";
+import { openDatabase } from "../../src/shared/sqlite.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { TestClock } from "../support/test-clock.ts";
+
+const DAY_MS = 24 * 3_600_000;
+
+function database(folder: string) {
+  const path = join(folder, "journal.db");
+  const opened = openDatabase(path, ["CREATE TABLE sale (id INTEGER) STRICT"]);
+  onTestFinished(() => opened.close());
+  return { path, opened };
+}
+
+test("a backup is a whole database, made while the original is in use", async () => {
+  const folder = temporaryFolder();
+  const { path, opened } = database(folder);
+  opened.exec("INSERT INTO sale VALUES (1)");
+  const copied = backupChore(opened, path, new TestClock()).run();
+  opened.exec("INSERT INTO sale VALUES (2)");
+  await copied;
+  const copy = new DatabaseSync(join(folder, "backup", "journal-2026-01-15.db"));
+  onTestFinished(() => copy.close());
+  expect(copy.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
+  expect(Number(copy.prepare("SELECT count(*) AS n FROM sale").get()?.["n"])).toBeGreaterThan(0);
+});
+
+test("seven backups are kept, and other files are left alone", async () => {
+  const folder = temporaryFolder();
+  const { path, opened } = database(folder);
+  const clock = new TestClock();
+  mkdirSync(join(folder, "backup"));
+  writeFileSync(join(folder, "backup", "journal-mine.db"), "");
+  for (let day = 0; day < 9; day++) {
+    await backupChore(opened, path, clock).run();
+    clock.jumpWallClock(DAY_MS);
+  }
+  const kept = readdirSync(join(folder, "backup")).sort();
+  expect(kept).toHaveLength(8);
+  expect(kept[0]).toBe("journal-2026-01-17.db");
+  expect(kept).toContain("journal-mine.db");
+});
+
+test("a log begins anew each day, and the old ones go after their days", () => {
+  const folder = temporaryFolder();
+  const path = join(folder, "tp-manager.log");
+  const clock = new TestClock();
+  const file = openLogFile(path, clock);
+  file.write("first day\n");
+  clock.jumpWallClock(DAY_MS);
+  file.write("second day\n");
+  expect(readFileSync(path, "utf8")).toBe("second day\n");
+  const [aside = ""] = readdirSync(folder).filter((name) => name !== "tp-manager.log");
+  expect(readFileSync(join(folder, aside), "utf8")).toBe("first day\n");
+  const old = (clock.now() - 31 * DAY_MS) / 1000;
+  utimesSync(join(folder, aside), old, old);
+  void oldLogsChore(path, 30, clock).run();
+  expect(readdirSync(folder)).toEqual(["tp-manager.log"]);
+});
+
+test("chores wait for an idle moment, and one that fails keeps no other back", async () => {
+  const clock = new TestClock();
+  const { log, lines } = recordingLog();
+  const done: string[] = [];
+  let idle = false;
+  const chores = [
+    {
+      name: "broken",
+      run() {
+        throw new Error("disk full");
+      },
+    },
+    { name: "good", run: () => void done.push("good") },
+  ];
+  const running = runChores({ at: "03:30", idle: () => idle, chores, clock, log });
+  await clock.advance(60_000);
+  expect(done).toEqual([]);
+  idle = true;
+  await clock.advance(15_000);
+  await running;
+  expect(done).toEqual(["good"]);
+  expect(lines.filter((line) => line.includes("daily-chore"))).toHaveLength(1);
+});
+
+test("every time of day can be scheduled and stopped again", async () => {
+  const clock = new TestClock();
+  const { log } = recordingLog();
+  for (const at of ["00:00", "03:30", "23:59"]) {
+    await startDaily({ at, idle: () => true, chores: [], clock, log }).stop();
+  }
+});
