@@ -13,6 +13,8 @@ import { chance } from "../shared/time.ts";
 import { createGatewayClient, type GatewaySettings } from "./gateway/gateway-client.ts";
 import { Intake } from "./intake/intake.ts";
 import { type HandlerParts, supervisorHandlers } from "./intake/message-handlers.ts";
+import { NotificationDesk } from "./notifications/notification-desk.ts";
+import { startNotificationListener } from "./notifications/notification-listener.ts";
 import { NotificationStore } from "./notifications/notification-store.ts";
 import { OperationDesk } from "./operations/operation-desk.ts";
 import { OperationStore } from "./operations/operation-store.ts";
@@ -43,13 +45,11 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
   forwarder.start();
   onStop("forwarder", () => forwarder.stop(RUNNING_TRIES_GRACE_MS));
 
-  const operations = new OperationDesk({
+  const atGateway = {
     store: new OperationStore(database),
     notifications: new NotificationStore(database),
-    gateway,
-    clock,
-    log,
-  });
+  };
+  const operations = new OperationDesk({ ...atGateway, gateway, clock, log });
   operations.start();
   onStop("gateway operations", () => operations.stop());
 
@@ -59,6 +59,7 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
     log,
     onStored: (transactionId) => forwarder.tryAtOnce(transactionId),
   });
+  await startListening(context, atGateway, (id) => operations.notified(id));
   await startMessages(context, { intake, store, desk, operations, watch, forwarder });
   onStop("waiting messages", () => watch.close());
 
@@ -78,6 +79,27 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
   const loading = clock.startTimer("load the gateway client", 0, () => void gateway.ready());
   onStop("loading the gateway client", () => loading.clear());
 });
+
+/** The port of the gateway's notifications, when there is one. */
+async function startListening(
+  { config, clock, log, onStop }: ProgramContext,
+  { store, notifications }: { store: OperationStore; notifications: NotificationStore },
+  onAccepted: (transactionPublicId: string) => void,
+): Promise<void> {
+  const { NOTIFICATION_PORT: port, NOTIFICATION_HOST: host } = config;
+  if (port === undefined) return;
+  const desk = new NotificationDesk({
+    store: notifications,
+    operations: store,
+    clock,
+    log,
+    password: config.GATEWAY_PWD,
+    fraudSecret: config.NOTIFICATION_SECRET,
+    onAccepted,
+  });
+  const listener = await startNotificationListener({ host, port, desk, clock, log });
+  onStop("notifications", () => listener.close());
+}
 
 async function startMessages(
   { runDirectory, log, clock, onStop, requestStop }: ProgramContext,
