@@ -1,10 +1,15 @@
 import { join } from "node:path";
 import { createLogger, type Logger } from "../../src/shared/logger.ts";
 import { openDatabase } from "../../src/shared/sqlite.ts";
+import type { GatewayOperations } from "../../src/supervisor/gateway/gateway.ts";
 import { Intake } from "../../src/supervisor/intake/intake.ts";
 import { supervisorHandlers } from "../../src/supervisor/intake/message-handlers.ts";
+import { NotificationStore } from "../../src/supervisor/notifications/notification-store.ts";
+import { OperationDesk } from "../../src/supervisor/operations/operation-desk.ts";
+import { OperationStore } from "../../src/supervisor/operations/operation-store.ts";
 import { DeliveryWatch } from "../../src/supervisor/outbox/delivery-watch.ts";
 import { Forwarder } from "../../src/supervisor/outbox/forwarder.ts";
+import { OutboxDesk } from "../../src/supervisor/outbox/outbox-desk.ts";
 import { supervisorMigrations } from "../../src/supervisor/outbox/outbox-schema.ts";
 import { OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
 import { Journal } from "../../src/tp-manager/journal/journal.ts";
@@ -50,6 +55,12 @@ export function startTpManager(
 }
 export type TpManager = ReturnType<typeof startTpManager>;
 
+/** The plans hold no gateway operations; one that is asked for all the same is a fault. */
+const noOperations: GatewayOperations = {
+  operate: () => Promise.reject(new Error("no plan asks for a gateway operation")),
+  lookUp: () => Promise.reject(new Error("no plan asks for a gateway lookup")),
+};
+
 /** The supervisor, put together as its main.ts does it. */
 export function startSupervisor(life: Life, folder: string, gateway: ModelGateway, log: Logger) {
   const { clock } = life;
@@ -63,9 +74,17 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
   forwarder.start();
   const onStored = (transactionId: string): void => forwarder.tryAtOnce(transactionId);
   const intake = new Intake({ store, clock, log, onStored });
+  const desk = new OutboxDesk(database);
+  const operations = new OperationDesk({
+    store: new OperationStore(database),
+    notifications: new NotificationStore(database),
+    ...{ gateway: noOperations, clock, log },
+  });
   const handlers = supervisorHandlers({
-    ...{ intake, store, watch, clock, version: "0", requestStop: () => {} },
+    ...{ intake, store, desk, operations, watch, clock, log, version: "0" },
     paused: () => forwarder.paused,
+    requeued: (transactionId) => forwarder.tryAtOnce(transactionId),
+    requestStop: () => {},
   });
   return { life, store, handlers, forwarder, close: () => database.close() };
 }

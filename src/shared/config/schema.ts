@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { isAbsolute } from "node:path";
 import { z } from "zod";
 import type { Program } from "../ipc/contract.ts";
 import { logLevels } from "../logger.ts";
@@ -92,6 +93,15 @@ const anyUrl = text(255).refine(isWebAddress, {
 /** 15 characters (specification 2, customerIpAddress): a long IPv6 address does not fit. */
 const ipAddress = z.string().refine((value) => isIP(value) !== 0 && value.length <= 15, {
   error: "must be an IP address of at most 15 characters",
+});
+
+const bindAddress = z.string().refine((value) => isIP(value) !== 0, {
+  error: "must be an IP address of this machine, or 0.0.0.0 for all",
+});
+
+/** Services are started in any folder: a path must not depend on it. */
+const wholePath = text(1_024).refine((value) => isAbsolute(value), {
+  error: "must be the whole path of a file",
 });
 
 const origins = z.string().transform((value, context) => {
@@ -235,6 +245,28 @@ const gateway = {
   GATEWAY_CUSTOMER_IP: described(ipAddress.default("127.0.0.1"), {
     help: "Address given as the customer's.",
     example: "192.0.2.10",
+  }),
+  GATEWAY_API_KEY: described(text(128).optional(), {
+    help: "Key of the gateway's lookup; without it login and password are used.",
+    example: "a key from the merchant account",
+    secret: true,
+  }),
+  GATEWAY_CA_FILE: described(wholePath.optional(), {
+    help: "File with certificates (PEM) to trust beside the system's.",
+    example: "/etc/ssl/kiosk-proxy.pem",
+  }),
+  NOTIFICATION_PORT: described(integer(1, 65_535).optional(), {
+    help: "Port on which the gateway's notifications are taken; none are without it.",
+    example: "8766",
+  }),
+  NOTIFICATION_HOST: described(bindAddress.default("127.0.0.1"), {
+    help: "Address on which notifications are taken.",
+    example: "192.0.2.10",
+  }),
+  NOTIFICATION_SECRET: described(text(128).optional(), {
+    help: "Passphrase that signs the gateway's fraud event; without it none is taken.",
+    example: "the passphrase of the merchant account",
+    secret: true,
   }),
   GATEWAY_WAIT: described(integer(0, 60_000).default(5_000), {
     help: "Milliseconds a payment's answer waits for the gateway's first answer.",

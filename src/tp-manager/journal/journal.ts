@@ -14,6 +14,7 @@ import {
   type Attempt,
   type AttemptEvent,
   type AttemptState,
+  type OpenReturn,
   unfinishedPhases,
 } from "../payments/payment.ts";
 import { paymentEventOf } from "../payments/payment-event.ts";
@@ -27,11 +28,12 @@ import type {
 } from "../payments/payment-store.ts";
 import { sameReport } from "../payments/recovery-policy.ts";
 import type { Baseline, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
+import { type Row, readAttempt, readJson, saleOf } from "./attempt-row.ts";
 import { EventRows } from "./event-rows.ts";
 import { migrations } from "./migrations.ts";
 import { statusSql } from "./status-sql.ts";
 
-type Row = Record<string, SQLInputValue>;
+type NewAttempt = Omit<Attempt, "number" | "ticket" | "returnedMinor" | "openReturn">;
 
 /**
  * The payment journal in SQLite: implements {@link PaymentStore}. Every change is one transaction
@@ -106,7 +108,8 @@ export class Journal implements PaymentStore {
       const ended = !(unfinishedPhases as readonly string[]).includes(state.phase);
       const { changes } = this.#run(
         `UPDATE attempt SET phase = ?, state = ?, ticket = coalesce(?, ticket), ended_at_ms = ?,
-           receipt_number = ?, trace_number = ? WHERE transaction_id = ? AND phase = ?`,
+           receipt_number = ?, trace_number = ? WHERE transaction_id = ? AND phase = ?
+           AND (?1 <> 'reversing' OR (open_return IS NULL AND returned_minor = 0))`,
         state.phase,
         JSON.stringify(state),
         ticket ?? null,
@@ -151,7 +154,7 @@ export class Journal implements PaymentStore {
     return this.#all(
       `SELECT attempt.*, attempt.rowid AS position, hand_off.delivery AS delivery
        FROM attempt LEFT JOIN hand_off USING (transaction_id)
-       WHERE started_at_ms >= ? AND attempt.rowid < ? AND ${status ? statusSql[status] : "TRUE"}
+       WHERE started_at_ms >= ? AND attempt.rowid < ? AND (${status ? statusSql[status] : "TRUE"})
        ORDER BY attempt.rowid DESC LIMIT ?`,
       sinceMs,
       before ?? Number.MAX_SAFE_INTEGER,
@@ -161,6 +164,43 @@ export class Journal implements PaymentStore {
       delivery: row["delivery"] as DeliveryState | null,
       position: Number(row["position"]),
     }));
+  }
+
+  reserveReturn(transactionId: string, open: OpenReturn, chargedMinor: number): boolean {
+    return transaction(this.#database, () => {
+      const { changes } = this.#run(
+        `UPDATE attempt SET open_return = ? WHERE transaction_id = ? AND phase = 'charged'
+           AND open_return IS NULL AND returned_minor + ? <= ?`,
+        JSON.stringify(open),
+        transactionId,
+        open.amountMinor,
+        chargedMinor,
+      );
+      if (changes !== 1) return false;
+      const { atMs, ...detail } = open;
+      this.addEvent(transactionId, { atMs, kind: "gateway-return-reserved", detail });
+      return true;
+    });
+  }
+
+  endReturn(transactionId: string, open: OpenReturn, returned: boolean, event: AttemptEvent): void {
+    transaction(this.#database, () => {
+      const { changes } = this.#run(
+        `UPDATE attempt SET open_return = NULL, returned_minor = returned_minor + ?
+         WHERE transaction_id = ? AND json_extract(open_return, '$.operationId') = ?`,
+        returned ? open.amountMinor : 0,
+        transactionId,
+        open.operationId,
+      );
+      // Two who asked at the same time heard the same word; it counts once.
+      if (changes === 1) this.addEvent(transactionId, event);
+    });
+  }
+
+  openReturns(): Attempt[] {
+    return this.#all(
+      "SELECT * FROM attempt WHERE open_return IS NOT NULL ORDER BY started_at_ms",
+    ).map(readAttempt);
   }
 
   unfinished(): Attempt[] {
@@ -333,7 +373,7 @@ export class Journal implements PaymentStore {
     );
   }
 
-  #insert(attempt: Omit<Attempt, "number" | "ticket">): Attempt {
+  #insert(attempt: NewAttempt): Attempt {
     return this.#telling((tell) => {
       this.#insertRow(attempt);
       const inserted = this.#mustRead(attempt.transactionId);
@@ -342,7 +382,7 @@ export class Journal implements PaymentStore {
     });
   }
 
-  #insertRow(attempt: Omit<Attempt, "number" | "ticket">): void {
+  #insertRow(attempt: NewAttempt): void {
     const { request, state } = attempt;
     this.#run(
       `INSERT INTO attempt (transaction_id, order_id, number, amount_minor, currency, generated_id,
@@ -405,38 +445,4 @@ export class Journal implements PaymentStore {
   #run(sql: string, ...values: SQLInputValue[]): StatementResultingChanges {
     return this.#prepared(sql).run(...values);
   }
-}
-
-function readAttempt(row: Row): Attempt {
-  return {
-    transactionId: String(row["transaction_id"]),
-    number: Number(row["number"]),
-    request: readJson(row["request"]),
-    state: readJson(row["state"]),
-    startedAtMs: Number(row["started_at_ms"]),
-    endedAtMs: row["ended_at_ms"] === null ? null : Number(row["ended_at_ms"]),
-    baseline: row["baseline"] === null ? null : readJson(row["baseline"]),
-    ticket: String(row["ticket"]),
-  };
-}
-
-/** What the terminal reported of a sale that was charged, returned or not. */
-function saleOf(state: AttemptState): TransactionReport | undefined {
-  switch (state.phase) {
-    case "charged":
-      return state.report;
-    case "reversing":
-    case "reversal-in-doubt":
-    case "reversed":
-      return state.sale.report;
-    case "sent":
-    case "in-doubt":
-    case "not-charged":
-      return undefined;
-  }
-}
-
-/** The journal reads only what it wrote itself; a newer schema is refused at opening. */
-function readJson<T>(value: SQLInputValue | undefined): T {
-  return JSON.parse(String(value)) as T;
 }

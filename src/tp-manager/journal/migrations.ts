@@ -76,4 +76,10 @@ export const migrations: readonly Migration[] = [
   ) STRICT;
   CREATE INDEX event_name ON event (name, id);
   `,
+  `
+  -- Money returned at the gateway, and the one return whose end is not known yet (JSON).
+  ALTER TABLE attempt ADD COLUMN returned_minor INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE attempt ADD COLUMN open_return TEXT;
+  CREATE INDEX attempt_open_return ON attempt (started_at_ms) WHERE open_return IS NOT NULL;
+  `,
 ];

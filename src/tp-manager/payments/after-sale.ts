@@ -4,7 +4,7 @@ import type { Clock } from "../../shared/time.ts";
 import type { Baseline, GoodsDecision, Terminal } from "../terminal/terminal.ts";
 import type { Announce } from "./event-table.ts";
 import { failureOf, storage } from "./failures.ts";
-import { type Attempt, chargedOf } from "./payment.ts";
+import { type Attempt, chargedOf, returnOf } from "./payment.ts";
 import type { PaymentResult, PaymentService } from "./payment-service.ts";
 import type { PaymentStore } from "./payment-store.ts";
 import { sameTerminal } from "./recovery-policy.ts";
@@ -42,6 +42,8 @@ export class AfterSale {
       case "not-charged":
         throw new AppError("ORDER_NOT_CHARGED");
       case "charged":
+        if (returnOf(attempt) === "all") return payments.result(attempt, true);
+        assertNotReturned(attempt);
         break;
       default:
         return payments.result(attempt, true); // still unknown
@@ -158,6 +160,7 @@ export class AfterSale {
     if (state.phase !== "charged" || state.report.receiptNumber === null) {
       throw new AppError("REVERSAL_REFUSED", "The terminal gave no receipt number for this sale.");
     }
+    assertNotReturned(attempt);
     if (!attempt.baseline || !sameTerminal(attempt.baseline.identity, now.identity)) {
       throw new AppError("REVERSAL_REFUSED", "Another terminal is connected than at the sale.");
     }
@@ -166,6 +169,21 @@ export class AfterSale {
     if (closed) {
       throw new AppError("REVERSAL_REFUSED", "An end of day ran since the sale.");
     }
+  }
+}
+
+/** DESIGN 3.1 rule 7: the terminal and the gateway share one reservation per order. */
+function assertNotReturned(attempt: Attempt): void {
+  switch (returnOf(attempt)) {
+    case "none":
+      return;
+    case "open":
+      throw new AppError("GATEWAY_OPERATION_OPEN", undefined, {
+        details: { ...attempt.openReturn },
+      });
+    case "part":
+    case "all":
+      throw new AppError("REVERSAL_REFUSED", "Money was returned at the gateway already.");
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { AppError, type Charged } from "../../shared/errors.ts";
+import { AppError } from "../../shared/errors.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { type Clock, within } from "../../shared/time.ts";
@@ -14,11 +14,18 @@ import {
 import type { Announce } from "./event-table.ts";
 import { CancelledInTime, failureOf, storage } from "./failures.ts";
 import type { HandOff } from "./hand-off.ts";
-import { type Attempt, type AttemptEvent, chargedOf, type PaymentRequest } from "./payment.ts";
+import {
+  type Attempt,
+  type AttemptEvent,
+  chargedOf,
+  type PaymentRequest,
+  returnOf,
+} from "./payment.ts";
 import { PaymentRun } from "./payment-run.ts";
 import type { ListedAttempt, ListPage, PaymentStore } from "./payment-store.ts";
 import { Recovery } from "./recovery.ts";
 import { sameTerminal } from "./recovery-policy.ts";
+import { assertSameOrder } from "./same-order.ts";
 import { TerminalTurn } from "./terminal-turn.ts";
 
 export interface PaymentSettings {
@@ -289,9 +296,14 @@ export class PaymentService {
   /** An order that is charged, returned, or not known. */
   #known(request: PaymentRequest, earlier: Attempt): Admission {
     const { state } = earlier;
-    if (state.phase === "reversed") {
+    const returned = returnOf(earlier);
+    if (state.phase === "reversed" || returned === "all") {
       assertSameOrder(request, earlier.request, "no");
       throw new AppError("ORDER_REVERSED");
+    }
+    if (returned === "open") {
+      assertSameOrder(request, earlier.request, "unknown");
+      return { phase: "done", result: this.result(earlier, true) };
     }
     assertSameOrder(request, earlier.request, chargedOf(state));
     return state.phase === "charged"
@@ -432,15 +444,4 @@ function completed(
     deviceId: told.deviceId || accepted.deviceId,
     version: told.version || accepted.version,
   };
-}
-
-function assertSameOrder(request: PaymentRequest, earlier: PaymentRequest, charged: Charged): void {
-  const same =
-    request.amountMinor === earlier.amountMinor &&
-    request.currency.alpha === earlier.currency.alpha;
-  if (same) return;
-  throw new AppError("ORDER_MISMATCH", undefined, {
-    charged,
-    details: { amount: earlier.echo.amount, currency: earlier.currency.alpha },
-  });
 }

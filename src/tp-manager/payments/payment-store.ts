@@ -6,6 +6,7 @@ import type {
   AttemptEvent,
   AttemptPhase,
   AttemptState,
+  OpenReturn,
   PaymentRequest,
 } from "./payment.ts";
 
@@ -101,6 +102,17 @@ export interface PaymentStore {
   /** Attempts, newest first; `before` continues behind an earlier page. */
   list(page: ListPage): ListedAttempt[];
   addEvent(transactionId: string, event: AttemptEvent): void;
+
+  /**
+   * Reserves a return at the gateway: only for a charged attempt without another return under way,
+   * and never of more than is left. false: it is not reserved. An attempt with one, or of which a
+   * part was returned, can no longer become "reversing".
+   */
+  reserveReturn(transactionId: string, open: OpenReturn, chargedMinor: number): boolean;
+  /** The gateway's word about a reserved return: the money went back, or nothing happened. */
+  endReturn(transactionId: string, open: OpenReturn, returned: boolean, event: AttemptEvent): void;
+  /** Attempts with a reserved return whose end is not known, oldest first. */
+  openReturns(): Attempt[];
 
   /** Attempts that a process cannot leave behind unasked, in the order they were begun. */
   unfinished(): Attempt[];

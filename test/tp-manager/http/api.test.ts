@@ -5,6 +5,7 @@ import { type ApiOptions, createApi } from "../../../src/tp-manager/http/app.ts"
 import { type House, house } from "../../support/payment-house.ts";
 import { approves } from "../../support/scripted-terminal.ts";
 import { expectConforming } from "./conformity.ts";
+import { withoutSupervisor } from "./no-supervisor.ts";
 import { monitorOf } from "./rig.ts";
 
 const authorization = `Basic ${Buffer.from("kiosk:secret").toString("base64")}`;
@@ -21,6 +22,7 @@ async function api(change: Partial<ApiOptions> = {}, at: House = house()) {
     afterSale: at.afterSale,
     upkeep: at.upkeep,
     settle: at.settle,
+    ...withoutSupervisor(at),
     terminal: at.terminal,
     monitor: monitorOf(at),
     clock: systemClock,
@@ -298,14 +300,6 @@ describe("maintenance", () => {
     expect((await call("GET", "/stop")).one).toMatchObject({ status: "Success", stopped: true });
     expect((await post({ amount: 1 })).one.error.code).toBe("STOPPING");
     await expect.poll(() => stops).toEqual(["/stop"]);
-  });
-
-  test("calls that this version has not answer 501", async () => {
-    const { call } = await api();
-    for (const path of ["/gateway/transaction/1"]) {
-      const { http, one } = await call("GET", path);
-      expect([path, http, one.error.code]).toEqual([path, 501, "NOT_SUPPORTED"]);
-    }
   });
 
   test("a wrong method gets 405 with what is allowed, a wrong path 404", async () => {

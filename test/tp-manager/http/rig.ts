@@ -6,6 +6,7 @@ import { type ApiOptions, createApi } from "../../../src/tp-manager/http/app.ts"
 import type { SupervisorStatus } from "../../../src/tp-manager/http/status/health.ts";
 import { Monitor } from "../../../src/tp-manager/http/status/monitor.ts";
 import { type House, house } from "../../support/payment-house.ts";
+import { withoutSupervisor } from "./no-supervisor.ts";
 
 export const supervisorStatus: SupervisorStatus = {
   program: "supervisor",
@@ -36,6 +37,7 @@ export function apiOptions(at: House, change: Partial<ApiOptions> = {}): ApiOpti
   const { payments, afterSale, upkeep, settle, terminal } = at;
   return {
     ...{ payments, afterSale, upkeep, settle, terminal },
+    ...withoutSupervisor(at),
     monitor: change.monitor ?? monitorOf(at),
     port: 8765,
     kiosk: { login: "kiosk", password: "secret" },

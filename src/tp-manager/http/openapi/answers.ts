@@ -136,3 +136,15 @@ export const health = z.object({
 
 /** What the gateway answered; its own names. */
 export const gatewayAnswer = z.looseObject({});
+
+export const outboxItem = z.looseObject({
+  transactionId: z.string(),
+  orderId: z.string(),
+  state: z.enum(["pending", "sent", "parked", "closed"]),
+  amount: z.number(),
+  currency: z.string(),
+  tries: z.int(),
+  ambiguous: z.boolean().describe("The answer of at least one try was lost."),
+  reason: z.string().nullable(),
+});
+export const outboxDone = z.object({ ...done, transactionId: z.string() });

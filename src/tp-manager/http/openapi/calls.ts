@@ -1,32 +1,9 @@
-import type { z } from "zod";
 import type { ErrorCode } from "../../../shared/errors.ts";
 import * as answers from "./answers.ts";
+import type { DocumentedCall } from "./documented-call.ts";
 import * as examples from "./examples.ts";
+import { gatewayCalls, outboxCalls } from "./gateway-calls.ts";
 import * as requests from "./requests.ts";
-
-/** One call of the local API, as the OpenAPI document describes it. */
-export interface DocumentedCall {
-  readonly path: string;
-  readonly methods: ReadonlyArray<"get" | "post">;
-  readonly summary: string;
-  readonly description?: string;
-  /** Who may call it where OPERATOR_LOGIN is set. "own": without that setting nobody may. */
-  readonly role?: "operator" | "own";
-  readonly query?: Readonly<Record<string, string>>;
-  readonly body?: { readonly schema: z.ZodType; readonly example: object };
-  /** The one object of a good answer; "text" for what is not JSON. */
-  readonly answer: { readonly schema: z.ZodType; readonly example: object } | TextAnswer;
-  /** The answer is a list of any length instead of one object. */
-  readonly list?: boolean;
-  /** An answer of this kind may come with these statuses too. */
-  readonly answerAlso?: readonly number[];
-  readonly errors: readonly ErrorCode[];
-}
-
-interface TextAnswer {
-  readonly type: string;
-  readonly description: string;
-}
 
 const terminal: readonly ErrorCode[] = [
   "TERMINAL_BUSY",
@@ -247,32 +224,11 @@ const watching: readonly DocumentedCall[] = [
   },
 ];
 
-const gateway: readonly DocumentedCall[] = (["confirm", "cancel", "refund"] as const).map(
-  (operation) => ({
-    path: `/gateway/${operation}`,
-    methods: ["post"],
-    summary: `Gateway operation ${operation}`,
-    role: "operator",
-    body: { schema: requests.gatewayRequest, example: orderId },
-    answer: { schema: answers.gatewayAnswer, example: { status: "Success" } },
-    errors: ["NOT_SUPPORTED"],
-  }),
-);
-
-const gatewayLookup: DocumentedCall = {
-  path: "/gateway/transaction/{id}",
-  methods: ["get"],
-  summary: "Look a transaction up at the gateway",
-  role: "operator",
-  answer: { schema: answers.gatewayAnswer, example: { status: "Success" } },
-  errors: ["NOT_SUPPORTED"],
-};
-
 /** `POST /` is `POST /payment`; it is added where the document is made. */
 export const documentedCalls: readonly DocumentedCall[] = [
   ...payments,
   ...maintenance,
   ...watching,
-  ...gateway,
-  gatewayLookup,
+  ...gatewayCalls,
+  ...outboxCalls,
 ];

@@ -3,7 +3,8 @@ import { type ErrorCode, errorTable } from "../../../shared/errors.ts";
 import { versionNumber } from "../../../shared/installation.ts";
 import { eventTable } from "../../payments/event-table.ts";
 import * as answers from "./answers.ts";
-import { type DocumentedCall, documentedCalls } from "./calls.ts";
+import { documentedCalls } from "./calls.ts";
+import type { DocumentedCall } from "./documented-call.ts";
 import * as requests from "./requests.ts";
 
 /** Faults that any call may answer. */

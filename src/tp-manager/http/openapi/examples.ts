@@ -96,3 +96,30 @@ export const healthExample = {
   versions: { connector: "0.1.0", supervisor: "0.1.0", node: "24.0.0", os: "linux_x64" },
   dailyChoresAt: "03:30",
 };
+
+export const gatewayExample = {
+  status: "Success",
+  error: null,
+  operationId: "5f0c6f52-6b0e-4a5a-8f8c-1a2b3c4d5e6f",
+  transactionPublicId: "0A1B2C3D4E5F6071",
+  orderId: "A-1001",
+  code: 0,
+  description: "transaction has been cancelled",
+  amount: 12,
+  currency: "EUR",
+};
+
+export const outboxExample = {
+  transactionId: "0b8f6a52-7f5f-4c0e-9d4e-5b3f0a9d1c11",
+  orderId: "A-1001",
+  state: "parked",
+  amount: 12,
+  currency: "EUR",
+  queuedAt: "2026-01-15T12:00:00.000Z",
+  nextTryAt: null,
+  settledAt: "2026-01-15T12:00:01.000Z",
+  tries: 1,
+  ambiguous: false,
+  reason: "another code than 0 and 1: the gateway refused: currency invalid",
+  lastTry: null,
+};

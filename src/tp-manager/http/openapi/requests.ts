@@ -67,3 +67,12 @@ export const gatewayRequest = z
     amount: z.number().positive().optional(),
   })
   .describe("orderId or transactionPublicId.");
+
+export const gatewaySettleRequest = z.strictObject({
+  orderId: orderId.optional(),
+  transactionPublicId: z.string().optional(),
+  happened: z.boolean(),
+  note: z.string().min(1).max(500),
+});
+
+export const dropRequest = z.strictObject({ note: z.string().min(1).max(500) });
