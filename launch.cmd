@@ -10,6 +10,7 @@ if /i "%~1"=="keep-alive" goto run
 if not exist "%ROOT%node_modules\.package-lock.json" goto install
 if /i "%~1"=="stop" goto run
 if /i "%~1"=="status" goto run
+if /i "%~1"=="doctor" goto run
 if not defined RUNTIME goto install
 "%RUNTIME%" "%ROOT%src\launcher\dependencies.ts" && goto run
 
