@@ -25,6 +25,7 @@ import type {
 } from "../payments/payment-store.ts";
 import { sameReport } from "../payments/recovery-policy.ts";
 import type { TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
+import { archivedAttempts, archivedDelivery } from "./archive.ts";
 import { migrations } from "./migrations.ts";
 
 type Row = Record<string, SQLInputValue>;
@@ -42,7 +43,7 @@ export class Journal implements PaymentStore {
     this.#database = openDatabase(path, migrations);
   }
 
-  /** For the daily backup only. */
+  /** For the daily chores only. */
   get database(): DatabaseSync {
     return this.#database;
   }
@@ -52,16 +53,16 @@ export class Journal implements PaymentStore {
   }
 
   latestAttempt(orderId: string): Attempt | undefined {
-    return this.#attemptOf(
+    const recent = this.#attemptOf(
       "SELECT * FROM attempt WHERE order_id = ? ORDER BY number DESC LIMIT 1",
       orderId,
     );
+    return recent ?? archivedAttempts(this.#database, orderId).at(-1);
   }
 
   attempts(orderId: string): Attempt[] {
-    return this.#all("SELECT * FROM attempt WHERE order_id = ? ORDER BY number", orderId).map(
-      readAttempt,
-    );
+    const recent = this.#all("SELECT * FROM attempt WHERE order_id = ? ORDER BY number", orderId);
+    return [...archivedAttempts(this.#database, orderId), ...recent.map(readAttempt)];
   }
 
   attempt(transactionId: string): Attempt | undefined {
@@ -181,6 +182,10 @@ export class Journal implements PaymentStore {
     );
   }
 
+  archivedDelivery(transactionId: string): DeliveryState | null {
+    return archivedDelivery(this.#database, transactionId);
+  }
+
   pendingHandOffs(limit: number): PendingHandOff[] {
     return this.#all(
       `SELECT body, withdrawn FROM hand_off WHERE acknowledged = 0 OR withdrawn = 1
@@ -287,7 +292,9 @@ export class Journal implements PaymentStore {
     this.#run(
       `INSERT INTO attempt (transaction_id, order_id, number, amount_minor, currency, generated_id,
          phase, request, state, baseline, started_at_ms, ended_at_ms)
-       VALUES (?1, ?2, (SELECT coalesce(max(number), 0) + 1 FROM attempt WHERE order_id = ?2),
+       VALUES (?1, ?2, (SELECT coalesce(max(number), 0) + 1 FROM
+           (SELECT number, order_id FROM attempt UNION ALL
+            SELECT number, order_id FROM archived_order) WHERE order_id = ?2),
          ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
       attempt.transactionId,
       request.orderId,

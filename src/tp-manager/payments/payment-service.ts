@@ -229,7 +229,9 @@ export class PaymentService {
     const delivery =
       phase === "charged"
         ? await handOff.delivered(transactionId, waitMs ?? settings.gatewayWaitMs)
-        : this.#reading(() => store.handOff(transactionId)?.delivery ?? null);
+        : this.#reading(
+            () => store.handOff(transactionId)?.delivery ?? store.archivedDelivery(transactionId),
+          );
     return { attempt, delivery, replayed };
   }
 
