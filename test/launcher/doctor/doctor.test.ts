@@ -97,6 +97,8 @@ test("a hung program is a failure", async () => {
   const { of } = await examine(data);
   expect(of("supervisor")[0]).toMatchObject({ verdict: "fail", todo: "./launch.sh restart" });
   expect(of("supervisor")[0]?.says).toContain(`pid ${pid} does not answer`);
+  const status = await checkout.launch("status", "--data", data);
+  expect(status.out).toContain("./launch.sh doctor says what is wrong");
   process.kill(pid, "SIGCONT");
   await checkout.launch("stop", "--data", data);
 });
