@@ -1,5 +1,4 @@
 import { accessSync, constants, readFileSync, type Stats, statSync } from "node:fs";
-import { userInfo } from "node:os";
 import {
   type DeviceRoots,
   isUsbDevice,
@@ -10,6 +9,7 @@ import {
   usbAddress,
   usersOfDevice,
 } from "../../shared/serial-ports.ts";
+import { userName } from "../user-name.ts";
 import { bad, type Finding, good } from "./finding.ts";
 
 const CHECK = "serial port";
@@ -50,7 +50,7 @@ function checkOpening(path: string, stat: Stats, ownPid: number | undefined): Fi
   try {
     accessSync(path, constants.R_OK | constants.W_OK);
   } catch {
-    return bad(CHECK, `${userInfo().username} may not open ${path}`, accessAdvice(path, stat.gid));
+    return bad(CHECK, `${userName()} may not open ${path}`, accessAdvice(path, stat.gid));
   }
   const other = usersOfDevice(path).find(({ pid }) => pid !== ownPid);
   if (!other) return undefined;
@@ -81,7 +81,7 @@ export function accessAdvice(path: string, gid: number, who = membership()): str
 
 function membership(): Membership {
   return {
-    user: userInfo().username,
+    user: userName(),
     groupFile: readFileSync("/etc/group", "utf8"),
     processGroups: process.getgroups?.() ?? [],
   };
