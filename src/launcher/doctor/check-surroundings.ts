@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { ProgramExit } from "../../shared/exit-codes.ts";
 import type { Installation } from "../../shared/installation.ts";
 import type { Clock } from "../../shared/time.ts";
+import { quoted } from "../schedule/crontab.ts";
 import { keepAliveEntry, scriptPath } from "../schedule/entry.ts";
 import { machineSchedule } from "../schedule/schedule.ts";
 import { bad, doubtful, type Finding, good } from "./finding.ts";
@@ -63,11 +64,14 @@ export function checkClock(clock: Clock, gatewayMs: number | undefined): Finding
 }
 
 export async function checkSchedule({ dataDirectory }: Installation): Promise<Finding> {
-  const install =
-    process.platform === "win32" ? "always-up.cmd --install" : "./always-up.sh --install";
+  const entry = keepAliveEntry(dataDirectory);
+  const windows = process.platform === "win32";
+  const args = entry.args.map((word) => (windows ? `"${word}"` : quoted(word)));
+  const program = windows ? "always-up.cmd" : "./always-up.sh";
+  const install = [program, "--install", ...args].join(" ");
   const unit = systemdUnitOfOurs();
   try {
-    const line = await machineSchedule().find(keepAliveEntry(dataDirectory));
+    const line = await machineSchedule().find(entry);
     if (line !== undefined && unit !== undefined) {
       const says = `${unit} and the keep-alive both look after the connector`;
       return doubtful("schedule", says, "keep one of them: ./always-up.sh --uninstall");
