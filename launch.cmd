@@ -6,10 +6,12 @@ set "ROOT=%~dp0"
 if not defined NODE_COMPILE_CACHE set "NODE_COMPILE_CACHE=%ROOT%data\compile-cache"
 
 call :find_runtime
+if /i "%~2"=="--install" if not exist "%ROOT%node_modules\.package-lock.json" goto install
 if /i "%~1"=="keep-alive" goto run
 if not exist "%ROOT%node_modules\.package-lock.json" goto install
 if /i "%~1"=="stop" goto run
 if /i "%~1"=="status" goto run
+if /i "%~1"=="doctor" goto run
 if not defined RUNTIME goto install
 "%RUNTIME%" "%ROOT%src\launcher\dependencies.ts" && goto run
 

@@ -61,7 +61,7 @@ case ${1:-start} in
   keep-alive) # cheap and unattended: never installs packages
     case ${2:-} in --install | --uninstall) installed || install_dependencies ;; esac
     ;;
-  stop | status | systemd-unit) installed || install_dependencies ;;
+  stop | status | doctor | systemd-unit) installed || install_dependencies ;;
   *) dependencies_fit || install_dependencies ;;
 esac
 if ! find_runtime; then

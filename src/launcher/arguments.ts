@@ -8,6 +8,7 @@ export const commands = [
   "restart",
   "status",
   "keep-alive",
+  "doctor",
   "systemd-unit",
 ] as const;
 export type Command = (typeof commands)[number] | "demo" | "foreground" | "help" | "version";
@@ -19,6 +20,8 @@ export interface LauncherArguments {
   readonly json: boolean;
   /** Of the keep-alive: its entry in the machine's scheduler. */
   readonly schedule: "install" | "uninstall" | undefined;
+  /** Of doctor: where the support archive goes. */
+  readonly bundle: string | undefined;
   /** `--answer-within`, milliseconds. */
   readonly answerWithinMs: number;
 }
@@ -32,17 +35,20 @@ export const usage = `Starts, watches and stops the connector's programs, tp-man
   ./launch.sh keep-alive     what always-up.sh calls: relaunch what is dead or hung
   ./launch.sh keep-alive --install | --uninstall      (also ./always-up.sh --install)
                              run it every 2 minutes (Windows: 5), or no longer
+  ./launch.sh doctor         what is right, what is wrong, and what to do about it
   ./launch.sh systemd-unit   print a unit for systemd, with the way to install it
   ./launch.sh --foreground   both programs in this terminal or service manager, until one stops
   ./launch.sh --demo         simulated terminal and gateway, and one sample payment
   ./launch.sh --help | --version
 
   --data DIR             data folder (default: data beside launch.sh)
-  --json                 status as JSON
+  --json                 status and doctor as JSON
+  --bundle FILE          doctor: write an archive for support too, without secrets
   --answer-within SEC    keep-alive: a program that does not answer for so long, twice in a row,
                          is hung (default 5)
 
-status, stop and restart mean the demo when it runs, nothing else does, and --data is not given.
+status, stop, restart and doctor mean the demo when it runs, nothing else does, and --data is not
+given.
 On Windows the same words follow launch.cmd.
 
 Exit codes: 0 well (also: was running, was stopped already), 64 usage, 69 something is down,
@@ -64,7 +70,12 @@ export function readArguments(args: readonly string[]): LauncherArguments {
 }
 
 function refuseMisplaced(values: ReturnType<typeof parse>["values"], command: Command): void {
-  if (values.json && command !== "status") throw wrong("--json belongs to status");
+  if (values.json && command !== "status" && command !== "doctor") {
+    throw wrong("--json belongs to status and doctor");
+  }
+  if (values.bundle !== undefined && command !== "doctor") {
+    throw wrong("--bundle belongs to doctor");
+  }
   if ((values.install || values.uninstall) && command !== "keep-alive") {
     throw wrong("--install and --uninstall belong to keep-alive and always-up");
   }
@@ -80,6 +91,7 @@ function parse(args: readonly string[]) {
       options: {
         data: { type: "string" },
         json: { type: "boolean", default: false },
+        bundle: { type: "string" },
         install: { type: "boolean", default: false },
         uninstall: { type: "boolean", default: false },
         demo: { type: "boolean", default: false },
@@ -100,10 +112,12 @@ function options(values: ReturnType<typeof parse>["values"]): Omit<LauncherArgum
     throw wrong("--answer-within must be a number of seconds up to 60");
   }
   if (values.data === "") throw wrong("--data must name a folder");
+  if (values.bundle === "") throw wrong("--bundle must name a file");
   return {
     data: values.data,
     json: values.json,
     schedule: values.install ? "install" : values.uninstall ? "uninstall" : undefined,
+    bundle: values.bundle,
     answerWithinMs: seconds * 1_000,
   };
 }

@@ -72,6 +72,10 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
       const { runDemo } = await import("./demo/demo.ts");
       return await runDemo(at(demoDataDirectory));
     }
+    case "doctor": {
+      const { runDoctor } = await import("./doctor/doctor.ts");
+      return await runDoctor(at(await meant()), given);
+    }
     case "systemd-unit": {
       const { systemdUnit } = await import("./schedule/systemd-unit.ts");
       output.text(systemdUnit(at(defaultDataDirectory).installation.dataDirectory));

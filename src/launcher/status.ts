@@ -70,6 +70,8 @@ export function printStatus(status: InstallationStatus, output: Output): number 
     output.text(
       `Stopped on purpose since ${status.stoppedSince}: the keep-alive leaves it so until a start.`,
     );
+  } else if (!status.well) {
+    output.text("./launch.sh doctor says what is wrong and what to do about it.");
   }
   return status.well ? exitCodes.ok : exitCodes.unavailable;
 }

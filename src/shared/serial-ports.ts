@@ -117,6 +117,7 @@ function readLine(path: string): string | undefined {
 
 export interface PortUser {
   readonly pid: number;
+  /** The program's name; its arguments may hold somebody's secrets. */
   readonly command: string;
 }
 
@@ -128,8 +129,7 @@ export function usersOfDevice(path: string): PortUser[] {
     if (!/^\d+$/.test(name)) return [];
     const folder = `/proc/${name}/fd`;
     if (!entriesOf(folder).some((fd) => linkOf(`${folder}/${fd}`) === target)) return [];
-    const command = readLine(`/proc/${name}/cmdline`)?.replaceAll("\0", " ").trim() ?? "";
-    return [{ pid: Number(name), command }];
+    return [{ pid: Number(name), command: readLine(`/proc/${name}/comm`) ?? "" }];
   });
 }
 

@@ -10,6 +10,7 @@ import { type ApiOptions, createApi } from "./http/app.ts";
 import { EventHub } from "./http/events/event-hub.ts";
 import { listenOnLoopback } from "./http/loopback-server.ts";
 import { Monitor, type MonitorParts } from "./http/status/monitor.ts";
+import { archiveChore } from "./journal/archive.ts";
 import { Journal } from "./journal/journal.ts";
 import { tpManagerHandlers } from "./message-handlers.ts";
 import { AfterSale } from "./payments/after-sale.ts";
@@ -102,7 +103,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   });
   onStop("local messages", () => ipc.close());
 
-  startChores(context, journal, journalPath, payments);
+  startChores(context, { journal, journalPath, payments, handOff });
   terminal.start();
   payments.start();
   deliveries.start();
@@ -169,17 +170,23 @@ function apiOptions(
   };
 }
 
+interface ChoreParts {
+  readonly journal: Journal;
+  readonly journalPath: string;
+  readonly payments: PaymentService;
+  readonly handOff: HandOff;
+}
+
 function startChores(
   { config, installation, clock, log, onStop }: ProgramContext,
-  journal: Journal,
-  journalPath: string,
-  payments: PaymentService,
+  { journal, journalPath, payments, handOff }: ChoreParts,
 ): void {
   const daily = startDaily({
     at: config.UPDATE_TIME,
     idle: () => payments.turn.current === undefined,
     chores: [
       backupChore(journal.database, journalPath, clock),
+      archiveChore(journal.database, config.JOURNAL_DAYS, clock, (id) => handOff.delivered(id, 0)),
       oldLogsChore(logFileOf(installation, "tp-manager"), config.LOG_DAYS, clock),
     ],
     clock,

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -65,13 +65,17 @@ test("a process that has ended is not running, even while nobody has reaped it",
   await end(children[0] as ChildProcess);
   expect(isRunning(pid)).toBe(false);
   // A shell that does not wait for its child leaves it as a zombie.
-  const shell = spawn("sh", ["-c", "sleep 0 & echo $!; exec sleep 30"], {
-    stdio: ["ignore", "pipe", "ignore"],
+  const shell = spawn("sh", ["-c", "exec 3<&0; cat <&3 & echo $!; exec sleep 30"], {
+    stdio: ["pipe", "pipe", "ignore"],
   });
   children.push(shell);
   const zombie = await new Promise<number>((resolve) =>
     shell.stdout.once("data", (text: Buffer) => resolve(Number(text.toString()))),
   );
+  // Before its exec the shell itself would still reap it.
+  await expect.poll(() => readFileSync(`/proc/${shell.pid}/comm`, "utf8")).toBe("sleep\n");
+  expect(isRunning(zombie)).toBe(true);
+  shell.stdin.end();
   await expect.poll(() => isRunning(zombie)).toBe(false);
   expect(() => process.kill(zombie, 0)).not.toThrow();
 });

@@ -130,7 +130,7 @@ test("packages that do not fit are installed again, but not by stop, status, kee
   tool("node", "echo v20.1.0");
   tool("npm", "echo called");
   expect(launchWith("--version").err).toContain("called");
-  for (const command of ["stop", "status", "keep-alive"]) {
+  for (const command of ["stop", "status", "doctor", "keep-alive"]) {
     expect(launchWith(command, "--data", elsewhere).err).not.toContain("called");
   }
 });

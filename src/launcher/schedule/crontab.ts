@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { userInfo } from "node:os";
 import { text } from "node:stream/consumers";
 import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
 import { defaultDataDirectory } from "../../shared/installation.ts";
+import { userName } from "../user-name.ts";
 import { type KeepAliveEntry, refuseControlCharacters, type Schedule } from "./entry.ts";
 
 const EVERY_TWO_MINUTES = "*/2 * * * *";
@@ -11,7 +11,7 @@ const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin";
 
 /** The crontab of the user. Every line that is not ours stays as it is, byte by byte. */
 export const crontab: Schedule = {
-  name: `crontab of ${userInfo().username}`,
+  name: `crontab of ${userName()}`,
   async install(entry) {
     refuseControlCharacters([entry.script, ...entry.args, entry.runtimeFolder ?? ""]);
     const wanted = bytes(crontabLine(entry));

@@ -1,5 +1,5 @@
-import { userInfo } from "node:os";
 import { exitCodes } from "../../shared/exit-codes.ts";
+import { userName } from "../user-name.ts";
 import { dataArguments, refuseControlCharacters, runtimeFolder, scriptPath } from "./entry.ts";
 
 const FILE = "/etc/systemd/system/terminal-connector.service";
@@ -31,7 +31,8 @@ export function systemdUnit(dataDirectory: string): string {
     "",
     "[Service]",
     "Type=exec",
-    `User=${userInfo().username}`,
+    // A number is good for a user that has no name.
+    `User=${userName().replace(/^user /, "")}`,
     ...path.map((value) => `Environment=${word(`PATH=${value}`)}`),
     `ExecStart=${command.map(word).join(" ")}`,
     "Restart=always",

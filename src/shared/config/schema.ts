@@ -282,7 +282,7 @@ const daily = {
   UPDATE_TIME: described(
     z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, "must be hh:mm, from 00:00 to 23:59"),
     {
-      help: "Time of day for the daily chores: backup of the databases, removal of old logs.",
+      help: "Time of day for the daily chores: backup, archive of the journal, old logs.",
       example: "03:30",
       requiredBy: ["tp-manager", "supervisor"],
     },
@@ -290,6 +290,10 @@ const daily = {
   LOG_DAYS: described(integer(1, 3_650).default(30), {
     help: "Days for which logs are kept.",
     example: "90",
+  }),
+  JOURNAL_DAYS: described(integer(30, 3_650).default(400), {
+    help: "Days for which the journal keeps every detail; what was charged is known for ever.",
+    example: "730",
   }),
   LOG_LEVEL: described(oneOf(logLevels).default("info"), {
     help: "How much is logged: debug adds every frame, card data removed.",

@@ -1,9 +1,4 @@
-import type {
-  DatabaseSync,
-  SQLInputValue,
-  StatementResultingChanges,
-  StatementSync,
-} from "node:sqlite";
+import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { isDeepStrictEqual } from "node:util";
 import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
@@ -28,9 +23,11 @@ import type {
 } from "../payments/payment-store.ts";
 import { sameReport } from "../payments/recovery-policy.ts";
 import type { Baseline, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
-import { type Row, readAttempt, readJson, saleOf } from "./attempt-row.ts";
+import { archivedAttempts, archivedDelivery } from "./archive.ts";
+import { readAttempt, readJson, saleOf } from "./attempt-row.ts";
 import { EventRows } from "./event-rows.ts";
 import { migrations } from "./migrations.ts";
+import { Statements } from "./statements.ts";
 import { statusSql } from "./status-sql.ts";
 
 type NewAttempt = Omit<Attempt, "number" | "ticket" | "returnedMinor" | "openReturn">;
@@ -41,7 +38,7 @@ type NewAttempt = Omit<Attempt, "number" | "ticket" | "returnedMinor" | "openRet
  */
 export class Journal implements PaymentStore {
   readonly #database: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
+  readonly #sql: Statements;
   readonly feed: EventRows;
   /** Told every kept event once it is on disk. Must not throw. */
   onEvent: (event: KeptEvent) => void = () => {};
@@ -51,10 +48,11 @@ export class Journal implements PaymentStore {
   /** Opens or creates the journal. Throws when the file cannot be used. */
   constructor(path: string) {
     this.#database = openDatabase(path, migrations);
+    this.#sql = new Statements(this.#database);
     this.feed = new EventRows(this.#database);
   }
 
-  /** For the daily backup only. */
+  /** For the daily chores only. */
   get database(): DatabaseSync {
     return this.#database;
   }
@@ -64,16 +62,19 @@ export class Journal implements PaymentStore {
   }
 
   latestAttempt(orderId: string): Attempt | undefined {
-    return this.#attemptOf(
+    const recent = this.#attemptOf(
       "SELECT * FROM attempt WHERE order_id = ? ORDER BY number DESC LIMIT 1",
       orderId,
     );
+    return recent ?? archivedAttempts(this.#database, orderId).at(-1);
   }
 
   attempts(orderId: string): Attempt[] {
-    return this.#all("SELECT * FROM attempt WHERE order_id = ? ORDER BY number", orderId).map(
-      readAttempt,
+    const recent = this.#sql.all(
+      "SELECT * FROM attempt WHERE order_id = ? ORDER BY number",
+      orderId,
     );
+    return [...archivedAttempts(this.#database, orderId), ...recent.map(readAttempt)];
   }
 
   attempt(transactionId: string): Attempt | undefined {
@@ -81,14 +82,13 @@ export class Journal implements PaymentStore {
   }
 
   events(transactionId: string): AttemptEvent[] {
-    return this.#all(
-      "SELECT * FROM attempt_event WHERE transaction_id = ? ORDER BY id",
-      transactionId,
-    ).map((row) => ({
-      atMs: Number(row["at_ms"]),
-      kind: String(row["kind"]),
-      detail: readJson(row["detail"]),
-    }));
+    return this.#sql
+      .all("SELECT * FROM attempt_event WHERE transaction_id = ? ORDER BY id", transactionId)
+      .map((row) => ({
+        atMs: Number(row["at_ms"]),
+        kind: String(row["kind"]),
+        detail: readJson(row["detail"]),
+      }));
   }
 
   begin({ baseline, ...attempt }: Parameters<PaymentStore["begin"]>[0]): Attempt {
@@ -106,7 +106,7 @@ export class Journal implements PaymentStore {
       const before = this.#mustRead(transactionId);
       const report = saleOf(state);
       const ended = !(unfinishedPhases as readonly string[]).includes(state.phase);
-      const { changes } = this.#run(
+      const { changes } = this.#sql.run(
         `UPDATE attempt SET phase = ?, state = ?, ticket = coalesce(?, ticket), ended_at_ms = ?,
            receipt_number = ?, trace_number = ? WHERE transaction_id = ? AND phase = ?
            AND (?1 <> 'reversing' OR (open_return IS NULL AND returned_minor = 0))`,
@@ -122,14 +122,14 @@ export class Journal implements PaymentStore {
       invariant(changes === 1, `attempt ${transactionId} is not ${change.from} in the journal`);
       this.addEvent(transactionId, event);
       if (handOff) {
-        this.#run(
+        this.#sql.run(
           "INSERT INTO hand_off (transaction_id, body) VALUES (?, ?)",
           transactionId,
           JSON.stringify(handOff),
         );
       }
       if (withdraw) {
-        this.#run("UPDATE hand_off SET withdrawn = 1 WHERE transaction_id = ?", transactionId);
+        this.#sql.run("UPDATE hand_off SET withdrawn = 1 WHERE transaction_id = ?", transactionId);
       }
       const after = this.#mustRead(transactionId);
       const data = paymentEventOf(after);
@@ -141,7 +141,7 @@ export class Journal implements PaymentStore {
   }
 
   addEvent(transactionId: string, { atMs, kind, detail }: AttemptEvent): void {
-    this.#run(
+    this.#sql.run(
       "INSERT INTO attempt_event (transaction_id, at_ms, kind, detail) VALUES (?, ?, ?, ?)",
       transactionId,
       atMs,
@@ -151,24 +151,26 @@ export class Journal implements PaymentStore {
   }
 
   list({ sinceMs, status, limit, before }: ListPage): ListedAttempt[] {
-    return this.#all(
-      `SELECT attempt.*, attempt.rowid AS position, hand_off.delivery AS delivery
+    return this.#sql
+      .all(
+        `SELECT attempt.*, attempt.rowid AS position, hand_off.delivery AS delivery
        FROM attempt LEFT JOIN hand_off USING (transaction_id)
        WHERE started_at_ms >= ? AND attempt.rowid < ? AND (${status ? statusSql[status] : "TRUE"})
        ORDER BY attempt.rowid DESC LIMIT ?`,
-      sinceMs,
-      before ?? Number.MAX_SAFE_INTEGER,
-      limit,
-    ).map((row) => ({
-      attempt: readAttempt(row),
-      delivery: row["delivery"] as DeliveryState | null,
-      position: Number(row["position"]),
-    }));
+        sinceMs,
+        before ?? Number.MAX_SAFE_INTEGER,
+        limit,
+      )
+      .map((row) => ({
+        attempt: readAttempt(row),
+        delivery: row["delivery"] as DeliveryState | null,
+        position: Number(row["position"]),
+      }));
   }
 
   reserveReturn(transactionId: string, open: OpenReturn, chargedMinor: number): boolean {
     return transaction(this.#database, () => {
-      const { changes } = this.#run(
+      const { changes } = this.#sql.run(
         `UPDATE attempt SET open_return = ? WHERE transaction_id = ? AND phase = 'charged'
            AND open_return IS NULL AND returned_minor + ? <= ?`,
         JSON.stringify(open),
@@ -185,7 +187,7 @@ export class Journal implements PaymentStore {
 
   endReturn(transactionId: string, open: OpenReturn, returned: boolean, event: AttemptEvent): void {
     transaction(this.#database, () => {
-      const { changes } = this.#run(
+      const { changes } = this.#sql.run(
         `UPDATE attempt SET open_return = NULL, returned_minor = returned_minor + ?
          WHERE transaction_id = ? AND json_extract(open_return, '$.operationId') = ?`,
         returned ? open.amountMinor : 0,
@@ -198,27 +200,30 @@ export class Journal implements PaymentStore {
   }
 
   openReturns(): Attempt[] {
-    return this.#all(
-      "SELECT * FROM attempt WHERE open_return IS NOT NULL ORDER BY started_at_ms",
-    ).map(readAttempt);
+    return this.#sql
+      .all("SELECT * FROM attempt WHERE open_return IS NOT NULL ORDER BY started_at_ms")
+      .map(readAttempt);
   }
 
   unfinished(): Attempt[] {
-    return this.#all(
-      `SELECT * FROM attempt
+    return this.#sql
+      .all(
+        `SELECT * FROM attempt
        WHERE phase IN ('sent', 'in-doubt', 'reversing', 'reversal-in-doubt')
        ORDER BY rowid`,
-    ).map(readAttempt);
+      )
+      .map(readAttempt);
   }
 
   orderOfReport(report: TransactionReport, except: string): string | undefined {
-    return this.#all(
-      `SELECT * FROM attempt WHERE receipt_number = ? AND trace_number IS ?
+    return this.#sql
+      .all(
+        `SELECT * FROM attempt WHERE receipt_number = ? AND trace_number IS ?
          AND transaction_id <> ?`,
-      report.receiptNumber,
-      report.traceNumber,
-      except,
-    )
+        report.receiptNumber,
+        report.traceNumber,
+        except,
+      )
       .map(readAttempt)
       .find(({ state }) => {
         const sale = saleOf(state);
@@ -228,7 +233,7 @@ export class Journal implements PaymentStore {
 
   /** In the order of insertion: a wall clock can jump. */
   nextBaseline(transactionId: string): Baseline | undefined {
-    const row = this.#get(
+    const row = this.#sql.get(
       `SELECT baseline FROM attempt WHERE baseline IS NOT NULL
          AND rowid > (SELECT rowid FROM attempt WHERE transaction_id = ?)
        ORDER BY rowid LIMIT 1`,
@@ -238,7 +243,7 @@ export class Journal implements PaymentStore {
   }
 
   handOff(transactionId: string): HandOffRow | undefined {
-    const row = this.#get("SELECT * FROM hand_off WHERE transaction_id = ?", transactionId);
+    const row = this.#sql.get("SELECT * FROM hand_off WHERE transaction_id = ?", transactionId);
     return (
       row && {
         transaction: readJson(row["body"]),
@@ -248,21 +253,27 @@ export class Journal implements PaymentStore {
     );
   }
 
+  archivedDelivery(transactionId: string): DeliveryState | null {
+    return archivedDelivery(this.#database, transactionId);
+  }
+
   pendingHandOffs(limit: number): PendingHandOff[] {
-    return this.#all(
-      `SELECT body, withdrawn FROM hand_off WHERE acknowledged = 0 OR withdrawn = 1
+    return this.#sql
+      .all(
+        `SELECT body, withdrawn FROM hand_off WHERE acknowledged = 0 OR withdrawn = 1
        ORDER BY id LIMIT ?`,
-      limit,
-    ).map((row) => ({
-      what: row["withdrawn"] === 1 ? "reversed" : "charged",
-      transaction: readJson<Transaction>(row["body"]),
-    }));
+        limit,
+      )
+      .map((row) => ({
+        what: row["withdrawn"] === 1 ? "reversed" : "charged",
+        transaction: readJson<Transaction>(row["body"]),
+      }));
   }
 
   /** For the status line. */
   countPendingHandOffs(): number {
     return Number(
-      this.#get("SELECT count(*) AS n FROM hand_off WHERE acknowledged = 0 OR withdrawn = 1")?.[
+      this.#sql.get("SELECT count(*) AS n FROM hand_off WHERE acknowledged = 0 OR withdrawn = 1")?.[
         "n"
       ],
     );
@@ -270,15 +281,15 @@ export class Journal implements PaymentStore {
 
   countInDoubt(): number {
     const sql = "SELECT count(*) AS n FROM attempt WHERE phase IN ('in-doubt','reversal-in-doubt')";
-    return Number(this.#get(sql)?.["n"]);
+    return Number(this.#sql.get(sql)?.["n"]);
   }
 
   acknowledgeHandOff(transactionId: string): void {
-    this.#run("UPDATE hand_off SET acknowledged = 1 WHERE transaction_id = ?", transactionId);
+    this.#sql.run("UPDATE hand_off SET acknowledged = 1 WHERE transaction_id = ?", transactionId);
   }
 
   acknowledgeWithdrawal(transactionId: string): void {
-    this.#run(
+    this.#sql.run(
       "UPDATE hand_off SET acknowledged = 1, withdrawn = 2 WHERE transaction_id = ?",
       transactionId,
     );
@@ -286,7 +297,7 @@ export class Journal implements PaymentStore {
 
   setDelivery(transactionId: string, delivery: DeliveryState, atMs: number): void {
     this.#telling((tell) => {
-      const { changes } = this.#run(
+      const { changes } = this.#sql.run(
         "UPDATE hand_off SET delivery = ? WHERE transaction_id = ? AND delivery <> ?",
         delivery,
         transactionId,
@@ -300,11 +311,13 @@ export class Journal implements PaymentStore {
   }
 
   undelivered(limit: number): string[] {
-    return this.#all(
-      `SELECT transaction_id FROM hand_off
+    return this.#sql
+      .all(
+        `SELECT transaction_id FROM hand_off
        WHERE acknowledged = 1 AND delivery IN ('pending', 'parked') ORDER BY id DESC LIMIT ?`,
-      limit,
-    ).map((row) => String(row["transaction_id"]));
+        limit,
+      )
+      .map((row) => String(row["transaction_id"]));
   }
 
   /** Something an operator has to look at, for `GET /events`. */
@@ -313,7 +326,7 @@ export class Journal implements PaymentStore {
   }
 
   undeliveredGenerated(amountMinor: number, currencyAlpha: string): string | undefined {
-    const row = this.#get(
+    const row = this.#sql.get(
       `SELECT order_id FROM attempt WHERE generated_id = 1 AND answer_delivered = 0
          AND phase <> 'not-charged' AND amount_minor = ? AND currency = ? LIMIT 1`,
       amountMinor,
@@ -323,7 +336,7 @@ export class Journal implements PaymentStore {
   }
 
   markAnswerDelivered(orderId: string): void {
-    this.#run(
+    this.#sql.run(
       "UPDATE attempt SET answer_delivered = 1 WHERE order_id = ? AND answer_delivered = 0",
       orderId,
     );
@@ -331,11 +344,11 @@ export class Journal implements PaymentStore {
 
   beginTelecollection(atMs: number): number {
     const sql = "INSERT INTO telecollection (started_at_ms) VALUES (?)";
-    return Number(this.#run(sql, atMs).lastInsertRowid);
+    return Number(this.#sql.run(sql, atMs).lastInsertRowid);
   }
 
   endTelecollection(id: number, atMs: number, result: TelecollectionRow["result"]): void {
-    this.#run(
+    this.#sql.run(
       "UPDATE telecollection SET ended_at_ms = ?, result = ? WHERE id = ?",
       atMs,
       JSON.stringify(result),
@@ -344,7 +357,7 @@ export class Journal implements PaymentStore {
   }
 
   telecollectionSince(atMs: number): TelecollectionRow | undefined {
-    const row = this.#get(
+    const row = this.#sql.get(
       `SELECT * FROM telecollection WHERE started_at_ms >= ?
          AND (result IS NULL
            OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'))
@@ -361,12 +374,12 @@ export class Journal implements PaymentStore {
   }
 
   acceptedTerminal(): TerminalIdentity | undefined {
-    const row = this.#get("SELECT identity FROM accepted_terminal ORDER BY id DESC LIMIT 1");
+    const row = this.#sql.get("SELECT identity FROM accepted_terminal ORDER BY id DESC LIMIT 1");
     return row && readJson(row["identity"]);
   }
 
   acceptTerminal(identity: TerminalIdentity, atMs: number): void {
-    this.#run(
+    this.#sql.run(
       "INSERT INTO accepted_terminal (identity, accepted_at_ms) VALUES (?, ?)",
       JSON.stringify(identity),
       atMs,
@@ -384,10 +397,12 @@ export class Journal implements PaymentStore {
 
   #insertRow(attempt: NewAttempt): void {
     const { request, state } = attempt;
-    this.#run(
+    this.#sql.run(
       `INSERT INTO attempt (transaction_id, order_id, number, amount_minor, currency, generated_id,
          phase, request, state, baseline, started_at_ms, ended_at_ms)
-       VALUES (?1, ?2, (SELECT coalesce(max(number), 0) + 1 FROM attempt WHERE order_id = ?2),
+       VALUES (?1, ?2, (SELECT coalesce(max(number), 0) + 1 FROM
+           (SELECT number, order_id FROM attempt UNION ALL
+            SELECT number, order_id FROM archived_order) WHERE order_id = ?2),
          ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
       attempt.transactionId,
       request.orderId,
@@ -422,27 +437,7 @@ export class Journal implements PaymentStore {
   }
 
   #attemptOf(sql: string, ...values: SQLInputValue[]): Attempt | undefined {
-    const row = this.#get(sql, ...values);
+    const row = this.#sql.get(sql, ...values);
     return row && readAttempt(row);
-  }
-
-  #prepared(sql: string): StatementSync {
-    const known = this.#statements.get(sql);
-    if (known) return known;
-    const statement = this.#database.prepare(sql);
-    this.#statements.set(sql, statement);
-    return statement;
-  }
-
-  #get(sql: string, ...values: SQLInputValue[]): Row | undefined {
-    return this.#prepared(sql).get(...values) as Row | undefined;
-  }
-
-  #all(sql: string, ...values: SQLInputValue[]): Row[] {
-    return this.#prepared(sql).all(...values) as Row[];
-  }
-
-  #run(sql: string, ...values: SQLInputValue[]): StatementResultingChanges {
-    return this.#prepared(sql).run(...values);
   }
 }

@@ -82,4 +82,20 @@ export const migrations: readonly Migration[] = [
   ALTER TABLE attempt ADD COLUMN open_return TEXT;
   CREATE INDEX attempt_open_return ON attempt (started_at_ms) WHERE open_return IS NOT NULL;
   `,
+  // What stays for ever of an order older than JOURNAL_DAYS, one row for each of its attempts.
+  `
+  CREATE TABLE archived_order (
+    transaction_id TEXT PRIMARY KEY,
+    order_id TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    amount_minor INTEGER NOT NULL,
+    currency TEXT NOT NULL,
+    generated_id INTEGER NOT NULL,
+    delivery TEXT,
+    started_at_ms INTEGER NOT NULL,
+    ended_at_ms INTEGER NOT NULL,
+    kept TEXT NOT NULL,
+    UNIQUE (order_id, number)
+  ) STRICT;
+  `,
 ];

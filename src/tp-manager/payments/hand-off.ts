@@ -65,7 +65,7 @@ export class HandOff {
     const deadlineMs = this.#clock.monotonicMs() + waitMs;
     await within(this.#clock, "hand-over", waitMs, this.#acknowledged(transactionId));
     const row = this.#store.handOff(transactionId);
-    if (!row) return "pending";
+    if (!row) return this.#store.archivedDelivery(transactionId) ?? "pending";
     if (!row.acknowledged || row.delivery === "sent") return row.delivery;
     try {
       const leftMs = Math.max(0, Math.round(deadlineMs - this.#clock.monotonicMs()));

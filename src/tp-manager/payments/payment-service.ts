@@ -260,7 +260,9 @@ export class PaymentService {
     const { handOff, settings, store } = this.#parts;
     const { transactionId } = attempt;
     if (attempt.state.phase !== "charged") {
-      const delivery = this.#reading(() => store.handOff(transactionId)?.delivery ?? null);
+      const delivery = this.#reading(
+        () => store.handOff(transactionId)?.delivery ?? store.archivedDelivery(transactionId),
+      );
       return { attempt, delivery, replayed };
     }
     const delivery = await handOff.delivered(transactionId, waitMs ?? settings.gatewayWaitMs);

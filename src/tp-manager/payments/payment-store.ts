@@ -123,6 +123,8 @@ export interface PaymentStore {
   nextBaseline(transactionId: string): Baseline | undefined;
 
   handOff(transactionId: string): HandOffRow | undefined;
+  /** What the gateway has of an order that is in the archive; null when it is not there. */
+  archivedDelivery(transactionId: string): DeliveryState | null;
   /** Not yet acknowledged by the supervisor, oldest first, at most `limit`. */
   pendingHandOffs(limit: number): PendingHandOff[];
   acknowledgeHandOff(transactionId: string): void;

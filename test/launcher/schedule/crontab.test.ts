@@ -138,6 +138,7 @@ test("the options are refused where they have no meaning", () => {
   expect(alwaysUp("--install", "--uninstall").code).toBe(64);
   for (const args of [
     ["start", "--install"],
+    ["status", "--bundle", "x"],
     ["keep-alive", "--json"],
   ]) {
     expect(run("launch.sh", args).code).toBe(64);

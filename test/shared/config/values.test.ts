@@ -79,6 +79,7 @@ const values: Record<ConfigName, Values> = {
   },
   OPERATOR_LOGIN: { good: same("operator"), bad: ["op:erator", "o".repeat(129)] },
   OPERATOR_PWD: { good: same("o:p"), bad: ["o".repeat(129)] },
+  JOURNAL_DAYS: wholeNumbers(30, 3_650),
   LOG_DAYS: { ...wholeNumbers(1, 3_650) },
   TICKET_WIDTH: { ...wholeNumbers(16, 99) },
   LANGUAGE: { good: same("en", "de", "fr"), bad: ["EN", "it"] },

@@ -1,0 +1,159 @@
+import {
+  closeSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { arch, freemem, release, type as systemType, totalmem, uptime } from "node:os";
+import { join } from "node:path";
+import { type Entry, readEntries } from "../../shared/config/config-file.ts";
+import { type ConfigName, configShape, metaOf } from "../../shared/config/schema.ts";
+import { type Installation, osName, versionNumber } from "../../shared/installation.ts";
+import { cleanLine } from "../../shared/log-cleaning.ts";
+import type { Clock } from "../../shared/time.ts";
+import { type ArchiveFile, tarGz } from "./tar-archive.ts";
+
+const REMOVED = "[removed]";
+/** Of each log the end, newest logs first, until the whole is this large. */
+const LOG_BYTES_MAX = 8 * 1024 * 1024;
+const ALL_LOGS_BYTES_MAX = 32 * 1024 * 1024;
+
+/**
+ * Writes what support needs to see: the doctor's report, versions, the setup file without secrets,
+ * the logs. Every line passes the cleaning of the loggers once more, and every secret of the setup
+ * file is taken out wherever it stands. The databases stay here. Throws when FILE exists.
+ */
+export function writeBundle(
+  file: string,
+  installation: Installation,
+  report: object,
+  clock: Clock,
+): void {
+  const entries = setupEntries(installation);
+  const clean = cleaner([...secretsOf(entries), ...localToken(installation)]);
+  const asFile = (name: string, text: string): ArchiveFile => ({
+    name,
+    content: Buffer.from(text.split("\n").map(clean).join("\n")),
+  });
+  const files = [
+    asFile("doctor.json", `${JSON.stringify(report, null, 2)}\n`),
+    asFile("machine.json", `${JSON.stringify(machine(), null, 2)}\n`),
+    asFile("config.txt", entries.map(shownEntry).join("")),
+    ...logTexts(installation).map(({ name, text }) => asFile(`logs/${name}`, text)),
+  ];
+  // "wx": nothing is overwritten. Passwords are out, but it is still nobody else's business.
+  writeFileSync(file, tarGz(files, clock.now()), { mode: 0o600, flag: "wx" });
+}
+
+function machine(): object {
+  return {
+    version: versionNumber,
+    os: osName(),
+    system: `${systemType()} ${release()} ${arch()}`,
+    runtime: process.versions,
+    memoryBytes: { total: totalmem(), free: freemem() },
+    uptimeSeconds: Math.round(uptime()),
+  };
+}
+
+function setupEntries({ configFile }: Installation): Entry[] {
+  const text = readIfThere(configFile);
+  return text === undefined ? [] : readEntries(text).entries;
+}
+
+/** Also a login, behind which people write the password, and names that nobody knows. */
+function isShown({ name, value }: Entry): boolean {
+  if (!Object.hasOwn(configShape, name)) return false;
+  const { secret } = metaOf(configShape[name as ConfigName]);
+  return secret !== true && !name.endsWith("_LOGIN") && !value.includes("@");
+}
+
+function shownEntry(entry: Entry): string {
+  const shown = isShown(entry) ? entry.value : entry.value === "" ? "" : REMOVED;
+  return `${entry.name}=${shown}\n`;
+}
+
+const SECRET_CHARACTERS_MIN = 4;
+
+/** Every secret value, as it stands and as it may have been written on its way somewhere. */
+function secretsOf(entries: readonly Entry[]): string[] {
+  const hidden = entries.filter((entry) => !isShown(entry) && !entry.name.endsWith("_LOGIN"));
+  const logins = entries.filter(({ name }) => name.endsWith("_LOGIN"));
+  const pairs = logins.flatMap((login) =>
+    hidden.map(({ value }) => Buffer.from(`${login.value}:${value}`).toString("base64")),
+  );
+  const forms = hidden.flatMap(({ value }) => [
+    value,
+    JSON.stringify(value).slice(1, -1),
+    encodeURIComponent(value),
+    value.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;"),
+    Buffer.from(value).toString("base64"),
+  ]);
+  return [...pairs, ...forms];
+}
+
+function localToken({ dataDirectory }: Installation): string[] {
+  const token = readIfThere(join(dataDirectory, "run/token"));
+  return token === undefined ? [] : [token.trim()];
+}
+
+function cleaner(secrets: readonly string[]): (line: string) => string {
+  // Longest first: one may be a part of another.
+  const known = [...new Set(secrets)]
+    .filter((secret) => secret.length >= SECRET_CHARACTERS_MIN)
+    .sort((a, b) => b.length - a.length);
+  return (line) =>
+    cleanLine(known.reduce((text, secret) => text.replaceAll(secret, REMOVED), line));
+}
+
+function logTexts({ logDirectory }: Installation): Array<{ name: string; text: string }> {
+  const newestFirst = logFiles(logDirectory).sort((a, b) => b.modifiedMs - a.modifiedMs);
+  let left = ALL_LOGS_BYTES_MAX;
+  return newestFirst.flatMap(({ name }) => {
+    if (left <= 0) return [];
+    const text = endOf(join(logDirectory, name), Math.min(left, LOG_BYTES_MAX));
+    left -= text.length;
+    return [{ name, text }];
+  });
+}
+
+function logFiles(folder: string): Array<{ name: string; modifiedMs: number }> {
+  let names: string[];
+  try {
+    names = readdirSync(folder);
+  } catch {
+    return []; // never started
+  }
+  return names.flatMap((name) => {
+    const stat = statSync(join(folder, name), { throwIfNoEntry: false });
+    if (!stat?.isFile() || !/^[\w.-]{1,90}$/.test(name)) return [];
+    return [{ name, modifiedMs: stat.mtimeMs }];
+  });
+}
+
+/** The last whole lines of a file: half a line could hide a secret from the cleaning. */
+function endOf(path: string, bytesMax: number): string {
+  const descriptor = openSync(path, "r");
+  try {
+    const { size } = fstatSync(descriptor);
+    const from = Math.max(size - bytesMax, 0);
+    const buffer = Buffer.alloc(size - from);
+    const count = readSync(descriptor, buffer, 0, buffer.length, from);
+    const text = buffer.subarray(0, count).toString("utf8");
+    return from === 0 ? text : text.slice(text.indexOf("\n") + 1);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined; // the report says so
+  }
+}

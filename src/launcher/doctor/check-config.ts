@@ -1,0 +1,47 @@
+import { type Config, loadConfig } from "../../shared/config/config.ts";
+import { ProgramExit } from "../../shared/exit-codes.ts";
+import type { Installation } from "../../shared/installation.ts";
+import type { Program } from "../../shared/ipc/contract.ts";
+import { bad, doubtful, type Finding, good } from "./finding.ts";
+
+export const CONFIG_CHECK = "config";
+
+export interface ReadConfigs {
+  /** What tp-manager needs; undefined when that is faulty. */
+  readonly terminal: Config | undefined;
+  /** What the supervisor needs; undefined when that is faulty. */
+  readonly gateway: Config | undefined;
+  readonly findings: readonly Finding[];
+}
+
+/** One finding for each fault and warning; both programs read the same file. */
+export function checkConfig({ configFile }: Installation): ReadConfigs {
+  const faults = new Set<string>();
+  const warnings = new Set<string>();
+  const read = (program: Program): Config | undefined => {
+    try {
+      const result = loadConfig(configFile, program);
+      for (const warning of result.warnings) warnings.add(warning);
+      return result.config;
+    } catch (error) {
+      if (!(error instanceof ProgramExit)) throw error;
+      for (const fault of faultsOf(error.message)) faults.add(fault);
+      return undefined;
+    }
+  };
+  const [terminal, gateway] = [read("tp-manager"), read("supervisor")];
+  const findings = [
+    ...[...faults].map((fault) =>
+      bad(CONFIG_CHECK, fault, `correct ${configFile}, then ./launch.sh restart`),
+    ),
+    ...[...warnings].map((warning) => doubtful(CONFIG_CHECK, warning, `look at ${configFile}`)),
+  ];
+  if (faults.size === 0) findings.unshift(good(CONFIG_CHECK, `${configFile} is complete`));
+  return { terminal, gateway, findings };
+}
+
+/** The lines of loadConfig's refusal: a heading with the faults indented, or one sentence. */
+function faultsOf(message: string): string[] {
+  const indented = message.split("\n").filter((line) => line.startsWith("  "));
+  return indented.length > 0 ? indented.map((line) => line.trim()) : [message];
+}

@@ -1,0 +1,91 @@
+import type { Config } from "../../shared/config/config.ts";
+import { type Clock, within } from "../../shared/time.ts";
+import { bad, doubtful, type Finding, good } from "./finding.ts";
+
+const ANSWER_WITHIN_MS = 10_000;
+/** gateway.md (d): the published code of a login that is not known. */
+const WRONG_CREDENTIALS = 1_000_001;
+/** gateway.md (d): answers that come only after the login was accepted. */
+const loginAccepted = [1_010_101, 1_010_201, 3_000_001, 3_000_002];
+/** No transaction has this number. */
+const NO_TRANSACTION = "0";
+
+export interface GatewayFinding {
+  readonly finding: Finding;
+  /** The gateway's clock, from its answer. */
+  readonly nowMs: number | undefined;
+}
+
+type Settings = Pick<Config, "GATEWAY_URL" | "GATEWAY_LOGIN" | "GATEWAY_PWD">;
+
+/**
+ * Asks the gateway for a transaction that cannot exist. Of all calls only this lookup is sure to
+ * change nothing: a GET that carries the login (gateway.md (d)). The order service would have to be
+ * sent an order.
+ */
+export async function checkGateway(settings: Settings, clock: Clock): Promise<GatewayFinding> {
+  const { GATEWAY_URL: url, GATEWAY_LOGIN: login, GATEWAY_PWD: password } = settings;
+  const cancel = new AbortController();
+  const asked = fetch(`${url.replace(/\/+$/, "")}/v3/transaction/${NO_TRANSACTION}`, {
+    headers: {
+      accept: "application/json",
+      authorization: `Basic ${Buffer.from(`${login}:${password}`).toString("base64")}`,
+    },
+    redirect: "manual",
+    signal: cancel.signal,
+  }).then(async (response) => ({
+    status: response.status,
+    date: Date.parse(response.headers.get("date") ?? ""),
+    code: codeOf(await response.text()),
+  }));
+  try {
+    const answer = await within(clock, "gateway", ANSWER_WITHIN_MS, asked);
+    if (!answer) {
+      const says = `${url} has not answered within ${ANSWER_WITHIN_MS / 1_000} s`;
+      return {
+        finding: bad("gateway", says, "check network, proxy and firewall"),
+        nowMs: undefined,
+      };
+    }
+    const nowMs = Number.isNaN(answer.date) ? undefined : answer.date;
+    return { finding: judged(url, answer.status, answer.code), nowMs };
+  } catch (error) {
+    return { finding: unreachable(url, error as Error), nowMs: undefined };
+  } finally {
+    cancel.abort();
+    asked.catch(() => undefined); // broken off by the line above
+  }
+}
+
+function judged(url: string, status: number, code: number | undefined): Finding {
+  if (status === 401 || code === WRONG_CREDENTIALS) {
+    const todo = "correct GATEWAY_LOGIN and GATEWAY_PWD, then ./launch.sh restart";
+    return bad("gateway", `${url} refuses login or password (HTTP ${status})`, todo);
+  }
+  if (status === 200 || (code !== undefined && loginAccepted.includes(code))) {
+    return good("gateway", `${url} answers and accepts the login`);
+  }
+  const says = `${url} answers with HTTP ${status}; whether it accepts the login it does not say`;
+  return doubtful("gateway", says, "check GATEWAY_URL; the first payment will tell");
+}
+
+function unreachable(url: string, error: Error): Finding {
+  const { code = "", message } = (error.cause ?? error) as NodeJS.ErrnoException;
+  if (/CERT|SELF_SIGNED|ISSUER|ALTNAME|SSL|TLS/i.test(code)) {
+    const todo = "check GATEWAY_URL and the machine's clock, and any proxy that opens TLS";
+    return bad("gateway", `the certificate of ${url} is not trusted: ${message}`, todo);
+  }
+  const todo = /ENOTFOUND|EAI_AGAIN/.test(code)
+    ? "check GATEWAY_URL and the machine's name server"
+    : "check GATEWAY_URL, network and firewall";
+  return bad("gateway", `${url} cannot be reached: ${message || code}`, todo);
+}
+
+function codeOf(body: string): number | undefined {
+  try {
+    const { code } = JSON.parse(body) as { code?: unknown };
+    return typeof code === "number" ? code : undefined;
+  } catch {
+    return undefined; // a page of some server in between
+  }
+}

@@ -1,0 +1,119 @@
+import { createServer } from "node:net";
+import type { Clock } from "../../shared/time.ts";
+import { type Condition, conditionOf, type TpManagerStatus } from "../condition.ts";
+import { deliberateStop } from "../deliberate-stop.ts";
+import { duration } from "../output.ts";
+import { programPart } from "../part.ts";
+import { bad, doubtful, type Finding, good } from "./finding.ts";
+
+const ANSWER_WITHIN_MS = 3_000;
+const START = "./launch.sh start";
+
+export interface Conditions {
+  readonly tpManager: Condition;
+  readonly supervisor: Condition;
+}
+
+export async function readConditions(dataDirectory: string, clock: Clock): Promise<Conditions> {
+  const ask = (name: "tp-manager" | "supervisor"): Promise<Condition> =>
+    conditionOf(programPart(name, dataDirectory), `${dataDirectory}/run`, clock, ANSWER_WITHIN_MS);
+  const [tpManager, supervisor] = await Promise.all([ask("tp-manager"), ask("supervisor")]);
+  return { tpManager, supervisor };
+}
+
+/** The processes, then what they say about terminal and queue. */
+export function checkPrograms(conditions: Conditions, dataDirectory: string): Finding[] {
+  const stopped = deliberateStop(dataDirectory);
+  return [
+    checkProgram("tp-manager", conditions.tpManager, stopped),
+    checkTerminal(tpManagerStatus(conditions)),
+    checkProgram("supervisor", conditions.supervisor, stopped),
+    ...checkQueue(conditions.supervisor),
+  ];
+}
+
+export function tpManagerStatus({ tpManager }: Conditions): TpManagerStatus | undefined {
+  if (tpManager.state !== "running") return undefined;
+  return tpManager.status.program === "tp-manager" ? tpManager.status : undefined;
+}
+
+function checkProgram(name: string, condition: Condition, stopped: string | undefined): Finding {
+  switch (condition.state) {
+    case "running": {
+      const { version, uptimeMs } = condition.status;
+      const says = `pid ${condition.pid}, version ${version}, up ${duration(uptimeMs)}`;
+      return good(name, says);
+    }
+    case "silent": {
+      const says = `pid ${condition.pids.join(", ")} does not answer: ${condition.why}`;
+      return bad(name, says, "./launch.sh restart");
+    }
+    case "stopped":
+      if (stopped !== undefined)
+        return doubtful(name, `stopped on purpose since ${stopped}`, START);
+      return bad(name, "does not run", `${START}; it says why if it cannot`);
+  }
+}
+
+function checkTerminal(status: TpManagerStatus | undefined): Finding {
+  if (!status) return doubtful("terminal", "not asked: tp-manager does not answer", START);
+  const { link, problem, terminalId, status: words } = status.terminal;
+  const name = terminalId === "" ? "the terminal" : `terminal ${terminalId}`;
+  if (link !== "connected") {
+    const says = `${name} is ${link}${problem === null ? "" : `: ${problem}`}`;
+    return bad("terminal", says, "check its power, its cable and SERIAL_PORT");
+  }
+  const { inDoubt } = status.payments;
+  if (inDoubt > 0) {
+    const todo = "GET /payments?status=Unknown names them; see the terminal's own journal";
+    return doubtful("terminal", `${name} ${words}; ${inDoubt} payments are in doubt`, todo);
+  }
+  if (problem !== null) return doubtful("terminal", `${name} ${words}: ${problem}`, "look at it");
+  return good("terminal", `${name} ${words}`);
+}
+
+function checkQueue(condition: Condition): Finding[] {
+  if (condition.state !== "running" || condition.status.program !== "supervisor") return [];
+  const { pending, parked, sent, oldestAgeMs, paused } = condition.status.outbox;
+  const age = oldestAgeMs === null ? "" : `, oldest ${duration(oldestAgeMs)}`;
+  const says = `${pending} waiting${age}, ${parked} refused, ${sent} sent`;
+  if (paused !== null) {
+    const todo = "correct GATEWAY_LOGIN and GATEWAY_PWD, then ./launch.sh restart";
+    return [bad("queue", `${says}; paused: ${paused}`, todo)];
+  }
+  if (parked > 0) {
+    return [doubtful("queue", says, "the supervisor's log says why the gateway refused them")];
+  }
+  return [good("queue", says)];
+}
+
+/** Free, or held by our own tp-manager. */
+export async function checkLocalPort(port: number, tpManager: Condition): Promise<Finding> {
+  const { state } = tpManager;
+  const own = state === "running" && "port" in tpManager.status ? tpManager.status.port : undefined;
+  if (own === port) return good("local port", `${port} is tp-manager's`);
+  const fault = await listenFault(port);
+  if (fault === "EADDRINUSE" && state === "silent") {
+    return doubtful("local port", `${port} is in use, most likely by tp-manager`, "see tp-manager");
+  }
+  if (fault === "EADDRINUSE") {
+    const todo = "end that program, or choose another LOCAL_PORT and tell the kiosk software";
+    return bad("local port", `another program listens on ${port}`, todo);
+  }
+  if (fault !== undefined) {
+    return bad("local port", `${port} cannot be used: ${fault}`, "choose one from 1024 to 65535");
+  }
+  if (own === undefined) return good("local port", `${port} is free`);
+  const says = `tp-manager still listens on ${own}, the setup file says ${port}`;
+  return doubtful("local port", says, "./launch.sh restart");
+}
+
+function listenFault(port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen({ port, host: "127.0.0.1", exclusive: true }, () =>
+      server.close(() => resolve(undefined)),
+    );
+  });
+}

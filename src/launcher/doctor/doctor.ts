@@ -1,0 +1,98 @@
+import { existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
+import { type Installation, versionNumber } from "../../shared/installation.ts";
+import type { Clock } from "../../shared/time.ts";
+import type { LauncherArguments } from "../arguments.ts";
+import type { Site } from "../operate.ts";
+import type { Mood, Output } from "../output.ts";
+import { writeBundle } from "./bundle.ts";
+import { CONFIG_CHECK, checkConfig, type ReadConfigs } from "./check-config.ts";
+import { checkGateway } from "./check-gateway.ts";
+import {
+  checkLocalPort,
+  checkPrograms,
+  readConditions,
+  tpManagerStatus,
+} from "./check-programs.ts";
+import { checkSerialPort } from "./check-serial-port.ts";
+import {
+  checkBrowsers,
+  checkClock,
+  checkDataFolder,
+  checkNode,
+  checkSchedule,
+} from "./check-surroundings.ts";
+import type { Finding, Verdict } from "./finding.ts";
+
+/** Looks at everything an installation needs, changes nothing. Answers the exit code. */
+export async function runDoctor(
+  { installation, clock, output }: Site,
+  { json, bundle }: Pick<LauncherArguments, "json" | "bundle">,
+): Promise<number> {
+  const file = bundle === undefined ? undefined : newFile(bundle);
+  const findings = await examine(installation, clock);
+  const well = findings.every(({ verdict }) => verdict !== "fail");
+  const report = { version: versionNumber, well, findings };
+  if (json) output.text(JSON.stringify(report, null, 2));
+  else print(findings, output);
+  if (file !== undefined) {
+    writeBundle(file, installation, report, clock);
+    const words = `${file} holds no passwords and no card numbers; read it before you send it on.`;
+    if (!json) output.text(words);
+  }
+  if (well) return exitCodes.ok;
+  const config = findings.some(
+    ({ check, verdict }) => check === CONFIG_CHECK && verdict === "fail",
+  );
+  return config ? exitCodes.configuration : exitCodes.unavailable;
+}
+
+/** Before the examination: nobody wants to wait for it twice. */
+function newFile(path: string): string {
+  const file = resolve(path);
+  if (existsSync(file)) {
+    throw new ProgramExit(exitCodes.usage, `${file} exists already; name another file`);
+  }
+  if (!existsSync(dirname(file))) {
+    throw new ProgramExit(exitCodes.usage, `there is no folder ${dirname(file)}`);
+  }
+  return file;
+}
+
+export async function examine(installation: Installation, clock: Clock): Promise<Finding[]> {
+  const configs = checkConfig(installation);
+  const conditions = await readConditions(installation.dataDirectory, clock);
+  const status = tpManagerStatus(conditions);
+  const { terminal, gateway } = configs;
+  const ports = terminal
+    ? [
+        await checkSerialPort(terminal.SERIAL_PORT, status?.pid),
+        await checkLocalPort(terminal.LOCAL_PORT, conditions.tpManager),
+      ]
+    : [];
+  const asked = gateway && (await checkGateway(gateway, clock));
+  return [
+    checkNode(),
+    ...checkDataFolder(installation),
+    ...configs.findings,
+    ...ports,
+    ...checkPrograms(conditions, installation.dataDirectory),
+    ...(asked ? [asked.finding] : []),
+    checkClock(clock, asked?.nowMs),
+    await checkSchedule(installation),
+    ...browsers(configs),
+  ];
+}
+
+function browsers({ terminal }: ReadConfigs): Finding[] {
+  return terminal ? [checkBrowsers(terminal.ALLOWED_ORIGINS)] : [];
+}
+
+const moods: Record<Verdict, Mood> = { ok: "good", warn: "warn", fail: "bad" };
+
+function print(findings: readonly Finding[], output: Output): void {
+  for (const { check, verdict, says, todo } of findings) {
+    output.row(check, moods[verdict], verdict, todo === null ? says : `${says} -> ${todo}`);
+  }
+}

@@ -1,0 +1,26 @@
+export type Verdict = "ok" | "warn" | "fail";
+
+/** One line of the doctor. */
+export interface Finding {
+  readonly check: string;
+  readonly verdict: Verdict;
+  readonly says: string;
+  /** What to do about it; also a hint where all is well; null when there is nothing to do. */
+  readonly todo: string | null;
+}
+
+export function good(check: string, says: string, todo: string | null = null): Finding {
+  return { check, verdict: "ok", says: oneLine(says), todo };
+}
+
+export function doubtful(check: string, says: string, todo: string): Finding {
+  return { check, verdict: "warn", says: oneLine(says), todo };
+}
+
+export function bad(check: string, says: string, todo: string): Finding {
+  return { check, verdict: "fail", says: oneLine(says), todo };
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}

@@ -1,0 +1,73 @@
+import { closeSync, constants, openSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { accessAdvice, checkSerialPort } from "../../../src/launcher/doctor/check-serial-port.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { FakeMachine } from "../../tp-manager/terminal/transport/fake-machine.ts";
+import { openPtyLine } from "../../tp-manager/terminal/transport/pty-line.ts";
+
+/** The pseudo-terminal's far end belongs to this process, which stands for tp-manager. */
+const own = process.pid;
+
+function machine() {
+  const fake = new FakeMachine(temporaryFolder());
+  const pty = openPtyLine();
+  onTestFinished(() => pty.unplug());
+  const device = { vendorId: "0b00", productId: "0055", serial: "T-1", target: pty.path };
+  fake.plug("ttyUSB0", device);
+  return { fake, path: join(fake.roots.dev, "ttyUSB0"), pty };
+}
+
+test("a port that is there is good, with a name that survives renumbering", async () => {
+  const { fake, path } = machine();
+  const found = { verdict: "ok", says: `${path} (usb:0b00:0055:T-1)` };
+  expect(await checkSerialPort(path, own, fake.roots)).toMatchObject({
+    ...found,
+    todo: "SERIAL_PORT=usb:0b00:0055:T-1 would find it under any number",
+  });
+  expect(await checkSerialPort("usb:0b00:0055", own, fake.roots)).toMatchObject(found);
+});
+
+test("a port that is not there is a failure that names the ports that are", async () => {
+  const { fake, path } = machine();
+  for (const address of [join(fake.roots.dev, "ttyUSB9"), "usb:0b00:0056"]) {
+    expect(await checkSerialPort(address, own, fake.roots)).toMatchObject({
+      verdict: "fail",
+      says: `${address} is not there`,
+      todo: `set SERIAL_PORT to one of ${path} (usb:0b00:0055:T-1)`,
+    });
+  }
+  const bare = new FakeMachine(temporaryFolder());
+  expect((await checkSerialPort("/dev/ttyUSB9", own, bare.roots)).todo).toContain(
+    "plug the terminal in",
+  );
+});
+
+test("a port that another process has open is a failure that names it", async () => {
+  const { fake, path, pty } = machine();
+  const descriptor = openSync(pty.path, constants.O_RDWR | constants.O_NOCTTY);
+  onTestFinished(() => closeSync(descriptor));
+  const { verdict, says } = await checkSerialPort(path, undefined, fake.roots);
+  expect(verdict).toBe("fail");
+  expect(says).toMatch(new RegExp(`is in use by process ${own} \\(.+\\)$`));
+});
+
+test("a file is no serial port, and a terminal on the network needs none", async () => {
+  const { fake } = machine();
+  const file = join(temporaryFolder(), "file");
+  writeFileSync(file, "");
+  expect(await checkSerialPort(file, own, fake.roots)).toMatchObject({ verdict: "fail" });
+  expect((await checkSerialPort("tcp://192.0.2.7:20007", own, fake.roots)).verdict).toBe("ok");
+});
+
+test("who is not in the port's group is told how to join it, or to log in again", () => {
+  const groupFile = "root:x:0:\ndialout:x:20:kiosk,other\n";
+  const advice = (user: string, gid = 20, processGroups: number[] = []) =>
+    accessAdvice("/dev/ttyUSB0", gid, { user, groupFile, processGroups });
+  expect(advice("anna")).toBe(
+    "sudo usermod -aG dialout anna, then log out and in again, or reboot",
+  );
+  expect(advice("kiosk")).toContain("is in the group dialout but logged in before");
+  expect(advice("kiosk", 0)).toContain("sudo chgrp dialout /dev/ttyUSB0");
+  expect(advice("anna", 77)).toContain("usermod -aG 77 anna");
+});

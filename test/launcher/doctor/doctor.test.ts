@@ -1,0 +1,185 @@
+import { execFileSync } from "node:child_process";
+import { appendFileSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { checkBrowsers, checkClock } from "../../../src/launcher/doctor/check-surroundings.ts";
+import type { Finding } from "../../../src/launcher/doctor/finding.ts";
+import { systemClock } from "../../../src/shared/time.ts";
+import { testCards } from "../../shared/test-cards.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { completeConfig, TemporaryCheckout } from "../fixtures/temporary-checkout.ts";
+
+let checkout: TemporaryCheckout;
+beforeAll(() => {
+  checkout = new TemporaryCheckout();
+});
+afterAll(() => checkout.remove());
+
+const config = (changes: Record<string, string>): string =>
+  Object.entries(changes).reduce(
+    (text, [name, value]) => text.replace(new RegExp(`^${name}=.*$`, "m"), `${name}=${value}`),
+    completeConfig,
+  );
+// Nobody listens on port 1: the gateway of these tests is out of reach.
+const base = { GATEWAY_URL: "http://127.0.0.1:1", LOCAL_PORT: "18766" };
+
+async function examine(data: string) {
+  const { code, out } = await checkout.launch("doctor", "--json", "--data", data);
+  const { well, findings } = JSON.parse(out) as { well: boolean; findings: Finding[] };
+  const of = (check: string) => findings.filter((finding) => finding.check === check);
+  return { code, well, findings, of };
+}
+
+test("an installation that runs is found well but for its gateway, one line each", async () => {
+  const data = checkout.dataFolder("well", config(base));
+  await checkout.launch("--data", data);
+  const { code, out } = await checkout.launch("doctor", "--data", data);
+  expect(code).toBe(69);
+  const lines = out.trimEnd().split("\n");
+  expect(lines.every((line) => /^[a-z -]{19} (ok|warn|fail) {12,}\S/.test(line))).toBe(true);
+  const failing = lines.filter((line) => / fail {12}/.test(line));
+  expect(failing).toHaveLength(1);
+  expect(failing[0]).toMatch(/^gateway +fail +.* -> check GATEWAY_URL, network and firewall$/);
+  const { of } = await examine(data);
+  for (const check of ["tp-manager", "terminal", "supervisor", "queue", "local port", "config"]) {
+    expect(of(check).map(({ verdict }) => verdict)).toEqual(["ok"]);
+  }
+  expect(of("terminal")[0]?.says).toBe("terminal 52500042 ready");
+  expect(of("local port")[0]?.says).toBe("18766 is tp-manager's");
+  await checkout.launch("stop", "--data", data);
+});
+
+test("every fault of the setup file has its line, and the exit code is 78", async () => {
+  const data = checkout.dataFolder(
+    "faulty",
+    config({ ...base, LOCAL_PORT: "0", UPDATE_TIME: "9" }),
+  );
+  const { code, well, of } = await examine(data);
+  expect({ code, well }).toEqual({ code: 78, well: false });
+  expect(of("config").map(({ says }) => says.slice(0, 20))).toEqual([
+    "line 2: LOCAL_PORT m",
+    "line 11: UPDATE_TIME",
+  ]);
+  expect(of("tp-manager")[0]).toMatchObject({ verdict: "fail", says: "does not run" });
+  expect(of("terminal")[0]).toMatchObject({ verdict: "warn" });
+});
+
+test("no setup file, no data folder: it says what to do, and does not stop there", async () => {
+  const missing = join(checkout.root, "nowhere");
+  const { code, of, findings } = await examine(missing);
+  expect(code).toBe(78);
+  expect(of("data folder")[0]?.verdict).toBe("fail");
+  expect(of("config")[0]?.says).toContain("copy data/config.example.txt");
+  expect(findings.length).toBeGreaterThan(6);
+});
+
+test("a port of somebody else, a wrong serial port and a deliberate stop are told", async () => {
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+  const address = other.address();
+  const port = typeof address === "object" ? String(address?.port) : "";
+  const changes = { ...base, LOCAL_PORT: port, SERIAL_PORT: "/dev/ttyUSB99" };
+  const data = checkout.dataFolder("others", config(changes));
+  await checkout.launch("stop", "--data", data);
+  const { of } = await examine(data);
+  expect(of("local port")[0]?.says).toBe(`another program listens on ${port}`);
+  expect(of("serial port")[0]?.says).toBe("/dev/ttyUSB99 is not there");
+  expect(of("tp-manager")[0]).toMatchObject({ verdict: "warn", todo: "./launch.sh start" });
+  await new Promise((resolve) => other.close(resolve));
+});
+
+test("a hung program is a failure", async () => {
+  const data = checkout.dataFolder("hung", config({ ...base, LOCAL_PORT: "18767" }));
+  await checkout.launch("--data", data);
+  const [pid] = checkout.running("supervisor", data) as [number];
+  process.kill(pid, "SIGSTOP");
+  const { of } = await examine(data);
+  expect(of("supervisor")[0]).toMatchObject({ verdict: "fail", todo: "./launch.sh restart" });
+  expect(of("supervisor")[0]?.says).toContain(`pid ${pid} does not answer`);
+  const status = await checkout.launch("status", "--data", data);
+  expect(status.out).toContain("./launch.sh doctor says what is wrong");
+  process.kill(pid, "SIGCONT");
+  await checkout.launch("stop", "--data", data);
+});
+
+test("the bundle holds report, versions, setup and logs, and neither secret nor card", async () => {
+  const secrets = ['Ki"osk&<pass>%wörd', "Gateway-Secret-99", "operator-secret-1", "654321"];
+  const [kiosk = "", gateway = "", operator = "", register = ""] = secrets;
+  const setup =
+    config({ ...base, TERMINAL_MANAGER_PWD: kiosk, GATEWAY_PWD: gateway }) +
+    `OPERATOR_LOGIN=boss\nOPERATOR_PWD=${operator}\nTERMINAL_PASSWORD=${register}\n` +
+    "GATEWAY_PASSWORT=mistyped-secret\nTICKET_WIDTH=24\n";
+  const data = checkout.dataFolder("bundle", setup);
+  const logs = join(data, "logs");
+  mkdirSync(logs);
+  const basic = Buffer.from(`kiosk:${kiosk}`).toString("base64");
+  appendFileSync(
+    join(logs, "tp-manager.log"),
+    [
+      `{"msg":"a frame"}`,
+      ...testCards.map((card) => `{"msg":"card ${card} of ${card.replace(/(.{4})/g, "$1 ")}"}`),
+      ...secrets.map((secret) => JSON.stringify({ msg: `it was ${secret}`, secret })),
+      `x ${basic} y ${encodeURIComponent(kiosk)} z mistyped-secret`,
+      `<wsPassword>${gateway}</wsPassword>`,
+      "",
+    ].join("\n"),
+  );
+  writeFileSync(join(logs, "tp-manager.log.20261120033000000"), `{"msg":"older ${gateway}"}\n`);
+  const file = join(temporaryFolder(), "support.tar.gz");
+  const { out } = await checkout.launch("doctor", "--data", data, "--bundle", file);
+  expect(out).toContain("holds no passwords and no card numbers");
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const folder = temporaryFolder();
+  execFileSync("tar", ["-xzf", file, "-C", folder]);
+  const names = execFileSync("find", [".", "-type", "f"], { cwd: folder, encoding: "utf8" });
+  expect(names.trim().split("\n").sort()).toEqual([
+    "./config.txt",
+    "./doctor.json",
+    "./logs/tp-manager.log",
+    "./logs/tp-manager.log.20261120033000000",
+    "./machine.json",
+  ]);
+  const all = execFileSync("sh", ["-c", "cat $(find . -type f)"], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  expect(all).toContain('"a frame"');
+  expect(all).toContain("TICKET_WIDTH=24");
+  expect(all).toContain("GATEWAY_PWD=[removed]");
+  expect(all).toContain('"older [removed]"');
+  for (const form of [...secrets, "mistyped-secret", basic, encodeURIComponent(kiosk)]) {
+    expect(all).not.toContain(form);
+    expect(all).not.toContain(JSON.stringify(form).slice(1, -1));
+  }
+  for (const card of testCards) {
+    expect(all).not.toContain(card);
+    expect(all).not.toContain(card.replace(/(.{4})/g, "$1 "));
+  }
+  const again = await checkout.launch("doctor", "--data", data, "--bundle", file);
+  expect(again).toMatchObject({ code: 64, out: "" });
+  expect(again.err).toContain("exists already");
+});
+
+test("a clock far from the gateway's, or in the past, is told", () => {
+  const nowMs = systemClock.now();
+  expect(checkClock(systemClock, nowMs).verdict).toBe("ok");
+  expect(checkClock(systemClock, nowMs - 300_000)).toMatchObject({
+    verdict: "warn",
+    says: expect.stringMatching(/(300|299) s away from the gateway's$/),
+  });
+  const old = { ...systemClock, now: () => 0 };
+  expect(checkClock(old, undefined).verdict).toBe("fail");
+});
+
+test("pages that may call the API need a policy of the browser, which is looked for", () => {
+  const folder = temporaryFolder();
+  const page = ["https://kiosk.example"];
+  expect(checkBrowsers([], [folder]).verdict).toBe("ok");
+  expect(checkBrowsers(page, [folder])).toMatchObject({
+    verdict: "warn",
+    todo: expect.stringContaining("LocalNetworkAccessAllowedForUrls"),
+  });
+  writeFileSync(join(folder, "kiosk.json"), '{"LocalNetworkAccessAllowedForUrls": ["*"]}');
+  expect(checkBrowsers(page, [folder]).verdict).toBe("ok");
+});
