@@ -32,6 +32,7 @@ function createZvt(config: Config, clock: Clock, log: Logger): Terminal {
       },
       pollIntervalMs: config.POLL_INTERVAL_MS,
       silenceMs: config.RECOVERY_SILENCE_MS,
+      restartPauseMs: config.RECOVERY_SILENCE_MS,
       charset: config.ZVT_CHARSET,
       printerWidth: config.TICKET_WIDTH,
       language: config.LANGUAGE,
