@@ -17,6 +17,14 @@ export type Alarm =
   | "order-charged-twice"
   /** A sale was reversed at the terminal, but its order may be at the gateway. */
   | "reversed-after-sending"
+  /** The answer of a confirm, cancel or refund was lost; it is never sent again. */
+  | "gateway-operation-unknown"
+  /** The gateway has two transactions of one order. */
+  | "gateway-order-twice"
+  /** A verified notification does not agree with our order. */
+  | "notification-mismatch"
+  /** The cardholder's bank took the money of an order back, or the acquirer reported fraud. */
+  | "chargeback-or-fraud"
   /** A card number arrived unmasked and was masked here. */
   | "card-number-masked";
 

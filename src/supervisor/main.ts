@@ -1,6 +1,9 @@
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../shared/config/config.ts";
 import { backupChore, oldLogsChore, startDaily } from "../shared/daily.ts";
+import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
 import { versionNumber } from "../shared/installation.ts";
 import { supervisorMessages } from "../shared/ipc/contract.ts";
 import { startIpcServer } from "../shared/ipc/server.ts";
@@ -9,9 +12,15 @@ import { openDatabase } from "../shared/sqlite.ts";
 import { chance } from "../shared/time.ts";
 import { createGatewayClient, type GatewaySettings } from "./gateway/gateway-client.ts";
 import { Intake } from "./intake/intake.ts";
-import { supervisorHandlers } from "./intake/message-handlers.ts";
+import { type HandlerParts, supervisorHandlers } from "./intake/message-handlers.ts";
+import { NotificationDesk } from "./notifications/notification-desk.ts";
+import { startNotificationListener } from "./notifications/notification-listener.ts";
+import { NotificationStore } from "./notifications/notification-store.ts";
+import { OperationDesk } from "./operations/operation-desk.ts";
+import { OperationStore } from "./operations/operation-store.ts";
 import { DeliveryWatch } from "./outbox/delivery-watch.ts";
 import { Forwarder } from "./outbox/forwarder.ts";
+import { OutboxDesk } from "./outbox/outbox-desk.ts";
 import { supervisorMigrations } from "./outbox/outbox-schema.ts";
 import { OutboxStore } from "./outbox/outbox-store.ts";
 
@@ -26,6 +35,7 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
   const database = openDatabase(databasePath, supervisorMigrations);
   onStop("database", () => database.close());
   const store = new OutboxStore(database);
+  const desk = new OutboxDesk(database);
 
   const gateway = createGatewayClient(gatewaySettings(config), clock, log);
   onStop("gateway client", () => gateway.close());
@@ -35,13 +45,22 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
   forwarder.start();
   onStop("forwarder", () => forwarder.stop(RUNNING_TRIES_GRACE_MS));
 
+  const atGateway = {
+    store: new OperationStore(database),
+    notifications: new NotificationStore(database),
+  };
+  const operations = new OperationDesk({ ...atGateway, gateway, clock, log });
+  operations.start();
+  onStop("gateway operations", () => operations.stop());
+
   const intake = new Intake({
     store,
     clock,
     log,
     onStored: (transactionId) => forwarder.tryAtOnce(transactionId),
   });
-  await startMessages(context, { intake, store, watch, forwarder });
+  await startListening(context, atGateway, (id) => operations.notified(id));
+  await startMessages(context, { intake, store, desk, operations, watch, forwarder });
   onStop("waiting messages", () => watch.close());
 
   const daily = startDaily({
@@ -61,9 +80,32 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
   onStop("loading the gateway client", () => loading.clear());
 });
 
+/** The port of the gateway's notifications, when there is one. */
+async function startListening(
+  { config, clock, log, onStop }: ProgramContext,
+  { store, notifications }: { store: OperationStore; notifications: NotificationStore },
+  onAccepted: (transactionPublicId: string) => void,
+): Promise<void> {
+  const { NOTIFICATION_PORT: port, NOTIFICATION_HOST: host } = config;
+  if (port === undefined) return;
+  const desk = new NotificationDesk({
+    store: notifications,
+    operations: store,
+    clock,
+    log,
+    password: config.GATEWAY_PWD,
+    fraudSecret: config.NOTIFICATION_SECRET,
+    onAccepted,
+  });
+  const listener = await startNotificationListener({ host, port, desk, clock, log });
+  onStop("notifications", () => listener.close());
+}
+
 async function startMessages(
   { runDirectory, log, clock, onStop, requestStop }: ProgramContext,
-  parts: { intake: Intake; store: OutboxStore; watch: DeliveryWatch; forwarder: Forwarder },
+  parts: Pick<HandlerParts, "intake" | "store" | "desk" | "operations" | "watch"> & {
+    readonly forwarder: Forwarder;
+  },
 ): Promise<void> {
   const server = await startIpcServer({
     runDirectory,
@@ -72,8 +114,10 @@ async function startMessages(
     handlers: supervisorHandlers({
       ...parts,
       clock,
+      log,
       version: versionNumber,
       paused: () => parts.forwarder.paused,
+      requeued: (transactionId) => parts.forwarder.requeued(transactionId),
       requestStop,
     }),
     log,
@@ -93,5 +137,28 @@ function gatewaySettings(config: Config): GatewaySettings {
     locale: config.GATEWAY_LOCALE,
     customerIp: config.GATEWAY_CUSTOMER_IP,
     callbackUrl: config.GATEWAY_CALLBACK_URL,
+    apiKey: config.GATEWAY_API_KEY,
+    certificates: certificatesOf(config),
+    proxyEnvironment: process.env,
   };
+}
+
+/** The certificates of GATEWAY_CA_FILE; a file without any would only show at the first payment. */
+function certificatesOf({ GATEWAY_CA_FILE: path }: Config): string[] {
+  if (path === undefined) return [];
+  const refuse = (why: string): ProgramExit =>
+    new ProgramExit(exitCodes.configuration, `GATEWAY_CA_FILE ${path} ${why}`);
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw refuse(`cannot be read: ${(error as Error).message}`);
+  }
+  const found = text.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
+  try {
+    if (found.length > 0 && found.every((one) => new X509Certificate(one))) return found;
+  } catch {
+    throw refuse("holds a damaged certificate");
+  }
+  throw refuse("holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)");
 }

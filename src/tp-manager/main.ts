@@ -1,14 +1,20 @@
 import { join } from "node:path";
 import { backupChore, oldLogsChore, startDaily } from "../shared/daily.ts";
-import { createIpcClient } from "../shared/ipc/client.ts";
+import { createIpcClient, type IpcClient } from "../shared/ipc/client.ts";
 import { supervisorMessages, tpManagerMessages } from "../shared/ipc/contract.ts";
 import { startIpcServer } from "../shared/ipc/server.ts";
 import { logFileOf, type ProgramContext, runProgram } from "../shared/lifecycle.ts";
+import type { Logger } from "../shared/logger.ts";
+import { createGatewayLink, lookupLimitMs } from "./gateway-link.ts";
 import { type ApiOptions, createApi } from "./http/app.ts";
+import { EventHub } from "./http/events/event-hub.ts";
 import { listenOnLoopback } from "./http/loopback-server.ts";
+import { Monitor, type MonitorParts } from "./http/status/monitor.ts";
 import { Journal } from "./journal/journal.ts";
 import { tpManagerHandlers } from "./message-handlers.ts";
 import { AfterSale } from "./payments/after-sale.ts";
+import { DeliveryPoll } from "./payments/delivery-poll.ts";
+import { GatewayDesk } from "./payments/gateway-desk.ts";
 import { HandOff } from "./payments/hand-off.ts";
 import { PaymentService, type PaymentSettings } from "./payments/payment-service.ts";
 import { settleByOperator } from "./payments/settlement.ts";
@@ -23,10 +29,14 @@ const STOP_PATIENCE_MS = 10_000;
 /** Then the process ends, whatever is open: recovery settles it at the next start. */
 const STOP_DEADLINE_MS = 45_000;
 
-/** `/reset` answers by then whether the terminal is back; it goes on being reached in any case. */
-const RESET_LIMIT_MS = 180_000;
-/** An end of day with many transactions over a slow line. */
-const TELECOLLECTION_LIMIT_MS = 600_000;
+/** `/health` and `/metrics` wait for the supervisor no longer. */
+const SUPERVISOR_STATUS_LIMIT_MS = 1_000;
+const UPKEEP_LIMITS = {
+  /** `/reset` answers by then whether the terminal is back; it goes on being reached anyway. */
+  resetLimitMs: 180_000,
+  /** An end of day with many transactions over a slow line. */
+  telecollectionLimitMs: 600_000,
+};
 
 /** Every part of tp-manager in start order, with what it depends on. */
 await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
@@ -35,41 +45,44 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   const journal = new Journal(journalPath);
   onStop("journal", () => journal.close());
 
+  const hub = new EventHub(journal, clock, log.child({ area: "events" }));
+  const areaLog = (area: string): Logger => hub.tap(log.child({ area }));
   const terminal = createTerminal(config, clock, log.child({ area: "terminal" }));
   onStop("terminal", () => terminal.close());
 
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock);
   onStop("supervisor link", () => client.close());
   const link = createSupervisorLink(client);
-  const handOff = new HandOff(journal, link, clock, log.child({ area: "hand-off" }));
+  const handOff = new HandOff(journal, link, clock, areaLog("hand-off"));
   onStop("hand-off", () => handOff.close());
+  const deliveries = new DeliveryPoll(journal, link, clock, areaLog("hand-off"));
+  onStop("delivery poll", () => deliveries.close());
 
-  const settings: PaymentSettings = {
-    paymentTimeoutMs: config.PAYMENT_TIMEOUT * 1000,
-    graceMs: config.PAYMENT_GRACE * 1000,
-    gatewayWaitMs: config.GATEWAY_WAIT,
-    prepareMs: PREPARE_MS,
-    stopPatienceMs: STOP_PATIENCE_MS,
-    confirmAfterMs: config.RECOVERY_SILENCE_MS,
-  };
   const payments = new PaymentService({
     store: journal,
     terminal,
     handOff,
     clock,
-    log: log.child({ area: "payments" }),
-    settings,
+    log: areaLog("payments"),
+    settings: settingsOf(context),
+    announce: hub.announce,
   });
-  const limits = { resetLimitMs: RESET_LIMIT_MS, telecollectionLimitMs: TELECOLLECTION_LIMIT_MS };
-  const shared = { store: journal, terminal, payments, clock, log };
+  const { announce } = hub;
+  const shared = { store: journal, terminal, payments, clock, log: areaLog("payments"), announce };
   const afterSale = new AfterSale(shared);
-  const upkeep = new Upkeep({ ...shared, ...limits });
+  const upkeep = new Upkeep({ ...shared, ...UPKEEP_LIMITS });
+  const monitor = createMonitor(context, { hub, terminal, payments, journal }, client);
+  onStop("monitor", () => monitor.close());
+  const gateway = gatewayDesk(context, client, journal);
   const api = await createApi(
     apiOptions(context, {
+      monitor,
       payments,
       afterSale,
       upkeep,
       terminal,
+      supervisor: client,
+      gateway,
       settle: (word) => settleByOperator(payments, shared, word),
     }),
   );
@@ -82,10 +95,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
     program: "tp-manager",
     messages: tpManagerMessages,
     handlers: tpManagerHandlers({
-      port: config.LOCAL_PORT,
-      journal,
-      payments,
-      terminal,
+      ...{ port: config.LOCAL_PORT, journal, payments, terminal },
       requestStop: context.requestStop,
     }),
     log,
@@ -95,11 +105,54 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   startChores(context, journal, journalPath, payments);
   terminal.start();
   payments.start();
+  deliveries.start();
+  gateway.start();
 });
+
+function settingsOf({ config }: ProgramContext): PaymentSettings {
+  return {
+    paymentTimeoutMs: config.PAYMENT_TIMEOUT * 1000,
+    graceMs: config.PAYMENT_GRACE * 1000,
+    gatewayWaitMs: config.GATEWAY_WAIT,
+    prepareMs: PREPARE_MS,
+    stopPatienceMs: STOP_PATIENCE_MS,
+    confirmAfterMs: config.RECOVERY_SILENCE_MS,
+  };
+}
+
+function createMonitor(
+  { config, installation, clock, log }: ProgramContext,
+  parts: Pick<MonitorParts, "hub" | "terminal" | "payments" | "journal">,
+  supervisor: IpcClient<typeof supervisorMessages>,
+): Monitor {
+  const monitor = new Monitor({
+    ...parts,
+    supervisor: () => supervisor.call("status", {}, SUPERVISOR_STATUS_LIMIT_MS),
+    dataDirectory: installation.dataDirectory,
+    choresAt: config.UPDATE_TIME,
+    clock,
+    log: log.child({ area: "terminal" }),
+  });
+  monitor.metrics.addProcessFigures();
+  return monitor;
+}
+
+function gatewayDesk(
+  { config, clock, log }: ProgramContext,
+  client: ReturnType<typeof createIpcClient<typeof supervisorMessages>>,
+  store: Journal,
+): GatewayDesk {
+  const link = createGatewayLink(client, config.GATEWAY_TIMEOUT);
+  return new GatewayDesk({ store, link, clock, log: log.child({ area: "gateway" }) });
+}
+
+type SetUp =
+  | ("port" | "kiosk" | "operator" | "allowedOrigins" | "defaultCurrency")
+  | ("gatewayLookupLimitMs" | "clock" | "log" | "requestStop");
 
 function apiOptions(
   { config, clock, log, requestStop }: ProgramContext,
-  parts: Pick<ApiOptions, "payments" | "afterSale" | "upkeep" | "settle" | "terminal">,
+  parts: Omit<ApiOptions, SetUp>,
 ): ApiOptions {
   const { OPERATOR_LOGIN: login, OPERATOR_PWD: password } = config;
   return {
@@ -108,6 +161,7 @@ function apiOptions(
     operator: login !== undefined && password !== undefined ? { login, password } : undefined,
     allowedOrigins: config.ALLOWED_ORIGINS,
     defaultCurrency: config.CURRENCY,
+    gatewayLookupLimitMs: lookupLimitMs(config.GATEWAY_TIMEOUT),
     ...parts,
     clock,
     log: log.child({ area: "http" }),

@@ -37,6 +37,10 @@ test("a sample payment that is not as it must be fails the demo with the reason"
   expect((await demo({ ...good, notificationGatewaySent: false })).err).toContain(
     "notificationGatewaySent: false",
   );
+  const error = { code: "TERMINAL_IN_DOUBT", message: "An earlier payment is in doubt." };
+  expect((await demo({ status: "Failed", error })).err).toMatch(
+    /it was refused: TERMINAL_IN_DOUBT, An earlier payment.*about 3 minutes/,
+  );
   expect((await demo({ something: "else" })).err).toContain("the answer is not a payment's");
   expect((await demo(good)).err).toContain("the sandbox has 0 orders with this orderId");
 });

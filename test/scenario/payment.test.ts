@@ -65,6 +65,7 @@ describe.each(lines)("a whole installation with the terminal on %s", (line) => {
   test("tells a customer who walks away", async () => {
     const { http, one } = await at.pay(9.68, "slow");
     expect([http, one.status, one.error?.charged]).toEqual([200, "Cancelled", "no"]);
+    expect(one.error?.code).toBe("CUSTOMER_TIMEOUT");
   });
 
   test("cancels while the terminal waits, and the payment's own answer says so", async () => {

@@ -15,6 +15,7 @@ export type Behaviour =
   | "hang";
 
 export interface RecordedRequest {
+  readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
@@ -31,7 +32,11 @@ const parser = new XMLParser({
 
 /** The parameters of a recorded request, by name. */
 export function parametersOf(body: string): Record<string, unknown> {
-  return parser.parse(body).Envelope.Body.generate.parameters;
+  if (body === "") return {};
+  const [operation] = Object.values(parser.parse(body).Envelope.Body) as Array<{
+    readonly parameters: Record<string, unknown>;
+  }>;
+  return operation?.parameters ?? {};
 }
 
 /** The body of an answer with a result. */
@@ -43,6 +48,22 @@ export function resultBody(code: number, description = "N/A", redirectUrl = ""):
     `<generateResult><redirectUrl>${redirectUrl}</redirectUrl><code>${code}</code>` +
     `<description>${description}</description></generateResult>` +
     "</ns1:generateResponse></SOAP-ENV:Body></SOAP-ENV:Envelope>"
+  );
+}
+
+/** The answer to confirm, cancel or card, as the public samples have it. */
+export function operationBody(
+  operation: "confirm" | "cancel" | "card",
+  code: number,
+  description = "N/A",
+): string {
+  return (
+    '<?xml version="1.0" encoding="UTF-8"?>\n<SOAP-ENV:Envelope ' +
+    'xmlns:SOAP-ENV="http://schemas.xmlsoap.org/soap/envelope/" ' +
+    `xmlns:ns1="urn:x"><SOAP-ENV:Body><ns1:${operation}Response><${operation}Result>` +
+    `<transactionPublicId>5CF62325CB217655</transactionPublicId><code>${code}</code>` +
+    `<description>${description}</description></${operation}Result>` +
+    `</ns1:${operation}Response></SOAP-ENV:Body></SOAP-ENV:Envelope>`
   );
 }
 
@@ -76,8 +97,8 @@ export class RecordingGateway {
       request.on("end", () => {
         const body = Buffer.concat(chunks).toString("utf8");
         const reference = String(parametersOf(body)["merchantReference"]);
-        const { url = "", headers } = request;
-        const recorded = { path: url, headers, body, reference };
+        const { url = "", method = "", headers } = request;
+        const recorded = { method, path: url, headers, body, reference };
         gateway.requests.push(recorded);
         answer(gateway.behave(recorded), response);
       });

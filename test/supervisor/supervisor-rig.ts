@@ -5,8 +5,12 @@ import { openDatabase } from "../../src/shared/sqlite.ts";
 import type { Transaction } from "../../src/shared/transaction.ts";
 import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client.ts";
 import { Intake } from "../../src/supervisor/intake/intake.ts";
+import { NotificationStore } from "../../src/supervisor/notifications/notification-store.ts";
+import { OperationDesk } from "../../src/supervisor/operations/operation-desk.ts";
+import { OperationStore } from "../../src/supervisor/operations/operation-store.ts";
 import { DeliveryWatch } from "../../src/supervisor/outbox/delivery-watch.ts";
 import { Forwarder } from "../../src/supervisor/outbox/forwarder.ts";
+import { OutboxDesk } from "../../src/supervisor/outbox/outbox-desk.ts";
 import { supervisorMigrations } from "../../src/supervisor/outbox/outbox-schema.ts";
 import { type Attempt, OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -38,6 +42,7 @@ export async function openRig(options: RigOptions = {}) {
   const log = createLogger({ program: "supervisor", level: "debug", stream });
   const database = openDatabase(path, supervisorMigrations);
   const store = new OutboxStore(database);
+  const desk = new OutboxDesk(database);
   const settings = {
     url: options.url ?? server.url,
     timeoutMs: 30_000,
@@ -60,6 +65,7 @@ export async function openRig(options: RigOptions = {}) {
   const stop = (): Promise<void> => {
     stopped ??= (async () => {
       watch.close();
+      await operations.stop();
       const ended = forwarder.stop(RUNNING_GRACE_MS);
       await clock.advance(RUNNING_GRACE_MS);
       await ended;
@@ -71,7 +77,14 @@ export async function openRig(options: RigOptions = {}) {
   };
   onTestFinished(stop);
 
-  const rig = { server, clock, path, database, lines, store, watch, forwarder, intake, stop };
+  const requeued = (transactionId: string) => forwarder.requeued(transactionId);
+  const operationStore = new OperationStore(database);
+  const notifications = new NotificationStore(database);
+  const parts = { store: operationStore, notifications, gateway, clock, log };
+  const operations = new OperationDesk(parts);
+  const atGateway = { operationStore, notifications, operations };
+  const outbox = { store, desk, watch, forwarder, intake, requeued };
+  const rig = { server, clock, path, database, lines, log, ...outbox, ...atGateway, stop };
   return { ...rig, ...conveniences(rig) };
 }
 

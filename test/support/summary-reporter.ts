@@ -14,9 +14,8 @@ export class SummaryReporter implements Reporter {
       // A file that fails to load has no tests, but it has failed.
       if (module.state() === "failed" && module.errors().length > 0) counts.failed += 1;
     }
-    this.#closingLine =
-      `${counts.passed} passed, ${counts.failed} failed` +
-      (counts.skipped > 0 ? `, ${counts.skipped} skipped` : "");
+    const { passed, failed, skipped } = counts;
+    this.#closingLine = `${passed} passed, ${failed} failed, ${skipped} skipped`;
     // After every other reporter has said its last word.
     process.once("exit", () => process.stdout.write(`${this.#closingLine}\n`));
   }

@@ -24,6 +24,15 @@ const answerSchema = z.tuple([
   }),
 ]);
 
+/** What was refused before it was a payment has neither a receipt nor an order at the gateway. */
+const refusalSchema = z.tuple([
+  z.object({
+    status: z.literal("Failed"),
+    receipt: z.undefined().optional(),
+    error: z.object({ code: z.string(), message: z.string() }),
+  }),
+]);
+
 const ordersSchema = z.array(
   z.object({
     merchantReference: z.string(),
@@ -58,6 +67,8 @@ export async function paySample(
     body: json,
   });
   output.text(`HTTP ${status}\n${JSON.stringify(body, null, 2)}`);
+  const refused = refusalSchema.safeParse(body);
+  if (refused.success) throw failed(refusalText(refused.data[0].error));
   const answer = answerSchema.safeParse(body);
   if (!answer.success) throw failed(`the answer is not a payment's: ${answer.error.message}`);
   const [payment] = answer.data;
@@ -130,6 +141,15 @@ async function call(
   } finally {
     timer.clear();
   }
+}
+
+function refusalText({ code, message }: { code: string; message: string }): string {
+  if (code !== "TERMINAL_IN_DOUBT") return `it was refused: ${code}, ${message}`;
+  return (
+    `it was refused: ${code}, ${message} The connector was stopped while it paid; it asks the ` +
+    "terminal as soon as the lost payment's own time is over, about 3 minutes. Everything keeps " +
+    "running: try again then."
+  );
 }
 
 function failed(why: string): ProgramExit {

@@ -21,7 +21,9 @@ export function loadConfig(path: string, program: Program): ConfigResult {
   const text = readSetupFile(path);
   const { config, faults, warnings } = parseConfig(text, program);
   if (!config) {
-    const lines = faults.map(({ line, message }) => `  line ${line || "-"}: ${message}`);
+    const lines = faults.map(({ line, message }) => `  ${line ? `line ${line}: ` : ""}${message}`);
+    // A misspelled name is often the reason why another is missing.
+    lines.push(...warnings.map((warning) => `  ${warning}`));
     throw new ProgramExit(
       exitCodes.configuration,
       `${path} has ${faults.length === 1 ? "a fault" : `${faults.length} faults`}:\n` +

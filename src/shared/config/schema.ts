@@ -1,8 +1,10 @@
 import { isIP } from "node:net";
+import { isAbsolute } from "node:path";
 import { z } from "zod";
 import type { Program } from "../ipc/contract.ts";
 import { logLevels } from "../logger.ts";
 import { currencyOf } from "../money.ts";
+import { parseUsbAddress } from "../serial-ports.ts";
 
 /**
  * Every name of data/config.txt: type, range, default, help. The only place that knows them; the
@@ -46,11 +48,13 @@ const yesNo = oneOf(["yes", "no"]).transform((value) => value === "yes");
 
 const serialPort = z.string().refine(isSerialPort, {
   error:
-    "must be a COM port, the whole path of a device, or tcp://host:port with a port up to 65535",
+    "must be a COM port, the whole path of a device, usb:vid:pid or usb:vid:pid:serial, " +
+    "or tcp://host:port with a port up to 65535",
 });
 
 function isSerialPort(value: string): boolean {
   if (/^COM[1-9]\d{0,2}$/.test(value)) return true;
+  if (parseUsbAddress(value)) return true;
   // Not only below /dev: operators make links where they like.
   if (/^(\/(?!\.\.?(\/|$))[^\s/]+)+$/.test(value)) return true;
   const [, address, name, port] =
@@ -91,6 +95,15 @@ const ipAddress = z.string().refine((value) => isIP(value) !== 0 && value.length
   error: "must be an IP address of at most 15 characters",
 });
 
+const bindAddress = z.string().refine((value) => isIP(value) !== 0, {
+  error: "must be an IP address of this machine, or 0.0.0.0 for all",
+});
+
+/** Services are started in any folder: a path must not depend on it. */
+const wholePath = text(1_024).refine((value) => isAbsolute(value), {
+  error: "must be the whole path of a file",
+});
+
 const origins = z.string().transform((value, context) => {
   const list = value.split(/[\s,]+/).filter((origin) => origin !== "");
   for (const origin of list) {
@@ -107,8 +120,8 @@ const origins = z.string().transform((value, context) => {
 
 const terminalAndApi = {
   SERIAL_PORT: described(serialPort, {
-    help: "Where the terminal is: a serial device, or a terminal on the network.",
-    example: "/dev/ttyUSB0, COM8, tcp://192.0.2.7:20007",
+    help: "Where the terminal is: a serial port, a USB device, or a terminal on the network.",
+    example: "/dev/ttyUSB0, COM8, usb:0403:6001, tcp://192.0.2.7:20007",
     requiredBy: ["tp-manager"],
   }),
   LOCAL_PORT: described(integer(1, 65_535), {
@@ -232,6 +245,28 @@ const gateway = {
   GATEWAY_CUSTOMER_IP: described(ipAddress.default("127.0.0.1"), {
     help: "Address given as the customer's.",
     example: "192.0.2.10",
+  }),
+  GATEWAY_API_KEY: described(text(128).optional(), {
+    help: "Key of the gateway's lookup; without it login and password are used.",
+    example: "a key from the merchant account",
+    secret: true,
+  }),
+  GATEWAY_CA_FILE: described(wholePath.optional(), {
+    help: "File with certificates (PEM) to trust beside the system's.",
+    example: "/etc/ssl/kiosk-proxy.pem",
+  }),
+  NOTIFICATION_PORT: described(integer(1, 65_535).optional(), {
+    help: "Port on which the gateway's notifications are taken; none are without it.",
+    example: "8766",
+  }),
+  NOTIFICATION_HOST: described(bindAddress.default("127.0.0.1"), {
+    help: "Address on which notifications are taken.",
+    example: "192.0.2.10",
+  }),
+  NOTIFICATION_SECRET: described(text(128).optional(), {
+    help: "Passphrase that signs the gateway's fraud event; without it none is taken.",
+    example: "the passphrase of the merchant account",
+    secret: true,
   }),
   GATEWAY_WAIT: described(integer(0, 60_000).default(5_000), {
     help: "Milliseconds a payment's answer waits for the gateway's first answer.",

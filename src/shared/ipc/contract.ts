@@ -31,6 +31,113 @@ const deliverySchema = z.object({
   sent: z.boolean(),
 });
 
+/** One item of the outbox, for an operator. */
+export const outboxItemSchema = z.object({
+  /** Grows with every item; the cursor of a listing. */
+  sequence: z.int(),
+  transactionId: z.string(),
+  orderId: z.string(),
+  state: deliveryStateSchema,
+  amountMinor: z.int(),
+  currency: z.string(),
+  exponent: z.int(),
+  queuedAtMs: z.int(),
+  /** null unless it is pending. */
+  nextTryAtMs: z.int().nullable(),
+  settledAtMs: z.int().nullable(),
+  tries: z.int(),
+  /** The answer of at least one try was lost: the gateway may have the order. */
+  ambiguous: z.boolean(),
+  /** Why it is parked or closed. */
+  reason: z.string().nullable(),
+  lastTry: z
+    .object({
+      endedAtMs: z.int(),
+      class: z.string(),
+      httpStatus: z.int().nullable(),
+      code: z.int().nullable(),
+      description: z.string(),
+    })
+    .nullable(),
+});
+export type OutboxItem = z.infer<typeof outboxItemSchema>;
+
+/** "unknown": no such item. "running": a try is under way. Else the state it stays in. */
+const outboxRefusals = ["unknown", "running", "sent", "closed"] as const;
+
+export const OUTBOX_PAGE_MAX = 200;
+export const NOTE_CHARACTERS_MAX = 500;
+
+export const gatewayOperationKindSchema = z.enum(["confirm", "cancel", "refund"]);
+export type GatewayOperationKind = z.infer<typeof gatewayOperationKindSchema>;
+
+/** A confirm, cancel or refund and what became of it. It is sent at most once. */
+export const gatewayOperationSchema = z.object({
+  operationId: z.string(),
+  kind: gatewayOperationKindSchema,
+  transactionPublicId: z.string(),
+  /** null: all of it. */
+  amountMinor: z.int().nullable(),
+  /**
+   * "done" and "refused": the gateway's own word. "not-sent": it was not carried out. "unknown":
+   * the answer was lost; a notification, a lookup or an operator settles it.
+   */
+  state: z.enum(["sending", "done", "refused", "not-sent", "unknown"]),
+  code: z.int().nullable(),
+  description: z.string(),
+  /** A row of the fault table. */
+  class: z.string().nullable(),
+  askedAtMs: z.int(),
+  endedAtMs: z.int().nullable(),
+});
+export type GatewayOperation = z.infer<typeof gatewayOperationSchema>;
+
+/** How an order stands at the gateway, as far as it has told us. */
+export const gatewayStateSchema = z.enum([
+  "unknown",
+  "waiting",
+  "declined",
+  "aborted",
+  "authorized",
+  "captured",
+  "partly-refunded",
+  "refunded",
+  "cancelled",
+  "reversed",
+]);
+export type GatewayState = z.infer<typeof gatewayStateSchema>;
+
+const gatewayHistorySchema = z.object({
+  known: z.boolean(),
+  state: gatewayStateSchema,
+  fraudReported: z.boolean(),
+  transactionPublicIds: z.array(z.string()),
+  events: z.array(
+    z.object({
+      atMs: z.int(),
+      kind: z.enum(["operation", "fraud"]),
+      operation: z.string(),
+      status: z.string(),
+      transactionPublicId: z.string().nullable(),
+      /** How often the same document came. */
+      copies: z.int(),
+      details: z.record(z.string(), z.unknown()),
+    }),
+  ),
+  operations: z.array(gatewayOperationSchema),
+});
+export type GatewayHistory = z.infer<typeof gatewayHistorySchema>;
+
+const gatewayTransactionSchema = z.object({
+  found: z.literal(true),
+  transactionPublicId: z.string(),
+  /** null: not one of this installation's orders. */
+  orderId: z.string().nullable(),
+  transactionId: z.string().nullable(),
+  currency: z.string(),
+  exponent: z.int(),
+});
+
 const empty = z.object({});
 
 /** Messages the supervisor answers. */
@@ -52,6 +159,91 @@ export const supervisorMessages = {
   "transaction-delivery": {
     request: z.object({ transactionId: z.uuid(), waitMs: z.int().min(0).max(60_000) }),
     response: deliverySchema,
+  },
+  /** Items of the outbox, oldest first, after `cursor`. */
+  "outbox-list": {
+    request: z.object({
+      state: deliveryStateSchema.optional(),
+      cursor: z.int().min(0).optional(),
+      limit: z.int().min(1).max(OUTBOX_PAGE_MAX),
+    }),
+    response: z.object({ items: z.array(outboxItemSchema), more: z.boolean() }),
+  },
+  /**
+   * Makes an item due now, parked and dropped ones included, and ends a pause of the queue: the
+   * next refusal of the credentials brings it back.
+   */
+  "outbox-requeue": {
+    request: z.object({ transactionId: z.string() }),
+    response: z.object({ outcome: z.enum(["queued", ...outboxRefusals]) }),
+  },
+  /** Closes an item that will not be sent, with an operator's reason. Again is harmless. */
+  "outbox-drop": {
+    request: z.object({
+      transactionId: z.string(),
+      note: z.string().min(1).max(NOTE_CHARACTERS_MAX),
+    }),
+    response: z.object({ outcome: z.enum(["dropped", ...outboxRefusals]) }),
+  },
+  /**
+   * Which transaction of the gateway is meant. An order id resolves only through a verified
+   * notification or a lookup; a transaction id that is new here is looked up.
+   */
+  "gateway-resolve": {
+    request: z.union([
+      z.object({ orderId: z.string() }),
+      z.object({ transactionPublicId: z.string() }),
+    ]),
+    response: z.discriminatedUnion("found", [
+      gatewayTransactionSchema,
+      z.object({ found: z.literal(false), why: z.string(), candidates: z.array(z.string()) }),
+    ]),
+  },
+  /**
+   * Carries out a confirm, cancel or refund, once; the same operation id again only tells what
+   * became of it. null: an earlier one of this transaction is still open.
+   */
+  "gateway-operation": {
+    request: z.object({
+      operationId: z.uuid(),
+      kind: gatewayOperationKindSchema,
+      transactionPublicId: z.string(),
+      amountMinor: z.int().positive().nullable(),
+      currency: z.string(),
+      exponent: z.int(),
+    }),
+    response: z.object({ operation: gatewayOperationSchema.nullable() }),
+  },
+  /**
+   * What became of an operation. One that never arrived is closed as "not-sent", so that it cannot
+   * be carried out when its message arrives late; then the answer is null.
+   */
+  "gateway-operation-end": {
+    request: z.object({ operationId: z.uuid() }),
+    response: z.object({ operation: gatewayOperationSchema.nullable() }),
+  },
+  /** An operator found out what became of the unknown operation of a transaction. */
+  "gateway-settle": {
+    request: z.object({
+      transactionPublicId: z.string(),
+      happened: z.boolean(),
+      note: z.string().min(1).max(NOTE_CHARACTERS_MAX),
+    }),
+    response: z.object({ operation: gatewayOperationSchema.nullable() }),
+  },
+  /** The v3 lookup. What it proves about open operations is kept. */
+  "gateway-lookup": {
+    request: z.object({ id: z.string() }),
+    response: z.object({
+      outcome: z.enum(["found", "not-found", "failed"]),
+      description: z.string(),
+      transaction: z.record(z.string(), z.unknown()).nullable(),
+    }),
+  },
+  /** What the gateway has told about an order, and what was asked of it. */
+  "gateway-history": {
+    request: z.object({ orderId: z.string() }),
+    response: gatewayHistorySchema,
   },
   status: {
     request: empty,

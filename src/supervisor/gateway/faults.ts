@@ -164,6 +164,17 @@ export function judge(operation: string, exchange: Exchange): Verdict {
   return verdict(byStatus, { ...known, description: `HTTP ${httpStatus}: ${answer.why}` });
 }
 
+/** The verdict on an exchange that is no SOAP: by its HTTP status alone. */
+export function judgeStatus(exchange: Exchange): Verdict {
+  if (exchange.kind === "failed") {
+    const { cause, written, detail } = exchange;
+    return verdict(classOfFailure(cause, written), { description: detail });
+  }
+  const { httpStatus, retryAfter } = exchange;
+  const description = `HTTP ${httpStatus}`;
+  return verdict(classOfStatus(httpStatus), { httpStatus, retryAfter, description });
+}
+
 function verdict(tryClass: TryClass, known: Partial<Omit<Verdict, "class">>): Verdict {
   return {
     httpStatus: null,

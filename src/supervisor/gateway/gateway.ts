@@ -1,5 +1,7 @@
 import type { Transaction } from "../../shared/transaction.ts";
 import type { Verdict } from "./faults.ts";
+import type { LookupAnswer } from "./lookup.ts";
+import type { OperationRequest } from "./operation-request.ts";
 
 /**
  * The payment gateway, as the outbox sees it:
@@ -23,4 +25,15 @@ export interface GatewayReply {
   readonly verdict: Verdict;
   /** What was cut, changed or left out of the request, for people. */
   readonly notes: readonly string[];
+}
+
+/** What can be done to an order that the gateway has. */
+export interface GatewayOperations {
+  /**
+   * Sends confirm, cancel or card, once, and never again by itself (DESIGN 3.1 rule 7). Resolves
+   * with what became of it, as {@link Gateway.generate} does.
+   */
+  operate(request: OperationRequest, signal: AbortSignal): Promise<Verdict>;
+  /** The v3 lookup, by the id of a notification or by the gateway's own number. */
+  lookUp(id: string, signal: AbortSignal): Promise<LookupAnswer>;
 }

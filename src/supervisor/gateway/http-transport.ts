@@ -1,8 +1,9 @@
 import { Agent, request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest, Agent as TlsAgent } from "node:https";
+import type { Socket } from "node:net";
+import { getCACertificates, TLSSocket } from "node:tls";
 import type { Clock } from "../../shared/time.ts";
 import type { Exchange, FailureCause } from "./faults.ts";
-import type { SoapMessage } from "./soap-writer.ts";
 
 /** A result is below 2 KB, a page of a web server in between below 100 KB. */
 export const ANSWER_BYTES_MAX = 256 * 1024;
@@ -14,30 +15,68 @@ export const ANSWER_BYTES_MAX = 256 * 1024;
 const IDLE_MS = 2_000;
 const CONNECTIONS_MAX = 8;
 
+/** One request: a POST with its body, or a GET without one. */
+export interface HttpMessage {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+}
+
+export interface TransportSettings {
+  /** Certificates in PEM that are trusted beside the system's (GATEWAY_CA_FILE). */
+  readonly certificates?: readonly string[];
+  /** Where HTTPS_PROXY and NO_PROXY are looked up; nothing when there is no proxy to be used. */
+  readonly proxyEnvironment?: Readonly<Record<string, string | undefined>>;
+}
+
 export interface HttpTransport {
   /**
-   * Posts one message, once: no redirect is followed, nothing is repeated. Always resolves; a
+   * Sends one message, once: no redirect is followed, nothing is repeated. Always resolves; a
    * failure says whether the request may have reached the other side.
    */
-  post(message: SoapMessage, timeoutMs: number, signal: AbortSignal): Promise<Exchange>;
+  send(message: HttpMessage, timeoutMs: number, signal: AbortSignal): Promise<Exchange>;
   close(): void;
 }
 
-export function createHttpTransport(clock: Clock): HttpTransport {
+export function createHttpTransport(clock: Clock, settings: TransportSettings = {}): HttpTransport {
   const options = { keepAlive: true, maxSockets: CONNECTIONS_MAX, timeout: IDLE_MS };
-  const plain = new Agent(options);
-  const secure = new TlsAgent(options);
+  const plain = new Agent(options); // plain http never leaves this machine: no proxy
+  let secure: TlsAgent | undefined;
+  const agentFor = (url: string): Agent => {
+    if (!url.startsWith("https:")) return plain;
+    secure ??= new TlsAgent({ ...options, ...trust(settings), ...proxy(url, settings) });
+    return secure;
+  };
   return {
-    post: (message, timeoutMs, signal) =>
+    send: (message, timeoutMs, signal) =>
       new Promise((resolve) => {
-        const agent = message.url.startsWith("https:") ? secure : plain;
-        exchangeOnce(message, agent, { clock, timeoutMs, signal }, resolve);
+        exchangeOnce(message, agentFor(message.url), { clock, timeoutMs, signal }, resolve);
       }),
     close() {
       plain.destroy();
-      secure.destroy();
+      secure?.destroy();
     },
   };
+}
+
+/** The runtime's own list, the system's store, and what the setup file adds. */
+function trust({ certificates = [] }: TransportSettings): { ca: string[] } {
+  const known = [...getCACertificates("default"), ...getCACertificates("system")];
+  return { ca: [...new Set([...known, ...certificates])] };
+}
+
+/**
+ * The runtime's own proxy support. A gateway on this machine is never reached through a proxy, and
+ * only https is: a proxy then carries bytes it cannot read.
+ */
+function proxy(
+  url: string,
+  { proxyEnvironment: from = {} }: TransportSettings,
+): { proxyEnv?: Record<string, string> } {
+  if (/^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname)) return {};
+  const names = ["HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"];
+  const found = names.flatMap((name) => (from[name] ? [[name, from[name]] as const] : []));
+  return found.length === 0 ? {} : { proxyEnv: Object.fromEntries(found) };
 }
 
 interface Limits {
@@ -47,7 +86,7 @@ interface Limits {
 }
 
 function exchangeOnce(
-  { url, headers, body }: SoapMessage,
+  { url, headers, body }: HttpMessage,
   agent: Agent,
   { clock, timeoutMs, signal }: Limits,
   resolve: (exchange: Exchange) => void,
@@ -69,16 +108,17 @@ function exchangeOnce(
 
   const send = agent instanceof TlsAgent ? httpsRequest : httpRequest;
   const request = send(url, {
-    method: "POST",
+    method: body === null ? "GET" : "POST",
     agent,
-    headers: { ...headers, "content-length": Buffer.byteLength(body) },
+    headers: body === null ? headers : { ...headers, "content-length": Buffer.byteLength(body) },
   });
   const timer = clock.startTimer("gateway answer", timeoutMs, () =>
     fail("timeout", `no complete answer within ${timeoutMs} ms`),
   );
   request.on("socket", (socket) => {
     // From here on the other side may read bytes of the request; before it certainly has none.
-    if (request.reusedSocket) written = true;
+    // A socket that came through a proxy's tunnel is ready before it is handed out.
+    if (request.reusedSocket || isReady(socket)) written = true;
     else socket.once(send === httpsRequest ? "secureConnect" : "connect", () => (written = true));
   });
   request.on("error", (error) => {
@@ -100,8 +140,13 @@ function exchangeOnce(
   if (signal.aborted) onStop();
   else {
     signal.addEventListener("abort", onStop, { once: true });
-    request.end(body);
+    request.end(body ?? undefined);
   }
+}
+
+function isReady(socket: Socket): boolean {
+  const handshaking = socket instanceof TLSSocket && socket.getFinished() === undefined;
+  return !socket.connecting && !handshaking;
 }
 
 /** The whole text, or null when it is larger than any true answer; rejects when it is cut off. */

@@ -1,17 +1,25 @@
 import type { DeliveryState, Handlers, supervisorMessages } from "../../shared/ipc/contract.ts";
+import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
+import type { OperationDesk } from "../operations/operation-desk.ts";
 import type { DeliveryWatch } from "../outbox/delivery-watch.ts";
+import type { OutboxDesk } from "../outbox/outbox-desk.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
 import type { Intake } from "./intake.ts";
 
 export interface HandlerParts {
   readonly intake: Intake;
   readonly store: OutboxStore;
+  readonly desk: OutboxDesk;
+  readonly operations: OperationDesk;
   readonly watch: DeliveryWatch;
   readonly clock: Clock;
+  readonly log: Logger;
   readonly version: string;
   /** Why nothing is being sent; null when it is not paused. */
   readonly paused: () => string | null;
+  /** An operator wants an item tried now. */
+  readonly requeued: (transactionId: string) => void;
   readonly requestStop: (why: string) => void;
 }
 
@@ -42,6 +50,9 @@ export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervi
       return { known: true, state, sent: state === "sent" };
     },
 
+    ...outboxHandlers(parts),
+    ...gatewayHandlers(parts),
+
     status: () => {
       const { pending, parked, sent } = store.counts();
       const oldestAtMs = store.oldestQueuedAtMs();
@@ -59,5 +70,48 @@ export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervi
       parts.requestStop("asked to by another program");
       return { stopping: true };
     },
+  };
+}
+
+type OutboxMessage = "outbox-list" | "outbox-requeue" | "outbox-drop";
+
+function outboxHandlers({
+  desk,
+  watch,
+  clock,
+  log,
+  requeued,
+}: HandlerParts): Pick<Handlers<typeof supervisorMessages>, OutboxMessage> {
+  return {
+    "outbox-list": ({ state, cursor = 0, limit }) => desk.list(state, cursor, limit),
+
+    "outbox-requeue": ({ transactionId }) => {
+      const outcome = desk.requeue(transactionId, clock.now());
+      log.info({ transactionId, outcome }, "an operator wants a transaction sent again");
+      if (outcome === "queued") requeued(transactionId);
+      return { outcome };
+    },
+
+    "outbox-drop": ({ transactionId, note }) => {
+      const outcome = desk.drop(transactionId, note, clock.now());
+      log.warn({ transactionId, outcome, note }, "an operator drops a transaction");
+      watch.tell(transactionId);
+      return { outcome };
+    },
+  };
+}
+
+type GatewayMessage = Extract<keyof typeof supervisorMessages, `gateway-${string}`>;
+
+function gatewayHandlers({
+  operations,
+}: HandlerParts): Pick<Handlers<typeof supervisorMessages>, GatewayMessage> {
+  return {
+    "gateway-resolve": (wanted) => operations.resolve(wanted),
+    "gateway-operation": (request) => operations.operate(request),
+    "gateway-operation-end": (request) => operations.end(request),
+    "gateway-settle": (request) => operations.settle(request),
+    "gateway-lookup": ({ id }) => operations.lookUp(id),
+    "gateway-history": ({ orderId }) => operations.history(orderId),
   };
 }

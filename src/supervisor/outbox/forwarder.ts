@@ -97,7 +97,12 @@ export class Forwarder {
   /** Ends a pause at once; the next refusal brings it back. */
   resume(): void {
     this.#gatewayWorks("resumed by an operator");
-    this.#wakeRunner();
+  }
+
+  /** An operator wants an item tried now, whatever the queue waits for. */
+  requeued(transactionId: string): void {
+    this.resume();
+    this.tryAtOnce(transactionId);
   }
 
   /**

@@ -57,4 +57,69 @@ export const supervisorMigrations: readonly Migration[] = [
     UPDATE outbox_counts SET items = items + 1 WHERE state = NEW.state;
   END;
   `,
+  `
+  ALTER TABLE outbox ADD COLUMN dropped INTEGER NOT NULL DEFAULT 0; -- closed by an operator
+  CREATE TABLE operator_actions (
+    id INTEGER PRIMARY KEY,
+    transaction_id TEXT NOT NULL REFERENCES transactions,
+    at_ms INTEGER NOT NULL,
+    action TEXT NOT NULL CHECK (action IN ('requeue', 'drop')),
+    note TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX operator_actions_of ON operator_actions (transaction_id, id);
+  `,
+  `
+  -- The gateway's id of an order, learnt only from a verified notification or a lookup.
+  CREATE TABLE gateway_ids (
+    transaction_public_id TEXT PRIMARY KEY,
+    transaction_id TEXT NOT NULL REFERENCES transactions,
+    learnt_from TEXT NOT NULL CHECK (learnt_from IN ('notification', 'lookup')),
+    learnt_at_ms INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX gateway_ids_of ON gateway_ids (transaction_id);
+
+  CREATE TABLE gateway_operations (
+    operation_id TEXT PRIMARY KEY,
+    kind TEXT NOT NULL CHECK (kind IN ('confirm', 'cancel', 'refund')),
+    transaction_public_id TEXT NOT NULL,
+    amount_minor INTEGER, -- null: all of it
+    currency TEXT NOT NULL,
+    exponent INTEGER NOT NULL,
+    state TEXT NOT NULL
+      CHECK (state IN ('sending', 'done', 'refused', 'not-sent', 'unknown')),
+    asked_at_ms INTEGER NOT NULL,
+    ended_at_ms INTEGER,
+    class TEXT, -- a row of the fault table
+    http_status INTEGER,
+    code INTEGER,
+    description TEXT NOT NULL DEFAULT '',
+    settled_by TEXT -- 'answer', 'notification', 'lookup', 'operator'
+  ) STRICT;
+  CREATE UNIQUE INDEX gateway_operations_open ON gateway_operations (transaction_public_id)
+    WHERE state IN ('sending', 'unknown');
+  CREATE INDEX gateway_operations_of ON gateway_operations (transaction_public_id, asked_at_ms);
+
+  -- Asked about before they arrived: they are not carried out should they come late.
+  CREATE TABLE gateway_operations_forbidden (
+    operation_id TEXT PRIMARY KEY,
+    at_ms INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TABLE notifications (
+    id INTEGER PRIMARY KEY,
+    fingerprint TEXT NOT NULL UNIQUE, -- SHA-256 of the verified bytes
+    kind TEXT NOT NULL CHECK (kind IN ('operation', 'fraud')),
+    verdict TEXT NOT NULL CHECK (verdict IN ('accepted', 'mismatch')),
+    transaction_id TEXT REFERENCES transactions, -- ours, when it is about one of ours
+    transaction_public_id TEXT,
+    operation TEXT NOT NULL,
+    status TEXT NOT NULL,
+    amount_minor INTEGER, -- of this operation, when it says so
+    received_at_ms INTEGER NOT NULL,
+    copies INTEGER NOT NULL DEFAULT 1,
+    parsed TEXT NOT NULL, -- JSON, card numbers masked
+    raw TEXT NOT NULL -- as received, card numbers masked
+  ) STRICT;
+  CREATE INDEX notifications_of ON notifications (transaction_id, id);
+  `,
 ];

@@ -96,16 +96,18 @@ export class OutboxStore {
     return transaction(this.#database, () => {
       if (this.content(given.transactionId) === undefined) this.#insert(given, nowMs);
       this.#prepare(
-        `UPDATE outbox SET state = 'closed', reason = 'reversed at the terminal',
+        `UPDATE outbox SET state = 'closed', reason = 'reversed at the terminal', dropped = 0,
            settled_at_ms = :now
-         WHERE transaction_id = :id AND state IN ('pending', 'parked') AND claimed_at_ms IS NULL
-           AND ambiguous = 0`,
+         WHERE transaction_id = :id AND claimed_at_ms IS NULL AND ambiguous = 0
+           AND (state IN ('pending', 'parked') OR dropped = 1)`,
       ).run({ id: given.transactionId, now: nowMs });
-      const row = this.#get(`SELECT state, claimed_at_ms FROM outbox WHERE transaction_id = ?`, [
-        given.transactionId,
-      ]);
+      const row = this.#get(
+        `SELECT state, claimed_at_ms, ambiguous FROM outbox WHERE transaction_id = ?`,
+        [given.transactionId],
+      );
       if (row?.["claimed_at_ms"] !== null) return "running";
-      return row["state"] === "closed" ? "closed" : "sent";
+      // One that an operator dropped may have reached the gateway before.
+      return row["state"] === "closed" && row["ambiguous"] === 0 ? "closed" : "sent";
     });
   }
 

@@ -4,6 +4,7 @@ import { AppError } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { AfterSale } from "../payments/after-sale.ts";
+import type { GatewayDesk } from "../payments/gateway-desk.ts";
 import type { PaymentResult, PaymentService } from "../payments/payment-service.ts";
 import type { settleByOperator } from "../payments/settlement.ts";
 import type { Upkeep } from "../payments/upkeep.ts";
@@ -11,12 +12,19 @@ import type { Terminal } from "../terminal/terminal.ts";
 import { installAfterSaleRoutes } from "./after-sale-routes.ts";
 import { Credentials, type Pair, type Role } from "./credentials.ts";
 import { installErrorAnswers } from "./envelope.ts";
+import { installEventRoutes } from "./events/event-routes.ts";
+import { installGatewayRoutes } from "./gateway-routes.ts";
 import { installJournalRoutes } from "./journal-routes.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { installMaintenanceRoutes } from "./maintenance-routes.ts";
 import { isAllowedOrigin, isLoopbackHost } from "./origin-check.ts";
+import { installOutboxRoutes } from "./outbox-routes.ts";
+import { installPageRoute } from "./page/page-route.ts";
 import { installPaymentRoutes } from "./payment-routes.ts";
 import { allowedMethods } from "./route-table.ts";
+import type { Monitor } from "./status/monitor.ts";
+import { installStatusRoutes } from "./status/status-routes.ts";
+import type { SupervisorClient } from "./supervisor-calls.ts";
 import { installTerminalRoutes } from "./terminal-routes.ts";
 
 export interface ApiOptions {
@@ -30,6 +38,11 @@ export interface ApiOptions {
   readonly upkeep: Upkeep;
   readonly settle: (word: Parameters<typeof settleByOperator>[2]) => Promise<PaymentResult>;
   readonly terminal: Terminal;
+  readonly monitor: Monitor;
+  readonly supervisor: SupervisorClient;
+  readonly gateway: GatewayDesk;
+  /** For an answer of the gateway's lookup. */
+  readonly gatewayLookupLimitMs: number;
   readonly clock: Clock;
   readonly log: Logger;
   readonly requestStop: (why: string) => void;
@@ -70,10 +83,15 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
     void reply.header("allow", methods.join(", "));
     throw new AppError("METHOD_NOT_ALLOWED");
   });
+  installStatusRoutes(app, options);
+  installEventRoutes(app, options);
+  installPageRoute(app);
   installPaymentRoutes(app, options);
   installAfterSaleRoutes(app, options);
   installJournalRoutes(app, options);
   installMaintenanceRoutes(app, options);
+  installOutboxRoutes(app, options);
+  installGatewayRoutes(app, options);
   installTerminalRoutes(app, options);
   return app;
 }

@@ -30,11 +30,12 @@ export function parseJsonBody(text: string): Record<string, unknown> {
       if (typeof value !== "number") return value;
       const source = context?.source ?? String(value);
       if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
-        throw new SyntaxError(`the number ${source} is too large: send it as a string`);
+        throw new AppError("REQUEST_INVALID", `the number ${source} is too large`);
       }
       return new JsonNumber(source);
     });
   } catch (error) {
+    if (error instanceof AppError) throw error;
     // RangeError: nested deeper than the parser's stack.
     throw new AppError("BODY_NOT_JSON", `The body is not JSON: ${(error as Error).message}`);
   }

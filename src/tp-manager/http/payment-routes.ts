@@ -5,6 +5,7 @@ import type { Attempt, AttemptEvent, PaymentRequest } from "../payments/payment.
 import type { PaymentResult } from "../payments/payment-service.ts";
 import type { ApiOptions } from "./app.ts";
 import { sendError, sendOne } from "./envelope.ts";
+import { gatewayPart } from "./gateway-routes.ts";
 import { readPaymentRequest } from "./payment-request.ts";
 
 type PaymentCall = FastifyRequest<{ Body: Record<string, unknown> | undefined }>;
@@ -44,12 +45,16 @@ export function installPaymentRoutes(app: FastifyInstance, options: ApiOptions):
 
   app.get<{ Params: { orderId: string } }>("/payment/:orderId", async (call, reply) => {
     const { orderId } = call.params;
+    await options.gateway.reconcile(payments.latest(orderId)).catch((error: unknown) => {
+      if (!(error instanceof AppError)) throw error; // it stays as it is, and is shown so
+    });
     const found = await payments.lookUp(orderId);
     whenWritten(reply, found.attempt.request.generatedId ? orderId : undefined);
     const { http, body } = answerOf(found.attempt, found.delivery);
     // The lookup itself went well; only an outcome that is still open keeps its own status.
     return sendOne(reply, http === 504 ? 504 : 200, {
       ...body,
+      gateway: await gatewayPart(options, orderId, found.attempt.request.currency),
       attempts: found.attempts.map(history),
     });
   });

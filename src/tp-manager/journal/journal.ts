@@ -4,30 +4,36 @@ import type {
   StatementResultingChanges,
   StatementSync,
 } from "node:sqlite";
+import { isDeepStrictEqual } from "node:util";
 import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { openDatabase, transaction } from "../../shared/sqlite.ts";
 import type { Transaction } from "../../shared/transaction.ts";
+import type { EventData, KeptEvent, KeptName } from "../payments/event-table.ts";
 import {
   type Attempt,
   type AttemptEvent,
   type AttemptState,
+  type OpenReturn,
   unfinishedPhases,
 } from "../payments/payment.ts";
+import { paymentEventOf } from "../payments/payment-event.ts";
 import type {
   HandOffRow,
   ListedAttempt,
   ListPage,
-  ListStatus,
   PaymentStore,
   PendingHandOff,
   TelecollectionRow,
 } from "../payments/payment-store.ts";
 import { sameReport } from "../payments/recovery-policy.ts";
-import type { TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
+import type { Baseline, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
+import { type Row, readAttempt, readJson, saleOf } from "./attempt-row.ts";
+import { EventRows } from "./event-rows.ts";
 import { migrations } from "./migrations.ts";
+import { statusSql } from "./status-sql.ts";
 
-type Row = Record<string, SQLInputValue>;
+type NewAttempt = Omit<Attempt, "number" | "ticket" | "returnedMinor" | "openReturn">;
 
 /**
  * The payment journal in SQLite: implements {@link PaymentStore}. Every change is one transaction
@@ -36,10 +42,16 @@ type Row = Record<string, SQLInputValue>;
 export class Journal implements PaymentStore {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  readonly feed: EventRows;
+  /** Told every kept event once it is on disk. Must not throw. */
+  onEvent: (event: KeptEvent) => void = () => {};
+  /** Told every step of an attempt once it is on disk. Must not throw. */
+  onStep: (attempt: Attempt, step: AttemptEvent) => void = () => {};
 
   /** Opens or creates the journal. Throws when the file cannot be used. */
   constructor(path: string) {
     this.#database = openDatabase(path, migrations);
+    this.feed = new EventRows(this.#database);
   }
 
   /** For the daily backup only. */
@@ -90,12 +102,14 @@ export class Journal implements PaymentStore {
 
   update(transactionId: string, change: Parameters<PaymentStore["update"]>[1]): Attempt {
     const { state, event, ticket, handOff, withdraw } = change;
-    return transaction(this.#database, () => {
+    const attempt = this.#telling((tell) => {
+      const before = this.#mustRead(transactionId);
       const report = saleOf(state);
       const ended = !(unfinishedPhases as readonly string[]).includes(state.phase);
       const { changes } = this.#run(
         `UPDATE attempt SET phase = ?, state = ?, ticket = coalesce(?, ticket), ended_at_ms = ?,
-           receipt_number = ?, trace_number = ? WHERE transaction_id = ? AND phase = ?`,
+           receipt_number = ?, trace_number = ? WHERE transaction_id = ? AND phase = ?
+           AND (?1 <> 'reversing' OR (open_return IS NULL AND returned_minor = 0))`,
         state.phase,
         JSON.stringify(state),
         ticket ?? null,
@@ -117,8 +131,13 @@ export class Journal implements PaymentStore {
       if (withdraw) {
         this.#run("UPDATE hand_off SET withdrawn = 1 WHERE transaction_id = ?", transactionId);
       }
-      return this.#mustRead(transactionId);
+      const after = this.#mustRead(transactionId);
+      const data = paymentEventOf(after);
+      if (!isDeepStrictEqual(data, paymentEventOf(before))) tell("payment", data, event.atMs);
+      return after;
     });
+    this.onStep(attempt, event);
+    return attempt;
   }
 
   addEvent(transactionId: string, { atMs, kind, detail }: AttemptEvent): void {
@@ -135,7 +154,7 @@ export class Journal implements PaymentStore {
     return this.#all(
       `SELECT attempt.*, attempt.rowid AS position, hand_off.delivery AS delivery
        FROM attempt LEFT JOIN hand_off USING (transaction_id)
-       WHERE started_at_ms >= ? AND attempt.rowid < ? AND ${status ? statusSql[status] : "TRUE"}
+       WHERE started_at_ms >= ? AND attempt.rowid < ? AND (${status ? statusSql[status] : "TRUE"})
        ORDER BY attempt.rowid DESC LIMIT ?`,
       sinceMs,
       before ?? Number.MAX_SAFE_INTEGER,
@@ -145,6 +164,43 @@ export class Journal implements PaymentStore {
       delivery: row["delivery"] as DeliveryState | null,
       position: Number(row["position"]),
     }));
+  }
+
+  reserveReturn(transactionId: string, open: OpenReturn, chargedMinor: number): boolean {
+    return transaction(this.#database, () => {
+      const { changes } = this.#run(
+        `UPDATE attempt SET open_return = ? WHERE transaction_id = ? AND phase = 'charged'
+           AND open_return IS NULL AND returned_minor + ? <= ?`,
+        JSON.stringify(open),
+        transactionId,
+        open.amountMinor,
+        chargedMinor,
+      );
+      if (changes !== 1) return false;
+      const { atMs, ...detail } = open;
+      this.addEvent(transactionId, { atMs, kind: "gateway-return-reserved", detail });
+      return true;
+    });
+  }
+
+  endReturn(transactionId: string, open: OpenReturn, returned: boolean, event: AttemptEvent): void {
+    transaction(this.#database, () => {
+      const { changes } = this.#run(
+        `UPDATE attempt SET open_return = NULL, returned_minor = returned_minor + ?
+         WHERE transaction_id = ? AND json_extract(open_return, '$.operationId') = ?`,
+        returned ? open.amountMinor : 0,
+        transactionId,
+        open.operationId,
+      );
+      // Two who asked at the same time heard the same word; it counts once.
+      if (changes === 1) this.addEvent(transactionId, event);
+    });
+  }
+
+  openReturns(): Attempt[] {
+    return this.#all(
+      "SELECT * FROM attempt WHERE open_return IS NOT NULL ORDER BY started_at_ms",
+    ).map(readAttempt);
   }
 
   unfinished(): Attempt[] {
@@ -168,6 +224,17 @@ export class Journal implements PaymentStore {
         const sale = saleOf(state);
         return sale !== undefined && sameReport(sale, report);
       })?.request.orderId;
+  }
+
+  /** In the order of insertion: a wall clock can jump. */
+  nextBaseline(transactionId: string): Baseline | undefined {
+    const row = this.#get(
+      `SELECT baseline FROM attempt WHERE baseline IS NOT NULL
+         AND rowid > (SELECT rowid FROM attempt WHERE transaction_id = ?)
+       ORDER BY rowid LIMIT 1`,
+      transactionId,
+    );
+    return row && readJson(row["baseline"]);
   }
 
   handOff(transactionId: string): HandOffRow | undefined {
@@ -201,6 +268,11 @@ export class Journal implements PaymentStore {
     );
   }
 
+  countInDoubt(): number {
+    const sql = "SELECT count(*) AS n FROM attempt WHERE phase IN ('in-doubt','reversal-in-doubt')";
+    return Number(this.#get(sql)?.["n"]);
+  }
+
   acknowledgeHandOff(transactionId: string): void {
     this.#run("UPDATE hand_off SET acknowledged = 1 WHERE transaction_id = ?", transactionId);
   }
@@ -212,13 +284,32 @@ export class Journal implements PaymentStore {
     );
   }
 
-  setDelivery(transactionId: string, delivery: DeliveryState): void {
-    this.#run(
-      "UPDATE hand_off SET delivery = ? WHERE transaction_id = ? AND delivery <> ?",
-      delivery,
-      transactionId,
-      delivery,
-    );
+  setDelivery(transactionId: string, delivery: DeliveryState, atMs: number): void {
+    this.#telling((tell) => {
+      const { changes } = this.#run(
+        "UPDATE hand_off SET delivery = ? WHERE transaction_id = ? AND delivery <> ?",
+        delivery,
+        transactionId,
+        delivery,
+      );
+      if (changes === 0) return;
+      const { orderId } = this.#mustRead(transactionId).request;
+      const notificationGatewaySent = delivery === "sent";
+      tell("delivery", { orderId, transactionId, delivery, notificationGatewaySent }, atMs);
+    });
+  }
+
+  undelivered(limit: number): string[] {
+    return this.#all(
+      `SELECT transaction_id FROM hand_off
+       WHERE acknowledged = 1 AND delivery IN ('pending', 'parked') ORDER BY id DESC LIMIT ?`,
+      limit,
+    ).map((row) => String(row["transaction_id"]));
+  }
+
+  /** Something an operator has to look at, for `GET /events`. */
+  raise(alarm: EventData<"alarm">, atMs: number): void {
+    this.#telling((tell) => tell("alarm", alarm, atMs));
   }
 
   undeliveredGenerated(amountMinor: number, currencyAlpha: string): string | undefined {
@@ -282,7 +373,16 @@ export class Journal implements PaymentStore {
     );
   }
 
-  #insert(attempt: Omit<Attempt, "number" | "ticket">): Attempt {
+  #insert(attempt: NewAttempt): Attempt {
+    return this.#telling((tell) => {
+      this.#insertRow(attempt);
+      const inserted = this.#mustRead(attempt.transactionId);
+      tell("payment", paymentEventOf(inserted), attempt.startedAtMs);
+      return inserted;
+    });
+  }
+
+  #insertRow(attempt: NewAttempt): void {
     const { request, state } = attempt;
     this.#run(
       `INSERT INTO attempt (transaction_id, order_id, number, amount_minor, currency, generated_id,
@@ -301,7 +401,18 @@ export class Journal implements PaymentStore {
       attempt.startedAtMs,
       attempt.endedAtMs,
     );
-    return this.#mustRead(attempt.transactionId);
+  }
+
+  /** One transaction; the events that were written in it are told when it is on disk. */
+  #telling<T>(
+    work: (tell: <N extends KeptName>(name: N, data: EventData<N>, atMs: number) => void) => T,
+  ): T {
+    const written: KeptEvent[] = [];
+    const result = transaction(this.#database, () =>
+      work((name, data, atMs) => written.push(this.feed.append(name, data, atMs))),
+    );
+    for (const event of written) this.onEvent(event);
+    return result;
   }
 
   #mustRead(transactionId: string): Attempt {
@@ -334,55 +445,4 @@ export class Journal implements PaymentStore {
   #run(sql: string, ...values: SQLInputValue[]): StatementResultingChanges {
     return this.#prepared(sql).run(...values);
   }
-}
-
-function readAttempt(row: Row): Attempt {
-  return {
-    transactionId: String(row["transaction_id"]),
-    number: Number(row["number"]),
-    request: readJson(row["request"]),
-    state: readJson(row["state"]),
-    startedAtMs: Number(row["started_at_ms"]),
-    endedAtMs: row["ended_at_ms"] === null ? null : Number(row["ended_at_ms"]),
-    baseline: row["baseline"] === null ? null : readJson(row["baseline"]),
-    ticket: String(row["ticket"]),
-  };
-}
-
-const isApproved = `phase = 'sent' AND json_extract(state, '$.goods') IS NOT NULL
-  AND json_extract(state, '$.goods.decision') IS NULL`;
-const endedAs = (status: string): string =>
-  `phase = 'not-charged' AND json_extract(state, '$.outcome.status') = '${status}'`;
-
-/** The statuses of answers (payments/answer.ts) as conditions. */
-const statusSql: Readonly<Record<ListStatus, string>> = {
-  Success: "phase = 'charged'",
-  Approved: isApproved,
-  Declined: endedAs("declined"),
-  Cancelled: endedAs("cancelled"),
-  Failed: endedAs("failed"),
-  Reversed: "phase = 'reversed'",
-  Unknown: `phase IN ('sent', 'in-doubt', 'reversing', 'reversal-in-doubt')
-    AND NOT (${isApproved})`,
-};
-
-/** What the terminal reported of a sale that was charged, returned or not. */
-function saleOf(state: AttemptState): TransactionReport | undefined {
-  switch (state.phase) {
-    case "charged":
-      return state.report;
-    case "reversing":
-    case "reversal-in-doubt":
-    case "reversed":
-      return state.sale.report;
-    case "sent":
-    case "in-doubt":
-    case "not-charged":
-      return undefined;
-  }
-}
-
-/** The journal reads only what it wrote itself; a newer schema is refused at opening. */
-function readJson<T>(value: SQLInputValue | undefined): T {
-  return JSON.parse(String(value)) as T;
 }

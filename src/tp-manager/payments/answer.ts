@@ -1,7 +1,7 @@
 import { type AppError, type Charged, type ErrorCode, errorTable } from "../../shared/errors.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { emptyReceipt, type Receipt } from "../../shared/receipt.ts";
-import type { Attempt, AttemptState, PaymentRequest } from "./payment.ts";
+import { type Attempt, type AttemptState, type PaymentRequest, returnOf } from "./payment.ts";
 
 /** The `error` member of every answer (DESIGN 5). */
 export interface AnswerError {
@@ -46,7 +46,7 @@ export interface HttpAnswer {
 /** The answer to an order as its attempt stands now. Pure. */
 export function answerOf(attempt: Attempt, delivery: DeliveryState | null): HttpAnswer {
   const { request, state } = attempt;
-  const { status, error } = outcomeOf(state);
+  const { status, error } = outcomeOf(attempt);
   return {
     http: error ? errorTable[error.code].http : 200,
     body: {
@@ -78,10 +78,34 @@ export function errorOfAppError(error: AppError): AnswerError {
   return errorOf(error.code, error.message, error.charged, error.details);
 }
 
-function outcomeOf(state: AttemptState): { status: PaymentStatus; error: AnswerError | null } {
+interface Outcome {
+  readonly status: PaymentStatus;
+  readonly error: AnswerError | null;
+}
+
+/** A charged order whose money went back, or may have, at the gateway (DESIGN 3.1 rule 7). */
+function chargedOutcome(attempt: Attempt): Outcome {
+  switch (returnOf(attempt)) {
+    case "all":
+      return { status: "Reversed", error: null };
+    case "open":
+      return {
+        status: "Unknown",
+        error: errorOf("PAYMENT_UNKNOWN", errorTable.PAYMENT_UNKNOWN.meaning, "unknown", {
+          why: `what became of a ${attempt.openReturn?.kind} at the gateway is not known`,
+        }),
+      };
+    case "none":
+    case "part":
+      return { status: "Success", error: null };
+  }
+}
+
+function outcomeOf(attempt: Attempt): Outcome {
+  const { state } = attempt;
   switch (state.phase) {
     case "charged":
-      return { status: "Success", error: null };
+      return chargedOutcome(attempt);
     case "reversed":
       return { status: "Reversed", error: null };
     case "not-charged": {

@@ -6,6 +6,7 @@ import type {
   AttemptEvent,
   AttemptPhase,
   AttemptState,
+  OpenReturn,
   PaymentRequest,
 } from "./payment.ts";
 
@@ -102,17 +103,33 @@ export interface PaymentStore {
   list(page: ListPage): ListedAttempt[];
   addEvent(transactionId: string, event: AttemptEvent): void;
 
+  /**
+   * Reserves a return at the gateway: only for a charged attempt without another return under way,
+   * and never of more than is left. false: it is not reserved. An attempt with one, or of which a
+   * part was returned, can no longer become "reversing".
+   */
+  reserveReturn(transactionId: string, open: OpenReturn, chargedMinor: number): boolean;
+  /** The gateway's word about a reserved return: the money went back, or nothing happened. */
+  endReturn(transactionId: string, open: OpenReturn, returned: boolean, event: AttemptEvent): void;
+  /** Attempts with a reserved return whose end is not known, oldest first. */
+  openReturns(): Attempt[];
+
   /** Attempts that a process cannot leave behind unasked, in the order they were begun. */
   unfinished(): Attempt[];
   /** The order a charged transaction with this very report belongs to, other than `except`. */
   orderOfReport(report: TransactionReport, except: string): string | undefined;
+
+  /** What the terminal looked like before the next attempt that was begun after this one. */
+  nextBaseline(transactionId: string): Baseline | undefined;
 
   handOff(transactionId: string): HandOffRow | undefined;
   /** Not yet acknowledged by the supervisor, oldest first, at most `limit`. */
   pendingHandOffs(limit: number): PendingHandOff[];
   acknowledgeHandOff(transactionId: string): void;
   acknowledgeWithdrawal(transactionId: string): void;
-  setDelivery(transactionId: string, delivery: DeliveryState): void;
+  setDelivery(transactionId: string, delivery: DeliveryState, atMs: number): void;
+  /** Handed over, and the gateway does not have them as far as is known; newest first. */
+  undelivered(limit: number): string[];
 
   /** An order with a generated id, charged or unknown, whose answer nobody has read. */
   undeliveredGenerated(amountMinor: number, currencyAlpha: string): string | undefined;

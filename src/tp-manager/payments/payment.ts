@@ -158,6 +158,32 @@ export interface Attempt {
   /** null for an attempt that failed before the terminal could be prepared. */
   readonly baseline: Baseline | null;
   readonly ticket: string;
+  /** What the gateway has refunded or cancelled of it. */
+  readonly returnedMinor: number;
+  /** The gateway was asked to return money and its word is not known: nothing else may. */
+  readonly openReturn: OpenReturn | null;
+}
+
+/** A return of money at the gateway, reserved before anything is sent (DESIGN 3.1 rule 7). */
+export interface OpenReturn {
+  readonly operationId: string;
+  readonly kind: "cancel" | "refund";
+  readonly amountMinor: number;
+  readonly transactionPublicId: string;
+  readonly atMs: number;
+}
+
+/** How much of a charged attempt has gone back by way of the gateway. */
+export function returnOf(attempt: Attempt): "none" | "open" | "part" | "all" {
+  if (attempt.openReturn) return "open";
+  if (attempt.returnedMinor === 0) return "none";
+  return attempt.returnedMinor < chargedMinorOf(attempt) ? "part" : "all";
+}
+
+/** What was really charged; a part of what was asked when only a part of the goods came out. */
+export function chargedMinorOf({ state, request }: Attempt): number {
+  const reported = state.phase === "charged" ? state.report.amountMinor : null;
+  return reported ?? request.amountMinor;
 }
 
 /** Something that happened to an attempt: the evidence kept for support and recovery. */

@@ -305,7 +305,7 @@ describe("the file on disk", () => {
 
   test("names every fault with its line, and one fault is not called several", () => {
     expect(fault(write(setupText({ LOCAL_PORT: "x", UPDATE_TIME: undefined }))).message).toMatch(
-      /config\.txt has 2 faults:\n {2}line -: UPDATE_TIME .*\n {2}line 2: LOCAL_PORT must/,
+      /config\.txt has 2 faults:\n {2}UPDATE_TIME .*\n {2}line 2: LOCAL_PORT must/,
     );
     expect(fault(write(setupText({ LOCAL_PORT: "x" }))).message).toContain("has a fault:\n");
   });

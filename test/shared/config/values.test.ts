@@ -28,12 +28,21 @@ const values: Record<ConfigName, Values> = {
       "/dev/serial/by-id/usb-FTDI_FT232R_A50285BI-if00-port0",
       "/dev/cu.usbserial-1420",
       "/opt/kiosk/terminal",
+      "usb:0403:6001",
+      "usb:0B00:00ff:A50285BI",
+      "usb:0403:6001:serial:with:colons",
       "tcp://192.0.2.7:20007",
       "tcp://terminal-1.example:1",
       "tcp://[2001:db8::7]:65535",
       "tcp://[::1]:20007",
     ),
     bad: [
+      "usb:",
+      "usb:403:6001",
+      "usb:0403:6001:",
+      "usb:0403:600g",
+      "usb:0403:6001:two words",
+      "usb:0403",
       "COM0",
       "COM",
       "COM1000",
@@ -176,6 +185,17 @@ const values: Record<ConfigName, Values> = {
     good: same("127.0.0.1", "255.255.255.255", "2001:db8::7"),
     bad: ["2001:db8:1111:2222::7", "256.0.0.1", "1.2.3", "01.2.3.4", "localhost", "1.2.3.4/8"],
   },
+  GATEWAY_API_KEY: { good: same("k:e#y", "k".repeat(128)), bad: ["k".repeat(129), "a\u0000b"] },
+  GATEWAY_CA_FILE: {
+    good: same("/etc/ssl/kiosk proxy.pem", "/ca.pem"),
+    bad: ["ca.pem", "./ca.pem", "~/ca.pem", `/${"c".repeat(1_024)}`],
+  },
+  NOTIFICATION_PORT: { ...wholeNumbers(1, 65_535), bad: ["0", "65536", "08766", "off", "-1"] },
+  NOTIFICATION_HOST: {
+    good: same("127.0.0.1", "0.0.0.0", "::", "2001:db8::7"),
+    bad: ["localhost", "256.0.0.1", "*", "127.0.0.1:80", "[::1]"],
+  },
+  NOTIFICATION_SECRET: { good: same("a:b", "s".repeat(128)), bad: ["s".repeat(129), "a\u0007b"] },
   GATEWAY_WAIT: { ...wholeNumbers(0, 60_000), bad: ["-1", "60001", "00", "5s"] },
   GATEWAY_TIMEOUT: wholeNumbers(1_000, 120_000),
   UPDATE_TIME: {
@@ -232,13 +252,13 @@ describe.each(names)("%s", (name) => {
         [],
       );
     }
-    expect(secret ?? false).toBe(/(PWD|PASSWORD)$/.test(name));
+    expect(secret ?? false).toBe(/(PWD|PASSWORD|SECRET|KEY)$/.test(name));
   });
 });
 
 test("every one of the examples of SERIAL_PORT is accepted", () => {
   const examples = metaOf(configShape.SERIAL_PORT).example.split(", ");
-  expect(examples.length).toBe(3);
+  expect(examples.length).toBe(4);
   for (const example of examples) {
     expect(parseConfig(setupText({ SERIAL_PORT: example }), "tp-manager").faults).toEqual([]);
   }

@@ -67,7 +67,11 @@ describe.each(transports)("over %s", (transport) => {
     await register.run(REGISTRATION);
     const messages = await register.run(authorisation(1268));
     expect(controls(messages)).toEqual(["8000", "04ff", "040f", "061e"]);
-    expect(messages.slice(2)).toEqual(["040f07276c2952500042", "061e016c"]);
+    expect(decoded(messages[2]).fields).toMatchObject({
+      resultCode: 0x6c,
+      additionalText: "Time-out",
+    });
+    expect(messages[3]).toBe("061e016c");
     expect(bank(simulator)).toEqual([]);
   });
 

@@ -20,7 +20,7 @@ function openTransport() {
     expect(clock.running).toEqual([]);
   });
   const post = (url: string, body = "<a/>", signal = new AbortController().signal) =>
-    transport.post({ url, headers: { "content-type": "text/xml" }, body }, TIMEOUT_MS, signal);
+    transport.send({ url, headers: { "content-type": "text/xml" }, body }, TIMEOUT_MS, signal);
   return { clock, post };
 }
 

@@ -12,7 +12,7 @@ import {
   presentCard,
   scriptedOutcome,
 } from "../machine/sale.ts";
-import { status, statusText } from "../machine/texts.ts";
+import { status, statusText, timeOutTexts } from "../machine/texts.ts";
 import type { Command } from "./command.ts";
 
 /** Authorisation 06 01 (zvt.md 6.2, 8, 9). */
@@ -54,7 +54,10 @@ async function sell(process: Process, sale: Sale): Promise<void> {
   const outcome = scriptedOutcome(process, order, script);
   const presented = await presentCard(process, outcome, script);
   if (presented === "cancelled" || presented === "time-out") {
-    await process.report(abortedReport(code.aborted, parts.options.device));
+    // Code 6C is both: only a text tells a customer's time-out from the stop key (zvt.md 11.4).
+    const text = { text: timeOutTexts[parts.language], charset: parts.textCharset(process) };
+    const said = presented === "time-out" ? text : undefined;
+    await process.report(abortedReport(code.aborted, parts.options.device, said));
     return await process.abort(code.aborted);
   }
   await askHost(process, script);

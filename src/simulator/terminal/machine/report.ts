@@ -83,8 +83,14 @@ export function declinedReport(
 }
 
 /** A transaction that came to nothing before the host was asked (27 6C for example). */
-export function abortedReport(resultCode: number, device: Device): MessageInput {
-  return { fields: { resultCode, terminalId: device.terminalId } };
+export function abortedReport(
+  resultCode: number,
+  device: Device,
+  text?: { readonly text: string; readonly charset: Charset },
+): MessageInput {
+  const fields = { resultCode, terminalId: device.terminalId };
+  if (text === undefined) return { fields };
+  return { charset: text.charset, fields: { ...fields, additionalText: text.text } };
 }
 
 function time(atMs: number): FieldInputs {

@@ -38,6 +38,13 @@ export const status = {
   declined: 0x1d,
 } as const;
 
+/** The customer did not come in time; a text of its own, since 6C has other meanings too. */
+export const timeOutTexts: Readonly<Record<Language, string>> = {
+  de: "Zeitüberschreitung",
+  en: "Time-out",
+  fr: "Délai dépassé",
+};
+
 export function statusText(code: number, language: Language): string {
   return statusTexts[code]?.[language] ?? "";
 }

@@ -211,7 +211,15 @@ export class ZvtConnection {
   /** From this moment on nobody may use the session any more. */
   #isDown(problem: string | null): void {
     this.#session = undefined;
-    this.#setLink("disconnected", problem ?? "the connection ended");
+    const why = problem ?? "the connection ended";
+    const unasked = this.#link === "connected" && !this.#closing.signal.aborted;
+    if (unasked) this.#logLink("warn", "terminal link lost", why);
+    this.#setLink("disconnected", why);
+  }
+
+  /** A link that came and went explains many a payment that was not taken. */
+  #logLink(level: "info" | "warn", text: string, problem: string | null): void {
+    this.#deps.log[level]({ address: this.#deps.transport.address, problem }, text);
   }
 
   async #run(): Promise<void> {
@@ -252,11 +260,12 @@ export class ZvtConnection {
       this.#setLink("registering", "the terminal has not answered yet");
       await this.#introduceOn(session);
       wasUp = true;
+      this.#logLink("info", "terminal link up", null);
       this.#setLink("connected", null);
       await this.#poll(session, gone.promise);
     } catch (error) {
       problem ??= error instanceof Error ? error.message : String(error);
-      this.#deps.log.warn({ address: this.#deps.transport.address, problem }, "terminal link");
+      if (!wasUp) this.#logLink("warn", "terminal link", problem);
     }
     if (this.#link !== "disconnected") this.#isDown(problem);
     await session?.close();

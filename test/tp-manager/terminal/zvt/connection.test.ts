@@ -170,6 +170,11 @@ describe("connecting", () => {
       terminalId: "11112222",
       version: "",
     });
+    expect(driver.logged.filter((line) => /terminal link (up|lost)/.test(line))).toEqual([
+      expect.stringContaining("info terminal link up"),
+      expect.stringContaining("warn terminal link lost"),
+      expect.stringContaining("info terminal link up"),
+    ]);
   });
 
   test("a port that does not exist is a state with clear words, not a crash", async () => {

@@ -24,7 +24,7 @@ export function transactionReport(message: Message, context: ReportContext): Tra
   const report = {
     good,
     resultCode: code === null ? null : codeText(code),
-    resultText: fields.additionalText?.trim() || textOf(code, good, context.language),
+    resultText: resultTextOf(fields.additionalText?.trim(), code, good, context.language),
     reason: good || code === null ? null : abortReason(code, fields.additionalText),
     ...(good || code === null ? {} : { advice: declineAdvice(code, fields.resultCodeAs) }),
     amountMinor: fields.amount ?? null,
@@ -46,6 +46,18 @@ export function transactionReport(message: Message, context: ReportContext): Tra
 /** zvt.md 6.2: host codes A0..AF come as 27 00 with the real code in field A0. */
 function isHostRefusal(resultCodeAs: number | undefined): boolean {
   return resultCodeAs !== undefined && resultCodeAs >= 0xa0 && resultCodeAs <= 0xaf;
+}
+
+/** The terminal's own words for the customer; a host's refusal keeps its number for support. */
+function resultTextOf(
+  said: string | undefined,
+  code: number | null,
+  good: boolean,
+  language: Language,
+): string {
+  const text = textOf(code, good, language);
+  if (!said) return text;
+  return good || code === null || code === 0 ? said : `${text}: ${said}`;
 }
 
 function textOf(code: number | null, good: boolean, language: Language): string {

@@ -176,7 +176,14 @@ test("a text about time makes an abort the customer's time-out", () => {
   const fields = { resultCode: 0x6c, additionalText: "Zeitüberschreitung" };
   expect(read({ fields })).toMatchObject({
     reason: "customer-timeout",
-    resultText: "Zeitüberschreitung",
+    resultText: expect.stringMatching(/^aborted.*: Zeitüberschreitung$/),
+  });
+});
+
+test("a host's refusal keeps its number beside the terminal's own words", () => {
+  expect(read({ fields: { resultCode: 51, additionalText: "Declined" } })).toMatchObject({
+    resultCode: "33",
+    resultText: "declined by the bank (51): Declined",
   });
 });
 

@@ -1,0 +1,64 @@
+import { formatMajor } from "../../shared/money.ts";
+import { faultTable, type Verdict } from "./faults.ts";
+import type { SoapParameters } from "./soap-writer.ts";
+
+export const operationKinds = ["confirm", "cancel", "refund"] as const;
+export type OperationKind = (typeof operationKinds)[number];
+
+/** Something to be done to one transaction of the gateway, once. */
+export interface OperationRequest {
+  /** Made by the caller before anything is sent; the key of every later question. */
+  readonly operationId: string;
+  readonly kind: OperationKind;
+  readonly transactionPublicId: string;
+  /** null: all of it. A cancellation is never of a part. */
+  readonly amountMinor: number | null;
+  readonly currency: string;
+  readonly exponent: number;
+}
+
+/** Where an operation is asked for: service and operation (specification 2, "Endpoints"). */
+export const operationAddresses = {
+  confirm: { service: "transaction-v2", operation: "confirm" },
+  cancel: { service: "transaction-v2", operation: "cancel" },
+  refund: { service: "refund-v2", operation: "card" },
+} as const satisfies Record<OperationKind, { service: string; operation: string }>;
+
+/**
+ * The parameters of an operation. `card` gets no currency: one client sends it, the types do not
+ * have it (gateway.md (b), "Request elements"), and an unknown parameter is an error.
+ */
+export function operationParameters(
+  { kind, transactionPublicId, amountMinor, currency, exponent }: OperationRequest,
+  settings: { readonly login: string; readonly password: string; readonly websiteId: string },
+): SoapParameters {
+  const amount = amountMinor === null ? {} : { amount: formatMajor(amountMinor, exponent) };
+  const credentials = { wsLogin: settings.login, wsPassword: settings.password };
+  switch (kind) {
+    case "confirm":
+      return {
+        ...credentials,
+        transactionPublicId,
+        ...amount,
+        ...(amountMinor === null ? {} : { currency }),
+      };
+    case "cancel":
+      return { ...credentials, transactionPublicId };
+    case "refund":
+      return { ...credentials, websiteId: settings.websiteId, transactionPublicId, ...amount };
+  }
+}
+
+/**
+ * How an operation stands. "sending": on disk, its answer is awaited. "unknown": the answer was
+ * lost; it is never sent again (DESIGN 3.1 rule 7).
+ */
+export type OperationState = "sending" | "done" | "refused" | "not-sent" | "unknown";
+
+/** What one exchange means for an operation that is sent only once: the same fault table. */
+export function operationEnd(verdict: Verdict): Exclude<OperationState, "sending"> {
+  const { action, ambiguous } = faultTable[verdict.class];
+  if (ambiguous) return "unknown";
+  if (action === "sent") return "done";
+  return verdict.code === null ? "not-sent" : "refused";
+}

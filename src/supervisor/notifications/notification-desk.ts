@@ -1,0 +1,207 @@
+import type { Logger } from "../../shared/logger.ts";
+import { maskPansInText } from "../../shared/mask.ts";
+import { type Currency, currencyOf, parseAmount } from "../../shared/money.ts";
+import type { Clock } from "../../shared/time.ts";
+import type { Transaction } from "../../shared/transaction.ts";
+import { raiseAlarm } from "../alarm.ts";
+import { effectOf } from "../operations/gateway-state.ts";
+import type { OperationStore } from "../operations/operation-store.ts";
+import { type FraudEvent, readFraudEvent } from "./fraud-event.ts";
+import { type MapiNotification, readMapi } from "./mapi-notification.ts";
+import type { NotificationStore } from "./notification-store.ts";
+
+export interface NotificationDeskParts {
+  readonly store: NotificationStore;
+  readonly operations: OperationStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly password: string;
+  /** Without one no fraud event is taken. */
+  readonly fraudSecret: string | undefined;
+  /** Something was accepted about a transaction of the gateway. */
+  readonly onAccepted: (transactionPublicId: string) => void;
+}
+
+const AMOUNT_DIGITS_MAX = 12;
+
+/**
+ * What becomes of a notification: verified, compared with our order, kept once, and told to whoever
+ * waits for it. true: taken, or known already. false: not genuine, or not about our order.
+ */
+export class NotificationDesk {
+  readonly #parts: NotificationDeskParts;
+
+  constructor(parts: NotificationDeskParts) {
+    this.#parts = parts;
+  }
+
+  /** A document of the form field `xml` (gateway.md (c)). */
+  takeOperation(document: Buffer): boolean {
+    const { password, log } = this.#parts;
+    const verdict = readMapi(document, password);
+    if (verdict.genuine) return this.#operation(verdict.notification, document.toString("utf8"));
+    log.warn({ why: verdict.why }, "a notification that is not genuine was refused");
+    return false;
+  }
+
+  /** The fraud event (gateway.md (d)). */
+  takeFraud(body: Buffer, signature: string | undefined): boolean {
+    const { fraudSecret, log } = this.#parts;
+    const verdict =
+      fraudSecret === undefined
+        ? ({ genuine: false, why: "NOTIFICATION_SECRET is not set" } as const)
+        : readFraudEvent(body, signature, fraudSecret);
+    if (verdict.genuine) return this.#fraud(verdict.event, body.toString("utf8"));
+    log.warn({ why: verdict.why }, "a fraud event that is not genuine was refused");
+    return false;
+  }
+
+  #operation({ fields, freeData, fingerprint }: MapiNotification, raw: string): boolean {
+    const { operation = "", status = "", idForMerchant: orderId = "" } = fields;
+    const publicId = (fields["transid"] ?? "").toUpperCase();
+    const owner = this.#ownerOf(orderId, freeData["transactionId"], {
+      amount: fields["origAmount"] ?? "",
+      currency: fields["origCurrency"] ?? "",
+    });
+    const bound = this.#parts.operations.ownerOf(publicId);
+    const agrees =
+      owner !== undefined &&
+      /^[0-9A-Z]{1,32}$/.test(publicId) &&
+      (bound === undefined || bound.transactionId === owner.transactionId);
+    const currency = owner && currencyOf(owner.currency);
+    const refunded = fields["refundedAmount"];
+    const isNew = this.#keep({
+      fingerprint,
+      kind: "operation",
+      verdict: agrees ? "accepted" : "mismatch",
+      transactionId: agrees ? owner.transactionId : null,
+      transactionPublicId: agrees ? publicId : null,
+      operation,
+      status,
+      amountMinor: refunded && currency ? minorOf(refunded, currency) : null,
+      parsed: masked({ ...fields, freeData }),
+      raw: maskPansInText(raw),
+    });
+    const about = { orderId: maskPansInText(orderId), transactionPublicId: publicId };
+    const details = { ...about, operation, status };
+    if (!agrees) return this.#mismatch(details, isNew);
+    this.#accepted(owner, details, isNew);
+    return true;
+  }
+
+  /** Done for repeated documents too: the first time may have been cut short. */
+  #accepted(
+    owner: Transaction,
+    about: {
+      readonly transactionPublicId: string;
+      readonly operation: string;
+      readonly status: string;
+    },
+    isNew: boolean,
+  ): void {
+    const { operations, clock, log, onAccepted } = this.#parts;
+    const { transactionPublicId: publicId } = about;
+    const { transactionId, orderId } = owner;
+    const details = { transactionId, ...about, orderId };
+    const isNewId = operations.learnId(publicId, transactionId, "notification", clock.now());
+    const ids = operations.publicIdsOf(orderId);
+    if (isNewId && ids.length > 1) {
+      const what = "the gateway has more than one transaction of an order";
+      raiseAlarm(this.#parts.log, "gateway-order-twice", { ...details, ids }, what);
+    }
+    const effect = effectOf({ ...about, amountMinor: null });
+    if (!isNew) log.debug(details, "notified again");
+    else if (effect === undefined)
+      log.warn(details, "a notification with words that are not known");
+    else log.info(details, "notified by the gateway");
+    if (isNew && effect === "reversed") {
+      raiseAlarm(log, "chargeback-or-fraud", details, "the cardholder's bank took the money back");
+    }
+    onAccepted(publicId);
+  }
+
+  #fraud({ orderId, amount, currency, body, fingerprint }: FraudEvent, raw: string): boolean {
+    const { operations, log } = this.#parts;
+    // The published sample names no order: it is kept, and an operator hears of it.
+    const known = orderId !== null && operations.transactionsOf(orderId).length > 0;
+    const owner =
+      known && amount !== null && currency !== null
+        ? this.#ownerOf(orderId, undefined, { amount, currency })
+        : undefined;
+    const agrees = !known || owner !== undefined;
+    const isNew = this.#keep({
+      fingerprint,
+      kind: "fraud",
+      verdict: agrees ? "accepted" : "mismatch",
+      transactionId: owner?.transactionId ?? null,
+      transactionPublicId: null,
+      operation: "fraud",
+      status: "reported",
+      amountMinor: null,
+      parsed: masked(body) as Record<string, unknown>,
+      raw: maskPansInText(raw),
+    });
+    const details = { orderId, operation: "fraud", status: "reported" };
+    if (!agrees) return this.#mismatch(details, isNew);
+    if (isNew) raiseAlarm(log, "chargeback-or-fraud", details, "the acquirer reported fraud");
+    return true;
+  }
+
+  /** Our transaction of that order, amount and currency; undefined when none or several agree. */
+  #ownerOf(
+    orderId: string,
+    transactionId: string | undefined,
+    { amount, currency: alpha }: { readonly amount: string; readonly currency: string },
+  ): Transaction | undefined {
+    const currency = currencyOf(alpha);
+    const amountMinor = currency && minorOf(amount, currency);
+    const agreeing = this.#parts.operations
+      .transactionsOf(orderId)
+      .filter(
+        (one) =>
+          one.currency === alpha &&
+          one.amountMinor === amountMinor &&
+          (transactionId === undefined || one.transactionId === transactionId),
+      );
+    return agreeing.length === 1 ? agreeing[0] : undefined;
+  }
+
+  #keep(document: Parameters<NotificationStore["add"]>[0]): boolean {
+    return this.#parts.store.add(document, this.#parts.clock.now());
+  }
+
+  #mismatch(details: Readonly<Record<string, unknown>>, isNew: boolean): false {
+    const what = "a verified notification does not agree with our order: not taken";
+    if (isNew) raiseAlarm(this.#parts.log, "notification-mismatch", details, what);
+    return false;
+  }
+}
+
+/** Amounts have two decimals at least, whatever the currency has (gateway.md (c)). */
+function minorOf(amount: string, currency: Currency): number | null {
+  try {
+    return parseAmount(amount.trim(), currency, AMOUNT_DIGITS_MAX);
+  } catch {
+    return null; // not an amount of this currency: it agrees with none of ours
+  }
+}
+
+const NESTING_MAX = 20;
+
+function masked(value: object): Readonly<Record<string, unknown>> {
+  return maskedAt(value, 0) as Record<string, unknown>;
+}
+
+function maskedAt(value: unknown, depth: number): unknown {
+  if (depth > NESTING_MAX) return null;
+  if (typeof value === "string") return maskPansInText(value);
+  if (typeof value === "number" && Number.isInteger(value)) {
+    const text = maskPansInText(String(value));
+    return text === String(value) ? value : text;
+  }
+  if (Array.isArray(value)) return value.map((item) => maskedAt(item, depth + 1));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, maskedAt(member, depth + 1)]),
+  );
+}

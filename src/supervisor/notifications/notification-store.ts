@@ -1,0 +1,81 @@
+import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
+import type { Notified } from "../operations/gateway-state.ts";
+
+/** A document that was verified, ready to be kept. Texts are masked already. */
+export interface VerifiedDocument {
+  /** SHA-256 of the verified bytes, hex: the same document again is no news. */
+  readonly fingerprint: string;
+  readonly kind: "operation" | "fraud";
+  readonly verdict: "accepted" | "mismatch";
+  /** Our transaction; null when it is about none of ours. */
+  readonly transactionId: string | null;
+  readonly transactionPublicId: string | null;
+  readonly operation: string;
+  readonly status: string;
+  readonly amountMinor: number | null;
+  readonly parsed: Readonly<Record<string, unknown>>;
+  readonly raw: string;
+}
+
+export interface StoredNotification extends Notified {
+  readonly kind: "operation" | "fraud";
+  readonly transactionPublicId: string | null;
+  readonly receivedAtMs: number;
+  readonly copies: number;
+  readonly parsed: Readonly<Record<string, unknown>>;
+}
+
+/** What the gateway has sent by itself. On disk when a call returns. */
+export class NotificationStore {
+  readonly #database: DatabaseSync;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  /** true when the document is new; the same again is only counted. */
+  add(document: VerifiedDocument, nowMs: number): boolean {
+    const row = this.#database
+      .prepare(
+        `INSERT INTO notifications (fingerprint, kind, verdict, transaction_id,
+           transaction_public_id, operation, status, amount_minor, received_at_ms, parsed, raw)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT (fingerprint) DO UPDATE SET copies = copies + 1 RETURNING copies`,
+      )
+      .get(
+        document.fingerprint,
+        document.kind,
+        document.verdict,
+        document.transactionId,
+        document.transactionPublicId,
+        document.operation,
+        document.status,
+        document.amountMinor,
+        nowMs,
+        JSON.stringify(document.parsed),
+        document.raw,
+      );
+    return row?.["copies"] === 1;
+  }
+
+  /** What was accepted about these transactions of ours, oldest first. */
+  acceptedOf(transactionIds: readonly string[]): StoredNotification[] {
+    const statement = this.#database.prepare(
+      `SELECT * FROM notifications WHERE transaction_id = ? AND verdict = 'accepted' ORDER BY id`,
+    );
+    return transactionIds.flatMap((id) => statement.all(id)).map(read);
+  }
+}
+
+function read(row: Record<string, SQLOutputValue>): StoredNotification {
+  return {
+    kind: row["kind"] as StoredNotification["kind"],
+    transactionPublicId: row["transaction_public_id"] as string | null,
+    operation: String(row["operation"]),
+    status: String(row["status"]),
+    amountMinor: row["amount_minor"] as number | null,
+    receivedAtMs: Number(row["received_at_ms"]),
+    copies: Number(row["copies"]),
+    parsed: JSON.parse(String(row["parsed"])) as Record<string, unknown>,
+  };
+}

@@ -1,0 +1,75 @@
+import type { GatewayHistory, GatewayOperation } from "../../shared/ipc/contract.ts";
+import type { NotificationStore, StoredNotification } from "../notifications/notification-store.ts";
+import { doneSum, gatewayStateOf, refundedSum } from "./gateway-state.ts";
+import type { OperationStore } from "./operation-store.ts";
+
+export interface HistoryParts {
+  readonly operations: OperationStore;
+  readonly notifications: NotificationStore;
+}
+
+/** What the gateway has told about an order, and what was asked of it. */
+export function gatewayHistoryOf(
+  orderId: string,
+  { operations, notifications }: HistoryParts,
+): GatewayHistory {
+  const transactions = operations.transactionsOf(orderId);
+  const events = notifications.acceptedOf(transactions.map((one) => one.transactionId));
+  const transactionPublicIds = operations.publicIdsOf(orderId);
+  const asked = operations.operationsOf(transactionPublicIds);
+  return {
+    known: transactions.length > 0,
+    state: gatewayStateOf(
+      transactions[0]?.amountMinor ?? 0,
+      events.filter(isOperation),
+      asked.filter(isDone),
+    ),
+    fraudReported: events.some(({ kind }) => kind === "fraud"),
+    transactionPublicIds,
+    events: events.map(({ receivedAtMs, parsed, amountMinor: _, ...event }) => ({
+      ...event,
+      atMs: receivedAtMs,
+      details: { ...parsed },
+    })),
+    operations: asked,
+  };
+}
+
+/**
+ * What was notified settles the unknown operation of a transaction, when it can mean nothing else:
+ * as many refunds as were done and this one, a cancellation, a capture. A refusal counts only where
+ * no other operation of the kind could be meant.
+ */
+export function notifiedEnd(
+  transactionPublicId: string,
+  { operations, notifications }: HistoryParts,
+): { readonly open: GatewayOperation; readonly state: "done" | "refused" } | undefined {
+  const open = operations.openOf(transactionPublicId);
+  const owner = operations.ownerOf(transactionPublicId);
+  if (open?.state !== "unknown" || !owner) return undefined;
+  const told = notifications
+    .acceptedOf([owner.transactionId])
+    .filter((one) => isOperation(one) && one.transactionPublicId === transactionPublicId);
+  const asked = operations.operationsOf([transactionPublicId]);
+  const happened = (name: string, status: string): boolean =>
+    told.some((one) => one.operation === name && one.status === status);
+  const carriedOut = {
+    confirm: happened("capture", "ok"),
+    cancel: happened("cancellation", "ok"),
+    refund:
+      refundedSum(owner.amountMinor, told) >=
+      doneSum(owner.amountMinor, asked.filter(isDone)) + (open.amountMinor ?? owner.amountMinor),
+  };
+  if (carriedOut[open.kind]) return { open, state: "done" };
+  const onlyOne = asked.filter(({ kind }) => kind === open.kind).length === 1;
+  const names = { confirm: "capture", cancel: "cancellation", refund: "refund" } as const;
+  return onlyOne && happened(names[open.kind], "nok") ? { open, state: "refused" } : undefined;
+}
+
+function isOperation({ kind }: StoredNotification): boolean {
+  return kind === "operation";
+}
+
+function isDone({ state }: GatewayOperation): boolean {
+  return state === "done";
+}

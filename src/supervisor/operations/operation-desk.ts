@@ -1,0 +1,268 @@
+import type {
+  GatewayOperation,
+  RequestOf,
+  ResponseOf,
+  supervisorMessages,
+} from "../../shared/ipc/contract.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { maskPansInText } from "../../shared/mask.ts";
+import type { Clock } from "../../shared/time.ts";
+import type { Transaction } from "../../shared/transaction.ts";
+import { raiseAlarm } from "../alarm.ts";
+import type { GatewayOperations } from "../gateway/gateway.ts";
+import type { LookedUp, LookupAnswer } from "../gateway/lookup.ts";
+import { operationEnd } from "../gateway/operation-request.ts";
+import type { NotificationStore } from "../notifications/notification-store.ts";
+import { gatewayHistoryOf, notifiedEnd } from "./gateway-history.ts";
+import { doneSum } from "./gateway-state.ts";
+import type { OperationStore, SettledBy } from "./operation-store.ts";
+
+type Messages = typeof supervisorMessages;
+type Request<K extends keyof Messages> = RequestOf<Messages, K>;
+type Response<K extends keyof Messages> = ResponseOf<Messages, K>;
+
+export interface OperationDeskParts {
+  readonly store: OperationStore;
+  readonly gateway: GatewayOperations;
+  readonly clock: Clock;
+  readonly notifications: NotificationStore;
+  readonly log: Logger;
+}
+
+/** Ids of the gateway: 13 or 16 hex digits so far, at most 32 characters (gateway.md (b)). */
+const publicIdForm = /^[0-9A-Za-z]{1,32}$/;
+/** The gateway's own numbers of the v3 interface; they are no ids of the SOAP operations. */
+const numberForm = /^\d{12,15}$/;
+
+/**
+ * Confirm, cancel and refund: each is on disk before it is sent, is sent once, and one whose answer
+ * was lost stays unknown until a notification, a lookup or an operator settles it (DESIGN 3.1
+ * rule 7). There is one open operation per transaction of the gateway.
+ */
+export class OperationDesk {
+  readonly #parts: OperationDeskParts;
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #abandon = new AbortController();
+
+  constructor(parts: OperationDeskParts) {
+    this.#parts = parts;
+  }
+
+  /** Operations that a former process was sending are unknown. */
+  start(): void {
+    const { store, clock, log } = this.#parts;
+    for (const operationId of store.endInterrupted(clock.now())) {
+      this.#alarmUnknown(operationId);
+      log.warn({ operationId }, "an operation was interrupted");
+    }
+  }
+
+  /** Abandons what runs: what was written already is recorded as unknown. */
+  async stop(): Promise<void> {
+    this.#abandon.abort(new Error("stopping"));
+    await Promise.all(this.#running.values());
+  }
+
+  async resolve(wanted: Request<"gateway-resolve">): Promise<Response<"gateway-resolve">> {
+    const { store } = this.#parts;
+    if ("orderId" in wanted) {
+      const ids = store.publicIdsOf(wanted.orderId);
+      const [only] = ids;
+      const owner = ids.length === 1 && only ? store.ownerOf(only) : undefined;
+      if (only && owner) return found(only, owner);
+      const why = only
+        ? "the gateway has more than one transaction of this order: name one of them"
+        : "no verified notification and no lookup has named the order's transaction yet";
+      return { found: false, why, candidates: ids };
+    }
+    const id = wanted.transactionPublicId.toUpperCase();
+    const owner = store.ownerOf(id);
+    return owner ? found(id, owner) : await this.#resolveByLookup(id);
+  }
+
+  async operate(request: Request<"gateway-operation">): Promise<Response<"gateway-operation">> {
+    const { store, clock, log } = this.#parts;
+    const { operationId, transactionPublicId, kind } = request;
+    if (store.operation(operationId)) return await this.end({ operationId });
+    if (store.isForbidden(operationId)) {
+      throw new Error(`the operation ${operationId} came too late and was closed before`);
+    }
+    const confirmed = kind === "confirm" ? this.#confirmed(transactionPublicId) : undefined;
+    if (confirmed) return { operation: confirmed };
+    if (!store.begin(request, clock.now())) return { operation: null };
+    log.info({ operationId, transactionPublicId, kind }, "asking the gateway");
+    const sending = this.#send(request).finally(() => this.#running.delete(operationId));
+    this.#running.set(operationId, sending);
+    await sending;
+    return { operation: store.operation(operationId) ?? null };
+  }
+
+  async end({
+    operationId,
+  }: Request<"gateway-operation-end">): Promise<Response<"gateway-operation-end">> {
+    const { store, clock } = this.#parts;
+    await this.#running.get(operationId);
+    const operation = store.operation(operationId);
+    if (!operation) store.forbid(operationId, clock.now());
+    return { operation: operation ?? null };
+  }
+
+  settle({
+    transactionPublicId,
+    happened,
+    note,
+  }: Request<"gateway-settle">): Response<"gateway-settle"> {
+    const open = this.#parts.store.openOf(transactionPublicId.toUpperCase());
+    if (open?.state !== "unknown") return { operation: null };
+    const words = `an operator: ${maskPansInText(note)}`;
+    return { operation: this.#settle(open, happened ? "done" : "refused", "operator", words) };
+  }
+
+  async lookUp(id: string): Promise<Response<"gateway-lookup">> {
+    const answer = await this.#lookUp(id);
+    if (answer.outcome === "found") {
+      const { transaction } = answer.found;
+      return { outcome: "found", description: "", transaction: { ...transaction } };
+    }
+    return { outcome: answer.outcome, description: answer.description, transaction: null };
+  }
+
+  /** Something was notified about a transaction: it may settle an unknown operation. */
+  notified(transactionPublicId: string): void {
+    const { store, notifications } = this.#parts;
+    const end = notifiedEnd(transactionPublicId, { operations: store, notifications });
+    if (end) this.#settle(end.open, end.state, "notification", "a notification says so");
+  }
+
+  history(orderId: string): Response<"gateway-history"> {
+    const { store, notifications } = this.#parts;
+    return gatewayHistoryOf(orderId, { operations: store, notifications });
+  }
+
+  async #resolveByLookup(id: string): Promise<Response<"gateway-resolve">> {
+    const { store } = this.#parts;
+    const none = (why: string): Response<"gateway-resolve"> => ({
+      found: false,
+      why,
+      candidates: [],
+    });
+    if (!publicIdForm.test(id) || numberForm.test(id)) {
+      return none("this is no transaction id of the gateway, such as 5CF62325CB217655");
+    }
+    const answer = await this.#lookUp(id);
+    if (answer.outcome !== "found") return none(`the lookup: ${answer.description}`);
+    const owner = store.ownerOf(id);
+    if (owner) return found(id, owner);
+    const { orderId, currency, exponent } = answer.found;
+    if (orderId !== null && store.transactionsOf(orderId).length > 0) {
+      return none("its amount, currency or order does not agree with our order");
+    }
+    if (currency === null) return none("the lookup tells no currency");
+    return {
+      found: true,
+      transactionPublicId: id,
+      orderId: null,
+      transactionId: null,
+      currency,
+      exponent,
+    };
+  }
+
+  async #lookUp(id: string): Promise<LookupAnswer> {
+    const { gateway } = this.#parts;
+    const answer = await gateway.lookUp(id, this.#abandon.signal);
+    const publicId = id.toUpperCase();
+    if (answer.outcome === "found" && publicIdForm.test(id) && !numberForm.test(id)) {
+      this.#learn(publicId, answer.found);
+      this.#settleByLookup(publicId, answer.found);
+    }
+    return answer;
+  }
+
+  #learn(publicId: string, looked: LookedUp): void {
+    const { store, clock, log } = this.#parts;
+    if (looked.orderId === null) return;
+    const agreeing = store
+      .transactionsOf(looked.orderId)
+      .filter(
+        ({ transactionId, amountMinor, currency }) =>
+          amountMinor === looked.amountMinor &&
+          currency === looked.currency &&
+          (looked.transactionId === null || looked.transactionId === transactionId),
+      );
+    const [owner] = agreeing;
+    if (!owner || agreeing.length > 1) return;
+    if (store.learnId(publicId, owner.transactionId, "lookup", clock.now())) {
+      const { transactionId, orderId } = owner;
+      log.info({ transactionId, orderId, transactionPublicId: publicId }, "id learnt by a lookup");
+    }
+  }
+
+  /**
+   * A lookup proves that something was carried out; it never proves that it was not, because a
+   * request may still be under way inside the gateway.
+   */
+  #settleByLookup(publicId: string, looked: LookedUp): void {
+    const { store } = this.#parts;
+    const open = store.openOf(publicId);
+    if (open?.state !== "unknown" || looked.amountMinor === null) return;
+    const done = store.operationsOf([publicId]).filter(({ state }) => state === "done");
+    const wanted = open.amountMinor ?? looked.amountMinor;
+    const proved =
+      open.kind === "refund"
+        ? (looked.refundedMinor ?? 0) >=
+          Math.min(doneSum(looked.amountMinor, done) + wanted, looked.amountMinor)
+        : open.kind === "confirm" && (looked.capturedMinor ?? 0) > 0;
+    if (proved) this.#settle(open, "done", "lookup", "a lookup shows that it was carried out");
+  }
+
+  #settle(
+    { operationId, transactionPublicId, kind }: GatewayOperation,
+    state: "done" | "refused",
+    by: SettledBy,
+    words: string,
+  ): GatewayOperation | null {
+    const { store, log } = this.#parts;
+    store.settle(operationId, state, by, words);
+    log.warn({ operationId, transactionPublicId, kind, state, by }, "an operation is settled");
+    return store.operation(operationId) ?? null;
+  }
+
+  #confirmed(publicId: string): GatewayOperation | undefined {
+    return this.#parts.store
+      .operationsOf([publicId])
+      .find(({ kind, state }) => kind === "confirm" && state === "done");
+  }
+
+  async #send(request: Request<"gateway-operation">): Promise<void> {
+    const { store, gateway, clock, log } = this.#parts;
+    const { operationId, transactionPublicId, kind } = request;
+    const verdict = await gateway.operate(request, this.#abandon.signal);
+    const state = operationEnd(verdict);
+    store.finish(operationId, state, verdict, clock.now());
+    const { class: tryClass, httpStatus, code, description } = verdict;
+    const details = { operationId, transactionPublicId, kind, state };
+    log.info({ ...details, class: tryClass, httpStatus, code, description }, "the gateway's word");
+    if (state !== "unknown") return;
+    this.#alarmUnknown(operationId);
+    this.notified(transactionPublicId); // what was notified may have overtaken the answer
+  }
+
+  #alarmUnknown(operationId: string): void {
+    const { store, log } = this.#parts;
+    const { kind, transactionPublicId, description } = store.operation(operationId) ?? {};
+    raiseAlarm(
+      log,
+      "gateway-operation-unknown",
+      { operationId, kind, transactionPublicId, description },
+      "whether the gateway carried it out is not known: it is never sent again",
+    );
+  }
+}
+
+function found(
+  transactionPublicId: string,
+  { orderId, transactionId, currency, exponent }: Transaction,
+): Response<"gateway-resolve"> {
+  return { found: true, transactionPublicId, orderId, transactionId, currency, exponent };
+}

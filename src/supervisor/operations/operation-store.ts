@@ -1,0 +1,193 @@
+import type { DatabaseSync, SQLInputValue, SQLOutputValue } from "node:sqlite";
+import { invariant } from "../../shared/invariant.ts";
+import type { GatewayOperation } from "../../shared/ipc/contract.ts";
+import { transaction } from "../../shared/sqlite.ts";
+import { type Transaction, transactionSchema } from "../../shared/transaction.ts";
+import type { Verdict } from "../gateway/faults.ts";
+import type { OperationRequest, OperationState } from "../gateway/operation-request.ts";
+
+type Row = Record<string, SQLOutputValue>;
+
+export type SettledBy = "answer" | "notification" | "lookup" | "operator";
+
+/** The gateway's ids of our orders, and what was asked of it. On disk when a call returns. */
+export class OperationStore {
+  readonly #database: DatabaseSync;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  /** The charged transactions of an order; more than one only by a fault elsewhere. */
+  transactionsOf(orderId: string): Transaction[] {
+    return this.#all(`SELECT content FROM transactions WHERE order_id = ?`, orderId).flatMap(
+      (row) => transactionSchema.safeParse(JSON.parse(String(row["content"]))).data ?? [],
+    );
+  }
+
+  /** Our transaction behind an id of the gateway. */
+  ownerOf(transactionPublicId: string): Transaction | undefined {
+    const row = this.#get(
+      `SELECT content FROM gateway_ids JOIN transactions USING (transaction_id)
+       WHERE transaction_public_id = ?`,
+      transactionPublicId,
+    );
+    return row && transactionSchema.safeParse(JSON.parse(String(row["content"]))).data;
+  }
+
+  /** The gateway's ids of an order, in the order in which they became known. */
+  publicIdsOf(orderId: string): string[] {
+    return this.#all(
+      `SELECT transaction_public_id FROM gateway_ids JOIN transactions USING (transaction_id)
+       WHERE order_id = ? ORDER BY learnt_at_ms, transaction_public_id`,
+      orderId,
+    ).map((row) => String(row["transaction_public_id"]));
+  }
+
+  /** true when the id is new. */
+  learnId(
+    transactionPublicId: string,
+    transactionId: string,
+    from: "notification" | "lookup",
+    nowMs: number,
+  ): boolean {
+    return (
+      this.#run(
+        `INSERT INTO gateway_ids VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+        transactionPublicId,
+        transactionId,
+        from,
+        nowMs,
+      ) === 1
+    );
+  }
+
+  /** The write-ahead record. false: an earlier operation of the transaction is still open. */
+  begin(request: OperationRequest, nowMs: number): boolean {
+    return transaction(this.#database, () => {
+      if (this.openOf(request.transactionPublicId)) return false;
+      this.#run(
+        `INSERT INTO gateway_operations (operation_id, kind, transaction_public_id, amount_minor,
+           currency, exponent, state, asked_at_ms) VALUES (?, ?, ?, ?, ?, ?, 'sending', ?)`,
+        request.operationId,
+        request.kind,
+        request.transactionPublicId,
+        request.amountMinor,
+        request.currency,
+        request.exponent,
+        nowMs,
+      );
+      return true;
+    });
+  }
+
+  /** The end of the one exchange. */
+  finish(operationId: string, state: OperationState, verdict: Verdict, nowMs: number): void {
+    const { class: tryClass, httpStatus, code, description } = verdict;
+    const changes = this.#run(
+      `UPDATE gateway_operations SET state = ?, class = ?, http_status = ?, code = ?,
+         description = ?, ended_at_ms = ?, settled_by = ?
+       WHERE operation_id = ? AND state = 'sending'`,
+      state,
+      tryClass,
+      httpStatus,
+      code,
+      description,
+      nowMs,
+      state === "unknown" ? null : "answer",
+      operationId,
+    );
+    invariant(changes === 1, `the operation ${operationId} was being sent`);
+  }
+
+  /** An unknown operation is known now. */
+  settle(operationId: string, state: "done" | "refused", by: SettledBy, words: string): void {
+    const changes = this.#run(
+      `UPDATE gateway_operations SET state = ?, settled_by = ?,
+         description = trim(description || '; ' || ?, '; ')
+       WHERE operation_id = ? AND state = 'unknown'`,
+      state,
+      by,
+      words,
+      operationId,
+    );
+    invariant(changes === 1, `the operation ${operationId} was unknown`);
+  }
+
+  /** Operations that a dead process left behind: whether they were carried out is not known. */
+  endInterrupted(nowMs: number): string[] {
+    return this.#all(
+      `UPDATE gateway_operations SET state = 'unknown', class = 'interrupted', ended_at_ms = ?,
+         description = 'the program ended while it waited for the answer'
+       WHERE state = 'sending' RETURNING operation_id`,
+      nowMs,
+    ).map((row) => String(row["operation_id"]));
+  }
+
+  operation(operationId: string): GatewayOperation | undefined {
+    const sql = `SELECT * FROM gateway_operations WHERE operation_id = ?`;
+    const row = this.#get(sql, operationId);
+    return row && operationOf(row);
+  }
+
+  /** The one operation of a transaction that is being sent or unknown. */
+  openOf(transactionPublicId: string): GatewayOperation | undefined {
+    const row = this.#get(
+      `SELECT * FROM gateway_operations
+       WHERE transaction_public_id = ? AND state IN ('sending', 'unknown')`,
+      transactionPublicId,
+    );
+    return row && operationOf(row);
+  }
+
+  /** Every operation of these transactions, oldest first. */
+  operationsOf(transactionPublicIds: readonly string[]): GatewayOperation[] {
+    return transactionPublicIds
+      .flatMap((id) =>
+        this.#all(`SELECT * FROM gateway_operations WHERE transaction_public_id = ?`, id),
+      )
+      .map(operationOf)
+      .sort((a, b) => a.askedAtMs - b.askedAtMs);
+  }
+
+  /** From now on an operation with this id is not carried out, should its message come late. */
+  forbid(operationId: string, nowMs: number): void {
+    this.#run(
+      `INSERT INTO gateway_operations_forbidden VALUES (?, ?) ON CONFLICT DO NOTHING`,
+      operationId,
+      nowMs,
+    );
+  }
+
+  isForbidden(operationId: string): boolean {
+    const sql = `SELECT 1 FROM gateway_operations_forbidden WHERE operation_id = ?`;
+    return this.#get(sql, operationId) !== undefined;
+  }
+
+  #get(sql: string, ...values: SQLInputValue[]): Row | undefined {
+    return this.#database.prepare(sql).get(...values);
+  }
+
+  #all(sql: string, ...values: SQLInputValue[]): Row[] {
+    return this.#database.prepare(sql).all(...values);
+  }
+
+  #run(sql: string, ...values: SQLInputValue[]): number {
+    return Number(this.#database.prepare(sql).run(...values).changes);
+  }
+}
+
+function operationOf(row: Row): GatewayOperation {
+  return {
+    operationId: String(row["operation_id"]),
+    kind: row["kind"] as GatewayOperation["kind"],
+    transactionPublicId: String(row["transaction_public_id"]),
+    amountMinor: row["amount_minor"] as number | null,
+    state: row["state"] as OperationState,
+    code: row["code"] as number | null,
+    description: String(row["description"]),
+    class: row["class"] as string | null,
+    askedAtMs: Number(row["asked_at_ms"]),
+    endedAtMs: row["ended_at_ms"] as number | null,
+  };
+}

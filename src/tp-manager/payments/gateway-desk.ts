@@ -1,0 +1,288 @@
+import { randomUUID } from "node:crypto";
+import { AppError } from "../../shared/errors.ts";
+import { IpcError } from "../../shared/ipc/client.ts";
+import type {
+  GatewayOperation,
+  GatewayOperationKind,
+  RequestOf,
+  ResponseOf,
+  supervisorMessages,
+} from "../../shared/ipc/contract.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { type Currency, currencyOf } from "../../shared/money.ts";
+import type { Clock } from "../../shared/time.ts";
+import { storage } from "./failures.ts";
+import { type Attempt, chargedMinorOf, type OpenReturn, returnOf } from "./payment.ts";
+import type { PaymentStore } from "./payment-store.ts";
+
+type Messages = typeof supervisorMessages;
+/** The order, or the gateway's transaction, that is meant. */
+export type GatewayTarget = RequestOf<Messages, "gateway-resolve">;
+type Resolved = Extract<ResponseOf<Messages, "gateway-resolve">, { found: true }>;
+
+/** The supervisor, as far as it asks the gateway. Calls reject with {@link IpcError}. */
+export interface GatewayLink {
+  resolve(target: GatewayTarget): Promise<ResponseOf<Messages, "gateway-resolve">>;
+  /** null: an earlier operation of the transaction is open there. */
+  operate(request: RequestOf<Messages, "gateway-operation">): Promise<GatewayOperation | null>;
+  /** null: it never arrived, and now never will. */
+  end(operationId: string): Promise<GatewayOperation | null>;
+  settle(request: RequestOf<Messages, "gateway-settle">): Promise<GatewayOperation | null>;
+}
+
+export interface GatewayDeskParts {
+  readonly store: PaymentStore;
+  readonly link: GatewayLink;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface GatewayResult {
+  readonly operation: GatewayOperation;
+  readonly orderId: string | null;
+  readonly currency: Currency;
+  readonly amountMinor: number | null;
+}
+
+/**
+ * Confirm, cancel and refund at the gateway (DESIGN 3.1 rule 7). The reservation of a return is in
+ * this journal, beside the terminal's reversal, so that one of the two can happen and only once:
+ *
+ *   resolve ─ reserve ● ─ supervisor: write ahead ●, send once ─ word of the gateway ─ end ●
+ *
+ * A return whose end is not heard keeps its reservation. The supervisor is asked about it by the
+ * operation's id; it answers what became of it, or makes sure that it never will.
+ */
+export class GatewayDesk {
+  readonly #parts: GatewayDeskParts;
+
+  constructor(parts: GatewayDeskParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns that a former process left open are asked about. */
+  start(): void {
+    const { store, log } = this.#parts;
+    for (const attempt of store.openReturns()) {
+      this.reconcile(attempt).catch((error: unknown) =>
+        log.warn({ transactionId: attempt.transactionId, err: error }, "a return stays open"),
+      );
+    }
+  }
+
+  /**
+   * `readAmount` gets the currency of the transaction; undefined: all of it. Throws
+   * {@link AppError}; resolves only when the gateway has carried it out.
+   */
+  async ask(
+    kind: GatewayOperationKind,
+    target: GatewayTarget,
+    readAmount: (currency: Currency) => number | undefined,
+  ): Promise<GatewayResult> {
+    const where = await this.#resolve(target);
+    const currency = currencyOf(where.currency);
+    if (!currency) throw new AppError("GATEWAY_ID_UNKNOWN", "The currency is not known.");
+    const wanted = readAmount(currency);
+    const found = this.#attemptOf(where);
+    const attempt = found && (await this.reconcile(found));
+    if (attempt) assertChargedStill(attempt);
+    const operationId = randomUUID();
+    const open =
+      attempt && kind !== "confirm"
+        ? this.#reserve(attempt, { operationId, kind, where, wanted })
+        : undefined;
+    const amountMinor = kind === "cancel" ? null : (open?.amountMinor ?? wanted ?? null);
+    const { transactionPublicId, exponent } = where;
+    const operation = await this.#send(
+      { operationId, kind, transactionPublicId, amountMinor, currency: currency.alpha, exponent },
+      attempt,
+      open,
+    );
+    return { operation, orderId: where.orderId, currency, amountMinor };
+  }
+
+  /** An operator's word about an unknown operation. Throws NOTHING_TO_SETTLE. */
+  async settle(target: GatewayTarget, happened: boolean, note: string): Promise<GatewayOperation> {
+    const where = await this.#resolve(target);
+    const { transactionPublicId } = where;
+    const settled = await this.#asked(
+      this.#parts.link.settle({ transactionPublicId, happened, note }),
+    );
+    const attempt = this.#attemptOf(where);
+    if (attempt) await this.reconcile(attempt);
+    if (!settled) throw new AppError("NOTHING_TO_SETTLE");
+    return settled;
+  }
+
+  /** The attempt after its open return, if it has one, was asked about. */
+  async reconcile(attempt: Attempt): Promise<Attempt> {
+    const { openReturn: open, transactionId } = attempt;
+    if (!open) return attempt;
+    const operation = await this.#asked(this.#parts.link.end(open.operationId));
+    this.#conclude(attempt, open, operation);
+    return this.#parts.store.attempt(transactionId) ?? attempt;
+  }
+
+  async #resolve(target: GatewayTarget): Promise<Resolved> {
+    const { store, link } = this.#parts;
+    if ("orderId" in target) {
+      const known = storage(() => store.latestAttempt(target.orderId), "unknown");
+      if (!known) throw new AppError("ORDER_NOT_FOUND");
+    }
+    const where = await this.#asked(link.resolve(target));
+    if (where.found) return where;
+    const { why, candidates } = where;
+    throw new AppError("GATEWAY_ID_UNKNOWN", `The gateway's id is not known: ${why}.`, {
+      details: { transactionPublicIds: candidates },
+    });
+  }
+
+  #attemptOf({ transactionId }: Resolved): Attempt | undefined {
+    if (transactionId === null) return undefined;
+    return storage(() => this.#parts.store.attempt(transactionId), "unknown");
+  }
+
+  #reserve(
+    attempt: Attempt,
+    {
+      kind,
+      where,
+      wanted,
+      operationId,
+    }: {
+      readonly operationId: string;
+      readonly kind: "cancel" | "refund";
+      readonly where: Resolved;
+      readonly wanted: number | undefined;
+    },
+  ): OpenReturn {
+    const { store, clock, log } = this.#parts;
+    const charged = chargedMinorOf(attempt);
+    const left = charged - attempt.returnedMinor;
+    const amountMinor = kind === "cancel" ? charged : (wanted ?? left);
+    if (amountMinor > left) {
+      const message = "amount is more than was charged and not yet returned";
+      throw new AppError("REQUEST_INVALID", message, {
+        charged: "yes",
+        details: { faults: [{ field: "amount", message }] },
+      });
+    }
+    const { transactionId } = attempt;
+    const { transactionPublicId } = where;
+    const open = { operationId, kind, amountMinor, transactionPublicId, atMs: clock.now() };
+    if (!storage(() => store.reserveReturn(transactionId, open, charged), "yes")) {
+      throw new AppError("GATEWAY_OPERATION_OPEN");
+    }
+    log.info({ transactionId, orderId: attempt.request.orderId, ...open }, "return reserved");
+    return open;
+  }
+
+  async #send(
+    request: RequestOf<Messages, "gateway-operation">,
+    attempt: Attempt | undefined,
+    open: OpenReturn | undefined,
+  ): Promise<GatewayOperation> {
+    const { link } = this.#parts;
+    let operation: GatewayOperation | null;
+    try {
+      operation = await link.operate(request);
+      if (!operation) {
+        if (attempt && open) this.#conclude(attempt, open, null);
+        throw new AppError("GATEWAY_OPERATION_OPEN");
+      }
+    } catch (error) {
+      if (!(error instanceof IpcError)) throw error;
+      if (error.failure === "unreachable") {
+        if (attempt && open) this.#conclude(attempt, open, null);
+        throw unavailable(error);
+      }
+      operation = await this.#afterLostAnswer(request.operationId);
+    }
+    if (attempt && open) this.#conclude(attempt, open, operation);
+    return assertDone(operation);
+  }
+
+  /** The supervisor may have it or not: its own word counts, however late. */
+  async #afterLostAnswer(operationId: string): Promise<GatewayOperation | null> {
+    try {
+      return await this.#parts.link.end(operationId);
+    } catch (error) {
+      if (!(error instanceof IpcError)) throw error;
+      const message = "The supervisor did not tell what became of the operation.";
+      throw new AppError("GATEWAY_OPERATION_UNKNOWN", message, {
+        details: { operationId },
+        cause: error,
+      });
+    }
+  }
+
+  /** null: it was not carried out and never will be. */
+  #conclude(attempt: Attempt, open: OpenReturn, operation: GatewayOperation | null): void {
+    const { store, clock, log } = this.#parts;
+    const state = operation?.state ?? "not-sent";
+    if (state === "unknown" || state === "sending") return;
+    const { transactionId } = attempt;
+    const { operationId } = open;
+    const { code = null, description = "" } = operation ?? {};
+    const detail = { operationId, state, code, description };
+    const event = { atMs: clock.now(), kind: "gateway-return-ended", detail };
+    storage(() => store.endReturn(transactionId, open, state === "done", event), "unknown");
+    log.info({ transactionId, orderId: attempt.request.orderId, ...detail }, "return ended");
+  }
+
+  async #asked<T>(answer: Promise<T>): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      throw error instanceof IpcError ? unavailable(error) : error;
+    }
+  }
+}
+
+/** Only a charged order has money at the gateway; the same words as for a reversal. */
+function assertChargedStill(attempt: Attempt): void {
+  const returned = returnOf(attempt);
+  switch (attempt.state.phase) {
+    case "charged":
+      if (returned === "all") throw new AppError("ORDER_REVERSED");
+      if (returned === "open") {
+        throw new AppError("GATEWAY_OPERATION_OPEN", undefined, {
+          details: { ...attempt.openReturn },
+        });
+      }
+      return;
+    case "reversed":
+      throw new AppError("ORDER_REVERSED");
+    case "not-charged":
+      throw new AppError("ORDER_NOT_CHARGED");
+    case "sent":
+    case "in-doubt":
+    case "reversing":
+    case "reversal-in-doubt":
+      throw new AppError("PAYMENT_UNKNOWN");
+  }
+}
+
+function assertDone(operation: GatewayOperation | null): GatewayOperation {
+  const { operationId, transactionPublicId, code, description } = operation ?? {};
+  const details = { operationId, transactionPublicId, code, description, class: operation?.class };
+  switch (operation?.state) {
+    case "done":
+      return operation;
+    case "refused":
+      throw new AppError("GATEWAY_REFUSED", `The gateway refused: ${description}`, { details });
+    case "unknown":
+    case "sending":
+      throw new AppError("GATEWAY_OPERATION_UNKNOWN", undefined, { details });
+    case "not-sent":
+    case undefined:
+      throw new AppError("GATEWAY_NOT_SENT", undefined, { details });
+  }
+}
+
+function unavailable(error: IpcError): AppError {
+  return new AppError("SUPERVISOR_UNAVAILABLE", `The supervisor: ${error.message}`, {
+    details: { failure: error.failure },
+    cause: error,
+  });
+}

@@ -1,0 +1,163 @@
+import { describe, expect, test, vi } from "vitest";
+import type { Transaction } from "../../../src/shared/transaction.ts";
+import { accepted, refusedOrder } from "../recording-gateway.ts";
+import { sampleTransaction } from "../sample-transaction.ts";
+import { openRig } from "../supervisor-rig.ts";
+
+type Rig = Awaited<ReturnType<typeof openRig>>;
+
+const stored = (rig: Rig, id: string): Transaction =>
+  JSON.parse(rig.store.content(id) ?? "{}") as Transaction;
+
+const withdraw = (rig: Rig, id: string) => rig.intake.withdraw(stored(rig, id));
+
+/** An item in each state it can be in when its sale is reversed at the terminal. */
+const rows: ReadonlyArray<{
+  readonly item: string;
+  readonly bring: (rig: Rig) => Promise<string>;
+  readonly outcome: "closed" | "sent";
+  readonly state: string;
+}> = [
+  {
+    item: "waiting for its first try",
+    bring(rig) {
+      const transaction = sampleTransaction();
+      rig.store.add(transaction, rig.clock.now());
+      return Promise.resolve(transaction.transactionId);
+    },
+    outcome: "closed",
+    state: "closed",
+  },
+  {
+    item: "whose try never reached the gateway",
+    async bring(rig) {
+      rig.server.behave = () => ({ status: 503 });
+      return await tried(rig);
+    },
+    outcome: "closed",
+    state: "closed",
+  },
+  {
+    item: "parked because the gateway refused it",
+    async bring(rig) {
+      rig.server.behave = () => refusedOrder;
+      return await tried(rig);
+    },
+    outcome: "closed",
+    state: "closed",
+  },
+  {
+    item: "that an operator dropped before it was sent",
+    async bring(rig) {
+      rig.server.behave = () => refusedOrder;
+      const id = await tried(rig);
+      rig.desk.drop(id, "a note", rig.clock.now());
+      return id;
+    },
+    outcome: "closed",
+    state: "closed",
+  },
+  {
+    item: "whose answer was lost",
+    async bring(rig) {
+      rig.server.behave = () => "reset";
+      return await tried(rig);
+    },
+    outcome: "sent",
+    state: "pending",
+  },
+  {
+    item: "whose answer was lost, dropped by an operator",
+    async bring(rig) {
+      rig.server.behave = () => "reset";
+      const id = await tried(rig);
+      rig.desk.drop(id, "a note", rig.clock.now());
+      return id;
+    },
+    outcome: "sent",
+    state: "closed",
+  },
+  {
+    item: "that the gateway has",
+    async bring(rig) {
+      rig.server.behave = () => accepted;
+      return await tried(rig);
+    },
+    outcome: "sent",
+    state: "sent",
+  },
+];
+
+async function tried(rig: Rig): Promise<string> {
+  const id = rig.handOver("A-1");
+  await rig.tries(id, 1);
+  return id;
+}
+
+describe("a sale reversed at the terminal (DESIGN 3.1 rule 7)", () => {
+  test.each(rows)("an item $item: $outcome", async ({ bring, outcome, state }) => {
+    const rig = await openRig();
+    const id = await bring(rig);
+    // Again is harmless: tp-manager repeats until it has heard the answer.
+    for (let i = 0; i < 2; i++) {
+      expect(withdraw(rig, id)).toBe(outcome);
+      expect(rig.store.delivery(id)?.state).toBe(state);
+    }
+    const alarms = rig.alarms().filter((name) => name === "reversed-after-sending");
+    expect(alarms).toHaveLength(outcome === "sent" ? 2 : 0);
+  });
+
+  test("a closed item is never sent, not by the queue and not by an operator", async () => {
+    const rig = await openRig();
+    rig.server.behave = () => ({ status: 503 });
+    const id = await tried(rig);
+    withdraw(rig, id);
+    rig.server.behave = () => accepted;
+    rig.forwarder.start();
+    expect(rig.desk.requeue(id, rig.clock.now())).toBe("closed");
+    await rig.clock.advance(24 * 3_600_000);
+    expect(rig.server.requests).toHaveLength(1);
+  });
+
+  test("a dropped item whose sale is reversed can no longer be requeued", async () => {
+    const rig = await openRig();
+    rig.server.behave = () => refusedOrder;
+    const id = await tried(rig);
+    rig.desk.drop(id, "a note", rig.clock.now());
+    withdraw(rig, id);
+    expect(rig.desk.requeue(id, rig.clock.now())).toBe("closed");
+    const { items } = rig.desk.list("closed", 0, 1);
+    expect(items[0]?.reason).toBe("reversed at the terminal");
+  });
+
+  test("one that the supervisor never heard of is stored and closed in one step", async () => {
+    const rig = await openRig();
+    const transaction = sampleTransaction();
+    expect(rig.intake.withdraw(transaction)).toBe("closed");
+    expect(stored(rig, transaction.transactionId)).toEqual(transaction);
+    expect(rig.store.counts()).toEqual({ pending: 0, parked: 0, sent: 0, closed: 1 });
+    rig.intake.store(transaction); // the hand-over that was overtaken
+    expect(rig.store.delivery(transaction.transactionId)?.state).toBe("closed");
+    expect(rig.server.requests).toHaveLength(0);
+  });
+
+  test("one that is on its way has to be asked about again", async () => {
+    const rig = await openRig();
+    rig.server.behave = () => "hang";
+    const id = rig.handOver("A-1");
+    expect(() => withdraw(rig, id)).toThrow(/ask again/);
+    expect(rig.store.delivery(id)?.state).toBe("pending");
+    await vi.waitFor(() => expect(rig.server.requests).toHaveLength(1), 5_000);
+    await rig.clock.advance(30_000);
+    await rig.tries(id, 1);
+    expect(withdraw(rig, id)).toBe("sent");
+  });
+
+  test("a card number that comes with it is masked before it is stored", async () => {
+    const rig = await openRig();
+    const transaction = sampleTransaction({ customData: { text: "4111111111111111" } });
+    rig.intake.withdraw(transaction);
+    expect(rig.store.content(transaction.transactionId)).not.toContain("4111111111111111");
+    expect(rig.alarms()).toContain("card-number-masked");
+  });
+});

@@ -1,0 +1,290 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { request } from "node:http";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { NotificationDesk } from "../../../src/supervisor/notifications/notification-desk.ts";
+import {
+  NOTIFICATION_BYTES_MAX,
+  REQUESTS_PER_MINUTE_MAX,
+  startNotificationListener,
+} from "../../../src/supervisor/notifications/notification-listener.ts";
+import { openRig, PASSWORD } from "../supervisor-rig.ts";
+import { type Fields, mapiOf, md5, PUBLIC_ID, resultOf } from "./mapi.ts";
+
+const SECRET = "fraud passphrase";
+
+/** A supervisor with one order of 8.99 that listens for notifications. */
+async function listening(options: { fraudSecret?: string | undefined } = { fraudSecret: SECRET }) {
+  const rig = await openRig();
+  const transactionId = rig.handOver("A-1");
+  const { notifications: store, operationStore, operations, clock, log } = rig;
+  const desk = new NotificationDesk({
+    store,
+    operations: operationStore,
+    clock,
+    log,
+    password: PASSWORD,
+    fraudSecret: options.fraudSecret,
+    onAccepted: (id) => operations.notified(id),
+  });
+  const listener = await startNotificationListener({
+    host: "127.0.0.1",
+    port: 0,
+    desk,
+    clock,
+    log,
+  });
+  onTestFinished(() => listener.close());
+  const send = (
+    body: string | Buffer,
+    { path = "/notify", type = "application/x-www-form-urlencoded", signature = "" } = {},
+  ): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const headers = { "content-type": type, "x-allopass-signature": signature };
+      const port = listener.port;
+      const sent = request({ port, method: "POST", path, headers, agent: false }, (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      });
+      sent.on("error", reject);
+      sent.end(body);
+    });
+  const notify = (fields: Fields = {}, digest?: string): Promise<number> => {
+    const result = resultOf(fields);
+    const xml = mapiOf(result, digest ?? md5(result + PASSWORD));
+    return send(new URLSearchParams({ xml }).toString());
+  };
+  const fraud = (event: object, secret = SECRET) => {
+    const body = JSON.stringify(event);
+    const signature = createHash("sha256").update(body).update(secret).digest("hex");
+    return send(body, { path: "/fraud", type: "application/json", signature });
+  };
+  const history = () => rig.operations.history("A-1");
+  return { rig, transactionId, listener, send, notify, fraud, history };
+}
+
+describe("a notification of our order", () => {
+  const states: ReadonlyArray<[operation: string, status: string, state: string]> = [
+    ["authorization", "ok", "authorized"],
+    ["authorization", "nok", "declined"],
+    ["authorization", "cancel", "aborted"],
+    ["authorization", "waiting", "waiting"],
+    ["capture", "ok", "captured"],
+    ["capture", "nok", "unknown"],
+    ["cancellation", "ok", "cancelled"],
+    ["refund", "ok", "refunded"],
+    ["refund", "nok", "unknown"],
+    ["reject", "ok", "reversed"],
+    ["subscription", "ok", "unknown"],
+  ];
+  test.each(states)("%s %s: %s", async (operation, status, state) => {
+    const { notify, history } = await listening();
+    expect(await notify({ operation, status })).toBe(200);
+    expect(history().state).toBe(state);
+  });
+
+  test("tells the gateway's id, and the order id is known from then on", async () => {
+    const { rig, notify, history } = await listening();
+    expect((await rig.operations.resolve({ orderId: "A-1" })).found).toBe(false);
+    await notify();
+    expect(await rig.operations.resolve({ orderId: "A-1" })).toMatchObject({
+      found: true,
+      transactionPublicId: PUBLIC_ID,
+    });
+    expect(history()).toMatchObject({ known: true, transactionPublicIds: [PUBLIC_ID] });
+  });
+
+  test("counts once however often it comes, in any order, and before our own answer", async () => {
+    const { notify, history } = await listening();
+    await notify({ operation: "refund", refundedAmount: "4.00" });
+    await notify({ operation: "capture" });
+    await notify({ operation: "capture" });
+    await notify({ operation: "authorization" });
+    const { state, events } = history();
+    expect(state).toBe("partly-refunded");
+    expect(events.map(({ operation, copies }) => [operation, copies])).toEqual([
+      ["refund", 1],
+      ["capture", 2],
+      ["authorization", 1],
+    ]);
+    await notify({ operation: "refund", refundedAmount: "4.99", time: "12:00:09 UTC+0000" });
+    expect(history().state).toBe("refunded");
+  });
+
+  test("of a chargeback raises an alarm, once", async () => {
+    const { rig, notify } = await listening();
+    await notify({ operation: "reject" });
+    await notify({ operation: "reject" });
+    expect(rig.alarms()).toEqual(["chargeback-or-fraud"]);
+  });
+
+  const others: ReadonlyArray<[string, Fields]> = [
+    ["another amount", { origAmount: "8.98" }],
+    ["no amount", { origAmount: "" }],
+    ["an amount that is none", { origAmount: "8,99" }],
+    ["another currency", { origCurrency: "USD" }],
+    ["an unknown order", { idForMerchant: "B-1" }],
+    ["no order", { idForMerchant: "" }],
+    ["no id", { transid: "" }],
+    ["an id with other characters", { transid: "5CF6 2325" }],
+  ];
+  test.each(others)("with %s is not taken, and an operator hears of it", async (_name, fields) => {
+    const { rig, notify, history } = await listening();
+    expect(await notify(fields)).toBe(403);
+    expect(history()).toMatchObject({ state: "unknown", events: [], transactionPublicIds: [] });
+    expect(rig.alarms()).toEqual(["notification-mismatch"]);
+  });
+
+  test("with an id that belongs to another order of ours is not taken", async () => {
+    const { rig, notify, history } = await listening();
+    rig.handOver("A-2");
+    expect(await notify({ idForMerchant: "A-2" })).toBe(200);
+    expect(await notify()).toBe(403);
+    expect(history().state).toBe("unknown");
+  });
+
+  test("with a second id of one order raises an alarm", async () => {
+    const { rig, notify } = await listening();
+    await notify();
+    expect(await notify({ transid: "5CF62325CB217656" })).toBe(200);
+    expect(rig.alarms()).toEqual(["gateway-order-twice"]);
+  });
+
+  test("is kept raw and parsed, with card numbers masked", async () => {
+    const { rig, notify } = await listening();
+    await notify({ emailClient: "4111111111111111@shop.example" });
+    const row = rig.database.prepare("SELECT raw, parsed FROM notifications").get();
+    expect(String(row?.["raw"])).toContain("<result><operation>capture</operation>");
+    expect(JSON.parse(String(row?.["parsed"]))).toMatchObject({ paymentMethod: "VISA" });
+    expect(JSON.stringify([row, rig.lines])).not.toContain("4111111111111111");
+  });
+
+  test("with a wrong digest leaves no trace but a line of the log", async () => {
+    const { rig, notify, history } = await listening();
+    expect(await notify({}, md5("forged"))).toBe(403);
+    expect(history().events).toEqual([]);
+    expect(rig.database.prepare("SELECT * FROM notifications").all()).toEqual([]);
+    expect(rig.alarms()).toEqual([]);
+  });
+
+  test("settles the refund whose answer was lost", async () => {
+    const { rig, notify } = await listening();
+    await notify();
+    rig.server.behave = () => "reset";
+    const request = {
+      operationId: "0b9f1e0e-6a1c-4f7e-9d0b-3a5f5a1b2c3d",
+      kind: "refund",
+      transactionPublicId: PUBLIC_ID,
+      amountMinor: 400,
+      currency: "EUR",
+      exponent: 2,
+    } as const;
+    expect((await rig.operations.operate(request)).operation?.state).toBe("unknown");
+    await notify({ operation: "refund", refundedAmount: "3.00" });
+    expect((await rig.operations.end(request)).operation?.state).toBe("unknown");
+    await notify({ operation: "refund", refundedAmount: "4.00" });
+    expect((await rig.operations.end(request)).operation?.state).toBe("done");
+  });
+});
+
+describe("what anybody may send", () => {
+  test("other methods, types and forms are refused", async () => {
+    const { listener, send } = await listening();
+    expect((await fetch(`http://127.0.0.1:${listener.port}/`)).status).toBe(405);
+    expect(await send("xml=1", { type: "text/xml" })).toBe(415);
+    expect(await send("xml=1")).toBe(403);
+    expect(await send("other=1")).toBe(403);
+    expect(await send("")).toBe(403);
+  });
+
+  test("too large a body is refused, told beforehand or not", async () => {
+    const { listener, send } = await listening();
+    expect(await send(Buffer.alloc(NOTIFICATION_BYTES_MAX + 1, "x"))).toBe(413);
+    const response = await new Promise<string>((resolve) => {
+      const socket = connect(listener.port, "127.0.0.1");
+      let text = "";
+      socket.on("data", (chunk) => (text += chunk));
+      socket.on("close", () => resolve(text));
+      socket.on("error", () => resolve(text));
+      socket.write("POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n");
+      const chunk = `10000\r\n${"x".repeat(0x10000)}\r\n`;
+      socket.write(chunk + chunk);
+    });
+    expect(response).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  test("more than the rate allows is put off, so that the gateway repeats it", async () => {
+    const { rig, send, notify } = await listening();
+    const answers = new Set<number>();
+    for (let i = 0; i < REQUESTS_PER_MINUTE_MAX + 1; i++) answers.add(await send("x=1"));
+    expect([...answers]).toEqual([403, 503]);
+    expect(await notify()).toBe(503);
+    await rig.clock.advance(1_000);
+    expect(await notify()).toBe(200);
+  });
+
+  test("what cannot be stored is answered 500, so that the gateway repeats it", async () => {
+    const { rig, notify } = await listening();
+    rig.database.exec("DROP TABLE notifications");
+    expect(await notify()).toBe(500);
+  });
+});
+
+describe("the fraud event", () => {
+  const data = {
+    id: 155_227_950_169,
+    merchant_order_id: "A-1",
+    amount: "8.99",
+    currency: "EUR",
+    order: {},
+    operations: [{ type: "CAPTURE", date_fraud_by_acquirer: "2026-07-08T00:00:00+02:00" }],
+    fraud_reported_by_acquirer: true,
+  };
+  const event = {
+    event_key: "operation.fraud_reported_by_acquirer",
+    data,
+    sent_date: "2026-07-08T08:02:45+02:00",
+  };
+
+  test("marks the order, with an alarm, once", async () => {
+    const { rig, fraud, history } = await listening();
+    expect([await fraud(event), await fraud(event)]).toEqual([200, 200]);
+    expect(history()).toMatchObject({ fraudReported: true, state: "unknown" });
+    expect(rig.alarms()).toEqual(["chargeback-or-fraud"]);
+  });
+
+  test("is taken without its wrapper too", async () => {
+    const { fraud, history } = await listening();
+    expect(await fraud(data)).toBe(200);
+    expect(history().fraudReported).toBe(true);
+  });
+
+  test("is refused with a wrong signature, without one, and without a secret of ours", async () => {
+    const { fraud, send, history } = await listening();
+    expect(await fraud(event, "another")).toBe(403);
+    const json = { path: "/fraud", type: "application/json" };
+    expect(await send(JSON.stringify(event), json)).toBe(403);
+    expect(await send(JSON.stringify(event), { ...json, signature: "0".repeat(64) })).toBe(403);
+    expect(history().fraudReported).toBe(false);
+    const deaf = await listening({ fraudSecret: undefined });
+    expect(await deaf.fraud(event)).toBe(403);
+  });
+
+  test("about another amount, or something else, is refused", async () => {
+    const { rig, fraud } = await listening();
+    expect(await fraud({ ...event, data: { ...data, amount: "9.99" } })).toBe(403);
+    expect(rig.alarms()).toEqual(["notification-mismatch"]);
+    expect(await fraud({ ...event, event_key: "operation.other" })).toBe(403);
+    expect(await fraud({ ...data, fraud_reported_by_acquirer: false })).toBe(403);
+  });
+
+  const vectors = process.env["CONFORMANCE_VECTORS"];
+  test.skipIf(!vectors)("as published, without an order, is kept and told", async () => {
+    const { rig, fraud } = await listening();
+    const file = join(vectors ?? "", "gateway/webhook/fraud-published-data.json");
+    expect(await fraud(JSON.parse(readFileSync(file, "utf8")))).toBe(200);
+    expect(rig.alarms()).toEqual(["chargeback-or-fraud"]);
+  });
+});

@@ -1,0 +1,228 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, test, vi } from "vitest";
+import type { OperationKind } from "../../../src/supervisor/gateway/operation-request.ts";
+import { OperationStore } from "../../../src/supervisor/operations/operation-store.ts";
+import { type Behaviour, operationBody, parametersOf } from "../recording-gateway.ts";
+import { openRig, PASSWORD } from "../supervisor-rig.ts";
+
+const ID = "5CF62325CB217655";
+const EUR = { currency: "EUR", exponent: 2 } as const;
+
+const asked = (kind: OperationKind, amountMinor: number | null = null) => ({
+  operationId: randomUUID(),
+  kind,
+  transactionPublicId: ID,
+  amountMinor,
+  ...EUR,
+});
+
+const ok = (operation: "confirm" | "cancel" | "card"): Behaviour => ({
+  status: 200,
+  body: operationBody(operation, 0),
+});
+
+describe("what is sent", () => {
+  const rows = [
+    ["confirm", null, "/soap/transaction-v2/confirm", {}],
+    ["confirm", 1250, "/soap/transaction-v2/confirm", { amount: "12.50", currency: "EUR" }],
+    ["cancel", null, "/soap/transaction-v2/cancel", {}],
+    ["refund", null, "/soap/refund-v2/card", { websiteId: "107" }],
+    ["refund", 400, "/soap/refund-v2/card", { websiteId: "107", amount: "4.00" }],
+  ] as const;
+  test.each(rows)("%s of %j goes to %s", async (kind, amountMinor, path, fields) => {
+    const rig = await openRig();
+    rig.server.behave = () => ok(kind === "refund" ? "card" : kind);
+    const { operation } = await rig.operations.operate(asked(kind, amountMinor));
+    expect(operation).toMatchObject({ state: "done", code: 0, class: "sent" });
+    const [request] = rig.server.requests;
+    expect(request?.path).toBe(path);
+    expect(parametersOf(request?.body ?? "")).toEqual({
+      wsLogin: "login",
+      wsPassword: PASSWORD,
+      transactionPublicId: ID,
+      ...fields,
+    });
+  });
+
+  test("the operation is on disk before it is sent", async () => {
+    const rig = await openRig();
+    const request = asked("refund");
+    const seen: unknown[] = [];
+    rig.server.behave = () => {
+      seen.push(new OperationStore(rig.database).operation(request.operationId)?.state);
+      return ok("card");
+    };
+    await rig.operations.operate(request);
+    expect(seen).toEqual(["sending"]);
+  });
+});
+
+describe("what the answer means", () => {
+  const rows: Array<[string, Behaviour, string]> = [
+    ["code 0", ok("card"), "done"],
+    ["a refusal", { status: 200, body: operationBody("card", 3, "amount invalid") }, "refused"],
+    ["a refusal as HTTP 500", { status: 500, body: operationBody("card", 20) }, "refused"],
+    ["refused credentials", { status: 200, body: operationBody("card", 1) }, "refused"],
+    ["code 0 as HTTP 500", { status: 500, body: operationBody("card", 0) }, "unknown"],
+    ["another operation's result", { status: 200, body: operationBody("cancel", 0) }, "unknown"],
+    ["HTTP 500 without a body", { status: 500 }, "unknown"],
+    ["HTTP 502", { status: 502 }, "unknown"],
+    ["HTTP 504", { status: 504 }, "unknown"],
+    ["a connection that breaks", "reset", "unknown"],
+    ["HTTP 503", { status: 503 }, "not-sent"],
+    ["HTTP 404", { status: 404 }, "not-sent"],
+    ["HTTP 401", { status: 401 }, "not-sent"],
+  ];
+  test.each(rows)("%s", async (_name, behaviour, state) => {
+    const rig = await openRig();
+    rig.server.behave = () => behaviour;
+    const { operation } = await rig.operations.operate(asked("refund"));
+    expect(operation?.state).toBe(state);
+    expect(rig.server.requests).toHaveLength(1);
+    expect(rig.alarms()).toEqual(state === "unknown" ? ["gateway-operation-unknown"] : []);
+    expect(JSON.stringify(rig.lines)).not.toContain(PASSWORD);
+  });
+
+  test("a gateway that is not there has not got it", async () => {
+    const rig = await openRig();
+    await rig.server.stop();
+    const { operation } = await rig.operations.operate(asked("refund"));
+    expect(operation).toMatchObject({ state: "not-sent", class: "unreachable" });
+  });
+
+  test("no answer in time is unknown, and time alone never sends it again", async () => {
+    const rig = await openRig();
+    rig.server.behave = () => "hang";
+    const answer = rig.operations.operate(asked("refund"));
+    await vi.waitFor(() => expect(rig.server.requests).toHaveLength(1), 5_000);
+    await rig.clock.advance(30_000);
+    expect((await answer).operation?.state).toBe("unknown");
+    await rig.clock.advance(7 * 24 * 3_600_000);
+    expect(rig.server.requests).toHaveLength(1);
+  });
+});
+
+describe("once", () => {
+  test("the same operation id only tells what became of it", async () => {
+    const rig = await openRig();
+    rig.server.behave = () => ok("card");
+    const request = asked("refund", 400);
+    const [one, other] = await Promise.all([
+      rig.operations.operate(request),
+      rig.operations.operate(request),
+    ]);
+    expect(other).toEqual(one);
+    expect(await rig.operations.operate(request)).toEqual(one);
+    expect(rig.server.requests).toHaveLength(1);
+  });
+
+  test("one at a time for each transaction, and none after one that is unknown", async () => {
+    const rig = await openRig();
+    rig.server.behave = () => "reset";
+    const both = await Promise.all([
+      rig.operations.operate(asked("refund", 100)),
+      rig.operations.operate(asked("cancel")),
+    ]);
+    expect(both.map(({ operation }) => operation?.state)).toEqual(["unknown", undefined]);
+    expect((await rig.operations.operate(asked("confirm"))).operation).toBeNull();
+    expect(rig.server.requests).toHaveLength(1);
+  });
+
+  test("a confirm that was done is answered again without asking", async () => {
+    const rig = await openRig();
+    rig.server.behave = () => ok("confirm");
+    const first = await rig.operations.operate(asked("confirm"));
+    expect(await rig.operations.operate(asked("confirm"))).toEqual(first);
+    expect(rig.server.requests).toHaveLength(1);
+  });
+
+  test("what a dead process was sending is unknown at the next start, with an alarm", async () => {
+    const rig = await openRig();
+    const request = asked("refund", 100);
+    rig.operationStore.begin(request, rig.clock.now());
+    rig.operations.start();
+    expect(rig.operationStore.operation(request.operationId)?.state).toBe("unknown");
+    expect(rig.alarms()).toEqual(["gateway-operation-unknown"]);
+    expect(rig.server.requests).toHaveLength(0);
+  });
+});
+
+describe("the lookup", () => {
+  const view = (change: object = {}) => ({
+    id: 155_227_950_169,
+    merchant_order_id: "A-1",
+    amount: "8.99",
+    captured_amount: "8.99",
+    refunded_amount: "0.00",
+    currency: "EUR",
+    card: { pan: "4111111111111111" },
+    ...change,
+  });
+  const json = (body: object, status = 200): Behaviour => ({ status, body: JSON.stringify(body) });
+
+  test("asks with Basic authentication and masks what comes", async () => {
+    const rig = await openRig();
+    rig.server.behave = () => json(view());
+    const { outcome, transaction } = await rig.operations.lookUp(ID);
+    expect([outcome, transaction?.["merchant_order_id"]]).toEqual(["found", "A-1"]);
+    expect(JSON.stringify(transaction)).not.toContain("4111111111111111");
+    const [request] = rig.server.requests;
+    expect([request?.method, request?.path]).toEqual(["GET", `/v3/transactions/${ID}`]);
+    const basic = Buffer.from(`login:${PASSWORD}`).toString("base64");
+    expect(request?.headers.authorization).toBe(`Basic ${basic}`);
+  });
+
+  test("tries the singular address where the plural one does not exist", async () => {
+    const rig = await openRig();
+    rig.server.behave = ({ path }) =>
+      path.includes("/transactions/") ? { status: 404 } : json(view());
+    expect((await rig.operations.lookUp(ID)).outcome).toBe("found");
+    expect(rig.server.requests).toHaveLength(2);
+  });
+
+  test.each([
+    ["an unknown transaction", json({ code: 3_000_002, message: "Unknown" }, 404), "not-found"],
+    ["wrong credentials", json({ code: 1_000_001, message: "Incorrect" }, 401), "failed"],
+    ["HTTP 500", { status: 500 }, "failed"],
+    ["no JSON", { status: 200, body: "<html>" }, "failed"],
+    ["another object", json({ hello: 1 }), "failed"],
+  ] as Array<[string, Behaviour, string]>)("%s", async (_name, behaviour, outcome) => {
+    const rig = await openRig();
+    rig.server.behave = () => behaviour;
+    const answer = await rig.operations.lookUp(ID);
+    expect([answer.outcome, answer.transaction]).toEqual([outcome, null]);
+    expect(answer.description).not.toBe("");
+  });
+
+  const binding: Array<[string, object, boolean]> = [
+    ["agrees", {}, true],
+    ["has another amount", { amount: "9.00" }, false],
+    ["has another currency", { currency: "CHF" }, false],
+    ["has another order", { merchant_order_id: "A-2" }, false],
+    ["tells no amount", { amount: undefined }, false],
+  ];
+  test.each(binding)("ties the id to our order when it %s: %j", async (_name, change, tied) => {
+    const rig = await openRig();
+    rig.handOver("A-1");
+    rig.server.behave = ({ method }) => (method === "GET" ? json(view(change)) : { status: 503 });
+    await rig.operations.lookUp(ID);
+    const resolved = await rig.operations.resolve({ orderId: "A-1" });
+    expect(resolved.found).toBe(tied);
+  });
+
+  test("two transactions of one order have to be told apart by their ids", async () => {
+    const rig = await openRig();
+    const transactionId = rig.handOver("A-1");
+    for (const id of [ID, "5CF62325CB217656"]) {
+      rig.operationStore.learnId(id, transactionId, "lookup", 1);
+    }
+    expect(await rig.operations.resolve({ orderId: "A-1" })).toMatchObject({
+      found: false,
+      candidates: [ID, "5CF62325CB217656"],
+    });
+    expect(await rig.operations.resolve({ transactionPublicId: ID })).toMatchObject({
+      found: true,
+      orderId: "A-1",
+    });
+  });
+});

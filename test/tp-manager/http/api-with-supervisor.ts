@@ -1,0 +1,100 @@
+import { onTestFinished } from "vitest";
+import { createIpcClient } from "../../../src/shared/ipc/client.ts";
+import { supervisorMessages } from "../../../src/shared/ipc/contract.ts";
+import { openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
+import { startIpcServer } from "../../../src/shared/ipc/server.ts";
+import { createLogger } from "../../../src/shared/logger.ts";
+import { systemClock } from "../../../src/shared/time.ts";
+import { supervisorHandlers } from "../../../src/supervisor/intake/message-handlers.ts";
+import { createGatewayLink } from "../../../src/tp-manager/gateway-link.ts";
+import { createApi } from "../../../src/tp-manager/http/app.ts";
+import type { Pair } from "../../../src/tp-manager/http/credentials.ts";
+import { GatewayDesk } from "../../../src/tp-manager/payments/gateway-desk.ts";
+import { openRig, type RigOptions } from "../../supervisor/supervisor-rig.ts";
+import { house } from "../../support/payment-house.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { monitorOf } from "./rig.ts";
+
+const kiosk: Pair = { login: "kiosk", password: "secret" };
+
+/** The local API before a whole supervisor, with a real local socket between them. */
+export async function apiWithSupervisor(
+  options: RigOptions & { readonly operator?: Pair } = {},
+): Promise<ApiWithSupervisor> {
+  const rig = await openRig(options);
+  const at = house();
+  const runDirectory = openRunDirectory(temporaryFolder());
+  const ipc = await startIpcServer({
+    runDirectory,
+    program: "supervisor",
+    messages: supervisorMessages,
+    handlers: supervisorHandlers({
+      ...rig,
+      version: "1.2.3",
+      paused: () => rig.forwarder.paused,
+      requestStop: () => {},
+    }),
+    log: rig.log,
+  });
+  const supervisor = createIpcClient(runDirectory, "supervisor", supervisorMessages, systemClock);
+  const link = createGatewayLink(supervisor, 30_000);
+  const { journal, clock } = at;
+  const gateway = new GatewayDesk({ store: journal, link, clock, log: rig.log });
+  const app = await createApi({
+    ...at,
+    monitor: monitorOf(at),
+    gateway,
+    gatewayLookupLimitMs: 5_000,
+    port: 8765,
+    kiosk,
+    operator: options.operator,
+    allowedOrigins: [],
+    defaultCurrency: "EUR",
+    supervisor,
+    clock: systemClock,
+    log: createLogger({ program: "test", level: "error" }),
+    requestStop: () => {},
+  });
+  onTestFinished(async () => {
+    await app.close();
+    rig.watch.close();
+    await ipc.close();
+    supervisor.close();
+  });
+  const call: Call = async (method, url, payload, pair = options.operator ?? kiosk) => {
+    const basic = Buffer.from(`${pair.login}:${pair.password}`).toString("base64");
+    const response = await app.inject({
+      method,
+      url,
+      headers: { host: "localhost:8765", authorization: `Basic ${basic}` },
+      ...(payload === undefined ? {} : { payload }),
+    });
+    const body = response.json();
+    return { http: response.statusCode, headers: response.headers, body, one: body[0] };
+  };
+  return { rig, at, gateway, call, kiosk, stopSupervisor: () => ipc.close() };
+}
+
+type Call = (
+  method: "GET" | "POST",
+  url: string,
+  payload?: object,
+  pair?: Pair,
+) => Promise<{
+  http: number;
+  headers: Record<string, unknown>;
+  // biome-ignore lint/suspicious/noExplicitAny: a parsed body
+  body: any[];
+  // biome-ignore lint/suspicious/noExplicitAny: a parsed body
+  one: any;
+}>;
+
+export interface ApiWithSupervisor {
+  readonly rig: Awaited<ReturnType<typeof openRig>>;
+  readonly gateway: GatewayDesk;
+  readonly at: ReturnType<typeof house>;
+  readonly call: Call;
+  readonly kiosk: Pair;
+  /** Nobody answers any more. */
+  readonly stopSupervisor: () => Promise<void>;
+}

@@ -1,0 +1,22 @@
+import { createIpcClient } from "../../../src/shared/ipc/client.ts";
+import { supervisorMessages } from "../../../src/shared/ipc/contract.ts";
+import { openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
+import { createLogger } from "../../../src/shared/logger.ts";
+import { systemClock } from "../../../src/shared/time.ts";
+import { createGatewayLink } from "../../../src/tp-manager/gateway-link.ts";
+import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
+import { GatewayDesk } from "../../../src/tp-manager/payments/gateway-desk.ts";
+import type { House } from "../../support/payment-house.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+/** The gateway's part of the API with a supervisor that was never started. */
+export function withoutSupervisor(
+  at: House,
+): Pick<ApiOptions, "supervisor" | "gateway" | "gatewayLookupLimitMs"> {
+  const folder = openRunDirectory(temporaryFolder());
+  const supervisor = createIpcClient(folder, "supervisor", supervisorMessages, systemClock);
+  const link = createGatewayLink(supervisor, 1_000);
+  const log = createLogger({ program: "test", level: "error" });
+  const gateway = new GatewayDesk({ store: at.journal, link, clock: at.clock, log });
+  return { supervisor, gateway, gatewayLookupLimitMs: 1_000 };
+}
