@@ -227,6 +227,7 @@ export interface AnswerBody {
   readonly receipt: Readonly<Record<string, string>>;
   readonly ticket: string;
   readonly cr: string;
+  readonly call: string;
   readonly serialNumber: string;
   readonly terminalId: string;
 }

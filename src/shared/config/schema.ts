@@ -312,9 +312,16 @@ const protocolDetails = {
       example: "3E",
     },
   ),
+  ZVT_PROFILE: described(
+    oneOf(["standard", "card-complete", "hobex", "pax-a80", "feig", "ccv"]).default("standard"),
+    { help: "Terminal or provider whose peculiarities are to be followed.", example: "ccv" },
+  ),
   ZVT_CHARSET: described(
-    oneOf(["cp437", "iso8859-1", "iso8859-2", "iso8859-15", "utf8", "zvt7"]).default("cp437"),
-    { help: "Character set of a terminal that does not name one.", example: "iso8859-1" },
+    oneOf(["cp437", "iso8859-1", "iso8859-2", "iso8859-15", "utf8", "zvt7"]).optional(),
+    {
+      help: "Character set of a terminal that does not name one; else that of ZVT_PROFILE, cp437.",
+      example: "iso8859-1",
+    },
   ),
   ZVT_T1_MS: described(integer(5, 1_000).default(200), {
     help: "Longest silence between two bytes of a serial frame (PA00P016).",

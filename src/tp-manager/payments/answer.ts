@@ -109,10 +109,11 @@ function outcomeOf(attempt: Attempt): Outcome {
     case "reversed":
       return { status: "Reversed", error: null };
     case "not-charged": {
-      const { status, error, message, terminalCode } = state.outcome;
+      const { status, error, message, terminalCode, advice } = state.outcome;
+      const details = { ...(terminalCode === null ? {} : { terminalCode }), ...advice };
       return {
         status: statusNames[status],
-        error: errorOf(error, message, "no", terminalCode === null ? {} : { terminalCode }),
+        error: errorOf(error, message, "no", details),
       };
     }
     case "sent":

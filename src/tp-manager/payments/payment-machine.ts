@@ -191,7 +191,11 @@ function aborted(
   if (!last) {
     return {
       phase: "not-charged",
-      outcome: notCharged(end.reason, { resultCode: end.code, resultText: end.text }),
+      outcome: notCharged(end.reason, {
+        resultCode: end.code,
+        resultText: end.text,
+        ...(end.advice ? { advice: end.advice } : {}),
+      }),
     };
   }
   switch (last.judgement) {
@@ -220,7 +224,7 @@ function aborted(
 function withheldOr(
   goods: Goods | null,
   reason: AbortReason | null,
-  said: Pick<TransactionReport, "resultCode" | "resultText">,
+  said: Pick<TransactionReport, "resultCode" | "resultText" | "advice">,
 ): NotCharged {
   if (goods?.decision?.goods !== "not-issued") return notCharged(reason, said);
   return {
@@ -233,10 +237,11 @@ function withheldOr(
 
 function notCharged(
   reason: AbortReason | null,
-  said: Pick<TransactionReport, "resultCode" | "resultText">,
+  said: Pick<TransactionReport, "resultCode" | "resultText" | "advice">,
 ): NotCharged {
   const [status, error] = outcomeOf(reason ?? "terminal-fault");
-  return { status, error, message: said.resultText, terminalCode: said.resultCode };
+  const { resultText: message, resultCode: terminalCode, advice } = said;
+  return { status, error, message, terminalCode, ...(advice ? { advice } : {}) };
 }
 
 function outcomeOf(reason: AbortReason): [NotCharged["status"], ErrorCode] {

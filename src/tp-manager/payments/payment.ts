@@ -1,7 +1,12 @@
 import type { Charged, ErrorCode } from "../../shared/errors.ts";
 import type { Currency } from "../../shared/money.ts";
 import type { CartLine } from "../../shared/transaction.ts";
-import type { Baseline, GoodsDecision, TransactionReport } from "../terminal/terminal.ts";
+import type {
+  Baseline,
+  DeclineAdvice,
+  GoodsDecision,
+  TransactionReport,
+} from "../terminal/terminal.ts";
 
 /** A checked payment request, as `http/` hands it over. */
 export interface PaymentRequest {
@@ -36,6 +41,7 @@ export interface NotCharged {
   readonly message: string;
   /** The terminal's own code, when it gave one. */
   readonly terminalCode: string | null;
+  readonly advice?: DeclineAdvice;
 }
 
 /** What the last result report of a running attempt is worth (DESIGN 3.1 rule 4). */

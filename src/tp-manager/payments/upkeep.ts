@@ -9,6 +9,7 @@ import {
 import { failureOf, storage } from "./failures.ts";
 import type { PaymentService } from "./payment-service.ts";
 import type { PaymentStore } from "./payment-store.ts";
+import { sameTerminal } from "./recovery-policy.ts";
 
 export interface UpkeepParts {
   readonly store: PaymentStore;
@@ -81,11 +82,24 @@ export class Upkeep {
     }
   }
 
+  /**
+   * As before a payment, except that the terminal need not take cards: the end of day is what cures
+   * one that is locked until it has run (zvt.md 11.5).
+   */
   async #prepared(): Promise<void> {
+    const { payments, store, terminal } = this.#parts;
     try {
-      await this.#parts.payments.prepare();
+      await payments.prepare();
     } catch (error) {
-      throw failureOf(error) ?? error;
+      const locked = error instanceof TerminalUnavailable && error.reason === "out-of-order";
+      const accepted = store.acceptedTerminal();
+      const { identity } = terminal.state;
+      if (!locked) throw failureOf(error) ?? error;
+      if (accepted && !sameTerminal(accepted, identity)) {
+        throw new AppError("TERMINAL_CHANGED", undefined, {
+          details: { accepted, found: identity },
+        });
+      }
     }
   }
 

@@ -4,6 +4,7 @@ import { currencyOf } from "../../shared/money.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Terminal } from "./terminal.ts";
 import { createTransport } from "./transport/open-transport.ts";
+import { profileOptions } from "./zvt/profiles.ts";
 import { createZvtTerminal } from "./zvt/zvt-terminal.ts";
 
 /** The driver for TERMINAL_PROTOCOL. The only place that knows all drivers. */
@@ -15,12 +16,14 @@ export function createTerminal(config: Config, clock: Clock, log: Logger): Termi
 }
 
 function createZvt(config: Config, clock: Clock, log: Logger): Terminal {
+  const profile = profileOptions(config.ZVT_PROFILE);
   const line = { baudRate: config.SERIAL_BAUD, stopBits: config.SERIAL_STOP_BITS } as const;
   return createZvtTerminal({
     transport: createTransport(config.SERIAL_PORT, line, clock),
     clock,
     log,
     options: {
+      ...profile,
       password: config.TERMINAL_PASSWORD,
       configByte: Number.parseInt(config.ZVT_CONFIG_BYTE, 16),
       registrationCurrency: `0${currencyOf(config.CURRENCY)?.numeric}`,
@@ -30,9 +33,13 @@ function createZvt(config: Config, clock: Clock, log: Logger): Terminal {
         t3Ms: config.ZVT_T3_MS,
         t4Ms: config.ZVT_T4_MS,
       },
-      pollIntervalMs: config.POLL_INTERVAL_MS,
+      pollIntervalMs: Math.min(
+        config.POLL_INTERVAL_MS,
+        profile.pollIntervalMs ?? config.POLL_INTERVAL_MS,
+      ),
       silenceMs: config.RECOVERY_SILENCE_MS,
-      charset: config.ZVT_CHARSET,
+      restartPauseMs: config.RECOVERY_SILENCE_MS,
+      charset: config.ZVT_CHARSET ?? profile.charset ?? "cp437",
       printerWidth: config.TICKET_WIDTH,
       language: config.LANGUAGE,
     },

@@ -200,6 +200,7 @@ export type PaymentEnd =
       readonly code: string;
       readonly text: string;
       readonly reason: AbortReason;
+      readonly advice?: DeclineAdvice;
       readonly ticket: string;
     }
   /** No end was heard: line broken, time-out, protocol broken. */
@@ -207,6 +208,13 @@ export type PaymentEnd =
 
 /** What a not-good result or an abort means to the customer. */
 export type AbortReason = "declined" | "cancelled" | "customer-timeout" | "terminal-fault";
+
+/** What a customer who was turned away can do. */
+export interface DeclineAdvice {
+  /** The code of the bank's host; null when the terminal decided by itself. */
+  readonly hostCode: string | null;
+  readonly tryAgain: "same-card" | "other-card" | "no";
+}
 
 /** One result as the terminal reported it. JSON-safe, masked. null: the terminal did not say. */
 export interface TransactionReport {
@@ -216,6 +224,8 @@ export interface TransactionReport {
   readonly resultCode: string | null;
   readonly resultText: string;
   readonly reason: AbortReason | null;
+  /** On a result that is not good. */
+  readonly advice?: DeclineAdvice;
   readonly amountMinor: number | null;
   readonly currencyNumeric: string | null;
   readonly receiptNumber: string | null;

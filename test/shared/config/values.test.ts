@@ -87,6 +87,7 @@ const values: Record<ConfigName, Values> = {
     good: same("BE", "3e"),
     bad: ["B", "0xBE", "BEE", "XX"],
   },
+  ZVT_PROFILE: { good: same("standard", "card-complete", "ccv"), bad: ["CCV", "other"] },
   ZVT_CHARSET: { good: same("cp437", "iso8859-15", "zvt7"), bad: ["latin1", "CP437"] },
   TERMINAL_PROTOCOL: { good: same("zvt"), bad: ["ZVT", "concert", "none"] },
   SERIAL_BAUD: {

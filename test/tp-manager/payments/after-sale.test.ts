@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { answerOf } from "../../../src/tp-manager/payments/answer.ts";
 import type { PaymentEnd } from "../../../src/tp-manager/terminal/terminal.ts";
+import { TerminalUnavailable } from "../../../src/tp-manager/terminal/terminal.ts";
 import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { baseline, declined, identity, report } from "../../support/reports.ts";
 import { disconnected, lost, reversalReport, reverses } from "../../support/scripted-terminal.ts";
@@ -341,6 +342,14 @@ describe("restart and end of day", () => {
     const { applications } = await at.upkeep.telecollect();
     expect(applications).toMatchObject([{ name: "Mastercard", count: 2 }]);
     expect(at.journal.telecollectionSince(0)?.result).toMatchObject({ end: "completed" });
+  });
+
+  test("an end of day runs on a terminal that takes no cards until then", async () => {
+    const at = house();
+    at.terminal.unavailable = new TerminalUnavailable("out-of-order", "F0 end of day required");
+    expect((await at.upkeep.telecollect()).applications).toHaveLength(1);
+    at.terminal.unavailable = disconnected();
+    await expect(at.upkeep.telecollect()).rejects.toMatchObject({ code: "TERMINAL_DISCONNECTED" });
   });
 
   test("open pre-authorisations are named, and sales can still be reversed", async () => {

@@ -47,6 +47,7 @@ export class SerialLine implements Line {
   #outgoing: Outgoing | undefined;
   /** The last good frame, as long as a copy of it can only be a repeat. */
   #lastAccepted: Uint8Array | undefined;
+  #lastAcceptedAtMs = 0;
   #closed = false;
 
   constructor(port: BytePort, options: SerialLineOptions) {
@@ -165,7 +166,11 @@ export class SerialLine implements Line {
   #frame(apdu: Uint8Array): void {
     const { onWire } = this.#options;
     if (!this.#acknowledge(apdu)) return;
-    if (this.#lastAccepted && equal(this.#lastAccepted, apdu)) {
+    const { clock: now, t2Ms } = this.#options;
+    const sinceMs = now.monotonicMs() - this.#lastAcceptedAtMs;
+    this.#lastAcceptedAtMs = now.monotonicMs();
+    // zvt.md 2.4: a repeat comes within T2; later the register asks anew, and wants an answer.
+    if (this.#lastAccepted && sinceMs <= 2 * t2Ms && equal(this.#lastAccepted, apdu)) {
       // Its sender missed our ACK (zvt.md 2.4). The answer is on its way already.
       onWire({ what: "duplicate", direction: "in", note: "acknowledged and dropped" });
       return;

@@ -14,7 +14,7 @@ import type { ExchangeListener } from "./session/session.ts";
 import type { ExchangeEnd, Verdict } from "./session/session-state.ts";
 import { intermediateText } from "./tables/intermediate-statuses.ts";
 import type { Language } from "./tables/language.ts";
-import { codeText, isGoodCompletion, resultText } from "./tables/result-codes.ts";
+import { codeText, declineAdvice, isGoodCompletion, resultText } from "./tables/result-codes.ts";
 import type { ZvtDependencies } from "./zvt-options.ts";
 
 const UNJUDGED = "a result of the terminal could not be read or stored, and was refused";
@@ -131,7 +131,9 @@ export class RunningPayment implements ExchangeListener {
     }
     const { text, ...coded } = this.#coded(code);
     const words = said ? `${text} (${said})` : text;
-    return { end: "aborted", ...coded, text: words, reason: abortReason(code, said), ticket };
+    const reason = abortReason(code, said);
+    const advice = declineAdvice(code);
+    return { end: "aborted", ...coded, text: words, reason, advice, ticket };
   }
 
   #coded(code: number): { code: string; text: string } {

@@ -342,16 +342,19 @@ export class ZvtConnection {
   async #poll(session: Session, gone: Promise<void>): Promise<void> {
     const { clock } = this.#deps;
     let down = false;
+    let waited = false;
     void gone.then(() => {
       down = true;
     });
     while (!down && !this.#closing.signal.aborted) {
       const intervalMs = this.#pollIntervalMs;
       const idleMs = clock.monotonicMs() - session.heardAtMs;
-      const waitMs = Math.max(intervalMs - idleMs, 0) || intervalMs;
-      const polling = idleMs >= intervalMs && !this.#wire.held && session.isFree;
+      // Somebody else's questions are as good as ours, but must not keep demands waiting.
+      const due = idleMs >= intervalMs || this.#known.demands.length > 0;
+      const polling: boolean = waited && due && !this.#wire.held && session.isFree;
       if (polling) await this.withWire({ waitMs: 0 }, (run) => this.#keepHouse(run));
-      else await this.#pauseUntil(gone, waitMs);
+      waited = !polling;
+      if (waited) await this.#pauseUntil(gone, Math.max(intervalMs - idleMs, 0) || intervalMs);
     }
   }
 

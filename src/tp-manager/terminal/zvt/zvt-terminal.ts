@@ -162,6 +162,7 @@ class ZvtTerminal implements Terminal {
       throw error;
     } finally {
       this.#payment = undefined;
+      this.#preparedAtMs = Number.NEGATIVE_INFINITY;
       // Read again before the next sale, in the same form as a recovery would read it.
       this.#connection.forgetLast();
     }

@@ -5,7 +5,7 @@ import type { AbortReason, TransactionReport } from "../../terminal.ts";
 import { findTags, type Message, type TagName, tagValue, toHex } from "../codec/index.ts";
 import { cardTypeName } from "../tables/card-types.ts";
 import type { Language } from "../tables/language.ts";
-import { codeText, resultCode, resultText } from "../tables/result-codes.ts";
+import { codeText, declineAdvice, resultCode, resultText } from "../tables/result-codes.ts";
 import { expiryYymmdd, localDateDdmmyy } from "./local-date.ts";
 
 export interface ReportContext {
@@ -26,6 +26,7 @@ export function transactionReport(message: Message, context: ReportContext): Tra
     resultCode: code === null ? null : codeText(code),
     resultText: resultTextOf(fields.additionalText?.trim(), code, good, context.language),
     reason: good || code === null ? null : abortReason(code, fields.additionalText),
+    ...(good || code === null ? {} : { advice: declineAdvice(code, fields.resultCodeAs) }),
     amountMinor: fields.amount ?? null,
     currencyNumeric: currencyOfMessage(message),
     receiptNumber: fields.receiptNumber ?? null,

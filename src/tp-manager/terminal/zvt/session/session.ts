@@ -66,6 +66,9 @@ export interface SessionOptions extends LinkOptions {
   readonly log: Log;
 }
 
+/** A terminal waits for one answer; more are due only when it talks on without acknowledging. */
+const ANSWERS_WAITING_MAX = 4;
+
 interface Exchange {
   readonly listener: ExchangeListener;
   readonly end: PromiseWithResolvers<ExchangeEnd>;
@@ -84,6 +87,8 @@ export class Session implements LinkListener {
   #stepping = false;
   /** What the link is busy with. */
   #sending: Sending | null = null;
+  /** Answers that wait until the one before is acknowledged. */
+  readonly #answers: Apdu[] = [];
   readonly #timers = new Map<SessionTimer, Timer>();
   #exchange: Exchange | undefined;
   #aborting: PromiseWithResolvers<AbortAnswer> | undefined;
@@ -179,6 +184,7 @@ export class Session implements LinkListener {
   }
 
   down(problem: string | null): void {
+    this.#answers.length = 0;
     this.#feed({ input: "down", problem: problem ?? "the link was closed" });
     this.#listener.down(problem);
   }
@@ -281,6 +287,11 @@ export class Session implements LinkListener {
   }
 
   #send(what: Sending, apdu: Apdu): void {
+    if (what === "answer" && this.#sending === "answer") {
+      // The terminal has not yet acknowledged the last one on the line (zvt.md 2.4).
+      if (this.#answers.length < ANSWERS_WAITING_MAX) this.#answers.push(apdu);
+      return;
+    }
     this.#logFrame("to terminal", apdu);
     this.#sending = what;
     this.#link?.send(apdu, (outcome) => this.#sent(what, outcome));
@@ -289,6 +300,8 @@ export class Session implements LinkListener {
   #sent(what: Sending, outcome: SendOutcome): void {
     // A command that collided makes room for the answer that pushed it aside.
     if (outcome.outcome !== "collided") this.#sending = null;
+    const next = this.#sending === null ? this.#answers.shift() : undefined;
+    if (next) this.#send("answer", next);
     this.#feed({ input: "sent", what, outcome });
   }
 

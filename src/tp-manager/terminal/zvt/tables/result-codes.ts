@@ -1,4 +1,4 @@
-import type { AbortReason } from "../../terminal.ts";
+import type { AbortReason, DeclineAdvice } from "../../terminal.ts";
 import type { Language, Texts } from "./language.ts";
 
 /** Result and error codes of zvt.md 11.4: field 27, 06 1E and 84 xx. */
@@ -143,6 +143,28 @@ export function resultCode(code: number): ResultCode {
 
 export function resultText(code: number, language: Language): string {
   return resultCode(code).texts[language];
+}
+
+/** The card could not be read, the PIN was wrong, the host not reached: once more may help. */
+const sameCardCodes: readonly number[] = [
+  ...[0x37, 0x64, 0x65, 0x66, 0x6c, 0x72, 0x7b, 0x7c, 0x7d, 0x7e, 0x9b, 0x9c],
+  ...[0xa0, 0xa1, 0xa3, 0xeb, 0xec],
+  // ISO 8583, as hosts use them: allowable tries left, issuer or switch not available.
+  ...[91, 96],
+];
+
+/** zvt.md 6.2, 11.4: 27 from 1 to 99 decimal, and the real code in A0, are the host's. */
+export function declineAdvice(code: number, resultCodeAs?: number): DeclineAdvice {
+  const isHost = code >= HOST_CODE_MIN && code <= HOST_CODE_MAX;
+  const hostCode =
+    resultCodeAs === undefined || resultCodeAs === 0
+      ? isHost
+        ? String(code).padStart(2, "0")
+        : null
+      : codeText(resultCodeAs);
+  if (sameCardCodes.includes(code)) return { hostCode, tryAgain: "same-card" };
+  const declined = resultCode(code).reason === "declined";
+  return { hostCode, tryAgain: declined ? "other-card" : "no" };
 }
 
 /** zvt.md 6.4: an update or a restart follows a good end. */

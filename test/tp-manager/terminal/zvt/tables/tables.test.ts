@@ -10,6 +10,7 @@ import {
 import { cardTypeName } from "../../../../../src/tp-manager/terminal/zvt/tables/card-types.ts";
 import * as words from "../../../../../src/tp-manager/terminal/zvt/tables/intermediate-statuses.ts";
 import {
+  declineAdvice,
   resultCode,
   resultText,
 } from "../../../../../src/tp-manager/terminal/zvt/tables/result-codes.ts";
@@ -150,4 +151,18 @@ test("card types are named, above 255 by tag 41", () => {
   expect(cardTypeName(0xff, 260)).toBe("BlueCode");
   expect(cardTypeName(undefined, 46)).toBe("Maestro");
   expect(cardTypeName(250, undefined)).toBeUndefined();
+});
+
+describe("what a customer who was turned away can do (zvt.md 11.4)", () => {
+  const advices = [
+    ["insufficient funds", 51, undefined, { hostCode: "51", tryAgain: "other-card" }],
+    ["wrong PIN", 0x37, undefined, { hostCode: "55", tryAgain: "same-card" }],
+    ["card unreadable", 0x64, undefined, { hostCode: null, tryAgain: "same-card" }],
+    ["card blocked", 0x6e, undefined, { hostCode: null, tryAgain: "other-card" }],
+    ["end of day required", 0xf0, undefined, { hostCode: null, tryAgain: "no" }],
+    ["host code in A0", 0x00, 0xa1, { hostCode: "A1", tryAgain: "other-card" }],
+  ] as const;
+  test.each(advices)("%s", (_name, code, hostCode, advice) => {
+    expect(declineAdvice(code, hostCode)).toEqual(advice);
+  });
 });

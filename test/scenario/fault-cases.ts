@@ -1,0 +1,227 @@
+import { faultKinds, points } from "../../src/simulator/terminal/faults/fault-table.ts";
+import { until } from "../support/child-program.ts";
+import { type Answer, TestInstallation } from "../support/installation.ts";
+
+export type Line = "tcp" | "pty";
+
+/** One fault of the simulator's table, armed for one payment. */
+export interface FaultCase {
+  /** As in `--fault`. */
+  readonly fault: string;
+  /** The order is cancelled while the terminal waits for a card. */
+  readonly cancel: boolean;
+}
+
+const abortFaults = ["refuse-abort", "ignore-abort", "late-approval"];
+const serialFaults = ["bad-crc", "nak-storm", "drop-ack", "late-ack"];
+/**
+ * Never strike here: this register permits 06 D3, so no 06 D1 comes, and its short T4 cannot be
+ * told in minutes, so no 04 FF has a time-out byte.
+ */
+const unreachable = ["print-container", "no-timeout-byte"];
+const pointFaults = ["mute", "unplug", "reboot"];
+
+/** Every fault of the table; those that strike at a moment at every moment. */
+export function faultCases(line: Line): readonly FaultCase[] {
+  return Object.keys(faultKinds)
+    .filter((name) => !unreachable.includes(name))
+    .filter((name) => line === "pty" || !serialFaults.includes(name))
+    .flatMap((name) => (pointFaults.includes(name) ? atEveryPoint(name) : [withLimits(name)]))
+    .map((fault) => ({ fault, cancel: abortFaults.includes(fault) }));
+}
+
+function atEveryPoint(name: string): readonly string[] {
+  return points.map((point) => `${name}:at=${point}${name === "unplug" ? ",ms=50" : ""}`);
+}
+
+/** Long enough to be seen, short enough for a test. */
+function withLimits(name: string): string {
+  if (name === "delay") return "delay:message=answer,ms=1500";
+  if (name === "hold") return "hold:at=reported,ms=300";
+  return name;
+}
+
+/** What everybody believes when a payment with a fault is over. */
+export interface Outcome {
+  readonly fault: string;
+  /** The answer to the request, and what the journal says after recovery. */
+  readonly answer: string;
+  readonly journal: string;
+  /** Minor units that the bank has kept, and that the gateway knows. */
+  readonly bank: number;
+  readonly gateway: number;
+  readonly ms: number;
+  /** Why the journal does not know. */
+  readonly why: string;
+  /** The fault has struck. */
+  readonly struck: boolean;
+  /** Nobody claims what the bank does not say. */
+  readonly agrees: boolean;
+}
+
+const AMOUNT_MINOR = 500;
+const SETTLE_LIMIT_MS = 12_000;
+
+/** One installation that plays faults one after the other. */
+export class FaultHouse {
+  readonly #at: TestInstallation;
+  readonly #prefix: string;
+  #orders = 0;
+  #played = "nothing";
+
+  constructor(line: Line, prefix: string, config: Readonly<Record<string, string | number>>) {
+    this.#prefix = prefix;
+    this.#at = new TestInstallation({
+      line,
+      config,
+      terminalSwitches: [
+        "--instant",
+        ...["--reboot-ms", "100", "--t2-ms", String(config["ZVT_T2_MS"])],
+        ...["--t3-ms", String(config["ZVT_T3_MS"]), "--t4-ms", String(config["ZVT_T4_MS"])],
+      ],
+    });
+  }
+
+  async start(): Promise<void> {
+    await this.#at.start();
+    await this.#at.connected();
+    // An empty storage is not told apart from one that is not told: nothing could be proved.
+    const { one } = await this.#at.pay(1, `${this.#prefix}-first`);
+    if (one.status !== "Success") throw new Error(`the first payment was ${one.status}`);
+  }
+
+  stop(): Promise<void> {
+    return this.#at.stop();
+  }
+
+  async play({ fault, cancel }: FaultCase): Promise<Outcome> {
+    await this.#at.connected().catch((error: unknown) => {
+      throw new Error(`before ${fault}, after ${this.#played}`, { cause: error });
+    });
+    this.#played = fault;
+    const before = (await this.#at.ledger()).charged;
+    await this.#arm(fault);
+    if (cancel) await this.#arm("hold:at=card,ms=600");
+    const orderId = `${this.#prefix}-${++this.#orders}`;
+    const startedMs = performance.now();
+    // The cents are the bank's answer; an abort needs a decline.
+    const amountMinor = fault === "abort-without-code" ? AMOUNT_MINOR + 5 : AMOUNT_MINOR;
+    const paying = this.#at.pay(amountMinor / 100, orderId);
+    if (cancel) await this.#cancel();
+    const { one: answer } = await paying;
+    const ms = Math.round(performance.now() - startedMs);
+    const armed = (await this.#control("GET", "/faults")) as { armed: { name: string }[] };
+    await this.#control("DELETE", "/faults");
+    const settled = await this.#settled(orderId);
+    const bank = await this.#bank(before, settled.one.status);
+    const orders = (await this.#at.orders()).filter((order) => order.merchantReference === orderId);
+    const gateway = orders.reduce((sum, { amount }) => sum + Math.round(Number(amount) * 100), 0);
+    const charged = settled.one.status === "Success";
+    const known = settled.one.status !== "Unknown";
+    return {
+      fault,
+      answer: answer.status,
+      journal: settled.one.status,
+      bank,
+      gateway,
+      ms,
+      why: String(settled.one.error?.details?.["why"] ?? ""),
+      struck: !armed.armed.some(({ name }) => name === nameOf(fault)) || isEndless(fault),
+      agrees:
+        orders.length === (charged ? 1 : 0) &&
+        (!known || bank === (charged ? AMOUNT_MINOR : 0)) &&
+        (!charged || gateway === AMOUNT_MINOR) &&
+        (answer.status === settled.one.status || answer.status === "Unknown"),
+    };
+  }
+
+  /** Cancels as soon as the payment runs. */
+  async #cancel(): Promise<void> {
+    await until("the terminal waits for a card", async () => {
+      const { running } = (await this.#control("GET", "/state")) as State;
+      return running?.phase === "card" || undefined;
+    });
+    await this.#at.call("POST", "/cancel");
+  }
+
+  /** Until recovery has found out, or has given up. */
+  async #settled(orderId: string): Promise<Answer> {
+    let last: Answer | undefined;
+    const find = async (): Promise<Answer | undefined> => {
+      last = await this.#at.call("GET", `/payment/${orderId}`);
+      const { status, notificationGatewaySent } = last.one;
+      const over = status === "Success" ? notificationGatewaySent : status !== "Unknown";
+      return over ? last : undefined;
+    };
+    return await until("the order is settled", find, SETTLE_LIMIT_MS).catch((error: unknown) => {
+      if (last) return last;
+      throw error;
+    });
+  }
+
+  /** A terminal that was left alone may still be reversing. */
+  async #bank(before: number, status: string): Promise<number> {
+    const expected = status === "Success" ? AMOUNT_MINOR : 0;
+    let bank = 0;
+    const look = async (): Promise<true | undefined> => {
+      bank = (await this.#at.ledger()).charged - before;
+      return bank === expected || undefined;
+    };
+    const limitMs = status === "Unknown" ? 0 : 3_000;
+    await until("the bank agrees", look, limitMs).catch(() => undefined);
+    return bank;
+  }
+
+  async #arm(text: string): Promise<void> {
+    const [name = "", rest = ""] = text.split(":");
+    const pairs = rest === "" ? [] : rest.split(",").map((pair) => pair.split("="));
+    await this.#control("POST", "/faults", { name, ...Object.fromEntries(pairs) });
+  }
+
+  async #control(method: string, path: string, body?: object): Promise<unknown> {
+    const response = await fetch(`${this.#at.terminalEndpoints?.control}${path}`, {
+      method,
+      ...(body === undefined
+        ? {}
+        : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+    });
+    if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`);
+    return await response.json();
+  }
+}
+
+interface State {
+  readonly running: { readonly phase: string } | null;
+}
+
+function nameOf(fault: string): string {
+  return fault.split(":")[0] as string;
+}
+
+/** Armed without end by default. */
+function isEndless(fault: string): boolean {
+  return nameOf(fault) === "charset";
+}
+
+export function tableOf(outcomes: readonly Outcome[]): string {
+  const rows = outcomes.map(({ fault, answer, journal, bank, gateway, ms, ...more }) => [
+    fault,
+    answer,
+    journal,
+    String(bank),
+    String(gateway),
+    String(ms),
+    more.struck ? "" : "did not strike",
+    more.agrees ? more.why : `DISAGREES ${more.why}`,
+  ]);
+  const all = [["fault", "answer", "journal", "bank", "gateway", "ms", "", ""], ...rows];
+  const widths = all[0]?.map((_, i) => Math.max(...all.map((row) => row[i]?.length ?? 0))) ?? [];
+  return all
+    .map((row) =>
+      row
+        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}

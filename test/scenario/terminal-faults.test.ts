@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { FaultHouse, faultCases, type Line, type Outcome, tableOf } from "./fault-cases.ts";
+
+const lines: readonly Line[] = process.platform === "linux" ? ["tcp", "pty"] : ["tcp"];
+/** Installations that share the faults of one line. */
+const HOUSES = 2;
+
+const config = {
+  TEST_TIMERS: "yes",
+  ZVT_T1_MS: 100,
+  ZVT_T2_MS: 200,
+  ZVT_T3_MS: 400,
+  ZVT_T4_MS: 1_000,
+  RECOVERY_SILENCE_MS: 50,
+  POLL_INTERVAL_MS: 100,
+  GATEWAY_WAIT: 1_000,
+};
+
+test.concurrent.each(lines)(
+  "with every fault of the simulator on %s nobody claims what the bank does not say",
+  async (line) => {
+    const cases = [...faultCases(line)];
+    const outcomes: Outcome[] = [];
+    const worker = async (number: number): Promise<void> => {
+      const house = new FaultHouse(line, `${line}-${number}`, config);
+      try {
+        await house.start();
+        for (let next = cases.shift(); next; next = cases.shift())
+          outcomes.push(await house.play(next));
+      } finally {
+        await house.stop();
+      }
+    };
+    const ended = await Promise.allSettled(
+      Array.from({ length: HOUSES }, (_, number) => worker(number)),
+    );
+    process.stdout.write(`\n${line}\n${tableOf(outcomes)}\n`);
+    expect(ended.filter(({ status }) => status === "rejected")).toEqual([]);
+    expect(outcomes.filter(({ agrees }) => !agrees)).toEqual([]);
+    expect(outcomes.filter(({ struck }) => !struck).map(({ fault }) => fault)).toEqual([]);
+    expect(outcomes.filter(({ journal }) => journal === "Unknown")).toEqual([]);
+    expect(outcomes.filter(({ journal }) => journal === "Success").length).toBeGreaterThan(20);
+    expect(outcomes.filter(({ journal }) => journal !== "Success").length).toBeGreaterThan(5);
+  },
+  90_000,
+);

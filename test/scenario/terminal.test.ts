@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { until } from "../support/child-program.ts";
+import { type Answer, TestInstallation } from "../support/installation.ts";
+
+const lines = process.platform === "linux" ? (["tcp", "pty"] as const) : (["tcp"] as const);
+
+const timers = {
+  TEST_TIMERS: "yes",
+  ZVT_T2_MS: 500,
+  ZVT_T3_MS: 800,
+  ZVT_T4_MS: 2_000,
+  RECOVERY_SILENCE_MS: 100,
+  POLL_INTERVAL_MS: 200,
+  GATEWAY_WAIT: 1_000,
+};
+
+describe.each(lines)("every command of the API with the terminal on %s", (line) => {
+  const at = new TestInstallation({
+    line,
+    terminalSwitches: ["--instant", "--vending", "--reboot-ms", "300", "--goods-pause-ms", "100"],
+    config: timers,
+  });
+  beforeAll(async () => {
+    await at.start();
+    await at.connected();
+  }, 40_000);
+  afterAll(() => at.stop());
+
+  const charged = async (): Promise<number> => (await at.ledger()).charged;
+
+  async function approved(amount: number, orderId: string, withinSeconds = 60): Promise<void> {
+    const { one } = await at.pay(amount, orderId, { delivery: { withinSeconds } });
+    expect([one.status, one.error]).toEqual(["Approved", null]);
+  }
+
+  function deliver(orderId: string, delivered: boolean, amount?: number): Promise<Answer> {
+    const body = { orderId, delivered, ...(amount === undefined ? {} : { amount }) };
+    return at.call("POST", "/delivery", body);
+  }
+
+  test("answers one call after the other with the truth", async () => {
+    const { one: identity } = await at.call("GET", "/config");
+    expect(identity).toMatchObject({
+      serialNumber: expect.stringMatching(/^\d+$/),
+      terminalId: expect.stringMatching(/^\d{8}$/),
+      deviceId: expect.stringMatching(/./),
+    });
+    expect((await at.call("GET", "/check")).one).toMatchObject({
+      cr: "0",
+      card: "0",
+      call: "0",
+      periph: "0",
+    });
+
+    // A sale, and its return: once.
+    expect((await at.pay(7, "sale")).one.status).toBe("Success");
+    expect(await charged()).toBe(700);
+    const reversal = await at.call("POST", "/reversal", { orderId: "sale" });
+    expect([reversal.http, reversal.one.status]).toEqual([200, "Reversed"]);
+    expect(await charged()).toBe(0);
+    expect((await at.call("POST", "/reversal", { orderId: "sale" })).one.status).toBe("Reversed");
+    expect((await at.pay(7, "sale")).one.error?.code).toBe("ORDER_REVERSED");
+    expect((await at.ledger()).entries).toHaveLength(2);
+
+    // Goods that came out, came out in part, and did not.
+    await approved(5, "issued");
+    expect((await deliver("issued", true)).one.status).toBe("Success");
+    expect(await charged()).toBe(500);
+    await approved(5, "part");
+    const part = await deliver("part", true, 2);
+    expect([part.one.status, part.one.receipt?.["amount"]]).toEqual(["Success", "00000200"]);
+    expect(await charged()).toBe(700);
+    await approved(5, "withheld");
+    const withheld = await deliver("withheld", false);
+    expect([withheld.one.status, withheld.one.error?.code]).toEqual([
+      "Cancelled",
+      "GOODS_NOT_DELIVERED",
+    ]);
+    expect(await charged()).toBe(700);
+    await approved(5, "no-word", 1);
+    await until("the window is over", async () => {
+      const { one } = await at.call("GET", "/payment/no-word");
+      return one.status === "Cancelled" || undefined;
+    });
+    expect((await deliver("no-word", true)).one.error).toMatchObject({
+      code: "DELIVERY_DECIDED",
+      charged: "no",
+    });
+    expect(await charged()).toBe(700);
+
+    // The end of day closes the storage: then nothing is reversed any more.
+    const tlc = await at.call("POST", "/tlc");
+    expect(tlc.http).toBe(200);
+    expect(tlc.one).toMatchObject({
+      NbApp: "1",
+      App: [{ Name: "Mastercard", Status: "0", Count: "2", Sum: "7.00" }],
+      ticket: expect.stringContaining("END OF DAY"),
+    });
+    const late = await at.call("POST", "/reversal", { orderId: "issued" });
+    expect(late.one.error).toMatchObject({ code: "REVERSAL_REFUSED", charged: "yes" });
+
+    const reset = await at.call("POST", "/reset");
+    expect([reset.http, reset.one.status]).toEqual([200, "Success"]);
+    expect((await at.call("GET", "/check")).one.cr).toBe("0");
+    expect((await at.pay(1, "after")).one.status).toBe("Success");
+    expect(await charged()).toBe(800);
+  }, 60_000);
+
+  test("tells what the terminal needs, and refuses a payment before it starts", async () => {
+    const demand = (body: object) =>
+      fetch(`${at.terminalEndpoints?.control}/state`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+    await demand({ demand: { "end-of-day": true } });
+    const { one: due } = await at.call("GET", "/check");
+    expect([due.cr, due.call]).toEqual(["2", "1"]);
+    const { http, one } = await at.pay(3, "refused");
+    expect([http, one.error?.code, one.error?.charged]).toEqual([
+      503,
+      "TERMINAL_OUT_OF_ORDER",
+      "no",
+    ]);
+    expect((await at.call("POST", "/tlc")).http).toBe(200);
+    expect((await at.call("GET", "/check")).one.call).toBe("0");
+
+    // The terminal's own housekeeping needs nobody.
+    await demand({ demand: { initialisation: true } });
+    await until("the terminal is initialised", async () => {
+      const { one: state } = await at.call("GET", "/check");
+      return state.cr === "0" || undefined;
+    });
+    expect((await at.pay(3, "again")).one.status).toBe("Success");
+  }, 60_000);
+});
