@@ -35,6 +35,10 @@ export function harden(server: Server): void {
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.maxConnections = CONNECTIONS_MAX;
   server.maxHeadersCount = HEADERS_MAX;
+  // Before the API's own listener: what has begun must be known when a parser gives up.
+  server.prependListener("request", (_request: IncomingMessage, response: ServerResponse) =>
+    track(response),
+  );
   // A tunnel is never opened; an expectation other than 100-continue is ignored.
   server.on("connect", (_request: IncomingMessage, socket: Duplex) =>
     refuseOnSocket(socket, "METHOD_NOT_ALLOWED"),
@@ -44,14 +48,40 @@ export function harden(server: Server): void {
   });
 }
 
-/** What the HTTP parser gave up on: answered in the form of every other error, then closed. */
+interface Exchanges {
+  readonly open: Set<ServerResponse>;
+  ended: boolean;
+}
+
+const exchanges = new WeakMap<Duplex, Exchanges>();
+
+function track(response: ServerResponse): void {
+  const { socket } = response.req;
+  const known = exchanges.get(socket) ?? { open: new Set(), ended: false };
+  exchanges.set(socket, known);
+  known.open.add(response);
+  response.once("close", () => {
+    known.open.delete(response);
+    known.ended = true;
+  });
+}
+
+/**
+ * What the HTTP parser gave up on: answered in the form of every other error, then closed. Never
+ * while a request that came whole is being carried out on the same connection: its sender would
+ * take the refusal for the answer of a payment that goes on.
+ */
 export function refuseUnparsed(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === "ECONNRESET" || !socket.writable) {
+  const { open, ended } = exchanges.get(socket) ?? { open: [], ended: false };
+  const begun = [...open].some(({ req, headersSent }) => req.complete || headersSent);
+  if (error.code === "ECONNRESET" || !socket.writable || begun) {
     socket.destroy();
     return;
   }
   const code = parserCodes[error.code ?? ""] ?? "REQUEST_INVALID";
-  refuseOnSocket(socket, code);
+  // Behind an answer nothing may stand that could belong to it.
+  if (ended && code === "REQUEST_INVALID") socket.end(() => socket.destroy());
+  else refuseOnSocket(socket, code);
 }
 
 const parserCodes: Readonly<Record<string, ErrorCode>> = {

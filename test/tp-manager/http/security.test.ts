@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Credentials } from "../../../src/tp-manager/http/credentials.ts";
 import { duplicateKeyIn } from "../../../src/tp-manager/http/duplicate-keys.ts";
+import { approves } from "../../support/scripted-terminal.ts";
 import { TestClock } from "../../support/test-clock.ts";
 import { listening, rawSocket } from "./listening.ts";
 import { authorization } from "./rig.ts";
@@ -150,6 +151,24 @@ describe("over a real socket", () => {
     expect([statusOf(head), bodyOf(head).error.code]).toEqual([408, "REQUEST_TOO_SLOW"]);
     expect(statusOf(await slowBody.ended)).toBe(408);
     expect(api.at.terminal.paid).toEqual([]);
+  });
+
+  test("garbage behind a running payment is never answered as if it were the payment", async () => {
+    const api = await listening();
+    const gate = Promise.withResolvers<void>();
+    api.at.terminal.script = async (order, observer) => {
+      await gate.promise;
+      return approves(order, observer);
+    };
+    const body = '{"amount":1,"orderId":"A-1"}';
+    const kiosk = api.raw(`${post(api, body).join("\r\n")}\r\n\r\n${body}`);
+    await expect.poll(() => api.at.terminal.paid.length).toBe(1);
+    kiosk.socket.write("\x16\x03\x01 not HTTP\r\n\r\n");
+    expect(await kiosk.ended).toBe("");
+    gate.resolve();
+    await expect
+      .poll(async () => ((await (await api.get("/payment/A-1")).json()) as [{ status: string }])[0])
+      .toMatchObject({ status: "Success" });
   });
 
   test("listens on the loopback addresses with the same limits, and on no other", async () => {
