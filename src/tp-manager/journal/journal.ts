@@ -251,7 +251,8 @@ export class Journal implements PaymentStore {
   undelivered(limit: number): string[] {
     return this.#all(
       `SELECT transaction_id FROM hand_off
-       WHERE acknowledged = 1 AND delivery IN ('pending', 'parked') ORDER BY id DESC LIMIT ?`,
+       WHERE acknowledged = 1 AND delivery IN ('pending', 'parked')
+       ORDER BY delivery = 'parked', id DESC LIMIT ?`,
       limit,
     ).map((row) => String(row["transaction_id"]));
   }
