@@ -149,6 +149,13 @@ export class TestInstallation {
     return (await response.json()) as SandboxOrder[];
   }
 
+  /** Of the local API. */
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  readonly password = PASSWORD;
+
   get secrets(): readonly string[] {
     return [PASSWORD, GATEWAY_PASSWORD];
   }

@@ -56,6 +56,7 @@ const rules: readonly Rule[] = [
     may: /^src\/(shared|simulator\/gateway)\//,
     because: "the sandbox is independent of the programs it tests",
   },
+  { from: /^src\/client\//, may: /^$/, because: "the client is copied into other programs" },
   { from: /^src\/launcher\//, may: /^src\/(shared|launcher)\//, because: "it starts processes" },
 ];
 
@@ -97,6 +98,10 @@ test("src never imports tests or scripts, and nobody imports a main.ts", () => {
       (path.startsWith("src/") && /^(test|scripts)\//.test(target)) || /\/main\.ts$/.test(target),
   );
   expect(wrong).toEqual([]);
+});
+
+test("the client imports nothing at all, so that it runs in a browser as it is", () => {
+  expect(imports.filter(({ path }) => path.startsWith("src/client/"))).toEqual([]);
 });
 
 test("pure files import types, and values only from pure files", () => {

@@ -11,17 +11,18 @@ import type { Upkeep } from "../payments/upkeep.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { installAfterSaleRoutes } from "./after-sale-routes.ts";
 import { Credentials, type Pair, type Role } from "./credentials.ts";
-import { installErrorAnswers } from "./envelope.ts";
+import { installErrorAnswers, sendError } from "./envelope.ts";
 import { installEventRoutes } from "./events/event-routes.ts";
 import { installGatewayRoutes } from "./gateway-routes.ts";
 import { installJournalRoutes } from "./journal-routes.ts";
-import { parseJsonBody } from "./json-body.ts";
 import { installMaintenanceRoutes } from "./maintenance-routes.ts";
 import { isAllowedOrigin, isLoopbackHost } from "./origin-check.ts";
 import { installOutboxRoutes } from "./outbox-routes.ts";
 import { installPageRoute } from "./page/page-route.ts";
 import { installPaymentRoutes } from "./payment-routes.ts";
+import { readBody } from "./request-body.ts";
 import { allowedMethods } from "./route-table.ts";
+import { arrivalLimits, harden, refuseUnparsed, serverOptions } from "./server-limits.ts";
 import type { Monitor } from "./status/monitor.ts";
 import { installStatusRoutes } from "./status/status-routes.ts";
 import type { SupervisorClient } from "./supervisor-calls.ts";
@@ -49,12 +50,17 @@ export interface ApiOptions {
 }
 
 const BODY_BYTES_MAX = 64 * 1024;
-const HEADER_BYTES_MAX = 16 * 1024;
 const PATH_PARAMETER_MAX = 300;
-/** A request that has not arrived completely by then is cut. */
-const REQUEST_ARRIVAL_MAX_MS = 10_000;
-const KEEP_ALIVE_MS = 30_000;
-const CONNECTIONS_MAX = 200;
+
+/** Nothing this API answers may be kept, framed, guessed at or read by another site. */
+const securityHeaders = {
+  "cache-control": "no-store",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+};
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -66,14 +72,19 @@ declare module "fastify" {
 export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   const app = fastify({
     bodyLimit: BODY_BYTES_MAX,
-    requestTimeout: REQUEST_ARRIVAL_MAX_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
+    ...arrivalLimits,
     routerOptions: { maxParamLength: PATH_PARAMETER_MAX },
     exposeHeadRoutes: false,
     forceCloseConnections: "idle",
-    http: { maxHeaderSize: HEADER_BYTES_MAX },
+    http: serverOptions,
+    clientErrorHandler: refuseUnparsed,
+    // A path that cannot be decoded comes before the hooks: it must not tell more than others.
+    frameworkErrors: (_error, _request, reply) => {
+      void reply.headers(securityHeaders);
+      sendError(reply, new AppError("REQUEST_INVALID", "The path is not one of this API."));
+    },
   });
-  app.server.maxConnections = CONNECTIONS_MAX;
+  harden(app.server);
   installErrorAnswers(app, options.log);
   installBodyParser(app);
   await installAccess(app, options);
@@ -99,9 +110,10 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
 /** Numbers keep their text (json-body.ts); anything but JSON is refused by the framework. */
 function installBodyParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", { parseAs: "string" }, (_request, body, done) => {
+  app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
+    const { "content-type": type, "content-encoding": encoding } = request.headers;
     try {
-      done(null, parseJsonBody(body as string));
+      done(null, readBody(body as Buffer, type, encoding));
     } catch (error) {
       done(error as Error);
     }
@@ -113,14 +125,14 @@ async function installAccess(app: FastifyInstance, options: ApiOptions): Promise
   await app.register(basicAuth, {
     authenticate: { realm: "terminal" },
     async validate(login, password, request) {
-      const role = await credentials.roleOf(login, password);
+      const role = await credentials.roleOf(login, password, request.ip);
       if (!role) throw new AppError("UNAUTHORIZED");
       request.role = role;
     },
   });
   app.decorateRequest("role", "kiosk");
   app.addHook("onRequest", (request, reply, done) => {
-    void reply.headers({ "cache-control": "no-store", "x-content-type-options": "nosniff" });
+    void reply.headers(securityHeaders);
     checkPlace(request, reply, options);
     done();
   });
@@ -137,7 +149,8 @@ async function installAccess(app: FastifyInstance, options: ApiOptions): Promise
 function checkPlace(request: FastifyRequest, reply: FastifyReply, options: ApiOptions): void {
   const { host, origin } = request.headers;
   const secFetchSite = request.headers["sec-fetch-site"];
-  if (!isLoopbackHost(host, options.port)) throw new AppError("HOST_REFUSED");
+  if (isAmbiguous(request) || !isLoopbackHost(host, options.port))
+    throw new AppError("HOST_REFUSED");
   const headers = {
     host,
     origin,
@@ -159,6 +172,14 @@ function checkPlace(request: FastifyRequest, reply: FastifyReply, options: ApiOp
   if (request.headers["access-control-request-private-network"] === "true") {
     void reply.header("access-control-allow-private-network", "true");
   }
+}
+
+/** Headers that decide who may come in must be there once: node keeps the first, others may not. */
+function isAmbiguous({ raw }: FastifyRequest): boolean {
+  const names = raw.rawHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase());
+  return ["host", "origin", "authorization", "sec-fetch-site"].some(
+    (single) => names.indexOf(single) !== names.lastIndexOf(single),
+  );
 }
 
 /** Only reached for listed origins: others are refused before. */

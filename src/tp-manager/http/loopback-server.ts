@@ -2,6 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { harden, refuseUnparsed, serverOptions } from "./server-limits.ts";
 
 export interface Listening {
   close(): Promise<void>;
@@ -17,10 +18,9 @@ export async function listenOnLoopback(
   log: Logger,
 ): Promise<Listening> {
   await listen("127.0.0.1", port, () => app.listen({ host: "127.0.0.1", port }));
-  const six = createServer(app.routing);
-  six.maxConnections = app.server.maxConnections;
-  six.requestTimeout = app.server.requestTimeout;
-  six.keepAliveTimeout = app.server.keepAliveTimeout;
+  const six = createServer(serverOptions, app.routing);
+  harden(six);
+  six.on("clientError", refuseUnparsed);
   const hasSix = await listen("::1", port, () => listenServer(six, port)).then(
     () => true,
     (error: unknown) => {

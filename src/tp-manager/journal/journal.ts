@@ -314,7 +314,8 @@ export class Journal implements PaymentStore {
     return this.#sql
       .all(
         `SELECT transaction_id FROM hand_off
-       WHERE acknowledged = 1 AND delivery IN ('pending', 'parked') ORDER BY id DESC LIMIT ?`,
+       WHERE acknowledged = 1 AND delivery IN ('pending', 'parked')
+       ORDER BY delivery = 'parked', id DESC LIMIT ?`,
         limit,
       )
       .map((row) => String(row["transaction_id"]));

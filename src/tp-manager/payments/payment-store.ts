@@ -130,7 +130,7 @@ export interface PaymentStore {
   acknowledgeHandOff(transactionId: string): void;
   acknowledgeWithdrawal(transactionId: string): void;
   setDelivery(transactionId: string, delivery: DeliveryState, atMs: number): void;
-  /** Handed over, and the gateway does not have them as far as is known; newest first. */
+  /** Handed over, but not at the gateway as far as is known; pending first, newest first. */
   undelivered(limit: number): string[];
 
   /** An order with a generated id, charged or unknown, whose answer nobody has read. */

@@ -177,6 +177,17 @@ describe("GET /events", () => {
     expect(at.clock.running).toEqual([]);
   });
 
+  test("a journal that fails ends the stream and harms nothing else", async () => {
+    const at = house();
+    const api = await listening({}, at);
+    const { received, ended } = api.raw(getEvents(api));
+    await expect.poll(received).toContain("event: terminal");
+    at.close();
+    at.terminal.become({ link: "disconnected", linkProblem: "unplugged" });
+    await ended;
+    expect((await api.get("/version")).status).toBe(200);
+  });
+
   test("only the newest are kept, and ids are never given twice", () => {
     const { journal } = house();
     const rows = new EventRows(journal.database, 10);

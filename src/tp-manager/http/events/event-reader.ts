@@ -25,11 +25,19 @@ export class EventReader {
   readonly #clock: Clock;
   readonly #waiting: PassingEvent[] = [];
   readonly #unsubscribe: () => void;
+  readonly #failed: (error: unknown) => void;
   #sentId: number;
   #blocked: Timer | undefined;
   #heartbeat: Timer | undefined;
 
-  constructor(response: ServerResponse, hub: EventHub, clock: Clock, lastId: number) {
+  constructor(
+    response: ServerResponse,
+    hub: EventHub,
+    clock: Clock,
+    lastId: number,
+    failed: (error: unknown) => void,
+  ) {
+    this.#failed = failed;
     this.#response = response;
     this.#hub = hub;
     this.#clock = clock;
@@ -62,7 +70,17 @@ export class EventReader {
     this.#pump();
   }
 
+  /** A journal that cannot be read ends this stream, and nothing else. */
   #pump(): void {
+    try {
+      this.#send();
+    } catch (error) {
+      this.#failed(error);
+      this.#response.destroy();
+    }
+  }
+
+  #send(): void {
     while (!this.#blocked && !this.#response.destroyed) {
       const kept = this.#hub.source.feed.after(this.#sentId, PAGE);
       for (const event of kept) {

@@ -33,15 +33,12 @@ export function installEventRoutes(app: FastifyInstance, options: ApiOptions): v
       // A stream ends with its connection; nothing may be sent behind it.
       connection: "close",
     });
-    const reader = new EventReader(raw, hub, clock, from);
+    const reader = new EventReader(raw, hub, clock, from, (error) =>
+      options.log.error({ err: error }, "a stream of events was ended by a fault"),
+    );
     readers.add(reader);
     raw.once("close", () => readers.delete(reader));
-    try {
-      reader.begin(watch.now, gap);
-    } catch (error) {
-      options.log.error({ err: error }, "a stream of events could not begin");
-      raw.destroy();
-    }
+    reader.begin(watch.now, gap);
   });
 }
 

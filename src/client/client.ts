@@ -1,0 +1,312 @@
+/**
+ * A client of the local API for programs in TypeScript or JavaScript, in Node and in browsers. It
+ * needs nothing but `fetch` and imports nothing: the file can be copied as it is.
+ *
+ *   const connector = new ConnectorClient({ url: "http://localhost:8765", login, password });
+ *   const answer = await connector.pay({ amount: 12.0, orderId: "A-1001" });
+ *   if (answer.status === "Success") dispense();
+ *
+ * A payment that cannot be answered (connection lost, time-out) is asked about with its orderId; it
+ * is never sent again by this client.
+ */
+
+export interface ClientOptions {
+  /** `http://localhost:<LOCAL_PORT>` */
+  readonly url: string;
+  readonly login: string;
+  readonly password: string;
+  /** Another `fetch`, for tests. */
+  readonly fetch?: typeof fetch;
+}
+
+export type PaymentStatus =
+  | "Success"
+  | "Approved"
+  | "Declined"
+  | "Cancelled"
+  | "Failed"
+  | "Reversed"
+  | "Unknown";
+
+export interface ApiError {
+  readonly code: string;
+  readonly message: string;
+  readonly charged: "no" | "yes" | "unknown";
+  readonly retry: "safe" | "same_order" | "after_recovery" | "never";
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+export interface PaymentRequest {
+  /** In major units: 9.99 */
+  readonly amount: number;
+  /** The key of the sale, for ever: the same order again is never charged twice. */
+  readonly orderId: string;
+  readonly currency?: string;
+  readonly basket?: CartLine | readonly CartLine[];
+  readonly customer?: Customer;
+  readonly customData?: Readonly<Record<string, string | number | boolean>>;
+  /** Two-phase sale: answered as Approved; {@link ConnectorClient.deliver} ends it. */
+  readonly delivery?: { readonly withinSeconds: number };
+}
+
+export interface CartLine {
+  readonly type: "good" | "discount" | "fee";
+  readonly quantity: number;
+  readonly unit_price: number;
+  readonly total_amount: number;
+  readonly discount?: number;
+  readonly tax_rate?: number;
+  readonly name?: string;
+  readonly product_reference?: string;
+  readonly european_article_numbering?: number | string;
+}
+
+export interface Customer {
+  readonly id?: number;
+  readonly firstname?: string;
+  readonly lastname?: string;
+  readonly email?: string;
+}
+
+export interface PaymentAnswer {
+  readonly status: PaymentStatus;
+  readonly error: ApiError | null;
+  readonly receipt: Readonly<Record<string, string>>;
+  /** Lines separated by |. */
+  readonly ticket: string;
+  readonly amount: number;
+  readonly currency: string;
+  readonly orderId: string;
+  readonly basket?: unknown;
+  readonly customer?: unknown;
+  readonly customData?: unknown;
+  readonly notificationGatewaySent: boolean;
+  readonly transactionId: string;
+  readonly warnings: readonly string[];
+  readonly replayed?: true;
+  readonly answeredAt?: string;
+}
+
+/** An error answer that repeats only what was understood of the request. */
+export interface Refusal {
+  readonly status: "Failed" | "Unknown";
+  readonly error: ApiError;
+  readonly orderId?: string;
+}
+
+export type Outcome = PaymentAnswer | Refusal;
+
+export interface Attempt {
+  readonly transactionId: string;
+  readonly number: number;
+  readonly status: PaymentStatus;
+  readonly error: ApiError | null;
+  readonly startedAt: string;
+  readonly endedAt: string | null;
+  readonly events: ReadonlyArray<{ readonly at: string; readonly kind: string }>;
+}
+
+export interface Health {
+  readonly status: "Ready" | "NotReady";
+  readonly reasons: readonly string[];
+  readonly warnings: readonly string[];
+  readonly terminal: Readonly<Record<string, string | null>>;
+  readonly running: { readonly what: string; readonly orderId: string | null } | null;
+}
+
+export interface Check {
+  readonly cr: "0" | "1" | "2" | "9";
+  readonly card: "0" | "1";
+  readonly call: "0" | "1";
+  readonly periph: "0" | "1" | "2" | "3";
+  readonly detail: string;
+}
+
+export interface ConnectorEvent {
+  /** Only events that are kept have one. */
+  readonly id: number | undefined;
+  readonly name: "payment" | "delivery" | "alarm" | "prompt" | "terminal" | "gap" | (string & {});
+  readonly data: Readonly<Record<string, unknown>> & { readonly at: string };
+}
+
+/** The connector refused a call that is not a payment. */
+export class ConnectorError extends Error {
+  override readonly name = "ConnectorError";
+  readonly http: number;
+  readonly error: ApiError;
+
+  constructor(http: number, error: ApiError) {
+    super(`${error.code}: ${error.message}`);
+    this.http = http;
+    this.error = error;
+  }
+}
+
+/** Before the stream of events is opened again. */
+const RECONNECT_MS = 2_000;
+
+export class ConnectorClient {
+  readonly #url: string;
+  readonly #authorization: string;
+  readonly #fetch: typeof fetch;
+
+  constructor(options: ClientOptions) {
+    this.#url = options.url.replace(/\/+$/, "");
+    this.#authorization = `Basic ${base64(`${options.login}:${options.password}`)}`;
+    this.#fetch = options.fetch ?? ((input, init) => fetch(input, init));
+  }
+
+  /**
+   * Pays; resolves when the payment has ended, which takes as long as the customer. Declined,
+   * refused and unknown payments are outcomes, not exceptions. Rejects when the connector cannot be
+   * reached or the connection breaks: then ask {@link payment} with the same orderId.
+   */
+  async pay(request: PaymentRequest, signal?: AbortSignal): Promise<Outcome> {
+    return (await this.#call("POST", "/payment", request, signal)).one as unknown as Outcome;
+  }
+
+  /** What became of an order; undefined when it was never asked for here. */
+  async payment(
+    orderId: string,
+    signal?: AbortSignal,
+  ): Promise<(PaymentAnswer & { readonly attempts: readonly Attempt[] }) | undefined> {
+    const path = `/payment/${encodeURIComponent(orderId)}`;
+    const { http, one } = await this.#call("GET", path, undefined, signal);
+    if (http === 404) return undefined;
+    if (!("attempts" in one)) throw new ConnectorError(http, errorOf(one));
+    return one as unknown as PaymentAnswer & { readonly attempts: readonly Attempt[] };
+  }
+
+  /** Ends a two-phase sale; `amount`: only goods of that value came out. */
+  async deliver(orderId: string, delivered: boolean, amount?: number): Promise<Outcome> {
+    const body = { orderId, delivered, ...(amount === undefined ? {} : { amount }) };
+    return (await this.#call("POST", "/delivery", body)).one as unknown as Outcome;
+  }
+
+  /** Reverses a charged order on the terminal, once. */
+  async reverse(orderId: string): Promise<Outcome> {
+    return (await this.#call("POST", "/reversal", { orderId })).one as unknown as Outcome;
+  }
+
+  /** Asks the terminal to cancel; the payment's own answer decides. */
+  async cancel(): Promise<void> {
+    await this.#good("POST", "/cancel");
+  }
+
+  async check(): Promise<Check> {
+    return (await this.#good("GET", "/check")) as unknown as Check;
+  }
+
+  async version(): Promise<{ version: string; type: string; os: string }> {
+    return (await this.#good("GET", "/version")) as { version: string; type: string; os: string };
+  }
+
+  /** Whether a payment can be taken now, or why not. */
+  async health(): Promise<Health> {
+    const { http, one } = await this.#call("GET", "/health");
+    if (!("reasons" in one)) throw new ConnectorError(http, errorOf(one));
+    return one as unknown as Health;
+  }
+
+  /**
+   * Events from now on, or behind `afterId`; reconnects and goes on behind the last one seen, until
+   * `signal` aborts. Rejects when the connector refuses (wrong pair, foreign origin).
+   */
+  async *events(options: { readonly signal: AbortSignal; readonly afterId?: number }) {
+    const { signal } = options;
+    let lastId = options.afterId;
+    while (!signal.aborted) {
+      try {
+        for await (const event of this.#stream(signal, lastId)) {
+          if (event.id !== undefined) lastId = event.id;
+          if (event.name !== "") yield event;
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        const refused = error instanceof ConnectorError && error.http < 500;
+        if (refused) throw error;
+      }
+      await pause(RECONNECT_MS, signal);
+    }
+  }
+
+  async *#stream(signal: AbortSignal, lastId: number | undefined): AsyncGenerator<ConnectorEvent> {
+    const response = await this.#fetch(`${this.#url}/events`, {
+      headers: {
+        authorization: this.#authorization,
+        ...(lastId === undefined ? {} : { "last-event-id": String(lastId) }),
+      },
+      signal,
+    });
+    if (!response.ok || !response.body) {
+      const [one] = (await response.json()) as [Record<string, unknown>];
+      throw new ConnectorError(response.status, errorOf(one));
+    }
+    const reader = response.body.getReader();
+    const decoder = new TextDecoder();
+    let text = "";
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      text += decoder.decode(value, { stream: true });
+      const blocks = text.split("\n\n");
+      text = blocks.pop() ?? "";
+      for (const block of blocks) yield eventOf(block);
+    }
+  }
+
+  async #good(method: "GET" | "POST", path: string): Promise<Record<string, unknown>> {
+    const { http, one } = await this.#call(method, path);
+    if (http !== 200) throw new ConnectorError(http, errorOf(one));
+    return one;
+  }
+
+  async #call(
+    method: "GET" | "POST",
+    path: string,
+    body?: unknown,
+    signal?: AbortSignal,
+  ): Promise<{ http: number; one: Record<string, unknown> }> {
+    const response = await this.#fetch(`${this.#url}${path}`, {
+      method,
+      headers: {
+        authorization: this.#authorization,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal ? { signal } : {}),
+    });
+    const [one] = (await response.json()) as [Record<string, unknown>];
+    return { http: response.status, one };
+  }
+}
+
+function errorOf(one: Record<string, unknown>): ApiError {
+  return one["error"] as ApiError;
+}
+
+/** One block of a stream; the name is "" when it only sets the id. */
+function eventOf(block: string): ConnectorEvent {
+  const lineOf = (name: string): string | undefined =>
+    new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];
+  const id = lineOf("id");
+  return {
+    id: id === undefined ? undefined : Number(id),
+    name: lineOf("event") ?? "",
+    data: JSON.parse(lineOf("data") ?? "{}"),
+  };
+}
+
+/** Logins and passwords may hold any character; `btoa` takes bytes only. */
+function base64(text: string): string {
+  return btoa(String.fromCharCode(...new TextEncoder().encode(text)));
+}
+
+/** Resolves after a while, or at once when `signal` aborts. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const either = AbortSignal.any([AbortSignal.timeout(ms), signal]);
+    if (either.aborted) resolve();
+    either.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,36 @@
+import { AppError } from "../../shared/errors.ts";
+import { duplicateKeyIn } from "./duplicate-keys.ts";
+import { parseJsonBody } from "./json-body.ts";
+
+/**
+ * The bytes of a body as one JSON object. Only UTF-8 without compression: what another reader could
+ * understand differently is refused. Throws {@link AppError}.
+ */
+export function readBody(
+  bytes: Buffer,
+  contentType: string | undefined,
+  contentEncoding: string | undefined,
+): Record<string, unknown> {
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(contentType ?? "")?.[1];
+  if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
+    throw new AppError("CONTENT_TYPE_REFUSED", "The body must be UTF-8; leave the charset out.");
+  }
+  if (contentEncoding !== undefined && contentEncoding !== "identity") {
+    throw new AppError("CONTENT_TYPE_REFUSED", "The body must not be compressed.");
+  }
+  const text = decode(bytes);
+  const body = parseJsonBody(text);
+  const twice = duplicateKeyIn(text);
+  if (twice !== undefined) {
+    throw new AppError("BODY_NOT_JSON", `The body names ${JSON.stringify(twice)} twice.`);
+  }
+  return body;
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new AppError("BODY_NOT_JSON", "The body is not UTF-8.");
+  }
+}

@@ -1,0 +1,113 @@
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { AppError, type ErrorCode, errorTable } from "../../shared/errors.ts";
+import { errorOfAppError } from "../payments/answer.ts";
+
+/** A request that has not arrived completely by then is cut. */
+const REQUEST_ARRIVAL_MAX_MS = 10_000;
+const HEADERS_ARRIVAL_MAX_MS = 5_000;
+/** How often late requests are looked for. */
+const ARRIVAL_CHECK_MS = 500;
+const KEEP_ALIVE_MS = 30_000;
+const HEADER_BYTES_MAX = 16 * 1024;
+const HEADERS_MAX = 100;
+/** One kiosk needs a handful. */
+const CONNECTIONS_MAX = 200;
+
+/** What node:http must know when a server is made. */
+export const serverOptions: ServerOptions = {
+  maxHeaderSize: HEADER_BYTES_MAX,
+  connectionsCheckingInterval: ARRIVAL_CHECK_MS,
+  // A missing one is answered like a wrong one, with a body.
+  requireHostHeader: false,
+  insecureHTTPParser: false,
+};
+
+export const arrivalLimits = {
+  requestTimeout: REQUEST_ARRIVAL_MAX_MS,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+} as const;
+
+/** The same limits and the same refusals on 127.0.0.1 and ::1. */
+export function harden(server: Server): void {
+  server.requestTimeout = REQUEST_ARRIVAL_MAX_MS;
+  server.headersTimeout = HEADERS_ARRIVAL_MAX_MS;
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.maxConnections = CONNECTIONS_MAX;
+  server.maxHeadersCount = HEADERS_MAX;
+  // Before the API's own listener: what has begun must be known when a parser gives up.
+  server.prependListener("request", (_request: IncomingMessage, response: ServerResponse) =>
+    track(response),
+  );
+  // A tunnel is never opened; an expectation other than 100-continue is ignored.
+  server.on("connect", (_request: IncomingMessage, socket: Duplex) =>
+    refuseOnSocket(socket, "METHOD_NOT_ALLOWED"),
+  );
+  server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
+    server.emit("request", request, response);
+  });
+}
+
+interface Exchanges {
+  readonly open: Set<ServerResponse>;
+  ended: boolean;
+}
+
+const exchanges = new WeakMap<Duplex, Exchanges>();
+
+function track(response: ServerResponse): void {
+  const { socket } = response.req;
+  const known = exchanges.get(socket) ?? { open: new Set(), ended: false };
+  exchanges.set(socket, known);
+  known.open.add(response);
+  response.once("close", () => {
+    known.open.delete(response);
+    known.ended = true;
+  });
+}
+
+/**
+ * What the HTTP parser gave up on: answered in the form of every other error, then closed. Never
+ * while a request that came whole is being carried out on the same connection: its sender would
+ * take the refusal for the answer of a payment that goes on.
+ */
+export function refuseUnparsed(error: NodeJS.ErrnoException, socket: Duplex): void {
+  const { open, ended } = exchanges.get(socket) ?? { open: [], ended: false };
+  const begun = [...open].some(({ req, headersSent }) => req.complete || headersSent);
+  if (error.code === "ECONNRESET" || !socket.writable || begun) {
+    socket.destroy();
+    return;
+  }
+  const code = parserCodes[error.code ?? ""] ?? "REQUEST_INVALID";
+  // Behind an answer nothing may stand that could belong to it.
+  if (ended && code === "REQUEST_INVALID") socket.end(() => socket.destroy());
+  else refuseOnSocket(socket, code);
+}
+
+const parserCodes: Readonly<Record<string, ErrorCode>> = {
+  HPE_HEADER_OVERFLOW: "HEADERS_TOO_LARGE",
+  ERR_HTTP_REQUEST_TIMEOUT: "REQUEST_TOO_SLOW",
+};
+
+const reasons: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  405: "Method Not Allowed",
+  408: "Request Timeout",
+  431: "Request Header Fields Too Large",
+};
+
+function refuseOnSocket(socket: Duplex, code: ErrorCode): void {
+  const { http } = errorTable[code];
+  const text = code === "REQUEST_INVALID" ? "The request is not HTTP/1.1." : undefined;
+  const error = errorOfAppError(new AppError(code, text));
+  const body = JSON.stringify([{ status: "Failed", error }]);
+  const head = [
+    `HTTP/1.1 ${http} ${reasons[http] ?? "Error"}`,
+    "content-type: application/json; charset=utf-8",
+    `content-length: ${Buffer.byteLength(body)}`,
+    "cache-control: no-store",
+    "connection: close",
+  ];
+  socket.on("error", () => undefined); // whoever sends this may be gone already
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
+}

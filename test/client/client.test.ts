@@ -1,0 +1,88 @@
+import { expect, onTestFinished, test } from "vitest";
+import { ConnectorClient, ConnectorError, type ConnectorEvent } from "../../src/client/client.ts";
+import { TestInstallation } from "../support/installation.ts";
+
+/** A whole installation of real processes, and a client of it. */
+async function started() {
+  const at = new TestInstallation({ terminalSwitches: ["--instant"] });
+  onTestFinished(() => at.stop());
+  await at.start();
+  await at.connected();
+  const client = new ConnectorClient({ url: at.url, login: "kiosk", password: at.password });
+  return { at, client };
+}
+
+test("pays, looks up, replays, listens and is refused, against running programs", async () => {
+  const { at, client } = await started();
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  const seen: ConnectorEvent[] = [];
+  const listening = (async () => {
+    for await (const event of client.events({ signal: stop.signal, afterId: 0 })) seen.push(event);
+  })();
+
+  const paid = await client.pay({ amount: 9, orderId: "A-1", customData: { kiosk: "K-12" } });
+  expect(paid).toMatchObject({ status: "Success", error: null, amount: 9, orderId: "A-1" });
+  const again = await client.pay({ amount: 9, orderId: "A-1" });
+  expect(again).toMatchObject({ status: "Success", replayed: true });
+  const declined = await client.pay({ amount: 9.05, orderId: "A-2" });
+  expect(declined).toMatchObject({ status: "Declined", error: { charged: "no" } });
+  const mismatch = await client.pay({ amount: 8, orderId: "A-1" });
+  expect(mismatch).toMatchObject({
+    status: "Failed",
+    error: { code: "ORDER_MISMATCH", charged: "yes" },
+  });
+  const wrong = await client.pay({ amount: -1, orderId: "A-3" });
+  expect(wrong).toMatchObject({ status: "Failed", error: { code: "REQUEST_INVALID" } });
+
+  expect((await client.payment("A-1"))?.attempts).toHaveLength(1);
+  expect(await client.payment("never")).toBeUndefined();
+  expect((await client.health()).status).toBe("Ready");
+  expect((await client.check()).cr).toBe("0");
+  expect((await client.version()).type).toBe("tpa");
+  await expect(client.cancel()).rejects.toMatchObject({ error: { code: "NOTHING_TO_CANCEL" } });
+  const unknown = { status: "Failed", error: { code: "ORDER_NOT_FOUND" } };
+  expect(await client.reverse("never")).toMatchObject(unknown);
+  expect(await client.deliver("never", true)).toMatchObject(unknown);
+
+  const states = (orderId: string) =>
+    seen
+      .filter(({ name, data }) => name === "payment" && data["orderId"] === orderId)
+      .map(({ data }) => data["state"]);
+  await expect.poll(() => states("A-1")).toEqual(["running", "charged"]);
+  expect(states("A-2")).toEqual(["running", "declined"]);
+  stop.abort();
+  await listening;
+  expect((await at.ledger()).charged).toBe(900);
+});
+
+test("goes on behind the last event after tp-manager was started again", async () => {
+  const { at, client } = await started();
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  const ids: number[] = [];
+  const listening = (async () => {
+    for await (const { id } of client.events({ signal: stop.signal, afterId: 0 })) {
+      if (id !== undefined) ids.push(id);
+    }
+  })();
+  await client.pay({ amount: 9, orderId: "A-1" });
+  await expect.poll(() => ids.length).toBeGreaterThanOrEqual(2);
+  await at.tpManager?.end("SIGKILL");
+  await at.startTpManager();
+  await at.connected();
+  await client.pay({ amount: 9, orderId: "A-2" });
+  const wanted = () => ids.length >= 4 && ids.every((id, i) => id === i + 1);
+  await expect.poll(wanted, { timeout: 10_000 }).toBe(true);
+  stop.abort();
+  await listening;
+});
+
+test("a wrong pair ends the events with what is wrong, whatever letters it has", async () => {
+  const { at } = await started();
+  const stranger = new ConnectorClient({ url: at.url, login: "kiosk", password: "pässwörd ☃" });
+  const events = stranger.events({ signal: AbortSignal.timeout(10_000) });
+  const failure = await events.next().catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(ConnectorError);
+  expect(failure).toMatchObject({ http: 401, error: { code: "UNAUTHORIZED" } });
+});
