@@ -28,10 +28,12 @@ find_runtime() {
   return 1
 }
 
+installed() { [ -f "$root/node_modules/.package-lock.json" ]; }
+
 # Asked only when package-lock.json is newer than npm's record of what it has installed.
 dependencies_fit() {
+  installed && find_runtime || return 1
   record=$root/node_modules/.package-lock.json
-  [ -f "$record" ] && find_runtime || return 1
   [ -z "$(find "$root/package-lock.json" -newer "$record" 2>/dev/null)" ] ||
     "$runtime" "$root/src/launcher/dependencies.ts"
 }
@@ -56,8 +58,10 @@ install_dependencies() {
 
 export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$root/data/compile-cache}"
 case ${1:-start} in
-  keep-alive) ;; # cheap and unattended: never installs
-  stop | status) [ -f "$root/node_modules/.package-lock.json" ] || install_dependencies ;;
+  keep-alive) # cheap and unattended: never installs packages
+    case ${2:-} in --install | --uninstall) installed || install_dependencies ;; esac
+    ;;
+  stop | status | systemd-unit) installed || install_dependencies ;;
   *) dependencies_fit || install_dependencies ;;
 esac
 if ! find_runtime; then

@@ -8,12 +8,17 @@ import type { z } from "zod";
 import { metaOf, sections } from "../src/shared/config/schema.ts";
 import { errorTable } from "../src/shared/errors.ts";
 import { projectRoot } from "../src/shared/installation.ts";
+import { eventTable } from "../src/tp-manager/payments/event-table.ts";
 
 const path = join(projectRoot, "README.md");
 
 /** The README with its generated parts made anew. */
 export function withGeneratedParts(readme: string): string {
-  return replacePart(replacePart(readme, "configuration", configuration()), "errors", errors());
+  const parts = { configuration: configuration(), events: events(), errors: errors() };
+  return Object.entries(parts).reduce(
+    (text, [name, part]) => replacePart(text, name, part),
+    readme,
+  );
 }
 
 function replacePart(readme: string, name: string, content: string): string {
@@ -58,6 +63,18 @@ function errors(): string {
     ],
   );
   return table(["Code", "HTTP", "charged", "retry", "Meaning", "What to do"], rows);
+}
+
+function events(): string {
+  const rows = Object.entries(eventTable).map(([name, { kept, meaning, data }]) => [
+    `\`${name}\``,
+    kept ? "yes" : "no",
+    meaning,
+    Object.keys(data.shape)
+      .map((member) => `\`${member}\``)
+      .join(" "),
+  ]);
+  return table(["Event", "id", "Meaning", "Members, besides `at`"], rows);
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -2,7 +2,14 @@ import { parseArgs } from "node:util";
 import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
 import { answerWithinDefaultMs } from "./keep-alive.ts";
 
-export const commands = ["start", "stop", "restart", "status", "keep-alive"] as const;
+export const commands = [
+  "start",
+  "stop",
+  "restart",
+  "status",
+  "keep-alive",
+  "systemd-unit",
+] as const;
 export type Command = (typeof commands)[number] | "demo" | "foreground" | "help" | "version";
 
 export interface LauncherArguments {
@@ -10,6 +17,8 @@ export interface LauncherArguments {
   /** Where `--data` points to; undefined when it was not given. */
   readonly data: string | undefined;
   readonly json: boolean;
+  /** Of the keep-alive: its entry in the machine's scheduler. */
+  readonly schedule: "install" | "uninstall" | undefined;
   /** `--answer-within`, milliseconds. */
   readonly answerWithinMs: number;
 }
@@ -21,6 +30,9 @@ export const usage = `Starts, watches and stops the connector's programs, tp-man
   ./launch.sh restart        stop, then start
   ./launch.sh status         one line per program; exit code 69 when something is down
   ./launch.sh keep-alive     what always-up.sh calls: relaunch what is dead or hung
+  ./launch.sh keep-alive --install | --uninstall      (also ./always-up.sh --install)
+                             run it every 2 minutes (Windows: 5), or no longer
+  ./launch.sh systemd-unit   print a unit for systemd, with the way to install it
   ./launch.sh --foreground   both programs in this terminal or service manager, until one stops
   ./launch.sh --demo         simulated terminal and gateway, and one sample payment
   ./launch.sh --help | --version
@@ -47,8 +59,17 @@ export function readArguments(args: readonly string[]): LauncherArguments {
   if (wanted.length > 1) throw wrong(`${wanted.join(" and ")} do not go together`);
   const command = wanted[0] ?? "start";
   if (!isCommand(command)) throw wrong(`there is no command ${command}`);
-  if (values.json && command !== "status") throw wrong("--json belongs to status");
+  refuseMisplaced(values, command);
   return { ...options(values), command };
+}
+
+function refuseMisplaced(values: ReturnType<typeof parse>["values"], command: Command): void {
+  if (values.json && command !== "status") throw wrong("--json belongs to status");
+  if ((values.install || values.uninstall) && command !== "keep-alive") {
+    throw wrong("--install and --uninstall belong to keep-alive and always-up");
+  }
+  if (values.install && values.uninstall)
+    throw wrong("--install and --uninstall exclude each other");
 }
 
 function parse(args: readonly string[]) {
@@ -59,6 +80,8 @@ function parse(args: readonly string[]) {
       options: {
         data: { type: "string" },
         json: { type: "boolean", default: false },
+        install: { type: "boolean", default: false },
+        uninstall: { type: "boolean", default: false },
         demo: { type: "boolean", default: false },
         foreground: { type: "boolean", default: false },
         help: { type: "boolean", short: "h", default: false },
@@ -77,7 +100,12 @@ function options(values: ReturnType<typeof parse>["values"]): Omit<LauncherArgum
     throw wrong("--answer-within must be a number of seconds up to 60");
   }
   if (values.data === "") throw wrong("--data must name a folder");
-  return { data: values.data, json: values.json, answerWithinMs: seconds * 1_000 };
+  return {
+    data: values.data,
+    json: values.json,
+    schedule: values.install ? "install" : values.uninstall ? "uninstall" : undefined,
+    answerWithinMs: seconds * 1_000,
+  };
 }
 
 function isCommand(word: string): word is Command {

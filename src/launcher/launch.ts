@@ -72,7 +72,17 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
       const { runDemo } = await import("./demo/demo.ts");
       return await runDemo(at(demoDataDirectory));
     }
+    case "systemd-unit": {
+      const { systemdUnit } = await import("./schedule/systemd-unit.ts");
+      output.text(systemdUnit(at(defaultDataDirectory).installation.dataDirectory));
+      return exitCodes.ok;
+    }
     case "keep-alive": {
+      if (given.schedule) {
+        const { changeSchedule } = await import("./schedule/schedule.ts");
+        const { dataDirectory } = at(defaultDataDirectory).installation;
+        return await changeSchedule(given.schedule, dataDirectory, output);
+      }
       const { keepAlive } = await import("./keep-alive.ts");
       return await keepAlive(
         at(defaultDataDirectory).installation.dataDirectory,

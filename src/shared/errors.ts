@@ -96,6 +96,13 @@ export const errorTable = {
     "The call exists with another method.",
     "See the API table; the Allow header names the method.",
   ),
+  REQUEST_TOO_SLOW: row(
+    408,
+    "no",
+    "safe",
+    "The request did not arrive completely in time.",
+    "Send the whole request at once.",
+  ),
   TERMINAL_BUSY: row(
     409,
     "no",
@@ -222,6 +229,13 @@ export const errorTable = {
     "The orderId was used before with another amount or currency; `charged` is that order's.",
     "Use a new orderId for another sale.",
   ),
+  HEADERS_TOO_LARGE: row(
+    431,
+    "no",
+    "safe",
+    "The headers are larger than 16 KiB.",
+    "Send fewer or shorter headers.",
+  ),
   INTERNAL: row(
     500,
     "unknown",
@@ -235,6 +249,13 @@ export const errorTable = {
     "never",
     "This version or this terminal cannot do that.",
     "See the API table.",
+  ),
+  TOO_MANY_READERS: row(
+    503,
+    "no",
+    "safe",
+    "As many programs as are allowed read GET /events already.",
+    "End the others; one stream for each program is enough.",
   ),
   TERMINAL_DISCONNECTED: row(
     503,

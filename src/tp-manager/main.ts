@@ -1,15 +1,19 @@
 import { join } from "node:path";
 import { backupChore, oldLogsChore, startDaily } from "../shared/daily.ts";
-import { createIpcClient } from "../shared/ipc/client.ts";
+import { createIpcClient, type IpcClient } from "../shared/ipc/client.ts";
 import { supervisorMessages, tpManagerMessages } from "../shared/ipc/contract.ts";
 import { startIpcServer } from "../shared/ipc/server.ts";
 import { logFileOf, type ProgramContext, runProgram } from "../shared/lifecycle.ts";
+import type { Logger } from "../shared/logger.ts";
 import { createGatewayLink, lookupLimitMs } from "./gateway-link.ts";
 import { type ApiOptions, createApi } from "./http/app.ts";
+import { EventHub } from "./http/events/event-hub.ts";
 import { listenOnLoopback } from "./http/loopback-server.ts";
+import { Monitor, type MonitorParts } from "./http/status/monitor.ts";
 import { Journal } from "./journal/journal.ts";
 import { tpManagerHandlers } from "./message-handlers.ts";
 import { AfterSale } from "./payments/after-sale.ts";
+import { DeliveryPoll } from "./payments/delivery-poll.ts";
 import { GatewayDesk } from "./payments/gateway-desk.ts";
 import { HandOff } from "./payments/hand-off.ts";
 import { PaymentService, type PaymentSettings } from "./payments/payment-service.ts";
@@ -27,8 +31,14 @@ const STOP_DEADLINE_MS = 45_000;
 
 /** `/reset` answers by then whether the terminal is back; it goes on being reached in any case. */
 const RESET_LIMIT_MS = 180_000;
+/** `/health` and `/metrics` wait for the supervisor no longer. */
+const SUPERVISOR_STATUS_LIMIT_MS = 1_000;
 /** An end of day with many transactions over a slow line. */
 const TELECOLLECTION_LIMIT_MS = 600_000;
+const upkeepLimits = {
+  resetLimitMs: RESET_LIMIT_MS,
+  telecollectionLimitMs: TELECOLLECTION_LIMIT_MS,
+};
 
 /** Every part of tp-manager in start order, with what it depends on. */
 await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
@@ -37,33 +47,38 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   const journal = new Journal(journalPath);
   onStop("journal", () => journal.close());
 
+  const hub = new EventHub(journal, clock, log.child({ area: "events" }));
+  const areaLog = (area: string): Logger => hub.tap(log.child({ area }));
   const terminal = createTerminal(config, clock, log.child({ area: "terminal" }));
   onStop("terminal", () => terminal.close());
 
-  const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock);
-  onStop("supervisor link", () => client.close());
+  const client = supervisorClient(context);
   const link = createSupervisorLink(client);
-  const handOff = new HandOff(journal, link, clock, log.child({ area: "hand-off" }));
+  const handOff = new HandOff(journal, link, clock, areaLog("hand-off"));
   onStop("hand-off", () => handOff.close());
+  const deliveries = new DeliveryPoll(journal, link, clock, areaLog("hand-off"));
+  onStop("delivery poll", () => deliveries.close());
 
-  const settings = paymentSettings(context);
   const payments = new PaymentService({
     store: journal,
     terminal,
     handOff,
     clock,
-    log: log.child({ area: "payments" }),
-    settings,
+    log: areaLog("payments"),
+    settings: settingsOf(context),
+    announce: hub.announce,
   });
-  const limits = { resetLimitMs: RESET_LIMIT_MS, telecollectionLimitMs: TELECOLLECTION_LIMIT_MS };
-  const shared = { store: journal, terminal, payments, clock, log };
-  const afterSale = new AfterSale(shared);
-  const upkeep = new Upkeep({ ...shared, ...limits });
+  const { announce } = hub;
+  const shared = { store: journal, terminal, payments, clock, log: areaLog("payments"), announce };
+  const upkeep = new Upkeep({ ...shared, ...upkeepLimits });
   const gateway = gatewayDesk(context, client, journal);
+  const monitor = createMonitor(context, { hub, terminal, payments, journal }, client);
+  onStop("monitor", () => monitor.close());
   const api = await createApi(
     apiOptions(context, {
+      monitor,
       payments,
-      afterSale,
+      afterSale: new AfterSale(shared),
       upkeep,
       terminal,
       supervisor: client,
@@ -94,9 +109,10 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   terminal.start();
   payments.start();
   gateway.start();
+  deliveries.start();
 });
 
-function paymentSettings({ config }: ProgramContext): PaymentSettings {
+function settingsOf({ config }: ProgramContext): PaymentSettings {
   return {
     paymentTimeoutMs: config.PAYMENT_TIMEOUT * 1000,
     graceMs: config.PAYMENT_GRACE * 1000,
@@ -107,13 +123,40 @@ function paymentSettings({ config }: ProgramContext): PaymentSettings {
   };
 }
 
+function supervisorClient({
+  runDirectory,
+  clock,
+  onStop,
+}: ProgramContext): IpcClient<typeof supervisorMessages> {
+  const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock);
+  onStop("supervisor link", () => client.close());
+  return client;
+}
+
 function gatewayDesk(
   { config, clock, log }: ProgramContext,
-  client: ReturnType<typeof createIpcClient<typeof supervisorMessages>>,
+  client: IpcClient<typeof supervisorMessages>,
   store: Journal,
 ): GatewayDesk {
   const link = createGatewayLink(client, config.GATEWAY_TIMEOUT);
   return new GatewayDesk({ store, link, clock, log: log.child({ area: "gateway" }) });
+}
+
+function createMonitor(
+  { config, installation, clock, log }: ProgramContext,
+  parts: Pick<MonitorParts, "hub" | "terminal" | "payments" | "journal">,
+  supervisor: IpcClient<typeof supervisorMessages>,
+): Monitor {
+  const monitor = new Monitor({
+    ...parts,
+    supervisor: () => supervisor.call("status", {}, SUPERVISOR_STATUS_LIMIT_MS),
+    dataDirectory: installation.dataDirectory,
+    choresAt: config.UPDATE_TIME,
+    clock,
+    log: log.child({ area: "terminal" }),
+  });
+  monitor.metrics.addProcessFigures();
+  return monitor;
 }
 
 type SetUp =

@@ -9,9 +9,9 @@ const rows = Object.entries(errorTable) as Array<[ErrorCode, ErrorRow]>;
 describe.each(rows)("error %s", (code, row) => {
   test("has a code in capitals, a known HTTP status and known words", () => {
     expect(code).toMatch(/^[A-Z]+(_[A-Z]+)*$/);
-    expect([200, 400, 401, 403, 404, 405, 409, 413, 415, 422, 500, 501, 503, 504]).toContain(
-      row.http,
-    );
+    expect([
+      200, 400, 401, 403, 404, 405, 408, 409, 413, 415, 422, 431, 500, 501, 503, 504,
+    ]).toContain(row.http);
     expect(["no", "yes", "unknown"]).toContain(row.charged);
     expect(["safe", "same_order", "after_recovery", "never"]).toContain(row.retry);
   });

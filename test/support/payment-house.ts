@@ -3,6 +3,7 @@ import { onTestFinished } from "vitest";
 import type { DeliveryState } from "../../src/shared/ipc/contract.ts";
 import { type Currency, currencyOf } from "../../src/shared/money.ts";
 import { type Transaction, transactionSchema } from "../../src/shared/transaction.ts";
+import { EventHub } from "../../src/tp-manager/http/events/event-hub.ts";
 import { Journal } from "../../src/tp-manager/journal/journal.ts";
 import { AfterSale } from "../../src/tp-manager/payments/after-sale.ts";
 import { answerOf } from "../../src/tp-manager/payments/answer.ts";
@@ -69,13 +70,16 @@ export function house(path = join(temporaryFolder(), "journal.db")) {
   const terminal = new ScriptedTerminal();
   const supervisor = new Supervisor();
   const { log, lines } = recordingLog();
-  const handOff = new HandOff(journal, supervisor, clock, log);
+  const hub = new EventHub(journal, clock, log);
+  const tapped = hub.tap(log);
+  const handOff = new HandOff(journal, supervisor, clock, tapped);
   const payments = new PaymentService({
     store: journal,
     terminal,
     handOff,
     clock,
-    log,
+    log: tapped,
+    announce: hub.announce,
     settings: {
       paymentTimeoutMs: 180_000,
       graceMs: 30_000,
@@ -85,7 +89,7 @@ export function house(path = join(temporaryFolder(), "journal.db")) {
       confirmAfterMs: 10_000,
     },
   });
-  const shared = { store: journal, terminal, payments, clock, log };
+  const shared = { store: journal, terminal, payments, clock, log: tapped };
   const afterSale = new AfterSale(shared);
   const upkeep = new Upkeep({ ...shared, resetLimitMs: 60_000, telecollectionLimitMs: 60_000 });
   const settle = (word: Parameters<typeof settleByOperator>[2]) =>
@@ -99,6 +103,7 @@ export function house(path = join(temporaryFolder(), "journal.db")) {
   return {
     clock,
     journal,
+    hub,
     terminal,
     supervisor,
     handOff,
@@ -106,6 +111,7 @@ export function house(path = join(temporaryFolder(), "journal.db")) {
     afterSale,
     upkeep,
     settle,
+    log,
     lines,
     path,
     close,

@@ -83,11 +83,22 @@ export class ScriptedTerminal implements Terminal {
     return Promise.resolve();
   }
 
-  tell: (event: TerminalEvent) => void = () => {};
+  readonly #listeners = new Set<(event: TerminalEvent) => void>();
 
   subscribe(listener: (event: TerminalEvent) => void): () => void {
-    this.tell = listener;
-    return () => {};
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** A new state, told as a driver tells it. */
+  become(change: Partial<TerminalState>): void {
+    this.state = { ...this.state, ...change };
+    const { link, linkProblem: problem } = this.state;
+    this.tell({ type: "link", link, problem });
+  }
+
+  tell(event: TerminalEvent): void {
+    for (const listener of this.#listeners) listener(event);
   }
 
   decideGoods(decision: GoodsDecision): void {

@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { Program } from "../ipc/contract.ts";
 import { logLevels } from "../logger.ts";
 import { currencyOf } from "../money.ts";
+import { parseUsbAddress } from "../serial-ports.ts";
 
 /**
  * Every name of data/config.txt: type, range, default, help. The only place that knows them; the
@@ -47,11 +48,13 @@ const yesNo = oneOf(["yes", "no"]).transform((value) => value === "yes");
 
 const serialPort = z.string().refine(isSerialPort, {
   error:
-    "must be a COM port, the whole path of a device, or tcp://host:port with a port up to 65535",
+    "must be a COM port, the whole path of a device, usb:vid:pid or usb:vid:pid:serial, " +
+    "or tcp://host:port with a port up to 65535",
 });
 
 function isSerialPort(value: string): boolean {
   if (/^COM[1-9]\d{0,2}$/.test(value)) return true;
+  if (parseUsbAddress(value)) return true;
   // Not only below /dev: operators make links where they like.
   if (/^(\/(?!\.\.?(\/|$))[^\s/]+)+$/.test(value)) return true;
   const [, address, name, port] =
@@ -117,8 +120,8 @@ const origins = z.string().transform((value, context) => {
 
 const terminalAndApi = {
   SERIAL_PORT: described(serialPort, {
-    help: "Where the terminal is: a serial device, or a terminal on the network.",
-    example: "/dev/ttyUSB0, COM8, tcp://192.0.2.7:20007",
+    help: "Where the terminal is: a serial port, a USB device, or a terminal on the network.",
+    example: "/dev/ttyUSB0, COM8, usb:0403:6001, tcp://192.0.2.7:20007",
     requiredBy: ["tp-manager"],
   }),
   LOCAL_PORT: described(integer(1, 65_535), {

@@ -12,14 +12,18 @@ import type { Terminal } from "../terminal/terminal.ts";
 import { installAfterSaleRoutes } from "./after-sale-routes.ts";
 import { Credentials, type Pair, type Role } from "./credentials.ts";
 import { installErrorAnswers } from "./envelope.ts";
+import { installEventRoutes } from "./events/event-routes.ts";
 import { installGatewayRoutes } from "./gateway-routes.ts";
 import { installJournalRoutes } from "./journal-routes.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { installMaintenanceRoutes } from "./maintenance-routes.ts";
 import { isAllowedOrigin, isLoopbackHost } from "./origin-check.ts";
 import { installOutboxRoutes } from "./outbox-routes.ts";
+import { installPageRoute } from "./page/page-route.ts";
 import { installPaymentRoutes } from "./payment-routes.ts";
 import { allowedMethods } from "./route-table.ts";
+import type { Monitor } from "./status/monitor.ts";
+import { installStatusRoutes } from "./status/status-routes.ts";
 import type { SupervisorClient } from "./supervisor-calls.ts";
 import { installTerminalRoutes } from "./terminal-routes.ts";
 
@@ -38,6 +42,7 @@ export interface ApiOptions {
   readonly gateway: GatewayDesk;
   /** For an answer of the gateway's lookup. */
   readonly gatewayLookupLimitMs: number;
+  readonly monitor: Monitor;
   readonly clock: Clock;
   readonly log: Logger;
   readonly requestStop: (why: string) => void;
@@ -78,6 +83,9 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
     void reply.header("allow", methods.join(", "));
     throw new AppError("METHOD_NOT_ALLOWED");
   });
+  installStatusRoutes(app, options);
+  installEventRoutes(app, options);
+  installPageRoute(app);
   installPaymentRoutes(app, options);
   installAfterSaleRoutes(app, options);
   installJournalRoutes(app, options);

@@ -31,8 +31,8 @@ export async function listenOnLoopback(
   );
   return {
     async close() {
-      if (hasSix) await closeServer(six);
-      await app.close();
+      // Together: streams of events on either end when the app closes.
+      await Promise.all([hasSix ? closeServer(six) : undefined, app.close()]);
     },
   };
 }

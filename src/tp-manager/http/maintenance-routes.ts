@@ -1,5 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { AppError } from "../../shared/errors.ts";
+import type { FastifyInstance } from "fastify";
 import { osName, versionNumber } from "../../shared/installation.ts";
 import { type TerminalStatus, TerminalUnavailable } from "../terminal/terminal.ts";
 import type { ApiOptions } from "./app.ts";
@@ -53,8 +52,6 @@ export function installMaintenanceRoutes(app: FastifyInstance, options: ApiOptio
   );
 
   app.get("/check", async (_call, reply) => sendOne(reply, 200, await check(options)));
-
-  installUnsupportedCalls(app);
 }
 
 /** While a payment runs, and without a link, from what is known: nothing goes on the wire. */
@@ -84,21 +81,4 @@ async function check({ payments, terminal }: ApiOptions): Promise<TerminalStatus
 function versionBody(): { version: string; type: string; os: string } {
   const os = osName();
   return { version: `${versionNumber}-${APPLICATION_TYPE}-${os}`, type: APPLICATION_TYPE, os };
-}
-
-/** Calls of the API table that this version does not carry out. */
-const unsupported = [
-  ["GET", "/events"],
-  ["GET", "/health"],
-  ["GET", "/metrics"],
-  ["GET", "/openapi.json"],
-  ["GET", "/"],
-] as const;
-
-function installUnsupportedCalls(app: FastifyInstance): void {
-  const refuse = (call: FastifyRequest, _reply: FastifyReply): never => {
-    const path = call.routeOptions.url ?? "";
-    throw new AppError("NOT_SUPPORTED", `${call.method} ${path} is not part of this version.`);
-  };
-  for (const [method, url] of unsupported) app.route({ method, url, handler: refuse });
 }

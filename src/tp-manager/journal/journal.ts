@@ -4,10 +4,12 @@ import type {
   StatementResultingChanges,
   StatementSync,
 } from "node:sqlite";
+import { isDeepStrictEqual } from "node:util";
 import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { openDatabase, transaction } from "../../shared/sqlite.ts";
 import type { Transaction } from "../../shared/transaction.ts";
+import type { EventData, KeptEvent, KeptName } from "../payments/event-table.ts";
 import {
   type Attempt,
   type AttemptEvent,
@@ -15,20 +17,21 @@ import {
   type OpenReturn,
   unfinishedPhases,
 } from "../payments/payment.ts";
+import { paymentEventOf } from "../payments/payment-event.ts";
 import type {
   HandOffRow,
   ListedAttempt,
   ListPage,
-  ListStatus,
   PaymentStore,
   PendingHandOff,
   TelecollectionRow,
 } from "../payments/payment-store.ts";
 import { sameReport } from "../payments/recovery-policy.ts";
-import type { TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
+import type { Baseline, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
+import { EventRows } from "./event-rows.ts";
 import { migrations } from "./migrations.ts";
-
-type Row = Record<string, SQLInputValue>;
+import { type Row, readAttempt, readJson, saleOf } from "./rows.ts";
+import { statusSql } from "./status-sql.ts";
 
 /**
  * The payment journal in SQLite: implements {@link PaymentStore}. Every change is one transaction
@@ -37,10 +40,16 @@ type Row = Record<string, SQLInputValue>;
 export class Journal implements PaymentStore {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  readonly feed: EventRows;
+  /** Told every kept event once it is on disk. Must not throw. */
+  onEvent: (event: KeptEvent) => void = () => {};
+  /** Told every step of an attempt once it is on disk. Must not throw. */
+  onStep: (attempt: Attempt, step: AttemptEvent) => void = () => {};
 
   /** Opens or creates the journal. Throws when the file cannot be used. */
   constructor(path: string) {
     this.#database = openDatabase(path, migrations);
+    this.feed = new EventRows(this.#database);
   }
 
   /** For the daily backup only. */
@@ -91,7 +100,8 @@ export class Journal implements PaymentStore {
 
   update(transactionId: string, change: Parameters<PaymentStore["update"]>[1]): Attempt {
     const { state, event, ticket, handOff, withdraw } = change;
-    return transaction(this.#database, () => {
+    const attempt = this.#telling((tell) => {
+      const before = this.#mustRead(transactionId);
       const report = saleOf(state);
       const ended = !(unfinishedPhases as readonly string[]).includes(state.phase);
       const { changes } = this.#run(
@@ -119,8 +129,13 @@ export class Journal implements PaymentStore {
       if (withdraw) {
         this.#run("UPDATE hand_off SET withdrawn = 1 WHERE transaction_id = ?", transactionId);
       }
-      return this.#mustRead(transactionId);
+      const after = this.#mustRead(transactionId);
+      const data = paymentEventOf(after);
+      if (!isDeepStrictEqual(data, paymentEventOf(before))) tell("payment", data, event.atMs);
+      return after;
     });
+    this.onStep(attempt, event);
+    return attempt;
   }
 
   addEvent(transactionId: string, { atMs, kind, detail }: AttemptEvent): void {
@@ -209,6 +224,17 @@ export class Journal implements PaymentStore {
       })?.request.orderId;
   }
 
+  /** In the order of insertion: a wall clock can jump. */
+  nextBaseline(transactionId: string): Baseline | undefined {
+    const row = this.#get(
+      `SELECT baseline FROM attempt WHERE baseline IS NOT NULL
+         AND rowid > (SELECT rowid FROM attempt WHERE transaction_id = ?)
+       ORDER BY rowid LIMIT 1`,
+      transactionId,
+    );
+    return row && readJson(row["baseline"]);
+  }
+
   handOff(transactionId: string): HandOffRow | undefined {
     const row = this.#get("SELECT * FROM hand_off WHERE transaction_id = ?", transactionId);
     return (
@@ -240,6 +266,11 @@ export class Journal implements PaymentStore {
     );
   }
 
+  countInDoubt(): number {
+    const sql = "SELECT count(*) AS n FROM attempt WHERE phase IN ('in-doubt','reversal-in-doubt')";
+    return Number(this.#get(sql)?.["n"]);
+  }
+
   acknowledgeHandOff(transactionId: string): void {
     this.#run("UPDATE hand_off SET acknowledged = 1 WHERE transaction_id = ?", transactionId);
   }
@@ -251,13 +282,32 @@ export class Journal implements PaymentStore {
     );
   }
 
-  setDelivery(transactionId: string, delivery: DeliveryState): void {
-    this.#run(
-      "UPDATE hand_off SET delivery = ? WHERE transaction_id = ? AND delivery <> ?",
-      delivery,
-      transactionId,
-      delivery,
-    );
+  setDelivery(transactionId: string, delivery: DeliveryState, atMs: number): void {
+    this.#telling((tell) => {
+      const { changes } = this.#run(
+        "UPDATE hand_off SET delivery = ? WHERE transaction_id = ? AND delivery <> ?",
+        delivery,
+        transactionId,
+        delivery,
+      );
+      if (changes === 0) return;
+      const { orderId } = this.#mustRead(transactionId).request;
+      const notificationGatewaySent = delivery === "sent";
+      tell("delivery", { orderId, transactionId, delivery, notificationGatewaySent }, atMs);
+    });
+  }
+
+  undelivered(limit: number): string[] {
+    return this.#all(
+      `SELECT transaction_id FROM hand_off
+       WHERE acknowledged = 1 AND delivery IN ('pending', 'parked') ORDER BY id DESC LIMIT ?`,
+      limit,
+    ).map((row) => String(row["transaction_id"]));
+  }
+
+  /** Something an operator has to look at, for `GET /events`. */
+  raise(alarm: EventData<"alarm">, atMs: number): void {
+    this.#telling((tell) => tell("alarm", alarm, atMs));
   }
 
   undeliveredGenerated(amountMinor: number, currencyAlpha: string): string | undefined {
@@ -321,7 +371,16 @@ export class Journal implements PaymentStore {
     );
   }
 
-  #insert(attempt: Omit<Attempt, "number" | "ticket" | "returnedMinor" | "openReturn">): Attempt {
+  #insert(attempt: NewAttempt): Attempt {
+    return this.#telling((tell) => {
+      this.#insertRow(attempt);
+      const inserted = this.#mustRead(attempt.transactionId);
+      tell("payment", paymentEventOf(inserted), attempt.startedAtMs);
+      return inserted;
+    });
+  }
+
+  #insertRow(attempt: NewAttempt): void {
     const { request, state } = attempt;
     this.#run(
       `INSERT INTO attempt (transaction_id, order_id, number, amount_minor, currency, generated_id,
@@ -340,7 +399,18 @@ export class Journal implements PaymentStore {
       attempt.startedAtMs,
       attempt.endedAtMs,
     );
-    return this.#mustRead(attempt.transactionId);
+  }
+
+  /** One transaction; the events that were written in it are told when it is on disk. */
+  #telling<T>(
+    work: (tell: <N extends KeptName>(name: N, data: EventData<N>, atMs: number) => void) => T,
+  ): T {
+    const written: KeptEvent[] = [];
+    const result = transaction(this.#database, () =>
+      work((name, data, atMs) => written.push(this.feed.append(name, data, atMs))),
+    );
+    for (const event of written) this.onEvent(event);
+    return result;
   }
 
   #mustRead(transactionId: string): Attempt {
@@ -375,58 +445,4 @@ export class Journal implements PaymentStore {
   }
 }
 
-function readAttempt(row: Row): Attempt {
-  return {
-    transactionId: String(row["transaction_id"]),
-    number: Number(row["number"]),
-    request: readJson(row["request"]),
-    state: readJson(row["state"]),
-    startedAtMs: Number(row["started_at_ms"]),
-    endedAtMs: row["ended_at_ms"] === null ? null : Number(row["ended_at_ms"]),
-    baseline: row["baseline"] === null ? null : readJson(row["baseline"]),
-    ticket: String(row["ticket"]),
-    returnedMinor: Number(row["returned_minor"]),
-    openReturn: row["open_return"] === null ? null : readJson(row["open_return"]),
-  };
-}
-
-const isApproved = `phase = 'sent' AND json_extract(state, '$.goods') IS NOT NULL
-  AND json_extract(state, '$.goods.decision') IS NULL`;
-const endedAs = (status: string): string =>
-  `phase = 'not-charged' AND json_extract(state, '$.outcome.status') = '${status}'`;
-
-const isReturned = `open_return IS NULL AND returned_minor > 0 AND returned_minor >=
-  ifnull(json_extract(state, '$.report.amountMinor'), amount_minor)`;
-
-/** The statuses of answers (payments/answer.ts) as conditions. */
-const statusSql: Readonly<Record<ListStatus, string>> = {
-  Success: `phase = 'charged' AND open_return IS NULL AND NOT (${isReturned})`,
-  Approved: isApproved,
-  Declined: endedAs("declined"),
-  Cancelled: endedAs("cancelled"),
-  Failed: endedAs("failed"),
-  Reversed: `phase = 'reversed' OR (phase = 'charged' AND (${isReturned}))`,
-  Unknown: `open_return IS NOT NULL
-    OR phase IN ('sent', 'in-doubt', 'reversing', 'reversal-in-doubt') AND NOT (${isApproved})`,
-};
-
-/** What the terminal reported of a sale that was charged, returned or not. */
-function saleOf(state: AttemptState): TransactionReport | undefined {
-  switch (state.phase) {
-    case "charged":
-      return state.report;
-    case "reversing":
-    case "reversal-in-doubt":
-    case "reversed":
-      return state.sale.report;
-    case "sent":
-    case "in-doubt":
-    case "not-charged":
-      return undefined;
-  }
-}
-
-/** The journal reads only what it wrote itself; a newer schema is refused at opening. */
-function readJson<T>(value: SQLInputValue | undefined): T {
-  return JSON.parse(String(value)) as T;
-}
+type NewAttempt = Omit<Attempt, "number" | "ticket" | "returnedMinor" | "openReturn">;

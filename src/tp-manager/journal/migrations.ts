@@ -66,6 +66,16 @@ export const migrations: readonly Migration[] = [
     accepted_at_ms INTEGER NOT NULL
   ) STRICT;
   `,
+  // What GET /events repeats. Ids are never given twice, so that Last-Event-ID stays true.
+  `
+  CREATE TABLE event (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at_ms INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    data TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX event_name ON event (name, id);
+  `,
   `
   -- Money returned at the gateway, and the one return whose end is not known yet (JSON).
   ALTER TABLE attempt ADD COLUMN returned_minor INTEGER NOT NULL DEFAULT 0;

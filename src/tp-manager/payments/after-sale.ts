@@ -2,6 +2,7 @@ import { AppError } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Baseline, GoodsDecision, Terminal } from "../terminal/terminal.ts";
+import type { Announce } from "./event-table.ts";
 import { failureOf, storage } from "./failures.ts";
 import { type Attempt, chargedOf, returnOf } from "./payment.ts";
 import type { PaymentResult, PaymentService } from "./payment-service.ts";
@@ -15,6 +16,8 @@ export interface AfterSaleParts {
   readonly payments: PaymentService;
   readonly clock: Clock;
   readonly log: Logger;
+  /** For `GET /events`. */
+  readonly announce?: Announce | undefined;
 }
 
 /** What can still happen to a sale that the terminal has approved: delivery and reversal. */
@@ -31,7 +34,7 @@ export class AfterSale {
    * REVERSAL_REFUSED when the terminal says that the sale stands.
    */
   async reverse(orderId: string): Promise<PaymentResult> {
-    const { payments, terminal } = this.#parts;
+    const { payments } = this.#parts;
     const attempt = await this.#settled(orderId);
     switch (attempt.state.phase) {
       case "reversed":
@@ -45,12 +48,9 @@ export class AfterSale {
       default:
         return payments.result(attempt, true); // still unknown
     }
-    const { reverse } = terminal;
-    if (!reverse) throw new AppError("NOT_SUPPORTED", "This terminal cannot reverse a sale.");
-    payments.assertNoDoubt();
-    const end = await payments.turn.take("reversal", orderId, () =>
-      this.#run(orderId, reverse.bind(terminal)),
-    );
+    const end = await this.#begin(orderId).catch((error: unknown) => {
+      throw this.#truthful(error, orderId);
+    });
     if (end.state.phase === "charged") {
       throw new AppError("REVERSAL_REFUSED", "The terminal did not reverse the sale.");
     }
@@ -77,7 +77,9 @@ export class AfterSale {
     const askedMinor = attempt.request.amountMinor;
     const decision = decisionOf(delivered, amountMinor, askedMinor);
     if (decision.goods === "partly-issued" && !terminal.capabilities.partialIssue) {
-      throw new AppError("NOT_SUPPORTED", "This terminal cannot charge a part of an approval.");
+      throw new AppError("NOT_SUPPORTED", "This terminal cannot charge a part of an approval.", {
+        charged: chargedOf(attempt.state),
+      });
     }
     if (!run) return this.#decidedBefore(attempt, decision);
     if (run.decide(decision, "the kiosk said so") === "other") {
@@ -115,8 +117,26 @@ export class AfterSale {
     return payments.latest(orderId);
   }
 
+  async #begin(orderId: string): Promise<Attempt> {
+    const { payments, terminal } = this.#parts;
+    const { reverse } = terminal;
+    if (!reverse) throw new AppError("NOT_SUPPORTED", "This terminal cannot reverse a sale.");
+    payments.assertNoDoubt();
+    return await payments.turn.take("reversal", orderId, () =>
+      this.#run(orderId, reverse.bind(terminal)),
+    );
+  }
+
+  /** What refuses a reversal says nothing of the order; its `charged` must (rule 10). */
+  #truthful(error: unknown, orderId: string): unknown {
+    if (!(error instanceof AppError) || error.charged === "unknown") return error;
+    const { code, message, details } = error;
+    const charged = chargedOf(this.#parts.payments.latest(orderId).state);
+    return new AppError(code, message, { charged, details, cause: error });
+  }
+
   async #run(orderId: string, reverse: NonNullable<Terminal["reverse"]>): Promise<Attempt> {
-    const { payments, clock, store, log } = this.#parts;
+    const { payments, log } = this.#parts;
     let attempt: Attempt;
     let baseline: Baseline;
     try {
@@ -126,16 +146,12 @@ export class AfterSale {
       this.#assertReversible(attempt, baseline);
     } catch (error) {
       // Nothing has left: the sale stands.
-      const failure = failureOf(error);
-      if (!failure) throw error;
-      const { code, message, details } = failure;
-      const charged = code === "GATEWAY_OPERATION_OPEN" ? "unknown" : "yes";
-      throw new AppError(code, message, { charged, details, cause: error });
+      throw failureOf(error) ?? error;
     }
     const { transactionId } = attempt;
     log.info({ transactionId, orderId }, "reversal begins");
-    const run = runReversal(attempt, baseline, reverse, { store, clock, log });
-    return await payments.finished(transactionId, run);
+    const run = runReversal(attempt, baseline, reverse, this.#parts);
+    return await payments.finished(attempt, run);
   }
 
   /** DESIGN 3.1 rule 7: the same terminal, and its storage not closed since. */

@@ -1,7 +1,9 @@
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
+import type { Prompt } from "../terminal/terminal.ts";
 import type { AttemptInput } from "./attempt-input.ts";
+import type { Announce } from "./event-table.ts";
 import type { Attempt, ChargedState } from "./payment.ts";
 import { advance } from "./payment-machine.ts";
 import type { PaymentStore } from "./payment-store.ts";
@@ -10,6 +12,8 @@ export interface WriterParts {
   readonly store: PaymentStore;
   readonly clock: Clock;
   readonly log: Logger;
+  /** For `GET /events`. */
+  readonly announce?: Announce | undefined;
 }
 
 /**
@@ -62,6 +66,14 @@ export class AttemptWriter {
     } catch (error) {
       this.log("error", { err: error, kind }, "the journal did not take an event");
     }
+  }
+
+  /** What the customer sees now; kept nowhere. */
+  prompted({ code, text, language }: Prompt): void {
+    const { transactionId, request } = this.#attempt;
+    this.log("info", { prompt: code }, text);
+    const data = { orderId: request.orderId, transactionId, code, text, language };
+    this.#parts.announce?.({ name: "prompt", data });
   }
 
   log(level: "info" | "warn" | "error", detail: object, message: string): void {

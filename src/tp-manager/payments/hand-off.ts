@@ -75,7 +75,7 @@ export class HandOff {
         this.#log.error({ transactionId, alarm: "hand-off" }, "the supervisor lost a transaction");
         return row.delivery;
       }
-      this.#store.setDelivery(transactionId, state);
+      this.#store.setDelivery(transactionId, state, this.#clock.now());
       return state;
     } catch (error) {
       this.#log.debug({ transactionId, err: error }, "the supervisor did not tell the delivery");
@@ -141,7 +141,7 @@ export class HandOff {
     const outcome = await this.#link.withdraw(transaction);
     this.#store.acknowledgeWithdrawal(transactionId);
     if (outcome === "closed") {
-      this.#store.setDelivery(transactionId, "closed");
+      this.#store.setDelivery(transactionId, "closed", this.#clock.now());
       return;
     }
     this.#log.error(

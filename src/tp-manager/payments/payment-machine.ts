@@ -201,6 +201,11 @@ function aborted(
         outcome: withheldOr(goods, last.report.reason ?? end.reason, last.report),
       };
     case "agrees": {
+      // zvt.md 8: after our "not issued" the terminal reverses; it need not report that again.
+      if (goods?.decision?.goods === "not-issued") {
+        const said = { resultCode: end.code, resultText: end.text };
+        return { phase: "not-charged", outcome: withheldOr(goods, end.reason, said) };
+      }
       // Whatever came after our acknowledgement, a reversal may be running (rule 2).
       const why = `the terminal approved and then ended with ${end.code}: ${end.text}`;
       return { phase: "in-doubt", why, last: { ...last, acknowledged: false } };

@@ -94,8 +94,8 @@ export class PaymentRun {
     const goods = state.phase === "sent" ? state.goods : null;
     if (!goods) return "other";
     if (goods.decision) return sameDecision(goods.decision, decision) ? "decided" : "other";
-    this.#timer?.clear();
     this.#writer.advance({ input: "decide", decision }, "goods-decided", { ...decision, why });
+    this.#timer?.clear();
     this.#parts.terminal.decideGoods?.(decision);
     return "taken";
   }
@@ -158,9 +158,7 @@ export function observe(writer: AttemptWriter): Omit<PaymentObserver, "report"> 
         writer.log("error", { err: error }, "the journal did not take an acknowledgement");
       }
     },
-    prompt({ code, text }: Prompt) {
-      writer.log("info", { prompt: code }, text);
-    },
+    prompt: (prompt: Prompt) => writer.prompted(prompt),
   };
 }
 

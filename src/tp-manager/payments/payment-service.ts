@@ -11,6 +11,7 @@ import {
   TerminalUnavailable,
   type TransactionReport,
 } from "../terminal/terminal.ts";
+import type { Announce } from "./event-table.ts";
 import { CancelledInTime, failureOf, storage } from "./failures.ts";
 import type { HandOff } from "./hand-off.ts";
 import {
@@ -56,6 +57,8 @@ export interface PaymentParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly settings: PaymentSettings;
+  /** For `GET /events`. */
+  readonly announce?: Announce | undefined;
 }
 
 interface RunningPayment {
@@ -76,8 +79,6 @@ export class PaymentService {
   readonly recovery: Recovery;
   readonly turn = new TerminalTurn();
   #payment: RunningPayment | undefined;
-  /** The end of something financial is not on disk: the journal still says that it runs. */
-  #endNotWritten = false;
 
   constructor(parts: PaymentParts) {
     this.#parts = parts;
@@ -213,6 +214,14 @@ export class PaymentService {
     return identity;
   }
 
+  /** The terminal that is connected now is not the accepted one (DESIGN 3.1 rule 12). */
+  get terminalChanged(): boolean {
+    const { terminal, store } = this.#parts;
+    const { link, identity } = terminal.state;
+    const accepted = link === "connected" ? store.acceptedTerminal() : undefined;
+    return accepted !== undefined && !sameTerminal(accepted, identity);
+  }
+
   /** Asks the terminal about an attempt in doubt and waits for it as long as an answer may take. */
   async settle({ transactionId }: Attempt): Promise<void> {
     const { clock, settings } = this.#parts;
@@ -249,13 +258,15 @@ export class PaymentService {
 
   async result(attempt: Attempt, replayed: boolean, waitMs?: number): Promise<PaymentResult> {
     const { handOff, settings, store } = this.#parts;
-    const { phase } = attempt.state;
     const { transactionId } = attempt;
-    const delivery =
-      phase === "charged"
-        ? await handOff.delivered(transactionId, waitMs ?? settings.gatewayWaitMs)
-        : this.#reading(() => store.handOff(transactionId)?.delivery ?? null);
-    return { attempt, delivery, replayed };
+    if (attempt.state.phase !== "charged") {
+      const delivery = this.#reading(() => store.handOff(transactionId)?.delivery ?? null);
+      return { attempt, delivery, replayed };
+    }
+    const delivery = await handOff.delivered(transactionId, waitMs ?? settings.gatewayWaitMs);
+    // It may have been reversed during the wait, and that may have been answered (rule 8).
+    const now = this.#reading(() => store.attempt(transactionId)) ?? attempt;
+    return { attempt: now, delivery, replayed };
   }
 
   /** A record that could not be written before anything left: nothing was charged. */
@@ -269,11 +280,11 @@ export class PaymentService {
       assertSameOrder(request, running.request, "unknown");
       return { phase: "done", result: this.#answer(running) };
     }
-    this.turn.assertFree();
-    this.#putUnwrittenInDoubt();
     const { store } = this.#parts;
+    // Before anything is refused: "busy" says that the order is not charged (rule 10).
     const earlier = this.#reading(() => store.latestAttempt(request.orderId));
     if (earlier && earlier.state.phase !== "not-charged") return this.#known(request, earlier);
+    this.turn.assertFree();
     this.#assertAnswerRead(request);
     this.assertNoDoubt();
     if (request.delivery && !this.#parts.terminal.capabilities.vending) {
@@ -302,18 +313,10 @@ export class PaymentService {
 
   /** DESIGN 3.1 rule 5. Throws TERMINAL_IN_DOUBT. */
   assertNoDoubt(): void {
-    this.#putUnwrittenInDoubt();
     const orderId = this.recovery.blockedBy;
     if (orderId !== undefined) {
       throw new AppError("TERMINAL_IN_DOUBT", undefined, { details: { orderId } });
     }
-  }
-
-  /** As a restart would: before anything else can overwrite what the terminal has stored. */
-  #putUnwrittenInDoubt(): void {
-    if (!this.#endNotWritten || this.turn.current) return;
-    this.#reading(() => this.recovery.begin());
-    this.#endNotWritten = false;
   }
 
   /** DESIGN 3.1 rule 11. */
@@ -356,7 +359,7 @@ export class PaymentService {
 
   async #execute(running: RunningPayment, answer: (attempt: Attempt) => void): Promise<Attempt> {
     const { request } = running;
-    const { store, clock, terminal, log, settings } = this.#parts;
+    const { clock, log, settings } = this.#parts;
     const transactionId = randomUUID();
     let baseline: Baseline;
     try {
@@ -365,25 +368,26 @@ export class PaymentService {
       return this.#failed(transactionId, request, error);
     }
     const attempt = this.writing(() =>
-      store.begin({ transactionId, request, baseline, startedAtMs: clock.now() }),
+      this.#parts.store.begin({ transactionId, request, baseline, startedAtMs: clock.now() }),
     );
     const about = { transactionId, orderId: request.orderId, attempt: attempt.number };
     log.info(about, "payment begins");
     const { paymentTimeoutMs } = settings;
-    const run = new PaymentRun(attempt, { store, clock, terminal, log, paymentTimeoutMs });
+    const run = new PaymentRun(attempt, { ...this.#parts, paymentTimeoutMs });
     running.run = run;
     void run.approved.then(answer);
-    const end = await this.finished(transactionId, run.finish());
+    const end = await this.finished(attempt, run.finish());
     log.info(about, `payment ended: ${end.state.phase}`);
     return end;
   }
 
   /** The end of something financial: in doubt it is asked about; not on disk it is not known. */
-  async finished(transactionId: string, run: Promise<Attempt>): Promise<Attempt> {
+  async finished(begun: Attempt, run: Promise<Attempt>): Promise<Attempt> {
     const { log } = this.#parts;
+    const { transactionId } = begun;
     const end = await run.catch((error: unknown) => {
-      this.#endNotWritten = true;
       log.error({ transactionId, err: error, alarm: "journal" }, "an end is not on disk");
+      this.recovery.abandoned(begun);
       throw new AppError("STORAGE_FAILED", undefined, { charged: "unknown", cause: error });
     });
     const { phase } = end.state;

@@ -119,12 +119,17 @@ export interface PaymentStore {
   /** The order a charged transaction with this very report belongs to, other than `except`. */
   orderOfReport(report: TransactionReport, except: string): string | undefined;
 
+  /** What the terminal looked like before the next attempt that was begun after this one. */
+  nextBaseline(transactionId: string): Baseline | undefined;
+
   handOff(transactionId: string): HandOffRow | undefined;
   /** Not yet acknowledged by the supervisor, oldest first, at most `limit`. */
   pendingHandOffs(limit: number): PendingHandOff[];
   acknowledgeHandOff(transactionId: string): void;
   acknowledgeWithdrawal(transactionId: string): void;
-  setDelivery(transactionId: string, delivery: DeliveryState): void;
+  setDelivery(transactionId: string, delivery: DeliveryState, atMs: number): void;
+  /** Handed over, and the gateway does not have them as far as is known; newest first. */
+  undelivered(limit: number): string[];
 
   /** An order with a generated id, charged or unknown, whose answer nobody has read. */
   undeliveredGenerated(amountMinor: number, currencyAlpha: string): string | undefined;

@@ -37,6 +37,10 @@ export interface Observation {
   readonly atMs: number;
   /** The order another attempt of which this very transaction is known to belong to. */
   readonly knownAs: string | null;
+  /**
+   * What the next command that was begun after this one found stored before it; null when none was.
+   */
+  readonly foundByNext: LastTransaction | null;
 }
 
 /** How a run of looks ends. */
@@ -109,6 +113,9 @@ function changed(
     return unsettled(`the terminal's last transaction is that of order ${observation.knownAs}`);
   }
   if (report.originalTrace !== null) return reversed(doubt, report);
+  if (mayBeOfLater(doubt, observation, report)) {
+    return unsettled("the terminal's last transaction can be that of a later payment");
+  }
   if (!report.good) return unsettled("the terminal's last transaction is not a good one");
   if (
     report.amountMinor !== doubt.amountMinor ||
@@ -137,6 +144,19 @@ function changed(
     waitMs: confirmAfterMs,
     because: "a matching transaction is stored; an automatic reversal could still be running",
   };
+}
+
+/**
+ * An attempt that stayed unknown is asked about again when later ones may be in doubt as well. Only
+ * what was reported to us, or was stored before the next payment began, cannot be theirs.
+ */
+function mayBeOfLater(
+  { last: ours }: Doubt,
+  { foundByNext, last }: Observation,
+  report: TransactionReport,
+): boolean {
+  if (foundByNext === null || sameTransaction(foundByNext, last)) return false;
+  return ours === null || !sameReport(ours.report, report);
 }
 
 /** The reversal of exactly what was reported to us gives the money back: proof of not charged. */

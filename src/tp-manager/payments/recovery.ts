@@ -1,4 +1,4 @@
-import { invariant } from "../../shared/invariant.ts";
+import { BrokenInvariant, invariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
 import { type Terminal, TerminalUnavailable } from "../terminal/terminal.ts";
@@ -11,7 +11,6 @@ import {
   judge,
   judgeReversalDoubt,
   type Observation,
-  sameTransaction,
   type Verdict,
 } from "./recovery-policy.ts";
 
@@ -87,6 +86,21 @@ export class Recovery {
     return doubtful.ended.promise;
   }
 
+  /**
+   * The end of a command could not be written, so the journal still says that it runs. No sale may
+   * follow as if nothing were open (DESIGN 3.1 rule 5): it is in doubt from now on, and the journal
+   * is told so as soon as it takes anything again.
+   */
+  abandoned({ transactionId, request }: Attempt): void {
+    this.#queue.set(transactionId, {
+      orderId: request.orderId,
+      blocks: true,
+      lostSinceMs: this.#parts.clock.monotonicMs(),
+      ended: Promise.withResolvers<void>(),
+    });
+    this.#runner ??= this.#run();
+  }
+
   async close(): Promise<void> {
     this.#abort.abort(new Error("the connector stops"));
     await this.#runner;
@@ -113,6 +127,7 @@ export class Recovery {
 
   async #settle(transactionId: string, { orderId, lostSinceMs }: Doubtful): Promise<void> {
     const { store, clock, log } = this.#parts;
+    await this.#interrupted(transactionId);
     let earlier: Observation | null = null;
     for (;;) {
       const observation = await this.#look(transactionId);
@@ -130,6 +145,24 @@ export class Recovery {
       this.#note(transactionId, "recovery-look", verdict, observation);
       earlier = observation;
       await sleep(clock, "recovery look", verdict.waitMs, this.#abort.signal);
+    }
+  }
+
+  /** Tells the journal that a command has no end, trying until it takes it. */
+  async #interrupted(transactionId: string): Promise<void> {
+    const { store, clock, log } = this.#parts;
+    for (let retryMs = RETRY_MIN_MS; ; retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)) {
+      try {
+        const attempt = store.attempt(transactionId);
+        if (attempt?.state.phase !== "sent" && attempt?.state.phase !== "reversing") return;
+        const writer = new AttemptWriter(attempt, this.#parts);
+        writer.advance({ input: "interrupted" }, "interrupted", {});
+        return;
+      } catch (error) {
+        if (error instanceof BrokenInvariant) throw error;
+        log.error({ transactionId, err: error, alarm: "journal" }, "the journal takes nothing");
+      }
+      await sleep(clock, "journal retry", retryMs, this.#abort.signal);
     }
   }
 
@@ -152,28 +185,9 @@ export class Recovery {
       paymentLimitMs: terminal.capabilities.paymentLimitMs,
       last: state.last,
     };
-    const isNew = state.phase === "in-doubt" && !sameTransaction(baseline.last, observation.last);
-    const later = isNew && this.#laterDoubt(attempt, observation);
-    if (later) {
-      const because = `the last transaction may be that of order ${later}, which is in doubt too`;
-      return { verdict: "unsettled", because };
-    }
     return state.phase === "in-doubt"
       ? judge(doubt, observation, earlier, confirmAfterMs)
       : judgeReversalDoubt(doubt, state.sale.report, observation, earlier, confirmAfterMs);
-  }
-
-  /**
-   * An order begun later and still open: what the terminal had not yet stored when that one began
-   * is no evidence for this one, even of the same amount and minute.
-   */
-  #laterDoubt({ transactionId }: Attempt, { last }: Observation): string | undefined {
-    const unfinished = this.#parts.store.unfinished();
-    const own = unfinished.findIndex((other) => other.transactionId === transactionId);
-    return unfinished
-      .slice(own + 1)
-      .find(({ baseline }) => baseline !== null && !sameTransaction(baseline.last, last))?.request
-      .orderId;
   }
 
   /** One complete look at the idle terminal, trying for as long as it cannot be asked. */
@@ -190,6 +204,7 @@ export class Recovery {
           last,
           atMs: clock.monotonicMs(),
           knownAs: knownAs ?? null,
+          foundByNext: store.nextBaseline(transactionId)?.last ?? null,
         };
       } catch (error) {
         if (!(error instanceof TerminalUnavailable)) throw error;

@@ -20,6 +20,11 @@ export class TerminalTurn {
     return this.#current;
   }
 
+  /** Nothing new gets a turn any more. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+
   /** From now on nothing new gets a turn: 503 `STOPPING`. */
   close(): void {
     this.#closed = true;

@@ -254,6 +254,10 @@ export type TerminalEvent =
   | { readonly type: "link"; readonly link: LinkState; readonly problem: string | null }
   | { readonly type: "status"; readonly status: TerminalStatus }
   | { readonly type: "identity"; readonly identity: TerminalIdentity }
+  /** The terminal wants something done, "end-of-day" for example; said once until it is met. */
+  | { readonly type: "demand"; readonly demand: string }
+  /** The driver met a demand by itself; `problem` says why it could not. */
+  | { readonly type: "housekeeping"; readonly job: string; readonly problem: string | null }
   /** A result with no payment running: refused on the wire, for recovery and alarm. */
   | { readonly type: "unexpected-report"; readonly report: TransactionReport }
   | { readonly type: "protocol"; readonly text: string };

@@ -28,12 +28,21 @@ const values: Record<ConfigName, Values> = {
       "/dev/serial/by-id/usb-FTDI_FT232R_A50285BI-if00-port0",
       "/dev/cu.usbserial-1420",
       "/opt/kiosk/terminal",
+      "usb:0403:6001",
+      "usb:0B00:00ff:A50285BI",
+      "usb:0403:6001:serial:with:colons",
       "tcp://192.0.2.7:20007",
       "tcp://terminal-1.example:1",
       "tcp://[2001:db8::7]:65535",
       "tcp://[::1]:20007",
     ),
     bad: [
+      "usb:",
+      "usb:403:6001",
+      "usb:0403:6001:",
+      "usb:0403:600g",
+      "usb:0403:6001:two words",
+      "usb:0403",
       "COM0",
       "COM",
       "COM1000",
@@ -248,7 +257,7 @@ describe.each(names)("%s", (name) => {
 
 test("every one of the examples of SERIAL_PORT is accepted", () => {
   const examples = metaOf(configShape.SERIAL_PORT).example.split(", ");
-  expect(examples.length).toBe(3);
+  expect(examples.length).toBe(4);
   for (const example of examples) {
     expect(parseConfig(setupText({ SERIAL_PORT: example }), "tp-manager").faults).toEqual([]);
   }

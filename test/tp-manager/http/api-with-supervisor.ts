@@ -13,6 +13,7 @@ import { GatewayDesk } from "../../../src/tp-manager/payments/gateway-desk.ts";
 import { openRig, type RigOptions } from "../../supervisor/supervisor-rig.ts";
 import { house } from "../../support/payment-house.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { monitorOf } from "./rig.ts";
 
 const kiosk: Pair = { login: "kiosk", password: "secret" };
 
@@ -41,6 +42,7 @@ export async function apiWithSupervisor(
   const gateway = new GatewayDesk({ store: journal, link, clock, log: rig.log });
   const app = await createApi({
     ...at,
+    monitor: monitorOf(at),
     gateway,
     gatewayLookupLimitMs: 5_000,
     port: 8765,

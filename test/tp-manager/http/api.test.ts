@@ -1,24 +1,11 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createIpcClient } from "../../../src/shared/ipc/client.ts";
-import { supervisorMessages } from "../../../src/shared/ipc/contract.ts";
-import { openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
 import { createLogger } from "../../../src/shared/logger.ts";
 import { systemClock } from "../../../src/shared/time.ts";
-import { createGatewayLink } from "../../../src/tp-manager/gateway-link.ts";
 import { type ApiOptions, createApi } from "../../../src/tp-manager/http/app.ts";
-import { GatewayDesk } from "../../../src/tp-manager/payments/gateway-desk.ts";
 import { type House, house } from "../../support/payment-house.ts";
 import { approves } from "../../support/scripted-terminal.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-
-/** A supervisor that was never started. */
-const nobody = () =>
-  createIpcClient(
-    openRunDirectory(temporaryFolder()),
-    "supervisor",
-    supervisorMessages,
-    systemClock,
-  );
+import { expectConforming } from "./conformity.ts";
+import { monitorOf, withoutSupervisor } from "./rig.ts";
 
 const authorization = `Basic ${Buffer.from("kiosk:secret").toString("base64")}`;
 const headers = { host: "localhost:8765", authorization };
@@ -34,15 +21,9 @@ async function api(change: Partial<ApiOptions> = {}, at: House = house()) {
     afterSale: at.afterSale,
     upkeep: at.upkeep,
     settle: at.settle,
-    supervisor: nobody(),
-    gateway: new GatewayDesk({
-      store: at.journal,
-      link: createGatewayLink(nobody(), 1_000),
-      clock: at.clock,
-      log: createLogger({ program: "test", level: "error" }),
-    }),
-    gatewayLookupLimitMs: 1_000,
+    ...withoutSupervisor(at),
     terminal: at.terminal,
+    monitor: monitorOf(at),
     clock: systemClock,
     log: createLogger({ program: "test", level: "error" }),
     requestStop: () => {},
@@ -61,6 +42,8 @@ async function api(change: Partial<ApiOptions> = {}, at: House = house()) {
       headers: { ...headers, ...more.headers },
     });
     const body = response.body === "" ? undefined : response.json();
+    const type = String(response.headers["content-type"]);
+    if (method !== "OPTIONS") expectConforming(method, url, response.statusCode, type, body);
     return { http: response.statusCode, headers: response.headers, body, one: body?.[0] };
   };
   const post = (payload: object | string) =>
@@ -316,14 +299,6 @@ describe("maintenance", () => {
     expect((await call("GET", "/stop")).one).toMatchObject({ status: "Success", stopped: true });
     expect((await post({ amount: 1 })).one.error.code).toBe("STOPPING");
     await expect.poll(() => stops).toEqual(["/stop"]);
-  });
-
-  test("calls that this version has not answer 501", async () => {
-    const { call } = await api();
-    for (const path of ["/health", "/events", "/"]) {
-      const { http, one } = await call("GET", path);
-      expect([path, http, one.error.code]).toEqual([path, 501, "NOT_SUPPORTED"]);
-    }
   });
 
   test("a wrong method gets 405 with what is allowed, a wrong path 404", async () => {

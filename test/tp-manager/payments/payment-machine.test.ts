@@ -63,6 +63,8 @@ describe("how an attempt ends", () => {
   const bad = says(declined());
   const other = says(report({ amountMinor: 1 }));
   const empty = says(report({ resultCode: null, good: false }));
+  const held: AttemptInput = { input: "hold", report: report(), decideByMs: 0 };
+  const withheld: AttemptInput = { input: "decide", decision: { goods: "not-issued" } };
 
   const table: Array<[string, AttemptInput[], string]> = [
     ["good report, good completion", [good, end(completed)], "charged"],
@@ -85,6 +87,10 @@ describe("how an attempt ends", () => {
     ["lost after a good report", [good, end(lost)], "in-doubt"],
     ["lost after a decline", [bad, end(lost)], "in-doubt"],
     ["refused after a report", [good, end(refused)], "in-doubt"],
+    ["goods withheld, then aborted", [held, withheld, end(aborted)], "cancelled"],
+    ["goods withheld, not good, aborted", [held, withheld, bad, end(aborted)], "cancelled"],
+    ["goods withheld, and yet completed", [held, withheld, end(completed)], "in-doubt"],
+    ["goods undecided, then aborted", [held, end(aborted)], "in-doubt"],
     ["the process ended while it ran", [good, { input: "interrupted" }], "in-doubt"],
   ];
   test.each(table)("%s", (_name, inputs, expected) => {

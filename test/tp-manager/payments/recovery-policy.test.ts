@@ -27,6 +27,7 @@ const seen = (last: LastTransaction, change: Partial<Observation> = {}): Observa
   last,
   atMs: 200_000,
   knownAs: null,
+  foundByNext: null,
   ...change,
 });
 const verdict = (
@@ -93,6 +94,14 @@ describe("everything else stays unknown", () => {
     ["a reversal of something else", seen(stored({ originalTrace: "000011" }))],
     ["not a good one", seen({ kind: "transaction", report: declined() })],
     ["a transaction of another order", seen(stored(), { knownAs: "A-1" })],
+    [
+      "a transaction that a later payment did not yet find",
+      seen(stored(), { foundByNext: baseline.last }),
+    ],
+    [
+      "a transaction when a later payment could not see what was stored",
+      seen(stored(), { foundByNext: { kind: "not-told", why: "" } }),
+    ],
     ["storage emptied", seen({ kind: "none" })],
     ["a terminal that does not tell", seen({ kind: "not-told", why: "bare completion" })],
     ["another terminal", seen(baseline.last, { identity: { ...identity, serialNumber: "SN-2" } })],

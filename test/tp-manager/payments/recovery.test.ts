@@ -1,3 +1,4 @@
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { answerOf } from "../../../src/tp-manager/payments/answer.ts";
 import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
@@ -63,6 +64,25 @@ describe("a payment in doubt", () => {
     expect(at.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["A-2"]);
   });
 
+  test("does not take the sale of a later order that is in doubt as well", async () => {
+    const before = house();
+    before.terminal.last = { kind: "not-told", why: "bare completion" };
+    before.terminal.script = () => Promise.resolve(lost("line broken"));
+    expect(outcome(await pay(before, request("A-1")))).toBe("Unknown");
+    await before.clock.advance(10_000);
+    before.terminal.script = () => new Promise(() => {});
+    void pay(before, request("A-2"));
+    await before.clock.advance(0);
+    before.close();
+
+    const after = house(before.path);
+    after.terminal.last = { kind: "transaction", report: report() };
+    after.payments.start();
+    await after.clock.advance(60_000);
+    expect(after.journal.latestAttempt("A-1")?.state.phase).toBe("in-doubt");
+    expect(after.journal.latestAttempt("A-2")?.state.phase).toBe("charged");
+  });
+
   test("waits for a terminal that is away, for as long as it takes", async () => {
     const at = house();
     at.terminal.last = { kind: "transaction", report: report() };
@@ -78,6 +98,27 @@ describe("a payment in doubt", () => {
     await at.clock.advance(30_000);
     expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("charged");
   });
+
+  test("whose end could not be written holds up other sales and is settled", async () => {
+    const at = house();
+    const other = new DatabaseSync(at.path);
+    at.terminal.last = { kind: "transaction", report: report() };
+    at.terminal.script = (order, observer) => {
+      const end = approves(order, observer);
+      other.exec("BEGIN IMMEDIATE"); // the journal is locked from here on
+      return end;
+    };
+    await expect(pay(at, request("A-1"))).rejects.toMatchObject({
+      code: "STORAGE_FAILED",
+      charged: "unknown",
+    });
+    await expect(pay(at, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    other.exec("ROLLBACK");
+    other.close();
+    await at.clock.advance(20_000);
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    expect(at.terminal.paid).toHaveLength(1);
+  }, 20_000);
 
   test("a wall clock that jumps ahead does not end the wait", async () => {
     const at = house();

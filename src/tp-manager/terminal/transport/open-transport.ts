@@ -1,18 +1,26 @@
+import { type DeviceRoots, parseUsbAddress, systemRoots } from "../../../shared/serial-ports.ts";
 import type { Clock } from "../../../shared/time.ts";
 import type { ByteTransport } from "./byte-transport.ts";
 import { createSerialTransport, type SerialOptions } from "./serial-transport.ts";
 import { createTcpTransport, parseTcpAddress } from "./tcp-transport.ts";
 
-/** Makes the transport that a setting names: `tcp://host:port`, else the name of a serial port. */
+/**
+ * Makes the transport that a setting names: `tcp://host:port`, `usb:vid:pid[:serial]`, else the
+ * name of a serial port.
+ */
 export function createTransport(
   address: string,
-  line: Omit<SerialOptions, "path">,
+  line: Omit<SerialOptions, "path" | "roots">,
   clock: Clock,
+  roots: DeviceRoots = systemRoots,
 ): ByteTransport {
   const tcp = parseTcpAddress(address);
   if (tcp) return createTcpTransport(tcp, clock);
   if (address.startsWith("tcp:")) {
     throw new Error(`"${address}" is no TCP address; write it like tcp://192.168.1.20:20007`);
   }
-  return createSerialTransport({ path: address, ...line });
+  if (address.startsWith("usb:") && !parseUsbAddress(address)) {
+    throw new Error(`"${address}" is no USB device; write it like usb:0403:6001:A50285BI`);
+  }
+  return createSerialTransport({ path: address, ...line, roots });
 }

@@ -1,26 +1,31 @@
 import { SerialPort } from "serialport";
+import type { DeviceRoots } from "../../../shared/serial-ports.ts";
 import {
   type ByteConnection,
   type ByteTransport,
   TransportError,
   type TransportListener,
 } from "./byte-transport.ts";
+import { locatePort } from "./device-binding.ts";
 
 export interface SerialOptions {
-  /** `/dev/ttyUSB0`, `COM8`. */
+  /** `/dev/ttyUSB0`, `COM8`, `usb:0403:6001`. */
   readonly path: string;
   readonly baudRate: number;
   readonly stopBits: 1 | 2;
+  /** Where USB devices are looked up. */
+  readonly roots: DeviceRoots;
 }
 
 /** Raw bytes over a serial port: eight data bits, no parity, no handshake (zvt.md 2.1). */
 export function createSerialTransport(options: SerialOptions): ByteTransport {
-  const { path, baudRate, stopBits } = options;
+  const { path: address, baudRate, stopBits, roots } = options;
   return {
     kind: "serial",
-    address: path,
+    address,
     async open(listener, signal) {
       signal.throwIfAborted();
+      const path = await locatePort(address, roots);
       const port = new SerialPort({
         path,
         baudRate,

@@ -17,6 +17,7 @@ import { clockOffsetMs } from "./report/local-date.ts";
 import { transactionReport } from "./report/transaction-report.ts";
 import type { ExchangeListener } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
+import { type Demand, demandsOfRegistration, demandsOfStatus } from "./tables/demands.ts";
 import { codeText, resultText } from "./tables/result-codes.ts";
 import { statusOfRefusal, terminalStatus } from "./tables/terminal-statuses.ts";
 import type { ZvtOptions } from "./zvt-options.ts";
@@ -30,6 +31,7 @@ export interface StatusAnswer {
   readonly clockOffsetMs: number | null;
   /** The terminal wants to be registered first (zvt.md 9.2 step 3). */
   readonly notRegistered: boolean;
+  readonly demands: readonly Demand[];
   /**
    * Refused at once, and not for a missing registration: a terminal that is still in a payment may
    * answer so (zvt.md 9.2 step 2), whatever the code.
@@ -41,6 +43,9 @@ export interface Registered {
   readonly terminalId: string;
   /** The set that the terminal agreed to (zvt.md 6.1); null when it named none. */
   readonly charset: Charset | null;
+  /** The status byte (zvt.md 6.1); 0 when the terminal sends none. */
+  readonly statusByte: number;
+  readonly demands: readonly Demand[];
 }
 
 const NOT_REGISTERED = 0x6b;
@@ -64,6 +69,7 @@ export async function askStatus(
         nowMs(),
       ),
       notRegistered: false,
+      demands: demandsOfStatus(end.message),
       refused: false,
     };
   }
@@ -73,6 +79,7 @@ export async function askStatus(
     identity: nobody,
     clockOffsetMs: null,
     notRegistered: code === NOT_REGISTERED,
+    demands: [],
     refused: end.end === "refused" && code !== NOT_REGISTERED,
   };
 }
@@ -87,10 +94,14 @@ export async function register(run: RunCommand, options: ZvtOptions): Promise<Re
         "and currency",
     );
   }
-  const code = tagValue(end.message.tags, "charsets", "charset");
+  const { fields, tags } = end.message;
+  const code = tagValue(tags, "charsets", "charset");
+  const statusByte = fields.typeByte ?? 0;
   return {
-    terminalId: end.message.fields.terminalId ?? "",
+    terminalId: fields.terminalId ?? "",
     charset: (code === undefined ? undefined : charsetOfCode(code)) ?? null,
+    statusByte,
+    demands: demandsOfRegistration(statusByte, tags),
   };
 }
 

@@ -1,18 +1,22 @@
 import { maskPansInText } from "../../../shared/mask.ts";
-import type { PaymentEnd, PaymentObserver } from "../terminal.ts";
+import type {
+  GoodsDecision,
+  LastTransaction,
+  PaymentEnd,
+  PaymentObserver,
+  TransactionReport,
+} from "../terminal.ts";
 import { findTags, type Message, tagValue } from "./codec/index.ts";
 import { codeOf } from "./introduction.ts";
 import { PrintCollector } from "./report/print-collector.ts";
 import { abortReason, transactionReport } from "./report/transaction-report.ts";
 import type { ExchangeListener } from "./session/session.ts";
-import type { ExchangeEnd } from "./session/session-state.ts";
+import type { ExchangeEnd, Verdict } from "./session/session-state.ts";
 import { intermediateText } from "./tables/intermediate-statuses.ts";
 import type { Language } from "./tables/language.ts";
-import { codeText, resultText } from "./tables/result-codes.ts";
+import { codeText, isGoodCompletion, resultText } from "./tables/result-codes.ts";
 import type { ZvtDependencies } from "./zvt-options.ts";
 
-/** zvt.md 6.4: an update or a restart follows a good end. */
-const GOOD_COMPLETION_CODES = [0x00, 0xe0, 0xfc];
 const UNJUDGED = "a result of the terminal could not be read or stored, and was refused";
 
 /** Turns what a payment hears on the wire into what its observer is told. */
@@ -21,6 +25,11 @@ export class RunningPayment implements ExchangeListener {
   cancelled = false;
   /** The command has the wire: an abort would be for it and for nothing else. */
   onWire = false;
+  /** A report was held for its goods. */
+  held = false;
+  /** What was said about the goods of a held sale. */
+  decision: GoodsDecision | undefined;
+  #reported: TransactionReport | undefined;
   readonly #language: Language;
   readonly #deps: ZvtDependencies;
   readonly #observer: PaymentObserver;
@@ -40,15 +49,37 @@ export class RunningPayment implements ExchangeListener {
   }
 
   /** Commits the report; a throw refuses it on the wire (zvt.md 9.1). */
-  judge(message: Message): "accept" | "refuse" {
+  judge(message: Message): Verdict {
     const context = { language: this.#language, nowMs: this.#deps.clock.now() };
+    const report = transactionReport(message, context);
     const before = this.#unjudged;
     // Until it has been stored; a throw leaves it so.
     this.#unjudged = true;
-    const verdict = this.#observer.report(transactionReport(message, context));
+    const verdict = this.#observer.report(report);
     this.#unjudged = before;
     this.#judged = true;
-    return verdict === "accept" ? "accept" : "refuse";
+    this.#reported = report;
+    if (verdict === "hold") this.held = true;
+    return verdict;
+  }
+
+  /**
+   * After a partial issue the terminal need not report again (zvt.md 8): what it has stored says
+   * whether it charged the part. Told to the observer when it is the very sale.
+   */
+  stored(last: LastTransaction): void {
+    if (last.kind !== "transaction" || !this.#reported) return;
+    if (last.report.receiptNumber !== this.#reported.receiptNumber) return;
+    this.#reported = last.report;
+    this.#observer.report(last.report);
+  }
+
+  /** Only a part was to be charged, and no report has confirmed it. */
+  get partUnconfirmed(): boolean {
+    const { decision } = this;
+    return (
+      decision?.goods === "partly-issued" && this.#reported?.amountMinor !== decision.amountMinor
+    );
   }
 
   acknowledged(): void {
@@ -83,7 +114,7 @@ export class RunningPayment implements ExchangeListener {
   /** A completion that names a bad code contradicts itself: no good end. */
   #completed(message: Message, ticket: string): PaymentEnd {
     const code = message.fields.resultCode ?? 0;
-    if (GOOD_COMPLETION_CODES.includes(code)) return { end: "completed", ticket };
+    if (isGoodCompletion(code)) return { end: "completed", ticket };
     // Without a report nothing says which of the two is true (DESIGN 3.1 rule 4).
     if (!this.#judged) return { end: "lost", ...this.#coded(code), ticket };
     return { end: "aborted", ...this.#coded(code), reason: abortReason(code, undefined), ticket };

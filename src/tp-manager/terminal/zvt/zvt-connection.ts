@@ -4,22 +4,21 @@ import {
   type LastTransaction,
   type LinkState,
   type TerminalEvent,
-  type TerminalIdentity,
   type TerminalState,
   type TerminalStatus,
   TerminalUnavailable,
 } from "../terminal.ts";
 import type { Message } from "./codec/index.ts";
 import type { Command } from "./commands/command.ts";
+import { Housekeeping } from "./housekeeping.ts";
 import {
   askLastTransaction,
   askStatus,
-  mergedIdentity,
-  nobody,
   type RunCommand,
   register,
   type StatusAnswer,
 } from "./introduction.ts";
+import { KnownTerminal } from "./known-terminal.ts";
 import { openSerialLink } from "./link/serial-link.ts";
 import { openTcpLink } from "./link/tcp-link.ts";
 import { transactionReport } from "./report/transaction-report.ts";
@@ -51,35 +50,41 @@ export class ZvtConnection {
   #session: Session | undefined;
   #link: LinkState = "disconnected";
   #problem: string | null = "not started";
-  #identity: TerminalIdentity = nobody;
-  /** What the terminal on this very link has told; another one may have taken its place. */
-  #told: TerminalIdentity = nobody;
-  #status: TerminalStatus | null = null;
-  #clockOffsetMs: number | null = null;
-  /** null: not known, or a command ran since. */
-  #last: LastTransaction | null = null;
+  readonly #known: KnownTerminal;
+  readonly #housekeeping: Housekeeping;
+  readonly #mayKeepHouse: () => boolean;
   /** A command got no end: the line is given time, the terminal is asked before it is used. */
   #resync = false;
+  /** The terminal was told to restart and may still be seen going down. */
+  #restarting = false;
 
   constructor(
     options: ZvtOptions,
     dependencies: ZvtDependencies,
     emit: (event: TerminalEvent) => void,
+    mayKeepHouse: () => boolean,
   ) {
     this.#options = options;
     this.#deps = dependencies;
     this.#emit = emit;
     this.#wire = new WireLock(dependencies.clock);
+    this.#known = new KnownTerminal(emit);
+    this.#housekeeping = new Housekeeping(options, dependencies, emit);
+    this.#mayKeepHouse = mayKeepHouse;
   }
 
   get state(): Omit<TerminalState, "busy"> & { readonly wireHeld: boolean } {
     return {
       link: this.#link,
       linkProblem: this.#problem,
-      identity: this.#identity,
-      status: this.#status,
+      identity: this.#known.identity,
+      status: this.#known.status,
       wireHeld: this.#wire.held,
     };
+  }
+
+  get vending(): boolean {
+    return this.#known.vending;
   }
 
   get session(): Session | undefined {
@@ -135,7 +140,7 @@ export class ZvtConnection {
   /** Asks for the status on this wire and remembers what was told. */
   async refreshStatus(run: RunCommand): Promise<TerminalStatus> {
     this.#learn(await askStatus(run, this.#options, this.#now));
-    return this.#status as TerminalStatus;
+    return this.#known.status as TerminalStatus;
   }
 
   /** Throws {@link TerminalUnavailable} unless the terminal shows that no command runs on it. */
@@ -158,13 +163,22 @@ export class ZvtConnection {
 
   /** What the terminal looks like now; its last transaction is read again when something ran. */
   async baseline(run: RunCommand): Promise<Baseline> {
-    const last = this.#last ?? (await this.refreshLast(run));
-    return { identity: this.#identity, last, clockOffsetMs: this.#clockOffsetMs };
+    return this.#known.baseline(this.#known.last ?? (await this.refreshLast(run)));
+  }
+
+  /**
+   * The terminal restarts: ends the connection, gives it time to go down, and begins a new one by
+   * asking until it answers. {@link whenUp} tells when it is back.
+   */
+  restart(): void {
+    this.#restarting = true;
+    const session = this.#session;
+    if (session) this.#giveUp(session, "the terminal restarts");
   }
 
   /** The last transaction is not what it was. */
   forgetLast(): void {
-    this.#last = null;
+    this.#known.last = null;
   }
 
   readonly #now = (): number => this.#deps.clock.now();
@@ -172,7 +186,7 @@ export class ZvtConnection {
   #remember(told: LastTransaction & { readonly notRegistered?: boolean }): LastTransaction {
     const last: LastTransaction =
       told.kind === "not-told" ? { kind: "not-told", why: told.why } : told;
-    this.#last = last;
+    this.#known.last = last;
     return last;
   }
 
@@ -214,6 +228,10 @@ export class ZvtConnection {
       const wasUp = await this.#connectOnce();
       if (wasUp) attempt = 0;
       if (this.#closing.signal.aborted) break;
+      if (this.#restarting) {
+        this.#restarting = false;
+        await this.#pause("zvt restart", this.#options.restartPauseMs);
+      }
       const delayMs = Math.min(reconnect.minMs * 2 ** Math.min(attempt, 16), reconnect.maxMs);
       await this.#pause("zvt reconnect", delayMs * (0.5 + chance() / 2));
     }
@@ -286,17 +304,17 @@ export class ZvtConnection {
   }
 
   async #introduce(run: RunCommand): Promise<void> {
-    this.#told = nobody;
+    this.#known.introduced();
     if (this.#resync) await this.#resynchronise(run);
     await this.#register(run);
     this.#learn(await askStatus(run, this.#options, this.#now));
     // zvt.md 6.5: an older terminal tells its version only without the service byte.
-    if (this.#told.version === "") {
+    if (this.#known.version === "") {
       const { identity } = await askStatus(run, this.#options, this.#now, "version");
-      this.#identify({ version: identity.version });
+      this.#known.identify({ version: identity.version });
     }
     await this.refreshLast(run);
-    this.#publishIdentity();
+    this.#known.publishIdentity();
   }
 
   /** zvt.md 9.2 steps 1 and 2: silence, then ask until the terminal answers and is idle. */
@@ -314,52 +332,58 @@ export class ZvtConnection {
   }
 
   async #register(run: RunCommand): Promise<void> {
-    const { terminalId, charset } = await register(run, this.#options);
+    const registered = await register(run, this.#options);
+    const { charset } = registered;
     if (this.#session && charset) this.#session.charset = charset;
-    this.#identify({ terminalId });
+    this.#known.registered(registered);
   }
 
   /** zvt.md 6.5, 10: asked while idle, so that it can do its own jobs and a lost link shows. */
   async #poll(session: Session, gone: Promise<void>): Promise<void> {
     const { clock } = this.#deps;
-    const { pollIntervalMs } = this.#options;
     let down = false;
     void gone.then(() => {
       down = true;
     });
     while (!down && !this.#closing.signal.aborted) {
+      const intervalMs = this.#pollIntervalMs;
       const idleMs = clock.monotonicMs() - session.heardAtMs;
-      const waitMs = Math.max(pollIntervalMs - idleMs, 0) || pollIntervalMs;
-      const polling = idleMs >= pollIntervalMs && !this.#wire.held && session.isFree;
-      if (polling) await this.withWire({ waitMs: 0 }, (run) => this.refreshStatus(run));
+      const waitMs = Math.max(intervalMs - idleMs, 0) || intervalMs;
+      const polling = idleMs >= intervalMs && !this.#wire.held && session.isFree;
+      if (polling) await this.withWire({ waitMs: 0 }, (run) => this.#keepHouse(run));
       else await this.#pauseUntil(gone, waitMs);
     }
   }
 
-  #learn({ status, identity, clockOffsetMs }: StatusAnswer): void {
-    if (clockOffsetMs !== null) this.#clockOffsetMs = clockOffsetMs;
-    this.#identify(identity);
-    const changed = JSON.stringify(status) !== JSON.stringify(this.#status);
-    this.#status = status;
-    if (changed) this.#emit({ type: "status", status });
+  get #pollIntervalMs(): number {
+    const { pollIntervalMs, busyPollIntervalMs } = this.#options;
+    const { status, demands } = this.#known;
+    const attentive = status?.cr === "1" || demands.length > 0;
+    return attentive ? Math.min(busyPollIntervalMs, pollIntervalMs) : pollIntervalMs;
   }
 
-  #identify(told: Partial<TerminalIdentity>): void {
-    this.#told = mergedIdentity(this.#told, told);
-    if (this.#link === "connected") this.#publishIdentity();
+  /** Asks for the status; meets one demand when nothing else is going on. */
+  async #keepHouse(run: RunCommand): Promise<void> {
+    await this.refreshStatus(run);
+    const demand = this.#housekeeping.due(this.#known.demands);
+    if (demand === undefined || this.#known.status?.cr === "1" || !this.#mayKeepHouse()) return;
+    this.forgetLast();
+    await this.#housekeeping.meet(demand, run);
+    // zvt.md 6.1: only another registration tells whether its demands are met.
+    await this.#register(run);
+    await this.refreshStatus(run);
   }
 
-  #publishIdentity(): void {
-    if (JSON.stringify(this.#told) === JSON.stringify(this.#identity)) return;
-    this.#identity = this.#told;
-    this.#emit({ type: "identity", identity: this.#identity });
+  #learn(answer: StatusAnswer): void {
+    this.#known.learn(answer);
+    if (this.#link === "connected") this.#known.publishIdentity();
   }
 
   #unexpected(message: Message): void {
     const { language } = this.#options;
     const report = transactionReport(message, { language, nowMs: this.#now() });
     this.#deps.log.warn({ resultCode: report.resultCode }, "report without a payment, refused");
-    this.#last = null;
+    this.#known.last = null;
     this.#emit({ type: "unexpected-report", report });
   }
 
@@ -367,10 +391,7 @@ export class ZvtConnection {
     if (link === this.#link && problem === this.#problem) return;
     this.#link = link;
     this.#problem = problem;
-    if (link === "disconnected") {
-      this.#status = null;
-      this.#last = null;
-    }
+    if (link === "disconnected") this.#known.disconnected();
     this.#emit({ type: "link", link, problem });
     this.#wakeWaiting();
   }

@@ -26,6 +26,10 @@ export interface ZvtOptions {
   readonly timers: ZvtTimers;
   /** How often an idle terminal is asked for its status; it runs its own jobs then (zvt.md 6.5). */
   readonly pollIntervalMs: number;
+  /** The same while it is busy with jobs of its own or demands something (zvt.md 6.5, CCV). */
+  readonly busyPollIntervalMs: number;
+  /** Between two attempts to meet a demand of the terminal: doubles, up to the second. */
+  readonly housekeepingPause: { readonly minMs: number; readonly maxMs: number };
   /** Silence on a serial line before a lost payment is asked about: 2 x T2 (zvt.md 9.2). */
   readonly silenceMs: number;
   /** Between two attempts to connect: doubles from the first to the second, for ever. */
@@ -37,6 +41,12 @@ export interface ZvtOptions {
   /** Tag 1F04 of the registration (zvt.md 11.2): customer receipts only; null leaves it out. */
   readonly receiptsWanted: number | null;
   readonly language: Language;
+  /** Silence after a restart was asked for, before the terminal is looked for again. */
+  readonly restartPauseMs: number;
+  /** zvt.md 8: the terminal understands 84 9D. */
+  readonly partialIssue: boolean;
+  /** zvt.md 7.1: the terminal puts the totals of all cards into the first group. */
+  readonly totalsInFirstGroup: boolean;
 }
 
 export const defaultZvtOptions: ZvtOptions = {
@@ -45,12 +55,17 @@ export const defaultZvtOptions: ZvtOptions = {
   registrationCurrency: "0978",
   timers: { t1Ms: 200, t2Ms: 5_000, t3Ms: 5_000, t4Ms: 180_000 },
   pollIntervalMs: 30_000,
+  busyPollIntervalMs: 3_000,
+  housekeepingPause: { minMs: 60_000, maxMs: 3_600_000 },
   silenceMs: 10_000,
   reconnect: { minMs: 500, maxMs: 30_000 },
   charset: "cp437",
   printerWidth: 40,
   receiptsWanted: 0xc0,
   language: "en",
+  restartPauseMs: 5_000,
+  partialIssue: true,
+  totalsInFirstGroup: false,
 };
 
 export interface ZvtDependencies {

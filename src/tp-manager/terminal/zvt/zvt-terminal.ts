@@ -1,10 +1,13 @@
 import {
   type Baseline,
   type CancelAnswer,
+  type GoodsDecision,
   type LastTransaction,
   type PaymentEnd,
   type PaymentObserver,
   type PaymentOrder,
+  type ReversalOrder,
+  type TelecollectionEnd,
   type Terminal,
   type TerminalCapabilities,
   type TerminalEvent,
@@ -15,8 +18,12 @@ import {
 import { ZvtCodecError } from "./codec/index.ts";
 import { authorisation } from "./commands/authorisation.ts";
 import type { Command } from "./commands/command.ts";
+import { resetTerminal } from "./commands/reset-terminal.ts";
+import { reversal } from "./commands/reversal.ts";
+import { codeOf, type RunCommand } from "./introduction.ts";
 import { RunningPayment } from "./running-payment.ts";
 import { codeText, resultText } from "./tables/result-codes.ts";
+import { telecollection } from "./telecollection.ts";
 import { type WaitLimits, ZvtConnection } from "./zvt-connection.ts";
 import { checkedZvtOptions, type ZvtDependencies, type ZvtOptions } from "./zvt-options.ts";
 
@@ -43,21 +50,35 @@ class ZvtTerminal implements Terminal {
   readonly #listeners = new Set<(event: TerminalEvent) => void>();
   #payment: RunningPayment | undefined;
   #paymentLimitMs: number;
+  #preparedAtMs = Number.NEGATIVE_INFINITY;
+  /** DESIGN 3.1 rule 5: a lost command is asked about before anything else runs. */
+  #evidenceDue = false;
 
   constructor(options: ZvtOptions, dependencies: ZvtDependencies) {
     this.#options = options;
     this.#deps = dependencies;
     this.#paymentLimitMs = options.timers.t4Ms;
-    this.#connection = new ZvtConnection(options, dependencies, (event) => this.#emit(event));
+    this.#connection = new ZvtConnection(
+      options,
+      dependencies,
+      (event) => this.#emit(event),
+      () => this.#isLeftAlone,
+    );
   }
 
   get capabilities(): TerminalCapabilities {
     return {
       paymentLimitMs: this.#paymentLimitMs,
       lastTransaction: true,
-      vending: false,
-      partialIssue: false,
+      vending: this.#connection.vending,
+      partialIssue: this.#options.partialIssue,
     };
+  }
+
+  /** Nobody uses the terminal or is about to, and nothing on it is still to be found out. */
+  get #isLeftAlone(): boolean {
+    const sinceMs = this.#deps.clock.monotonicMs() - this.#preparedAtMs;
+    return !this.#payment && !this.#evidenceDue && sinceMs > SILENCE_BEFORE_SALE_MS;
   }
 
   get state(): TerminalState {
@@ -91,13 +112,30 @@ class ZvtTerminal implements Terminal {
       if (status.cr === "1") throw new TerminalUnavailable("busy", status.detail);
       if (status.cr !== "0") throw new TerminalUnavailable("out-of-order", status.detail);
       signal.throwIfAborted();
+      this.#preparedAtMs = this.#deps.clock.monotonicMs();
       return await this.#connection.baseline(run);
     });
     return await unlessAborted(prepared, signal);
   }
 
   async pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
-    const command = this.#authorisation(order);
+    const printerReady = (this.#options.configByte & PRINTS_PAYMENT_RECEIPTS) !== 0;
+    const command = commandFor(order, () => authorisation(order, { printerReady }));
+    return await this.#financial(command, observer);
+  }
+
+  async reverse(order: ReversalOrder, observer: PaymentObserver): Promise<PaymentEnd> {
+    const command = /^\d{1,4}$/.test(order.receiptNumber)
+      ? commandFor(order, () => {
+          const receiptNumber = order.receiptNumber.padStart(4, "0");
+          return reversal({ ...order, receiptNumber }, this.#options.password);
+        })
+      : "the receipt number must be one to four digits";
+    return await this.#financial(command, observer);
+  }
+
+  /** Runs a command that moves money, once; or says why nothing of it has left. */
+  async #financial(command: Command | string, observer: PaymentObserver): Promise<PaymentEnd> {
     if (typeof command === "string") return notSent("invalid", command);
     if (this.#payment) return notSent("busy", "another payment is running");
     const payment = new RunningPayment(this.#options.language, this.#deps, observer);
@@ -109,10 +147,15 @@ class ZvtTerminal implements Terminal {
         const { session } = this.#connection;
         const ended = await run(command, payment);
         // zvt.md 7.2: the terminal may have taken itself more time than T4.
-        this.#paymentLimitMs = Math.max(this.#options.timers.t4Ms, session?.t4Ms ?? 0);
+        const t4Ms = Math.max(this.#options.timers.t4Ms, session?.t4Ms ?? 0);
+        // zvt.md 8: left alone with its 04 0F it reverses when its window for goods is over.
+        this.#paymentLimitMs = t4Ms + (command.goods?.windowMs ?? 0);
+        if (ended.end === "completed" && payment.partUnconfirmed) await this.#confirm(payment, run);
         return ended;
       });
-      return payment.ended(end);
+      const told = payment.ended(end);
+      if (told.end === "lost") this.#evidenceDue = true;
+      return told;
     } catch (error) {
       // Only what happens before the command is on the wire can throw.
       if (error instanceof TerminalUnavailable) return notSent(error.reason, error.message);
@@ -124,10 +167,32 @@ class ZvtTerminal implements Terminal {
     }
   }
 
+  /** What cannot be confirmed stays as it was reported, for a recovery to find out. */
+  async #confirm(payment: RunningPayment, run: RunCommand): Promise<void> {
+    try {
+      payment.stored(await this.#connection.refreshLast(run));
+    } catch (error) {
+      this.#deps.log.error({ err: error }, "the partly charged amount could not be confirmed");
+    }
+  }
+
+  decideGoods(decision: GoodsDecision): void {
+    const { session } = this.#connection;
+    const payment = this.#payment;
+    if (!payment?.held) throw new Error("no sale waits for its goods");
+    payment.decision = decision;
+    // The terminal may have given up, or the line: then the end that follows says so.
+    session?.decideGoods(decision);
+  }
+
   async cancel(): Promise<CancelAnswer> {
     const { session } = this.#connection;
     const payment = this.#payment;
     if (!payment?.onWire || !session) return { answer: "nothing-running" };
+    if (session.awaitsGoods) {
+      // zvt.md 5.2: the terminal waits for the answer to its 04 0F, nothing else may be sent.
+      return { answer: "refused", code: "", text: "the goods decide about this sale" };
+    }
     const answer = await session.abort();
     if (answer.answer === "taken") payment.cancelled = true;
     if (answer.answer !== "refused") return answer;
@@ -142,7 +207,9 @@ class ZvtTerminal implements Terminal {
     const told = this.#connection.withWire({ waitMs: timers.t4Ms, signal }, async (run) => {
       await this.#connection.assertIdle(run);
       signal.throwIfAborted();
-      return await this.#connection.refreshLast(run);
+      const last = await this.#connection.refreshLast(run);
+      this.#evidenceDue = false;
+      return last;
     });
     return await unlessAborted(told, signal);
   }
@@ -154,6 +221,44 @@ class ZvtTerminal implements Terminal {
     return await unlessAborted(asked, signal);
   }
 
+  async reset(signal: AbortSignal): Promise<void> {
+    const limits = this.#briefly(signal);
+    await this.#idle(limits);
+    const run = this.#connection.exchange(resetTerminal(), limits);
+    const end = await unlessAborted(run, signal);
+    if (end.end === "not-sent") throw new TerminalUnavailable("no-answer", end.problem);
+    if (end.end === "refused" || end.end === "aborted") {
+      const why = resultText(codeOf(end.message), this.#options.language);
+      throw new TerminalUnavailable("out-of-order", `the terminal refuses to restart: ${why}`);
+    }
+    // One that went down before its 06 0F has restarted all the same.
+    this.#connection.restart();
+    try {
+      await this.#connection.whenUp({ waitMs: Number.POSITIVE_INFINITY, signal });
+    } catch (error) {
+      if (error instanceof TerminalUnavailable) throw error;
+      throw new TerminalUnavailable("no-answer", "the terminal is not back yet", { cause: error });
+    }
+  }
+
+  async telecollect(signal: AbortSignal): Promise<TelecollectionEnd> {
+    const { log } = this.#deps;
+    try {
+      const limits = this.#briefly(signal);
+      await this.#idle(limits);
+      const work = this.#connection.withWire(limits, (run) =>
+        telecollection(run, this.#options, log),
+      );
+      return await unlessAborted(work, signal);
+    } catch (error) {
+      if (signal.aborted) return { end: "lost", code: "no-end", text: wordsOf(signal.reason) };
+      if (!(error instanceof TerminalUnavailable)) throw error;
+      return { end: "refused", code: error.reason, text: error.message };
+    } finally {
+      this.#connection.forgetLast();
+    }
+  }
+
   /** A payment that runs makes the caller turn away; a registration that runs is waited for. */
   async #idle(limits: WaitLimits): Promise<void> {
     if (this.#payment) throw new TerminalUnavailable("busy", "a payment is running");
@@ -163,21 +268,6 @@ class ZvtTerminal implements Terminal {
 
   #briefly(signal: AbortSignal): WaitLimits & { readonly signal: AbortSignal } {
     return { waitMs: 2 * this.#options.timers.t3Ms, signal };
-  }
-
-  #authorisation(order: PaymentOrder): Command | string {
-    const { amountMinor, currencyNumeric } = order;
-    if (!Number.isSafeInteger(amountMinor) || amountMinor <= 0) {
-      return "the amount must be a whole number of minor units above 0";
-    }
-    if (!/^\d{3}$/.test(currencyNumeric)) return "the currency must be three digits, like 978";
-    try {
-      const printerReady = (this.#options.configByte & PRINTS_PAYMENT_RECEIPTS) !== 0;
-      return authorisation(order, { printerReady });
-    } catch (error) {
-      if (error instanceof ZvtCodecError) return error.message;
-      throw error;
-    }
   }
 
   #emit(event: TerminalEvent): void {
@@ -192,6 +282,21 @@ class ZvtTerminal implements Terminal {
   }
 }
 
+/** The command for an order; what is wrong with the order when there can be none. */
+function commandFor(order: PaymentOrder, make: () => Command): Command | string {
+  const { amountMinor, currencyNumeric } = order;
+  if (!Number.isSafeInteger(amountMinor) || amountMinor <= 0) {
+    return "the amount must be a whole number of minor units above 0";
+  }
+  if (!/^\d{3}$/.test(currencyNumeric)) return "the currency must be three digits, like 978";
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof ZvtCodecError) return error.message;
+    throw error;
+  }
+}
+
 /** The command on the wire goes to its end all the same; only the caller stops waiting for it. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -199,6 +304,10 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
     signal.addEventListener("abort", onAbort, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
   });
+}
+
+function wordsOf(reason: unknown): string {
+  return reason instanceof Error ? reason.message : String(reason);
 }
 
 function notSent(code: string, text: string): PaymentEnd {

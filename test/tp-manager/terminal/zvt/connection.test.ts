@@ -231,9 +231,10 @@ describe("an idle terminal", () => {
     await answerStatus(peer, statusCompletion("f0"));
     await driver.until(() => driver.terminal.state.status?.cr === "2");
     expect(driver.events.filter(({ type }) => type === "status")).toHaveLength(2);
-    expect(driver.events.at(-1)).toMatchObject({
+    expect(driver.events.at(-2)).toMatchObject({
       status: { cr: "2", call: "1", detail: "F0 end of day required" },
     });
+    expect(driver.events.at(-1)).toEqual({ type: "demand", demand: "end-of-day" });
   });
 
   test("that does its own jobs on this occasion is let do them", async () => {

@@ -87,7 +87,7 @@ export class Observer implements PaymentObserver {
   readonly happened: string[] = [];
   verdict: (report: TransactionReport) => "accept" | "refuse" = () => "accept";
 
-  report(report: TransactionReport): "accept" | "refuse" {
+  report(report: TransactionReport): "accept" | "refuse" | "hold" {
     this.reports.push(report);
     this.happened.push(`report ${report.resultCode}`);
     return this.verdict(report);

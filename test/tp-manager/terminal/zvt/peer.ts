@@ -167,10 +167,10 @@ export function withLength(hex: string): string {
 export const terminalId = "52523535";
 
 /** A status completion: ready, terminal id, device name, version and serial, a clock. */
-export function statusCompletion(status = "00"): string {
+export function statusCompletion(status = "00", moreTags = ""): string {
   const device = "e418 1f4004 54455354 1f4103 312e30 1f4204 12345678 1f430100".replaceAll(" ", "");
   const clock = "340d 1f0e04 20260115 1f0f03 120000".replaceAll(" ", "");
-  const tags = `1f4404${terminalId}${device}${clock}`;
+  const tags = `1f4404${terminalId}${device}${clock}${moreTags}`;
   const length = (tags.length / 2).toString(16).padStart(2, "0");
   const data = `${status}06${length}${tags}`;
   return `060f${(data.length / 2).toString(16).padStart(2, "0")}${data}`;

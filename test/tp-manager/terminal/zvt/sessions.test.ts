@@ -2,6 +2,8 @@ import { afterEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../../../src/shared/time.ts";
 import { authorisation } from "../../../../src/tp-manager/terminal/zvt/commands/authorisation.ts";
 import type { Command } from "../../../../src/tp-manager/terminal/zvt/commands/command.ts";
+import { endOfDay } from "../../../../src/tp-manager/terminal/zvt/commands/end-of-day.ts";
+import { openPreAuths } from "../../../../src/tp-manager/terminal/zvt/commands/open-pre-auths.ts";
 import { registration } from "../../../../src/tp-manager/terminal/zvt/commands/registration.ts";
 import { repeatReceipt } from "../../../../src/tp-manager/terminal/zvt/commands/repeat-receipt.ts";
 import { statusEnquiry } from "../../../../src/tp-manager/terminal/zvt/commands/status-enquiry.ts";
@@ -22,6 +24,8 @@ const commands: Readonly<Record<string, () => Command>> = {
   "0501": () => statusEnquiry("000000", "container"),
   "0601": () => authorisation(tenEuro, { printerReady: true }),
   "0620": () => repeatReceipt("000000"),
+  "0623": openPreAuths,
+  "0650": () => endOfDay("000000"),
 };
 
 /** Not the register's side that this driver plays: goods to be waited for, ids of messages. */

@@ -1,13 +1,32 @@
 import type { PaymentOrder } from "../../terminal.ts";
-import { encodeMessage, type FieldInputs } from "../codec/index.ts";
-import { anyTime, type Command } from "./command.ts";
+import { encodeMessage, type FieldInputs, ZvtCodecError } from "../codec/index.ts";
+import { anyTime, type Command, type GoodsWindow } from "./command.ts";
 
 /**
  * zvt.md 12: "always send 01 and 02". How long the terminal waits for our answer to its 04 0F, and
- * how often it asks again. We answer at once, so both only matter when this program hangs.
+ * how often it asks again. Without goods we answer at once: both only matter when we hang.
  */
 const ANSWER_SECONDS = 30;
 const STATUS_INFORMATIONS_MAX = 3;
+
+/** Field 01 is one byte. */
+const WINDOW_SECONDS_MAX = 255;
+
+/**
+ * The window for goods, zvt.md 8. Terminals differ in what ends it: the time since the first 04 0F
+ * or since the last one (01), their own 30 s instead of ours, and the number of repeats (02, where
+ * 3 is the strictest known default). So 01 covers the whole window by itself, 02 is 3, and every
+ * 04 0F is left open for a quarter of the window before 84 9C asks for the next: first sending and
+ * three repeats cover the window too, each with a wait below 30 s for windows up to two minutes. A
+ * decision leaves at once, or after the two seconds between 84 9C and the repeat.
+ */
+function goodsWindow(seconds: number): GoodsWindow {
+  if (!Number.isInteger(seconds) || seconds < 1 || seconds > WINDOW_SECONDS_MAX) {
+    throw new ZvtCodecError("value", `the window for goods is 1 to ${WINDOW_SECONDS_MAX} seconds`);
+  }
+  const holdMs = Math.ceil(seconds / (STATUS_INFORMATIONS_MAX + 1)) * 1_000;
+  return { holdMs, asksMax: STATUS_INFORMATIONS_MAX, windowMs: seconds * 1_000 };
+}
 
 /** zvt.md 6.2, field 19: the terminal decides how the card is checked. */
 const TERMINAL_DECIDES = 0x40;
@@ -16,14 +35,14 @@ const PRINTER_READY = 0x04;
 
 /** Authorisation 06 01, zvt.md 6.2. */
 export function authorisation(
-  { amountMinor, currencyNumeric }: PaymentOrder,
+  { amountMinor, currencyNumeric, goodsWindowSeconds }: PaymentOrder,
   { printerReady }: { readonly printerReady: boolean },
 ): Command {
   const fields: FieldInputs = {
     amount: amountMinor,
     currency: currencyNumeric.padStart(4, "0"),
     typeByte: TERMINAL_DECIDES | (printerReady ? PRINTER_READY : 0),
-    timeoutSeconds: ANSWER_SECONDS,
+    timeoutSeconds: goodsWindowSeconds ?? ANSWER_SECONDS,
     maxStatusInfos: STATUS_INFORMATIONS_MAX,
   };
   return {
@@ -32,5 +51,6 @@ export function authorisation(
     replies: ["status-information", ...anyTime],
     ends: "completion",
     judged: true,
+    ...(goodsWindowSeconds === undefined ? {} : { goods: goodsWindow(goodsWindowSeconds) }),
   };
 }

@@ -13,6 +13,17 @@ export interface Command {
   readonly ends: "answer" | "completion";
   /** Whether a 04 0F is stored before it is acknowledged, and may be refused (DESIGN 3). */
   readonly judged: boolean;
+  /** A sale that may wait for its goods (zvt.md 8). */
+  readonly goods?: GoodsWindow;
+}
+
+export interface GoodsWindow {
+  /** How long one 04 0F is left unanswered before the terminal is told to ask again. */
+  readonly holdMs: number;
+  /** How often it may be told so, field 02. */
+  readonly asksMax: number;
+  /** How long the terminal waits for an answer before it reverses, field 01. */
+  readonly windowMs: number;
 }
 
 /** Sent by the terminal on every occasion it likes (zvt.md 6.5, 7). */

@@ -6,14 +6,17 @@
  *   idle -> requested -> idle                    a command that an answer ends, or a refusal
  *              served -> draining -> idle        the end came before the answer to our abort
  */
-import { type Apdu, encodeMessage, type Message } from "../codec/index.ts";
+import type { Apdu, Message } from "../codec/index.ts";
 import type { Command } from "../commands/command.ts";
 import type { SendOutcome } from "../link/apdu-link.ts";
+import { accept, answer, note, processingError, unknownCommand } from "./answer-policy.ts";
+import { askedAgain, decided, hold, holdOver, isApproval, isSameSale } from "./goods-machine.ts";
 import type {
   Abort,
   AbortAnswer,
   ExchangeEnd,
   Sending,
+  Served,
   SessionContext,
   SessionInput,
   SessionOutput,
@@ -28,14 +31,6 @@ const noAbort: Abort = { state: "none", attempts: 0, unanswered: false };
 /** An abort that collided with a message of the terminal leaves again (zvt.md 2.5). */
 const ABORT_ATTEMPTS_MAX = 3;
 
-const accept = encodeMessage("positive-acknowledgement");
-const processingError = refusal(0x66);
-const unknownCommand = refusal(0x83);
-
-function refusal(errorCode: number): Apdu {
-  return encodeMessage("negative-acknowledgement", { errorCode });
-}
-
 export function step(state: SessionState, input: SessionInput, context: SessionContext): Step {
   switch (input.input) {
     case "command":
@@ -49,7 +44,9 @@ export function step(state: SessionState, input: SessionInput, context: SessionC
     case "malformed":
       return malformed(state);
     case "verdict":
-      return verdict(state, input.verdict, input.bytes);
+      return verdict(state, input);
+    case "goods":
+      return decided(state, input.decision);
     case "timeout":
       return timeout(state, input.timer, context);
     case "down":
@@ -190,7 +187,7 @@ function accepted(
   context: SessionContext,
 ): Step {
   const { t4Ms } = context.timers;
-  const served: SessionState = { at: "served", command, t4Ms, abort, accepted: null };
+  const served: Served = { at: "served", command, t4Ms, abort, accepted: null, goods: null };
   const aborting = trySendAbort(served, context);
   return {
     state: aborting.state,
@@ -214,8 +211,6 @@ function abortAnswered(state: SessionState, answer: AbortAnswer): Step {
   if (state.at !== "served") return { state, outputs: [] };
   return { state: { ...state, abort: { ...state.abort, state: "answered", unanswered } }, outputs };
 }
-
-type Served = Extract<SessionState, { at: "served" }>;
 
 function servedMessage(before: Served, input: MessageInput): Step {
   const { name } = input.message;
@@ -262,8 +257,8 @@ function reply(state: Served, { message: arrived, problem, bytes }: MessageInput
     return notAllowed(state, arrived);
   }
   if (arrived.name === "status-information") {
-    // What cannot be read cannot be stored, and must not be acknowledged (zvt.md 9.1).
-    if (problem !== null) return { state, outputs: [answer(processingError), ...unjudged(state)] };
+    if (problem !== null) return unreadableReport(state, bytes);
+    if (state.goods && isSameSale(state.goods, arrived)) return askedAgain(state, bytes);
     if (state.command.judged) {
       // Whatever it turns out to be: an earlier one is not the last word any more.
       const outputs = [{ output: "judge", message: arrived, bytes } as const];
@@ -271,6 +266,16 @@ function reply(state: Served, { message: arrived, problem, bytes }: MessageInput
     }
   }
   return { state, outputs: [{ output: "deliver", message: arrived }, answer(accept)] };
+}
+
+/**
+ * What cannot be read cannot be stored, and must not be acknowledged where that commits a sale
+ * (zvt.md 9.1). Totals and repeats commit nothing; a sale that waits for its goods waits on.
+ */
+function unreadableReport(state: Served, bytes: string): Step {
+  if (state.goods?.decision === null) return askedAgain(state, bytes);
+  if (!state.command.judged) return { state, outputs: [answer(accept)] };
+  return { state, outputs: [answer(processingError), ...unjudged(state)] };
 }
 
 function notAllowed(state: SessionState, arrived: Message): Step {
@@ -281,16 +286,25 @@ function notAllowed(state: SessionState, arrived: Message): Step {
   };
 }
 
-function verdict(state: SessionState, decision: "accept" | "refuse", bytes: string): Step {
-  if (decision === "refuse") return { state, outputs: [answer(processingError)] };
-  const outputs = [answer(accept)];
-  return { state: state.at === "served" ? { ...state, accepted: bytes } : state, outputs };
+function verdict(
+  state: SessionState,
+  { verdict: given, message: report, bytes }: Extract<SessionInput, { input: "verdict" }>,
+): Step {
+  if (given === "refuse") return { state, outputs: [answer(processingError)] };
+  if (state.at !== "served") return { state, outputs: [answer(accept)] };
+  // Nothing but the decision about the goods may commit a sale that waits for it.
+  const undecided = state.goods?.decision === null && isApproval(report);
+  if (given === "hold" || undecided) return hold(state, report, bytes);
+  // A contrary report while the goods are undecided: the terminal waits for them no longer.
+  const goods = state.goods?.decision === null ? null : state.goods;
+  return { state: { ...state, goods, accepted: bytes }, outputs: [answer(accept)] };
 }
 
 /** The terminal has given the master right back (zvt.md 5.2). */
 function over(state: Served, end: ExchangeEnd): Step {
   const outputs: SessionOutput[] = [
     { output: "stop-timer", timer: "t4" },
+    { output: "stop-timer", timer: "goods" },
     answer(accept),
     { output: "end", end },
     ...(state.abort.unanswered ? [outOfStep] : []),
@@ -364,6 +378,8 @@ function timeout(state: SessionState, timer: SessionTimer, context: SessionConte
       return lost(state, `the terminal fell silent for ${state.t4Ms} ms`);
     case "abort":
       return abortAnswered(state, { answer: "no-answer", text: "no answer to the abort" });
+    case "goods":
+      return holdOver(state);
   }
 }
 
@@ -382,10 +398,12 @@ function lost(state: SessionState, problem: string): Step {
   return { state: { at: "idle" }, outputs: [...stopTimers, ...outputs] };
 }
 
-const stopTimers: readonly SessionOutput[] = (["t3", "t4", "abort"] as const).map((timer) => ({
-  output: "stop-timer",
-  timer,
-}));
+const stopTimers: readonly SessionOutput[] = (["t3", "t4", "abort", "goods"] as const).map(
+  (timer) => ({
+    output: "stop-timer",
+    timer,
+  }),
+);
 
 function ended({ abort }: Extract<SessionState, { at: "requested" }>, end: ExchangeEnd): Step {
   const outputs: SessionOutput[] = [...stopTimers, { output: "end", end }];
@@ -397,14 +415,6 @@ function ended({ abort }: Extract<SessionState, { at: "requested" }>, end: Excha
 
 function answerOnly(state: SessionState, apdu: Apdu, text: string): Step {
   return { state, outputs: [note(text), answer(apdu)] };
-}
-
-function answer(apdu: Apdu): SessionOutput {
-  return { output: "send", what: "answer", apdu };
-}
-
-function note(text: string): SessionOutput {
-  return { output: "note", text };
 }
 
 function prefixed(outputs: readonly SessionOutput[], then: Step): Step {

@@ -1,7 +1,9 @@
 /** The words of the session machine: where a dialogue stands, what can happen, what to do then. */
+import type { GoodsDecision } from "../../terminal.ts";
 import type { Apdu, Message } from "../codec/index.ts";
 import type { Command } from "../commands/command.ts";
 import type { SendOutcome } from "../link/apdu-link.ts";
+import type { HeldGoods } from "./goods-machine.ts";
 
 export interface SessionTimers {
   /** Command to answer (zvt.md 5.1). */
@@ -19,16 +21,21 @@ export type SessionState =
       /** How often the command has left (zvt.md 2.4). */
       readonly copies: number;
     }
-  | {
-      readonly at: "served";
-      readonly command: Command;
-      readonly t4Ms: number;
-      readonly abort: Abort;
-      /** Bytes of an accepted 04 0F whose acknowledgement is not yet proven to have arrived. */
-      readonly accepted: string | null;
-    }
+  | Served
   /** Over, but the answer to our abort is still due: it must not be taken for another one. */
   | { readonly at: "draining" };
+
+/** The terminal is master (zvt.md 1). */
+export interface Served {
+  readonly at: "served";
+  readonly command: Command;
+  readonly t4Ms: number;
+  readonly abort: Abort;
+  /** Bytes of an accepted 04 0F whose acknowledgement is not yet proven to have arrived. */
+  readonly accepted: string | null;
+  /** A sale that waits for its goods, or waited. */
+  readonly goods: HeldGoods | null;
+}
 
 export interface Abort {
   readonly state: "none" | "wanted" | "sent" | "answered";
@@ -51,12 +58,21 @@ export type SessionInput =
       readonly problem: string | null;
     }
   | { readonly input: "malformed" }
-  | { readonly input: "verdict"; readonly verdict: "accept" | "refuse"; readonly bytes: string }
+  | {
+      readonly input: "verdict";
+      readonly verdict: Verdict;
+      readonly message: Message;
+      readonly bytes: string;
+    }
+  | { readonly input: "goods"; readonly decision: GoodsDecision }
   | { readonly input: "timeout"; readonly timer: SessionTimer }
   | { readonly input: "down"; readonly problem: string };
 
+/** What is to become of a 04 0F; "hold" leaves it unanswered until the goods are decided. */
+export type Verdict = "accept" | "refuse" | "hold";
+
 export type Sending = "command" | "abort" | "answer";
-export type SessionTimer = "t3" | "t4" | "abort";
+export type SessionTimer = "t3" | "t4" | "abort" | "goods";
 
 export type SessionOutput =
   | { readonly output: "send"; readonly what: Sending; readonly apdu: Apdu }

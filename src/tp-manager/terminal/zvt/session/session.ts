@@ -1,5 +1,6 @@
 import { invariant } from "../../../../shared/invariant.ts";
 import type { Clock, Timer } from "../../../../shared/time.ts";
+import type { GoodsDecision } from "../../terminal.ts";
 import {
   type Apdu,
   type Charset,
@@ -35,13 +36,14 @@ import type {
   SessionState,
   SessionTimer,
   SessionTimers,
+  Verdict,
 } from "./session-state.ts";
 
 /** What a running command hears besides its end. */
 export interface ExchangeListener {
   message?(message: Message): void;
   /** Only for a judged command: commits the report, or throws. */
-  judge?(message: Message): "accept" | "refuse";
+  judge?(message: Message): Verdict;
   acknowledged?(): void;
   /** A 04 0F, or what may have been one, was refused before it could be judged. */
   unjudged?(): void;
@@ -144,6 +146,16 @@ export class Session implements LinkListener {
     const { promise } = this.#aborting;
     this.#feed({ input: "abort" });
     return promise;
+  }
+
+  /** A sale waits for the decision about its goods. */
+  get awaitsGoods(): boolean {
+    return this.#state.at === "served" && this.#state.goods?.decision === null;
+  }
+
+  /** Tells the terminal what became of the goods (zvt.md 8), now or when it asks again. */
+  decideGoods(decision: GoodsDecision): void {
+    this.#feed({ input: "goods", decision });
   }
 
   async close(): Promise<void> {
@@ -281,14 +293,14 @@ export class Session implements LinkListener {
   }
 
   #judge(message: Message, bytes: string): void {
-    let verdict: "accept" | "refuse" = "refuse";
+    let verdict: Verdict = "refuse";
     try {
       verdict = this.#exchange?.listener.judge?.(message) ?? "refuse";
     } catch (error) {
       this.#options.log.error({ err: error }, "a report could not be stored and is refused");
     }
     // Before anything else that may have arrived meanwhile.
-    this.#inputs.unshift({ input: "verdict", verdict, bytes });
+    this.#inputs.unshift({ input: "verdict", verdict, message, bytes });
   }
 
   #end(end: ExchangeEnd): void {

@@ -145,6 +145,14 @@ export function resultText(code: number, language: Language): string {
   return resultCode(code).texts[language];
 }
 
+/** zvt.md 6.4: an update or a restart follows a good end. */
+const goodCompletionCodes: readonly number[] = [0x00, 0xe0, 0xfc];
+
+/** Whether a completion with this code says that the command was carried out. */
+export function isGoodCompletion(code: number): boolean {
+  return goodCompletionCodes.includes(code);
+}
+
 /** `6C`, as codes are written in answers and logs. */
 export function codeText(code: number): string {
   return code.toString(16).padStart(2, "0").toUpperCase();

@@ -1,0 +1,52 @@
+import { userInfo } from "node:os";
+import { exitCodes } from "../../shared/exit-codes.ts";
+import { dataArguments, refuseControlCharacters, runtimeFolder, scriptPath } from "./entry.ts";
+
+const FILE = "/etc/systemd/system/terminal-connector.service";
+
+/**
+ * A unit that keeps both programs running, with the way to install it. systemd is told to restart
+ * them whatever they end with, except on a configuration that no restart mends (DESIGN 9).
+ */
+export function systemdUnit(dataDirectory: string): string {
+  const command = [scriptPath("launch"), "--foreground", ...dataArguments(dataDirectory)];
+  const folder = runtimeFolder();
+  refuseControlCharacters([...command, folder ?? ""]);
+  const path = folder === undefined ? [] : [`${folder}:/usr/local/bin:/usr/bin:/bin`];
+  return [
+    "# systemd keeps the connector running: use this or always-up.sh, never both.",
+    "#   ./always-up.sh --uninstall; ./launch.sh stop",
+    `#   ./launch.sh systemd-unit | sudo tee ${FILE}`,
+    "#   sudo systemctl daemon-reload",
+    "#   sudo systemctl enable --now terminal-connector",
+    "# Stop it with systemctl stop: what ./launch.sh stop ends, systemd starts again.",
+    "# After a wrong configuration (exit code 78) it stays stopped: correct data/config.txt, then",
+    "#   sudo systemctl restart terminal-connector",
+    "",
+    "[Unit]",
+    "Description=Unattended terminal connector",
+    "Wants=network-online.target",
+    "After=network-online.target",
+    "StartLimitIntervalSec=0",
+    "",
+    "[Service]",
+    "Type=exec",
+    `User=${userInfo().username}`,
+    ...path.map((value) => `Environment=${word(`PATH=${value}`)}`),
+    `ExecStart=${command.map(word).join(" ")}`,
+    "Restart=always",
+    "RestartSec=5",
+    `RestartPreventExitStatus=${exitCodes.configuration}`,
+    "# Only the launcher is signalled: it stops both programs in order.",
+    "KillMode=mixed",
+    "TimeoutStopSec=120",
+    "",
+    "[Install]",
+    "WantedBy=multi-user.target",
+  ].join("\n");
+}
+
+/** systemd.service(5), "Command lines": %, $ and, within quotes, the backslash are special. */
+function word(text: string): string {
+  return `"${text.replace(/["\\]/g, "\\$&").replaceAll("%", "%%").replaceAll("$", "$$$$")}"`;
+}

@@ -1,0 +1,142 @@
+import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/** Where Linux shows its devices; tests bring their own. */
+export interface DeviceRoots {
+  readonly sys: string;
+  readonly dev: string;
+}
+
+export const systemRoots: DeviceRoots = { sys: "/sys", dev: "/dev" };
+
+export interface UsbIds {
+  /** Four hexadecimal digits, lower case. */
+  readonly vendorId: string;
+  readonly productId: string;
+  readonly serial: string | null;
+}
+
+export interface SerialPortFound {
+  readonly path: string;
+  /** null for a port that is built in. */
+  readonly usb: (UsbIds & { readonly product: string | null }) | null;
+  /** Its names below /dev/serial/by-id, which survive a renumbering. */
+  readonly stableNames: readonly string[];
+}
+
+/** `usb:0403:6001` or `usb:0403:6001:A50285BI`; undefined when the text is something else. */
+export function parseUsbAddress(text: string): UsbIds | undefined {
+  const match = /^usb:([0-9a-f]{4}):([0-9a-f]{4})(?::([^\s\p{Cc}]{1,126}))?$/iu.exec(text);
+  const [, vendorId, productId, serial = null] = match ?? [];
+  if (vendorId === undefined || productId === undefined) return undefined;
+  return { vendorId: vendorId.toLowerCase(), productId: productId.toLowerCase(), serial };
+}
+
+export function usbAddress({ vendorId, productId, serial }: UsbIds): string {
+  const plain = serial !== null && /^[^\s\p{Cc}]+$/u.test(serial);
+  return `usb:${vendorId}:${productId}${plain ? `:${serial}` : ""}`;
+}
+
+/** Whether a device is one that the address means; without a serial number any of its kind is. */
+export function isUsbDevice(wanted: UsbIds, found: UsbIds): boolean {
+  return (
+    wanted.vendorId === found.vendorId.toLowerCase() &&
+    wanted.productId === found.productId.toLowerCase() &&
+    (wanted.serial === null || wanted.serial === found.serial)
+  );
+}
+
+/**
+ * The serial ports of a Linux machine, from /sys: `SerialPort.list()` runs udevadm, which small
+ * systems and containers do not have. Empty on other systems.
+ */
+export function listSerialPorts(roots: DeviceRoots = systemRoots): SerialPortFound[] {
+  const tty = join(roots.sys, "class/tty");
+  const names = stableNames(roots);
+  return entriesOf(tty).flatMap((name) => {
+    const path = join(roots.dev, name);
+    const device = realPath(join(tty, name, "device"));
+    // Consoles and pseudo-terminals have no device; 8250 ports that are not there have type 0.
+    if (device === undefined || readLine(join(tty, name, "type")) === "0") return [];
+    if (!existsSync(path)) return [];
+    const real = realPath(path) ?? path;
+    return [{ path, usb: usbOf(device), stableNames: names.get(real) ?? [] }];
+  });
+}
+
+/** The USB device a port belongs to is one of the folders above it (usb.ids files of sysfs). */
+function usbOf(device: string): SerialPortFound["usb"] {
+  for (let folder = device; folder !== dirname(folder); folder = dirname(folder)) {
+    const vendorId = readLine(join(folder, "idVendor"));
+    const productId = readLine(join(folder, "idProduct"));
+    if (vendorId === undefined || productId === undefined) continue;
+    return {
+      vendorId,
+      productId,
+      serial: readLine(join(folder, "serial")) || null,
+      product: readLine(join(folder, "product")) || null,
+    };
+  }
+  return null;
+}
+
+function stableNames({ dev }: DeviceRoots): Map<string, string[]> {
+  const folder = join(dev, "serial/by-id");
+  const names = new Map<string, string[]>();
+  for (const name of entriesOf(folder)) {
+    const path = join(folder, name);
+    const target = realPath(path);
+    if (target !== undefined) names.set(target, [...(names.get(target) ?? []), path]);
+  }
+  return names;
+}
+
+function entriesOf(folder: string): string[] {
+  try {
+    return readdirSync(folder).sort();
+  } catch {
+    return []; // no such folder: no such devices
+  }
+}
+
+function realPath(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined; // it has gone meanwhile
+  }
+}
+
+function readLine(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch {
+    return undefined;
+  }
+}
+
+export interface PortUser {
+  readonly pid: number;
+  readonly command: string;
+}
+
+/** The processes that have a device open, as far as this user may see; everybody's for root. */
+export function usersOfDevice(path: string): PortUser[] {
+  const target = realPath(path);
+  if (target === undefined) return [];
+  return entriesOf("/proc").flatMap((name) => {
+    if (!/^\d+$/.test(name)) return [];
+    const folder = `/proc/${name}/fd`;
+    if (!entriesOf(folder).some((fd) => linkOf(`${folder}/${fd}`) === target)) return [];
+    const command = readLine(`/proc/${name}/cmdline`)?.replaceAll("\0", " ").trim() ?? "";
+    return [{ pid: Number(name), command }];
+  });
+}
+
+function linkOf(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined; // closed meanwhile
+  }
+}

@@ -1,0 +1,117 @@
+import type { ServerResponse } from "node:http";
+import type { Clock, Timer } from "../../../shared/time.ts";
+import type { EventData, KeptEvent, PassingEvent } from "../../payments/event-table.ts";
+import type { EventHub, HubEvent } from "./event-hub.ts";
+
+const HEARTBEAT_MS = 15_000;
+/** A reader that takes nothing for so long is cut off; it comes back with its Last-Event-ID. */
+const BLOCKED_MAX_MS = 30_000;
+/** Prompts and the like that wait for a slow reader; older ones are dropped. */
+const WAITING_MAX = 64;
+/** Read from the journal at once. */
+const PAGE = 50;
+
+/**
+ * One reader of `GET /events`. Kept events are read from the journal behind the last one written,
+ * so a slow reader costs no memory; passing events wait in a short queue.
+ *
+ *   journal ──(page)──┐
+ *                     ├── socket, until it is full; then on "drain"
+ *   hub ──(queue)─────┘
+ */
+export class EventReader {
+  readonly #response: ServerResponse;
+  readonly #hub: EventHub;
+  readonly #clock: Clock;
+  readonly #waiting: PassingEvent[] = [];
+  readonly #unsubscribe: () => void;
+  #sentId: number;
+  #blocked: Timer | undefined;
+  #heartbeat: Timer | undefined;
+
+  constructor(response: ServerResponse, hub: EventHub, clock: Clock, lastId: number) {
+    this.#response = response;
+    this.#hub = hub;
+    this.#clock = clock;
+    this.#sentId = lastId;
+    response.on("drain", () => this.#drained());
+    response.on("close", () => this.#forget());
+    this.#unsubscribe = hub.subscribe((event) => this.#take(event));
+  }
+
+  /** Sends where the stream begins, what the terminal is now, and what was missed. */
+  begin(terminal: EventData<"terminal">, gap: EventData<"gap"> | undefined): void {
+    this.#response.flushHeaders();
+    this.#write(`: events\nretry: 2000\nid: ${this.#sentId}\n\n`);
+    if (gap) this.#take({ name: "gap", data: gap });
+    this.#take({ name: "terminal", data: terminal });
+    this.#pump();
+    this.#beat();
+  }
+
+  end(): void {
+    this.#forget();
+    this.#response.end();
+  }
+
+  #take(event: HubEvent): void {
+    if (!("id" in event)) {
+      if (this.#waiting.length >= WAITING_MAX) this.#waiting.shift();
+      this.#waiting.push(event);
+    }
+    this.#pump();
+  }
+
+  #pump(): void {
+    while (!this.#blocked && !this.#response.destroyed) {
+      const kept = this.#hub.source.feed.after(this.#sentId, PAGE);
+      for (const event of kept) {
+        if (this.#blocked) return;
+        this.#write(textOf(event));
+        this.#sentId = event.id;
+      }
+      if (kept.length === PAGE) continue;
+      const passing = this.#waiting.shift();
+      if (!passing) return;
+      this.#write(passingText(passing, this.#clock.now()));
+    }
+  }
+
+  #write(text: string): void {
+    if (this.#response.destroyed || this.#response.write(text)) return;
+    this.#blocked ??= this.#clock.startTimer("slow event reader", BLOCKED_MAX_MS, () =>
+      this.#response.destroy(),
+    );
+  }
+
+  #drained(): void {
+    this.#blocked?.clear();
+    this.#blocked = undefined;
+    this.#pump();
+  }
+
+  #beat(): void {
+    this.#heartbeat = this.#clock.startTimer("event heartbeat", HEARTBEAT_MS, () => {
+      if (!this.#blocked) this.#write(": heartbeat\n\n");
+      this.#beat();
+    });
+  }
+
+  #forget(): void {
+    this.#unsubscribe();
+    this.#blocked?.clear();
+    this.#heartbeat?.clear();
+    this.#waiting.length = 0;
+  }
+}
+
+function textOf({ id, atMs, name, data }: KeptEvent): string {
+  const body = JSON.stringify({ at: new Date(atMs).toISOString(), ...data });
+  return `id: ${id}\nevent: ${name}\ndata: ${body}\n\n`;
+}
+
+/** Without an id: a Last-Event-ID stays that of the last kept one. */
+function passingText({ name, data }: PassingEvent, atMs: number): string {
+  const body = JSON.stringify({ at: new Date(atMs).toISOString(), ...data });
+  return `event: ${name}\ndata: ${body}\n\n`;
+}

@@ -1,0 +1,85 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Logger } from "../../../shared/logger.ts";
+import type { Clock } from "../../../shared/time.ts";
+import type { Announce, EventData } from "../../payments/event-table.ts";
+import type { Terminal, TerminalEvent, TerminalState } from "../../terminal/terminal.ts";
+
+type Condition = Omit<EventData<"terminal">, "since">;
+
+const stateNames = { "0": "ready", "1": "busy", "2": "action-needed", "9": "no-link" } as const;
+
+/** Keeps since when the terminal is as it is, and tells every change. */
+export class TerminalWatch {
+  readonly #terminal: Terminal;
+  readonly #clock: Clock;
+  readonly #announce: Announce;
+  readonly #log: Logger;
+  readonly #stop: () => void;
+  #condition: Condition;
+  #sinceMs: number;
+  /** How often the link was lost, and how often the terminal broke its protocol. */
+  #linksLost = 0;
+  #protocolFaults = 0;
+
+  constructor(terminal: Terminal, clock: Clock, announce: Announce, log: Logger) {
+    this.#terminal = terminal;
+    this.#clock = clock;
+    this.#announce = announce;
+    this.#log = log;
+    this.#condition = conditionOf(terminal.state);
+    this.#sinceMs = clock.now();
+    this.#stop = terminal.subscribe((event) => this.#see(event));
+  }
+
+  close(): void {
+    this.#stop();
+  }
+
+  get now(): EventData<"terminal"> {
+    this.#compare();
+    return this.#told;
+  }
+
+  get faults(): { readonly linksLost: number; readonly protocolFaults: number } {
+    return { linksLost: this.#linksLost, protocolFaults: this.#protocolFaults };
+  }
+
+  #see(event: TerminalEvent): void {
+    if (event.type === "protocol") this.#protocolFaults += 1;
+    if (event.type === "unexpected-report") {
+      const { amountMinor, receiptNumber } = event.report;
+      this.#log.error(
+        { alarm: "unexpected-report", amountMinor, receiptNumber },
+        "the terminal reported a result while no payment was running; it was refused",
+      );
+    }
+    this.#compare();
+  }
+
+  get #told(): EventData<"terminal"> {
+    return { ...this.#condition, since: new Date(this.#sinceMs).toISOString() };
+  }
+
+  #compare(): void {
+    const condition = conditionOf(this.#terminal.state);
+    if (isDeepStrictEqual(condition, this.#condition)) return;
+    if (this.#condition.link === "connected" && condition.link !== "connected") {
+      this.#linksLost += 1;
+    }
+    this.#condition = condition;
+    this.#sinceMs = this.#clock.now();
+    this.#announce({ name: "terminal", data: this.#told });
+  }
+}
+
+function conditionOf({ link, linkProblem, status, identity }: TerminalState): Condition {
+  const up = link === "connected";
+  return {
+    link,
+    problem: up ? null : linkProblem,
+    state: up ? (status ? stateNames[status.cr] : "not-known") : "no-link",
+    detail: (up ? status?.detail : linkProblem) ?? "",
+    terminalId: identity.terminalId,
+    serialNumber: identity.serialNumber,
+  };
+}

@@ -1,0 +1,334 @@
+import type { z } from "zod";
+import type { ErrorCode } from "../../../shared/errors.ts";
+import * as answers from "./answers.ts";
+import * as examples from "./examples.ts";
+import * as requests from "./requests.ts";
+
+/** One call of the local API, as the OpenAPI document describes it. */
+export interface DocumentedCall {
+  readonly path: string;
+  readonly methods: ReadonlyArray<"get" | "post">;
+  readonly summary: string;
+  readonly description?: string;
+  /** Who may call it where OPERATOR_LOGIN is set. "own": without that setting nobody may. */
+  readonly role?: "operator" | "own";
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: { readonly schema: z.ZodType; readonly example: object };
+  /** The one object of a good answer; "text" for what is not JSON. */
+  readonly answer: { readonly schema: z.ZodType; readonly example: object } | TextAnswer;
+  /** The answer is a list of any length instead of one object. */
+  readonly list?: boolean;
+  /** An answer of this kind may come with these statuses too. */
+  readonly answerAlso?: readonly number[];
+  readonly errors: readonly ErrorCode[];
+}
+
+interface TextAnswer {
+  readonly type: string;
+  readonly description: string;
+}
+
+const terminal: readonly ErrorCode[] = [
+  "TERMINAL_BUSY",
+  "TERMINAL_DISCONNECTED",
+  "TERMINAL_NO_ANSWER",
+  "TERMINAL_OUT_OF_ORDER",
+  "TERMINAL_IN_DOUBT",
+  "TERMINAL_CHANGED",
+  "STOPPING",
+];
+const money: readonly ErrorCode[] = [...terminal, "PAYMENT_UNKNOWN", "PAYMENT_RUNNING"];
+const payment = { schema: answers.paymentAnswer, example: examples.paymentExample };
+const orderId = { orderId: "A-1001" };
+
+const payments: readonly DocumentedCall[] = [
+  {
+    path: "/payment",
+    methods: ["post"],
+    summary: "Pay",
+    description:
+      "Answers when the payment has ended. Declined and Cancelled are answers with 200. The " +
+      "orderId is the key for ever: the same order again is never charged twice.",
+    body: { schema: requests.paymentRequest, example: examples.paymentRequestExample },
+    answer: payment,
+    errors: [
+      ...money,
+      ...([
+        "CARD_DATA_REFUSED",
+        "ORDER_REVERSED",
+        "ANSWER_NOT_DELIVERED",
+        "ORDER_MISMATCH",
+      ] as const),
+      ...(["NOT_SUPPORTED", "TERMINAL_REFUSED", "TERMINAL_FAULT", "PAYMENT_DECLINED"] as const),
+      ...(["PAYMENT_CANCELLED", "CUSTOMER_TIMEOUT", "GOODS_NOT_DELIVERED"] as const),
+      "SETTLED_NOT_CHARGED",
+    ],
+  },
+  {
+    path: "/payment/{orderId}",
+    methods: ["get"],
+    summary: "What became of an order",
+    description: "With every attempt and its evidence. 504 while it is not known.",
+    answer: { schema: answers.lookup, example: examples.lookupExample },
+    answerAlso: [504],
+    errors: ["ORDER_NOT_FOUND", "PAYMENT_UNKNOWN", "PAYMENT_RUNNING"],
+  },
+  {
+    path: "/payment/{orderId}/settle",
+    methods: ["post"],
+    summary: "Settle an order that nobody could find out about",
+    role: "own",
+    body: {
+      schema: requests.settleRequest,
+      example: { outcome: "charged", note: "seen on the terminal's journal, M. Operator" },
+    },
+    answer: payment,
+    errors: ["ORDER_NOT_FOUND", "NOTHING_TO_SETTLE", "CARD_DATA_REFUSED", "SETTLED_NOT_CHARGED"],
+  },
+  {
+    path: "/payments",
+    methods: ["get"],
+    summary: "The journal, newest first",
+    description: "The header next-cursor continues behind a full page.",
+    query: {
+      since: "A time like 2026-01-31T00:00:00Z.",
+      status: "Only attempts with this status.",
+      limit: "1 to 500, 50 by default.",
+      cursor: "The header next-cursor of the page before.",
+    },
+    answer: { schema: answers.listedPayment, example: examples.listedExample },
+    list: true,
+    errors: [],
+  },
+  {
+    path: "/cancel",
+    methods: ["get", "post"],
+    summary: "Ask the terminal to cancel the running payment",
+    description: "Only a request: the payment's own answer decides.",
+    answer: {
+      schema: answers.cancelled,
+      example: { status: "Success", cancelled: true, message: "The terminal was asked." },
+    },
+    errors: ["NOTHING_TO_CANCEL", "CANCEL_REFUSED"],
+  },
+  {
+    path: "/delivery",
+    methods: ["post"],
+    summary: "Say whether the goods of a two-phase sale came out",
+    body: { schema: requests.deliveryRequest, example: { ...orderId, delivered: true } },
+    answer: payment,
+    errors: [
+      ...money,
+      ...(["ORDER_NOT_FOUND", "ORDER_NOT_CHARGED", "DELIVERY_DECIDED"] as const),
+      ...(["CARD_DATA_REFUSED", "GOODS_NOT_DELIVERED", "NOT_SUPPORTED"] as const),
+      ...(["TERMINAL_FAULT", "PAYMENT_CANCELLED", "SETTLED_NOT_CHARGED"] as const),
+    ],
+  },
+  {
+    path: "/reversal",
+    methods: ["post"],
+    summary: "Reverse a charged order on the terminal, once",
+    body: { schema: requests.reversalRequest, example: orderId },
+    answer: payment,
+    errors: [
+      ...money,
+      ...(["ORDER_NOT_FOUND", "ORDER_NOT_CHARGED", "REVERSAL_REFUSED"] as const),
+      ...(["CARD_DATA_REFUSED", "NOT_SUPPORTED", "TERMINAL_REFUSED", "TERMINAL_FAULT"] as const),
+    ],
+  },
+];
+
+const maintenance: readonly DocumentedCall[] = [
+  {
+    path: "/stop",
+    methods: ["get", "post"],
+    summary: "Stop tp-manager",
+    description: "Answers at once; a running payment may end, and is cancelled after 10 s.",
+    role: "operator",
+    answer: {
+      schema: answers.stopped,
+      example: { status: "Success", stopped: true, message: "The terminal manager stops." },
+    },
+    errors: [],
+  },
+  {
+    path: "/reset",
+    methods: ["get", "post"],
+    summary: "Restart the terminal and wait until it is back",
+    role: "operator",
+    answer: {
+      schema: answers.message,
+      example: { status: "Success", message: "The terminal has restarted and is registered." },
+    },
+    errors: [...terminal, "RESET_FAILED", "NOT_SUPPORTED"],
+  },
+  {
+    path: "/tlc",
+    methods: ["get", "post"],
+    summary: "Telecollection: the terminal's end of day",
+    role: "operator",
+    answer: { schema: answers.telecollection, example: examples.telecollectionExample },
+    errors: [...terminal, "TELECOLLECTION_FAILED", "OPEN_PRE_AUTHORISATIONS", "NOT_SUPPORTED"],
+  },
+  {
+    path: "/version",
+    methods: ["get"],
+    summary: "Version of the connector: number, type and system",
+    answer: { schema: answers.versionAnswer, example: examples.versionExample },
+    errors: [],
+  },
+  {
+    path: "/config",
+    methods: ["get"],
+    summary: "The terminal's identity",
+    answer: {
+      schema: answers.configAnswer,
+      example: {
+        ...examples.versionExample,
+        serialNumber: "SN-1",
+        deviceId: "",
+        terminalId: "52500001",
+      },
+    },
+    errors: [],
+  },
+  {
+    path: "/check",
+    methods: ["get"],
+    summary: "The terminal's status, without side effects",
+    answer: { schema: answers.checkAnswer, example: examples.checkExample },
+    errors: [],
+  },
+  {
+    path: "/terminal/accept",
+    methods: ["post"],
+    summary: "Accept a replaced terminal",
+    role: "own",
+    answer: {
+      schema: answers.message,
+      example: { status: "Success", message: "Terminal 52500001 is accepted." },
+    },
+    errors: ["TERMINAL_DISCONNECTED"],
+  },
+];
+
+const watching: readonly DocumentedCall[] = [
+  {
+    path: "/health",
+    methods: ["get"],
+    summary: "Whether a payment can be taken now, or why not",
+    description: "200 Ready or 503 NotReady, with the same body.",
+    answer: { schema: answers.health, example: examples.healthExample },
+    answerAlso: [503],
+    errors: [],
+  },
+  {
+    path: "/metrics",
+    methods: ["get"],
+    summary: "Figures for Prometheus",
+    answer: { type: "text/plain", description: "Prometheus text format 0.0.4." },
+    errors: [],
+  },
+  {
+    path: "/events",
+    methods: ["get"],
+    summary: "Server-sent events",
+    description: "The header Last-Event-ID repeats what was kept behind that id.",
+    query: { lastEventId: "As the header Last-Event-ID, for programs that cannot set it." },
+    answer: { type: "text/event-stream", description: "See x-events for the vocabulary." },
+    errors: ["TOO_MANY_READERS"],
+  },
+  {
+    path: "/openapi.json",
+    methods: ["get"],
+    summary: "This document",
+    answer: { type: "application/json", description: "OpenAPI 3.1." },
+    errors: [],
+  },
+];
+
+const gatewayErrors = [
+  ...([
+    "GATEWAY_ID_UNKNOWN",
+    "GATEWAY_OPERATION_OPEN",
+    "GATEWAY_REFUSED",
+    "GATEWAY_NOT_SENT",
+  ] as const),
+  ...(["GATEWAY_OPERATION_UNKNOWN", "SUPERVISOR_UNAVAILABLE", "ORDER_NOT_FOUND"] as const),
+  ...(["ORDER_NOT_CHARGED", "ORDER_REVERSED", "PAYMENT_UNKNOWN"] as const),
+];
+const success = { schema: answers.gatewayAnswer, example: { status: "Success" } };
+
+const gateway: readonly DocumentedCall[] = (["confirm", "cancel", "refund"] as const).map(
+  (operation) => ({
+    path: `/gateway/${operation}`,
+    methods: ["post"],
+    summary: `Gateway operation ${operation}, once`,
+    role: "operator",
+    body: { schema: requests.gatewayRequest, example: orderId },
+    answer: success,
+    errors: gatewayErrors,
+  }),
+);
+
+const outboxErrors = [
+  ...(["OUTBOX_ITEM_NOT_FOUND", "OUTBOX_ITEM_BUSY", "OUTBOX_ITEM_SETTLED"] as const),
+  ...(["SUPERVISOR_UNAVAILABLE", "CARD_DATA_REFUSED"] as const),
+];
+
+const gatewayUpkeep: readonly DocumentedCall[] = [
+  {
+    path: "/gateway/settle",
+    methods: ["post"],
+    summary: "An operator's word about an operation whose answer was lost",
+    role: "operator",
+    body: {
+      schema: requests.gatewaySettleRequest,
+      example: { ...orderId, happened: false, note: "seen in the merchant account" },
+    },
+    answer: success,
+    errors: ["NOTHING_TO_SETTLE", "GATEWAY_ID_UNKNOWN", "SUPERVISOR_UNAVAILABLE"],
+  },
+  {
+    path: "/gateway/transaction/{id}",
+    methods: ["get"],
+    summary: "Look a transaction up at the gateway",
+    role: "operator",
+    answer: success,
+    errors: ["GATEWAY_TRANSACTION_NOT_FOUND", "GATEWAY_LOOKUP_FAILED", "SUPERVISOR_UNAVAILABLE"],
+  },
+  {
+    path: "/outbox",
+    methods: ["get"],
+    summary: "What waits for the gateway, oldest first",
+    role: "operator",
+    answer: success,
+    errors: ["SUPERVISOR_UNAVAILABLE"],
+  },
+  {
+    path: "/outbox/{id}/requeue",
+    methods: ["post"],
+    summary: "Send a waiting, parked or dropped transaction now",
+    role: "operator",
+    answer: success,
+    errors: outboxErrors,
+  },
+  {
+    path: "/outbox/{id}/drop",
+    methods: ["post"],
+    summary: "Close a transaction that must not be sent",
+    role: "operator",
+    body: { schema: requests.outboxDropRequest, example: { note: "booked by hand" } },
+    answer: success,
+    errors: outboxErrors,
+  },
+];
+
+/** `POST /` is `POST /payment`; it is added where the document is made. */
+export const documentedCalls: readonly DocumentedCall[] = [
+  ...payments,
+  ...maintenance,
+  ...watching,
+  ...gateway,
+  ...gatewayUpkeep,
+];

@@ -1,0 +1,98 @@
+import { emptyReceipt } from "../../../shared/receipt.ts";
+
+/** Examples of the OpenAPI document; a test checks each against its schema. */
+
+export const paymentRequestExample = {
+  amount: 12.0,
+  orderId: "A-1001",
+  currency: "EUR",
+  basket: {
+    type: "good",
+    name: "Ticket",
+    quantity: 1,
+    unit_price: 12.0,
+    tax_rate: 0,
+    discount: 0,
+    total_amount: 12.0,
+  },
+  customer: { id: 7, firstname: "Ada", lastname: "Lane", email: "ada@example.com" },
+  customData: { kiosk: "K-12", vip: false },
+};
+
+export const paymentExample = {
+  status: "Success",
+  error: null,
+  receipt: {
+    ...emptyReceipt(),
+    localDate: "150126",
+    localTime: "130501",
+    primaryAccountNumber: "541333XXXXXX4444",
+    amount: "00001200",
+    currencyNumCode: "978",
+    currencyAlphaCode: "EUR",
+    currencyFractionPart: "2",
+  },
+  ticket: "CARD PAYMENT|EUR 12.00|APPROVED",
+  ...paymentRequestExample,
+  notificationGatewaySent: true,
+  transactionId: "3f0c3f0e-52f5-4b0a-8f0e-0d7a4c8f5a10",
+  warnings: [],
+};
+
+export const listedExample = {
+  ...paymentExample,
+  attempt: 1,
+  startedAt: "2026-01-15T12:04:40.000Z",
+  endedAt: "2026-01-15T12:05:01.000Z",
+};
+
+export const lookupExample = {
+  ...paymentExample,
+  attempts: [
+    {
+      transactionId: paymentExample.transactionId,
+      number: 1,
+      status: "Success",
+      error: null,
+      amount: 12.0,
+      currency: "EUR",
+      startedAt: listedExample.startedAt,
+      endedAt: listedExample.endedAt,
+      baseline: null,
+      events: [{ at: listedExample.endedAt, kind: "end-completed" }],
+    },
+  ],
+};
+
+export const checkExample = { cr: "0", card: "0", call: "0", periph: "0", detail: "ready" };
+
+export const telecollectionExample = {
+  NbApp: "1",
+  App: [{ Name: "Mastercard", Status: "0", Count: "2", Sum: "19.98" }],
+  ticket: "END OF DAY|…",
+};
+
+export const versionExample = { version: "0.1.0-tpa-linux_x64", type: "tpa", os: "linux_x64" };
+
+export const healthExample = {
+  status: "Ready",
+  reasons: [],
+  warnings: [],
+  terminal: {
+    link: "connected",
+    problem: null,
+    state: "ready",
+    detail: "ready",
+    since: "2026-01-15T12:00:00.000Z",
+    terminalId: "52500001",
+    serialNumber: "SN-1",
+    version: "1.0",
+  },
+  running: null,
+  payments: { inDoubt: 0, notHandedOver: 0 },
+  outbox: { pending: 0, parked: 0, sent: 12, oldestAgeSeconds: null, paused: null },
+  disk: { freeBytes: 12000000000, freeMinBytes: 52428800 },
+  clock: { now: "2026-01-15T12:05:02.000Z", timeZone: "Europe/Berlin", uptimeSeconds: 3600 },
+  versions: { connector: "0.1.0", supervisor: "0.1.0", node: "24.0.0", os: "linux_x64" },
+  dailyChoresAt: "03:30",
+};

@@ -1,0 +1,175 @@
+import { statfs } from "node:fs/promises";
+import { osName, versionNumber } from "../../../shared/installation.ts";
+import type { ResponseOf, supervisorMessages } from "../../../shared/ipc/contract.ts";
+import type { Clock } from "../../../shared/time.ts";
+import type { EventData } from "../../payments/event-table.ts";
+import type { PaymentService } from "../../payments/payment-service.ts";
+import type { TerminalIdentity } from "../../terminal/terminal.ts";
+
+export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
+
+export interface HealthParts {
+  readonly clock: Clock;
+  readonly payments: PaymentService;
+  readonly counts: JournalCounts;
+  readonly terminal: () => EventData<"terminal">;
+  readonly identity: () => TerminalIdentity;
+  /** Rejects when the supervisor does not answer within a short limit. */
+  readonly supervisor: () => Promise<SupervisorStatus>;
+  readonly dataDirectory: string;
+  /** UPDATE_TIME, hh:mm. */
+  readonly choresAt: string;
+}
+
+export interface JournalCounts {
+  countInDoubt(): number;
+  countPendingHandOffs(): number;
+}
+
+/** A payment needs a few kilobytes; with less than this the logs of one day may fill the disk. */
+const DISK_FREE_MIN_BYTES = 50 * 1024 * 1024;
+
+export interface Health {
+  readonly status: "Ready" | "NotReady";
+  /** Why no payment can be taken now; empty when one can. */
+  readonly reasons: readonly string[];
+  /** What does not stop payments and still wants somebody. */
+  readonly warnings: readonly string[];
+  readonly terminal: EventData<"terminal"> & { readonly version: string };
+  readonly running: { readonly what: string; readonly orderId: string | null } | null;
+  readonly payments: { readonly inDoubt: number; readonly notHandedOver: number } | null;
+  readonly outbox: Outbox | null;
+  readonly disk: { readonly freeBytes: number; readonly freeMinBytes: number } | null;
+  readonly clock: {
+    readonly now: string;
+    readonly timeZone: string;
+    readonly uptimeSeconds: number;
+  };
+  readonly versions: Readonly<Record<"connector" | "supervisor" | "node" | "os", string>>;
+  readonly dailyChoresAt: string;
+}
+
+interface Outbox {
+  readonly pending: number;
+  readonly parked: number;
+  readonly sent: number;
+  readonly oldestAgeSeconds: number | null;
+  readonly paused: string | null;
+}
+
+/** Whether a payment can be taken now, or why not, and everything a glance should show. */
+export async function healthOf(parts: HealthParts): Promise<Health> {
+  const [supervisor, disk] = await Promise.all([
+    parts.supervisor().then(
+      (answer) => answer,
+      () => null,
+    ),
+    diskOf(parts.dataDirectory),
+  ]);
+  const terminal = parts.terminal();
+  const journal = readJournal(parts);
+  const payments = journal?.counts ?? null;
+  const current = parts.payments.turn.current;
+  const full = disk !== null && disk.freeBytes < disk.freeMinBytes;
+  const reasons = [
+    ...terminalReasons(terminal),
+    ...paymentReasons(parts.payments),
+    ...journalReasons(journal),
+  ];
+  return {
+    status: reasons.length === 0 ? "Ready" : "NotReady",
+    reasons,
+    warnings: [
+      ...(full ? ["the disk of the data folder is nearly full"] : []),
+      ...supervisorWarnings(supervisor),
+      ...(payments && payments.inDoubt > 0 ? [`${payments.inDoubt} payments are in doubt`] : []),
+    ],
+    terminal: { ...terminal, version: parts.identity().version },
+    running: current ? { what: current.what, orderId: current.orderId ?? null } : null,
+    payments,
+    outbox: supervisor && outboxOf(supervisor),
+    disk,
+    clock: {
+      now: new Date(parts.clock.now()).toISOString(),
+      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+      uptimeSeconds: Math.round(process.uptime()),
+    },
+    versions: {
+      connector: versionNumber,
+      supervisor: supervisor?.version ?? "",
+      node: process.versions.node,
+      os: osName(),
+    },
+    dailyChoresAt: parts.choresAt,
+  };
+}
+
+function terminalReasons({ link, problem, state, detail }: EventData<"terminal">): string[] {
+  if (link !== "connected") return [`no link to the terminal: ${problem ?? link}`];
+  return state === "action-needed" ? [`the terminal needs action: ${detail}`] : [];
+}
+
+function paymentReasons({ turn, recovery }: PaymentService): string[] {
+  const blockedBy = recovery.blockedBy;
+  return [
+    ...(turn.closed ? ["the connector is being stopped"] : []),
+    ...(blockedBy === undefined ? [] : [`order ${blockedBy} is in doubt and asked about`]),
+  ];
+}
+
+function journalReasons(journal: JournalFacts | null): string[] {
+  if (!journal) return ["the journal cannot be read: check the data folder"];
+  return journal.terminalChanged ? ["another terminal is connected: POST /terminal/accept"] : [];
+}
+
+function supervisorWarnings(supervisor: SupervisorStatus | null): string[] {
+  if (!supervisor) return ["the supervisor does not answer: transactions wait in the journal"];
+  const { paused, parked } = supervisor.outbox;
+  return [
+    ...(paused === null ? [] : [`nothing is sent to the gateway: ${paused}`]),
+    ...(parked > 0
+      ? [`the gateway refused ${parked} transactions; they wait for an operator`]
+      : []),
+  ];
+}
+
+function outboxOf({ outbox }: SupervisorStatus): Outbox {
+  const { oldestAgeMs, ...others } = outbox;
+  return {
+    pending: others.pending,
+    parked: others.parked,
+    sent: others.sent,
+    oldestAgeSeconds: oldestAgeMs === null ? null : Math.round(oldestAgeMs / 1000),
+    paused: others.paused,
+  };
+}
+
+interface JournalFacts {
+  readonly counts: { readonly inDoubt: number; readonly notHandedOver: number };
+  readonly terminalChanged: boolean;
+}
+
+/** null: the journal cannot be read. */
+function readJournal({ counts, payments }: HealthParts): JournalFacts | null {
+  try {
+    return {
+      counts: {
+        inDoubt: counts.countInDoubt(),
+        notHandedOver: counts.countPendingHandOffs(),
+      },
+      terminalChanged: payments.terminalChanged,
+    };
+  } catch {
+    return null; // told as a reason for not being ready
+  }
+}
+
+/** null where the system does not tell. */
+async function diskOf(folder: string): Promise<Health["disk"]> {
+  try {
+    const { bavail, bsize } = await statfs(folder);
+    return { freeBytes: bavail * bsize, freeMinBytes: DISK_FREE_MIN_BYTES };
+  } catch {
+    return null;
+  }
+}

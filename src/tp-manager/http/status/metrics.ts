@@ -1,0 +1,161 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { Attempt, AttemptEvent } from "../../payments/payment.ts";
+import { paymentEventOf } from "../../payments/payment-event.ts";
+import type { EventHub } from "../events/event-hub.ts";
+import type { TerminalWatch } from "../events/terminal-watch.ts";
+import type { JournalCounts, SupervisorStatus } from "./health.ts";
+
+export interface MetricsParts {
+  readonly hub: EventHub;
+  readonly watch: TerminalWatch;
+  readonly counts: JournalCounts;
+  readonly supervisor: () => Promise<SupervisorStatus>;
+}
+
+const SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160];
+/** Attempts whose phases are timed at once; one runs, the others are in doubt. */
+const TIMED_MAX = 100;
+
+/**
+ * Prometheus figures. No label ever holds an order or a transaction: their number would grow for
+ * ever.
+ */
+export class Metrics {
+  readonly registry = new Registry();
+  readonly #parts: MetricsParts;
+  readonly #reportedAtMs = new Map<string, number>();
+  readonly #outcomes: Counter<"state">;
+  readonly #phases: Histogram<"phase">;
+  readonly #alarms: Counter<"alarm">;
+  readonly #answers: Histogram<"method" | "route" | "status">;
+
+  constructor(parts: MetricsParts) {
+    this.#parts = parts;
+    const registers = [this.registry];
+    const name = (rest: string): string => `connector_${rest}`;
+    this.#outcomes = new Counter({
+      name: name("payment_states_total"),
+      help: "How often a payment reached a state; the states of the event table.",
+      labelNames: ["state"],
+      registers,
+    });
+    this.#phases = new Histogram({
+      name: name("payment_phase_seconds"),
+      help: "card: sent to result. completion: result to end. whole: sent to end.",
+      labelNames: ["phase"],
+      buckets: SECONDS,
+      registers,
+    });
+    this.#alarms = new Counter({
+      name: name("alarms_total"),
+      help: "Alarms raised by tp-manager.",
+      labelNames: ["alarm"],
+      registers,
+    });
+    this.#answers = new Histogram({
+      name: name("api_answer_seconds"),
+      help: "Answers of the local API.",
+      labelNames: ["method", "route", "status"],
+      buckets: SECONDS,
+      registers,
+    });
+    this.#addGauges(registers);
+    parts.hub.subscribe((event) => {
+      if (event.name === "payment") this.#outcomes.inc({ state: event.data.state });
+      if (event.name === "alarm") this.#alarms.inc({ alarm: event.data.alarm });
+    });
+  }
+
+  /** Memory, processor, event loop, open files; once per process. */
+  addProcessFigures(): void {
+    collectDefaultMetrics({ register: this.registry });
+  }
+
+  /** A step of an attempt, as the journal tells it. */
+  step(attempt: Attempt, { kind, atMs }: AttemptEvent): void {
+    const { transactionId, startedAtMs } = attempt;
+    const seconds = (fromMs: number): number => Math.max(0, atMs - fromMs) / 1000;
+    if (kind === "report" || kind === "approved") {
+      if (this.#reportedAtMs.size >= TIMED_MAX) this.#reportedAtMs.clear();
+      this.#reportedAtMs.set(transactionId, atMs);
+      this.#phases.observe({ phase: "card" }, seconds(startedAtMs));
+    }
+    if (!kind.startsWith("end-") || paymentEventOf(attempt).state === "reversed") return;
+    const reportedAtMs = this.#reportedAtMs.get(transactionId);
+    if (reportedAtMs === undefined) return;
+    this.#reportedAtMs.delete(transactionId);
+    this.#phases.observe({ phase: "completion" }, seconds(reportedAtMs));
+    this.#phases.observe({ phase: "whole" }, seconds(startedAtMs));
+  }
+
+  answered(method: string, route: string, status: number, ms: number): void {
+    this.#answers.observe({ method, route, status: String(status) }, ms / 1000);
+  }
+
+  async text(): Promise<string> {
+    await this.#readSupervisor();
+    return this.registry.metrics();
+  }
+
+  readonly #outbox: Record<"depth" | "parked" | "age" | "up", Gauge> = {
+    depth: new Gauge({
+      name: "connector_outbox_pending",
+      help: "Waiting to be sent.",
+      registers: [],
+    }),
+    parked: new Gauge({ name: "connector_outbox_parked", help: "Refused.", registers: [] }),
+    age: new Gauge({
+      name: "connector_outbox_oldest_seconds",
+      help: "Age of the oldest waiting item.",
+      registers: [],
+    }),
+    up: new Gauge({ name: "connector_supervisor_up", help: "1: it answers.", registers: [] }),
+  };
+
+  #addGauges(registers: Registry[]): void {
+    const { counts, watch } = this.#parts;
+    const gauge = (name: string, help: string, read: () => number): void => {
+      new Gauge({
+        name: `connector_${name}`,
+        help,
+        registers,
+        collect() {
+          this.set(readOr(Number.NaN, read));
+        },
+      });
+    };
+    gauge("hand_off_pending", "Transactions the supervisor has yet to take.", () =>
+      counts.countPendingHandOffs(),
+    );
+    gauge("payments_in_doubt", "Payments nobody knows the end of.", () => counts.countInDoubt());
+    gauge("terminal_ready", "1: linked and ready.", () => Number(watch.now.state === "ready"));
+    gauge("terminal_link_up", "1: linked.", () => Number(watch.now.link === "connected"));
+    gauge("terminal_links_lost", "Links lost since the start.", () => watch.faults.linksLost);
+    gauge("terminal_protocol_faults", "Breaches of protocol since the start.", () => {
+      return watch.faults.protocolFaults;
+    });
+    for (const metric of Object.values(this.#outbox)) this.registry.registerMetric(metric);
+  }
+
+  async #readSupervisor(): Promise<void> {
+    const { depth, parked, age, up } = this.#outbox;
+    try {
+      const { outbox } = await this.#parts.supervisor();
+      up.set(1);
+      depth.set(outbox.pending);
+      parked.set(outbox.parked);
+      age.set((outbox.oldestAgeMs ?? 0) / 1000);
+    } catch {
+      up.set(0); // and the others keep what was last known
+    }
+  }
+}
+
+/** A figure that cannot be read is not a number; the others are still told. */
+function readOr(otherwise: number, read: () => number): number {
+  try {
+    return read();
+  } catch {
+    return otherwise;
+  }
+}

@@ -1,0 +1,55 @@
+import type { Logger } from "../../../shared/logger.ts";
+import type { Clock } from "../../../shared/time.ts";
+import type { Attempt, AttemptEvent } from "../../payments/payment.ts";
+import type { PaymentService } from "../../payments/payment-service.ts";
+import type { Terminal } from "../../terminal/terminal.ts";
+import type { EventHub } from "../events/event-hub.ts";
+import { TerminalWatch } from "../events/terminal-watch.ts";
+import { type Health, healthOf, type JournalCounts, type SupervisorStatus } from "./health.ts";
+import { Metrics } from "./metrics.ts";
+
+export interface MonitorParts {
+  readonly hub: EventHub;
+  readonly terminal: Terminal;
+  readonly payments: PaymentService;
+  readonly journal: JournalCounts & {
+    onStep: (attempt: Attempt, step: AttemptEvent) => void;
+  };
+  readonly supervisor: () => Promise<SupervisorStatus>;
+  readonly dataDirectory: string;
+  readonly choresAt: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** What watches tp-manager from inside: events, readiness, figures. */
+export class Monitor {
+  readonly hub: EventHub;
+  readonly watch: TerminalWatch;
+  readonly metrics: Metrics;
+  readonly #parts: MonitorParts;
+
+  constructor(parts: MonitorParts) {
+    const { hub, terminal, journal, clock, log, supervisor } = parts;
+    this.#parts = parts;
+    this.hub = hub;
+    this.watch = new TerminalWatch(terminal, clock, hub.announce, hub.tap(log));
+    this.metrics = new Metrics({ hub, watch: this.watch, counts: journal, supervisor });
+    journal.onStep = (attempt, step) => this.metrics.step(attempt, step);
+  }
+
+  health(): Promise<Health> {
+    const { journal, terminal, choresAt, ...others } = this.#parts;
+    return healthOf({
+      ...others,
+      counts: journal,
+      terminal: () => this.watch.now,
+      identity: () => terminal.state.identity,
+      choresAt,
+    });
+  }
+
+  close(): void {
+    this.watch.close();
+  }
+}

@@ -1,0 +1,116 @@
+import { z } from "zod";
+import { deliveryStateSchema } from "../../shared/ipc/contract.ts";
+
+/**
+ * The vocabulary of `GET /events`: every event with its members, and whether it is kept. Kept
+ * events have an id and are repeated after a `Last-Event-ID`; the others tell about the present
+ * only, so that nobody acts on a prompt of yesterday.
+ */
+export const eventTable = {
+  payment: {
+    kept: true,
+    meaning: "A payment has begun or changed its state.",
+    data: z.object({
+      orderId: z.string(),
+      transactionId: z.string(),
+      attempt: z.int().describe("Counts the attempts of the order from 1."),
+      state: z
+        .enum([
+          "running",
+          "approved",
+          "charged",
+          "declined",
+          "cancelled",
+          "failed",
+          "in-doubt",
+          "reversing",
+          "reversal-in-doubt",
+          "reversed",
+        ])
+        .describe("approved: the goods are not confirmed yet. in-doubt: the terminal is asked."),
+      charged: z.enum(["no", "yes", "unknown"]),
+      error: z.string().nullable().describe("A code of the error table."),
+      amountMinor: z.int().describe("In minor units: 999 is 9.99 EUR."),
+      currency: z.string(),
+    }),
+  },
+  delivery: {
+    kept: true,
+    meaning: "What the gateway has of a charged payment has changed.",
+    data: z.object({
+      orderId: z.string(),
+      transactionId: z.string(),
+      delivery: deliveryStateSchema,
+      notificationGatewaySent: z.boolean(),
+    }),
+  },
+  alarm: {
+    kept: true,
+    meaning: "An operator has to look; the same is in the log.",
+    data: z.object({
+      alarm: z.string().describe("A stable name such as payment-unknown."),
+      message: z.string(),
+      orderId: z.string().nullable(),
+      transactionId: z.string().nullable(),
+    }),
+  },
+  prompt: {
+    kept: false,
+    meaning: "What the terminal shows the customer while a payment runs.",
+    data: z.object({
+      orderId: z.string(),
+      transactionId: z.string(),
+      code: z.string().describe("The protocol's code; in hex for ZVT."),
+      text: z.string(),
+      language: z.string().describe('ISO 639-1; "" when the text came from the terminal.'),
+    }),
+  },
+  terminal: {
+    kept: false,
+    meaning: "The terminal's link or readiness; sent at the start of a stream and at each change.",
+    data: z.object({
+      link: z.enum(["disconnected", "connecting", "registering", "connected"]),
+      problem: z.string().nullable(),
+      state: z.enum(["ready", "busy", "action-needed", "no-link", "not-known"]),
+      detail: z.string().describe("The terminal's own words."),
+      since: z.iso.datetime().describe("Since when it is so."),
+      terminalId: z.string(),
+      serialNumber: z.string(),
+    }),
+  },
+  gap: {
+    kept: false,
+    meaning: "Events between these ids are no longer kept; read GET /payments.",
+    data: z.object({ afterId: z.int(), beforeId: z.int() }),
+  },
+} as const satisfies Record<
+  string,
+  { readonly kept: boolean; readonly meaning: string; readonly data: z.ZodType }
+>;
+
+export type EventName = keyof typeof eventTable;
+export type EventData<N extends EventName> = z.infer<(typeof eventTable)[N]["data"]>;
+
+type Kept = {
+  [N in EventName]: (typeof eventTable)[N]["kept"] extends true ? N : never;
+}[EventName];
+export type KeptName = Kept;
+export type PassingName = Exclude<EventName, Kept>;
+
+/** An event that is in the journal. */
+export type KeptEvent = {
+  [N in KeptName]: {
+    readonly id: number;
+    readonly atMs: number;
+    readonly name: N;
+    readonly data: EventData<N>;
+  };
+}[KeptName];
+
+/** An event that is told to those who listen now, and then forgotten. */
+export type PassingEvent = {
+  [N in PassingName]: { readonly name: N; readonly data: EventData<N> };
+}[PassingName];
+
+/** Tells an event to whoever listens. Never throws: nothing about money may depend on it. */
+export type Announce = (event: PassingEvent) => void;

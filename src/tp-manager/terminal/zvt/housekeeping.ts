@@ -1,0 +1,91 @@
+import type { TerminalEvent } from "../terminal.ts";
+import type { Command } from "./commands/command.ts";
+import { diagnosis } from "./commands/diagnosis.ts";
+import { initialisation } from "./commands/initialisation.ts";
+import { setDateTime } from "./commands/set-date-time.ts";
+import { codeOf, type RunCommand } from "./introduction.ts";
+import type { ExchangeEnd } from "./session/session-state.ts";
+import type { Demand } from "./tables/demands.ts";
+import { codeText, isGoodCompletion, resultText } from "./tables/result-codes.ts";
+import type { ZvtDependencies, ZvtOptions } from "./zvt-options.ts";
+
+/**
+ * Meets the terminal's demands without people (zvt.md 11.5): initialisation, diagnosis, clock. The
+ * end of day is not among them: sales can no longer be reversed afterwards, so it is only told, and
+ * tp-manager decides (DESIGN 3.1 rule 7).
+ *
+ * A demand that stays after its cure, or whose cure fails, is met again after a growing pause.
+ */
+export class Housekeeping {
+  readonly #options: ZvtOptions;
+  readonly #deps: ZvtDependencies;
+  readonly #emit: (event: TerminalEvent) => void;
+  readonly #tries = new Map<Demand, { count: number; notBeforeMs: number }>();
+
+  constructor(
+    options: ZvtOptions,
+    dependencies: ZvtDependencies,
+    emit: (event: TerminalEvent) => void,
+  ) {
+    this.#options = options;
+    this.#deps = dependencies;
+    this.#emit = emit;
+  }
+
+  /** The next demand to meet now; forgets those that the terminal no longer has. */
+  due(demands: readonly Demand[]): Demand | undefined {
+    for (const demand of [...this.#tries.keys()]) {
+      if (!demands.includes(demand)) this.#tries.delete(demand);
+    }
+    const nowMs = this.#deps.clock.monotonicMs();
+    return demands.find(
+      (demand) =>
+        this.#command(demand) !== undefined &&
+        nowMs >= (this.#tries.get(demand)?.notBeforeMs ?? nowMs),
+    );
+  }
+
+  async meet(demand: Demand, run: RunCommand): Promise<void> {
+    const command = this.#command(demand);
+    if (!command) return;
+    this.#tried(demand);
+    this.#deps.log.info({ demand }, "the terminal demands it: begun");
+    const problem = this.#problemOf(await run(command));
+    if (problem === null) this.#deps.log.info({ demand }, "the terminal's demand is met");
+    else this.#deps.log.warn({ demand, problem }, "the terminal's demand could not be met");
+    this.#emit({ type: "housekeeping", job: demand, problem });
+  }
+
+  #tried(demand: Demand): void {
+    const { minMs, maxMs } = this.#options.housekeepingPause;
+    const count = (this.#tries.get(demand)?.count ?? 0) + 1;
+    const pauseMs = Math.min(minMs * 2 ** Math.min(count - 1, 16), maxMs);
+    this.#tries.set(demand, { count, notBeforeMs: this.#deps.clock.monotonicMs() + pauseMs });
+  }
+
+  #command(demand: Demand): Command | undefined {
+    const { password } = this.#options;
+    switch (demand) {
+      case "initialisation":
+        return initialisation(password);
+      case "diagnosis":
+        return diagnosis("extended");
+      case "configuration-diagnosis":
+        return diagnosis("configuration");
+      case "emv-diagnosis":
+        return diagnosis("emv");
+      case "clock":
+        return setDateTime(password, this.#deps.clock.now());
+      case "end-of-day":
+        return undefined;
+    }
+  }
+
+  #problemOf(end: ExchangeEnd): string | null {
+    if (end.end === "lost" || end.end === "not-sent") return end.problem;
+    const code = end.message.fields.resultCode ?? 0;
+    if (end.end === "completed" && isGoodCompletion(code)) return null;
+    const refused = end.end === "completed" ? code : codeOf(end.message);
+    return `${codeText(refused)} ${resultText(refused, this.#options.language)}`;
+  }
+}

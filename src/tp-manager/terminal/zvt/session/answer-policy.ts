@@ -1,0 +1,19 @@
+/** What the register says to messages of the terminal (zvt.md 4.1, 11.4). */
+import { type Apdu, encodeMessage } from "../codec/index.ts";
+import type { SessionOutput } from "./session-state.ts";
+
+export const accept = encodeMessage("positive-acknowledgement");
+export const processingError = refusal(0x66);
+export const unknownCommand = refusal(0x83);
+
+export function refusal(errorCode: number): Apdu {
+  return encodeMessage("negative-acknowledgement", { errorCode });
+}
+
+export function answer(apdu: Apdu): SessionOutput {
+  return { output: "send", what: "answer", apdu };
+}
+
+export function note(text: string): SessionOutput {
+  return { output: "note", text };
+}

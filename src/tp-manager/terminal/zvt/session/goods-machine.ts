@@ -1,0 +1,101 @@
+/**
+ * A good 04 0F that waits for the goods (zvt.md 8), as the session machine sees it. Pure.
+ *
+ * The terminal's 04 0F stays unanswered for a part of the window; then 84 9C makes it ask again,
+ * and the next part begins. See authorisation.ts for how the parts are chosen.
+ */
+import type { GoodsDecision } from "../../terminal.ts";
+import { type Apdu, encodeMessage, type Message } from "../codec/index.ts";
+import { accept, answer, note, processingError, refusal } from "./answer-policy.ts";
+import type { Served, SessionState, Step } from "./session-state.ts";
+
+export interface HeldGoods {
+  /** The 04 0F, and its bytes in hexadecimal as they came last. */
+  readonly report: Message;
+  readonly bytes: string;
+  /** The terminal waits for our answer now. */
+  readonly open: boolean;
+  /** How often it was told to ask again. */
+  readonly asked: number;
+  readonly decision: GoodsDecision | null;
+}
+
+const askAgain = refusal(0x9c);
+
+function decisionAnswer(decision: GoodsDecision): Apdu {
+  switch (decision.goods) {
+    case "issued":
+      return accept;
+    case "not-issued":
+      // Any other 84 than 9C and 9D; 66 is the one that clients use.
+      return processingError;
+    case "partly-issued":
+      return encodeMessage("negative-acknowledgement", {
+        errorCode: 0x9d,
+        fields: { amount: decision.amountMinor },
+      });
+  }
+}
+
+const telling = ["resultCode", "amount", "currency", "receiptNumber", "trace"] as const;
+
+/** The terminal asks about the same sale again; its bytes may differ by a message id (1F73). */
+export function isSameSale(held: HeldGoods, { fields }: Message): boolean {
+  return telling.every((name) => held.report.fields[name] === fields[name]);
+}
+
+/** Whether a 04 0F says that money was taken. */
+export function isApproval({ fields, parts }: Message): boolean {
+  return (fields.resultCode ?? parts.resultCode) === 0;
+}
+
+/** zvt.md 8: no answer yet; a part of the window begins. */
+export function hold(state: Served, report: Message, bytes: string): Step {
+  const { goods } = state.command;
+  if (!goods) {
+    const outputs = [note("held without a window for goods"), answer(processingError)];
+    return { state, outputs };
+  }
+  const asked = state.goods?.asked ?? 0;
+  return {
+    state: { ...state, goods: { report, bytes, open: true, asked, decision: null } },
+    outputs: [
+      { output: "start-timer", timer: "goods", ms: goods.holdMs },
+      // The terminal waits for us: its silence means nothing until its own window is over.
+      { output: "start-timer", timer: "t4", ms: goods.windowMs + state.t4Ms },
+    ],
+  };
+}
+
+export function askedAgain(state: Served, bytes: string): Step {
+  const { goods } = state;
+  if (!goods?.decision) return hold(state, (goods as HeldGoods).report, bytes);
+  return tellDecision(state, { ...goods, bytes }, goods.decision);
+}
+
+/** The decision leaves at once when the terminal waits for it, else as the answer to its repeat. */
+export function decided(state: SessionState, decision: GoodsDecision): Step {
+  if (state.at !== "served" || !state.goods || state.goods.decision) return { state, outputs: [] };
+  if (state.goods.open) return tellDecision(state, state.goods, decision);
+  return { state: { ...state, goods: { ...state.goods, decision } }, outputs: [] };
+}
+
+function tellDecision(state: Served, goods: HeldGoods, decision: GoodsDecision): Step {
+  const accepted = decision.goods === "issued" ? goods.bytes : null;
+  return {
+    state: { ...state, accepted, goods: { ...goods, open: false, decision } },
+    outputs: [
+      { output: "stop-timer", timer: "goods" },
+      { output: "start-timer", timer: "t4", ms: state.t4Ms },
+      answer(decisionAnswer(decision)),
+    ],
+  };
+}
+
+/** A part of the window is over; after the last one the terminal's own window decides. */
+export function holdOver(state: SessionState): Step {
+  if (state.at !== "served" || !state.goods?.open) return { state, outputs: [] };
+  if (state.goods.asked >= (state.command.goods?.asksMax ?? 0)) return { state, outputs: [] };
+  const goods = { ...state.goods, open: false, asked: state.goods.asked + 1 };
+  return { state: { ...state, goods }, outputs: [answer(askAgain)] };
+}

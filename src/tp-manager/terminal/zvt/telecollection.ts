@@ -1,0 +1,109 @@
+/** The end of day, from open pre-authorisations to the totals (zvt.md 6.3, 6.4). */
+import type { TelecollectedApplication, TelecollectionEnd } from "../terminal.ts";
+import { findTags, type Message, type Totals } from "./codec/index.ts";
+import { endOfDay } from "./commands/end-of-day.ts";
+import { NO_RECEIPT_NUMBER, openPreAuths } from "./commands/open-pre-auths.ts";
+import { codeOf, type RunCommand } from "./introduction.ts";
+import type { Log } from "./log.ts";
+import { PrintCollector } from "./report/print-collector.ts";
+import type { ExchangeEnd } from "./session/session-state.ts";
+import { codeText, isGoodCompletion, resultText } from "./tables/result-codes.ts";
+import type { ZvtOptions } from "./zvt-options.ts";
+
+const PRE_AUTHORISATIONS_OPEN = 0xb8;
+const GOOD_STATUS = "0";
+
+/** Never rejects for anything that happens on the wire. */
+export async function telecollection(
+  run: RunCommand,
+  options: ZvtOptions,
+  log: Log,
+): Promise<TelecollectionEnd> {
+  const asked = await run(openPreAuths());
+  if (asked.end === "lost" || asked.end === "not-sent") {
+    return { end: "refused", code: "no-end", text: asked.problem };
+  }
+  const receiptNumbers = openReceiptNumbers(asked.message);
+  if (receiptNumbers.length > 0) return { end: "open-pre-authorisations", receiptNumbers };
+  if (codeOf(asked.message) !== PRE_AUTHORISATIONS_OPEN) {
+    // 84 83 from a terminal that does not know the question; the lock's own code from a locked one
+    // (zvt.md 5.3), which the end of day may cure.
+    log.info({ code: codeText(codeOf(asked.message)) }, "no word about open pre-authorisations");
+  }
+  const prints = new PrintCollector();
+  let settlement: Message | undefined;
+  const end = await run(endOfDay(options.password), {
+    message: (message) => {
+      if (message.name === "status-information") settlement = message;
+      else prints.add(message);
+    },
+  });
+  return endOf(end, settlement, prints.ticket, options);
+}
+
+/** zvt.md 6.3: 87 names one, or FFFF for none; with several they stand in tag 23. */
+function openReceiptNumbers({ name, parts, fields, tags }: Message): readonly string[] {
+  if (name !== "abort-from-pt" || parts.resultCode !== PRE_AUTHORISATIONS_OPEN) return [];
+  const listed = findTags(tags, "openPreAuthorisations", "receiptNumber").map(({ value }) => value);
+  const numbers = [fields.receiptNumber, ...listed].filter(
+    (number): number is string => typeof number === "string" && number !== NO_RECEIPT_NUMBER,
+  );
+  return [...new Set(numbers)];
+}
+
+function endOf(
+  end: ExchangeEnd,
+  settlement: Message | undefined,
+  ticket: string,
+  options: ZvtOptions,
+): TelecollectionEnd {
+  const coded = (code: number): { code: string; text: string } => ({
+    code: codeText(code),
+    text: resultText(code, options.language),
+  });
+  switch (end.end) {
+    case "not-sent":
+      return { end: "refused", code: "link", text: end.problem };
+    case "refused":
+      return { end: "refused", ...coded(codeOf(end.message)) };
+    case "lost":
+      return { end: "lost", code: "no-end", text: end.problem };
+    case "aborted":
+      return { end: "failed", ...coded(codeOf(end.message)) };
+    case "answered":
+    case "completed": {
+      const code = end.message.fields.resultCode ?? settlement?.fields.resultCode ?? 0;
+      if (!isGoodCompletion(code)) return { end: "failed", ...coded(code) };
+      return { end: "completed", applications: applicationsOf(settlement, options), ticket };
+    }
+  }
+}
+
+/** One for each scheme with turnover; one for all when the terminal tells no more than a sum. */
+function applicationsOf(
+  settlement: Message | undefined,
+  { totalsInFirstGroup }: ZvtOptions,
+): readonly TelecollectedApplication[] {
+  if (!settlement) return [];
+  const { totals, amount } = settlement.fields;
+  if (!totals) return [{ name: "total", status: GOOD_STATUS, count: 0, sumMinor: amount ?? 0 }];
+  return totals.groups
+    .filter(({ count }) => count > 0)
+    .map(({ group, count, amount: sumMinor }) => ({
+      // zvt.md 7.1: Austrian terminals put everything into the first group.
+      name: totalsInFirstGroup && group === "girocard" ? "total" : schemeNames[group],
+      status: GOOD_STATUS,
+      count,
+      sumMinor,
+    }));
+}
+
+const schemeNames: Readonly<Record<Totals["groups"][number]["group"], string>> = {
+  girocard: "girocard",
+  jcb: "JCB",
+  mastercard: "Mastercard",
+  amex: "American Express",
+  visa: "Visa",
+  diners: "Diners",
+  other: "other",
+};

@@ -1,0 +1,35 @@
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { systemdUnit } from "../../../src/launcher/schedule/systemd-unit.ts";
+import { projectRoot } from "../../../src/shared/installation.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+const unit = () => systemdUnit('/srv/50% of "my" $data');
+
+test("the unit restarts always, except on a wrong configuration, and stops in order", () => {
+  const lines = unit().split("\n");
+  for (const line of [
+    "Restart=always",
+    "RestartPreventExitStatus=78",
+    "StartLimitIntervalSec=0",
+    "KillMode=mixed",
+    "TimeoutStopSec=120",
+  ]) {
+    expect(lines).toContain(line);
+  }
+  expect(lines).toContain(
+    `ExecStart="${projectRoot}/launch.sh" "--foreground" "--data" ` +
+      '"/srv/50%% of \\"my\\" $$data"',
+  );
+});
+
+test("systemd's own check has nothing to say", (context) => {
+  const file = join(temporaryFolder(), "terminal-connector.service");
+  writeFileSync(file, `${unit()}\n`);
+  const checked = spawnSync("systemd-analyze", ["verify", file], { encoding: "utf8" });
+  if (checked.error) context.skip("systemd-analyze is not installed");
+  const about = checked.stderr.split("\n").filter((line) => line.includes("terminal-connector"));
+  expect(about).toEqual([]);
+});

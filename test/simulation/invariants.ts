@@ -1,0 +1,184 @@
+import { type Doubtful, mayStayUnknown } from "./evidence.ts";
+import type { Told } from "./kiosk.ts";
+import type { Plan } from "./plan.ts";
+import { settings } from "./processes.ts";
+import type { World } from "./world.ts";
+
+/** A sentence that was not true in a run. */
+export interface Violation {
+  readonly invariant: string;
+  readonly what: string;
+}
+
+/** Looked at when all faults have stopped and everything has had its time. */
+export interface End {
+  readonly world: World;
+  readonly plan: Plan;
+  readonly orders: readonly string[];
+  /** What a lookup says in the end; undefined: the order is not known. */
+  readonly found: ReadonlyMap<string, Told>;
+}
+
+/**
+ * Every promise about the money, each a sentence with its check. What only the moment shows is seen
+ * by the world itself: write-ahead, evidence before acknowledgement, rule 5, broken invariants.
+ */
+export const invariants: ReadonlyArray<{
+  readonly sentence: string;
+  readonly broken: (end: End) => string[];
+}> = [
+  { sentence: "no order is charged twice unless a reversal stands between", broken: chargedTwice },
+  { sentence: "an order answered not-charged is not charged", broken: falseNotCharged },
+  { sentence: "an order answered charged is charged", broken: falseCharged },
+  { sentence: "an answer never contradicts an earlier one (rule 8)", broken: contradictions },
+  { sentence: "what the terminal can prove does not stay unknown", broken: needlesslyUnknown },
+  { sentence: "a charged order reaches the gateway once faults stop", broken: notAtGateway },
+  { sentence: "only charged orders reach the gateway (rule 9)", broken: wronglyAtGateway },
+  { sentence: "an order reaches the gateway twice only after an ambiguous try", broken: sentTwice },
+  { sentence: "every request ends within its limit", broken: lateAnswers },
+  { sentence: "no state machine is left waiting", broken: leftWaiting },
+];
+
+export function violations(end: End): Violation[] {
+  const later = invariants.flatMap(({ sentence, broken }) =>
+    broken(end).map((what) => ({ invariant: sentence, what })),
+  );
+  return [...end.world.sightings, ...later];
+}
+
+function chargedTwice({ world, orders }: End): string[] {
+  return orders.flatMap((order) => {
+    const open = new Map<number, number>();
+    const wrong: string[] = [];
+    for (const { kind, sale, amountMinor, atMs } of world.bank.movements) {
+      if (world.bank.movements.find((each) => each.sale === sale)?.order !== order) continue;
+      const left = (open.get(sale) ?? 0) + (kind === "charge" ? amountMinor : -amountMinor);
+      open.set(sale, left);
+      const charged = [...open.values()].filter((value) => value > 0).length;
+      if (kind === "charge" && charged > 1) wrong.push(`${order}: charged again at ${atMs}`);
+    }
+    return wrong;
+  });
+}
+
+function falseNotCharged({ world }: End): string[] {
+  return world.kiosk.told
+    .filter(({ charged, order }) => charged === "no" && order !== "")
+    .filter(({ order, atMs }) => world.bank.balance(order, atMs - 1) !== 0)
+    .map((told) => `${sentence(told)}, but the bank has ${world.bank.balance(told.order)}`);
+}
+
+function falseCharged({ world, found }: End): string[] {
+  return [...world.kiosk.told, ...found.values()]
+    .filter(({ status, charged }) => status === "Success" || charged === "yes")
+    .filter(({ order, amountMinor }) => {
+      const balance = world.bank.balance(order);
+      const returned = world.bank.movements.some((each) => each.order === order && each.asked);
+      return !(returned && balance === 0) && balance !== (amountMinor ?? (balance || -1));
+    })
+    .map((told) => `${sentence(told)}, but the bank has ${world.bank.balance(told.order)}`);
+}
+
+const later: Readonly<Record<Told["status"], readonly Told["status"][]>> = {
+  Unknown: ["Unknown", "Approved", "Success", "Declined", "Cancelled", "Failed", "Reversed"],
+  Approved: ["Approved", "Unknown", "Success", "Cancelled", "Failed", "Reversed"],
+  Success: ["Success", "Reversed", "Unknown"],
+  Reversed: ["Reversed"],
+  Declined: ["Declined"],
+  Cancelled: ["Cancelled"],
+  Failed: ["Failed"],
+};
+
+function contradictions({ world, orders, found }: End): string[] {
+  return orders.flatMap((order) => {
+    const wrong: string[] = [];
+    let last: Told | undefined;
+    let charged: Told | undefined;
+    const said = [...world.kiosk.told, ...found.values()]
+      .filter((told) => told.order === order && told.transactionId !== null)
+      .sort((a, b) => a.atMs - b.atMs);
+    for (const told of said) {
+      const same = last?.transactionId === told.transactionId;
+      const finished = charged && !["Success", "Reversed", "Unknown"].includes(told.status);
+      const other = last && !same && ["Success", "Reversed"].includes(last.status);
+      if (finished || other || (last && same && !later[last.status].includes(told.status))) {
+        wrong.push(`${last ? sentence(last) : ""} and then ${sentence(told)}`);
+      }
+      last = told;
+      if (told.status === "Success") charged = told;
+    }
+    return wrong;
+  });
+}
+
+function needlesslyUnknown(end: End): string[] {
+  return end.orders
+    .filter((order) => end.found.get(order)?.status === "Unknown")
+    .filter((order) => !mayStayUnknown(end.plan, { order } satisfies Doubtful))
+    .map((order) => `${order} is unknown; the bank has ${end.world.bank.balance(order)}`);
+}
+
+function notAtGateway({ world, found }: End): string[] {
+  return [...found.values()]
+    .filter(({ status }) => status === "Success")
+    .filter(({ transactionId, amountMinor }) => {
+      const sent = world.gateway.orders.find((each) => each.transactionId === transactionId);
+      return sent?.amountMinor !== amountMinor;
+    })
+    .map(sentence);
+}
+
+function wronglyAtGateway({ world }: End): string[] {
+  return world.gateway.orders
+    .filter(({ orderId, amountMinor }) => {
+      const { movements } = world.bank;
+      const charges = movements.filter(({ order, kind }) => order === orderId && kind === "charge");
+      return !charges.some((charge) => charge.amountMinor >= amountMinor);
+    })
+    .map(({ orderId }) => orderId);
+}
+
+function sentTwice({ world }: End): string[] {
+  const { orders } = world.gateway;
+  return [...new Set(orders.map(({ transactionId }) => transactionId))].flatMap((id) => {
+    const times = orders.filter(({ transactionId }) => transactionId === id).length;
+    const tries = world.supervisor?.store.attempts(id) ?? [];
+    const ambiguous = tries.filter((each) => each.ambiguous).length;
+    return times > 1 + ambiguous ? [`${id} was sent ${times} times`] : [];
+  });
+}
+
+function lateAnswers({ world }: End): string[] {
+  const { prepareMs, paymentTimeoutMs, graceMs, gatewayWaitMs } = settings;
+  // A repeated order may first be recovered and then be paid.
+  const recoveryMs = paymentTimeoutMs + graceMs;
+  const limitMs = recoveryMs + prepareMs + paymentTimeoutMs + graceMs + gatewayWaitMs + 1_000;
+  const late = world.kiosk.told
+    .filter(({ atMs, askedAtMs, call }) => call !== "end-of-day" && atMs - askedAtMs > limitMs)
+    .map(sentence);
+  const never = world.kiosk.asked
+    .filter(({ answered, life }) => !answered && life.alive)
+    .map(({ call, order, askedAtMs }) => `${call} ${order}, asked at ${askedAtMs}, never answered`);
+  return [...late, ...never];
+}
+
+function leftWaiting({ world, found }: End): string[] {
+  const { payments, handOff, journal, life } = world.tpManager ?? {};
+  if (!payments || !journal || !life || !handOff) return ["tp-manager does not run"];
+  const wrong: string[] = [];
+  const { current } = payments.turn;
+  if (current) wrong.push(`a ${current.what} still has the terminal`);
+  if (payments.recovery.blockedBy) wrong.push("recovery never ended");
+  if (journal.countPendingHandOffs() > 0) wrong.push("something is not handed over");
+  for (const { status, code, order } of found.values()) {
+    if (code === "PAYMENT_RUNNING") wrong.push(`${order} is ${status} although nothing runs`);
+  }
+  const waiting = [...life.timers].filter((name) => !/^(ipc limit)/.test(name));
+  if (waiting.length > 0) wrong.push(`timers run: ${waiting.join(", ")}`);
+  return wrong;
+}
+
+function sentence({ call, order, atMs, status, code, charged }: Told): string {
+  const said = code === null ? status : `${status} ${code}`;
+  return `${call} ${order} at ${atMs} was told ${said}, charged ${charged}`;
+}

@@ -1,0 +1,42 @@
+/**
+ * A share of the simulated runs, in a process of its own:
+ *   node test/simulation/main.ts --from SEED --runs N [--every STEP] [--stop-at-first]
+ *   node test/simulation/main.ts --seed SEED
+ * The last line is JSON. A seed replays exactly.
+ */
+import { parseArgs } from "node:util";
+import { planOf } from "./plan.ts";
+import { run } from "./run.ts";
+import { shrink } from "./shrink.ts";
+import { addOutcome, newTally } from "./tally.ts";
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: "string" },
+    from: { type: "string", default: "1" },
+    runs: { type: "string", default: "100" },
+    every: { type: "string", default: "1" },
+    "stop-at-first": { type: "boolean", default: false },
+    "no-shrink": { type: "boolean", default: false },
+  },
+});
+
+const SHOWN_MAX = 5;
+const single = values.seed !== undefined;
+const from = Number(values.seed ?? values.from);
+const runs = single ? 1 : Number(values.runs);
+const tally = newTally();
+let shown = 0;
+for (let i = 0; i < runs; i++) {
+  const seed = from + i * Number(values.every);
+  const outcome = await run(planOf(seed));
+  addOutcome(tally, outcome);
+  if (outcome.violations.length > 0 && shown++ < SHOWN_MAX) {
+    const smallest = values["no-shrink"] ? outcome : await shrink(outcome);
+    const { violations, plan, story } = smallest;
+    process.stderr.write(`seed ${seed}: ${JSON.stringify(violations, null, 1)}\n`);
+    process.stderr.write(`${JSON.stringify(plan)}\n${story.join("\n")}\n\n`);
+    if (values["stop-at-first"]) break;
+  } else if (single) process.stderr.write(`${outcome.story.join("\n")}\n`);
+}
+process.stdout.write(`${JSON.stringify(tally)}\n`);

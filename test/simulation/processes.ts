@@ -1,0 +1,98 @@
+import { join } from "node:path";
+import { createLogger, type Logger } from "../../src/shared/logger.ts";
+import { openDatabase } from "../../src/shared/sqlite.ts";
+import { Intake } from "../../src/supervisor/intake/intake.ts";
+import { supervisorHandlers } from "../../src/supervisor/intake/message-handlers.ts";
+import { NotificationStore } from "../../src/supervisor/notifications/notification-store.ts";
+import { OperationDesk } from "../../src/supervisor/operations/operation-desk.ts";
+import { OperationStore } from "../../src/supervisor/operations/operation-store.ts";
+import { DeliveryWatch } from "../../src/supervisor/outbox/delivery-watch.ts";
+import { Forwarder } from "../../src/supervisor/outbox/forwarder.ts";
+import { OutboxDesk } from "../../src/supervisor/outbox/outbox-desk.ts";
+import { supervisorMigrations } from "../../src/supervisor/outbox/outbox-schema.ts";
+import { OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
+import { Journal } from "../../src/tp-manager/journal/journal.ts";
+import { AfterSale } from "../../src/tp-manager/payments/after-sale.ts";
+import { HandOff, type SupervisorLink } from "../../src/tp-manager/payments/hand-off.ts";
+import {
+  PaymentService,
+  type PaymentSettings,
+} from "../../src/tp-manager/payments/payment-service.ts";
+import { Upkeep } from "../../src/tp-manager/payments/upkeep.ts";
+import type { Terminal } from "../../src/tp-manager/terminal/terminal.ts";
+import { onDisk } from "./disk.ts";
+import type { Life } from "./life.ts";
+import type { ModelGateway } from "./model-gateway.ts";
+
+/** As in production (config defaults). */
+export const settings: PaymentSettings = {
+  paymentTimeoutMs: 180_000,
+  graceMs: 30_000,
+  gatewayWaitMs: 5_000,
+  prepareMs: 15_000,
+  stopPatienceMs: 10_000,
+  confirmAfterMs: 10_000,
+};
+
+export const journalPath = (folder: string): string => join(folder, "journal.db");
+
+/** The money side of tp-manager, put together as its main.ts does it. */
+export function startTpManager(
+  life: Life,
+  folder: string,
+  parts: { terminal: Terminal; link: SupervisorLink; log: Logger },
+) {
+  const { terminal, link, log } = parts;
+  const { clock } = life;
+  const journal = onDisk(life.disk, () => new Journal(journalPath(folder)));
+  const handOff = new HandOff(journal, link, clock, log);
+  const payments = new PaymentService({ store: journal, terminal, handOff, clock, log, settings });
+  const shared = { store: journal, terminal, payments, clock, log };
+  const afterSale = new AfterSale(shared);
+  const upkeep = new Upkeep({ ...shared, resetLimitMs: 60_000, telecollectionLimitMs: 60_000 });
+  return { life, journal, handOff, payments, afterSale, upkeep, close: () => journal.close() };
+}
+export type TpManager = ReturnType<typeof startTpManager>;
+
+/** The supervisor, put together as its main.ts does it. */
+export function startSupervisor(life: Life, folder: string, gateway: ModelGateway, log: Logger) {
+  const { clock } = life;
+  const path = join(folder, "supervisor.db");
+  const database = onDisk(life.disk, () => openDatabase(path, supervisorMigrations));
+  const store = new OutboxStore(database);
+  const watch = new DeliveryWatch(clock);
+  const client = gateway.clientFor(life);
+  const chance = (): number => 0.5;
+  const forwarder = new Forwarder({ store, gateway: client, watch, clock, log, chance });
+  forwarder.start();
+  const onStored = (transactionId: string): void => forwarder.tryAtOnce(transactionId);
+  const intake = new Intake({ store, clock, log, onStored });
+  const desk = new OutboxDesk(database);
+  const operations = new OperationDesk({
+    store: new OperationStore(database),
+    notifications: new NotificationStore(database),
+    gateway: { operate: noOperations, lookUp: noOperations },
+    clock,
+    log,
+  });
+  const handlers = supervisorHandlers({
+    ...{ intake, store, desk, operations, watch, clock, log, version: "0" },
+    requestStop: () => {},
+    requeued: (transactionId) => forwarder.requeued(transactionId),
+    paused: () => forwarder.paused,
+  });
+  return { life, store, handlers, forwarder, close: () => database.close() };
+}
+
+/** Nobody asks for them here. */
+const noOperations = (): never => {
+  throw new Error("the model gateway takes orders only");
+};
+
+export type Supervisor = ReturnType<typeof startSupervisor>;
+
+export function keepingLog(): { log: Logger; lines: string[] } {
+  const lines: string[] = [];
+  const stream = { write: (line: string) => void lines.push(line.trim()) };
+  return { log: createLogger({ program: "simulation", level: "warn", stream }), lines };
+}

@@ -1,0 +1,61 @@
+import type { Outcome } from "./run.ts";
+
+/** Runs and what came of them, by fault. JSON. */
+export interface Tally {
+  runs: number;
+  violations: number;
+  firstViolation: { seed: number; run: number; invariants: string[] } | null;
+  byFault: Record<string, { runs: number; ends: Record<string, number>; violations: number }>;
+}
+
+export const newTally = (): Tally => ({
+  runs: 0,
+  violations: 0,
+  firstViolation: null,
+  byFault: {},
+});
+
+export function addOutcome(tally: Tally, { plan, struck, ends, violations }: Outcome): void {
+  tally.runs += 1;
+  tally.violations += violations.length;
+  if (violations.length > 0 && tally.firstViolation === null) {
+    const invariants = [...new Set(violations.map(({ invariant }) => invariant))];
+    tally.firstViolation = { seed: plan.seed, run: tally.runs, invariants };
+  }
+  for (const fault of struck.length > 0 ? struck : ["none"]) {
+    add(tally, fault, 1, count(ends), violations.length);
+  }
+}
+
+export function merge(tallies: readonly Tally[]): Tally {
+  const all = newTally();
+  for (const { runs, violations, firstViolation, byFault } of tallies) {
+    all.runs += runs;
+    all.violations += violations;
+    all.firstViolation ??= firstViolation;
+    for (const [fault, row] of Object.entries(byFault)) {
+      add(all, fault, row.runs, row.ends, row.violations);
+    }
+  }
+  return all;
+}
+
+function add(
+  tally: Tally,
+  fault: string,
+  runs: number,
+  ends: Readonly<Record<string, number>>,
+  violations: number,
+): void {
+  tally.byFault[fault] ??= { runs: 0, ends: {}, violations: 0 };
+  const row = tally.byFault[fault];
+  row.runs += runs;
+  row.violations += violations;
+  for (const [end, times] of Object.entries(ends)) row.ends[end] = (row.ends[end] ?? 0) + times;
+}
+
+function count(words: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const word of words) counts[word] = (counts[word] ?? 0) + 1;
+  return counts;
+}

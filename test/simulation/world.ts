@@ -1,0 +1,321 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { AppError } from "../../src/shared/errors.ts";
+import type { PaymentResult } from "../../src/tp-manager/payments/payment-service.ts";
+import { request } from "../support/payment-house.ts";
+import { TestClock } from "../support/test-clock.ts";
+import { Bank } from "./bank.ts";
+import { DiskFailure } from "./disk.ts";
+import { ModelIpc } from "./ipc.ts";
+import { Kiosk } from "./kiosk.ts";
+import { Life } from "./life.ts";
+import { ModelDevice } from "./model-device.ts";
+import { ModelGateway } from "./model-gateway.ts";
+import { ModelTerminal } from "./model-terminal.ts";
+import {
+  type Action,
+  type Call,
+  goodBehaviour,
+  type Harm,
+  isCall,
+  isHarm,
+  type Plan,
+  type Surroundings,
+} from "./plan.ts";
+import {
+  journalPath,
+  keepingLog,
+  type Supervisor,
+  startSupervisor,
+  startTpManager,
+  type TpManager,
+} from "./processes.ts";
+
+/** What the world saw at once and no ledger shows afterwards. */
+export interface Sighting {
+  readonly invariant: string;
+  readonly what: string;
+}
+
+const KEEP_ALIVE_MS = 1_000;
+const START_MS = new Date(2026, 0, 15, 13, 0, 0).getTime();
+const readers = {
+  sent: "SELECT 1 FROM attempt WHERE order_id = ? AND phase = ?",
+  report: `SELECT 1 FROM attempt a JOIN attempt_event e USING (transaction_id)
+  WHERE a.order_id = ? AND e.kind IN ('report', 'approved', 'reversal-report')
+    AND a.phase IN ('sent', 'reversing')`,
+  unasked: `SELECT 1 FROM attempt a
+  WHERE a.phase IN ('sent', 'in-doubt', 'reversing', 'reversal-in-doubt') AND a.order_id <> ?
+    AND NOT EXISTS (SELECT 1 FROM attempt_event e
+      WHERE e.transaction_id = a.transaction_id AND e.kind = 'recovery-unsettled')`,
+};
+
+/** Everything of one run: terminal, bank, gateway, kiosk, and the processes as they come and go. */
+export class World {
+  readonly clock = new TestClock(START_MS);
+  readonly bank = new Bank();
+  readonly gateway = new ModelGateway(this.clock);
+  readonly kiosk = new Kiosk(this.clock);
+  readonly ipc = new ModelIpc(this.clock, () => this.supervisor);
+  readonly sightings: Sighting[] = [];
+  readonly folder = mkdtempSync(join(tmpdir(), "utc-simulation-"));
+  readonly log = keepingLog();
+  /** Faults that struck, by name. */
+  readonly struck = new Set<string>();
+  device: ModelDevice;
+  tpManager: TpManager | undefined;
+  supervisor: Supervisor | undefined;
+  #behaviours: Plan["behaviours"];
+  #next = 0;
+  #reader: DatabaseSync | undefined;
+  #devices = 1;
+
+  constructor(plan: Plan) {
+    this.#behaviours = plan.behaviours;
+    this.device = this.#newDevice();
+    if (plan.usedTerminal) this.device.use();
+    this.startSupervisor();
+    this.startTpManager();
+  }
+
+  startTpManager(): void {
+    if (this.tpManager) return;
+    const life = new Life(this.clock, (error) => this.fell(error));
+    const terminal = new ModelTerminal(life, {
+      device: () => this.device,
+      order: () => this.tpManager?.payments.turn.current?.orderId ?? "?",
+      leaves: (what, order) => this.#leaves(what, order),
+      acknowledges: (order) => this.#acknowledges(order),
+    });
+    const { log } = this.log;
+    const link = this.ipc.linkFor(life);
+    this.tpManager = startTpManager(life, this.folder, { terminal, link, log });
+    try {
+      this.tpManager.payments.start();
+    } catch (error) {
+      this.fell(error);
+    }
+  }
+
+  startSupervisor(): void {
+    if (this.supervisor) return;
+    const life = new Life(this.clock, (error) => this.fell(error));
+    this.supervisor = startSupervisor(life, this.folder, this.gateway, this.log.log);
+  }
+
+  /** kill -9, and the keep-alive `ms` later. */
+  killTpManager(ms: number): void {
+    const dead = this.tpManager;
+    if (!dead) return;
+    this.tpManager = undefined;
+    dead.life.die();
+    dead.close();
+    this.clock.startTimer("keep-alive", ms + KEEP_ALIVE_MS, () => this.startTpManager());
+  }
+
+  killSupervisor(ms: number): void {
+    const dead = this.supervisor;
+    if (!dead) return;
+    this.supervisor = undefined;
+    dead.life.die();
+    dead.close();
+    this.clock.startTimer("keep-alive", ms + KEEP_ALIVE_MS, () => this.startSupervisor());
+  }
+
+  /** Nobody caught an error: the process that it belongs to ends, as lifecycle.ts has it. */
+  fell(error: unknown): void {
+    const cause = error instanceof AppError && error.cause ? error.cause : error;
+    // The ROLLBACK of a process that is gone finds its database closed.
+    if (/database is not open/.test(String(cause))) return;
+    if (cause instanceof DiskFailure) {
+      if (cause.disk === this.tpManager?.life.disk) this.killTpManager(0);
+      if (cause.disk === this.supervisor?.life.disk) this.killSupervisor(0);
+      return;
+    }
+    this.see("no broken invariant", (error as Error).stack ?? String(error));
+    this.killTpManager(0);
+  }
+
+  see(invariant: string, what: string): void {
+    this.sightings.push({ invariant, what });
+  }
+
+  act(action: Action): void {
+    if (action.do !== "pay" && action.do !== "look-up") this.struck.add(action.do);
+    if (isHarm(action)) this.#harm(action);
+    else if (!isCall(action)) this.#change(action);
+    else if (this.tpManager) this.#ask(action, this.tpManager);
+  }
+
+  #change(action: Surroundings): void {
+    switch (action.do) {
+      case "replace-terminal":
+        this.device.breakLine(1_000);
+        this.device = this.#newDevice();
+        return;
+      case "reboot":
+        this.device.reboot();
+        return;
+      case "line-down":
+        this.device.breakLine(action.ms);
+        return;
+      case "not-told":
+        this.device.notToldUntilMs = this.clock.monotonicMs() + action.ms;
+        return;
+      case "stop":
+        if (this.tpManager) void this.#stop(this.tpManager, action.ms);
+        return;
+      case "clock-jump":
+        this.clock.jumpWallClock(action.ms);
+        return;
+      case "ipc":
+        this.ipc.fail(action.mode, action.ms);
+        return;
+      case "gateway":
+        this.gateway.fail(action.mode, action.ms);
+        return;
+    }
+  }
+
+  #harm(action: Harm): void {
+    const tp = this.tpManager?.life.disk;
+    const supervisor = this.supervisor?.life.disk;
+    switch (action.do) {
+      case "crash":
+        this.killTpManager(action.ms);
+        return;
+      case "supervisor-crash":
+        this.killSupervisor(action.ms);
+        return;
+      case "crash-at-write":
+        if (tp) tp.crash = { ...crashOf(action), crash: () => this.killTpManager(action.ms) };
+        return;
+      case "supervisor-crash-at-write":
+        if (!supervisor) return;
+        supervisor.crash = { ...crashOf(action), crash: () => this.killSupervisor(action.ms) };
+        return;
+      case "disk-full":
+        if (tp) tp.full = { after: action.afterWrites, count: action.writes };
+        return;
+      case "supervisor-disk-full":
+        if (supervisor) supervisor.full = { after: action.afterWrites, count: action.writes };
+        return;
+      case "disk-unreadable":
+        if (tp) tp.unreadable = action.reads;
+        return;
+    }
+  }
+
+  #ask(action: Call, { life, payments, afterSale, upkeep }: TpManager): void {
+    const ask = (order: string, work: () => Promise<PaymentResult | undefined>): void =>
+      this.kiosk.ask(
+        { order, call: action.do, ...("patienceMs" in action ? action : {}) },
+        life,
+        work,
+      );
+    const nothing = async (work: () => unknown): Promise<undefined> => {
+      await work();
+      return undefined;
+    };
+    switch (action.do) {
+      case "pay": {
+        const { order, amountMinor, goodsSeconds } = action;
+        const delivery = goodsSeconds === null ? null : { withinSeconds: goodsSeconds };
+        ask(order, () => payments.pay(request(order, { amountMinor, delivery })));
+        return;
+      }
+      case "deliver": {
+        const { order, amountMinor } = action;
+        const delivered = amountMinor !== 0;
+        ask(order, () => afterSale.deliver(order, delivered, amountMinor ?? undefined));
+        return;
+      }
+      case "reverse":
+        ask(action.order, () => afterSale.reverse(action.order));
+        return;
+      case "look-up":
+        ask(action.order, () => payments.lookUp(action.order));
+        return;
+      case "cancel":
+        ask("", () => nothing(() => payments.cancel()));
+        return;
+      case "end-of-day":
+        ask("", () => nothing(() => upkeep.telecollect()));
+        return;
+      case "accept-terminal":
+        ask("", () => nothing(() => payments.acceptTerminal()));
+        return;
+    }
+  }
+
+  /** The ordered stop of main.ts, and a start `ms` later. */
+  async #stop(tpManager: TpManager, ms: number): Promise<void> {
+    const { life, payments, handOff } = tpManager;
+    await payments.stop();
+    await handOff.close();
+    if (this.tpManager !== tpManager) return;
+    if (life.timers.size > 0) await this.clock.advance(0);
+    this.killTpManager(ms);
+  }
+
+  /** Faults stop, everything is started, and time enough goes by for all that waits. */
+  async settle(): Promise<void> {
+    this.gateway.heal();
+    this.ipc.heal();
+    this.device.notToldUntilMs = 0;
+    for (const { life } of [this.tpManager, this.supervisor].filter((each) => !!each)) {
+      life.disk.heal();
+    }
+    await this.clock.advance(3_600_000);
+    this.tpManager?.handOff.nudge();
+    await this.clock.advance(3_600_000);
+  }
+
+  close(): void {
+    this.#reader?.close();
+    this.tpManager?.life.die();
+    this.supervisor?.life.die();
+    this.tpManager?.close();
+    this.supervisor?.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** What another process would read from the journal's file now. */
+  #read(sql: string, ...values: string[]): unknown[] {
+    this.#reader ??= new DatabaseSync(journalPath(this.folder), { readOnly: true });
+    return this.#reader.prepare(sql).all(...values);
+  }
+
+  #leaves(what: "payment" | "reversal", order: string): void {
+    const phase = what === "payment" ? "sent" : "reversing";
+    const sent = this.#read(readers.sent, order, phase);
+    if (sent.length !== 1) {
+      this.see("write-ahead: no command leaves before its record", `${what} of ${order}`);
+    }
+    const unasked = this.#read(readers.unasked, order);
+    if (what === "payment" && unasked.length > 0) {
+      this.see("rule 5: no sale before the doubtful one was asked about", `sale of ${order}`);
+    }
+  }
+
+  #acknowledges(order: string): void {
+    if (this.#read(readers.report, order).length > 0) return;
+    this.see("evidence: no report is acknowledged before it is stored", order);
+  }
+
+  #newDevice(): ModelDevice {
+    const serial = `SN-${this.#devices++}`;
+    return new ModelDevice(this.clock, this.bank, serial, () => {
+      const behaviour = this.#behaviours[this.#next++];
+      if (behaviour && behaviour.outcome !== "approve") this.struck.add(behaviour.outcome);
+      if (behaviour?.lost) this.struck.add(`line lost at ${behaviour.lost.at}`);
+      return behaviour ?? goodBehaviour;
+    });
+  }
+}
+
+function crashOf({ writes, when }: { writes: number; when: "before" | "after" }) {
+  return { after: writes - 1, when };
+}

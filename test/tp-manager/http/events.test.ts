@@ -1,0 +1,205 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { EventRows } from "../../../src/tp-manager/journal/event-rows.ts";
+import { DeliveryPoll } from "../../../src/tp-manager/payments/delivery-poll.ts";
+import { type EventName, eventTable } from "../../../src/tp-manager/payments/event-table.ts";
+import { house, request } from "../../support/payment-house.ts";
+import { approves } from "../../support/scripted-terminal.ts";
+import { listening } from "./listening.ts";
+import { authorization } from "./rig.ts";
+
+interface Seen {
+  readonly id: string | undefined;
+  readonly event: string;
+  readonly data: Record<string, unknown>;
+}
+
+type Api = Awaited<ReturnType<typeof listening>>;
+
+/** Reads a stream as a page would with fetch; every event must be as the table says. */
+async function stream({ get }: Api, headers: Record<string, string> = {}, path = "/events") {
+  const abort = new AbortController();
+  onTestFinished(() => abort.abort());
+  const response = await get(path, { headers, signal: abort.signal });
+  const seen: Seen[] = [];
+  let text = "";
+  const done = (async () => {
+    for await (const chunk of response.body ?? []) {
+      text += new TextDecoder().decode(chunk as Uint8Array);
+      const blocks = text.split("\n\n");
+      text = blocks.pop() ?? "";
+      for (const block of blocks) read(block, seen);
+    }
+  })().catch(() => undefined);
+  return { response, seen, done, abort: () => abort.abort() };
+}
+
+function read(block: string, seen: Seen[]): void {
+  const line = (name: string): string | undefined =>
+    new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];
+  const event = line("event");
+  if (event === undefined) return;
+  const data = JSON.parse(line("data") ?? "");
+  expect(Object.keys(eventTable)).toContain(event);
+  expect(eventTable[event as EventName].data.safeParse(data).error).toBeUndefined();
+  expect(Date.parse(data.at)).not.toBeNaN();
+  seen.push({ id: line("id"), event, data });
+}
+
+const getEvents = ({ port }: Api): string =>
+  `GET /events HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: ${authorization}\r\n\r\n`;
+
+const names = (seen: Seen[]) =>
+  seen.map(({ event, data }) => `${event} ${data["state"] ?? data["delivery"] ?? data["text"]}`);
+
+describe("GET /events", () => {
+  test("tells the terminal, a payment's states, prompts and the delivery, in order", async () => {
+    const api = await listening();
+    const { seen, response } = await stream(api);
+    expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+    api.at.terminal.script = (order, observer) => {
+      observer.prompt({ code: "0A", text: "Insert card", language: "en" });
+      return approves(order, observer);
+    };
+    await api.at.payments.pay(request("A-1"));
+    await expect.poll(() => seen.length).toBe(5);
+    expect(names(seen)).toEqual([
+      "terminal ready",
+      "payment running",
+      "prompt Insert card",
+      "payment charged",
+      "delivery sent",
+    ]);
+    expect(seen.map(({ id }) => id)).toEqual([undefined, "1", undefined, "2", "3"]);
+    expect(seen[3]?.data).toMatchObject({ orderId: "A-1", charged: "yes", amountMinor: 999 });
+  });
+
+  test("repeats what was kept behind Last-Event-ID, after a restart too", async () => {
+    const first = house();
+    await first.payments.pay(request("A-1"));
+    await first.payments.pay(request("A-2"));
+    first.close();
+    const api = await listening({}, house(first.path));
+    const { seen } = await stream(api, { "last-event-id": "2" });
+    await expect.poll(() => seen.length).toBe(5);
+    expect(seen.filter(({ id }) => id).map(({ id }) => id)).toEqual(["3", "4", "5", "6"]);
+    const all = await stream(api, {}, "/events?lastEventId=0");
+    await expect.poll(() => all.seen.filter(({ id }) => id).length).toBe(6);
+  });
+
+  test("says what is no longer kept, and what another database had", async () => {
+    const api = await listening();
+    const { seen } = await stream(api, { "last-event-id": "99" });
+    await expect.poll(() => seen.length).toBe(2);
+    expect(seen[0]).toMatchObject({ event: "gap", data: { afterId: 99, beforeId: 1 } });
+  });
+
+  test("tells alarms and changes of the terminal", async () => {
+    const api = await listening();
+    const { seen } = await stream(api);
+    await expect.poll(() => seen.length).toBe(1);
+    api.at.terminal.become({ link: "disconnected", linkProblem: "unplugged" });
+    api.at.terminal.become({ link: "disconnected", linkProblem: "unplugged" });
+    api.at.hub.tap(api.at.log).error({ alarm: "journal", orderId: "A-9" }, "card 4111111111111111");
+    await expect.poll(() => seen.length).toBe(3);
+    expect(names(seen)[1]).toBe("terminal no-link");
+    expect(seen[2]?.data).toMatchObject({
+      alarm: "journal",
+      orderId: "A-9",
+      message: "card 411111XXXXXX1111",
+    });
+  });
+
+  test("needs credentials, an allowed origin, and an id that is one", async () => {
+    const api = await listening();
+    const status = async (headers: Record<string, string>, path = "/events") => {
+      const response = await api.get(path, { headers });
+      await response.body?.cancel();
+      return response.status;
+    };
+    expect(await status({ authorization: "" })).toBe(401);
+    expect(await status({ origin: "https://evil.test" })).toBe(403);
+    expect(await status({ "last-event-id": "x" })).toBe(400);
+    expect(await status({}, "/events?since=1")).toBe(400);
+  });
+
+  test("a listed page may read it with fetch", async () => {
+    const origin = "http://localhost:3000";
+    const api = await listening({ allowedOrigins: [origin] });
+    const { response } = await stream(api, { origin });
+    expect(response.headers.get("access-control-allow-origin")).toBe(origin);
+  });
+
+  test("sixteen may read, the next is refused until one leaves", async () => {
+    const api = await listening();
+    const streams = await Promise.all(Array.from({ length: 16 }, () => stream(api)));
+    const refused = await api.get("/events");
+    expect([
+      refused.status,
+      ((await refused.json()) as [{ error: { code: string } }])[0].error.code,
+    ]).toEqual([503, "TOO_MANY_READERS"]);
+    streams[0]?.abort();
+    await expect
+      .poll(async () => {
+        const again = await api.get("/events");
+        await again.body?.cancel();
+        return again.status;
+      })
+      .toBe(200);
+  });
+
+  test("a heartbeat keeps the stream, and a stop ends it", async () => {
+    const at = house();
+    const api = await listening({ clock: at.clock }, at);
+    const { received, ended } = api.raw(getEvents(api));
+    await expect.poll(received).toContain("event: terminal");
+    await at.clock.advance(31_000);
+    await expect.poll(() => received().split(": heartbeat").length).toBe(3);
+    await api.close();
+    expect(await ended).toContain("event: terminal");
+    expect(at.clock.running).toEqual([]);
+  });
+
+  test("a reader that takes nothing is cut off, and costs no memory until then", async () => {
+    const at = house();
+    const api = await listening({ clock: at.clock }, at);
+    const { socket, received, ended } = api.raw(getEvents(api));
+    await expect.poll(received).toContain("event: terminal");
+    socket.pause();
+    const message = "x".repeat(40_000);
+    for (let i = 0; i < 400; i++) {
+      at.journal.raise({ alarm: "test", message, orderId: null, transactionId: null }, 0);
+      if (i % 50 === 0) await at.clock.advance(0);
+    }
+    await expect.poll(() => at.clock.running).toContain("slow event reader");
+    await at.clock.advance(31_000);
+    socket.resume();
+    await ended;
+    expect(at.clock.running).toEqual([]);
+  });
+
+  test("only the newest are kept, and ids are never given twice", () => {
+    const { journal } = house();
+    const rows = new EventRows(journal.database, 10);
+    const alarm = { alarm: "test", message: "", orderId: null, transactionId: null };
+    for (let i = 0; i < 25; i++) rows.append("alarm", alarm, 0);
+    expect(rows.after(0, 100).map(({ id }) => id)).toEqual([
+      16, 17, 18, 19, 20, 21, 22, 23, 24, 25,
+    ]);
+  });
+
+  test("tells a delivery that came after the kiosk had its answer", async () => {
+    const at = house();
+    const api = await listening({}, at);
+    const poll = new DeliveryPoll(at.journal, at.supervisor, at.clock, at.log);
+    poll.start();
+    onTestFinished(() => poll.close());
+    at.supervisor.state = "pending";
+    const { seen } = await stream(api);
+    await at.payments.pay(request("A-1"));
+    await at.clock.advance(6_000);
+    expect(names(seen)).not.toContain("delivery sent");
+    at.supervisor.state = "sent";
+    await at.clock.advance(6_000);
+    await expect.poll(() => names(seen)).toContain("delivery sent");
+  });
+});

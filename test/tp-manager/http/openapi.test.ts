@@ -1,0 +1,69 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { describe, expect, test } from "vitest";
+import { errorTable } from "../../../src/shared/errors.ts";
+import { documentedCalls } from "../../../src/tp-manager/http/openapi/calls.ts";
+import { document, faultsOf } from "./conformity.ts";
+import { api } from "./rig.ts";
+
+describe("GET /openapi.json", () => {
+  test("is a valid OpenAPI 3.1 document for an independent validator", async () => {
+    const { call } = await api();
+    const { http, text } = await call("GET", "/openapi.json");
+    expect(http).toBe(200);
+    const validator = new Validator();
+    const { valid, errors } = await validator.validate(JSON.parse(text));
+    expect([valid, errors]).toEqual([true, undefined]);
+    expect(validator.version).toBe("3.1");
+  });
+
+  test("describes every call that the server has", async () => {
+    const { app } = await api();
+    const routes = routesOf(app.printRoutes({ commonPrefix: false }));
+    expect(routes.length).toBeGreaterThan(15);
+    const missing = routes.filter(([path = "", method = ""]) => {
+      const template = path.replace(/:(\w+)/g, "{$1}");
+      return !document.paths[template]?.[method.toLowerCase()];
+    });
+    expect(missing).toEqual([]);
+  });
+
+  test("names every error code with its HTTP status", () => {
+    const text = JSON.stringify(document.paths);
+    const missing = Object.keys(errorTable).filter((code) => !text.includes(code));
+    expect(missing).toEqual([]);
+    for (const code of Object.keys(errorTable)) expect(document.info.description).toContain(code);
+  });
+
+  const examples = documentedCalls.flatMap(({ path, methods, body, answer }) => {
+    const at = (rest: string[]) => ["paths", path, methods.at(-1) ?? "", ...rest];
+    const json = ["content", "application/json", "schema"];
+    return [
+      ...(body ? [{ where: at(["requestBody", ...json]), example: body.example as unknown }] : []),
+      ...("example" in answer
+        ? [{ where: at(["responses", "200", ...json]), example: [answer.example] }]
+        : []),
+    ];
+  });
+  test.each(examples)("shows an example that is as it says: $where", ({ where, example }) => {
+    expect(faultsOf(where, example)).toEqual([]);
+  });
+
+  test("a wrong answer is found to be wrong", () => {
+    const where = ["paths", "/check", "get", "responses", "200", "content", "application/json"];
+    expect(faultsOf([...where, "schema"], [{ cr: 0 }])).not.toEqual([]);
+    expect(faultsOf([...where, "schema"], { cr: "0" })).not.toEqual([]);
+  });
+});
+
+/** The framework prints a tree; four columns are one level. */
+function routesOf(tree: string): string[][] {
+  const parents: string[] = [];
+  return tree.split("\n").flatMap((line) => {
+    const [, indent = "", part = "", methods = ""] =
+      /^(.*?)[├└]── (\S+)(?: \(([A-Z, ]+)\))?$/.exec(line) ?? [];
+    const depth = indent.length / 4;
+    parents.splice(depth, Infinity, part);
+    const path = parents.join("").replace("//", "/");
+    return methods.split(", ").flatMap((method) => (method === "" ? [] : [[path, method]]));
+  });
+}

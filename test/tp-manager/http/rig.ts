@@ -1,0 +1,95 @@
+import { tmpdir } from "node:os";
+import { onTestFinished } from "vitest";
+import { createIpcClient } from "../../../src/shared/ipc/client.ts";
+import { supervisorMessages } from "../../../src/shared/ipc/contract.ts";
+import { openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
+import { createLogger } from "../../../src/shared/logger.ts";
+import { systemClock } from "../../../src/shared/time.ts";
+import { createGatewayLink } from "../../../src/tp-manager/gateway-link.ts";
+import { type ApiOptions, createApi } from "../../../src/tp-manager/http/app.ts";
+import type { SupervisorStatus } from "../../../src/tp-manager/http/status/health.ts";
+import { Monitor } from "../../../src/tp-manager/http/status/monitor.ts";
+import { GatewayDesk } from "../../../src/tp-manager/payments/gateway-desk.ts";
+import { type House, house } from "../../support/payment-house.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+export const supervisorStatus: SupervisorStatus = {
+  program: "supervisor",
+  version: "0.1.0",
+  pid: 1,
+  uptimeMs: 1000,
+  outbox: { pending: 2, parked: 0, sent: 5, oldestAgeMs: 61_500, paused: null },
+};
+
+export function monitorOf(
+  at: House,
+  supervisor: () => Promise<SupervisorStatus> = () => Promise.resolve(supervisorStatus),
+): Monitor {
+  const { hub, terminal, payments, journal, clock } = at;
+  const monitor = new Monitor({
+    ...{ hub, terminal, payments, journal, clock, supervisor },
+    dataDirectory: tmpdir(),
+    choresAt: "03:30",
+    log: createLogger({ program: "test", level: "error" }),
+  });
+  onTestFinished(() => monitor.close());
+  return monitor;
+}
+
+/** A supervisor that was never started, and what asks it about the gateway. */
+export function withoutSupervisor({
+  journal,
+  clock,
+}: House): Pick<ApiOptions, "supervisor" | "gateway" | "gatewayLookupLimitMs"> {
+  const directory = openRunDirectory(temporaryFolder());
+  const supervisor = createIpcClient(directory, "supervisor", supervisorMessages, systemClock);
+  const link = createGatewayLink(supervisor, 1_000);
+  const log = createLogger({ program: "test", level: "error" });
+  const gateway = new GatewayDesk({ store: journal, link, clock, log });
+  return { supervisor, gateway, gatewayLookupLimitMs: 1_000 };
+}
+
+export const authorization = `Basic ${btoa("kiosk:secret")}`;
+
+export function apiOptions(at: House, change: Partial<ApiOptions> = {}): ApiOptions {
+  const { payments, afterSale, upkeep, settle, terminal } = at;
+  return {
+    ...{ payments, afterSale, upkeep, settle, terminal },
+    ...withoutSupervisor(at),
+    monitor: change.monitor ?? monitorOf(at),
+    port: 8765,
+    kiosk: { login: "kiosk", password: "secret" },
+    operator: undefined,
+    allowedOrigins: [],
+    defaultCurrency: "EUR",
+    clock: systemClock,
+    log: createLogger({ program: "test", level: "error" }),
+    requestStop: () => {},
+    ...change,
+  };
+}
+
+/** The API without a port, on a house of its own. */
+export async function api(change: Partial<ApiOptions> = {}, at: House = house()) {
+  const app = await createApi(apiOptions(at, change));
+  onTestFinished(() => app.close());
+  const call = async (
+    method: "GET" | "POST",
+    url: string,
+    payload?: object,
+    headers: Record<string, string> = {},
+  ) => {
+    const response = await app.inject({
+      method,
+      url,
+      headers: { host: "localhost:8765", authorization, ...headers },
+      ...(payload === undefined ? {} : { payload }),
+    });
+    return { http: response.statusCode, headers: response.headers, text: response.body };
+  };
+  const one = async (...given: Parameters<typeof call>) => {
+    const { http, text } = await call(...given);
+    return { http, one: JSON.parse(text)[0] };
+  };
+  return { app, at, call, one };
+}

@@ -1,0 +1,129 @@
+import { describe, expect, test } from "vitest";
+import { house, request } from "../../support/payment-house.ts";
+import { disconnected, lost } from "../../support/scripted-terminal.ts";
+import { api, monitorOf } from "./rig.ts";
+
+describe("GET /health", () => {
+  test("is ready with a linked terminal, and shows outbox, disk, clock and versions", async () => {
+    const { one, at } = await api();
+    const { http, one: health } = await one("GET", "/health");
+    expect([http, health.status, health.reasons, health.warnings]).toEqual([200, "Ready", [], []]);
+    expect(health).toMatchObject({
+      terminal: { link: "connected", state: "ready", terminalId: "52500001" },
+      running: null,
+      payments: { inDoubt: 0, notHandedOver: 0 },
+      outbox: { pending: 2, oldestAgeSeconds: 62 },
+      versions: { connector: "0.1.0", supervisor: "0.1.0", node: process.versions.node },
+      dailyChoresAt: "03:30",
+    });
+    expect(health.disk.freeBytes).toBeGreaterThan(0);
+    expect(Date.parse(health.clock.now)).toBe(at.clock.now());
+  });
+
+  test("says why not without a link, and since when", async () => {
+    const { one, at } = await api();
+    await at.clock.advance(5_000);
+    at.terminal.become({ link: "disconnected", linkProblem: "/dev/ttyUSB0 is not there" });
+    const { http, one: health } = await one("GET", "/health");
+    expect([http, health.status]).toEqual([503, "NotReady"]);
+    expect(health.reasons).toEqual(["no link to the terminal: /dev/ttyUSB0 is not there"]);
+    expect(Date.parse(health.terminal.since)).toBe(at.clock.now());
+  });
+
+  test("says that the terminal needs action", async () => {
+    const { one, at } = await api();
+    const status = { cr: "2", card: "0", call: "0", periph: "0", detail: "no paper" } as const;
+    at.terminal.become({ status });
+    expect((await one("GET", "/health")).one.reasons).toEqual([
+      "the terminal needs action: no paper",
+    ]);
+  });
+
+  test("names a running payment and an order in doubt", async () => {
+    const at = house();
+    const { one } = await api({}, at);
+    const gate = Promise.withResolvers<void>();
+    at.terminal.script = async () => {
+      await gate.promise;
+      return lost("line broken");
+    };
+    const answer = at.payments.pay(request("A-1"));
+    expect((await one("GET", "/health")).one).toMatchObject({
+      status: "Ready",
+      running: { what: "payment", orderId: "A-1" },
+    });
+    at.terminal.unavailable = disconnected();
+    gate.resolve();
+    await expect.poll(() => at.payments.recovery.blockedBy).toBe("A-1");
+    const { one: health } = await one("GET", "/health");
+    expect(health.reasons).toEqual(["order A-1 is in doubt and asked about"]);
+    expect(health.payments).toEqual({ inDoubt: 1, notHandedOver: 0 });
+    const stopped = at.payments.recovery.close();
+    await at.clock.advance(0);
+    await Promise.all([stopped, answer]);
+  });
+
+  test("a silent supervisor, another terminal and a stop are told", async () => {
+    const at = house();
+    const silent = monitorOf(at, () => Promise.reject(new Error("nobody listens")));
+    const { one } = await api({ monitor: silent }, at);
+    await at.payments.prepare();
+    const other = { ...at.terminal.state.identity, serialNumber: "SN-2", terminalId: "99999999" };
+    at.terminal.become({ identity: other });
+    at.payments.turn.close();
+    const { one: health } = await one("GET", "/health");
+    expect(health.outbox).toBeNull();
+    expect(health.warnings[0]).toMatch(/supervisor does not answer/);
+    expect(health.reasons).toEqual([
+      "the connector is being stopped",
+      "another terminal is connected: POST /terminal/accept",
+    ]);
+  });
+
+  test("an unreadable journal is a reason, not a fault", async () => {
+    const at = house();
+    const { one } = await api({}, at);
+    at.close();
+    const { http, one: health } = await one("GET", "/health");
+    expect([http, health.payments]).toEqual([503, null]);
+    expect(health.reasons).toContain("the journal cannot be read: check the data folder");
+  });
+});
+
+describe("GET /metrics", () => {
+  test("counts outcomes, times phases and answers, and never names an order", async () => {
+    const { one, call, at } = await api();
+    await one("POST", "/payment", { amount: 9.99, orderId: "ORDER-IN-NO-LABEL" });
+    await one("GET", "/payment/ORDER-IN-NO-LABEL");
+    at.terminal.become({ link: "disconnected", linkProblem: "unplugged" });
+    at.terminal.tell({ type: "protocol", text: "garbage" });
+    const { text, headers } = await call("GET", "/metrics");
+    expect(headers["content-type"]).toMatch(/^text\/plain/);
+    for (const line of [
+      'connector_payment_states_total{state="running"} 1',
+      'connector_payment_states_total{state="charged"} 1',
+      'connector_payment_phase_seconds_count{phase="card"} 1',
+      'connector_payment_phase_seconds_count{phase="whole"} 1',
+      "connector_hand_off_pending 0",
+      "connector_outbox_pending 2",
+      "connector_supervisor_up 1",
+      "connector_terminal_links_lost 1",
+      "connector_terminal_protocol_faults 1",
+      "connector_terminal_link_up 0",
+      'connector_api_answer_seconds_count{method="GET",route="/payment/:orderId",status="200"} 1',
+    ]) {
+      expect(text.split("\n")).toContain(line);
+    }
+    expect(text).not.toContain("ORDER-IN-NO-LABEL");
+  });
+
+  test("tells what it can when neither journal nor supervisor answer", async () => {
+    const at = house();
+    const { call } = await api({ monitor: monitorOf(at, () => Promise.reject(new Error())) }, at);
+    at.close();
+    const { http, text } = await call("GET", "/metrics");
+    expect(http).toBe(200);
+    expect(text).toContain("connector_hand_off_pending Nan");
+    expect(text).toContain("connector_supervisor_up 0");
+  });
+});

@@ -1,0 +1,153 @@
+import { describe, expect, test } from "vitest";
+import type { ZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
+import { connect, goodSale } from "./connected-driver.ts";
+import { type Driver, never, Observer, tenEuro } from "./driver.ts";
+import { type Peer, repeatReceipt, statusCompletion, tcpPeer, terminalId } from "./peer.ts";
+
+const enquiry = "0501050000000306";
+const ready = statusCompletion();
+const initialised = { registration: "10", status: ready };
+
+const quick: Partial<ZvtOptions> = {
+  pollIntervalMs: 30,
+  busyPollIntervalMs: 10,
+  housekeepingPause: { minMs: 60_000, maxMs: 60_000 },
+};
+
+interface Said {
+  /** Status byte of the registration. */
+  readonly registration: string;
+  /** Completion of the status enquiry. */
+  readonly status: string;
+}
+
+async function register(peer: Peer, { registration }: Said): Promise<void> {
+  await peer.expect(/^0600/);
+  peer.send("800000");
+  await peer.tell(`060f 0a 19${registration} 29${terminalId} 490978`);
+}
+
+async function status(peer: Peer, said: Said): Promise<void> {
+  await peer.expect(enquiry);
+  peer.send("800000");
+  await peer.tell(said.status);
+}
+
+async function introduce(peer: Peer, said: Said): Promise<void> {
+  await register(peer, said);
+  await status(peer, said);
+  await repeatReceipt(peer, [goodSale]);
+}
+
+function begin(said: Said, options = quick): Promise<{ peer: Peer; driver: Driver }> {
+  return connect(tcpPeer, options, (peer) => introduce(peer, said));
+}
+
+function jobs(driver: Driver): unknown[] {
+  return driver.events.filter(({ type }) => type === "housekeeping");
+}
+
+describe("a terminal's demands", () => {
+  const cures: Array<[string, Said, string | RegExp]> = [
+    ["status 51", { registration: "10", status: statusCompletion("51") }, "069303000000"],
+    ["status C2", { registration: "10", status: statusCompletion("c2") }, "067005 06031b0102"],
+    [
+      "status 62",
+      { registration: "10", status: statusCompletion("62") },
+      /^06910b000000aa\d{6}0c\d{6}$/,
+    ],
+    ["registration bit 01", { registration: "11", status: ready }, "069303000000"],
+    ["registration bit 02", { registration: "12", status: ready }, "067005 06031b0102"],
+    [
+      "tag 1F13 with 02",
+      { registration: "10", status: statusCompletion("00", "1f130102") },
+      "067005 06031b0103",
+    ],
+  ];
+  test.each(cures)("%s is met when nothing is going on", async (_name, said, cure) => {
+    const { peer, driver } = await begin(said);
+    expect(driver.terminal.state.status?.call).toBe("1");
+    await status(peer, said);
+    await peer.expect(cure);
+    peer.send("800000");
+    await peer.tell("04ff01c9", "06d10181", "060f00");
+    await register(peer, initialised);
+    await status(peer, initialised);
+    await driver.until(() => driver.terminal.state.status?.call === "0");
+    expect(jobs(driver)).toMatchObject([{ problem: null }]);
+  });
+
+  test("an end of day is told and not begun: sales could not be reversed any more", async () => {
+    const said = { registration: "10", status: statusCompletion("f0") };
+    const { peer, driver } = await begin(said);
+    expect(driver.events).toContainEqual({ type: "demand", demand: "end-of-day" });
+    expect(driver.terminal.state.status).toMatchObject({ cr: "2", call: "1" });
+    await status(peer, said);
+    await status(peer, said);
+    expect(peer.log.filter((apdu) => apdu.startsWith("0650"))).toEqual([]);
+  });
+
+  test("that cannot be met is met again only after a growing pause", async () => {
+    const said = { registration: "10", status: statusCompletion("c2") };
+    const { peer, driver } = await begin(said, {
+      ...quick,
+      housekeepingPause: { minMs: 100, maxMs: 60_000 },
+    });
+    const beginnings: number[] = [];
+    const enquiries: number[] = [0];
+    while (beginnings.length < 3) {
+      const apdu = await peer.next();
+      peer.send("800000");
+      if (apdu.startsWith("0670")) {
+        beginnings.push(performance.now());
+        enquiries.push(0);
+        await peer.tell("061e01a1");
+      } else if (apdu.startsWith("0600")) {
+        await peer.tell(`060f0a191029${terminalId}490978`);
+      } else {
+        enquiries.push((enquiries.pop() ?? 0) + 1);
+        await peer.tell(said.status);
+      }
+    }
+    const [first = 0, second = 0, third = 0] = beginnings;
+    expect(second - first).toBeGreaterThanOrEqual(100);
+    expect(third - second).toBeGreaterThanOrEqual(200);
+    expect(enquiries[2]).toBeGreaterThan(2);
+    expect(jobs(driver)[0]).toMatchObject({ job: "diagnosis", problem: "A1 no answer" });
+  });
+
+  test("wait until a lost payment has been asked about", async () => {
+    const needs = { registration: "10", status: statusCompletion("c2") };
+    const { peer, driver } = await begin(initialised, { ...quick, pollIntervalMs: 200 });
+    const paying = driver.terminal.pay(tenEuro, new Observer());
+    while (!(await peer.next()).startsWith("0601")) peer.send("800000", ready);
+    peer.send("800000");
+    peer.drop();
+    expect(await paying).toMatchObject({ end: "lost" });
+    await status(peer, needs);
+    await introduce(peer, needs);
+    await status(peer, needs);
+    await status(peer, needs);
+    const asking = driver.terminal.lastTransaction(never);
+    for (;;) {
+      const apdu = await peer.next();
+      expect(apdu).not.toMatch(/^0670/);
+      peer.send("800000");
+      if (apdu.startsWith("0620")) break;
+      await peer.tell(needs.status);
+    }
+    await peer.tell(goodSale, "060f00");
+    await asking;
+    await status(peer, needs);
+    await peer.expect(/^0670/);
+  });
+});
+
+test("a terminal that cannot take cards refuses a payment before the customer starts", async () => {
+  const said = { registration: "10", status: statusCompletion("df") };
+  const { peer, driver } = await begin(said, { pollIntervalMs: 60_000 });
+  const preparing = driver.terminal.prepare(never);
+  const refused = expect(preparing).rejects.toMatchObject({ reason: "out-of-order" });
+  await status(peer, said);
+  await refused;
+});
