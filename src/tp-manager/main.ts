@@ -51,8 +51,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   const terminal = createTerminal(config, clock, log.child({ area: "terminal" }));
   onStop("terminal", () => terminal.close());
 
-  const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock);
-  onStop("supervisor link", () => client.close());
+  const client = supervisorClient(context);
   const link = createSupervisorLink(client);
   const handOff = new HandOff(journal, link, clock, areaLog("hand-off"));
   onStop("hand-off", () => handOff.close());
@@ -79,7 +78,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
     apiOptions(context, {
       monitor,
       payments,
-      afterSale,
+      afterSale: new AfterSale(shared),
       upkeep,
       terminal,
       supervisor: client,

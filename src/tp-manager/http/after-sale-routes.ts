@@ -3,18 +3,18 @@ import { AmountError, parseAmount } from "../../shared/money.ts";
 import { RECEIPT_AMOUNT_DIGITS } from "../../shared/receipt.ts";
 import type { ApiOptions } from "./app.ts";
 import { fault, members, text } from "./body-members.ts";
+import { assertNotReturnedElsewhere } from "./gateway-routes.ts";
 import { JsonNumber } from "./json-body.ts";
 import { sendResult } from "./payment-routes.ts";
 
 type Call = FastifyRequest<{ Body: Record<string, unknown> | undefined }>;
 
-export function installAfterSaleRoutes(
-  app: FastifyInstance,
-  { payments, afterSale }: ApiOptions,
-): void {
+export function installAfterSaleRoutes(app: FastifyInstance, options: ApiOptions): void {
+  const { payments, afterSale } = options;
   app.post("/reversal", async (call: Call, reply) => {
-    const { orderId } = members(call, ["orderId"]);
-    return sendResult(reply, await afterSale.reverse(text("orderId", orderId)));
+    const orderId = text("orderId", members(call, ["orderId"])["orderId"]);
+    await assertNotReturnedElsewhere(options, orderId);
+    return sendResult(reply, await afterSale.reverse(orderId));
   });
 
   app.post("/delivery", async (call: Call, reply) => {

@@ -8,6 +8,7 @@ import {
 import { AmountError, type Currency, formatMajor, parseAmount } from "../../shared/money.ts";
 import { RECEIPT_AMOUNT_DIGITS } from "../../shared/receipt.ts";
 import type { GatewayTarget } from "../payments/gateway-desk.ts";
+import { returnOf } from "../payments/payment.ts";
 import type { ApiOptions } from "./app.ts";
 import { fault, members, text } from "./body-members.ts";
 import { sendOne } from "./envelope.ts";
@@ -74,6 +75,36 @@ export function installGatewayRoutes(app: FastifyInstance, options: ApiOptions):
       throw new AppError("GATEWAY_LOOKUP_FAILED", undefined, { details });
     }
     return sendOne(reply, 200, answer.transaction);
+  });
+}
+
+/** States in which the gateway has given money back, asked by us or by somebody else. */
+const returnedStates: readonly GatewayHistory["state"][] = [
+  "partly-refunded",
+  "refunded",
+  "cancelled",
+  "reversed",
+];
+
+/**
+ * Money that went back at the gateway without us (a merchant's own refund, a chargeback) is told
+ * only by its notifications: the terminal must not return it again (DESIGN 3.1 rule 7). A
+ * supervisor that does not answer keeps nobody from a reversal.
+ */
+export async function assertNotReturnedElsewhere(
+  { payments, supervisor }: ApiOptions,
+  orderId: string,
+): Promise<void> {
+  const attempt = payments.latest(orderId);
+  if (attempt.state.phase !== "charged" || returnOf(attempt) !== "none") return;
+  const history = await ask(supervisor, "gateway-history", { orderId }, HISTORY_LIMIT_MS).catch(
+    (error: unknown) => {
+      if (!(error instanceof AppError)) throw error;
+    },
+  );
+  if (!history || !returnedStates.includes(history.state)) return;
+  throw new AppError("REVERSAL_REFUSED", `The order is ${history.state} at the gateway.`, {
+    details: { state: history.state },
   });
 }
 

@@ -155,6 +155,41 @@ describe("a refund", () => {
   });
 });
 
+describe("a reversal at the terminal", () => {
+  const notified = (transactionId: string, operation: string) => ({
+    fingerprint: operation,
+    kind: "operation" as const,
+    verdict: "accepted" as const,
+    transactionId,
+    transactionPublicId: "5CF62325CB217655",
+    operation,
+    status: "ok",
+    amountMinor: null,
+    parsed: {},
+    raw: "",
+  });
+
+  test.each(["refund", "cancellation", "reject"])(
+    "is refused when the gateway notified a %s that was not ours",
+    async (operation) => {
+      const at = await chargedAtGateway();
+      at.rig.notifications.add(notified(at.transactionId, operation), 1);
+      const { http, one } = await at.call("POST", "/reversal", { orderId: "A-1" });
+      expect([http, one.error.code, one.error.charged]).toEqual([409, "REVERSAL_REFUSED", "yes"]);
+      expect(at.at.terminal.reversed).toEqual([]);
+    },
+  );
+
+  test("happens after a capture, and when the supervisor does not answer", async () => {
+    const at = await chargedAtGateway();
+    at.rig.notifications.add(notified(at.transactionId, "capture"), 1);
+    await at.stopSupervisor();
+    const { one } = await at.call("POST", "/reversal", { orderId: "A-1" });
+    expect(one.status).toBe("Reversed");
+    expect(at.at.terminal.reversed).toHaveLength(1);
+  });
+});
+
 /** Every fault of the sandbox, what the caller hears, and whether the money may have gone back. */
 const faults: ReadonlyArray<[FaultInput, http: number, code: string, open: boolean]> = [
   [{ kind: "hang-before-commit" }, 504, "GATEWAY_OPERATION_UNKNOWN", true],

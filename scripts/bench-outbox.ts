@@ -1,0 +1,183 @@
+/**
+ * Drains a queue of transactions through a real supervisor process into a gateway that answers at
+ * once, and sends the same bodies over raw keep-alive connections for comparison:
+ *   node scripts/bench-outbox.ts [--items 10000]
+ * Prints both rates and the supervisor's memory.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { Agent, createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { projectRoot } from "../src/shared/installation.ts";
+import { createIpcClient } from "../src/shared/ipc/client.ts";
+import { supervisorMessages } from "../src/shared/ipc/contract.ts";
+import { openRunDirectory } from "../src/shared/ipc/run-directory.ts";
+import { openDatabase } from "../src/shared/sqlite.ts";
+import { sleep, systemClock } from "../src/shared/time.ts";
+import { supervisorMigrations } from "../src/supervisor/outbox/outbox-schema.ts";
+import { OutboxStore } from "../src/supervisor/outbox/outbox-store.ts";
+
+const { values } = parseArgs({ options: { items: { type: "string", default: "10000" } } });
+const items = Number(values.items);
+if (!Number.isInteger(items) || items < 1) {
+  process.stderr.write("usage: node scripts/bench-outbox.ts [--items N]\n");
+  process.exit(64);
+}
+
+const answer =
+  '<?xml version="1.0" encoding="UTF-8"?>\n<SOAP-ENV:Envelope ' +
+  'xmlns:SOAP-ENV="http://schemas.xmlsoap.org/soap/envelope/" xmlns:ns1="urn:bench">' +
+  "<SOAP-ENV:Body><ns1:generateResponse><generateResult><redirectUrl>x</redirectUrl>" +
+  "<code>0</code><description>N/A</description></generateResult></ns1:generateResponse>" +
+  "</SOAP-ENV:Body></SOAP-ENV:Envelope>";
+
+interface Received {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+const received: Received[] = [];
+const server = createServer((incoming, response) => {
+  const chunks: Buffer[] = [];
+  incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+  incoming.on("end", () => {
+    const { url: path = "", headers } = incoming;
+    const type = headers["content-type"] ?? "";
+    const soapAction = String(headers["soapaction"] ?? "");
+    const kept = { "content-type": type, soapaction: soapAction };
+    received.push({ path, headers: kept, body: Buffer.concat(chunks).toString("utf8") });
+    response.writeHead(200, { "content-type": "text/xml", "content-length": answer.length });
+    response.end(answer);
+  });
+});
+
+const folder = mkdtempSync(join(tmpdir(), "utc-bench-"));
+let supervisor: ChildProcess | undefined;
+try {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  fillQueue();
+  writeConfig(url);
+  const { ms: drainMs, idleMb, peakMb } = await drain();
+  const bodies = received.splice(0);
+  const rawMs = await postAll(url, bodies);
+  const rate = (ms: number): string => `${Math.round((items / ms) * 1_000)} per second`;
+  const rows = [
+    ["items", String(items)],
+    ["outbox drained", `${(drainMs / 1_000).toFixed(1)} s, ${rate(drainMs)}`],
+    ["raw keep-alive POSTs", `${(rawMs / 1_000).toFixed(1)} s, ${rate(rawMs)}`],
+    ["supervisor memory", `${idleMb} MB at its start, at most ${peakMb} MB`],
+  ];
+  for (const [name = "", value] of rows) process.stdout.write(`${name.padEnd(26)}${value}\n`);
+} finally {
+  if (supervisor && supervisor.exitCode === null) {
+    supervisor.kill("SIGKILL");
+    await once(supervisor, "exit");
+  }
+  server.closeAllConnections();
+  server.close();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+function fillQueue(): void {
+  mkdirSync(folder, { recursive: true });
+  const database = openDatabase(join(folder, "supervisor.db"), supervisorMigrations);
+  const store = new OutboxStore(database);
+  for (let i = 0; i < items; i++) store.add(sample(i), systemClock.now());
+  database.close();
+}
+
+function sample(number: number): Parameters<OutboxStore["add"]>[0] {
+  return {
+    transactionId: randomUUID(),
+    orderId: `bench-${number}`,
+    origin: "payment",
+    amountMinor: 100 + (number % 900),
+    currency: "EUR",
+    exponent: 2,
+    approvedAtMs: systemClock.now(),
+    maskedPan: "444433XXXXXX1111",
+    authorisationNumber: "136967",
+    cardName: "VISA",
+    receiptNumber: "0042",
+    traceNumber: "000123",
+    terminalId: "29001234",
+    customerEmail: "ada@shop.example",
+    customData: { machine: "north" },
+    cart: [],
+  };
+}
+
+function writeConfig(url: string): void {
+  const settings = {
+    GATEWAY_URL: url,
+    GATEWAY_LOGIN: "login",
+    GATEWAY_PWD: "password",
+    GATEWAY_WEBSITE_ID: 107,
+    GATEWAY_CATEGORY_ID: 5,
+    GATEWAY_CALLBACK_URL: "https://shop.example/notify",
+    UPDATE_TIME: "03:30",
+    LOG_LEVEL: "warn",
+  };
+  const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}\n`);
+  writeFileSync(join(folder, "config.txt"), lines.join(""), { mode: 0o600 });
+}
+
+async function drain(): Promise<{ ms: number; idleMb: number; peakMb: number }> {
+  const main = join(projectRoot, "src/supervisor/main.ts");
+  supervisor = spawn(process.execPath, [main, "--data", folder], { stdio: "inherit" });
+  const run = openRunDirectory(folder);
+  const client = createIpcClient(run, "supervisor", supervisorMessages, systemClock);
+  let startedMs: number | undefined;
+  let idleMb = 0;
+  let peakMb = 0;
+  for (;;) {
+    await sleep(systemClock, "look at the queue", 50);
+    const outbox = await client.call("status", {}, 2_000).then(
+      (status) => status.outbox,
+      () => undefined, // not listening yet
+    );
+    if (received.length > 0) startedMs ??= systemClock.monotonicMs();
+    const nowMb = residentMb(supervisor.pid);
+    if (outbox) idleMb ||= nowMb;
+    peakMb = Math.max(peakMb, nowMb);
+    if (outbox?.pending === 0) break;
+    if (supervisor.exitCode !== null) throw new Error("the supervisor ended");
+  }
+  client.close();
+  return { ms: systemClock.monotonicMs() - (startedMs ?? 0), idleMb, peakMb };
+}
+
+/** One after the other over one kept connection, as the outbox sends them. */
+async function postAll(url: string, bodies: readonly Received[]): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const startedMs = systemClock.monotonicMs();
+  for (const { path, headers, body } of bodies) {
+    await new Promise<void>((resolve, reject) => {
+      const sent = request(`${url}${path}`, { method: "POST", agent, headers }, (response) => {
+        response.resume();
+        response.on("end", resolve);
+      });
+      sent.on("error", reject);
+      sent.end(body);
+    });
+  }
+  agent.destroy();
+  return systemClock.monotonicMs() - startedMs;
+}
+
+/** Resident memory; 0 where there is no /proc. */
+function residentMb(pid: number | undefined): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, "utf8");
+    return Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024);
+  } catch {
+    return 0;
+  }
+}

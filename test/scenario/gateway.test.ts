@@ -1,0 +1,199 @@
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { GatewayHistory, OutboxItem } from "../../src/shared/ipc/contract.ts";
+import { type FaultKind, faultKinds } from "../../src/simulator/gateway/faults/fault.ts";
+import { startGatewaySandbox } from "../../src/simulator/gateway/sandbox.ts";
+import { sampleTransaction } from "../supervisor/sample-transaction.ts";
+import { SupervisorProcess, writeConfig } from "../supervisor/supervisor-process.ts";
+import { PASSWORD } from "../supervisor/supervisor-rig.ts";
+import { until } from "../support/child-program.ts";
+import { freePort, TestInstallation } from "../support/installation.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const LIMIT_MS = 10_000;
+const SECRET = "fraud passphrase";
+
+/** A real supervisor process before a sandbox that pays every order and notifies it. */
+async function gatewayAndSupervisor() {
+  const port = await freePort();
+  const listener = `http://127.0.0.1:${port}`;
+  const sandbox = await startGatewaySandbox({
+    accounts: [
+      {
+        login: "login",
+        password: PASSWORD,
+        websites: [{ id: 107, currency: "EUR", fraudUrl: `${listener}/fraud`, passphrase: SECRET }],
+      },
+    ],
+    database: ":memory:",
+    autoPay: true,
+  });
+  onTestFinished(() => sandbox.close());
+  const data = join(temporaryFolder(), "data");
+  writeConfig(data, sandbox.url, {
+    GATEWAY_CALLBACK_URL: `${listener}/notify`,
+    GATEWAY_TIMEOUT: "1000",
+    NOTIFICATION_PORT: String(port),
+    NOTIFICATION_SECRET: SECRET,
+  });
+  const supervisor = new SupervisorProcess(data);
+  await supervisor.ready();
+
+  const handOver = async (orderId: string): Promise<void> => {
+    const transaction = sampleTransaction({ orderId });
+    await supervisor.call("store-transaction", { transaction }, LIMIT_MS);
+  };
+  const items = async (): Promise<OutboxItem[]> =>
+    (await supervisor.call("outbox-list", { limit: 200 }, LIMIT_MS)).items;
+  const history = (orderId: string): Promise<GatewayHistory> =>
+    supervisor.call("gateway-history", { orderId }, LIMIT_MS);
+  const settled = (orderId: string): Promise<OutboxItem> =>
+    until(
+      `${orderId} is settled`,
+      async () =>
+        (await items()).find((item) => item.orderId === orderId && item.state !== "pending"),
+      40_000,
+    );
+  const inState = (orderId: string, state: string): Promise<GatewayHistory> =>
+    until(
+      `${orderId} is ${state}`,
+      async () => {
+        const found = await history(orderId);
+        return found.state === state ? found : undefined;
+      },
+      20_000,
+    );
+  return { sandbox, supervisor, handOver, settled, history, inState };
+}
+
+type AnswerFault = Exclude<FaultKind, `notification-${string}`>;
+
+/** The state in the end, and whether a try is marked as ambiguous. */
+const answerFaults: Readonly<Record<AnswerFault, readonly [state: string, ambiguous: boolean]>> = {
+  latency: ["sent", false],
+  "hang-before-commit": ["sent", true],
+  "hang-after-commit": ["sent", true],
+  "reset-before-commit": ["sent", true],
+  "reset-after-commit": ["sent", true],
+  "error-500": ["sent", true],
+  "error-500-empty": ["sent", true],
+  "unavailable-503": ["sent", false],
+  "not-found-404": ["sent", false],
+  "malformed-xml": ["sent", true],
+  "wrong-code": ["parked", false],
+};
+
+const notificationFaults: Readonly<
+  Record<Extract<FaultKind, `notification-${string}`>, readonly [state: string, copies: number[]]>
+> = {
+  "notification-twice": ["captured", [2, 2]],
+  "notification-reversed": ["captured", [1, 1]],
+  "notification-delayed": ["captured", [1, 1]],
+  "notification-before-answer": ["captured", [1, 1]],
+  "notification-bad-digest": ["unknown", []],
+};
+
+describe("the real supervisor before every fault of the gateway", () => {
+  test("every switch of the sandbox is tried here", () => {
+    const tried = [...Object.keys(answerFaults), ...Object.keys(notificationFaults)];
+    expect(tried.sort()).toEqual(Object.keys(faultKinds).sort());
+  });
+
+  test("no order is lost, and what may have come twice is marked", async () => {
+    const at = await gatewayAndSupervisor();
+    for (const [kind, [state, ambiguous]] of Object.entries(answerFaults)) {
+      at.sandbox.addFault({ kind: kind as AnswerFault, times: 1, delayMs: 100, retryAfter: 1 });
+      await at.handOver(kind);
+      const item = await at.settled(kind);
+      expect([kind, item.state, item.ambiguous]).toEqual([kind, state, ambiguous]);
+    }
+    const arrived = new Set(at.sandbox.orders().map((order) => order.merchantReference));
+    const lost = Object.keys(answerFaults).filter(
+      (kind) => kind !== "wrong-code" && !arrived.has(kind),
+    );
+    expect(lost).toEqual([]);
+    const doubled = at.sandbox.orders().filter((order) => order.merchantReference === "latency");
+    expect(doubled).toHaveLength(1);
+    expect(await at.supervisor.ended("SIGTERM")).toBe(0);
+  }, 120_000);
+
+  test("notifications are taken in any number and order, and only genuine ones", async () => {
+    const at = await gatewayAndSupervisor();
+    for (const [kind, [state, copies]] of Object.entries(notificationFaults)) {
+      at.sandbox.clearFaults();
+      at.sandbox.addFault({ kind: kind as FaultKind, times: 1, delayMs: 300 });
+      await at.handOver(kind);
+      await at.settled(kind);
+      if (kind === "notification-bad-digest") {
+        await until("the forged ones were answered", async () => {
+          const sent = await (await fetch(`${at.sandbox.url}/sandbox/notifications`)).json();
+          const refused = (sent as Array<{ outcome: string }>).filter(
+            ({ outcome }) => outcome === "HTTP 403",
+          );
+          return refused.length === 2 || undefined;
+        });
+      }
+      const wanted = [...copies].sort();
+      const found = await until(`all of ${kind} arrive`, async () => {
+        const now = await at.inState(kind, state);
+        const seen = now.events.map((event) => event.copies).sort();
+        return JSON.stringify(seen) === JSON.stringify(wanted) ? now : undefined;
+      });
+      expect(found.transactionPublicIds).toHaveLength(copies.length === 0 ? 0 : 1);
+    }
+  }, 120_000);
+
+  test("chargeback and fraud reach the order's history", async () => {
+    const at = await gatewayAndSupervisor();
+    await at.handOver("A-1");
+    const { transactionPublicIds } = await at.inState("A-1", "captured");
+    const order = `${at.sandbox.url}/sandbox/orders/${transactionPublicIds[0]}`;
+    await fetch(`${order}/fraud`, { method: "POST" });
+    await until("the fraud event arrives", async () => {
+      return (await at.history("A-1")).fraudReported || undefined;
+    });
+    await fetch(`${order}/chargeback`, { method: "POST" });
+    await at.inState("A-1", "reversed");
+    expect(at.supervisor.log().match(/chargeback-or-fraud/g)).toHaveLength(2);
+    expect(at.supervisor.log()).not.toContain(PASSWORD);
+  }, 60_000);
+});
+
+test("a refund from the payment to the gateway and back, over every program", async () => {
+  const port = await freePort();
+  const at = new TestInstallation({
+    terminalSwitches: ["--instant"],
+    sandboxSwitches: ["--auto-pay"],
+    config: {
+      GATEWAY_CALLBACK_URL: `http://127.0.0.1:${port}/notify`,
+      NOTIFICATION_PORT: port,
+      GATEWAY_TIMEOUT: 2_000,
+    },
+  });
+  onTestFinished(() => at.stop());
+  await at.start();
+  await at.connected();
+  expect((await at.pay(5, "A-1")).one.status).toBe("Success");
+  const gatewayOf = async () =>
+    ((await at.call("GET", "/payment/A-1")).one as unknown as { gateway: { state: string } })
+      .gateway.state;
+  await until("the capture is notified", async () => {
+    return (await gatewayOf()) === "captured" || undefined;
+  });
+  const part = await at.call("POST", "/gateway/refund", { orderId: "A-1", amount: 2 });
+  expect([part.http, part.one.status, part.one.amount]).toEqual([200, "Success", 2]);
+  await at.supervisor?.end("SIGKILL");
+  const nobody = await at.call("POST", "/gateway/refund", { orderId: "A-1" });
+  expect([nobody.http, nobody.one.error?.code]).toEqual([503, "SUPERVISOR_UNAVAILABLE"]);
+  await at.startSupervisor();
+  const rest = await at.call("POST", "/gateway/refund", { orderId: "A-1" });
+  expect([rest.http, rest.one.amount]).toEqual([200, 3]);
+  const again = await at.pay(5, "A-1");
+  expect([again.http, again.one.error?.code]).toEqual([409, "ORDER_REVERSED"]);
+  const found = await at.call("GET", "/payment/A-1");
+  expect([found.one.status, await gatewayOf()]).toEqual(["Reversed", "refunded"]);
+  const reversal = await at.call("POST", "/reversal", { orderId: "A-1" });
+  expect(reversal.one.status).toBe("Reversed");
+  const kinds = (await at.ledger()).entries.map(({ kind }) => kind);
+  expect(kinds).toEqual(["charge"]);
+}, 60_000);
