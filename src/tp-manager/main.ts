@@ -51,7 +51,8 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   const terminal = createTerminal(config, clock, log.child({ area: "terminal" }));
   onStop("terminal", () => terminal.close());
 
-  const client = supervisorClient(context);
+  const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock);
+  onStop("supervisor link", () => client.close());
   const link = createSupervisorLink(client);
   const handOff = new HandOff(journal, link, clock, areaLog("hand-off"));
   onStop("hand-off", () => handOff.close());
@@ -69,7 +70,6 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   });
   const { announce } = hub;
   const shared = { store: journal, terminal, payments, clock, log: areaLog("payments"), announce };
-  const afterSale = new AfterSale(shared);
   const upkeep = new Upkeep({ ...shared, ...UPKEEP_LIMITS });
   const monitor = createMonitor(context, { hub, terminal, payments, journal }, client);
   onStop("monitor", () => monitor.close());

@@ -89,11 +89,6 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
   return { life, store, handlers, forwarder, close: () => database.close() };
 }
 
-/** Nobody asks for them here. */
-const noOperations = (): never => {
-  throw new Error("the model gateway takes orders only");
-};
-
 export type Supervisor = ReturnType<typeof startSupervisor>;
 
 export function keepingLog(): { log: Logger; lines: string[] } {

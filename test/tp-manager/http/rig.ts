@@ -1,15 +1,10 @@
 import { tmpdir } from "node:os";
 import { onTestFinished } from "vitest";
-import { createIpcClient } from "../../../src/shared/ipc/client.ts";
-import { supervisorMessages } from "../../../src/shared/ipc/contract.ts";
-import { openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
 import { createLogger } from "../../../src/shared/logger.ts";
 import { systemClock } from "../../../src/shared/time.ts";
-import { createGatewayLink } from "../../../src/tp-manager/gateway-link.ts";
 import { type ApiOptions, createApi } from "../../../src/tp-manager/http/app.ts";
 import type { SupervisorStatus } from "../../../src/tp-manager/http/status/health.ts";
 import { Monitor } from "../../../src/tp-manager/http/status/monitor.ts";
-import { GatewayDesk } from "../../../src/tp-manager/payments/gateway-desk.ts";
 import { type House, house } from "../../support/payment-house.ts";
 import { withoutSupervisor } from "./no-supervisor.ts";
 
@@ -34,19 +29,6 @@ export function monitorOf(
   });
   onTestFinished(() => monitor.close());
   return monitor;
-}
-
-/** A supervisor that was never started, and what asks it about the gateway. */
-export function withoutSupervisor({
-  journal,
-  clock,
-}: House): Pick<ApiOptions, "supervisor" | "gateway" | "gatewayLookupLimitMs"> {
-  const directory = openRunDirectory(temporaryFolder());
-  const supervisor = createIpcClient(directory, "supervisor", supervisorMessages, systemClock);
-  const link = createGatewayLink(supervisor, 1_000);
-  const log = createLogger({ program: "test", level: "error" });
-  const gateway = new GatewayDesk({ store: journal, link, clock, log });
-  return { supervisor, gateway, gatewayLookupLimitMs: 1_000 };
 }
 
 export const authorization = `Basic ${btoa("kiosk:secret")}`;
