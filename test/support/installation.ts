@@ -149,6 +149,10 @@ export class TestInstallation {
     return (await response.json()) as SandboxOrder[];
   }
 
+  get sandboxUrl(): string {
+    return `http://127.0.0.1:${this.#sandboxPort}`;
+  }
+
   get secrets(): readonly string[] {
     return [PASSWORD, GATEWAY_PASSWORD];
   }
