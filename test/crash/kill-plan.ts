@@ -9,16 +9,20 @@ export const victims = [
 ] as const;
 export type Victim = (typeof victims)[number];
 
+/**
+ * "event": after this wire event of the payment and a little later, around what follows from it.
+ * "hold": the terminal stands still at this moment. "time": so long after the sale was asked for.
+ */
+type Moment =
+  | { readonly at: "event"; readonly number: number; readonly delayMs: number }
+  | { readonly at: "hold"; readonly phase: string }
+  | { readonly at: "time"; readonly afterMs: number };
+
 /** One kill: who, when, and what the kiosk does afterwards. The same seed gives the same plan. */
 export interface KillPlan {
   readonly index: number;
   readonly victim: Victim;
-  readonly moment: /** After this wire event of the payment, and a little later: around what follows from it. */
-    | { readonly at: "event"; readonly number: number; readonly delayMs: number }
-    /** The terminal stands still at this moment while the kill happens. */
-    | { readonly at: "hold"; readonly phase: string }
-    /** Some time after the sale was asked for. */
-    | { readonly at: "time"; readonly afterMs: number };
+  readonly moment: Moment;
   /** The bank declines. */
   readonly declined: boolean;
   /** The kiosk repeats its order while recovery runs, or only afterwards. */
@@ -56,7 +60,7 @@ export function killPlan(seed: number, index: number): KillPlan {
   return {
     index,
     victim,
-    moment: random.weighted<KillPlan["moment"]>([
+    moment: random.weighted<Moment>([
       [behind ? 1 : 6, { at: "event", number: random.between(0, 45), delayMs: delay(random) }],
       [behind ? 1 : 3, { at: "hold", phase: random.pick(phases) }],
       [behind ? 6 : 1, { at: "time", afterMs: random.between(0, 400) }],

@@ -17,7 +17,7 @@ export interface Evidence {
   readonly acknowledged: boolean;
 }
 
-/** The sentences that a kill broke; see also what is compared with the gateway in crash-house.ts. */
+/** The sentences that a kill broke; crash-house.ts compares the gateway's ledger. */
 export function violationsOf(evidence: Evidence): string[] {
   const { amountMinor, movements, answers, found, eventKinds, acknowledged } = evidence;
   let open = 0;
