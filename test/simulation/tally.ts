@@ -5,7 +5,14 @@ export interface Tally {
   runs: number;
   violations: number;
   firstViolation: { seed: number; run: number; invariants: string[] } | null;
-  byFault: Record<string, { runs: number; ends: Record<string, number>; violations: number }>;
+  byFault: Record<string, Row>;
+}
+
+export interface Row {
+  runs: number;
+  /** How often orders ended so, by status. */
+  ends: Record<string, number>;
+  violations: number;
 }
 
 export const newTally = (): Tally => ({
@@ -22,9 +29,8 @@ export function addOutcome(tally: Tally, { plan, struck, ends, violations }: Out
     const invariants = [...new Set(violations.map(({ invariant }) => invariant))];
     tally.firstViolation = { seed: plan.seed, run: tally.runs, invariants };
   }
-  for (const fault of struck.length > 0 ? struck : ["none"]) {
-    add(tally, fault, 1, count(ends), violations.length);
-  }
+  const row = { runs: 1, ends: count(ends), violations: violations.length };
+  for (const fault of struck.length > 0 ? struck : ["none"]) addRow(tally, fault, row);
 }
 
 export function merge(tallies: readonly Tally[]): Tally {
@@ -33,25 +39,19 @@ export function merge(tallies: readonly Tally[]): Tally {
     all.runs += runs;
     all.violations += violations;
     all.firstViolation ??= firstViolation;
-    for (const [fault, row] of Object.entries(byFault)) {
-      add(all, fault, row.runs, row.ends, row.violations);
-    }
+    for (const [fault, row] of Object.entries(byFault)) addRow(all, fault, row);
   }
   return all;
 }
 
-function add(
-  tally: Tally,
-  fault: string,
-  runs: number,
-  ends: Readonly<Record<string, number>>,
-  violations: number,
-): void {
+export function addRow(tally: Tally, fault: string, given: Row): void {
   tally.byFault[fault] ??= { runs: 0, ends: {}, violations: 0 };
   const row = tally.byFault[fault];
-  row.runs += runs;
-  row.violations += violations;
-  for (const [end, times] of Object.entries(ends)) row.ends[end] = (row.ends[end] ?? 0) + times;
+  row.runs += given.runs;
+  row.violations += given.violations;
+  for (const [end, times] of Object.entries(given.ends)) {
+    row.ends[end] = (row.ends[end] ?? 0) + times;
+  }
 }
 
 function count(words: readonly string[]): Record<string, number> {

@@ -42,35 +42,38 @@ export function charge(process: Process, deal: NewDeal): Deal {
   const card = testCards[deal.card];
   const authorisation = authorisationNumber(trace);
   const receiptNumber = memory.nextReceiptNumber;
-  const entry = ledger.enter({
-    kind: deal.ledgerKind,
-    amountMinor: order.amountMinor,
-    currency: order.currency,
-    receiptNumber,
-    trace,
-    maskedPan: maskedPan(card),
-    authorisationNumber: authorisation,
-    responseCode: "00",
-    final: deal.stands,
-    originalId: deal.originalId ?? null,
-    reason: deal.reason ?? null,
+  const booked = memory.together(() => {
+    const entry = ledger.enter({
+      kind: deal.ledgerKind,
+      amountMinor: order.amountMinor,
+      currency: order.currency,
+      receiptNumber,
+      trace,
+      maskedPan: maskedPan(card),
+      authorisationNumber: authorisation,
+      responseCode: "00",
+      final: deal.stands,
+      originalId: deal.originalId ?? null,
+      reason: deal.reason ?? null,
+    });
+    const transaction: StoredTransaction = {
+      ...order,
+      receiptNumber,
+      trace,
+      kind: deal.kind,
+      card: card.name,
+      authorisation,
+      atMs: now.getTime(),
+      ledgerId: entry.id,
+      originalTrace: deal.originalTrace ?? null,
+      state: "stored",
+      closed: false,
+    };
+    // Newer terminals keep what the bank has said, whatever the register says to it (zvt.md 9.1).
+    if (deal.stands || !options.behaviour.autoReversal) memory.store(transaction);
+    return transaction;
   });
-  const transaction: StoredTransaction = {
-    ...order,
-    receiptNumber,
-    trace,
-    kind: deal.kind,
-    card: card.name,
-    authorisation,
-    atMs: now.getTime(),
-    ledgerId: entry.id,
-    originalTrace: deal.originalTrace ?? null,
-    state: "stored",
-    closed: false,
-  };
-  // Newer terminals keep what the bank has said, whatever the register says to it (zvt.md 9.1).
-  if (deal.stands || !options.behaviour.autoReversal) memory.store(transaction);
-  return { process, title: deal.title, stands: deal.stands, transaction };
+  return { process, title: deal.title, stands: deal.stands, transaction: booked };
 }
 
 /** Six characters that differ from payment to payment, and are the same in every run. */
@@ -132,8 +135,10 @@ async function printed(deal: Deal): Promise<boolean> {
 function commit({ process, stands, transaction }: Deal): void {
   const { ledger, memory, options } = process.parts;
   if (stands) return;
-  if (options.behaviour.autoReversal) memory.store(transaction);
-  ledger.finalise(transaction.ledgerId);
+  memory.together(() => {
+    if (options.behaviour.autoReversal) memory.store(transaction);
+    ledger.finalise(transaction.ledgerId);
+  });
 }
 
 function remaining({ process, transaction }: Deal): number {
@@ -191,6 +196,8 @@ export async function reverse({ process, transaction }: Deal, reason: LedgerReas
   const { ledger, memory, options } = process.parts;
   await process.status(status.reversing);
   await process.pause("reversal", options.pace.reversalMs);
-  ledger.takeBack(transaction.ledgerId, reason, { trace: memory.takeTrace() });
-  if (!options.behaviour.autoReversal) memory.forgetLast();
+  memory.together(() => {
+    ledger.takeBack(transaction.ledgerId, reason, { trace: memory.takeTrace() });
+    if (!options.behaviour.autoReversal) memory.forgetLast();
+  });
 }

@@ -17,8 +17,10 @@ export async function reverseMissed(process: Process): Promise<void> {
     named === "" ? isOnly(last.receiptNumber, process) : follows(named, last.receiptNumber);
   if (!missed || ledger.remaining(last.ledgerId) === 0) return;
   await process.pause("reversal", options.pace.reversalMs);
-  ledger.takeBack(last.ledgerId, "register-missed-it", { trace: memory.takeTrace() });
-  memory.forgetLast();
+  memory.together(() => {
+    ledger.takeBack(last.ledgerId, "register-missed-it", { trace: memory.takeTrace() });
+    memory.forgetLast();
+  });
 }
 
 function follows(named: string, receiptNumber: number): boolean {

@@ -49,6 +49,8 @@ export interface MemoryKeeper {
   keepCounters(counters: Counters): void;
   keepTransaction(transaction: StoredTransaction): void;
   forgetClosed(exceptTrace: number): void;
+  /** Everything that `work` keeps, memory and ledger, is kept, or nothing of it. */
+  together<T>(work: () => T): T;
 }
 
 /** The memory of the terminal: survives a reboot, and the process when it has a keeper. */
@@ -93,6 +95,11 @@ export class Memory {
 
   find(receiptNumber: number): StoredTransaction | undefined {
     return this.#turnover.findLast((stored) => stored.receiptNumber === receiptNumber);
+  }
+
+  /** A terminal that loses power never has half of what `work` does, here or in the ledger. */
+  together<T>(work: () => T): T {
+    return this.#keeper ? this.#keeper.together(work) : work();
   }
 
   /** Every contact with the host has its own trace number, good or not. */

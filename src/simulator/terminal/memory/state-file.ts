@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { openDatabase } from "../../../shared/sqlite.ts";
+import { openDatabase, transaction } from "../../../shared/sqlite.ts";
 import type { LedgerEntry, LedgerKeeper } from "../bank/ledger.ts";
 import type { Counters, MemoryKeeper, StoredTransaction } from "./memory.ts";
 
@@ -67,6 +67,7 @@ function memoryKeeper(database: DatabaseSync): MemoryKeeper {
     forgetClosed: (exceptTrace) => {
       forget.run(exceptTrace);
     },
+    together: (work) => transaction(database, work),
   };
 }
 

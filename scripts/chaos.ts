@@ -1,0 +1,130 @@
+/**
+ * The evidence that money is safe: simulated runs full of faults, real processes killed with -9.
+ *   npm run chaos -- [--runs 2000] [--kills 100] [--seed 1] [--results FILE] [--markdown FILE]
+ * Prints a table of faults, runs, outcomes and violations; exits with 1 when a promise was broken.
+ * With --results the kills of an interrupted run are not done again.
+ */
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { parseArgs, promisify } from "node:util";
+import { projectRoot } from "../src/shared/installation.ts";
+import { systemClock } from "../src/shared/time.ts";
+import type { KillResult } from "../test/crash/crash-house.ts";
+import { addRow, merge, newTally, type Tally } from "../test/simulation/tally.ts";
+
+const { values } = parseArgs({
+  options: {
+    runs: { type: "string", default: "2000" },
+    kills: { type: "string", default: "100" },
+    seed: { type: "string", default: "1" },
+    houses: { type: "string", default: "5" },
+    results: { type: "string" },
+    markdown: { type: "string" },
+  },
+});
+const [runs, kills, seed] = [values.runs, values.kills, values.seed].map(Number) as number[];
+if (![runs, kills, seed].every((number) => Number.isInteger(number) && Number(number) >= 0)) {
+  process.stderr.write("usage: npm run chaos -- [--runs N] [--kills K] [--seed S]\n");
+  process.exit(64);
+}
+
+const startedMs = systemClock.monotonicMs();
+const simulated = await simulate(Number(runs), Number(seed));
+const simulatedMs = systemClock.monotonicMs() - startedMs;
+const killed = killTally(await kill(Number(kills), Number(seed)));
+const killedMs = systemClock.monotonicMs() - startedMs - simulatedMs;
+
+const text = [
+  `${await version()}, ${new Date(systemClock.now()).toISOString().slice(0, 10)}, ` +
+    `${availableParallelism()} cores, seed ${seed}.`,
+  "",
+  `Simulated: ${simulated.runs} runs in ${seconds(simulatedMs)}, ` +
+    `${simulated.violations} violations.`,
+  "",
+  ...table(simulated, "fault"),
+  "",
+  `Killed with -9: ${killed.runs} processes in ${seconds(killedMs)}, ` +
+    `${killed.violations} violations.`,
+  "",
+  ...table(killed, "killed, while on the terminal's wire"),
+  "",
+].join("\n");
+process.stdout.write(text);
+if (values.markdown) writeFileSync(values.markdown, text);
+process.exitCode = simulated.violations + killed.violations > 0 ? 1 : 0;
+
+/** Every core has its share of the seeds. */
+async function simulate(count: number, from: number): Promise<Tally> {
+  const shares = availableParallelism();
+  const tallies = await Promise.all(
+    Array.from({ length: shares }, async (_, share) => {
+      const own = Math.floor(count / shares) + (share < count % shares ? 1 : 0);
+      const first = from * 1_000_000 + share;
+      return await program<Tally>("test/simulation/main.ts", [
+        ...["--from", `${first}`, "--runs", `${own}`, "--every", `${shares}`],
+      ]);
+    }),
+  );
+  return merge(tallies);
+}
+
+async function kill(count: number, from: number): Promise<KillResult[]> {
+  if (count === 0) return [];
+  return await program<KillResult[]>("test/crash/main.ts", [
+    ...["--kills", `${count}`, "--seed", `${from}`, "--houses", values.houses],
+    ...(values.results === undefined ? [] : ["--results", values.results]),
+  ]);
+}
+
+/** Runs one of our programs to its end and reads its last word; what it tells goes on. */
+async function program<T>(main: string, given: readonly string[]): Promise<T> {
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [main, ...given], {
+    cwd: projectRoot,
+    maxBuffer: 256 * 1024 * 1024,
+  });
+  process.stderr.write(stderr);
+  return JSON.parse(stdout) as T;
+}
+
+function killTally(results: readonly KillResult[]): Tally {
+  const tally = newTally();
+  for (const { victim, where, end, violations } of results) {
+    tally.runs += 1;
+    tally.violations += violations.length;
+    addRow(tally, `${victim}: ${where}`, {
+      runs: 1,
+      ends: { [end]: 1 },
+      violations: violations.length,
+    });
+  }
+  return tally;
+}
+
+function table({ byFault }: Tally, first: string): string[] {
+  return [
+    `| ${first} | runs | how the orders ended | violations |`,
+    "| --- | ---: | --- | ---: |",
+    ...Object.entries(byFault)
+      .sort(([a], [b]) => a.localeCompare(b))
+      .map(([fault, row]) => {
+        const ends = Object.entries(row.ends)
+          .sort(([, a], [, b]) => b - a)
+          .map(([end, times]) => `${end} ${times}`)
+          .join(", ");
+        return `| ${fault} | ${row.runs} | ${ends} | ${row.violations} |`;
+      }),
+  ];
+}
+
+async function version(): Promise<string> {
+  const git = ["rev-parse", "--short", "HEAD"];
+  return await promisify(execFile)("git", git, { cwd: projectRoot }).then(
+    ({ stdout }) => `Commit ${stdout.trim()}`,
+    () => "Delivered archive",
+  );
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1000)} s`;
+}

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { killPlan } from "./kill-plan.ts";
+import { runKills } from "./kills.ts";
+import { type Evidence, violationsOf } from "./verdict.ts";
+
+const KILLS = 24;
+
+test("kill -9 of any process at any moment breaks no promise about the money", async () => {
+  const results = await runKills({ kills: KILLS, seed: 7, houses: 3 });
+  expect(results.filter(({ violations }) => violations.length > 0)).toEqual([]);
+  expect(results).toHaveLength(KILLS);
+  expect(results.some(({ end }) => end === "Success")).toBe(true);
+  expect(new Set(results.map(({ victim }) => victim)).size).toBeGreaterThan(2);
+}, 240_000);
+
+test("the same seed gives the same kills", () => {
+  expect(killPlan(7, 3)).toEqual(killPlan(7, 3));
+  expect(killPlan(7, 3)).not.toEqual(killPlan(8, 3));
+});
+
+const clean: Evidence = {
+  amountMinor: 100,
+  movements: [{ kind: "charge", amountMinor: 100 }],
+  answers: [],
+  found: "Success",
+  eventKinds: ["report"],
+  acknowledged: true,
+};
+
+test.each<[string, Partial<Evidence>]>([
+  ["charged twice", { movements: [...clean.movements, ...clean.movements] }],
+  ["an order answered charged is charged", { movements: [] }],
+  ["answered not-charged is not charged", { found: "Failed" }],
+  ["does not stay unknown", { found: "Unknown" }],
+  ["no report is acknowledged before it is stored", { eventKinds: [] }],
+])("the comparison of the ledgers sees: %s", (sentence, change) => {
+  expect(violationsOf(clean)).toEqual([]);
+  expect(violationsOf({ ...clean, ...change }).join()).toContain(sentence);
+});

@@ -1,0 +1,153 @@
+/** One safety measure taken out of the product; each text must be there exactly once. */
+export interface Mutation {
+  readonly removes: string;
+  readonly edits: ReadonlyArray<{
+    readonly file: string;
+    readonly from: string;
+    readonly to: string;
+  }>;
+}
+
+const payments = "src/tp-manager/payments";
+const journal = "src/tp-manager/journal/journal.ts";
+
+/** What the chaos run must find, one at a time: a test that cannot fail proves nothing. */
+export const mutations: readonly Mutation[] = [
+  {
+    removes: "the write-ahead record (kept in memory until the first report)",
+    edits: [
+      {
+        file: journal,
+        from: "return this.#insert({ ...attempt, state, baseline, endedAtMs: null });",
+        to: `this.held = { ...attempt, state, baseline, endedAtMs: null };
+    return { ...this.held, number: 1, ticket: "" };`,
+      },
+      {
+        file: journal,
+        from: "  latestAttempt(orderId: string)",
+        to: `  held: Omit<Attempt, "number" | "ticket"> | undefined;
+  latestAttempt(orderId: string)`,
+      },
+      {
+        file: journal,
+        from: "return transaction(this.#database, () => {\n      const report",
+        to: `return transaction(this.#database, () => {
+      if (this.held?.transactionId === transactionId) this.#insert(this.held);
+      this.held = undefined;
+      const report`,
+      },
+    ],
+  },
+  {
+    removes: "the commit before 04 0F is acknowledged (done a moment later)",
+    edits: [
+      {
+        file: `${payments}/payment-run.ts`,
+        from: 'this.#writer.advance({ input: "report",',
+        to: 'const late = () => this.#writer.advance({ input: "report",',
+      },
+      {
+        file: `${payments}/payment-run.ts`,
+        from: '    if (judgement !== "disagrees") return "accept";',
+        to: '    queueMicrotask(late);\n    if (judgement !== "disagrees") return "accept";',
+      },
+    ],
+  },
+  {
+    removes: "the one transaction of outcome and hand-off row",
+    edits: [
+      {
+        file: journal,
+        from: "return transaction(this.#database, () => {\n      const report",
+        to: "return ((work: () => Attempt) => work())(() => {\n      const report",
+      },
+    ],
+  },
+  {
+    removes: "the lookup of the order before a payment (idempotency)",
+    edits: [
+      {
+        file: `${payments}/payment-service.ts`,
+        from: 'if (earlier && earlier.state.phase !== "not-charged") return this.#known',
+        to: 'if (earlier?.state.phase === "reversed") return this.#known',
+      },
+    ],
+  },
+  {
+    removes: "the comparison of recovery with the baseline",
+    edits: [
+      {
+        file: `${payments}/recovery-policy.ts`,
+        from: "if (sameTransaction(doubt.baseline.last, last)) return unchanged(",
+        to: "if (doubt.amountMinor < 0) return unchanged(",
+      },
+    ],
+  },
+  {
+    removes: "the wait for the lost payment's own time limit",
+    edits: [
+      {
+        file: `${payments}/recovery-policy.ts`,
+        from: "  if (leftMs > 0) {",
+        to: "  if (leftMs > Number.MAX_SAFE_INTEGER) {",
+      },
+    ],
+  },
+  {
+    removes: "the second matching read of a charge that was not acknowledged",
+    edits: [
+      {
+        file: `${payments}/recovery-policy.ts`,
+        from: `  if (proven || confirmed) {
+    return {
+      verdict: "charged",`,
+        to: `  if (proven || confirmed || report.good) {
+    return {
+      verdict: "charged",`,
+      },
+    ],
+  },
+  {
+    removes: "rule 5: no sale before the doubtful one was asked about",
+    edits: [
+      {
+        file: `${payments}/payment-service.ts`,
+        from: '    if (orderId !== undefined) {\n      throw new AppError("TERMINAL_IN_DOUBT"',
+        to: '    if (orderId === "") {\n      throw new AppError("TERMINAL_IN_DOUBT"',
+      },
+    ],
+  },
+  {
+    removes: "the check that a found sale is not that of a later order",
+    edits: [
+      {
+        file: `${payments}/recovery-policy.ts`,
+        from: "  if (mayBeOfLater(doubt, observation, report)) {",
+        to: "  if (report.amountMinor === -1 && mayBeOfLater(doubt, observation, report)) {",
+      },
+    ],
+  },
+  {
+    removes: "the supervisor's storing before a hand-off counts as done",
+    edits: [
+      {
+        file: `${payments}/hand-off.ts`,
+        from: "      else await this.#link.store(transaction);",
+        to: `      else {
+        this.#store.acknowledgeHandOff(transactionId);
+        await this.#link.store(transaction);
+      }`,
+      },
+    ],
+  },
+  {
+    removes: "the truth about an order while another one is paid",
+    edits: [
+      {
+        file: `${payments}/payment-service.ts`,
+        from: '    // Before anything is refused: "busy" says',
+        to: '    this.turn.assertFree();\n    // Before anything is refused: "busy" says',
+      },
+    ],
+  },
+];
