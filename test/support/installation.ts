@@ -145,7 +145,7 @@ export class TestInstallation {
 
   /** The orders the gateway has, newest first. */
   async orders(): Promise<SandboxOrder[]> {
-    const response = await fetch(`http://127.0.0.1:${this.#sandboxPort}/sandbox/orders`);
+    const response = await fetch(`${this.sandboxUrl}/sandbox/orders`);
     return (await response.json()) as SandboxOrder[];
   }
 
@@ -155,6 +155,10 @@ export class TestInstallation {
   }
 
   readonly password = PASSWORD;
+
+  get sandboxUrl(): string {
+    return `http://127.0.0.1:${this.#sandboxPort}`;
+  }
 
   get secrets(): readonly string[] {
     return [PASSWORD, GATEWAY_PASSWORD];
@@ -198,7 +202,7 @@ export class TestInstallation {
       LOCAL_PORT: this.#port,
       TERMINAL_MANAGER_LOGIN: LOGIN,
       TERMINAL_MANAGER_PWD: PASSWORD,
-      GATEWAY_URL: `http://127.0.0.1:${this.#sandboxPort}`,
+      GATEWAY_URL: this.sandboxUrl,
       GATEWAY_LOGIN: "shop",
       GATEWAY_PWD: GATEWAY_PASSWORD,
       GATEWAY_WEBSITE_ID: "123456",
