@@ -1,3 +1,4 @@
+import { writeSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { sleep, systemClock, within } from "../../../../src/shared/time.ts";
 import { ApduReader } from "../../../../src/simulator/terminal/link/apdu-reader.ts";
@@ -7,7 +8,6 @@ import { FrameReader } from "../../../../src/simulator/terminal/link/frame-reade
 /** Everything a register under test control may hear, in order. */
 export type Heard = { readonly apdu: string } | "ack" | "nak" | "closed";
 
-const HANG_UP_MS = 500;
 const PATIENCE_MS = 5_000;
 
 /** A register that does only what the test says. Messages are hexadecimal, frames are implied. */
@@ -16,6 +16,7 @@ export class ScriptedRegister {
   readonly #wakers = new Set<() => void>();
   readonly #write: (bytes: Uint8Array) => void;
   readonly #end: () => Promise<void>;
+  readonly #gone: () => boolean;
   readonly #serial: boolean;
   /** Serial: whether good frames are acknowledged. */
   acknowledges = true;
@@ -24,10 +25,12 @@ export class ScriptedRegister {
     serial: boolean,
     write: (bytes: Uint8Array) => void,
     end: () => Promise<void>,
+    gone: () => boolean = () => false,
   ) {
     this.#serial = serial;
     this.#write = write;
     this.#end = end;
+    this.#gone = gone;
   }
 
   static async tcp(port: number, host = "127.0.0.1"): Promise<ScriptedRegister> {
@@ -69,6 +72,7 @@ export class ScriptedRegister {
           if (!port.isOpen) resolve();
           else port.close(() => resolve());
         }),
+      () => isHungUp((port.port as { fd?: number } | undefined)?.fd),
     );
     const reader = new FrameReader();
     port.on("data", (bytes: Buffer) => {
@@ -154,24 +158,14 @@ export class ScriptedRegister {
     const story: string[] = [];
     for (;;) {
       const heard = await within(systemClock, "register", patienceMs, this.#take(false));
-      if (typeof heard !== "object") return [...story, heard ?? (await this.#silence())];
+      if (typeof heard !== "object")
+        return [...story, heard ?? (this.#gone() ? "closed" : "silence")];
       const control = heard.apdu.slice(0, 4);
       story.push(control);
       if (control.startsWith("84")) return story;
       if (!control.startsWith("80")) this.send("800000");
       if (control === "060f" || control === "061e") return story;
     }
-  }
-
-  /**
-   * The serial library misses a hang-up now and then; the next write finds it. One byte that belongs
-   * to nothing tells a line that is gone from a terminal that says nothing.
-   */
-  async #silence(): Promise<"closed" | "silence"> {
-    if (!this.#serial) return "silence";
-    this.#write(Uint8Array.of(0x00));
-    const heard = await within(systemClock, "hang-up", HANG_UP_MS, this.#take(false));
-    return heard === "closed" ? "closed" : "silence";
   }
 
   close(): Promise<void> {
@@ -218,4 +212,15 @@ export function hex(bytes: Uint8Array): string {
 
 export function fromHex(text: string): Uint8Array {
   return Uint8Array.from(Buffer.from(text.replaceAll(" ", ""), "hex"));
+}
+
+/** The serial library misses a hang-up now and then; writing nothing finds it and sends nothing. */
+function isHungUp(descriptor: number | undefined): boolean {
+  if (descriptor === undefined) return true;
+  try {
+    writeSync(descriptor, Buffer.alloc(0));
+    return false;
+  } catch {
+    return true;
+  }
 }
