@@ -15,6 +15,13 @@ test("every file and folder that the README links to or lists exists", () => {
   expect([...links, ...listed].filter((path) => !existsSync(`${root}/${path}`))).toEqual([]);
 });
 
+test("every npm script that the README names exists", () => {
+  const { scripts } = JSON.parse(readFileSync(`${root}/package.json`, "utf8"));
+  const named = [...readme.matchAll(/`npm run ([\w:-]+)/g)].map(([, name]) => name ?? "");
+  expect(named.length).toBeGreaterThan(3);
+  expect(named.filter((name) => !(name in scripts))).toEqual([]);
+});
+
 test("no file names a machine's own path, and no lock file entry a registry", () => {
   const machinePath = /(^|[^A-Za-z0-9_.$~-])\/(home|root|Users)\/[a-z]/m;
   const wrong = repositoryFiles().filter((path) => {
