@@ -1,6 +1,10 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { projectRoot } from "../../src/shared/installation.ts";
 import { killPlan } from "./kill-plan.ts";
 import { runKills } from "./kills.ts";
+import { mutations } from "./mutations.ts";
 import { type Evidence, violationsOf } from "./verdict.ts";
 
 const KILLS = 24;
@@ -37,3 +41,13 @@ test.each<[string, Partial<Evidence>]>([
   expect(violationsOf(clean)).toEqual([]);
   expect(violationsOf({ ...clean, ...change }).join()).toContain(sentence);
 });
+
+test.each(mutations.map((mutation) => [mutation.removes, mutation] as const))(
+  "the text that a mutation replaces is there exactly once: %s",
+  (_removes, { edits }) => {
+    for (const { file, from } of edits) {
+      const text = readFileSync(join(projectRoot, file), "utf8");
+      expect([file, text.split(from).length - 1]).toEqual([file, 1]);
+    }
+  },
+);

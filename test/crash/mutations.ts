@@ -30,11 +30,11 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: journal,
-        from: "return transaction(this.#database, () => {\n      const report",
-        to: `return transaction(this.#database, () => {
-      if (this.held?.transactionId === transactionId) this.#insert(this.held);
+        from: "this.#telling((tell) => {\n      const before = this.#mustRead(transactionId);",
+        to: `this.#telling((tell) => {
+      if (this.held?.transactionId === transactionId) this.#insertRow(this.held);
       this.held = undefined;
-      const report`,
+      const before = this.#mustRead(transactionId);`,
       },
     ],
   },
@@ -58,8 +58,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: journal,
-        from: "return transaction(this.#database, () => {\n      const report",
-        to: "return ((work: () => Attempt) => work())(() => {\n      const report",
+        from: "const result = transaction(this.#database, () =>",
+        to: "const result = ((all: () => T) => all())(() =>",
       },
     ],
   },
