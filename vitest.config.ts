@@ -5,6 +5,8 @@ import { SummaryReporter } from "./test/support/summary-reporter.ts";
 export default defineConfig({
   test: {
     reporters: ["default", new SummaryReporter()],
+    // Real processes on a machine that others use too: a second try, named in the output.
+    retry: process.env["CI"] ? 1 : 0,
     testTimeout: 20_000,
     hookTimeout: 20_000,
     projects: [
