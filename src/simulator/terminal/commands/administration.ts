@@ -64,44 +64,45 @@ export const diagnosis: Command = {
   },
 };
 
-/** Jobs that this terminal has nothing to do for: done at once. */
-export const emptyJobs: readonly Command[] = [
-  0x0651, // send offline transactions
-  0x0679, // selftest
-  0x0813, // change configuration
-].map((control) => ({
-  control,
+/** Selftest 06 79 (zvt.md 6.4). */
+export const selftest: Command = {
+  control: 0x0679,
   async run(process) {
+    const { memory, ledger, registration } = process.parts;
     await work(process);
-    await process.complete();
-  },
-}));
-
-/** Print system configuration 06 1A (zvt.md 6.4). */
-export const printConfiguration: Command = {
-  control: 0x061a,
-  async run(process) {
-    const { device, behaviour } = process.parts.options;
-    const { printerWidth } = process.parts.registration;
-    await process.accept();
-    await printAdministration(process, "CONFIGURATION", [
-      plain(spread("Serial:", device.serialNumber, printerWidth)),
-      plain(spread("Version:", device.version, printerWidth)),
-      plain(spread("Currencies:", behaviour.currencies.join(" "), printerWidth)),
+    const tell = (name: string, told: string) =>
+      plain(spread(name, told, registration.printerWidth));
+    await printAdministration(process, "SELFTEST", [
+      tell("Turnover:", String(memory.turnover.length)),
+      tell("Bank entries:", String(ledger.entries.length)),
+      tell("Due:", memory.demands.join(" ") || "nothing"),
     ]);
     await process.complete();
   },
 };
 
-const UPDATE_FORBIDDEN = 0xe0;
+/** Send offline transactions 06 51 (zvt.md 6.4): there never are any, all sales go online. */
+export const sendOffline: Command = {
+  control: 0x0651,
+  async run(process) {
+    await work(process);
+    await process.complete();
+  },
+};
 
-/** Software update 08 10: refused, as many terminals do (zvt.md 6.4). */
+/**
+ * Software update 08 10 (zvt.md 6.4): over a line of its own, so it completes first, and the
+ * terminal is away then.
+ */
 export const softwareUpdate: Command = {
   control: 0x0810,
   whenLocked: true,
   async run(process) {
+    const { parts } = process;
     await process.accept();
-    await process.abort(UPDATE_FORBIDDEN);
+    const { date, time } = localTime(parts.now);
+    await process.complete({ fields: { resultCode: 0x00, time, dateYYMMDD: date.slice(2) } });
+    parts.reboot();
   },
 };
 
@@ -113,18 +114,19 @@ async function work(process: Process): Promise<void> {
   await process.pause("administration", process.parts.options.pace.administrationMs);
 }
 
-async function printAdministration(
+/** Prints on the register's paper, when that is what the register wants. */
+export async function printAdministration(
   process: Process,
   title: string,
   lines: readonly ReceiptLine[],
 ): Promise<void> {
   if (!registerPrints(process, "administration")) return;
-  const { options, registration, now } = process.parts;
+  const { device, registration, now } = process.parts;
   const { date, time } = localTime(now);
   await print(process, "administration", [
     centred(`** ${title} **`),
     plain(spread(date, time, registration.printerWidth)),
-    plain(spread("Terminal:", options.device.terminalId, registration.printerWidth)),
+    plain(spread("Terminal:", device.terminalId, registration.printerWidth)),
     ...lines,
   ]);
 }

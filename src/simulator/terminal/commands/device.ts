@@ -5,7 +5,6 @@ import type { Command } from "./command.ts";
 /** Reset terminal 06 18 (zvt.md 6.4): 80 00, 06 0F, then it restarts. */
 export const resetTerminal: Command = {
   control: 0x0618,
-  whenLocked: true,
   async run(process) {
     await process.accept();
     await process.complete();
@@ -36,21 +35,6 @@ function moment(date: string, time: string): Date | undefined {
   const exists = at.getMonth() === month - 1 && at.getDate() === day && hours < 24 && minutes < 60;
   return exists ? at : undefined;
 }
-
-/** Display text 06 E0 (zvt.md 6.8); kept for `GET /state`. */
-export const displayText: Command = {
-  control: 0x06e0,
-  whenLocked: true,
-  async run(process) {
-    const { text1Line1, text1Line2, text1Line3, text1Line4 } = process.request.fields;
-    const { text1Line5, text1Line6, text1Line7, text1Line8 } = process.request.fields;
-    process.parts.displayed = [
-      ...[text1Line1, text1Line2, text1Line3, text1Line4],
-      ...[text1Line5, text1Line6, text1Line7, text1Line8],
-    ].flatMap((line) => line ?? []);
-    await process.finish();
-  },
-};
 
 /** Select language 08 30 (zvt.md 6.4); one that the texts do not have changes nothing. */
 export const selectLanguage: Command = {

@@ -44,7 +44,7 @@ export const registration: Command = {
     await process.complete({
       fields: {
         typeByte: statusByte(parts),
-        terminalId: parts.options.device.terminalId,
+        terminalId: parts.device.terminalId,
         currency: currency ?? (parts.options.behaviour.currencies[0] as string),
       },
       tags: completionTags(request, parts.registration),

@@ -1,4 +1,5 @@
 import { container, tag } from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import { isDebitCard } from "../bank/cards.ts";
 import type { LedgerKind } from "../bank/ledger.ts";
 import { charge, type NewDeal, settle } from "../machine/deal.ts";
 import type { Process } from "../machine/process.ts";
@@ -60,7 +61,10 @@ export const preAuthorisationReversal: Command = {
   control: 0x0625,
   async run(process) {
     const original = await openReservation(process);
-    if (original) await book(process, original, 0);
+    if (!original) return;
+    // Those the terminal lets go by itself (zvt.md 6.3).
+    if (isDebitCard(original.card)) return await process.abort(code.notForDebitCards);
+    await book(process, original, 0);
   },
 };
 

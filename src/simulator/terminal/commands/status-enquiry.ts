@@ -20,7 +20,7 @@ export const statusEnquiry: Command = {
   async run(process) {
     const { parts, request } = process;
     const service = request.fields.serviceByte ?? 0;
-    const softwareVersion = parts.options.device.version;
+    const softwareVersion = parts.device.version;
     await process.accept();
     await process.completeStatus({
       parts: {
@@ -42,7 +42,7 @@ function terminalStatus({ memory, outOfOrder, cardInside }: Parts): number {
 }
 
 function identityTags(parts: Parts): readonly RawTag[] {
-  const { device } = parts.options;
+  const { device } = parts;
   const restart = nextRestart(parts.now, parts.options.behaviour.restartAt);
   return [
     tag("terminalId", device.terminalId),

@@ -12,6 +12,8 @@ export interface Line {
    * (serial), handed to the network (TCP). "failed": repeats used up, or the line is gone.
    */
   send(apdu: Uint8Array): Promise<"sent" | "failed">;
+  /** Says, in bytes that are no ZVT, that ZVT is off (zvt.md 12). */
+  refuseProtocol(): void;
   close(): void;
 }
 
@@ -38,6 +40,9 @@ export type WireEvent =
       readonly note: string;
     }
   | { readonly what: "open" | "close" };
+
+/** What a terminal says to a register whose protocol is switched off (zvt.md 12). */
+export const ZVT_OFF = Uint8Array.of(0x15, 0x03, 0x69);
 
 /** Seen from the terminal. */
 export type Direction = "in" | "out";

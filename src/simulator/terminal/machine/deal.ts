@@ -33,6 +33,10 @@ export interface NewDeal {
   readonly originalId?: number;
   readonly reason?: LedgerReason;
   readonly stands: boolean;
+  /** Given on the telephone; else the bank makes one. */
+  readonly authorisation?: string;
+  /** A tip may be booked on it later (zvt.md 6.3). */
+  readonly tipAllowed?: boolean;
 }
 
 /** The bank books; the terminal has not stored it yet, unless it stands anyhow. */
@@ -40,7 +44,7 @@ export function charge(process: Process, deal: NewDeal): Deal {
   const { ledger, memory, options, now } = process.parts;
   const { order, trace } = deal;
   const card = testCards[deal.card];
-  const authorisation = authorisationNumber(trace);
+  const authorisation = deal.authorisation ?? authorisationNumber(trace);
   const receiptNumber = memory.nextReceiptNumber;
   const booked = memory.together(() => {
     const entry = ledger.enter({
@@ -68,6 +72,7 @@ export function charge(process: Process, deal: NewDeal): Deal {
       originalTrace: deal.originalTrace ?? null,
       state: "stored",
       closed: false,
+      ...(deal.tipAllowed ? { tipAllowed: true } : {}),
     };
     // Newer terminals keep what the bank has said, whatever the register says to it (zvt.md 9.1).
     if (deal.stands || !options.behaviour.autoReversal) memory.store(transaction);
@@ -107,7 +112,7 @@ export async function settle(deal: Deal): Promise<void> {
 }
 
 function reportInput({ process, transaction }: Deal): Outgoing {
-  const input = approvedReport(transaction, process.parts.options.device);
+  const input = approvedReport(transaction, process.parts.device);
   const { resultCode: _, ...others } = input.fields ?? {};
   const fields = process.fault("no-result") ? others : input.fields;
   return {
@@ -161,7 +166,8 @@ function takePartBack(deal: Deal, issuedMinor: number): void {
 
 async function undo(deal: Deal, because: UndoReason): Promise<void> {
   const { process } = deal;
-  const { behaviour, device } = process.parts.options;
+  const { device, options } = process.parts;
+  const { behaviour } = options;
   if (deal.stands) {
     if (because !== "line-lost") await process.complete();
     return;

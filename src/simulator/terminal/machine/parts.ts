@@ -12,11 +12,12 @@ import {
   tag,
   tagValue,
 } from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import type { CardName } from "../bank/cards.ts";
 import type { Ledger } from "../bank/ledger.ts";
 import type { FaultBox, PointFault } from "../faults/fault-box.ts";
 import type { FaultArguments } from "../faults/fault-request.ts";
 import type { Memory } from "../memory/memory.ts";
-import type { TerminalSimulatorOptions } from "../options.ts";
+import type { Device, TerminalSimulatorOptions } from "../options.ts";
 import type { PaymentScript } from "../scenario.ts";
 import { CustomerDesk } from "./customer.ts";
 import { type Process, ProcessOver } from "./process.ts";
@@ -57,8 +58,14 @@ export class Parts {
   displayed: readonly string[] = [];
   /** Terminal clock minus ours; command 06 91 sets it. */
   clockOffsetMs: number;
-  /** A card left in the reader by Read Card (zvt.md 6.7). */
-  cardInside = false;
+  /** The card that Read Card has read, and whether it is still in (zvt.md 6.7). */
+  readCard: { readonly card: CardName; readonly inside: boolean } | undefined;
+  /** Files that the register has written (08 14), by their id. */
+  readonly files = new Map<number, Uint8Array>();
+  /** Field FA of Activate card reader 08 50; null: not asked for since the start. */
+  reader: number | null = null;
+  /** Switched to another protocol by 08 02: ZVT is not understood any more (zvt.md 12). */
+  zvtOff = false;
   /** Told about every moment that a command reaches, for the trace. */
   onPhase: (line: string) => void = () => {};
   readonly #input: PartsInput;
@@ -77,6 +84,21 @@ export class Parts {
     this.language = input.options.behaviour.language;
     this.clockOffsetMs = input.options.device.clockOffsetMs;
     this.#payments = [...input.options.payments];
+  }
+
+  /** What the terminal says about itself, with what commands have changed. */
+  get device(): Device {
+    const { device } = this.options;
+    const { terminalId, password } = this.memory.settings;
+    return {
+      ...device,
+      terminalId: terminalId ?? device.terminalId,
+      password: password ?? device.password,
+    };
+  }
+
+  get cardInside(): boolean {
+    return this.readCard?.inside ?? false;
   }
 
   /** The terminal's own clock. */

@@ -112,15 +112,11 @@ async function printCopies(
   copies: readonly Copy[],
   content: Omit<ReceiptContent, "type">,
 ): Promise<Printed> {
-  const { options, registration } = process.parts;
+  const { device, registration } = process.parts;
   if (copies.length === 0 || !registerPrints(process, "customer")) return "printed";
   await process.reach("print");
   for (const type of copies) {
-    const lines = transactionReceipt(
-      { ...content, type },
-      options.device,
-      registration.printerWidth,
-    );
+    const lines = transactionReceipt({ ...content, type }, device, registration.printerWidth);
     const how = await print(process, type, lines);
     if (how !== "printed") return how;
   }

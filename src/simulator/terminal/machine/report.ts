@@ -24,6 +24,7 @@ export type Reported = Pick<
   | "originalTrace"
   | "authorisation"
   | "atMs"
+  | "tipAllowed"
 > & { readonly receiptNumber: number | null };
 
 /** Field 19 of a report (zvt.md 7.1): online, and with PIN. */
@@ -52,7 +53,7 @@ export function approvedReport(told: Reported, device: Device): MessageInput {
       contractNumber: device.contractNumber,
       cardName: card.scheme,
     },
-    tags: cardTags(card),
+    tags: [...cardTags(card), ...(told.tipAllowed ? [tag("tipAllowed", 1)] : [])],
   };
 }
 

@@ -18,6 +18,7 @@ import { reverseUnfinished } from "./unfinished.ts";
 
 /** Error codes of 84 xx (zvt.md 11.4). */
 const UNKNOWN = 0x83;
+const NOT_REGISTERED = 0x6b;
 const MESSAGE_WRONG = 0x9a;
 const PASSWORD_WRONG = 0x37;
 const WAIT = 0x9c;
@@ -57,7 +58,8 @@ export class Terminal {
   powerCycle(): void {
     this.#process?.kill("restart");
     this.parts.registration = unregistered;
-    this.parts.cardInside = false;
+    this.parts.readCard = undefined;
+    this.parts.reader = null;
     reverseUnfinished(this.parts);
   }
 
@@ -68,6 +70,10 @@ export class Terminal {
   }
 
   #received(line: Line, bytes: Uint8Array): void {
+    if (this.parts.zvtOff) {
+      line.refuseProtocol();
+      return;
+    }
     if (!hasTrueLength(bytes)) {
       // The transport has acknowledged, the application refuses (zvt.md 2.4, 4.1).
       this.#refuse(line, MESSAGE_WRONG);
@@ -86,6 +92,8 @@ export class Terminal {
     } else if (process.line === line && process.ending) {
       this.#next = { line, bytes };
       process.unanswered();
+    } else if (process.line === line && process.isRepeat(bytes)) {
+      process.answerAgain();
     } else if (apdu.control === ABORT && process.line === line) {
       this.#abort(process);
     } else {
@@ -102,10 +110,12 @@ export class Terminal {
       this.#refuse(line, UNKNOWN);
     } else if (!message) {
       this.#refuse(line, MESSAGE_WRONG);
-    } else if (this.#isWrong(message.parts.password)) {
+    } else if (this.#isWrong(message.parts.password ?? message.parts.oldPassword)) {
       this.#refuse(line, PASSWORD_WRONG);
+    } else if (!command.whenLocked && this.#registerFirst) {
+      this.#refuse(line, NOT_REGISTERED);
     } else {
-      const process = new Process(this.parts, line, message);
+      const process = new Process(this.parts, line, message, bytes);
       this.#process = process;
       void this.#run(command, process);
     }
@@ -113,8 +123,13 @@ export class Terminal {
 
   /** Not fixed by the documents; refused at once as card complete does (zvt.md 6.1). */
   #isWrong(password: string | undefined): boolean {
-    const wanted = this.parts.options.device.password;
+    const wanted = this.parts.device.password;
     return wanted !== null && password !== undefined && password !== wanted;
+  }
+
+  get #registerFirst(): boolean {
+    const { options, registration } = this.parts;
+    return options.behaviour.registrationRequired && !registration.registered;
   }
 
   #readable(apdu: Apdu): Message | undefined {

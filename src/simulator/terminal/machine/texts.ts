@@ -36,6 +36,7 @@ export const status = {
   wrongPin: 0x15,
   pleaseWait: 0x17,
   declined: 0x1d,
+  serviceMode: 0x1a,
 } as const;
 
 /** The customer did not come in time; a text of its own, since 6C has other meanings too. */
