@@ -7,6 +7,7 @@ import {
   pointDescriptions,
   sharedArguments,
 } from "./faults/fault-table.ts";
+import { askKinds } from "./machine/asks.ts";
 import { ScenarioError } from "./scenario.ts";
 import type { StartOptions } from "./start.ts";
 import { type Draft, type Switch, SwitchError } from "./switch.ts";
@@ -75,6 +76,9 @@ export function helpText(): string {
     ...Object.entries(switches).map(([name, { argument, description }]) =>
       row(`--${name}${argument ? ` ${argument}` : ""}`, description),
     ),
+    "",
+    "Questions (--ask), each only where tag 26 of the registration permits it:",
+    ...Object.entries(askKinds).map(([name, { description }]) => row(name, description)),
     "",
     "Faults, as NAME or NAME:key=value,key=value. Every fault also takes",
     ...Object.entries(sharedArguments).map(([name, argument]) => row(name, argumentText(argument))),

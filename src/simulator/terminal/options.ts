@@ -2,6 +2,7 @@ import type { Clock } from "../../shared/time.ts";
 import type { CardName } from "./bank/cards.ts";
 import type { OutcomeRule } from "./bank/outcome.ts";
 import type { FaultRequest } from "./faults/fault-request.ts";
+import type { AskKind } from "./machine/asks.ts";
 import type { PaymentScript } from "./scenario.ts";
 
 /** Everything that can be set; `switches.ts` has the switches, {@link defaultOptions} the rest. */
@@ -105,6 +106,8 @@ export interface Behaviour {
   readonly registrationRequired: boolean;
   /** Echoes tag 1F73 and numbers its messages (zvt.md 9.4). */
   readonly messageIds: boolean;
+  /** Asked of the register in every payment, where tag 26 permits it (zvt.md 7). */
+  readonly asks: readonly AskKind[];
   /** Knows tag 1F1F (zvt.md 9.4). */
   readonly receiptNumberCheck: boolean;
   readonly firstReceiptNumber: number;
@@ -151,6 +154,7 @@ export const defaultOptions: Omit<TerminalSimulatorOptions, "clock"> = {
     autoReversal: true,
     registrationRequired: false,
     messageIds: false,
+    asks: [],
     receiptNumberCheck: false,
     firstReceiptNumber: 1,
     firstTrace: 1,

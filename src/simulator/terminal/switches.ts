@@ -1,6 +1,7 @@
 import { cardNames } from "./bank/cards.ts";
 import { parseOutcomeRule } from "./bank/outcome.ts";
 import { parseFault } from "./faults/fault-request.ts";
+import { askNames } from "./machine/asks.ts";
 import { defaultOptions, instantPace } from "./options.ts";
 import { readScenario } from "./scenario.ts";
 import {
@@ -216,6 +217,15 @@ export const switches: Readonly<Record<string, Switch>> = {
     description: "number messages when the register asks for it (tag 1F73)",
     apply: (_, draft) => {
       draft.behaviour.messageIds = true;
+    },
+  },
+  ask: {
+    argument: "KIND",
+    multiple: true,
+    description: "ask the register in every payment, where it permits that; see below",
+    apply: (value, draft) => {
+      const asks = draft.behaviour.asks ?? [];
+      draft.behaviour.asks = [...asks, oneOf("ask", value, askNames)];
     },
   },
   "require-registration": {

@@ -1,5 +1,6 @@
 import { container, tag } from "../../../tp-manager/terminal/zvt/codec/index.ts";
 import type { Outcome } from "../bank/outcome.ts";
+import { askRegister, beforeHost } from "../machine/asks.ts";
 import { charge, settle } from "../machine/deal.ts";
 import { reverseMissed } from "../machine/missed.ts";
 import { printDeclined } from "../machine/printing.ts";
@@ -69,6 +70,8 @@ async function sell(process: Process, sale: Sale): Promise<void> {
     await process.report(abortedReport(code.aborted, parts.device, said));
     return await process.abort(code.aborted);
   }
+  const asked = await askRegister(process, "payment", beforeHost, presented.card);
+  if (asked !== "go-on") return await stop(process, asked.stop);
   await askHost(process, script);
   if (process.fault("wrong-pin-first")) {
     await process.status(status.wrongPin);
@@ -80,9 +83,17 @@ async function sell(process: Process, sale: Sale): Promise<void> {
     const told = { ...order, ...presented, trace, ...neverStored, atMs: parts.now.getTime() };
     return await decline(process, told, outcome);
   }
+  const signed = await askRegister(process, "payment", ["signature"], presented.card);
+  if (signed !== "go-on") return await stop(process, signed.stop);
   const charged = chargedOrder(process, order);
   const tipAllowed = sale.kind === "payment" && asks(process, TIP_ALLOWED);
   await settle(charge(process, { ...sale, ...presented, order: charged, trace, tipAllowed }));
+}
+
+/** Ends the payment before the bank has charged. */
+async function stop(process: Process, resultCode: number): Promise<void> {
+  await process.report(abortedReport(resultCode, process.parts.device));
+  await process.abort(resultCode);
 }
 
 /** Field 19: use the card of the Read Card before, the register offers a tip (zvt.md 6.2). */
@@ -105,10 +116,8 @@ async function cardFor(
 
 /** zvt.md 6.3: Card poll tells what kind of card it was; a payment only that it is unknown. */
 async function refuseOtherCard(process: Process): Promise<void> {
-  const { control, parts } = process;
-  if (control !== cardPoll.control) {
-    await process.report(abortedReport(code.cardUnknown, parts.device));
-    return await process.abort(code.cardUnknown);
+  if (process.control !== cardPoll.control) {
+    return await stop(process, code.cardUnknown);
   }
   const found = [tag("uid", Uint8Array.of(0x08, 0x00, 0x00, 0xff)), tag("cardKind", 0x01)];
   await process.abort(code.cardUnknown, { tags: [container("card", found)] });

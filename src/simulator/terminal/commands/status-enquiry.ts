@@ -4,6 +4,7 @@ import {
   type RawTag,
   tag,
 } from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import { askNames, askRegister } from "../machine/asks.ts";
 import { localTime } from "../machine/local-time.ts";
 import type { Parts } from "../machine/parts.ts";
 import { nextRestart } from "../machine/restart.ts";
@@ -22,6 +23,8 @@ export const statusEnquiry: Command = {
     const service = request.fields.serviceByte ?? 0;
     const softwareVersion = parts.device.version;
     await process.accept();
+    // Its own jobs begin on this occasion (zvt.md 6.5); an answer changes nothing here.
+    await askRegister(process, "status", askNames);
     await process.completeStatus({
       parts: {
         ...((service & WITHOUT_VERSION) === 0 ? { softwareVersion } : {}),

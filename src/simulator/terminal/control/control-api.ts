@@ -2,6 +2,7 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { z } from "zod";
 import { cardNames } from "../bank/cards.ts";
 import { FaultError, faultRequest } from "../faults/fault-request.ts";
+import { type AskKind, askNames } from "../machine/asks.ts";
 import { type CustomerAction, type KeyName, keys } from "../machine/customer.ts";
 import { demands } from "../memory/memory.ts";
 import type { TerminalSimulator } from "../terminal-simulator.ts";
@@ -31,6 +32,7 @@ const routes = {
   "POST /customer":
     '{"action": "insert" | "other-card" | "key" | "digits" | "cancel" | "time-out", ' +
     '"card": NAME, "key": NAME, "digits": "123"} play the customer',
+  "POST /ask": '{"kind": NAME, "in": "payment" | "status"} ask the register once, in the next one',
   "POST /reboot": "power off and on",
   "POST /unplug": '{"ms": 1000} take socket and pty away for a while',
 };
@@ -92,6 +94,7 @@ function readingRoutes(server: FastifyInstance, simulator: TerminalSimulator): v
       card: parts.readCard ?? null,
       reader: parts.reader,
       files: Object.fromEntries([...parts.files].map(([id, { length }]) => [id, length])),
+      asked: parts.asks.asked,
       zvtOff: parts.zvtOff,
       endpoints: simulator.endpoints,
     };
@@ -158,6 +161,15 @@ function actingRoutes(server: FastifyInstance, simulator: TerminalSimulator): vo
     }
     const { zvtOff: off } = parts;
     return { outOfOrder: parts.outOfOrder, demands: parts.memory.demands, zvtOff: off };
+  });
+  const ask = z.strictObject({
+    kind: z.enum(askNames as [AskKind, ...AskKind[]]),
+    in: z.enum(["payment", "status"]).default("payment"),
+  });
+  server.post("/ask", (request) => {
+    const { kind, in: place } = ask.parse(request.body);
+    parts.asks.add(kind, place);
+    return { kind, in: place };
   });
   server.post("/reboot", () => {
     simulator.reboot();

@@ -19,6 +19,7 @@ import type { FaultArguments } from "../faults/fault-request.ts";
 import type { Memory } from "../memory/memory.ts";
 import type { Device, TerminalSimulatorOptions } from "../options.ts";
 import type { PaymentScript } from "../scenario.ts";
+import { AskList } from "./asks.ts";
 import { CustomerDesk } from "./customer.ts";
 import { type Process, ProcessOver } from "./process.ts";
 import { type Registration, unregistered } from "./registration.ts";
@@ -50,6 +51,7 @@ export class Parts {
   readonly ledger: Ledger;
   readonly faults: FaultBox;
   readonly customer = new CustomerDesk();
+  readonly asks: AskList;
   registration: Registration = unregistered;
   language: Language;
   /** Set by the control API: takes no cards until unlocked (tag 1F55). */
@@ -81,6 +83,7 @@ export class Parts {
     this.memory = input.memory;
     this.ledger = input.ledger;
     this.faults = input.faults;
+    this.asks = new AskList(input.options.behaviour.asks);
     this.language = input.options.behaviour.language;
     this.clockOffsetMs = input.options.device.clockOffsetMs;
     this.#payments = [...input.options.payments];

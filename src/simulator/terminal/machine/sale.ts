@@ -29,6 +29,7 @@ export const code = {
   aborted: 0x6c,
   wrongCurrency: 0x6f,
   notRegistered: 0x6b,
+  cardBlocked: 0x6e,
   textNotAuthentic: 0x75,
   cardUnknown: 0x7a,
   notPossible: 0x83,
