@@ -14,6 +14,8 @@ export interface TerminalSimulatorOptions {
   readonly serial: SerialDevice | null;
   /** Bits per second that a serial line is slowed down to; null: as fast as it goes. */
   readonly lineSpeed: number | null;
+  /** Speeds that command 08 40 can set; another one is refused with 84 7D (zvt.md 2.6). */
+  readonly speeds: readonly number[];
   /** null: no control API. Always on 127.0.0.1; port 0 takes a free one. */
   readonly controlPort: number | null;
   /** Keeps ledger and turnover; null: in memory only. */
@@ -61,6 +63,8 @@ export interface Pace {
   /** Initialisation, diagnosis, end of day. */
   readonly administrationMs: number;
   readonly rebootMs: number;
+  /** From the answer to 08 40 until the new speed holds (zvt.md 2.6). */
+  readonly speedChangeMs: number;
 }
 
 /** Nothing is waited for that a protocol does not ask for. */
@@ -121,6 +125,7 @@ export const defaultOptions: Omit<TerminalSimulatorOptions, "clock"> = {
   pty: null,
   serial: null,
   lineSpeed: null,
+  speeds: [9_600, 19_200, 57_600, 115_200],
   controlPort: null,
   stateFile: null,
   timers: { t1Ms: 200, t2Ms: 5_000, t3Ms: 5_000, t4Ms: 180_000 },
@@ -133,6 +138,7 @@ export const defaultOptions: Omit<TerminalSimulatorOptions, "clock"> = {
     goodsPauseMs: 2_000,
     administrationMs: 300,
     rebootMs: 3_000,
+    speedChangeMs: 2_000,
   },
   device: {
     terminalId: "52500042",

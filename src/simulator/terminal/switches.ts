@@ -78,6 +78,17 @@ export const switches: Readonly<Record<string, Switch>> = {
       draft.lineSpeed = speed;
     },
   },
+  speeds: {
+    argument: "LIST",
+    description: "speeds that 08 40 can set; default 9600,19200,57600,115200",
+    apply: (value, draft) => {
+      const known = defaultOptions.speeds;
+      draft.speeds = value.split(",").map((speed) => {
+        if (!known.includes(Number(speed))) throw wrong("speeds", value, "9600,19200");
+        return Number(speed);
+      });
+    },
+  },
   control: {
     argument: "PORT",
     description: "control API on 127.0.0.1; port 0 takes a free one, GET / explains it",
@@ -138,6 +149,12 @@ export const switches: Readonly<Record<string, Switch>> = {
     "initialisation, diagnosis, end of day",
   ),
   "reboot-ms": milliseconds("reboot-ms", "pace", "rebootMs", "how long a restart takes"),
+  "speed-change-ms": milliseconds(
+    "speed-change-ms",
+    "pace",
+    "speedChangeMs",
+    "from the answer to 08 40 to the new speed",
+  ),
   "t1-ms": milliseconds("t1-ms", "timers", "t1Ms", "T1, between two bytes of a frame"),
   "t2-ms": milliseconds("t2-ms", "timers", "t2Ms", "T2, from frame to ACK"),
   "t3-ms": milliseconds("t3-ms", "timers", "t3Ms", "T3, from message to answer"),

@@ -102,7 +102,7 @@ describe.each(transports)("over %s", (transport) => {
     );
   });
 
-  test("a question is asked once in the next status enquiry, as the control API wants", async () => {
+  test("a question is asked once in the next status enquiry, by the control API", async () => {
     const { register, simulator } = await started(transport, { controlPort: 0 });
     await register.run(PERMITTING);
     await fetch(`${simulator.controlUrl}/ask`, {

@@ -83,6 +83,11 @@ export class SerialLine implements Line {
     }
   }
 
+  changeSpeed(bitsPerSecond: number): void {
+    this.#port.setSpeed?.(bitsPerSecond);
+    this.#options.onWire({ what: "speed", note: `${bitsPerSecond} bits per second` });
+  }
+
   refuseProtocol(): void {
     this.#options.onWire({ what: "noise", direction: "in", note: "ZVT is off" });
     this.#port.write(ZVT_OFF);
