@@ -1,4 +1,6 @@
 import { parseArgs } from "node:util";
+import { devices } from "./devices/devices.ts";
+import { quirks } from "./devices/quirks.ts";
 import { FaultError } from "./faults/fault-request.ts";
 import {
   type FaultArgument,
@@ -76,6 +78,15 @@ export function helpText(): string {
     ...Object.entries(switches).map(([name, { argument, description }]) =>
       row(`--${name}${argument ? ` ${argument}` : ""}`, description),
     ),
+    "",
+    "Terminals (--device):",
+    ...Object.entries(devices).flatMap(([name, { name: title, quirks: those }]) => [
+      row(name, title),
+      ...(those.length > 0 ? [row("", those.join(", "))] : []),
+    ]),
+    "",
+    "What they do otherwise (--quirk):",
+    ...Object.entries(quirks).map(([name, text]) => row(name, text)),
     "",
     "Questions (--ask), each only where tag 26 of the registration permits it:",
     ...Object.entries(askKinds).map(([name, { description }]) => row(name, description)),

@@ -1,6 +1,7 @@
 import type { Clock } from "../../shared/time.ts";
 import type { CardName } from "./bank/cards.ts";
 import type { OutcomeRule } from "./bank/outcome.ts";
+import type { QuirkName } from "./devices/quirks.ts";
 import type { FaultRequest } from "./faults/fault-request.ts";
 import type { AskKind } from "./machine/asks.ts";
 import type { PaymentScript } from "./scenario.ts";
@@ -110,6 +111,8 @@ export interface Behaviour {
   readonly registrationRequired: boolean;
   /** Echoes tag 1F73 and numbers its messages (zvt.md 9.4). */
   readonly messageIds: boolean;
+  /** What it does otherwise than the text (zvt.md 12). */
+  readonly quirks: readonly QuirkName[];
   /** Asked of the register in every payment, where tag 26 permits it (zvt.md 7). */
   readonly asks: readonly AskKind[];
   /** Knows tag 1F1F (zvt.md 9.4). */
@@ -160,6 +163,7 @@ export const defaultOptions: Omit<TerminalSimulatorOptions, "clock"> = {
     autoReversal: true,
     registrationRequired: false,
     messageIds: false,
+    quirks: [],
     asks: [],
     receiptNumberCheck: false,
     firstReceiptNumber: 1,

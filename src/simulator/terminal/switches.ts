@@ -1,5 +1,7 @@
 import { cardNames } from "./bank/cards.ts";
 import { parseOutcomeRule } from "./bank/outcome.ts";
+import { behaviourOf, deviceNames } from "./devices/devices.ts";
+import { quirkNames } from "./devices/quirks.ts";
 import { parseFault } from "./faults/fault-request.ts";
 import { askNames } from "./machine/asks.ts";
 import { defaultOptions, instantPace } from "./options.ts";
@@ -234,6 +236,24 @@ export const switches: Readonly<Record<string, Switch>> = {
     description: "number messages when the register asks for it (tag 1F73)",
     apply: (_, draft) => {
       draft.behaviour.messageIds = true;
+    },
+  },
+  device: {
+    argument: "NAME",
+    description: "be a real terminal with what it does otherwise; see below",
+    apply: (value, draft) => {
+      const { quirks = [], ...behaviour } = behaviourOf(oneOf("device", value, deviceNames));
+      draft.behaviour = { ...behaviour, ...draft.behaviour };
+      draft.behaviour.quirks = [...quirks, ...(draft.behaviour.quirks ?? [])];
+    },
+  },
+  quirk: {
+    argument: "NAME",
+    multiple: true,
+    description: "do one thing as real terminals do it; see below",
+    apply: (value, draft) => {
+      const others = draft.behaviour.quirks ?? [];
+      draft.behaviour.quirks = [...others, oneOf("quirk", value, quirkNames)];
     },
   },
   ask: {

@@ -1,11 +1,16 @@
+import { tagValue } from "../../../tp-manager/terminal/zvt/codec/index.ts";
 import { localTime } from "../machine/local-time.ts";
 import { print, registerPrints } from "../machine/printing.ts";
 import type { Process } from "../machine/process.ts";
 import { centred, plain, type ReceiptLine, spread } from "../machine/receipt-text.ts";
-import { failByFault } from "../machine/sale.ts";
+import { code, failByFault } from "../machine/sale.ts";
 import { status } from "../machine/texts.ts";
 import { reportTotals } from "../machine/totals.ts";
 import type { Command } from "./command.ts";
+
+/** In the completion of an end of day: a software update begins now (zvt.md 6.4). */
+const UPDATE_STARTS = 0xe0;
+const UPDATE_FORBIDDEN = 0xe0;
 
 /** End of day 06 50 (zvt.md 6.4): totals, receipt, and the turnover is closed. */
 export const endOfDay: Command = {
@@ -18,7 +23,9 @@ export const endOfDay: Command = {
     memory.closeTurnover();
     memory.demand("end-of-day", false);
     await printAdministration(process, "END OF DAY", totals);
-    await process.complete();
+    if (!process.parts.is("update-after-end-of-day")) return await process.complete();
+    await process.complete({ fields: { resultCode: UPDATE_STARTS } });
+    process.parts.reboot();
   },
 };
 
@@ -52,7 +59,9 @@ export const diagnosis: Command = {
   control: 0x0670,
   cures: "diagnosis",
   async run(process) {
-    const { parts } = process;
+    const { parts, request } = process;
+    const named = tagValue(request.tags, "diagnosisType") !== undefined;
+    if (!named && parts.is("diagnosis-needs-type")) return await process.refuse(code.messageWrong);
     await work(process);
     parts.memory.demand("diagnosis", false);
     if (parts.registration.permitted.has(SET_REGISTER_TIME)) {
@@ -100,9 +109,12 @@ export const softwareUpdate: Command = {
   async run(process) {
     const { parts } = process;
     await process.accept();
+    if (parts.is("no-update")) return await process.abort(UPDATE_FORBIDDEN);
     const { date, time } = localTime(parts.now);
     await process.complete({ fields: { resultCode: 0x00, time, dateYYMMDD: date.slice(2) } });
     parts.reboot();
+    parts.refusesOnce = parts.is("refuses-after-update");
+    parts.zvtOff = parts.is("zvt-off-after-update");
   },
 };
 

@@ -67,6 +67,9 @@ async function sell(process: Process, sale: Sale): Promise<void> {
     // Code 6C is both: only a text tells a customer's time-out from the stop key (zvt.md 11.4).
     const text = { text: timeOutTexts[parts.language], charset: parts.textCharset(process) };
     const said = presented === "time-out" ? text : undefined;
+    if (presented === "cancelled" && parts.is("statuses-a0"))
+      await process.status(status.cancelled);
+    parts.silentOnce = presented === "cancelled" && parts.is("silent-after-cancel");
     await process.report(abortedReport(code.aborted, parts.device, said));
     return await process.abort(code.aborted);
   }

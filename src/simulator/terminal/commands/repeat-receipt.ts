@@ -24,11 +24,12 @@ export const repeatReceipt: Command = {
     const { parts, request } = process;
     const service = request.fields.serviceByte ?? 0;
     await process.accept();
-    if (process.fault("bare-repeat")) return await process.complete();
+    if (parts.is("empty-repeat-receipt") || process.fault("bare-repeat"))
+      return await process.complete();
     const { last } = parts.memory;
     if (!last) return await process.abort(code.notPossible);
     if ((service & WITH_STATUS) !== 0) {
-      await process.report(approvedReport(last, parts.device));
+      await process.report(approvedReport(last, parts));
     }
     const selection = tagValue(request.tags, "receiptSelection");
     if ((service & WITHOUT_PRINT) === 0 && (selection ?? 1) <= 3) {

@@ -17,6 +17,10 @@ export const reversal: Command = {
     });
     if (!original) return;
     const { amount } = process.request.fields;
+    const { parts } = process;
+    if (parts.is("reverses-last-only") && original.trace !== parts.memory.last?.trace) {
+      return await process.abort(code.reversalImpossible);
+    }
     if (original.state === "reversed") return await process.abort(code.alreadyReversed);
     if (amount !== undefined && amount !== original.amountMinor) {
       return await process.abort(code.reversalImpossible);

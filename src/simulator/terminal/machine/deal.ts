@@ -95,7 +95,7 @@ export async function settle(deal: Deal): Promise<void> {
     return await process.complete();
   }
   await sendUnknownMessage(process);
-  const printsFirst = process.fault("print-first") !== undefined;
+  const printsFirst = process.fault("print-first") !== undefined || printsReversalFirst(deal);
   if (printsFirst && !(await printed(deal))) return;
   const taken = await reportSale(process, reportInput(deal));
   if (taken.how === "undo") return await undo(deal, taken.because);
@@ -107,12 +107,18 @@ export async function settle(deal: Deal): Promise<void> {
   const aborts = process.fault("report-then-abort");
   if (aborts?.["charged"] === "no" && !deal.stands) await reverse(deal, "fault");
   else commit(deal);
+  if (!aborts && process.parts.is("statuses-a0")) await process.status(status.paidRemoveCard);
   if (aborts) return await process.abort(Number.parseInt(String(aborts["code"]), 16));
   await process.complete();
 }
 
+/** Seen on Feig (zvt.md 12). */
+function printsReversalFirst({ process, transaction }: Deal): boolean {
+  return process.parts.is("print-first-in-reversal") && transaction.kind === "reversal";
+}
+
 function reportInput({ process, transaction }: Deal): Outgoing {
-  const input = approvedReport(transaction, process.parts.device);
+  const input = approvedReport(transaction, process.parts);
   const { resultCode: _, ...others } = input.fields ?? {};
   const fields = process.fault("no-result") ? others : input.fields;
   return {
@@ -131,7 +137,10 @@ async function sendUnknownMessage(process: Process): Promise<void> {
 
 /** Prints the receipts; when that fails, undoes the deal and answers false. */
 async function printed(deal: Deal): Promise<boolean> {
-  const how = await printReceipts(deal.process, deal.title, deal.transaction);
+  const { process, transaction } = deal;
+  const wrong = process.parts.is("wrong-amount-on-reversal") && transaction.kind === "reversal";
+  const told = wrong ? { ...transaction, amountMinor: 0 } : transaction;
+  const how = await printReceipts(process, deal.title, told);
   if (how === "printed") return true;
   await undoUnprinted(deal, how);
   return false;

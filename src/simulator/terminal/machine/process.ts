@@ -282,7 +282,8 @@ export class Process {
   }
 
   get mayContain(): boolean {
-    if (this.parts.registration.containers || this.request.tags !== null) return true;
+    const unasked = this.parts.is("container-unasked");
+    if (unasked || this.parts.registration.containers || this.request.tags !== null) return true;
     // Service byte 04 of the status enquiry asks for the container by itself (zvt.md 6.5).
     return this.control === STATUS_ENQUIRY && ((this.request.fields.serviceByte ?? 0) & 0x04) !== 0;
   }

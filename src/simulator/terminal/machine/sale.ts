@@ -85,7 +85,8 @@ export async function presentCard(
     if (action.action === "cancel") return "cancelled";
     if (action.action !== "insert") return action.action === "time-out" ? "time-out" : "other-card";
     const card = action.card ?? script.card ?? process.parts.options.behaviour.card;
-    if (testCards[card].holderCheck === 2) await process.status(status.lookAtPinPad);
+    const asksPin = testCards[card].holderCheck === 2;
+    if (asksPin && !process.parts.is("no-pin-status")) await process.status(status.lookAtPinPad);
     return { card };
   });
 }
@@ -187,10 +188,13 @@ export async function reportSale(process: Process, input: MessageInput): Promise
   const { parts, request } = process;
   const { timeoutSeconds, maxStatusInfos } = request.fields;
   const windowMs = timeoutSeconds ? timeoutSeconds * 1_000 : undefined;
-  const repeatsMax = maxStatusInfos ?? Number.POSITIVE_INFINITY;
+  const unnamed = parts.is("asks-three-times") ? 3 : Number.POSITIVE_INFINITY;
+  const repeatsMax = maxStatusInfos ?? unnamed;
   for (let repeats = 0; ; repeats++) {
     const answer = await process.report(input, windowMs);
-    if (answer.kind !== "negative" || answer.code !== ASK_AGAIN) return taken(answer);
+    if (answer.kind !== "negative" || answer.code !== ASK_AGAIN) {
+      return taken(answer, !parts.is("no-partial-issue"));
+    }
     if (repeats >= repeatsMax) return undo("asked-too-often");
     await process.pause("goods", parts.options.pace.goodsPauseMs);
   }
@@ -200,12 +204,12 @@ function undo(because: UndoReason): Taken {
   return { how: "undo", because };
 }
 
-function taken(answer: Answer): Taken {
+function taken(answer: Answer, knowsPartly: boolean): Taken {
   if (answer.kind === "positive") return { how: "acknowledged" };
   if (answer.kind === "silent") {
     return undo(answer.because === "time-out" ? "no-word" : "line-lost");
   }
-  if (answer.code !== PARTLY_ISSUED) return undo("not-issued");
+  if (answer.code !== PARTLY_ISSUED || !knowsPartly) return undo("not-issued");
   const amountMinor = amountOf(answer.apdu);
   return amountMinor === undefined ? undo("not-issued") : { how: "partly", amountMinor };
 }

@@ -23,6 +23,10 @@ const MESSAGE_WRONG = 0x9a;
 const PASSWORD_WRONG = 0x37;
 const WAIT = 0x9c;
 
+const NO_COMMUNICATION = 0x7d;
+
+const REGISTRATION = 0x0600;
+const STATUS_ENQUIRY = 0x0501;
 const ABORT = 0x06b0;
 
 /**
@@ -110,7 +114,9 @@ export class Terminal {
       this.#refuse(line, UNKNOWN);
     } else if (!message) {
       this.#refuse(line, MESSAGE_WRONG);
-    } else if (this.#isWrong(message.parts.password ?? message.parts.oldPassword)) {
+    } else if (this.#hasAnotherMood(line, message)) {
+      // Said, or deliberately not.
+    } else if (this.#isWrong(message)) {
       this.#refuse(line, PASSWORD_WRONG);
     } else if (!command.whenLocked && this.#registerFirst) {
       this.#refuse(line, NOT_REGISTERED);
@@ -121,10 +127,29 @@ export class Terminal {
     }
   }
 
+  /** Answers that come out of nowhere, or do not come, on some terminals (zvt.md 12). */
+  #hasAnotherMood(line: Line, { control }: Message): boolean {
+    if (this.parts.silentOnce && control === STATUS_ENQUIRY) {
+      this.parts.silentOnce = false;
+      return true;
+    }
+    if (!this.parts.refusesOnce) return false;
+    this.parts.refusesOnce = false;
+    const refusal = encodeMessage("currency-refused", { parts: { resultCode: NO_COMMUNICATION } });
+    void line.send(encodeApdu(refusal));
+    return true;
+  }
+
   /** Not fixed by the documents; refused at once as card complete does (zvt.md 6.1). */
-  #isWrong(password: string | undefined): boolean {
-    const wanted = this.parts.device.password;
-    return wanted !== null && password !== undefined && password !== wanted;
+  #isWrong({ control, parts }: Message): boolean {
+    const { device } = this.parts;
+    const password = parts.password ?? parts.oldPassword;
+    if (device.password === null || password === undefined) return false;
+    // card complete compares five digits, and takes every registration (zvt.md 12).
+    const lax = this.parts.is("five-digit-password");
+    if (lax && control === REGISTRATION) return false;
+    const count = lax ? 5 : 6;
+    return password.slice(0, count) !== device.password.slice(0, count);
   }
 
   get #registerFirst(): boolean {
@@ -157,7 +182,7 @@ export class Terminal {
 
   /** Abort while a command runs (zvt.md 5.2, 6.6): only a request; the command's end decides. */
   #abort(process: Process): void {
-    if (process.fault("ignore-abort")) return;
+    if (this.parts.is("ignores-abort") || process.fault("ignore-abort")) return;
     if (process.cancellable && process.fault("late-approval")) {
       this.#accept(process.line);
     } else if (process.cancellable && !process.fault("refuse-abort")) {
