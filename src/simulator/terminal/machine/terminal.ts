@@ -9,6 +9,7 @@ import {
 } from "../../../tp-manager/terminal/zvt/codec/index.ts";
 import type { Command } from "../commands/command.ts";
 import { commandOf } from "../commands/command-table.ts";
+import { withBareCurrency } from "../commands/registration.ts";
 import { hasTrueLength } from "../link/apdu-reader.ts";
 import type { Line } from "../link/line.ts";
 import type { Parts } from "./parts.ts";
@@ -158,8 +159,10 @@ export class Terminal {
   }
 
   #readable(apdu: Apdu): Message | undefined {
+    const bare = withBareCurrency(apdu);
+    if (bare && this.parts.is("no-currency-field")) return undefined;
     try {
-      return decodeMessage(apdu, { charset: this.parts.registration.charset });
+      return decodeMessage(bare ?? apdu, { charset: this.parts.registration.charset });
     } catch (error) {
       if (error instanceof ZvtCodecError) return undefined;
       throw error;
