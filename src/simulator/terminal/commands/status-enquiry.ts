@@ -9,7 +9,6 @@ import { askNames, askRegister } from "../machine/asks.ts";
 import { localTime } from "../machine/local-time.ts";
 import type { Parts } from "../machine/parts.ts";
 import { opaqueTags } from "../machine/report.ts";
-import { nextRestart } from "../machine/restart.ts";
 import type { Device } from "../options.ts";
 import type { Command } from "./command.ts";
 
@@ -49,7 +48,7 @@ function terminalStatus({ memory, outOfOrder, cardInside }: Parts): number {
 
 function identityTags(parts: Parts): readonly RawTag[] {
   const { device } = parts;
-  const restart = nextRestart(parts.now, parts.options.behaviour.restartAt);
+  const restart = parts.nextRestart;
   return [
     tag("terminalId", device.terminalId),
     container("device", [
