@@ -22,6 +22,7 @@ export const setDateTime: Command = {
     if (!wanted) return await process.refuse(code.messageWrong);
     await process.accept();
     parts.now = wanted;
+    parts.memory.cure(setDateTime.control);
     await process.complete();
   },
 };

@@ -9,6 +9,7 @@ import { askNames, askRegister } from "../machine/asks.ts";
 import { localTime } from "../machine/local-time.ts";
 import type { Parts } from "../machine/parts.ts";
 import { opaqueTags } from "../machine/report.ts";
+import { demands, demandTable } from "../memory/demands.ts";
 import type { Device } from "../options.ts";
 import type { Command } from "./command.ts";
 
@@ -40,9 +41,8 @@ export const statusEnquiry: Command = {
 /** zvt.md 11.5. */
 function terminalStatus({ memory, outOfOrder, cardInside }: Parts): number {
   if (outOfOrder) return 0xdf;
-  if (memory.demands.includes("initialisation")) return 0x51;
-  if (memory.demands.includes("diagnosis")) return 0xc2;
-  if (memory.demands.includes("end-of-day")) return 0xf0;
+  const due = demands.find((demand) => memory.demands.includes(demand));
+  if (due) return demandTable[due].status;
   return cardInside ? 0xdc : 0x00;
 }
 
@@ -73,7 +73,7 @@ function binary({ serialNumber }: Device): Uint8Array {
 /** Tag 1F55, from bit 7: end of day, initialisation, diagnosis, service, out of order. */
 function locks({ memory, outOfOrder }: Parts): readonly RawTag[] {
   const first =
-    (memory.demands.includes("end-of-day") ? 0x80 : 0) +
+    (memory.demands.some((due) => due === "end-of-day" || due === "storage-full") ? 0x80 : 0) +
     (memory.demands.includes("initialisation") ? 0x40 : 0) +
     (memory.demands.includes("diagnosis") ? 0x20 : 0) +
     (outOfOrder ? 0x08 : 0);

@@ -4,7 +4,7 @@ import { cardNames } from "../bank/cards.ts";
 import { FaultError, faultRequest } from "../faults/fault-request.ts";
 import { type AskKind, askNames } from "../machine/asks.ts";
 import { type CustomerAction, type KeyName, keys } from "../machine/customer.ts";
-import { demands } from "../memory/memory.ts";
+import { type Demand, demands } from "../memory/demands.ts";
 import type { TerminalSimulator } from "../terminal-simulator.ts";
 
 export interface ControlApi {
@@ -151,7 +151,7 @@ function actingRoutes(server: FastifyInstance, simulator: TerminalSimulator): vo
   });
   const state = z.strictObject({
     outOfOrder: z.boolean().optional(),
-    demand: z.partialRecord(z.enum(demands), z.boolean()).optional(),
+    demand: z.partialRecord(z.enum(demands as [Demand, ...Demand[]]), z.boolean()).optional(),
     zvtOff: z.boolean().optional(),
     restartAt: z
       .string()
@@ -164,7 +164,7 @@ function actingRoutes(server: FastifyInstance, simulator: TerminalSimulator): vo
     if (zvtOff !== undefined) parts.zvtOff = zvtOff;
     if (outOfOrder !== undefined) parts.outOfOrder = outOfOrder;
     for (const [name, due] of Object.entries(demand)) {
-      parts.memory.demand(name as (typeof demands)[number], due ?? false);
+      parts.memory.demand(name as Demand, due ?? false);
     }
     return {
       outOfOrder: parts.outOfOrder,

@@ -12,6 +12,7 @@ import { commandOf } from "../commands/command-table.ts";
 import { withBareCurrency } from "../commands/registration.ts";
 import { hasTrueLength } from "../link/apdu-reader.ts";
 import type { Line } from "../link/line.ts";
+import { demandTable, isCuredBy } from "../memory/demands.ts";
 import type { Parts } from "./parts.ts";
 import { Process, ProcessOver } from "./process.ts";
 import { unregistered } from "./registration.ts";
@@ -208,16 +209,13 @@ export class Terminal {
 /** zvt.md 5.3: a locked terminal accepts, and answers 06 1E to all but a few commands. */
 async function runUnlessLocked(command: Command, process: Process): Promise<void> {
   const { memory, outOfOrder } = process.parts;
-  const lock = memory.demands.find((demand) => demand !== command.cures);
+  const lock = memory.demands.find((demand) => !isCuredBy(demand, command.control));
   if (command.whenLocked || (lock === undefined && !outOfOrder)) {
     await command.run(process);
     return;
   }
   await process.accept();
-  await process.abort(outOfOrder ? OUT_OF_ORDER : lockCodes[lock as keyof typeof lockCodes]);
+  await process.abort(outOfOrder || !lock ? OUT_OF_ORDER : demandTable[lock].refusal);
 }
 
 const OUT_OF_ORDER = 0xdf;
-
-/** What 06 1E says for a job that is due (zvt.md 11.4, 11.5). */
-const lockCodes = { initialisation: 0x51, diagnosis: 0xc2, "end-of-day": 0xf0 } as const;
