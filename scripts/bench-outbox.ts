@@ -3,8 +3,8 @@
  * once, or after so many milliseconds, and sends the same bodies over a raw keep-alive connection
  * for comparison:
  *   node scripts/bench-outbox.ts [--items 10000] [--answer-after 0]
- * Prints both rates, the supervisor's memory, and its processor time, which depends less than a rate
- * on what else the machine does.
+ * Prints both rates, the supervisor's memory, and its processor time, which depends less than a
+ * rate on what else the machine does.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";

@@ -81,7 +81,7 @@ test("tries that fail together make the queue wait once", () => {
   expect(gate.heldMs).toBe(1_000);
 });
 
-test("a backlog goes out several at a time, and one at a time from the first failure on", async () => {
+test("a backlog goes out several at a time, and from the first failure on one by one", async () => {
   const rig = await openRig();
   const { requests } = rig.server;
   const answered = 3 * WINDOW_DOUBLES_AFTER;
