@@ -135,6 +135,17 @@ function nextReport(
 function endOf({ last, goods }: SentState, end: PaymentEnd): AttemptState {
   const doubt = (why: string): AttemptState => ({ phase: "in-doubt", why, last });
   switch (end.end) {
+    case "withdrawn":
+      if (last) return doubt(`the terminal reported a result and then: ${end.text}`);
+      return {
+        phase: "not-charged",
+        outcome: {
+          status: "cancelled",
+          error: "PAYMENT_CANCELLED",
+          message: end.text,
+          terminalCode: null,
+        },
+      };
     case "not-sent":
     case "refused":
       if (last) return doubt(`the terminal reported a result and then: ${end.text}`);

@@ -306,6 +306,8 @@ export class PaymentService {
     let baseline: Baseline;
     try {
       baseline = await this.prepare(running.preparing);
+      // A cancel may come between the last answer of the terminal and this line.
+      running.preparing.signal.throwIfAborted();
     } catch (error) {
       return this.#failed(transactionId, request, error);
     }

@@ -81,6 +81,7 @@ function endOf(state: ReversingState, end: PaymentEnd): AttemptState {
       if (last?.judgement === "not-good") return { phase: "charged", ...sale };
       return inDoubt(state, "the terminal ended the reversal without a clear report");
     case "not-sent":
+    case "withdrawn":
     case "refused":
     case "aborted":
       if (notReversed) return { phase: "charged", ...sale };
