@@ -26,8 +26,8 @@ export function advanceReversal(
   switch (state.phase) {
     case "charged": {
       if (input.input !== "reverse") throw impossible(state, input);
-      const { report, by } = state;
-      return { phase: "reversing", sale: { report, by }, baseline: input.baseline, last: null };
+      const { phase: _, ...sale } = state;
+      return { phase: "reversing", sale, baseline: input.baseline, last: null };
     }
     case "reversing":
       return advanceReversing(state, input);
