@@ -1,22 +1,37 @@
-import type { TelecollectionRow } from "../payments/payment-store.ts";
-import type { TerminalIdentity } from "../terminal/terminal.ts";
+import type { EventData } from "../payments/event-table.ts";
+import type { TelecollectionAsker, TelecollectionRow } from "../payments/payment-store.ts";
+import type { TelecollectionEnd, TerminalIdentity } from "../terminal/terminal.ts";
 import { readJson } from "./attempt-row.ts";
 import { JournalFile } from "./journal-file.ts";
 
 /** The part of the journal that is about the terminal and not about one order. */
 export class TerminalJournal extends JournalFile {
-  beginTelecollection(atMs: number): number {
-    const sql = "INSERT INTO telecollection (started_at_ms) VALUES (?)";
-    return Number(this.sql.run(sql, atMs).lastInsertRowid);
+  beginTelecollection(atMs: number, askedBy: TelecollectionAsker = "operator"): number {
+    const sql = "INSERT INTO telecollection (started_at_ms, asked_by) VALUES (?, ?)";
+    return Number(this.sql.run(sql, atMs, askedBy).lastInsertRowid);
   }
 
-  endTelecollection(id: number, atMs: number, result: TelecollectionRow["result"]): void {
-    this.sql.run(
-      "UPDATE telecollection SET ended_at_ms = ?, result = ? WHERE id = ?",
-      atMs,
-      JSON.stringify(result),
-      id,
-    );
+  endTelecollection(id: number, atMs: number, result: TelecollectionEnd): void {
+    this.telling((tell) => {
+      const row = this.sql.get(
+        `UPDATE telecollection SET ended_at_ms = ?, result = ? WHERE id = ? RETURNING asked_by`,
+        atMs,
+        JSON.stringify(result),
+        id,
+      );
+      const askedBy = row?.["asked_by"] as TelecollectionAsker;
+      tell("end-of-day", endOfDayEventOf(result, askedBy), atMs);
+    });
+  }
+
+  demandedTelecollections(sinceMs: number): number[] {
+    return this.sql
+      .all(
+        `SELECT started_at_ms FROM telecollection
+         WHERE asked_by = 'terminal' AND started_at_ms >= ? ORDER BY id`,
+        sinceMs,
+      )
+      .map((row) => Number(row["started_at_ms"]));
   }
 
   telecollectionSince(atMs: number): TelecollectionRow | undefined {
@@ -48,4 +63,13 @@ export class TerminalJournal extends JournalFile {
       atMs,
     );
   }
+}
+
+function endOfDayEventOf(
+  result: TelecollectionEnd,
+  askedBy: TelecollectionAsker,
+): EventData<"end-of-day"> {
+  const applications = result.end === "completed" ? result.applications : [];
+  const text = "text" in result ? result.text : "";
+  return { askedBy, end: result.end, text, applications: [...applications] };
 }

@@ -65,6 +65,11 @@ export class Recovery {
     return [...this.#queue.values()].find(({ blocks }) => blocks)?.orderId;
   }
 
+  /** The terminal has something to be asked about, for the first time or again. */
+  get isAsking(): boolean {
+    return this.#queue.size > 0;
+  }
+
   /**
    * Asks the terminal about one attempt in doubt. Resolves when the run has ended, with or without
    * proof; a run that is under way is shared. Never rejects.

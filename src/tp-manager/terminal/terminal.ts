@@ -119,6 +119,8 @@ export interface TerminalState {
   readonly status: TerminalStatus | null;
   /** A command is running on the wire. */
   readonly busy: boolean;
+  /** What the terminal wants done now, as in the event "demand"; empty without a link. */
+  readonly demands: readonly string[];
 }
 
 /** Empty strings where the terminal does not tell. */

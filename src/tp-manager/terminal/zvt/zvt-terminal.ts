@@ -262,9 +262,11 @@ class ZvtTerminal implements Terminal {
     try {
       const limits = this.#briefly(signal);
       await this.#idle(limits);
-      const work = this.#connection.withWire(limits, (run) =>
-        telecollection(run, this.#options, log),
-      );
+      const work = this.#connection.withWire(limits, async (run) => {
+        const end = await telecollection(run, this.#options, log);
+        if (this.state.demands.includes("end-of-day")) await this.#relearn(run);
+        return end;
+      });
       return await unlessAborted(work, signal);
     } catch (error) {
       if (signal.aborted) return { end: "lost", code: "no-end", text: wordsOf(signal.reason) };
@@ -272,6 +274,15 @@ class ZvtTerminal implements Terminal {
       return { end: "refused", code: error.reason, text: error.message };
     } finally {
       this.#connection.forgetLast();
+    }
+  }
+
+  /** Whether an end of day has met the demand for it; a terminal may restart after one. */
+  async #relearn(run: RunCommand): Promise<void> {
+    try {
+      await this.#connection.relearn(run);
+    } catch (error) {
+      this.#deps.log.info({ reason: wordsOf(error) }, "the terminal is away after its end of day");
     }
   }
 
