@@ -48,7 +48,8 @@ export interface Registered {
   readonly demands: readonly Demand[];
 }
 
-const NOT_REGISTERED = 0x6b;
+/** 84 6B: the terminal wants to be registered first. */
+export const NOT_REGISTERED = 0x6b;
 
 /** Throws {@link TerminalUnavailable} when the terminal gives no answer. */
 export async function askStatus(

@@ -74,13 +74,9 @@ export class ZvtConnection {
   }
 
   get state(): Omit<TerminalState, "busy"> & { readonly wireHeld: boolean } {
-    return {
-      link: this.#link,
-      linkProblem: this.#problem,
-      identity: this.#known.identity,
-      status: this.#known.status,
-      wireHeld: this.#wire.held,
-    };
+    const { identity, status, demands } = this.#known;
+    const known = { identity, status, demands };
+    return { link: this.#link, linkProblem: this.#problem, ...known, wireHeld: this.#wire.held };
   }
 
   get vending(): boolean {
@@ -164,6 +160,12 @@ export class ZvtConnection {
   /** What the terminal looks like now; its last transaction is read again when something ran. */
   async baseline(run: RunCommand): Promise<Baseline> {
     return this.#known.baseline(this.#known.last ?? (await this.refreshLast(run)));
+  }
+
+  /** zvt.md 6.1: only another registration tells whether the demands of the last one are met. */
+  async relearn(run: RunCommand): Promise<void> {
+    await this.#register(run);
+    await this.refreshStatus(run);
   }
 
   /**
@@ -372,9 +374,7 @@ export class ZvtConnection {
     if (demand === undefined || this.#known.status?.cr === "1" || !this.#mayKeepHouse()) return;
     this.forgetLast();
     await this.#housekeeping.meet(demand, run);
-    // zvt.md 6.1: only another registration tells whether its demands are met.
-    await this.#register(run);
-    await this.refreshStatus(run);
+    await this.relearn(run);
   }
 
   #learn(answer: StatusAnswer): void {

@@ -311,6 +311,7 @@ describe("prepare", () => {
     const paying = driver.terminal.pay(tenEuro, new Observer());
     await peer.expect(/^0601/);
     peer.send("84b100");
+    await answerStatus(peer, statusCompletion());
     await paying;
     const preparing = driver.terminal.prepare(never);
     await repeatReceipt(peer, [stored]);
