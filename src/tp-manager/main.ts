@@ -19,6 +19,7 @@ import { DeliveryPoll } from "./payments/delivery-poll.ts";
 import { GatewayDesk } from "./payments/gateway-desk.ts";
 import { HandOff } from "./payments/hand-off.ts";
 import { PaymentService, type PaymentSettings } from "./payments/payment-service.ts";
+import { ReturnPoll } from "./payments/return-poll.ts";
 import { settleByOperator } from "./payments/settlement.ts";
 import { Upkeep } from "./payments/upkeep.ts";
 import { createSupervisorLink } from "./supervisor-link.ts";
@@ -74,7 +75,11 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   const upkeep = new Upkeep({ ...shared, ...UPKEEP_LIMITS });
   const monitor = createMonitor(context, { hub, terminal, payments, journal }, client);
   onStop("monitor", () => monitor.close());
-  const gateway = gatewayDesk(context, client, journal);
+  const gatewayLink = createGatewayLink(client, config.GATEWAY_TIMEOUT);
+  const gatewayLog = areaLog("gateway");
+  const gateway = new GatewayDesk({ store: journal, link: gatewayLink, clock, log: gatewayLog });
+  const returns = new ReturnPoll(journal, gatewayLink, clock, gatewayLog);
+  onStop("return poll", () => returns.close());
   const api = await createApi(
     apiOptions(context, {
       monitor,
@@ -109,6 +114,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   startClosing(context, { ...shared, upkeep });
   deliveries.start();
   gateway.start();
+  returns.start();
 });
 
 function settingsOf({ config }: ProgramContext): PaymentSettings {
@@ -137,15 +143,6 @@ function createMonitor(
   });
   monitor.metrics.addProcessFigures();
   return monitor;
-}
-
-function gatewayDesk(
-  { config, clock, log }: ProgramContext,
-  client: ReturnType<typeof createIpcClient<typeof supervisorMessages>>,
-  store: Journal,
-): GatewayDesk {
-  const link = createGatewayLink(client, config.GATEWAY_TIMEOUT);
-  return new GatewayDesk({ store, link, clock, log: log.child({ area: "gateway" }) });
 }
 
 type SetUp =

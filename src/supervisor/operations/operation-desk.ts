@@ -14,6 +14,7 @@ import type { LookedUp, LookupAnswer } from "../gateway/lookup.ts";
 import { operationEnd } from "../gateway/operation-request.ts";
 import type { NotificationStore } from "../notifications/notification-store.ts";
 import { gatewayHistoryOf, notifiedEnd } from "./gateway-history.ts";
+import { gatewayReturns } from "./gateway-returns.ts";
 import { doneSum } from "./gateway-state.ts";
 import type { OperationStore, SettledBy } from "./operation-store.ts";
 
@@ -132,6 +133,12 @@ export class OperationDesk {
     const { store, notifications } = this.#parts;
     const end = notifiedEnd(transactionPublicId, { operations: store, notifications });
     if (end) this.#settle(end.open, end.state, "notification", "a notification says so");
+  }
+
+  /** What was notified as returned after the document number `after`. */
+  returns(after: number, limit: number): Response<"gateway-returns"> {
+    const { store, notifications } = this.#parts;
+    return gatewayReturns(after, limit, { operations: store, notifications });
   }
 
   history(orderId: string): Response<"gateway-history"> {
