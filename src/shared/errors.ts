@@ -324,7 +324,7 @@ export const errorTable = {
     503,
     "yes",
     "after_recovery",
-    "The gateway was not reached or not able; nothing was carried out.",
+    "The gateway was not reached or turned the request away; nothing was carried out.",
     "Ask again later.",
   ),
   GATEWAY_OPERATION_UNKNOWN: row(

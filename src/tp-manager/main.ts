@@ -75,11 +75,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   const upkeep = new Upkeep({ ...shared, ...UPKEEP_LIMITS });
   const monitor = createMonitor(context, { hub, terminal, payments, journal }, client);
   onStop("monitor", () => monitor.close());
-  const gatewayLink = createGatewayLink(client, config.GATEWAY_TIMEOUT);
-  const gatewayLog = areaLog("gateway");
-  const gateway = new GatewayDesk({ store: journal, link: gatewayLink, clock, log: gatewayLog });
-  const returns = new ReturnPoll(journal, gatewayLink, clock, gatewayLog);
-  onStop("return poll", () => returns.close());
+  const atGateway = gatewayParts(context, client, journal, areaLog("gateway"));
   const api = await createApi(
     apiOptions(context, {
       monitor,
@@ -88,7 +84,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
       upkeep,
       terminal,
       supervisor: client,
-      gateway,
+      gateway: atGateway.gateway,
       settle: (word) => settleByOperator(payments, shared, word),
     }),
   );
@@ -113,8 +109,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   payments.start();
   startClosing(context, { ...shared, upkeep });
   deliveries.start();
-  gateway.start();
-  returns.start();
+  atGateway.start();
 });
 
 function settingsOf({ config }: ProgramContext): PaymentSettings {
@@ -143,6 +138,23 @@ function createMonitor(
   });
   monitor.metrics.addProcessFigures();
   return monitor;
+}
+
+function gatewayParts(
+  { config, clock, onStop }: ProgramContext,
+  client: ReturnType<typeof createIpcClient<typeof supervisorMessages>>,
+  store: Journal,
+  log: Logger,
+): { readonly gateway: GatewayDesk; start(): void } {
+  const link = createGatewayLink(client, config.GATEWAY_TIMEOUT);
+  const gateway = new GatewayDesk({ store, link, clock, log });
+  const returns = new ReturnPoll(store, link, clock, log);
+  onStop("return poll", () => returns.close());
+  const start = (): void => {
+    gateway.start();
+    returns.start();
+  };
+  return { gateway, start };
 }
 
 type SetUp =

@@ -197,7 +197,7 @@ test("ten thousand spoilt fraud events are refused, and the heap does not grow",
   expect(objectPrototype()).toEqual(prototype);
 }, 60_000);
 
-test("ten thousand spoilt answers are no word of the gateway and leave nothing on the heap", async () => {
+test("ten thousand spoilt answers are no word of the gateway, and none is kept", async () => {
   let answer = { status: 200, headers: {} as Record<string, string>, body: "" as Buffer | string };
   const answers = new Map<string, typeof answer>();
   const server = createServer((incoming, response) => {

@@ -207,7 +207,9 @@ export class OperationDesk {
 
   /**
    * A lookup proves that something was carried out; it never proves that it was not, because a
-   * request may still be under way inside the gateway.
+   * request may still be under way inside the gateway. The published object has no word for a
+   * cancellation (gateway.md (d)), but one that shows a capture proves that none has been and none
+   * can follow: only authorised transactions can be cancelled (specification 2, "States").
    */
   #settleByLookup(publicId: string, looked: LookedUp): void {
     const { store } = this.#parts;
@@ -221,6 +223,9 @@ export class OperationDesk {
           Math.min(doneSum(looked.amountMinor, done) + wanted, looked.amountMinor)
         : open.kind === "confirm" && (looked.capturedMinor ?? 0) > 0;
     if (proved) this.#settle(open, "done", "lookup", "a lookup shows that it was carried out");
+    if (open.kind === "cancel" && (looked.capturedMinor ?? 0) > 0) {
+      this.#settle(open, "refused", "lookup", "a lookup shows a capture: it was not cancelled");
+    }
   }
 
   #settle(

@@ -103,7 +103,7 @@ export const migrations: readonly Migration[] = [
   ALTER TABLE telecollection ADD COLUMN asked_by TEXT NOT NULL DEFAULT 'operator';
   `,
   `
-  -- What the gateway's notifications say was returned in all, by whomever; and how far they are read.
+  -- What the gateway's notifications say was returned in all; and how far they are read.
   ALTER TABLE attempt ADD COLUMN notified_return_minor INTEGER NOT NULL DEFAULT 0;
   CREATE TABLE returns_seen (
     id INTEGER PRIMARY KEY CHECK (id = 1),
