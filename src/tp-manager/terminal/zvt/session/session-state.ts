@@ -68,6 +68,8 @@ export type SessionInput =
   | { readonly input: "timeout"; readonly timer: SessionTimer }
   | { readonly input: "down"; readonly problem: string };
 
+export type MessageInput = Extract<SessionInput, { input: "message" }>;
+
 /** What is to become of a 04 0F; "hold" leaves it unanswered until the goods are decided. */
 export type Verdict = "accept" | "refuse" | "hold";
 
