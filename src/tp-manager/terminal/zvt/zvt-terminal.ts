@@ -21,10 +21,11 @@ import type { Command } from "./commands/command.ts";
 import { resetTerminal } from "./commands/reset-terminal.ts";
 import { reversal } from "./commands/reversal.ts";
 import { codeOf, type RunCommand } from "./introduction.ts";
+import type { WaitLimits } from "./link-status.ts";
 import { RunningPayment } from "./running-payment.ts";
 import { codeText, resultText } from "./tables/result-codes.ts";
 import { telecollection } from "./telecollection.ts";
-import { type WaitLimits, ZvtConnection } from "./zvt-connection.ts";
+import { ZvtConnection } from "./zvt-connection.ts";
 import { checkedZvtOptions, type ZvtDependencies, type ZvtOptions } from "./zvt-options.ts";
 
 /** DESIGN 3.1 rule 3: after this much silence a terminal is asked before a sale. */
