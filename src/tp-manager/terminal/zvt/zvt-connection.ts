@@ -147,14 +147,19 @@ export class ZvtConnection {
     // zvt.md 9.2 step 3.
     if (told.kind === "not-told" && told.notRegistered) {
       await this.#register(run);
-      return this.#remember(await askLastTransaction(run, this.#options, this.#now));
+      return lastOf(await askLastTransaction(run, this.#options, this.#now));
     }
-    return this.#remember(told);
+    return lastOf(told);
   }
 
-  /** What the terminal looks like now; its last transaction is read again when something ran. */
+  /**
+   * What the terminal looks like now. Its last transaction is read every time: whatever was read
+   * earlier may be outdated without a sign of it on this line (a sale or a reversal at the
+   * terminal's own keys, a restart behind a TCP proxy that keeps the connection, a job of the
+   * terminal's own), and a recovery would then take a stranger's sale for ours (DESIGN 3.1 rule 1).
+   */
   async baseline(run: RunCommand): Promise<Baseline> {
-    return this.#known.baseline(this.#known.last ?? (await this.refreshLast(run)));
+    return this.#known.baseline(await this.refreshLast(run));
   }
 
   /**
@@ -167,19 +172,7 @@ export class ZvtConnection {
     if (session) this.#giveUp(session, "the terminal restarts");
   }
 
-  /** The last transaction is not what it was. */
-  forgetLast(): void {
-    this.#known.last = null;
-  }
-
   readonly #now = (): number => this.#deps.clock.now();
-
-  #remember(told: LastTransaction & { readonly notRegistered?: boolean }): LastTransaction {
-    const last: LastTransaction =
-      told.kind === "not-told" ? { kind: "not-told", why: told.why } : told;
-    this.#known.last = last;
-    return last;
-  }
 
   async #runOn(
     session: Session,
@@ -304,7 +297,11 @@ export class ZvtConnection {
       const { identity } = await askStatus(run, this.#options, this.#now, "version");
       this.#known.identify({ version: identity.version });
     }
-    await this.refreshLast(run);
+    const last = await this.refreshLast(run);
+    if (last.kind === "not-told") {
+      const { why } = last;
+      this.#deps.log.warn({ why }, "the terminal tells no last transaction: a lost payment could not be settled");
+    }
     this.#known.publishIdentity();
   }
 
@@ -361,7 +358,6 @@ export class ZvtConnection {
     await this.refreshStatus(run);
     const demand = this.#housekeeping.due(this.#known.demands);
     if (demand === undefined || this.#known.status?.cr === "1" || !this.#mayKeepHouse()) return;
-    this.forgetLast();
     await this.#housekeeping.meet(demand, run);
     // zvt.md 6.1: only another registration tells whether its demands are met.
     await this.#register(run);
@@ -377,7 +373,6 @@ export class ZvtConnection {
     const { language } = this.#options;
     const report = transactionReport(message, { language, nowMs: this.#now() });
     this.#deps.log.warn({ resultCode: report.resultCode }, "report without a payment, refused");
-    this.#known.last = null;
     this.#emit({ type: "unexpected-report", report });
   }
 
@@ -399,4 +394,8 @@ export class ZvtConnection {
       if (!signal.aborted) throw error;
     }
   }
+}
+
+function lastOf(told: LastTransaction & { readonly notRegistered?: boolean }): LastTransaction {
+  return told.kind === "not-told" ? { kind: "not-told", why: told.why } : told;
 }

@@ -164,8 +164,6 @@ class ZvtTerminal implements Terminal {
     } finally {
       this.#payment = undefined;
       this.#preparedAtMs = Number.NEGATIVE_INFINITY;
-      // Read again before the next sale, in the same form as a recovery would read it.
-      this.#connection.forgetLast();
     }
   }
 
@@ -256,8 +254,6 @@ class ZvtTerminal implements Terminal {
       if (signal.aborted) return { end: "lost", code: "no-end", text: wordsOf(signal.reason) };
       if (!(error instanceof TerminalUnavailable)) throw error;
       return { end: "refused", code: error.reason, text: error.message };
-    } finally {
-      this.#connection.forgetLast();
     }
   }
 
