@@ -76,6 +76,7 @@ export class ScriptedTerminal implements Terminal {
   };
   looks = 0;
   checks = 0;
+  evidenceKept = false;
 
   start(): void {}
 
@@ -99,6 +100,10 @@ export class ScriptedTerminal implements Terminal {
 
   tell(event: TerminalEvent): void {
     for (const listener of this.#listeners) listener(event);
+  }
+
+  keepEvidence(keep: boolean): void {
+    this.evidenceKept = keep;
   }
 
   decideGoods(decision: GoodsDecision): void {

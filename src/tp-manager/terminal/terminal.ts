@@ -41,6 +41,13 @@ export interface Terminal {
   /** Asks for the terminal's status, no side effects. Throws {@link TerminalUnavailable}. */
   check(signal: AbortSignal): Promise<TerminalStatus>;
 
+  /**
+   * While `keep` is true the driver does nothing of its own accord that could change what the
+   * terminal has stored: somebody is still finding out what became of something financial
+   * (DESIGN 3.1 rule 5). Absent in a driver that never does.
+   */
+  keepEvidence?(keep: boolean): void;
+
   // What follows a protocol may lack; the calls that need it then answer 501.
 
   /**

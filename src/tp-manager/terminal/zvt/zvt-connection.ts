@@ -300,7 +300,10 @@ export class ZvtConnection {
     const last = await this.refreshLast(run);
     if (last.kind === "not-told") {
       const { why } = last;
-      this.#deps.log.warn({ why }, "the terminal tells no last transaction: a lost payment could not be settled");
+      this.#deps.log.warn(
+        { why },
+        "the terminal tells no last transaction: a lost payment could not be settled",
+      );
     }
     this.#known.publishIdentity();
   }

@@ -54,6 +54,8 @@ class ZvtTerminal implements Terminal {
   #preparedAtMs = Number.NEGATIVE_INFINITY;
   /** DESIGN 3.1 rule 5: a lost command is asked about before anything else runs. */
   #evidenceDue = false;
+  /** The same, said by those who ask: also after a restart, and until they know. */
+  #evidenceKept = false;
 
   constructor(options: ZvtOptions, dependencies: ZvtDependencies) {
     this.#options = options;
@@ -79,7 +81,8 @@ class ZvtTerminal implements Terminal {
   /** Nobody uses the terminal or is about to, and nothing on it is still to be found out. */
   get #isLeftAlone(): boolean {
     const sinceMs = this.#deps.clock.monotonicMs() - this.#preparedAtMs;
-    return !this.#payment && !this.#evidenceDue && sinceMs > SILENCE_BEFORE_SALE_MS;
+    const settled = !this.#evidenceDue && !this.#evidenceKept;
+    return !this.#payment && settled && sinceMs > SILENCE_BEFORE_SALE_MS;
   }
 
   get state(): TerminalState {
@@ -174,6 +177,10 @@ class ZvtTerminal implements Terminal {
     } catch (error) {
       this.#deps.log.error({ err: error }, "the partly charged amount could not be confirmed");
     }
+  }
+
+  keepEvidence(keep: boolean): void {
+    this.#evidenceKept = keep;
   }
 
   decideGoods(decision: GoodsDecision): void {
