@@ -323,6 +323,10 @@ const protocolDetails = {
       example: "iso8859-1",
     },
   ),
+  ZVT_MESSAGE_IDS: described(oneOf(["auto", "off"]).default("auto"), {
+    help: "Numbered messages (1F73): auto uses them when the terminal agrees to it.",
+    example: "off",
+  }),
   ZVT_T1_MS: described(integer(5, 1_000).default(200), {
     help: "Longest silence between two bytes of a serial frame (PA00P016).",
     example: "200",

@@ -40,6 +40,8 @@ export interface ZvtOptions {
   readonly printerWidth: number;
   /** Tag 1F04 of the registration (zvt.md 11.2): customer receipts only; null leaves it out. */
   readonly receiptsWanted: number | null;
+  /** zvt.md 9.4: number the messages (1F73) when the terminal agrees to it. */
+  readonly messageIds: boolean;
   readonly language: Language;
   /** Silence after a restart was asked for, before the terminal is looked for again. */
   readonly restartPauseMs: number;
@@ -62,6 +64,7 @@ export const defaultZvtOptions: ZvtOptions = {
   charset: "cp437",
   printerWidth: 40,
   receiptsWanted: 0xc0,
+  messageIds: true,
   language: "en",
   restartPauseMs: 5_000,
   partialIssue: true,

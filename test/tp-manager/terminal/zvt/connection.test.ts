@@ -54,7 +54,7 @@ describe("connecting", () => {
     const { peer } = await begin();
     const apdu = await peer.next();
     expect(apdu).toBe(
-      "060015 000000 be 0978 060d 120140 26040a0206d3 1f0401c0".replaceAll(" ", ""),
+      "06001b 000000 be 0978 0613 120140 26040a0206d3 1f0401c0 1f7303000000".replaceAll(" ", ""),
     );
   });
 
@@ -66,6 +66,7 @@ describe("connecting", () => {
       printerWidth: 32,
       receiptsWanted: null,
       charset: "iso8859-1",
+      messageIds: false,
     });
     expect(await peer.next()).toBe(
       "060016 123456 3e 0756 060e 120132 26040a0206d3 2703140101".replaceAll(" ", ""),

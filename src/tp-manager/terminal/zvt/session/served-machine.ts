@@ -1,4 +1,4 @@
-/** What a terminal says while it is master (zvt.md 5.2, 7), as the session machine sees it. Pure. */
+/** What a terminal says while it is master (zvt.md 5.2, 7): a part of the session machine. Pure. */
 import type { Message } from "../codec/index.ts";
 import { outOfStep } from "./abort-machine.ts";
 import { accept, answer, note, processingError, unknownCommand } from "./answer-policy.ts";
@@ -12,7 +12,7 @@ import type {
   SessionState,
   Step,
 } from "./session-state.ts";
-import { control, isSettlement, unexpectedReport, unjudged } from "./surprises.ts";
+import { control, isSettlement, unexpectedReport, unjudged } from "./surprise-machine.ts";
 
 export function servedMessage(before: Served, input: MessageInput): Step {
   const { name } = input.message;
@@ -60,7 +60,7 @@ function reply(state: Served, { message: arrived, problem, bytes }: MessageInput
   }
   if (arrived.name === "status-information") {
     if (problem !== null) return unreadableReport(state, bytes);
-    if (state.goods && isSameSale(state.goods, arrived)) return askedAgain(state, bytes);
+    if (state.goods && isSameSale(state.goods, arrived)) return askedAgain(state, arrived, bytes);
     if (state.command.judged) {
       // Whatever it turns out to be: an earlier one is not the last word any more.
       const outputs = [{ output: "judge", message: arrived, bytes } as const];
@@ -75,7 +75,7 @@ function reply(state: Served, { message: arrived, problem, bytes }: MessageInput
  * (zvt.md 9.1). Totals and repeats commit nothing; a sale that waits for its goods waits on.
  */
 function unreadableReport(state: Served, bytes: string): Step {
-  if (state.goods?.decision === null) return askedAgain(state, bytes);
+  if (state.goods?.decision === null) return askedAgain(state, state.goods.report, bytes);
   if (!state.command.judged) return { state, outputs: [answer(accept)] };
   return { state, outputs: [answer(processingError), ...unjudged(state)] };
 }

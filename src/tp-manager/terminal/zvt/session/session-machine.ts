@@ -6,7 +6,7 @@
  *   idle -> requested -> idle                    a command that an answer ends, or a refusal
  *              served -> draining -> idle        the end came before the answer to our abort
  */
-import type { Message } from "../codec/index.ts";
+import { type Message, tagValue } from "../codec/index.ts";
 import type { Command } from "../commands/command.ts";
 import type { SendOutcome } from "../link/apdu-link.ts";
 import { abortAnswered, abortSent, noAbort, trySendAbort, wantAbort } from "./abort-machine.ts";
@@ -25,11 +25,30 @@ import type {
   SessionTimer,
   Step,
 } from "./session-state.ts";
-import { malformed, unsolicited } from "./surprises.ts";
+import { malformed, unsolicited } from "./surprise-machine.ts";
 
 export const initialState: SessionState = { at: "idle" };
 
 export function step(state: SessionState, input: SessionInput, context: SessionContext): Step {
+  const next = react(state, input, context);
+  const answers = answeredId(state, input);
+  if (answers === undefined) return next;
+  const outputs = next.outputs.map((output) =>
+    output.output === "send" && output.what === "answer" ? { ...output, answers } : output,
+  );
+  return { state: next.state, outputs };
+}
+
+/** The id (tag 1F73) of the message that an answer given now belongs to. */
+function answeredId(state: SessionState, input: SessionInput): string | undefined {
+  if (input.input === "message" || input.input === "verdict") {
+    return tagValue(input.message.tags, "messageSequence");
+  }
+  const held = state.at === "served" ? state.goods?.report : undefined;
+  return held && tagValue(held.tags, "messageSequence");
+}
+
+function react(state: SessionState, input: SessionInput, context: SessionContext): Step {
   switch (input.input) {
     case "command":
       return begin(state, input.command);

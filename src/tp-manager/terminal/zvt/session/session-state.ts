@@ -77,7 +77,13 @@ export type Sending = "command" | "abort" | "answer";
 export type SessionTimer = "t3" | "t4" | "abort" | "goods";
 
 export type SessionOutput =
-  | { readonly output: "send"; readonly what: Sending; readonly apdu: Apdu }
+  | {
+      readonly output: "send";
+      readonly what: Sending;
+      readonly apdu: Apdu;
+      /** Of an answer: the id of the message that it answers (zvt.md 9.4). */
+      readonly answers?: string;
+    }
   | { readonly output: "start-timer"; readonly timer: SessionTimer; readonly ms: number }
   | { readonly output: "stop-timer"; readonly timer: SessionTimer }
   /** A message of the running command that needs no decision. */
