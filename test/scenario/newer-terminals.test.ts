@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
+import { until } from "../support/child-program.ts";
 import { type InstallationOptions, TestInstallation } from "../support/installation.ts";
 
 const lines = process.platform === "linux" ? (["tcp", "pty"] as const) : (["tcp"] as const);
@@ -32,6 +33,63 @@ async function apdus(at: TestInstallation): Promise<WireEvent[]> {
   };
   return events.filter(({ what }) => what === "apdu");
 }
+
+/** Production times would make the terminal's own limit three minutes. */
+const quick = {
+  TEST_TIMERS: "yes",
+  ZVT_T1_MS: 100,
+  ZVT_T2_MS: 200,
+  ZVT_T3_MS: 400,
+  ZVT_T4_MS: 1_000,
+  RECOVERY_SILENCE_MS: 50,
+  POLL_INTERVAL_MS: 100,
+  GATEWAY_WAIT: 0,
+};
+const quickTerminal = ["--instant", "--t2-ms", "200", "--t3-ms", "400", "--t4-ms", "1000"];
+
+describe.each(lines)("a terminal that keeps what was not acknowledged, over %s", (line) => {
+  const keeping = [...quickTerminal, "--no-auto-reversal"];
+
+  async function missed(at: TestInstallation): Promise<string> {
+    expect((await at.pay(1, "before")).one.status).toBe("Success");
+    await control(at, "POST", "/faults", { name: "unplug", at: "reported", ms: 50 });
+    await at.pay(5, "missed");
+    const settled = await until("the order is settled", async () => {
+      const { one } = await at.call("GET", "/payment/missed");
+      return one.status === "Unknown" ? undefined : one;
+    });
+    await at.connected();
+    expect((await at.pay(7, "next")).one.status).toBe("Success");
+    return settled.status;
+  }
+
+  test("and does not tell it reverses it with the next sale, as the journal has it", async () => {
+    const at = await installed({
+      line,
+      terminalSwitches: [...keeping, "--hides-unacknowledged"],
+      config: { ...quick, ZVT_SEND_LAST_RECEIPT: "yes" },
+    });
+    expect(await missed(at)).toBe("Failed");
+    const { entries, charged } = await at.ledger();
+    expect(charged).toBe(800);
+    expect(entries.map(({ kind, amountMinor }) => `${kind} ${amountMinor}`)).toEqual([
+      "charge 100",
+      "charge 500",
+      "reversal 500",
+      "charge 700",
+    ]);
+  }, 60_000);
+
+  test("and tells it has it charged, in the journal too: nothing is reversed", async () => {
+    const at = await installed({
+      line,
+      terminalSwitches: keeping,
+      config: { ...quick, ZVT_SEND_LAST_RECEIPT: "yes" },
+    });
+    expect(await missed(at)).toBe("Success");
+    expect((await at.ledger()).charged).toBe(1_300);
+  }, 60_000);
+});
 
 describe.each(lines)("a terminal that numbers its messages, over %s", (line) => {
   test("gets a number in every message and answer of a payment", async () => {

@@ -16,13 +16,14 @@ import {
   TerminalUnavailable,
 } from "../terminal.ts";
 import { ZvtCodecError } from "./codec/index.ts";
-import { authorisation } from "./commands/authorisation.ts";
+import { authorisation, namingLastReceipt } from "./commands/authorisation.ts";
 import type { Command } from "./commands/command.ts";
 import { resetTerminal } from "./commands/reset-terminal.ts";
 import { reversal } from "./commands/reversal.ts";
 import { codeOf, type RunCommand } from "./introduction.ts";
 import type { WaitLimits } from "./link-status.ts";
 import { RunningPayment } from "./running-payment.ts";
+import type { Session } from "./session/session.ts";
 import { codeText, resultText } from "./tables/result-codes.ts";
 import { telecollection } from "./telecollection.ts";
 import { ZvtConnection } from "./zvt-connection.ts";
@@ -52,6 +53,8 @@ class ZvtTerminal implements Terminal {
   #payment: RunningPayment | undefined;
   #paymentLimitMs: number;
   #preparedAtMs = Number.NEGATIVE_INFINITY;
+  /** What the terminal told on this very connection before the payment that comes now. */
+  #told: { readonly session: Session | undefined; readonly last: LastTransaction } | undefined;
   /** DESIGN 3.1 rule 5: a lost command is asked about before anything else runs. */
   #evidenceDue = false;
   /** The same, said by those who ask: also after a restart, and until they know. */
@@ -117,7 +120,9 @@ class ZvtTerminal implements Terminal {
       if (status.cr !== "0") throw new TerminalUnavailable("out-of-order", status.detail);
       signal.throwIfAborted();
       this.#preparedAtMs = this.#deps.clock.monotonicMs();
-      return await this.#connection.baseline(run);
+      const baseline = await this.#connection.baseline(run);
+      this.#told = { session: this.#connection.session, last: baseline.last };
+      return baseline;
     });
     return await unlessAborted(prepared, signal);
   }
@@ -125,7 +130,7 @@ class ZvtTerminal implements Terminal {
   async pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
     const printerReady = (this.#options.configByte & PRINTS_PAYMENT_RECEIPTS) !== 0;
     const command = commandFor(order, () => authorisation(order, { printerReady }));
-    return await this.#financial(command, observer);
+    return await this.#financial(command, observer, order.inStep === true);
   }
 
   async reverse(order: ReversalOrder, observer: PaymentObserver): Promise<PaymentEnd> {
@@ -139,7 +144,11 @@ class ZvtTerminal implements Terminal {
   }
 
   /** Runs a command that moves money, once; or says why nothing of it has left. */
-  async #financial(command: Command | string, observer: PaymentObserver): Promise<PaymentEnd> {
+  async #financial(
+    command: Command | string,
+    observer: PaymentObserver,
+    inStep = false,
+  ): Promise<PaymentEnd> {
     if (typeof command === "string") return notSent("invalid", command);
     if (this.#payment) return notSent("busy", "another payment is running");
     const payment = new RunningPayment(this.#options.language, this.#deps, observer);
@@ -149,7 +158,7 @@ class ZvtTerminal implements Terminal {
       const end = await this.#connection.withWire(limits, async (run) => {
         payment.onWire = true;
         const { session } = this.#connection;
-        const ended = await run(command, payment);
+        const ended = await run(inStep ? this.#withLastReceipt(command) : command, payment);
         // zvt.md 7.2: the terminal may have taken itself more time than T4.
         const t4Ms = Math.max(this.#options.timers.t4Ms, session?.t4Ms ?? 0);
         // zvt.md 8: left alone with its 04 0F it reverses when its window for goods is over.
@@ -167,7 +176,16 @@ class ZvtTerminal implements Terminal {
     } finally {
       this.#payment = undefined;
       this.#preparedAtMs = Number.NEGATIVE_INFINITY;
+      this.#told = undefined;
     }
+  }
+
+  /** DESIGN 3.1 rule 13: only what was told on this very connection. */
+  #withLastReceipt(command: Command): Command {
+    const told = this.#told;
+    if (!this.#options.sendLastReceipt || !told) return command;
+    if (told.session !== this.#connection.session) return command;
+    return namingLastReceipt(command, told.last);
   }
 
   /** What cannot be confirmed stays as it was reported, for a recovery to find out. */
