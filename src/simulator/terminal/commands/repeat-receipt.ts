@@ -1,7 +1,8 @@
 import { tagValue } from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import type { Parts } from "../machine/parts.ts";
 import { printReceipts } from "../machine/printing.ts";
 import { approvedReport } from "../machine/report.ts";
-import type { TransactionKind } from "../memory/memory.ts";
+import type { StoredTransaction, TransactionKind } from "../memory/memory.ts";
 import type { Command } from "./command.ts";
 
 /** Service byte (zvt.md 6.4). */
@@ -24,7 +25,7 @@ export const repeatReceipt: Command = {
     const service = request.fields.serviceByte ?? 0;
     await process.accept();
     if (process.fault("bare-repeat")) return await process.complete();
-    const { last } = parts.memory;
+    const last = toldTransaction(parts);
     if (!last) return await process.abort(NO_TRANSACTION);
     if ((service & WITH_STATUS) !== 0) {
       await process.report(approvedReport(last, parts.options.device));
@@ -36,6 +37,13 @@ export const repeatReceipt: Command = {
     await process.complete();
   },
 };
+
+function toldTransaction({ memory, ledger, options }: Parts): StoredTransaction | undefined {
+  if (options.behaviour.tellsUnacknowledged) return memory.last;
+  return memory.turnover.findLast(
+    ({ ledgerId, state }) => state !== "reversed" && ledger.find(ledgerId)?.final === true,
+  );
+}
 
 /** There is nothing to repeat: function not possible (zvt.md 11.4). */
 const NO_TRANSACTION = 0x83;
