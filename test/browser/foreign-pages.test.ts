@@ -106,7 +106,7 @@ describe.skipIf(!haveChromium)("pages of other origins, in a browser that is sig
     ),
   ];
 
-  test("another port of this machine reaches nothing, where a password alone would fall", async () => {
+  test("another port of this machine reaches nothing that a password alone protects", async () => {
     const refused = await attackFrom(`http://localhost:${plain.port}`, "localhost");
     const falls = ["fetch no-cors", "beacon", "image", "frame", "form text/plain", "window"];
     expect(signed()).toEqual(expect.arrayContaining([...falls, "web socket"]));
@@ -168,7 +168,7 @@ describe.skipIf(!haveChromium)("pages of other origins, in a browser that is sig
     return (await page.goto(url))?.status();
   }
 
-  test("going there, reloading, going back and being sent there by the address bar act on nothing", async () => {
+  test("going there, reloading, going back and redirects of the address bar act on nothing", async () => {
     const page = await context.newPage();
     const base = `http://127.0.0.1:${api}`;
     await harmless(async () => {
