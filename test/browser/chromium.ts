@@ -10,7 +10,7 @@ const chromiumPath = places.find((path) => path !== undefined && existsSync(path
 export const haveChromium = chromiumPath !== undefined;
 
 if (!haveChromium) {
-  console.warn("no Chromium: browser tests are skipped (apt-get install chromium, or CHROMIUM=…)");
+  console.warn("no Chromium: browser tests are skipped (apt-get install chromium)");
 }
 
 const switches = [

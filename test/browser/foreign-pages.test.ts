@@ -168,7 +168,7 @@ describe.skipIf(!haveChromium)("pages of other origins, in a browser that is sig
     return (await page.goto(url))?.status();
   }
 
-  test("going there, reloading, going back and redirects of the address bar act on nothing", async () => {
+  test("going there, reloading, going back and redirects act on nothing", async () => {
     const page = await context.newPage();
     const base = `http://127.0.0.1:${api}`;
     await harmless(async () => {
