@@ -56,8 +56,8 @@ function orderTable(rows: readonly OperatorRow[]): Html {
   return scrolling(
     "Orders",
     html`<table id="orders">
-<thead><tr><th>Received (UTC)</th><th>Reference</th><th>Transaction</th><th>Amount</th><th>State</th>
-<th>Operations</th><th>Notifications</th><th>Actions</th></tr></thead>
+<thead><tr><th>Received (UTC)</th><th>Reference</th><th>Transaction</th><th>Amount</th>
+<th>State</th><th>Operations</th><th>Notifications</th><th>Actions</th></tr></thead>
 <tbody>${rows.map(orderRow)}</tbody>
 </table>`,
   );
