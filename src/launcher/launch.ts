@@ -55,15 +55,11 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
     case "start":
       return await start(at(defaultDataDirectory));
     case "stop":
-      return await stop(at(await meant()));
+      return await stop(at(meant()));
     case "restart":
-      return await restart(at(await meant()));
+      return await restart(at(meant()));
     case "status":
-      return showStatus(
-        await readStatus(at(await meant()).installation, systemClock),
-        given,
-        output,
-      );
+      return showStatus(await readStatus(at(meant()).installation, systemClock), given, output);
     case "foreground": {
       const { runForeground } = await import("./foreground.ts");
       return await runForeground(at(defaultDataDirectory));
@@ -74,7 +70,7 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
     }
     case "doctor": {
       const { runDoctor } = await import("./doctor/doctor.ts");
-      return await runDoctor(at(await meant()), given);
+      return await runDoctor(at(meant()), given);
     }
     case "systemd-unit": {
       const { systemdUnit } = await import("./schedule/systemd-unit.ts");
@@ -97,20 +93,17 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
 }
 
 /** The demo's folder when the demo runs and the installation itself does not (DESIGN 9). */
-async function meant(): Promise<string> {
+function meant(): string {
   if (!existsSync(demoDataDirectory) || readDemoPorts(demoDataDirectory) === undefined) {
     return defaultDataDirectory;
   }
-  if (await anyRuns(installationAt(defaultDataDirectory))) return defaultDataDirectory;
-  return (await anyRuns(installationAt(demoDataDirectory)))
-    ? demoDataDirectory
-    : defaultDataDirectory;
+  if (anyRuns(installationAt(defaultDataDirectory))) return defaultDataDirectory;
+  return anyRuns(installationAt(demoDataDirectory)) ? demoDataDirectory : defaultDataDirectory;
 }
 
-async function anyRuns({ dataDirectory }: Installation): Promise<boolean> {
+function anyRuns({ dataDirectory }: Installation): boolean {
   const parts = [...programParts(dataDirectory), ...demoParts(dataDirectory)];
-  const found = await Promise.all(parts.map(findProcesses));
-  return found.some((pids) => pids.length > 0);
+  return parts.some((part) => findProcesses(part).length > 0);
 }
 
 function showStatus(

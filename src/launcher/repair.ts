@@ -92,7 +92,7 @@ class Round {
       const stable = Math.abs(nowMs - before.launchedMs) > STABLE_MS;
       return { trouble: stable ? undefined : { ...before, missed: 0 }, exitCode: exitCodes.ok };
     }
-    if ((await findProcesses(part)).length > 0) return await this.#silent(part, before);
+    if (findProcesses(part).length > 0) return await this.#silent(part, before);
     const diedYoung = before.launchedMs > 0 && nowMs - before.launchedMs < STABLE_MS;
     const trouble = diedYoung ? failed(before, "died", nowMs) : before;
     return await this.#launch(part, trouble, "was not running");

@@ -6,6 +6,7 @@ import { defaultDataDirectory, type Installation, installationAt } from "./insta
 import type { Program } from "./ipc/contract.ts";
 import { openRunDirectory } from "./ipc/run-directory.ts";
 import { createLogger, type RootLogger } from "./logger.ts";
+import { announcePresence } from "./presence.ts";
 import { acquireProcessLock } from "./process-lock.ts";
 import { type Clock, systemClock } from "./time.ts";
 
@@ -93,6 +94,7 @@ async function runUntilStopped(
 ): Promise<void> {
   const { log, clock, installation } = given;
   const runDirectory = openRunDirectory(installation.dataDirectory);
+  if (process.platform !== "linux") announcePresence(join(runDirectory, program));
   const lock = acquireProcessLock(runDirectory, program);
   const parts: Part[] = [];
   const { promise: stopRequested, resolve: stop } = Promise.withResolvers<void>();
