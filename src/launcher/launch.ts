@@ -7,6 +7,7 @@ import {
   installationAt,
   versionNumber,
 } from "../shared/installation.ts";
+import { storageFault } from "../shared/storage-fault.ts";
 import { systemClock } from "../shared/time.ts";
 import { type LauncherArguments, readArguments, usage } from "./arguments.ts";
 import { demoParts } from "./demo/demo-parts.ts";
@@ -22,21 +23,21 @@ export const demoDataDirectory = join(defaultDataDirectory, "demo");
 /** Carries out one command of an operator; answers the exit code. */
 export async function runCommand(args: readonly string[]): Promise<number> {
   const output = createOutput();
+  let given: LauncherArguments | undefined;
   try {
-    return await launch(readArguments(args), output);
+    given = readArguments(args);
+    return await launch(given, output);
   } catch (error) {
     if (error instanceof ProgramExit) {
       output.fault(error.message);
       return error.exitCode;
     }
-    const { code, message, stack } = error as NodeJS.ErrnoException;
-    const denied = code === "EACCES" || code === "EPERM";
-    output.fault(denied ? `${message}\n${OTHER_USER}` : String(stack));
-    return exitCodes.internal;
+    const { dataDirectory } = installationAt(given?.data ?? defaultDataDirectory);
+    const storage = storageFault(error, dataDirectory);
+    output.fault(storage ?? String((error as Error).stack));
+    return storage === undefined ? exitCodes.internal : exitCodes.unavailable;
   }
 }
-
-const OTHER_USER = "Run this as the user to whom the data folder and the programs belong.";
 
 /** Throws ProgramExit. */
 async function launch(given: LauncherArguments, output: Output): Promise<number> {
