@@ -98,4 +98,12 @@ export const migrations: readonly Migration[] = [
     UNIQUE (order_id, number)
   ) STRICT;
   `,
+  // Which alarms of the supervisor are events here; one row for each database it has had.
+  `
+  CREATE TABLE alarm_taken (
+    origin TEXT PRIMARY KEY,
+    last_id INTEGER NOT NULL,
+    taken INTEGER NOT NULL -- the greatest: the one it has now
+  ) STRICT;
+  `,
 ];
