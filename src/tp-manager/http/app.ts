@@ -23,7 +23,7 @@ import { installOutboxRoutes } from "./outbox-routes.ts";
 import { installPageRoute } from "./page/page-route.ts";
 import { installPaymentRoutes } from "./payment-routes.ts";
 import { readBody } from "./request-body.ts";
-import { allowedMethods } from "./route-table.ts";
+import { allowedMethods, hintFor } from "./route-table.ts";
 import { arrivalLimits, harden, refuseUnparsed, serverOptions } from "./server-limits.ts";
 import type { Monitor } from "./status/monitor.ts";
 import { installStatusRoutes } from "./status/status-routes.ts";
@@ -98,7 +98,7 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   await installAccess(app, options);
   app.setNotFoundHandler((request, reply) => {
     const methods = allowedMethods(request.url);
-    if (methods.length === 0) throw new AppError("NOT_FOUND");
+    if (methods.length === 0) throw new AppError("NOT_FOUND", hintFor(request.url));
     void reply.header("allow", methods.join(", "));
     throw new AppError("METHOD_NOT_ALLOWED");
   });
@@ -120,6 +120,7 @@ function installBodyParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
     const { "content-type": type, "content-encoding": encoding } = request.headers;
+    if (body.length === 0) return done(null, undefined);
     try {
       done(null, readBody(body as Buffer, type, encoding));
     } catch (error) {
@@ -144,6 +145,12 @@ async function installAccess(app: FastifyInstance, options: ApiOptions): Promise
   app.addHook("onRequest", (request, reply, done) => {
     void reply.headers(securityHeaders);
     checkPlace(request, reply, options);
+    done();
+  });
+  // Many programs name a type for the body that they do not send with POST /cancel.
+  app.addHook("onRequest", ({ raw: { headers } }, _reply, done) => {
+    const isEmpty = headers["content-length"] === "0" && !headers["transfer-encoding"];
+    if (isEmpty) delete headers["content-type"];
     done();
   });
   app.addHook("onRequest", (request, reply, done) => {
