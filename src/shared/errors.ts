@@ -229,6 +229,13 @@ export const errorTable = {
     "The orderId was used before with another amount or currency; `charged` is that order's.",
     "Use a new orderId for another sale.",
   ),
+  TOO_MANY_FAILURES: row(
+    429,
+    "no",
+    "safe",
+    "More calls with a wrong login or password wait for their answers than may.",
+    "Correct the program that sends them; right credentials are never refused.",
+  ),
   HEADERS_TOO_LARGE: row(
     431,
     "no",

@@ -102,4 +102,12 @@ export const migrations: readonly Migration[] = [
   `
   ALTER TABLE telecollection ADD COLUMN asked_by TEXT NOT NULL DEFAULT 'operator';
   `,
+  // Which alarms of the supervisor are events here; one row for each database it has had.
+  `
+  CREATE TABLE alarm_taken (
+    origin TEXT PRIMARY KEY,
+    last_id INTEGER NOT NULL,
+    taken INTEGER NOT NULL -- the greatest: the one it has now
+  ) STRICT;
+  `,
 ];
