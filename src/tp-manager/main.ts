@@ -10,6 +10,7 @@ import { type ApiOptions, createApi } from "./http/app.ts";
 import { EventHub } from "./http/events/event-hub.ts";
 import { listenOnLoopback } from "./http/loopback-server.ts";
 import { Monitor, type MonitorParts } from "./http/status/monitor.ts";
+import { AlarmRows } from "./journal/alarm-rows.ts";
 import { archiveChore } from "./journal/archive.ts";
 import { Journal } from "./journal/journal.ts";
 import { tpManagerHandlers } from "./message-handlers.ts";
@@ -22,6 +23,7 @@ import { PaymentService, type PaymentSettings } from "./payments/payment-service
 import { ReturnPoll } from "./payments/return-poll.ts";
 import { settleByOperator } from "./payments/settlement.ts";
 import { Upkeep } from "./payments/upkeep.ts";
+import { AlarmPoll } from "./supervisor-alarms.ts";
 import { createSupervisorLink } from "./supervisor-link.ts";
 import { createTerminal } from "./terminal/registry.ts";
 
@@ -109,6 +111,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   payments.start();
   startClosing(context, { ...shared, upkeep });
   deliveries.start();
+  startAlarmPoll(context, journal, client);
   atGateway.start();
 });
 
@@ -188,6 +191,17 @@ function startClosing({ config, log, onStop }: ProgramContext, parts: ClosingPar
   const keeper = new ClosingKeeper(parts);
   onStop("end of day", () => keeper.close());
   keeper.start();
+}
+
+function startAlarmPoll(
+  { clock, log, onStop }: ProgramContext,
+  journal: Journal,
+  client: IpcClient<typeof supervisorMessages>,
+): void {
+  const area = log.child({ area: "events" });
+  const poll = new AlarmPoll(new AlarmRows(journal), client, clock, area);
+  onStop("supervisor alarms", () => poll.close());
+  poll.start();
 }
 
 interface ChoreParts {
