@@ -107,6 +107,8 @@ export interface Behaviour {
   readonly vending: boolean;
   /** Reverses what was not acknowledged (zvt.md 9.1); false: keeps it, as newer terminals do. */
   readonly autoReversal: boolean;
+  /** Repeat Receipt tells what was not acknowledged too; false: only what was. */
+  readonly tellsUnacknowledged: boolean;
   /** Refuses payments of a register that has not registered (84 6B). */
   readonly registrationRequired: boolean;
   /** Echoes tag 1F73 and numbers its messages (zvt.md 9.4). */
@@ -161,6 +163,7 @@ export const defaultOptions: Omit<TerminalSimulatorOptions, "clock"> = {
     language: "en",
     vending: false,
     autoReversal: true,
+    tellsUnacknowledged: true,
     registrationRequired: false,
     messageIds: false,
     quirks: [],

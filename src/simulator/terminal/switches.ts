@@ -226,6 +226,12 @@ export const switches: Readonly<Record<string, Switch>> = {
       draft.behaviour.autoReversal = false;
     },
   },
+  "hides-unacknowledged": {
+    description: "Repeat Receipt leaves out what --no-auto-reversal keeps unacknowledged",
+    apply: (_, draft) => {
+      draft.behaviour.tellsUnacknowledged = false;
+    },
+  },
   "knows-1f1f": {
     description: "reverse what the register missed by its tag 1F1F",
     apply: (_, draft) => {

@@ -55,6 +55,7 @@ export const registration: Command = {
     }
     await process.accept();
     parts.registration = agreed(request, currency, parts);
+    parts.beginMessageIds();
     await process.complete({
       fields: {
         typeByte: statusByte(parts),

@@ -1,8 +1,9 @@
 import { tagValue } from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import type { Parts } from "../machine/parts.ts";
 import { printReceipts } from "../machine/printing.ts";
 import { approvedReport } from "../machine/report.ts";
 import { code } from "../machine/sale.ts";
-import type { TransactionKind } from "../memory/memory.ts";
+import type { StoredTransaction, TransactionKind } from "../memory/memory.ts";
 import type { Command } from "./command.ts";
 
 /** Service byte (zvt.md 6.4). */
@@ -26,7 +27,7 @@ export const repeatReceipt: Command = {
     await process.accept();
     if (parts.is("empty-repeat-receipt") || process.fault("bare-repeat"))
       return await process.complete();
-    const { last } = parts.memory;
+    const last = toldTransaction(parts);
     if (!last) return await process.abort(code.notPossible);
     if ((service & WITH_STATUS) !== 0) {
       await process.report(approvedReport(last, parts));
@@ -38,6 +39,13 @@ export const repeatReceipt: Command = {
     await process.complete();
   },
 };
+
+function toldTransaction({ memory, ledger, options }: Parts): StoredTransaction | undefined {
+  if (options.behaviour.tellsUnacknowledged) return memory.last;
+  return memory.turnover.findLast(
+    ({ ledgerId, state }) => state !== "reversed" && ledger.find(ledgerId)?.final === true,
+  );
+}
 
 /** Reprint 06 12 (zvt.md 6.4): the receipts of stored transactions, by receipt number. */
 export const reprint: Command = {

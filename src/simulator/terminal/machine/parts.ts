@@ -181,6 +181,11 @@ export class Parts {
     return id;
   }
 
+  /** The completion of the registration that agrees on ids echoes 000000 (zvt.md 9.4). */
+  beginMessageIds(): void {
+    this.#lastMessageId = -1;
+  }
+
   nextMessageId(): string | undefined {
     if (!this.registration.messageIds) return undefined;
     this.#lastMessageId = this.#lastMessageId >= MESSAGE_ID_MAX ? 1 : this.#lastMessageId + 1;

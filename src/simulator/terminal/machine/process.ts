@@ -1,10 +1,13 @@
 import { sleep } from "../../../shared/time.ts";
 import {
   type Apdu,
+  decodeMessage,
   errorCodeOf,
   type Message,
   type MessageName,
   sameBytes,
+  tagValue,
+  ZvtCodecError,
 } from "../../../tp-manager/terminal/zvt/codec/index.ts";
 import type { FaultArguments } from "../faults/fault-request.ts";
 import type { FaultName, Point } from "../faults/fault-table.ts";
@@ -50,6 +53,8 @@ export class Process {
   readonly #killed = new AbortController();
   #cancel: (() => void) | undefined;
   #waiter: ((answer: Answer) => void) | undefined;
+  /** The id of the message that waits for its answer (zvt.md 9.4). */
+  #askedUnder: string | undefined;
   #exchange: Promise<unknown> = Promise.resolve();
   #ending = false;
   readonly #requestBytes: Uint8Array;
@@ -94,6 +99,9 @@ export class Process {
   }
 
   answered(apdu: Apdu): void {
+    // An answer with another id is one to an earlier message.
+    const id = this.#askedUnder === undefined ? undefined : idOf(apdu);
+    if (id !== undefined && id !== this.#askedUnder) return;
     const code = errorCodeOf(apdu.control);
     this.#settle(
       code === undefined ? { kind: "positive", apdu } : { kind: "negative", code, apdu },
@@ -177,18 +185,20 @@ export class Process {
   /** Sends a message and waits for its answer, T3 when not told otherwise (zvt.md 5.1). */
   async say(name: MessageName, input: Outgoing, timeoutMs?: number): Promise<Answer> {
     const id = this.parts.nextMessageId();
-    return await this.sayRaw(this.parts.encode(name, this.#permitted(input), id), timeoutMs);
+    const apdu = this.parts.encode(name, this.#permitted(input), id);
+    return await this.sayRaw(apdu, timeoutMs, undefined, id);
   }
 
   async sayRaw(
     apdu: Uint8Array,
     timeoutMs?: number,
     afterSending?: () => Promise<void>,
+    id?: string,
   ): Promise<Answer> {
     // One question at a time: a prompt that a cancellation left open is answered first, or the
     // answer to it would be taken for the answer to this.
     const before = this.#exchange;
-    const exchange = before.then(() => this.#ask(apdu, timeoutMs, afterSending));
+    const exchange = before.then(() => this.#ask(apdu, timeoutMs, afterSending, id));
     this.#exchange = exchange.catch(() => undefined);
     return await exchange;
   }
@@ -197,8 +207,10 @@ export class Process {
     apdu: Uint8Array,
     timeoutMs: number | undefined,
     afterSending: (() => Promise<void>) | undefined,
+    id: string | undefined,
   ): Promise<Answer> {
     this.signal.throwIfAborted();
+    this.#askedUnder = id;
     // Waiter first, write second, clock third.
     const answer = new Promise<Answer>((resolve) => {
       this.#waiter = resolve;
@@ -236,7 +248,7 @@ export class Process {
     await this.reach("report");
     const id = this.parts.nextMessageId();
     const apdu = this.parts.encode("status-information", this.#permitted(input), id);
-    const answer = await this.sayRaw(apdu, timeoutMs, () => this.reach("reported"));
+    const answer = await this.sayRaw(apdu, timeoutMs, () => this.reach("reported"), id);
     if (answer.kind !== "silent") await this.reach("acknowledged");
     return answer;
   }
@@ -271,7 +283,7 @@ export class Process {
     const id = this.parts.nextMessageId();
     const apdu = this.parts.encode(name, this.#permitted(input), id);
     this.#ending = true;
-    await this.sayRaw(apdu, undefined, () => this.reach("completed"));
+    await this.sayRaw(apdu, undefined, () => this.reach("completed"), id);
   }
 
   /** A register that sent no container, now or at registration, gets none (zvt.md 4.3). */
@@ -321,5 +333,15 @@ export class Process {
       this.#cancel = undefined;
       stop.abort(new ProcessOver("cancelled"));
     }
+  }
+}
+
+/** undefined for an answer without an id, or one that cannot be read. */
+function idOf(apdu: Apdu): string | undefined {
+  try {
+    return tagValue(decodeMessage(apdu).tags, "messageSequence");
+  } catch (error) {
+    if (error instanceof ZvtCodecError) return undefined;
+    throw error;
   }
 }
