@@ -2,7 +2,9 @@ import { sleep } from "../../../shared/time.ts";
 import {
   type Apdu,
   decodeMessage,
+  encodeApdu,
   errorCodeOf,
+  fromHex,
   type Message,
   type MessageName,
   sameBytes,
@@ -189,6 +191,13 @@ export class Process {
     return await this.sayRaw(apdu, timeoutMs, undefined, id);
   }
 
+  /** A message of which nothing but its control field matters. */
+  async sayBare(control: number): Promise<Answer> {
+    const id = this.parts.nextMessageId();
+    const data = id === undefined ? new Uint8Array(0) : fromHex(`06061f7303${id}`);
+    return await this.sayRaw(encodeApdu({ control, data }), undefined, undefined, id);
+  }
+
   async sayRaw(
     apdu: Uint8Array,
     timeoutMs?: number,
@@ -259,7 +268,7 @@ export class Process {
     const id = this.parts.nextMessageId();
     const apdu = this.parts.encode("status-information", this.#permitted(input), id);
     this.#ending = true;
-    await this.sayRaw(apdu, undefined, () => this.reach("reported"));
+    await this.sayRaw(apdu, undefined, () => this.reach("reported"), id);
   }
 
   /** 06 0F: done, and good. */
