@@ -59,6 +59,7 @@ export class Process {
   #askedUnder: string | undefined;
   #exchange: Promise<unknown> = Promise.resolve();
   #ending = false;
+  #endsWithLine = false;
   readonly #requestBytes: Uint8Array;
   readonly #startedMs: number;
   #lastAnswer: Uint8Array | undefined;
@@ -113,6 +114,12 @@ export class Process {
   /** The line broke, or the register went on without answering the end of the process. */
   unanswered(): void {
     this.#settle({ kind: "silent", because: "line-closed" });
+  }
+
+  /** Its register has gone: nobody is left to whom a card or a key could be told. */
+  lineClosed(): void {
+    this.unanswered();
+    if (this.#endsWithLine) this.cancel();
   }
 
   /** The first word counts; a second one finds nobody waiting. */
@@ -326,6 +333,14 @@ export class Process {
 
   async pause(name: string, delayMs: number): Promise<void> {
     if (delayMs > 0) await sleep(this.parts.clock, name, delayMs, this.signal);
+  }
+
+  /** The same for what is of no use without the register; a payment is of use. */
+  async untilCancelledOrGone<T>(
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T | "cancelled"> {
+    this.#endsWithLine = true;
+    return await this.untilCancelled(work);
   }
 
   /** Resolves as soon as the register has cancelled; `work` is then left alone. */

@@ -55,7 +55,7 @@ export class Terminal {
     line.start({
       apdu: (bytes) => this.#received(line, bytes),
       closed: () => {
-        if (this.#process?.line === line) this.#process.unanswered();
+        if (this.#process?.line === line) this.#process.lineClosed();
       },
     });
   }
