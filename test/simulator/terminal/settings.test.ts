@@ -162,6 +162,18 @@ describe.each(transports)("over %s", (transport) => {
     expect(memory.demands).toEqual([]);
   });
 
+  test("a terminal that starts up wants configuration, initialisation and diagnosis", async () => {
+    const { register, simulator } = await registered(transport);
+    simulator.terminal.parts.memory.demand("configuration", true);
+    expect((await register.run(STATUS)).at(-1)).toMatch(/^060f..51.*1f55024000/);
+    expect((await register.run(`0693 03 ${PASSWORD}`)).at(-1)).toBe("061e0151");
+    for (const command of ["0813 07 0605 2d03 1c01 ff", `0693 03 ${PASSWORD}`, "0670 00"]) {
+      expect((await register.run(authorisation(1200))).at(-1)).toMatch(/^061e01(51|c2)$/);
+      expect((await register.run(command)).at(-1), command).toBe("060f00");
+    }
+    expect((await register.run(authorisation(1200))).at(-1)).toBe("060f00");
+  });
+
   test("where registration comes first, only the same commands go without", async () => {
     const { register, simulator } = await started(transport, {
       behaviour: { registrationRequired: true },

@@ -9,7 +9,7 @@ import { askNames, askRegister } from "../machine/asks.ts";
 import { localTime } from "../machine/local-time.ts";
 import type { Parts } from "../machine/parts.ts";
 import { opaqueTags } from "../machine/report.ts";
-import { demands, demandTable } from "../memory/demands.ts";
+import { demandTable } from "../memory/demands.ts";
 import type { Device } from "../options.ts";
 import type { Command } from "./command.ts";
 
@@ -41,8 +41,7 @@ export const statusEnquiry: Command = {
 /** zvt.md 11.5. */
 function terminalStatus({ memory, outOfOrder, cardInside }: Parts): number {
   if (outOfOrder) return 0xdf;
-  const due = demands.find((demand) => memory.demands.includes(demand));
-  if (due) return demandTable[due].status;
+  if (memory.mostUrgent) return demandTable[memory.mostUrgent].status;
   return cardInside ? 0xdc : 0x00;
 }
 
@@ -74,7 +73,7 @@ function binary({ serialNumber }: Device): Uint8Array {
 function locks({ memory, outOfOrder }: Parts): readonly RawTag[] {
   const first =
     (memory.demands.some((due) => due === "end-of-day" || due === "storage-full") ? 0x80 : 0) +
-    (memory.demands.includes("initialisation") ? 0x40 : 0) +
+    (memory.demands.some((due) => due === "initialisation" || due === "configuration") ? 0x40 : 0) +
     (memory.demands.includes("diagnosis") ? 0x20 : 0) +
     (outOfOrder ? 0x08 : 0);
   return first === 0 ? [] : [tag("locks", Uint8Array.of(first, 0))];

@@ -209,7 +209,9 @@ export class Terminal {
 /** zvt.md 5.3: a locked terminal accepts, and answers 06 1E to all but a few commands. */
 async function runUnlessLocked(command: Command, process: Process): Promise<void> {
   const { memory, outOfOrder } = process.parts;
-  const lock = memory.demands.find((demand) => !isCuredBy(demand, command.control));
+  // Of several jobs each can be done; else one would keep the other from being done.
+  const cures = memory.demands.some((demand) => isCuredBy(demand, command.control));
+  const lock = cures ? undefined : memory.mostUrgent;
   if (command.whenLocked || (lock === undefined && !outOfOrder)) {
     await command.run(process);
     return;

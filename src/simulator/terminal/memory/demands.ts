@@ -10,6 +10,8 @@ interface DemandKind {
 
 /** Jobs that the terminal wants done before it takes cards again; the first is told first. */
 export const demandTable = {
+  /** zvt.md 10, CCV: first 08 13, then the initialisation, then the diagnosis. */
+  configuration: { status: 0x51, cures: [0x0813], refusal: 0x51 },
   initialisation: { status: 0x51, cures: [0x0693], refusal: 0x51 },
   diagnosis: { status: 0xc2, cures: [0x0670], refusal: 0xc2 },
   clock: { status: 0x62, cures: [0x0691, 0x0670], refusal: 0x62 },

@@ -1,5 +1,5 @@
 import type { CardName } from "../bank/cards.ts";
-import { type Demand, isCuredBy } from "./demands.ts";
+import { type Demand, demands, isCuredBy } from "./demands.ts";
 
 /** What the terminal itself keeps: its turnover list and counters (zvt.md 13.3). */
 export interface StoredTransaction {
@@ -167,6 +167,11 @@ export class Memory {
     }
     this.#turnover = open;
     this.#keeper?.forgetClosed(this.#last?.trace ?? 0);
+  }
+
+  /** What has to be done first, and is told by the status enquiry. */
+  get mostUrgent(): Demand | undefined {
+    return demands.find((demand) => this.demands.includes(demand));
   }
 
   /** The command was carried out: what it cures is not due any more. */
