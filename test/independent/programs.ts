@@ -103,6 +103,8 @@ export interface Plan {
   readonly away?: number;
   /** What was not acknowledged stays, as on newer terminals. */
   readonly keep?: boolean;
+  /** T4 in each 04 FF. */
+  readonly minutes?: readonly [number];
   /** Frames of the register that are refused or not acknowledged, frames that are spoilt. */
   readonly fault?: Readonly<Partial<Record<"nak" | "mute" | "corrupt", number>>>;
 }
@@ -112,13 +114,17 @@ export interface Event {
   readonly control?: string;
   readonly hex?: string;
   readonly answer?: string | null;
+  readonly at?: string | number;
   readonly sales?: Readonly<Record<string, number>>;
-  readonly problems?: readonly string[];
+  /** Of an offence. */
+  readonly text?: string;
 }
 
 /** terminal.py as a process of its own. */
 export class MockTerminal {
   readonly events: Event[] = [];
+  /** Its port, or the link to its device. */
+  at = "";
   readonly #process: ChildProcess;
   #errors = "";
 
@@ -136,7 +142,8 @@ export class MockTerminal {
   /** `--tcp port`, or `--pty path` of a link that will point to the device. */
   static async start(...where: readonly string[]): Promise<MockTerminal> {
     const terminal = new MockTerminal(where);
-    await terminal.#next("listening", 0);
+    const { at } = await terminal.#next("listening", 0);
+    terminal.at = String(at);
     return terminal;
   }
 
@@ -149,12 +156,16 @@ export class MockTerminal {
     this.#order({ state });
   }
 
-  /** The turnover by receipt number, and the offences since the last call. */
-  async books(): Promise<{ sales: Record<string, number>; problems: readonly string[] }> {
+  /** The turnover by receipt number; all events until now are in when it resolves. */
+  async books(): Promise<Readonly<Record<string, number>>> {
     const before = this.events.length;
     this.#order({ ask: 1 });
-    const { sales = {}, problems = [] } = await this.#next("books", before);
-    return { sales: { ...sales }, problems };
+    return (await this.#next("books", before)).sales ?? {};
+  }
+
+  /** Every offence of the register so far. */
+  get problems(): readonly string[] {
+    return this.events.flatMap(({ text }) => text ?? []);
   }
 
   /** Commands of this control field so far. */

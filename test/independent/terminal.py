@@ -17,8 +17,14 @@ from zvt_link import T3, LinkLost
 from zvt_wire import Broken, Judge, apdu, bcd, find, number, split_apdu, tlv
 
 
+def now():
+    """Fields 0C and 0D, time and date without a year."""
+    return bytes.fromhex(time.strftime("0c%H%M%S0d%m%d"))
+
+
 class Terminal(Dialogue):
     def command(self, raw):
+        self.listen_to_orders()
         control, data = split_apdu(raw, self.judge)
         fields, fixed = check_command(control, data, self.judge)
         say("command", control=f"{control:04X}", hex=raw.hex())
@@ -49,7 +55,7 @@ class Terminal(Dialogue):
         commands = [listed[i : i + 2] for i in range(0, len(listed), 2)]
         self.blocks = b"\x06\xd3" in commands
         self.answer()
-        body = b"\x19\x00\x29" + bcd(52004711, 4) + b"\x49" + fixed[4:6]
+        body = b"\x19\x10\x29" + bcd(52004711, 4) + b"\x49" + fixed[4:6]
         if self.container:
             body += b"\x06" + bytes([5]) + tlv("12", b"\x24") + b"\x14\x00"
         self.tell(0x060F, body)
@@ -67,7 +73,7 @@ class Terminal(Dialogue):
 
     def fields_of(self, sale):
         body = b"\x27" + bytes([sale["result"]]) + b"\x04" + bcd(sale["amount"], 6)
-        body += b"\x0b" + bcd(sale["trace"], 3) + b"\x0c\x10\x15\x30\x0d\x11\x21"
+        body += b"\x0b" + bcd(sale["trace"], 3) + sale["at"]
         if sale["result"] == 0:
             body += b"\x0e\x28\x12\x22\xf0\xf8\x41\x11\x11\xee\xee\xee\x11\x11"
         body += b"\x29" + bcd(52004711, 4) + (b"\x49\x09\x78" if sale.get("euro") else b"")
@@ -102,7 +108,7 @@ class Terminal(Dialogue):
         amount, euro = number(fields[0x04]), 0x49 in fields
         self.trace += 1
         code = self.plan.get("result", 0)
-        sale = {"result": code, "amount": amount, "trace": self.trace, "euro": euro}
+        sale = {"result": code, "amount": amount, "trace": self.trace, "euro": euro, "at": now()}
         if not self.card():
             code = sale["result"] = 0x6C
         if code:
@@ -148,6 +154,7 @@ class Terminal(Dialogue):
         if not code:
             self.trace += 1
             sale = {"result": 0, "amount": amount, "trace": self.trace, "receipt": mine}
+            sale["at"] = now()
             got = self.tell(0x040F, self.fields_of({**sale, "euro": 0x49 in fields}))
             self.judge.demand(got == (0x8000, b""), f"{got} to 04 0F of a reversal")
             self.receipts(0x02, sale)
@@ -169,7 +176,7 @@ class Terminal(Dialogue):
         if held is None or amount > held:
             return self.tell(0x061E, b"\xb7")
         used = {0x0623: held - amount, 0x0624: amount}.get(control, 0)
-        sale = {"result": 0, "amount": amount, "trace": self.trace, "receipt": mine}
+        sale = {"result": 0, "amount": amount, "trace": self.trace, "receipt": mine, "at": now()}
         self.tell(0x040F, self.fields_of(sale))
         if used:
             self.sales[mine] = used
@@ -186,7 +193,7 @@ class Terminal(Dialogue):
         ends = bcd(min(self.sales, default=0), 2) + bcd(max(self.sales, default=0), 2)
         groups = bytes(28) + bytes([count]) + bcd(total, 6) + bytes(14)
         body = b"\x27\x00\x04" + bcd(total, 6) + b"\x60\xf0\xf5\xf3" + ends + groups
-        self.tell(0x040F, body + b"\x0b\x00\x07\x77\x0c\x23\x55\x00\x0d\x11\x21")
+        self.tell(0x040F, body + b"\x0b" + bcd(self.trace, 3) + now())
         self.receipts(0x04, {"amount": total})
         if control == 0x0650:
             self.sales, self.state = {}, 0
@@ -225,7 +232,7 @@ class Terminal(Dialogue):
 
 
 def main(kind, where):
-    judge = Judge()
+    judge = Judge(lambda text: say("problem", text=text))
     place, terminal = Place(kind, where, judge), Terminal(judge)
     opened = place.open(terminal.listen_to_orders) if kind == "--pty" else None
     say("listening", at=place.name())

@@ -44,7 +44,7 @@ class Dialogue:
             self.state = int(order["state"], 16) if "state" in order else self.state
             if "ask" in order:
                 open_ones = list(self.reserved)
-                say("books", sales=self.sales, reserved=open_ones, problems=self.judge.take())
+                say("books", sales=self.sales, reserved=open_ones)
 
     # -- one dialogue ---------------------------------------------------------------------
 
@@ -84,7 +84,8 @@ class Dialogue:
             raise Drop(self.plan.get("away", 1))
 
     def begin(self):
-        """Plans: refuse, result, wait (until abort), seconds, deaf, late, drop, away, keep."""
+        """Plans: refuse, result, wait (until abort), seconds, deaf, late, drop, away, keep,
+        minutes (of T4 in each 04 FF), fault (of the serial link)."""
         self.plan = self.plans.pop(0) if self.plans else {}
         if isinstance(self.link, SerialLink):
             self.link.fault.update(self.plan.get("fault", {}))
@@ -115,7 +116,7 @@ class Dialogue:
 
     def status(self, code):
         if self.config & 0x08:
-            self.tell(0x04FF, bytes([code, 0x01]))
+            self.tell(0x04FF, bytes([code, *self.plan.get("minutes", [])]))
 
     def receipts(self, bit, sale):
         """7.3: one receipt, in blocks or in lines, where the register prints."""

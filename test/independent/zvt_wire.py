@@ -32,10 +32,11 @@ class Broken(Exception):
 class Judge:
     """Collects what the other side did wrong; nothing is forgiven silently."""
 
-    def __init__(self):
-        self.problems = []
+    def __init__(self, tell=lambda text: None):
+        self.problems, self.tell = [], tell
 
     def complain(self, text):
+        self.tell(text)
         self.problems.append(text)
 
     def demand(self, good, text):
