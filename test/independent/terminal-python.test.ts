@@ -185,7 +185,7 @@ describe.skipIf(!python).each(lines)("tp-manager and a terminal in Python on %s"
 });
 
 describe.skipIf(!python || process.platform !== "linux")("a driver on a bad line", () => {
-  test("repeats what was refused or not acknowledged, and has a spoilt frame repeated", async () => {
+  test("repeats what was not taken, and has a spoilt frame repeated", async () => {
     const link = join(temporaryFolder(), "python");
     const mock = await MockTerminal.start("--pty", link);
     const at = new TestInstallation({ config: { ...timers, ZVT_T2_MS: 500, SERIAL_PORT: link } });
