@@ -168,8 +168,9 @@ export interface PaymentOrder {
   /** Digits after the decimal point. */
   readonly exponent: number;
   /**
-   * Nothing else is unsettled, and what {@link Terminal.prepare} told as the last transaction is the
-   * last one that the caller knows: whatever more the terminal has was missed (DESIGN 3.1 rule 13).
+   * Nothing else is unsettled, and what {@link Terminal.prepare} told as the last transaction is
+   * the last one that the caller knows: what the terminal has beyond it was missed (DESIGN 3.1
+   * rule 13).
    */
   readonly inStep?: boolean;
   /** Present in a two-phase sale: how long the terminal has to wait for the goods. */

@@ -16,7 +16,7 @@ import {
   TerminalUnavailable,
 } from "../terminal.ts";
 import { ZvtCodecError } from "./codec/index.ts";
-import { authorisation, namingLastReceipt } from "./commands/authorisation.ts";
+import { answerSeconds, authorisation, namingLastReceipt } from "./commands/authorisation.ts";
 import type { Command } from "./commands/command.ts";
 import { resetTerminal } from "./commands/reset-terminal.ts";
 import { reversal } from "./commands/reversal.ts";
@@ -128,8 +128,10 @@ class ZvtTerminal implements Terminal {
   }
 
   async pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
-    const printerReady = (this.#options.configByte & PRINTS_PAYMENT_RECEIPTS) !== 0;
-    const command = commandFor(order, () => authorisation(order, { printerReady }));
+    const { configByte, timers } = this.#options;
+    const printerReady = (configByte & PRINTS_PAYMENT_RECEIPTS) !== 0;
+    const options = { printerReady, answerSeconds: answerSeconds(timers) };
+    const command = commandFor(order, () => authorisation(order, options));
     return await this.#financial(command, observer, order.inStep === true);
   }
 

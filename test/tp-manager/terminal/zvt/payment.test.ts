@@ -4,7 +4,8 @@ import type { ZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-opt
 import { Driver, never, Observer, patientTimers, tenEuro } from "./driver.ts";
 import { introduce, type Peer, repeatReceipt, serialPeer, tcpPeer, withLength } from "./peer.ts";
 
-const authorisation = "060115 04000000001000 490978 1944 011e 0203".replaceAll(" ", "");
+// Field 01 depends on the timers: answerSeconds in authorisation.ts.
+const authorisation = "060115 04000000001000 490978 1944 01.. 0203".replaceAll(" ", "");
 const payCommand = new RegExp(`^0601..${authorisation.slice(6)}$`);
 const approved =
   "040f 31 2700 04000000001000 490978 0b000042 0c101503 0d0115 2952523535 870042 " +
