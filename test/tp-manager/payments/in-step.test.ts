@@ -18,7 +18,7 @@ async function afterOneSale() {
   return at;
 }
 
-test("the terminal hears that both sides know the same when its last sale is our last one", async () => {
+test("the terminal hears that both know the same when its last sale is our last one", async () => {
   const at = await afterOneSale();
   at.terminal.script = declines;
   expect(outcome(await pay(at, request("A-2")))).toBe("Declined");

@@ -1,4 +1,4 @@
-import { chance, sleep } from "../../../shared/time.ts";
+import { chance, sleep, within } from "../../../shared/time.ts";
 import {
   type Baseline,
   type LastTransaction,
@@ -9,6 +9,7 @@ import {
 } from "../terminal.ts";
 import type { Message } from "./codec/index.ts";
 import type { Command } from "./commands/command.ts";
+import { logOff } from "./commands/log-off.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import {
   askLastTransaction,
@@ -26,6 +27,8 @@ import { type ExchangeListener, Session, type SessionListener } from "./session/
 import type { ExchangeEnd } from "./session/session-state.ts";
 import { WireBusy, WireLock } from "./wire-lock.ts";
 import type { ZvtDependencies, ZvtOptions } from "./zvt-options.ts";
+
+const LOG_OFF_LIMIT_MS = 1_000;
 
 /**
  * Keeps one terminal connected and registered for ever, polls it while it is idle, and lets one
@@ -160,6 +163,20 @@ export class ZvtConnection {
    */
   async baseline(run: RunCommand): Promise<Baseline> {
     return this.#known.baseline(await this.refreshLast(run));
+  }
+
+  /**
+   * Log-Off (zvt.md 6.4) from an idle terminal; from any other nothing is sent. Waits no longer
+   * than a second, as its answer decides nothing. Never rejects.
+   */
+  async logOff(): Promise<void> {
+    const { clock, log } = this.#deps;
+    const idle = this.#link.link === "connected" && this.#known.status?.cr !== "1";
+    if (!idle || this.#resync || this.#wire.held) return;
+    const asked = this.exchange(logOff(), { waitMs: 0 }).catch((error: unknown) =>
+      log.info({ err: error }, "no Log-Off"),
+    );
+    await within(clock, "zvt log-off", LOG_OFF_LIMIT_MS, asked);
   }
 
   /**

@@ -43,10 +43,15 @@ export interface ZvtOptions {
   /** zvt.md 9.4: number the messages (1F73) when the terminal agrees to it. */
   readonly messageIds: boolean;
   /**
-   * zvt.md 9.4: name the last receipt number in a payment (1F1F), so that the terminal reverses what
-   * it has and we have missed. Only while the terminal cannot be paid at by its own keys.
+   * zvt.md 9.4: name the last receipt number in a payment (1F1F), so that the terminal reverses
+   * what it has and we have missed. Only while the terminal cannot be paid at by its own keys.
    */
   readonly sendLastReceipt: boolean;
+  /**
+   * zvt.md 6.4: Log-Off when the driver is closed. It gives the terminal's own keys back until the
+   * next registration, which nobody wants at an unattended terminal.
+   */
+  readonly logOffOnClose: boolean;
   readonly language: Language;
   /** Silence after a restart was asked for, before the terminal is looked for again. */
   readonly restartPauseMs: number;
@@ -71,6 +76,7 @@ export const defaultZvtOptions: ZvtOptions = {
   receiptsWanted: 0xc0,
   messageIds: true,
   sendLastReceipt: false,
+  logOffOnClose: false,
   language: "en",
   restartPauseMs: 5_000,
   partialIssue: true,

@@ -81,11 +81,15 @@ class ZvtTerminal implements Terminal {
     };
   }
 
-  /** Nobody uses the terminal or is about to, and nothing on it is still to be found out. */
+  /** Nobody uses the terminal, and nothing on it is still to be found out. */
+  get #isSettled(): boolean {
+    return !this.#payment && !this.#evidenceDue && !this.#evidenceKept;
+  }
+
+  /** The same, and nobody is about to use it. */
   get #isLeftAlone(): boolean {
     const sinceMs = this.#deps.clock.monotonicMs() - this.#preparedAtMs;
-    const settled = !this.#evidenceDue && !this.#evidenceKept;
-    return !this.#payment && settled && sinceMs > SILENCE_BEFORE_SALE_MS;
+    return this.#isSettled && sinceMs > SILENCE_BEFORE_SALE_MS;
   }
 
   get state(): TerminalState {
@@ -98,6 +102,7 @@ class ZvtTerminal implements Terminal {
   }
 
   async close(): Promise<void> {
+    if (this.#options.logOffOnClose && this.#isSettled) await this.#connection.logOff();
     await this.#connection.close();
   }
 
