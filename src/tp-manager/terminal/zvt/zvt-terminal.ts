@@ -15,9 +15,9 @@ import {
   type TerminalStatus,
   TerminalUnavailable,
 } from "../terminal.ts";
-import { ZvtCodecError } from "./codec/index.ts";
 import { answerSeconds, authorisation, namingLastReceipt } from "./commands/authorisation.ts";
 import type { Command } from "./commands/command.ts";
+import { commandFor } from "./commands/order-command.ts";
 import { resetTerminal } from "./commands/reset-terminal.ts";
 import { reversal } from "./commands/reversal.ts";
 import { codeOf, type RunCommand } from "./introduction.ts";
@@ -119,13 +119,13 @@ class ZvtTerminal implements Terminal {
       const silentMs = this.#deps.clock.monotonicMs() - heardAtMs;
       let { status } = this.#connection.state;
       if (silentMs > SILENCE_BEFORE_SALE_MS || status?.cr !== "0") {
-        status = await this.#connection.refreshStatus(run);
+        status = await this.#connection.asks.status(run);
       }
       if (status.cr === "1") throw new TerminalUnavailable("busy", status.detail);
       if (status.cr !== "0") throw new TerminalUnavailable("out-of-order", status.detail);
       signal.throwIfAborted();
       this.#preparedAtMs = this.#deps.clock.monotonicMs();
-      const baseline = await this.#connection.baseline(run);
+      const baseline = await this.#connection.asks.baseline(run);
       this.#told = { session: this.#connection.session, last: baseline.last };
       return baseline;
     });
@@ -198,7 +198,7 @@ class ZvtTerminal implements Terminal {
   /** What cannot be confirmed stays as it was reported, for a recovery to find out. */
   async #confirm(payment: RunningPayment, run: RunCommand): Promise<void> {
     try {
-      payment.stored(await this.#connection.refreshLast(run));
+      payment.stored(await this.#connection.asks.lastTransaction(run));
     } catch (error) {
       this.#deps.log.error({ err: error }, "the partly charged amount could not be confirmed");
     }
@@ -206,6 +206,7 @@ class ZvtTerminal implements Terminal {
 
   keepEvidence(keep: boolean): void {
     this.#evidenceKept = keep;
+    if (keep) this.#connection.beginCautiously();
   }
 
   decideGoods(decision: GoodsDecision): void {
@@ -237,9 +238,9 @@ class ZvtTerminal implements Terminal {
     if (this.#payment) throw new TerminalUnavailable("busy", "a payment is running");
     await this.#connection.whenUp({ waitMs: LINK_WAIT_MS, signal });
     const told = this.#connection.withWire({ waitMs: timers.t4Ms, signal }, async (run) => {
-      await this.#connection.assertIdle(run);
+      await this.#connection.asks.assertIdle(run);
       signal.throwIfAborted();
-      const last = await this.#connection.refreshLast(run);
+      const last = await this.#connection.asks.lastTransaction(run);
       this.#evidenceDue = false;
       return last;
     });
@@ -249,7 +250,7 @@ class ZvtTerminal implements Terminal {
   async check(signal: AbortSignal): Promise<TerminalStatus> {
     const limits = this.#briefly(signal);
     await this.#idle(limits);
-    const asked = this.#connection.withWire(limits, (run) => this.#connection.refreshStatus(run));
+    const asked = this.#connection.withWire(limits, (run) => this.#connection.asks.status(run));
     return await unlessAborted(asked, signal);
   }
 
@@ -309,21 +310,6 @@ class ZvtTerminal implements Terminal {
         this.#deps.log.error({ err: error }, `a listener failed: ${event.type}`);
       }
     }
-  }
-}
-
-/** The command for an order; what is wrong with the order when there can be none. */
-function commandFor(order: PaymentOrder, make: () => Command): Command | string {
-  const { amountMinor, currencyNumeric } = order;
-  if (!Number.isSafeInteger(amountMinor) || amountMinor <= 0) {
-    return "the amount must be a whole number of minor units above 0";
-  }
-  if (!/^\d{3}$/.test(currencyNumeric)) return "the currency must be three digits, like 978";
-  try {
-    return make();
-  } catch (error) {
-    if (error instanceof ZvtCodecError) return error.message;
-    throw error;
   }
 }
 
