@@ -14,6 +14,7 @@ import { archiveChore } from "./journal/archive.ts";
 import { Journal } from "./journal/journal.ts";
 import { tpManagerHandlers } from "./message-handlers.ts";
 import { AfterSale } from "./payments/after-sale.ts";
+import { ClosingKeeper, type ClosingParts } from "./payments/closing-keeper.ts";
 import { DeliveryPoll } from "./payments/delivery-poll.ts";
 import { GatewayDesk } from "./payments/gateway-desk.ts";
 import { HandOff } from "./payments/hand-off.ts";
@@ -105,6 +106,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   startChores(context, { journal, journalPath, payments, handOff });
   terminal.start();
   payments.start();
+  startClosing(context, { ...shared, upkeep });
   deliveries.start();
   gateway.start();
 });
@@ -167,6 +169,16 @@ function apiOptions(
     log: log.child({ area: "http" }),
     requestStop,
   };
+}
+
+function startClosing({ config, log, onStop }: ProgramContext, parts: ClosingParts): void {
+  if (!config.AUTO_END_OF_DAY) {
+    log.info("an end of day that the terminal demands is left to the operator");
+    return;
+  }
+  const keeper = new ClosingKeeper(parts);
+  onStop("end of day", () => keeper.close());
+  keeper.start();
 }
 
 interface ChoreParts {

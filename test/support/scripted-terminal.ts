@@ -56,6 +56,7 @@ export class ScriptedTerminal implements Terminal {
     identity,
     status: ready,
     busy: false,
+    demands: [],
   };
 
   script: PayScript = approves;

@@ -176,8 +176,8 @@ function lastReceiptFaults(config: Config, byName: ReadonlyMap<string, Entry>): 
   if (!config.ZVT_SEND_LAST_RECEIPT || controlled) return [];
   const line = byName.get("ZVT_SEND_LAST_RECEIPT")?.line ?? 0;
   const message =
-    "ZVT_SEND_LAST_RECEIPT needs bit 10 in ZVT_CONFIG_BYTE, as in BE: " +
-    "a payment at the terminal's own keys would be reversed";
+    "ZVT_SEND_LAST_RECEIPT needs bit 10 in ZVT_CONFIG_BYTE, as in BE: a payment at the " +
+    "terminal's own keys would be reversed";
   return [{ line, message }];
 }
 

@@ -287,6 +287,10 @@ const daily = {
       requiredBy: ["tp-manager", "supervisor"],
     },
   ),
+  AUTO_END_OF_DAY: described(yesNo.default(true), {
+    help: "Runs the end of day when the terminal demands it; sales from before cannot be reversed.",
+    example: "no",
+  }),
   LOG_DAYS: described(integer(1, 3_650).default(30), {
     help: "Days for which logs are kept.",
     example: "90",

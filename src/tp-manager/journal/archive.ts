@@ -3,9 +3,9 @@ import type { Chore } from "../../shared/daily.ts";
 import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { type Currency, formatMajor } from "../../shared/money.ts";
-import { emptyReceipt } from "../../shared/receipt.ts";
 import { transaction } from "../../shared/sqlite.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
+import { bareReport } from "../payments/bare-report.ts";
 import type {
   Attempt,
   AttemptState,
@@ -13,7 +13,6 @@ import type {
   NotChargedState,
   PaymentRequest,
 } from "../payments/payment.ts";
-import type { TransactionReport } from "../terminal/terminal.ts";
 import type { Row } from "./attempt-row.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -197,34 +196,6 @@ function stateOf(end: Kept["end"], currency: Currency): AttemptState {
   return end.phase === "charged"
     ? { phase: "charged", ...sale }
     : { phase: "reversed", sale, report };
-}
-
-/** Without a receipt number no reversal at the terminal is ever begun. */
-function bareReport(currency: Currency, amountMinor: number | null): TransactionReport {
-  return {
-    good: true,
-    resultCode: null,
-    resultText: "",
-    reason: null,
-    amountMinor,
-    currencyNumeric: currency.numeric,
-    receiptNumber: null,
-    traceNumber: null,
-    originalTrace: null,
-    terminalId: null,
-    localDate: null,
-    localTime: null,
-    maskedPan: null,
-    authorisationNumber: null,
-    cardName: null,
-    receipt: {
-      ...emptyReceipt(),
-      currencyNumCode: currency.numeric,
-      currencyAlphaCode: currency.alpha,
-      currencyFractionPart: String(currency.exponent),
-    },
-    fallbackTicket: "",
-  };
 }
 
 /** Charged long ago, and not known here to be with the gateway: the supervisor may know better. */

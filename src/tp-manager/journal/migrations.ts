@@ -98,4 +98,8 @@ export const migrations: readonly Migration[] = [
     UNIQUE (order_id, number)
   ) STRICT;
   `,
+  // Who wanted an end of day: one that the terminal demands again is not run at once again.
+  `
+  ALTER TABLE telecollection ADD COLUMN asked_by TEXT NOT NULL DEFAULT 'operator';
+  `,
 ];

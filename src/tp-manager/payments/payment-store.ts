@@ -1,6 +1,11 @@
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import type { Baseline, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
+import type {
+  Baseline,
+  TelecollectionEnd,
+  TerminalIdentity,
+  TransactionReport,
+} from "../terminal/terminal.ts";
 import type {
   Attempt,
   AttemptEvent,
@@ -53,8 +58,11 @@ export interface ListedAttempt {
 export interface TelecollectionRow {
   readonly id: number;
   readonly startedAtMs: number;
-  readonly result: Readonly<Record<string, unknown>> | null;
+  readonly result: TelecollectionEnd | null;
 }
+
+/** Who wanted an end of day: somebody by `/tlc`, or the terminal itself. */
+export type TelecollectionAsker = "operator" | "terminal";
 
 /**
  * What `payments/` needs to remember. Every method that changes something has it on disk when it
@@ -138,8 +146,10 @@ export interface PaymentStore {
   markAnswerDelivered(orderId: string): void;
 
   /** Before the command leaves. */
-  beginTelecollection(atMs: number): number;
-  endTelecollection(id: number, atMs: number, result: Readonly<Record<string, unknown>>): void;
+  beginTelecollection(atMs: number, askedBy: TelecollectionAsker): number;
+  endTelecollection(id: number, atMs: number, result: TelecollectionEnd): void;
+  /** When ends of day were begun that the terminal demanded, oldest first, epoch milliseconds. */
+  demandedTelecollections(sinceMs: number): number[];
   /** The newest end of day that may have been carried out at or after `atMs`. */
   telecollectionSince(atMs: number): TelecollectionRow | undefined;
 

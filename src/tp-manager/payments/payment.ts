@@ -75,6 +75,8 @@ export interface Goods {
 export interface Sale {
   readonly report: TransactionReport;
   readonly by: ChargedBy;
+  /** What came out was worth only this, and the terminal charged more all the same. */
+  readonly goodsMinor?: number;
 }
 
 export interface SentState {
@@ -97,6 +99,8 @@ export interface InDoubtState {
   readonly phase: "in-doubt";
   readonly why: string;
   readonly last: JudgedReport | null;
+  /** Of a two-phase sale: what was said about its goods. Missing in attempts of older versions. */
+  readonly goods?: Goods | null;
 }
 
 /** The reversal's own write-ahead record, with what the terminal looked like before it. */

@@ -65,6 +65,11 @@ export class Recovery {
     return [...this.#queue.values()].find(({ blocks }) => blocks)?.orderId;
   }
 
+  /** The terminal has something to be asked about, for the first time or again. */
+  get isAsking(): boolean {
+    return this.#queue.size > 0;
+  }
+
   /**
    * Asks the terminal about one attempt in doubt. Resolves when the run has ended, with or without
    * proof; a run that is under way is shared. Never rejects.
@@ -187,6 +192,7 @@ export class Recovery {
     const doubt: Doubt = {
       baseline,
       amountMinor: attempt.request.amountMinor,
+      partMinor: partOf(state),
       currencyNumeric: attempt.request.currency.numeric,
       sentAtMs: attempt.startedAtMs,
       lostSinceMs,
@@ -227,7 +233,9 @@ export class Recovery {
     switch (verdict.verdict) {
       case "charged": {
         const input = { input: "proved-charged", report: verdict.report } as const;
-        this.#parts.settled(writer.advance(input, "recovery-charged", detail));
+        const attempt = writer.advance(input, "recovery-charged", detail);
+        tellBeyondGoods(writer);
+        this.#parts.settled(attempt);
         return;
       }
       case "not-charged": {
@@ -270,6 +278,21 @@ interface Doubtful {
   /** Monotonic; see recovery-policy.ts. */
   readonly lostSinceMs: number;
   readonly ended: PromiseWithResolvers<void>;
+}
+
+/** A sale of which only a part of the goods came out, and which was told so. */
+function partOf(state: InDoubtState | ReversalInDoubtState): number | null {
+  const decision = state.phase === "in-doubt" ? state.goods?.decision : undefined;
+  return decision?.goods === "partly-issued" ? decision.amountMinor : null;
+}
+
+/** Somebody has to give money back, and only people can decide how. */
+function tellBeyondGoods(writer: AttemptWriter): void {
+  const { state } = writer.attempt;
+  if (state.phase !== "charged" || state.goodsMinor === undefined) return;
+  const { amountMinor: chargedMinor } = state.report;
+  const detail = { alarm: "charged-beyond-goods", chargedMinor, goodsMinor: state.goodsMinor };
+  writer.log("error", detail, "the terminal charged more than the goods that came out were worth");
 }
 
 /** The state of an attempt that recovery can ask about; undefined for any other. */

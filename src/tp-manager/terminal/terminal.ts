@@ -126,6 +126,8 @@ export interface TerminalState {
   readonly status: TerminalStatus | null;
   /** A command is running on the wire. */
   readonly busy: boolean;
+  /** What the terminal wants done now, as in the event "demand"; empty without a link. */
+  readonly demands: readonly string[];
 }
 
 /** Empty strings where the terminal does not tell. */
@@ -169,7 +171,7 @@ export interface PaymentOrder {
   readonly exponent: number;
   /**
    * Nothing else is unsettled, and what {@link Terminal.prepare} told as the last transaction is
-   * the last one that the caller knows: what the terminal has beyond it was missed (DESIGN 3.1
+   * the last one that the caller knows: whatever more the terminal has was missed (DESIGN 3.1
    * rule 13).
    */
   readonly inStep?: boolean;
@@ -203,7 +205,9 @@ export interface Prompt {
 export type PaymentEnd =
   /** Nothing of the command left this process. */
   | { readonly end: "not-sent"; readonly code: string; readonly text: string }
-  /** The terminal refused the command at once; nothing follows. */
+  /** Cancelled before anything of the command left, and it never will. */
+  | { readonly end: "withdrawn"; readonly text: string }
+  /** The terminal refused the command at once and has shown that it does not run. */
   | { readonly end: "refused"; readonly code: string; readonly text: string }
   /** The terminal said the command is over and good. */
   | { readonly end: "completed"; readonly ticket: string }

@@ -80,6 +80,13 @@ const values: Record<ConfigName, Values> = {
   OPERATOR_LOGIN: { good: same("operator"), bad: ["op:erator", "o".repeat(129)] },
   OPERATOR_PWD: { good: same("o:p"), bad: ["o".repeat(129)] },
   JOURNAL_DAYS: wholeNumbers(30, 3_650),
+  AUTO_END_OF_DAY: {
+    good: [
+      ["yes", true],
+      ["no", false],
+    ],
+    bad: ["true", "1", "Yes", "off"],
+  },
   LOG_DAYS: { ...wholeNumbers(1, 3_650) },
   TICKET_WIDTH: { ...wholeNumbers(16, 99) },
   LANGUAGE: { good: same("en", "de", "fr"), bad: ["EN", "it"] },

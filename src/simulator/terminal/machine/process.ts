@@ -5,6 +5,7 @@ import {
   errorCodeOf,
   type Message,
   type MessageName,
+  sameBytes,
   tagValue,
   ZvtCodecError,
 } from "../../../tp-manager/terminal/zvt/codec/index.ts";
@@ -28,6 +29,8 @@ export type Silence =
   | "line-closed";
 
 const STATUS_ENQUIRY = 0x0501;
+/** A frame leaves at most so often (zvt.md 2.4). */
+const SENDS_MAX = 3;
 
 /** The command ends here without another word: power gone, or told to fall silent. */
 export class ProcessOver extends Error {
@@ -54,12 +57,17 @@ export class Process {
   #askedUnder: string | undefined;
   #exchange: Promise<unknown> = Promise.resolve();
   #ending = false;
+  readonly #requestBytes: Uint8Array;
+  readonly #startedMs: number;
+  #lastAnswer: Uint8Array | undefined;
 
-  constructor(parts: Parts, line: Line, request: Message) {
+  constructor(parts: Parts, line: Line, request: Message, requestBytes: Uint8Array) {
     this.parts = parts;
     this.request = request;
     this.control = request.control;
     this.#line = line;
+    this.#requestBytes = requestBytes;
+    this.#startedMs = parts.clock.monotonicMs();
   }
 
   get line(): Line {
@@ -112,6 +120,23 @@ export class Process {
     waiter?.(answer);
   }
 
+  /**
+   * zvt.md 2.4: the command once more, within the time of its repeats, from a register that missed
+   * our ACK and does not take our answer for it. It gets the same answer again.
+   */
+  isRepeat(bytes: Uint8Array): boolean {
+    const sinceMs = this.parts.clock.monotonicMs() - this.#startedMs;
+    return (
+      this.#line.transport === "serial" &&
+      sinceMs <= SENDS_MAX * this.parts.options.timers.t2Ms &&
+      sameBytes(bytes, this.#requestBytes)
+    );
+  }
+
+  answerAgain(): void {
+    if (this.#lastAnswer) void this.#line.send(this.#lastAnswer);
+  }
+
   /** Answers the command with 80 00, unless a fault has it otherwise. */
   async accept(): Promise<void> {
     await this.#prepareAnswer();
@@ -147,7 +172,14 @@ export class Process {
 
   async #answer(name: MessageName, input: Outgoing): Promise<void> {
     // An answer repeats the id of the message that it answers (zvt.md 9.4).
-    await this.#line.send(this.parts.encode(name, input, this.parts.requestId(this.request)));
+    const answer = this.parts.encode(name, input, this.parts.requestId(this.request));
+    this.#lastAnswer = answer;
+    const sent = await this.#line.send(answer);
+    // zvt.md 2.4: three sends without ACK are a transmission error, back to the basic state. A
+    // line that is gone is another matter, and so is the silence of a fault.
+    if (sent === "failed" && !this.#line.closed && !this.parts.faults.muted) {
+      throw new ProcessOver("the answer to the command was not acknowledged");
+    }
   }
 
   /** Sends a message and waits for its answer, T3 when not told otherwise (zvt.md 5.1). */
@@ -221,6 +253,15 @@ export class Process {
     return answer;
   }
 
+  /** The report as the last word: Read Card has no 06 0F (zvt.md 5.2, 6.7). */
+  async completeWithReport(input: Outgoing): Promise<void> {
+    await this.reach("report");
+    const id = this.parts.nextMessageId();
+    const apdu = this.parts.encode("status-information", this.#permitted(input), id);
+    this.#ending = true;
+    await this.sayRaw(apdu, undefined, () => this.reach("reported"));
+  }
+
   /** 06 0F: done, and good. */
   async complete(input: Outgoing = {}): Promise<void> {
     await this.#end("completion", input);
@@ -253,7 +294,8 @@ export class Process {
   }
 
   get mayContain(): boolean {
-    if (this.parts.registration.containers || this.request.tags !== null) return true;
+    const unasked = this.parts.is("container-unasked");
+    if (unasked || this.parts.registration.containers || this.request.tags !== null) return true;
     // Service byte 04 of the status enquiry asks for the container by itself (zvt.md 6.5).
     return this.control === STATUS_ENQUIRY && ((this.request.fields.serviceByte ?? 0) & 0x04) !== 0;
   }

@@ -118,7 +118,11 @@ export class Enquiries {
     const demand = this.#housekeeping.due(this.known.demands);
     if (demand === undefined || cr === "1" || !this.#hooks.mayKeepHouse()) return;
     await this.#housekeeping.meet(demand, run);
-    // zvt.md 6.1: only another registration tells whether its demands are met.
+    await this.relearn(run);
+  }
+
+  /** zvt.md 6.1: only another registration tells whether the demands of the last one are met. */
+  async relearn(run: RunCommand): Promise<void> {
     await this.#register(run);
     await this.status(run);
   }

@@ -48,7 +48,8 @@ export interface Registered {
   readonly demands: readonly Demand[];
 }
 
-const NOT_REGISTERED = 0x6b;
+/** 84 6B: the terminal wants to be registered first. */
+export const NOT_REGISTERED = 0x6b;
 /** Message wrong, function or tag unknown (zvt.md 11.4). */
 const PROTESTS = [0x9a, 0x83];
 

@@ -63,13 +63,10 @@ export class ZvtConnection {
   }
 
   get state(): Omit<TerminalState, "busy"> & { readonly wireHeld: boolean } {
-    return {
-      link: this.#link.link,
-      linkProblem: this.#link.problem,
-      identity: this.asks.known.identity,
-      status: this.asks.known.status,
-      wireHeld: this.#wire.held,
-    };
+    const { link, problem } = this.#link;
+    const { identity, status, demands } = this.asks.known;
+    const known = { identity, status, demands };
+    return { link, linkProblem: problem, ...known, wireHeld: this.#wire.held };
   }
 
   get vending(): boolean {

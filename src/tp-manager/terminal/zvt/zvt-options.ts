@@ -32,6 +32,8 @@ export interface ZvtOptions {
   readonly housekeepingPause: { readonly minMs: number; readonly maxMs: number };
   /** Silence on a serial line before a lost payment is asked about: 2 x T2 (zvt.md 9.2). */
   readonly silenceMs: number;
+  /** How long a terminal that refused a sale may take to show that it runs nothing. */
+  readonly refusalCheckMs: number;
   /** Between two attempts to connect: doubles from the first to the second, for ever. */
   readonly reconnect: { readonly minMs: number; readonly maxMs: number };
   /** How the terminal writes its texts when it does not say so itself. */
@@ -70,6 +72,7 @@ export const defaultZvtOptions: ZvtOptions = {
   busyPollIntervalMs: 3_000,
   housekeepingPause: { minMs: 60_000, maxMs: 3_600_000 },
   silenceMs: 10_000,
+  refusalCheckMs: 10_000,
   reconnect: { minMs: 500, maxMs: 30_000 },
   charset: "cp437",
   printerWidth: 40,

@@ -22,8 +22,10 @@ import { resetTerminal } from "./commands/reset-terminal.ts";
 import { reversal } from "./commands/reversal.ts";
 import { codeOf, type RunCommand } from "./introduction.ts";
 import type { WaitLimits } from "./link-status.ts";
-import { RunningPayment } from "./running-payment.ts";
+import { isOver } from "./refused-command.ts";
+import { RunningPayment, withdrawn } from "./running-payment.ts";
 import type { Session } from "./session/session.ts";
+import type { ExchangeEnd } from "./session/session-state.ts";
 import { codeText, resultText } from "./tables/result-codes.ts";
 import { telecollection } from "./telecollection.ts";
 import { ZvtConnection } from "./zvt-connection.ts";
@@ -161,23 +163,24 @@ class ZvtTerminal implements Terminal {
     const payment = new RunningPayment(this.#options.language, this.#deps, observer);
     this.#payment = payment;
     try {
-      const limits = { waitMs: this.#options.timers.t3Ms };
+      const limits = { waitMs: this.#options.timers.t3Ms, signal: payment.withdrawal };
       const end = await this.#connection.withWire(limits, async (run) => {
-        payment.onWire = true;
         const { session } = this.#connection;
         const ended = await run(inStep ? this.#withLastReceipt(command) : command, payment);
+        payment.phase = "over";
         // zvt.md 7.2: the terminal may have taken itself more time than T4.
         const t4Ms = Math.max(this.#options.timers.t4Ms, session?.t4Ms ?? 0);
         // zvt.md 8: left alone with its 04 0F it reverses when its window for goods is over.
         this.#paymentLimitMs = t4Ms + (command.goods?.windowMs ?? 0);
         if (ended.end === "completed" && payment.partUnconfirmed) await this.#confirm(payment, run);
-        return ended;
+        return await this.#believed(ended, run);
       });
       const told = payment.ended(end);
       if (told.end === "lost") this.#evidenceDue = true;
       return told;
     } catch (error) {
       // Only what happens before the command is on the wire can throw.
+      if (payment.withdrawal.aborted) return withdrawn;
       if (error instanceof TerminalUnavailable) return notSent(error.reason, error.message);
       throw error;
     } finally {
@@ -185,6 +188,13 @@ class ZvtTerminal implements Terminal {
       this.#preparedAtMs = Number.NEGATIVE_INFINITY;
       this.#told = undefined;
     }
+  }
+
+  /** A refusal counts only when the terminal shows that it is ours (refused-command.ts). */
+  async #believed(end: ExchangeEnd, run: RunCommand): Promise<ExchangeEnd> {
+    if (end.end !== "refused") return end;
+    if (await isOver(end.message, run, this.#options, this.#deps.clock)) return end;
+    return { end: "lost", problem: "the terminal refused, and did not show that nothing runs" };
   }
 
   /** DESIGN 3.1 rule 13: only what was told on this very connection. */
@@ -221,7 +231,12 @@ class ZvtTerminal implements Terminal {
   async cancel(): Promise<CancelAnswer> {
     const { session } = this.#connection;
     const payment = this.#payment;
-    if (!payment?.onWire || !session) return { answer: "nothing-running" };
+    if (!payment || payment.phase === "over") return { answer: "nothing-running" };
+    if (payment.phase === "waiting") {
+      payment.withdraw();
+      return { answer: "taken" };
+    }
+    if (!session) return { answer: "no-answer", text: "the link to the terminal was lost" };
     if (session.awaitsGoods) {
       // zvt.md 5.2: the terminal waits for the answer to its 04 0F, nothing else may be sent.
       return { answer: "refused", code: "", text: "the goods decide about this sale" };
@@ -279,14 +294,25 @@ class ZvtTerminal implements Terminal {
     try {
       const limits = this.#briefly(signal);
       await this.#idle(limits);
-      const work = this.#connection.withWire(limits, (run) =>
-        telecollection(run, this.#options, log),
-      );
+      const work = this.#connection.withWire(limits, async (run) => {
+        const end = await telecollection(run, this.#options, log);
+        if (this.state.demands.includes("end-of-day")) await this.#relearn(run);
+        return end;
+      });
       return await unlessAborted(work, signal);
     } catch (error) {
       if (signal.aborted) return { end: "lost", code: "no-end", text: wordsOf(signal.reason) };
       if (!(error instanceof TerminalUnavailable)) throw error;
       return { end: "refused", code: error.reason, text: error.message };
+    }
+  }
+
+  /** Whether an end of day has met the demand for it; a terminal may restart after one. */
+  async #relearn(run: RunCommand): Promise<void> {
+    try {
+      await this.#connection.asks.relearn(run);
+    } catch (error) {
+      this.#deps.log.info({ reason: wordsOf(error) }, "the terminal is away after its end of day");
     }
   }
 
@@ -302,6 +328,9 @@ class ZvtTerminal implements Terminal {
   }
 
   #emit(event: TerminalEvent): void {
+    // Refused on the wire by a session that knows of no sale; it may be this one's all the same.
+    const isLate = event.type === "unexpected-report" && this.#payment?.phase !== "waiting";
+    if (isLate) this.#payment?.unjudged();
     for (const listener of [...this.#listeners]) {
       try {
         listener(event);

@@ -38,6 +38,8 @@ import type {
 
 /** What a running command hears besides its end. */
 export interface ExchangeListener {
+  /** Asked at the very last moment; false: the command does not leave. */
+  begins?(): boolean;
   message?(message: Message): void;
   /** Only for a judged command: commits the report, or throws. */
   judge?(message: Message): Verdict;
@@ -138,6 +140,9 @@ export class Session implements LinkListener {
   /** Runs one command to its end. The session must be free. Never rejects. */
   run(command: Command, listener: ExchangeListener = {}): Promise<ExchangeEnd> {
     invariant(this.isFree && !this.#exchange, "a command starts only on a free session");
+    if (listener.begins?.() === false) {
+      return Promise.resolve({ end: "not-sent", problem: "the command was withdrawn" });
+    }
     const exchange = { listener, end: Promise.withResolvers<ExchangeEnd>() };
     this.#exchange = exchange;
     this.#feed({ input: "command", command });
