@@ -102,4 +102,17 @@ export const migrations: readonly Migration[] = [
   `
   ALTER TABLE telecollection ADD COLUMN asked_by TEXT NOT NULL DEFAULT 'operator';
   `,
+  // Results that the terminal reported although nothing ran, and what became of them.
+  `
+  CREATE TABLE unexpected_report (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at_ms INTEGER NOT NULL,
+    report TEXT NOT NULL,
+    identity TEXT NOT NULL,
+    finding TEXT NOT NULL CHECK (finding IN
+      ('open', 'not-good', 'held', 'reversed', 'gone', 'known', 'unclear')),
+    because TEXT NOT NULL DEFAULT '',
+    ended_at_ms INTEGER
+  ) STRICT;
+  `,
 ];

@@ -1,7 +1,7 @@
 import { BrokenInvariant, invariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
-import { type Terminal, TerminalUnavailable } from "../terminal/terminal.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 import { AttemptWriter } from "./attempt-writer.ts";
 import type { Attempt, InDoubtState, ReversalInDoubtState } from "./payment.ts";
 import type { PaymentStore } from "./payment-store.ts";
@@ -13,9 +13,8 @@ import {
   type Observation,
   type Verdict,
 } from "./recovery-policy.ts";
+import { lookAtTerminal, RETRY_MAX_MS, RETRY_MIN_MS } from "./terminal-look.ts";
 
-const RETRY_MIN_MS = 500;
-const RETRY_MAX_MS = 15_000;
 /** The event that says: one complete run has ended without proof (DESIGN 3.1 rule 5). */
 const UNSETTLED = "recovery-unsettled";
 
@@ -63,6 +62,11 @@ export class Recovery {
   /** An order whose first complete recovery run has not ended: no sale before (rule 5). */
   get blockedBy(): string | undefined {
     return [...this.#queue.values()].find(({ blocks }) => blocks)?.orderId;
+  }
+
+  /** Resolves when nothing is asked about. */
+  async whenIdle(): Promise<void> {
+    while (this.#runner !== undefined) await this.#runner;
   }
 
   /** The terminal has something to be asked about, for the first time or again. */
@@ -196,28 +200,14 @@ export class Recovery {
       : judgeReversalDoubt(doubt, state.sale.report, observation, earlier, confirmAfterMs);
   }
 
-  /** One complete look at the idle terminal, trying for as long as it cannot be asked. */
   async #look(transactionId: string): Promise<Observation> {
-    const { terminal, clock, store, log, terminalFree } = this.#parts;
-    for (let retryMs = RETRY_MIN_MS; ; retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)) {
-      await terminalFree();
-      try {
-        const last = await terminal.lastTransaction(this.#abort.signal);
-        const knownAs =
-          last.kind === "transaction" ? store.orderOfReport(last.report, transactionId) : undefined;
-        return {
-          identity: terminal.state.identity,
-          last,
-          atMs: clock.monotonicMs(),
-          knownAs: knownAs ?? null,
-          foundByNext: store.nextBaseline(transactionId)?.last ?? null,
-        };
-      } catch (error) {
-        if (!(error instanceof TerminalUnavailable)) throw error;
-        log.debug({ transactionId, reason: error.message }, "recovery waits for the terminal");
-      }
-      await sleep(clock, "recovery retry", retryMs, this.#abort.signal);
-    }
+    const { store } = this.#parts;
+    const look = await lookAtTerminal(this.#parts, { transactionId }, this.#abort.signal);
+    const { last } = look;
+    const knownAs =
+      last.kind === "transaction" ? store.orderOfReport(last.report, transactionId) : undefined;
+    const foundByNext = store.nextBaseline(transactionId)?.last ?? null;
+    return { ...look, knownAs: knownAs ?? null, foundByNext };
   }
 
   #conclude(writer: AttemptWriter, verdict: Conclusion, observation: Observation): void {

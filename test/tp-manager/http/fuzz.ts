@@ -43,7 +43,13 @@ const oddMethods = ["get", "PROPFIND", "QUERY", "FOO", "", "GET\t", "M-SEARCH"];
 const paths = [
   ...["/", "/payment", "/payment/A-1", "/payments", "/cancel", "/check", "/config", "/version"],
   ...["/health", "/metrics", "/openapi.json", "/delivery", "/reversal", "/terminal/accept"],
-  ...["/payment/A-1/settle", "/gateway/refund", "/gateway/transaction/1", "/nothing"],
+  ...[
+    "/payment/A-1/settle",
+    "/gateway/refund",
+    "/gateway/transaction/1",
+    "/nothing",
+    "/unexpected-reports",
+  ],
 ];
 const oddPaths = [
   ...["//", "/%", "/%zz", "/payment/%00", "/payment/%ff", "/..;/payment", "/payment/../check"],
