@@ -111,6 +111,8 @@ export const migrations: readonly Migration[] = [
     identity TEXT NOT NULL,
     finding TEXT NOT NULL CHECK (finding IN
       ('open', 'not-good', 'held', 'reversed', 'gone', 'known', 'unclear')),
+    -- The rowid of the first attempt that can be stored above it: a wall clock can jump.
+    before_attempt INTEGER NOT NULL,
     because TEXT NOT NULL DEFAULT '',
     ended_at_ms INTEGER
   ) STRICT;

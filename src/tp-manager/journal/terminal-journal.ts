@@ -1,3 +1,4 @@
+import { transaction } from "../../shared/sqlite.ts";
 import type { EventData } from "../payments/event-table.ts";
 import type {
   SettledStray,
@@ -61,27 +62,24 @@ export class TerminalJournal extends JournalFile {
     );
   }
 
-  keepStray({ atMs, report, identity }: Omit<StrayRow, "id">): number | undefined {
+  keepStray(seen: Omit<StrayRow, "id">): number | undefined {
     const [newest] = this.strays(1);
-    if (newest?.finding === "open" && sameReport(newest.report, report)) return undefined;
-    const { lastInsertRowid } = this.sql.run(
-      "INSERT INTO unexpected_report (at_ms, report, identity, finding) VALUES (?, ?, ?, ?)",
-      atMs,
-      JSON.stringify(report),
-      JSON.stringify(identity),
-      report.good || report.resultCode === null ? "open" : "not-good",
-    );
-    const id = Number(lastInsertRowid);
-    this.sql.run(
-      "DELETE FROM unexpected_report WHERE id <= ? AND finding NOT IN ('open', 'held')",
-      id - STRAYS_KEPT,
-    );
-    return id;
+    if (newest?.finding === "open" && sameReport(newest.report, seen.report)) return undefined;
+    return transaction(this.database, () => this.#insertStray(seen));
   }
 
   openStrays(): StrayRow[] {
     const sql = "SELECT * FROM unexpected_report WHERE finding = 'open' ORDER BY id";
     return this.sql.all(sql).map(strayOf);
+  }
+
+  soldSinceStray(id: number): boolean {
+    const row = this.sql.get(
+      `SELECT EXISTS (SELECT 1 FROM attempt WHERE phase <> 'not-charged' AND rowid >=
+         (SELECT before_attempt FROM unexpected_report WHERE id = ?)) AS sold`,
+      id,
+    );
+    return row?.["sold"] === 1;
   }
 
   endStray(id: number, atMs: number, finding: StrayFinding, because: string): void {
@@ -110,6 +108,25 @@ export class TerminalJournal extends JournalFile {
       JSON.stringify(identity),
       atMs,
     );
+  }
+
+  #insertStray({ atMs, report, identity }: Omit<StrayRow, "id">): number {
+    const { lastInsertRowid } = this.sql.run(
+      `INSERT INTO unexpected_report (at_ms, report, identity, finding, before_attempt)
+       VALUES (?, ?, ?, ?, coalesce(
+         (SELECT min(rowid) FROM attempt WHERE phase IN ('sent', 'reversing')),
+         (SELECT max(rowid) + 1 FROM attempt), 1))`,
+      atMs,
+      JSON.stringify(report),
+      JSON.stringify(identity),
+      report.good || report.resultCode === null ? "open" : "not-good",
+    );
+    const id = Number(lastInsertRowid);
+    this.sql.run(
+      "DELETE FROM unexpected_report WHERE id <= ? AND finding NOT IN ('open', 'held')",
+      id - STRAYS_KEPT,
+    );
+    return id;
   }
 }
 

@@ -310,6 +310,8 @@ export class PaymentService {
       baseline = await this.prepare(running.preparing);
       // A cancel may come between the last answer of the terminal and this line.
       running.preparing.signal.throwIfAborted();
+      // What the terminal reported meanwhile would be hidden by this sale.
+      this.assertNoDoubt();
     } catch (error) {
       return this.#failed(transactionId, request, error);
     }

@@ -179,6 +179,8 @@ export interface PaymentStore {
   keepStray(seen: Omit<StrayRow, "id">): number | undefined;
   /** Not yet asked about, oldest first. */
   openStrays(): StrayRow[];
+  /** Something may have been sold after it was reported. */
+  soldSinceStray(id: number): boolean;
   endStray(id: number, atMs: number, finding: StrayFinding, because: string): void;
   /** Newest first. */
   strays(limit: number): SettledStray[];

@@ -31,7 +31,7 @@ export interface Stray {
   readonly identity: TerminalIdentity;
   /** The order whose sale this very transaction is; null when there is none. */
   readonly knownAs: string | null;
-  /** Something was charged after it was reported. */
+  /** Something may have been charged after it was reported. */
   readonly soldSince: boolean;
 }
 
@@ -55,6 +55,7 @@ export function judgeStray(
   if (originalTrace !== null && originalTrace === report.traceNumber) {
     return { verdict: "reversed", because: "the terminal has reversed it" };
   }
-  if (soldSince) return unclear("something was sold since, so it need not be the last one");
+  const above = soldSince || originalTrace !== null;
+  if (above) return unclear("something else was stored since, so it need not be the last one");
   return { verdict: "gone", because: "the terminal has not stored it" };
 }

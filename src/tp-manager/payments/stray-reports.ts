@@ -112,13 +112,10 @@ export class StrayReports {
   }
 
   /** A journal that cannot be read knows nothing; the alarm is raised all the same. */
-  #known({ report, atMs }: StrayRow): { knownAs: string | null; soldSince: boolean } {
+  #known({ id, report }: StrayRow): { knownAs: string | null; soldSince: boolean } {
     const { store, log } = this.#parts;
     try {
-      const page = { sinceMs: 0, status: null, limit: 1, before: null };
-      const [newest] = store.list(page);
-      const soldSince =
-        newest?.attempt.state.phase === "charged" && (newest.attempt.endedAtMs ?? 0) >= atMs;
+      const soldSince = id === null || store.soldSinceStray(id);
       return { knownAs: store.orderOfReport(report, "") ?? null, soldSince };
     } catch (error) {
       log.error({ err: error }, "the journal could not be read about an unexpected report");

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { LastTransaction } from "../../../src/tp-manager/terminal/terminal.ts";
 import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { baseline, declined, identity, report } from "../../support/reports.ts";
-import { disconnected, lost } from "../../support/scripted-terminal.ts";
+import { approves, disconnected, lost } from "../../support/scripted-terminal.ts";
 
 const stray = report({ amountMinor: 1250, receiptNumber: "0042", traceNumber: "000077" });
 const stored = (told = stray): LastTransaction => ({ kind: "transaction", report: told });
@@ -68,6 +68,38 @@ describe("a result that no order asked for (DESIGN 3.1 rule 4)", () => {
     await expect(pay(at, request("A-1"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
     await at.clock.advance(15_000);
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+  });
+
+  test("that comes while a payment is prepared keeps that payment from leaving", async () => {
+    const at = house();
+    at.payments.start();
+    const { promise: ready, resolve } = Promise.withResolvers<typeof baseline>();
+    at.terminal.prepare = () => ready;
+    const answer = pay(at, request("A-1"));
+    await at.clock.advance(0);
+    at.terminal.tell({ type: "unexpected-report", report: stray });
+    resolve(baseline);
+    expect((await answer).body).toMatchObject({
+      status: "Failed",
+      error: { code: "TERMINAL_IN_DOUBT", charged: "no" },
+    });
+    expect(at.terminal.paid).toEqual([]);
+    await at.clock.advance(0);
+    expect(findings(at)).toEqual(["gone"]);
+  });
+
+  test("below something that was sold since is unclear, and told as such", async () => {
+    const at = house();
+    at.payments.start();
+    at.terminal.script = (order, observer) => {
+      at.terminal.tell({ type: "unexpected-report", report: stray });
+      at.terminal.last = stored(report());
+      return approves(order, observer);
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    await at.clock.advance(15_000);
+    expect(findings(at)).toEqual(["unclear"]);
+    expect(alarms(at)[0]).toBe("sale-without-order-unclear");
   });
 
   test("is asked about as soon as the terminal can be reached", async () => {
