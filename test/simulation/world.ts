@@ -70,6 +70,8 @@ export class World {
   supervisor: Supervisor | undefined;
   /** Sales that no order asked for, by their trace number. */
   readonly strays = new Map<string, string>();
+  readonly #left = new WeakSet<object>();
+  readonly #cancelled = new WeakSet<object>();
   #driver: ModelTerminal | undefined;
   #behaviours: Plan["behaviours"];
   #wireMs: number[];
@@ -204,6 +206,14 @@ export class World {
     }
   }
 
+  /** Remembers what was taken before the command left. */
+  async #cancel(payments: TpManager["payments"]): Promise<void> {
+    const { current } = payments.turn;
+    const before = current?.what === "payment" && !this.#left.has(current) ? current : undefined;
+    await payments.cancel();
+    if (before) this.#cancelled.add(before);
+  }
+
   #wireWait(): number {
     const ms = this.#wireMs.shift() ?? 0;
     if (ms > 0) this.struck.add("wire busy");
@@ -270,7 +280,7 @@ export class World {
         ask(action.order, () => payments.lookUp(action.order));
         return;
       case "cancel":
-        ask("", () => nothing(() => payments.cancel()));
+        ask("", () => nothing(() => this.#cancel(payments)));
         return;
       case "end-of-day":
         ask("", () => nothing(() => upkeep.telecollect()));
@@ -320,6 +330,9 @@ export class World {
   }
 
   #leaves(what: "payment" | "reversal", order: string): void {
+    const turn = this.tpManager?.payments.turn.current;
+    if (turn && this.#cancelled.has(turn)) this.see("a cancel that was taken is not lost", order);
+    if (turn) this.#left.add(turn);
     const phase = what === "payment" ? "sent" : "reversing";
     const sent = this.#read(readers.sent, order, phase);
     if (sent.length !== 1) {
