@@ -327,6 +327,14 @@ const protocolDetails = {
       example: "iso8859-1",
     },
   ),
+  ZVT_MESSAGE_IDS: described(oneOf(["auto", "off"]).default("auto"), {
+    help: "Numbered messages (1F73): auto uses them when the terminal agrees to it.",
+    example: "off",
+  }),
+  ZVT_SEND_LAST_RECEIPT: described(yesNo.default(false), {
+    help: "Names the last known receipt (1F1F): the terminal reverses a payment that we missed.",
+    example: "yes",
+  }),
   ZVT_T1_MS: described(integer(5, 1_000).default(200), {
     help: "Longest silence between two bytes of a serial frame (PA00P016).",
     example: "200",

@@ -13,7 +13,7 @@ import type {
   NotChargedState,
   PaymentRequest,
 } from "../payments/payment.ts";
-import type { Row } from "./attempt-row.ts";
+import { type Row, returnedOf } from "./attempt-row.ts";
 
 const DAY_MS = 24 * 3_600_000;
 /** Attempts per transaction: a payment that begins meanwhile waits for a few milliseconds. */
@@ -109,7 +109,7 @@ function putAway(database: DatabaseSync, orderId: string): void {
 function keptColumns(row: Row): SQLInputValue[] {
   const { currency } = JSON.parse(String(row["request"])) as PaymentRequest;
   const state = JSON.parse(String(row["state"])) as AttemptState;
-  const kept: Kept = { currency, end: keptEnd(state, Number(row["returned_minor"])) };
+  const kept: Kept = { currency, end: keptEnd(state, returnedOf(row)) };
   const before = ["transaction_id", "order_id", "number", "amount_minor", "currency"];
   const after = ["generated_id", "delivery", "started_at_ms", "ended_at_ms"];
   const columns = [...before, ...after].map((name) => row[name] as SQLInputValue);

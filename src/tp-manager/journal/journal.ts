@@ -2,13 +2,11 @@ import type { SQLInputValue } from "node:sqlite";
 import { isDeepStrictEqual } from "node:util";
 import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
-import { transaction } from "../../shared/sqlite.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import {
   type Attempt,
   type AttemptEvent,
   type AttemptState,
-  type OpenReturn,
   unfinishedPhases,
 } from "../payments/payment.ts";
 import { paymentEventOf } from "../payments/payment-event.ts";
@@ -23,8 +21,8 @@ import { sameReport } from "../payments/recovery-policy.ts";
 import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
 import { archivedAttempts, archivedDelivery } from "./archive.ts";
 import { readAttempt, readJson, saleOf } from "./attempt-row.ts";
-import { statusSql } from "./status-sql.ts";
-import { TerminalJournal } from "./terminal-journal.ts";
+import { ReturnJournal } from "./return-journal.ts";
+import { returnedSql, statusSql } from "./status-sql.ts";
 
 type NewAttempt = Omit<Attempt, "number" | "ticket" | "returnedMinor" | "openReturn">;
 
@@ -32,7 +30,7 @@ type NewAttempt = Omit<Attempt, "number" | "ticket" | "returnedMinor" | "openRet
  * The payment journal in SQLite: implements {@link PaymentStore}. Every change is one transaction
  * that is synced to disk when the method returns.
  */
-export class Journal extends TerminalJournal implements PaymentStore {
+export class Journal extends ReturnJournal implements PaymentStore {
   /** Told every step of an attempt once it is on disk. Must not throw. */
   onStep: (attempt: Attempt, step: AttemptEvent) => void = () => {};
 
@@ -84,7 +82,7 @@ export class Journal extends TerminalJournal implements PaymentStore {
       const { changes } = this.sql.run(
         `UPDATE attempt SET phase = ?, state = ?, ticket = coalesce(?, ticket), ended_at_ms = ?,
            receipt_number = ?, trace_number = ? WHERE transaction_id = ? AND phase = ?
-           AND (?1 <> 'reversing' OR (open_return IS NULL AND returned_minor = 0))`,
+           AND (?1 <> 'reversing' OR (open_return IS NULL AND ${returnedSql} = 0))`,
         state.phase,
         JSON.stringify(state),
         ticket ?? null,
@@ -141,43 +139,6 @@ export class Journal extends TerminalJournal implements PaymentStore {
         delivery: row["delivery"] as DeliveryState | null,
         position: Number(row["position"]),
       }));
-  }
-
-  reserveReturn(transactionId: string, open: OpenReturn, chargedMinor: number): boolean {
-    return transaction(this.database, () => {
-      const { changes } = this.sql.run(
-        `UPDATE attempt SET open_return = ? WHERE transaction_id = ? AND phase = 'charged'
-           AND open_return IS NULL AND returned_minor + ? <= ?`,
-        JSON.stringify(open),
-        transactionId,
-        open.amountMinor,
-        chargedMinor,
-      );
-      if (changes !== 1) return false;
-      const { atMs, ...detail } = open;
-      this.addEvent(transactionId, { atMs, kind: "gateway-return-reserved", detail });
-      return true;
-    });
-  }
-
-  endReturn(transactionId: string, open: OpenReturn, returned: boolean, event: AttemptEvent): void {
-    transaction(this.database, () => {
-      const { changes } = this.sql.run(
-        `UPDATE attempt SET open_return = NULL, returned_minor = returned_minor + ?
-         WHERE transaction_id = ? AND json_extract(open_return, '$.operationId') = ?`,
-        returned ? open.amountMinor : 0,
-        transactionId,
-        open.operationId,
-      );
-      // Two who asked at the same time heard the same word; it counts once.
-      if (changes === 1) this.addEvent(transactionId, event);
-    });
-  }
-
-  openReturns(): Attempt[] {
-    return this.sql
-      .all("SELECT * FROM attempt WHERE open_return IS NOT NULL ORDER BY started_at_ms")
-      .map(readAttempt);
   }
 
   unfinished(): Attempt[] {

@@ -69,6 +69,10 @@ export const eventTable = {
       message: z.string(),
       orderId: z.string().nullable(),
       transactionId: z.string().nullable(),
+      source: z
+        .enum(["tp-manager", "supervisor"])
+        .optional()
+        .describe("Which program raised it; absent in those of older versions."),
     }),
   },
   prompt: {

@@ -83,6 +83,13 @@ export interface SettledStray extends StrayRow {
 /** Who wanted an end of day: somebody by `/tlc`, or the terminal itself. */
 export type TelecollectionAsker = "operator" | "terminal";
 
+/** What the gateway's notifications say about the money of one of our transactions. */
+export interface NotedReturn {
+  readonly transactionId: string;
+  /** In all, by whomever it was asked for. */
+  readonly returnedMinor: number;
+}
+
 /**
  * What `payments/` needs to remember. Every method that changes something has it on disk when it
  * returns, and throws when it could not be written. Methods are synchronous on purpose: between a
@@ -140,6 +147,10 @@ export interface PaymentStore {
   endReturn(transactionId: string, open: OpenReturn, returned: boolean, event: AttemptEvent): void;
   /** Attempts with a reserved return whose end is not known, oldest first. */
   openReturns(): Attempt[];
+  /** How far the gateway's notifications of returned money are known here; 0: none. */
+  returnsSeen(): number;
+  /** What was notified, up to `seen`. The same again changes nothing; sums never shrink. */
+  noteReturns(returns: readonly NotedReturn[], seen: number, atMs: number): void;
 
   /** Attempts that a process cannot leave behind unasked, in the order they were begun. */
   unfinished(): Attempt[];

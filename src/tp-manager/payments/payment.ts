@@ -162,7 +162,7 @@ export interface Attempt {
   /** null for an attempt that failed before the terminal could be prepared. */
   readonly baseline: Baseline | null;
   readonly ticket: string;
-  /** What the gateway has refunded or cancelled of it. */
+  /** What went back by way of the gateway or the bank, asked for here or elsewhere. */
   readonly returnedMinor: number;
   /** The gateway was asked to return money and its word is not known: nothing else may. */
   readonly openReturn: OpenReturn | null;

@@ -91,6 +91,7 @@ export class Recovery {
       ended: Promise.withResolvers<void>(),
     };
     this.#queue.set(transactionId, doubtful);
+    this.#keepEvidence();
     this.#runner ??= this.#run();
     return doubtful.ended.promise;
   }
@@ -107,6 +108,7 @@ export class Recovery {
       lostSinceMs: this.#parts.clock.monotonicMs(),
       ended: Promise.withResolvers<void>(),
     });
+    this.#keepEvidence();
     this.#runner ??= this.#run();
   }
 
@@ -114,6 +116,11 @@ export class Recovery {
     this.#abort.abort(new Error("the connector stops"));
     await this.#runner;
     for (const { ended } of this.#queue.values()) ended.resolve();
+  }
+
+  /** Until the last run has ended the terminal is not to change anything (DESIGN 3.1 rule 5). */
+  #keepEvidence(): void {
+    this.#parts.terminal.keepEvidence?.(this.#queue.size > 0);
   }
 
   async #run(): Promise<void> {
@@ -124,6 +131,7 @@ export class Recovery {
         const [transactionId, doubtful] = next.value;
         await this.#settle(transactionId, doubtful);
         this.#queue.delete(transactionId);
+        this.#keepEvidence();
         doubtful.ended.resolve();
       }
     } catch (error) {

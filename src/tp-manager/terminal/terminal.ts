@@ -41,6 +41,13 @@ export interface Terminal {
   /** Asks for the terminal's status, no side effects. Throws {@link TerminalUnavailable}. */
   check(signal: AbortSignal): Promise<TerminalStatus>;
 
+  /**
+   * While `keep` is true the driver does nothing of its own accord that could change what the
+   * terminal has stored: somebody is still finding out what became of something financial
+   * (DESIGN 3.1 rule 5). Absent in a driver that never does.
+   */
+  keepEvidence?(keep: boolean): void;
+
   // What follows a protocol may lack; the calls that need it then answer 501.
 
   /**
@@ -162,6 +169,12 @@ export interface PaymentOrder {
   readonly currencyAlpha: string;
   /** Digits after the decimal point. */
   readonly exponent: number;
+  /**
+   * Nothing else is unsettled, and what {@link Terminal.prepare} told as the last transaction is
+   * the last one that the caller knows: whatever more the terminal has was missed (DESIGN 3.1
+   * rule 13).
+   */
+  readonly inStep?: boolean;
   /** Present in a two-phase sale: how long the terminal has to wait for the goods. */
   readonly goodsWindowSeconds?: number;
 }

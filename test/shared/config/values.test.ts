@@ -96,6 +96,14 @@ const values: Record<ConfigName, Values> = {
   },
   ZVT_PROFILE: { good: same("standard", "card-complete", "ccv"), bad: ["CCV", "other"] },
   ZVT_CHARSET: { good: same("cp437", "iso8859-15", "zvt7"), bad: ["latin1", "CP437"] },
+  ZVT_SEND_LAST_RECEIPT: {
+    good: [
+      ["yes", true],
+      ["no", false],
+    ],
+    bad: ["true", "1f1f"],
+  },
+  ZVT_MESSAGE_IDS: { good: same("auto", "off"), bad: ["yes", "Auto", "1f73"] },
   TERMINAL_PROTOCOL: { good: same("zvt"), bad: ["ZVT", "concert", "none"] },
   SERIAL_BAUD: {
     good: [

@@ -16,17 +16,19 @@ import {
   TerminalUnavailable,
 } from "../terminal.ts";
 import { ZvtCodecError } from "./codec/index.ts";
-import { authorisation } from "./commands/authorisation.ts";
+import { authorisation, namingLastReceipt } from "./commands/authorisation.ts";
 import type { Command } from "./commands/command.ts";
 import { resetTerminal } from "./commands/reset-terminal.ts";
 import { reversal } from "./commands/reversal.ts";
 import { codeOf, type RunCommand } from "./introduction.ts";
+import type { WaitLimits } from "./link-status.ts";
 import { isOver } from "./refused-command.ts";
 import { RunningPayment, withdrawn } from "./running-payment.ts";
+import type { Session } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
 import { codeText, resultText } from "./tables/result-codes.ts";
 import { telecollection } from "./telecollection.ts";
-import { type WaitLimits, ZvtConnection } from "./zvt-connection.ts";
+import { ZvtConnection } from "./zvt-connection.ts";
 import { checkedZvtOptions, type ZvtDependencies, type ZvtOptions } from "./zvt-options.ts";
 
 /** DESIGN 3.1 rule 3: after this much silence a terminal is asked before a sale. */
@@ -53,8 +55,12 @@ class ZvtTerminal implements Terminal {
   #payment: RunningPayment | undefined;
   #paymentLimitMs: number;
   #preparedAtMs = Number.NEGATIVE_INFINITY;
+  /** What the terminal told on this very connection before the payment that comes now. */
+  #told: { readonly session: Session | undefined; readonly last: LastTransaction } | undefined;
   /** DESIGN 3.1 rule 5: a lost command is asked about before anything else runs. */
   #evidenceDue = false;
+  /** The same, said by those who ask: also after a restart, and until they know. */
+  #evidenceKept = false;
 
   constructor(options: ZvtOptions, dependencies: ZvtDependencies) {
     this.#options = options;
@@ -80,7 +86,8 @@ class ZvtTerminal implements Terminal {
   /** Nobody uses the terminal or is about to, and nothing on it is still to be found out. */
   get #isLeftAlone(): boolean {
     const sinceMs = this.#deps.clock.monotonicMs() - this.#preparedAtMs;
-    return !this.#payment && !this.#evidenceDue && sinceMs > SILENCE_BEFORE_SALE_MS;
+    const settled = !this.#evidenceDue && !this.#evidenceKept;
+    return !this.#payment && settled && sinceMs > SILENCE_BEFORE_SALE_MS;
   }
 
   get state(): TerminalState {
@@ -115,7 +122,9 @@ class ZvtTerminal implements Terminal {
       if (status.cr !== "0") throw new TerminalUnavailable("out-of-order", status.detail);
       signal.throwIfAborted();
       this.#preparedAtMs = this.#deps.clock.monotonicMs();
-      return await this.#connection.baseline(run);
+      const baseline = await this.#connection.baseline(run);
+      this.#told = { session: this.#connection.session, last: baseline.last };
+      return baseline;
     });
     return await unlessAborted(prepared, signal);
   }
@@ -123,7 +132,7 @@ class ZvtTerminal implements Terminal {
   async pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
     const printerReady = (this.#options.configByte & PRINTS_PAYMENT_RECEIPTS) !== 0;
     const command = commandFor(order, () => authorisation(order, { printerReady }));
-    return await this.#financial(command, observer);
+    return await this.#financial(command, observer, order.inStep === true);
   }
 
   async reverse(order: ReversalOrder, observer: PaymentObserver): Promise<PaymentEnd> {
@@ -137,7 +146,11 @@ class ZvtTerminal implements Terminal {
   }
 
   /** Runs a command that moves money, once; or says why nothing of it has left. */
-  async #financial(command: Command | string, observer: PaymentObserver): Promise<PaymentEnd> {
+  async #financial(
+    command: Command | string,
+    observer: PaymentObserver,
+    inStep = false,
+  ): Promise<PaymentEnd> {
     if (typeof command === "string") return notSent("invalid", command);
     if (this.#payment) return notSent("busy", "another payment is running");
     const payment = new RunningPayment(this.#options.language, this.#deps, observer);
@@ -146,7 +159,7 @@ class ZvtTerminal implements Terminal {
       const limits = { waitMs: this.#options.timers.t3Ms, signal: payment.withdrawal };
       const end = await this.#connection.withWire(limits, async (run) => {
         const { session } = this.#connection;
-        const ended = await run(command, payment);
+        const ended = await run(inStep ? this.#withLastReceipt(command) : command, payment);
         payment.phase = "over";
         // zvt.md 7.2: the terminal may have taken itself more time than T4.
         const t4Ms = Math.max(this.#options.timers.t4Ms, session?.t4Ms ?? 0);
@@ -166,8 +179,7 @@ class ZvtTerminal implements Terminal {
     } finally {
       this.#payment = undefined;
       this.#preparedAtMs = Number.NEGATIVE_INFINITY;
-      // Read again before the next sale, in the same form as a recovery would read it.
-      this.#connection.forgetLast();
+      this.#told = undefined;
     }
   }
 
@@ -178,6 +190,14 @@ class ZvtTerminal implements Terminal {
     return { end: "lost", problem: "the terminal refused, and did not show that nothing runs" };
   }
 
+  /** DESIGN 3.1 rule 13: only what was told on this very connection. */
+  #withLastReceipt(command: Command): Command {
+    const told = this.#told;
+    if (!this.#options.sendLastReceipt || !told) return command;
+    if (told.session !== this.#connection.session) return command;
+    return namingLastReceipt(command, told.last);
+  }
+
   /** What cannot be confirmed stays as it was reported, for a recovery to find out. */
   async #confirm(payment: RunningPayment, run: RunCommand): Promise<void> {
     try {
@@ -185,6 +205,10 @@ class ZvtTerminal implements Terminal {
     } catch (error) {
       this.#deps.log.error({ err: error }, "the partly charged amount could not be confirmed");
     }
+  }
+
+  keepEvidence(keep: boolean): void {
+    this.#evidenceKept = keep;
   }
 
   decideGoods(decision: GoodsDecision): void {
@@ -272,8 +296,6 @@ class ZvtTerminal implements Terminal {
       if (signal.aborted) return { end: "lost", code: "no-end", text: wordsOf(signal.reason) };
       if (!(error instanceof TerminalUnavailable)) throw error;
       return { end: "refused", code: error.reason, text: error.message };
-    } finally {
-      this.#connection.forgetLast();
     }
   }
 
