@@ -85,10 +85,12 @@ export class PaymentService {
       ...parts,
       confirmAfterMs: parts.settings.confirmAfterMs,
       terminalFree: () => this.turn.whenFree(),
+      asking: () => this.#keepEvidence(),
       settled: () => this.handOver(),
     });
     this.strays = new StrayReports({
       ...parts,
+      asking: () => this.#keepEvidence(),
       confirmAfterMs: parts.settings.confirmAfterMs,
       terminalFree: async () => {
         await this.turn.whenFree();
@@ -105,6 +107,12 @@ export class PaymentService {
     this.recovery.begin();
     this.strays.begin();
     this.handOver();
+  }
+
+  /** While it is asked about anything the terminal is not to change by itself (rule 5). */
+  #keepEvidence(): void {
+    const keep = this.recovery.isAsking || this.strays.isAsking;
+    this.#parts.terminal.keepEvidence?.(keep);
   }
 
   /** The payment of an order that is on the terminal now. */

@@ -27,6 +27,8 @@ export interface RecoveryParts {
   readonly confirmAfterMs: number;
   /** Resolves when no payment runs on the terminal. */
   readonly terminalFree: () => Promise<void>;
+  /** {@link Recovery.isAsking} may have changed. */
+  readonly asking: () => void;
   /** An attempt has become charged or reversed: there is something to hand over. */
   readonly settled: (attempt: Attempt) => void;
 }
@@ -91,7 +93,7 @@ export class Recovery {
       ended: Promise.withResolvers<void>(),
     };
     this.#queue.set(transactionId, doubtful);
-    this.#keepEvidence();
+    this.#parts.asking();
     this.#runner ??= this.#run();
     return doubtful.ended.promise;
   }
@@ -108,7 +110,7 @@ export class Recovery {
       lostSinceMs: this.#parts.clock.monotonicMs(),
       ended: Promise.withResolvers<void>(),
     });
-    this.#keepEvidence();
+    this.#parts.asking();
     this.#runner ??= this.#run();
   }
 
@@ -116,11 +118,6 @@ export class Recovery {
     this.#abort.abort(new Error("the connector stops"));
     await this.#runner;
     for (const { ended } of this.#queue.values()) ended.resolve();
-  }
-
-  /** Until the last run has ended the terminal is not to change anything (DESIGN 3.1 rule 5). */
-  #keepEvidence(): void {
-    this.#parts.terminal.keepEvidence?.(this.#queue.size > 0);
   }
 
   async #run(): Promise<void> {
@@ -131,7 +128,7 @@ export class Recovery {
         const [transactionId, doubtful] = next.value;
         await this.#settle(transactionId, doubtful);
         this.#queue.delete(transactionId);
-        this.#keepEvidence();
+        this.#parts.asking();
         doubtful.ended.resolve();
       }
     } catch (error) {

@@ -13,6 +13,8 @@ export interface StrayParts {
   readonly log: Logger;
   /** Time between the two looks that show that the terminal keeps it. */
   readonly confirmAfterMs: number;
+  /** {@link StrayReports.isAsking} may have changed. */
+  readonly asking: () => void;
   /** Resolves when nothing runs on the terminal and no doubt is asked about: it may be theirs. */
   readonly terminalFree: () => Promise<void>;
 }
@@ -79,6 +81,7 @@ export class StrayReports {
   #ask(row: StrayRow): void {
     if (this.#abort.signal.aborted) return;
     this.#waiting.push(row);
+    this.#parts.asking();
     this.#runner ??= this.#run();
   }
 
@@ -87,6 +90,7 @@ export class StrayReports {
       for (let row = this.#waiting[0]; row; row = this.#waiting[0]) {
         this.#conclude(row, await this.#settle(row));
         this.#waiting.shift();
+        this.#parts.asking();
       }
     } catch (error) {
       // Only the ordered stop ends a run early; the next start asks again.

@@ -66,7 +66,9 @@ describe("a result that no order asked for (DESIGN 3.1 rule 4)", () => {
   test("keeps the next sale waiting until the terminal was asked: it would hide it", async () => {
     const at = surprised(stored());
     await expect(pay(at, request("A-1"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    expect(at.terminal.evidenceKept).toBe(true);
     await at.clock.advance(15_000);
+    expect(at.terminal.evidenceKept).toBe(false);
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
   });
 
