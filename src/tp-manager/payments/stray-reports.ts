@@ -4,7 +4,7 @@ import { type Clock, sleep } from "../../shared/time.ts";
 import type { Terminal, TransactionReport } from "../terminal/terminal.ts";
 import type { PaymentStore, StrayRow } from "./payment-store.ts";
 import { judgeStray, type StrayVerdict } from "./stray-policy.ts";
-import { type Look, lookAtTerminal } from "./terminal-look.ts";
+import { type Look, lookAtTerminal, RETRY_MAX_MS, RETRY_MIN_MS } from "./terminal-look.ts";
 
 export interface StrayParts {
   readonly store: PaymentStore;
@@ -88,7 +88,7 @@ export class StrayReports {
   async #run(): Promise<void> {
     try {
       for (let row = this.#waiting[0]; row; row = this.#waiting[0]) {
-        this.#conclude(row, await this.#settle(row));
+        await this.#conclude(row, await this.#settle(row));
         this.#waiting.shift();
         this.#parts.asking();
       }
@@ -127,10 +127,27 @@ export class StrayReports {
     }
   }
 
-  #conclude({ id, report }: StrayRow, { verdict, because }: Concluded): void {
+  /** Tells what was found out, then has it on disk, trying until the journal takes it. */
+  async #conclude(row: StrayRow, { verdict, because }: Concluded): Promise<void> {
     const { store, clock, log } = this.#parts;
+    this.#tell(row.report, { verdict, because });
+    let { id } = row;
+    for (let retryMs = RETRY_MIN_MS; ; retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)) {
+      try {
+        id ??= store.keepStray(row) ?? null;
+        if (id !== null) store.endStray(id, clock.now(), verdict, because);
+        return;
+      } catch (error) {
+        log.error({ err: error, alarm: "journal" }, "the journal takes nothing");
+      }
+      await sleep(clock, "journal retry", retryMs, this.#abort.signal);
+    }
+  }
+
+  #tell(report: TransactionReport, { verdict, because }: Concluded): void {
+    const { log } = this.#parts;
+    const { receiptNumber, traceNumber, amountMinor } = report;
     if (verdict === "held") {
-      const { receiptNumber, amountMinor, traceNumber } = report;
       log.error(
         { alarm: "sale-without-order", receiptNumber, traceNumber, amountMinor },
         "the terminal holds a sale that no order asked for: " +
@@ -138,16 +155,8 @@ export class StrayReports {
       );
     }
     if (verdict === "unclear") {
-      const { receiptNumber } = report;
       const words = `the terminal may hold a sale that no order asked for: ${because}`;
       log.error({ alarm: "sale-without-order-unclear", receiptNumber }, words);
-    }
-    if (id === null) return;
-    try {
-      store.endStray(id, clock.now(), verdict, because);
-    } catch (error) {
-      // It stays open there, and the next start asks again.
-      log.error({ err: error, alarm: "journal" }, "the journal did not take what was found out");
     }
   }
 }

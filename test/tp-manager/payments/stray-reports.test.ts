@@ -162,15 +162,33 @@ describe("a result that no order asked for (DESIGN 3.1 rule 4)", () => {
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
   });
 
+  test("is ended in the journal as soon as that takes anything again", async () => {
+    const at = surprised(baseline.last);
+    const end = at.journal.endStray.bind(at.journal);
+    at.journal.endStray = () => {
+      throw new Error("disk full");
+    };
+    await at.clock.advance(60_000);
+    expect(findings(at)).toEqual(["open"]);
+    at.journal.endStray = end;
+    await at.clock.advance(15_000);
+    expect(findings(at)).toEqual(["gone"]);
+    expect(at.payments.strays.isAsking).toBe(false);
+  });
+
   test("is told and asked about even when the journal takes nothing", async () => {
     const at = house();
     at.payments.start();
     at.terminal.last = stored();
+    const keep = at.journal.keepStray.bind(at.journal);
     at.journal.keepStray = () => {
       throw new Error("disk full");
     };
     at.terminal.tell({ type: "unexpected-report", report: stray });
     await at.clock.advance(20_000);
     expect(alarms(at)).toContain("sale-without-order");
+    at.journal.keepStray = keep;
+    await at.clock.advance(20_000);
+    expect(findings(at)).toEqual(["held"]);
   });
 });
