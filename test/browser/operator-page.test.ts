@@ -52,12 +52,6 @@ describe.skipIf(!haveChromium)("the connector's page for the operator", () => {
       expect.poll(() => text(page, id), POLL).toMatch(words);
     const places = () =>
       page.evaluate("[...document.querySelectorAll('h2')].map((title) => title.offsetTop)");
-    const insertCard = () =>
-      fetch(`${at.terminalEndpoints?.control}/customer`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ action: "insert" }),
-      });
 
     test("an idle one says so, and is easy to use on a desk, a kiosk and a phone", async () => {
       await shows("status", /Ready for payments/);
@@ -83,7 +77,7 @@ describe.skipIf(!haveChromium)("the connector's page for the operator", () => {
       await shows("prompt", /card/i);
       expect(await places()).toEqual(before);
       await shows("payments", /A-1\s+9\.00 EUR\s+Running/);
-      await insertCard();
+      await at.presentCard();
       expect((await paying).one.status).toBe("Success");
       await shows("payments", /A-1\s+9\.00 EUR\s+Success\s+sent/);
       await shows("status", /Ready for payments/);
@@ -96,7 +90,7 @@ describe.skipIf(!haveChromium)("the connector's page for the operator", () => {
       await at.sandbox?.end("SIGKILL");
       const paying = at.pay(8, "A-2");
       await shows("prompt", /card/i);
-      await insertCard();
+      await at.presentCard();
       await paying;
       await shows("facts", /Waiting for the gateway\s+1/);
       await shows("waiting", /Sign in with the operator's pair/);
