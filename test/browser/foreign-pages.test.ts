@@ -23,6 +23,7 @@ const site = pages({
 });
 /** After which nothing more is expected of a page. */
 const QUIET_MS = 200;
+const POLL = { timeout: 10_000 };
 const acting = ["/cancel", "/stop", "/reset", "/tlc"];
 
 describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
@@ -141,12 +142,12 @@ describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
     seen.length = 0;
     await page.evaluate(`speculate("http://localhost:${decoy.port}")`);
     // As if somebody had typed the address: with the pair, and without a page to blame.
-    await expect.poll(() => seen).toContainEqual({ ...speculated, path: "/stop" });
+    await expect.poll(() => seen, POLL).toContainEqual({ ...speculated, path: "/stop" });
     await page.goto(`http://localhost:${plain.port}`);
     const refused = await house.answered(403);
     await harmless(async () => {
       await page.evaluate(`speculate("http://localhost:${api}")`);
-      await expect.poll(() => house.answered(403)).toBeGreaterThan(refused);
+      await expect.poll(() => house.answered(403), POLL).toBeGreaterThan(refused);
       await settled();
     });
     await page.close();

@@ -1,7 +1,7 @@
 import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { merchantForTest } from "../simulator/gateway/merchant-for-test.ts";
-import { generate, sandboxForTest } from "../simulator/gateway/sandbox-for-test.ts";
+import { eventually, generate, sandboxForTest } from "../simulator/gateway/sandbox-for-test.ts";
 import { browserForFile, haveChromium } from "./chromium.ts";
 import { hardToUse, sizes } from "./readable.ts";
 
@@ -48,7 +48,7 @@ describe.skipIf(!haveChromium)("the sandbox's page for the operator", () => {
     expect(await page.getByRole("alert").innerText()).toMatch(/amount must be a positive number/);
     expect(await press("fraud A-1")).toBe("captured");
     expect(await press("chargeback A-1")).toBe("reversed");
-    await expect.poll(() => merchant.received.length, { timeout: 10_000 }).toBe(4);
+    await eventually(() => merchant.received.length).toBe(4);
     await page.goto(sandbox.url);
     const all = await page.locator("main").innerText();
     expect(all).toMatch(/refund ok 2\.50[\s\S]*reject ok 7\.50/);

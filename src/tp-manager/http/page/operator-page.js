@@ -218,7 +218,7 @@ async function refresh() {
   reading = false;
 }
 
-const REOPEN_MS = 3_000;
+const REOPEN_MS = 2_000;
 let lastEventId = 0;
 
 /** Opened anew by ourselves: after an answer that is no stream a browser does not try again. */
