@@ -165,12 +165,20 @@ const attempts = {
 
 /** Has the browser fetch ahead what acts, in case somebody should go there. */
 window.speculate = (url) => {
-  const urls = ACTING.map((path) => `${url}${path}?by=speculation`);
+  const urls = ACTING.map((path) => `${url}${path}?by=speculate`);
   const rule = [{ source: "list", urls, eagerness: "immediate" }];
   const textContent = JSON.stringify({ prefetch: rule, prerender: rule });
   document.head.append(
     Object.assign(document.createElement("script"), { type: "speculationrules", textContent }),
   );
+};
+
+/** Has the browser fetch by itself, whether the page stays open or not. */
+window.fetchInBackground = async (url) => {
+  await navigator.serviceWorker.register("/worker.js");
+  const { backgroundFetch } = await navigator.serviceWorker.ready;
+  const urls = ACTING.map((path) => `${url}${path}?by=fetchInBackground`);
+  await backgroundFetch.fetch(crypto.randomUUID(), urls);
 };
 
 /** Everything, or what is named, at once. */

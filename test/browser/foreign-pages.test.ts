@@ -17,6 +17,7 @@ const doctype = "<!doctype html><title>a page</title><body>";
 const site = pages({
   "/": `${doctype}<script src=/foreign-page.js></script>`,
   "/foreign-page.js": source("foreign-page.js"),
+  "/worker.js": "",
   "/kiosk": `${doctype}<script type=module src=/kiosk-page.js></script>`,
   "/kiosk-page.js": source("kiosk-page.js"),
   "/client.js": stripTypeScriptTypes(client),
@@ -118,8 +119,6 @@ describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
     return refused;
   }
 
-  const speculated = { method: "GET", mark: "by=speculation", authorized: true, site: "none" };
-
   /** Attempts that reached the decoy with the remembered pair. */
   const signed = (): string[] => [
     ...new Set(
@@ -136,17 +135,21 @@ describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
     expect(refused).toBeGreaterThan(100);
   });
 
-  test("what the browser fetches ahead for a page acts on nothing", async () => {
+  test.each([
+    ["ahead of time", "speculate"],
+    ["in the background", "fetchInBackground"],
+  ])("what the browser fetches for a page %s acts on nothing", async (_, way) => {
     const page = await context.newPage();
     await page.goto(`http://localhost:${plain.port}`);
     seen.length = 0;
-    await page.evaluate(`speculate("http://localhost:${decoy.port}")`);
+    await page.evaluate(`${way}("http://localhost:${decoy.port}")`);
     // As if somebody had typed the address: with the pair, and without a page to blame.
-    await expect.poll(() => seen, POLL).toContainEqual({ ...speculated, path: "/stop" });
+    const typed = { method: "GET", mark: `by=${way}`, authorized: true, site: "none" };
+    await expect.poll(() => seen, POLL).toContainEqual({ ...typed, path: "/stop" });
     await page.goto(`http://localhost:${plain.port}`);
     const refused = await house.answered(403);
     await harmless(async () => {
-      await page.evaluate(`speculate("http://localhost:${api}")`);
+      await page.evaluate(`${way}("http://localhost:${api}")`);
       await expect.poll(() => house.answered(403), POLL).toBeGreaterThan(refused);
       await settled();
     });
