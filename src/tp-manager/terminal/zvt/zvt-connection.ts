@@ -172,7 +172,8 @@ export class ZvtConnection {
   restart(): void {
     this.#restarting = true;
     const session = this.#session;
-    if (session) this.#giveUp(session, "the terminal restarts");
+    // zvt.md 2.4: closing a serial port throws away what the terminal has not acknowledged.
+    if (session) this.#giveUp(session, "the terminal restarts", session.whenFree());
   }
 
   readonly #now = (): number => this.#deps.clock.now();
@@ -189,10 +190,10 @@ export class ZvtConnection {
   }
 
   /** zvt.md 3, 9.2: a command without an end ends the connection; a new one begins by asking. */
-  #giveUp(session: Session, problem: string): void {
+  #giveUp(session: Session, problem: string, after = Promise.resolve()): void {
     this.#resync = true;
     this.#isDown(problem);
-    void session.close();
+    void after.then(() => session.close());
   }
 
   /** From this moment on nobody may use the session any more. */
