@@ -57,8 +57,8 @@ export const errorTable = {
     403,
     "no",
     "safe",
-    "A web page of another origin made the request.",
-    "List the kiosk page's origin in ALLOWED_ORIGINS.",
+    "A web page of another origin made the request, or the address bar one that acts.",
+    "List the kiosk page's origin in ALLOWED_ORIGINS; call what acts from a program.",
   ),
   OPERATOR_REQUIRED: row(
     403,
@@ -331,7 +331,7 @@ export const errorTable = {
     503,
     "yes",
     "after_recovery",
-    "The gateway was not reached or not able; nothing was carried out.",
+    "The gateway was not reached or turned the request away; nothing was carried out.",
     "Ask again later.",
   ),
   GATEWAY_OPERATION_UNKNOWN: row(

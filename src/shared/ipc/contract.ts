@@ -241,6 +241,19 @@ export const supervisorMessages = {
       transaction: z.record(z.string(), z.unknown()).nullable(),
     }),
   },
+  /**
+   * Money that went back at the gateway, by whomever it was asked for, as its notifications tell:
+   * the transactions about which something came after `after`, each with its sum in all. `last` is
+   * the next `after`; it is smaller when the supervisor has another database than before.
+   */
+  "gateway-returns": {
+    request: z.object({ after: z.int().min(0), limit: z.int().min(1).max(OUTBOX_PAGE_MAX) }),
+    response: z.object({
+      returns: z.array(z.object({ transactionId: z.string(), returnedMinor: z.int().positive() })),
+      last: z.int().min(0),
+      more: z.boolean(),
+    }),
+  },
   /** What the gateway has told about an order, and what was asked of it. */
   "gateway-history": {
     request: z.object({ orderId: z.string() }),

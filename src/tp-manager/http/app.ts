@@ -18,7 +18,7 @@ import { FailureDelay } from "./failure-delay.ts";
 import { installGatewayRoutes } from "./gateway-routes.ts";
 import { installJournalRoutes } from "./journal-routes.ts";
 import { installMaintenanceRoutes } from "./maintenance-routes.ts";
-import { isAllowedOrigin, isLoopbackHost } from "./origin-check.ts";
+import { isActing, isAllowedOrigin, isLoopbackHost } from "./origin-check.ts";
 import { installOutboxRoutes } from "./outbox-routes.ts";
 import { installPageRoute } from "./page/page-route.ts";
 import { installPaymentRoutes } from "./payment-routes.ts";
@@ -178,25 +178,28 @@ async function refuseLogin(
 /** Refuses what does not come from this machine's own programs and listed pages. */
 function checkPlace(request: FastifyRequest, reply: FastifyReply, options: ApiOptions): void {
   const { host, origin } = request.headers;
-  const secFetchSite = request.headers["sec-fetch-site"];
   if (isAmbiguous(request) || !isLoopbackHost(host, options.port))
     throw new AppError("HOST_REFUSED");
   const headers = {
     host,
     origin,
-    secFetchSite: typeof secFetchSite === "string" ? secFetchSite : undefined,
+    secFetchSite: request.headers["sec-fetch-site"]?.toString(),
+    secPurpose: request.headers["sec-purpose"]?.toString(),
   };
-  if (!isAllowedOrigin(headers, options.allowedOrigins)) throw new AppError("ORIGIN_REFUSED");
+  const acting = isActing(request.method, request.routeOptions.url);
+  if (!isAllowedOrigin(headers, options.allowedOrigins, acting)) {
+    throw new AppError("ORIGIN_REFUSED");
+  }
   if (origin === undefined || !options.allowedOrigins.includes(origin)) return;
   void reply.headers({
     "access-control-allow-origin": origin,
-    "access-control-expose-headers": "idempotent-replay",
+    "access-control-expose-headers": "idempotent-replay, next-cursor",
     vary: "origin",
   });
   if (!isPreflight(request)) return;
   void reply.headers({
     "access-control-allow-methods": "GET, POST",
-    "access-control-allow-headers": "authorization, content-type",
+    "access-control-allow-headers": "authorization, content-type, last-event-id",
     "access-control-max-age": "600",
   });
   if (request.headers["access-control-request-private-network"] === "true") {
