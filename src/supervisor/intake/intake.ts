@@ -55,8 +55,8 @@ export class Intake {
   }
 
   /**
-   * The sale was reversed at the terminal (DESIGN 3.1 rule 7): what was never sent is closed; what
-   * was, or may have been, is an operator's to put right, and stays as it is.
+   * The sale was reversed at the terminal (DESIGN 3.1 rule 7): what is not with the gateway is not
+   * sent any more; what is, or may be, is an operator's to put right there.
    */
   withdraw(given: Transaction): "closed" | "sent" {
     const { store, clock, log } = this.#parts;
