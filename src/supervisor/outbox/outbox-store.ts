@@ -111,8 +111,8 @@ export class OutboxStore {
 
   /**
    * Closes the item of a sale that was reversed at the terminal, storing the transaction first when
-   * it is new. "running": a try is under way, ask again. "sent": the gateway has or may have it. One
-   * that it may have is closed too: sent again it would book a sale that is none any more.
+   * it is new. "running": a try is under way, ask again. "sent": the gateway has or may have it.
+   * One that it may have is closed too: sent again it would book a sale that is none any more.
    */
   withdraw(given: Transaction, nowMs: number): "closed" | "sent" | "running" {
     return transaction(this.#database, () => {

@@ -12,8 +12,9 @@ const BETWEEN_BATCHES_MS = 20;
 
 /**
  * What a settled transaction keeps for ever: its ids, amount, currency, how and when it was
- * approved, and its state; that it was sent must be known as long as the order id is. What describes
- * people, goods and card goes. An item that an operator dropped is kept whole: it can be requeued.
+ * approved, and its state; that it was sent must be known as long as the order id is. What
+ * describes people, goods and card goes. An item that an operator dropped is kept whole: it can be
+ * requeued.
  */
 const trimTransactions = `
   UPDATE transactions SET content = json_set(content, '$.maskedPan', NULL,

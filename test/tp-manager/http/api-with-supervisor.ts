@@ -14,6 +14,7 @@ import { ReturnPoll } from "../../../src/tp-manager/payments/return-poll.ts";
 import { openRig, type RigOptions } from "../../supervisor/supervisor-rig.ts";
 import { house } from "../../support/payment-house.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { expectConforming } from "./conformity.ts";
 import { monitorOf } from "./rig.ts";
 
 const kiosk: Pair = { login: "kiosk", password: "secret" };
@@ -72,6 +73,8 @@ export async function apiWithSupervisor(
       ...(payload === undefined ? {} : { payload }),
     });
     const body = response.json();
+    const type = String(response.headers["content-type"]);
+    expectConforming(method, url, response.statusCode, type, body);
     return { http: response.statusCode, headers: response.headers, body, one: body[0] };
   };
   return { rig, at, gateway, returns, call, kiosk, stopSupervisor: () => ipc.close() };

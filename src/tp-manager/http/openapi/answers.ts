@@ -3,6 +3,7 @@ import { type ErrorCode, errorTable } from "../../../shared/errors.ts";
 import { receiptFields } from "../../../shared/receipt.ts";
 import { eventTable } from "../../payments/event-table.ts";
 import { listStatuses } from "../../payments/payment-store.ts";
+import { gatewayStanding } from "./gateway-answers.ts";
 
 /** Every object the local API answers, by the name it has in the OpenAPI document. */
 
@@ -71,7 +72,11 @@ const attempt = z.object({
   events: z.array(z.looseObject({ at: time, kind: z.string() })),
 });
 
-export const lookup = z.looseObject({ ...payment, attempts: z.array(attempt).min(1) });
+export const lookup = z.looseObject({
+  ...payment,
+  attempts: z.array(attempt).min(1),
+  gateway: gatewayStanding,
+});
 
 /** What can be repeated of a request that was understood stands beside status and error. */
 export const failure = z.looseObject({ status: z.enum(["Failed", "Unknown"]), error: apiError });
@@ -136,18 +141,3 @@ export const health = z.object({
   }),
   dailyChoresAt: z.string(),
 });
-
-/** What the gateway answered; its own names. */
-export const gatewayAnswer = z.looseObject({});
-
-export const outboxItem = z.looseObject({
-  transactionId: z.string(),
-  orderId: z.string(),
-  state: z.enum(["pending", "sent", "parked", "closed"]),
-  amount: z.number(),
-  currency: z.string(),
-  tries: z.int(),
-  ambiguous: z.boolean().describe("The answer of at least one try was lost."),
-  reason: z.string().nullable(),
-});
-export const outboxDone = z.object({ ...done, transactionId: z.string() });

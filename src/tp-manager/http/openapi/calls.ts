@@ -109,7 +109,12 @@ const payments: readonly DocumentedCall[] = [
     answer: payment,
     errors: [
       ...money,
-      ...(["ORDER_NOT_FOUND", "ORDER_NOT_CHARGED", "REVERSAL_REFUSED"] as const),
+      ...([
+        "ORDER_NOT_FOUND",
+        "ORDER_NOT_CHARGED",
+        "GATEWAY_OPERATION_OPEN",
+        "REVERSAL_REFUSED",
+      ] as const),
       ...(["CARD_DATA_REFUSED", "NOT_SUPPORTED", "TERMINAL_REFUSED", "TERMINAL_FAULT"] as const),
     ],
   },
