@@ -93,7 +93,7 @@ describe("both programs are killed while the gateway has the refund", () => {
     expect((await at.ledger()).entries.map(({ kind }) => kind)).toEqual(["charge"]);
   }, 180_000);
 
-  test("that it did not carry out: unknown until an operator says so, never sent again", async () => {
+  test("that it did not carry out: unknown until an operator says so", async () => {
     const { at, look, order, refund, fault, hanging, killBoth, startBoth } = await captured();
     await fault("hang-before-commit");
     const asked = refund().catch(() => undefined);
