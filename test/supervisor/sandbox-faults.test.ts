@@ -7,7 +7,7 @@ import { startGatewaySandbox } from "../../src/simulator/gateway/sandbox.ts";
 import { helpText } from "../../src/simulator/gateway/switches.ts";
 import type { TryClass } from "../../src/supervisor/gateway/faults.ts";
 import { NotificationDesk } from "../../src/supervisor/notifications/notification-desk.ts";
-import { startNotificationListener } from "../../src/supervisor/notifications/notification-listener.ts";
+import * as listener from "../../src/supervisor/notifications/notification-listener.ts";
 import { ChildProgram } from "../support/child-program.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -132,15 +132,15 @@ test.each(overBoth)(
 
 async function openWithListener() {
   let desk: NotificationDesk | undefined;
-  const listener = await startNotificationListener({
+  const listening = await listener.startNotificationListener({
     host: "127.0.0.1",
     port: 0,
     desk: { takeOperation: (one) => desk?.takeOperation(one) ?? false, takeFraud: () => false },
     clock: new TestClock(),
     log: recordingLog().log,
   });
-  onTestFinished(() => listener.close());
-  const callbackUrl = `http://127.0.0.1:${listener.port}/notify`;
+  onTestFinished(() => listening.close());
+  const callbackUrl = `http://127.0.0.1:${listening.port}/notify`;
   const rig = await openWithSandbox({ autoPay: true, callbackUrl });
   desk = new NotificationDesk({
     store: rig.notifications,
