@@ -37,7 +37,7 @@ export async function conditionOf(
     return { state: "running", pid: status.pid, status };
   } catch (error) {
     if (!(error instanceof IpcError)) throw error;
-    const pids = await findProcesses(part);
+    const pids = findProcesses(part);
     if (pids.length === 0) return { state: "stopped" };
     return { state: "silent", pids, failure: error.failure, why: error.message };
   }

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openRunDirectory } from "../shared/ipc/run-directory.ts";
 
@@ -9,7 +9,13 @@ import { openRunDirectory } from "../shared/ipc/run-directory.ts";
 export const STOP_FILE = "stopped";
 
 export function recordStop(dataDirectory: string, nowMs: number): void {
-  writeFileSync(join(openRunDirectory(dataDirectory), STOP_FILE), new Date(nowMs).toISOString());
+  const file = join(openRunDirectory(dataDirectory), STOP_FILE);
+  try {
+    writeFileSync(file, new Date(nowMs).toISOString());
+  } catch (error) {
+    // On a full disk it is there all the same, empty.
+    if (!existsSync(file)) throw error;
+  }
 }
 
 export function forgetStop(dataDirectory: string): void {
@@ -19,5 +25,6 @@ export function forgetStop(dataDirectory: string): void {
 /** When it was asked for, or undefined when the programs are meant to run. */
 export function deliberateStop(dataDirectory: string): string | undefined {
   const file = join(dataDirectory, "run", STOP_FILE);
-  return existsSync(file) ? readFileSync(file, "utf8") : undefined;
+  if (!existsSync(file)) return undefined;
+  return readFileSync(file, "utf8") || statSync(file).mtime.toISOString();
 }

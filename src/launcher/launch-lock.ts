@@ -20,12 +20,13 @@ export function tryLaunchLock(dataDirectory: string): LaunchLock | undefined {
   const file = join(openRunDirectory(dataDirectory), "launcher.lock");
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
-    database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
+    // In memory: nothing is written, so a full disk keeps nobody from it.
+    database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
     return { release: () => database.close() };
   } catch (error) {
     database.close();
     // SQLITE_BUSY 5: held by another process (sqlite.org, result codes).
-    if ((error as { errcode?: number }).errcode === 5) return undefined;
+    if (((error as { errcode?: number }).errcode ?? 0) % 256 === 5) return undefined;
     throw error;
   }
 }

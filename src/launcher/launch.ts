@@ -7,6 +7,7 @@ import {
   installationAt,
   versionNumber,
 } from "../shared/installation.ts";
+import { storageFault } from "../shared/storage-fault.ts";
 import { systemClock } from "../shared/time.ts";
 import { type LauncherArguments, readArguments, usage } from "./arguments.ts";
 import { demoParts } from "./demo/demo-parts.ts";
@@ -22,21 +23,21 @@ export const demoDataDirectory = join(defaultDataDirectory, "demo");
 /** Carries out one command of an operator; answers the exit code. */
 export async function runCommand(args: readonly string[]): Promise<number> {
   const output = createOutput();
+  let given: LauncherArguments | undefined;
   try {
-    return await launch(readArguments(args), output);
+    given = readArguments(args);
+    return await launch(given, output);
   } catch (error) {
     if (error instanceof ProgramExit) {
       output.fault(error.message);
       return error.exitCode;
     }
-    const { code, message, stack } = error as NodeJS.ErrnoException;
-    const denied = code === "EACCES" || code === "EPERM";
-    output.fault(denied ? `${message}\n${OTHER_USER}` : String(stack));
-    return exitCodes.internal;
+    const { dataDirectory } = installationAt(given?.data ?? defaultDataDirectory);
+    const storage = storageFault(error, dataDirectory);
+    output.fault(storage ?? String((error as Error).stack));
+    return storage === undefined ? exitCodes.internal : exitCodes.unavailable;
   }
 }
-
-const OTHER_USER = "Run this as the user to whom the data folder and the programs belong.";
 
 /** Throws ProgramExit. */
 async function launch(given: LauncherArguments, output: Output): Promise<number> {
@@ -55,15 +56,11 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
     case "start":
       return await start(at(defaultDataDirectory));
     case "stop":
-      return await stop(at(await meant()));
+      return await stop(at(meant()));
     case "restart":
-      return await restart(at(await meant()));
+      return await restart(at(meant()));
     case "status":
-      return showStatus(
-        await readStatus(at(await meant()).installation, systemClock),
-        given,
-        output,
-      );
+      return showStatus(await readStatus(at(meant()).installation, systemClock), given, output);
     case "foreground": {
       const { runForeground } = await import("./foreground.ts");
       return await runForeground(at(defaultDataDirectory));
@@ -74,7 +71,7 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
     }
     case "doctor": {
       const { runDoctor } = await import("./doctor/doctor.ts");
-      return await runDoctor(at(await meant()), given);
+      return await runDoctor(at(meant()), given);
     }
     case "systemd-unit": {
       const { systemdUnit } = await import("./schedule/systemd-unit.ts");
@@ -97,20 +94,17 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
 }
 
 /** The demo's folder when the demo runs and the installation itself does not (DESIGN 9). */
-async function meant(): Promise<string> {
+function meant(): string {
   if (!existsSync(demoDataDirectory) || readDemoPorts(demoDataDirectory) === undefined) {
     return defaultDataDirectory;
   }
-  if (await anyRuns(installationAt(defaultDataDirectory))) return defaultDataDirectory;
-  return (await anyRuns(installationAt(demoDataDirectory)))
-    ? demoDataDirectory
-    : defaultDataDirectory;
+  if (anyRuns(installationAt(defaultDataDirectory))) return defaultDataDirectory;
+  return anyRuns(installationAt(demoDataDirectory)) ? demoDataDirectory : defaultDataDirectory;
 }
 
-async function anyRuns({ dataDirectory }: Installation): Promise<boolean> {
+function anyRuns({ dataDirectory }: Installation): boolean {
   const parts = [...programParts(dataDirectory), ...demoParts(dataDirectory)];
-  const found = await Promise.all(parts.map(findProcesses));
-  return found.some((pids) => pids.length > 0);
+  return parts.some((part) => findProcesses(part).length > 0);
 }
 
 function showStatus(

@@ -86,7 +86,7 @@ export async function startHere(site: Site): Promise<number> {
 async function startSimulators({ installation, clock, output }: Site): Promise<Part[]> {
   const started = await Promise.all(
     demoParts(installation.dataDirectory).map(async (part) => {
-      const [running] = await findProcesses(part);
+      const [running] = findProcesses(part);
       return { part, running, pid: running ?? (await startSimulator(part, installation, clock)) };
     }),
   );

@@ -30,10 +30,12 @@ export function createOutput(): Output {
     row(name, mood, state, details = "") {
       const padded =
         paint(colours, mood, state) + " ".repeat(Math.max(STATE_COLUMNS - state.length, 1));
-      process.stdout.write(`${`${name.padEnd(NAME_COLUMNS)} ${padded}${details}`.trimEnd()}\n`);
+      const line = `${name.padEnd(NAME_COLUMNS)} ${padded}${forThisSystem(details)}`;
+      process.stdout.write(`${line.trimEnd()}\n`);
     },
-    text: (text) => void process.stdout.write(`${text}\n`),
-    fault: (text) => void process.stderr.write(`${paint(errorColours, "bad", text)}\n`),
+    text: (text) => void process.stdout.write(`${forThisSystem(text)}\n`),
+    fault: (text) =>
+      void process.stderr.write(`${paint(errorColours, "bad", forThisSystem(text))}\n`),
     heading: (text) => void process.stdout.write(`\n${paint(colours, "bold", text)}\n`),
   };
 }
@@ -45,6 +47,11 @@ export function goOnWithoutReader(): void {
       if (error.code !== "EPIPE") throw error;
     });
   }
+}
+
+/** What people are told to type. */
+export function forThisSystem(text: string, platform: string = process.platform): string {
+  return platform === "win32" ? text.replace(/\.\/(launch|always-up)\.sh\b/g, "$1.cmd") : text;
 }
 
 /** no-color.org: set and not empty means none; else only to a terminal. */

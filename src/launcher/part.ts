@@ -11,6 +11,8 @@ export interface Part {
   readonly args: readonly string[];
   /** The argument that tells this installation's process from another installation's. */
   readonly mark: string;
+  /** Where it announces itself on a system that does not list arguments (shared/presence.ts). */
+  readonly presence: string;
 }
 
 export interface ProgramPart extends Part {
@@ -26,6 +28,7 @@ export function programPart(name: Program, dataDirectory: string): ProgramPart {
     script: join(projectRoot, "src", name, "main.ts"),
     args: ["--data", dataDirectory],
     mark: dataDirectory,
+    presence: join(dataDirectory, "run", name),
   };
 }
 

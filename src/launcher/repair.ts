@@ -4,11 +4,13 @@ import { join } from "node:path";
 import { exitCodes } from "../shared/exit-codes.ts";
 import { type Installation, installationAt } from "../shared/installation.ts";
 import { openRunDirectory } from "../shared/ipc/run-directory.ts";
+import { storageFault } from "../shared/storage-fault.ts";
 import { type Clock, systemClock } from "../shared/time.ts";
 import { deliberateStop } from "./deliberate-stop.ts";
 import {
   failed,
   isPaused,
+  type KeepAliveMemory,
   noTrouble,
   pauseMs,
   readMemory,
@@ -40,6 +42,16 @@ interface Outcome {
  */
 export async function repair(dataDirectory: string, answerWithinMs: number): Promise<number> {
   goOnWithoutReader();
+  try {
+    return await repairAlone(dataDirectory, answerWithinMs);
+  } catch (error) {
+    const storage = storageFault(error, dataDirectory);
+    process.stderr.write(`keep-alive: ${storage ?? (error as Error).stack}\n`);
+    return storage === undefined ? exitCodes.internal : exitCodes.unavailable;
+  }
+}
+
+async function repairAlone(dataDirectory: string, answerWithinMs: number): Promise<number> {
   const lock = tryLaunchLock(dataDirectory);
   if (!lock) return exitCodes.ok;
   try {
@@ -57,6 +69,7 @@ class Round {
   readonly #clock: Clock;
   readonly #answerWithinMs: number;
   readonly #run: string;
+  #unlogged = false;
 
   constructor(installation: Installation, clock: Clock, answerWithinMs: number) {
     this.#installation = installation;
@@ -81,8 +94,20 @@ class Round {
       if (trouble) memory.programs[name] = trouble;
       else delete memory.programs[name];
     }
-    writeMemory(this.#run, memory);
+    this.#keep(memory);
     return outcomes.find(({ exitCode }) => exitCode !== exitCodes.ok)?.exitCode ?? exitCodes.ok;
+  }
+
+  /** A full disk takes the pauses away, but not the looks. */
+  #keep(memory: KeepAliveMemory): void {
+    try {
+      writeMemory(this.#run, memory);
+    } catch (error) {
+      this.#tell(
+        storageFault(error, this.#installation.dataDirectory) ??
+          `not kept: ${(error as Error).message}`,
+      );
+    }
   }
 
   async #look(part: ProgramPart, before: Trouble): Promise<Outcome> {
@@ -92,7 +117,7 @@ class Round {
       const stable = Math.abs(nowMs - before.launchedMs) > STABLE_MS;
       return { trouble: stable ? undefined : { ...before, missed: 0 }, exitCode: exitCodes.ok };
     }
-    if ((await findProcesses(part)).length > 0) return await this.#silent(part, before);
+    if (findProcesses(part).length > 0) return await this.#silent(part, before);
     const diedYoung = before.launchedMs > 0 && nowMs - before.launchedMs < STABLE_MS;
     const trouble = diedYoung ? failed(before, "died", nowMs) : before;
     return await this.#launch(part, trouble, "was not running");
@@ -161,7 +186,8 @@ class Round {
       if (sizeOf(file) > LOG_BYTES_MAX) renameSync(file, `${file}.1`);
       appendFileSync(file, `${stamp} ${text.replaceAll("\n", "\n  ")}\n`, { mode: 0o640 });
     } catch (error) {
-      process.stdout.write(`not logged: ${(error as Error).message}\n`);
+      if (!this.#unlogged) process.stdout.write(`not logged: ${(error as Error).message}\n`);
+      this.#unlogged = true;
     }
   }
 }

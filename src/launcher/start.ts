@@ -3,6 +3,7 @@ import type { Installation } from "../shared/installation.ts";
 import { IpcError } from "../shared/ipc/client.ts";
 import type { Program } from "../shared/ipc/contract.ts";
 import { openRunDirectory } from "../shared/ipc/run-directory.ts";
+import { fullDisk, isFull } from "../shared/storage-fault.ts";
 import { type Clock, sleep } from "../shared/time.ts";
 import { askStatus, conditionOf } from "./condition.ts";
 import { type Ended, type LaunchedProcess, launchDetached } from "./launch-process.ts";
@@ -70,7 +71,7 @@ export async function startProgram(
     const pid = await answeringPid(program, run, clock);
     if (pid === launched.pid) return { program, result: "started", pid };
     if (pid !== undefined) return { program, result: "already-running", pid };
-    if (ended) return endedProgram(program, launched, ended);
+    if (ended) return endedProgram(program, launched, ended, installation);
     if (clock.monotonicMs() >= endMs) {
       return { program, result: "silent", pid: launched.pid, ours: true };
     }
@@ -112,12 +113,18 @@ async function answeringPid(
   }
 }
 
-function endedProgram(program: Program, launched: LaunchedProcess, ended: Ended): Started {
+function endedProgram(
+  program: Program,
+  launched: LaunchedProcess,
+  ended: Ended,
+  { dataDirectory }: Installation,
+): Started {
   const said = launched.output().trim();
+  const unsaid = "code" in ended ? "it gave no reason" : `ended by ${ended.signal}`;
   return {
     program,
     result: "ended",
     exitCode: "code" in ended ? ended.code || exitCodes.internal : exitCodes.internal,
-    reason: said || ("code" in ended ? "it gave no reason" : `ended by ${ended.signal}`),
+    reason: said || (isFull(dataDirectory) ? fullDisk(dataDirectory) : unsaid),
   };
 }

@@ -38,12 +38,10 @@ export async function readStatus(
       ...(await conditionOf(part, run, clock, ANSWER_WITHIN_MS)),
     })),
   );
-  const simulators = await Promise.all(
-    demoParts(dataDirectory).map(async (part) => ({
-      name: part.name,
-      pid: (await findProcesses(part))[0] ?? null,
-    })),
-  );
+  const simulators = demoParts(dataDirectory).map((part) => ({
+    name: part.name,
+    pid: findProcesses(part)[0] ?? null,
+  }));
   return {
     dataDirectory,
     well: programs.every(isWell) && simulators.every(({ pid }) => pid !== null),

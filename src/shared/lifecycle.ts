@@ -6,7 +6,9 @@ import { defaultDataDirectory, type Installation, installationAt } from "./insta
 import type { Program } from "./ipc/contract.ts";
 import { openRunDirectory } from "./ipc/run-directory.ts";
 import { createLogger, type RootLogger } from "./logger.ts";
+import { announcePresence } from "./presence.ts";
 import { acquireProcessLock } from "./process-lock.ts";
+import { storageFault } from "./storage-fault.ts";
 import { type Clock, systemClock } from "./time.ts";
 
 /** Where a program logs. */
@@ -39,9 +41,10 @@ export async function runProgram(
   start: (context: ProgramContext) => Promise<void>,
 ): Promise<void> {
   let log: RootLogger | undefined;
+  let installation: Installation | undefined;
   try {
     const { data, foreground } = readArguments(program);
-    const installation = installationAt(data);
+    installation = installationAt(data);
     log = openLog(program, installation, foreground);
     const { config, warnings } = loadConfig(installation.configFile, program);
     log.level = config.LOG_LEVEL;
@@ -49,12 +52,20 @@ export async function runProgram(
     const given = { config, installation, log, clock: systemClock };
     await runUntilStopped(program, stopDeadlineMs, given, start);
     process.exit(exitCodes.ok);
-  } catch (error) {
+  } catch (fault) {
+    const error = storageExit(fault, installation) ?? fault;
     const known = error instanceof ProgramExit;
-    log?.fatal(known ? error.message : { err: error }, known ? undefined : "stopped by a fault");
+    if (fault instanceof ProgramExit) log?.fatal(fault.message);
+    else log?.fatal({ err: fault }, known ? error.message : "stopped by a fault");
     process.stderr.write(`${program}: ${known ? error.message : inspect(error)}\n`);
     process.exit(known ? error.exitCode : exitCodes.internal);
   }
+}
+
+/** A disk that is full or closed to us is no fault of the program, and needs no stack. */
+function storageExit(cause: unknown, installation?: Installation): ProgramExit | undefined {
+  const words = installation && storageFault(cause, installation.dataDirectory);
+  return words === undefined ? undefined : new ProgramExit(exitCodes.unavailable, words, { cause });
 }
 
 function readArguments(program: Program): { data: string; foreground: boolean } {
@@ -93,6 +104,7 @@ async function runUntilStopped(
 ): Promise<void> {
   const { log, clock, installation } = given;
   const runDirectory = openRunDirectory(installation.dataDirectory);
+  if (process.platform !== "linux") announcePresence(join(runDirectory, program));
   const lock = acquireProcessLock(runDirectory, program);
   const parts: Part[] = [];
   const { promise: stopRequested, resolve: stop } = Promise.withResolvers<void>();

@@ -26,7 +26,8 @@ export function acquireProcessLock(runDirectory: string, program: Program): Proc
     timeout: CONTENTION_MS,
   });
   try {
-    database.exec("BEGIN EXCLUSIVE");
+    // In memory: nothing is written, so a full disk keeps nobody from it.
+    database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
   } catch (error) {
     database.close();
     if (((error as { errcode?: number }).errcode ?? 0) % 256 === SQLITE_BUSY) {

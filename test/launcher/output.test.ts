@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { spawn } from "@lydell/node-pty";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { duration } from "../../src/launcher/output.ts";
+import { duration, forThisSystem } from "../../src/launcher/output.ts";
 import { TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 let checkout: TemporaryCheckout;
@@ -38,4 +38,10 @@ test("durations are told as people tell them", () => {
   expect(
     [0, 59_999, minute, 59 * minute, hour, 3 * hour + 5 * minute, 52 * hour].map(duration),
   ).toEqual(["0 s", "59 s", "1 min", "59 min", "1 h 00 min", "3 h 05 min", "2 d 4 h"]);
+});
+
+test("people are told the name of the launcher that their system has", () => {
+  const text = "see ./launch.sh doctor, ./always-up.sh --install";
+  expect(forThisSystem(text, "win32")).toBe("see launch.cmd doctor, always-up.cmd --install");
+  expect(forThisSystem(text, "linux")).toBe(text);
 });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Part } from "../../src/launcher/part.ts";
-import { findProcesses, isRunning, splitCommandLine } from "../../src/launcher/process-table.ts";
+import { findProcesses, isRunning } from "../../src/launcher/process-table.ts";
 
 let folder: string;
 let children: ChildProcess[];
@@ -38,6 +38,7 @@ const part = (): Part => ({
   script: join(folder, "main.ts"),
   args: [],
   mark: join(folder, "data"),
+  presence: join(folder, "supervisor"),
 });
 
 test("a process is ours by its script and its data folder, however they are written", async () => {
@@ -47,7 +48,7 @@ test("a process is ours by its script and its data folder, however they are writ
     await start(["main.ts", "--data", "data"], folder),
     await start(["--no-warnings", "./main.ts", "--data=./data"], folder),
   ];
-  expect((await findProcesses(part())).sort()).toEqual(pids.sort());
+  expect(findProcesses(part()).sort()).toEqual(pids.sort());
 });
 
 test("another data folder, another script and a folder below ours are not ours", async () => {
@@ -56,7 +57,7 @@ test("another data folder, another script and a folder below ours are not ours",
   await start([join(folder, "main.ts"), "--data", folder]);
   await start([join(folder, "main.ts")]);
   await start([join(folder, "other.ts"), "--data", join(folder, "data")]);
-  expect(await findProcesses(part())).toEqual([]);
+  expect(findProcesses(part())).toEqual([]);
 });
 
 test("a process that has ended is not running, even while nobody has reaped it", async () => {
@@ -78,17 +79,4 @@ test("a process that has ended is not running, even while nobody has reaped it",
   shell.stdin.end();
   await expect.poll(() => isRunning(zombie)).toBe(false);
   expect(() => process.kill(zombie, 0)).not.toThrow();
-});
-
-test("a Windows command line is cut into its arguments", () => {
-  const program = String.raw`"C:\Program Files\node.exe"  C:\app\main.ts`;
-  const line = String.raw`${program} --data "C:\my data" "a \"b\"" ""`;
-  expect(splitCommandLine(line)).toEqual([
-    String.raw`C:\Program Files\node.exe`,
-    String.raw`C:\app\main.ts`,
-    "--data",
-    String.raw`C:\my data`,
-    'a "b"',
-    "",
-  ]);
 });

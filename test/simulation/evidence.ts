@@ -9,12 +9,11 @@ const unclear = ["other-amount", "no-result-code", "report-then-abort-kept", "no
 
 /**
  * Whether something in the plan can take the evidence away, so that an order may stay unknown: the
- * terminal was replaced, does not tell, forgot; or it charged something else than was asked, a part
- * for example, which recovery cannot tell from another sale.
+ * terminal was replaced, does not tell, forgot; or it charged something else than was asked, which
+ * recovery cannot tell from another sale.
  */
 export function mayStayUnknown({ steps, behaviours }: Plan, _doubtful: Doubtful): boolean {
   return (
-    steps.some((step) => step.do === "deliver" && (step.amountMinor ?? 0) > 0) ||
     steps.some((step) => blinding.includes(step.do)) ||
     behaviours.some(({ outcome }) => unclear.includes(outcome))
   );

@@ -58,6 +58,7 @@ export class ModelTerminal implements Terminal {
       identity: device.identity,
       status: null,
       busy: device.busy,
+      demands: [],
     };
   }
 

@@ -26,6 +26,7 @@ export function demoParts(dataDirectory: string): SimulatorPart[] {
         ...["--ready-file", terminalReady],
       ],
       mark: files.terminalState,
+      presence: terminalReady,
       readyFile: terminalReady,
     },
     {
@@ -39,6 +40,7 @@ export function demoParts(dataDirectory: string): SimulatorPart[] {
         ...["--ready-file", gatewayReady],
       ],
       mark: files.gatewayAccount,
+      presence: gatewayReady,
       readyFile: gatewayReady,
     },
   ];

@@ -89,7 +89,6 @@ function printNext(dataDirectory: string, ports: DemoPorts, { output }: Site): v
   const get = (path: string): string => curlLine({ url: `${api}${path}`, netrcFile });
   const orders = curlLine({ url: `http://127.0.0.1:${ports.gateway}/sandbox/orders` });
   const windows = process.platform === "win32";
-  const launch = windows ? "launch.cmd" : "./launch.sh";
   const cancelled = windows
     ? `start /b ${pay('{"amount":15.00}')} & ${get("/cancel")}`
     : `${pay('{"amount":15.00}')} & sleep 1; ${get("/cancel")}; wait`;
@@ -103,8 +102,8 @@ function printNext(dataDirectory: string, ports: DemoPorts, { output }: Site): v
     ["What became of an order", get("/payment/A-1")],
     ["The terminal's status", get("/check")],
     ["The orders that the gateway sandbox has", orders],
-    ["The state of everything; the end", `${launch} status`],
-    ["", `${launch} stop`],
+    ["The state of everything; the end", "./launch.sh status"],
+    ["", "./launch.sh stop"],
   ];
   for (const [what, command] of lines) output.text(what ? `# ${what}\n${command}` : command);
   output.text(`# Logs and databases: ${dataDirectory}`);

@@ -8,6 +8,8 @@ import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { type KeepAliveEntry, refuseControlCharacters, type Schedule } from "./entry.ts";
 
 const run = promisify(execFile);
+/** A scheduler that does not start keeps schtasks waiting for ever. */
+const ANSWER_WITHIN_MS = 30_000;
 
 /** The Task Scheduler of Windows. */
 export const taskScheduler: Schedule = {
@@ -126,7 +128,10 @@ function currentUser(): string {
 
 async function schtasks(...args: string[]): Promise<void> {
   const system = process.env["SystemRoot"] ?? "C:\\Windows";
-  await run(win32.join(system, "System32", "schtasks.exe"), args, { windowsHide: true });
+  await run(win32.join(system, "System32", "schtasks.exe"), args, {
+    windowsHide: true,
+    timeout: ANSWER_WITHIN_MS,
+  });
 }
 
 function refused(error: Error): ProgramExit {

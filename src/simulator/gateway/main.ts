@@ -1,4 +1,5 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { announcePresence } from "../../shared/presence.ts";
 import { startGatewaySandbox } from "./sandbox.ts";
 import { type CommandLine, helpText, readCommandLine, UsageError } from "./switches.ts";
 
@@ -20,6 +21,7 @@ function commandLine(): CommandLine {
 async function run({ options, readyFile }: CommandLine & { help: false }): Promise<void> {
   const sandbox = await startGatewaySandbox(options);
   console.log(`listening ${sandbox.url}`);
+  if (readyFile !== undefined && process.platform !== "linux") announcePresence(readyFile);
   if (readyFile !== undefined) writeReadyFile(readyFile, sandbox.url);
   const stop = async (): Promise<void> => {
     if (readyFile !== undefined) rmSync(readyFile, { force: true });

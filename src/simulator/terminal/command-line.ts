@@ -1,4 +1,6 @@
 import { parseArgs } from "node:util";
+import { devices } from "./devices/devices.ts";
+import { quirks } from "./devices/quirks.ts";
 import { FaultError } from "./faults/fault-request.ts";
 import {
   type FaultArgument,
@@ -7,6 +9,7 @@ import {
   pointDescriptions,
   sharedArguments,
 } from "./faults/fault-table.ts";
+import { askKinds } from "./machine/asks.ts";
 import { ScenarioError } from "./scenario.ts";
 import type { StartOptions } from "./start.ts";
 import { type Draft, type Switch, SwitchError } from "./switch.ts";
@@ -75,6 +78,18 @@ export function helpText(): string {
     ...Object.entries(switches).map(([name, { argument, description }]) =>
       row(`--${name}${argument ? ` ${argument}` : ""}`, description),
     ),
+    "",
+    "Terminals (--device):",
+    ...Object.entries(devices).flatMap(([name, { name: title, quirks: those }]) => [
+      row(name, title),
+      ...(those.length > 0 ? [row("", those.join(", "))] : []),
+    ]),
+    "",
+    "What they do otherwise (--quirk):",
+    ...Object.entries(quirks).map(([name, text]) => row(name, text)),
+    "",
+    "Questions (--ask), each only where tag 26 of the registration permits it:",
+    ...Object.entries(askKinds).map(([name, { description }]) => row(name, description)),
     "",
     "Faults, as NAME or NAME:key=value,key=value. Every fault also takes",
     ...Object.entries(sharedArguments).map(([name, argument]) => row(name, argumentText(argument))),

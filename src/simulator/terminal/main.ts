@@ -1,4 +1,5 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { announcePresence } from "../../shared/presence.ts";
 import { readCommandLine } from "./command-line.ts";
 import { startTerminalSimulator } from "./start.ts";
 import type { TerminalSimulator } from "./terminal-simulator.ts";
@@ -29,6 +30,7 @@ async function run(
   try {
     simulator = await startTerminalSimulator(options);
     announce(simulator);
+    if (readyFile && process.platform !== "linux") announcePresence(readyFile);
     if (readyFile) writeReadyFile(readyFile, simulator);
   } catch (error) {
     process.stderr.write(`cannot start: ${(error as Error).message}\n`);
@@ -36,7 +38,7 @@ async function run(
     await simulator?.close();
     return;
   }
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGBREAK"] as const) {
     process.once(signal, () => {
       if (readyFile) rmSync(readyFile, { force: true });
       void simulator.close();

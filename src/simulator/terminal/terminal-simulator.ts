@@ -58,6 +58,7 @@ export class TerminalSimulator {
       faults: this.faults,
       trace: this.trace,
       runningCommand: () => this.terminal.process?.control,
+      zvtOff: () => this.terminal.parts.zvtOff,
       attach: (line) => this.terminal.attach(line),
     });
   }

@@ -98,4 +98,24 @@ export const migrations: readonly Migration[] = [
     UNIQUE (order_id, number)
   ) STRICT;
   `,
+  // Who wanted an end of day: one that the terminal demands again is not run at once again.
+  `
+  ALTER TABLE telecollection ADD COLUMN asked_by TEXT NOT NULL DEFAULT 'operator';
+  `,
+  // Which alarms of the supervisor are events here; one row for each database it has had.
+  `
+  CREATE TABLE alarm_taken (
+    origin TEXT PRIMARY KEY,
+    last_id INTEGER NOT NULL,
+    taken INTEGER NOT NULL -- the greatest: the one it has now
+  ) STRICT;
+  `,
+  `
+  -- What the gateway's notifications say was returned in all; and how far they are read.
+  ALTER TABLE attempt ADD COLUMN notified_return_minor INTEGER NOT NULL DEFAULT 0;
+  CREATE TABLE returns_seen (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    last INTEGER NOT NULL
+  ) STRICT;
+  `,
 ];

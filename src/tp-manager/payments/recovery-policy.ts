@@ -15,6 +15,8 @@ import type { JudgedReport } from "./payment.ts";
 export interface Doubt {
   readonly baseline: Baseline;
   readonly amountMinor: number;
+  /** Only a part of the goods came out: the terminal may have charged this instead. */
+  readonly partMinor: number | null;
   readonly currencyNumeric: string;
   /** Wall clock, epoch milliseconds, when the command may have left. */
   readonly sentAtMs: number;
@@ -118,7 +120,7 @@ function changed(
   }
   if (!report.good) return unsettled("the terminal's last transaction is not a good one");
   if (
-    report.amountMinor !== doubt.amountMinor ||
+    (report.amountMinor !== doubt.amountMinor && report.amountMinor !== doubt.partMinor) ||
     (report.currencyNumeric ?? "978") !== doubt.currencyNumeric
   ) {
     return unsettled("the terminal's last transaction has another amount or currency");

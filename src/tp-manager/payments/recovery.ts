@@ -65,6 +65,11 @@ export class Recovery {
     return [...this.#queue.values()].find(({ blocks }) => blocks)?.orderId;
   }
 
+  /** The terminal has something to be asked about, for the first time or again. */
+  get isAsking(): boolean {
+    return this.#queue.size > 0;
+  }
+
   /**
    * Asks the terminal about one attempt in doubt. Resolves when the run has ended, with or without
    * proof; a run that is under way is shared. Never rejects.
@@ -82,6 +87,7 @@ export class Recovery {
       ended: Promise.withResolvers<void>(),
     };
     this.#queue.set(transactionId, doubtful);
+    this.#keepEvidence();
     this.#runner ??= this.#run();
     return doubtful.ended.promise;
   }
@@ -98,6 +104,7 @@ export class Recovery {
       lostSinceMs: this.#parts.clock.monotonicMs(),
       ended: Promise.withResolvers<void>(),
     });
+    this.#keepEvidence();
     this.#runner ??= this.#run();
   }
 
@@ -105,6 +112,11 @@ export class Recovery {
     this.#abort.abort(new Error("the connector stops"));
     await this.#runner;
     for (const { ended } of this.#queue.values()) ended.resolve();
+  }
+
+  /** Until the last run has ended the terminal is not to change anything (DESIGN 3.1 rule 5). */
+  #keepEvidence(): void {
+    this.#parts.terminal.keepEvidence?.(this.#queue.size > 0);
   }
 
   async #run(): Promise<void> {
@@ -115,6 +127,7 @@ export class Recovery {
         const [transactionId, doubtful] = next.value;
         await this.#settle(transactionId, doubtful);
         this.#queue.delete(transactionId);
+        this.#keepEvidence();
         doubtful.ended.resolve();
       }
     } catch (error) {
@@ -179,6 +192,7 @@ export class Recovery {
     const doubt: Doubt = {
       baseline,
       amountMinor: attempt.request.amountMinor,
+      partMinor: partOf(state),
       currencyNumeric: attempt.request.currency.numeric,
       sentAtMs: attempt.startedAtMs,
       lostSinceMs,
@@ -219,7 +233,9 @@ export class Recovery {
     switch (verdict.verdict) {
       case "charged": {
         const input = { input: "proved-charged", report: verdict.report } as const;
-        this.#parts.settled(writer.advance(input, "recovery-charged", detail));
+        const attempt = writer.advance(input, "recovery-charged", detail);
+        tellBeyondGoods(writer);
+        this.#parts.settled(attempt);
         return;
       }
       case "not-charged": {
@@ -262,6 +278,21 @@ interface Doubtful {
   /** Monotonic; see recovery-policy.ts. */
   readonly lostSinceMs: number;
   readonly ended: PromiseWithResolvers<void>;
+}
+
+/** A sale of which only a part of the goods came out, and which was told so. */
+function partOf(state: InDoubtState | ReversalInDoubtState): number | null {
+  const decision = state.phase === "in-doubt" ? state.goods?.decision : undefined;
+  return decision?.goods === "partly-issued" ? decision.amountMinor : null;
+}
+
+/** Somebody has to give money back, and only people can decide how. */
+function tellBeyondGoods(writer: AttemptWriter): void {
+  const { state } = writer.attempt;
+  if (state.phase !== "charged" || state.goodsMinor === undefined) return;
+  const { amountMinor: chargedMinor } = state.report;
+  const detail = { alarm: "charged-beyond-goods", chargedMinor, goodsMinor: state.goodsMinor };
+  writer.log("error", detail, "the terminal charged more than the goods that came out were worth");
 }
 
 /** The state of an attempt that recovery can ask about; undefined for any other. */

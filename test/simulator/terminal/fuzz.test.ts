@@ -16,8 +16,8 @@ import {
   INPUT_BYTES_MAX,
   messages,
 } from "../../support/fuzz-input.ts";
-import { withoutGrowth } from "../../support/heap.ts";
 import { TestClock } from "../../support/test-clock.ts";
+import { withoutGrowth } from "../../support/without-growth.ts";
 import {
   ABORT,
   authorisation,

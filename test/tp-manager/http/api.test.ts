@@ -367,6 +367,21 @@ describe("who gets in", () => {
     expect(at.terminal.paid).toEqual([]);
   });
 
+  test("the address bar may read; what acts, and what is fetched ahead, needs more", async () => {
+    const { call, at } = await api();
+    const typed = { headers: { "sec-fetch-site": "none", "sec-fetch-mode": "navigate" } };
+    for (const path of ["/stop", "/%73top", "/stop?now", "/cancel", "/reset", "/tlc"]) {
+      const { http, one } = await call("GET", path, typed);
+      expect([path, http, one.error.code]).toEqual([path, 403, "ORIGIN_REFUSED"]);
+    }
+    for (const path of ["/version", "/check", "/health", "/payments"]) {
+      expect([path, (await call("GET", path, typed)).http]).toEqual([path, 200]);
+      const ahead = { headers: { ...typed.headers, "sec-purpose": "prefetch" } };
+      expect([path, (await call("GET", path, ahead)).http]).toEqual([path, 403]);
+    }
+    expect(at.payments.turn.closed).toBe(false);
+  });
+
   test("a listed origin, with correct preflights; others get none", async () => {
     const origin = "http://localhost:3000";
     const { call } = await api({ allowedOrigins: [origin] });
@@ -375,7 +390,7 @@ describe("who gets in", () => {
     expect(preflight.http).toBe(204);
     expect(preflight.headers).toMatchObject({
       "access-control-allow-origin": origin,
-      "access-control-allow-headers": "authorization, content-type",
+      "access-control-allow-headers": "authorization, content-type, last-event-id",
     });
     const used = await call("GET", "/version", { headers: { origin } });
     expect([used.http, used.headers["access-control-allow-origin"]]).toEqual([200, origin]);

@@ -19,6 +19,7 @@ const INITIALISATION_NEEDED = 0x01;
 const DIAGNOSIS_NEEDED = 0x02;
 const VENDING_MODE = 0x10;
 const WRONG_CURRENCY = 0x6f;
+const MESSAGE_WRONG = 0x9a;
 
 const PRINTER_COLUMNS_MIN = 16;
 const PRINTER_COLUMNS_MAX = 80;
@@ -33,6 +34,9 @@ export const registration: Command = {
     const { parts, request } = process;
     // Some registers write the currency as field 49 instead of two bare bytes; both are taken.
     const currency = request.fields.currency ?? request.parts.currency ?? null;
+    if (parts.is("no-currency-field") && request.fields.currency !== undefined) {
+      return await process.refuse(MESSAGE_WRONG);
+    }
     if (currency !== null && !parts.options.behaviour.currencies.includes(currency)) {
       await process.answerWith("currency-refused", {
         parts: { resultCode: WRONG_CURRENCY, currency },
@@ -41,10 +45,11 @@ export const registration: Command = {
     }
     await process.accept();
     parts.registration = agreed(request, currency, parts);
+    parts.beginMessageIds();
     await process.complete({
       fields: {
         typeByte: statusByte(parts),
-        terminalId: parts.options.device.terminalId,
+        terminalId: parts.device.terminalId,
         currency: currency ?? (parts.options.behaviour.currencies[0] as string),
       },
       tags: completionTags(request, parts.registration),
@@ -58,7 +63,9 @@ export const logOff: Command = {
   whenLocked: true,
   async run(process) {
     await process.finish();
-    process.parts.registration = loggedOff;
+    // card complete keeps BE (zvt.md 6.4).
+    const byte = process.parts.is("log-off-be") ? { configByte: 0xbe } : {};
+    process.parts.registration = { ...loggedOff, ...byte };
   },
 };
 

@@ -1,12 +1,16 @@
 import {
   container,
   encodeText,
+  fromHex,
   type RawTag,
   tag,
 } from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import { askNames, askRegister } from "../machine/asks.ts";
 import { localTime } from "../machine/local-time.ts";
 import type { Parts } from "../machine/parts.ts";
+import { opaqueTags } from "../machine/report.ts";
 import { nextRestart } from "../machine/restart.ts";
+import type { Device } from "../options.ts";
 import type { Command } from "./command.ts";
 
 /** Service byte of the enquiry (zvt.md 6.5). */
@@ -20,8 +24,10 @@ export const statusEnquiry: Command = {
   async run(process) {
     const { parts, request } = process;
     const service = request.fields.serviceByte ?? 0;
-    const softwareVersion = parts.options.device.version;
+    const softwareVersion = parts.device.version;
     await process.accept();
+    // Its own jobs begin on this occasion (zvt.md 6.5); an answer changes nothing here.
+    await askRegister(process, "status", askNames);
     await process.completeStatus({
       parts: {
         ...((service & WITHOUT_VERSION) === 0 ? { softwareVersion } : {}),
@@ -42,20 +48,27 @@ function terminalStatus({ memory, outOfOrder, cardInside }: Parts): number {
 }
 
 function identityTags(parts: Parts): readonly RawTag[] {
-  const { device } = parts.options;
+  const { device } = parts;
   const restart = nextRestart(parts.now, parts.options.behaviour.restartAt);
   return [
     tag("terminalId", device.terminalId),
     container("device", [
       tag("deviceName", encodeText(device.name, "cp437")),
       tag("deviceVersion", encodeText(device.version, "cp437")),
-      tag("deviceSerial", device.serialNumber),
+      tag("deviceSerial", parts.is("binary-serial") ? binary(device) : device.serialNumber),
       tag("deviceState", parts.memory.demands.includes("initialisation") ? 0x01 : 0x00),
     ]),
+    ...(parts.is("opaque-tags") ? opaqueTags : []),
     ...locks(parts),
     container("terminalClock", moment(parts.now)),
     ...(restart ? [container("nextRestart", moment(restart))] : []),
   ];
+}
+
+/** Seen on Feig: not two digits a byte (zvt.md 11.2). */
+function binary({ serialNumber }: Device): Uint8Array {
+  const hex = BigInt(serialNumber).toString(16);
+  return fromHex(hex.padStart(8 + (hex.length > 8 ? hex.length % 2 : 0), "0"));
 }
 
 /** Tag 1F55, from bit 7: end of day, initialisation, diagnosis, service, out of order. */

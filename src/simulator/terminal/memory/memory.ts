@@ -23,6 +23,8 @@ export interface StoredTransaction {
   readonly state: "stored" | "reversed" | "booked";
   /** An end of day ran since: counted in its totals, out of reach for a reversal. */
   readonly closed: boolean;
+  /** A tip may still be booked on it (tag 1F3B, command 06 0C). */
+  readonly tipAllowed?: boolean;
 }
 
 export type TransactionKind = "payment" | "reversal" | "refund" | "reservation" | "booking";
@@ -40,6 +42,10 @@ export interface Counters {
   /** Receipt number of the transaction that Repeat Receipt tells; 0 when there is none. */
   readonly lastReceiptNumber: number;
   readonly demands: readonly Demand[];
+  /** Set by command 06 1B; null: as the simulator was started. */
+  readonly terminalId: string | null;
+  /** Set by command 06 95; null: as the simulator was started. */
+  readonly password: string | null;
 }
 
 /** Keeps the memory beyond the process; see `state-file.ts`. */
@@ -63,11 +69,14 @@ export class Memory {
 
   constructor(first: { receiptNumber: number; trace: number }, keeper?: MemoryKeeper) {
     this.#keeper = keeper;
-    this.#counters = keeper?.counters() ?? {
+    this.#counters = {
       nextReceiptNumber: first.receiptNumber,
       nextTrace: first.trace,
       lastReceiptNumber: 0,
       demands: [],
+      terminalId: null,
+      password: null,
+      ...keeper?.counters(),
     };
     const kept = keeper?.turnover() ?? [];
     this.#turnover = kept.filter(({ closed }) => !closed);
@@ -87,6 +96,15 @@ export class Memory {
 
   get last(): StoredTransaction | undefined {
     return this.#last;
+  }
+
+  /** What commands have set over what the simulator was started with. */
+  get settings(): Pick<Counters, "terminalId" | "password"> {
+    return this.#counters;
+  }
+
+  set(change: Partial<Pick<Counters, "terminalId" | "password">>): void {
+    this.#count(change);
   }
 
   get demands(): readonly Demand[] {

@@ -123,6 +123,9 @@ export const health = z.object({
     })
     .nullable()
     .describe("null: the supervisor does not answer."),
+  alarms: z
+    .array(eventTable.alarm.data.extend({ id: z.int(), at: time }))
+    .describe("The newest of the last day; GET /events has all that are kept."),
   disk: z.object({ freeBytes: z.number(), freeMinBytes: z.number() }).nullable(),
   clock: z.object({ now: time, timeZone: z.string(), uptimeSeconds: z.int() }),
   versions: z.object({

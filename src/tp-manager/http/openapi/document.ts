@@ -16,6 +16,7 @@ const always: readonly ErrorCode[] = [
   "NOT_FOUND",
   "METHOD_NOT_ALLOWED",
   "REQUEST_TOO_SLOW",
+  "TOO_MANY_FAILURES",
   "HEADERS_TOO_LARGE",
   "INTERNAL",
   "STORAGE_FAILED",

@@ -91,6 +91,17 @@ export const healthExample = {
   running: null,
   payments: { inDoubt: 0, notHandedOver: 0 },
   outbox: { pending: 0, parked: 0, sent: 12, oldestAgeSeconds: null, paused: null },
+  alarms: [
+    {
+      id: 41,
+      at: "2026-01-15T12:00:00.000Z",
+      alarm: "transaction-parked",
+      message: "parked for an operator: the gateway refused the order",
+      orderId: "A-1001",
+      transactionId: "0b8e7a52-53f4-4d8e-9a33-2f3a4b5c6d7e",
+      source: "supervisor",
+    },
+  ],
   disk: { freeBytes: 12000000000, freeMinBytes: 52428800 },
   clock: { now: "2026-01-15T12:05:02.000Z", timeZone: "Europe/Berlin", uptimeSeconds: 3600 },
   versions: { connector: "0.1.0", supervisor: "0.1.0", node: "24.0.0", os: "linux_x64" },

@@ -22,6 +22,9 @@ export interface MonitorParts {
   readonly log: Logger;
 }
 
+/** In `/health`. */
+const ALARMS_SHOWN = 5;
+
 /** What watches tp-manager from inside: events, readiness, figures. */
 export class Monitor {
   readonly hub: EventHub;
@@ -39,10 +42,11 @@ export class Monitor {
   }
 
   health(): Promise<Health> {
-    const { journal, terminal, choresAt, ...others } = this.#parts;
+    const { journal, terminal, choresAt, hub, ...others } = this.#parts;
     return healthOf({
       ...others,
       counts: journal,
+      alarms: () => hub.source.feed.newest("alarm", ALARMS_SHOWN),
       terminal: () => this.watch.now,
       identity: () => terminal.state.identity,
       choresAt,

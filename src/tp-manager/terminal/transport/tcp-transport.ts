@@ -37,8 +37,9 @@ export function createTcpTransport(options: TcpOptions, clock: Clock): ByteTrans
     address,
     open: (listener, signal) => {
       signal.throwIfAborted();
-      const socket = createConnection({ host, port, noDelay: true });
-      socket.setKeepAlive(true, KEEP_ALIVE_AFTER_MS);
+      // As an option: set on a socket that is still connecting, Windows loses the delay.
+      const keepAlive = { keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_AFTER_MS };
+      const socket = createConnection({ host, port, noDelay: true, ...keepAlive });
       return connected(socket, address, { clock, connectTimeoutMs, signal }).then(() =>
         tcpConnection(socket, address, listener),
       );

@@ -1,8 +1,7 @@
-import { chance, sleep, type Timer } from "../../../shared/time.ts";
+import { chance, sleep } from "../../../shared/time.ts";
 import {
   type Baseline,
   type LastTransaction,
-  type LinkState,
   type TerminalEvent,
   type TerminalState,
   type TerminalStatus,
@@ -21,17 +20,12 @@ import {
 import { KnownTerminal } from "./known-terminal.ts";
 import { openSerialLink } from "./link/serial-link.ts";
 import { openTcpLink } from "./link/tcp-link.ts";
+import { LinkStatus, type WaitLimits } from "./link-status.ts";
 import { transactionReport } from "./report/transaction-report.ts";
 import { type ExchangeListener, Session, type SessionListener } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
 import { WireBusy, WireLock } from "./wire-lock.ts";
 import type { ZvtDependencies, ZvtOptions } from "./zvt-options.ts";
-
-/** How a wait for the wire or the link is limited. */
-export interface WaitLimits {
-  readonly waitMs: number;
-  readonly signal?: AbortSignal;
-}
 
 /**
  * Keeps one terminal connected and registered for ever, polls it while it is idle, and lets one
@@ -45,11 +39,9 @@ export class ZvtConnection {
   readonly #emit: (event: TerminalEvent) => void;
   readonly #wire: WireLock;
   readonly #closing = new AbortController();
-  readonly #waitingForUp = new Set<() => void>();
   #loop: Promise<void> | undefined;
   #session: Session | undefined;
-  #link: LinkState = "disconnected";
-  #problem: string | null = "not started";
+  readonly #link: LinkStatus;
   readonly #known: KnownTerminal;
   readonly #housekeeping: Housekeeping;
   readonly #mayKeepHouse: () => boolean;
@@ -71,16 +63,18 @@ export class ZvtConnection {
     this.#known = new KnownTerminal(emit);
     this.#housekeeping = new Housekeeping(options, dependencies, emit);
     this.#mayKeepHouse = mayKeepHouse;
+    const { clock, transport } = dependencies;
+    this.#link = new LinkStatus(clock, transport.address, (link, problem) => {
+      if (link === "disconnected") this.#known.disconnected();
+      emit({ type: "link", link, problem });
+    });
   }
 
   get state(): Omit<TerminalState, "busy"> & { readonly wireHeld: boolean } {
-    return {
-      link: this.#link,
-      linkProblem: this.#problem,
-      identity: this.#known.identity,
-      status: this.#known.status,
-      wireHeld: this.#wire.held,
-    };
+    const { link, problem } = this.#link;
+    const { identity, status, demands } = this.#known;
+    const known = { identity, status, demands };
+    return { link, linkProblem: problem, ...known, wireHeld: this.#wire.held };
   }
 
   get vending(): boolean {
@@ -97,20 +91,14 @@ export class ZvtConnection {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#wakeWaiting();
+    this.#link.close();
     await this.#session?.close();
     await this.#loop;
   }
 
   /** Throws {@link TerminalUnavailable} when the link is not up in time. */
-  async whenUp({ waitMs, signal }: WaitLimits): Promise<void> {
-    const deadlineMs = this.#deps.clock.monotonicMs() + waitMs;
-    while (this.#link !== "connected") {
-      signal?.throwIfAborted();
-      const leftMs = deadlineMs - this.#deps.clock.monotonicMs();
-      if (this.#closing.signal.aborted || leftMs <= 0) throw this.#unavailable();
-      await this.#nextChange(leftMs, signal);
-    }
+  whenUp(limits: WaitLimits): Promise<void> {
+    return this.#link.whenUp(limits);
   }
 
   /** Runs one command when the wire is free. Throws {@link TerminalUnavailable} otherwise. */
@@ -127,7 +115,7 @@ export class ZvtConnection {
     try {
       return await this.#wire.run(limits, async () => {
         const session = this.#session;
-        if (!session || this.#link !== "connected") throw this.#unavailable();
+        if (!session || this.#link.link !== "connected") throw this.#link.unavailable();
         await session.whenFree();
         return await work((command, listener) => this.#runOn(session, command, listener));
       });
@@ -156,14 +144,25 @@ export class ZvtConnection {
     // zvt.md 9.2 step 3.
     if (told.kind === "not-told" && told.notRegistered) {
       await this.#register(run);
-      return this.#remember(await askLastTransaction(run, this.#options, this.#now));
+      return lastOf(await askLastTransaction(run, this.#options, this.#now));
     }
-    return this.#remember(told);
+    return lastOf(told);
   }
 
-  /** What the terminal looks like now; its last transaction is read again when something ran. */
+  /**
+   * What the terminal looks like now. Its last transaction is read every time: whatever was read
+   * earlier may be outdated without a sign of it on this line (a sale or a reversal at the
+   * terminal's own keys, a restart behind a TCP proxy that keeps the connection, a job of the
+   * terminal's own), and a recovery would then take a stranger's sale for ours (DESIGN 3.1 rule 1).
+   */
   async baseline(run: RunCommand): Promise<Baseline> {
-    return this.#known.baseline(this.#known.last ?? (await this.refreshLast(run)));
+    return this.#known.baseline(await this.refreshLast(run));
+  }
+
+  /** zvt.md 6.1: only another registration tells whether the demands of the last one are met. */
+  async relearn(run: RunCommand): Promise<void> {
+    await this.#register(run);
+    await this.refreshStatus(run);
   }
 
   /**
@@ -177,19 +176,7 @@ export class ZvtConnection {
     if (session) this.#giveUp(session, "the terminal restarts", session.whenFree());
   }
 
-  /** The last transaction is not what it was. */
-  forgetLast(): void {
-    this.#known.last = null;
-  }
-
   readonly #now = (): number => this.#deps.clock.now();
-
-  #remember(told: LastTransaction & { readonly notRegistered?: boolean }): LastTransaction {
-    const last: LastTransaction =
-      told.kind === "not-told" ? { kind: "not-told", why: told.why } : told;
-    this.#known.last = last;
-    return last;
-  }
 
   async #runOn(
     session: Session,
@@ -213,9 +200,9 @@ export class ZvtConnection {
   #isDown(problem: string | null): void {
     this.#session = undefined;
     const why = problem ?? "the connection ended";
-    const unasked = this.#link === "connected" && !this.#closing.signal.aborted;
+    const unasked = this.#link.link === "connected" && !this.#closing.signal.aborted;
     if (unasked) this.#logLink("warn", "terminal link lost", why);
-    this.#setLink("disconnected", why);
+    this.#link.set("disconnected", why);
   }
 
   /** A link that came and went explains many a payment that was not taken. */
@@ -236,7 +223,7 @@ export class ZvtConnection {
       const delayMs = Math.min(reconnect.minMs * 2 ** Math.min(attempt, 16), reconnect.maxMs);
       await this.#pause("zvt reconnect", delayMs * (0.5 + chance() / 2));
     }
-    this.#setLink("disconnected", "closed");
+    this.#link.set("disconnected", "closed");
   }
 
   /** One connection from its opening to its end. Resolves with whether it was of any use. */
@@ -246,7 +233,7 @@ export class ZvtConnection {
     let problem: string | null = null;
     const gone = Promise.withResolvers<void>();
     try {
-      this.#setLink("connecting", this.#problem);
+      this.#link.set("connecting", this.#link.problem);
       session = await this.#open({
         down: (why) => {
           problem ??= why;
@@ -258,17 +245,17 @@ export class ZvtConnection {
         },
       });
       this.#session = session;
-      this.#setLink("registering", "the terminal has not answered yet");
+      this.#link.set("registering", "the terminal has not answered yet");
       await this.#introduceOn(session);
       wasUp = true;
       this.#logLink("info", "terminal link up", null);
-      this.#setLink("connected", null);
+      this.#link.set("connected", null);
       await this.#poll(session, gone.promise);
     } catch (error) {
       problem ??= error instanceof Error ? error.message : String(error);
       if (!wasUp) this.#logLink("warn", "terminal link", problem);
     }
-    if (this.#link !== "disconnected") this.#isDown(problem);
+    if (this.#link.link !== "disconnected") this.#isDown(problem);
     await session?.close();
     return wasUp;
   }
@@ -314,7 +301,14 @@ export class ZvtConnection {
       const { identity } = await askStatus(run, this.#options, this.#now, "version");
       this.#known.identify({ version: identity.version });
     }
-    await this.refreshLast(run);
+    const last = await this.refreshLast(run);
+    if (last.kind === "not-told") {
+      const { why } = last;
+      this.#deps.log.warn(
+        { why },
+        "the terminal tells no last transaction: a lost payment could not be settled",
+      );
+    }
     this.#known.publishIdentity();
   }
 
@@ -324,7 +318,7 @@ export class ZvtConnection {
       await this.#pause("zvt silence", this.#options.silenceMs);
     }
     for (;;) {
-      if (this.#closing.signal.aborted) throw this.#unavailable();
+      if (this.#closing.signal.aborted) throw this.#link.unavailable();
       const answer = await askStatus(run, this.#options, this.#now);
       if (answer.status.cr !== "1") break;
       await this.#pause("zvt busy terminal", this.#options.timers.t3Ms);
@@ -371,61 +365,20 @@ export class ZvtConnection {
     await this.refreshStatus(run);
     const demand = this.#housekeeping.due(this.#known.demands);
     if (demand === undefined || this.#known.status?.cr === "1" || !this.#mayKeepHouse()) return;
-    this.forgetLast();
     await this.#housekeeping.meet(demand, run);
-    // zvt.md 6.1: only another registration tells whether its demands are met.
-    await this.#register(run);
-    await this.refreshStatus(run);
+    await this.relearn(run);
   }
 
   #learn(answer: StatusAnswer): void {
     this.#known.learn(answer);
-    if (this.#link === "connected") this.#known.publishIdentity();
+    if (this.#link.link === "connected") this.#known.publishIdentity();
   }
 
   #unexpected(message: Message): void {
     const { language } = this.#options;
     const report = transactionReport(message, { language, nowMs: this.#now() });
     this.#deps.log.warn({ resultCode: report.resultCode }, "report without a payment, refused");
-    this.#known.last = null;
     this.#emit({ type: "unexpected-report", report });
-  }
-
-  #setLink(link: LinkState, problem: string | null): void {
-    if (link === this.#link && problem === this.#problem) return;
-    this.#link = link;
-    this.#problem = problem;
-    if (link === "disconnected") this.#known.disconnected();
-    this.#emit({ type: "link", link, problem });
-    this.#wakeWaiting();
-  }
-
-  #unavailable(): TerminalUnavailable {
-    if (this.#closing.signal.aborted) return new TerminalUnavailable("closed", "shutting down");
-    const why = this.#problem ?? "no connection";
-    return new TerminalUnavailable(
-      this.#link === "registering" ? "not-registered" : "disconnected",
-      `the terminal at ${this.#deps.transport.address} is not connected: ${why}`,
-    );
-  }
-
-  #wakeWaiting(): void {
-    for (const wake of [...this.#waitingForUp]) wake();
-  }
-
-  /** Resolves when the link changes, the time is over, or the signal aborts. */
-  #nextChange(waitMs: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        timer.clear();
-        signal?.removeEventListener("abort", done);
-        this.#waitingForUp.delete(done);
-        resolve();
-      };
-      const timer: Timer = this.#deps.clock.startTimer("zvt wait for link", waitMs, done);
-      signal?.addEventListener("abort", done, { once: true });
-      this.#waitingForUp.add(done);
-    });
   }
 
   async #pause(name: string, ms: number): Promise<void> {
@@ -446,4 +399,8 @@ export class ZvtConnection {
       if (!signal.aborted) throw error;
     }
   }
+}
+
+function lastOf(told: LastTransaction & { readonly notRegistered?: boolean }): LastTransaction {
+  return told.kind === "not-told" ? { kind: "not-told", why: told.why } : told;
 }

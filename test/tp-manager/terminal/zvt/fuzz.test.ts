@@ -20,8 +20,8 @@ import {
   INPUT_BYTES_MAX,
   messages,
 } from "../../../support/fuzz-input.ts";
-import { withoutGrowth } from "../../../support/heap.ts";
 import { TestClock } from "../../../support/test-clock.ts";
+import { withoutGrowth } from "../../../support/without-growth.ts";
 import { goodSale } from "./connected-driver.ts";
 import { never, tenEuro } from "./driver.ts";
 import { MemoryTransport } from "./link/memory-transport.ts";

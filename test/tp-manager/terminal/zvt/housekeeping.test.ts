@@ -143,6 +143,40 @@ describe("a terminal's demands", () => {
   });
 });
 
+describe("after a restart with something in doubt", () => {
+  test("demands wait until recovery says that it has ended", async () => {
+    const needs = { registration: "10", status: statusCompletion("51") };
+    const { peer, driver } = await connect(
+      tcpPeer,
+      quick,
+      async (at) => {
+        await introduce(at, needs);
+      },
+      (terminal) => terminal.keepEvidence?.(true),
+    );
+    await status(peer, needs);
+    const asking = driver.terminal.lastTransaction(never);
+    for (;;) {
+      const apdu = await peer.next();
+      expect(apdu).not.toMatch(/^0693/);
+      peer.send("800000");
+      if (apdu.startsWith("0620")) break;
+      await peer.tell(needs.status);
+    }
+    await peer.tell(goodSale, "060f00");
+    await asking;
+    // One look of perhaps several: still nothing but questions.
+    await status(peer, needs);
+    await status(peer, needs);
+    driver.terminal.keepEvidence?.(false);
+    for (let apdu = await peer.next(); !apdu.startsWith("0693"); apdu = await peer.next()) {
+      expect(apdu).toBe(enquiry);
+      peer.send("800000");
+      await peer.tell(needs.status);
+    }
+  });
+});
+
 test("a terminal that cannot take cards refuses a payment before the customer starts", async () => {
   const said = { registration: "10", status: statusCompletion("df") };
   const { peer, driver } = await begin(said, { pollIntervalMs: 60_000 });

@@ -1,5 +1,5 @@
-import type { PaymentOrder } from "../../terminal.ts";
-import { encodeMessage, type FieldInputs, ZvtCodecError } from "../codec/index.ts";
+import type { LastTransaction, PaymentOrder } from "../../terminal.ts";
+import { encodeMessage, type FieldInputs, tag, withTag, ZvtCodecError } from "../codec/index.ts";
 import { anyTime, type Command, type GoodsWindow } from "./command.ts";
 
 /**
@@ -53,4 +53,15 @@ export function authorisation(
     judged: true,
     ...(goodsWindowSeconds === undefined ? {} : { goods: goodsWindow(goodsWindowSeconds) }),
   };
+}
+
+/**
+ * The same with the last receipt number that both sides know, tag 1F1F (zvt.md 9.4): empty when the
+ * terminal has told that it has none, and left out when it has told neither.
+ */
+export function namingLastReceipt(command: Command, last: LastTransaction): Command {
+  const number = last.kind === "transaction" ? last.report.receiptNumber : "";
+  const usable = last.kind === "none" || (/^\d{4}$/.test(number ?? "") && number !== "0000");
+  if (!usable) return command;
+  return { ...command, apdu: withTag(command.apdu, tag("lastReceiptNumber", number ?? "")) };
 }

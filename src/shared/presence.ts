@@ -1,0 +1,79 @@
+import { existsSync, readdirSync, rmSync } from "node:fs";
+import { basename, dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+/**
+ * How processes are found where the operating system does not list command lines as Linux does
+ * (Windows has them only through tools that kiosks lock away). Each process holds a lock of the
+ * operating system on a file that is named by its own pid: while the lock is held that process
+ * lives and is ours, and a pid that belongs to somebody else by now is never believed.
+ */
+
+/** Held until the process ends, however that happens. */
+const held: DatabaseSync[] = [];
+
+/** Whoever looks at the file holds its lock for a moment. */
+const CONTENTION_MS = 2_000;
+
+/** `base` is the path that {@link presentProcesses} is asked with; its folder must exist. */
+export function announcePresence(base: string): void {
+  const file = `${base}.${process.pid}.alive`;
+  // Again, should somebody have taken it for a dead process's before it was locked.
+  do held.push(lock(file, CONTENTION_MS));
+  while (!existsSync(file));
+}
+
+/** The pids of the living processes that have announced themselves; removes what dead ones left. */
+export function presentProcesses(base: string): number[] {
+  const [folder, name] = [dirname(base), basename(base)];
+  return namesIn(folder).flatMap((file) => {
+    const pid = /^\.(\d+)\.alive$/.exec(file.startsWith(name) ? file.slice(name.length) : "")?.[1];
+    if (pid === undefined) return [];
+    return isHeld(`${folder}/${file}`) ? [Number(pid)] : [];
+  });
+}
+
+function isHeld(file: string): boolean {
+  try {
+    const database = lock(file, 0);
+    const removed = remove(file);
+    database.close();
+    // Windows removes no file that is open, and so none that a new process has just made.
+    if (!removed) remove(file);
+    return false;
+  } catch (error) {
+    // SQLITE_BUSY 5: held by its process (sqlite.org, result codes).
+    if (((error as { errcode?: number }).errcode ?? 0) % 256 === 5) return true;
+    throw error;
+  }
+}
+
+function remove(file: string): boolean {
+  try {
+    rmSync(file, { force: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Nothing is ever written, so a full disk does not matter. */
+function lock(file: string, timeoutMs: number): DatabaseSync {
+  const database = new DatabaseSync(file, { timeout: timeoutMs });
+  try {
+    database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return []; // never started
+    throw error;
+  }
+}

@@ -1,0 +1,49 @@
+import { statfsSync } from "node:fs";
+
+/** Less than this is none: SQLite's shared memory alone takes 32 KiB. */
+const FREE_BYTES_MIN = 256 * 1024;
+
+/** sqlite.org, result codes. */
+const sqlite = { permission: 3, readOnly: 8, ioError: 10, full: 13, cannotOpen: 14 } as const;
+
+/**
+ * What keeps the disk of a folder from being written, in words for an operator, with what to do;
+ * undefined when the error is of another kind.
+ */
+export function storageFault(error: unknown, folder: string): string | undefined {
+  const fault = error as NodeJS.ErrnoException & { readonly errcode?: number };
+  const { code = "", errcode = 0, path, message } = fault;
+  const result = errcode % 256;
+  const unclear = result === sqlite.ioError || result === sqlite.cannotOpen;
+  if (code === "ENOSPC" || result === sqlite.full || (unclear && isFull(folder))) {
+    return fullDisk(folder);
+  }
+  if (code === "EDQUOT") return `the disk quota of ${folder} is used up: make room or raise it`;
+  if (code === "EROFS" || result === sqlite.readOnly) {
+    return `${folder} cannot be written: it is read-only, or its files belong to others`;
+  }
+  if (result === sqlite.ioError) return `the disk of ${folder} fails: ${message}`;
+  // With a path: a socket may be refused for other reasons.
+  const denied = path !== undefined && ["EACCES", "EPERM"].includes(code);
+  if (denied || result === sqlite.permission || result === sqlite.cannotOpen) {
+    return (
+      `not allowed to use ${path ?? folder}: ` +
+      "run this as the user to whom the data folder and the programs belong"
+    );
+  }
+  return undefined;
+}
+
+export function fullDisk(folder: string): string {
+  return `the disk of ${folder} is full: make room; without it no payment can be taken`;
+}
+
+/** Whether a program could not even say why it ended. */
+export function isFull(folder: string): boolean {
+  try {
+    const { bavail, bsize, files, ffree } = statfsSync(folder);
+    return bavail * bsize < FREE_BYTES_MIN || (files > 0 && ffree < 1);
+  } catch {
+    return false;
+  }
+}

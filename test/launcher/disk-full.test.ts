@@ -1,0 +1,75 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { closeSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
+
+/** A small disk of its own under a data folder of the real programs; needs root. */
+let checkout: TemporaryCheckout;
+let data: string;
+let mounted = false;
+beforeAll(() => {
+  checkout = new TemporaryCheckout("real");
+  data = join(checkout.root, "small disk");
+  mkdirSync(data);
+  const mount = ["-t", "tmpfs", "-o", "size=8m,mode=700", "tmpfs", data];
+  mounted = process.getuid?.() === 0 && spawnSync("mount", mount).status === 0;
+  const config = completeConfig.replace("LOCAL_PORT=8765", "LOCAL_PORT=18765");
+  writeFileSync(join(data, "config.txt"), config, { mode: 0o600 });
+});
+afterAll(async () => {
+  if (mounted) {
+    await checkout.launch("stop", "--data", data);
+    execFileSync("umount", ["--lazy", data]);
+  }
+  checkout.remove();
+});
+
+const pids = () => ["tp-manager", "supervisor"].map((name) => checkout.running(name, data));
+
+function fill(): void {
+  const file = openSync(join(data, "filler"), "w");
+  try {
+    for (let bytes = 1024 * 1024; bytes >= 1; ) {
+      try {
+        writeSync(file, Buffer.alloc(bytes));
+      } catch {
+        bytes /= 2;
+      }
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+test("on a full disk what runs goes on, and what has died starts when there is room", async ({
+  skip,
+}) => {
+  if (!mounted) skip("only root can mount a small disk");
+  expect(await checkout.launch("--data", data)).toMatchObject({ code: 0 });
+  const before = pids();
+  fill();
+  expect(await checkout.alwaysUp("--data", data)).toEqual({ code: 0, out: "", err: "" });
+  expect(pids()).toEqual(before);
+  for (const pid of before.flat()) process.kill(pid, "SIGKILL");
+  for (let look = 0; look < 2; look++) {
+    const { code, out, err } = await checkout.alwaysUp("--data", data);
+    expect(code).toBe(69);
+    expect(out).toMatch(/tp-manager was not running; its launch failed with code 69/);
+    expect(out).toContain(`the disk of ${data} is full: make room`);
+    expect(out + err).not.toMatch(/^ +at /m);
+    expect(pids()).toEqual([[], []]);
+  }
+  const start = await checkout.launch("--data", data);
+  expect(start.code).toBe(69);
+  expect(start.err).toContain(`the disk of ${data} is full: make room`);
+  expect(start.err).not.toMatch(/^ +at /m);
+  rmSync(join(data, "filler"));
+  expect((await checkout.alwaysUp("--data", data)).code).toBe(0);
+  expect(pids().map((found) => found.length)).toEqual([1, 1]);
+  fill();
+  expect((await checkout.launch("stop", "--data", data)).code).toBe(0);
+  expect(await checkout.alwaysUp("--data", data)).toEqual({ code: 0, out: "", err: "" });
+  expect(pids()).toEqual([[], []]);
+  expect((await checkout.launch("status", "--data", data)).out).toMatch(/on purpose since \d{4}-/);
+});

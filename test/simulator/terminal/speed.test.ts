@@ -1,0 +1,136 @@
+import { execFileSync } from "node:child_process";
+import { describe, expect, test } from "vitest";
+import { ACK, encodeFrame } from "../../../src/simulator/terminal/link/frame.ts";
+import type { BytePort } from "../../../src/simulator/terminal/port/byte-port.ts";
+import { PacedPort } from "../../../src/simulator/terminal/port/paced-port.ts";
+import { PseudoTerminal } from "../../../src/simulator/terminal/port/pseudo-terminal.ts";
+import { TestClock } from "../../support/test-clock.ts";
+import { fromHex } from "./support/register.ts";
+import { authorisation, REGISTRATION, started, transports } from "./support/started.ts";
+
+const TO_9600 = "0840 01 00";
+const TO_115200 = "0840 01 07";
+
+test("a paced line takes as long as its speed says, in both directions", async () => {
+  const clock = new TestClock();
+  const { port, far, arrived, left } = pacedPort(9_600, clock);
+  port.write(new Uint8Array(96));
+  far(new Uint8Array(96));
+  await clock.advance(99);
+  expect([left(), arrived()]).toEqual([90, 90].map(() => expect.any(Number)));
+  expect(left()).toBeLessThan(96);
+  await clock.advance(2);
+  expect([left(), arrived()]).toEqual([96, 96]);
+  port.setSpeed(115_200);
+  port.write(new Uint8Array(1_152));
+  await clock.advance(99);
+  expect(left()).toBeLessThan(96 + 1_152);
+  await clock.advance(2);
+  expect(left()).toBe(96 + 1_152);
+});
+
+describe.each(transports)("over %s", (transport) => {
+  test("a speed outside the table is wrong, one the terminal has not is impossible", async () => {
+    const { register } = await started(transport, { speeds: [9_600, 115_200] });
+    expect(await register.run("0840 01 02")).toEqual(["84fd00"]);
+    expect(await register.run("0840 01 06")).toEqual(["847d00"]);
+    expect(await register.run(TO_115200)).toEqual(["800000"]);
+  });
+});
+
+test("the answer leaves at the old speed, the new one holds two seconds later", async () => {
+  const { register, simulator } = await started("pty", {
+    lineSpeed: 9_600,
+    pace: { speedChangeMs: 100 },
+  });
+  const slowMs = await timed(() => register.run(REGISTRATION));
+  expect(await register.run(TO_115200)).toEqual(["800000"]);
+  expect(speedChanges()).toEqual([]);
+  await expect.poll(speedChanges).toEqual(["115200 bits per second"]);
+  const fastMs = await timed(() => register.run(REGISTRATION));
+  // About 76 bytes each: 80 ms and 7 ms on the wire.
+  expect(slowMs).toBeGreaterThan(60);
+  expect(fastMs).toBeLessThan(slowMs);
+  function speedChanges() {
+    return simulator.trace.last(100).flatMap(({ what, note }) => (what === "speed" ? [note] : []));
+  }
+});
+
+test("a payment with a fault is slower at 9600 than at 115200", async () => {
+  const { register, simulator } = await started("pty", {
+    lineSpeed: 115_200,
+    pace: { speedChangeMs: 20 },
+  });
+  const paidMs = async () => {
+    await register.run(REGISTRATION);
+    simulator.arm("bad-crc:message=report");
+    return await timed(() => register.run(authorisation(1200)));
+  };
+  const fastMs = await paidMs();
+  await register.run(TO_9600);
+  await expect.poll(() => simulator.trace.last(1)[0]?.what).toBe("speed");
+  const slowMs = await paidMs();
+  // Some 1 000 bytes of receipt: a second on the wire, and a tenth of it.
+  expect(slowMs).toBeGreaterThan(700);
+  expect(fastMs).toBeLessThan(slowMs);
+}, 20_000);
+
+test("a restart brings the old speed back", async () => {
+  const { register, simulator, reconnect } = await started("pty", {
+    lineSpeed: 9_600,
+    pace: { speedChangeMs: 0, rebootMs: 0 },
+  });
+  await register.run(TO_115200);
+  await expect.poll(() => simulator.trace.last(1)[0]?.what).toBe("speed");
+  const before = simulator.ptyPath;
+  simulator.reboot();
+  await expect.poll(() => simulator.ptyPath).not.toBe(before);
+  const again = await reconnect();
+  expect(await timed(() => again.run(REGISTRATION))).toBeGreaterThan(60);
+});
+
+test("a serial device takes the new speed itself", async () => {
+  const cable = await PseudoTerminal.open(null);
+  const serial = { path: cable.path, baudRate: 9_600, stopBits: 2 as const };
+  const { simulator } = await started("tcp", { serial, pace: { speedChangeMs: 0 } });
+  cable.start({ data: () => {}, closed: () => {} });
+  expect(speedOf(cable.path)).toBe("9600");
+  cable.write(encodeFrame(fromHex(TO_115200)));
+  await expect.poll(() => simulator.trace.last(1)[0]?.direction).toBe("out");
+  cable.write(Uint8Array.of(ACK));
+  await expect.poll(() => speedOf(cable.path)).toBe("115200");
+  await simulator.close();
+  cable.close();
+});
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startMs = performance.now();
+  await work();
+  return performance.now() - startMs;
+}
+
+function pacedPort(bitsPerSecond: number, clock: TestClock) {
+  let [left, arrived] = [0, 0];
+  let deliver: (bytes: Uint8Array) => void = () => {};
+  const inner: BytePort = {
+    name: "test",
+    start: ({ data }) => {
+      deliver = data;
+    },
+    write: (bytes) => {
+      left += bytes.length;
+    },
+    close: () => {},
+  };
+  const port = new PacedPort(inner, bitsPerSecond, clock);
+  const data = (bytes: Uint8Array) => {
+    arrived += bytes.length;
+  };
+  port.start({ data, closed: () => {} });
+  const far = (bytes: Uint8Array) => deliver(bytes);
+  return { port, far, left: () => left, arrived: () => arrived };
+}
+
+function speedOf(path: string): string {
+  return execFileSync("stty", ["-F", path, "speed"]).toString().trim();
+}
