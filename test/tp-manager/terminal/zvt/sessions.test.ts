@@ -1,12 +1,14 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../../../src/shared/time.ts";
-import { encodeMessage } from "../../../../src/tp-manager/terminal/zvt/codec/index.ts";
+import {
+  encodeMessage,
+  type FieldInputs,
+} from "../../../../src/tp-manager/terminal/zvt/codec/index.ts";
 import { authorisation } from "../../../../src/tp-manager/terminal/zvt/commands/authorisation.ts";
 import { anyTime, type Command } from "../../../../src/tp-manager/terminal/zvt/commands/command.ts";
 import { displayText } from "../../../../src/tp-manager/terminal/zvt/commands/display-text.ts";
 import { endOfDay } from "../../../../src/tp-manager/terminal/zvt/commands/end-of-day.ts";
 import { openPreAuths } from "../../../../src/tp-manager/terminal/zvt/commands/open-pre-auths.ts";
-import { preAuthorisation } from "../../../../src/tp-manager/terminal/zvt/commands/pre-authorisation.ts";
 import { registration } from "../../../../src/tp-manager/terminal/zvt/commands/registration.ts";
 import { repeatReceipt } from "../../../../src/tp-manager/terminal/zvt/commands/repeat-receipt.ts";
 import { statusEnquiry } from "../../../../src/tp-manager/terminal/zvt/commands/status-enquiry.ts";
@@ -28,18 +30,18 @@ const commands: Readonly<Record<string, (steps: readonly Step[]) => Command>> = 
   "0501": () => statusEnquiry("000000", "container"),
   "0601": (steps) => authorisation({ ...tenEuro, ...windowOf(steps) }, { printerReady: true }),
   "0620": () => repeatReceipt("000000"),
-  "0622": () => preAuthorisation(tenEuro),
+  "0622": () => judged("pre-authorisation", { amount: 2500, currency: "0978" }),
   "0623": openPreAuths,
-  "0625": preAuthReversal,
+  "0625": () => judged("pre-authorisation-reversal", { receiptNumber: "0231" }),
   "0650": () => endOfDay("000000"),
   "06e0": () => displayText(["Hello", "Welt"], { seconds: 2, charset: "cp437" }),
 };
 
-/** The driver never sends it by itself; its session carries it like any other. */
-function preAuthReversal(): Command {
+/** Not sent by the driver itself; its session carries them like any other. */
+function judged(name: Command["name"], fields: FieldInputs): Command {
   return {
-    name: "pre-authorisation-reversal",
-    apdu: encodeMessage("pre-authorisation-reversal", { fields: { receiptNumber: "0231" } }),
+    name,
+    apdu: encodeMessage(name, { fields }),
     replies: ["status-information", ...anyTime],
     ends: "completion",
     judged: true,
