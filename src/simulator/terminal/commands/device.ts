@@ -26,7 +26,8 @@ export const setDateTime: Command = {
     const wanted = moment(dateYYMMDD ?? "", time ?? "");
     if (!wanted) return await process.refuse(code.messageWrong);
     await process.accept();
-    parts.clockOffsetMs = wanted.getTime() - parts.clock.now();
+    parts.now = wanted;
+    parts.memory.cure(setDateTime.control);
     await process.complete();
   },
 };

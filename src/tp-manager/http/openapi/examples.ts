@@ -39,6 +39,26 @@ export const paymentExample = {
   warnings: [],
 };
 
+export const unexpectedExample = {
+  id: 1,
+  at: "2026-01-15T12:00:00.000Z",
+  finding: "held",
+  because: "the terminal has it stored as a sale",
+  foundAt: "2026-01-15T12:00:10.000Z",
+  receiptNumber: "0042",
+  traceNumber: "000123",
+  amountMinor: 1200,
+  currency: "EUR",
+  maskedPan: "541333XXXXXX4444",
+  cardName: "Mastercard",
+  resultCode: "00",
+  authorisationNumber: "123456",
+  localDate: "0115",
+  localTime: "130000",
+  terminalId: "52500001",
+  serialNumber: "12345678",
+};
+
 export const listedExample = {
   ...paymentExample,
   attempt: 1,

@@ -3,14 +3,18 @@ import type { GoodsDecision } from "../../../../src/tp-manager/terminal/terminal
 import {
   decodeApdu,
   decodeMessage,
+  fromHex,
   safeHex,
   toHex,
   ZvtCodecError,
 } from "../../../../src/tp-manager/terminal/zvt/codec/index.ts";
 import { authorisation } from "../../../../src/tp-manager/terminal/zvt/commands/authorisation.ts";
+import { registration } from "../../../../src/tp-manager/terminal/zvt/commands/registration.ts";
+import { encodeFrame } from "../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
 import { openSerialLink } from "../../../../src/tp-manager/terminal/zvt/link/serial-link.ts";
 import { openTcpLink } from "../../../../src/tp-manager/terminal/zvt/link/tcp-link.ts";
 import { Session } from "../../../../src/tp-manager/terminal/zvt/session/session.ts";
+import { defaultZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
 import {
   Chance,
   FUZZ_LIMIT_MS,
@@ -53,6 +57,12 @@ const good = messages(
   "061e00",
   "06d800",
   "0fa1020001",
+  "80000806061f7303000001",
+  "84660806061f7303000002",
+  "04ff091706061f7303000002",
+  "040f0b270006061f7303000003",
+  "06d10c0042656c656706061f7303000003",
+  "060f0806061f7303000004",
 );
 
 const decisions: readonly GoodsDecision[] = [
@@ -106,11 +116,24 @@ async function fire(
   if (said > ANSWER_BYTES_MAX) throw new Error(`${said} bytes in answer to one input`);
 }
 
+/** Half of the terminals number their messages (tag 1F73). */
+async function register(kind: "serial" | "tcp", line: MemoryTransport, session: Session) {
+  const registered = session.run(registration(defaultZvtOptions));
+  for (const hex of ["800000", "060f0806061f7303000000"]) {
+    line.arrive(kind === "serial" ? `06${toHex(encodeFrame(fromHex(hex)))}` : hex);
+  }
+  if (kind === "serial") line.arrive("06");
+  expect(await registered).toMatchObject({ end: "completed" });
+  await session.whenFree();
+  line.take();
+}
+
 /** One payment under fire; answers how it ended. */
 async function play(kind: "serial" | "tcp", chance: Chance): Promise<string> {
   const clock = new TestClock();
   const line = new MemoryTransport(kind);
   const session = await openSession(kind, line, clock);
+  if (chance.below(2) === 0) await register(kind, line, session);
   let end = "";
   startPayment(session, chance, (how) => {
     end = how;
