@@ -26,8 +26,12 @@ test.concurrent.each(lines)(
       const house = new FaultHouse(line, `${line}-${number}`, config);
       try {
         await house.start();
-        for (let next = cases.shift(); next; next = cases.shift())
-          outcomes.push(await house.play(next));
+        for (let next = cases.shift(); next; next = cases.shift()) {
+          const first = await house.play(next);
+          // On a busy machine these short timers may end a payment before the fault's moment.
+          const missed = !first.struck && first.agrees;
+          outcomes.push(missed ? await house.play(next) : first);
+        }
       } finally {
         await house.stop();
       }
