@@ -335,6 +335,10 @@ const protocolDetails = {
     help: "Names the last known receipt (1F1F): the terminal reverses a payment that we missed.",
     example: "yes",
   }),
+  ZVT_LOG_OFF: described(yesNo.default(false), {
+    help: "Log-Off at every stop: gives the terminal's own keys back until the next start.",
+    example: "yes",
+  }),
   ZVT_T1_MS: described(integer(5, 1_000).default(200), {
     help: "Longest silence between two bytes of a serial frame (PA00P016).",
     example: "200",

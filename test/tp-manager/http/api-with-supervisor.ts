@@ -7,7 +7,6 @@ import { createLogger } from "../../../src/shared/logger.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import { supervisorHandlers } from "../../../src/supervisor/intake/message-handlers.ts";
 import { createGatewayLink } from "../../../src/tp-manager/gateway-link.ts";
-import { createApi } from "../../../src/tp-manager/http/app.ts";
 import type { Pair } from "../../../src/tp-manager/http/credentials.ts";
 import { GatewayDesk } from "../../../src/tp-manager/payments/gateway-desk.ts";
 import { ReturnPoll } from "../../../src/tp-manager/payments/return-poll.ts";
@@ -15,6 +14,7 @@ import { openRig, type RigOptions } from "../../supervisor/supervisor-rig.ts";
 import { house } from "../../support/payment-house.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { monitorOf } from "./rig.ts";
+import { createWatchedApi } from "./watched-api.ts";
 
 const kiosk: Pair = { login: "kiosk", password: "secret" };
 
@@ -42,7 +42,7 @@ export async function apiWithSupervisor(
   const { journal, clock } = at;
   const gateway = new GatewayDesk({ store: journal, link, clock, log: rig.log });
   const returns = new ReturnPoll(journal, link, clock, rig.log);
-  const app = await createApi({
+  const app = await createWatchedApi({
     ...at,
     monitor: monitorOf(at),
     gateway,
