@@ -163,9 +163,11 @@ const attempts = {
   },
 };
 
+const actingAt = (servers) => servers.flatMap((url) => ACTING.map((path) => url + path));
+
 /** Has the browser fetch ahead what acts, in case somebody should go there. */
-window.speculate = (url) => {
-  const urls = ACTING.map((path) => `${url}${path}?by=speculate`);
+window.speculate = (...servers) => {
+  const urls = actingAt(servers);
   const rule = [{ source: "list", urls, eagerness: "immediate" }];
   const textContent = JSON.stringify({ prefetch: rule, prerender: rule });
   document.head.append(
@@ -174,11 +176,10 @@ window.speculate = (url) => {
 };
 
 /** Has the browser fetch by itself, whether the page stays open or not. */
-window.fetchInBackground = async (url) => {
+window.fetchInBackground = async (...servers) => {
   await navigator.serviceWorker.register("/worker.js");
   const { backgroundFetch } = await navigator.serviceWorker.ready;
-  const urls = ACTING.map((path) => `${url}${path}?by=fetchInBackground`);
-  await backgroundFetch.fetch(crypto.randomUUID(), urls);
+  await backgroundFetch.fetch(crypto.randomUUID(), actingAt(servers));
 };
 
 /** Everything, or what is named, at once. */

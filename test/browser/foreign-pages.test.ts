@@ -142,14 +142,12 @@ describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
     const page = await context.newPage();
     await page.goto(`http://localhost:${plain.port}`);
     seen.length = 0;
-    await page.evaluate(`${way}("http://localhost:${decoy.port}")`);
-    // As if somebody had typed the address: with the pair, and without a page to blame.
-    const typed = { method: "GET", mark: `by=${way}`, authorized: true, site: "none" };
-    await expect.poll(() => seen, POLL).toContainEqual({ ...typed, path: "/stop" });
-    await page.goto(`http://localhost:${plain.port}`);
     const refused = await house.answered(403);
     await harmless(async () => {
-      await page.evaluate(`${way}("http://localhost:${api}")`);
+      await page.evaluate(`${way}("http://localhost:${api}", "http://localhost:${decoy.port}")`);
+      // As if somebody had typed the address: with the pair, and without a page to blame.
+      const typed = { method: "GET", mark: "", authorized: true, site: "none" };
+      await expect.poll(() => seen, POLL).toContainEqual({ ...typed, path: "/stop" });
       await expect.poll(() => house.answered(403), POLL).toBeGreaterThan(refused);
       await settled();
     });

@@ -99,6 +99,7 @@ describe.skipIf(!python).each(transports)("a register in Python over %s", (trans
       ...["status", "status:pw", "status:00", "status:01", "status:02", "status:04", "status:06"],
       ...["registration:BE:D3", "status:06", "diagnosis", "diagnosis:01", "diagnosis:03"],
       ...["initialisation", "clock", "selftest", "display:Hello", "unknown", "unknown:0F7E"],
+      ...["read-card:5", "pay:300", "ask-key:Press:1", "abort"],
       ...["extended", "log-off", "registration:BE:D3", "reset", "registration:BE:D3", "pay:100"],
     ]);
     expect(problems(seen)).toEqual([]);
@@ -106,6 +107,9 @@ describe.skipIf(!python).each(transports)("a register in Python over %s", (trans
       "display:Hello 8000",
       "unknown 8483",
       "unknown:0F7E 8483",
+      "read-card:5 040F",
+      "ask-key:Press:1 80000D",
+      "abort 8000",
       "log-off 8000",
     ]);
     expect(seen[8]).toMatchObject({ serial: expect.stringMatching(/^\d+$/), version: null });

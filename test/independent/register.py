@@ -18,7 +18,6 @@ from zvt_link import T3, T4, Link, LinkLost, SerialLink, open_line
 from zvt_wire import Broken, Judge, apdu, find, number, parse_fields, split_apdu
 
 STATUS_ORDER = bytes.fromhex("27040B370C0D0E171922293B494C878A8C9ABA2A3CA0888B06")  # 7.1
-TOTALS_ORDER = bytes.fromhex("2704600B0C0D06")  # 6.4, end of day
 SHOWN = set(range(0x00, 0x1E)) | set(range(0x26, 0x2D)) | set(range(0x41, 0x5E)) | set(
     bytes.fromhex("66676869C7C8C9CACBCCD2D3E0E1E2F1F2F3FF")
 )  # 11.3
@@ -165,7 +164,7 @@ class Register:
         return found
 
     def status(self, data, how):
-        found = self.fields(data, TOTALS_ORDER if how.get("totals") else STATUS_ORDER)
+        found = self.fields(data, how.get("order", STATUS_ORDER))
         for num in set(found) & set(bytes.fromhex("040B0C0D1729374987")):
             number(found[num])
         pan = found.get(0x22, b"").hex().upper()

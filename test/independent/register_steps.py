@@ -11,6 +11,8 @@ from zvt_wire import Broken, apdu, bcd, find, number, parse_tlv, tlv, tlv_length
 
 PASSWORD, EURO = bcd(0, 3), bcd(978, 2)
 PAYMENT_TYPE = b"\x40"
+TOTALS_ORDER = bytes.fromhex("2704600B0C0D06")  # 6.4, end of day
+CARD_ORDER = bytes.fromhex("272D2324A72E06")  # 6.7
 REGISTERED_ORDER = bytes.fromhex("19294906")  # 6.1
 
 
@@ -185,7 +187,7 @@ def open_preauths(reg):
 
 
 def totals(reg, control, check):
-    seen = reg.command(control, PASSWORD, totals=True)
+    seen = reg.command(control, PASSWORD, order=TOTALS_ORDER)
     if seen.end == "060F" and check:
         total = number(seen.status[0x04])
         mine = sum(reg.booked.values())
@@ -257,7 +259,10 @@ def ask_key(reg, text, seconds="1"):
 
 def read_card(reg, seconds="5"):
     """6.7: ends with 04 0F, there is no 06 0F."""
-    seen = reg.command(0x06C0, bytes([int(seconds)]), [(0x19, b"\x50")], ends=(0x040F,))
+    fields, how = [(0x19, b"\x50")], {"ends": (0x040F,), "order": CARD_ORDER}
+    seen = reg.command(0x06C0, bytes([int(seconds)]), fields, **how)
+    tracks = seen.status.get(0x23, b"").hex()
+    reg.judge.demand(not tracks or "e" in tracks, f"track 2 is not masked: {tracks}")
     return seen.show()
 
 

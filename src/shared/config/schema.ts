@@ -296,7 +296,7 @@ const daily = {
     example: "90",
   }),
   JOURNAL_DAYS: described(integer(30, 3_650).default(400), {
-    help: "Days for which the journal keeps every detail; what was charged is known for ever.",
+    help: "Days for which journal and outbox keep every detail; what was charged stays for ever.",
     example: "730",
   }),
   LOG_LEVEL: described(oneOf(logLevels).default("info"), {

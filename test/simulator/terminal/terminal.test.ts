@@ -7,7 +7,8 @@ import { encodeFrame } from "../../../src/simulator/terminal/link/frame.ts";
 import { PseudoTerminal } from "../../../src/simulator/terminal/port/pseudo-terminal.ts";
 import { startTerminalSimulator } from "../../../src/simulator/terminal/start.ts";
 import { TestClock } from "../../support/test-clock.ts";
-import { hasVectors, vectors } from "../../tp-manager/terminal/zvt/vectors.ts";
+import { usedBy } from "../../tp-manager/terminal/zvt/vector-uses.ts";
+import { hasVectors } from "../../tp-manager/terminal/zvt/vectors.ts";
 import { fromHex, hex, ScriptedRegister } from "./support/register.ts";
 import {
   authorisation,
@@ -240,13 +241,10 @@ test("a line of 9600 baud takes its time", async () => {
 });
 
 describe.skipIf(!hasVectors)("the conformance vectors of a register's invalid messages", () => {
-  test.each(vectors("apdu-invalid").filter(({ direction }) => direction === "ECR->PT"))(
-    "$id",
-    async ({ hex: bytes, expect: expected }) => {
-      const { register } = await started("tcp", { timers: { t3Ms: 50 } });
-      const story = await register.attempt(bytes, 300);
-      const { result } = expected as { result: string };
-      expect(story).toEqual(result === "incomplete" ? ["closed"] : ["849a"]);
-    },
-  );
+  test.each(usedBy("refuse-by-simulator"))("$id", async ({ hex: bytes, expect: expected }) => {
+    const { register } = await started("tcp", { timers: { t3Ms: 50 } });
+    const story = await register.attempt(bytes, 300);
+    const { result } = expected as { result: string };
+    expect(story).toEqual(result === "incomplete" ? ["closed"] : ["849a"]);
+  });
 });

@@ -4,6 +4,7 @@ import { receiptFields } from "../../../shared/receipt.ts";
 import { eventTable } from "../../payments/event-table.ts";
 import { listStatuses } from "../../payments/payment-store.ts";
 import { strayFindings } from "../../payments/stray-policy.ts";
+import { gatewayStanding } from "./gateway-answers.ts";
 
 /** Every object the local API answers, by the name it has in the OpenAPI document. */
 
@@ -97,7 +98,11 @@ export const unexpectedReport = z.object({
   serialNumber: z.string(),
 });
 
-export const lookup = z.looseObject({ ...payment, attempts: z.array(attempt).min(1) });
+export const lookup = z.looseObject({
+  ...payment,
+  attempts: z.array(attempt).min(1),
+  gateway: gatewayStanding,
+});
 
 /** What can be repeated of a request that was understood stands beside status and error. */
 export const failure = z.looseObject({ status: z.enum(["Failed", "Unknown"]), error: apiError });
@@ -162,18 +167,3 @@ export const health = z.object({
   }),
   dailyChoresAt: z.string(),
 });
-
-/** What the gateway answered; its own names. */
-export const gatewayAnswer = z.looseObject({});
-
-export const outboxItem = z.looseObject({
-  transactionId: z.string(),
-  orderId: z.string(),
-  state: z.enum(["pending", "sent", "parked", "closed"]),
-  amount: z.number(),
-  currency: z.string(),
-  tries: z.int(),
-  ambiguous: z.boolean().describe("The answer of at least one try was lost."),
-  reason: z.string().nullable(),
-});
-export const outboxDone = z.object({ ...done, transactionId: z.string() });

@@ -7,7 +7,8 @@ import type {
   BytePortHandlers,
 } from "../../../../src/simulator/terminal/port/byte-port.ts";
 import { TestClock } from "../../../support/test-clock.ts";
-import { hasVectors, vectors } from "../../../tp-manager/terminal/zvt/vectors.ts";
+import { usedBy } from "../../../tp-manager/terminal/zvt/vector-uses.ts";
+import { hasVectors } from "../../../tp-manager/terminal/zvt/vectors.ts";
 import { fromHex, hex } from "../support/register.ts";
 
 const STATUS = encoded("04ff010e");
@@ -186,7 +187,7 @@ interface Expected {
 }
 
 test.skipIf(!hasVectors).each(
-  vectors("serial-invalid").map(({ id, hex: bytes, expect: expected }) => ({
+  usedBy("bad-frame-at-simulator").map(({ id, hex: bytes, expect: expected }) => ({
     id,
     bytes,
     reaction: (expected as Expected).reaction,
