@@ -1,8 +1,10 @@
 /**
  * Drains a queue of transactions through a real supervisor process into a gateway that answers at
- * once, and sends the same bodies over raw keep-alive connections for comparison:
- *   node scripts/bench-outbox.ts [--items 10000]
- * Prints both rates and the supervisor's memory.
+ * once, or after so many milliseconds, and sends the same bodies over a raw keep-alive connection
+ * for comparison:
+ *   node scripts/bench-outbox.ts [--items 10000] [--answer-after 0]
+ * Prints both rates, the supervisor's memory, and its processor time, which depends less than a
+ * rate on what else the machine does.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -22,12 +24,21 @@ import { sleep, systemClock } from "../src/shared/time.ts";
 import { supervisorMigrations } from "../src/supervisor/outbox/outbox-schema.ts";
 import { OutboxStore } from "../src/supervisor/outbox/outbox-store.ts";
 
-const { values } = parseArgs({ options: { items: { type: "string", default: "10000" } } });
+const { values } = parseArgs({
+  options: {
+    items: { type: "string", default: "10000" },
+    "answer-after": { type: "string", default: "0" },
+  },
+});
 const items = Number(values.items);
-if (!Number.isInteger(items) || items < 1) {
-  process.stderr.write("usage: node scripts/bench-outbox.ts [--items N]\n");
+const answerAfterMs = Number(values["answer-after"]);
+if (!Number.isInteger(items) || items < 1 || !(answerAfterMs >= 0)) {
+  process.stderr.write("usage: node scripts/bench-outbox.ts [--items N] [--answer-after MS]\n");
   process.exit(64);
 }
+
+/** Linux counts in hundredths of a second (sysconf _SC_CLK_TCK). */
+const TICK_MS = 10;
 
 const answer =
   '<?xml version="1.0" encoding="UTF-8"?>\n<SOAP-ENV:Envelope ' +
@@ -52,8 +63,12 @@ const server = createServer((incoming, response) => {
     const soapAction = String(headers["soapaction"] ?? "");
     const kept = { "content-type": type, soapaction: soapAction };
     received.push({ path, headers: kept, body: Buffer.concat(chunks).toString("utf8") });
-    response.writeHead(200, { "content-type": "text/xml", "content-length": answer.length });
-    response.end(answer);
+    const respond = (): void => {
+      response.writeHead(200, { "content-type": "text/xml", "content-length": answer.length });
+      response.end(answer);
+    };
+    if (answerAfterMs === 0) respond();
+    else systemClock.startTimer("answer", answerAfterMs, respond);
   });
 });
 
@@ -64,7 +79,7 @@ try {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   fillQueue();
   writeConfig(url);
-  const { ms: drainMs, idleMb, peakMb } = await drain();
+  const { ms: drainMs, idleMb, peakMb, cpuMs } = await drain();
   const bodies = received.splice(0);
   const rawMs = await postAll(url, bodies);
   const rate = (ms: number): string => `${Math.round((items / ms) * 1_000)} per second`;
@@ -72,6 +87,7 @@ try {
     ["items", String(items)],
     ["outbox drained", `${(drainMs / 1_000).toFixed(1)} s, ${rate(drainMs)}`],
     ["raw keep-alive POSTs", `${(rawMs / 1_000).toFixed(1)} s, ${rate(rawMs)}`],
+    ["supervisor processor time", `${(cpuMs / items).toFixed(2)} ms per item`],
     ["supervisor memory", `${idleMb} MB at its start, at most ${peakMb} MB`],
   ];
   for (const [name = "", value] of rows) process.stdout.write(`${name.padEnd(26)}${value}\n`);
@@ -129,7 +145,14 @@ function writeConfig(url: string): void {
   writeFileSync(join(folder, "config.txt"), lines.join(""), { mode: 0o600 });
 }
 
-async function drain(): Promise<{ ms: number; idleMb: number; peakMb: number }> {
+interface Drained {
+  readonly ms: number;
+  readonly idleMb: number;
+  readonly peakMb: number;
+  readonly cpuMs: number;
+}
+
+async function drain(): Promise<Drained> {
   const main = join(projectRoot, "src/supervisor/main.ts");
   supervisor = spawn(process.execPath, [main, "--data", folder], { stdio: "inherit" });
   const run = openRunDirectory(folder);
@@ -137,6 +160,7 @@ async function drain(): Promise<{ ms: number; idleMb: number; peakMb: number }> 
   let startedMs: number | undefined;
   let idleMb = 0;
   let peakMb = 0;
+  let cpuBeforeMs = 0;
   for (;;) {
     await sleep(systemClock, "look at the queue", 50);
     const outbox = await client.call("status", {}, 2_000).then(
@@ -144,6 +168,7 @@ async function drain(): Promise<{ ms: number; idleMb: number; peakMb: number }> 
       () => undefined, // not listening yet
     );
     if (received.length > 0) startedMs ??= systemClock.monotonicMs();
+    if (received.length === 0) cpuBeforeMs = processorMs(supervisor.pid);
     const nowMb = residentMb(supervisor.pid);
     if (outbox) idleMb ||= nowMb;
     peakMb = Math.max(peakMb, nowMb);
@@ -151,7 +176,8 @@ async function drain(): Promise<{ ms: number; idleMb: number; peakMb: number }> 
     if (supervisor.exitCode !== null) throw new Error("the supervisor ended");
   }
   client.close();
-  return { ms: systemClock.monotonicMs() - (startedMs ?? 0), idleMb, peakMb };
+  const cpuMs = processorMs(supervisor.pid) - cpuBeforeMs;
+  return { ms: systemClock.monotonicMs() - (startedMs ?? 0), idleMb, peakMb, cpuMs };
 }
 
 /** One after the other over one kept connection, as the outbox sends them. */
@@ -177,6 +203,16 @@ function residentMb(pid: number | undefined): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
     return Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024);
+  } catch {
+    return 0;
+  }
+}
+
+/** Processor time so far, in user and system mode; 0 where there is no /proc. */
+function processorMs(pid: number | undefined): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
   } catch {
     return 0;
   }

@@ -108,10 +108,39 @@ export interface Attempt {
 
 export interface Health {
   readonly status: "Ready" | "NotReady";
+  /** Why no payment can be taken now. */
   readonly reasons: readonly string[];
   readonly warnings: readonly string[];
   readonly terminal: Readonly<Record<string, string | null>>;
   readonly running: { readonly what: string; readonly orderId: string | null } | null;
+  /** null: the journal cannot be read. */
+  readonly payments: { readonly inDoubt: number; readonly notHandedOver: number } | null;
+  /** null: the supervisor does not answer. */
+  readonly outbox: {
+    readonly pending: number;
+    readonly parked: number;
+    readonly sent: number;
+    readonly oldestAgeSeconds: number | null;
+    readonly paused: string | null;
+  } | null;
+  /** The newest of the last day. */
+  readonly alarms: ReadonlyArray<{
+    readonly id: number;
+    readonly at: string;
+    readonly alarm: string;
+    readonly message: string;
+    readonly orderId: string | null;
+    readonly transactionId: string | null;
+  }>;
+  readonly disk: { readonly freeBytes: number; readonly freeMinBytes: number } | null;
+  readonly clock: {
+    readonly now: string;
+    readonly timeZone: string;
+    readonly uptimeSeconds: number;
+  };
+  readonly versions: Readonly<Record<"connector" | "supervisor" | "node" | "os", string>>;
+  /** hh:mm, local time. */
+  readonly dailyChoresAt: string;
 }
 
 export interface Check {

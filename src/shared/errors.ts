@@ -57,8 +57,8 @@ export const errorTable = {
     403,
     "no",
     "safe",
-    "A web page of another origin made the request.",
-    "List the kiosk page's origin in ALLOWED_ORIGINS.",
+    "A web page of another origin made the request, or the address bar one that acts.",
+    "List the kiosk page's origin in ALLOWED_ORIGINS; call what acts from a program.",
   ),
   OPERATOR_REQUIRED: row(
     403,
@@ -229,6 +229,13 @@ export const errorTable = {
     "The orderId was used before with another amount or currency; `charged` is that order's.",
     "Use a new orderId for another sale.",
   ),
+  TOO_MANY_FAILURES: row(
+    429,
+    "no",
+    "safe",
+    "More calls with a wrong login or password wait for their answers than may.",
+    "Correct the program that sends them; right credentials are never refused.",
+  ),
   HEADERS_TOO_LARGE: row(
     431,
     "no",
@@ -296,7 +303,7 @@ export const errorTable = {
     503,
     "no",
     "after_recovery",
-    "An earlier payment is in doubt and recovery has not ended yet.",
+    "A payment is in doubt, or the terminal reported a sale without an order; it is being asked.",
     "Try again in a few minutes; the connector asks the terminal by itself.",
   ),
   TERMINAL_CHANGED: row(
@@ -324,7 +331,7 @@ export const errorTable = {
     503,
     "yes",
     "after_recovery",
-    "The gateway was not reached or not able; nothing was carried out.",
+    "The gateway was not reached or turned the request away; nothing was carried out.",
     "Ask again later.",
   ),
   GATEWAY_OPERATION_UNKNOWN: row(

@@ -8,8 +8,10 @@ import { versionNumber } from "../shared/installation.ts";
 import { supervisorMessages } from "../shared/ipc/contract.ts";
 import { startIpcServer } from "../shared/ipc/server.ts";
 import { logFileOf, type ProgramContext, runProgram } from "../shared/lifecycle.ts";
+import type { Logger } from "../shared/logger.ts";
 import { openDatabase } from "../shared/sqlite.ts";
 import { chance } from "../shared/time.ts";
+import { AlarmStore } from "./alarm-store.ts";
 import { createGatewayClient, type GatewaySettings } from "./gateway/gateway-client.ts";
 import { Intake } from "./intake/intake.ts";
 import { type HandlerParts, supervisorHandlers } from "./intake/message-handlers.ts";
@@ -29,11 +31,13 @@ const RUNNING_TRIES_GRACE_MS = 3_000;
 const STOP_DEADLINE_MS = 10_000;
 
 await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
-  const { config, installation, log, clock, onStop } = context;
+  const { config, installation, clock, onStop } = context;
 
   const databasePath = join(installation.dataDirectory, "supervisor.db");
   const database = openDatabase(databasePath, supervisorMigrations);
   onStop("database", () => database.close());
+  const alarmStore = new AlarmStore(database, clock);
+  const log = alarmStore.tap(context.log);
   const store = new OutboxStore(database);
   const desk = new OutboxDesk(database);
 
@@ -59,8 +63,8 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
     log,
     onStored: (transactionId) => forwarder.tryAtOnce(transactionId),
   });
-  await startListening(context, atGateway, (id) => operations.notified(id));
-  await startMessages(context, { intake, store, desk, operations, watch, forwarder });
+  await startListening(context, log, atGateway, (id) => operations.notified(id));
+  await startMessages(context, { intake, store, desk, operations, watch, alarmStore, forwarder });
   onStop("waiting messages", () => watch.close());
 
   const daily = startDaily({
@@ -82,7 +86,8 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
 
 /** The port of the gateway's notifications, when there is one. */
 async function startListening(
-  { config, clock, log, onStop }: ProgramContext,
+  { config, clock, onStop }: ProgramContext,
+  log: Logger,
   { store, notifications }: { store: OperationStore; notifications: NotificationStore },
   onAccepted: (transactionPublicId: string) => void,
 ): Promise<void> {
@@ -103,7 +108,7 @@ async function startListening(
 
 async function startMessages(
   { runDirectory, log, clock, onStop, requestStop }: ProgramContext,
-  parts: Pick<HandlerParts, "intake" | "store" | "desk" | "operations" | "watch"> & {
+  parts: Pick<HandlerParts, "intake" | "store" | "desk" | "operations" | "watch" | "alarmStore"> & {
     readonly forwarder: Forwarder;
   },
 ): Promise<void> {

@@ -1,6 +1,7 @@
 import type { IpcClient } from "../shared/ipc/client.ts";
 import type { supervisorMessages } from "../shared/ipc/contract.ts";
 import type { GatewayLink } from "./payments/gateway-desk.ts";
+import type { ReturnsLink } from "./payments/return-poll.ts";
 
 /** What the supervisor answers from its database, or what it may add to a request's own time. */
 const ANSWER_LIMIT_MS = 5_000;
@@ -16,7 +17,7 @@ export function lookupLimitMs(gatewayTimeoutMs: number): number {
 export function createGatewayLink(
   client: Pick<IpcClient<typeof supervisorMessages>, "call">,
   gatewayTimeoutMs: number,
-): GatewayLink {
+): GatewayLink & ReturnsLink {
   const operationLimitMs = gatewayTimeoutMs + ANSWER_LIMIT_MS;
   const resolveLimitMs = lookupLimitMs(gatewayTimeoutMs);
   return {
@@ -28,6 +29,7 @@ export function createGatewayLink(
       const answer = await client.call("gateway-operation-end", { operationId }, operationLimitMs);
       return answer.operation;
     },
+    returns: (request) => client.call("gateway-returns", request, ANSWER_LIMIT_MS),
     async settle(request) {
       return (await client.call("gateway-settle", request, ANSWER_LIMIT_MS)).operation;
     },

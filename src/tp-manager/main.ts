@@ -10,16 +10,20 @@ import { type ApiOptions, createApi } from "./http/app.ts";
 import { EventHub } from "./http/events/event-hub.ts";
 import { listenOnLoopback } from "./http/loopback-server.ts";
 import { Monitor, type MonitorParts } from "./http/status/monitor.ts";
+import { AlarmRows } from "./journal/alarm-rows.ts";
 import { archiveChore } from "./journal/archive.ts";
 import { Journal } from "./journal/journal.ts";
 import { tpManagerHandlers } from "./message-handlers.ts";
 import { AfterSale } from "./payments/after-sale.ts";
+import { ClosingKeeper, type ClosingParts } from "./payments/closing-keeper.ts";
 import { DeliveryPoll } from "./payments/delivery-poll.ts";
 import { GatewayDesk } from "./payments/gateway-desk.ts";
 import { HandOff } from "./payments/hand-off.ts";
 import { PaymentService, type PaymentSettings } from "./payments/payment-service.ts";
+import { ReturnPoll } from "./payments/return-poll.ts";
 import { settleByOperator } from "./payments/settlement.ts";
 import { Upkeep } from "./payments/upkeep.ts";
+import { AlarmPoll } from "./supervisor-alarms.ts";
 import { createSupervisorLink } from "./supervisor-link.ts";
 import { createTerminal } from "./terminal/registry.ts";
 
@@ -73,7 +77,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   const upkeep = new Upkeep({ ...shared, ...UPKEEP_LIMITS });
   const monitor = createMonitor(context, { hub, terminal, payments, journal }, client);
   onStop("monitor", () => monitor.close());
-  const gateway = gatewayDesk(context, client, journal);
+  const atGateway = gatewayParts(context, client, journal, areaLog("gateway"));
   const api = await createApi(
     apiOptions(context, {
       monitor,
@@ -82,7 +86,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
       upkeep,
       terminal,
       supervisor: client,
-      gateway,
+      gateway: atGateway.gateway,
       settle: (word) => settleByOperator(payments, shared, word),
     }),
   );
@@ -105,8 +109,10 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   startChores(context, { journal, journalPath, payments, handOff });
   terminal.start();
   payments.start();
+  startClosing(context, { ...shared, upkeep });
   deliveries.start();
-  gateway.start();
+  startAlarmPoll(context, journal, client);
+  atGateway.start();
 });
 
 function settingsOf({ config }: ProgramContext): PaymentSettings {
@@ -137,13 +143,21 @@ function createMonitor(
   return monitor;
 }
 
-function gatewayDesk(
-  { config, clock, log }: ProgramContext,
+function gatewayParts(
+  { config, clock, onStop }: ProgramContext,
   client: ReturnType<typeof createIpcClient<typeof supervisorMessages>>,
   store: Journal,
-): GatewayDesk {
+  log: Logger,
+): { readonly gateway: GatewayDesk; start(): void } {
   const link = createGatewayLink(client, config.GATEWAY_TIMEOUT);
-  return new GatewayDesk({ store, link, clock, log: log.child({ area: "gateway" }) });
+  const gateway = new GatewayDesk({ store, link, clock, log });
+  const returns = new ReturnPoll(store, link, clock, log);
+  onStop("return poll", () => returns.close());
+  const start = (): void => {
+    gateway.start();
+    returns.start();
+  };
+  return { gateway, start };
 }
 
 type SetUp =
@@ -167,6 +181,27 @@ function apiOptions(
     log: log.child({ area: "http" }),
     requestStop,
   };
+}
+
+function startClosing({ config, log, onStop }: ProgramContext, parts: ClosingParts): void {
+  if (!config.AUTO_END_OF_DAY) {
+    log.info("an end of day that the terminal demands is left to the operator");
+    return;
+  }
+  const keeper = new ClosingKeeper(parts);
+  onStop("end of day", () => keeper.close());
+  keeper.start();
+}
+
+function startAlarmPoll(
+  { clock, log, onStop }: ProgramContext,
+  journal: Journal,
+  client: IpcClient<typeof supervisorMessages>,
+): void {
+  const area = log.child({ area: "events" });
+  const poll = new AlarmPoll(new AlarmRows(journal), client, clock, area);
+  onStop("supervisor alarms", () => poll.close());
+  poll.start();
 }
 
 interface ChoreParts {

@@ -1,3 +1,4 @@
+import { type Point, points } from "../../src/simulator/terminal/faults/fault-table.ts";
 import { Random } from "../simulation/random.ts";
 
 export const victims = [
@@ -15,7 +16,7 @@ export type Victim = (typeof victims)[number];
  */
 type Moment =
   | { readonly at: "event"; readonly number: number; readonly delayMs: number }
-  | { readonly at: "hold"; readonly phase: string }
+  | { readonly at: "hold"; readonly phase: Point }
   | { readonly at: "time"; readonly afterMs: number };
 
 /** One kill: who, when, and what the kiosk does afterwards. The same seed gives the same plan. */
@@ -30,22 +31,6 @@ export interface KillPlan {
   /** What the gateway does with the request, so that a kill can hit it in between. */
   readonly gateway: "hang-before-commit" | "hang-after-commit" | "latency" | null;
 }
-
-/** Moments of the terminal where a fault `hold` can stand still; see its --help. */
-const phases = [
-  "command",
-  "accepted",
-  "card",
-  "host",
-  "charged",
-  "report",
-  "reported",
-  "acknowledged",
-  "print",
-  "printed",
-  "completion",
-  "completed",
-];
 
 export function killPlan(seed: number, index: number): KillPlan {
   const random = new Random(seed * 1_000_003 + index);
@@ -62,7 +47,7 @@ export function killPlan(seed: number, index: number): KillPlan {
     victim,
     moment: random.weighted<Moment>([
       [behind ? 1 : 6, { at: "event", number: random.between(0, 45), delayMs: delay(random) }],
-      [behind ? 1 : 3, { at: "hold", phase: random.pick(phases) }],
+      [behind ? 1 : 3, { at: "hold", phase: random.pick(points) }],
       [behind ? 6 : 1, { at: "time", afterMs: random.between(0, 400) }],
     ]),
     declined: random.chance(0.08),

@@ -30,8 +30,8 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: journal,
-        from: "this.#telling((tell) => {\n      const before = this.#mustRead(transactionId);",
-        to: `this.#telling((tell) => {
+        from: "this.telling((tell) => {\n      const before = this.#mustRead(transactionId);",
+        to: `this.telling((tell) => {
       if (this.held?.transactionId === transactionId) this.#insertRow(this.held);
       this.held = undefined;
       const before = this.#mustRead(transactionId);`,
@@ -57,8 +57,8 @@ export const mutations: readonly Mutation[] = [
     removes: "the one transaction of outcome and hand-off row",
     edits: [
       {
-        file: journal,
-        from: "const result = transaction(this.#database, () =>",
+        file: "src/tp-manager/journal/journal-file.ts",
+        from: "const result = transaction(this.database, () =>",
         to: "const result = ((all: () => T) => all())(() =>",
       },
     ],
@@ -67,9 +67,9 @@ export const mutations: readonly Mutation[] = [
     removes: "the lookup of the order before a payment (idempotency)",
     edits: [
       {
-        file: `${payments}/payment-service.ts`,
-        from: 'if (earlier && earlier.state.phase !== "not-charged") return this.#known',
-        to: 'if (earlier?.state.phase === "reversed") return this.#known',
+        file: `${payments}/admission.ts`,
+        from: 'if (earlier && earlier.state.phase !== "not-charged") return known',
+        to: 'if (earlier?.state.phase === "reversed") return known',
       },
     ],
   },
@@ -111,7 +111,7 @@ export const mutations: readonly Mutation[] = [
     removes: "rule 5: no sale before the doubtful one was asked about",
     edits: [
       {
-        file: `${payments}/payment-service.ts`,
+        file: `${payments}/admission.ts`,
         from: '    if (orderId !== undefined) {\n      throw new AppError("TERMINAL_IN_DOUBT"',
         to: '    if (orderId === "") {\n      throw new AppError("TERMINAL_IN_DOUBT"',
       },
@@ -144,9 +144,29 @@ export const mutations: readonly Mutation[] = [
     removes: "the truth about an order while another one is paid",
     edits: [
       {
-        file: `${payments}/payment-service.ts`,
+        file: `${payments}/admission.ts`,
         from: '    // Before anything is refused: "busy" says',
-        to: '    this.turn.assertFree();\n    // Before anything is refused: "busy" says',
+        to: '    turn.assertFree();\n    // Before anything is refused: "busy" says',
+      },
+    ],
+  },
+  {
+    removes: "the end of a payment that was cancelled while the terminal was made ready",
+    edits: [
+      {
+        file: `${payments}/payment-service.ts`,
+        from: "      running.preparing.abort(new CancelledInTime());",
+        to: "      void CancelledInTime;",
+      },
+    ],
+  },
+  {
+    removes: "the second look at a sale that no order asked for",
+    edits: [
+      {
+        file: `${payments}/stray-policy.ts`,
+        from: "    return confirmed\n",
+        to: "    return confirmed || report.good\n",
       },
     ],
   },

@@ -10,7 +10,7 @@ describe.each(rows)("error %s", (code, row) => {
   test("has a code in capitals, a known HTTP status and known words", () => {
     expect(code).toMatch(/^[A-Z]+(_[A-Z]+)*$/);
     expect([
-      200, 400, 401, 403, 404, 405, 408, 409, 413, 415, 422, 431, 500, 501, 503, 504,
+      200, 400, 401, 403, 404, 405, 408, 409, 413, 415, 422, 429, 431, 500, 501, 503, 504,
     ]).toContain(row.http);
     expect(["no", "yes", "unknown"]).toContain(row.charged);
     expect(["safe", "same_order", "after_recovery", "never"]).toContain(row.retry);

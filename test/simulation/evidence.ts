@@ -4,17 +4,16 @@ export interface Doubtful {
   readonly order: string;
 }
 
-const blinding = ["not-told", "replace-terminal", "end-of-day", "accept-terminal"];
+const blinding = ["not-told", "replace-terminal", "end-of-day", "accept-terminal", "stray-sale"];
 const unclear = ["other-amount", "no-result-code", "report-then-abort-kept", "no-report"];
 
 /**
  * Whether something in the plan can take the evidence away, so that an order may stay unknown: the
- * terminal was replaced, does not tell, forgot; or it charged something else than was asked, a part
- * for example, which recovery cannot tell from another sale.
+ * terminal was replaced, does not tell, forgot; or it charged something else than was asked, which
+ * recovery cannot tell from another sale.
  */
 export function mayStayUnknown({ steps, behaviours }: Plan, _doubtful: Doubtful): boolean {
   return (
-    steps.some((step) => step.do === "deliver" && (step.amountMinor ?? 0) > 0) ||
     steps.some((step) => blinding.includes(step.do)) ||
     behaviours.some(({ outcome }) => unclear.includes(outcome))
   );

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { createLogger, type Logger } from "../../src/shared/logger.ts";
 import { openDatabase } from "../../src/shared/sqlite.ts";
+import { AlarmStore } from "../../src/supervisor/alarm-store.ts";
 import type { GatewayOperations } from "../../src/supervisor/gateway/gateway.ts";
 import { Intake } from "../../src/supervisor/intake/intake.ts";
 import { supervisorHandlers } from "../../src/supervisor/intake/message-handlers.ts";
@@ -62,10 +63,12 @@ const noOperations: GatewayOperations = {
 };
 
 /** The supervisor, put together as its main.ts does it. */
-export function startSupervisor(life: Life, folder: string, gateway: ModelGateway, log: Logger) {
+export function startSupervisor(life: Life, folder: string, gateway: ModelGateway, plain: Logger) {
   const { clock } = life;
   const path = join(folder, "supervisor.db");
   const database = onDisk(life.disk, () => openDatabase(path, supervisorMigrations));
+  const alarmStore = new AlarmStore(database, clock);
+  const log = alarmStore.tap(plain);
   const store = new OutboxStore(database);
   const watch = new DeliveryWatch(clock);
   const client = gateway.clientFor(life);
@@ -81,7 +84,7 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
     ...{ gateway: noOperations, clock, log },
   });
   const handlers = supervisorHandlers({
-    ...{ intake, store, desk, operations, watch, clock, log, version: "0" },
+    ...{ intake, store, desk, operations, watch, alarmStore, clock, log, version: "0" },
     paused: () => forwarder.paused,
     requeued: (transactionId) => forwarder.tryAtOnce(transactionId),
     requestStop: () => {},

@@ -3,6 +3,7 @@ import { expect, onTestFinished, vi } from "vitest";
 import { createLogger } from "../../src/shared/logger.ts";
 import { openDatabase } from "../../src/shared/sqlite.ts";
 import type { Transaction } from "../../src/shared/transaction.ts";
+import { AlarmStore } from "../../src/supervisor/alarm-store.ts";
 import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client.ts";
 import { Intake } from "../../src/supervisor/intake/intake.ts";
 import { NotificationStore } from "../../src/supervisor/notifications/notification-store.ts";
@@ -39,8 +40,9 @@ export async function openRig(options: RigOptions = {}) {
   const path = options.path ?? join(temporaryFolder(), "supervisor.db");
   const lines: Array<Record<string, unknown>> = [];
   const stream = { write: (line: string) => void lines.push(JSON.parse(line)) };
-  const log = createLogger({ program: "supervisor", level: "debug", stream });
   const database = openDatabase(path, supervisorMigrations);
+  const alarmStore = new AlarmStore(database, clock);
+  const log = alarmStore.tap(createLogger({ program: "supervisor", level: "debug", stream }));
   const store = new OutboxStore(database);
   const desk = new OutboxDesk(database);
   const settings = {
@@ -83,7 +85,7 @@ export async function openRig(options: RigOptions = {}) {
   const parts = { store: operationStore, notifications, gateway, clock, log };
   const operations = new OperationDesk(parts);
   const atGateway = { operationStore, notifications, operations };
-  const outbox = { store, desk, watch, forwarder, intake, requeued };
+  const outbox = { store, desk, watch, forwarder, intake, requeued, alarmStore };
   const rig = { server, clock, path, database, lines, log, ...outbox, ...atGateway, stop };
   return { ...rig, ...conveniences(rig) };
 }

@@ -31,11 +31,10 @@ export class ChildProgram {
   output = "";
 
   /** `main` is a path below src, such as `supervisor/main.ts`. */
-  constructor(main: string, args: readonly string[]) {
+  constructor(main: string, args: readonly string[], nodeSwitches: readonly string[] = []) {
     this.name = main;
-    this.#process = spawn(process.execPath, [join(projectRoot, "src", main), ...args], {
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+    const command = [...nodeSwitches, join(projectRoot, "src", main), ...args];
+    this.#process = spawn(process.execPath, command, { stdio: ["ignore", "pipe", "pipe"] });
     for (const stream of [this.#process.stdout, this.#process.stderr]) {
       stream?.on("data", (chunk: Buffer) => {
         this.output += chunk.toString("utf8");

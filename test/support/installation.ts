@@ -13,6 +13,8 @@ export interface InstallationOptions {
   /** Further switches of the terminal simulator. */
   readonly terminalSwitches?: readonly string[];
   readonly sandboxSwitches?: readonly string[];
+  /** Further switches of Node.js for tp-manager. */
+  readonly nodeSwitches?: readonly string[];
   /** Further lines of config.txt. */
   readonly config?: Readonly<Record<string, string | number>>;
 }
@@ -98,7 +100,8 @@ export class TestInstallation {
   }
 
   async startTpManager(): Promise<void> {
-    this.tpManager = new ChildProgram("tp-manager/main.ts", ["--data", this.data]);
+    const switches = this.#options.nodeSwitches;
+    this.tpManager = new ChildProgram("tp-manager/main.ts", ["--data", this.data], switches);
     await this.#answers(this.tpManager, this.#client("tp-manager"));
   }
 
@@ -150,6 +153,10 @@ export class TestInstallation {
   }
 
   /** Of the local API. */
+  get port(): number {
+    return this.#port;
+  }
+
   get url(): string {
     return `http://127.0.0.1:${this.#port}`;
   }

@@ -7,6 +7,7 @@ import { EventHub } from "../../src/tp-manager/http/events/event-hub.ts";
 import { Journal } from "../../src/tp-manager/journal/journal.ts";
 import { AfterSale } from "../../src/tp-manager/payments/after-sale.ts";
 import { answerOf } from "../../src/tp-manager/payments/answer.ts";
+import { ClosingKeeper } from "../../src/tp-manager/payments/closing-keeper.ts";
 import { HandOff } from "../../src/tp-manager/payments/hand-off.ts";
 import type { PaymentRequest } from "../../src/tp-manager/payments/payment.ts";
 import { PaymentService } from "../../src/tp-manager/payments/payment-service.ts";
@@ -92,6 +93,7 @@ export function house(path = join(temporaryFolder(), "journal.db")) {
   const shared = { store: journal, terminal, payments, clock, log: tapped };
   const afterSale = new AfterSale(shared);
   const upkeep = new Upkeep({ ...shared, resetLimitMs: 60_000, telecollectionLimitMs: 60_000 });
+  const closing = new ClosingKeeper({ ...shared, upkeep });
   const settle = (word: Parameters<typeof settleByOperator>[2]) =>
     settleByOperator(payments, shared, word);
   let open = true;
@@ -110,6 +112,7 @@ export function house(path = join(temporaryFolder(), "journal.db")) {
     payments,
     afterSale,
     upkeep,
+    closing,
     settle,
     log,
     lines,

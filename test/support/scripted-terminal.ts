@@ -56,6 +56,7 @@ export class ScriptedTerminal implements Terminal {
     identity,
     status: ready,
     busy: false,
+    demands: [],
   };
 
   script: PayScript = approves;
@@ -76,6 +77,7 @@ export class ScriptedTerminal implements Terminal {
   };
   looks = 0;
   checks = 0;
+  evidenceKept = false;
 
   start(): void {}
 
@@ -99,6 +101,10 @@ export class ScriptedTerminal implements Terminal {
 
   tell(event: TerminalEvent): void {
     for (const listener of this.#listeners) listener(event);
+  }
+
+  keepEvidence(keep: boolean): void {
+    this.evidenceKept = keep;
   }
 
   decideGoods(decision: GoodsDecision): void {

@@ -93,7 +93,11 @@ export function parseConfig(
       readValue(name, byName.get(name), program, faults),
     ]),
   ) as unknown as Config;
-  faults.push(...timerFaults(values, byName), ...pairFaults(byName));
+  faults.push(
+    ...timerFaults(values, byName),
+    ...pairFaults(byName),
+    ...lastReceiptFaults(values, byName),
+  );
   faults.sort((a, b) => a.line - b.line);
   return faults.length > 0 ? { faults, warnings } : { config: values, faults, warnings };
 }
@@ -171,6 +175,17 @@ function pairFaults(byName: ReadonlyMap<string, Entry>): LineFault[] {
   }
   const line = (login ?? password)?.line ?? 0;
   return [{ line, message: "OPERATOR_LOGIN and OPERATOR_PWD go together; one is missing" }];
+}
+
+/** zvt.md 6.1, 9.4: what was paid at the terminal's own keys would be taken for missed. */
+function lastReceiptFaults(config: Config, byName: ReadonlyMap<string, Entry>): LineFault[] {
+  const controlled = (Number.parseInt(config.ZVT_CONFIG_BYTE, 16) & 0x10) !== 0;
+  if (!config.ZVT_SEND_LAST_RECEIPT || controlled) return [];
+  const line = byName.get("ZVT_SEND_LAST_RECEIPT")?.line ?? 0;
+  const message =
+    "ZVT_SEND_LAST_RECEIPT needs bit 10 in ZVT_CONFIG_BYTE, as in BE: a payment at the " +
+    "terminal's own keys would be reversed";
+  return [{ line, message }];
 }
 
 function permissionWarning(path: string): string[] {

@@ -287,6 +287,10 @@ const daily = {
       requiredBy: ["tp-manager", "supervisor"],
     },
   ),
+  AUTO_END_OF_DAY: described(yesNo.default(true), {
+    help: "Runs the end of day when the terminal demands it; sales from before cannot be reversed.",
+    example: "no",
+  }),
   LOG_DAYS: described(integer(1, 3_650).default(30), {
     help: "Days for which logs are kept.",
     example: "90",
@@ -323,6 +327,18 @@ const protocolDetails = {
       example: "iso8859-1",
     },
   ),
+  ZVT_MESSAGE_IDS: described(oneOf(["auto", "off"]).default("auto"), {
+    help: "Numbered messages (1F73): auto uses them when the terminal agrees to it.",
+    example: "off",
+  }),
+  ZVT_SEND_LAST_RECEIPT: described(yesNo.default(false), {
+    help: "Names the last known receipt (1F1F): the terminal reverses a payment that we missed.",
+    example: "yes",
+  }),
+  ZVT_LOG_OFF: described(yesNo.default(false), {
+    help: "Log-Off at every stop: gives the terminal's own keys back until the next start.",
+    example: "yes",
+  }),
   ZVT_T1_MS: described(integer(5, 1_000).default(200), {
     help: "Longest silence between two bytes of a serial frame (PA00P016).",
     example: "200",

@@ -66,6 +66,7 @@ export type OutboxItem = z.infer<typeof outboxItemSchema>;
 const outboxRefusals = ["unknown", "running", "sent", "closed"] as const;
 
 export const OUTBOX_PAGE_MAX = 200;
+export const ALARMS_PAGE_MAX = 200;
 export const NOTE_CHARACTERS_MAX = 500;
 
 export const gatewayOperationKindSchema = z.enum(["confirm", "cancel", "refund"]);
@@ -240,10 +241,47 @@ export const supervisorMessages = {
       transaction: z.record(z.string(), z.unknown()).nullable(),
     }),
   },
+  /**
+   * Money that went back at the gateway, by whomever it was asked for, as its notifications tell:
+   * the transactions about which something came after `after`, each with its sum in all. `last` is
+   * the next `after`; it is smaller when the supervisor has another database than before.
+   */
+  "gateway-returns": {
+    request: z.object({ after: z.int().min(0), limit: z.int().min(1).max(OUTBOX_PAGE_MAX) }),
+    response: z.object({
+      returns: z.array(z.object({ transactionId: z.string(), returnedMinor: z.int().positive() })),
+      last: z.int().min(0),
+      more: z.boolean(),
+    }),
+  },
   /** What the gateway has told about an order, and what was asked of it. */
   "gateway-history": {
     request: z.object({ orderId: z.string() }),
     response: gatewayHistorySchema,
+  },
+  /**
+   * Alarms behind the id `after`, oldest first. `origin` names the database they are in: for the
+   * ids of another one all alarms are told.
+   */
+  alarms: {
+    request: z.object({
+      origin: z.string().optional(),
+      after: z.int().min(0),
+      limit: z.int().min(1).max(ALARMS_PAGE_MAX),
+    }),
+    response: z.object({
+      origin: z.string(),
+      alarms: z.array(
+        z.object({
+          id: z.int(),
+          atMs: z.int(),
+          alarm: z.string(),
+          message: z.string(),
+          orderId: z.string().nullable(),
+          transactionId: z.string().nullable(),
+        }),
+      ),
+    }),
   },
   status: {
     request: empty,

@@ -1,4 +1,6 @@
 import { parseArgs } from "node:util";
+import { devices } from "./devices/devices.ts";
+import { quirks } from "./devices/quirks.ts";
 import { FaultError } from "./faults/fault-request.ts";
 import {
   type FaultArgument,
@@ -7,6 +9,7 @@ import {
   pointDescriptions,
   sharedArguments,
 } from "./faults/fault-table.ts";
+import { askKinds } from "./machine/asks.ts";
 import { ScenarioError } from "./scenario.ts";
 import type { StartOptions } from "./start.ts";
 import { type Draft, type Switch, SwitchError } from "./switch.ts";
@@ -76,6 +79,18 @@ export function helpText(): string {
       row(`--${name}${argument ? ` ${argument}` : ""}`, description),
     ),
     "",
+    "Terminals (--device):",
+    ...Object.entries(devices).flatMap(([name, { name: title, quirks: those }]) => [
+      row(name, title),
+      ...folded(those.join(", ")).map((line) => row("", line)),
+    ]),
+    "",
+    "What they do otherwise (--quirk):",
+    ...Object.entries(quirks).map(([name, text]) => row(name, text)),
+    "",
+    "Questions (--ask), each only where tag 26 of the registration permits it:",
+    ...Object.entries(askKinds).map(([name, { description }]) => row(name, description)),
+    "",
     "Faults, as NAME or NAME:key=value,key=value. Every fault also takes",
     ...Object.entries(sharedArguments).map(([name, argument]) => row(name, argumentText(argument))),
     "",
@@ -103,6 +118,21 @@ function faultRows([name, kind]: [string, FaultKind]): string[] {
 function argumentText({ description, words, fallback }: FaultArgument): string {
   const choice = words && words.length <= 6 ? ` (${words.join(", ")})` : "";
   return `${description}${choice}${fallback === undefined ? "" : `; default ${fallback}`}`;
+}
+
+const HELP_COLUMNS = 100;
+
+/** Words in lines that fit behind the indent; no line for no words. */
+function folded(text: string): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ").filter(Boolean)) {
+    const last = lines.at(-1);
+    const longer = `${last} ${word}`;
+    if (last !== undefined && longer.length <= HELP_COLUMNS - HELP_INDENT)
+      lines.splice(-1, 1, longer);
+    else lines.push(word);
+  }
+  return lines;
 }
 
 function row(left: string, right: string): string {

@@ -1,7 +1,9 @@
 import type { Clock } from "../../shared/time.ts";
 import type { CardName } from "./bank/cards.ts";
 import type { OutcomeRule } from "./bank/outcome.ts";
+import type { QuirkName } from "./devices/quirks.ts";
 import type { FaultRequest } from "./faults/fault-request.ts";
+import type { AskKind } from "./machine/asks.ts";
 import type { PaymentScript } from "./scenario.ts";
 
 /** Everything that can be set; `switches.ts` has the switches, {@link defaultOptions} the rest. */
@@ -13,6 +15,8 @@ export interface TerminalSimulatorOptions {
   readonly serial: SerialDevice | null;
   /** Bits per second that a serial line is slowed down to; null: as fast as it goes. */
   readonly lineSpeed: number | null;
+  /** Speeds that command 08 40 can set; another one is refused with 84 7D (zvt.md 2.6). */
+  readonly speeds: readonly number[];
   /** null: no control API. Always on 127.0.0.1; port 0 takes a free one. */
   readonly controlPort: number | null;
   /** Keeps ledger and turnover; null: in memory only. */
@@ -60,6 +64,8 @@ export interface Pace {
   /** Initialisation, diagnosis, end of day. */
   readonly administrationMs: number;
   readonly rebootMs: number;
+  /** From the answer to 08 40 until the new speed holds (zvt.md 2.6). */
+  readonly speedChangeMs: number;
 }
 
 /** Nothing is waited for that a protocol does not ask for. */
@@ -101,10 +107,16 @@ export interface Behaviour {
   readonly vending: boolean;
   /** Reverses what was not acknowledged (zvt.md 9.1); false: keeps it, as newer terminals do. */
   readonly autoReversal: boolean;
+  /** Repeat Receipt tells what was not acknowledged too; false: only what was. */
+  readonly tellsUnacknowledged: boolean;
   /** Refuses payments of a register that has not registered (84 6B). */
   readonly registrationRequired: boolean;
   /** Echoes tag 1F73 and numbers its messages (zvt.md 9.4). */
   readonly messageIds: boolean;
+  /** What it does otherwise than the text (zvt.md 12). */
+  readonly quirks: readonly QuirkName[];
+  /** Asked of the register in every payment, where tag 26 permits it (zvt.md 7). */
+  readonly asks: readonly AskKind[];
   /** Knows tag 1F1F (zvt.md 9.4). */
   readonly receiptNumberCheck: boolean;
   readonly firstReceiptNumber: number;
@@ -118,6 +130,7 @@ export const defaultOptions: Omit<TerminalSimulatorOptions, "clock"> = {
   pty: null,
   serial: null,
   lineSpeed: null,
+  speeds: [9_600, 19_200, 57_600, 115_200],
   controlPort: null,
   stateFile: null,
   timers: { t1Ms: 200, t2Ms: 5_000, t3Ms: 5_000, t4Ms: 180_000 },
@@ -130,6 +143,7 @@ export const defaultOptions: Omit<TerminalSimulatorOptions, "clock"> = {
     goodsPauseMs: 2_000,
     administrationMs: 300,
     rebootMs: 3_000,
+    speedChangeMs: 2_000,
   },
   device: {
     terminalId: "52500042",
@@ -149,8 +163,11 @@ export const defaultOptions: Omit<TerminalSimulatorOptions, "clock"> = {
     language: "en",
     vending: false,
     autoReversal: true,
+    tellsUnacknowledged: true,
     registrationRequired: false,
     messageIds: false,
+    quirks: [],
+    asks: [],
     receiptNumberCheck: false,
     firstReceiptNumber: 1,
     firstTrace: 1,

@@ -1,6 +1,9 @@
 import { cardNames } from "./bank/cards.ts";
 import { parseOutcomeRule } from "./bank/outcome.ts";
+import { behaviourOf, deviceNames } from "./devices/devices.ts";
+import { quirkNames } from "./devices/quirks.ts";
 import { parseFault } from "./faults/fault-request.ts";
+import { askNames } from "./machine/asks.ts";
 import { defaultOptions, instantPace } from "./options.ts";
 import { readScenario } from "./scenario.ts";
 import {
@@ -77,6 +80,17 @@ export const switches: Readonly<Record<string, Switch>> = {
       draft.lineSpeed = speed;
     },
   },
+  speeds: {
+    argument: "LIST",
+    description: "speeds that 08 40 can set; default 9600,19200,57600,115200",
+    apply: (value, draft) => {
+      const known = defaultOptions.speeds;
+      draft.speeds = value.split(",").map((speed) => {
+        if (!known.includes(Number(speed))) throw wrong("speeds", value, "9600,19200");
+        return Number(speed);
+      });
+    },
+  },
   control: {
     argument: "PORT",
     description: "control API on 127.0.0.1; port 0 takes a free one, GET / explains it",
@@ -137,6 +151,12 @@ export const switches: Readonly<Record<string, Switch>> = {
     "initialisation, diagnosis, end of day",
   ),
   "reboot-ms": milliseconds("reboot-ms", "pace", "rebootMs", "how long a restart takes"),
+  "speed-change-ms": milliseconds(
+    "speed-change-ms",
+    "pace",
+    "speedChangeMs",
+    "from the answer to 08 40 to the new speed",
+  ),
   "t1-ms": milliseconds("t1-ms", "timers", "t1Ms", "T1, between two bytes of a frame"),
   "t2-ms": milliseconds("t2-ms", "timers", "t2Ms", "T2, from frame to ACK"),
   "t3-ms": milliseconds("t3-ms", "timers", "t3Ms", "T3, from message to answer"),
@@ -206,6 +226,12 @@ export const switches: Readonly<Record<string, Switch>> = {
       draft.behaviour.autoReversal = false;
     },
   },
+  "hides-unacknowledged": {
+    description: "Repeat Receipt leaves out what --no-auto-reversal keeps unacknowledged",
+    apply: (_, draft) => {
+      draft.behaviour.tellsUnacknowledged = false;
+    },
+  },
   "knows-1f1f": {
     description: "reverse what the register missed by its tag 1F1F",
     apply: (_, draft) => {
@@ -216,6 +242,33 @@ export const switches: Readonly<Record<string, Switch>> = {
     description: "number messages when the register asks for it (tag 1F73)",
     apply: (_, draft) => {
       draft.behaviour.messageIds = true;
+    },
+  },
+  device: {
+    argument: "NAME",
+    description: "be a real terminal with what it does otherwise; see below",
+    apply: (value, draft) => {
+      const { quirks = [], ...behaviour } = behaviourOf(oneOf("device", value, deviceNames));
+      draft.behaviour = { ...behaviour, ...draft.behaviour };
+      draft.behaviour.quirks = [...quirks, ...(draft.behaviour.quirks ?? [])];
+    },
+  },
+  quirk: {
+    argument: "NAME",
+    multiple: true,
+    description: "do one thing as real terminals do it; see below",
+    apply: (value, draft) => {
+      const others = draft.behaviour.quirks ?? [];
+      draft.behaviour.quirks = [...others, oneOf("quirk", value, quirkNames)];
+    },
+  },
+  ask: {
+    argument: "KIND",
+    multiple: true,
+    description: "ask the register in every payment, where it permits that; see below",
+    apply: (value, draft) => {
+      const asks = draft.behaviour.asks ?? [];
+      draft.behaviour.asks = [...asks, oneOf("ask", value, askNames)];
     },
   },
   "require-registration": {

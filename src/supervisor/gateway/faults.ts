@@ -44,6 +44,11 @@ export interface FaultRow {
   readonly waits: Waits;
   /** The gateway may have taken the order although we did not learn it. */
   readonly ambiguous: boolean;
+  /**
+   * Not ambiguous for an order, which is repeated anyway. But for an operation that is sent only
+   * once the answer may be that of a proxy, which does not know what the gateway did: unknown.
+   */
+  readonly doubtful: boolean;
   /** Parked when the gateway has answered like this, and nothing else, for a day. */
   readonly parkAfterADay: boolean;
   /** Somebody has to set something right, or it will never work. */
@@ -55,12 +60,13 @@ const row = (
   action: Action,
   waits: Waits,
   meaning: string,
-  marks: Partial<Pick<FaultRow, "ambiguous" | "parkAfterADay" | "misconfigured">> = {},
+  marks: Partial<Pick<FaultRow, "ambiguous" | "doubtful" | "parkAfterADay" | "misconfigured">> = {},
 ): FaultRow => ({
   action,
   waits,
   meaning,
   ambiguous: false,
+  doubtful: false,
   parkAfterADay: false,
   misconfigured: false,
   ...marks,
@@ -87,7 +93,9 @@ export const faultTable = {
     ambiguous: true,
   }),
 
-  unavailable: row("retry", "both", "HTTP 503: temporarily unable to process"),
+  unavailable: row("retry", "both", "HTTP 503: temporarily unable to process", {
+    doubtful: true,
+  }),
   "not-found": row("retry", "both", "HTTP 404: requested resource does not exist"),
   "too-many-requests": row("retry", "both", "HTTP 429: too many requests"),
   "upstream-lost": row("retry", "both", "HTTP 502 or 504: a server in between lost the gateway", {

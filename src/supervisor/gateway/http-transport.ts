@@ -13,7 +13,7 @@ export const ANSWER_BYTES_MAX = 256 * 1024;
  * connection just closed would be ambiguous.
  */
 const IDLE_MS = 2_000;
-const CONNECTIONS_MAX = 8;
+const CONNECTIONS_MAX = 16;
 
 /** One request: a POST with its body, or a GET without one. */
 export interface HttpMessage {

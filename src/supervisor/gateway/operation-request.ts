@@ -55,10 +55,13 @@ export function operationParameters(
  */
 export type OperationState = "sending" | "done" | "refused" | "not-sent" | "unknown";
 
-/** What one exchange means for an operation that is sent only once: the same fault table. */
+/**
+ * What one exchange means for an operation that is sent only once: the same fault table. "not-sent"
+ * only where nothing left, or where a refusal of the request itself says that nothing was done.
+ */
 export function operationEnd(verdict: Verdict): Exclude<OperationState, "sending"> {
-  const { action, ambiguous } = faultTable[verdict.class];
-  if (ambiguous) return "unknown";
+  const { action, ambiguous, doubtful } = faultTable[verdict.class];
+  if (ambiguous || doubtful) return "unknown";
   if (action === "sent") return "done";
   return verdict.code === null ? "not-sent" : "refused";
 }

@@ -1,6 +1,7 @@
 import type { DeliveryState, Handlers, supervisorMessages } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
+import type { AlarmStore } from "../alarm-store.ts";
 import type { OperationDesk } from "../operations/operation-desk.ts";
 import type { DeliveryWatch } from "../outbox/delivery-watch.ts";
 import type { OutboxDesk } from "../outbox/outbox-desk.ts";
@@ -13,6 +14,7 @@ export interface HandlerParts {
   readonly desk: OutboxDesk;
   readonly operations: OperationDesk;
   readonly watch: DeliveryWatch;
+  readonly alarmStore: AlarmStore;
   readonly clock: Clock;
   readonly log: Logger;
   readonly version: string;
@@ -52,6 +54,8 @@ export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervi
 
     ...outboxHandlers(parts),
     ...gatewayHandlers(parts),
+
+    alarms: ({ origin, after, limit }) => parts.alarmStore.behind(origin, after, limit),
 
     status: () => {
       const { pending, parked, sent } = store.counts();
@@ -112,6 +116,7 @@ function gatewayHandlers({
     "gateway-operation-end": (request) => operations.end(request),
     "gateway-settle": (request) => operations.settle(request),
     "gateway-lookup": ({ id }) => operations.lookUp(id),
+    "gateway-returns": ({ after, limit }) => operations.returns(after, limit),
     "gateway-history": ({ orderId }) => operations.history(orderId),
   };
 }

@@ -58,6 +58,29 @@ export class NotificationStore {
     return row?.["copies"] === 1;
   }
 
+  /** The number of the newest document; 0: none. */
+  newest(): number {
+    const row = this.#database.prepare(`SELECT max(id) AS id FROM notifications`).get();
+    return Number(row?.["id"] ?? 0);
+  }
+
+  /** Documents after the number `after` that tell of money given back, with our transaction. */
+  returnsAfter(after: number, limit: number): Array<{ id: number; transactionId: string }> {
+    return this.#database
+      .prepare(
+        `SELECT id, transaction_id FROM notifications
+         WHERE id > ? AND transaction_id IS NOT NULL AND verdict = 'accepted'
+           AND kind = 'operation' AND status = 'ok'
+           AND operation IN ('refund', 'cancellation', 'reject')
+         ORDER BY id LIMIT ?`,
+      )
+      .all(after, limit)
+      .map((row) => ({
+        id: Number(row["id"]),
+        transactionId: String(row["transaction_id"]),
+      }));
+  }
+
   /** What was accepted about these transactions of ours, oldest first. */
   acceptedOf(transactionIds: readonly string[]): StoredNotification[] {
     const statement = this.#database.prepare(

@@ -14,6 +14,7 @@ import type { LookedUp, LookupAnswer } from "../gateway/lookup.ts";
 import { operationEnd } from "../gateway/operation-request.ts";
 import type { NotificationStore } from "../notifications/notification-store.ts";
 import { gatewayHistoryOf, notifiedEnd } from "./gateway-history.ts";
+import { gatewayReturns } from "./gateway-returns.ts";
 import { doneSum } from "./gateway-state.ts";
 import type { OperationStore, SettledBy } from "./operation-store.ts";
 
@@ -134,6 +135,12 @@ export class OperationDesk {
     if (end) this.#settle(end.open, end.state, "notification", "a notification says so");
   }
 
+  /** What was notified as returned after the document number `after`. */
+  returns(after: number, limit: number): Response<"gateway-returns"> {
+    const { store, notifications } = this.#parts;
+    return gatewayReturns(after, limit, { operations: store, notifications });
+  }
+
   history(orderId: string): Response<"gateway-history"> {
     const { store, notifications } = this.#parts;
     return gatewayHistoryOf(orderId, { operations: store, notifications });
@@ -200,7 +207,9 @@ export class OperationDesk {
 
   /**
    * A lookup proves that something was carried out; it never proves that it was not, because a
-   * request may still be under way inside the gateway.
+   * request may still be under way inside the gateway. The published object has no word for a
+   * cancellation (gateway.md (d)), but one that shows a capture proves that none has been and none
+   * can follow: only authorised transactions can be cancelled (specification 2, "States").
    */
   #settleByLookup(publicId: string, looked: LookedUp): void {
     const { store } = this.#parts;
@@ -214,6 +223,9 @@ export class OperationDesk {
           Math.min(doneSum(looked.amountMinor, done) + wanted, looked.amountMinor)
         : open.kind === "confirm" && (looked.capturedMinor ?? 0) > 0;
     if (proved) this.#settle(open, "done", "lookup", "a lookup shows that it was carried out");
+    if (open.kind === "cancel" && (looked.capturedMinor ?? 0) > 0) {
+      this.#settle(open, "refused", "lookup", "a lookup shows a capture: it was not cancelled");
+    }
   }
 
   #settle(

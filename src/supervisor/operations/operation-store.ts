@@ -25,6 +25,14 @@ export class OperationStore {
     );
   }
 
+  transaction(transactionId: string): Transaction | undefined {
+    const row = this.#get(
+      `SELECT content FROM transactions WHERE transaction_id = ?`,
+      transactionId,
+    );
+    return row && transactionSchema.safeParse(JSON.parse(String(row["content"]))).data;
+  }
+
   /** Our transaction behind an id of the gateway. */
   ownerOf(transactionPublicId: string): Transaction | undefined {
     const row = this.#get(

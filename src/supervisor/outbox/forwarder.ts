@@ -2,22 +2,16 @@ import type { Logger } from "../../shared/logger.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
 import { type Transaction, transactionSchema } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarm.ts";
-import { faultTable, unsendable, type Verdict, type Waits } from "../gateway/faults.ts";
+import { faultTable, unsendable } from "../gateway/faults.ts";
 import type { Gateway, GatewayReply } from "../gateway/gateway.ts";
 import type { DeliveryWatch } from "./delivery-watch.ts";
-import type { ClaimedItem, OutboxStore } from "./outbox-store.ts";
-import {
-  type Decision,
-  decide,
-  delayCeilingMs,
-  PROBE_INTERVAL_MS,
-  PROBE_RETRY_MS,
-  parseRetryAfter,
-} from "./retry-policy.ts";
+import type { ClaimedItem, EndedTry, OutboxStore } from "./outbox-store.ts";
+import { QueueGate } from "./queue-gate.ts";
+import { type Decision, decide, delayCeilingMs, parseRetryAfter } from "./retry-policy.ts";
 
 /**
  * Tries outside the queue at the same time. More come when tp-manager hands over a backlog; the
- * runner takes those in their turn.
+ * queue takes those in their turn.
  */
 export const IMMEDIATE_TRIES_MAX = 4;
 /** The queue looks at the clock this often even if nothing falls due: clocks jump. */
@@ -33,43 +27,61 @@ export interface ForwarderParts {
   readonly chance: () => number;
 }
 
+/** A try that is over, and what the policy makes of it. */
+interface Ended extends GatewayReply {
+  readonly item: ClaimedItem;
+  readonly inQueue: boolean;
+}
+
+interface Decided extends Ended {
+  readonly decision: Decision;
+}
+
 /**
- * Sends what is in the outbox: one runner takes due items one after the other, the longest due
- * first, and new items get one try at once beside it. What a failure means is decided by the fault
- * table and the retry policy; this class only carries it out.
+ * Sends what is in the outbox. The queue begins due items the longest due first, a few at the same
+ * time (queue-gate.ts); new items get one try at once beside it. What a failure means is decided by
+ * the fault table and the retry policy; this class only carries it out.
  *
- *   stored ──tryAtOnce──┐
- *   due ────runner──────┴─▶ claim ● ─▶ gateway ─▶ decide ─▶ record ● ─▶ tell who waits
+ *   stored ─tryAtOnce─▶ claim ● ─┐
+ *                                ├─▶ gateway ─▶ ended ─▶ decide ─┐
+ *   due ─────────────▶ claim ●  ─┘                               │ one commit for
+ *           ▲          └────────────────── record ● ◀────────────┘ all that ended
+ *           └─────────────────────────────────┘
+ *
+ * Results that come in together are recorded in one commit, and the same commit claims the items
+ * that take their places: under load the disk is asked once for several transactions.
  */
 export class Forwarder {
   readonly #parts: ForwarderParts;
+  readonly #gate: QueueGate;
   readonly #running = new Set<Promise<void>>();
   readonly #abandon = new AbortController();
+  #started = false;
   #stopping = false;
   #immediateTries = 0;
+  /** Tries of the queue whose end is not recorded yet. */
+  #queueTries = 0;
+  #ended: Ended[] = [];
+  #recording: Promise<void> | undefined;
   #wake = new AbortController();
-  #paused: { readonly reason: string; readonly sinceMs: number } | null = null;
-  /** While paused, the moment of the next probe; else of the end of the queue's wait. */
-  #holdUntilMs = 0;
-  #queueFailures = 0;
-  /** The last class that was logged as a misconfiguration. */
-  #misconfigured: string | null = null;
 
   constructor(parts: ForwarderParts) {
     this.#parts = parts;
+    this.#gate = new QueueGate(parts.clock, parts.log);
   }
 
   /** Why nothing is being sent, for an operator; null when it is not paused. */
   get paused(): string | null {
-    return this.#paused?.reason ?? null;
+    return this.#gate.paused;
   }
 
-  /** Settles the tries that a dead process left behind and starts the runner. */
+  /** Settles the tries that a dead process left behind and starts the queue. */
   start(): void {
     const { store, clock, log } = this.#parts;
     for (const transactionId of store.endInterruptedTries(clock.now(), delayCeilingMs)) {
       log.warn({ transactionId }, "the last try was interrupted: the gateway may have the order");
     }
+    this.#started = true;
     this.#track(this.#run());
   }
 
@@ -79,24 +91,18 @@ export class Forwarder {
    */
   tryAtOnce(transactionId: string): void {
     if (this.#stopping) return;
-    if (this.#paused || this.#immediateTries >= IMMEDIATE_TRIES_MAX) {
-      this.#wakeRunner();
+    if (this.paused !== null || this.#immediateTries >= IMMEDIATE_TRIES_MAX) {
+      this.#wakeQueue();
       return;
     }
     const item = this.#parts.store.claim(transactionId, this.#parts.clock.now());
-    if (!item) return; // the runner was faster
-    this.#immediateTries += 1;
-    this.#track(
-      this.#try(item).finally(() => {
-        this.#immediateTries -= 1;
-        this.#wakeRunner();
-      }),
-    );
+    if (item) this.#begin(item, false); // else the queue was faster
   }
 
   /** Ends a pause at once; the next refusal brings it back. */
   resume(): void {
-    this.#gatewayWorks("resumed by an operator");
+    this.#gate.resume();
+    this.#wakeQueue();
   }
 
   /** An operator wants an item tried now, whatever the queue waits for. */
@@ -111,32 +117,28 @@ export class Forwarder {
    */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true;
-    this.#wakeRunner();
+    this.#wakeQueue();
     const timer = this.#parts.clock.startTimer("running tries", graceMs, () =>
       this.#abandon.abort(new Error("stopping")),
     );
-    await Promise.all(this.#running);
+    // A try that ends adds the recording of its end.
+    while (this.#running.size > 0) await Promise.all(this.#running);
     timer.clear();
   }
 
   async #run(): Promise<void> {
-    const { clock, store } = this.#parts;
     while (!this.#stopping) {
-      const heldMs = this.#holdUntilMs - clock.monotonicMs();
-      const item =
-        heldMs > 0
-          ? undefined
-          : this.#paused
-            ? store.claimOldest(clock.now())
-            : store.claimNext(clock.now());
-      if (item) await this.#try(item);
-      else await this.#waitForWork(heldMs);
+      this.#turn();
+      await this.#waitForWork();
     }
   }
 
-  async #waitForWork(heldMs: number): Promise<void> {
+  async #waitForWork(): Promise<void> {
     const { clock, store } = this.#parts;
-    const dueAtMs = store.nextDueAtMs();
+    const { heldMs, window } = this.#gate;
+    // With every place taken it is the end of a try that wakes the queue.
+    const full = this.#queueTries >= window;
+    const dueAtMs = full ? undefined : store.nextDueAtMs();
     const dueMs = dueAtMs === undefined ? RECHECK_MS : dueAtMs - clock.now();
     const waitMs = heldMs > 0 ? heldMs : Math.min(Math.max(dueMs, 1), RECHECK_MS);
     this.#wake = new AbortController();
@@ -145,7 +147,7 @@ export class Forwarder {
     });
   }
 
-  #wakeRunner(): void {
+  #wakeQueue(): void {
     this.#wake.abort();
   }
 
@@ -155,20 +157,25 @@ export class Forwarder {
     void work.then(() => this.#running.delete(work));
   }
 
-  async #try(item: ClaimedItem): Promise<void> {
-    const { verdict, notes } = await this.#send(item);
-    const { clock, chance } = this.#parts;
-    const nowMs = clock.now();
-    const decision = decide(faultTable[verdict.class], item.history, {
-      nowMs,
-      queueFailures: this.#queueFailures,
-      retryAfterMs: parseRetryAfter(verdict.retryAfter, nowMs),
-      chance,
-    });
-    this.#record(item, verdict, notes, decision);
-    this.#report(item, verdict, notes, decision);
-    this.#steerQueue(verdict, decision);
-    this.#parts.watch.tell(item.transactionId);
+  #begin(item: ClaimedItem, inQueue: boolean): void {
+    if (inQueue) this.#queueTries += 1;
+    else this.#immediateTries += 1;
+    this.#track(
+      this.#send(item).then((reply) => {
+        this.#ended.push({ item, inQueue, ...reply });
+        if (this.#recording !== undefined) return;
+        this.#recording = this.#record();
+        this.#track(this.#recording);
+      }),
+    );
+  }
+
+  /** Answers that lie in the sockets already come in first, so that one commit takes them all. */
+  async #record(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#recording = undefined;
+    this.#turn();
+    this.#wakeQueue();
   }
 
   async #send(item: ClaimedItem): Promise<GatewayReply> {
@@ -179,44 +186,44 @@ export class Forwarder {
     return await this.#parts.gateway.generate(transaction, this.#abandon.signal);
   }
 
-  #record(
-    item: ClaimedItem,
-    verdict: Verdict,
-    notes: readonly string[],
-    { state, itemDelayMs, history }: Decision,
-  ): void {
-    const endedAtMs = this.#parts.clock.now();
-    const { httpStatus, code, description } = verdict;
-    const { ambiguous, meaning } = faultTable[verdict.class];
-    this.#parts.store.finish(
-      item,
-      {
-        number: item.number,
-        startedAtMs: item.startedAtMs,
-        endedAtMs,
-        class: verdict.class,
-        httpStatus,
-        code,
-        description,
-        ambiguous,
-        notes,
-      },
-      {
-        state,
-        nextTryAtMs: itemDelayMs > 0 ? endedAtMs + itemDelayMs : null,
-        history,
-        redirectUrl: verdict.class === "sent" ? (verdict.fields.get("redirectUrl") ?? null) : null,
-        reason: state === "parked" ? `${meaning}: ${description}` : null,
-      },
-    );
+  /** Records what has ended and claims what may begin, in one commit; then begins it. */
+  #turn(): void {
+    const { store, watch, clock } = this.#parts;
+    const wasPaused = this.paused !== null;
+    const decided = this.#ended.splice(0).map((ended) => this.#decide(ended));
+    const places = this.#places();
+    if (decided.length === 0 && places === 0) return;
+    const nowMs = clock.now();
+    // While paused one try, of the oldest item, due or not, shows whether the queue can go on.
+    const which = this.paused === null ? "due" : "oldest";
+    const claimed = store.turn(decided.map(tryOf(nowMs)), { which, places, nowMs });
+    for (const one of decided) this.#report(one);
+    for (const { item } of decided) watch.tell(item.transactionId);
+    if (!wasPaused && this.paused !== null) watch.tellAll();
+    for (const item of claimed) this.#begin(item, true);
   }
 
-  #report(
-    item: ClaimedItem,
-    verdict: Verdict,
-    notes: readonly string[],
-    { state, itemDelayMs, queueHoldMs }: Decision,
-  ): void {
+  #places(): number {
+    if (!this.#started || this.#stopping) return 0;
+    return Math.max(this.#gate.window - this.#queueTries, 0);
+  }
+
+  #decide(ended: Ended): Decided {
+    const { item, inQueue, verdict } = ended;
+    const nowMs = this.#parts.clock.now();
+    const decision = decide(faultTable[verdict.class], item.history, {
+      nowMs,
+      queueFailures: this.#gate.failures,
+      retryAfterMs: parseRetryAfter(verdict.retryAfter, nowMs),
+      chance: this.#parts.chance,
+    });
+    this.#gate.learn(verdict, decision);
+    if (inQueue) this.#queueTries -= 1;
+    else this.#immediateTries -= 1;
+    return { ...ended, decision };
+  }
+
+  #report({ item, verdict, notes, decision: { state, itemDelayMs, queueHoldMs } }: Decided): void {
     const { log } = this.#parts;
     const { transactionId, orderId, number } = item;
     const { class: tryClass, httpStatus, code, description } = verdict;
@@ -234,64 +241,33 @@ export class Forwarder {
       log.warn({ ...details, itemDelayMs, queueHoldMs }, `not sent: ${meaning}`);
     }
   }
+}
 
-  #steerQueue(verdict: Verdict, { itemDelayMs, queueHoldMs, pause }: Decision): void {
-    const { action, waits } = faultTable[verdict.class];
-    this.#reportMisconfiguration(verdict);
-    if (pause) {
-      this.#pause(verdict);
-    } else if (action !== "retry") {
-      // A result: the gateway works and knows us. A transaction that fits no field proves nothing.
-      if (verdict.class !== "unsendable") this.#gatewayWorks("the gateway answers with results");
-    } else {
-      this.#hold(waits, queueHoldMs, itemDelayMs);
-    }
-  }
-
-  #hold(waits: Waits, queueHoldMs: number, itemDelayMs: number): void {
-    const nowMs = this.#parts.clock.monotonicMs();
-    // Tries outside the queue that fail meanwhile say nothing new and make nobody wait longer.
-    if (this.#holdUntilMs > nowMs) return;
-    if (this.#paused) {
-      // A probe takes the oldest item, due or not, so there is always a wait before the next one.
-      this.#holdUntilMs = nowMs + Math.max(queueHoldMs, itemDelayMs, PROBE_RETRY_MS);
-    } else if (waits === "queue" || waits === "both") {
-      this.#queueFailures += 1;
-      this.#holdUntilMs = nowMs + queueHoldMs;
-    }
-  }
-
-  #reportMisconfiguration(verdict: Verdict): void {
-    const { misconfigured, meaning } = faultTable[verdict.class];
-    if (misconfigured && this.#misconfigured !== verdict.class) {
-      const { class: tryClass, httpStatus, description } = verdict;
-      const details = { class: tryClass, httpStatus, description };
-      raiseAlarm(this.#parts.log, "gateway-misconfigured", details, meaning);
-    }
-    this.#misconfigured = misconfigured ? verdict.class : null;
-  }
-
-  #pause({ description }: Verdict): void {
-    const { clock, log, watch } = this.#parts;
-    const reason = `the gateway refuses GATEWAY_LOGIN and GATEWAY_PWD: ${description}`;
-    this.#paused = { reason, sinceMs: this.#paused?.sinceMs ?? clock.now() };
-    this.#holdUntilMs = clock.monotonicMs() + PROBE_INTERVAL_MS;
-    raiseAlarm(
-      log,
-      "gateway-credentials-refused",
-      { description, pausedSinceMs: this.#paused.sinceMs, nextProbeMs: PROBE_INTERVAL_MS },
-      "nothing is sent: correct the credentials in config.txt and restart the supervisor",
-    );
-    watch.tellAll();
-  }
-
-  #gatewayWorks(why: string): void {
-    if (this.#paused) this.#parts.log.info({ why }, "the queue goes on");
-    this.#paused = null;
-    this.#holdUntilMs = 0;
-    this.#queueFailures = 0;
-    this.#wakeRunner();
-  }
+/** What the store keeps of a try that is over. */
+function tryOf(endedAtMs: number): (decided: Decided) => EndedTry {
+  return ({ item, verdict, notes, decision: { state, itemDelayMs, history } }) => {
+    const { class: tryClass, httpStatus, code, description } = verdict;
+    const { ambiguous, meaning } = faultTable[tryClass];
+    const attempt = {
+      number: item.number,
+      startedAtMs: item.startedAtMs,
+      endedAtMs,
+      class: tryClass,
+      httpStatus,
+      code,
+      description,
+      ambiguous,
+      notes,
+    };
+    const update = {
+      state,
+      nextTryAtMs: itemDelayMs > 0 ? endedAtMs + itemDelayMs : null,
+      history,
+      redirectUrl: tryClass === "sent" ? (verdict.fields.get("redirectUrl") ?? null) : null,
+      reason: state === "parked" ? `${meaning}: ${description}` : null,
+    };
+    return { item, attempt, update };
+  };
 }
 
 /** The stored transaction; undefined when the file was damaged or written by another program. */

@@ -122,4 +122,17 @@ export const supervisorMigrations: readonly Migration[] = [
   ) STRICT;
   CREATE INDEX notifications_of ON notifications (transaction_id, id);
   `,
+  `
+  -- What an operator has to look at, until tp-manager has told it. Ids are never given twice.
+  CREATE TABLE alarms (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at_ms INTEGER NOT NULL,
+    alarm TEXT NOT NULL,
+    message TEXT NOT NULL,
+    order_id TEXT,
+    transaction_id TEXT
+  ) STRICT;
+  CREATE TABLE alarm_origin (name TEXT NOT NULL) STRICT;
+  INSERT INTO alarm_origin VALUES (lower(hex(randomblob(16))));
+  `,
 ];

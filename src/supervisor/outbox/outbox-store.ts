@@ -41,6 +41,13 @@ export interface ItemUpdate {
   readonly reason: string | null;
 }
 
+/** A try that is over, and what it means for its item. */
+export interface EndedTry {
+  readonly item: ClaimedItem;
+  readonly attempt: Attempt;
+  readonly update: ItemUpdate;
+}
+
 export interface Delivery {
   readonly state: DeliveryState;
   readonly firstTryEnded: boolean;
@@ -56,6 +63,20 @@ const claimed = `
   WHERE state = 'pending' AND claimed_at_ms IS NULL AND sequence = `;
 const returning = `
   RETURNING transaction_id, tries, failures, no_result_since_ms, no_result_tries`;
+
+/**
+ * The item that has been due longest: the oldest one, except that a failed try puts an item behind
+ * those that became due before its next try. An item is also due when the clock went back behind
+ * the moment at which its delay began.
+ */
+const dueLongest = `(
+  SELECT sequence FROM outbox
+  WHERE state = 'pending' AND claimed_at_ms IS NULL
+    AND (next_try_at_ms <= :now OR delayed_at_ms > :now)
+  ORDER BY next_try_at_ms, sequence LIMIT 1)`;
+const oldest = `(
+  SELECT sequence FROM outbox WHERE state = 'pending' AND claimed_at_ms IS NULL
+  ORDER BY queued_at_ms, sequence LIMIT 1)`;
 
 /** The outbox in SQLite: every change is on disk when the call returns (DESIGN 3). */
 export class OutboxStore {
@@ -144,26 +165,34 @@ export class OutboxStore {
     return this.#claim(claimed + one + returning, { now: nowMs, id: transactionId });
   }
 
-  /**
-   * Takes the item that has been due longest: the oldest one, except that a failed try puts an item
-   * behind those that became due before its next try. An item is also due when the clock went back
-   * behind the moment at which its delay began.
-   */
+  /** Takes the item that has been due longest. */
   claimNext(nowMs: number): ClaimedItem | undefined {
-    const due = `(
-      SELECT sequence FROM outbox
-      WHERE state = 'pending' AND claimed_at_ms IS NULL
-        AND (next_try_at_ms <= :now OR delayed_at_ms > :now)
-      ORDER BY next_try_at_ms, sequence LIMIT 1)`;
-    return this.#claim(claimed + due + returning, { now: nowMs });
+    return this.#claim(claimed + dueLongest + returning, { now: nowMs });
   }
 
   /** Takes the oldest item, due or not: one try has to show whether the queue can go on. */
   claimOldest(nowMs: number): ClaimedItem | undefined {
-    const oldest = `(
-      SELECT sequence FROM outbox WHERE state = 'pending' AND claimed_at_ms IS NULL
-      ORDER BY queued_at_ms, sequence LIMIT 1)`;
     return this.#claim(claimed + oldest + returning, { now: nowMs });
+  }
+
+  /**
+   * Ends tries and takes at most `places` items, the longest due first, all in one commit: when it
+   * returns, both what has ended and what may now be sent is on disk.
+   */
+  turn(
+    ended: readonly EndedTry[],
+    { which, places, nowMs }: { which: "due" | "oldest"; places: number; nowMs: number },
+  ): ClaimedItem[] {
+    return transaction(this.#database, () => {
+      for (const one of ended) this.#finish(one);
+      const items: ClaimedItem[] = [];
+      while (items.length < places) {
+        const item = which === "due" ? this.claimNext(nowMs) : this.claimOldest(nowMs);
+        if (!item) break;
+        items.push(item);
+      }
+      return items;
+    });
   }
 
   /** When the next item falls due, past or future; undefined when none waits. */
@@ -177,31 +206,33 @@ export class OutboxStore {
 
   /** Ends a try: history, item and claim in one commit. */
   finish(item: ClaimedItem, attempt: Attempt, update: ItemUpdate): void {
-    transaction(this.#database, () => {
-      this.#addAttempt(item.transactionId, attempt);
-      const { changes } = this.#prepare(
-        `UPDATE outbox SET claimed_at_ms = NULL, state = :state, failures = :failures,
-           next_try_at_ms = ifnull(:next, next_try_at_ms),
-           delayed_at_ms = iif(:next IS NULL, delayed_at_ms, :now),
-           no_result_since_ms = :since, no_result_tries = :noResults,
-           ambiguous = max(ambiguous, :ambiguous),
-           redirect_url = ifnull(:redirectUrl, redirect_url), reason = :reason,
-           settled_at_ms = iif(:state = 'pending', NULL, :now)
-         WHERE transaction_id = :id AND claimed_at_ms IS NOT NULL`,
-      ).run({
-        id: item.transactionId,
-        now: attempt.endedAtMs,
-        state: update.state,
-        failures: update.history.failures,
-        next: update.nextTryAtMs,
-        since: update.history.noResultSinceMs,
-        noResults: update.history.noResultTries,
-        ambiguous: attempt.ambiguous ? 1 : 0,
-        redirectUrl: update.redirectUrl,
-        reason: update.reason,
-      });
-      invariant(changes === 1, `the try of ${item.transactionId} was still claimed`);
+    this.turn([{ item, attempt, update }], { which: "due", places: 0, nowMs: 0 });
+  }
+
+  #finish({ item, attempt, update }: EndedTry): void {
+    this.#addAttempt(item.transactionId, attempt);
+    const { changes } = this.#prepare(
+      `UPDATE outbox SET claimed_at_ms = NULL, state = :state, failures = :failures,
+         next_try_at_ms = ifnull(:next, next_try_at_ms),
+         delayed_at_ms = iif(:next IS NULL, delayed_at_ms, :now),
+         no_result_since_ms = :since, no_result_tries = :noResults,
+         ambiguous = max(ambiguous, :ambiguous),
+         redirect_url = ifnull(:redirectUrl, redirect_url), reason = :reason,
+         settled_at_ms = iif(:state = 'pending', NULL, :now)
+       WHERE transaction_id = :id AND claimed_at_ms IS NOT NULL`,
+    ).run({
+      id: item.transactionId,
+      now: attempt.endedAtMs,
+      state: update.state,
+      failures: update.history.failures,
+      next: update.nextTryAtMs,
+      since: update.history.noResultSinceMs,
+      noResults: update.history.noResultTries,
+      ambiguous: attempt.ambiguous ? 1 : 0,
+      redirectUrl: update.redirectUrl,
+      reason: update.reason,
     });
+    invariant(changes === 1, `the try of ${item.transactionId} was still claimed`);
   }
 
   /**

@@ -10,23 +10,26 @@ import type { settleByOperator } from "../payments/settlement.ts";
 import type { Upkeep } from "../payments/upkeep.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { installAfterSaleRoutes } from "./after-sale-routes.ts";
+import { Connections } from "./connections.ts";
 import { Credentials, type Pair, type Role } from "./credentials.ts";
 import { installErrorAnswers, sendError } from "./envelope.ts";
 import { installEventRoutes } from "./events/event-routes.ts";
+import { FailureDelay } from "./failure-delay.ts";
 import { installGatewayRoutes } from "./gateway-routes.ts";
 import { installJournalRoutes } from "./journal-routes.ts";
 import { installMaintenanceRoutes } from "./maintenance-routes.ts";
-import { isAllowedOrigin, isLoopbackHost } from "./origin-check.ts";
+import { isActing, isAllowedOrigin, isLoopbackHost } from "./origin-check.ts";
 import { installOutboxRoutes } from "./outbox-routes.ts";
 import { installPageRoute } from "./page/page-route.ts";
 import { installPaymentRoutes } from "./payment-routes.ts";
 import { readBody } from "./request-body.ts";
-import { allowedMethods } from "./route-table.ts";
+import { allowedMethods, hintFor } from "./route-table.ts";
 import { arrivalLimits, harden, refuseUnparsed, serverOptions } from "./server-limits.ts";
 import type { Monitor } from "./status/monitor.ts";
 import { installStatusRoutes } from "./status/status-routes.ts";
 import type { SupervisorClient } from "./supervisor-calls.ts";
 import { installTerminalRoutes } from "./terminal-routes.ts";
+import { installUnexpectedRoutes } from "./unexpected-routes.ts";
 
 export interface ApiOptions {
   readonly port: number;
@@ -66,10 +69,15 @@ declare module "fastify" {
   interface FastifyRequest {
     role: Role;
   }
+  interface FastifyInstance {
+    /** Those of every address it listens on. */
+    connections: Connections;
+  }
 }
 
 /** The local API without a port: everything that `inject` can test. */
 export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
+  const connections = new Connections();
   const app = fastify({
     bodyLimit: BODY_BYTES_MAX,
     ...arrivalLimits,
@@ -77,20 +85,21 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
     exposeHeadRoutes: false,
     forceCloseConnections: "idle",
     http: serverOptions,
-    clientErrorHandler: refuseUnparsed,
+    clientErrorHandler: (error, socket) => refuseUnparsed(connections, error, socket),
     // A path that cannot be decoded comes before the hooks: it must not tell more than others.
     frameworkErrors: (_error, _request, reply) => {
       void reply.headers(securityHeaders);
       sendError(reply, new AppError("REQUEST_INVALID", "The path is not one of this API."));
     },
   });
-  harden(app.server);
+  app.decorate("connections", connections);
+  harden(app.server, connections);
   installErrorAnswers(app, options.log);
   installBodyParser(app);
   await installAccess(app, options);
   app.setNotFoundHandler((request, reply) => {
     const methods = allowedMethods(request.url);
-    if (methods.length === 0) throw new AppError("NOT_FOUND");
+    if (methods.length === 0) throw new AppError("NOT_FOUND", hintFor(request.url));
     void reply.header("allow", methods.join(", "));
     throw new AppError("METHOD_NOT_ALLOWED");
   });
@@ -100,6 +109,7 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   installPaymentRoutes(app, options);
   installAfterSaleRoutes(app, options);
   installJournalRoutes(app, options);
+  installUnexpectedRoutes(app, options);
   installMaintenanceRoutes(app, options);
   installOutboxRoutes(app, options);
   installGatewayRoutes(app, options);
@@ -112,6 +122,7 @@ function installBodyParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
     const { "content-type": type, "content-encoding": encoding } = request.headers;
+    if (body.length === 0) return done(null, undefined);
     try {
       done(null, readBody(body as Buffer, type, encoding));
     } catch (error) {
@@ -121,12 +132,14 @@ function installBodyParser(app: FastifyInstance): void {
 }
 
 async function installAccess(app: FastifyInstance, options: ApiOptions): Promise<void> {
-  const credentials = new Credentials(options.kiosk, options.operator, options.clock);
+  const credentials = new Credentials(options.kiosk, options.operator);
+  const delay = new FailureDelay(options.clock);
   await app.register(basicAuth, {
     authenticate: { realm: "terminal" },
-    async validate(login, password, request) {
-      const role = await credentials.roleOf(login, password, request.ip);
-      if (!role) throw new AppError("UNAUTHORIZED");
+    async validate(login, password, request, reply) {
+      const role = credentials.roleOf(login, password);
+      if (!role) return await refuseLogin(delay, login, reply);
+      app.connections.trust(request.raw.socket);
       request.role = role;
     },
   });
@@ -134,6 +147,12 @@ async function installAccess(app: FastifyInstance, options: ApiOptions): Promise
   app.addHook("onRequest", (request, reply, done) => {
     void reply.headers(securityHeaders);
     checkPlace(request, reply, options);
+    done();
+  });
+  // Many programs name a type for the body that they do not send with POST /cancel.
+  app.addHook("onRequest", ({ raw: { headers } }, _reply, done) => {
+    const isEmpty = headers["content-length"] === "0" && !headers["transfer-encoding"];
+    if (isEmpty) delete headers["content-type"];
     done();
   });
   app.addHook("onRequest", (request, reply, done) => {
@@ -145,28 +164,44 @@ async function installAccess(app: FastifyInstance, options: ApiOptions): Promise
   });
 }
 
+/** Later and later; when too many wait at once, and end their connections. */
+async function refuseLogin(
+  delay: FailureDelay,
+  login: string,
+  reply: FastifyReply,
+): Promise<never> {
+  const gone = new AbortController();
+  reply.raw.once("close", () => gone.abort());
+  if (await delay.wait(login, gone.signal)) throw new AppError("UNAUTHORIZED");
+  void reply.headers({ "retry-after": "5", connection: "close" });
+  throw new AppError("TOO_MANY_FAILURES");
+}
+
 /** Refuses what does not come from this machine's own programs and listed pages. */
 function checkPlace(request: FastifyRequest, reply: FastifyReply, options: ApiOptions): void {
   const { host, origin } = request.headers;
-  const secFetchSite = request.headers["sec-fetch-site"];
   if (isAmbiguous(request) || !isLoopbackHost(host, options.port))
     throw new AppError("HOST_REFUSED");
   const headers = {
     host,
     origin,
-    secFetchSite: typeof secFetchSite === "string" ? secFetchSite : undefined,
+    secFetchSite: request.headers["sec-fetch-site"]?.toString(),
+    secPurpose: request.headers["sec-purpose"]?.toString(),
   };
-  if (!isAllowedOrigin(headers, options.allowedOrigins)) throw new AppError("ORIGIN_REFUSED");
+  const acting = isActing(request.method, request.routeOptions.url);
+  if (!isAllowedOrigin(headers, options.allowedOrigins, acting)) {
+    throw new AppError("ORIGIN_REFUSED");
+  }
   if (origin === undefined || !options.allowedOrigins.includes(origin)) return;
   void reply.headers({
     "access-control-allow-origin": origin,
-    "access-control-expose-headers": "idempotent-replay",
+    "access-control-expose-headers": "idempotent-replay, next-cursor",
     vary: "origin",
   });
   if (!isPreflight(request)) return;
   void reply.headers({
     "access-control-allow-methods": "GET, POST",
-    "access-control-allow-headers": "authorization, content-type",
+    "access-control-allow-headers": "authorization, content-type, last-event-id",
     "access-control-max-age": "600",
   });
   if (request.headers["access-control-request-private-network"] === "true") {

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
 import type { Logger } from "../../shared/logger.ts";
-import { harden, refuseUnparsed, serverOptions } from "./server-limits.ts";
+import { BACKLOG, harden, refuseUnparsed, serverOptions } from "./server-limits.ts";
 
 export interface Listening {
   close(): Promise<void>;
@@ -17,10 +17,11 @@ export async function listenOnLoopback(
   port: number,
   log: Logger,
 ): Promise<Listening> {
-  await listen("127.0.0.1", port, () => app.listen({ host: "127.0.0.1", port }));
+  await listen("127.0.0.1", port, () => app.listen({ host: "127.0.0.1", port, backlog: BACKLOG }));
   const six = createServer(serverOptions, app.routing);
-  harden(six);
-  six.on("clientError", refuseUnparsed);
+  const { connections } = app;
+  harden(six, connections);
+  six.on("clientError", (error, socket) => refuseUnparsed(connections, error, socket));
   const hasSix = await listen("::1", port, () => listenServer(six, port)).then(
     () => true,
     (error: unknown) => {
@@ -63,7 +64,7 @@ function isMissing(error: unknown): boolean {
 function listenServer(server: Server, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ host: "::1", port, ipv6Only: true }, () => {
+    server.listen({ host: "::1", port, ipv6Only: true, backlog: BACKLOG }, () => {
       server.off("error", reject);
       resolve();
     });

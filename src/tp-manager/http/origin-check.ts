@@ -7,6 +7,8 @@ export interface RequestHeaders {
   readonly host: string | undefined;
   readonly origin: string | undefined;
   readonly secFetchSite: string | undefined;
+  /** Says that the browser fetches ahead of time, in case somebody should want it. */
+  readonly secPurpose: string | undefined;
 }
 
 /**
@@ -18,14 +20,33 @@ export function isLoopbackHost(host: string | undefined, port: number): boolean 
   return parts !== null && Number(parts[2] ?? 80) === port;
 }
 
+/** GETs that act; each has a twin with POST. */
+const actingGets: readonly (string | undefined)[] = ["/cancel", "/stop", "/reset", "/tlc"];
+
+/** Whether a call does something, by its method and the route it found. */
+export function isActing(method: string, route: string | undefined): boolean {
+  return method !== "GET" || actingGets.includes(route);
+}
+
 /**
- * Whether a browser may make this request. Programs send neither header. A page must be same-origin
- * or of a listed origin; other ports of localhost are foreign too.
+ * Whether a browser may make this request. Programs send none of the headers. A page must be
+ * same-origin or of a listed origin; other ports of localhost are foreign too.
+ *
+ * `Sec-Fetch-Site: none` stands for the address bar, and is only good for reading: any page of this
+ * machine can cause such a request, with the browser's remembered credentials, by a speculation
+ * rule, and any page at all by being opened from the address bar and redirecting here (both seen in
+ * Chromium).
  */
-export function isAllowedOrigin(headers: RequestHeaders, allowed: readonly string[]): boolean {
-  const { origin, secFetchSite, host } = headers;
+export function isAllowedOrigin(
+  headers: RequestHeaders,
+  allowed: readonly string[],
+  acting: boolean,
+): boolean {
+  const { origin, secFetchSite, secPurpose, host } = headers;
+  if (secPurpose !== undefined) return false;
   if (origin !== undefined) {
     return origin === `http://${host}` || allowed.includes(origin);
   }
-  return secFetchSite === undefined || secFetchSite === "same-origin" || secFetchSite === "none";
+  if (secFetchSite === "none") return !acting;
+  return secFetchSite === undefined || secFetchSite === "same-origin";
 }

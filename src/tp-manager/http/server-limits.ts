@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "nod
 import type { Duplex } from "node:stream";
 import { AppError, type ErrorCode, errorTable } from "../../shared/errors.ts";
 import { errorOfAppError } from "../payments/answer.ts";
+import type { Connections } from "./connections.ts";
 
 /** A request that has not arrived completely by then is cut. */
 const REQUEST_ARRIVAL_MAX_MS = 10_000;
@@ -11,8 +12,8 @@ const ARRIVAL_CHECK_MS = 500;
 const KEEP_ALIVE_MS = 30_000;
 const HEADER_BYTES_MAX = 16 * 1024;
 const HEADERS_MAX = 100;
-/** One kiosk needs a handful. */
-const CONNECTIONS_MAX = 200;
+/** Connections the system keeps until we take them: a flood must not make it drop the kiosk. */
+export const BACKLOG = 2_048;
 
 /** What node:http must know when a server is made. */
 export const serverOptions: ServerOptions = {
@@ -29,15 +30,18 @@ export const arrivalLimits = {
 } as const;
 
 /** The same limits and the same refusals on 127.0.0.1 and ::1. */
-export function harden(server: Server): void {
+export function harden(server: Server, connections: Connections): void {
   server.requestTimeout = REQUEST_ARRIVAL_MAX_MS;
   server.headersTimeout = HEADERS_ARRIVAL_MAX_MS;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  server.maxConnections = CONNECTIONS_MAX;
   server.maxHeadersCount = HEADERS_MAX;
+  // Destroyed before anything is read of it, so that no request of it can begin.
+  server.prependListener("connection", (socket: Duplex) => {
+    if (!connections.admit(socket)) socket.destroy();
+  });
   // Before the API's own listener: what has begun must be known when a parser gives up.
   server.prependListener("request", (_request: IncomingMessage, response: ServerResponse) =>
-    track(response),
+    connections.begin(response),
   );
   // A tunnel is never opened; an expectation other than 100-continue is ignored.
   server.on("connect", (_request: IncomingMessage, socket: Duplex) =>
@@ -48,31 +52,17 @@ export function harden(server: Server): void {
   });
 }
 
-interface Exchanges {
-  readonly open: Set<ServerResponse>;
-  ended: boolean;
-}
-
-const exchanges = new WeakMap<Duplex, Exchanges>();
-
-function track(response: ServerResponse): void {
-  const { socket } = response.req;
-  const known = exchanges.get(socket) ?? { open: new Set(), ended: false };
-  exchanges.set(socket, known);
-  known.open.add(response);
-  response.once("close", () => {
-    known.open.delete(response);
-    known.ended = true;
-  });
-}
-
 /**
  * What the HTTP parser gave up on: answered in the form of every other error, then closed. Never
  * while a request that came whole is being carried out on the same connection: its sender would
  * take the refusal for the answer of a payment that goes on.
  */
-export function refuseUnparsed(error: NodeJS.ErrnoException, socket: Duplex): void {
-  const { open, ended } = exchanges.get(socket) ?? { open: [], ended: false };
+export function refuseUnparsed(
+  connections: Connections,
+  error: NodeJS.ErrnoException,
+  socket: Duplex,
+): void {
+  const { open, ended } = connections.of(socket);
   const begun = [...open].some(({ req, headersSent }) => req.complete || headersSent);
   if (error.code === "ECONNRESET" || !socket.writable || begun) {
     socket.destroy();

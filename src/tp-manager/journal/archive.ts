@@ -3,9 +3,9 @@ import type { Chore } from "../../shared/daily.ts";
 import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { type Currency, formatMajor } from "../../shared/money.ts";
-import { emptyReceipt } from "../../shared/receipt.ts";
 import { transaction } from "../../shared/sqlite.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
+import { bareReport } from "../payments/bare-report.ts";
 import type {
   Attempt,
   AttemptState,
@@ -13,8 +13,7 @@ import type {
   NotChargedState,
   PaymentRequest,
 } from "../payments/payment.ts";
-import type { TransactionReport } from "../terminal/terminal.ts";
-import type { Row } from "./attempt-row.ts";
+import { type Row, returnedOf } from "./attempt-row.ts";
 
 const DAY_MS = 24 * 3_600_000;
 /** Attempts per transaction: a payment that begins meanwhile waits for a few milliseconds. */
@@ -110,7 +109,7 @@ function putAway(database: DatabaseSync, orderId: string): void {
 function keptColumns(row: Row): SQLInputValue[] {
   const { currency } = JSON.parse(String(row["request"])) as PaymentRequest;
   const state = JSON.parse(String(row["state"])) as AttemptState;
-  const kept: Kept = { currency, end: keptEnd(state, Number(row["returned_minor"])) };
+  const kept: Kept = { currency, end: keptEnd(state, returnedOf(row)) };
   const before = ["transaction_id", "order_id", "number", "amount_minor", "currency"];
   const after = ["generated_id", "delivery", "started_at_ms", "ended_at_ms"];
   const columns = [...before, ...after].map((name) => row[name] as SQLInputValue);
@@ -197,34 +196,6 @@ function stateOf(end: Kept["end"], currency: Currency): AttemptState {
   return end.phase === "charged"
     ? { phase: "charged", ...sale }
     : { phase: "reversed", sale, report };
-}
-
-/** Without a receipt number no reversal at the terminal is ever begun. */
-function bareReport(currency: Currency, amountMinor: number | null): TransactionReport {
-  return {
-    good: true,
-    resultCode: null,
-    resultText: "",
-    reason: null,
-    amountMinor,
-    currencyNumeric: currency.numeric,
-    receiptNumber: null,
-    traceNumber: null,
-    originalTrace: null,
-    terminalId: null,
-    localDate: null,
-    localTime: null,
-    maskedPan: null,
-    authorisationNumber: null,
-    cardName: null,
-    receipt: {
-      ...emptyReceipt(),
-      currencyNumCode: currency.numeric,
-      currencyAlphaCode: currency.alpha,
-      currencyFractionPart: String(currency.exponent),
-    },
-    fallbackTicket: "",
-  };
 }
 
 /** Charged long ago, and not known here to be with the gateway: the supervisor may know better. */

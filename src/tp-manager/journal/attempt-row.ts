@@ -15,9 +15,17 @@ export function readAttempt(row: Row): Attempt {
     endedAtMs: row["ended_at_ms"] === null ? null : Number(row["ended_at_ms"]),
     baseline: row["baseline"] === null ? null : readJson(row["baseline"]),
     ticket: String(row["ticket"]),
-    returnedMinor: Number(row["returned_minor"]),
+    returnedMinor: returnedOf(row),
     openReturn: row["open_return"] === null ? null : readJson(row["open_return"]),
   };
+}
+
+/**
+ * What went back in all. A return of ours is notified too, so the larger of the two counts: their
+ * sum would count it twice.
+ */
+export function returnedOf(row: Row): number {
+  return Math.max(Number(row["returned_minor"]), Number(row["notified_return_minor"]));
 }
 
 /** What the terminal reported of a sale that was charged, returned or not. */

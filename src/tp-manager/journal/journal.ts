@@ -1,15 +1,12 @@
-import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import type { SQLInputValue } from "node:sqlite";
 import { isDeepStrictEqual } from "node:util";
 import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
-import { openDatabase, transaction } from "../../shared/sqlite.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import type { EventData, KeptEvent, KeptName } from "../payments/event-table.ts";
 import {
   type Attempt,
   type AttemptEvent,
   type AttemptState,
-  type OpenReturn,
   unfinishedPhases,
 } from "../payments/payment.ts";
 import { paymentEventOf } from "../payments/payment-event.ts";
@@ -19,16 +16,13 @@ import type {
   ListPage,
   PaymentStore,
   PendingHandOff,
-  TelecollectionRow,
 } from "../payments/payment-store.ts";
 import { sameReport } from "../payments/recovery-policy.ts";
-import type { Baseline, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
+import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
 import { archivedAttempts, archivedDelivery } from "./archive.ts";
 import { readAttempt, readJson, saleOf } from "./attempt-row.ts";
-import { EventRows } from "./event-rows.ts";
-import { migrations } from "./migrations.ts";
-import { Statements } from "./statements.ts";
-import { statusSql } from "./status-sql.ts";
+import { ReturnJournal } from "./return-journal.ts";
+import { returnedSql, statusSql } from "./status-sql.ts";
 
 type NewAttempt = Omit<Attempt, "number" | "ticket" | "returnedMinor" | "openReturn">;
 
@@ -36,45 +30,24 @@ type NewAttempt = Omit<Attempt, "number" | "ticket" | "returnedMinor" | "openRet
  * The payment journal in SQLite: implements {@link PaymentStore}. Every change is one transaction
  * that is synced to disk when the method returns.
  */
-export class Journal implements PaymentStore {
-  readonly #database: DatabaseSync;
-  readonly #sql: Statements;
-  readonly feed: EventRows;
-  /** Told every kept event once it is on disk. Must not throw. */
-  onEvent: (event: KeptEvent) => void = () => {};
+export class Journal extends ReturnJournal implements PaymentStore {
   /** Told every step of an attempt once it is on disk. Must not throw. */
   onStep: (attempt: Attempt, step: AttemptEvent) => void = () => {};
-
-  /** Opens or creates the journal. Throws when the file cannot be used. */
-  constructor(path: string) {
-    this.#database = openDatabase(path, migrations);
-    this.#sql = new Statements(this.#database);
-    this.feed = new EventRows(this.#database);
-  }
-
-  /** For the daily chores only. */
-  get database(): DatabaseSync {
-    return this.#database;
-  }
-
-  close(): void {
-    this.#database.close();
-  }
 
   latestAttempt(orderId: string): Attempt | undefined {
     const recent = this.#attemptOf(
       "SELECT * FROM attempt WHERE order_id = ? ORDER BY number DESC LIMIT 1",
       orderId,
     );
-    return recent ?? archivedAttempts(this.#database, orderId).at(-1);
+    return recent ?? archivedAttempts(this.database, orderId).at(-1);
   }
 
   attempts(orderId: string): Attempt[] {
-    const recent = this.#sql.all(
+    const recent = this.sql.all(
       "SELECT * FROM attempt WHERE order_id = ? ORDER BY number",
       orderId,
     );
-    return [...archivedAttempts(this.#database, orderId), ...recent.map(readAttempt)];
+    return [...archivedAttempts(this.database, orderId), ...recent.map(readAttempt)];
   }
 
   attempt(transactionId: string): Attempt | undefined {
@@ -82,7 +55,7 @@ export class Journal implements PaymentStore {
   }
 
   events(transactionId: string): AttemptEvent[] {
-    return this.#sql
+    return this.sql
       .all("SELECT * FROM attempt_event WHERE transaction_id = ? ORDER BY id", transactionId)
       .map((row) => ({
         atMs: Number(row["at_ms"]),
@@ -102,14 +75,14 @@ export class Journal implements PaymentStore {
 
   update(transactionId: string, change: Parameters<PaymentStore["update"]>[1]): Attempt {
     const { state, event, ticket, handOff, withdraw } = change;
-    const attempt = this.#telling((tell) => {
+    const attempt = this.telling((tell) => {
       const before = this.#mustRead(transactionId);
       const report = saleOf(state);
       const ended = !(unfinishedPhases as readonly string[]).includes(state.phase);
-      const { changes } = this.#sql.run(
+      const { changes } = this.sql.run(
         `UPDATE attempt SET phase = ?, state = ?, ticket = coalesce(?, ticket), ended_at_ms = ?,
            receipt_number = ?, trace_number = ? WHERE transaction_id = ? AND phase = ?
-           AND (?1 <> 'reversing' OR (open_return IS NULL AND returned_minor = 0))`,
+           AND (?1 <> 'reversing' OR (open_return IS NULL AND ${returnedSql} = 0))`,
         state.phase,
         JSON.stringify(state),
         ticket ?? null,
@@ -122,14 +95,14 @@ export class Journal implements PaymentStore {
       invariant(changes === 1, `attempt ${transactionId} is not ${change.from} in the journal`);
       this.addEvent(transactionId, event);
       if (handOff) {
-        this.#sql.run(
+        this.sql.run(
           "INSERT INTO hand_off (transaction_id, body) VALUES (?, ?)",
           transactionId,
           JSON.stringify(handOff),
         );
       }
       if (withdraw) {
-        this.#sql.run("UPDATE hand_off SET withdrawn = 1 WHERE transaction_id = ?", transactionId);
+        this.sql.run("UPDATE hand_off SET withdrawn = 1 WHERE transaction_id = ?", transactionId);
       }
       const after = this.#mustRead(transactionId);
       const data = paymentEventOf(after);
@@ -141,7 +114,7 @@ export class Journal implements PaymentStore {
   }
 
   addEvent(transactionId: string, { atMs, kind, detail }: AttemptEvent): void {
-    this.#sql.run(
+    this.sql.run(
       "INSERT INTO attempt_event (transaction_id, at_ms, kind, detail) VALUES (?, ?, ?, ?)",
       transactionId,
       atMs,
@@ -151,7 +124,7 @@ export class Journal implements PaymentStore {
   }
 
   list({ sinceMs, status, limit, before }: ListPage): ListedAttempt[] {
-    return this.#sql
+    return this.sql
       .all(
         `SELECT attempt.*, attempt.rowid AS position, hand_off.delivery AS delivery
        FROM attempt LEFT JOIN hand_off USING (transaction_id)
@@ -168,45 +141,8 @@ export class Journal implements PaymentStore {
       }));
   }
 
-  reserveReturn(transactionId: string, open: OpenReturn, chargedMinor: number): boolean {
-    return transaction(this.#database, () => {
-      const { changes } = this.#sql.run(
-        `UPDATE attempt SET open_return = ? WHERE transaction_id = ? AND phase = 'charged'
-           AND open_return IS NULL AND returned_minor + ? <= ?`,
-        JSON.stringify(open),
-        transactionId,
-        open.amountMinor,
-        chargedMinor,
-      );
-      if (changes !== 1) return false;
-      const { atMs, ...detail } = open;
-      this.addEvent(transactionId, { atMs, kind: "gateway-return-reserved", detail });
-      return true;
-    });
-  }
-
-  endReturn(transactionId: string, open: OpenReturn, returned: boolean, event: AttemptEvent): void {
-    transaction(this.#database, () => {
-      const { changes } = this.#sql.run(
-        `UPDATE attempt SET open_return = NULL, returned_minor = returned_minor + ?
-         WHERE transaction_id = ? AND json_extract(open_return, '$.operationId') = ?`,
-        returned ? open.amountMinor : 0,
-        transactionId,
-        open.operationId,
-      );
-      // Two who asked at the same time heard the same word; it counts once.
-      if (changes === 1) this.addEvent(transactionId, event);
-    });
-  }
-
-  openReturns(): Attempt[] {
-    return this.#sql
-      .all("SELECT * FROM attempt WHERE open_return IS NOT NULL ORDER BY started_at_ms")
-      .map(readAttempt);
-  }
-
   unfinished(): Attempt[] {
-    return this.#sql
+    return this.sql
       .all(
         `SELECT * FROM attempt
        WHERE phase IN ('sent', 'in-doubt', 'reversing', 'reversal-in-doubt')
@@ -216,7 +152,7 @@ export class Journal implements PaymentStore {
   }
 
   orderOfReport(report: TransactionReport, except: string): string | undefined {
-    return this.#sql
+    return this.sql
       .all(
         `SELECT * FROM attempt WHERE receipt_number = ? AND trace_number IS ?
          AND transaction_id <> ?`,
@@ -233,7 +169,7 @@ export class Journal implements PaymentStore {
 
   /** In the order of insertion: a wall clock can jump. */
   nextBaseline(transactionId: string): Baseline | undefined {
-    const row = this.#sql.get(
+    const row = this.sql.get(
       `SELECT baseline FROM attempt WHERE baseline IS NOT NULL
          AND rowid > (SELECT rowid FROM attempt WHERE transaction_id = ?)
        ORDER BY rowid LIMIT 1`,
@@ -243,7 +179,7 @@ export class Journal implements PaymentStore {
   }
 
   handOff(transactionId: string): HandOffRow | undefined {
-    const row = this.#sql.get("SELECT * FROM hand_off WHERE transaction_id = ?", transactionId);
+    const row = this.sql.get("SELECT * FROM hand_off WHERE transaction_id = ?", transactionId);
     return (
       row && {
         transaction: readJson(row["body"]),
@@ -254,11 +190,11 @@ export class Journal implements PaymentStore {
   }
 
   archivedDelivery(transactionId: string): DeliveryState | null {
-    return archivedDelivery(this.#database, transactionId);
+    return archivedDelivery(this.database, transactionId);
   }
 
   pendingHandOffs(limit: number): PendingHandOff[] {
-    return this.#sql
+    return this.sql
       .all(
         `SELECT body, withdrawn FROM hand_off WHERE acknowledged = 0 OR withdrawn = 1
        ORDER BY id LIMIT ?`,
@@ -273,7 +209,7 @@ export class Journal implements PaymentStore {
   /** For the status line. */
   countPendingHandOffs(): number {
     return Number(
-      this.#sql.get("SELECT count(*) AS n FROM hand_off WHERE acknowledged = 0 OR withdrawn = 1")?.[
+      this.sql.get("SELECT count(*) AS n FROM hand_off WHERE acknowledged = 0 OR withdrawn = 1")?.[
         "n"
       ],
     );
@@ -281,23 +217,23 @@ export class Journal implements PaymentStore {
 
   countInDoubt(): number {
     const sql = "SELECT count(*) AS n FROM attempt WHERE phase IN ('in-doubt','reversal-in-doubt')";
-    return Number(this.#sql.get(sql)?.["n"]);
+    return Number(this.sql.get(sql)?.["n"]);
   }
 
   acknowledgeHandOff(transactionId: string): void {
-    this.#sql.run("UPDATE hand_off SET acknowledged = 1 WHERE transaction_id = ?", transactionId);
+    this.sql.run("UPDATE hand_off SET acknowledged = 1 WHERE transaction_id = ?", transactionId);
   }
 
   acknowledgeWithdrawal(transactionId: string): void {
-    this.#sql.run(
+    this.sql.run(
       "UPDATE hand_off SET acknowledged = 1, withdrawn = 2 WHERE transaction_id = ?",
       transactionId,
     );
   }
 
   setDelivery(transactionId: string, delivery: DeliveryState, atMs: number): void {
-    this.#telling((tell) => {
-      const { changes } = this.#sql.run(
+    this.telling((tell) => {
+      const { changes } = this.sql.run(
         "UPDATE hand_off SET delivery = ? WHERE transaction_id = ? AND delivery <> ?",
         delivery,
         transactionId,
@@ -311,7 +247,7 @@ export class Journal implements PaymentStore {
   }
 
   undelivered(limit: number): string[] {
-    return this.#sql
+    return this.sql
       .all(
         `SELECT transaction_id FROM hand_off
        WHERE acknowledged = 1 AND delivery IN ('pending', 'parked')
@@ -321,13 +257,8 @@ export class Journal implements PaymentStore {
       .map((row) => String(row["transaction_id"]));
   }
 
-  /** Something an operator has to look at, for `GET /events`. */
-  raise(alarm: EventData<"alarm">, atMs: number): void {
-    this.#telling((tell) => tell("alarm", alarm, atMs));
-  }
-
   undeliveredGenerated(amountMinor: number, currencyAlpha: string): string | undefined {
-    const row = this.#sql.get(
+    const row = this.sql.get(
       `SELECT order_id FROM attempt WHERE generated_id = 1 AND answer_delivered = 0
          AND phase <> 'not-charged' AND amount_minor = ? AND currency = ? LIMIT 1`,
       amountMinor,
@@ -337,58 +268,14 @@ export class Journal implements PaymentStore {
   }
 
   markAnswerDelivered(orderId: string): void {
-    this.#sql.run(
+    this.sql.run(
       "UPDATE attempt SET answer_delivered = 1 WHERE order_id = ? AND answer_delivered = 0",
       orderId,
     );
   }
 
-  beginTelecollection(atMs: number): number {
-    const sql = "INSERT INTO telecollection (started_at_ms) VALUES (?)";
-    return Number(this.#sql.run(sql, atMs).lastInsertRowid);
-  }
-
-  endTelecollection(id: number, atMs: number, result: TelecollectionRow["result"]): void {
-    this.#sql.run(
-      "UPDATE telecollection SET ended_at_ms = ?, result = ? WHERE id = ?",
-      atMs,
-      JSON.stringify(result),
-      id,
-    );
-  }
-
-  telecollectionSince(atMs: number): TelecollectionRow | undefined {
-    const row = this.#sql.get(
-      `SELECT * FROM telecollection WHERE started_at_ms >= ?
-         AND (result IS NULL
-           OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'))
-       ORDER BY id DESC LIMIT 1`,
-      atMs,
-    );
-    return (
-      row && {
-        id: Number(row["id"]),
-        startedAtMs: Number(row["started_at_ms"]),
-        result: row["result"] === null ? null : readJson(row["result"]),
-      }
-    );
-  }
-
-  acceptedTerminal(): TerminalIdentity | undefined {
-    const row = this.#sql.get("SELECT identity FROM accepted_terminal ORDER BY id DESC LIMIT 1");
-    return row && readJson(row["identity"]);
-  }
-
-  acceptTerminal(identity: TerminalIdentity, atMs: number): void {
-    this.#sql.run(
-      "INSERT INTO accepted_terminal (identity, accepted_at_ms) VALUES (?, ?)",
-      JSON.stringify(identity),
-      atMs,
-    );
-  }
-
   #insert(attempt: NewAttempt): Attempt {
-    return this.#telling((tell) => {
+    return this.telling((tell) => {
       this.#insertRow(attempt);
       const inserted = this.#mustRead(attempt.transactionId);
       tell("payment", paymentEventOf(inserted), attempt.startedAtMs);
@@ -398,7 +285,7 @@ export class Journal implements PaymentStore {
 
   #insertRow(attempt: NewAttempt): void {
     const { request, state } = attempt;
-    this.#sql.run(
+    this.sql.run(
       `INSERT INTO attempt (transaction_id, order_id, number, amount_minor, currency, generated_id,
          phase, request, state, baseline, started_at_ms, ended_at_ms)
        VALUES (?1, ?2, (SELECT coalesce(max(number), 0) + 1 FROM
@@ -419,18 +306,6 @@ export class Journal implements PaymentStore {
     );
   }
 
-  /** One transaction; the events that were written in it are told when it is on disk. */
-  #telling<T>(
-    work: (tell: <N extends KeptName>(name: N, data: EventData<N>, atMs: number) => void) => T,
-  ): T {
-    const written: KeptEvent[] = [];
-    const result = transaction(this.#database, () =>
-      work((name, data, atMs) => written.push(this.feed.append(name, data, atMs))),
-    );
-    for (const event of written) this.onEvent(event);
-    return result;
-  }
-
   #mustRead(transactionId: string): Attempt {
     const attempt = this.attempt(transactionId);
     invariant(attempt, `attempt ${transactionId} is not in the journal`);
@@ -438,7 +313,7 @@ export class Journal implements PaymentStore {
   }
 
   #attemptOf(sql: string, ...values: SQLInputValue[]): Attempt | undefined {
-    const row = this.#sql.get(sql, ...values);
+    const row = this.sql.get(sql, ...values);
     return row && readAttempt(row);
   }
 }

@@ -98,4 +98,39 @@ export const migrations: readonly Migration[] = [
     UNIQUE (order_id, number)
   ) STRICT;
   `,
+  // Who wanted an end of day: one that the terminal demands again is not run at once again.
+  `
+  ALTER TABLE telecollection ADD COLUMN asked_by TEXT NOT NULL DEFAULT 'operator';
+  `,
+  // Which alarms of the supervisor are events here; one row for each database it has had.
+  `
+  CREATE TABLE alarm_taken (
+    origin TEXT PRIMARY KEY,
+    last_id INTEGER NOT NULL,
+    taken INTEGER NOT NULL -- the greatest: the one it has now
+  ) STRICT;
+  `,
+  `
+  -- What the gateway's notifications say was returned in all; and how far they are read.
+  ALTER TABLE attempt ADD COLUMN notified_return_minor INTEGER NOT NULL DEFAULT 0;
+  CREATE TABLE returns_seen (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    last INTEGER NOT NULL
+  ) STRICT;
+  `,
+  // Results that the terminal reported although nothing ran, and what became of them.
+  `
+  CREATE TABLE unexpected_report (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at_ms INTEGER NOT NULL,
+    report TEXT NOT NULL,
+    identity TEXT NOT NULL,
+    finding TEXT NOT NULL CHECK (finding IN
+      ('open', 'not-good', 'held', 'reversed', 'gone', 'known', 'unclear')),
+    -- The rowid of the first attempt that can be stored above it: a wall clock can jump.
+    before_attempt INTEGER NOT NULL,
+    because TEXT NOT NULL DEFAULT '',
+    ended_at_ms INTEGER
+  ) STRICT;
+  `,
 ];

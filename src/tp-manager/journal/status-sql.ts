@@ -5,7 +5,10 @@ const isApproved = `phase = 'sent' AND json_extract(state, '$.goods') IS NOT NUL
 const endedAs = (status: string): string =>
   `(phase = 'not-charged' AND json_extract(state, '$.outcome.status') = '${status}')`;
 
-const isReturned = `open_return IS NULL AND returned_minor > 0 AND returned_minor >=
+/** As returnedOf() of attempt-row.ts. */
+export const returnedSql = "max(returned_minor, notified_return_minor)";
+
+const isReturned = `open_return IS NULL AND ${returnedSql} > 0 AND ${returnedSql} >=
   ifnull(json_extract(state, '$.report.amountMinor'), amount_minor)`;
 
 /** The statuses of answers (payments/answer.ts) as conditions, each in brackets. */

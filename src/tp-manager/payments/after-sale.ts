@@ -81,12 +81,17 @@ export class AfterSale {
         charged: chargedOf(attempt.state),
       });
     }
-    if (!run) return this.#decidedBefore(attempt, decision);
-    if (run.decide(decision, "the kiosk said so") === "other") {
-      throw this.#tooLate(payments.latest(orderId));
-    }
+    if (!run) return this.#decidedBefore(await this.#settled(orderId), decision);
+    const isEarly = attempt.state.phase === "sent" && attempt.state.goods === null;
+    if (isEarly) throw this.#decided(attempt);
+    const word = run.decide(decision, "the kiosk said so");
+    // What the other word, or the terminal's own window, made of the sale is known at its end.
     await payments.turn.whenFree();
-    return payments.result(payments.latest(orderId), false);
+    if (word === "other") throw this.#decided(await this.#settled(orderId));
+    const end = payments.latest(orderId);
+    const inVain = decision.goods !== "not-issued" && end.state.phase === "not-charged";
+    if (inVain) throw this.#decided(end);
+    return payments.result(end, false);
   }
 
   /** After the end the same word is harmless; another one is told the truth. */
@@ -99,12 +104,13 @@ export class AfterSale {
     const sameSum =
       state.phase !== "charged" ||
       decision.goods !== "partly-issued" ||
-      state.report.amountMinor === decision.amountMinor;
+      state.report.amountMinor === decision.amountMinor ||
+      state.goodsMinor === decision.amountMinor;
     if (agrees && sameSum) return await payments.result(attempt, true);
-    throw this.#tooLate(attempt);
+    throw this.#decided(attempt);
   }
 
-  #tooLate({ state }: Attempt): AppError {
+  #decided({ state }: Attempt): AppError {
     return new AppError("DELIVERY_DECIDED", undefined, { charged: chargedOf(state) });
   }
 

@@ -1,5 +1,6 @@
 import { type AppError, type Charged, type ErrorCode, errorTable } from "../../shared/errors.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
+import { formatMajor } from "../../shared/money.ts";
 import { emptyReceipt, type Receipt } from "../../shared/receipt.ts";
 import { type Attempt, type AttemptState, type PaymentRequest, returnOf } from "./payment.ts";
 
@@ -60,7 +61,7 @@ export function answerOf(attempt: Attempt, delivery: DeliveryState | null): Http
       ...echoes(request),
       notificationGatewaySent: delivery === "sent",
       transactionId: attempt.transactionId,
-      warnings: request.warnings,
+      warnings: [...request.warnings, ...goodsWarnings(attempt)],
     },
   };
 }
@@ -149,6 +150,16 @@ function receiptOf(state: AttemptState, request: PaymentRequest): Receipt {
     currencyAlphaCode: request.currency.alpha,
     currencyFractionPart: String(request.currency.exponent),
   };
+}
+
+/** Recovery found the whole amount charged although less than that came out (DESIGN 5). */
+function goodsWarnings({ state, request: { currency } }: Attempt): string[] {
+  if (state.phase !== "charged" || state.goodsMinor === undefined) return [];
+  const major = (minor: number): string => formatMajor(minor, currency.exponent);
+  const charged = major(state.report.amountMinor ?? 0);
+  return [
+    `charged ${charged} although the goods that came out are worth ${major(state.goodsMinor)}`,
+  ];
 }
 
 function ticketOf({ state, ticket }: Attempt): string {

@@ -44,6 +44,23 @@ export const eventTable = {
       notificationGatewaySent: z.boolean(),
     }),
   },
+  "end-of-day": {
+    kept: true,
+    meaning: "An end of day has ended, asked for by /tlc or demanded by the terminal.",
+    data: z.object({
+      askedBy: z.enum(["operator", "terminal"]),
+      end: z.enum(["completed", "refused", "open-pre-authorisations", "failed", "lost"]),
+      text: z.string().describe("The terminal's own words when it was not completed."),
+      applications: z.array(
+        z.object({
+          name: z.string(),
+          status: z.string(),
+          count: z.int(),
+          sumMinor: z.int(),
+        }),
+      ),
+    }),
+  },
   alarm: {
     kept: true,
     meaning: "An operator has to look; the same is in the log.",
@@ -52,6 +69,10 @@ export const eventTable = {
       message: z.string(),
       orderId: z.string().nullable(),
       transactionId: z.string().nullable(),
+      source: z
+        .enum(["tp-manager", "supervisor"])
+        .optional()
+        .describe("Which program raised it; absent in those of older versions."),
     }),
   },
   prompt: {

@@ -5,6 +5,7 @@ import { type AttemptInput, impossible } from "./attempt-input.ts";
 import type {
   AttemptState,
   Goods,
+  InDoubtState,
   JudgedReport,
   Judgement,
   NotCharged,
@@ -66,16 +67,16 @@ function advanceSent(state: SentState, input: AttemptInput): AttemptState {
     case "end":
       return endOf(state, input.end);
     case "interrupted":
-      return { phase: "in-doubt", why: "the connector stopped while the payment ran", last };
+      return { phase: "in-doubt", why: "the connector stopped while the payment ran", last, goods };
     default:
       throw impossible(state, input);
   }
 }
 
-function advanceInDoubt(state: AttemptState, input: AttemptInput): AttemptState {
+function advanceInDoubt(state: InDoubtState, input: AttemptInput): AttemptState {
   switch (input.input) {
     case "proved-charged":
-      return { phase: "charged", report: input.report, by: "recovery" };
+      return { phase: "charged", report: input.report, by: "recovery", ...beyond(state, input) };
     case "proved-not-charged":
       return {
         phase: "not-charged",
@@ -91,6 +92,17 @@ function advanceInDoubt(state: AttemptState, input: AttemptInput): AttemptState 
     default:
       throw impossible(state, input);
   }
+}
+
+/** The terminal kept more than the goods were worth: told, because nobody else will see it. */
+function beyond(
+  { goods }: InDoubtState,
+  { report }: { readonly report: TransactionReport },
+): { readonly goodsMinor?: number } {
+  const decision = goods?.decision;
+  if (!decision || decision.goods === "issued") return {};
+  const goodsMinor = decision.goods === "partly-issued" ? decision.amountMinor : 0;
+  return report.amountMinor === goodsMinor ? {} : { goodsMinor };
 }
 
 function settledInDoubt(
@@ -118,23 +130,39 @@ function settledInDoubt(
 /**
  * The last report counts (zvt.md 6.2), with one exception: after a good one, whatever it was worth,
  * a later report cannot make the attempt simply not charged. Then the worse judgement stays and the
- * terminal's storage decides (DESIGN 3.1 rule 4). Goods that we said did not come out are
- * different: then the terminal reverses, and says so (zvt.md 8).
+ * terminal's storage decides (DESIGN 3.1 rule 4). Goods of which we never said that they came out
+ * are different: then the terminal reverses, after our word or when its window is over, and says so
+ * (zvt.md 8).
  */
 function nextReport(
   { last, goods }: SentState,
   report: TransactionReport,
   judgement: Judgement,
 ): JudgedReport {
-  const withheld = goods?.decision?.goods === "not-issued";
-  const contradicted = last?.report.good && !report.good && !withheld;
+  const contradicted = last?.report.good && !report.good && !isWithheld(goods);
   const worse = contradicted || last?.judgement === "disagrees";
   return { report, judgement: worse ? "disagrees" : judgement, acknowledged: false };
 }
 
+/** Nothing of ours can have committed the sale: no goods came out, or nothing was said yet. */
+function isWithheld(goods: Goods | null): boolean {
+  return goods !== null && (goods.decision === null || goods.decision.goods === "not-issued");
+}
+
 function endOf({ last, goods }: SentState, end: PaymentEnd): AttemptState {
-  const doubt = (why: string): AttemptState => ({ phase: "in-doubt", why, last });
+  const doubt = (why: string): AttemptState => ({ phase: "in-doubt", why, last, goods });
   switch (end.end) {
+    case "withdrawn":
+      if (last) return doubt(`the terminal reported a result and then: ${end.text}`);
+      return {
+        phase: "not-charged",
+        outcome: {
+          status: "cancelled",
+          error: "PAYMENT_CANCELLED",
+          message: end.text,
+          terminalCode: null,
+        },
+      };
     case "not-sent":
     case "refused":
       if (last) return doubt(`the terminal reported a result and then: ${end.text}`);
@@ -212,7 +240,7 @@ function aborted(
       }
       // Whatever came after our acknowledgement, a reversal may be running (rule 2).
       const why = `the terminal approved and then ended with ${end.code}: ${end.text}`;
-      return { phase: "in-doubt", why, last: { ...last, acknowledged: false } };
+      return { phase: "in-doubt", why, last: { ...last, acknowledged: false }, goods };
     }
     case "disagrees":
     case "no-result":
@@ -226,11 +254,13 @@ function withheldOr(
   reason: AbortReason | null,
   said: Pick<TransactionReport, "resultCode" | "resultText" | "advice">,
 ): NotCharged {
-  if (goods?.decision?.goods !== "not-issued") return notCharged(reason, said);
+  if (!isWithheld(goods)) return notCharged(reason, said);
   return {
     status: "cancelled",
     error: "GOODS_NOT_DELIVERED",
-    message: "the goods did not come out; the terminal has reversed the sale",
+    message: goods?.decision
+      ? "the goods did not come out; the terminal has reversed the sale"
+      : "the terminal did not wait for the goods any longer and has reversed the sale",
     terminalCode: said.resultCode,
   };
 }

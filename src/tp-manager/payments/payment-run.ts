@@ -9,6 +9,7 @@ import type {
   TransactionReport,
 } from "../terminal/terminal.ts";
 import { AttemptWriter, type WriterParts } from "./attempt-writer.ts";
+import { inStep } from "./in-step.ts";
 import type { Attempt, PaymentRequest } from "./payment.ts";
 import { judgeReport } from "./payment-machine.ts";
 import { sameReport } from "./recovery-policy.ts";
@@ -57,10 +58,13 @@ export class PaymentRun {
       );
     });
     try {
-      const end = await terminal.pay(orderOf(request), {
-        report: (report) => this.#report(report),
-        ...observe(this.#writer),
-      });
+      const end = await terminal.pay(
+        { ...orderOf(request), inStep: this.#isInStep },
+        {
+          report: (report) => this.#report(report),
+          ...observe(this.#writer),
+        },
+      );
       const ended = writeEnd(this.#writer, end);
       if (this.#cancelAsked && ended.state.phase === "charged") {
         // DESIGN 5: the approval wins, and somebody has to know.
@@ -70,6 +74,16 @@ export class PaymentRun {
       return ended;
     } finally {
       this.#timer.clear();
+    }
+  }
+
+  /** A journal that cannot be read claims nothing. */
+  get #isInStep(): boolean {
+    try {
+      return inStep(this.#parts.store, this.#writer.attempt);
+    } catch (error) {
+      this.#writer.log("error", { err: error }, "the journal could not be read");
+      return false;
     }
   }
 

@@ -1,31 +1,20 @@
 import { randomUUID } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../../shared/errors.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { type Clock, within } from "../../shared/time.ts";
-import {
-  type Baseline,
-  type Terminal,
-  type TerminalIdentity,
-  TerminalUnavailable,
-  type TransactionReport,
-} from "../terminal/terminal.ts";
+import type { Baseline, Terminal, TerminalIdentity } from "../terminal/terminal.ts";
+import { Admissions } from "./admission.ts";
 import type { Announce } from "./event-table.ts";
 import { CancelledInTime, failureOf, storage } from "./failures.ts";
 import type { HandOff } from "./hand-off.ts";
-import {
-  type Attempt,
-  type AttemptEvent,
-  chargedOf,
-  type PaymentRequest,
-  returnOf,
-} from "./payment.ts";
+import type { Attempt, AttemptEvent, PaymentRequest } from "./payment.ts";
 import { PaymentRun } from "./payment-run.ts";
-import type { ListedAttempt, ListPage, PaymentStore } from "./payment-store.ts";
+import type { ListedAttempt, ListPage, PaymentStore, SettledStray } from "./payment-store.ts";
 import { Recovery } from "./recovery.ts";
-import { sameTerminal } from "./recovery-policy.ts";
 import { assertSameOrder } from "./same-order.ts";
+import { StrayReports } from "./stray-reports.ts";
+import { TerminalGate } from "./terminal-gate.ts";
 import { TerminalTurn } from "./terminal-turn.ts";
 
 export interface PaymentSettings {
@@ -77,36 +66,53 @@ interface RunningPayment {
 export class PaymentService {
   readonly #parts: PaymentParts;
   readonly recovery: Recovery;
+  readonly strays: StrayReports;
   readonly turn = new TerminalTurn();
+  readonly #gate: TerminalGate;
+  readonly #admissions: Admissions;
   #payment: RunningPayment | undefined;
 
   constructor(parts: PaymentParts) {
     this.#parts = parts;
+    this.#gate = new TerminalGate({ ...parts, prepareMs: parts.settings.prepareMs });
+    this.#admissions = new Admissions({
+      ...parts,
+      turn: this.turn,
+      blockedBy: () => this.recovery.blockedBy,
+      strayAsked: () => this.strays.isAsking,
+    });
     this.recovery = new Recovery({
       ...parts,
       confirmAfterMs: parts.settings.confirmAfterMs,
       terminalFree: () => this.turn.whenFree(),
+      asking: () => this.#keepEvidence(),
       settled: () => this.handOver(),
+    });
+    this.strays = new StrayReports({
+      ...parts,
+      asking: () => this.#keepEvidence(),
+      confirmAfterMs: parts.settings.confirmAfterMs,
+      terminalFree: async () => {
+        await this.turn.whenFree();
+        await this.recovery.whenIdle();
+      },
     });
   }
 
   /** Attempts that a former process left open are put in doubt and asked about. */
   start(): void {
     this.#parts.terminal.subscribe((event) => {
-      if (event.type === "unexpected-report") this.#unexpected(event.report);
+      if (event.type === "unexpected-report") this.strays.take(event.report);
     });
     this.recovery.begin();
+    this.strays.begin();
     this.handOver();
   }
 
-  /** DESIGN 3.1 rule 4: a result with no payment running. Somebody has to look at it. */
-  #unexpected(report: TransactionReport): void {
-    const { good, resultCode, amountMinor, receiptNumber, traceNumber, terminalId } = report;
-    const told = { good, resultCode, amountMinor, receiptNumber, traceNumber, terminalId };
-    this.#parts.log.error(
-      { alarm: "unexpected-report", ...told },
-      "the terminal reported a result although no payment runs; refused",
-    );
+  /** While it is asked about anything the terminal is not to change by itself (rule 5). */
+  #keepEvidence(): void {
+    const keep = this.recovery.isAsking || this.strays.isAsking;
+    this.#parts.terminal.keepEvidence?.(keep);
   }
 
   /** The payment of an order that is on the terminal now. */
@@ -187,7 +193,7 @@ export class PaymentService {
       );
       await free;
     }
-    await this.recovery.close();
+    await Promise.all([this.recovery.close(), this.strays.close()]);
   }
 
   /** The kiosk has been sent the whole answer of an order, or has looked it up (rule 11). */
@@ -205,21 +211,19 @@ export class PaymentService {
     return this.#reading(() => this.#parts.store.list(page));
   }
 
+  /** Results that no order asked for, newest first. */
+  unexpectedReports(limit: number): SettledStray[] {
+    return this.#reading(() => this.#parts.store.strays(limit));
+  }
+
   /** The operator accepts the terminal that is connected now (DESIGN 3.1 rule 12). */
   acceptTerminal(): TerminalIdentity {
-    const { terminal, store, clock } = this.#parts;
-    if (terminal.state.link !== "connected") throw new AppError("TERMINAL_DISCONNECTED");
-    const { identity } = terminal.state;
-    this.writing(() => store.acceptTerminal(identity, clock.now()));
-    return identity;
+    return this.#gate.accept();
   }
 
   /** The terminal that is connected now is not the accepted one (DESIGN 3.1 rule 12). */
   get terminalChanged(): boolean {
-    const { terminal, store } = this.#parts;
-    const { link, identity } = terminal.state;
-    const accepted = link === "connected" ? store.acceptedTerminal() : undefined;
-    return accepted !== undefined && !sameTerminal(accepted, identity);
+    return this.#gate.changed;
   }
 
   /** Asks the terminal about an attempt in doubt and waits for it as long as an answer may take. */
@@ -230,30 +234,14 @@ export class PaymentService {
     await within(clock, "recovery of a repeated order", limitMs, run);
   }
 
-  /**
-   * Makes the terminal ready for something financial and tells what it looks like: the baseline.
-   * Throws {@link TerminalUnavailable} or {@link AppError} TERMINAL_CHANGED.
-   */
-  async prepare(preparing = new AbortController()): Promise<Baseline> {
-    const { terminal, clock, settings, store } = this.#parts;
-    const limit = clock.startTimer("prepare", settings.prepareMs, () =>
-      preparing.abort(new TerminalUnavailable("no-answer", "the terminal did not answer in time")),
-    );
-    try {
-      const baseline = await terminal.prepare(preparing.signal);
-      preparing.signal.throwIfAborted();
-      const accepted = store.acceptedTerminal();
-      if (accepted && !sameTerminal(accepted, baseline.identity)) {
-        throw new AppError("TERMINAL_CHANGED", undefined, {
-          details: { accepted, found: baseline.identity },
-        });
-      }
-      const known = completed(accepted, baseline.identity);
-      if (!isDeepStrictEqual(accepted, known)) store.acceptTerminal(known, clock.now());
-      return baseline;
-    } finally {
-      limit.clear();
-    }
+  /** See {@link TerminalGate.prepare}. */
+  prepare(preparing = new AbortController()): Promise<Baseline> {
+    return this.#gate.prepare(preparing);
+  }
+
+  /** DESIGN 3.1 rule 5. Throws TERMINAL_IN_DOUBT. */
+  assertNoDoubt(): void {
+    this.#admissions.assertNoDoubt();
   }
 
   async result(attempt: Attempt, replayed: boolean, waitMs?: number): Promise<PaymentResult> {
@@ -276,58 +264,20 @@ export class PaymentService {
     return storage(write, "no");
   }
 
-  #admit(request: PaymentRequest): Admission {
+  #admit(request: PaymentRequest): Admitted {
     const running = this.#payment;
     if (running?.request.orderId === request.orderId) {
       assertSameOrder(request, running.request, "unknown");
       return { phase: "done", result: this.#answer(running) };
     }
-    const { store } = this.#parts;
-    // Before anything is refused: "busy" says that the order is not charged (rule 10).
-    const earlier = this.#reading(() => store.latestAttempt(request.orderId));
-    if (earlier && earlier.state.phase !== "not-charged") return this.#known(request, earlier);
-    this.turn.assertFree();
-    this.#assertAnswerRead(request);
-    this.assertNoDoubt();
-    if (request.delivery && !this.#parts.terminal.capabilities.vending) {
-      throw new AppError("NOT_SUPPORTED", "The terminal is not in vending mode.");
-    }
-    return { phase: "done", result: this.#begin(request) };
-  }
-
-  /** An order that is charged, returned, or not known. */
-  #known(request: PaymentRequest, earlier: Attempt): Admission {
-    const { state } = earlier;
-    const returned = returnOf(earlier);
-    if (state.phase === "reversed" || returned === "all") {
-      assertSameOrder(request, earlier.request, "no");
-      throw new AppError("ORDER_REVERSED");
-    }
-    if (returned === "open") {
-      assertSameOrder(request, earlier.request, "unknown");
-      return { phase: "done", result: this.result(earlier, true) };
-    }
-    assertSameOrder(request, earlier.request, chargedOf(state));
-    return state.phase === "charged"
-      ? { phase: "done", result: this.result(earlier, true) }
-      : { phase: "in-doubt", attempt: earlier };
-  }
-
-  /** DESIGN 3.1 rule 5. Throws TERMINAL_IN_DOUBT. */
-  assertNoDoubt(): void {
-    const orderId = this.recovery.blockedBy;
-    if (orderId !== undefined) {
-      throw new AppError("TERMINAL_IN_DOUBT", undefined, { details: { orderId } });
-    }
-  }
-
-  /** DESIGN 3.1 rule 11. */
-  #assertAnswerRead({ generatedId, amountMinor, currency }: PaymentRequest): void {
-    if (!generatedId) return;
-    const { store } = this.#parts;
-    const orderId = this.#reading(() => store.undeliveredGenerated(amountMinor, currency.alpha));
-    if (orderId !== undefined) {
-      throw new AppError("ANSWER_NOT_DELIVERED", undefined, { details: { orderId } });
+    const admission = this.#admissions.judge(request);
+    switch (admission.phase) {
+      case "begin":
+        return { phase: "done", result: this.#begin(request) };
+      case "known":
+        return { phase: "done", result: this.result(admission.attempt, true) };
+      case "in-doubt":
+        return admission;
     }
   }
 
@@ -366,6 +316,10 @@ export class PaymentService {
     let baseline: Baseline;
     try {
       baseline = await this.prepare(running.preparing);
+      // A cancel may come between the last answer of the terminal and this line.
+      running.preparing.signal.throwIfAborted();
+      // What the terminal reported meanwhile would be hidden by this sale.
+      this.assertNoDoubt();
     } catch (error) {
       return this.#failed(transactionId, request, error);
     }
@@ -430,20 +384,6 @@ export class PaymentService {
   }
 }
 
-type Admission =
+type Admitted =
   | { readonly phase: "done"; readonly result: Promise<PaymentResult> }
   | { readonly phase: "in-doubt"; readonly attempt: Attempt };
-
-/** A terminal may tell more of itself later; what it once told is never forgotten (rule 12). */
-function completed(
-  accepted: TerminalIdentity | undefined,
-  told: TerminalIdentity,
-): TerminalIdentity {
-  if (!accepted) return told;
-  return {
-    serialNumber: accepted.serialNumber || told.serialNumber,
-    terminalId: accepted.terminalId || told.terminalId,
-    deviceId: told.deviceId || accepted.deviceId,
-    version: told.version || accepted.version,
-  };
-}

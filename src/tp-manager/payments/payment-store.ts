@@ -1,6 +1,11 @@
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import type { Baseline, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
+import type {
+  Baseline,
+  TelecollectionEnd,
+  TerminalIdentity,
+  TransactionReport,
+} from "../terminal/terminal.ts";
 import type {
   Attempt,
   AttemptEvent,
@@ -9,6 +14,7 @@ import type {
   OpenReturn,
   PaymentRequest,
 } from "./payment.ts";
+import type { StrayFinding } from "./stray-policy.ts";
 
 /** A charged transaction on its way to the supervisor. */
 export interface HandOffRow {
@@ -53,7 +59,35 @@ export interface ListedAttempt {
 export interface TelecollectionRow {
   readonly id: number;
   readonly startedAtMs: number;
-  readonly result: Readonly<Record<string, unknown>> | null;
+  readonly result: TelecollectionEnd | null;
+}
+
+/** A result that the terminal reported although nothing ran, masked. */
+export interface StrayRow {
+  /** null: the journal did not take it. */
+  readonly id: number | null;
+  /** Epoch milliseconds. */
+  readonly atMs: number;
+  readonly report: TransactionReport;
+  /** The terminal that reported it. */
+  readonly identity: TerminalIdentity;
+}
+
+export interface SettledStray extends StrayRow {
+  /** "open": it is being asked about. "not-good": the terminal itself says that it failed. */
+  readonly finding: StrayFinding | "open" | "not-good";
+  readonly because: string;
+  readonly endedAtMs: number | null;
+}
+
+/** Who wanted an end of day: somebody by `/tlc`, or the terminal itself. */
+export type TelecollectionAsker = "operator" | "terminal";
+
+/** What the gateway's notifications say about the money of one of our transactions. */
+export interface NotedReturn {
+  readonly transactionId: string;
+  /** In all, by whomever it was asked for. */
+  readonly returnedMinor: number;
 }
 
 /**
@@ -113,6 +147,10 @@ export interface PaymentStore {
   endReturn(transactionId: string, open: OpenReturn, returned: boolean, event: AttemptEvent): void;
   /** Attempts with a reserved return whose end is not known, oldest first. */
   openReturns(): Attempt[];
+  /** How far the gateway's notifications of returned money are known here; 0: none. */
+  returnsSeen(): number;
+  /** What was notified, up to `seen`. The same again changes nothing; sums never shrink. */
+  noteReturns(returns: readonly NotedReturn[], seen: number, atMs: number): void;
 
   /** Attempts that a process cannot leave behind unasked, in the order they were begun. */
   unfinished(): Attempt[];
@@ -138,10 +176,25 @@ export interface PaymentStore {
   markAnswerDelivered(orderId: string): void;
 
   /** Before the command leaves. */
-  beginTelecollection(atMs: number): number;
-  endTelecollection(id: number, atMs: number, result: Readonly<Record<string, unknown>>): void;
+  beginTelecollection(atMs: number, askedBy: TelecollectionAsker): number;
+  endTelecollection(id: number, atMs: number, result: TelecollectionEnd): void;
+  /** When ends of day were begun that the terminal demanded, oldest first, epoch milliseconds. */
+  demandedTelecollections(sinceMs: number): number[];
   /** The newest end of day that may have been carried out at or after `atMs`. */
   telecollectionSince(atMs: number): TelecollectionRow | undefined;
+
+  /**
+   * A result that no order asked for, before anything is made of it. undefined: the newest one is
+   * the same and is still asked about.
+   */
+  keepStray(seen: Omit<StrayRow, "id">): number | undefined;
+  /** Not yet asked about, oldest first. */
+  openStrays(): StrayRow[];
+  /** Something may have been sold after it was reported. */
+  soldSinceStray(id: number): boolean;
+  endStray(id: number, atMs: number, finding: StrayFinding, because: string): void;
+  /** Newest first. */
+  strays(limit: number): SettledStray[];
 
   /** The terminal this installation works with; undefined before the first one. */
   acceptedTerminal(): TerminalIdentity | undefined;

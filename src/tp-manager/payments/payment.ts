@@ -75,6 +75,8 @@ export interface Goods {
 export interface Sale {
   readonly report: TransactionReport;
   readonly by: ChargedBy;
+  /** What came out was worth only this, and the terminal charged more all the same. */
+  readonly goodsMinor?: number;
 }
 
 export interface SentState {
@@ -97,6 +99,8 @@ export interface InDoubtState {
   readonly phase: "in-doubt";
   readonly why: string;
   readonly last: JudgedReport | null;
+  /** Of a two-phase sale: what was said about its goods. Missing in attempts of older versions. */
+  readonly goods?: Goods | null;
 }
 
 /** The reversal's own write-ahead record, with what the terminal looked like before it. */
@@ -158,7 +162,7 @@ export interface Attempt {
   /** null for an attempt that failed before the terminal could be prepared. */
   readonly baseline: Baseline | null;
   readonly ticket: string;
-  /** What the gateway has refunded or cancelled of it. */
+  /** What went back by way of the gateway or the bank, asked for here or elsewhere. */
   readonly returnedMinor: number;
   /** The gateway was asked to return money and its word is not known: nothing else may. */
   readonly openReturn: OpenReturn | null;

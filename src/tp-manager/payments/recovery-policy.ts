@@ -5,6 +5,7 @@ import type {
   TransactionReport,
 } from "../terminal/terminal.ts";
 import type { JudgedReport } from "./payment.ts";
+import type { Look } from "./terminal-look.ts";
 
 /**
  * What one look at the terminal proves about a payment in doubt (DESIGN 3.1 rules 1, 2; zvt.md
@@ -15,6 +16,8 @@ import type { JudgedReport } from "./payment.ts";
 export interface Doubt {
   readonly baseline: Baseline;
   readonly amountMinor: number;
+  /** Only a part of the goods came out: the terminal may have charged this instead. */
+  readonly partMinor: number | null;
   readonly currencyNumeric: string;
   /** Wall clock, epoch milliseconds, when the command may have left. */
   readonly sentAtMs: number;
@@ -30,11 +33,7 @@ export interface Doubt {
 }
 
 /** One look: the terminal was idle and answered. */
-export interface Observation {
-  readonly identity: TerminalIdentity;
-  readonly last: LastTransaction;
-  /** Monotonic milliseconds. */
-  readonly atMs: number;
+export interface Observation extends Look {
   /** The order another attempt of which this very transaction is known to belong to. */
   readonly knownAs: string | null;
   /**
@@ -118,7 +117,7 @@ function changed(
   }
   if (!report.good) return unsettled("the terminal's last transaction is not a good one");
   if (
-    report.amountMinor !== doubt.amountMinor ||
+    (report.amountMinor !== doubt.amountMinor && report.amountMinor !== doubt.partMinor) ||
     (report.currencyNumeric ?? "978") !== doubt.currencyNumeric
   ) {
     return unsettled("the terminal's last transaction has another amount or currency");

@@ -26,8 +26,8 @@ export function advanceReversal(
   switch (state.phase) {
     case "charged": {
       if (input.input !== "reverse") throw impossible(state, input);
-      const { report, by } = state;
-      return { phase: "reversing", sale: { report, by }, baseline: input.baseline, last: null };
+      const { phase: _, ...sale } = state;
+      return { phase: "reversing", sale, baseline: input.baseline, last: null };
     }
     case "reversing":
       return advanceReversing(state, input);
@@ -81,6 +81,7 @@ function endOf(state: ReversingState, end: PaymentEnd): AttemptState {
       if (last?.judgement === "not-good") return { phase: "charged", ...sale };
       return inDoubt(state, "the terminal ended the reversal without a clear report");
     case "not-sent":
+    case "withdrawn":
     case "refused":
     case "aborted":
       if (notReversed) return { phase: "charged", ...sale };

@@ -1,7 +1,8 @@
 import { AppError } from "../../shared/errors.ts";
-import { emptyReceipt, RECEIPT_AMOUNT_DIGITS } from "../../shared/receipt.ts";
+import { RECEIPT_AMOUNT_DIGITS } from "../../shared/receipt.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import { AttemptWriter, type WriterParts } from "./attempt-writer.ts";
+import { bareReport } from "./bare-report.ts";
 import { type Attempt, chargedOf, type PaymentRequest } from "./payment.ts";
 import type { PaymentResult, PaymentService } from "./payment-service.ts";
 
@@ -50,30 +51,7 @@ function reportOf({ state, request }: Attempt): TransactionReport {
 
 function reportFrom({ amountMinor, currency }: PaymentRequest): TransactionReport {
   const amount = String(amountMinor).padStart(RECEIPT_AMOUNT_DIGITS, "0");
-  return {
-    good: true,
-    resultCode: null,
-    resultText: "settled by an operator",
-    reason: null,
-    amountMinor,
-    currencyNumeric: currency.numeric,
-    receiptNumber: null,
-    traceNumber: null,
-    originalTrace: null,
-    terminalId: null,
-    localDate: null,
-    localTime: null,
-    maskedPan: null,
-    authorisationNumber: null,
-    cardName: null,
-    receipt: {
-      ...emptyReceipt(),
-      amount,
-      inclusiveAmount: amount,
-      currencyNumCode: currency.numeric,
-      currencyAlphaCode: currency.alpha,
-      currencyFractionPart: String(currency.exponent),
-    },
-    fallbackTicket: "",
-  };
+  const bare = bareReport(currency, amountMinor);
+  const receipt = { ...bare.receipt, amount, inclusiveAmount: amount };
+  return { ...bare, resultText: "settled by an operator", receipt };
 }

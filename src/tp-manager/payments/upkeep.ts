@@ -8,7 +8,7 @@ import {
 } from "../terminal/terminal.ts";
 import { failureOf, storage } from "./failures.ts";
 import type { PaymentService } from "./payment-service.ts";
-import type { PaymentStore } from "./payment-store.ts";
+import type { PaymentStore, TelecollectionAsker } from "./payment-store.ts";
 import { sameTerminal } from "./recovery-policy.ts";
 
 export interface UpkeepParts {
@@ -51,21 +51,23 @@ export class Upkeep {
    * Runs the end of day. That it was begun is on disk before the command leaves, because a sale
    * from before it can no longer be reversed (DESIGN 3.1 rule 7).
    */
-  async telecollect(): Promise<Extract<TelecollectionEnd, { end: "completed" }>> {
+  async telecollect(
+    askedBy: TelecollectionAsker = "operator",
+  ): Promise<Extract<TelecollectionEnd, { end: "completed" }>> {
     const { terminal, payments, store, clock, log } = this.#parts;
     const { telecollect } = terminal;
     if (!telecollect) throw new AppError("NOT_SUPPORTED", "This terminal has no end of day.");
     payments.assertNoDoubt();
     const end = await payments.turn.take("end of day", undefined, async () => {
       await this.#prepared();
-      const id = storage(() => store.beginTelecollection(clock.now()), "no");
+      const id = storage(() => store.beginTelecollection(clock.now(), askedBy), "no");
       const ended = await this.#limited(this.#parts.telecollectionLimitMs, (signal) =>
         telecollect.call(terminal, signal),
       );
-      storage(() => store.endTelecollection(id, clock.now(), { ...ended }), "no");
+      storage(() => store.endTelecollection(id, clock.now(), ended), "no");
       return ended;
     });
-    log.info({ end: end.end }, "end of day");
+    log.info({ end: end.end, askedBy }, "end of day");
     switch (end.end) {
       case "completed":
         return end;

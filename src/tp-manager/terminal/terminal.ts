@@ -41,6 +41,13 @@ export interface Terminal {
   /** Asks for the terminal's status, no side effects. Throws {@link TerminalUnavailable}. */
   check(signal: AbortSignal): Promise<TerminalStatus>;
 
+  /**
+   * While `keep` is true the driver does nothing of its own accord that could change what the
+   * terminal has stored: somebody is still finding out what became of something financial
+   * (DESIGN 3.1 rule 5). Absent in a driver that never does.
+   */
+  keepEvidence?(keep: boolean): void;
+
   // What follows a protocol may lack; the calls that need it then answer 501.
 
   /**
@@ -119,6 +126,8 @@ export interface TerminalState {
   readonly status: TerminalStatus | null;
   /** A command is running on the wire. */
   readonly busy: boolean;
+  /** What the terminal wants done now, as in the event "demand"; empty without a link. */
+  readonly demands: readonly string[];
 }
 
 /** Empty strings where the terminal does not tell. */
@@ -160,6 +169,12 @@ export interface PaymentOrder {
   readonly currencyAlpha: string;
   /** Digits after the decimal point. */
   readonly exponent: number;
+  /**
+   * Nothing else is unsettled, and what {@link Terminal.prepare} told as the last transaction is
+   * the last one that the caller knows: whatever more the terminal has was missed (DESIGN 3.1
+   * rule 13).
+   */
+  readonly inStep?: boolean;
   /** Present in a two-phase sale: how long the terminal has to wait for the goods. */
   readonly goodsWindowSeconds?: number;
 }
@@ -190,7 +205,9 @@ export interface Prompt {
 export type PaymentEnd =
   /** Nothing of the command left this process. */
   | { readonly end: "not-sent"; readonly code: string; readonly text: string }
-  /** The terminal refused the command at once; nothing follows. */
+  /** Cancelled before anything of the command left, and it never will. */
+  | { readonly end: "withdrawn"; readonly text: string }
+  /** The terminal refused the command at once and has shown that it does not run. */
   | { readonly end: "refused"; readonly code: string; readonly text: string }
   /** The terminal said the command is over and good. */
   | { readonly end: "completed"; readonly ticket: string }

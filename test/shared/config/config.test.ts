@@ -203,6 +203,15 @@ describe("secrets", () => {
   });
 });
 
+test("the last receipt is sent only to a terminal that begins no payment by itself", () => {
+  const text = `${setupText()}ZVT_SEND_LAST_RECEIPT=yes\n`;
+  expect(parse(text).faults).toEqual([]);
+  expect(parse(`${text}ZVT_CONFIG_BYTE=8E\n`).faults).toMatchObject([
+    { line: 12, message: expect.stringContaining("bit 10") },
+  ]);
+  expect(parse(`${setupText()}ZVT_CONFIG_BYTE=8E\n`).faults).toEqual([]);
+});
+
 describe("protocol timers", () => {
   test.each(Object.entries(timerFloors))("%s keeps its floor of %d ms", (name, floor) => {
     const below = `${name}=${floor - 1}\n`;

@@ -80,6 +80,13 @@ const values: Record<ConfigName, Values> = {
   OPERATOR_LOGIN: { good: same("operator"), bad: ["op:erator", "o".repeat(129)] },
   OPERATOR_PWD: { good: same("o:p"), bad: ["o".repeat(129)] },
   JOURNAL_DAYS: wholeNumbers(30, 3_650),
+  AUTO_END_OF_DAY: {
+    good: [
+      ["yes", true],
+      ["no", false],
+    ],
+    bad: ["true", "1", "Yes", "off"],
+  },
   LOG_DAYS: { ...wholeNumbers(1, 3_650) },
   TICKET_WIDTH: { ...wholeNumbers(16, 99) },
   LANGUAGE: { good: same("en", "de", "fr"), bad: ["EN", "it"] },
@@ -89,6 +96,21 @@ const values: Record<ConfigName, Values> = {
   },
   ZVT_PROFILE: { good: same("standard", "card-complete", "ccv"), bad: ["CCV", "other"] },
   ZVT_CHARSET: { good: same("cp437", "iso8859-15", "zvt7"), bad: ["latin1", "CP437"] },
+  ZVT_SEND_LAST_RECEIPT: {
+    good: [
+      ["yes", true],
+      ["no", false],
+    ],
+    bad: ["true", "1f1f"],
+  },
+  ZVT_LOG_OFF: {
+    good: [
+      ["yes", true],
+      ["no", false],
+    ],
+    bad: ["86", "true"],
+  },
+  ZVT_MESSAGE_IDS: { good: same("auto", "off"), bad: ["yes", "Auto", "1f73"] },
   TERMINAL_PROTOCOL: { good: same("zvt"), bad: ["ZVT", "concert", "none"] },
   SERIAL_BAUD: {
     good: [

@@ -186,6 +186,27 @@ test("the daily restart is announced, and the terminal restarts then", async () 
   expect(simulator.terminal.parts.registration.registered).toBe(false);
 });
 
+test("the daily restart can be set later, and follows the clock of the terminal", async () => {
+  const clock = new TestClock();
+  const { register, simulator } = await started("tcp", { clock, controlPort: 0 });
+  const state = async (restartAt: string) =>
+    await fetch(`${simulator.controlUrl}/state`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ restartAt }),
+    });
+  expect((await state("25:00")).status).toBe(400);
+  expect((await state("03:30")).status).toBe(200);
+  await register.run(REGISTRATION_WITHOUT_PRINT);
+  expect((await register.run(STATUS)).at(-1)).toMatch(/350d1f0e04\d{8}1f0f03033000$/);
+  // One minute before, by the terminal's clock.
+  await register.run("0691 0b 000000 aa 260301 0c 032900");
+  await clock.advance(59_000);
+  expect(simulator.terminal.parts.registration.registered).toBe(true);
+  await clock.advance(1_500);
+  expect(await register.next()).toBe("closed");
+});
+
 test("a serial device is served like a pseudo-terminal", async () => {
   const cable = await PseudoTerminal.open(null);
   const simulator = await startTerminalSimulator({

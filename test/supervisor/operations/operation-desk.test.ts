@@ -69,7 +69,9 @@ describe("what the answer means", () => {
     ["HTTP 502", { status: 502 }, "unknown"],
     ["HTTP 504", { status: 504 }, "unknown"],
     ["a connection that breaks", "reset", "unknown"],
-    ["HTTP 503", { status: 503 }, "not-sent"],
+    ["HTTP 503, perhaps of a proxy that lost the gateway", { status: 503 }, "unknown"],
+    ["HTTP 429", { status: 429 }, "not-sent"],
+    ["HTTP 301", { status: 301 }, "not-sent"],
     ["HTTP 404", { status: 404 }, "not-sent"],
     ["HTTP 401", { status: 401 }, "not-sent"],
   ];

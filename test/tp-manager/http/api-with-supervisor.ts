@@ -7,13 +7,14 @@ import { createLogger } from "../../../src/shared/logger.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import { supervisorHandlers } from "../../../src/supervisor/intake/message-handlers.ts";
 import { createGatewayLink } from "../../../src/tp-manager/gateway-link.ts";
-import { createApi } from "../../../src/tp-manager/http/app.ts";
 import type { Pair } from "../../../src/tp-manager/http/credentials.ts";
 import { GatewayDesk } from "../../../src/tp-manager/payments/gateway-desk.ts";
+import { ReturnPoll } from "../../../src/tp-manager/payments/return-poll.ts";
 import { openRig, type RigOptions } from "../../supervisor/supervisor-rig.ts";
 import { house } from "../../support/payment-house.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { monitorOf } from "./rig.ts";
+import { createWatchedApi } from "./watched-api.ts";
 
 const kiosk: Pair = { login: "kiosk", password: "secret" };
 
@@ -40,7 +41,8 @@ export async function apiWithSupervisor(
   const link = createGatewayLink(supervisor, 30_000);
   const { journal, clock } = at;
   const gateway = new GatewayDesk({ store: journal, link, clock, log: rig.log });
-  const app = await createApi({
+  const returns = new ReturnPoll(journal, link, clock, rig.log);
+  const app = await createWatchedApi({
     ...at,
     monitor: monitorOf(at),
     gateway,
@@ -72,7 +74,7 @@ export async function apiWithSupervisor(
     const body = response.json();
     return { http: response.statusCode, headers: response.headers, body, one: body[0] };
   };
-  return { rig, at, gateway, call, kiosk, stopSupervisor: () => ipc.close() };
+  return { rig, at, gateway, returns, call, kiosk, stopSupervisor: () => ipc.close() };
 }
 
 type Call = (
@@ -92,6 +94,7 @@ type Call = (
 export interface ApiWithSupervisor {
   readonly rig: Awaited<ReturnType<typeof openRig>>;
   readonly gateway: GatewayDesk;
+  readonly returns: ReturnPoll;
   readonly at: ReturnType<typeof house>;
   readonly call: Call;
   readonly kiosk: Pair;

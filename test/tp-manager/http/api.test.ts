@@ -1,18 +1,19 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createLogger } from "../../../src/shared/logger.ts";
 import { systemClock } from "../../../src/shared/time.ts";
-import { type ApiOptions, createApi } from "../../../src/tp-manager/http/app.ts";
+import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
 import { type House, house } from "../../support/payment-house.ts";
+import { report } from "../../support/reports.ts";
 import { approves } from "../../support/scripted-terminal.ts";
-import { expectConforming } from "./conformity.ts";
 import { withoutSupervisor } from "./no-supervisor.ts";
 import { monitorOf } from "./rig.ts";
+import { createWatchedApi } from "./watched-api.ts";
 
 const authorization = `Basic ${Buffer.from("kiosk:secret").toString("base64")}`;
 const headers = { host: "localhost:8765", authorization };
 
 async function api(change: Partial<ApiOptions> = {}, at: House = house()) {
-  const app = await createApi({
+  const app = await createWatchedApi({
     port: 8765,
     kiosk: { login: "kiosk", password: "secret" },
     operator: undefined,
@@ -43,8 +44,6 @@ async function api(change: Partial<ApiOptions> = {}, at: House = house()) {
       headers: { ...headers, ...more.headers },
     });
     const body = response.body === "" ? undefined : response.json();
-    const type = String(response.headers["content-type"]);
-    if (method !== "OPTIONS") expectConforming(method, url, response.statusCode, type, body);
     return { http: response.statusCode, headers: response.headers, body, one: body?.[0] };
   };
   const post = (payload: object | string) =>
@@ -250,6 +249,26 @@ describe("GET /payments", () => {
   });
 });
 
+describe("GET /unexpected-reports", () => {
+  test("lists what no order asked for, masked, and what became of it", async () => {
+    const { call, at } = await api();
+    at.payments.start();
+    at.terminal.last = { kind: "transaction", report: report() };
+    at.terminal.tell({ type: "unexpected-report", report: report() });
+    const health = await call("GET", "/health");
+    expect(health.one.reasons).toEqual([
+      "the terminal reported a sale without an order and is asked",
+    ]);
+    await at.clock.advance(15_000);
+    const { http, body } = await call("GET", "/unexpected-reports");
+    expect([http, body]).toMatchObject([
+      200,
+      [{ finding: "held", receiptNumber: "0002", amountMinor: 999, currency: "EUR" }],
+    ]);
+    expect(body[0].maskedPan).toBe("541333XXXXXX4444");
+  });
+});
+
 describe("maintenance", () => {
   test("/version joins number, type and system with hyphens", async () => {
     const { one } = (await (await api()).call("GET", "/version")) as {
@@ -367,6 +386,21 @@ describe("who gets in", () => {
     expect(at.terminal.paid).toEqual([]);
   });
 
+  test("the address bar may read; what acts, and what is fetched ahead, needs more", async () => {
+    const { call, at } = await api();
+    const typed = { headers: { "sec-fetch-site": "none", "sec-fetch-mode": "navigate" } };
+    for (const path of ["/stop", "/%73top", "/stop?now", "/cancel", "/reset", "/tlc"]) {
+      const { http, one } = await call("GET", path, typed);
+      expect([path, http, one.error.code]).toEqual([path, 403, "ORIGIN_REFUSED"]);
+    }
+    for (const path of ["/version", "/check", "/health", "/payments"]) {
+      expect([path, (await call("GET", path, typed)).http]).toEqual([path, 200]);
+      const ahead = { headers: { ...typed.headers, "sec-purpose": "prefetch" } };
+      expect([path, (await call("GET", path, ahead)).http]).toEqual([path, 403]);
+    }
+    expect(at.payments.turn.closed).toBe(false);
+  });
+
   test("a listed origin, with correct preflights; others get none", async () => {
     const origin = "http://localhost:3000";
     const { call } = await api({ allowedOrigins: [origin] });
@@ -375,7 +409,7 @@ describe("who gets in", () => {
     expect(preflight.http).toBe(204);
     expect(preflight.headers).toMatchObject({
       "access-control-allow-origin": origin,
-      "access-control-allow-headers": "authorization, content-type",
+      "access-control-allow-headers": "authorization, content-type, last-event-id",
     });
     const used = await call("GET", "/version", { headers: { origin } });
     expect([used.http, used.headers["access-control-allow-origin"]]).toEqual([200, origin]);

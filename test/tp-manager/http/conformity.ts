@@ -1,5 +1,4 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { expect } from "vitest";
 import { openApiDocument } from "../../../src/tp-manager/http/openapi/document.ts";
 
 export const document = openApiDocument(8765) as unknown as {
@@ -32,27 +31,39 @@ export function faultsOf(pointer: readonly string[], value: unknown): unknown[] 
   return validate(value) ? [] : (validate.errors ?? []);
 }
 
-/** Fails unless an answer of the API is one that the document describes for its call. */
-export function expectConforming(
-  method: string,
-  url: string,
-  status: number,
-  contentType: string,
-  body: unknown,
-): void {
-  const path = new URL(url, "http://localhost").pathname;
-  const known = Object.keys(document.paths).find((template) =>
-    new RegExp(`^${template.replace(/\{\w+\}/g, "[^/]+")}$`).test(path),
+/** An answer as it was sent. */
+export interface SentAnswer {
+  readonly method: string;
+  /** With or without a query. */
+  readonly url: string;
+  readonly status: number;
+  readonly contentType: string;
+  readonly text: string;
+}
+
+/** The call of the document that a request is for; undefined when there is none. */
+export function documentedCall(method: string, url: string): readonly [string, string] | undefined {
+  const path = url.split("?")[0] ?? "";
+  const template = Object.keys(document.paths).find((known) =>
+    new RegExp(`^${known.replace(/\{\w+\}/g, "[^/]+")}$`).test(path),
   );
-  const operation = known === undefined ? undefined : document.paths[known]?.[method.toLowerCase()];
+  const verb = method.toLowerCase();
+  if (template === undefined || !document.paths[template]?.[verb]) return undefined;
+  return [template, verb];
+}
+
+/** Why an answer is not one that the document describes for its call; undefined when it is. */
+export function nonconformityOf(answer: SentAnswer): string | undefined {
+  const { method, url, status, contentType, text } = answer;
+  const who = `${method} ${url} ${status}`;
   // A call that does not exist is described by every other: 404 and 405.
-  const [at, verb] = operation ? [known as string, method.toLowerCase()] : ["/version", "get"];
-  const where = ["paths", at, verb, "responses", String(status)];
-  const response = document.paths[at]?.[verb]?.responses[String(status)];
-  expect(response, `${method} ${url} answered ${status}, which is not documented`).toBeDefined();
+  const [path, verb] = documentedCall(method, url) ?? ["/version", "get"];
+  const response = document.paths[path]?.[verb]?.responses[String(status)];
+  if (!response) return `${who} is not documented: ${text}`;
   const type = contentType.split(";")[0] ?? "";
-  expect(Object.keys(response?.content ?? {}), `${method} ${url} ${status}`).toContain(type);
-  if (type !== "application/json") return;
-  const faults = faultsOf([...where, "content", type, "schema"], body);
-  expect(faults, `${method} ${url} ${status}: ${JSON.stringify(body)}`).toEqual([]);
+  if (!Object.hasOwn(response.content ?? {}, type)) return `${who} is of the type ${type}`;
+  if (type !== "application/json" || method === "HEAD") return undefined;
+  const where = ["paths", path, verb, "responses", String(status), "content", type, "schema"];
+  const faults = faultsOf(where, JSON.parse(text));
+  return faults.length === 0 ? undefined : `${who}: ${text}\n${JSON.stringify(faults, null, 1)}`;
 }

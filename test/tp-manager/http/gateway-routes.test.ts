@@ -1,40 +1,9 @@
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { FaultInput } from "../../../src/simulator/gateway/faults/fault.ts";
-import { startGatewaySandbox } from "../../../src/simulator/gateway/sandbox.ts";
-import { PASSWORD } from "../../supervisor/supervisor-rig.ts";
 import { pay, request } from "../../support/payment-house.ts";
 import { reverses } from "../../support/scripted-terminal.ts";
 import { type ApiWithSupervisor, apiWithSupervisor } from "./api-with-supervisor.ts";
-
-const operator = { login: "operator", password: "maintenance" };
-
-/** A charged order of 9.99 that the sandbox has, captured unless it is told otherwise. */
-async function chargedAtGateway(options: { autoPay?: boolean } = {}) {
-  const sandbox = await startGatewaySandbox({
-    accounts: [
-      {
-        login: "login",
-        password: PASSWORD,
-        apiKey: "lookup key",
-        websites: [{ id: 107, currency: "EUR", categories: [{ id: 5, label: "Vending" }] }],
-      },
-    ],
-    database: ":memory:",
-    autoPay: options.autoPay ?? true,
-  });
-  onTestFinished(() => sandbox.close());
-  const api = await apiWithSupervisor({ url: sandbox.url, operator });
-  await pay(api.at, request("A-1"));
-  const [transaction] = api.at.supervisor.stored;
-  if (!transaction) throw new Error("the order was not handed over");
-  api.rig.intake.store(transaction);
-  await api.rig.tries(transaction.transactionId, 1);
-  const publicId = (): string => sandbox.orders()[0]?.transactionPublicId ?? "";
-  return { ...api, sandbox, publicId, transactionId: transaction.transactionId };
-}
-
-const stateOf = ({ sandbox }: Awaited<ReturnType<typeof chargedAtGateway>>) =>
-  sandbox.orders().map(({ state, refundedAmount }) => [state, refundedAmount]);
+import { chargedAtGateway, operator, stateOf } from "./charged-at-gateway.ts";
 
 /** Waits until the sandbox has used a fault up, and lets our patience end. */
 async function timedOut({ rig, sandbox }: Awaited<ReturnType<typeof chargedAtGateway>>) {
@@ -199,7 +168,7 @@ const faults: ReadonlyArray<[FaultInput, http: number, code: string, open: boole
   [{ kind: "error-500" }, 504, "GATEWAY_OPERATION_UNKNOWN", true],
   [{ kind: "error-500-empty" }, 504, "GATEWAY_OPERATION_UNKNOWN", true],
   [{ kind: "malformed-xml" }, 504, "GATEWAY_OPERATION_UNKNOWN", true],
-  [{ kind: "unavailable-503" }, 503, "GATEWAY_NOT_SENT", false],
+  [{ kind: "unavailable-503" }, 504, "GATEWAY_OPERATION_UNKNOWN", true],
   [{ kind: "not-found-404" }, 503, "GATEWAY_NOT_SENT", false],
   [{ kind: "wrong-code" }, 409, "GATEWAY_REFUSED", false],
 ];
@@ -252,6 +221,18 @@ describe("a refund whose answer does not come", () => {
     );
     expect((await at.call("POST", "/gateway/refund", target)).http).toBe(200);
     expect(stateOf(at)).toEqual([["refunded", "9.99"]]);
+  });
+
+  test("and was a cancel is settled by a lookup that shows the capture", async () => {
+    const at = await chargedAtGateway();
+    at.sandbox.addFault({ kind: "reset-before-commit", times: 1, operation: "cancel" });
+    const target = { transactionPublicId: at.publicId() };
+    const { one } = await at.call("POST", "/gateway/cancel", target);
+    expect(one.error.code).toBe("GATEWAY_OPERATION_UNKNOWN");
+    await at.call("GET", `/gateway/transaction/${at.publicId()}`);
+    const { one: shown } = await at.call("GET", "/payment/A-1");
+    expect([shown.status, shown.gateway.operations[0].state]).toEqual(["Success", "refused"]);
+    expect((await at.call("POST", "/gateway/refund", target)).http).toBe(200);
   });
 
   test("keeps its reservation when the supervisor is stopped meanwhile", async () => {

@@ -1,16 +1,17 @@
 import { connect, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
-import { type ApiOptions, createApi } from "../../../src/tp-manager/http/app.ts";
+import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
 import { listenOnLoopback } from "../../../src/tp-manager/http/loopback-server.ts";
 import { freePort } from "../../support/installation.ts";
 import { type House, house } from "../../support/payment-house.ts";
 import { apiOptions, authorization } from "./rig.ts";
+import { createWatchedApi } from "./watched-api.ts";
 
 /** The API on real sockets, on a house of its own. */
 export async function listening(change: Partial<ApiOptions> = {}, at: House = house()) {
   const port = await freePort();
   const options = apiOptions(at, { port, ...change });
-  const app = await createApi(options);
+  const app = await createWatchedApi(options);
   const server = await listenOnLoopback(app, port, options.log);
   let open = true;
   const close = async (): Promise<void> => {

@@ -2,11 +2,12 @@ import { tmpdir } from "node:os";
 import { onTestFinished } from "vitest";
 import { createLogger } from "../../../src/shared/logger.ts";
 import { systemClock } from "../../../src/shared/time.ts";
-import { type ApiOptions, createApi } from "../../../src/tp-manager/http/app.ts";
+import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
 import type { SupervisorStatus } from "../../../src/tp-manager/http/status/health.ts";
 import { Monitor } from "../../../src/tp-manager/http/status/monitor.ts";
 import { type House, house } from "../../support/payment-house.ts";
 import { withoutSupervisor } from "./no-supervisor.ts";
+import { createWatchedApi } from "./watched-api.ts";
 
 export const supervisorStatus: SupervisorStatus = {
   program: "supervisor",
@@ -53,7 +54,7 @@ export function apiOptions(at: House, change: Partial<ApiOptions> = {}): ApiOpti
 
 /** The API without a port, on a house of its own. */
 export async function api(change: Partial<ApiOptions> = {}, at: House = house()) {
-  const app = await createApi(apiOptions(at, change));
+  const app = await createWatchedApi(apiOptions(at, change));
   onTestFinished(() => app.close());
   const call = async (
     method: "GET" | "POST",

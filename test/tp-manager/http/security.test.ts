@@ -1,6 +1,11 @@
+import { EventEmitter } from "node:events";
+import type { ServerResponse } from "node:http";
+import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { Credentials } from "../../../src/tp-manager/http/credentials.ts";
+import { Connections } from "../../../src/tp-manager/http/connections.ts";
 import { duplicateKeyIn } from "../../../src/tp-manager/http/duplicate-keys.ts";
+import { FailureDelay } from "../../../src/tp-manager/http/failure-delay.ts";
+import { house } from "../../support/payment-house.ts";
 import { approves } from "../../support/scripted-terminal.ts";
 import { TestClock } from "../../support/test-clock.ts";
 import { listening, rawSocket } from "./listening.ts";
@@ -182,49 +187,145 @@ describe("over a real socket", () => {
 });
 
 describe("the slow-down after failures", () => {
-  const kiosk = { login: "kiosk", password: "secret" };
-  const guess = async (credentials: Credentials, clock: TestClock, login = "kiosk") => {
+  const here = new AbortController().signal;
+  /** How long the answer to one wrong pair is delayed. */
+  const guess = async (delay: FailureDelay, clock: TestClock, login = "kiosk") => {
     let done = false;
-    const answer = credentials.roleOf(login, "wrong", "127.0.0.1").then((role) => {
+    const answer = delay.wait(login, here).then((waited) => {
       done = true;
-      return role;
+      return waited;
     });
     let waitedMs = 0;
     for (; !done && waitedMs < 10_000; waitedMs += 100) await clock.advance(100);
-    expect(await answer).toBeUndefined();
+    expect(await answer).toBe(true);
     return waitedMs;
   };
 
-  test("grows to five seconds and is not reset by the kiosk's own good calls", async () => {
+  test("grows to five seconds", async () => {
     const clock = new TestClock();
-    const credentials = new Credentials(kiosk, undefined, clock);
+    const delay = new FailureDelay(clock);
     const waits: number[] = [];
-    for (let i = 0; i < 8; i++) {
-      waits.push(await guess(credentials, clock));
-      expect(await credentials.roleOf("kiosk", "secret", "127.0.0.1")).toBe("kiosk");
-    }
+    for (let i = 0; i < 8; i++) waits.push(await guess(delay, clock));
     expect(waits).toEqual([100, 200, 400, 800, 1600, 3200, 5000, 5000]);
   });
 
-  test("is each client's own and is forgotten after a minute", async () => {
+  test("is each login's own and is forgotten after a minute", async () => {
     const clock = new TestClock();
-    const credentials = new Credentials(kiosk, undefined, clock);
-    for (let i = 0; i < 5; i++) await guess(credentials, clock);
-    expect(await guess(credentials, clock, "other")).toBe(100);
+    const delay = new FailureDelay(clock);
+    for (let i = 0; i < 5; i++) await guess(delay, clock);
+    expect(await guess(delay, clock, "other")).toBe(100);
     await clock.advance(60_000);
-    expect(await guess(credentials, clock)).toBe(100);
+    expect(await guess(delay, clock)).toBe(100);
   });
 
-  test("never delays the kiosk, whatever else goes on", async () => {
+  test("is not shaken off by a flood of other logins, which share one in the end", async () => {
     const clock = new TestClock();
-    const credentials = new Credentials(kiosk, undefined, clock);
-    const guesses = Array.from({ length: 500 }, () =>
-      credentials.roleOf("kiosk", "wrong", "127.0.0.1"),
+    const delay = new FailureDelay(clock);
+    for (let i = 0; i < 5; i++) await guess(delay, clock);
+    const gone = AbortSignal.abort();
+    for (let i = 0; i < 1_000; i++) await delay.wait(`other ${i}`, gone);
+    expect(await guess(delay, clock)).toBe(3_200);
+    expect(await guess(delay, clock, "never seen")).toBe(5_000);
+  });
+
+  test("keeps no more than 64 waiting, and none whose sender is gone", async () => {
+    const clock = new TestClock();
+    const delay = new FailureDelay(clock);
+    const gone = new AbortController();
+    const guesses = Array.from({ length: 500 }, () => delay.wait("kiosk", gone.signal));
+    expect(clock.running.length).toBe(64);
+    gone.abort();
+    const waited = await Promise.all(guesses);
+    expect(waited.filter(Boolean)).toHaveLength(64);
+    expect(clock.running).toEqual([]);
+    expect(await guess(delay, clock)).toBe(5_000);
+  });
+
+  test("a wrong pair over a socket is late, the right one is not and undoes nothing", async () => {
+    const at = house();
+    const api = await listening({ clock: at.clock }, at);
+    const wrong = { authorization: `Basic ${btoa("kiosk:guessed")}` };
+    for (const delayMs of [100, 200, 400]) {
+      let status = 0;
+      const answer = api.get("/version", { headers: wrong }).then((response) => {
+        status = response.status;
+      });
+      await expect.poll(() => at.clock.running).toContain("failed authentication");
+      expect((await api.get("/version")).status).toBe(200);
+      await at.clock.advance(delayMs - 1);
+      expect(status).toBe(0);
+      await at.clock.advance(1);
+      await answer;
+      expect(status).toBe(401);
+    }
+  });
+
+  test("more failures at once than may wait are refused in the form of every error", async () => {
+    const at = house();
+    const api = await listening({ clock: at.clock }, at);
+    const head = `GET / HTTP/1.1\r\nHost: localhost:${api.port}\r\n`;
+    const wrong = `${head}Authorization: Basic ${btoa("kiosk:guessed")}\r\n\r\n`;
+    const guesses = Array.from({ length: 64 }, () => api.raw(wrong));
+    const waiting = () => at.clock.running.filter((name) => name === "failed authentication");
+    await expect.poll(() => waiting().length).toBe(64);
+    const answer = await api.raw(wrong).ended;
+    expect([statusOf(answer), bodyOf(answer).error.code]).toEqual([429, "TOO_MANY_FAILURES"]);
+    expect(answer).toMatch(/^retry-after: 5\r$/im);
+    expect((await api.get("/version")).status).toBe(200);
+    for (const { socket } of guesses) socket.destroy();
+    await expect.poll(() => waiting()).toEqual([]);
+  });
+});
+
+describe("the limit of connections", () => {
+  test("idle ones make room, the oldest first, and a payment goes through", async () => {
+    const api = await listening();
+    const idle = Array.from({ length: 300 }, () => api.raw());
+    const closed = new Set<number>();
+    for (const [i, { ended }] of idle.entries()) void ended.then(() => closed.add(i));
+    await expect.poll(() => closed.size).toBeGreaterThanOrEqual(300 - 256);
+    const body = '{"amount":1,"orderId":"A-1"}';
+    expect(statusOf(await exchange(api, post(api, body), body))).toBe(200);
+    await expect.poll(() => closed.size).toBe(301 - 256);
+    expect([...closed]).toEqual(Array.from({ length: 301 - 256 }, (_, i) => i));
+  });
+
+  test("whoever has shown right credentials stays, and a running payment most of all", async () => {
+    const api = await listening();
+    const gate = Promise.withResolvers<void>();
+    api.at.terminal.script = async (order, observer) => {
+      await gate.promise;
+      return approves(order, observer);
+    };
+    const body = '{"amount":1,"orderId":"A-1"}';
+    const kiosk = api.raw(
+      `${[...post(api, body), "Connection: close"].join("\r\n")}\r\n\r\n${body}`,
     );
-    expect(await credentials.roleOf("kiosk", "secret", "127.0.0.1")).toBe("kiosk");
-    expect(clock.running.length).toBeLessThanOrEqual(64);
-    await clock.advance(5_000);
-    expect(await Promise.all(guesses)).not.toContain("kiosk");
+    const kept = api.raw(`${get(api).join("\r\n")}\r\n\r\n`);
+    await expect.poll(() => kept.received()).toContain('"tpa"');
+    for (let i = 0; i < 600; i++) api.raw();
+    await expect.poll(() => api.app.connections.size).toBe(256);
+    kept.socket.write(`${get(api).join("\r\n")}\r\n\r\n`);
+    await expect.poll(() => kept.received().split('"tpa"').length).toBe(3);
+    gate.resolve();
+    expect(bodyOf(await kiosk.ended)).toMatchObject({ status: "Success", orderId: "A-1" });
+  });
+
+  test("when all carry out trusted requests the next is cut before it is read", () => {
+    const connections = new Connections(2);
+    const [a, b, c] = [new PassThrough(), new PassThrough(), new PassThrough()];
+    const response = (socket: PassThrough) =>
+      Object.assign(new EventEmitter(), { req: { socket } }) as unknown as ServerResponse;
+    const running = [a, b].map(response);
+    for (const [i, socket] of [a, b].entries()) {
+      expect(connections.admit(socket)).toBe(true);
+      connections.trust(socket);
+      connections.begin(running[i] as ServerResponse);
+    }
+    expect(connections.admit(c)).toBe(false);
+    running[1]?.emit("close");
+    expect(connections.admit(c)).toBe(true);
+    expect([a.destroyed, b.destroyed, connections.size]).toEqual([false, true, 2]);
   });
 });
 

@@ -65,6 +65,8 @@ describe("how an attempt ends", () => {
   const empty = says(report({ resultCode: null, good: false }));
   const held: AttemptInput = { input: "hold", report: report(), decideByMs: 0 };
   const withheld: AttemptInput = { input: "decide", decision: { goods: "not-issued" } };
+  const issued: AttemptInput = { input: "decide", decision: { goods: "issued" } };
+  const withdrawn: PaymentEnd = { end: "withdrawn", text: "cancelled in time" };
 
   const table: Array<[string, AttemptInput[], string]> = [
     ["good report, good completion", [good, end(completed)], "charged"],
@@ -91,6 +93,10 @@ describe("how an attempt ends", () => {
     ["goods withheld, not good, aborted", [held, withheld, bad, end(aborted)], "cancelled"],
     ["goods withheld, and yet completed", [held, withheld, end(completed)], "in-doubt"],
     ["goods undecided, then aborted", [held, end(aborted)], "in-doubt"],
+    ["goods undecided, not good, then aborted", [held, bad, end(aborted)], "cancelled"],
+    ["goods undecided, and yet completed", [held, end(completed)], "in-doubt"],
+    ["goods issued, not good, then aborted", [held, issued, bad, end(aborted)], "in-doubt"],
+    ["cancelled before the command left", [end(withdrawn)], "cancelled"],
     ["the process ended while it ran", [good, { input: "interrupted" }], "in-doubt"],
   ];
   test.each(table)("%s", (_name, inputs, expected) => {

@@ -310,6 +310,39 @@ describe("cancel and stop", () => {
     await expect(house().payments.cancel()).rejects.toMatchObject({ code: "NOTHING_TO_CANCEL" });
   });
 
+  test("a cancel before the command could leave ends the order as cancelled", async () => {
+    const at = house();
+    let withdraw = (): void => {};
+    at.terminal.script = () =>
+      new Promise((resolve) => {
+        withdraw = () => resolve({ end: "withdrawn", text: "cancelled in time" });
+      });
+    at.terminal.onCancel = () => withdraw();
+    const answer = pay(at, request("A-1"));
+    await at.clock.advance(0);
+    await at.payments.cancel();
+    const { body } = await answer;
+    expect([body.status, body.error]).toMatchObject([
+      "Cancelled",
+      { code: "PAYMENT_CANCELLED", charged: "no" },
+    ]);
+    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("not-charged");
+  });
+
+  test("a cancel at the moment the terminal is ready is not lost", async () => {
+    const at = house();
+    const { promise: ready, resolve } = Promise.withResolvers<typeof baseline>();
+    at.terminal.prepare = () => ready;
+    const answer = pay(at, request("A-1"));
+    await at.clock.advance(0);
+    resolve(baseline);
+    // One turn: the driver has answered, the payment has not gone on yet.
+    await Promise.resolve();
+    await at.payments.cancel();
+    expect(outcome(await answer)).toBe("Cancelled");
+    expect(at.terminal.paid).toEqual([]);
+  });
+
   test("an approval that comes after a cancel wins", async () => {
     const at = house();
     const { promise: cancelled, resolve } = Promise.withResolvers<void>();

@@ -12,6 +12,7 @@ const sentAtMs = new Date(2026, 0, 15, 13, 0, 0).getTime();
 const doubt: Doubt = {
   baseline,
   amountMinor: 999,
+  partMinor: null,
   currencyNumeric: "978",
   sentAtMs,
   lostSinceMs: 0,
@@ -70,6 +71,18 @@ describe("proof of charged (DESIGN 3.1 rule 2)", () => {
   test("one look when the arrival of our acknowledgement is proven", () => {
     const last = { report: report(), judgement: "agrees", acknowledged: true } as const;
     expect(verdict(seen(stored()), null, { ...doubt, last })).toBe("charged");
+  });
+
+  test("the part of the goods that came out, or the whole, when the part was in doubt", () => {
+    const part = { ...doubt, partMinor: 500 };
+    for (const amountMinor of [500, 999]) {
+      const look = seen(stored({ amountMinor }));
+      expect(verdict(look, look, part)).toBe("charged");
+      const another = seen(stored({ amountMinor: amountMinor + 1 }));
+      expect(verdict(another, another, part)).toBe("unsettled");
+    }
+    const half = seen(stored({ amountMinor: 500 }));
+    expect(verdict(half, half)).toBe("unsettled");
   });
 
   test("two looks that differ prove nothing", () => {

@@ -44,6 +44,22 @@ describe("a payment in doubt", () => {
     expect(outcome(await pay(at, request("A-2")))).toBe("Success");
   });
 
+  test("keeps the terminal as it is until the run has ended, also after a restart", async () => {
+    const before = house();
+    before.terminal.script = () => new Promise(() => {});
+    void pay(before, request("A-1"));
+    await before.clock.advance(0);
+    before.close();
+
+    const after = house(before.path);
+    after.payments.start();
+    expect(after.terminal.evidenceKept).toBe(true);
+    await after.clock.advance(0);
+    expect([after.terminal.looks, after.terminal.evidenceKept]).toEqual([1, true]);
+    await after.clock.advance(180_000);
+    expect(after.terminal.evidenceKept).toBe(false);
+  });
+
   test("that cannot be settled stays unknown, and sales go on", async () => {
     const at = house();
     at.terminal.last = { kind: "not-told", why: "bare completion" };

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import { z } from "zod";
 import { faultSchema } from "../faults/fault.ts";
 import { jsonBody, RequestRefused } from "../http/request.ts";
@@ -28,13 +28,15 @@ const operatorPolicy =
 /** What tests and operators use: / and /sandbox are no part of the gateway's own interface. */
 export function controlRoutes(app: FastifyInstance, parts: SandboxParts): void {
   const { orders, notifications } = parts;
-  app.get("/", (_request, reply) => {
+  const showOperatorPage = (reply: FastifyReply, problem?: string): FastifyReply => {
     const rows = orders.list(OPERATOR_ROWS).map((order) => detailsOf(order, parts));
     return reply
       .type("text/html; charset=utf-8")
       .header("content-security-policy", operatorPolicy)
-      .send(operatorPage(rows, orders.count(), notifications.latest(OPERATOR_ROWS)));
-  });
+      .header("cache-control", "no-store")
+      .send(operatorPage(rows, orders.count(), notifications.latest(OPERATOR_ROWS), problem));
+  };
+  app.get("/", (_request, reply) => showOperatorPage(reply));
   app.get<{ Querystring: { limit?: string; merchantReference?: string } }>(
     "/sandbox/orders",
     (request, reply) => {
@@ -53,7 +55,7 @@ export function controlRoutes(app: FastifyInstance, parts: SandboxParts): void {
     return { ...orderView(order), ...details };
   });
   app.get("/sandbox/notifications", () => notifications.latest(NOTIFICATIONS_LISTED));
-  demandRoutes(app, parts);
+  demandRoutes(app, parts, showOperatorPage);
   faultRoutes(app, parts);
 }
 

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { transaction } from "../../../shared/sqlite.ts";
 import { bodyBytes, jsonBody, RequestRefused } from "../http/request.ts";
@@ -33,20 +33,33 @@ type Target = { Params: { id: string; action: string } };
 
 /**
  * POST /sandbox/orders/{transactionPublicId}/{action}: JSON gets the order back, a form of the
- * operator page is sent back to it.
+ * operator page is sent back to it, with the reason when it was refused.
  */
-export function demandRoutes(app: FastifyInstance, parts: SandboxParts): void {
+export function demandRoutes(
+  app: FastifyInstance,
+  parts: SandboxParts,
+  showOperatorPage: (reply: FastifyReply, problem: string) => FastifyReply,
+): void {
   app.post<Target>("/sandbox/orders/:id/:action", (request, reply) => {
-    const { id, action } = request.params;
-    const order = parts.orders.byPublicId(id.toUpperCase());
-    const act = Object.hasOwn(actions, action) ? actions[action] : undefined;
-    if (!order || !act) throw new RequestRefused(404, `there is no order ${id} or no ${action}`);
-    const amountMinor = amountOf(request, order);
-    const changed = transaction(parts.database, () =>
-      refusable(() => act(order, parts, amountMinor)),
-    );
-    return isForm(request) ? reply.redirect("/", 303) : orderView(changed);
+    if (!isForm(request)) return orderView(demanded(request, parts));
+    try {
+      demanded(request, parts);
+      return reply.redirect("/", 303);
+    } catch (error) {
+      if (!(error instanceof RequestRefused)) throw error;
+      return showOperatorPage(reply.code(error.statusCode), error.message);
+    }
   });
+}
+
+/** Carries the demand out. Throws {@link RequestRefused} with words that say why not. */
+function demanded(request: FastifyRequest<Target>, parts: SandboxParts): Order {
+  const { id, action } = request.params;
+  const order = parts.orders.byPublicId(id.toUpperCase());
+  const act = Object.hasOwn(actions, action) ? actions[action] : undefined;
+  if (!order || !act) throw new RequestRefused(404, `there is no order ${id} or no ${action}`);
+  const amountMinor = amountOf(request, order);
+  return transaction(parts.database, () => refusable(() => act(order, parts, amountMinor)));
 }
 
 function refusable(act: () => Order): Order {

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { transaction } from "../../../shared/sqlite.ts";
-import { bodyBytes, RequestRefused } from "../http/request.ts";
+import { bodyBytes } from "../http/request.ts";
 import { maskStored } from "../orders/mask-stored.ts";
 import type { Order } from "../orders/order.ts";
 import type { SandboxParts } from "../parts.ts";
 import { checkEntry } from "./card-entry.ts";
-import { type PageContext, paymentPage, type Retry } from "./payment-page.ts";
+import { missingPage, type PageContext, paymentPage, type Retry } from "./payment-page.ts";
 import { style } from "./style.ts";
 import { paymentWith } from "./test-cards.ts";
 
@@ -24,22 +24,18 @@ export function pageRoutes(app: FastifyInstance, parts: SandboxParts): void {
   app.get("/sandbox/style.css", (_request, reply) =>
     reply.type("text/css; charset=utf-8").header("cache-control", "max-age=3600").send(style),
   );
-  app.get<ByPage>("/index/ws/id/:page", (request, reply) =>
-    show(reply, parts, orderOf(request.params.page, parts)),
-  );
+  app.get<ByPage>("/index/ws/id/:page", (request, reply) => {
+    const order = parts.orders.byPageId(request.params.page);
+    return order ? show(reply, parts, order) : send(reply.code(404), missingPage());
+  });
   app.post<ByPage>("/index/ws/id/:page", (request, reply) => {
-    const order = orderOf(request.params.page, parts);
+    const order = parts.orders.byPageId(request.params.page);
+    if (!order) return send(reply.code(404), missingPage());
     const form = new URLSearchParams(bodyBytes(request).toString("utf8"));
     const retry = order.state === "created" ? settle(form, order, parts) : undefined;
     if (retry) return show(reply.code(422), parts, order, retry);
     return reply.redirect(request.url, 303);
   });
-}
-
-function orderOf(page: string, { orders }: SandboxParts): Order {
-  const order = orders.byPageId(page);
-  if (!order) throw new RequestRefused(404, "there is no such payment page");
-  return order;
 }
 
 function show(
@@ -55,12 +51,16 @@ function show(
       ?.websites.find(({ id }) => id === order.websiteId),
     year: new Date(clock.now()).getUTCFullYear(),
   };
+  return send(reply, paymentPage(context, retry));
+}
+
+function send(reply: FastifyReply, page: string): FastifyReply {
   return reply
     .type("text/html; charset=utf-8")
     .header("cache-control", "no-store")
     .header("content-security-policy", pagePolicy)
     .header("referrer-policy", "same-origin")
-    .send(paymentPage(context, retry));
+    .send(page);
 }
 
 /** Pays, declines or aborts the order; returns what to show when the form was not complete. */

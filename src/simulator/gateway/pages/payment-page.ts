@@ -43,12 +43,13 @@ export function paymentPage(context: PageContext, retry?: Retry): string {
   const { order } = context;
   const { lang, texts } = textsFor(textOf(order.fields, "locale"));
   const { state } = order;
-  const content =
-    state === "created" ? form(context, lang, texts, retry) : outcome(order, state, texts);
-  const leaving = state === "created" ? undefined : refresh(order, state);
-  const head = html`${merchantStyle(context)}${leaving}`;
+  const open = state === "created";
+  const content = open ? form(context, lang, texts, retry) : outcome(order, state, texts);
+  const head = html`${merchantStyle(context)}${open ? undefined : refresh(order, state)}`;
+  // The title is what a screen reader says first.
+  const title = open ? texts.title : texts[outcomes[state][1]];
   return htmlPage(
-    { lang, title: texts.title, head },
+    { lang, title, head },
     html`<main>
 ${logo(order)}<h1>${texts.title}</h1>
 <p class="notice">${texts.notice}</p>
@@ -56,6 +57,18 @@ ${logo(order)}<h1>${texts.title}</h1>
 <p>${textOf(order.fields, "description")}</p>
 ${reference(order, texts)}
 ${content}
+</main>`,
+  );
+}
+
+/** For an address that leads to no order, in words that a customer may see. */
+export function missingPage(): string {
+  return htmlPage(
+    { lang: "en", title: "No such payment" },
+    html`<main>
+<h1>No such payment</h1>
+<p>This payment page does not exist or is no longer there. Nothing was charged here.</p>
+<p>Please go back to the shop and begin the payment again.</p>
 </main>`,
   );
 }
@@ -88,8 +101,10 @@ function outcome(order: Order, state: Exclude<OrderState, "created">, texts: Tex
   const back =
     url === ""
       ? undefined
-      : html`<a class="button" id="return_link" href="${url}">${texts.back}</a>`;
-  return html`<div id="${block}"><p>${texts[words]}</p>${back}</div>`;
+      : html`<p>${texts.leaving}</p>
+<a class="button" id="return_link" href="${url}">${texts.back}</a>`;
+  return html`<div id="${block}" class="outcome" role="status">
+<p class="words">${texts[words]}</p>${back}</div>`;
 }
 
 /** Takes the customer back without a click, after time to read. */
@@ -98,18 +113,28 @@ function refresh(order: Order, state: Exclude<OrderState, "created">): Html | un
   return url === "" ? undefined : html`<meta http-equiv="refresh" content="5;url=${url}">`;
 }
 
+/** Which field a fault is about. */
+const faulty: Readonly<Record<EntryFault, string>> = {
+  wrongEmail: "email",
+  wrongNumber: "tokenCardNumber",
+  wrongHolder: "tokenCardHolder",
+  wrongExpiry: "tokenCardExpiryDateMonth",
+  wrongCode: "tokenCardSecurityCode",
+};
+
 function form({ order, year }: PageContext, lang: string, texts: Texts, retry?: Retry): Html {
   const entry = retry?.entry;
   const years = Array.from({ length: 12 }, (_, i) => String(year + i));
   const months = Array.from({ length: 12 }, (_, i) => String(i + 1).padStart(2, "0"));
   const input = (id: string, label: string, attributes: Html): Html =>
-    html`<label for="${id}">${label}</label><input id="${id}" name="${id}" ${attributes}>`;
+    html`<label for="${id}">${label}</label><input ${named(id, retry)} ${attributes}>`;
   const email = entry?.email ?? order.customerEmail;
   const emailAttributes = html`type="email" maxlength="255" value="${email}" required`;
   const holderAttributes = html`maxlength="64" value="${entry?.holder}" required`;
   const digits = (lengthMax: number): Html =>
     html`inputmode="numeric" maxlength="${lengthMax}" required`;
-  return html`${retry && html`<p class="wrong" role="alert">${texts[retry.fault]}</p>`}
+  const monthId = "tokenCardExpiryDateMonth";
+  return html`${retry && html`<p class="wrong" id="fault" role="alert">${texts[retry.fault]}</p>`}
 <form method="post" autocomplete="off">
 ${input("email", texts.email, emailAttributes)}
 <label for="country">${texts.country}</label>
@@ -117,14 +142,21 @@ ${input("email", texts.email, emailAttributes)}
 ${cardTypes(texts)}
 ${input("tokenCardNumber", texts.cardNumber, digits(23))}
 ${input("tokenCardHolder", texts.cardHolder, holderAttributes)}
-<div class="row"><div>${select("tokenCardExpiryDateMonth", texts.expiryMonth, months)}</div>
-<div>${select("tokenCardExpiryDateYear", texts.expiryYear, years)}</div>
+<div class="row"><div>${select(monthId, texts.expiryMonth, months, retry)}</div>
+<div>${select("tokenCardExpiryDateYear", texts.expiryYear, years, retry)}</div>
 <div>${input("tokenCardSecurityCode", texts.securityCode, digits(4))}</div></div>
 <button class="wide-button" id="validate_user_account_create_form"
   name="action" value="pay">${texts.pay}</button>
 </form>
 <form method="post"><button class="plain wide-button" id="cancel_payment"
   name="action" value="abort">${texts.abort}</button></form>`;
+}
+
+/** Id and name of a field; the faulty one is where the customer goes on. */
+function named(id: string, retry: Retry | undefined): Html {
+  const wrong = retry !== undefined && faulty[retry.fault] === id;
+  const mark = wrong ? html` aria-invalid="true" aria-describedby="fault" autofocus` : undefined;
+  return html`id="${id}" name="${id}"${mark}`;
 }
 
 /** The number decides; the choice is there because tests of merchants click it. */
@@ -138,10 +170,16 @@ function cardTypes({ cardType }: Texts): Html {
   })}</fieldset>`;
 }
 
-function select(id: string, label: string, values: readonly string[]): Html {
-  return html`<label for="${id}">${label}</label><select id="${id}" name="${id}">${values.map(
-    (value) => html`<option>${value}</option>`,
-  )}</select>`;
+/** Nothing is chosen before, so that nobody pays with a date that was never looked at. */
+function select(
+  id: string,
+  label: string,
+  values: readonly string[],
+  retry: Retry | undefined,
+): Html {
+  const options = values.map((value) => html`<option>${value}</option>`);
+  return html`<label for="${id}">${label}</label><select ${named(id, retry)} required>
+<option value="">–</option>${options}</select>`;
 }
 
 /** Customers of European kiosks and a few guests; any two-letter code may be posted. */

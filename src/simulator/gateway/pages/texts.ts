@@ -14,6 +14,7 @@ export interface Texts {
   readonly pay: string;
   readonly abort: string;
   readonly back: string;
+  readonly leaving: string;
   readonly accepted: string;
   readonly declined: string;
   readonly aborted: string;
@@ -27,7 +28,7 @@ export interface Texts {
 const en: Texts = {
   title: "Payment",
   notice: "Test environment: only test cards are taken, no money moves.",
-  reference: "Order",
+  reference: "Order no.",
   email: "E-mail address",
   country: "Country",
   cardType: "Card",
@@ -39,6 +40,7 @@ const en: Texts = {
   pay: "Pay",
   abort: "Cancel the payment",
   back: "Back to the shop",
+  leaving: "You are taken back to the shop in a few seconds.",
   accepted: "Your payment was accepted.",
   declined: "Your payment was declined.",
   aborted: "You cancelled the payment.",
@@ -52,7 +54,7 @@ const en: Texts = {
 const fr: Texts = {
   title: "Paiement",
   notice: "Environnement de test : cartes de test uniquement, rien n’est débité.",
-  reference: "Commande",
+  reference: "Commande n°",
   email: "Adresse e-mail",
   country: "Pays",
   cardType: "Carte",
@@ -64,6 +66,7 @@ const fr: Texts = {
   pay: "Payer",
   abort: "Annuler le paiement",
   back: "Retour à la boutique",
+  leaving: "Vous retournez à la boutique dans quelques secondes.",
   accepted: "Votre paiement a été accepté.",
   declined: "Votre paiement a été refusé.",
   aborted: "Vous avez annulé le paiement.",
@@ -77,7 +80,7 @@ const fr: Texts = {
 const es: Texts = {
   title: "Pago",
   notice: "Entorno de prueba: solo se aceptan tarjetas de prueba, no se cobra nada.",
-  reference: "Pedido",
+  reference: "Pedido n.º",
   email: "Correo electrónico",
   country: "País",
   cardType: "Tarjeta",
@@ -89,6 +92,7 @@ const es: Texts = {
   pay: "Pagar",
   abort: "Cancelar el pago",
   back: "Volver a la tienda",
+  leaving: "Volverá a la tienda en unos segundos.",
   accepted: "Su pago ha sido aceptado.",
   declined: "Su pago ha sido rechazado.",
   aborted: "Ha cancelado el pago.",
@@ -102,7 +106,7 @@ const es: Texts = {
 const it: Texts = {
   title: "Pagamento",
   notice: "Ambiente di prova: si accettano solo carte di prova, nulla viene addebitato.",
-  reference: "Ordine",
+  reference: "Ordine n.",
   email: "Indirizzo e-mail",
   country: "Paese",
   cardType: "Carta",
@@ -114,6 +118,7 @@ const it: Texts = {
   pay: "Paga",
   abort: "Annulla il pagamento",
   back: "Torna al negozio",
+  leaving: "Tra pochi secondi torna al negozio.",
   accepted: "Il pagamento è stato accettato.",
   declined: "Il pagamento è stato rifiutato.",
   aborted: "Ha annullato il pagamento.",

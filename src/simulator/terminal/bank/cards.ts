@@ -106,6 +106,11 @@ export const testCards: Readonly<Record<CardName, TestCard>> = {
   },
 };
 
+/** zvt.md 6.3: some commands are not for girocard and Maestro. */
+export function isDebitCard(name: CardName): boolean {
+  return name === "girocard" || name === "maestro";
+}
+
 /** The form for people and JSON: X for every masked digit. */
 export function maskedPan(card: TestCard): string {
   return card.maskedDigits.replaceAll("E", "X");

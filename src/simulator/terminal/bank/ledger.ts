@@ -73,6 +73,13 @@ export class Ledger {
     return this.#entries.reduce((sum, { kind, amountMinor }) => sum + sign[kind] * amountMinor, 0);
   }
 
+  /** The same for one card. */
+  chargedTo(pan: string): number {
+    return this.#entries
+      .filter(({ maskedPan }) => maskedPan === pan)
+      .reduce((sum, { kind, amountMinor }) => sum + sign[kind] * amountMinor, 0);
+  }
+
   find(id: number): LedgerEntry | undefined {
     return this.#entries[id - 1];
   }

@@ -5,7 +5,7 @@ export const abort: Command = {
   control: 0x06b0,
   whenLocked: true,
   async run(process) {
-    process.parts.cardInside = false;
+    process.parts.readCard = undefined;
     await process.finish();
   },
 };

@@ -1,19 +1,31 @@
 import { abort } from "./abort.ts";
 import {
   diagnosis,
-  emptyJobs,
   endOfDay,
   initialisation,
-  printConfiguration,
+  selftest,
+  sendOffline,
   softwareUpdate,
   turnoverTotals,
 } from "./administration.ts";
-import { authorisation, preAuthorisation, refund } from "./authorisation.ts";
+import { authorisation, cardPoll, preAuthorisation, refund } from "./authorisation.ts";
 import type { Command } from "./command.ts";
-import { changeSpeed, displayText, resetTerminal, selectLanguage, setDateTime } from "./device.ts";
+import { printConfiguration } from "./configuration.ts";
+import { changeSpeed, resetTerminal, selectLanguage, setDateTime } from "./device.ts";
+import { displayText, displayTextInput, displayTextNumeric } from "./display.ts";
+import { changeConfiguration, deleteFile, writeFile } from "./files.ts";
+import { accountBalance, bookTip, telephonicAuthorisation } from "./other-payments.ts";
+import { readCard } from "./read-card.ts";
 import { logOff, registration } from "./registration.ts";
-import { repeatReceipt } from "./repeat-receipt.ts";
+import { repeatReceipt, reprint } from "./repeat-receipt.ts";
 import { bookTotal, partialReversal, preAuthorisationReversal, reversal } from "./reversal.ts";
+import {
+  activateReader,
+  changePassword,
+  serviceMode,
+  setTerminalId,
+  switchProtocol,
+} from "./settings.ts";
 import { statusEnquiry } from "./status-enquiry.ts";
 
 /** Every command that the terminal knows; all others get 84 83 00 (zvt.md 4.1). */
@@ -21,10 +33,15 @@ export const commands: readonly Command[] = [
   registration,
   authorisation,
   logOff,
+  accountBalance,
+  bookTip,
   turnoverTotals,
+  reprint,
   resetTerminal,
   printConfiguration,
+  setTerminalId,
   repeatReceipt,
+  telephonicAuthorisation,
   preAuthorisation,
   partialReversal,
   bookTotal,
@@ -32,16 +49,28 @@ export const commands: readonly Command[] = [
   reversal,
   refund,
   endOfDay,
+  sendOffline,
   diagnosis,
+  selftest,
   setDateTime,
   initialisation,
+  changePassword,
   abort,
+  readCard,
   displayText,
+  displayTextInput,
+  displayTextNumeric,
+  cardPoll,
   statusEnquiry,
+  serviceMode,
+  switchProtocol,
   softwareUpdate,
+  deleteFile,
+  changeConfiguration,
+  writeFile,
   selectLanguage,
   changeSpeed,
-  ...emptyJobs,
+  activateReader,
 ];
 
 const byControl = new Map(commands.map((command) => [command.control, command]));

@@ -1,12 +1,12 @@
 import type { Process } from "../machine/process.ts";
-import type { Demand } from "../memory/memory.ts";
 
 /** One command of the register: how the terminal carries it out. */
 export interface Command {
   readonly control: number;
-  /** Carried out in a locked terminal too (zvt.md 5.3). */
+  /**
+   * Carried out in a locked terminal too: the list of zvt.md 5.3, and the commands that have no
+   * completion to refuse with. The same ones need no registration.
+   */
   readonly whenLocked?: boolean;
-  /** The job that this command gets done (zvt.md 11.5). */
-  readonly cures?: Demand;
   run(process: Process): Promise<void>;
 }

@@ -1,14 +1,18 @@
+import { sleep } from "../../../shared/time.ts";
 import { code } from "../machine/sale.ts";
 import { languageOfCode } from "../machine/texts.ts";
 import type { Command } from "./command.ts";
 
+/** Before the lines go down: the last acknowledgement has to be out of them by then. */
+const LAST_WORD_MS = 100;
+
 /** Reset terminal 06 18 (zvt.md 6.4): 80 00, 06 0F, then it restarts. */
 export const resetTerminal: Command = {
   control: 0x0618,
-  whenLocked: true,
   async run(process) {
     await process.accept();
     await process.complete();
+    await sleep(process.parts.clock, "last word before the restart", LAST_WORD_MS, process.signal);
     process.parts.reboot();
   },
 };
@@ -22,7 +26,8 @@ export const setDateTime: Command = {
     const wanted = moment(dateYYMMDD ?? "", time ?? "");
     if (!wanted) return await process.refuse(code.messageWrong);
     await process.accept();
-    parts.clockOffsetMs = wanted.getTime() - parts.clock.now();
+    parts.now = wanted;
+    parts.memory.cure(setDateTime.control);
     await process.complete();
   },
 };
@@ -37,21 +42,6 @@ function moment(date: string, time: string): Date | undefined {
   return exists ? at : undefined;
 }
 
-/** Display text 06 E0 (zvt.md 6.8); kept for `GET /state`. */
-export const displayText: Command = {
-  control: 0x06e0,
-  whenLocked: true,
-  async run(process) {
-    const { text1Line1, text1Line2, text1Line3, text1Line4 } = process.request.fields;
-    const { text1Line5, text1Line6, text1Line7, text1Line8 } = process.request.fields;
-    process.parts.displayed = [
-      ...[text1Line1, text1Line2, text1Line3, text1Line4],
-      ...[text1Line5, text1Line6, text1Line7, text1Line8],
-    ].flatMap((line) => line ?? []);
-    await process.finish();
-  },
-};
-
 /** Select language 08 30 (zvt.md 6.4); one that the texts do not have changes nothing. */
 export const selectLanguage: Command = {
   control: 0x0830,
@@ -63,14 +53,32 @@ export const selectLanguage: Command = {
   },
 };
 
+/** Bits per second by the byte of 08 40 (zvt.md 2.6). */
+const speedsByCode: Readonly<Record<number, number>> = {
+  0: 9_600,
+  1: 19_200,
+  6: 57_600,
+  7: 115_200,
+};
 const SPEED_UNKNOWN = 0xfd;
+const SPEED_IMPOSSIBLE = 0x7d;
 
-/** Change of speed 08 40 (zvt.md 2.6); TCP and a pseudo-terminal have none to change. */
+/**
+ * Change of speed 08 40 (zvt.md 2.6): the answer leaves at the old speed, the new one holds two
+ * seconds later. A restart brings the old one back. TCP has none to change.
+ */
 export const changeSpeed: Command = {
   control: 0x0840,
   whenLocked: true,
   async run(process) {
-    const known = [0, 1, 6, 7].includes(process.request.parts.baudCode ?? -1);
-    await (known ? process.finish() : process.refuse(SPEED_UNKNOWN));
+    const { clock, options } = process.parts;
+    const speed = speedsByCode[process.request.parts.baudCode ?? -1];
+    if (speed === undefined) return await process.refuse(SPEED_UNKNOWN);
+    if (!options.speeds.includes(speed)) return await process.refuse(SPEED_IMPOSSIBLE);
+    await process.finish();
+    const { line } = process;
+    clock.startTimer("change of speed", options.pace.speedChangeMs, () => {
+      if (!line.closed) line.changeSpeed?.(speed);
+    });
   },
 };

@@ -1,7 +1,9 @@
 import {
+  type Apdu,
   type Charset,
   charsetOfCode,
   codeOfCharset,
+  concat,
   container,
   findTags,
   type Message,
@@ -25,14 +27,26 @@ const PRINTER_COLUMNS_MAX = 80;
 /** A register that takes less could not even be told a result. */
 const MESSAGE_BYTES_MIN = 255;
 
+const CURRENCY_FIELD = 0x49;
+/** Password and configuration byte stand in front of it. */
+const CURRENCY_AT = 4;
+
+/**
+ * Some registers write the currency as field 49 in place of two bare bytes (zvt.md 6.1). No
+ * currency begins with 49: answers the message as it should be, undefined when it is already.
+ */
+export function withBareCurrency({ control, data }: Apdu): Apdu | undefined {
+  if (control !== registration.control || data[CURRENCY_AT] !== CURRENCY_FIELD) return undefined;
+  return { control, data: concat([data.subarray(0, CURRENCY_AT), data.subarray(CURRENCY_AT + 1)]) };
+}
+
 /** Registration 06 00 (zvt.md 6.1). */
 export const registration: Command = {
   control: 0x0600,
   whenLocked: true,
   async run(process) {
     const { parts, request } = process;
-    // Some registers write the currency as field 49 instead of two bare bytes; both are taken.
-    const currency = request.fields.currency ?? request.parts.currency ?? null;
+    const currency = request.parts.currency ?? null;
     if (currency !== null && !parts.options.behaviour.currencies.includes(currency)) {
       await process.answerWith("currency-refused", {
         parts: { resultCode: WRONG_CURRENCY, currency },
@@ -41,10 +55,11 @@ export const registration: Command = {
     }
     await process.accept();
     parts.registration = agreed(request, currency, parts);
+    parts.beginMessageIds();
     await process.complete({
       fields: {
         typeByte: statusByte(parts),
-        terminalId: parts.options.device.terminalId,
+        terminalId: parts.device.terminalId,
         currency: currency ?? (parts.options.behaviour.currencies[0] as string),
       },
       tags: completionTags(request, parts.registration),
@@ -58,7 +73,9 @@ export const logOff: Command = {
   whenLocked: true,
   async run(process) {
     await process.finish();
-    process.parts.registration = loggedOff;
+    // card complete keeps BE (zvt.md 6.4).
+    const byte = process.parts.is("log-off-be") ? { configByte: 0xbe } : {};
+    process.parts.registration = { ...loggedOff, ...byte };
   },
 };
 

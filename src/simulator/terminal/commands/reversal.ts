@@ -1,4 +1,5 @@
 import { container, tag } from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import { isDebitCard } from "../bank/cards.ts";
 import type { LedgerKind } from "../bank/ledger.ts";
 import { charge, type NewDeal, settle } from "../machine/deal.ts";
 import type { Process } from "../machine/process.ts";
@@ -16,6 +17,10 @@ export const reversal: Command = {
     });
     if (!original) return;
     const { amount } = process.request.fields;
+    const { parts } = process;
+    if (parts.is("reverses-last-only") && original.trace !== parts.memory.last?.trace) {
+      return await process.abort(code.reversalImpossible);
+    }
     if (original.state === "reversed") return await process.abort(code.alreadyReversed);
     if (amount !== undefined && amount !== original.amountMinor) {
       return await process.abort(code.reversalImpossible);
@@ -60,7 +65,10 @@ export const preAuthorisationReversal: Command = {
   control: 0x0625,
   async run(process) {
     const original = await openReservation(process);
-    if (original) await book(process, original, 0);
+    if (!original) return;
+    // Those the terminal lets go by itself (zvt.md 6.3).
+    if (isDebitCard(original.card)) return await process.abort(code.notForDebitCards);
+    await book(process, original, 0);
   },
 };
 

@@ -2,13 +2,17 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { z } from "zod";
 import { cardNames } from "../bank/cards.ts";
 import { FaultError, faultRequest } from "../faults/fault-request.ts";
-import { demands } from "../memory/memory.ts";
+import { type AskKind, askNames } from "../machine/asks.ts";
+import { type CustomerAction, type KeyName, keys } from "../machine/customer.ts";
+import { type Demand, demands } from "../memory/demands.ts";
 import type { TerminalSimulator } from "../terminal-simulator.ts";
 
 export interface ControlApi {
   readonly url: string;
   close(): Promise<void>;
 }
+
+const keyNames = Object.keys(keys) as KeyName[];
 
 const BODY_BYTES_MAX = 64 * 1024;
 const UNREAD_BYTES_MAX = 16 * 1024 * 1024;
@@ -18,13 +22,18 @@ const TRACE_EVENTS_DEFAULT = 200;
 const routes = {
   "GET /ledger": "what the bank has charged and given back, and the sum",
   "GET /state": "registration, running command, turnover, demands, endpoints",
-  "POST /state": '{"outOfOrder": bool, "demand": {"end-of-day": bool, ...}} lock, unlock, demand',
+  "POST /state":
+    '{"outOfOrder": bool, "demand": {"end-of-day": bool, ...}, "zvtOff": bool, ' +
+    '"restartAt": "HH:MM" | null} lock, demand, restart every day',
   "GET /trace?last=N": "the last wire events",
   "GET /events": "wire events as they happen, one JSON object a line",
   "GET /faults": "armed faults",
   "POST /faults": '{"name": "mute", "at": "report", ...} arm a fault',
   "DELETE /faults": "disarm all faults, let what a fault holds go on",
-  "POST /customer": '{"action": "insert" | "cancel" | "time-out", "card": NAME} play the customer',
+  "POST /customer":
+    '{"action": "insert" | "other-card" | "key" | "digits" | "cancel" | "time-out", ' +
+    '"card": NAME, "key": NAME, "digits": "123"} play the customer',
+  "POST /ask": '{"kind": NAME, "in": "payment" | "status"} ask the register once, in the next one',
   "POST /reboot": "power off and on",
   "POST /unplug": '{"ms": 1000} take socket and pty away for a while',
 };
@@ -63,8 +72,8 @@ function readingRoutes(server: FastifyInstance, simulator: TerminalSimulator): v
   const { ledger, trace, terminal } = simulator;
   server.get("/ledger", () => ({ entries: ledger.entries, charged: ledger.charged }));
   server.get("/state", () => {
-    const { registration, memory, outOfOrder, customer, language, displayed } = terminal.parts;
-    const { process } = terminal;
+    const { parts, process } = terminal;
+    const { registration, memory, outOfOrder, customer, language, displayed } = parts;
     return {
       registration: {
         ...registration,
@@ -82,6 +91,13 @@ function readingRoutes(server: FastifyInstance, simulator: TerminalSimulator): v
       nextReceiptNumber: memory.nextReceiptNumber,
       language,
       displayed,
+      terminalId: parts.device.terminalId,
+      card: parts.readCard ?? null,
+      reader: parts.reader,
+      files: Object.fromEntries([...parts.files].map(([id, { length }]) => [id, length])),
+      asked: parts.asks.asked,
+      nextRestart: parts.nextRestart?.toISOString() ?? null,
+      zvtOff: parts.zvtOff,
       endpoints: simulator.endpoints,
     };
   });
@@ -122,26 +138,49 @@ function actingRoutes(server: FastifyInstance, simulator: TerminalSimulator): vo
   const { parts } = simulator.terminal;
   const customer = z.discriminatedUnion("action", [
     z.strictObject({ action: z.literal("insert"), card: z.enum(cardNames).optional() }),
+    z.strictObject({ action: z.literal("other-card") }),
+    z.strictObject({ action: z.literal("key"), key: z.enum(keyNames) }),
+    z.strictObject({ action: z.literal("digits"), digits: z.string().regex(/^\d{1,40}$/) }),
     z.strictObject({ action: z.literal("cancel") }),
     z.strictObject({ action: z.literal("time-out") }),
   ]);
   server.post("/customer", async (request, reply) => {
-    const { card, ...action } = { card: undefined, ...customer.parse(request.body) };
-    const acted = parts.customer.act(card ? { action: "insert", card } : action);
+    const acted = parts.customer.act(customer.parse(request.body) as CustomerAction);
     if (acted) return { acted };
-    return await reply.code(409).send({ error: "the terminal is not waiting for a customer" });
+    return await reply.code(409).send({ error: "the terminal is not waiting for that" });
   });
   const state = z.strictObject({
     outOfOrder: z.boolean().optional(),
-    demand: z.partialRecord(z.enum(demands), z.boolean()).optional(),
+    demand: z.partialRecord(z.enum(demands as [Demand, ...Demand[]]), z.boolean()).optional(),
+    zvtOff: z.boolean().optional(),
+    restartAt: z
+      .string()
+      .regex(/^([01]\d|2[0-3]):[0-5]\d$/, "not HH:MM")
+      .nullish(),
   });
   server.post("/state", (request) => {
-    const { outOfOrder, demand = {} } = state.parse(request.body);
+    const { outOfOrder, demand = {}, zvtOff, restartAt } = state.parse(request.body);
+    if (restartAt !== undefined) parts.restartAt = restartAt;
+    if (zvtOff !== undefined) parts.zvtOff = zvtOff;
     if (outOfOrder !== undefined) parts.outOfOrder = outOfOrder;
     for (const [name, due] of Object.entries(demand)) {
-      parts.memory.demand(name as (typeof demands)[number], due ?? false);
+      parts.memory.demand(name as Demand, due ?? false);
     }
-    return { outOfOrder: parts.outOfOrder, demands: parts.memory.demands };
+    return {
+      outOfOrder: parts.outOfOrder,
+      demands: parts.memory.demands,
+      zvtOff: parts.zvtOff,
+      restartAt: parts.restartAt,
+    };
+  });
+  const ask = z.strictObject({
+    kind: z.enum(askNames as [AskKind, ...AskKind[]]),
+    in: z.enum(["payment", "status"]).default("payment"),
+  });
+  server.post("/ask", (request) => {
+    const { kind, in: place } = ask.parse(request.body);
+    parts.asks.add(kind, place);
+    return { kind, in: place };
   });
   server.post("/reboot", () => {
     simulator.reboot();

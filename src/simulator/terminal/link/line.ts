@@ -12,6 +12,10 @@ export interface Line {
    * (serial), handed to the network (TCP). "failed": repeats used up, or the line is gone.
    */
   send(apdu: Uint8Array): Promise<"sent" | "failed">;
+  /** Serial: from now on at this speed, bits per second. A line without this has no speed. */
+  changeSpeed?(bitsPerSecond: number): void;
+  /** Says, in bytes that are no ZVT, that ZVT is off (zvt.md 12). */
+  refuseProtocol(): void;
   close(): void;
 }
 
@@ -37,7 +41,11 @@ export type WireEvent =
       readonly direction: Direction;
       readonly note: string;
     }
+  | { readonly what: "speed"; readonly note: string }
   | { readonly what: "open" | "close" };
+
+/** What a terminal says to a register whose protocol is switched off (zvt.md 12). */
+export const ZVT_OFF = Uint8Array.of(0x15, 0x03, 0x69);
 
 /** Seen from the terminal. */
 export type Direction = "in" | "out";

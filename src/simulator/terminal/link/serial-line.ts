@@ -8,6 +8,7 @@ import {
   type Line,
   type LineHandlers,
   type WireListener,
+  ZVT_OFF,
 } from "./line.ts";
 
 export interface SerialLineOptions {
@@ -17,6 +18,8 @@ export interface SerialLineOptions {
   /** From the end of a frame to its ACK or NAK (zvt.md 2.4). */
   readonly t2Ms: number;
   readonly interference: Interference;
+  /** Another protocol was switched on (zvt.md 6.4, 08 02): nothing is understood any more. */
+  readonly zvtOff?: () => boolean;
   readonly onWire: WireListener;
 }
 
@@ -80,6 +83,16 @@ export class SerialLine implements Line {
     }
   }
 
+  changeSpeed(bitsPerSecond: number): void {
+    this.#port.setSpeed?.(bitsPerSecond);
+    this.#options.onWire({ what: "speed", note: `${bitsPerSecond} bits per second` });
+  }
+
+  refuseProtocol(): void {
+    this.#options.onWire({ what: "noise", direction: "in", note: "ZVT is off" });
+    this.#port.write(ZVT_OFF);
+  }
+
   close(): void {
     this.#port.close();
   }
@@ -121,6 +134,10 @@ export class SerialLine implements Line {
   }
 
   #received(bytes: Uint8Array): void {
+    if (this.#options.zvtOff?.()) {
+      this.refuseProtocol();
+      return;
+    }
     this.#t1?.clear();
     this.#t1 = undefined;
     for (const event of this.#reader.push(bytes)) this.#handle(event);
@@ -169,7 +186,8 @@ export class SerialLine implements Line {
     const { clock: now, t2Ms } = this.#options;
     const sinceMs = now.monotonicMs() - this.#lastAcceptedAtMs;
     this.#lastAcceptedAtMs = now.monotonicMs();
-    // zvt.md 2.4: a repeat comes within T2; later the register asks anew, and wants an answer.
+    // zvt.md 2.4: a repeat leaves within T2, and takes its time on the wire; later than that the
+    // register asks anew, and wants an answer.
     if (this.#lastAccepted && sinceMs <= 2 * t2Ms && equal(this.#lastAccepted, apdu)) {
       // Its sender missed our ACK (zvt.md 2.4). The answer is on its way already.
       onWire({ what: "duplicate", direction: "in", note: "acknowledged and dropped" });

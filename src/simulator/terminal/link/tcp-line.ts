@@ -7,6 +7,7 @@ import {
   type Line,
   type LineHandlers,
   type WireListener,
+  ZVT_OFF,
 } from "./line.ts";
 
 export interface TcpLineOptions {
@@ -14,6 +15,8 @@ export interface TcpLineOptions {
   /** A message that comes in pieces more slowly than this closes the connection (zvt.md 3). */
   readonly t3Ms: number;
   readonly interference: Interference;
+  /** Another protocol was switched on (zvt.md 6.4, 08 02): nothing is understood any more. */
+  readonly zvtOff?: () => boolean;
   readonly onWire: WireListener;
 }
 
@@ -56,6 +59,11 @@ export class TcpLine implements Line {
     return sent;
   }
 
+  refuseProtocol(): void {
+    this.#options.onWire({ what: "noise", direction: "in", note: "ZVT is off" });
+    this.#port.write(ZVT_OFF);
+  }
+
   close(): void {
     this.#port.close();
   }
@@ -76,6 +84,10 @@ export class TcpLine implements Line {
   }
 
   #received(bytes: Uint8Array): void {
+    if (this.#options.zvtOff?.()) {
+      this.refuseProtocol();
+      return;
+    }
     this.#pieceTimer?.clear();
     this.#pieceTimer = undefined;
     for (const apdu of this.#reader.push(bytes)) {

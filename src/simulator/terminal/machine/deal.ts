@@ -33,6 +33,10 @@ export interface NewDeal {
   readonly originalId?: number;
   readonly reason?: LedgerReason;
   readonly stands: boolean;
+  /** Given on the telephone; else the bank makes one. */
+  readonly authorisation?: string;
+  /** A tip may be booked on it later (zvt.md 6.3). */
+  readonly tipAllowed?: boolean;
 }
 
 /** The bank books; the terminal has not stored it yet, unless it stands anyhow. */
@@ -40,7 +44,7 @@ export function charge(process: Process, deal: NewDeal): Deal {
   const { ledger, memory, options, now } = process.parts;
   const { order, trace } = deal;
   const card = testCards[deal.card];
-  const authorisation = authorisationNumber(trace);
+  const authorisation = deal.authorisation ?? authorisationNumber(trace);
   const receiptNumber = memory.nextReceiptNumber;
   const booked = memory.together(() => {
     const entry = ledger.enter({
@@ -68,6 +72,7 @@ export function charge(process: Process, deal: NewDeal): Deal {
       originalTrace: deal.originalTrace ?? null,
       state: "stored",
       closed: false,
+      ...(deal.tipAllowed ? { tipAllowed: true } : {}),
     };
     // Newer terminals keep what the bank has said, whatever the register says to it (zvt.md 9.1).
     if (deal.stands || !options.behaviour.autoReversal) memory.store(transaction);
@@ -90,7 +95,7 @@ export async function settle(deal: Deal): Promise<void> {
     return await process.complete();
   }
   await sendUnknownMessage(process);
-  const printsFirst = process.fault("print-first") !== undefined;
+  const printsFirst = process.fault("print-first") !== undefined || printsReversalFirst(deal);
   if (printsFirst && !(await printed(deal))) return;
   const taken = await reportSale(process, reportInput(deal));
   if (taken.how === "undo") return await undo(deal, taken.because);
@@ -102,12 +107,18 @@ export async function settle(deal: Deal): Promise<void> {
   const aborts = process.fault("report-then-abort");
   if (aborts?.["charged"] === "no" && !deal.stands) await reverse(deal, "fault");
   else commit(deal);
+  if (!aborts && process.parts.is("statuses-a0")) await process.status(status.paidRemoveCard);
   if (aborts) return await process.abort(Number.parseInt(String(aborts["code"]), 16));
   await process.complete();
 }
 
+/** Seen on Feig (zvt.md 12). */
+function printsReversalFirst({ process, transaction }: Deal): boolean {
+  return process.parts.is("print-first-in-reversal") && transaction.kind === "reversal";
+}
+
 function reportInput({ process, transaction }: Deal): Outgoing {
-  const input = approvedReport(transaction, process.parts.options.device);
+  const input = approvedReport(transaction, process.parts);
   const { resultCode: _, ...others } = input.fields ?? {};
   const fields = process.fault("no-result") ? others : input.fields;
   return {
@@ -126,7 +137,10 @@ async function sendUnknownMessage(process: Process): Promise<void> {
 
 /** Prints the receipts; when that fails, undoes the deal and answers false. */
 async function printed(deal: Deal): Promise<boolean> {
-  const how = await printReceipts(deal.process, deal.title, deal.transaction);
+  const { process, transaction } = deal;
+  const wrong = process.parts.is("wrong-amount-on-reversal") && transaction.kind === "reversal";
+  const told = wrong ? { ...transaction, amountMinor: 0 } : transaction;
+  const how = await printReceipts(process, deal.title, told);
   if (how === "printed") return true;
   await undoUnprinted(deal, how);
   return false;
@@ -161,7 +175,8 @@ function takePartBack(deal: Deal, issuedMinor: number): void {
 
 async function undo(deal: Deal, because: UndoReason): Promise<void> {
   const { process } = deal;
-  const { behaviour, device } = process.parts.options;
+  const { device, options } = process.parts;
+  const { behaviour } = options;
   if (deal.stands) {
     if (because !== "line-lost") await process.complete();
     return;

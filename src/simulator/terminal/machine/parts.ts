@@ -12,15 +12,19 @@ import {
   tag,
   tagValue,
 } from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import type { CardName } from "../bank/cards.ts";
 import type { Ledger } from "../bank/ledger.ts";
+import type { QuirkName } from "../devices/quirks.ts";
 import type { FaultBox, PointFault } from "../faults/fault-box.ts";
 import type { FaultArguments } from "../faults/fault-request.ts";
 import type { Memory } from "../memory/memory.ts";
-import type { TerminalSimulatorOptions } from "../options.ts";
+import type { Device, TerminalSimulatorOptions } from "../options.ts";
 import type { PaymentScript } from "../scenario.ts";
+import { AskList } from "./asks.ts";
 import { CustomerDesk } from "./customer.ts";
 import { type Process, ProcessOver } from "./process.ts";
 import { type Registration, unregistered } from "./registration.ts";
+import { nextRestart } from "./restart.ts";
 import { type Language, statusText } from "./texts.ts";
 
 export interface PartsInput {
@@ -49,16 +53,31 @@ export class Parts {
   readonly ledger: Ledger;
   readonly faults: FaultBox;
   readonly customer = new CustomerDesk();
+  readonly #quirks: ReadonlySet<QuirkName>;
+  readonly asks: AskList;
   registration: Registration = unregistered;
   language: Language;
   /** Set by the control API: takes no cards until unlocked (tag 1F55). */
   outOfOrder = false;
   /** Shown on the customer display by command 06 E0. */
   displayed: readonly string[] = [];
+  /** Told when the clock or the time of the daily restart has changed. */
+  onSchedule: () => void = () => {};
   /** Terminal clock minus ours; command 06 91 sets it. */
-  clockOffsetMs: number;
-  /** A card left in the reader by Read Card (zvt.md 6.7). */
-  cardInside = false;
+  #clockOffsetMs: number;
+  #restartAt: string | null;
+  /** The card that Read Card has read, and whether it is still in (zvt.md 6.7). */
+  readCard: { readonly card: CardName; readonly inside: boolean } | undefined;
+  /** Files that the register has written (08 14), by their id. */
+  readonly files = new Map<number, Uint8Array>();
+  /** Field FA of Activate card reader 08 50; null: not asked for since the start. */
+  reader: number | null = null;
+  /** After a software update: the first command is refused, or ZVT is off (zvt.md 12). */
+  refusesOnce = false;
+  /** After a customer's stop key: the next status enquiry is not answered (zvt.md 12). */
+  silentOnce = false;
+  /** Switched to another protocol by 08 02: ZVT is not understood any more (zvt.md 12). */
+  zvtOff = false;
   /** Told about every moment that a command reaches, for the trace. */
   onPhase: (line: string) => void = () => {};
   readonly #input: PartsInput;
@@ -74,14 +93,57 @@ export class Parts {
     this.memory = input.memory;
     this.ledger = input.ledger;
     this.faults = input.faults;
+    this.#quirks = new Set(input.options.behaviour.quirks);
+    this.asks = new AskList(input.options.behaviour.asks);
     this.language = input.options.behaviour.language;
-    this.clockOffsetMs = input.options.device.clockOffsetMs;
+    this.#clockOffsetMs = input.options.device.clockOffsetMs;
+    this.#restartAt = input.options.behaviour.restartAt;
     this.#payments = [...input.options.payments];
+  }
+
+  /** Whether the terminal does this as some real ones do (zvt.md 12). */
+  is(quirk: QuirkName): boolean {
+    return this.#quirks.has(quirk);
+  }
+
+  /** What the terminal says about itself, with what commands have changed. */
+  get device(): Device {
+    const { device } = this.options;
+    const { terminalId, password } = this.memory.settings;
+    return {
+      ...device,
+      terminalId: terminalId ?? device.terminalId,
+      password: password ?? device.password,
+    };
+  }
+
+  get cardInside(): boolean {
+    return this.readCard?.inside ?? false;
   }
 
   /** The terminal's own clock. */
   get now(): Date {
-    return new Date(this.clock.now() + this.clockOffsetMs);
+    return new Date(this.clock.now() + this.#clockOffsetMs);
+  }
+
+  set now(wanted: Date) {
+    this.#clockOffsetMs = wanted.getTime() - this.clock.now();
+    this.onSchedule();
+  }
+
+  /** HH:MM of the daily restart on the terminal's clock; null: none. */
+  get restartAt(): string | null {
+    return this.#restartAt;
+  }
+
+  set restartAt(at: string | null) {
+    this.#restartAt = at;
+    this.onSchedule();
+  }
+
+  /** When it restarts next (tag 35, zvt.md 10). */
+  get nextRestart(): Date | undefined {
+    return nextRestart(this.now, this.#restartAt);
   }
 
   /** Power off and on. */
@@ -119,6 +181,11 @@ export class Parts {
     return id;
   }
 
+  /** The completion of the registration that agrees on ids echoes 000000 (zvt.md 9.4). */
+  beginMessageIds(): void {
+    this.#lastMessageId = -1;
+  }
+
   nextMessageId(): string | undefined {
     if (!this.registration.messageIds) return undefined;
     this.#lastMessageId = this.#lastMessageId >= MESSAGE_ID_MAX ? 1 : this.#lastMessageId + 1;
@@ -127,10 +194,10 @@ export class Parts {
 
   /** 04 FF: status, T4 in minutes, and a text for the display (zvt.md 7.2). */
   statusInput(code: number, process: Process): MessageInput {
-    const { t4Ms } = this.options.timers;
-    const minutes = t4Ms / 60_000;
-    const tellT4 = Number.isInteger(minutes) && minutes <= 99 && !process.fault("no-timeout-byte");
-    const text = statusText(code, this.language);
+    const minutes = this.is("t4-byte-zero") ? 0 : this.options.timers.t4Ms / 60_000;
+    const text = this.is("no-texts") ? "" : statusText(code, this.language);
+    const omitted = this.is("no-t4-byte") || (text && process.fault("no-timeout-byte"));
+    const tellT4 = Number.isInteger(minutes) && minutes <= 99 && !omitted;
     const line = tag("textLine", text, this.textCharset(process));
     return {
       parts: { status: code, ...(tellT4 ? { timeoutMinutes: minutes } : {}) },
@@ -140,7 +207,8 @@ export class Parts {
 
   /** The agreed set, or another one by fault. */
   textCharset(process: Process): Charset {
-    return (process.fault("charset")?.["set"] as Charset) ?? this.registration.charset;
+    const agreed = this.is("latin1") ? "iso8859-1" : this.registration.charset;
+    return (process.fault("charset")?.["set"] as Charset) ?? agreed;
   }
 
   async strike(

@@ -1,14 +1,17 @@
 import {
   type Charset,
   codeOfCharset,
+  concat,
   container,
   encodeText,
+  fromHex,
   type MessageInput,
   type RawTag,
   tag,
   tagValue,
   writeTags,
 } from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import type { Outgoing } from "./parts.ts";
 import type { Process } from "./process.ts";
 import {
   type ReceiptContent,
@@ -24,8 +27,13 @@ const CENTRED = 0x40;
 const LARGE = 0x30;
 /** Last line of a receipt; the value 80 itself is not used. */
 const LAST = 0x81;
+const LAST_OF_SOME = 0x8f;
 
 const PRINT_TEXT_BLOCK = 0x06d3;
+/** A container with tag 1F07, whose value follows. */
+const RECEIPT_TYPE_HEAD = fromHex("06041f0701");
+/** The configuration receipt, which some terminals do not end. */
+const UNENDED = 0x061a;
 /** Control field, length, container head, type and character set around the lines of a block. */
 const BLOCK_OVERHEAD_BYTES = 32;
 
@@ -51,12 +59,15 @@ export async function print(
   type: ReceiptType,
   lines: readonly ReceiptLine[],
 ): Promise<Printed> {
-  const { registration } = process.parts;
-  const charset = process.parts.textCharset(process);
-  const asBlock = registration.permitted.has(PRINT_TEXT_BLOCK) && process.mayContain;
+  const { parts } = process;
+  const agreed = parts.textCharset(process);
+  const withContainer = parts.is("print-lines-only") || !!process.fault("print-container");
+  const asBlock = !withContainer && printsBlocks(process);
+  const charset = asBlock && parts.is("blocks-in-latin2") ? "iso8859-2" : agreed;
+  const paper: Paper = { type, charset, last: endMark(process) };
   const messages = asBlock
-    ? blocks(type, lines, charset, registration.messageBytesMax)
-    : printLines(process, type, lines, charset);
+    ? blocks(paper, lines, parts.registration.messageBytesMax)
+    : printLines(paper, lines, withContainer);
   for (const input of messages) {
     const answer = await process.say(asBlock ? "print-text-block" : "print-line", input);
     if (answer.kind === "silent") return "silent";
@@ -64,6 +75,17 @@ export async function print(
     if (answer.kind === "negative") return "printer-not-ready";
   }
   return "printed";
+}
+
+function endMark({ parts, control }: Process): number | null {
+  if (control === UNENDED && parts.is("no-end-mark")) return null;
+  return parts.is("end-attribute-8f") ? LAST_OF_SOME : LAST;
+}
+
+/** Where 06 D3 is permitted (zvt.md 6.1, tag 26), and by terminals that know nothing else. */
+function printsBlocks({ parts, mayContain }: Process): boolean {
+  if (parts.is("print-blocks-only")) return true;
+  return parts.registration.permitted.has(PRINT_TEXT_BLOCK) && mayContain;
 }
 
 /** Tag 1F04: which copies the register wants (zvt.md 11.2). */
@@ -112,15 +134,11 @@ async function printCopies(
   copies: readonly Copy[],
   content: Omit<ReceiptContent, "type">,
 ): Promise<Printed> {
-  const { options, registration } = process.parts;
+  const { device, registration } = process.parts;
   if (copies.length === 0 || !registerPrints(process, "customer")) return "printed";
   await process.reach("print");
   for (const type of copies) {
-    const lines = transactionReceipt(
-      { ...content, type },
-      options.device,
-      registration.printerWidth,
-    );
+    const lines = transactionReceipt({ ...content, type }, device, registration.printerWidth);
     const how = await print(process, type, lines);
     if (how !== "printed") return how;
   }
@@ -132,30 +150,34 @@ function attribute({ centred, large }: ReceiptLine): number {
   return (centred ? CENTRED : 0) + (large ? LARGE : 0);
 }
 
+interface Paper {
+  readonly type: ReceiptType;
+  readonly charset: Charset;
+  /** Attribute of the last line; null: nothing says that it was the last. */
+  readonly last: number | null;
+}
+
 function printLines(
-  process: Process,
-  type: ReceiptType,
+  { type, charset, last }: Paper,
   lines: readonly ReceiptLine[],
-  charset: Charset,
-): MessageInput[] {
+  withContainer: boolean,
+): Outgoing[] {
   // card complete appends the receipt type behind the text (zvt.md 12).
-  const tags = process.fault("print-container")
-    ? { tags: [tag("receiptType", receiptTypeCodes[type])] }
-    : {};
+  const code = Uint8Array.of(receiptTypeCodes[type]);
+  const tail = withContainer ? { tail: concat([RECEIPT_TYPE_HEAD, code]) } : {};
   return [
     ...lines.map((line) => ({
       parts: { attribute: attribute(line), text: line.text },
       charset,
-      ...tags,
+      ...tail,
     })),
-    { parts: { attribute: LAST, text: "" }, charset, ...tags },
+    ...(last === null ? [] : [{ parts: { attribute: last, text: "" }, charset, ...tail }]),
   ];
 }
 
 function blocks(
-  type: ReceiptType,
+  { type, charset, last }: Paper,
   lines: readonly ReceiptLine[],
-  charset: Charset,
   messageBytesMax: number,
 ): MessageInput[] {
   const texts: RawTag[][] = [[]];
@@ -175,7 +197,7 @@ function blocks(
     bytes += writeTags(added).length;
     attributeNow = wanted;
   }
-  texts.at(-1)?.push(tag("attribute", LAST));
+  if (last !== null) texts.at(-1)?.push(tag("attribute", last));
   return texts.map((tags) => ({
     tags: [
       ...(charset === "cp437" ? [] : [tag("charset", codeOfCharset(charset))]),

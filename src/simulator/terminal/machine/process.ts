@@ -1,9 +1,15 @@
 import { sleep } from "../../../shared/time.ts";
 import {
   type Apdu,
+  decodeMessage,
+  encodeApdu,
   errorCodeOf,
+  fromHex,
   type Message,
   type MessageName,
+  sameBytes,
+  tagValue,
+  ZvtCodecError,
 } from "../../../tp-manager/terminal/zvt/codec/index.ts";
 import type { FaultArguments } from "../faults/fault-request.ts";
 import type { FaultName, Point } from "../faults/fault-table.ts";
@@ -25,6 +31,8 @@ export type Silence =
   | "line-closed";
 
 const STATUS_ENQUIRY = 0x0501;
+/** A frame leaves at most so often (zvt.md 2.4). */
+const SENDS_MAX = 3;
 
 /** The command ends here without another word: power gone, or told to fall silent. */
 export class ProcessOver extends Error {
@@ -47,14 +55,22 @@ export class Process {
   readonly #killed = new AbortController();
   #cancel: (() => void) | undefined;
   #waiter: ((answer: Answer) => void) | undefined;
+  /** The id of the message that waits for its answer (zvt.md 9.4). */
+  #askedUnder: string | undefined;
   #exchange: Promise<unknown> = Promise.resolve();
   #ending = false;
+  #endsWithLine = false;
+  readonly #requestBytes: Uint8Array;
+  readonly #startedMs: number;
+  #lastAnswer: Uint8Array | undefined;
 
-  constructor(parts: Parts, line: Line, request: Message) {
+  constructor(parts: Parts, line: Line, request: Message, requestBytes: Uint8Array) {
     this.parts = parts;
     this.request = request;
     this.control = request.control;
     this.#line = line;
+    this.#requestBytes = requestBytes;
+    this.#startedMs = parts.clock.monotonicMs();
   }
 
   get line(): Line {
@@ -86,6 +102,9 @@ export class Process {
   }
 
   answered(apdu: Apdu): void {
+    // An answer with another id is one to an earlier message.
+    const id = this.#askedUnder === undefined ? undefined : idOf(apdu);
+    if (id !== undefined && id !== this.#askedUnder) return;
     const code = errorCodeOf(apdu.control);
     this.#settle(
       code === undefined ? { kind: "positive", apdu } : { kind: "negative", code, apdu },
@@ -97,11 +116,34 @@ export class Process {
     this.#settle({ kind: "silent", because: "line-closed" });
   }
 
+  /** Its register has gone: nobody is left to whom a card or a key could be told. */
+  lineClosed(): void {
+    this.unanswered();
+    if (this.#endsWithLine) this.cancel();
+  }
+
   /** The first word counts; a second one finds nobody waiting. */
   #settle(answer: Answer): void {
     const waiter = this.#waiter;
     this.#waiter = undefined;
     waiter?.(answer);
+  }
+
+  /**
+   * zvt.md 2.4: the command once more, within the time of its repeats, from a register that missed
+   * our ACK and does not take our answer for it. It gets the same answer again.
+   */
+  isRepeat(bytes: Uint8Array): boolean {
+    const sinceMs = this.parts.clock.monotonicMs() - this.#startedMs;
+    return (
+      this.#line.transport === "serial" &&
+      sinceMs <= SENDS_MAX * this.parts.options.timers.t2Ms &&
+      sameBytes(bytes, this.#requestBytes)
+    );
+  }
+
+  answerAgain(): void {
+    if (this.#lastAnswer) void this.#line.send(this.#lastAnswer);
   }
 
   /** Answers the command with 80 00, unless a fault has it otherwise. */
@@ -139,24 +181,40 @@ export class Process {
 
   async #answer(name: MessageName, input: Outgoing): Promise<void> {
     // An answer repeats the id of the message that it answers (zvt.md 9.4).
-    await this.#line.send(this.parts.encode(name, input, this.parts.requestId(this.request)));
+    const answer = this.parts.encode(name, input, this.parts.requestId(this.request));
+    this.#lastAnswer = answer;
+    const sent = await this.#line.send(answer);
+    // zvt.md 2.4: three sends without ACK are a transmission error, back to the basic state. A
+    // line that is gone is another matter, and so is the silence of a fault.
+    if (sent === "failed" && !this.#line.closed && !this.parts.faults.muted) {
+      throw new ProcessOver("the answer to the command was not acknowledged");
+    }
   }
 
   /** Sends a message and waits for its answer, T3 when not told otherwise (zvt.md 5.1). */
   async say(name: MessageName, input: Outgoing, timeoutMs?: number): Promise<Answer> {
     const id = this.parts.nextMessageId();
-    return await this.sayRaw(this.parts.encode(name, this.#permitted(input), id), timeoutMs);
+    const apdu = this.parts.encode(name, this.#permitted(input), id);
+    return await this.sayRaw(apdu, timeoutMs, undefined, id);
+  }
+
+  /** A message of which nothing but its control field matters. */
+  async sayBare(control: number): Promise<Answer> {
+    const id = this.parts.nextMessageId();
+    const data = id === undefined ? new Uint8Array(0) : fromHex(`06061f7303${id}`);
+    return await this.sayRaw(encodeApdu({ control, data }), undefined, undefined, id);
   }
 
   async sayRaw(
     apdu: Uint8Array,
     timeoutMs?: number,
     afterSending?: () => Promise<void>,
+    id?: string,
   ): Promise<Answer> {
     // One question at a time: a prompt that a cancellation left open is answered first, or the
     // answer to it would be taken for the answer to this.
     const before = this.#exchange;
-    const exchange = before.then(() => this.#ask(apdu, timeoutMs, afterSending));
+    const exchange = before.then(() => this.#ask(apdu, timeoutMs, afterSending, id));
     this.#exchange = exchange.catch(() => undefined);
     return await exchange;
   }
@@ -165,8 +223,10 @@ export class Process {
     apdu: Uint8Array,
     timeoutMs: number | undefined,
     afterSending: (() => Promise<void>) | undefined,
+    id: string | undefined,
   ): Promise<Answer> {
     this.signal.throwIfAborted();
+    this.#askedUnder = id;
     // Waiter first, write second, clock third.
     const answer = new Promise<Answer>((resolve) => {
       this.#waiter = resolve;
@@ -204,9 +264,18 @@ export class Process {
     await this.reach("report");
     const id = this.parts.nextMessageId();
     const apdu = this.parts.encode("status-information", this.#permitted(input), id);
-    const answer = await this.sayRaw(apdu, timeoutMs, () => this.reach("reported"));
+    const answer = await this.sayRaw(apdu, timeoutMs, () => this.reach("reported"), id);
     if (answer.kind !== "silent") await this.reach("acknowledged");
     return answer;
+  }
+
+  /** The report as the last word: Read Card has no 06 0F (zvt.md 5.2, 6.7). */
+  async completeWithReport(input: Outgoing): Promise<void> {
+    await this.reach("report");
+    const id = this.parts.nextMessageId();
+    const apdu = this.parts.encode("status-information", this.#permitted(input), id);
+    this.#ending = true;
+    await this.sayRaw(apdu, undefined, () => this.reach("reported"), id);
   }
 
   /** 06 0F: done, and good. */
@@ -230,7 +299,7 @@ export class Process {
     const id = this.parts.nextMessageId();
     const apdu = this.parts.encode(name, this.#permitted(input), id);
     this.#ending = true;
-    await this.sayRaw(apdu, undefined, () => this.reach("completed"));
+    await this.sayRaw(apdu, undefined, () => this.reach("completed"), id);
   }
 
   /** A register that sent no container, now or at registration, gets none (zvt.md 4.3). */
@@ -241,7 +310,8 @@ export class Process {
   }
 
   get mayContain(): boolean {
-    if (this.parts.registration.containers || this.request.tags !== null) return true;
+    const unasked = this.parts.is("container-unasked");
+    if (unasked || this.parts.registration.containers || this.request.tags !== null) return true;
     // Service byte 04 of the status enquiry asks for the container by itself (zvt.md 6.5).
     return this.control === STATUS_ENQUIRY && ((this.request.fields.serviceByte ?? 0) & 0x04) !== 0;
   }
@@ -265,6 +335,14 @@ export class Process {
     if (delayMs > 0) await sleep(this.parts.clock, name, delayMs, this.signal);
   }
 
+  /** The same for what is of no use without the register; a payment is of use. */
+  async untilCancelledOrGone<T>(
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T | "cancelled"> {
+    this.#endsWithLine = true;
+    return await this.untilCancelled(work);
+  }
+
   /** Resolves as soon as the register has cancelled; `work` is then left alone. */
   async untilCancelled<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T | "cancelled"> {
     const stop = new AbortController();
@@ -279,5 +357,15 @@ export class Process {
       this.#cancel = undefined;
       stop.abort(new ProcessOver("cancelled"));
     }
+  }
+}
+
+/** undefined for an answer without an id, or one that cannot be read. */
+function idOf(apdu: Apdu): string | undefined {
+  try {
+    return tagValue(decodeMessage(apdu).tags, "messageSequence");
+  } catch (error) {
+    if (error instanceof ZvtCodecError) return undefined;
+    throw error;
   }
 }

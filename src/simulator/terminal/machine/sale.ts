@@ -9,7 +9,7 @@ import {
 import { type CardName, testCards } from "../bank/cards.ts";
 import { type Outcome, outcomeOf } from "../bank/outcome.ts";
 import type { PaymentScript } from "../scenario.ts";
-import type { CustomerAction } from "./customer.ts";
+import type { CustomerAction, Wanted } from "./customer.ts";
 import { type Answer, type Process, ProcessOver } from "./process.ts";
 import { status } from "./texts.ts";
 
@@ -24,9 +24,15 @@ export interface Order {
 /** Result codes (zvt.md 11.4). */
 export const code = {
   wrongPin: 0x37,
+  noCardData: 0x65,
+  notForDebitCards: 0x67,
   aborted: 0x6c,
   wrongCurrency: 0x6f,
   notRegistered: 0x6b,
+  cardBlocked: 0x6e,
+  textNotAuthentic: 0x75,
+  cardUnknown: 0x7a,
+  notPossible: 0x83,
   alreadyReversed: 0xb4,
   reversalImpossible: 0xb5,
   preAuthorisationWrong: 0xb7,
@@ -35,20 +41,17 @@ export const code = {
   amountTooHigh: 0xc3,
   printerNotReady: 0xcc,
   messageWrong: 0x9a,
+  memoryFull: 0xb1,
 } as const;
 
 /** What the customer at the terminal made of it. */
-export type Presented = { readonly card: CardName } | "cancelled" | "time-out";
+export type Presented = { readonly card: CardName } | "cancelled" | "time-out" | "other-card";
 
 /** Reads amount and currency; refuses the command, or ends it, when they cannot be used. */
 export async function checkedOrder(process: Process): Promise<Order | undefined> {
   const { parts, request } = process;
   const { behaviour } = parts.options;
   const { amount, currency } = request.fields;
-  if (behaviour.registrationRequired && !parts.registration.registered) {
-    await process.refuse(code.notRegistered);
-    return undefined;
-  }
   // Without an amount a terminal with keys would ask for one; this one has none.
   if (amount === undefined) {
     await process.refuse(code.messageWrong);
@@ -77,38 +80,48 @@ export async function presentCard(
     await process.status(status.insertCard);
     signal.throwIfAborted();
     await process.reach("card");
-    const action = await customerActs(process, outcome, script, signal);
+    const waitMs = cardWaitMs(process);
+    const action = await customerActs(process, { wanted: "card", waitMs, outcome, script, signal });
     if (action.action === "cancel") return "cancelled";
-    if (action.action === "time-out") return "time-out";
+    if (action.action !== "insert") return action.action === "time-out" ? "time-out" : "other-card";
     const card = action.card ?? script.card ?? process.parts.options.behaviour.card;
-    if (testCards[card].holderCheck === 2) await process.status(status.lookAtPinPad);
+    const asksPin = testCards[card].holderCheck === 2;
+    if (asksPin && !process.parts.is("no-pin-status")) await process.status(status.lookAtPinPad);
     return { card };
   });
 }
 
-async function customerActs(
-  process: Process,
-  outcome: Outcome,
-  script: PaymentScript,
-  signal: AbortSignal,
+export interface CustomerWait {
+  readonly wanted: Wanted;
+  /** How long the terminal waits; null: for ever. */
+  readonly waitMs: number | null;
+  readonly signal: AbortSignal;
+  readonly outcome?: Outcome;
+  readonly script?: PaymentScript;
+}
+
+/** What the customer does, by hand or by itself; "time-out" when the terminal has waited. */
+export async function customerActs(
+  { parts }: Process,
+  { wanted, waitMs, signal, outcome, script = {} }: CustomerWait,
 ): Promise<CustomerAction> {
-  const { parts } = process;
   const { behaviour, pace } = parts.options;
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);
-  const byHand = parts.customer.wait(either);
+  const byHand = parts.customer.wait(wanted, either);
+  const timeOut = async (limitMs: number): Promise<CustomerAction> => {
+    await sleep(parts.clock, "card wait", Math.min(limitMs, waitMs ?? limitMs), either);
+    return { action: "time-out" };
+  };
   const itself = async (): Promise<CustomerAction> => {
     if (behaviour.customer === "manual") {
-      await sleep(parts.clock, "card wait", cardWaitMs(process), either);
-      return { action: "time-out" };
+      return await (waitMs === null ? byHand : timeOut(waitMs));
     }
-    if (outcome.kind === "customer-timeout") {
-      await sleep(parts.clock, "card wait", Math.min(pace.walkAwayMs, cardWaitMs(process)), either);
-      return { action: "time-out" };
-    }
+    if (outcome?.kind === "customer-timeout") return await timeOut(pace.walkAwayMs);
     const delayMs = script.customerMs ?? pace.customerMs;
+    if (waitMs !== null && delayMs >= waitMs) return await timeOut(waitMs);
     if (delayMs > 0) await sleep(parts.clock, "customer", delayMs, either);
-    return { action: "insert" };
+    return byThemselves[wanted];
   };
   try {
     return await Promise.race([byHand, itself()]);
@@ -116,6 +129,14 @@ async function customerActs(
     over.abort();
   }
 }
+
+/** What a customer does whom nobody plays. */
+const byThemselves: Readonly<Record<Wanted, CustomerAction>> = {
+  card: { action: "insert" },
+  key: { action: "key", key: "ok" },
+  "key-or-card": { action: "key", key: "ok" },
+  digits: { action: "digits", digits: "1234567890" },
+};
 
 /** Tag 1F5B: how long the register wants a card to be waited for (zvt.md 6.2). */
 function cardWaitMs({ parts, request }: Process): number {
@@ -167,10 +188,13 @@ export async function reportSale(process: Process, input: MessageInput): Promise
   const { parts, request } = process;
   const { timeoutSeconds, maxStatusInfos } = request.fields;
   const windowMs = timeoutSeconds ? timeoutSeconds * 1_000 : undefined;
-  const repeatsMax = maxStatusInfos ?? Number.POSITIVE_INFINITY;
+  const unnamed = parts.is("asks-three-times") ? 3 : Number.POSITIVE_INFINITY;
+  const repeatsMax = maxStatusInfos ?? unnamed;
   for (let repeats = 0; ; repeats++) {
     const answer = await process.report(input, windowMs);
-    if (answer.kind !== "negative" || answer.code !== ASK_AGAIN) return taken(answer);
+    if (answer.kind !== "negative" || answer.code !== ASK_AGAIN) {
+      return taken(answer, !parts.is("no-partial-issue"));
+    }
     if (repeats >= repeatsMax) return undo("asked-too-often");
     await process.pause("goods", parts.options.pace.goodsPauseMs);
   }
@@ -180,12 +204,12 @@ function undo(because: UndoReason): Taken {
   return { how: "undo", because };
 }
 
-function taken(answer: Answer): Taken {
+function taken(answer: Answer, knowsPartly: boolean): Taken {
   if (answer.kind === "positive") return { how: "acknowledged" };
   if (answer.kind === "silent") {
     return undo(answer.because === "time-out" ? "no-word" : "line-lost");
   }
-  if (answer.code !== PARTLY_ISSUED) return undo("not-issued");
+  if (answer.code !== PARTLY_ISSUED || !knowsPartly) return undo("not-issued");
   const amountMinor = amountOf(answer.apdu);
   return amountMinor === undefined ? undo("not-issued") : { how: "partly", amountMinor };
 }

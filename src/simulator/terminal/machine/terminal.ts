@@ -9,8 +9,10 @@ import {
 } from "../../../tp-manager/terminal/zvt/codec/index.ts";
 import type { Command } from "../commands/command.ts";
 import { commandOf } from "../commands/command-table.ts";
+import { withBareCurrency } from "../commands/registration.ts";
 import { hasTrueLength } from "../link/apdu-reader.ts";
 import type { Line } from "../link/line.ts";
+import { demandTable, isCuredBy } from "../memory/demands.ts";
 import type { Parts } from "./parts.ts";
 import { Process, ProcessOver } from "./process.ts";
 import { unregistered } from "./registration.ts";
@@ -18,10 +20,15 @@ import { reverseUnfinished } from "./unfinished.ts";
 
 /** Error codes of 84 xx (zvt.md 11.4). */
 const UNKNOWN = 0x83;
+const NOT_REGISTERED = 0x6b;
 const MESSAGE_WRONG = 0x9a;
 const PASSWORD_WRONG = 0x37;
 const WAIT = 0x9c;
 
+const NO_COMMUNICATION = 0x7d;
+
+const REGISTRATION = 0x0600;
+const STATUS_ENQUIRY = 0x0501;
 const ABORT = 0x06b0;
 
 /**
@@ -48,7 +55,7 @@ export class Terminal {
     line.start({
       apdu: (bytes) => this.#received(line, bytes),
       closed: () => {
-        if (this.#process?.line === line) this.#process.unanswered();
+        if (this.#process?.line === line) this.#process.lineClosed();
       },
     });
   }
@@ -57,7 +64,8 @@ export class Terminal {
   powerCycle(): void {
     this.#process?.kill("restart");
     this.parts.registration = unregistered;
-    this.parts.cardInside = false;
+    this.parts.readCard = undefined;
+    this.parts.reader = null;
     reverseUnfinished(this.parts);
   }
 
@@ -68,6 +76,10 @@ export class Terminal {
   }
 
   #received(line: Line, bytes: Uint8Array): void {
+    if (this.parts.zvtOff) {
+      line.refuseProtocol();
+      return;
+    }
     if (!hasTrueLength(bytes)) {
       // The transport has acknowledged, the application refuses (zvt.md 2.4, 4.1).
       this.#refuse(line, MESSAGE_WRONG);
@@ -86,6 +98,8 @@ export class Terminal {
     } else if (process.line === line && process.ending) {
       this.#next = { line, bytes };
       process.unanswered();
+    } else if (process.line === line && process.isRepeat(bytes)) {
+      process.answerAgain();
     } else if (apdu.control === ABORT && process.line === line) {
       this.#abort(process);
     } else {
@@ -102,24 +116,54 @@ export class Terminal {
       this.#refuse(line, UNKNOWN);
     } else if (!message) {
       this.#refuse(line, MESSAGE_WRONG);
-    } else if (this.#isWrong(message.parts.password)) {
+    } else if (this.#hasAnotherMood(line, message)) {
+      // Said, or deliberately not.
+    } else if (this.#isWrong(message)) {
       this.#refuse(line, PASSWORD_WRONG);
+    } else if (!command.whenLocked && this.#registerFirst) {
+      this.#refuse(line, NOT_REGISTERED);
     } else {
-      const process = new Process(this.parts, line, message);
+      const process = new Process(this.parts, line, message, bytes);
       this.#process = process;
       void this.#run(command, process);
     }
   }
 
+  /** Answers that come out of nowhere, or do not come, on some terminals (zvt.md 12). */
+  #hasAnotherMood(line: Line, { control }: Message): boolean {
+    if (this.parts.silentOnce && control === STATUS_ENQUIRY) {
+      this.parts.silentOnce = false;
+      return true;
+    }
+    if (!this.parts.refusesOnce) return false;
+    this.parts.refusesOnce = false;
+    const refusal = encodeMessage("currency-refused", { parts: { resultCode: NO_COMMUNICATION } });
+    void line.send(encodeApdu(refusal));
+    return true;
+  }
+
   /** Not fixed by the documents; refused at once as card complete does (zvt.md 6.1). */
-  #isWrong(password: string | undefined): boolean {
-    const wanted = this.parts.options.device.password;
-    return wanted !== null && password !== undefined && password !== wanted;
+  #isWrong({ control, parts }: Message): boolean {
+    const { device } = this.parts;
+    const password = parts.password ?? parts.oldPassword;
+    if (device.password === null || password === undefined) return false;
+    // card complete compares five digits, and takes every registration (zvt.md 12).
+    const lax = this.parts.is("five-digit-password");
+    if (lax && control === REGISTRATION) return false;
+    const count = lax ? 5 : 6;
+    return password.slice(0, count) !== device.password.slice(0, count);
+  }
+
+  get #registerFirst(): boolean {
+    const { options, registration } = this.parts;
+    return options.behaviour.registrationRequired && !registration.registered;
   }
 
   #readable(apdu: Apdu): Message | undefined {
+    const bare = withBareCurrency(apdu);
+    if (bare && this.parts.is("no-currency-field")) return undefined;
     try {
-      return decodeMessage(apdu, { charset: this.parts.registration.charset });
+      return decodeMessage(bare ?? apdu, { charset: this.parts.registration.charset });
     } catch (error) {
       if (error instanceof ZvtCodecError) return undefined;
       throw error;
@@ -142,7 +186,7 @@ export class Terminal {
 
   /** Abort while a command runs (zvt.md 5.2, 6.6): only a request; the command's end decides. */
   #abort(process: Process): void {
-    if (process.fault("ignore-abort")) return;
+    if (this.parts.is("ignores-abort") || process.fault("ignore-abort")) return;
     if (process.cancellable && process.fault("late-approval")) {
       this.#accept(process.line);
     } else if (process.cancellable && !process.fault("refuse-abort")) {
@@ -165,16 +209,15 @@ export class Terminal {
 /** zvt.md 5.3: a locked terminal accepts, and answers 06 1E to all but a few commands. */
 async function runUnlessLocked(command: Command, process: Process): Promise<void> {
   const { memory, outOfOrder } = process.parts;
-  const lock = memory.demands.find((demand) => demand !== command.cures);
+  // Of several jobs each can be done; else one would keep the other from being done.
+  const cures = memory.demands.some((demand) => isCuredBy(demand, command.control));
+  const lock = cures ? undefined : memory.mostUrgent;
   if (command.whenLocked || (lock === undefined && !outOfOrder)) {
     await command.run(process);
     return;
   }
   await process.accept();
-  await process.abort(outOfOrder ? OUT_OF_ORDER : lockCodes[lock as keyof typeof lockCodes]);
+  await process.abort(outOfOrder || !lock ? OUT_OF_ORDER : demandTable[lock].refusal);
 }
 
 const OUT_OF_ORDER = 0xdf;
-
-/** What 06 1E says for a job that is due (zvt.md 11.4, 11.5). */
-const lockCodes = { initialisation: 0x51, diagnosis: 0xc2, "end-of-day": 0xf0 } as const;

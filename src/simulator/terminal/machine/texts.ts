@@ -36,6 +36,10 @@ export const status = {
   wrongPin: 0x15,
   pleaseWait: 0x17,
   declined: 0x1d,
+  serviceMode: 0x1a,
+  /** Ingenico only (zvt.md 11.3). */
+  paidRemoveCard: 0xa1,
+  cancelled: 0xa2,
 } as const;
 
 /** The customer did not come in time; a text of its own, since 6C has other meanings too. */

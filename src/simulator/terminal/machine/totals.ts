@@ -12,7 +12,8 @@ const COUNT_MAX = 0xff;
 export async function reportTotals(process: Process): Promise<readonly ReceiptLine[]> {
   const { memory, now, options, registration } = process.parts;
   const counted = memory.turnover.filter(counts);
-  const totals = totalsOf(memory.turnover, counted);
+  const allInFirst = process.parts.is("totals-in-first-group");
+  const totals = totalsOf(memory.turnover, counted, allInFirst);
   const amount = totals.groups.reduce((sum, group) => sum + group.amount, 0);
   const { date, time } = localTime(now);
   await process.report({
@@ -46,9 +47,12 @@ function counts({ kind, state }: StoredTransaction): boolean {
 function totalsOf(
   turnover: readonly StoredTransaction[],
   counted: readonly StoredTransaction[],
+  allInFirst: boolean,
 ): Totals {
   const groups = totalsGroups.map((group, index) => {
-    const mine = counted.filter(({ card }) => testCards[card].totalsGroup === index);
+    const mine = counted.filter(
+      ({ card }) => (allInFirst ? 0 : testCards[card].totalsGroup) === index,
+    );
     const amount = mine.reduce(
       (sum, { kind, amountMinor }) => sum + (kind === "refund" ? -amountMinor : amountMinor),
       0,

@@ -1,4 +1,5 @@
 import type { CardName } from "../bank/cards.ts";
+import { type Demand, demands, isCuredBy } from "./demands.ts";
 
 /** What the terminal itself keeps: its turnover list and counters (zvt.md 13.3). */
 export interface StoredTransaction {
@@ -23,6 +24,8 @@ export interface StoredTransaction {
   readonly state: "stored" | "reversed" | "booked";
   /** An end of day ran since: counted in its totals, out of reach for a reversal. */
   readonly closed: boolean;
+  /** A tip may still be booked on it (tag 1F3B, command 06 0C). */
+  readonly tipAllowed?: boolean;
 }
 
 export type TransactionKind = "payment" | "reversal" | "refund" | "reservation" | "booking";
@@ -30,16 +33,16 @@ export type TransactionKind = "payment" | "reversal" | "refund" | "reservation" 
 export const RECEIPT_NUMBER_MAX = 9_999;
 export const TRACE_MAX = 999_999;
 
-/** Jobs that the terminal wants done before it takes cards again (zvt.md 11.5). */
-export const demands = ["initialisation", "diagnosis", "end-of-day"] as const;
-export type Demand = (typeof demands)[number];
-
 export interface Counters {
   readonly nextReceiptNumber: number;
   readonly nextTrace: number;
   /** Receipt number of the transaction that Repeat Receipt tells; 0 when there is none. */
   readonly lastReceiptNumber: number;
   readonly demands: readonly Demand[];
+  /** Set by command 06 1B; null: as the simulator was started. */
+  readonly terminalId: string | null;
+  /** Set by command 06 95; null: as the simulator was started. */
+  readonly password: string | null;
 }
 
 /** Keeps the memory beyond the process; see `state-file.ts`. */
@@ -63,11 +66,14 @@ export class Memory {
 
   constructor(first: { receiptNumber: number; trace: number }, keeper?: MemoryKeeper) {
     this.#keeper = keeper;
-    this.#counters = keeper?.counters() ?? {
+    this.#counters = {
       nextReceiptNumber: first.receiptNumber,
       nextTrace: first.trace,
       lastReceiptNumber: 0,
       demands: [],
+      terminalId: null,
+      password: null,
+      ...keeper?.counters(),
     };
     const kept = keeper?.turnover() ?? [];
     this.#turnover = kept.filter(({ closed }) => !closed);
@@ -87,6 +93,15 @@ export class Memory {
 
   get last(): StoredTransaction | undefined {
     return this.#last;
+  }
+
+  /** What commands have set over what the simulator was started with. */
+  get settings(): Pick<Counters, "terminalId" | "password"> {
+    return this.#counters;
+  }
+
+  set(change: Partial<Pick<Counters, "terminalId" | "password">>): void {
+    this.#count(change);
   }
 
   get demands(): readonly Demand[] {
@@ -152,6 +167,16 @@ export class Memory {
     }
     this.#turnover = open;
     this.#keeper?.forgetClosed(this.#last?.trace ?? 0);
+  }
+
+  /** What has to be done first, and is told by the status enquiry. */
+  get mostUrgent(): Demand | undefined {
+    return demands.find((demand) => this.demands.includes(demand));
+  }
+
+  /** The command was carried out: what it cures is not due any more. */
+  cure(control: number): void {
+    for (const demand of this.demands) if (isCuredBy(demand, control)) this.demand(demand, false);
   }
 
   demand(demand: Demand, due: boolean): void {

@@ -6,6 +6,8 @@ export interface BytePort {
   start(handlers: BytePortHandlers): void;
   /** Writes without waiting. Ignored after the port has closed. */
   write(bytes: Uint8Array): void;
+  /** Changes the speed, bits per second; a port without this has none. */
+  setSpeed?(bitsPerSecond: number): void;
   /** Closes from this side; `closed` is still called. May be called again. */
   close(): void;
 }

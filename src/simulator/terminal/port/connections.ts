@@ -24,6 +24,7 @@ export interface ConnectionsInput {
   readonly faults: FaultBox;
   readonly trace: Trace;
   runningCommand(): number | undefined;
+  zvtOff(): boolean;
   attach(line: Line): void;
 }
 
@@ -112,25 +113,28 @@ export class Connections {
   }
 
   #attachTcp(port: BytePort): void {
-    const { options, faults, runningCommand, attach } = this.#input;
+    const { options, faults, runningCommand, zvtOff, attach } = this.#input;
     const line = new TcpLine(port, {
       clock: options.clock,
       t3Ms: options.timers.t3Ms,
       interference: faults.interference("tcp", runningCommand),
+      zvtOff,
       onWire: (event) => this.#input.trace.wire(port.name, event),
     });
     attach(line);
   }
 
   #attachSerial(port: BytePort): void {
-    const { options, faults, runningCommand, attach } = this.#input;
+    const { options, faults, runningCommand, zvtOff, attach } = this.#input;
     this.#ports.push(port);
+    // A line that comes back has the speed of the start, as after a restart (zvt.md 2.6).
     const paced = options.lineSpeed ? new PacedPort(port, options.lineSpeed, options.clock) : port;
     const line = new SerialLine(paced, {
       clock: options.clock,
       t1Ms: options.timers.t1Ms,
       t2Ms: options.timers.t2Ms,
       interference: faults.interference("serial", runningCommand),
+      zvtOff,
       onWire: (event) => this.#input.trace.wire(port.name, event),
     });
     attach(line);

@@ -12,8 +12,8 @@ export class PacedPort implements BytePort {
   readonly name: string;
   readonly #port: BytePort;
   readonly #clock: Clock;
-  readonly #bytesPerMs: number;
-  readonly #pieceBytes: number;
+  #bytesPerMs = 0;
+  #pieceBytes = 0;
   #out: Promise<void> = Promise.resolve();
   #in: Promise<void> = Promise.resolve();
 
@@ -21,6 +21,11 @@ export class PacedPort implements BytePort {
     this.name = port.name;
     this.#port = port;
     this.#clock = clock;
+    this.setSpeed(bitsPerSecond);
+  }
+
+  /** Holds from the next bytes on; what is on its way keeps its speed. */
+  setSpeed(bitsPerSecond: number): void {
     this.#bytesPerMs = bitsPerSecond / BITS_PER_BYTE / 1_000;
     this.#pieceBytes = Math.max(1, Math.floor(this.#bytesPerMs * PIECE_MS));
   }
@@ -44,11 +49,12 @@ export class PacedPort implements BytePort {
 
   async #pass(bytes: Uint8Array, to: (piece: Uint8Array) => void): Promise<void> {
     const startMs = this.#clock.monotonicMs();
-    for (let at = 0; at < bytes.length; at += this.#pieceBytes) {
-      const piece = bytes.subarray(at, at + this.#pieceBytes);
+    const [bytesPerMs, pieceBytes] = [this.#bytesPerMs, this.#pieceBytes];
+    for (let at = 0; at < bytes.length; at += pieceBytes) {
+      const piece = bytes.subarray(at, at + pieceBytes);
       // Each piece is there when its last bit is; measured from the start, so that delays of the
       // timer do not add up.
-      const dueMs = startMs + (at + piece.length) / this.#bytesPerMs;
+      const dueMs = startMs + (at + piece.length) / bytesPerMs;
       await sleep(this.#clock, "line speed", dueMs - this.#clock.monotonicMs());
       to(piece);
     }

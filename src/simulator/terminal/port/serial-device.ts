@@ -33,6 +33,10 @@ export class SerialDevicePort implements BytePort {
     if (this.#port.isOpen) this.#port.write(Buffer.from(bytes));
   }
 
+  setSpeed(baudRate: number): void {
+    if (this.#port.isOpen) this.#port.update({ baudRate });
+  }
+
   close(): void {
     if (this.#port.isOpen) this.#port.close();
   }

@@ -107,6 +107,8 @@ function describe(
         ...apduForm(event.apdu, answering),
         ...(event.repeat > 0 ? { repeat: event.repeat } : {}),
       };
+    case "speed":
+      return { what: event.what, note: event.note };
     default:
       return { what: event.what, direction: event.direction, note: event.note };
   }

@@ -1,5 +1,5 @@
+import { tapAlarms } from "../../../shared/alarm-log.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import { maskPansInText } from "../../../shared/mask.ts";
 import type { Clock } from "../../../shared/time.ts";
 import type { EventData, KeptEvent, PassingEvent } from "../../payments/event-table.ts";
 
@@ -17,9 +17,6 @@ export interface EventSource {
   };
 }
 
-/** Of an alarm's text, which may quote what a terminal said. */
-const MESSAGE_LENGTH_MAX = 500;
-
 /**
  * Brings events from where they happen to those who listen. A listener that fails is logged and
  * harms nobody: events are told from the middle of a payment.
@@ -29,7 +26,6 @@ export class EventHub {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #listeners = new Set<Listener>();
-  #raising = false;
 
   constructor(source: EventSource, clock: Clock, log: Logger) {
     this.source = source;
@@ -46,46 +42,11 @@ export class EventHub {
     return () => this.#listeners.delete(listener);
   }
 
-  /**
-   * The logger with one more effect: a line that carries an `alarm` becomes an event, so that no
-   * alarm can be logged and not told.
-   */
+  /** A logger whose alarms become events. */
   tap(log: Logger): Logger {
-    const told = (level: "warn" | "error" | "fatal"): Logger["error"] =>
-      ((detail: unknown, message?: string, ...more: unknown[]) => {
-        log[level](detail as object, message, ...more);
-        this.#raise(detail, message ?? "");
-      }) as Logger["error"];
-    return {
-      debug: log.debug.bind(log),
-      info: log.info.bind(log),
-      warn: told("warn"),
-      error: told("error"),
-      fatal: told("fatal"),
-    };
-  }
-
-  #raise(detail: unknown, message: string): void {
-    const { alarm, orderId, transactionId } = (detail ?? {}) as Record<string, unknown>;
-    if (typeof alarm !== "string" || this.#raising) return;
-    const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null);
-    this.#raising = true;
-    try {
-      this.source.raise(
-        {
-          alarm,
-          message: maskPansInText(message).slice(0, MESSAGE_LENGTH_MAX),
-          orderId: textOf(orderId),
-          transactionId: textOf(transactionId),
-        },
-        this.#clock.now(),
-      );
-    } catch (error) {
-      // The log has the alarm; a full disk is often what it is about.
-      this.#log.error({ err: error }, "the journal did not take an alarm");
-    } finally {
-      this.#raising = false;
-    }
+    return tapAlarms(log, (alarm) =>
+      this.source.raise({ ...alarm, source: "tp-manager" }, this.#clock.now()),
+    );
   }
 
   #tell(event: HubEvent): void {

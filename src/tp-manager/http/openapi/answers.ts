@@ -3,6 +3,7 @@ import { type ErrorCode, errorTable } from "../../../shared/errors.ts";
 import { receiptFields } from "../../../shared/receipt.ts";
 import { eventTable } from "../../payments/event-table.ts";
 import { listStatuses } from "../../payments/payment-store.ts";
+import { strayFindings } from "../../payments/stray-policy.ts";
 
 /** Every object the local API answers, by the name it has in the OpenAPI document. */
 
@@ -71,6 +72,31 @@ const attempt = z.object({
   events: z.array(z.looseObject({ at: time, kind: z.string() })),
 });
 
+export const unexpectedReport = z.object({
+  id: z.int(),
+  at: time,
+  finding: z
+    .enum(["open", "not-good", ...strayFindings])
+    .describe(
+      "open: the terminal is being asked. held: it has the sale stored. reversed, gone: it has " +
+        "not. known: an order's. unclear: nobody can tell. not-good: the terminal says it failed.",
+    ),
+  because: z.string(),
+  foundAt: time.nullable(),
+  receiptNumber: z.string().nullable(),
+  traceNumber: z.string().nullable(),
+  amountMinor: z.int().nullable().describe("In minor units: 999 is 9.99 EUR."),
+  currency: z.string(),
+  maskedPan: z.string().nullable(),
+  cardName: z.string().nullable(),
+  resultCode: z.string().nullable(),
+  authorisationNumber: z.string().nullable(),
+  localDate: z.string().nullable().describe("The terminal's MMDD."),
+  localTime: z.string().nullable().describe("The terminal's HHMMSS."),
+  terminalId: z.string(),
+  serialNumber: z.string(),
+});
+
 export const lookup = z.looseObject({ ...payment, attempts: z.array(attempt).min(1) });
 
 /** What can be repeated of a request that was understood stands beside status and error. */
@@ -123,6 +149,9 @@ export const health = z.object({
     })
     .nullable()
     .describe("null: the supervisor does not answer."),
+  alarms: z
+    .array(eventTable.alarm.data.extend({ id: z.int(), at: time }))
+    .describe("The newest of the last day; GET /events has all that are kept."),
   disk: z.object({ freeBytes: z.number(), freeMinBytes: z.number() }).nullable(),
   clock: z.object({ now: time, timeZone: z.string(), uptimeSeconds: z.int() }),
   versions: z.object({

@@ -15,6 +15,16 @@ const terminal: readonly ErrorCode[] = [
   "STOPPING",
 ];
 const money: readonly ErrorCode[] = [...terminal, "PAYMENT_UNKNOWN", "PAYMENT_RUNNING"];
+/** What a payment that was not charged can have ended with. */
+const notCharged: readonly ErrorCode[] = [
+  ...terminal.filter((code) => code !== "TERMINAL_IN_DOUBT"),
+  "TERMINAL_REFUSED",
+  "TERMINAL_FAULT",
+  "PAYMENT_DECLINED",
+  "PAYMENT_CANCELLED",
+  "CUSTOMER_TIMEOUT",
+  "SETTLED_NOT_CHARGED",
+];
 const payment = { schema: answers.paymentAnswer, example: examples.paymentExample };
 const orderId = { orderId: "A-1001" };
 
@@ -30,15 +40,9 @@ const payments: readonly DocumentedCall[] = [
     answer: payment,
     errors: [
       ...money,
-      ...([
-        "CARD_DATA_REFUSED",
-        "ORDER_REVERSED",
-        "ANSWER_NOT_DELIVERED",
-        "ORDER_MISMATCH",
-      ] as const),
-      ...(["NOT_SUPPORTED", "TERMINAL_REFUSED", "TERMINAL_FAULT", "PAYMENT_DECLINED"] as const),
-      ...(["PAYMENT_CANCELLED", "CUSTOMER_TIMEOUT", "GOODS_NOT_DELIVERED"] as const),
-      "SETTLED_NOT_CHARGED",
+      ...notCharged,
+      ...(["CARD_DATA_REFUSED", "ORDER_REVERSED", "ANSWER_NOT_DELIVERED"] as const),
+      ...(["ORDER_MISMATCH", "NOT_SUPPORTED", "GOODS_NOT_DELIVERED"] as const),
     ],
   },
   {
@@ -78,6 +82,16 @@ const payments: readonly DocumentedCall[] = [
     errors: [],
   },
   {
+    path: "/unexpected-reports",
+    methods: ["get"],
+    summary: "Results that no order asked for, newest first",
+    description:
+      "Refused on the wire; then the terminal was asked whether it has kept them. The newest 100.",
+    answer: { schema: answers.unexpectedReport, example: examples.unexpectedExample },
+    list: true,
+    errors: [],
+  },
+  {
     path: "/cancel",
     methods: ["get", "post"],
     summary: "Ask the terminal to cancel the running payment",
@@ -95,10 +109,10 @@ const payments: readonly DocumentedCall[] = [
     body: { schema: requests.deliveryRequest, example: { ...orderId, delivered: true } },
     answer: payment,
     errors: [
-      ...money,
-      ...(["ORDER_NOT_FOUND", "ORDER_NOT_CHARGED", "DELIVERY_DECIDED"] as const),
-      ...(["CARD_DATA_REFUSED", "GOODS_NOT_DELIVERED", "NOT_SUPPORTED"] as const),
-      ...(["TERMINAL_FAULT", "PAYMENT_CANCELLED", "SETTLED_NOT_CHARGED"] as const),
+      ...(["ORDER_NOT_FOUND", "DELIVERY_DECIDED", "CARD_DATA_REFUSED", "NOT_SUPPORTED"] as const),
+      ...(["GOODS_NOT_DELIVERED", "PAYMENT_UNKNOWN"] as const),
+      // "Not delivered" of an order that had failed is answered with what it had failed of.
+      ...notCharged,
     ],
   },
   {
@@ -110,7 +124,7 @@ const payments: readonly DocumentedCall[] = [
     errors: [
       ...money,
       ...(["ORDER_NOT_FOUND", "ORDER_NOT_CHARGED", "REVERSAL_REFUSED"] as const),
-      ...(["CARD_DATA_REFUSED", "NOT_SUPPORTED", "TERMINAL_REFUSED", "TERMINAL_FAULT"] as const),
+      ...(["CARD_DATA_REFUSED", "NOT_SUPPORTED", "GATEWAY_OPERATION_OPEN"] as const),
     ],
   },
 ];
@@ -137,7 +151,7 @@ const maintenance: readonly DocumentedCall[] = [
       schema: answers.message,
       example: { status: "Success", message: "The terminal has restarted and is registered." },
     },
-    errors: [...terminal, "RESET_FAILED", "NOT_SUPPORTED"],
+    errors: ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "STOPPING", "RESET_FAILED", "NOT_SUPPORTED"],
   },
   {
     path: "/tlc",
@@ -145,7 +159,11 @@ const maintenance: readonly DocumentedCall[] = [
     summary: "Telecollection: the terminal's end of day",
     role: "operator",
     answer: { schema: answers.telecollection, example: examples.telecollectionExample },
-    errors: [...terminal, "TELECOLLECTION_FAILED", "OPEN_PRE_AUTHORISATIONS", "NOT_SUPPORTED"],
+    // One that takes no cards until its end of day is asked for it all the same.
+    errors: [
+      ...terminal.filter((code) => code !== "TERMINAL_OUT_OF_ORDER"),
+      ...(["TELECOLLECTION_FAILED", "OPEN_PRE_AUTHORISATIONS", "NOT_SUPPORTED"] as const),
+    ],
   },
   {
     path: "/version",

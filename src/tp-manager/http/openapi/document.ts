@@ -16,6 +16,7 @@ const always: readonly ErrorCode[] = [
   "NOT_FOUND",
   "METHOD_NOT_ALLOWED",
   "REQUEST_TOO_SLOW",
+  "TOO_MANY_FAILURES",
   "HEADERS_TOO_LARGE",
   "INTERNAL",
   "STORAGE_FAILED",
@@ -35,7 +36,7 @@ export function openApiDocument(port: number): Json {
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
       description:
         "Card payments for kiosks. Every JSON body is a list with one object, errors included; " +
-        `/payments lists as many as there are.\n\n${errorsText()}`,
+        `/payments and /unexpected-reports list as many as there are.\n\n${errorsText()}`,
     },
     servers: [{ url: `http://localhost:${port}` }],
     security: [{ basic: [] }],

@@ -39,6 +39,26 @@ export const paymentExample = {
   warnings: [],
 };
 
+export const unexpectedExample = {
+  id: 1,
+  at: "2026-01-15T12:00:00.000Z",
+  finding: "held",
+  because: "the terminal has it stored as a sale",
+  foundAt: "2026-01-15T12:00:10.000Z",
+  receiptNumber: "0042",
+  traceNumber: "000123",
+  amountMinor: 1200,
+  currency: "EUR",
+  maskedPan: "541333XXXXXX4444",
+  cardName: "Mastercard",
+  resultCode: "00",
+  authorisationNumber: "123456",
+  localDate: "0115",
+  localTime: "130000",
+  terminalId: "52500001",
+  serialNumber: "12345678",
+};
+
 export const listedExample = {
   ...paymentExample,
   attempt: 1,
@@ -91,6 +111,17 @@ export const healthExample = {
   running: null,
   payments: { inDoubt: 0, notHandedOver: 0 },
   outbox: { pending: 0, parked: 0, sent: 12, oldestAgeSeconds: null, paused: null },
+  alarms: [
+    {
+      id: 41,
+      at: "2026-01-15T12:00:00.000Z",
+      alarm: "transaction-parked",
+      message: "parked for an operator: the gateway refused the order",
+      orderId: "A-1001",
+      transactionId: "0b8e7a52-53f4-4d8e-9a33-2f3a4b5c6d7e",
+      source: "supervisor",
+    },
+  ],
   disk: { freeBytes: 12000000000, freeMinBytes: 52428800 },
   clock: { now: "2026-01-15T12:05:02.000Z", timeZone: "Europe/Berlin", uptimeSeconds: 3600 },
   versions: { connector: "0.1.0", supervisor: "0.1.0", node: "24.0.0", os: "linux_x64" },

@@ -2,7 +2,7 @@ import { statfs } from "node:fs/promises";
 import { osName, versionNumber } from "../../../shared/installation.ts";
 import type { ResponseOf, supervisorMessages } from "../../../shared/ipc/contract.ts";
 import type { Clock } from "../../../shared/time.ts";
-import type { EventData } from "../../payments/event-table.ts";
+import type { EventData, KeptEvent } from "../../payments/event-table.ts";
 import type { PaymentService } from "../../payments/payment-service.ts";
 import type { TerminalIdentity } from "../../terminal/terminal.ts";
 
@@ -14,6 +14,8 @@ export interface HealthParts {
   readonly counts: JournalCounts;
   readonly terminal: () => EventData<"terminal">;
   readonly identity: () => TerminalIdentity;
+  /** The newest kept alarms, the newest first. */
+  readonly alarms: () => readonly KeptEvent[];
   /** Rejects when the supervisor does not answer within a short limit. */
   readonly supervisor: () => Promise<SupervisorStatus>;
   readonly dataDirectory: string;
@@ -39,6 +41,8 @@ export interface Health {
   readonly running: { readonly what: string; readonly orderId: string | null } | null;
   readonly payments: { readonly inDoubt: number; readonly notHandedOver: number } | null;
   readonly outbox: Outbox | null;
+  /** Those of the last day, the newest first; GET /events has all. */
+  readonly alarms: readonly Alarm[];
   readonly disk: { readonly freeBytes: number; readonly freeMinBytes: number } | null;
   readonly clock: {
     readonly now: string;
@@ -47,6 +51,11 @@ export interface Health {
   };
   readonly versions: Readonly<Record<"connector" | "supervisor" | "node" | "os", string>>;
   readonly dailyChoresAt: string;
+}
+
+interface Alarm extends EventData<"alarm"> {
+  readonly id: number;
+  readonly at: string;
 }
 
 interface Outbox {
@@ -88,6 +97,7 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
     running: current ? { what: current.what, orderId: current.orderId ?? null } : null,
     payments,
     outbox: supervisor && outboxOf(supervisor),
+    alarms: alarmsOf(parts),
     disk,
     clock: {
       now: new Date(parts.clock.now()).toISOString(),
@@ -109,11 +119,12 @@ function terminalReasons({ link, problem, state, detail }: EventData<"terminal">
   return state === "action-needed" ? [`the terminal needs action: ${detail}`] : [];
 }
 
-function paymentReasons({ turn, recovery }: PaymentService): string[] {
+function paymentReasons({ turn, recovery, strays }: PaymentService): string[] {
   const blockedBy = recovery.blockedBy;
   return [
     ...(turn.closed ? ["the connector is being stopped"] : []),
     ...(blockedBy === undefined ? [] : [`order ${blockedBy} is in doubt and asked about`]),
+    ...(strays.isAsking ? ["the terminal reported a sale without an order and is asked"] : []),
   ];
 }
 
@@ -142,6 +153,20 @@ function outboxOf({ outbox }: SupervisorStatus): Outbox {
     oldestAgeSeconds: oldestAgeMs === null ? null : Math.round(oldestAgeMs / 1000),
     paused: others.paused,
   };
+}
+
+const ALARMS_FOR_MS = 24 * 3_600_000;
+
+function alarmsOf({ alarms, clock }: HealthParts): Alarm[] {
+  try {
+    return alarms().flatMap((event) => {
+      const isNew = event.name === "alarm" && clock.now() - event.atMs < ALARMS_FOR_MS;
+      const at = new Date(event.atMs).toISOString();
+      return isNew ? [{ id: event.id, at, ...event.data }] : [];
+    });
+  } catch {
+    return []; // told as a reason for not being ready
+  }
 }
 
 interface JournalFacts {

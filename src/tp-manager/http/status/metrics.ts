@@ -48,7 +48,7 @@ export class Metrics {
     });
     this.#alarms = new Counter({
       name: name("alarms_total"),
-      help: "Alarms raised by tp-manager.",
+      help: "Alarms of both programs.",
       labelNames: ["alarm"],
       registers,
     });

@@ -22,6 +22,9 @@ export interface MonitorParts {
   readonly log: Logger;
 }
 
+/** In `/health`. */
+const ALARMS_SHOWN = 5;
+
 /** What watches tp-manager from inside: events, readiness, figures. */
 export class Monitor {
   readonly hub: EventHub;
@@ -30,19 +33,20 @@ export class Monitor {
   readonly #parts: MonitorParts;
 
   constructor(parts: MonitorParts) {
-    const { hub, terminal, journal, clock, log, supervisor } = parts;
+    const { hub, terminal, journal, clock, supervisor } = parts;
     this.#parts = parts;
     this.hub = hub;
-    this.watch = new TerminalWatch(terminal, clock, hub.announce, hub.tap(log));
+    this.watch = new TerminalWatch(terminal, clock, hub.announce);
     this.metrics = new Metrics({ hub, watch: this.watch, counts: journal, supervisor });
     journal.onStep = (attempt, step) => this.metrics.step(attempt, step);
   }
 
   health(): Promise<Health> {
-    const { journal, terminal, choresAt, ...others } = this.#parts;
+    const { journal, terminal, choresAt, hub, ...others } = this.#parts;
     return healthOf({
       ...others,
       counts: journal,
+      alarms: () => hub.source.feed.newest("alarm", ALARMS_SHOWN),
       terminal: () => this.watch.now,
       identity: () => terminal.state.identity,
       choresAt,

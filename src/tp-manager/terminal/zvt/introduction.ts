@@ -48,7 +48,10 @@ export interface Registered {
   readonly demands: readonly Demand[];
 }
 
-const NOT_REGISTERED = 0x6b;
+/** 84 6B: the terminal wants to be registered first. */
+export const NOT_REGISTERED = 0x6b;
+/** Message wrong, function or tag unknown (zvt.md 11.4). */
+const PROTESTS = [0x9a, 0x83];
 
 /** Throws {@link TerminalUnavailable} when the terminal gives no answer. */
 export async function askStatus(
@@ -85,7 +88,11 @@ export async function askStatus(
 }
 
 export async function register(run: RunCommand, options: ZvtOptions): Promise<Registered> {
-  const end = await run(registration(options));
+  let end = await run(registration(options));
+  if (options.messageIds && isProtest(end)) {
+    // Unknown tags are to be skipped (zvt.md 4.3); one that does not gets a registration without.
+    end = await run(registration({ ...options, messageIds: false }));
+  }
   if (end.end !== "completed") {
     const { text } = refusalOf(end, options);
     throw new TerminalUnavailable(
@@ -103,6 +110,11 @@ export async function register(run: RunCommand, options: ZvtOptions): Promise<Re
     statusByte,
     demands: demandsOfRegistration(statusByte, tags),
   };
+}
+
+function isProtest(end: ExchangeEnd): boolean {
+  const refused = end.end === "refused" || end.end === "aborted";
+  return refused && PROTESTS.includes(codeOf(end.message));
 }
 
 /** Repeat Receipt in its recovery form, zvt.md 9.2 steps 4 and 5. */

@@ -22,8 +22,6 @@ export class KnownTerminal {
   /** Told at registration, and true until another registration says otherwise. */
   #registration: Pick<Registered, "statusByte" | "demands"> = { statusByte: 0, demands: [] };
   #clockOffsetMs: number | null = null;
-  /** The last transaction as read on this very connection; null when something ran since. */
-  last: LastTransaction | null = null;
 
   constructor(emit: (event: TerminalEvent) => void) {
     this.#emit = emit;
@@ -91,6 +89,5 @@ export class KnownTerminal {
   disconnected(): void {
     this.#status = null;
     this.#demands = [];
-    this.last = null;
   }
 }

@@ -17,14 +17,20 @@ import type { Language } from "./tables/language.ts";
 import { codeText, declineAdvice, isGoodCompletion, resultText } from "./tables/result-codes.ts";
 import type { ZvtDependencies } from "./zvt-options.ts";
 
+/** The end of a command that was cancelled before it could leave. */
+export const withdrawn: PaymentEnd = {
+  end: "withdrawn",
+  text: "cancelled before the terminal was asked to charge",
+};
+
 const UNJUDGED = "a result of the terminal could not be read or stored, and was refused";
 
 /** Turns what a payment hears on the wire into what its observer is told. */
 export class RunningPayment implements ExchangeListener {
   /** The terminal took an abort of ours. */
   cancelled = false;
-  /** The command has the wire: an abort would be for it and for nothing else. */
-  onWire = false;
+  /** While it is "running" an abort would be for it and for nothing else. */
+  phase: "waiting" | "running" | "over" = "waiting";
   /** A report was held for its goods. */
   held = false;
   /** What was said about the goods of a held sale. */
@@ -36,6 +42,7 @@ export class RunningPayment implements ExchangeListener {
   readonly #prints = new PrintCollector();
   #judged = false;
   #unjudged = false;
+  readonly #withdrawal = new AbortController();
 
   constructor(language: Language, dependencies: ZvtDependencies, observer: PaymentObserver) {
     this.#language = language;
@@ -43,7 +50,23 @@ export class RunningPayment implements ExchangeListener {
     this.#observer = observer;
   }
 
-  /** A result was refused that nobody could read: it may have been any. */
+  /** Aborts when the command must not leave any more. */
+  get withdrawal(): AbortSignal {
+    return this.#withdrawal.signal;
+  }
+
+  /** Before the command leaves: it never will. */
+  withdraw(): void {
+    this.#withdrawal.abort();
+  }
+
+  begins(): boolean {
+    if (this.withdrawal.aborted) return false;
+    this.phase = "running";
+    return true;
+  }
+
+  /** A result was refused that nobody could read, or judge in time: it may have been any. */
   unjudged(): void {
     this.#unjudged = true;
   }
@@ -95,6 +118,7 @@ export class RunningPayment implements ExchangeListener {
     const { ticket } = this.#prints;
     // DESIGN 3.1 rule 4: whatever the terminal made of our refusal, its storage decides.
     if (this.#unjudged) return { end: "lost", code: "unjudged", text: UNJUDGED, ticket };
+    if (this.withdrawal.aborted) return withdrawn;
     switch (end.end) {
       case "not-sent":
         return { end: "not-sent", code: "link", text: end.problem };

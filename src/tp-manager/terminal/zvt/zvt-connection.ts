@@ -1,37 +1,20 @@
-import { chance, sleep, type Timer } from "../../../shared/time.ts";
-import {
-  type Baseline,
-  type LastTransaction,
-  type LinkState,
-  type TerminalEvent,
-  type TerminalState,
-  type TerminalStatus,
-  TerminalUnavailable,
-} from "../terminal.ts";
+import { chance, sleep, within } from "../../../shared/time.ts";
+import { type TerminalEvent, type TerminalState, TerminalUnavailable } from "../terminal.ts";
 import type { Message } from "./codec/index.ts";
 import type { Command } from "./commands/command.ts";
-import { Housekeeping } from "./housekeeping.ts";
-import {
-  askLastTransaction,
-  askStatus,
-  type RunCommand,
-  register,
-  type StatusAnswer,
-} from "./introduction.ts";
-import { KnownTerminal } from "./known-terminal.ts";
+import { logOff } from "./commands/log-off.ts";
+import { Enquiries } from "./enquiries.ts";
+import type { RunCommand } from "./introduction.ts";
 import { openSerialLink } from "./link/serial-link.ts";
 import { openTcpLink } from "./link/tcp-link.ts";
+import { LinkStatus, type WaitLimits } from "./link-status.ts";
 import { transactionReport } from "./report/transaction-report.ts";
 import { type ExchangeListener, Session, type SessionListener } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
 import { WireBusy, WireLock } from "./wire-lock.ts";
 import type { ZvtDependencies, ZvtOptions } from "./zvt-options.ts";
 
-/** How a wait for the wire or the link is limited. */
-export interface WaitLimits {
-  readonly waitMs: number;
-  readonly signal?: AbortSignal;
-}
+const LOG_OFF_LIMIT_MS = 1_000;
 
 /**
  * Keeps one terminal connected and registered for ever, polls it while it is idle, and lets one
@@ -40,19 +23,16 @@ export interface WaitLimits {
  *   connecting -> registering -> connected -> disconnected -> (back-off) -> connecting ...
  */
 export class ZvtConnection {
+  /** Questions besides payments; their wire comes from {@link withWire}. */
+  readonly asks: Enquiries;
   readonly #options: ZvtOptions;
   readonly #deps: ZvtDependencies;
   readonly #emit: (event: TerminalEvent) => void;
   readonly #wire: WireLock;
   readonly #closing = new AbortController();
-  readonly #waitingForUp = new Set<() => void>();
   #loop: Promise<void> | undefined;
   #session: Session | undefined;
-  #link: LinkState = "disconnected";
-  #problem: string | null = "not started";
-  readonly #known: KnownTerminal;
-  readonly #housekeeping: Housekeeping;
-  readonly #mayKeepHouse: () => boolean;
+  readonly #link: LinkStatus;
   /** A command got no end: the line is given time, the terminal is asked before it is used. */
   #resync = false;
   /** The terminal was told to restart and may still be seen going down. */
@@ -68,23 +48,29 @@ export class ZvtConnection {
     this.#deps = dependencies;
     this.#emit = emit;
     this.#wire = new WireLock(dependencies.clock);
-    this.#known = new KnownTerminal(emit);
-    this.#housekeeping = new Housekeeping(options, dependencies, emit);
-    this.#mayKeepHouse = mayKeepHouse;
+    this.asks = new Enquiries(options, dependencies, emit, {
+      mayKeepHouse,
+      connected: () => this.#link.link === "connected",
+      charset: (charset) => {
+        if (this.#session) this.#session.charset = charset;
+      },
+    });
+    const { clock, transport } = dependencies;
+    this.#link = new LinkStatus(clock, transport.address, (link, problem) => {
+      if (link === "disconnected") this.asks.known.disconnected();
+      emit({ type: "link", link, problem });
+    });
   }
 
   get state(): Omit<TerminalState, "busy"> & { readonly wireHeld: boolean } {
-    return {
-      link: this.#link,
-      linkProblem: this.#problem,
-      identity: this.#known.identity,
-      status: this.#known.status,
-      wireHeld: this.#wire.held,
-    };
+    const { link, problem } = this.#link;
+    const { identity, status, demands } = this.asks.known;
+    const known = { identity, status, demands };
+    return { link, linkProblem: problem, ...known, wireHeld: this.#wire.held };
   }
 
   get vending(): boolean {
-    return this.#known.vending;
+    return this.asks.known.vending;
   }
 
   get session(): Session | undefined {
@@ -97,20 +83,14 @@ export class ZvtConnection {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#wakeWaiting();
+    this.#link.close();
     await this.#session?.close();
     await this.#loop;
   }
 
   /** Throws {@link TerminalUnavailable} when the link is not up in time. */
-  async whenUp({ waitMs, signal }: WaitLimits): Promise<void> {
-    const deadlineMs = this.#deps.clock.monotonicMs() + waitMs;
-    while (this.#link !== "connected") {
-      signal?.throwIfAborted();
-      const leftMs = deadlineMs - this.#deps.clock.monotonicMs();
-      if (this.#closing.signal.aborted || leftMs <= 0) throw this.#unavailable();
-      await this.#nextChange(leftMs, signal);
-    }
+  whenUp(limits: WaitLimits): Promise<void> {
+    return this.#link.whenUp(limits);
   }
 
   /** Runs one command when the wire is free. Throws {@link TerminalUnavailable} otherwise. */
@@ -127,7 +107,7 @@ export class ZvtConnection {
     try {
       return await this.#wire.run(limits, async () => {
         const session = this.#session;
-        if (!session || this.#link !== "connected") throw this.#unavailable();
+        if (!session || this.#link.link !== "connected") throw this.#link.unavailable();
         await session.whenFree();
         return await work((command, listener) => this.#runOn(session, command, listener));
       });
@@ -137,33 +117,26 @@ export class ZvtConnection {
     }
   }
 
-  /** Asks for the status on this wire and remembers what was told. */
-  async refreshStatus(run: RunCommand): Promise<TerminalStatus> {
-    this.#learn(await askStatus(run, this.#options, this.#now));
-    return this.#known.status as TerminalStatus;
+  /**
+   * A former process may have left the terminal in the middle of a command: the first connection
+   * then begins as after a lost one (zvt.md 9.2). No effect while connected.
+   */
+  beginCautiously(): void {
+    if (this.#link.link !== "connected") this.#resync = true;
   }
 
-  /** Throws {@link TerminalUnavailable} unless the terminal shows that no command runs on it. */
-  async assertIdle(run: RunCommand): Promise<void> {
-    const answer = await askStatus(run, this.#options, this.#now);
-    this.#learn(answer);
-    const { status, refused } = answer;
-    if (refused || status.cr === "1") throw new TerminalUnavailable("busy", status.detail);
-  }
-
-  async refreshLast(run: RunCommand): Promise<LastTransaction> {
-    const told = await askLastTransaction(run, this.#options, this.#now);
-    // zvt.md 9.2 step 3.
-    if (told.kind === "not-told" && told.notRegistered) {
-      await this.#register(run);
-      return this.#remember(await askLastTransaction(run, this.#options, this.#now));
-    }
-    return this.#remember(told);
-  }
-
-  /** What the terminal looks like now; its last transaction is read again when something ran. */
-  async baseline(run: RunCommand): Promise<Baseline> {
-    return this.#known.baseline(this.#known.last ?? (await this.refreshLast(run)));
+  /**
+   * Log-Off (zvt.md 6.4) from an idle terminal; from any other nothing is sent. Waits no longer
+   * than a second, as its answer decides nothing. Never rejects.
+   */
+  async logOff(): Promise<void> {
+    const { clock, log } = this.#deps;
+    const idle = this.#link.link === "connected" && this.asks.known.status?.cr !== "1";
+    if (!idle || this.#resync || this.#wire.held) return;
+    const asked = this.exchange(logOff(), { waitMs: 0 }).catch((error: unknown) =>
+      log.info({ err: error }, "no Log-Off"),
+    );
+    await within(clock, "zvt log-off", LOG_OFF_LIMIT_MS, asked);
   }
 
   /**
@@ -173,21 +146,8 @@ export class ZvtConnection {
   restart(): void {
     this.#restarting = true;
     const session = this.#session;
-    if (session) this.#giveUp(session, "the terminal restarts");
-  }
-
-  /** The last transaction is not what it was. */
-  forgetLast(): void {
-    this.#known.last = null;
-  }
-
-  readonly #now = (): number => this.#deps.clock.now();
-
-  #remember(told: LastTransaction & { readonly notRegistered?: boolean }): LastTransaction {
-    const last: LastTransaction =
-      told.kind === "not-told" ? { kind: "not-told", why: told.why } : told;
-    this.#known.last = last;
-    return last;
+    // zvt.md 2.4: closing a serial port throws away what the terminal has not acknowledged.
+    if (session) this.#giveUp(session, "the terminal restarts", session.whenFree());
   }
 
   async #runOn(
@@ -202,19 +162,19 @@ export class ZvtConnection {
   }
 
   /** zvt.md 3, 9.2: a command without an end ends the connection; a new one begins by asking. */
-  #giveUp(session: Session, problem: string): void {
+  #giveUp(session: Session, problem: string, after = Promise.resolve()): void {
     this.#resync = true;
     this.#isDown(problem);
-    void session.close();
+    void after.then(() => session.close());
   }
 
   /** From this moment on nobody may use the session any more. */
   #isDown(problem: string | null): void {
     this.#session = undefined;
     const why = problem ?? "the connection ended";
-    const unasked = this.#link === "connected" && !this.#closing.signal.aborted;
+    const unasked = this.#link.link === "connected" && !this.#closing.signal.aborted;
     if (unasked) this.#logLink("warn", "terminal link lost", why);
-    this.#setLink("disconnected", why);
+    this.#link.set("disconnected", why);
   }
 
   /** A link that came and went explains many a payment that was not taken. */
@@ -235,7 +195,7 @@ export class ZvtConnection {
       const delayMs = Math.min(reconnect.minMs * 2 ** Math.min(attempt, 16), reconnect.maxMs);
       await this.#pause("zvt reconnect", delayMs * (0.5 + chance() / 2));
     }
-    this.#setLink("disconnected", "closed");
+    this.#link.set("disconnected", "closed");
   }
 
   /** One connection from its opening to its end. Resolves with whether it was of any use. */
@@ -245,7 +205,7 @@ export class ZvtConnection {
     let problem: string | null = null;
     const gone = Promise.withResolvers<void>();
     try {
-      this.#setLink("connecting", this.#problem);
+      this.#link.set("connecting", this.#link.problem);
       session = await this.#open({
         down: (why) => {
           problem ??= why;
@@ -257,17 +217,17 @@ export class ZvtConnection {
         },
       });
       this.#session = session;
-      this.#setLink("registering", "the terminal has not answered yet");
+      this.#link.set("registering", "the terminal has not answered yet");
       await this.#introduceOn(session);
       wasUp = true;
       this.#logLink("info", "terminal link up", null);
-      this.#setLink("connected", null);
+      this.#link.set("connected", null);
       await this.#poll(session, gone.promise);
     } catch (error) {
       problem ??= error instanceof Error ? error.message : String(error);
       if (!wasUp) this.#logLink("warn", "terminal link", problem);
     }
-    if (this.#link !== "disconnected") this.#isDown(problem);
+    if (this.#link.link !== "disconnected") this.#isDown(problem);
     await session?.close();
     return wasUp;
   }
@@ -300,21 +260,10 @@ export class ZvtConnection {
   async #introduceOn(session: Session): Promise<void> {
     const { t4Ms } = this.#options.timers;
     const run: RunCommand = (command, listener) => this.#runOn(session, command, listener);
-    await this.#wire.run({ waitMs: t4Ms }, () => this.#introduce(run));
-  }
-
-  async #introduce(run: RunCommand): Promise<void> {
-    this.#known.introduced();
-    if (this.#resync) await this.#resynchronise(run);
-    await this.#register(run);
-    this.#learn(await askStatus(run, this.#options, this.#now));
-    // zvt.md 6.5: an older terminal tells its version only without the service byte.
-    if (this.#known.version === "") {
-      const { identity } = await askStatus(run, this.#options, this.#now, "version");
-      this.#known.identify({ version: identity.version });
-    }
-    await this.refreshLast(run);
-    this.#known.publishIdentity();
+    await this.#wire.run({ waitMs: t4Ms }, async () => {
+      if (this.#resync) await this.#resynchronise(run);
+      await this.asks.introduce(run);
+    });
   }
 
   /** zvt.md 9.2 steps 1 and 2: silence, then ask until the terminal answers and is idle. */
@@ -322,20 +271,11 @@ export class ZvtConnection {
     if (this.#deps.transport.kind === "serial") {
       await this.#pause("zvt silence", this.#options.silenceMs);
     }
-    for (;;) {
-      if (this.#closing.signal.aborted) throw this.#unavailable();
-      const answer = await askStatus(run, this.#options, this.#now);
-      if (answer.status.cr !== "1") break;
+    while (await this.asks.isBusy(run)) {
       await this.#pause("zvt busy terminal", this.#options.timers.t3Ms);
+      if (this.#closing.signal.aborted) throw this.#link.unavailable();
     }
     this.#resync = false;
-  }
-
-  async #register(run: RunCommand): Promise<void> {
-    const registered = await register(run, this.#options);
-    const { charset } = registered;
-    if (this.#session && charset) this.#session.charset = charset;
-    this.#known.registered(registered);
   }
 
   /** zvt.md 6.5, 10: asked while idle, so that it can do its own jobs and a lost link shows. */
@@ -347,84 +287,22 @@ export class ZvtConnection {
       down = true;
     });
     while (!down && !this.#closing.signal.aborted) {
-      const intervalMs = this.#pollIntervalMs;
+      const intervalMs = this.asks.pollIntervalMs;
       const idleMs = clock.monotonicMs() - session.heardAtMs;
       // Somebody else's questions are as good as ours, but must not keep demands waiting.
-      const due = idleMs >= intervalMs || this.#known.demands.length > 0;
+      const due = idleMs >= intervalMs || this.asks.known.demands.length > 0;
       const polling: boolean = waited && due && !this.#wire.held && session.isFree;
-      if (polling) await this.withWire({ waitMs: 0 }, (run) => this.#keepHouse(run));
+      if (polling) await this.withWire({ waitMs: 0 }, (run) => this.asks.poll(run));
       waited = !polling;
       if (waited) await this.#pauseUntil(gone, Math.max(intervalMs - idleMs, 0) || intervalMs);
     }
   }
 
-  get #pollIntervalMs(): number {
-    const { pollIntervalMs, busyPollIntervalMs } = this.#options;
-    const { status, demands } = this.#known;
-    const attentive = status?.cr === "1" || demands.length > 0;
-    return attentive ? Math.min(busyPollIntervalMs, pollIntervalMs) : pollIntervalMs;
-  }
-
-  /** Asks for the status; meets one demand when nothing else is going on. */
-  async #keepHouse(run: RunCommand): Promise<void> {
-    await this.refreshStatus(run);
-    const demand = this.#housekeeping.due(this.#known.demands);
-    if (demand === undefined || this.#known.status?.cr === "1" || !this.#mayKeepHouse()) return;
-    this.forgetLast();
-    await this.#housekeeping.meet(demand, run);
-    // zvt.md 6.1: only another registration tells whether its demands are met.
-    await this.#register(run);
-    await this.refreshStatus(run);
-  }
-
-  #learn(answer: StatusAnswer): void {
-    this.#known.learn(answer);
-    if (this.#link === "connected") this.#known.publishIdentity();
-  }
-
   #unexpected(message: Message): void {
     const { language } = this.#options;
-    const report = transactionReport(message, { language, nowMs: this.#now() });
+    const report = transactionReport(message, { language, nowMs: this.#deps.clock.now() });
     this.#deps.log.warn({ resultCode: report.resultCode }, "report without a payment, refused");
-    this.#known.last = null;
     this.#emit({ type: "unexpected-report", report });
-  }
-
-  #setLink(link: LinkState, problem: string | null): void {
-    if (link === this.#link && problem === this.#problem) return;
-    this.#link = link;
-    this.#problem = problem;
-    if (link === "disconnected") this.#known.disconnected();
-    this.#emit({ type: "link", link, problem });
-    this.#wakeWaiting();
-  }
-
-  #unavailable(): TerminalUnavailable {
-    if (this.#closing.signal.aborted) return new TerminalUnavailable("closed", "shutting down");
-    const why = this.#problem ?? "no connection";
-    return new TerminalUnavailable(
-      this.#link === "registering" ? "not-registered" : "disconnected",
-      `the terminal at ${this.#deps.transport.address} is not connected: ${why}`,
-    );
-  }
-
-  #wakeWaiting(): void {
-    for (const wake of [...this.#waitingForUp]) wake();
-  }
-
-  /** Resolves when the link changes, the time is over, or the signal aborts. */
-  #nextChange(waitMs: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        timer.clear();
-        signal?.removeEventListener("abort", done);
-        this.#waitingForUp.delete(done);
-        resolve();
-      };
-      const timer: Timer = this.#deps.clock.startTimer("zvt wait for link", waitMs, done);
-      signal?.addEventListener("abort", done, { once: true });
-      this.#waitingForUp.add(done);
-    });
   }
 
   async #pause(name: string, ms: number): Promise<void> {

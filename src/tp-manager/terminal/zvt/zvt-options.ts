@@ -32,6 +32,8 @@ export interface ZvtOptions {
   readonly housekeepingPause: { readonly minMs: number; readonly maxMs: number };
   /** Silence on a serial line before a lost payment is asked about: 2 x T2 (zvt.md 9.2). */
   readonly silenceMs: number;
+  /** How long a terminal that refused a sale may take to show that it runs nothing. */
+  readonly refusalCheckMs: number;
   /** Between two attempts to connect: doubles from the first to the second, for ever. */
   readonly reconnect: { readonly minMs: number; readonly maxMs: number };
   /** How the terminal writes its texts when it does not say so itself. */
@@ -40,6 +42,18 @@ export interface ZvtOptions {
   readonly printerWidth: number;
   /** Tag 1F04 of the registration (zvt.md 11.2): customer receipts only; null leaves it out. */
   readonly receiptsWanted: number | null;
+  /** zvt.md 9.4: number the messages (1F73) when the terminal agrees to it. */
+  readonly messageIds: boolean;
+  /**
+   * zvt.md 9.4: name the last receipt number in a payment (1F1F), so that the terminal reverses
+   * what it has and we have missed. Only while the terminal cannot be paid at by its own keys.
+   */
+  readonly sendLastReceipt: boolean;
+  /**
+   * zvt.md 6.4: Log-Off when the driver is closed. It gives the terminal's own keys back until the
+   * next registration, which nobody wants at an unattended terminal.
+   */
+  readonly logOffOnClose: boolean;
   readonly language: Language;
   /** Silence after a restart was asked for, before the terminal is looked for again. */
   readonly restartPauseMs: number;
@@ -58,10 +72,14 @@ export const defaultZvtOptions: ZvtOptions = {
   busyPollIntervalMs: 3_000,
   housekeepingPause: { minMs: 60_000, maxMs: 3_600_000 },
   silenceMs: 10_000,
+  refusalCheckMs: 10_000,
   reconnect: { minMs: 500, maxMs: 30_000 },
   charset: "cp437",
   printerWidth: 40,
   receiptsWanted: 0xc0,
+  messageIds: true,
+  sendLastReceipt: false,
+  logOffOnClose: false,
   language: "en",
   restartPauseMs: 5_000,
   partialIssue: true,
@@ -74,6 +92,9 @@ export interface ZvtDependencies {
   readonly log: Log;
 }
 
+/** zvt.md 6.1: no payment is begun at the terminal. */
+const REGISTER_CONTROLS_PAYMENTS = 0x10;
+
 /** Throws with what is wrong and what to write instead. */
 export function checkedZvtOptions(given: Partial<ZvtOptions>): ZvtOptions {
   const options = { ...defaultZvtOptions, ...given };
@@ -84,6 +105,12 @@ export function checkedZvtOptions(given: Partial<ZvtOptions>): ZvtOptions {
     throw new Error("the registration currency has four digits, for example 0978 for euro");
   }
   const { configByte, printerWidth } = options;
+  if (options.sendLastReceipt && (configByte & REGISTER_CONTROLS_PAYMENTS) === 0) {
+    throw new Error(
+      "the last receipt number can be sent only with bit 10 of the configuration byte, BE for " +
+        "example: a payment at the terminal's own keys would be reversed",
+    );
+  }
   if (!Number.isInteger(configByte) || configByte < 0 || configByte > 0xff) {
     throw new Error("the configuration byte is a number from 0x00 to 0xFF, for example 0xBE");
   }

@@ -15,16 +15,20 @@ import {
   type TerminalStatus,
   TerminalUnavailable,
 } from "../terminal.ts";
-import { ZvtCodecError } from "./codec/index.ts";
-import { authorisation } from "./commands/authorisation.ts";
+import { answerSeconds, authorisation, namingLastReceipt } from "./commands/authorisation.ts";
 import type { Command } from "./commands/command.ts";
+import { commandFor } from "./commands/order-command.ts";
 import { resetTerminal } from "./commands/reset-terminal.ts";
 import { reversal } from "./commands/reversal.ts";
 import { codeOf, type RunCommand } from "./introduction.ts";
-import { RunningPayment } from "./running-payment.ts";
+import type { WaitLimits } from "./link-status.ts";
+import { isOver } from "./refused-command.ts";
+import { RunningPayment, withdrawn } from "./running-payment.ts";
+import type { Session } from "./session/session.ts";
+import type { ExchangeEnd } from "./session/session-state.ts";
 import { codeText, resultText } from "./tables/result-codes.ts";
 import { telecollection } from "./telecollection.ts";
-import { type WaitLimits, ZvtConnection } from "./zvt-connection.ts";
+import { ZvtConnection } from "./zvt-connection.ts";
 import { checkedZvtOptions, type ZvtDependencies, type ZvtOptions } from "./zvt-options.ts";
 
 /** DESIGN 3.1 rule 3: after this much silence a terminal is asked before a sale. */
@@ -51,8 +55,12 @@ class ZvtTerminal implements Terminal {
   #payment: RunningPayment | undefined;
   #paymentLimitMs: number;
   #preparedAtMs = Number.NEGATIVE_INFINITY;
+  /** What the terminal told on this very connection before the payment that comes now. */
+  #told: { readonly session: Session | undefined; readonly last: LastTransaction } | undefined;
   /** DESIGN 3.1 rule 5: a lost command is asked about before anything else runs. */
   #evidenceDue = false;
+  /** The same, said by those who ask: also after a restart, and until they know. */
+  #evidenceKept = false;
 
   constructor(options: ZvtOptions, dependencies: ZvtDependencies) {
     this.#options = options;
@@ -75,10 +83,15 @@ class ZvtTerminal implements Terminal {
     };
   }
 
-  /** Nobody uses the terminal or is about to, and nothing on it is still to be found out. */
+  /** Nobody uses the terminal, and nothing on it is still to be found out. */
+  get #isSettled(): boolean {
+    return !this.#payment && !this.#evidenceDue && !this.#evidenceKept;
+  }
+
+  /** The same, and nobody is about to use it. */
   get #isLeftAlone(): boolean {
     const sinceMs = this.#deps.clock.monotonicMs() - this.#preparedAtMs;
-    return !this.#payment && !this.#evidenceDue && sinceMs > SILENCE_BEFORE_SALE_MS;
+    return this.#isSettled && sinceMs > SILENCE_BEFORE_SALE_MS;
   }
 
   get state(): TerminalState {
@@ -91,6 +104,7 @@ class ZvtTerminal implements Terminal {
   }
 
   async close(): Promise<void> {
+    if (this.#options.logOffOnClose && this.#isSettled) await this.#connection.logOff();
     await this.#connection.close();
   }
 
@@ -107,21 +121,25 @@ class ZvtTerminal implements Terminal {
       const silentMs = this.#deps.clock.monotonicMs() - heardAtMs;
       let { status } = this.#connection.state;
       if (silentMs > SILENCE_BEFORE_SALE_MS || status?.cr !== "0") {
-        status = await this.#connection.refreshStatus(run);
+        status = await this.#connection.asks.status(run);
       }
       if (status.cr === "1") throw new TerminalUnavailable("busy", status.detail);
       if (status.cr !== "0") throw new TerminalUnavailable("out-of-order", status.detail);
       signal.throwIfAborted();
       this.#preparedAtMs = this.#deps.clock.monotonicMs();
-      return await this.#connection.baseline(run);
+      const baseline = await this.#connection.asks.baseline(run);
+      this.#told = { session: this.#connection.session, last: baseline.last };
+      return baseline;
     });
     return await unlessAborted(prepared, signal);
   }
 
   async pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
-    const printerReady = (this.#options.configByte & PRINTS_PAYMENT_RECEIPTS) !== 0;
-    const command = commandFor(order, () => authorisation(order, { printerReady }));
-    return await this.#financial(command, observer);
+    const { configByte, timers } = this.#options;
+    const printerReady = (configByte & PRINTS_PAYMENT_RECEIPTS) !== 0;
+    const options = { printerReady, answerSeconds: answerSeconds(timers) };
+    const command = commandFor(order, () => authorisation(order, options));
+    return await this.#financial(command, observer, order.inStep === true);
   }
 
   async reverse(order: ReversalOrder, observer: PaymentObserver): Promise<PaymentEnd> {
@@ -135,46 +153,70 @@ class ZvtTerminal implements Terminal {
   }
 
   /** Runs a command that moves money, once; or says why nothing of it has left. */
-  async #financial(command: Command | string, observer: PaymentObserver): Promise<PaymentEnd> {
+  async #financial(
+    command: Command | string,
+    observer: PaymentObserver,
+    inStep = false,
+  ): Promise<PaymentEnd> {
     if (typeof command === "string") return notSent("invalid", command);
     if (this.#payment) return notSent("busy", "another payment is running");
     const payment = new RunningPayment(this.#options.language, this.#deps, observer);
     this.#payment = payment;
     try {
-      const limits = { waitMs: this.#options.timers.t3Ms };
+      const limits = { waitMs: this.#options.timers.t3Ms, signal: payment.withdrawal };
       const end = await this.#connection.withWire(limits, async (run) => {
-        payment.onWire = true;
         const { session } = this.#connection;
-        const ended = await run(command, payment);
+        const ended = await run(inStep ? this.#withLastReceipt(command) : command, payment);
+        payment.phase = "over";
         // zvt.md 7.2: the terminal may have taken itself more time than T4.
         const t4Ms = Math.max(this.#options.timers.t4Ms, session?.t4Ms ?? 0);
         // zvt.md 8: left alone with its 04 0F it reverses when its window for goods is over.
         this.#paymentLimitMs = t4Ms + (command.goods?.windowMs ?? 0);
         if (ended.end === "completed" && payment.partUnconfirmed) await this.#confirm(payment, run);
-        return ended;
+        return await this.#believed(ended, run);
       });
       const told = payment.ended(end);
       if (told.end === "lost") this.#evidenceDue = true;
       return told;
     } catch (error) {
       // Only what happens before the command is on the wire can throw.
+      if (payment.withdrawal.aborted) return withdrawn;
       if (error instanceof TerminalUnavailable) return notSent(error.reason, error.message);
       throw error;
     } finally {
       this.#payment = undefined;
       this.#preparedAtMs = Number.NEGATIVE_INFINITY;
-      // Read again before the next sale, in the same form as a recovery would read it.
-      this.#connection.forgetLast();
+      this.#told = undefined;
     }
+  }
+
+  /** A refusal counts only when the terminal shows that it is ours (refused-command.ts). */
+  async #believed(end: ExchangeEnd, run: RunCommand): Promise<ExchangeEnd> {
+    if (end.end !== "refused") return end;
+    if (await isOver(end.message, run, this.#options, this.#deps.clock)) return end;
+    return { end: "lost", problem: "the terminal refused, and did not show that nothing runs" };
+  }
+
+  /** DESIGN 3.1 rule 13: only what was told on this very connection. */
+  #withLastReceipt(command: Command): Command {
+    const told = this.#told;
+    if (!this.#options.sendLastReceipt || !told) return command;
+    if (told.session !== this.#connection.session) return command;
+    return namingLastReceipt(command, told.last);
   }
 
   /** What cannot be confirmed stays as it was reported, for a recovery to find out. */
   async #confirm(payment: RunningPayment, run: RunCommand): Promise<void> {
     try {
-      payment.stored(await this.#connection.refreshLast(run));
+      payment.stored(await this.#connection.asks.lastTransaction(run));
     } catch (error) {
       this.#deps.log.error({ err: error }, "the partly charged amount could not be confirmed");
     }
+  }
+
+  keepEvidence(keep: boolean): void {
+    this.#evidenceKept = keep;
+    if (keep) this.#connection.beginCautiously();
   }
 
   decideGoods(decision: GoodsDecision): void {
@@ -189,7 +231,12 @@ class ZvtTerminal implements Terminal {
   async cancel(): Promise<CancelAnswer> {
     const { session } = this.#connection;
     const payment = this.#payment;
-    if (!payment?.onWire || !session) return { answer: "nothing-running" };
+    if (!payment || payment.phase === "over") return { answer: "nothing-running" };
+    if (payment.phase === "waiting") {
+      payment.withdraw();
+      return { answer: "taken" };
+    }
+    if (!session) return { answer: "no-answer", text: "the link to the terminal was lost" };
     if (session.awaitsGoods) {
       // zvt.md 5.2: the terminal waits for the answer to its 04 0F, nothing else may be sent.
       return { answer: "refused", code: "", text: "the goods decide about this sale" };
@@ -206,9 +253,9 @@ class ZvtTerminal implements Terminal {
     if (this.#payment) throw new TerminalUnavailable("busy", "a payment is running");
     await this.#connection.whenUp({ waitMs: LINK_WAIT_MS, signal });
     const told = this.#connection.withWire({ waitMs: timers.t4Ms, signal }, async (run) => {
-      await this.#connection.assertIdle(run);
+      await this.#connection.asks.assertIdle(run);
       signal.throwIfAborted();
-      const last = await this.#connection.refreshLast(run);
+      const last = await this.#connection.asks.lastTransaction(run);
       this.#evidenceDue = false;
       return last;
     });
@@ -218,7 +265,7 @@ class ZvtTerminal implements Terminal {
   async check(signal: AbortSignal): Promise<TerminalStatus> {
     const limits = this.#briefly(signal);
     await this.#idle(limits);
-    const asked = this.#connection.withWire(limits, (run) => this.#connection.refreshStatus(run));
+    const asked = this.#connection.withWire(limits, (run) => this.#connection.asks.status(run));
     return await unlessAborted(asked, signal);
   }
 
@@ -247,16 +294,25 @@ class ZvtTerminal implements Terminal {
     try {
       const limits = this.#briefly(signal);
       await this.#idle(limits);
-      const work = this.#connection.withWire(limits, (run) =>
-        telecollection(run, this.#options, log),
-      );
+      const work = this.#connection.withWire(limits, async (run) => {
+        const end = await telecollection(run, this.#options, log);
+        if (this.state.demands.includes("end-of-day")) await this.#relearn(run);
+        return end;
+      });
       return await unlessAborted(work, signal);
     } catch (error) {
       if (signal.aborted) return { end: "lost", code: "no-end", text: wordsOf(signal.reason) };
       if (!(error instanceof TerminalUnavailable)) throw error;
       return { end: "refused", code: error.reason, text: error.message };
-    } finally {
-      this.#connection.forgetLast();
+    }
+  }
+
+  /** Whether an end of day has met the demand for it; a terminal may restart after one. */
+  async #relearn(run: RunCommand): Promise<void> {
+    try {
+      await this.#connection.asks.relearn(run);
+    } catch (error) {
+      this.#deps.log.info({ reason: wordsOf(error) }, "the terminal is away after its end of day");
     }
   }
 
@@ -272,6 +328,9 @@ class ZvtTerminal implements Terminal {
   }
 
   #emit(event: TerminalEvent): void {
+    // Refused on the wire by a session that knows of no sale; it may be this one's all the same.
+    const isLate = event.type === "unexpected-report" && this.#payment?.phase !== "waiting";
+    if (isLate) this.#payment?.unjudged();
     for (const listener of [...this.#listeners]) {
       try {
         listener(event);
@@ -280,21 +339,6 @@ class ZvtTerminal implements Terminal {
         this.#deps.log.error({ err: error }, `a listener failed: ${event.type}`);
       }
     }
-  }
-}
-
-/** The command for an order; what is wrong with the order when there can be none. */
-function commandFor(order: PaymentOrder, make: () => Command): Command | string {
-  const { amountMinor, currencyNumeric } = order;
-  if (!Number.isSafeInteger(amountMinor) || amountMinor <= 0) {
-    return "the amount must be a whole number of minor units above 0";
-  }
-  if (!/^\d{3}$/.test(currencyNumeric)) return "the currency must be three digits, like 978";
-  try {
-    return make();
-  } catch (error) {
-    if (error instanceof ZvtCodecError) return error.message;
-    throw error;
   }
 }
 

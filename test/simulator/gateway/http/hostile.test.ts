@@ -1,7 +1,11 @@
 import { createConnection } from "node:net";
+import { hostname } from "node:os";
+import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { GatewaySandbox } from "../../../../src/simulator/gateway/sandbox.ts";
+import { heapInUse, objectPrototype } from "../../../support/heap.ts";
+import { hostileDocuments, xmlMakers } from "../../../support/hostile-documents.ts";
 import {
   elements,
   generate,
@@ -51,6 +55,58 @@ test("ten thousand mutated requests are answered, and the sandbox goes on", asyn
   expect(counts.get(500)).toBeGreaterThan(2_000);
   expect((await generate(sandbox)).result["code"]).toBe("0");
 }, 60_000);
+
+test("ten thousand spoilt documents of every kind leave nothing on the heap", async () => {
+  const sandbox = await sandboxForTest();
+  const prototype = objectPrototype();
+  const documents = hostileDocuments(xmlMakers, () => orderBody, 10_000, 12);
+  const counts: Record<number, number> = {};
+  let answered = 0;
+  let before = 0;
+  const workers = Array.from({ length: 8 }, async () => {
+    for (const { kind, bytes } of documents) {
+      const response = await send(sandbox, bytes);
+      const text = await response.text();
+      expect([200, 500], kind).toContain(response.status);
+      if (response.status === 200) expect(text, kind).toContain("<generateResult>");
+      // A person who reads the answer learns nothing of the machine.
+      expect(text, kind).not.toContain(hostname());
+      counts[response.status] = (counts[response.status] ?? 0) + 1;
+      if (++answered === 1_000) before = heapInUse();
+    }
+  });
+  await Promise.all(workers);
+  expect(counts[500]).toBeGreaterThan(5_000);
+  expect(heapInUse() - before).toBeLessThan(10 * 1024 * 1024);
+  expect(objectPrototype()).toEqual(prototype);
+  expect((await generate(sandbox)).result["code"]).toBe("0");
+}, 60_000);
+
+test("other content types and encodings of the transport are refused", async () => {
+  const sandbox = await sandboxForTest();
+  const gzipped = gzipSync(orderBody);
+  const refused: ReadonlyArray<readonly [Record<string, string>, string | Buffer, number]> = [
+    [{ "content-type": "application/json" }, orderBody, 415],
+    [{ "content-type": "application/x-www-form-urlencoded" }, `xml=${orderBody}`, 415],
+    [{ "content-type": "multipart/related; boundary=x" }, orderBody, 415],
+    [{ "content-type": "text/xml; charset=utf-16" }, Buffer.from(orderBody, "utf16le"), 415],
+    [{ "content-type": "text/xml; charset=iso-8859-1" }, orderBody, 415],
+    [{ "content-type": "text/xml", "content-encoding": "gzip" }, gzipped, 415],
+    [{ "content-type": "text/xml" }, gzipped, 500],
+    [{ "content-type": "text/xml" }, Buffer.from(`\uFEFF${orderBody}`, "utf16le"), 500],
+  ];
+  for (const [headers, body, status] of refused) {
+    const url = `${sandbox.url}/soap/payment-v2`;
+    const response = await fetch(url, {
+      method: "POST",
+      headers,
+      body: new Uint8Array(Buffer.from(body)),
+    });
+    expect([headers, response.status]).toEqual([headers, status]);
+    expect(await response.text()).toContain("<SOAP-ENV:Fault>");
+  }
+  expect(sandbox.orders()).toEqual([]);
+});
 
 test("documents that grow, nest or repeat are refused quickly and cost no memory", async () => {
   const sandbox = await sandboxForTest();

@@ -149,6 +149,18 @@ describe("receiving", () => {
     await clock.advance(0);
   });
 
+  test("of the same bytes much later than a repeat is a new command", async () => {
+    const { port, apdus, clock } = serialLine();
+    port.deliver(COMMAND);
+    await clock.advance(5_000 + 1_000);
+    port.deliver(COMMAND);
+    expect(apdus).toEqual(["050100"]);
+    await clock.advance(10_001);
+    port.deliver(COMMAND);
+    expect(apdus).toEqual(["050100", "050100"]);
+    expect(port.taken()).toEqual([ACK, ACK, ACK]);
+  });
+
   test("of the same command after our answer was acknowledged is a new command", async () => {
     const { line, port, apdus, clock } = serialLine();
     port.deliver(COMMAND);

@@ -136,6 +136,8 @@ export class ScriptedRegister {
       }
       this.send(answer(apdu));
       if (apdu.startsWith("060f") || apdu.startsWith("061e")) return messages;
+      // Read Card has no completion of its own (zvt.md 6.7).
+      if (command.startsWith("06c0") && apdu.startsWith("040f")) return messages;
     }
   }
 
@@ -195,7 +197,7 @@ export class ScriptedRegister {
 }
 
 function hasCompletion(command: string): boolean {
-  return !/^(0602|06b0|06e0|0830|0840|0850|0802)/.test(command);
+  return !/^(0602|06b0|06e[012]|0830|0840|0850|0802)/.test(command);
 }
 
 function connected(port: number, host: string): Promise<Socket> {

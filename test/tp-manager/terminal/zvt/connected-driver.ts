@@ -1,4 +1,5 @@
 import { onTestFinished } from "vitest";
+import type { Terminal } from "../../../../src/tp-manager/terminal/terminal.ts";
 import type { ZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
 import { Driver } from "./driver.ts";
 import { introduce, type Peer, serialPeer, tcpPeer, withLength } from "./peer.ts";
@@ -19,6 +20,7 @@ export async function connect(
   makePeer: () => Promise<Peer>,
   options: Partial<ZvtOptions> = {},
   play: (peer: Peer) => Promise<void> = (peer) => introduce(peer, [goodSale]),
+  before: (terminal: Terminal) => void = () => {},
 ): Promise<{ peer: Peer; driver: Driver }> {
   const peer = await makePeer();
   const driver = new Driver(peer.transport, options);
@@ -26,6 +28,7 @@ export async function connect(
     await driver.terminal.close();
     await peer.close();
   });
+  before(driver.terminal);
   driver.terminal.start();
   await play(peer);
   await driver.connected();

@@ -54,7 +54,7 @@ describe("connecting", () => {
     const { peer } = await begin();
     const apdu = await peer.next();
     expect(apdu).toBe(
-      "060015 000000 be 0978 060d 120140 26040a0206d3 1f0401c0".replaceAll(" ", ""),
+      "06001b 000000 be 0978 0613 120140 26040a0206d3 1f0401c0 1f7303000000".replaceAll(" ", ""),
     );
   });
 
@@ -66,6 +66,7 @@ describe("connecting", () => {
       printerWidth: 32,
       receiptsWanted: null,
       charset: "iso8859-1",
+      messageIds: false,
     });
     expect(await peer.next()).toBe(
       "060016 123456 3e 0756 060e 120132 26040a0206d3 2703140101".replaceAll(" ", ""),
@@ -73,7 +74,7 @@ describe("connecting", () => {
   });
 
   test("learns who the terminal is, its status, its clock and its last transaction", async () => {
-    const { driver } = await connect();
+    const { peer, driver } = await connect();
     expect(driver.terminal.state).toMatchObject({
       link: "connected",
       linkProblem: null,
@@ -85,7 +86,9 @@ describe("connecting", () => {
       },
       status: { cr: "0", detail: "00 ready" },
     });
-    const baseline = await driver.terminal.prepare(never);
+    const preparing = driver.terminal.prepare(never);
+    await repeatReceipt(peer, [stored]);
+    const baseline = await preparing;
     expect(baseline.last).toMatchObject({ report: { receiptNumber: "0007", amountMinor: 999 } });
     const shownMs = new Date(2026, 0, 15, 12, 0, 0).getTime();
     expect(baseline.clockOffsetMs).toBeLessThan(shownMs - Date.now() + 60_000);
@@ -306,17 +309,27 @@ describe("prepare", () => {
     await busy;
   });
 
-  test("reads the last transaction again after every payment, whatever came of it", async () => {
+  test("reads the last transaction every time: a sale at the terminal's keys is seen", async () => {
     const { peer, driver } = await connect();
-    const paying = driver.terminal.pay(tenEuro, new Observer());
-    await peer.expect(/^0601/);
-    peer.send("84b100");
-    await paying;
+    const before = driver.terminal.prepare(never);
+    await repeatReceipt(peer, [stored]);
+    expect(await before).toMatchObject({ last: { report: { receiptNumber: "0007" } } });
+    const atTheKeys = stored.replace("870007", "870008");
+    const after = driver.terminal.prepare(never);
+    await repeatReceipt(peer, [atTheKeys]);
+    expect(await after).toMatchObject({ last: { report: { receiptNumber: "0008" } } });
+  });
+
+  test("registers a terminal again that restarted without a break of the line", async () => {
+    const { peer, driver } = await connect();
     const preparing = driver.terminal.prepare(never);
+    await peer.expect("0620050000000303");
+    peer.send("846b00");
+    await peer.expect(/^0600/);
+    peer.send("800000");
+    await peer.tell(`060f0a191029${terminalId}490978`);
     await repeatReceipt(peer, [stored]);
     expect(await preparing).toMatchObject({ last: { kind: "transaction" } });
-    expect(await driver.terminal.prepare(never)).toMatchObject({ last: { kind: "transaction" } });
-    expect(peer.pending).toEqual([]);
   });
 
   test("stops waiting when the caller does", async () => {

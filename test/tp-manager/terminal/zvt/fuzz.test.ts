@@ -9,10 +9,12 @@ import {
   ZvtCodecError,
 } from "../../../../src/tp-manager/terminal/zvt/codec/index.ts";
 import { authorisation } from "../../../../src/tp-manager/terminal/zvt/commands/authorisation.ts";
+import { registration } from "../../../../src/tp-manager/terminal/zvt/commands/registration.ts";
 import { encodeFrame } from "../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
 import { openSerialLink } from "../../../../src/tp-manager/terminal/zvt/link/serial-link.ts";
 import { openTcpLink } from "../../../../src/tp-manager/terminal/zvt/link/tcp-link.ts";
 import { Session } from "../../../../src/tp-manager/terminal/zvt/session/session.ts";
+import { defaultZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
 import { TestClock } from "../../../support/test-clock.ts";
 import { goodSale } from "./connected-driver.ts";
 import { never, tenEuro } from "./driver.ts";
@@ -49,6 +51,12 @@ const plain = [
   "061e00",
   "06d800",
   "0fa1020001",
+  "80000806061f7303000001",
+  "84660806061f7303000002",
+  "04ff091706061f7303000002",
+  "040f0b270006061f7303000003",
+  "06d10c0042656c656706061f7303000003",
+  "060f0806061f7303000004",
 ].map((hex) => fromHex(hex.slice(0, hex.length - (hex.length % 2))));
 
 /** Reproducible chance (mulberry32). */
@@ -128,11 +136,24 @@ async function openSession(kind: "serial" | "tcp", line: MemoryTransport, clock:
   );
 }
 
+/** Half of the terminals number their messages (tag 1F73). */
+async function register(kind: "serial" | "tcp", line: MemoryTransport, session: Session) {
+  const registered = session.run(registration(defaultZvtOptions));
+  for (const hex of ["800000", "060f0806061f7303000000"]) {
+    line.arrive(kind === "serial" ? `06${toHex(encodeFrame(fromHex(hex)))}` : hex);
+  }
+  if (kind === "serial") line.arrive("06");
+  expect(await registered).toMatchObject({ end: "completed" });
+  await session.whenFree();
+  line.take();
+}
+
 /** One payment under fire; answers how it ended. */
 async function play(kind: "serial" | "tcp", chance: Chance): Promise<string> {
   const clock = new TestClock();
   const line = new MemoryTransport(kind);
   const session = await openSession(kind, line, clock);
+  if (chance.below(2) === 0) await register(kind, line, session);
   let end = "";
   void session
     .run(authorisation(sale, { printerReady: true }), {

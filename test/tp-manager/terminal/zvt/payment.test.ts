@@ -2,9 +2,18 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { PaymentEnd } from "../../../../src/tp-manager/terminal/terminal.ts";
 import type { ZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
 import { Driver, never, Observer, patientTimers, tenEuro } from "./driver.ts";
-import { introduce, type Peer, repeatReceipt, serialPeer, tcpPeer, withLength } from "./peer.ts";
+import {
+  introduce,
+  type Peer,
+  repeatReceipt,
+  serialPeer,
+  statusCompletion,
+  tcpPeer,
+  withLength,
+} from "./peer.ts";
 
-const authorisation = "060115 04000000001000 490978 1944 011e 0203".replaceAll(" ", "");
+// Field 01 depends on the timers: answerSeconds in authorisation.ts.
+const authorisation = "060115 04000000001000 490978 1944 01.. 0203".replaceAll(" ", "");
 const payCommand = new RegExp(`^0601..${authorisation.slice(6)}$`);
 const approved =
   "040f 31 2700 04000000001000 490978 0b000042 0c101503 0d0115 2952523535 870042 " +
@@ -32,6 +41,15 @@ async function connect(
   await introduce(peer, [good]);
   await driver.connected();
   return { peer, driver };
+}
+
+const enquiry = "0501050000000306";
+
+/** Ready, and nothing runs. */
+async function status(peer: Peer): Promise<void> {
+  await peer.expect(enquiry);
+  peer.send("800000");
+  await peer.tell(statusCompletion());
 }
 
 function pay(driver: Driver, observer: Observer): Promise<PaymentEnd> {
@@ -93,6 +111,7 @@ describe.each([
     const paying = pay(driver, new Observer());
     await peer.expect(payCommand);
     peer.send("84b100");
+    await status(peer);
     expect(await paying).toEqual({ end: "refused", code: "B1", text: "memory full" });
   });
 
@@ -282,6 +301,7 @@ describe.each([
     await expect(driver.terminal.prepare(never)).rejects.toMatchObject({ reason: "busy" });
     await expect(driver.terminal.check(never)).rejects.toMatchObject({ reason: "busy" });
     peer.send("84b100");
+    await status(peer);
     await paying;
   });
 

@@ -28,11 +28,10 @@ const commands: Readonly<Record<string, () => Command>> = {
   "0650": () => endOfDay("000000"),
 };
 
-/** Not the register's side that this driver plays: goods to be waited for, ids of messages. */
+/** Not the register's side that this driver plays: goods to be waited for, reservations. */
 const others = [
   "tcp-flow-issue-delayed-partial",
   "tcp-flow-issue-failed",
-  "tcp-message-sequence-ids",
   "tcp-feig-reservation",
   "tcp-feig-reservation-reversal",
 ];

@@ -1,8 +1,17 @@
 import { describe, expect, test } from "vitest";
 import type { TelecollectionEnd } from "../../../../src/tp-manager/terminal/terminal.ts";
 import { bothLines, connect, goodSale } from "./connected-driver.ts";
-import { type Driver, never } from "./driver.ts";
-import { introduce, type Peer, statusCompletion, tcpPeer, withLength } from "./peer.ts";
+import { type Driver, never, patientTimers } from "./driver.ts";
+import {
+  introduce,
+  type Peer,
+  repeatReceipt,
+  serialPeer,
+  statusCompletion,
+  tcpPeer,
+  terminalId,
+  withLength,
+} from "./peer.ts";
 
 const enquiry = "06230587ffff0600";
 const noneOpen = withLength("061e00 b8 87ffff");
@@ -17,6 +26,12 @@ const settlement = withLength(`040f00 2700 04000000006500 ${totals} 0b000050 0c2
 
 function telecollect(driver: Driver): Promise<TelecollectionEnd> | undefined {
   return driver.terminal.telecollect?.(never);
+}
+
+async function answerStatus(peer: Peer, completion: string): Promise<void> {
+  await peer.expect("0501050000000306");
+  peer.send("800000");
+  await peer.tell(completion);
 }
 
 /** Up to the moment at which the end of day is on its way. */
@@ -42,6 +57,28 @@ describe.each(bothLines)("an end of day over %s", (_kind, makePeer) => {
       ],
       ticket: "Summe",
     });
+  });
+
+  test("that the terminal had demanded is followed by asking whether it is met", async () => {
+    const said = statusCompletion("f0");
+    const { peer, driver } = await connect(makePeer, {}, async (terminal) => {
+      await terminal.expect(/^0600/);
+      terminal.send("800000");
+      await terminal.tell(`060f 0a 1910 29${terminalId} 490978`);
+      await answerStatus(terminal, said);
+      await repeatReceipt(terminal, [goodSale]);
+    });
+    expect(driver.terminal.state.demands).toEqual(["end-of-day"]);
+    const ending = telecollect(driver);
+    await begin(peer);
+    peer.send("800000");
+    await peer.tell(settlement, "060f00");
+    await peer.expect(/^0600/);
+    peer.send("800000");
+    await peer.tell(`060f 0a 1910 29${terminalId} 490978`);
+    await answerStatus(peer, statusCompletion());
+    expect(await ending).toMatchObject({ end: "completed" });
+    expect(driver.terminal.state.demands).toEqual([]);
   });
 
   test("is not begun while pre-authorisations are open, and names them", async () => {
@@ -137,6 +174,25 @@ describe("a restart", () => {
     await introduce(peer, [goodSale]);
     await restarting;
     expect(driver.terminal.state.link).toBe("connected");
+  });
+
+  test("leaves the last answer on the line until the terminal has acknowledged it", async () => {
+    const timers = { ...patientTimers, t2Ms: 50 };
+    const { peer, driver } = await connect(serialPeer, { ...quick, timers });
+    const restarting = driver.terminal.reset?.(never);
+    await peer.expect("061800");
+    peer.send("800000");
+    peer.acknowledging = false;
+    peer.send("060f00");
+    await peer.expect("800000");
+    await peer.expect("800000");
+    peer.acknowledging = true;
+    peer.sendRaw("06");
+    await peer.expect("0501050000000306");
+    peer.send("800000");
+    await peer.tell(statusCompletion());
+    await introduce(peer, [goodSale]);
+    await restarting;
   });
 
   test("that the terminal refuses says so and keeps the connection", async () => {

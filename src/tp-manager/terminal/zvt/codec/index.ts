@@ -1,4 +1,5 @@
 /** What the rest of the driver and the terminal simulator use; see message.ts for the picture. */
+export { withTag } from "./added-tag.ts";
 export {
   APDU_DATA_MAX,
   type Apdu,

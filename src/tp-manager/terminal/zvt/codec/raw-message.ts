@@ -60,13 +60,30 @@ function readPart({ name, length }: Part, reader: ByteReader): Uint8Array {
 }
 
 /**
- * zvt.md 12, card complete: a container with the receipt type (1F07) behind the text of a print
- * line. Returns its length, 0 when there is none.
+ * A container behind the text of a print line, with the receipt type 1F07 (zvt.md 12, card
+ * complete), the id of the message 1F73 (zvt.md 9.4), or both.
  */
+const behindText = ["1f07010[0-3]", "1f7303\\d{6}"];
+const trailing = new RegExp(
+  [
+    `0604${behindText[0]}`,
+    `0606${behindText[1]}`,
+    `060a${behindText.join("")}`,
+    `060a${behindText.toReversed().join("")}`,
+  ]
+    .map((form) => `(?:${form})$`)
+    .join("|"),
+);
+const TRAILING_BYTES_MAX = 12;
+
+/** Its length, 0 when there is none. */
 function trailingContainer(name: PartName, reader: ByteReader): number {
-  if (name !== "text" || reader.left < 6) return 0;
-  const tail = toHex(reader.bytes.subarray(reader.bytes.length - 6));
-  return /^06041f07010[0-3]$/.test(tail) ? 6 : 0;
+  if (name !== "text") return 0;
+  const bytes = Math.min(TRAILING_BYTES_MAX, reader.left);
+  const tail = toHex(reader.bytes.subarray(reader.bytes.length - bytes));
+  const found = trailing.exec(tail);
+  // A match that begins in the middle of a byte is none.
+  return found && found.index % 2 === 0 ? found[0].length / 2 : 0;
 }
 
 function holds(

@@ -17,6 +17,8 @@ export interface RegistrationOptions {
   readonly printerWidth: number;
   /** Tag 1F04, zvt.md 11.2; null leaves it out. */
   readonly receiptsWanted: number | null;
+  /** Ask for message sequence ids (zvt.md 9.4). */
+  readonly messageIds: boolean;
 }
 
 /** Registration 06 00, zvt.md 6.1. The currency is two bare bytes, never field 49. */
@@ -32,6 +34,7 @@ export function registration(options: RegistrationOptions): Command {
     ...(options.receiptsWanted === null
       ? []
       : [tag("receiptsWanted", Uint8Array.of(options.receiptsWanted))]),
+    ...(options.messageIds ? [tag("messageSequence", "000000")] : []),
   ];
   return {
     name: "registration",

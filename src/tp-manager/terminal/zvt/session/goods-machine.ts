@@ -10,7 +10,7 @@ import { accept, answer, note, processingError, refusal } from "./answer-policy.
 import type { Served, SessionState, Step } from "./session-state.ts";
 
 export interface HeldGoods {
-  /** The 04 0F, and its bytes in hexadecimal as they came last. */
+  /** The 04 0F and its bytes in hexadecimal, as they came last. */
   readonly report: Message;
   readonly bytes: string;
   /** The terminal waits for our answer now. */
@@ -67,10 +67,10 @@ export function hold(state: Served, report: Message, bytes: string): Step {
   };
 }
 
-export function askedAgain(state: Served, bytes: string): Step {
+export function askedAgain(state: Served, report: Message, bytes: string): Step {
   const { goods } = state;
-  if (!goods?.decision) return hold(state, (goods as HeldGoods).report, bytes);
-  return tellDecision(state, { ...goods, bytes }, goods.decision);
+  if (!goods?.decision) return hold(state, report, bytes);
+  return tellDecision(state, { ...goods, report, bytes }, goods.decision);
 }
 
 /** The decision leaves at once when the terminal waits for it, else as the answer to its repeat. */

@@ -6,15 +6,16 @@
  *   idle -> requested -> idle                    a command that an answer ends, or a refusal
  *              served -> draining -> idle        the end came before the answer to our abort
  */
-import type { Apdu, Message } from "../codec/index.ts";
+import { type Message, tagValue } from "../codec/index.ts";
 import type { Command } from "../commands/command.ts";
 import type { SendOutcome } from "../link/apdu-link.ts";
-import { accept, answer, note, processingError, unknownCommand } from "./answer-policy.ts";
-import { askedAgain, decided, hold, holdOver, isApproval, isSameSale } from "./goods-machine.ts";
+import { abortAnswered, abortSent, noAbort, trySendAbort, wantAbort } from "./abort-machine.ts";
+import { note } from "./answer-policy.ts";
+import { decided, holdOver } from "./goods-machine.ts";
+import { servedMessage, verdict } from "./served-machine.ts";
 import type {
-  Abort,
-  AbortAnswer,
   ExchangeEnd,
+  MessageInput,
   Sending,
   Served,
   SessionContext,
@@ -24,14 +25,30 @@ import type {
   SessionTimer,
   Step,
 } from "./session-state.ts";
+import { malformed, unsolicited } from "./surprise-machine.ts";
 
 export const initialState: SessionState = { at: "idle" };
 
-const noAbort: Abort = { state: "none", attempts: 0, unanswered: false };
-/** An abort that collided with a message of the terminal leaves again (zvt.md 2.5). */
-const ABORT_ATTEMPTS_MAX = 3;
-
 export function step(state: SessionState, input: SessionInput, context: SessionContext): Step {
+  const next = react(state, input, context);
+  const answers = answeredId(state, input);
+  if (answers === undefined) return next;
+  const outputs = next.outputs.map((output) =>
+    output.output === "send" && output.what === "answer" ? { ...output, answers } : output,
+  );
+  return { state: next.state, outputs };
+}
+
+/** The id (tag 1F73) of the message that an answer given now belongs to. */
+function answeredId(state: SessionState, input: SessionInput): string | undefined {
+  if (input.input === "message" || input.input === "verdict") {
+    return tagValue(input.message.tags, "messageSequence");
+  }
+  const held = state.at === "served" ? state.goods?.report : undefined;
+  return held && tagValue(held.tags, "messageSequence");
+}
+
+function react(state: SessionState, input: SessionInput, context: SessionContext): Step {
   switch (input.input) {
     case "command":
       return begin(state, input.command);
@@ -62,27 +79,6 @@ function begin(state: SessionState, command: Command): Step {
   return {
     state: { at: "requested", command, abort: noAbort, copies: 1 },
     outputs: [{ output: "send", what: "command", apdu: command.apdu }],
-  };
-}
-
-function wantAbort(state: SessionState, context: SessionContext): Step {
-  if (state.at !== "requested" && state.at !== "served") {
-    return { state, outputs: [{ output: "abort-answer", answer: { answer: "nothing-running" } }] };
-  }
-  if (state.abort.state === "wanted" || state.abort.state === "sent") return { state, outputs: [] };
-  const { unanswered } = state.abort;
-  return trySendAbort({ ...state, abort: { state: "wanted", attempts: 0, unanswered } }, context);
-}
-
-/** zvt.md 5.2, 6.6: only while the terminal serves, and when our own line is free. */
-function trySendAbort(state: SessionState, { abort, linkFree }: SessionContext): Step {
-  if (state.at !== "served" || state.abort.state !== "wanted" || !linkFree) {
-    return { state, outputs: [] };
-  }
-  const attempts = state.abort.attempts + 1;
-  return {
-    state: { ...state, abort: { ...state.abort, state: "sent", attempts } },
-    outputs: [{ output: "send", what: "abort", apdu: abort }],
   };
 }
 
@@ -120,22 +116,6 @@ function commandSent(state: SessionState, outcome: SendOutcome, { timers }: Sess
   }
 }
 
-function abortSent(state: SessionState, outcome: SendOutcome, { timers }: SessionContext): Step {
-  const due = state.at === "draining" || (state.at === "served" && state.abort.state === "sent");
-  if (!due) return { state, outputs: [] };
-  if (outcome.outcome === "delivered") {
-    return { state, outputs: [{ output: "start-timer", timer: "abort", ms: timers.t3Ms }] };
-  }
-  if (
-    outcome.outcome === "collided" &&
-    state.at === "served" &&
-    state.abort.attempts < ABORT_ATTEMPTS_MAX
-  ) {
-    return { state: { ...state, abort: { ...state.abort, state: "wanted" } }, outputs: [] };
-  }
-  return abortAnswered(state, { answer: "no-answer", text: "the abort did not get through" });
-}
-
 function answerSent(state: SessionState, outcome: SendOutcome, context: SessionContext): Step {
   if (outcome.outcome === "unacknowledged" || outcome.outcome === "broken") {
     // zvt.md 2.4: a transmission error; what the terminal makes of it is unknown.
@@ -143,8 +123,6 @@ function answerSent(state: SessionState, outcome: SendOutcome, context: SessionC
   }
   return trySendAbort(state, context);
 }
-
-type MessageInput = Extract<SessionInput, { input: "message" }>;
 
 function message(state: SessionState, input: MessageInput, context: SessionContext): Step {
   const { name } = input.message;
@@ -199,175 +177,6 @@ function accepted(
   };
 }
 
-function abortAnswered(state: SessionState, answer: AbortAnswer): Step {
-  const outputs: SessionOutput[] = [
-    { output: "stop-timer", timer: "abort" },
-    { output: "abort-answer", answer },
-  ];
-  const unanswered = answer.answer === "no-answer";
-  if (state.at === "draining") {
-    return { state: { at: "idle" }, outputs: unanswered ? [...outputs, outOfStep] : outputs };
-  }
-  if (state.at !== "served") return { state, outputs: [] };
-  return { state: { ...state, abort: { ...state.abort, state: "answered", unanswered } }, outputs };
-}
-
-function servedMessage(before: Served, input: MessageInput): Step {
-  const { name } = input.message;
-  const arrived: SessionOutput[] = [];
-  let state = before;
-  if (state.accepted !== null && provesAcknowledgement.includes(name)) {
-    state = { ...state, accepted: null };
-    arrived.push({ output: "acknowledged" });
-  }
-  if (name === "completion" || name === "status-completion") {
-    return prefixed(arrived, over(state, { end: "completed", message: input.message }));
-  }
-  if (name === "abort-from-pt") {
-    return prefixed(arrived, over(state, { end: "aborted", message: input.message }));
-  }
-  const t4Ms = newT4(state, input.message);
-  const waiting: SessionOutput = { output: "start-timer", timer: "t4", ms: t4Ms };
-  return prefixed([...arrived, waiting], reply({ ...state, t4Ms }, input));
-}
-
-/**
- * DESIGN 3.1 rule 2: what a terminal sends only after our 80 00 to its 04 0F has arrived. One that
- * missed it reverses (zvt.md 9.1), and says so with 04 FF, another 04 0F and 06 1E.
- */
-const provesAcknowledgement: readonly string[] = [
-  "completion",
-  "status-completion",
-  "print-line",
-  "print-text-block",
-];
-
-/** zvt.md 5.1, 7.2: the time-out byte of 04 FF sets T4; zero is seen and means nothing. */
-function newT4(state: Served, { name, parts }: Message): number {
-  const minutes = name === "intermediate-status" ? (parts.timeoutMinutes ?? 0) : 0;
-  return minutes > 0 ? minutes * 60_000 : state.t4Ms;
-}
-
-function reply(state: Served, { message: arrived, problem, bytes }: MessageInput): Step {
-  if (arrived.name === "status-information" && isSettlement(arrived) && !state.command.judged) {
-    // A job of the terminal's own (zvt.md 6.5): its totals are no sale.
-    return { state, outputs: [{ output: "deliver", message: arrived }, answer(accept)] };
-  }
-  if (arrived.name === "unknown" || !state.command.replies.includes(arrived.name)) {
-    return notAllowed(state, arrived);
-  }
-  if (arrived.name === "status-information") {
-    if (problem !== null) return unreadableReport(state, bytes);
-    if (state.goods && isSameSale(state.goods, arrived)) return askedAgain(state, bytes);
-    if (state.command.judged) {
-      // Whatever it turns out to be: an earlier one is not the last word any more.
-      const outputs = [{ output: "judge", message: arrived, bytes } as const];
-      return { state: { ...state, accepted: null }, outputs };
-    }
-  }
-  return { state, outputs: [{ output: "deliver", message: arrived }, answer(accept)] };
-}
-
-/**
- * What cannot be read cannot be stored, and must not be acknowledged where that commits a sale
- * (zvt.md 9.1). Totals and repeats commit nothing; a sale that waits for its goods waits on.
- */
-function unreadableReport(state: Served, bytes: string): Step {
-  if (state.goods?.decision === null) return askedAgain(state, bytes);
-  if (!state.command.judged) return { state, outputs: [answer(accept)] };
-  return { state, outputs: [answer(processingError), ...unjudged(state)] };
-}
-
-function notAllowed(state: SessionState, arrived: Message): Step {
-  if (arrived.name === "status-information") return unexpectedReport(state, arrived);
-  return {
-    state,
-    outputs: [note(`not expected here: ${control(arrived)}`), answer(unknownCommand)],
-  };
-}
-
-function verdict(
-  state: SessionState,
-  { verdict: given, message: report, bytes }: Extract<SessionInput, { input: "verdict" }>,
-): Step {
-  if (given === "refuse") return { state, outputs: [answer(processingError)] };
-  if (state.at !== "served") return { state, outputs: [answer(accept)] };
-  // Nothing but the decision about the goods may commit a sale that waits for it.
-  const undecided = state.goods?.decision === null && isApproval(report);
-  if (given === "hold" || undecided) return hold(state, report, bytes);
-  // A contrary report while the goods are undecided: the terminal waits for them no longer.
-  const goods = state.goods?.decision === null ? null : state.goods;
-  return { state: { ...state, goods, accepted: bytes }, outputs: [answer(accept)] };
-}
-
-/** The terminal has given the master right back (zvt.md 5.2). */
-function over(state: Served, end: ExchangeEnd): Step {
-  const outputs: SessionOutput[] = [
-    { output: "stop-timer", timer: "t4" },
-    { output: "stop-timer", timer: "goods" },
-    answer(accept),
-    { output: "end", end },
-    ...(state.abort.unanswered ? [outOfStep] : []),
-  ];
-  if (state.abort.state === "sent") return { state: { at: "draining" }, outputs };
-  if (state.abort.state === "wanted") {
-    outputs.push({ output: "abort-answer", answer: { answer: "nothing-running" } });
-  }
-  return { state: { at: "idle" }, outputs };
-}
-
-/** A message while the terminal is not master: late, or a surprise. */
-function unsolicited(state: SessionState, { message: arrived, problem }: MessageInput): Step {
-  switch (arrived.name) {
-    case "status-information":
-      if (problem === null && isSettlement(arrived)) return answerOnly(state, accept, "totals");
-      return unexpectedReport(state, arrived);
-    case "intermediate-status":
-    case "print-line":
-    case "print-text-block":
-    case "set-register-time":
-    case "completion":
-    case "status-completion":
-    case "abort-from-pt":
-      return answerOnly(state, accept, `not expected here: ${control(arrived)}`);
-    default:
-      return answerOnly(state, unknownCommand, `not expected here: ${control(arrived)}`);
-  }
-}
-
-/** DESIGN 3.1 rule 4: a report with no payment running is refused, the terminal reverses. */
-function unexpectedReport(state: SessionState, arrived: Message): Step {
-  const outputs: SessionOutput[] = [
-    answer(processingError),
-    { output: "unexpected", message: arrived },
-    ...unjudged(state),
-  ];
-  return { state, outputs };
-}
-
-/** zvt.md 2.4: a good frame around something that is no message; a 04 0F for all we know. */
-function malformed(state: SessionState): Step {
-  const { outputs } = answerOnly(state, unknownCommand, "a frame without a whole message in it");
-  return { state, outputs: [...outputs, ...unjudged(state)] };
-}
-
-/** A judged command must hear of a result that it could not judge (DESIGN 3.1 rule 4). */
-function unjudged(state: SessionState): readonly SessionOutput[] {
-  const judged = (state.at === "requested" || state.at === "served") && state.command.judged;
-  return judged ? [{ output: "unjudged" }] : [];
-}
-
-/** An answer to 06 B0 that comes this late would be taken for that of the next command. */
-const outOfStep: SessionOutput = {
-  output: "out-of-step",
-  problem: "the terminal never answered an abort",
-};
-
-/** The 04 0F of an end of day carries totals (zvt.md 7.1), that of a sale never. */
-function isSettlement({ fields }: Message): boolean {
-  return fields.totals !== undefined;
-}
-
 function timeout(state: SessionState, timer: SessionTimer, context: SessionContext): Step {
   switch (timer) {
     case "t3":
@@ -411,16 +220,4 @@ function ended({ abort }: Extract<SessionState, { at: "requested" }>, end: Excha
     outputs.push({ output: "abort-answer", answer: { answer: "nothing-running" } });
   }
   return { state: { at: "idle" }, outputs };
-}
-
-function answerOnly(state: SessionState, apdu: Apdu, text: string): Step {
-  return { state, outputs: [note(text), answer(apdu)] };
-}
-
-function prefixed(outputs: readonly SessionOutput[], then: Step): Step {
-  return { state: then.state, outputs: [...outputs, ...then.outputs] };
-}
-
-function control({ control: code, name }: Message): string {
-  return `${code.toString(16).padStart(4, "0")} ${name}`;
 }

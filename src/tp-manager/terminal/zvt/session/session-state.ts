@@ -68,6 +68,8 @@ export type SessionInput =
   | { readonly input: "timeout"; readonly timer: SessionTimer }
   | { readonly input: "down"; readonly problem: string };
 
+export type MessageInput = Extract<SessionInput, { input: "message" }>;
+
 /** What is to become of a 04 0F; "hold" leaves it unanswered until the goods are decided. */
 export type Verdict = "accept" | "refuse" | "hold";
 
@@ -75,7 +77,13 @@ export type Sending = "command" | "abort" | "answer";
 export type SessionTimer = "t3" | "t4" | "abort" | "goods";
 
 export type SessionOutput =
-  | { readonly output: "send"; readonly what: Sending; readonly apdu: Apdu }
+  | {
+      readonly output: "send";
+      readonly what: Sending;
+      readonly apdu: Apdu;
+      /** Of an answer: the id of the message that it answers (zvt.md 9.4). */
+      readonly answers?: string;
+    }
   | { readonly output: "start-timer"; readonly timer: SessionTimer; readonly ms: number }
   | { readonly output: "stop-timer"; readonly timer: SessionTimer }
   /** A message of the running command that needs no decision. */

@@ -4,28 +4,25 @@ import type { GoodsDecision } from "../../terminal.ts";
 import {
   type Apdu,
   type Charset,
-  charsetOfCode,
-  type DecodeOptions,
-  decodeMessage,
   encodeApdu,
   type Message,
   messageTitle,
   safeHex,
-  shapeOf,
-  tagValue,
   toHex,
-  ZvtCodecError,
 } from "../codec/index.ts";
 import { abort } from "../commands/abort.ts";
 import type { Command } from "../commands/command.ts";
-import type {
-  ApduLink,
-  LinkListener,
-  LinkOptions,
-  OpenLink,
-  SendOutcome,
+import {
+  type ApduLink,
+  isAnswer,
+  type LinkListener,
+  type LinkOptions,
+  type OpenLink,
+  type SendOutcome,
 } from "../link/apdu-link.ts";
 import type { Log } from "../log.ts";
+import { MessageIds } from "./message-ids.ts";
+import { readMessage } from "./read-message.ts";
 import { initialState, step } from "./session-machine.ts";
 import type {
   AbortAnswer,
@@ -41,6 +38,8 @@ import type {
 
 /** What a running command hears besides its end. */
 export interface ExchangeListener {
+  /** Asked at the very last moment; false: the command does not leave. */
+  begins?(): boolean;
   message?(message: Message): void;
   /** Only for a judged command: commits the report, or throws. */
   judge?(message: Message): Verdict;
@@ -66,6 +65,7 @@ export interface SessionOptions extends LinkOptions {
   readonly log: Log;
 }
 
+const REGISTRATION = 0x0600;
 /** A terminal waits for one answer; more are due only when it talks on without acknowledging. */
 const ANSWERS_WAITING_MAX = 4;
 
@@ -81,6 +81,7 @@ export class Session implements LinkListener {
   readonly #options: SessionOptions;
   readonly #listener: SessionListener;
   readonly #clock: Clock;
+  readonly #ids = new MessageIds();
   #link: ApduLink | undefined;
   #state: SessionState = initialState;
   readonly #inputs: SessionInput[] = [];
@@ -139,6 +140,9 @@ export class Session implements LinkListener {
   /** Runs one command to its end. The session must be free. Never rejects. */
   run(command: Command, listener: ExchangeListener = {}): Promise<ExchangeEnd> {
     invariant(this.isFree && !this.#exchange, "a command starts only on a free session");
+    if (listener.begins?.() === false) {
+      return Promise.resolve({ end: "not-sent", problem: "the command was withdrawn" });
+    }
     const exchange = { listener, end: Promise.withResolvers<ExchangeEnd>() };
     this.#exchange = exchange;
     this.#feed({ input: "command", command });
@@ -169,9 +173,33 @@ export class Session implements LinkListener {
 
   apdu(apdu: Apdu): void {
     this.#heardAtMs = this.#clock.monotonicMs();
-    const { message, problem } = this.#read(apdu);
+    const { message, problem } = readMessage(apdu, { ...this.#answering(), charset: this.charset });
     this.#logFrame("from terminal", apdu);
-    this.#feed({ input: "message", message, bytes: toHex(encodeApdu(apdu)), problem });
+    const bytes = toHex(encodeApdu(apdu));
+    if (this.#heardBefore(apdu, message, bytes)) return;
+    const registers = message.name === "completion" && this.#answering().answering === REGISTRATION;
+    this.#feed({ input: "message", message, bytes, problem });
+    if (registers) this.#ids.registered(message);
+  }
+
+  /** What the id of a message says about it (zvt.md 9.4); without ids the link knows repeats. */
+  #heardBefore(apdu: Apdu, message: Message, bytes: string): boolean {
+    const id = this.#ids.of(message);
+    if (isAnswer(apdu)) {
+      if (!this.#ids.isLate(id)) return false;
+      this.#listener.note(`a late answer to message ${id}: ${message.name}`);
+      return true;
+    }
+    const before = this.#ids.repeated(id, bytes);
+    // zvt.md 8: told to ask again, the terminal repeats its 04 0F and wants another answer.
+    const goods = this.#state.at === "served" && this.#state.goods !== null;
+    if (!before || (goods && message.name === "status-information")) {
+      this.#ids.heard(id, bytes);
+      return false;
+    }
+    this.#listener.note(`message ${id} again: ${message.name}`);
+    if (before.answer) this.#transmit("answer", before.answer);
+    return true;
   }
 
   malformed(): void {
@@ -187,30 +215,6 @@ export class Session implements LinkListener {
     this.#answers.length = 0;
     this.#feed({ input: "down", problem: problem ?? "the link was closed" });
     this.#listener.down(problem);
-  }
-
-  #read(apdu: Apdu): { message: Message; problem: string | null } {
-    const options: DecodeOptions = { ...this.#answering(), charset: this.charset };
-    try {
-      const message = decodeMessage(apdu, options);
-      return { message: this.#inOwnCharset(apdu, message), problem: null };
-    } catch (error) {
-      if (!(error instanceof ZvtCodecError)) throw error;
-      const name = shapeOf(apdu.control, options.answering)?.name ?? "unknown";
-      const nothing = { parts: {}, fields: {}, tags: null, unknownField: null };
-      return {
-        message: { name, control: apdu.control, ...nothing },
-        problem: error.message,
-      };
-    }
-  }
-
-  /** A print block may name its own character set (zvt.md 11.7, 12). */
-  #inOwnCharset(apdu: Apdu, message: Message): Message {
-    const code = tagValue(message.tags, "charset");
-    const charset = code === undefined ? undefined : charsetOfCode(code);
-    if (!charset || charset === this.charset) return message;
-    return decodeMessage(apdu, { ...this.#answering(), charset });
   }
 
   #answering(): { answering?: number } {
@@ -247,7 +251,7 @@ export class Session implements LinkListener {
   #perform(output: SessionOutput): void {
     switch (output.output) {
       case "send":
-        this.#send(output.what, output.apdu);
+        this.#transmit(output.what, this.#numbered(output));
         return;
       case "start-timer":
         this.#startTimer(output.timer, output.ms);
@@ -286,7 +290,13 @@ export class Session implements LinkListener {
     }
   }
 
-  #send(what: Sending, apdu: Apdu): void {
+  #numbered(output: Extract<SessionOutput, { output: "send" }>): Apdu {
+    return output.what === "answer"
+      ? this.#ids.answering(output.apdu, output.answers ?? null)
+      : this.#ids.numbered(output.apdu);
+  }
+
+  #transmit(what: Sending, apdu: Apdu): void {
     if (what === "answer" && this.#sending === "answer") {
       // The terminal has not yet acknowledged the last one on the line (zvt.md 2.4).
       if (this.#answers.length < ANSWERS_WAITING_MAX) this.#answers.push(apdu);
@@ -301,7 +311,7 @@ export class Session implements LinkListener {
     // A command that collided makes room for the answer that pushed it aside.
     if (outcome.outcome !== "collided") this.#sending = null;
     const next = this.#sending === null ? this.#answers.shift() : undefined;
-    if (next) this.#send("answer", next);
+    if (next) this.#transmit("answer", next);
     this.#feed({ input: "sent", what, outcome });
   }
 

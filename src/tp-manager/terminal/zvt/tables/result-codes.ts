@@ -123,12 +123,13 @@ export function resultCode(code: number): ResultCode {
     return { reason: "declined", texts: { en: "PIN wrong", fr: "code faux", de: "PIN falsch" } };
   }
   if (code >= HOST_CODE_MIN && code <= HOST_CODE_MAX) {
+    const said = hostCodeText(code);
     return {
       reason: "declined",
       texts: {
-        en: `declined by the bank (${code})`,
-        fr: `refusé par la banque (${code})`,
-        de: `von der Bank abgelehnt (${code})`,
+        en: `declined by the bank (${said})`,
+        fr: `refusé par la banque (${said})`,
+        de: `von der Bank abgelehnt (${said})`,
       },
     };
   }
@@ -159,7 +160,7 @@ export function declineAdvice(code: number, resultCodeAs?: number): DeclineAdvic
   const hostCode =
     resultCodeAs === undefined || resultCodeAs === 0
       ? isHost
-        ? String(code).padStart(2, "0")
+        ? hostCodeText(code)
         : null
       : codeText(resultCodeAs);
   if (sameCardCodes.includes(code)) return { hostCode, tryAgain: "same-card" };
@@ -173,6 +174,11 @@ const goodCompletionCodes: readonly number[] = [0x00, 0xe0, 0xfc];
 /** Whether a completion with this code says that the command was carried out. */
 export function isGoodCompletion(code: number): boolean {
   return goodCompletionCodes.includes(code);
+}
+
+/** `05`: two digits, as banks and their papers name it. */
+function hostCodeText(code: number): string {
+  return String(code).padStart(2, "0");
 }
 
 /** `6C`, as codes are written in answers and logs. */

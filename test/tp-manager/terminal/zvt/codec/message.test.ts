@@ -12,6 +12,7 @@ import {
   tag,
   tagValue,
   toHex,
+  withTag,
 } from "../../../../../src/tp-manager/terminal/zvt/codec/index.ts";
 
 /** Name, input and bytes, written from zvt.md 6 and 7. */
@@ -151,6 +152,25 @@ test("04 FF with a container right behind the status has no time-out", () => {
   const message = decodeMessage(decodeApdu(fromHex("04ff091706061f7303000002")));
   expect(message.parts).toEqual({ status: 0x17 });
   expect(tagValue(message.tags, "messageSequence")).toBe("000002");
+});
+
+test.each([
+  ["an id", "06061f7303000007"],
+  ["a receipt type and an id", "060a1f0701021f7303000007"],
+  ["an id and a receipt type", "060a1f73030000071f070102"],
+])("a print line may have a container with %s behind its text", (_name, container) => {
+  const hex = `06d1${(3 + container.length / 2).toString(16).padStart(2, "0")}094869${container}`;
+  const message = decodeMessage(decodeApdu(fromHex(hex)));
+  expect(message.parts).toEqual({ attribute: 0x09, text: "Hi" });
+  expect(tagValue(message.tags, "messageSequence")).toBe("000007");
+});
+
+test.each([
+  ["at the end of the container", "06700506031b0102", "06700b06091b01021f7303000007"],
+  ["in a container of its own", "050103000000", "05010b00000006061f7303000007"],
+])("a tag is added %s", (_name, before, after) => {
+  const larger = withTag(decodeApdu(fromHex(before)), tag("messageSequence", "000007"));
+  expect(toHex(encodeApdu(larger))).toBe(after);
 });
 
 test("a time-out of 04 FF that is not decimal counts as not sent", () => {

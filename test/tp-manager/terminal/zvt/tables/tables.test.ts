@@ -40,11 +40,14 @@ describe("result codes", () => {
     }
   });
 
-  test("1 to 99 come from the bank and are declines, with their number", () => {
+  test("1 to 99 come from the bank and are declines, with their two digits", () => {
     for (let code = 1; code <= 99; code++) {
+      const digits = code < 10 ? `0${code}` : `${code}`;
       expect(resultCode(code).reason).toBe("declined");
-      if (code !== 55) expect(resultText(code, "en")).toBe(`declined by the bank (${code})`);
+      if (code !== 55) expect(resultText(code, "en")).toBe(`declined by the bank (${digits})`);
     }
+    expect(resultText(5, "de")).toBe("von der Bank abgelehnt (05)");
+    expect(resultText(5, "fr")).toBe("refusé par la banque (05)");
     expect(resultText(55, "de")).toBe("PIN falsch");
   });
 

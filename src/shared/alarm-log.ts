@@ -1,0 +1,52 @@
+import type { Logger } from "./logger.ts";
+import { maskPansInText } from "./mask.ts";
+
+/** Of an alarm's text, which may quote what a terminal or the gateway said. */
+const MESSAGE_LENGTH_MAX = 500;
+
+/** A line of the log with the field `alarm`: an operator has to look. */
+export interface RaisedAlarm {
+  readonly alarm: string;
+  /** Card numbers are masked. */
+  readonly message: string;
+  readonly orderId: string | null;
+  readonly transactionId: string | null;
+}
+
+/**
+ * The logger with one more effect: a line that carries an `alarm` is given to `raise`, so that no
+ * alarm can be logged and not told. The log has the line whatever `raise` does.
+ */
+export function tapAlarms(log: Logger, raise: (alarm: RaisedAlarm) => void): Logger {
+  const told = (level: "warn" | "error" | "fatal"): Logger["error"] =>
+    ((detail: unknown, message?: string, ...more: unknown[]) => {
+      log[level](detail as object, message, ...more);
+      const alarm = alarmOf(detail, message ?? "");
+      if (alarm === undefined) return;
+      try {
+        raise(alarm);
+      } catch (error) {
+        // The log has the alarm; a full disk is often what it is about.
+        log.error({ err: error }, "an alarm was not stored");
+      }
+    }) as Logger["error"];
+  return {
+    debug: log.debug.bind(log),
+    info: log.info.bind(log),
+    warn: told("warn"),
+    error: told("error"),
+    fatal: told("fatal"),
+  };
+}
+
+function alarmOf(detail: unknown, message: string): RaisedAlarm | undefined {
+  const { alarm, orderId, transactionId } = (detail ?? {}) as Record<string, unknown>;
+  if (typeof alarm !== "string") return undefined;
+  const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null);
+  return {
+    alarm,
+    message: maskPansInText(message).slice(0, MESSAGE_LENGTH_MAX),
+    orderId: textOf(orderId),
+    transactionId: textOf(transactionId),
+  };
+}

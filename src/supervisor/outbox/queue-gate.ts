@@ -1,0 +1,126 @@
+import type { Logger } from "../../shared/logger.ts";
+import type { Clock } from "../../shared/time.ts";
+import { raiseAlarm } from "../alarm.ts";
+import { faultTable, type Verdict, type Waits } from "../gateway/faults.ts";
+import { type Decision, PROBE_INTERVAL_MS, PROBE_RETRY_MS } from "./retry-policy.ts";
+
+/**
+ * So many tries of the queue run at the same time, at most: enough that neither the way to the
+ * gateway nor the disk is waited for with every single transaction.
+ */
+export const WINDOW_MAX = 8;
+/** So many in a row must have been answered with a result before the window doubles. */
+export const WINDOW_DOUBLES_AFTER = 8;
+
+/**
+ * Whether the queue may begin a try now, and how many at the same time.
+ *
+ * The queue begins one by one. While everything is answered with results the window doubles up to
+ * {@link WINDOW_MAX}; any failure makes it one again, so that a gateway in trouble, or back from
+ * it, meets a single try and never the whole queue.
+ */
+export class QueueGate {
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  #paused: { readonly reason: string; readonly sinceMs: number } | null = null;
+  /** While paused, the moment of the next probe; else of the end of the queue's wait. */
+  #holdUntilMs = 0;
+  #failures = 0;
+  #resultsInARow = 0;
+  /** The last class that was logged as a misconfiguration. */
+  #misconfigured: string | null = null;
+
+  constructor(clock: Clock, log: Logger) {
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Why nothing is being sent, for an operator; null when it is not paused. */
+  get paused(): string | null {
+    return this.#paused?.reason ?? null;
+  }
+
+  /** Failures of the gateway as a whole, in a row. */
+  get failures(): number {
+    return this.#failures;
+  }
+
+  /** How long nothing may begin, in milliseconds; 0: now. */
+  get heldMs(): number {
+    return Math.max(this.#holdUntilMs - this.#clock.monotonicMs(), 0);
+  }
+
+  /** How many tries may run now, at least 1 unless the queue is held. */
+  get window(): number {
+    if (this.heldMs > 0) return 0;
+    if (this.#paused) return 1;
+    return Math.min(WINDOW_MAX, 2 ** Math.floor(this.#resultsInARow / WINDOW_DOUBLES_AFTER));
+  }
+
+  /** What one try means for those that follow. */
+  learn(verdict: Verdict, { itemDelayMs, queueHoldMs, pause }: Decision): void {
+    const { action, waits } = faultTable[verdict.class];
+    this.#reportMisconfiguration(verdict);
+    if (pause) this.#pause(verdict);
+    else if (action === "retry") this.#hold(waits, queueHoldMs, itemDelayMs);
+    // A transaction that fits no field proves nothing.
+    else if (verdict.class !== "unsendable") this.#works();
+  }
+
+  /** An operator ends a pause at once; the next refusal brings it back. */
+  resume(): void {
+    this.#open("resumed by an operator");
+  }
+
+  #works(): void {
+    // A result: the gateway works and knows us.
+    this.#open("the gateway answers with results");
+    this.#resultsInARow += 1;
+  }
+
+  #open(why: string): void {
+    if (this.#paused) this.#log.info({ why }, "the queue goes on");
+    this.#paused = null;
+    this.#holdUntilMs = 0;
+    this.#failures = 0;
+  }
+
+  #hold(waits: Waits, queueHoldMs: number, itemDelayMs: number): void {
+    this.#resultsInARow = 0;
+    // Tries that were under way meanwhile say nothing new and make nobody wait longer.
+    if (this.heldMs > 0) return;
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#paused) {
+      // A probe takes the oldest item, due or not, so there is always a wait before the next one.
+      this.#holdUntilMs = nowMs + Math.max(queueHoldMs, itemDelayMs, PROBE_RETRY_MS);
+    } else if (waits === "queue" || waits === "both") {
+      this.#failures += 1;
+      this.#holdUntilMs = nowMs + queueHoldMs;
+    }
+  }
+
+  #pause({ description }: Verdict): void {
+    this.#resultsInARow = 0;
+    // Of several that were under way one is enough to tell of.
+    if (this.#paused && this.heldMs > 0) return;
+    const reason = `the gateway refuses GATEWAY_LOGIN and GATEWAY_PWD: ${description}`;
+    this.#paused = { reason, sinceMs: this.#paused?.sinceMs ?? this.#clock.now() };
+    this.#holdUntilMs = this.#clock.monotonicMs() + PROBE_INTERVAL_MS;
+    raiseAlarm(
+      this.#log,
+      "gateway-credentials-refused",
+      { description, pausedSinceMs: this.#paused.sinceMs, nextProbeMs: PROBE_INTERVAL_MS },
+      "nothing is sent: correct the credentials in config.txt and restart the supervisor",
+    );
+  }
+
+  #reportMisconfiguration(verdict: Verdict): void {
+    const { misconfigured, meaning } = faultTable[verdict.class];
+    if (misconfigured && this.#misconfigured !== verdict.class) {
+      const { class: tryClass, httpStatus, description } = verdict;
+      const details = { class: tryClass, httpStatus, description };
+      raiseAlarm(this.#log, "gateway-misconfigured", details, meaning);
+    }
+    this.#misconfigured = misconfigured ? verdict.class : null;
+  }
+}

@@ -1,0 +1,158 @@
+import { AppError } from "../../shared/errors.ts";
+import type { Logger } from "../../shared/logger.ts";
+import type { Clock, Timer } from "../../shared/time.ts";
+import { type Terminal, TerminalUnavailable } from "../terminal/terminal.ts";
+import type { PaymentService } from "./payment-service.ts";
+import type { PaymentStore } from "./payment-store.ts";
+import type { Upkeep } from "./upkeep.ts";
+
+export interface ClosingParts {
+  readonly store: Pick<PaymentStore, "list" | "demandedTelecollections">;
+  readonly terminal: Terminal;
+  readonly payments: PaymentService;
+  readonly upkeep: Upkeep;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** How often it is looked whether the moment has come. */
+const LOOK_MS = 5_000;
+/**
+ * A kiosk whose goods got stuck gives the money back within this; afterwards it cannot. A terminal
+ * that is locked until its end of day reverses nothing either (zvt.md 5.3) and is not left waiting.
+ */
+const QUIET_MS = 60_000;
+/** Between two of them: doubled from the first to the second, whatever came of the one before. */
+const PAUSE_MIN_MS = 60_000;
+const PAUSE_MAX_MS = 3_600_000;
+/** What is older has nothing to do with the demand of now. */
+const RECENT_MS = 6 * 3_600_000;
+/** A terminal that could not be asked is asked again. */
+const RETRY_MS = 60_000;
+const ASK_LIMIT_MS = 10_000;
+
+/**
+ * Runs the end of day when the terminal demands it (zvt.md 11.5: F0, B1, tag 1F13) and nothing is
+ * going on, because a terminal that waits for it takes no cards. It closes what evidence there is
+ * about a doubt, so it waits until recovery has asked about every one (DESIGN 3.1 rule 5).
+ *
+ * It remembers nothing: the terminal demands for as long as it needs it, and the journal knows when
+ * it was tried. So a restart changes nothing.
+ */
+export class ClosingKeeper {
+  readonly #parts: ClosingParts;
+  #timer: Timer | undefined;
+  #unsubscribe: (() => void) | undefined;
+  #closed = false;
+
+  constructor(parts: ClosingParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    this.#unsubscribe = this.#parts.terminal.subscribe((event) => {
+      if (event.type === "demand") this.#lookSoon(0);
+    });
+    this.#lookSoon(0);
+  }
+
+  /** Nothing new begins; an end of day that runs has its turn and goes on to its end. */
+  close(): void {
+    this.#closed = true;
+    this.#unsubscribe?.();
+    this.#timer?.clear();
+  }
+
+  get #isDemanded(): boolean {
+    return this.#parts.terminal.state.demands.includes("end-of-day");
+  }
+
+  #lookSoon(afterMs: number): void {
+    if (this.#timer || this.#closed) return;
+    this.#timer = this.#parts.clock.startTimer("end of day", afterMs, () => {
+      void this.#look().then((nextMs) => {
+        this.#timer = undefined;
+        if (nextMs !== undefined) this.#lookSoon(nextMs);
+      });
+    });
+  }
+
+  /** Resolves with the time until the next look; undefined when the terminal wants nothing. */
+  async #look(): Promise<number | undefined> {
+    if (!this.#isDemanded) return undefined;
+    try {
+      if (!this.#isQuiet()) return LOOK_MS;
+      await this.#askAgain();
+      // Somebody may have met it, or begun something, meanwhile.
+      if (!this.#isDemanded) return undefined;
+      if (!this.#isQuiet()) return LOOK_MS;
+      await this.#close();
+      return LOOK_MS;
+    } catch (error) {
+      this.#failed(error);
+      return RETRY_MS;
+    }
+  }
+
+  /** Nothing is going on, nothing is in doubt, nothing was sold or tried a moment ago. */
+  #isQuiet(): boolean {
+    const { payments, store, terminal, clock } = this.#parts;
+    const { turn, recovery, strays } = payments;
+    if (turn.current || turn.closed || recovery.isAsking || strays.isAsking) return false;
+    const nowMs = clock.now();
+    // A wall clock can jump either way.
+    const sinceMs = (atMs: number): number => Math.abs(nowMs - atMs);
+    const soldAtMs = this.#soldAtMs;
+    const isLocked = terminal.state.status?.cr === "2";
+    if (soldAtMs !== undefined && !isLocked && sinceMs(soldAtMs) < QUIET_MS) return false;
+    const tried = store.demandedTelecollections(nowMs - RECENT_MS);
+    const last = tried.at(-1);
+    if (last === undefined) return true;
+    const pauseMs = Math.min(PAUSE_MIN_MS * 2 ** Math.min(tried.length - 1, 16), PAUSE_MAX_MS);
+    return sinceMs(last) >= pauseMs;
+  }
+
+  /** When the newest payment ended. */
+  get #soldAtMs(): number | undefined {
+    const [newest] = this.#parts.store.list({ sinceMs: 0, status: null, limit: 1, before: null });
+    return newest?.attempt.endedAtMs ?? newest?.attempt.startedAtMs;
+  }
+
+  async #askAgain(): Promise<void> {
+    const { terminal, clock } = this.#parts;
+    const abort = new AbortController();
+    const limit = clock.startTimer("end of day", ASK_LIMIT_MS, () =>
+      abort.abort(new TerminalUnavailable("no-answer", "the terminal did not answer in time")),
+    );
+    try {
+      await terminal.check(abort.signal);
+    } finally {
+      limit.clear();
+    }
+  }
+
+  async #close(): Promise<void> {
+    const { log, upkeep } = this.#parts;
+    log.info("the terminal demands an end of day: begun");
+    const { applications } = await upkeep.telecollect("terminal");
+    log.info({ applications }, "the end of day that the terminal demanded is done");
+  }
+
+  #failed(error: unknown): void {
+    const { log } = this.#parts;
+    if (error instanceof TerminalUnavailable) {
+      log.info({ reason: error.message }, "the terminal demands an end of day and is not ready");
+      return;
+    }
+    const { code, details } = error instanceof AppError ? error : { code: "INTERNAL", details: {} };
+    const waits = code === "TERMINAL_BUSY" || code === "TERMINAL_IN_DOUBT" || code === "STOPPING";
+    if (waits) return;
+    if (code === "OPEN_PRE_AUTHORISATIONS") {
+      const words = "the terminal demands an end of day; open pre-authorisations keep it from one";
+      log.error({ alarm: "open-pre-authorisations", ...details }, words);
+      return;
+    }
+    const words = "the end of day that the terminal demands could not be run";
+    log.error({ alarm: "end-of-day-failed", err: error, code, details }, words);
+  }
+}

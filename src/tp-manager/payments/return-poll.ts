@@ -1,0 +1,73 @@
+import type { RequestOf, ResponseOf, supervisorMessages } from "../../shared/ipc/contract.ts";
+import type { Logger } from "../../shared/logger.ts";
+import type { Clock, Timer } from "../../shared/time.ts";
+import type { PaymentStore } from "./payment-store.ts";
+
+type Messages = typeof supervisorMessages;
+
+/** The supervisor, as far as it tells of returned money. Rejects when it cannot be reached. */
+export interface ReturnsLink {
+  returns(
+    request: RequestOf<Messages, "gateway-returns">,
+  ): Promise<ResponseOf<Messages, "gateway-returns">>;
+}
+
+export const RETURN_POLL_MS = 5_000;
+const ASKED_MAX = 100;
+
+/**
+ * Learns of money that went back without us: a refund that the merchant made in the gateway's own
+ * pages, a chargeback. Such an order is finished (DESIGN 3.1 rule 8): it is told as reversed and
+ * its repetition charges nothing.
+ */
+export class ReturnPoll {
+  readonly #store: Pick<PaymentStore, "returnsSeen" | "noteReturns">;
+  readonly #link: ReturnsLink;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  #timer: Timer | undefined;
+  #round: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  constructor(
+    store: Pick<PaymentStore, "returnsSeen" | "noteReturns">,
+    link: ReturnsLink,
+    clock: Clock,
+    log: Logger,
+  ) {
+    this.#store = store;
+    this.#link = link;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  start(): void {
+    this.#timer = this.#clock.startTimer("return poll", RETURN_POLL_MS, () => {
+      this.#round = this.ask().finally(() => {
+        if (!this.#closed) this.start();
+      });
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#timer?.clear();
+    await this.#round;
+  }
+
+  /** Reads everything that is new. A supervisor that does not answer is asked again later. */
+  async ask(): Promise<void> {
+    try {
+      for (let more = true; more && !this.#closed; ) {
+        const after = this.#store.returnsSeen();
+        const answer = await this.#link.returns({ after, limit: ASKED_MAX });
+        more = answer.more;
+        if (answer.last === after && answer.returns.length === 0) return;
+        this.#store.noteReturns(answer.returns, answer.last, this.#clock.now());
+        for (const one of answer.returns) this.#log.info(one, "money went back at the gateway");
+      }
+    } catch (error) {
+      this.#log.debug({ err: error }, "the supervisor did not tell of returned money");
+    }
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * Message sequence ids, tag 1F73 (zvt.md 9.4). Asked for in a registration, agreed when its
+ * completion echoes the tag, and over with the next registration, Log-Off or connection. Both sides
+ * count in one row: a new message has the next number, an answer that of the message it answers, a
+ * repeat that of the first copy.
+ */
+import { type Apdu, decodeRaw, type Message, tag, tagValue, withTag } from "../codec/index.ts";
+
+const ID_MAX = 999_999;
+/** Answers come within T3; the ids of older messages need not be known. */
+const OWN_IDS_KEPT = 32;
+const REGISTRATION = 0x0600;
+const LOG_OFF = 0x0602;
+
+interface Heard {
+  readonly id: string;
+  readonly bytes: string;
+  /** What was answered; null while it is not. */
+  answer: Apdu | null;
+}
+
+export class MessageIds {
+  #asked = false;
+  #agreed = false;
+  /** The highest number of either side. */
+  #last = 0;
+  /** Ids of our own messages, the newest last. */
+  #own: string[] = [];
+  #heard: Heard | undefined;
+  /** Another message came under the same id: this terminal's ids do not tell repeats. */
+  #useless = false;
+
+  /** The id in a message, when ids are agreed and it has one. */
+  of({ tags }: Message): string | null {
+    const id = this.#agreed ? tagValue(tags, "messageSequence") : undefined;
+    return id !== undefined && /^\d{6}$/.test(id) ? id : null;
+  }
+
+  /** A command or an abort as it leaves: with the next id. */
+  numbered(apdu: Apdu): Apdu {
+    if (apdu.control === REGISTRATION) {
+      this.#end();
+      this.#asked = hasId(apdu);
+    }
+    if (!this.#agreed) return apdu;
+    this.#last = this.#last >= ID_MAX ? 1 : this.#last + 1;
+    const id = String(this.#last).padStart(6, "0");
+    this.#own = [...this.#own, id].slice(-OWN_IDS_KEPT);
+    if (apdu.control === LOG_OFF) this.#end();
+    return withTag(apdu, tag("messageSequence", id));
+  }
+
+  /** An answer as it leaves: with the id of the message that it answers. */
+  answering(apdu: Apdu, id: string | null): Apdu {
+    if (!this.#agreed || id === null) return apdu;
+    const answer = withTag(apdu, tag("messageSequence", id));
+    if (this.#heard?.id === id) this.#heard.answer = answer;
+    return answer;
+  }
+
+  /** The completion of a registration says whether ids are used from now on. */
+  registered({ tags }: Message): void {
+    this.#agreed = this.#asked && tagValue(tags, "messageSequence") !== undefined;
+    this.#asked = false;
+  }
+
+  /**
+   * An answer to a message of ours before the one under way: it must not be taken for the answer to
+   * that. An id that was never ours is a terminal that counts otherwise, and is let pass.
+   */
+  isLate(id: string | null): boolean {
+    return id !== null && this.#own.slice(0, -1).includes(id) && id !== this.#own.at(-1);
+  }
+
+  /** The answer to repeat when this message was heard before; null when it is a new one. */
+  repeated(id: string | null, bytes: string): { readonly answer: Apdu | null } | null {
+    const heard = this.#useless ? undefined : this.#heard;
+    return heard && heard.id === id && heard.bytes === bytes ? heard : null;
+  }
+
+  /** A new message of the terminal. */
+  heard(id: string | null, bytes: string): void {
+    if (id === null) return;
+    if (this.#heard?.id === id && this.#heard.bytes !== bytes) this.#useless = true;
+    this.#heard = { id, bytes, answer: null };
+    const number = Number(id);
+    const ahead = (number - this.#last + ID_MAX) % ID_MAX;
+    if (ahead < ID_MAX / 2) this.#last = number;
+  }
+
+  #end(): void {
+    this.#agreed = false;
+    this.#last = 0;
+    this.#own = [];
+    this.#heard = undefined;
+    this.#useless = false;
+  }
+}
+
+function hasId(apdu: Apdu): boolean {
+  const asked = tag("messageSequence", "000000").tag;
+  return decodeRaw(apdu).fields.some(({ tags }) =>
+    tags?.some(({ tag: number }) => number === asked),
+  );
+}

@@ -1,0 +1,61 @@
+/** What comes although nothing is running, or is no message at all (DESIGN 3.1 rule 4). Pure. */
+import type { Apdu, Message } from "../codec/index.ts";
+import { accept, answer, note, processingError, unknownCommand } from "./answer-policy.ts";
+import type { MessageInput, SessionOutput, SessionState, Step } from "./session-state.ts";
+
+/** A message while the terminal is not master: late, or a surprise. */
+export function unsolicited(
+  state: SessionState,
+  { message: arrived, problem }: MessageInput,
+): Step {
+  switch (arrived.name) {
+    case "status-information":
+      if (problem === null && isSettlement(arrived)) return answerOnly(state, accept, "totals");
+      return unexpectedReport(state, arrived);
+    case "intermediate-status":
+    case "print-line":
+    case "print-text-block":
+    case "set-register-time":
+    case "completion":
+    case "status-completion":
+    case "abort-from-pt":
+      return answerOnly(state, accept, `not expected here: ${control(arrived)}`);
+    default:
+      return answerOnly(state, unknownCommand, `not expected here: ${control(arrived)}`);
+  }
+}
+
+/** DESIGN 3.1 rule 4: a report with no payment running is refused, the terminal reverses. */
+export function unexpectedReport(state: SessionState, arrived: Message): Step {
+  const outputs: SessionOutput[] = [
+    answer(processingError),
+    { output: "unexpected", message: arrived },
+    ...unjudged(state),
+  ];
+  return { state, outputs };
+}
+
+/** zvt.md 2.4: a good frame around something that is no message; a 04 0F for all we know. */
+export function malformed(state: SessionState): Step {
+  const { outputs } = answerOnly(state, unknownCommand, "a frame without a whole message in it");
+  return { state, outputs: [...outputs, ...unjudged(state)] };
+}
+
+/** A judged command must hear of a result that it could not judge (DESIGN 3.1 rule 4). */
+export function unjudged(state: SessionState): readonly SessionOutput[] {
+  const judged = (state.at === "requested" || state.at === "served") && state.command.judged;
+  return judged ? [{ output: "unjudged" }] : [];
+}
+
+/** The 04 0F of an end of day carries totals (zvt.md 7.1), that of a sale never. */
+export function isSettlement({ fields }: Message): boolean {
+  return fields.totals !== undefined;
+}
+
+function answerOnly(state: SessionState, apdu: Apdu, text: string): Step {
+  return { state, outputs: [note(text), answer(apdu)] };
+}
+
+export function control({ control: code, name }: Message): string {
+  return `${code.toString(16).padStart(4, "0")} ${name}`;
+}

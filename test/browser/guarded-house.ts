@@ -1,0 +1,76 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { BrowserContext } from "playwright-core";
+import { until } from "../support/child-program.ts";
+import { TestInstallation } from "../support/installation.ts";
+
+interface WireEvent {
+  readonly what: string;
+  readonly direction?: string;
+  readonly message?: string;
+}
+
+/** An installation whose terminal and journal are watched for traces of what got in. */
+export class GuardedHouse extends TestInstallation {
+  /** Signs in as a person does: the browser remembers the pair for each of the names. */
+  async signIn(context: BrowserContext, ports: readonly number[]): Promise<void> {
+    const page = await context.newPage();
+    for (const port of ports) {
+      for (const host of ["127.0.0.1", "localhost"]) {
+        await page.goto(`http://kiosk:${this.password}@${host}:${port}/`);
+      }
+    }
+    await page.close();
+  }
+
+  /** Until the terminal asks for a card (--customer manual). */
+  async waitsForCard(): Promise<void> {
+    await until("the terminal waits for a card", async () => {
+      const response = await fetch(`${this.terminalEndpoints?.control}/state`);
+      const { waitsForCustomer } = (await response.json()) as { waitsForCustomer: boolean };
+      return waitsForCustomer || undefined;
+    });
+  }
+
+  async presentCard(): Promise<void> {
+    await this.waitsForCard();
+    await fetch(`${this.terminalEndpoints?.control}/customer`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ action: "insert" }),
+    });
+  }
+
+  /** What reached the terminal, without the driver's own status enquiries (05 01). */
+  async wire(): Promise<readonly string[]> {
+    const response = await fetch(`${this.terminalEndpoints?.control}/trace?last=1000`);
+    const { events } = (await response.json()) as { events: WireEvent[] };
+    return events
+      .filter(({ what, direction }) => what === "apdu" && direction === "in")
+      .map(({ message = "" }) => message)
+      .filter((message) => !/^(0501|80-?00)/.test(message));
+  }
+
+  /** Every row of the journal. */
+  journal(): unknown {
+    const database = new DatabaseSync(join(this.data, "journal.db"), { readOnly: true });
+    try {
+      const tables = database
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+        .all() as Array<{ name: string }>;
+      return tables.map(({ name }) => [name, database.prepare(`SELECT * FROM "${name}"`).all()]);
+    } finally {
+      database.close();
+    }
+  }
+
+  /** How many requests with this status the local API has answered. */
+  async answered(status: number): Promise<number> {
+    const headers = { authorization: `Basic ${btoa(`kiosk:${this.password}`)}` };
+    const text = await (await fetch(`${this.url}/metrics`, { headers })).text();
+    const counts = text.matchAll(/^connector_api_answer_seconds_count\{(.*)\} (\d+)$/gm);
+    return [...counts]
+      .filter(([, labels]) => labels?.includes(`status="${status}"`))
+      .reduce((sum, [, , count]) => sum + Number(count), 0);
+  }
+}

@@ -1,0 +1,268 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { createLogger } from "../../src/shared/logger.ts";
+import { systemClock } from "../../src/shared/time.ts";
+import type { GatewaySandbox, SandboxOptions } from "../../src/simulator/gateway/sandbox.ts";
+import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client.ts";
+import { type Merchant, merchantForTest } from "../simulator/gateway/merchant-for-test.ts";
+import {
+  account,
+  eventually,
+  generate,
+  LOGIN,
+  PASSWORD,
+  sandboxForTest,
+  temporaryFolder,
+} from "../simulator/gateway/sandbox-for-test.ts";
+import { sampleTransaction } from "../supervisor/sample-transaction.ts";
+import { browserForFile, haveChromium } from "./chromium.ts";
+import { hardToUse, sizes } from "./readable.ts";
+import { pages, type WebServer, webServer } from "./web-server.ts";
+
+const VISA = "4111111111111111";
+const REFUSED = "4111113333333333";
+const OTHER = "4012888888881881";
+const gif =
+  "GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\x04\0\0\0\0\0,\0\0\0\0\x01\0\x01\0\0";
+
+describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
+  let shop: WebServer;
+  let context: BrowserContext;
+  const browser = browserForFile(() => ["--host-resolver-rules=MAP *.test 127.0.0.1"]);
+  beforeAll(async () => {
+    if (!haveChromium) return;
+    const titles = ["accept", "decline", "cancel"].map((way) => [
+      `/${way}`,
+      `<title>the shop: ${way}</title>`,
+    ]);
+    const listener = pages(Object.fromEntries(titles));
+    shop = await webServer(
+      (request, response) => {
+        if (request.url === "/own.css") {
+          response.writeHead(200, { "content-type": "text/css" }).end("h1 { color: rgb(1, 2, 3) }");
+        } else if (request.url === "/logo.gif") {
+          response
+            .writeHead(200, { "content-type": "image/gif" })
+            .end(Buffer.from(`${gif}\x02\x02D\x01\0;`, "latin1"));
+        } else listener(request, response);
+      },
+      ["shop.test"],
+    );
+    context = await browser().newContext({ ignoreHTTPSErrors: true });
+  });
+  afterAll(async () => {
+    await context?.close();
+    shop?.close();
+  });
+
+  const shopUrl = (path: string): string => `https://shop.test:${shop.port}${path}`;
+
+  interface Visit {
+    readonly sandbox: GatewaySandbox;
+    readonly merchant: Merchant;
+    readonly page: Page;
+    readonly state: () => string | undefined;
+  }
+
+  /** A new order, with its payment page open. */
+  async function visit(
+    changes: Readonly<Record<string, string>> = {},
+    options: Partial<SandboxOptions> = {},
+  ): Promise<Visit> {
+    const merchant = await merchantForTest();
+    const sandbox = await sandboxForTest(options);
+    const { result } = await generate(sandbox, {
+      urlAccept: shopUrl("/accept?order=1&amp;way=back"),
+      urlDecline: shopUrl("/decline"),
+      urlCancel: shopUrl("/cancel"),
+      urlCallback: merchant.url,
+      ...changes,
+    });
+    const page = await opened(result["redirectUrl"] ?? "");
+    return { sandbox, merchant, page, state: () => sandbox.orders()[0]?.state };
+  }
+
+  async function opened(url: string): Promise<Page> {
+    const page = await context.newPage();
+    onTestFinished(() => page.close());
+    await page.goto(url);
+    return page;
+  }
+
+  async function fill(page: Page, card = VISA): Promise<void> {
+    await page.fill("#email", "customer@example.test");
+    await page.selectOption("#country", "ES");
+    await page.click("#cardTypeVisa");
+    await page.fill("#tokenCardNumber", card);
+    await page.fill("#tokenCardHolder", "Test Customer");
+    await page.selectOption("#tokenCardExpiryDateMonth", "12");
+    const years = page.locator("#tokenCardExpiryDateYear option");
+    await page.selectOption("#tokenCardExpiryDateYear", (await years.last().textContent()) ?? "");
+    await page.fill("#tokenCardSecurityCode", "123");
+  }
+
+  const pay = "#validate_user_account_create_form";
+  const subjects = ({ merchant }: Visit): string[] =>
+    merchant.received.map(({ xml }) => /<operation>(\w+)</.exec(xml)?.[1] ?? "");
+
+  test("an order of the supervisor's own client is paid, and no card number stays", async () => {
+    const database = join(temporaryFolder(), "orders.db");
+    const sandbox = await sandboxForTest({ database });
+    const log = createLogger({ program: "test", level: "error" });
+    const merchant = await merchantForTest();
+    const client = createGatewayClient(
+      {
+        url: sandbox.url,
+        timeoutMs: 30_000,
+        login: LOGIN,
+        password: PASSWORD,
+        websiteId: "107",
+        categoryId: "5",
+        rating: "ALL",
+        locale: "en_GB",
+        customerIp: "127.0.0.1",
+        callbackUrl: merchant.url,
+      },
+      systemClock,
+      log,
+    );
+    onTestFinished(() => client.close());
+    const signal = AbortSignal.timeout(10_000);
+    const { verdict } = await client.generate(sampleTransaction(), signal);
+    const page = await opened(verdict.fields.get("redirectUrl") ?? "");
+    await fill(page, OTHER);
+    await page.click(pay);
+    await page.locator(".wrong").waitFor();
+    await fill(page, "4111 1111 1111 1111");
+    await page.click(pay);
+    await page.locator("#endSuccessTransactionBlock").waitFor();
+    expect(await page.locator("#return_link").count()).toBe(0);
+    expect(sandbox.orders()[0]).toMatchObject({ state: "captured", capturedAmount: "8.99" });
+    await eventually(() => merchant.received.length).toBe(2);
+    const folder = dirname(database);
+    const written = readdirSync(folder).map((name) => readFileSync(join(folder, name), "latin1"));
+    expect(written.join("")).toContain("Order_12345");
+    for (const text of [...written, ...merchant.received.map(({ body }) => body)]) {
+      expect(text).not.toMatch(new RegExp(`${VISA}|${OTHER}`));
+    }
+  });
+
+  test("a double click charges once, and the customer is taken back by himself", async () => {
+    const visited = await visit();
+    const { page, sandbox } = visited;
+    await fill(page);
+    await page.dblclick(pay);
+    await page.locator("#endSuccessTransactionBlock").waitFor();
+    expect(await page.title()).toBe("Your payment was accepted.");
+    await page.waitForURL(shopUrl("/accept?order=1&way=back"), { timeout: 15_000 });
+    expect(sandbox.orders()[0]).toMatchObject({ state: "captured", capturedAmount: "19.99" });
+    await eventually(() => subjects(visited)).toEqual(["authorization", "capture"]);
+    await page.goBack();
+    expect(await page.locator(pay).count()).toBe(0);
+  });
+
+  test("the refused card is declined and an abort is one; both lead back to the shop", async () => {
+    const declined = await visit();
+    await fill(declined.page, REFUSED);
+    await declined.page.click(pay);
+    await declined.page.locator("#endErrorTransactionBlock").waitFor();
+    await declined.page.click("#return_link");
+    expect(await declined.page.title()).toBe("the shop: decline");
+    expect(declined.state()).toBe("declined");
+
+    const aborted = await visit();
+    await aborted.page.click("#cancel_payment");
+    await aborted.page.locator("#endCancelTransactionBlock").waitFor();
+    await aborted.page.click("#return_link");
+    expect(aborted.page.url()).toBe(shopUrl("/cancel"));
+    expect(aborted.state()).toBe("aborted");
+  });
+
+  test("what is wrong has the focus and says what it is; nothing is charged", async () => {
+    const { page, state } = await visit();
+    await page.click(pay);
+    // The browser itself asks for what is missing.
+    expect(await page.evaluate("document.activeElement.id")).toBe("email");
+    await fill(page, OTHER);
+    await page.click(pay);
+    await page.locator("[role=alert]").waitFor();
+    const number = page.getByLabel("Card number");
+    expect(await number.inputValue()).toBe("");
+    expect(await page.evaluate("document.activeElement.id")).toBe("tokenCardNumber");
+    expect(await number.getAttribute("aria-describedby")).toBe("fault");
+    expect(await page.locator("#fault").textContent()).toContain("not one of the test cards");
+    expect(await page.getByLabel("Name on the card").inputValue()).toBe("Test Customer");
+    expect(await hardToUse(page)).toEqual([]);
+    expect(state()).toBe("created");
+  });
+
+  test("everything can be done with the keyboard, in the order of the page", async () => {
+    const { page, state } = await visit();
+    const typed: Readonly<Record<string, string>> = {
+      email: "customer@example.test",
+      country: "Spain",
+      cardTypeVisa: "",
+      tokenCardNumber: VISA,
+      tokenCardHolder: "Test Customer",
+      tokenCardExpiryDateMonth: "12",
+      tokenCardExpiryDateYear: "203",
+      tokenCardSecurityCode: "123",
+    };
+    for (const [id, text] of Object.entries(typed)) {
+      await page.keyboard.press("Tab");
+      expect(await page.evaluate("document.activeElement.id")).toBe(id);
+      await page.keyboard.type(text);
+    }
+    await page.keyboard.press("Tab");
+    const outline = "getComputedStyle(document.activeElement).outlineWidth";
+    expect(await page.evaluate(outline)).toBe("3px");
+    await page.keyboard.press("Enter");
+    await page.locator("#endSuccessTransactionBlock").waitFor();
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.id")).toBe("return_link");
+    expect(state()).toBe("captured");
+  });
+
+  test.each([
+    ["en_GB", "Card number", "€19.99"],
+    ["fr_FR", "Numéro de carte", "19,99 €"],
+    ["es_ES", "Número de tarjeta", "19,99 €"],
+    ["it_IT", "Numero della carta", "19,99 €"],
+  ])("%s is easy to use", async (locale, label, amount) => {
+    const { page } = await visit({ locale, description: "x".repeat(60) });
+    expect(await page.getByLabel(label).count()).toBe(1);
+    const shown = (await page.locator("#amount").textContent()) ?? "";
+    expect(shown.replace(/\s/g, " ")).toBe(amount);
+    // Where words are longest, the smallest window is enough.
+    for (const size of locale === "en_GB" ? sizes : sizes.slice(-1)) {
+      await page.setViewportSize(size);
+      expect([size, await hardToUse(page)]).toEqual([size, []]);
+    }
+    await page.click("#cancel_payment");
+    await page.locator("#endCancelTransactionBlock").waitFor();
+    expect(await hardToUse(page)).toEqual([]);
+  });
+
+  test("the merchant's style and logo come over https", async () => {
+    const websites = [{ id: 107, currency: "EUR", css: shopUrl("/own.css") }];
+    const { page } = await visit(
+      { urlLogo: shopUrl("/logo.gif") },
+      { accounts: [{ ...account, websites }] },
+    );
+    const color = `getComputedStyle(document.querySelector("h1")).color`;
+    expect(await page.evaluate(color)).toBe("rgb(1, 2, 3)");
+    expect(await page.evaluate(`document.querySelector(".logo").naturalWidth`)).toBe(1);
+    const sandbox = await sandboxForTest();
+    const plain = await generate(sandbox, { urlLogo: `http://127.0.0.1:${shop.port}/logo.gif` });
+    expect(plain.result).toMatchObject({ code: "3" });
+  });
+
+  test("an address that leads to no order says so in words", async () => {
+    const sandbox = await sandboxForTest();
+    const page = await opened(`${sandbox.url}/index/ws/id/${"0".repeat(32)}`);
+    expect(await page.getByRole("heading").textContent()).toBe("No such payment");
+    expect(await hardToUse(page)).toEqual([]);
+  });
+});

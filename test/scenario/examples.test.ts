@@ -1,0 +1,142 @@
+import { execFile, spawnSync } from "node:child_process";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { projectRoot } from "../../src/shared/installation.ts";
+import { TestInstallation } from "../support/installation.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { hasTool } from "../support/tools.ts";
+
+/** The examples of the documentation, run as they are printed, against running programs. */
+
+const run = promisify(execFile);
+const assemblies = ["-r:System.Net.Http.dll", "-r:System.Runtime.Serialization.dll"];
+const at = new TestInstallation({ terminalSwitches: ["--instant"] });
+beforeAll(async () => {
+  await at.start();
+  await at.connected();
+});
+afterAll(() => at.stop());
+
+const text = (path: string): string => readFileSync(join(projectRoot, path), "utf8");
+
+/** The code blocks of a page in one language, as they stand there. */
+function blocks(page: string, language: string): string[] {
+  const found = text(page).matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, "gm"));
+  return [...found].map(([, code = ""]) => code);
+}
+
+/** The stated pair and port are those of no installation; the orders are used once. */
+function here(code: string, orders: string): string {
+  return code
+    .replaceAll("http://localhost:8765", at.url)
+    .replaceAll("kiosk:secret", `kiosk:${at.password}`)
+    .replaceAll('"secret"', JSON.stringify(at.password))
+    .replaceAll("A-100", `${orders}-100`);
+}
+
+async function charged(): Promise<number> {
+  return (await at.ledger()).charged;
+}
+
+/**
+ * curl is told to print the status behind the answer, and to leave a stream of events, which has no
+ * end of its own.
+ */
+const curlHere = `curl() {
+  case " $* " in
+    *" -N "*) command curl -sS --max-time 1 "$@" || test $? = 28 ;;
+    *) command curl -sS -w '\\n%{http_code}\\n' "$@" ;;
+  esac
+}
+`;
+
+describe("docs/examples.md", () => {
+  test("has every language that the README names", () => {
+    const languages = ["sh", "js", "ts", "csharp", "python"];
+    const none = languages.filter((one) => blocks("docs/examples.md", one).length === 0);
+    expect(none).toEqual([]);
+    const all = text("docs/examples.md").match(/^```\w+$/gm) ?? [];
+    const known = languages.flatMap((one) => blocks("docs/examples.md", one));
+    expect(all).toHaveLength(known.length);
+  });
+
+  test.skipIf(!hasTool("curl"))("curl", async () => {
+    const [code = ""] = blocks("docs/examples.md", "sh");
+    const { stdout } = await run("sh", ["-ec", curlHere + here(code, "CURL")]);
+    expect(stdout.split("\n").filter((line) => line === "200")).toHaveLength(2);
+    expect(stdout.split('"status":"Success"')).toHaveLength(4); // the lookup has its attempt too
+    expect(stdout).toContain("event: terminal");
+  });
+
+  const node = process.execPath;
+  test.each([
+    ["JavaScript", "js", 0, "pay.mjs", [node, "pay.mjs"]],
+    ["TypeScript", "ts", 0, "pay.ts", [node, "pay.ts"]],
+    ["TypeScript with events", "ts", 1, "watch.ts", [node, "watch.ts"]],
+  ])("%s: pays once, and again pays no more", (_, language, index, file, command) =>
+    paysOnce(blocks("docs/examples.md", language)[index], file, command),
+  );
+
+  test.skipIf(!hasTool("python3"))("Python: pays once, and again pays no more", () =>
+    paysOnce(blocks("docs/examples.md", "python")[0], "pay.py", ["python3", "pay.py"]),
+  );
+
+  test.skipIf(!hasCSharp())("C#: pays once, and again pays no more", () =>
+    paysOnce(
+      blocks("docs/examples.md", "csharp")[0],
+      "Pay.cs",
+      ["mono", "Pay.exe"],
+      ["mcs", "Pay.cs", ...assemblies],
+    ),
+  );
+});
+
+/** Mono with what the example needs. */
+function hasCSharp(): boolean {
+  const folder = mkdtempSync(join(tmpdir(), "utc-mcs-"));
+  writeFileSync(join(folder, "a.cs"), "class A {}");
+  const words = ["a.cs", "-target:library", ...assemblies];
+  const { status } = spawnSync("mcs", words, { cwd: folder, stdio: "ignore" });
+  rmSync(folder, { recursive: true });
+  return hasTool("mono") && status === 0;
+}
+
+async function paysOnce(
+  code: string | undefined,
+  file: string,
+  [program = "", ...words]: readonly string[],
+  [compiler, ...compilerWords]: readonly string[] = [],
+): Promise<void> {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, file), here(code ?? "", file.toUpperCase()));
+  copyFileSync(join(projectRoot, "src/client/client.ts"), join(folder, "client.ts"));
+  if (compiler) await run(compiler, compilerWords, { cwd: folder });
+  const before = await charged();
+  for (let i = 0; i < 2; i++) {
+    const { stdout } = await run(program, words, { cwd: folder });
+    expect(stdout.trim().split("\n").at(-1)?.trim()).toBe("Success");
+  }
+  expect((await charged()) - before).toBe(1_200);
+}
+
+describe.skipIf(!hasTool("curl"))("README.md", () => {
+  const commands = blocks("README.md", "sh").filter((code) => code.startsWith("curl "));
+
+  test("shows curl", () => {
+    expect(commands.length).toBeGreaterThanOrEqual(4);
+  });
+
+  test.each(commands)("%s", async (code) => {
+    const { stdout } = await run("sh", ["-ec", curlHere + here(code, "README")]);
+    const answers = stdout.split("\n").filter((line) => line.startsWith("[{"));
+    for (const answer of answers) expect(Object.keys(JSON.parse(answer)[0])).not.toEqual([]);
+    const statuses = stdout.split("\n").filter((line) => /^\d{3}$/.test(line));
+    expect(answers).toHaveLength(statuses.length);
+    // Nothing runs that could be cancelled; everything else is answered as the text says.
+    expect(statuses.filter((status) => status !== "200" && status !== "409")).toEqual([]);
+    if (answers.length === 0) expect(stdout).toContain("event: terminal");
+  });
+});

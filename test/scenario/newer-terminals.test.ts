@@ -1,0 +1,121 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { until } from "../support/child-program.ts";
+import { type InstallationOptions, TestInstallation } from "../support/installation.ts";
+
+const lines = process.platform === "linux" ? (["tcp", "pty"] as const) : (["tcp"] as const);
+
+async function installed(options: InstallationOptions): Promise<TestInstallation> {
+  const at = new TestInstallation(options);
+  onTestFinished(() => at.stop());
+  await at.start();
+  await at.connected();
+  return at;
+}
+
+function control(at: TestInstallation, method: string, path: string, body?: unknown) {
+  return fetch(`${at.terminalEndpoints?.control}${path}`, {
+    method,
+    ...(body === undefined
+      ? {}
+      : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+  });
+}
+
+interface WireEvent {
+  readonly what: string;
+  readonly direction?: "in" | "out";
+  readonly hex?: string;
+}
+
+async function apdus(at: TestInstallation): Promise<WireEvent[]> {
+  const { events } = (await (await control(at, "GET", "/trace?last=2000")).json()) as {
+    events: WireEvent[];
+  };
+  return events.filter(({ what }) => what === "apdu");
+}
+
+/** Production times would make the terminal's own limit three minutes. */
+const quick = {
+  TEST_TIMERS: "yes",
+  ZVT_T1_MS: 100,
+  ZVT_T2_MS: 200,
+  ZVT_T3_MS: 400,
+  ZVT_T4_MS: 1_000,
+  RECOVERY_SILENCE_MS: 50,
+  POLL_INTERVAL_MS: 100,
+  GATEWAY_WAIT: 0,
+};
+const quickTerminal = ["--instant", "--t2-ms", "200", "--t3-ms", "400", "--t4-ms", "1000"];
+
+describe.each(lines)("a terminal that keeps what was not acknowledged, over %s", (line) => {
+  const keeping = [...quickTerminal, "--no-auto-reversal"];
+
+  async function missed(at: TestInstallation): Promise<string> {
+    expect((await at.pay(1, "before")).one.status).toBe("Success");
+    await control(at, "POST", "/faults", { name: "unplug", at: "reported", ms: 50 });
+    await at.pay(5, "missed");
+    const settled = await until("the order is settled", async () => {
+      const { one } = await at.call("GET", "/payment/missed");
+      return one.status === "Unknown" ? undefined : one;
+    });
+    await at.connected();
+    expect((await at.pay(7, "next")).one.status).toBe("Success");
+    return settled.status;
+  }
+
+  test("and does not tell it reverses it with the next sale, as the journal has it", async () => {
+    const at = await installed({
+      line,
+      terminalSwitches: [...keeping, "--hides-unacknowledged"],
+      config: { ...quick, ZVT_SEND_LAST_RECEIPT: "yes" },
+    });
+    expect(await missed(at)).toBe("Failed");
+    const { entries, charged } = await at.ledger();
+    expect(charged).toBe(800);
+    expect(entries.map(({ kind, amountMinor }) => `${kind} ${amountMinor}`)).toEqual([
+      "charge 100",
+      "charge 500",
+      "reversal 500",
+      "charge 700",
+    ]);
+  }, 60_000);
+
+  test("and tells it has it charged, in the journal too: nothing is reversed", async () => {
+    const at = await installed({
+      line,
+      terminalSwitches: keeping,
+      config: { ...quick, ZVT_SEND_LAST_RECEIPT: "yes" },
+    });
+    expect(await missed(at)).toBe("Success");
+    expect((await at.ledger()).charged).toBe(1_300);
+  }, 60_000);
+});
+
+describe.each(lines)("a terminal that numbers its messages, over %s", (line) => {
+  test("gets a number in every message and answer of a payment", async () => {
+    const at = await installed({
+      line,
+      terminalSwitches: ["--instant", "--knows-1f73"],
+      config: { GATEWAY_WAIT: 0 },
+    });
+    const { one } = await at.pay(5, "numbered");
+    expect([one.status, one.error]).toEqual(["Success", null]);
+    const all = await apdus(at);
+    const agreed = all.findIndex(({ hex }) => /^060f.*1f7303000000$/.test(hex ?? ""));
+    const numbers = all
+      .slice(agreed + 2)
+      .map(({ hex = "", direction }) => [
+        direction,
+        hex.slice(0, 2),
+        /1f7303(\d{6})$/.exec(hex)?.[1],
+      ]);
+    expect(numbers.length).toBeGreaterThan(10);
+    expect(numbers.filter(([, , id]) => id === undefined)).toEqual([]);
+    let last = 0;
+    for (const [, first, id] of numbers) {
+      const isAnswer = first === "80" || first === "84";
+      if (!isAnswer) last += 1;
+      expect(Number(id)).toBe(last);
+    }
+  }, 30_000);
+});

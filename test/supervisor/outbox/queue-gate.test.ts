@@ -1,0 +1,105 @@
+import { expect, test, vi } from "vitest";
+import { faultTable, type TryClass, type Verdict } from "../../../src/supervisor/gateway/faults.ts";
+import {
+  QueueGate,
+  WINDOW_DOUBLES_AFTER,
+  WINDOW_MAX,
+} from "../../../src/supervisor/outbox/queue-gate.ts";
+import { decide, PROBE_INTERVAL_MS } from "../../../src/supervisor/outbox/retry-policy.ts";
+import { recordingLog } from "../../support/recording-log.ts";
+import { TestClock } from "../../support/test-clock.ts";
+import { accepted } from "../recording-gateway.ts";
+import { sampleTransaction } from "../sample-transaction.ts";
+import { openRig } from "../supervisor-rig.ts";
+
+function openGate() {
+  const clock = new TestClock();
+  const { log, lines } = recordingLog();
+  const gate = new QueueGate(clock, log);
+  const learn = (tryClass: TryClass, times = 1): void => {
+    const history = { failures: 0, noResultSinceMs: null, noResultTries: 0 };
+    const circumstances = { nowMs: 0, retryAfterMs: null, chance: () => 0.5 };
+    for (let i = 0; i < times; i++) {
+      const verdict: Verdict = {
+        class: tryClass,
+        httpStatus: 200,
+        code: 0,
+        description: "",
+        retryAfter: null,
+        fields: new Map(),
+      };
+      const now = { ...circumstances, queueFailures: gate.failures };
+      gate.learn(verdict, decide(faultTable[tryClass], history, now));
+    }
+  };
+  return { gate, clock, learn, lines };
+}
+
+test("the window doubles while everything is answered with results, up to its limit", () => {
+  const { gate, learn } = openGate();
+  const windows = [gate.window];
+  for (let i = 0; i < 5; i++) {
+    learn("sent", WINDOW_DOUBLES_AFTER - 1);
+    expect(gate.window).toBe(windows.at(-1));
+    learn("order-refused"); // a result as well
+    windows.push(gate.window);
+  }
+  expect(windows).toEqual([1, 2, 4, WINDOW_MAX, WINDOW_MAX, WINDOW_MAX]);
+});
+
+test.each(["unreachable", "lost-answer", "unavailable", "server-error", "soap-fault"] as const)(
+  "after %s the queue goes on one by one",
+  async (failure) => {
+    const { gate, clock, learn } = openGate();
+    learn("sent", 4 * WINDOW_DOUBLES_AFTER);
+    learn(failure);
+    await clock.advance(60_000);
+    expect(gate.window).toBe(1);
+    learn("sent", WINDOW_DOUBLES_AFTER - 1);
+    expect(gate.window).toBe(1);
+    learn("sent");
+    expect(gate.window).toBe(2);
+  },
+);
+
+test("of several tries that meet refused credentials together one raises the alarm", async () => {
+  const { gate, clock, learn, lines } = openGate();
+  learn("credentials-refused", 5);
+  expect(gate.window).toBe(0);
+  expect(lines.filter((line) => line.includes('"alarm"'))).toHaveLength(1);
+  await clock.advance(PROBE_INTERVAL_MS);
+  expect(gate.window).toBe(1);
+  learn("credentials-refused");
+  expect(lines.filter((line) => line.includes('"alarm"'))).toHaveLength(2);
+  expect(gate.heldMs).toBe(PROBE_INTERVAL_MS);
+});
+
+test("tries that fail together make the queue wait once", () => {
+  const { gate, learn } = openGate();
+  learn("unreachable", 5);
+  expect(gate.failures).toBe(1);
+  expect(gate.heldMs).toBe(1_000);
+});
+
+test("a backlog goes out several at a time, and from the first failure on one by one", async () => {
+  const rig = await openRig();
+  const { requests } = rig.server;
+  const answered = 3 * WINDOW_DOUBLES_AFTER;
+  rig.server.behave = () => (requests.length <= answered ? accepted : "hang");
+  for (let i = 0; i < 60; i++) {
+    rig.store.add(sampleTransaction({ orderId: `order ${i}` }), rig.clock.now());
+  }
+  rig.forwarder.start();
+  const full = answered + WINDOW_MAX;
+  await vi.waitFor(() => expect(requests).toHaveLength(full), { timeout: 5_000 });
+  await rig.clock.advance(29_000);
+  expect(requests).toHaveLength(full);
+  // All of those under way time out; the queue waits half of 2 s, then a single one goes.
+  await rig.clock.advance(1_999);
+  expect(requests).toHaveLength(full);
+  await rig.clock.advance(1);
+  await vi.waitFor(() => expect(requests).toHaveLength(full + 1));
+  await rig.clock.advance(10_000);
+  expect(requests).toHaveLength(full + 1);
+  expect(rig.store.counts()).toMatchObject({ sent: answered, pending: 60 - answered });
+});

@@ -1,0 +1,97 @@
+import { expect, test } from "vitest";
+import { type ErrorCode, errorTable } from "../../../src/shared/errors.ts";
+import { documentedCalls } from "../../../src/tp-manager/http/openapi/calls.ts";
+import { type House, house } from "../../support/payment-house.ts";
+import { document, documentedCall } from "./conformity.ts";
+import { api } from "./rig.ts";
+import { type Situation, situations } from "./situations.ts";
+
+/**
+ * Every call in every situation that has a code of its own. That an answer is as the OpenAPI
+ * document says is compared in every rig (watched-api.ts); here the answers are brought about.
+ */
+
+const operator = { login: "boss", password: "of-the-terminal" };
+const authorization = `Basic ${btoa(`${operator.login}:${operator.password}`)}`;
+
+const all = Object.entries(situations).flatMap(([call, list]) =>
+  list.map((situation) => ({ call, says: situation[0], situation })),
+);
+
+test.each(all)("$call: $says", async ({ call, situation: [says, prepare, body] }) => {
+  const at = house();
+  await prepare(at);
+  const { call: send } = await api({ operator }, at);
+  const [method = "", path = ""] = call.split(" ");
+  const answer = send(method as "GET" | "POST", path, body, { authorization });
+  const { http, text } = await whenTimePasses(at, answer);
+  const [one] = [JSON.parse(text)].flat();
+  expect(one?.error?.code ?? one?.status ?? "none").toBe(says);
+  const inList = path === "/payments" && says !== "STORAGE_FAILED";
+  const status = inList ? 200 : (errorTable[says as ErrorCode]?.http ?? http);
+  expect(http).toBe(status);
+});
+
+/** What a call answers at once, or after minutes of the test's clock. */
+async function whenTimePasses<T>({ clock }: House, answer: Promise<T>): Promise<T> {
+  let open = true;
+  const ended = answer.finally(() => {
+    open = false;
+  });
+  for (let turn = 0; open && turn < 200; turn++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (turn > 50) await clock.advance(5_000);
+  }
+  return await ended;
+}
+
+/** Calls that are brought about elsewhere, with the file. */
+const elsewhere: Readonly<Record<string, string>> = {
+  "/": "page.test.ts, first-steps.test.ts",
+  "/metrics": "status.test.ts",
+  "/events": "events.test.ts",
+  "/gateway/confirm": "gateway-routes.test.ts",
+  "/gateway/cancel": "gateway-routes.test.ts",
+  "/gateway/refund": "gateway-routes.test.ts",
+  "/gateway/settle": "gateway-routes.test.ts",
+  "/gateway/transaction/{id}": "gateway-routes.test.ts",
+  "/outbox": "outbox-routes.test.ts",
+  "/outbox/{id}/requeue": "outbox-routes.test.ts",
+  "/outbox/{id}/drop": "outbox-routes.test.ts",
+};
+
+test("every documented call is brought about with each of its methods", () => {
+  const missing = Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.keys(operations)
+      .filter((verb) => elsewhere[path] === undefined && listOf(path, verb).length === 0)
+      .map((verb) => `${verb} ${path}`),
+  );
+  expect(missing).toEqual([]);
+});
+
+/** Codes of a call that are brought about elsewhere, or only while two things happen at once. */
+const rare: Readonly<Record<string, readonly ErrorCode[]>> = {
+  "/reversal": ["GATEWAY_OPERATION_OPEN"], // gateway-routes.test.ts
+  // Both to somebody who waits for a payment that another call ends.
+  "/payment": ["SETTLED_NOT_CHARGED", "GOODS_NOT_DELIVERED"],
+};
+
+test("every code that a call names for itself is brought about", () => {
+  const missing = documentedCalls
+    .filter(({ path }) => elsewhere[path] === undefined)
+    .flatMap(({ path, methods, errors }) => {
+      const seen = new Set(methods.flatMap((verb) => listOf(path, verb)).map(([says]) => says));
+      return errors
+        .filter((code) => !seen.has(code) && !rare[path]?.includes(code))
+        .map((code) => `${path} ${code}`);
+    });
+  expect(missing).toEqual([]);
+});
+
+function listOf(path: string, verb: string): readonly Situation[] {
+  return Object.entries(situations).flatMap(([call, list]) => {
+    const [method = "", url = ""] = call.split(" ");
+    const found = documentedCall(method, url);
+    return found?.[0] === path && found[1] === verb ? list : [];
+  });
+}

@@ -1,0 +1,36 @@
+import { onTestFinished } from "vitest";
+import { startGatewaySandbox } from "../../../src/simulator/gateway/sandbox.ts";
+import { PASSWORD } from "../../supervisor/supervisor-rig.ts";
+import { pay, request } from "../../support/payment-house.ts";
+import { apiWithSupervisor } from "./api-with-supervisor.ts";
+
+export const operator = { login: "operator", password: "maintenance" };
+
+/** A charged order of 9.99 that the sandbox has, captured unless it is told otherwise. */
+export async function chargedAtGateway(options: { autoPay?: boolean } = {}) {
+  const sandbox = await startGatewaySandbox({
+    accounts: [
+      {
+        login: "login",
+        password: PASSWORD,
+        apiKey: "lookup key",
+        websites: [{ id: 107, currency: "EUR", categories: [{ id: 5, label: "Vending" }] }],
+      },
+    ],
+    database: ":memory:",
+    autoPay: options.autoPay ?? true,
+  });
+  onTestFinished(() => sandbox.close());
+  const api = await apiWithSupervisor({ url: sandbox.url, operator });
+  await pay(api.at, request("A-1"));
+  const [transaction] = api.at.supervisor.stored;
+  if (!transaction) throw new Error("the order was not handed over");
+  api.rig.intake.store(transaction);
+  await api.rig.tries(transaction.transactionId, 1);
+  const publicId = (): string => sandbox.orders()[0]?.transactionPublicId ?? "";
+  return { ...api, sandbox, publicId, transactionId: transaction.transactionId };
+}
+
+/** State and refunded amount of every order of the sandbox. */
+export const stateOf = ({ sandbox }: Awaited<ReturnType<typeof chargedAtGateway>>) =>
+  sandbox.orders().map(({ state, refundedAmount }) => [state, refundedAmount]);

@@ -1,0 +1,70 @@
+import { connect, type Socket } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { TestInstallation } from "../../support/installation.ts";
+
+/** A real tp-manager: whoever floods it must not share its thread. */
+async function started() {
+  const at = new TestInstallation({ terminalSwitches: ["--instant"] });
+  onTestFinished(() => at.stop());
+  await at.start();
+  await at.connected();
+  const open = async (): Promise<Socket> => {
+    const socket = connect(at.port, "127.0.0.1");
+    socket.on("error", () => undefined); // a cut is one of the expected ends
+    onTestFinished(() => void socket.destroy());
+    await Promise.race([happens(socket, "connect"), happens(socket, "close")]);
+    return socket;
+  };
+  return { at, open };
+}
+
+/** Unlike `once` of node:events it does not mind an error before it. */
+function happens(socket: Socket, event: "connect" | "close"): Promise<void> {
+  return new Promise((resolve) => socket.once(event, () => resolve()));
+}
+
+test("a thousand wrong logins at once do not delay the right one", async () => {
+  const { at, open } = await started();
+  const sockets = await Promise.all(Array.from({ length: 1_000 }, open));
+  const answers: string[] = [];
+  const ended = sockets.map((socket) => {
+    socket.on("data", (chunk: Buffer) => answers.push(chunk.toString("latin1").slice(9, 12)));
+    return happens(socket, "close");
+  });
+  const wrong = `Authorization: Basic ${btoa("kiosk:guessed")}\r\nConnection: close\r\n`;
+  for (const socket of sockets) {
+    socket.write(`GET /check HTTP/1.1\r\nHost: localhost:${at.port}\r\n${wrong}\r\n`);
+  }
+  const sentMs = performance.now();
+  expect((await at.call("GET", "/version")).http).toBe(200);
+  expect(performance.now() - sentMs).toBeLessThan(500);
+  expect((await at.pay(9, "A-1")).one.status).toBe("Success");
+  await Promise.all(ended);
+  // Late, refused at once, or cut to make room; never let in.
+  expect([...new Set(answers)].sort()).toEqual(["401", "429"]);
+});
+
+test("wrong logins that follow each other do not delay it either", async () => {
+  const { at, open } = await started();
+  const wrong = `Authorization: Basic ${btoa("kiosk:guessed")}\r\n`;
+  const guess = `GET /check HTTP/1.1\r\nHost: localhost:${at.port}\r\n${wrong}\r\n`;
+  const sockets = await Promise.all(Array.from({ length: 20 }, open));
+  // Fifty on each connection without waiting for an answer.
+  for (const socket of sockets) socket.write(guess.repeat(50));
+  for (let i = 0; i < 5; i++) {
+    const sentMs = performance.now();
+    expect((await at.call("GET", "/version")).http).toBe(200);
+    expect(performance.now() - sentMs).toBeLessThan(500);
+  }
+});
+
+test("a payment goes through beside 500 idle connections and 300 slow requests", async () => {
+  const { at, open } = await started();
+  await Promise.all(Array.from({ length: 500 }, open));
+  expect((await at.pay(9, "A-1")).one.status).toBe("Success");
+  for (const socket of await Promise.all(Array.from({ length: 300 }, open))) {
+    socket.write("POST /payment HTTP/1.1\r\nHost: x\r\n");
+  }
+  expect((await at.pay(9, "A-2")).one.status).toBe("Success");
+  expect((await at.ledger()).charged).toBe(1_800);
+});

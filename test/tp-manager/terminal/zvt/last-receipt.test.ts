@@ -1,0 +1,106 @@
+import { describe, expect, test } from "vitest";
+import type { LastTransaction } from "../../../../src/tp-manager/terminal/terminal.ts";
+import { encodeApdu, toHex } from "../../../../src/tp-manager/terminal/zvt/codec/index.ts";
+import {
+  authorisation,
+  namingLastReceipt,
+} from "../../../../src/tp-manager/terminal/zvt/commands/authorisation.ts";
+import { checkedZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
+import { report } from "../../../support/reports.ts";
+import { bothLines, connect, goodSale } from "./connected-driver.ts";
+import { type Driver, never, Observer, tenEuro } from "./driver.ts";
+import { introduce, type Peer, repeatReceipt, tcpPeer } from "./peer.ts";
+
+const order = { ...tenEuro, inStep: true };
+const sending = { sendLastReceipt: true };
+
+async function prepare(driver: Driver, peer: Peer, last = [goodSale]): Promise<void> {
+  const preparing = driver.terminal.prepare(never);
+  await repeatReceipt(peer, last);
+  await preparing;
+}
+
+/** The command of a payment, which is then refused. */
+async function commandOf(driver: Driver, peer: Peer, given = order): Promise<string> {
+  const paying = driver.terminal.pay(given, new Observer());
+  const command = await peer.next();
+  peer.send("84b100");
+  await paying;
+  return command;
+}
+
+describe.each(bothLines)("the last receipt number (1F1F) over %s", (_kind, makePeer) => {
+  test("goes with a payment when both sides know the same", async () => {
+    const { peer, driver } = await connect(makePeer, sending);
+    await prepare(driver, peer);
+    expect(await commandOf(driver, peer)).toMatch(/^060117.*06051f1f020042$/);
+  });
+});
+
+describe("the last receipt number is left out", () => {
+  test("as long as nobody has asked for it", async () => {
+    const { peer, driver } = await connect(tcpPeer);
+    await prepare(driver, peer);
+    expect(await commandOf(driver, peer)).not.toContain("1f1f");
+  });
+
+  test("when something is unsettled", async () => {
+    const { peer, driver } = await connect(tcpPeer, sending);
+    await prepare(driver, peer);
+    expect(await commandOf(driver, peer, { ...order, inStep: false })).not.toContain("1f1f");
+  });
+
+  test("when the terminal was not asked for this very payment", async () => {
+    const { peer, driver } = await connect(tcpPeer, sending);
+    await prepare(driver, peer);
+    expect(await commandOf(driver, peer)).toContain("1f1f020042");
+    expect(await commandOf(driver, peer)).not.toContain("1f1f");
+  });
+
+  test("when it was asked on another connection", async () => {
+    const { peer, driver } = await connect(tcpPeer, sending);
+    await prepare(driver, peer);
+    peer.drop();
+    await introduce(peer, [goodSale]);
+    await driver.connected();
+    expect(await commandOf(driver, peer)).not.toContain("1f1f");
+  });
+
+  test("when the terminal did not tell", async () => {
+    const { peer, driver } = await connect(tcpPeer, sending);
+    await prepare(driver, peer, []);
+    expect(await commandOf(driver, peer)).not.toContain("1f1f");
+  });
+
+  test("from a reversal", async () => {
+    const { peer, driver } = await connect(tcpPeer, sending);
+    await prepare(driver, peer);
+    const reversing = driver.terminal.reverse?.({ ...order, receiptNumber: "42" }, new Observer());
+    expect(await peer.next()).not.toContain("1f1f");
+    peer.send("84b400");
+    await reversing;
+  });
+});
+
+describe("in the command", () => {
+  const told: [string, LastTransaction, string | null][] = [
+    ["is that of the last transaction", last({ receiptNumber: "9999" }), "1f1f029999"],
+    ["is empty when the terminal has told that it has none", { kind: "none" }, "1f1f00"],
+    ["is never 0000", last({ receiptNumber: "0000" }), null],
+    ["is never guessed", last({ receiptNumber: null }), null],
+    ["is left out when nothing was told", { kind: "not-told", why: "bare" }, null],
+  ];
+  test.each(told)("it %s", (_name, before, expected) => {
+    const command = authorisation(tenEuro, { printerReady: true });
+    const hex = toHex(encodeApdu(namingLastReceipt(command, before).apdu));
+    expect(/1f1f.*$/.exec(hex)?.[0] ?? null).toBe(expected);
+  });
+
+  function last(change: Parameters<typeof report>[0]): LastTransaction {
+    return { kind: "transaction", report: report(change) };
+  }
+});
+
+test("it needs a terminal that begins no payment by itself", () => {
+  expect(() => checkedZvtOptions({ ...sending, configByte: 0x8e })).toThrow("bit 10");
+});

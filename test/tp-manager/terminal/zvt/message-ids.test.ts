@@ -1,0 +1,221 @@
+import { describe, expect, test } from "vitest";
+import { bothLines, connect, goodSale } from "./connected-driver.ts";
+import { type Driver, never, Observer, patientTimers, tenEuro } from "./driver.ts";
+import { type Peer, statusCompletion, tcpPeer, terminalId, withLength } from "./peer.ts";
+
+/** A terminal that numbers its messages as the published example does (zvt.md 9.4). */
+class NumberedPeer {
+  readonly peer: Peer;
+  #last = 0;
+
+  constructor(peer: Peer) {
+    this.peer = peer;
+  }
+
+  /** Waits for a command, which must have the next number, and accepts it. */
+  async command(start: string): Promise<void> {
+    await this.peer.expect(new RegExp(`^${start}.*${tagOf(++this.#last)}$`));
+    this.peer.send(this.answer());
+  }
+
+  answer(control = "8000", id = this.#last): string {
+    return numbered(`${control}00`, id);
+  }
+
+  next(apdu: string): string {
+    return numbered(apdu, ++this.#last);
+  }
+
+  async tell(...apdus: string[]): Promise<void> {
+    for (const apdu of apdus) {
+      this.peer.send(this.next(apdu));
+      await this.peer.expect(this.answer());
+    }
+  }
+
+  get last(): number {
+    return this.#last;
+  }
+}
+
+function tagOf(id: number): string {
+  return `1f7303${String(id).padStart(6, "0")}`;
+}
+
+function numbered(apdu: string, id: number): string {
+  return withLength(`${apdu.replaceAll(" ", "")}0606${tagOf(id)}`);
+}
+
+async function register(peer: Peer, echo = "06061f7303000000"): Promise<void> {
+  await peer.expect(/^0600.*1f7303000000$/);
+  peer.send("800000");
+  await peer.tell(withLength(`060f00 1910 29${terminalId} 490978 ${echo}`));
+}
+
+async function begin(
+  makePeer: () => Promise<Peer>,
+): Promise<{ driver: Driver; terminal: NumberedPeer }> {
+  let terminal: NumberedPeer | undefined;
+  const { driver } = await connect(makePeer, {}, async (peer) => {
+    terminal = new NumberedPeer(peer);
+    await register(peer);
+    await terminal.command("0501");
+    await terminal.tell(ready);
+    await terminal.command("0501");
+    await terminal.tell("060f 08 f0f0f4322e3134 00");
+    await terminal.command("0620");
+    await terminal.tell(goodSale, "060f00");
+  });
+  return { driver, terminal: terminal as NumberedPeer };
+}
+
+/** Without a container of its own: the id is the only tag. */
+const ready = "060f 01 00";
+const line = "06d1 05 0042656c65";
+
+describe.each(bothLines)("numbered messages over %s", (_kind, makePeer) => {
+  test("carry a whole payment, and leave no trace in its result", async () => {
+    const { driver, terminal } = await begin(makePeer);
+    const observer = new Observer();
+    const paying = driver.terminal.pay(tenEuro, observer);
+    await terminal.command("0601");
+    await terminal.tell("04ff 01 0a", goodSale, line, "06d1 01 81", "060f00");
+    expect(await paying).toEqual({ end: "completed", ticket: "Bele" });
+    expect(observer.happened).toEqual(["prompt 0A", "report 00", "acknowledged"]);
+  });
+
+  test("with the number of the one before are repeats: answered again, not acted on", async () => {
+    const { driver, terminal } = await begin(makePeer);
+    const { peer } = terminal;
+    const observer = new Observer();
+    const paying = driver.terminal.pay(tenEuro, observer);
+    await terminal.command("0601");
+    for (const apdu of [goodSale, line]) {
+      const once = terminal.next(apdu);
+      peer.send(once);
+      await peer.expect(terminal.answer());
+      // On a serial line the answer has been acknowledged: the link alone would take it for new.
+      peer.send(once);
+      await peer.expect(terminal.answer());
+    }
+    await terminal.tell(line, "06d1 01 81", "060f00");
+    expect(await paying).toEqual({ end: "completed", ticket: "Bele|Bele" });
+    expect(observer.happened).toEqual(["report 00", "acknowledged"]);
+  });
+
+  test("make a late answer known, which is not taken for that of the next command", async () => {
+    const { driver, terminal } = await begin(makePeer);
+    const paying = driver.terminal.pay(tenEuro, new Observer());
+    await terminal.command("0601");
+    const accepted = terminal.last;
+    await terminal.tell("061e 01 6c");
+    expect(await paying).toMatchObject({ end: "aborted" });
+    const checking = driver.terminal.check(never);
+    await terminal.peer.expect(/^0501/);
+    terminal.peer.send(terminal.answer("8483", accepted));
+    terminal.next("");
+    terminal.peer.send(terminal.answer());
+    await terminal.tell(ready);
+    expect(await checking).toMatchObject({ cr: "0" });
+    expect(driver.events).toContainEqual({
+      type: "protocol",
+      text: `a late answer to message 00000${accepted}: negative-acknowledgement`,
+    });
+  });
+});
+
+test("a cancel has a number of its own, and its answer is told from others by it", async () => {
+  const { driver, terminal } = await begin(tcpPeer);
+  const { peer } = terminal;
+  const paying = driver.terminal.pay(tenEuro, new Observer());
+  await terminal.command("0601");
+  const accepted = terminal.last;
+  const cancelling = driver.terminal.cancel();
+  await peer.expect(new RegExp(`^06b0.*${tagOf(accepted + 1)}$`));
+  // The payment's own answer once more: not that to the cancel.
+  peer.send(terminal.answer("8000", accepted), terminal.answer("8483", accepted + 1));
+  expect(await cancelling).toMatchObject({ answer: "refused", code: "83" });
+  terminal.next("");
+  await terminal.tell(goodSale, "060f00");
+  expect(await paying).toMatchObject({ end: "completed" });
+});
+
+describe("a terminal that does not number its messages", () => {
+  test("gets none when it does not echo the tag", async () => {
+    const { peer, driver } = await connect(tcpPeer, {}, async (at) => {
+      await register(at, "");
+      await at.expect("0501050000000306");
+      at.send("800000");
+      await at.tell(statusCompletion());
+      await at.expect("0620050000000303");
+      at.send("800000");
+      await at.tell(goodSale, "060f00");
+    });
+    const paying = driver.terminal.pay(tenEuro, new Observer());
+    expect(await peer.next()).not.toContain("1f73");
+    peer.send("84b100");
+    await paying;
+  });
+
+  test("that echoes the tag and then forgets it is answered as it speaks", async () => {
+    const { driver, terminal } = await begin(tcpPeer);
+    const { peer } = terminal;
+    const paying = driver.terminal.pay(tenEuro, new Observer());
+    await peer.expect(/^0601/);
+    peer.send("800000");
+    await peer.tell(goodSale, "060f00");
+    expect(await paying).toMatchObject({ end: "completed" });
+  });
+
+  test("that always sends the same number is taken at its word", async () => {
+    const { driver, terminal } = await begin(tcpPeer);
+    const { peer } = terminal;
+    const observer = new Observer();
+    const paying = driver.terminal.pay(tenEuro, observer);
+    await terminal.command("0601");
+    for (const apdu of ["04ff 01 0a", goodSale, line, line, "06d1 01 81", "060f00"]) {
+      peer.send(numbered(apdu, 7));
+      await peer.expect(terminal.answer("8000", 7));
+    }
+    expect(await paying).toEqual({ end: "completed", ticket: "Bele|Bele" });
+  });
+
+  test("that refuses the tag is registered without it", async () => {
+    await connect(tcpPeer, {}, async (peer) => {
+      await peer.expect(/1f7303000000$/);
+      peer.send("849a00");
+      const again = await peer.next();
+      expect(again).toMatch(/^0600/);
+      expect(again).not.toContain("1f73");
+      peer.send("800000");
+      await peer.tell(`060f0a191029${terminalId}490978`);
+      await peer.expect("0501050000000306");
+      peer.send("800000");
+      await peer.tell(statusCompletion());
+      await peer.expect("0620050000000303");
+      peer.send("800000");
+      await peer.tell("060f00");
+    });
+  });
+});
+
+test("a sale that waits for its goods is asked about again under the same number", async () => {
+  const { driver, terminal } = await begin(tcpPeer);
+  const { peer } = terminal;
+  const observer = new Observer();
+  observer.report = () => "hold";
+  const order = { ...tenEuro, goodsWindowSeconds: 4 };
+  const paying = driver.terminal.pay(order, observer);
+  await terminal.command("0601");
+  const report = terminal.next(goodSale);
+  peer.send(report);
+  await peer.expect(terminal.answer("849c"));
+  peer.send(report);
+  await peer.expect(terminal.answer("849c"));
+  driver.terminal.decideGoods?.({ goods: "issued" });
+  peer.send(report);
+  await peer.expect(terminal.answer());
+  await terminal.tell("060f00");
+  expect(await paying).toMatchObject({ end: "completed" });
+  expect(patientTimers.t4Ms).toBeGreaterThan(4_000);
+}, 10_000);
