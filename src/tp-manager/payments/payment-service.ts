@@ -206,6 +206,10 @@ export class PaymentService {
     return this.#reading(() => this.#parts.store.list(page));
   }
 
+  listArchived(page: ListPage): ListedAttempt[] {
+    return this.#reading(() => this.#parts.store.listArchived(page));
+  }
+
   /** The operator accepts the terminal that is connected now (DESIGN 3.1 rule 12). */
   acceptTerminal(): TerminalIdentity {
     return this.#gate.accept();
