@@ -97,7 +97,7 @@ async function day(): Promise<void> {
   });
   await step("a payment is made, and is at the gateway", () => pay("W-1"));
   await step("status sees terminal and queue", async () => {
-    const words = [/^tp-manager +running.*ready/ms, /^supervisor +running.*1 sent/ms];
+    const words = [/^terminal +connected .*ready$/m, /^queue +empty +1 sent$/m];
     return (await expectRun("launch.cmd status", 0, ...words)).output;
   });
   await step("doctor finds nothing that fails", async () => {

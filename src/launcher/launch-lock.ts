@@ -1,34 +1,18 @@
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { type ExclusiveLock, takeExclusiveLock } from "../shared/exclusive-lock.ts";
 import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
 import { openRunDirectory } from "../shared/ipc/run-directory.ts";
 import { type Clock, sleep } from "../shared/time.ts";
-
-export interface LaunchLock {
-  release(): void;
-}
 
 /** How often a waiting launcher looks again. */
 const RETRY_EVERY_MS = 200;
 
 /**
- * One launcher at a time starts or stops the programs of a data folder. As with the programs' own
- * lock (process-lock.ts) it is a lock of the operating system, so it cannot be left behind.
- * undefined: another launcher holds it.
+ * One launcher at a time starts or stops the programs of a data folder. undefined: another launcher
+ * holds the lock.
  */
-export function tryLaunchLock(dataDirectory: string): LaunchLock | undefined {
-  const file = join(openRunDirectory(dataDirectory), "launcher.lock");
-  const database = new DatabaseSync(file, { timeout: 0 });
-  try {
-    // In memory: nothing is written, so a full disk keeps nobody from it.
-    database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
-    return { release: () => database.close() };
-  } catch (error) {
-    database.close();
-    // SQLITE_BUSY 5: held by another process (sqlite.org, result codes).
-    if (((error as { errcode?: number }).errcode ?? 0) % 256 === 5) return undefined;
-    throw error;
-  }
+export function tryLaunchLock(dataDirectory: string): ExclusiveLock | undefined {
+  return takeExclusiveLock(join(openRunDirectory(dataDirectory), "launcher.lock"), 0);
 }
 
 /** Waits for another launcher to finish; says so when it waits. Throws 75 after `withinMs`. */
@@ -37,7 +21,7 @@ export async function waitForLaunchLock(
   clock: Clock,
   withinMs: number,
   onWait: () => void,
-): Promise<LaunchLock> {
+): Promise<ExclusiveLock> {
   const endMs = clock.monotonicMs() + withinMs;
   for (let first = true; ; first = false) {
     const lock = tryLaunchLock(dataDirectory);

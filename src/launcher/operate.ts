@@ -5,6 +5,7 @@ import type { Clock } from "../shared/time.ts";
 import { forgetStop, recordStop } from "./deliberate-stop.ts";
 import { demoParts } from "./demo/demo-parts.ts";
 import { startSimulator } from "./demo/simulators.ts";
+import { checkConfig } from "./doctor/check-config.ts";
 import { forgetTrouble } from "./keep-alive-memory.ts";
 import { waitForLaunchLock } from "./launch-lock.ts";
 import type { Mood, Output } from "./output.ts";
@@ -29,7 +30,7 @@ const BECAUSE = "because the start failed";
 export async function alone<T>(site: Site, work: () => Promise<T>): Promise<T> {
   const { installation, clock, output } = site;
   const lock = await waitForLaunchLock(installation.dataDirectory, clock, LOCK_WITHIN_MS, () =>
-    output.text("Another launcher is at work here; waiting for it ..."),
+    output.note("Another launcher is at work here; waiting for it ..."),
   );
   try {
     return await work();
@@ -73,13 +74,23 @@ export async function startHere(site: Site): Promise<number> {
   const results = await startPrograms(installation, clock, READY_WITHIN_MS);
   reportStart(results, installation, output);
   const failure = results.find(({ result }) => result === "ended" || result === "silent");
-  if (!failure) return exitCodes.ok;
+  if (!failure) {
+    reportWarnings(installation, output);
+    return exitCodes.ok;
+  }
   await stopStarted(site, results);
   for (const part of simulators) {
     const stopped = await stopProcess(part, clock);
     output.row(part.name, "warn", stoppedInWords[stopped].state, BECAUSE);
   }
   return failure.result === "ended" ? failure.exitCode : exitCodes.unavailable;
+}
+
+/** What keeps nothing from running, and nobody would look for in a log. */
+function reportWarnings(installation: Installation, output: Output): void {
+  for (const { verdict, says } of checkConfig(installation).findings) {
+    if (verdict === "warn") output.row("setup file", "warn", "warning", says);
+  }
 }
 
 /** Answers those that this call has started. */

@@ -3,7 +3,12 @@
 export interface Output {
   /** A line of the form `name  state  details`. */
   row(name: string, mood: Mood, state: string, details?: string): void;
+  /** A narrower line of the same form, for the doctor. */
+  finding(name: string, mood: Mood, verdict: string, says: string): void;
+  /** As it stands, to be copied or read by a program. */
   text(text: string): void;
+  /** A sentence for people. */
+  note(text: string): void;
   /** What went wrong, to standard error. */
   fault(text: string): void;
   heading(text: string): void;
@@ -19,25 +24,91 @@ const codes: Record<Mood | "bold", string> = {
   bold: "1",
 };
 
-const NAME_COLUMNS = 19;
-const STATE_COLUMNS = 16;
+/** Columns of name and state. */
+const ROW: Layout = { name: 19, state: 15 };
+const FINDING: Layout = { name: 11, state: 4 };
+
+interface Layout {
+  readonly name: number;
+  readonly state: number;
+}
 
 export function createOutput(): Output {
   goOnWithoutReader();
-  const colours = wantsColours(process.stdout);
-  const errorColours = wantsColours(process.stderr);
+  const out = new Writer(process.stdout);
+  const err = new Writer(process.stderr);
   return {
-    row(name, mood, state, details = "") {
-      const padded =
-        paint(colours, mood, state) + " ".repeat(Math.max(STATE_COLUMNS - state.length, 1));
-      const line = `${name.padEnd(NAME_COLUMNS)} ${padded}${forThisSystem(details)}`;
-      process.stdout.write(`${line.trimEnd()}\n`);
-    },
-    text: (text) => void process.stdout.write(`${forThisSystem(text)}\n`),
-    fault: (text) =>
-      void process.stderr.write(`${paint(errorColours, "bad", forThisSystem(text))}\n`),
-    heading: (text) => void process.stdout.write(`\n${paint(colours, "bold", text)}\n`),
+    row: (name, mood, state, details = "") => out.row(ROW, name, mood, state, details),
+    finding: (name, mood, verdict, says) => out.row(FINDING, name, mood, verdict, says),
+    text: (text) => out.text(text),
+    note: (text) => out.lines(text, "plain"),
+    fault: (text) => err.lines(text, "bad"),
+    heading: (text) => out.text(`\n${out.paint("bold", text)}`),
   };
+}
+
+/** One of the two streams: a terminal has colours and an edge, a file or a pipe has neither. */
+class Writer {
+  readonly #stream: NodeJS.WriteStream;
+  readonly #colours: boolean;
+
+  constructor(stream: NodeJS.WriteStream) {
+    this.#stream = stream;
+    this.#colours = wantsColours(stream);
+  }
+
+  text(text: string): void {
+    this.#stream.write(`${forThisSystem(text)}\n`);
+  }
+
+  row(layout: Layout, name: string, mood: Mood, state: string, details: string): void {
+    const gap = " ".repeat(Math.max(layout.state - state.length, 0) + 1);
+    const head = `${name.padEnd(layout.name)} ${this.paint(mood, state)}${gap}`;
+    const used = Math.max(name.length, layout.name) + 1 + state.length + gap.length;
+    const indent = layout.name + layout.state + 2;
+    this.text(`${head}${this.#wrapped(details, used, indent)}`.trimEnd());
+  }
+
+  /** Every line by itself; what it is indented by stays in front of what does not fit. */
+  lines(text: string, mood: Mood): void {
+    for (const line of text.split("\n")) {
+      const indent = line.length - line.trimStart().length;
+      const wrapped = this.#wrapped(line.trimStart(), indent, indent === 0 ? 0 : indent + 2);
+      this.text(this.paint(mood, " ".repeat(indent) + wrapped));
+    }
+  }
+
+  paint(mood: keyof typeof codes, text: string): string {
+    if (!this.#colours || mood === "plain" || text === "") return text;
+    return `\u001b[${codes[mood]}m${text}\u001b[0m`;
+  }
+
+  #wrapped(text: string, used: number, indent: number): string {
+    const columns = this.#stream.isTTY ? this.#stream.columns : 0;
+    return columns > 0 ? wrap(forThisSystem(text), columns, used, indent) : text;
+  }
+}
+
+/**
+ * Breaks a text at its spaces, so that no line passes `columns`. `used` columns of the first line
+ * are taken; the lines that follow begin with `indent` spaces. A word that is too long for any line
+ * stays whole: a path can be copied.
+ */
+export function wrap(text: string, columns: number, used: number, indent: number): string {
+  const lines: string[] = [];
+  let line = "";
+  let left = columns - used;
+  for (const word of text.split(" ")) {
+    const longer = line === "" ? word : `${line} ${word}`;
+    if (longer.length <= left || line === "") {
+      line = longer;
+    } else {
+      lines.push(line);
+      line = word;
+      left = columns - indent;
+    }
+  }
+  return [...lines, line].join(`\n${" ".repeat(indent)}`);
 }
 
 /** `launch.sh start | head -1` ends its reading early; the start is carried out all the same. */
@@ -57,10 +128,6 @@ export function forThisSystem(text: string, platform: string = process.platform)
 /** no-color.org: set and not empty means none; else only to a terminal. */
 function wantsColours(stream: NodeJS.WriteStream): boolean {
   return stream.isTTY === true && !process.env["NO_COLOR"] && process.env["TERM"] !== "dumb";
-}
-
-function paint(colours: boolean, mood: keyof typeof codes, text: string): string {
-  return colours && mood !== "plain" ? `\u001b[${codes[mood]}m${text}\u001b[0m` : text;
 }
 
 /** `45 s`, `12 min`, `3 h 05 min`, `2 d 4 h`: for people. */

@@ -27,18 +27,23 @@ export function probe(runDirectory: string, program: Program, withinMs: number):
   return new Promise((resolve) => {
     let result: Probe = "unreachable";
     let received = "";
+    // Straight from the socket: the stream's own reading costs a tenth of the whole look.
+    const onread = {
+      buffer: Buffer.alloc(GOOD.length),
+      callback: (count: number, bytes: Uint8Array): boolean => {
+        received += Buffer.from(bytes).toString("latin1", 0, count);
+        if (received.startsWith(GOOD)) result = "answers";
+        if (received.length < GOOD.length) return true;
+        socket.destroy();
+        return false;
+      },
+    };
     // The socket's own time limit: silence for so long, while connecting or after.
-    const socket = connect({ path: address, timeout: withinMs }, () => {
+    const socket = connect({ path: address, timeout: withinMs, onread }, () => {
       result = "no-answer";
       socket.write(statusRequest(token));
     });
-    socket.setEncoding("latin1");
     socket.on("timeout", () => socket.destroy());
-    socket.on("data", (chunk: string) => {
-      received += chunk;
-      if (received.startsWith(GOOD)) result = "answers";
-      if (received.length >= GOOD.length) socket.destroy();
-    });
     socket.on("error", () => undefined); // "close" follows and decides
     socket.on("close", () => resolve(result));
   });

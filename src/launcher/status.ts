@@ -65,11 +65,11 @@ export function printStatus(status: InstallationStatus, output: Output): number 
     else output.row(name, "good", "running", `pid ${pid}`);
   }
   if (status.stoppedSince !== null && status.programs.some(({ state }) => state === "stopped")) {
-    output.text(
+    output.note(
       `Stopped on purpose since ${status.stoppedSince}: the keep-alive leaves it so until a start.`,
     );
   } else if (!status.well) {
-    output.text("./launch.sh doctor says what is wrong and what to do about it.");
+    output.note("./launch.sh doctor says what is wrong and what to do about it.");
   }
   return status.well ? exitCodes.ok : exitCodes.unavailable;
 }
@@ -89,32 +89,39 @@ function printProgram(name: PartName, condition: Condition, output: Output): voi
       return;
     case "running": {
       const { status, pid } = condition;
-      const { mood, words } =
-        status.program === "tp-manager" ? terminalInWords(status) : queueInWords(status);
-      const head = `pid ${pid}, version ${status.version}, up ${duration(status.uptimeMs)}`;
-      output.row(name, mood, "running", `${head}, ${words}`);
+      const words = `pid ${pid}, version ${status.version}, up ${duration(status.uptimeMs)}`;
+      output.row(name, "good", "running", words);
+      if (status.program === "tp-manager") printTerminal(status, output);
+      else printQueue(status, output);
     }
   }
 }
 
-function terminalInWords({ port, terminal, payments }: TpManagerStatus) {
+function printTerminal({ port, terminal, payments }: TpManagerStatus, output: Output): void {
   const { link, problem, status, terminalId } = terminal;
-  const id = terminalId === "" ? "" : ` ${terminalId}`;
-  const words = [`port ${port}`, `terminal${id} ${link === "connected" ? status : link}`];
-  if (problem !== null) words.push(problem);
-  if (payments.running > 0) words.push("a payment is running");
-  if (payments.inDoubt > 0) words.push(`${payments.inDoubt} in doubt`);
-  if (payments.notHandedOver > 0) words.push(`${payments.notHandedOver} not handed over yet`);
-  const mood: Mood = link !== "connected" || payments.inDoubt > 0 ? "warn" : "good";
-  return { mood, words: words.join(", ") };
+  const connected = link === "connected";
+  const busy = payments.running > 0 ? ", a payment is running" : "";
+  output.row("local API", "good", "listening", `port ${port}${busy}`);
+  const words = [connected ? `${terminalId} ${status}`.trim() : terminalId, problem ?? ""];
+  const details = words.filter((text) => text !== "").join(", ");
+  output.row("terminal", connected && problem === null ? "good" : "warn", link, details);
+  const open = [
+    ...(payments.inDoubt > 0 ? [`${payments.inDoubt} in doubt`] : []),
+    ...(payments.notHandedOver > 0 ? [`${payments.notHandedOver} not handed over yet`] : []),
+  ];
+  if (open.length > 0) output.row("payments", "warn", "open", open.join(", "));
 }
 
-function queueInWords({ outbox }: SupervisorStatus) {
+function printQueue({ outbox }: SupervisorStatus, output: Output): void {
   const { pending, parked, sent, oldestAgeMs, paused } = outbox;
-  const age = oldestAgeMs === null ? "" : ` (oldest ${duration(oldestAgeMs)})`;
-  const words = [pending === 0 ? "queue empty" : `${pending} waiting${age}`, `${sent} sent`];
-  if (parked > 0) words.push(`${parked} refused by the gateway`);
-  if (paused !== null) words.push(`paused: ${paused}`);
+  const words = [
+    ...(paused !== null && pending > 0 ? [`${pending} waiting`] : []),
+    ...(oldestAgeMs === null ? [] : [`oldest ${duration(oldestAgeMs)}`]),
+    `${sent} sent`,
+    ...(parked > 0 ? [`${parked} refused by the gateway`] : []),
+    ...(paused === null ? [] : [paused]),
+  ];
+  const state = paused !== null ? "paused" : pending === 0 ? "empty" : `${pending} waiting`;
   const mood: Mood = paused !== null || parked > 0 ? "warn" : "good";
-  return { mood, words: words.join(", ") };
+  output.row("queue", mood, state, words.join(", "));
 }

@@ -303,7 +303,7 @@ export const errorTable = {
     503,
     "no",
     "after_recovery",
-    "An earlier payment is in doubt and recovery has not ended yet.",
+    "A payment is in doubt, or the terminal reported a sale without an order; it is being asked.",
     "Try again in a few minutes; the connector asks the terminal by itself.",
   ),
   TERMINAL_CHANGED: row(

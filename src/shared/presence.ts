@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { basename, dirname } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { type ExclusiveLock, takeExclusiveLock } from "./exclusive-lock.ts";
+import { invariant } from "./invariant.ts";
 
 /**
  * How processes are found where the operating system does not list command lines as Linux does
@@ -10,7 +11,7 @@ import { DatabaseSync } from "node:sqlite";
  */
 
 /** Held until the process ends, however that happens. */
-const held: DatabaseSync[] = [];
+const held: ExclusiveLock[] = [];
 
 /** Whoever looks at the file holds its lock for a moment. */
 const CONTENTION_MS = 2_000;
@@ -19,8 +20,11 @@ const CONTENTION_MS = 2_000;
 export function announcePresence(base: string): void {
   const file = `${base}.${process.pid}.alive`;
   // Again, should somebody have taken it for a dead process's before it was locked.
-  do held.push(lock(file, CONTENTION_MS));
-  while (!existsSync(file));
+  do {
+    const lock = takeExclusiveLock(file, CONTENTION_MS);
+    invariant(lock !== undefined, `${file} bears the pid of this process alone`);
+    held.push(lock);
+  } while (!existsSync(file));
 }
 
 /** The pids of the living processes that have announced themselves; removes what dead ones left. */
@@ -34,18 +38,13 @@ export function presentProcesses(base: string): number[] {
 }
 
 function isHeld(file: string): boolean {
-  try {
-    const database = lock(file, 0);
-    const removed = remove(file);
-    database.close();
-    // Windows removes no file that is open, and so none that a new process has just made.
-    if (!removed) remove(file);
-    return false;
-  } catch (error) {
-    // SQLITE_BUSY 5: held by its process (sqlite.org, result codes).
-    if (((error as { errcode?: number }).errcode ?? 0) % 256 === 5) return true;
-    throw error;
-  }
+  const lock = takeExclusiveLock(file, 0);
+  if (!lock) return true;
+  const removed = remove(file);
+  lock.release();
+  // Windows removes no file that is open, and so none that a new process has just made.
+  if (!removed) remove(file);
+  return false;
 }
 
 function remove(file: string): boolean {
@@ -54,18 +53,6 @@ function remove(file: string): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-/** Nothing is ever written, so a full disk does not matter. */
-function lock(file: string, timeoutMs: number): DatabaseSync {
-  const database = new DatabaseSync(file, { timeout: timeoutMs });
-  try {
-    database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
-    return database;
-  } catch (error) {
-    database.close();
-    throw error;
   }
 }
 

@@ -25,6 +25,7 @@ import { Forwarder } from "./outbox/forwarder.ts";
 import { OutboxDesk } from "./outbox/outbox-desk.ts";
 import { supervisorMigrations } from "./outbox/outbox-schema.ts";
 import { OutboxStore } from "./outbox/outbox-store.ts";
+import { retentionChore } from "./outbox/retention.ts";
 
 /** Running tries get this long to end when the program stops; then they are abandoned. */
 const RUNNING_TRIES_GRACE_MS = 3_000;
@@ -72,6 +73,7 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
     idle: () => true, // a copy is made beside the running tries
     chores: [
       backupChore(database, databasePath, clock),
+      retentionChore(database, config.JOURNAL_DAYS, clock),
       oldLogsChore(logFileOf(installation, "supervisor"), config.LOG_DAYS, clock),
     ],
     clock,

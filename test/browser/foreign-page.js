@@ -3,7 +3,7 @@
 
 const ACTING = ["/cancel", "/stop", "/reset", "/tlc"];
 const PAYMENT = '{"amount":1,"orderId":"STOLEN"}';
-const LIMIT_MS = 1000;
+const LIMIT_MS = 700;
 
 const nothing = () => undefined;
 const after = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -40,9 +40,15 @@ function submit({ url, mark }, method, enctype, path, fields) {
   });
 }
 
-const each = (one) => (target) => Promise.all(ACTING.map((path) => one(target, path)));
+const each =
+  (one, paths = ACTING) =>
+  (target) =>
+    Promise.all(paths.map((path) => one(target, path)));
 const element = (name, member, more) =>
   each(({ url, mark }, path) => load(name, { ...more, [member]: url + path + mark }));
+/** Whole documents are dear: one of them for each attempt. */
+const nested = (name, member) =>
+  each(({ url, mark }, path) => load(name, { [member]: url + path + mark }), ["/stop"]);
 
 /** Runs source text that knows `target` and `fetchAll`, in a place other than this page. */
 const source = (target) =>
@@ -112,9 +118,9 @@ const attempts = {
   preload: element("link", "href", { rel: "preload", as: "script" }),
   prefetch: element("link", "href", { rel: "prefetch" }),
   video: element("video", "src"),
-  frame: element("iframe", "src"),
-  object: element("object", "data"),
-  embed: element("embed", "src"),
+  frame: nested("iframe", "src"),
+  object: nested("object", "data"),
+  embed: nested("embed", "src"),
   background: async ({ url, mark }) => {
     const images = ACTING.map((path) => `url("${url + path + mark}")`).join(",");
     document.body.style.backgroundImage = images;
@@ -127,8 +133,8 @@ const attempts = {
   "form urlencoded": (target) =>
     submit(target, "post", "application/x-www-form-urlencoded", "/payment", { amount: "1" }),
   "form multipart": (target) => submit(target, "post", "multipart/form-data", "/", { amount: "1" }),
-  "form that acts": each((target, path) => submit(target, "post", "text/plain", path, {})),
-  "form get": each((target, path) => submit(target, "get", "", path, {})),
+  "form that acts": (target) => submit(target, "post", "text/plain", "/stop", {}),
+  "form get": (target) => submit(target, "get", "", "/stop", {}),
   "event source": ({ url, mark }) =>
     ended((resolve) => {
       const events = new EventSource(`${url}/events${mark}`, { withCredentials: true });
@@ -141,10 +147,10 @@ const attempts = {
     }),
   ),
   window: async ({ url, mark }) => {
-    const opened = ACTING.map((path) => open(url + path + mark));
-    for (const path of ACTING) open(url + path + mark, "_blank", "noopener,noreferrer");
-    await after(500);
-    for (const one of opened) one?.close();
+    const opened = open(`${url}/stop${mark}`);
+    open(`${url}/reset${mark}`, "_blank", "noopener,noreferrer");
+    await after(300);
+    opened?.close();
   },
   worker: async (target) => {
     new Worker(URL.createObjectURL(new Blob([source(target)])));
@@ -157,9 +163,11 @@ const attempts = {
   },
 };
 
+const actingAt = (servers) => servers.flatMap((url) => ACTING.map((path) => url + path));
+
 /** Has the browser fetch ahead what acts, in case somebody should go there. */
-window.speculate = (url) => {
-  const urls = ACTING.map((path) => `${url}${path}?by=speculation`);
+window.speculate = (...servers) => {
+  const urls = actingAt(servers);
   const rule = [{ source: "list", urls, eagerness: "immediate" }];
   const textContent = JSON.stringify({ prefetch: rule, prerender: rule });
   document.head.append(
@@ -167,10 +175,15 @@ window.speculate = (url) => {
   );
 };
 
-/** Everything at once; the names of what was tried. */
-window.attack = async (url) => {
-  const names = Object.keys(attempts);
+/** Has the browser fetch by itself, whether the page stays open or not. */
+window.fetchInBackground = async (...servers) => {
+  await navigator.serviceWorker.register("/worker.js");
+  const { backgroundFetch } = await navigator.serviceWorker.ready;
+  await backgroundFetch.fetch(crypto.randomUUID(), actingAt(servers));
+};
+
+/** Everything, or what is named, at once. */
+window.attack = async (url, names = Object.keys(attempts)) => {
   const marked = (name) => ({ url, mark: `?by=${encodeURIComponent(name)}` });
   await Promise.all(names.map((name) => attempts[name](marked(name))));
-  return names;
 };

@@ -1,37 +1,56 @@
 import { readFileSync } from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
 import { join } from "node:path";
 import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { projectRoot } from "../../src/shared/installation.ts";
 import { sleep, systemClock } from "../../src/shared/time.ts";
-import { until } from "../support/child-program.ts";
 import { browserForFile, haveChromium } from "./chromium.ts";
 import { GuardedHouse } from "./guarded-house.ts";
 import { pages, passwordOnly, type Seen, type WebServer, webServer } from "./web-server.ts";
 
-const evil = pages({
-  "/": "<!doctype html><title>evil</title><body><script src=/foreign-page.js></script>",
-  "/foreign-page.js": readFileSync(join(import.meta.dirname, "foreign-page.js"), "utf8"),
+const source = (name: string): string => readFileSync(join(import.meta.dirname, name), "utf8");
+const client = readFileSync(join(projectRoot, "src/client/client.ts"), "utf8");
+const doctype = "<!doctype html><title>a page</title><body>";
+
+/** The same pages on every server: who they come from decides. */
+const site = pages({
+  "/": `${doctype}<script src=/foreign-page.js></script>`,
+  "/foreign-page.js": source("foreign-page.js"),
+  "/worker.js": "",
+  "/kiosk": `${doctype}<script type=module src=/kiosk-page.js></script>`,
+  "/kiosk-page.js": source("kiosk-page.js"),
+  "/client.js": stripTypeScriptTypes(client),
 });
 /** After which nothing more is expected of a page. */
-const QUIET_MS = 300;
+const QUIET_MS = 200;
+const POLL = { timeout: 10_000 };
 const acting = ["/cancel", "/stop", "/reset", "/tlc"];
 
-describe.skipIf(!haveChromium)("pages of other origins, in a browser that is signed in", () => {
+describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
+  const config: Record<string, string> = { POLL_INTERVAL_MS: "60000" };
   const house = new GuardedHouse({
     terminalSwitches: ["--customer", "manual", "--host-delay-ms", "0"],
-    config: { POLL_INTERVAL_MS: 60_000 },
+    config,
   });
   /** What reached a server that only checks the password. */
   const seen: Seen[] = [];
   let decoy: WebServer;
   let plain: WebServer;
   let secure: WebServer;
+  /** Of the kiosk's own page; listed in ALLOWED_ORIGINS. */
+  let own: WebServer;
+  let ownSecure: WebServer;
   let context: BrowserContext;
   let api: number;
 
   beforeAll(async () => {
-    plain = await webServer(evil);
-    secure = await webServer(evil, ["evil.test"]);
+    plain = await webServer(site);
+    secure = await webServer(site, ["evil.test"]);
+    own = await webServer(site);
+    ownSecure = await webServer(site, ["kiosk.test"]);
+    const listed = [`http://localhost:${own.port}`, `https://kiosk.test:${ownSecure.port}`];
+    config["ALLOWED_ORIGINS"] = listed.join(",");
     decoy = await webServer(passwordOnly(`kiosk:${house.password}`, seen));
     await house.start();
     await house.connected();
@@ -39,8 +58,10 @@ describe.skipIf(!haveChromium)("pages of other origins, in a browser that is sig
   });
   const browser = browserForFile(() => [
     "--host-resolver-rules=MAP *.test 127.0.0.1",
-    // What comes from this server counts as a page of the Internet.
-    `--ip-address-space-overrides=127.0.0.1:${secure.port}=public`,
+    // What comes from these servers counts as a page of the Internet.
+    `--ip-address-space-overrides=${[secure, ownSecure]
+      .map(({ port }) => `127.0.0.1:${port}=public`)
+      .join(",")}`,
   ]);
   beforeAll(async () => {
     if (!haveChromium) return;
@@ -49,7 +70,7 @@ describe.skipIf(!haveChromium)("pages of other origins, in a browser that is sig
   });
   afterAll(async () => {
     await context?.close();
-    for (const server of [decoy, plain, secure]) server?.close();
+    for (const server of [decoy, plain, secure, own, ownSecure]) server?.close();
     await house.stop();
   });
 
@@ -74,28 +95,29 @@ describe.skipIf(!haveChromium)("pages of other origins, in a browser that is sig
     }
   }
 
-  /** Every attempt of a page, against the API and the decoy; how often the API refused. */
-  async function attack(page: Page, urls: readonly string[]): Promise<number> {
+  /** Attempts of a page, all or the named ones; how often the API refused. */
+  async function attack(page: Page, urls: readonly string[], names?: string[]): Promise<number> {
     const refused = await settled();
     seen.length = 0;
     return await harmless(async () => {
-      await Promise.all(urls.map((url) => page.evaluate(`attack("${url}")`)));
+      await Promise.all(
+        urls.map((url) => page.evaluate(`attack("${url}", ${JSON.stringify(names)})`)),
+      );
       return (await settled()) - refused;
     });
   }
 
-  async function attackFrom(origin: string, host: string): Promise<number> {
+  async function attackFrom(origin: string, host: string, names?: string[]): Promise<number> {
     const page = await context.newPage();
     await page.goto(origin);
     const refused = await attack(
       page,
       [decoy.port, api].map((port) => `http://${host}:${port}`),
+      names,
     );
     await page.close();
     return refused;
   }
-
-  const speculated = { method: "GET", mark: "by=speculation", authorized: true, site: "none" };
 
   /** Attempts that reached the decoy with the remembered pair. */
   const signed = (): string[] => [
@@ -113,18 +135,20 @@ describe.skipIf(!haveChromium)("pages of other origins, in a browser that is sig
     expect(refused).toBeGreaterThan(100);
   });
 
-  test("what the browser fetches ahead for a page acts on nothing", async () => {
+  test.each([
+    ["ahead of time", "speculate"],
+    ["in the background", "fetchInBackground"],
+  ])("what the browser fetches for a page %s acts on nothing", async (_, way) => {
     const page = await context.newPage();
     await page.goto(`http://localhost:${plain.port}`);
     seen.length = 0;
-    await page.evaluate(`speculate("http://localhost:${decoy.port}")`);
-    // As if somebody had typed the address: with the pair, and without a page to blame.
-    await expect.poll(() => seen).toContainEqual({ ...speculated, path: "/stop" });
-    await page.goto(`http://localhost:${plain.port}`);
     const refused = await house.answered(403);
     await harmless(async () => {
-      await page.evaluate(`speculate("http://localhost:${api}")`);
-      await expect.poll(() => house.answered(403)).toBeGreaterThan(refused);
+      await page.evaluate(`${way}("http://localhost:${api}", "http://localhost:${decoy.port}")`);
+      // As if somebody had typed the address: with the pair, and without a page to blame.
+      const typed = { method: "GET", mark: "", authorized: true, site: "none" };
+      await expect.poll(() => seen, POLL).toContainEqual({ ...typed, path: "/stop" });
+      await expect.poll(() => house.answered(403), POLL).toBeGreaterThan(refused);
       await settled();
     });
     await page.close();
@@ -139,7 +163,7 @@ describe.skipIf(!haveChromium)("pages of other origins, in a browser that is sig
   test("an https page reaches nothing, with and without the browser's permission", async () => {
     const origin = `https://evil.test:${secure.port}`;
     // Chromium itself holds back what is not a navigation.
-    await attackFrom(origin, "127.0.0.1");
+    await attackFrom(origin, "127.0.0.1", ["fetch no-cors", "beacon", "image", "form get"]);
     expect(seen.map(({ mark }) => mark)).not.toContain("by=beacon");
     await context.grantPermissions(["local-network-access"], { origin });
     const refused = await attackFrom(origin, "127.0.0.1");
@@ -149,17 +173,10 @@ describe.skipIf(!haveChromium)("pages of other origins, in a browser that is sig
 
   test("a running payment is neither cancelled nor joined by another", async () => {
     const paying = house.pay(7, "A-1");
-    await until("the terminal waits for a card", async () => {
-      const state = await fetch(`${house.terminalEndpoints?.control}/state`);
-      const { waitsForCustomer } = (await state.json()) as { waitsForCustomer: boolean };
-      return waitsForCustomer || undefined;
-    });
-    await attackFrom(`http://localhost:${plain.port}`, "localhost");
-    await fetch(`${house.terminalEndpoints?.control}/customer`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ action: "insert" }),
-    });
+    await house.waitsForCard();
+    const some = ["fetch no-cors", "image", "beacon", "form text/plain", "web socket", "window"];
+    await attackFrom(`http://localhost:${plain.port}`, "localhost", some);
+    await house.presentCard();
     expect((await paying).one.status).toBe("Success");
     expect((await house.ledger()).charged).toBe(700);
   });
@@ -192,16 +209,53 @@ describe.skipIf(!haveChromium)("pages of other origins, in a browser that is sig
 
   test("a host name that turns to this machine is not ours", async () => {
     const page = await context.newPage();
-    const own = `http://rebinding.test:${api}`;
+    const name = `http://rebinding.test:${api}`;
     // The page still comes from the attacker's server; then the name becomes 127.0.0.1.
     for (const path of ["/", "/foreign-page.js"]) {
       const url = `http://127.0.0.1:${plain.port}${path}`;
-      await page.route(own + path, (route) => route.continue({ url }), { times: 1 });
+      await page.route(name + path, (route) => route.continue({ url }), { times: 1 });
     }
-    await page.goto(`${own}/`);
-    expect(await attack(page, [own])).toBeGreaterThan(100);
+    await page.goto(`${name}/`);
+    expect(await attack(page, [name])).toBeGreaterThan(100);
     const answer = await page.evaluate(`fetch("/version").then((answer) => answer.json())`);
     expect(answer).toMatchObject([{ error: { code: "HOST_REFUSED" } }]);
     await page.close();
+  });
+
+  /** What the kiosk's page at this origin gets for an order, the customer's card included. */
+  async function session(origin: string, orderId: string): Promise<unknown> {
+    await context.grantPermissions(["local-network-access"], { origin });
+    const page = await context.newPage();
+    await page.goto(`${origin}/kiosk`);
+    await page.waitForFunction("window.session");
+    const options = JSON.stringify({ url: house.url, login: "kiosk", password: house.password });
+    const given = page.evaluate(`session(${options}, "${orderId}")`);
+    given.catch(() => undefined); // the test looks at it below
+    await Promise.race([house.presentCard(), given.catch(() => undefined)]);
+    return await given.finally(() => page.close());
+  }
+
+  test.each([
+    ["another port of this machine", () => `http://localhost:${own.port}`, "B-1"],
+    [
+      "the Internet, as far as the browser lets it",
+      () => `https://kiosk.test:${ownSecure.port}`,
+      "B-2",
+    ],
+  ])("a listed page from %s pays, listens and looks up with the client", async (_, origin, id) => {
+    const before = (await house.ledger()).charged;
+    expect(await session(origin(), id)).toEqual({
+      paid: "Success",
+      replayed: true,
+      states: ["running", "charged"],
+      cr: "0",
+      found: "Success",
+    });
+    expect((await house.ledger()).charged - before).toBe(900);
+  });
+
+  test("a page that is not listed gets nothing by knowing the pair", async () => {
+    const origin = `http://localhost:${plain.port}`;
+    await harmless(() => expect(session(origin, "B-3")).rejects.toThrow("Failed to fetch"));
   });
 });

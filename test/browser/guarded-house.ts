@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { BrowserContext } from "playwright-core";
+import { until } from "../support/child-program.ts";
 import { TestInstallation } from "../support/installation.ts";
 
 interface WireEvent {
@@ -20,6 +21,24 @@ export class GuardedHouse extends TestInstallation {
       }
     }
     await page.close();
+  }
+
+  /** Until the terminal asks for a card (--customer manual). */
+  async waitsForCard(): Promise<void> {
+    await until("the terminal waits for a card", async () => {
+      const response = await fetch(`${this.terminalEndpoints?.control}/state`);
+      const { waitsForCustomer } = (await response.json()) as { waitsForCustomer: boolean };
+      return waitsForCustomer || undefined;
+    });
+  }
+
+  async presentCard(): Promise<void> {
+    await this.waitsForCard();
+    await fetch(`${this.terminalEndpoints?.control}/customer`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ action: "insert" }),
+    });
   }
 
   /** What reached the terminal, without the driver's own status enquiries (05 01). */

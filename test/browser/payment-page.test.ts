@@ -9,6 +9,7 @@ import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client
 import { type Merchant, merchantForTest } from "../simulator/gateway/merchant-for-test.ts";
 import {
   account,
+  eventually,
   generate,
   LOGIN,
   PASSWORD,
@@ -139,7 +140,7 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     await page.locator("#endSuccessTransactionBlock").waitFor();
     expect(await page.locator("#return_link").count()).toBe(0);
     expect(sandbox.orders()[0]).toMatchObject({ state: "captured", capturedAmount: "8.99" });
-    await expect.poll(() => merchant.received.length, { timeout: 10_000 }).toBe(2);
+    await eventually(() => merchant.received.length).toBe(2);
     const folder = dirname(database);
     const written = readdirSync(folder).map((name) => readFileSync(join(folder, name), "latin1"));
     expect(written.join("")).toContain("Order_12345");
@@ -157,7 +158,7 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     expect(await page.title()).toBe("Your payment was accepted.");
     await page.waitForURL(shopUrl("/accept?order=1&way=back"), { timeout: 15_000 });
     expect(sandbox.orders()[0]).toMatchObject({ state: "captured", capturedAmount: "19.99" });
-    await expect.poll(() => subjects(visited)).toEqual(["authorization", "capture"]);
+    await eventually(() => subjects(visited)).toEqual(["authorization", "capture"]);
     await page.goBack();
     expect(await page.locator(pay).count()).toBe(0);
   });
@@ -229,12 +230,13 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     ["fr_FR", "Numéro de carte", "19,99 €"],
     ["es_ES", "Número de tarjeta", "19,99 €"],
     ["it_IT", "Numero della carta", "19,99 €"],
-  ])("%s is easy to use on a desk, a kiosk and a phone", async (locale, label, amount) => {
+  ])("%s is easy to use", async (locale, label, amount) => {
     const { page } = await visit({ locale, description: "x".repeat(60) });
     expect(await page.getByLabel(label).count()).toBe(1);
     const shown = (await page.locator("#amount").textContent()) ?? "";
     expect(shown.replace(/\s/g, " ")).toBe(amount);
-    for (const size of sizes) {
+    // Where words are longest, the smallest window is enough.
+    for (const size of locale === "en_GB" ? sizes : sizes.slice(-1)) {
       await page.setViewportSize(size);
       expect([size, await hardToUse(page)]).toEqual([size, []]);
     }

@@ -150,4 +150,24 @@ export const mutations: readonly Mutation[] = [
       },
     ],
   },
+  {
+    removes: "the end of a payment that was cancelled while the terminal was made ready",
+    edits: [
+      {
+        file: `${payments}/payment-service.ts`,
+        from: "      running.preparing.abort(new CancelledInTime());",
+        to: "      void CancelledInTime;",
+      },
+    ],
+  },
+  {
+    removes: "the second look at a sale that no order asked for",
+    edits: [
+      {
+        file: `${payments}/stray-policy.ts`,
+        from: "    return confirmed\n",
+        to: "    return confirmed || report.good\n",
+      },
+    ],
+  },
 ];

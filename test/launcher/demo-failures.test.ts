@@ -62,6 +62,18 @@ test("its secrets can be read by their owner only, and are on no command line", 
   }
 });
 
+test("a demo of which a part has died says so before it starts all of it again", async () => {
+  const data = join(checkout.root, "half dead");
+  await checkout.launch("--demo", "--data", data);
+  const [supervisor] = checkout.running("supervisor", data) as [number];
+  process.kill(supervisor, "SIGKILL");
+  const again = await checkout.launch("--demo", "--data", data);
+  expect(again.out).toMatch(/^Not all of it ran \(supervisor had stopped\): all of it is stopped/m);
+  await checkout.launch("stop", "--data", data);
+  const fresh = await checkout.launch("--demo", "--data", data);
+  expect(fresh.out).not.toContain("Not all of it ran");
+});
+
 test("ports in use are replaced by free ones, which are kept from then on", async () => {
   const data = join(checkout.root, "ports");
   await checkout.launch("--demo", "--data", data);

@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { uptime } from "node:os";
 import { join } from "node:path";
 import { afterAll, test as alone, beforeAll, expect } from "vitest";
 import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
@@ -34,7 +35,8 @@ test("a program that does not answer twice in a row is replaced", async () => {
   expect(after[0]).toEqual(manager);
   expect(after[1]).toHaveLength(1);
   expect(after[1]).not.toContain(supervisor);
-});
+  // It waits out every time limit, beside all the others.
+}, 60_000);
 
 test("it says, writes and changes nothing when all is well", async () => {
   const data = checkout.dataFolder("well");
@@ -71,6 +73,43 @@ test("right after boot it starts both, whatever sockets and records were left", 
   for (const pid of pids(data).flat()) process.kill(pid, "SIGKILL");
   expect((await checkout.alwaysUp("--data", data)).code).toBe(0);
   expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
+});
+
+test("after a reboot the next look starts both, whatever the last boot has left", async () => {
+  const data = checkout.dataFolder("reboot");
+  const run = (name: string) => join(data, "run", name);
+  await checkout.launch("--data", data);
+  for (const pid of pids(data).flat()) process.kill(pid, "SIGKILL");
+  // Half-written by the power cut; a socket in a temporary folder that the boot has emptied; a
+  // pause of the boot before, and the pids of processes that are somebody else's by now.
+  for (const lock of ["tp-manager.lock", "launcher.lock"]) writeFileSync(run(lock), "\0x4711");
+  writeFileSync(run("supervisor.address"), "/tmp/utc-gone-since/supervisor.sock");
+  writeFileSync(run("tp-manager.address"), "");
+  writeFileSync(run("tp-manager.1.alive"), "");
+  const hourMs = 3_600_000;
+  const trouble = { missed: 1, failures: 9, kind: "died", launchedMs: 0 };
+  const paused = { ...trouble, notBeforeMs: Date.now() + 9 * 60_000 };
+  const memory = { configMs: statSync(join(data, "config.txt")).mtimeMs, programs: {} as object };
+  memory.programs = { "tp-manager": paused, supervisor: paused };
+  const bootMs = Math.round(Date.now() - uptime() * 1_000);
+  writeFileSync(run("keep-alive.json"), JSON.stringify({ ...memory, bootMs }));
+  expect(await checkout.alwaysUp("--data", data)).toEqual({ code: 69, out: "", err: "" });
+  writeFileSync(run("keep-alive.json"), JSON.stringify({ ...memory, bootMs: bootMs - hourMs }));
+  const look = await checkout.alwaysUp("--data", data);
+  expect(look.out.match(/was not running: relaunched/g)).toHaveLength(2);
+  expect(look.code).toBe(0);
+  expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
+  expect(await checkout.alwaysUp("--data", data)).toEqual(quiet);
+});
+
+test("a deliberate stop lasts over a reboot", async () => {
+  const data = checkout.dataFolder("stopped-reboot");
+  await checkout.launch("--data", data);
+  await checkout.launch("stop", "--data", data);
+  const memory = { bootMs: 1, configMs: 1, programs: {} };
+  writeFileSync(join(data, "run/keep-alive.json"), JSON.stringify(memory));
+  expect(await checkout.alwaysUp("--data", data)).toEqual(quiet);
+  expect(pids(data)).toEqual([[], []]);
 });
 
 alone("twenty looks at once start one copy of each program", async () => {

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { spawn } from "@lydell/node-pty";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { duration, forThisSystem } from "../../src/launcher/output.ts";
-import { TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
+import { duration, forThisSystem, wrap } from "../../src/launcher/output.ts";
+import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 let checkout: TemporaryCheckout;
 beforeAll(() => {
@@ -10,11 +10,12 @@ beforeAll(() => {
 });
 afterAll(() => checkout.remove());
 
-/** What `status` of a stopped installation prints to a terminal. */
-function statusOnTerminal(env: Record<string, string>): Promise<string> {
+/** What a command prints to a terminal of 80 columns. */
+function onTerminal(args: string[], env: Record<string, string>): Promise<string> {
   return new Promise((resolve) => {
     const { PATH = "" } = process.env;
-    const terminal = spawn(join(checkout.root, "launch.sh"), ["status"], {
+    const terminal = spawn(join(checkout.root, "launch.sh"), args, {
+      cols: 80,
       env: { PATH, TERM: "xterm", ...env },
     });
     let text = "";
@@ -27,9 +28,9 @@ function statusOnTerminal(env: Record<string, string>): Promise<string> {
 
 test("a terminal gets colours, unless it or the operator does not want them", async () => {
   const red = "\u001b[31mstopped\u001b[0m";
-  expect(await statusOnTerminal({})).toContain(`tp-manager          ${red}`);
-  expect(await statusOnTerminal({ NO_COLOR: "1" })).not.toContain("\u001b[");
-  expect(await statusOnTerminal({ TERM: "dumb" })).not.toContain("\u001b[");
+  expect(await onTerminal(["status"], {})).toContain(`tp-manager          ${red}`);
+  expect(await onTerminal(["status"], { NO_COLOR: "1" })).not.toContain("\u001b[");
+  expect(await onTerminal(["status"], { TERM: "dumb" })).not.toContain("\u001b[");
 });
 
 test("durations are told as people tell them", () => {
@@ -44,4 +45,29 @@ test("people are told the name of the launcher that their system has", () => {
   const text = "see ./launch.sh doctor, ./always-up.sh --install";
   expect(forThisSystem(text, "win32")).toBe("see launch.cmd doctor, always-up.cmd --install");
   expect(forThisSystem(text, "linux")).toBe(text);
+});
+
+test("a text is broken at its spaces, and a long word stays whole", () => {
+  expect(wrap("one two three", 80, 0, 0)).toBe("one two three");
+  expect(wrap("one two three", 12, 4, 2)).toBe("one two\n  three");
+  expect(wrap("see /a/very/long/path/to/a/file now", 12, 0, 2)).toBe(
+    "see\n  /a/very/long/path/to/a/file\n  now",
+  );
+  expect(wrap("", 10, 0, 0)).toBe("");
+});
+
+test("on a terminal of 80 columns no line is wider, whatever the command", async () => {
+  const data = checkout.dataFolder("data", `${completeConfig}LOCALPORT=1\n`);
+  const shown = [];
+  for (const args of [["start"], ["status"], ["doctor"], ["stop"], ["status"]]) {
+    shown.push(...(await onTerminal(args, { NO_COLOR: "1" })).split("\r\n"));
+  }
+  expect(shown.length).toBeGreaterThan(30);
+  // Paths are never broken; this checkout's is as long as the temporary folder's.
+  const wide = shown.filter((line) => line.length > 80 && !line.includes(checkout.root));
+  expect(wide).toEqual([]);
+  expect(shown).toContain(
+    "setup file          warning         line 12: LOCALPORT is not a known name, did",
+  );
+  expect(checkout.running("tp-manager", data)).toEqual([]);
 });

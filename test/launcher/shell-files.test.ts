@@ -186,6 +186,6 @@ test("the Windows files end their lines with CR LF and call the same launcher", 
   const launch = readFileSync(join(repository, "launch.cmd"), "utf8");
   expect(launch).toContain('"%ROOT%src\\launcher\\main.ts" %*');
   expect(readFileSync(join(repository, "always-up.cmd"), "utf8")).toContain(
-    'call "%~dp0launch.cmd" keep-alive %*',
+    '\r\n"%~dp0launch.cmd" keep-alive %*\r\n',
   );
 });

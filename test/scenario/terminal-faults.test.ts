@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { FaultHouse, faultCases, type Line, type Outcome, tableOf } from "./fault-cases.ts";
+import { faultKinds } from "../../src/simulator/terminal/faults/fault-table.ts";
+import { FaultHouse, faultCases, type Line, notOn, type Outcome, tableOf } from "./fault-cases.ts";
 
 const lines: readonly Line[] = process.platform === "linux" ? ["tcp", "pty"] : ["tcp"];
 /** Installations that share the faults of one line. */
@@ -34,7 +35,10 @@ test.concurrent.each(lines)(
     const ended = await Promise.allSettled(
       Array.from({ length: HOUSES }, (_, number) => worker(number)),
     );
-    process.stdout.write(`\n${line}\n${tableOf(outcomes)}\n`);
+    process.stdout.write(`\n${line}\n${tableOf(outcomes, line)}\n`);
+    expect(outcomes.map(({ fault }) => fault.split(":")[0])).toEqual(
+      expect.arrayContaining(Object.keys(faultKinds).filter((name) => !notOn(line).includes(name))),
+    );
     expect(ended.filter(({ status }) => status === "rejected")).toEqual([]);
     expect(outcomes.filter(({ agrees }) => !agrees)).toEqual([]);
     expect(outcomes.filter(({ struck }) => !struck).map(({ fault }) => fault)).toEqual([]);

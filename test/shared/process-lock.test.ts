@@ -66,6 +66,21 @@ test("an empty file in place of the lock is harmless", () => {
   acquireProcessLock(folder, "tp-manager").release();
 });
 
+test("whatever a power cut has put in place of the lock, exactly one taker wins", async () => {
+  const folder = temporaryFolder();
+  const garbage = [Buffer.from("4711\n"), Buffer.alloc(8_192, 0xa5), Buffer.alloc(4_096)];
+  const header = Buffer.concat([Buffer.from("SQLite format 3\0"), Buffer.alloc(600, 0xff)]);
+  for (const content of [...garbage, header]) {
+    writeFileSync(join(folder, "tp-manager.lock"), content);
+    const children = await Promise.all(Array.from({ length: 5 }, () => taker(folder)));
+    for (const child of children) child.send("take");
+    const answers = await Promise.all(children.map((child) => child.nextLine()));
+    expect(answers.toSorted()).toEqual(["locked", ...Array(4).fill("refused 75")]);
+    for (const child of children) child.kill("SIGKILL");
+    await Promise.all(children.map((child) => child.exited));
+  }
+});
+
 test("somebody who only looked at the lock for a moment does not keep a process out", async () => {
   const folder = temporaryFolder();
   acquireProcessLock(folder, "tp-manager").release();

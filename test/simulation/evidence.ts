@@ -4,7 +4,7 @@ export interface Doubtful {
   readonly order: string;
 }
 
-const blinding = ["not-told", "replace-terminal", "end-of-day", "accept-terminal"];
+const blinding = ["not-told", "replace-terminal", "end-of-day", "accept-terminal", "stray-sale"];
 const unclear = ["other-amount", "no-result-code", "report-then-abort-kept", "no-report"];
 
 /**

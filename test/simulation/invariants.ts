@@ -35,6 +35,7 @@ export const invariants: ReadonlyArray<{
   { sentence: "a charged order reaches the gateway once faults stop", broken: notAtGateway },
   { sentence: "only charged orders reach the gateway (rule 9)", broken: wronglyAtGateway },
   { sentence: "an order reaches the gateway twice only after an ambiguous try", broken: sentTwice },
+  { sentence: "a sale that no order asked for is told truly (rule 4)", broken: falseStrays },
   { sentence: "every request ends within its limit", broken: lateAnswers },
   { sentence: "no state machine is left waiting", broken: leftWaiting },
 ];
@@ -145,6 +146,17 @@ function sentTwice({ world }: End): string[] {
     const tries = world.supervisor?.store.attempts(id) ?? [];
     const ambiguous = tries.filter((each) => each.ambiguous).length;
     return times > 1 + ambiguous ? [`${id} was sent ${times} times`] : [];
+  });
+}
+
+/** Kept ones are never called gone, returned ones never kept, and nobody waits for ever. */
+function falseStrays({ world }: End): string[] {
+  return (world.tpManager?.journal.strays(100) ?? []).flatMap(({ report, finding }) => {
+    const order = world.strays.get(report.traceNumber ?? "");
+    if (order === undefined) return [`${finding}: a report that the terminal never made`];
+    const kept = world.bank.balance(order) > 0;
+    const possible = kept ? ["held", "unclear"] : ["gone", "reversed", "unclear"];
+    return possible.includes(finding) ? [] : [`${order} is ${finding}, kept: ${kept}`];
   });
 }
 

@@ -102,6 +102,20 @@ export class ModelDevice {
     this.#nextReceipt();
   }
 
+  /** A sale out of nowhere; its report is refused, and then it becomes of it what is planned. */
+  strayOrder(order: string, fate: Behaviour["unacknowledged"]): TransactionReport | undefined {
+    if (this.busy || !this.reachable) return undefined;
+    const amountMinor = 4_321;
+    const sale = this.#bank.begin(this.#clock.monotonicMs());
+    const report = this.#newReport({ amountMinor, currencyNumeric: "978" });
+    this.#bank.enter(this.#movement("charge", sale, order, amountMinor));
+    if (fate === "kept") this.#commit(sale, report);
+    if (fate === "reversed-late") this.#keep(sale, report);
+    const afterMs = fate === "reversed-late" ? LATE_REVERSAL_MS : 3_000;
+    if (fate !== "kept") void this.#pause(afterMs).then(() => this.#takeBack(sale, order));
+    return report;
+  }
+
   breakLine(ms: number): void {
     this.lineDownUntilMs = Math.max(this.lineDownUntilMs, this.#clock.monotonicMs() + ms);
     this.#running?.register.lose("line");

@@ -10,6 +10,7 @@ import {
   type ReversalOrder,
   type TelecollectionEnd,
   type Terminal,
+  type TerminalEvent,
   type TerminalState,
   type TerminalStatus,
   TerminalUnavailable,
@@ -26,6 +27,8 @@ export interface DriverWatch {
   readonly device: () => ModelDevice;
   /** The order that the register works on now. */
   readonly order: () => string;
+  /** How long another command still has the wire. */
+  readonly wireMs: () => number;
   /** A financial command leaves. */
   readonly leaves: (what: "payment" | "reversal", order: string) => void;
   /** A report is about to be acknowledged. */
@@ -43,7 +46,10 @@ export class ModelTerminal implements Terminal {
   };
   readonly #life: Life;
   readonly #watch: DriverWatch;
+  readonly #listeners = new Set<(event: TerminalEvent) => void>();
   #paying: ModelDevice | undefined;
+  /** Ends the wait for the wire, and the command with it. */
+  #withdraw: (() => void) | undefined;
 
   constructor(life: Life, watch: DriverWatch) {
     this.#life = life;
@@ -68,8 +74,13 @@ export class ModelTerminal implements Terminal {
     return Promise.resolve();
   }
 
-  subscribe(): () => void {
-    return () => {};
+  subscribe(listener: (event: TerminalEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  tell(event: TerminalEvent): void {
+    for (const listener of this.#listeners) listener(event);
   }
 
   async prepare(signal: AbortSignal): Promise<Baseline> {
@@ -99,6 +110,10 @@ export class ModelTerminal implements Terminal {
   }
 
   async cancel(): Promise<CancelAnswer> {
+    if (this.#withdraw) {
+      this.#withdraw();
+      return { answer: "taken" };
+    }
     await this.#sleep(ANSWER_MS);
     const device = this.#paying;
     if (!device) return { answer: "nothing-running" };
@@ -136,7 +151,34 @@ export class ModelTerminal implements Terminal {
     if (device.busy) throw new TerminalUnavailable("busy", "busy");
   }
 
-  #financial(
+  async #financial(
+    what: "payment" | "reversal",
+    observer: PaymentObserver,
+    begin: (device: ModelDevice, register: Register) => void,
+  ): Promise<PaymentEnd> {
+    const waitMs = this.#watch.wireMs();
+    if (waitMs > 0 && !(await this.#gotWire(waitMs))) {
+      return { end: "withdrawn", text: "cancelled in time" };
+    }
+    return await this.#leave(what, observer, begin);
+  }
+
+  /** false: cancelled before the wire was free. */
+  #gotWire(waitMs: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = this.#life.clock.startTimer("wire", waitMs, () => {
+        this.#withdraw = undefined;
+        resolve(true);
+      });
+      this.#withdraw = () => {
+        timer.clear();
+        this.#withdraw = undefined;
+        resolve(false);
+      };
+    });
+  }
+
+  #leave(
     what: "payment" | "reversal",
     observer: PaymentObserver,
     begin: (device: ModelDevice, register: Register) => void,

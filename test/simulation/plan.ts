@@ -51,6 +51,8 @@ export interface Plan {
   readonly usedTerminal: boolean;
   /** For the financial commands in the order in which they reach the terminal; then all is good. */
   readonly behaviours: readonly Behaviour[];
+  /** How long the wire is busy before each financial command can leave; then it is free. */
+  readonly wireMs: readonly number[];
   readonly steps: readonly Step[];
 }
 
@@ -102,6 +104,8 @@ export type Surroundings =
   | { readonly do: "reboot" }
   | { readonly do: "line-down"; readonly ms: number }
   | { readonly do: "not-told"; readonly ms: number }
+  /** A sale that nobody asked for, reported while the terminal is idle, and what becomes of it. */
+  | { readonly do: "stray-sale"; readonly unacknowledged: Behaviour["unacknowledged"] }
   | { readonly do: "stop"; readonly ms: number }
   | { readonly do: "clock-jump"; readonly ms: number }
   | { readonly do: "ipc"; readonly mode: IpcMode; readonly ms: number }
@@ -147,8 +151,31 @@ export function planOf(seed: number): Plan {
     seed,
     usedTerminal: random.chance(0.85),
     behaviours: Array.from({ length: random.between(0, orders + 2) }, () => behaviour(random)),
-    steps,
+    ...edges(new Random(seed + EDGES), orders, steps),
   };
+}
+
+/** Drawn apart, so that the rest of a seed's plan does not depend on it. */
+const EDGES = 1_000_000_007;
+
+function edges(
+  random: Random,
+  orders: number,
+  before: readonly Step[],
+): Pick<Plan, "wireMs" | "steps"> {
+  const waits = (): number => (random.chance(0.15) ? random.between(1, 4_000) : 0);
+  const wireMs = Array.from({ length: orders + 2 }, waits);
+  const steps = [...before];
+  const insert = (action: Action): void => {
+    const at = random.between(0, steps.length);
+    steps.splice(at, 0, { afterMs: soon(random), ...action });
+  };
+  if (wireMs.some((ms) => ms > 0) && random.chance(0.6)) insert({ do: "cancel" });
+  if (random.chance(0.12)) {
+    const unacknowledged = random.pick(["reversed", "kept", "reversed-late"] as const);
+    insert({ do: "stray-sale", unacknowledged });
+  }
+  return { wireMs, steps };
 }
 
 type Sale = Pick<Extract<Action, { do: "pay" }>, "order" | "amountMinor" | "goodsSeconds">;

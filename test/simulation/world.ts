@@ -16,6 +16,7 @@ import { ModelGateway } from "./model-gateway.ts";
 import { ModelTerminal } from "./model-terminal.ts";
 import {
   type Action,
+  type Behaviour,
   type Call,
   goodBehaviour,
   type Harm,
@@ -67,13 +68,20 @@ export class World {
   device: ModelDevice;
   tpManager: TpManager | undefined;
   supervisor: Supervisor | undefined;
+  /** Sales that no order asked for, by their trace number. */
+  readonly strays = new Map<string, string>();
+  readonly #left = new WeakSet<object>();
+  readonly #cancelled = new WeakSet<object>();
+  #driver: ModelTerminal | undefined;
   #behaviours: Plan["behaviours"];
+  #wireMs: number[];
   #next = 0;
   #reader: DatabaseSync | undefined;
   #devices = 1;
 
   constructor(plan: Plan) {
     this.#behaviours = plan.behaviours;
+    this.#wireMs = [...plan.wireMs];
     this.device = this.#newDevice();
     if (plan.usedTerminal) this.device.use();
     this.startSupervisor();
@@ -86,9 +94,11 @@ export class World {
     const terminal = new ModelTerminal(life, {
       device: () => this.device,
       order: () => this.tpManager?.payments.turn.current?.orderId ?? "?",
+      wireMs: () => this.#wireWait(),
       leaves: (what, order) => this.#leaves(what, order),
       acknowledges: (order) => this.#acknowledges(order),
     });
+    this.#driver = terminal;
     const { log } = this.log;
     const link = this.ipc.linkFor(life);
     this.tpManager = startTpManager(life, this.folder, { terminal, link, log });
@@ -164,6 +174,9 @@ export class World {
       case "not-told":
         this.device.notToldUntilMs = this.clock.monotonicMs() + action.ms;
         return;
+      case "stray-sale":
+        this.#stray(action.unacknowledged);
+        return;
       case "stop":
         if (this.tpManager) void this.#stop(this.tpManager, action.ms);
         return;
@@ -177,6 +190,34 @@ export class World {
         this.gateway.fail(action.mode, action.ms);
         return;
     }
+  }
+
+  /** Only a process that lives hears of it, and only one that has begun to listen. */
+  #stray(fate: Behaviour["unacknowledged"]): void {
+    if (!this.tpManager || !this.#driver) return;
+    const order = `stray-${this.strays.size + 1}`;
+    const report = this.device.strayOrder(order, fate);
+    if (!report) return;
+    this.strays.set(report.traceNumber ?? "", order);
+    try {
+      this.#driver.tell({ type: "unexpected-report", report });
+    } catch (error) {
+      this.fell(error);
+    }
+  }
+
+  /** Remembers what was taken before the command left. */
+  async #cancel(payments: TpManager["payments"]): Promise<void> {
+    const { current } = payments.turn;
+    const before = current?.what === "payment" && !this.#left.has(current) ? current : undefined;
+    await payments.cancel();
+    if (before) this.#cancelled.add(before);
+  }
+
+  #wireWait(): number {
+    const ms = this.#wireMs.shift() ?? 0;
+    if (ms > 0) this.struck.add("wire busy");
+    return ms;
   }
 
   #harm(action: Harm): void {
@@ -239,7 +280,7 @@ export class World {
         ask(action.order, () => payments.lookUp(action.order));
         return;
       case "cancel":
-        ask("", () => nothing(() => payments.cancel()));
+        ask("", () => nothing(() => this.#cancel(payments)));
         return;
       case "end-of-day":
         ask("", () => nothing(() => upkeep.telecollect()));
@@ -289,6 +330,9 @@ export class World {
   }
 
   #leaves(what: "payment" | "reversal", order: string): void {
+    const turn = this.tpManager?.payments.turn.current;
+    if (turn && this.#cancelled.has(turn)) this.see("a cancel that was taken is not lost", order);
+    if (turn) this.#left.add(turn);
     const phase = what === "payment" ? "sent" : "reversing";
     const sent = this.#read(readers.sent, order, phase);
     if (sent.length !== 1) {

@@ -1,90 +1,232 @@
-import { expect, onTestFinished, test, vi } from "vitest";
-import { type FaultKind, faultKinds } from "../../src/simulator/gateway/faults/fault.ts";
+import { join } from "node:path";
+import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { systemClock } from "../../src/shared/time.ts";
+import type { FaultKind } from "../../src/simulator/gateway/faults/fault.ts";
+import { selfSignedTls } from "../../src/simulator/gateway/http/self-signed.ts";
 import { startGatewaySandbox } from "../../src/simulator/gateway/sandbox.ts";
+import { helpText } from "../../src/simulator/gateway/switches.ts";
 import type { TryClass } from "../../src/supervisor/gateway/faults.ts";
-import { openRig, PASSWORD } from "./supervisor-rig.ts";
+import { NotificationDesk } from "../../src/supervisor/notifications/notification-desk.ts";
+import * as listener from "../../src/supervisor/notifications/notification-listener.ts";
+import { ChildProgram } from "../support/child-program.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { TestClock } from "../support/test-clock.ts";
+import { sampleTransaction } from "./sample-transaction.ts";
+import { SupervisorProcess, writeConfig } from "./supervisor-process.ts";
+import { openRig, PASSWORD, type RigOptions } from "./supervisor-rig.ts";
 
-/** Faults of the answers; those of the notifications concern who listens to them. */
-type AnswerFault = Exclude<FaultKind, `notification-${string}`>;
+type NotificationFault = Extract<FaultKind, `notification-${string}`>;
+type AnswerFault = Exclude<FaultKind, NotificationFault>;
 
-/** What the first try comes to, and whether it may have left an order behind. */
-const expectations: Readonly<Record<AnswerFault, readonly [TryClass, ambiguous: boolean]>> = {
-  latency: ["sent", false],
-  "hang-before-commit": ["answer-timeout", true],
-  "hang-after-commit": ["answer-timeout", true],
-  "reset-before-commit": ["lost-answer", true],
-  "reset-after-commit": ["lost-answer", true],
-  "error-500": ["soap-fault", true],
-  "error-500-empty": ["server-error", true],
-  "unavailable-503": ["unavailable", false],
-  "not-found-404": ["not-found", false],
-  "malformed-xml": ["unreadable-answer", true],
-  "wrong-code": ["order-refused", false],
+interface Expected {
+  /** What the first try comes to. */
+  readonly first: TryClass;
+  /** It may have left an order behind. */
+  readonly ambiguous: boolean;
+  /** Orders that the sandbox has in the end: a lost answer is repeated with the same reference. */
+  readonly orders: number;
+}
+
+const answers: Readonly<Record<AnswerFault, Expected>> = {
+  latency: { first: "sent", ambiguous: false, orders: 1 },
+  "hang-before-commit": { first: "answer-timeout", ambiguous: true, orders: 1 },
+  "hang-after-commit": { first: "answer-timeout", ambiguous: true, orders: 2 },
+  "reset-before-commit": { first: "lost-answer", ambiguous: true, orders: 1 },
+  "reset-after-commit": { first: "lost-answer", ambiguous: true, orders: 2 },
+  "error-500": { first: "soap-fault", ambiguous: true, orders: 1 },
+  "error-500-empty": { first: "server-error", ambiguous: true, orders: 1 },
+  "unavailable-503": { first: "unavailable", ambiguous: false, orders: 1 },
+  "not-found-404": { first: "not-found", ambiguous: false, orders: 1 },
+  "malformed-xml": { first: "unreadable-answer", ambiguous: true, orders: 2 },
+  "wrong-code": { first: "order-refused", ambiguous: false, orders: 0 },
 };
 
-async function openWithSandbox() {
+interface Notified {
+  /** How often each document came, by operation, in the order of their first coming. */
+  readonly copies: Readonly<Record<string, number>>;
+  readonly state: "captured" | "unknown";
+}
+
+const notifications: Readonly<Record<NotificationFault, Notified>> = {
+  "notification-twice": { copies: { authorization: 2, capture: 2 }, state: "captured" },
+  "notification-reversed": { copies: { capture: 1, authorization: 1 }, state: "captured" },
+  "notification-delayed": { copies: { authorization: 1, capture: 1 }, state: "captured" },
+  "notification-bad-digest": { copies: {}, state: "unknown" },
+  "notification-before-answer": { copies: { authorization: 1, capture: 1 }, state: "captured" },
+};
+
+/** What became of each fault, told at the end of the run. */
+const seen: string[] = [];
+afterAll(() => {
+  if (seen.length > 0) process.stdout.write(`${seen.join("\n")}\n`);
+});
+
+const row = (...cells: readonly string[]): number =>
+  seen.push(
+    cells
+      .map((cell) => cell.padEnd(28))
+      .join("")
+      .trimEnd(),
+  );
+
+const tls = selfSignedTls(["127.0.0.1"], systemClock.now());
+
+async function openWithSandbox(options: RigOptions & { autoPay?: boolean; secure?: boolean } = {}) {
+  const { autoPay = false, secure = false, ...more } = options;
+  const categories = [{ id: 5, label: "Vending" }];
+  const websites = [{ id: 107, currency: "EUR", categories }];
   const sandbox = await startGatewaySandbox({
-    accounts: [
-      {
-        login: "login",
-        password: PASSWORD,
-        websites: [{ id: 107, currency: "EUR", categories: [{ id: 5, label: "Vending" }] }],
-      },
-    ],
+    accounts: [{ login: "login", password: PASSWORD, websites }],
     database: ":memory:",
+    autoPay,
+    ...(secure ? { tls } : {}),
   });
   onTestFinished(() => sandbox.close());
-  const rig = await openRig({ url: sandbox.url });
+  const certificates = secure ? [String(tls.cert)] : [];
+  const rig = await openRig({ url: sandbox.url, certificates, ...more });
   rig.forwarder.start();
   return { ...rig, sandbox };
 }
 
-test("every fault switch of the sandbox has an expectation here", () => {
-  const kinds = Object.keys(faultKinds).filter((kind) => !kind.startsWith("notification-"));
-  expect(Object.keys(expectations).sort()).toEqual(kinds.sort());
+test("every fault switch of --help has a row here", () => {
+  const help = helpText().split("\nFaults ")[1]?.split("\n\n")[0] ?? "";
+  const kinds = [...help.matchAll(/^ {2}([a-z][a-z0-9-]+) /gm)].map(([, kind]) => kind);
+  expect(kinds.length).toBeGreaterThan(10);
+  expect([...Object.keys(answers), ...Object.keys(notifications)].sort()).toEqual(kinds.sort());
 });
 
-test.each(Object.entries(expectations) as Array<[AnswerFault, readonly [TryClass, boolean]]>)(
-  "the sandbox's fault %s loses no transaction",
-  async (kind, [expected, ambiguous]) => {
-    const rig = await openWithSandbox();
+const overBoth = (Object.entries(answers) as Array<[AnswerFault, Expected]>).flatMap(
+  ([kind, expected]) =>
+    [false, true].map((secure) => ({ kind, scheme: secure ? "https" : "http", secure, expected })),
+);
+
+test.each(overBoth)(
+  "$kind over $scheme loses no transaction",
+  async ({ kind, scheme, secure, expected: { first, ambiguous, orders } }) => {
+    const rig = await openWithSandbox({ secure });
     rig.sandbox.addFault({ kind, times: 1, delayMs: 50 });
     const id = rig.handOver("Order_1");
     if (kind.startsWith("hang")) {
       // The fault is used up when the sandbox has the request.
-      await vi.waitFor(async () => {
-        const left = await fetch(`${rig.sandbox.url}/sandbox/faults`);
-        expect(await left.json()).toEqual([]);
-      });
+      await vi.waitFor(() => expect(rig.sandbox.faults()).toEqual([]), 5_000);
       await rig.clock.advance(30_000);
     }
-    expect((await rig.tries(id, 1))[0]).toBe(expected);
+    expect((await rig.tries(id, 1))[0]).toBe(first);
     const state = () => rig.store.delivery(id)?.state;
-    if (expected === "order-refused") {
-      expect(state()).toBe("parked");
-      return;
-    }
-    await rig.advanceInSteps(1_000, () => state() === "sent");
-    const [first] = rig.store.attempts(id);
-    expect(first?.ambiguous).toBe(ambiguous);
+    if (first !== "order-refused") await rig.advanceInSteps(1_000, () => state() === "sent");
+    expect(state()).toBe(first === "order-refused" ? "parked" : "sent");
+    expect(rig.store.attempts(id)[0]?.ambiguous).toBe(ambiguous);
     expect(rig.store.delivery(id)?.ambiguous).toBe(ambiguous);
-    const orders = rig.sandbox.orders();
-    expect(orders.length).toBeGreaterThan(0);
-    for (const order of orders) {
-      expect(order).toMatchObject({ merchantReference: "Order_1", amount: "8.99" });
+    expect(rig.sandbox.orders()).toHaveLength(orders);
+    for (const order of rig.sandbox.orders()) {
+      expect(order).toMatchObject({
+        merchantReference: "Order_1",
+        amount: "8.99",
+        freeData: { transactionId: id },
+      });
     }
+    row(`${kind} (${scheme})`, first, ambiguous ? "ambiguous" : "", `${state()}, ${orders} orders`);
   },
 );
 
-test("an order committed before its answer was lost comes again, recognisably", async () => {
-  const rig = await openWithSandbox();
-  rig.sandbox.addFault({ kind: "reset-after-commit", times: 1 });
-  const id = rig.handOver("Order_1");
-  await rig.tries(id, 1);
-  await rig.advanceInSteps(1_000, () => rig.store.delivery(id)?.state === "sent");
-  const orders = rig.sandbox.orders();
-  expect(orders).toHaveLength(2);
-  for (const order of orders) {
-    expect(order).toMatchObject({ merchantReference: "Order_1", freeData: { transactionId: id } });
+async function openWithListener() {
+  let desk: NotificationDesk | undefined;
+  const listening = await listener.startNotificationListener({
+    host: "127.0.0.1",
+    port: 0,
+    desk: { takeOperation: (one) => desk?.takeOperation(one) ?? false, takeFraud: () => false },
+    clock: new TestClock(),
+    log: recordingLog().log,
+  });
+  onTestFinished(() => listening.close());
+  const callbackUrl = `http://127.0.0.1:${listening.port}/notify`;
+  const rig = await openWithSandbox({ autoPay: true, callbackUrl });
+  desk = new NotificationDesk({
+    store: rig.notifications,
+    operations: rig.operationStore,
+    clock: rig.clock,
+    log: rig.log,
+    password: PASSWORD,
+    fraudSecret: undefined,
+    onAccepted: (id) => rig.operations.notified(id),
+  });
+  return rig;
+}
+
+test.each(Object.entries(notifications) as Array<[NotificationFault, Notified]>)(
+  "%s leaves the order's gateway state true",
+  async (kind, { copies, state }) => {
+    const rig = await openWithListener();
+    rig.sandbox.addFault({ kind, delayMs: 50 });
+    const id = rig.handOver("Order_1");
+    const sent = async () => {
+      const response = await fetch(`${rig.sandbox.url}/sandbox/notifications`);
+      return (await response.json()) as Array<{ state: string }>;
+    };
+    const expected = Object.values(copies).reduce((sum, count) => sum + count, 0) || 2;
+    await expect.poll(async () => (await sent()).length, { timeout: 10_000 }).toBe(expected);
+    await expect
+      .poll(async () => (await sent()).filter((one) => one.state === "waiting"), {
+        timeout: 10_000,
+      })
+      .toEqual([]);
+    const history = () => rig.operations.history("Order_1");
+    const events = history().events.map((one) => [one.operation, one.copies]);
+    expect(Object.fromEntries(events)).toEqual(copies);
+    expect(events.map(([operation]) => operation)).toEqual(Object.keys(copies));
+    expect(history().state).toBe(state);
+    expect(await rig.tries(id, 1)).toEqual(["sent"]);
+    row(
+      kind,
+      "sent",
+      "",
+      `${state}, ${events.map((one) => one.join(" ")).join(", ") || "refused"}`,
+    );
+  },
+);
+
+describe("a sandbox with a self-made certificate, as a process", () => {
+  /** The gateway of the environment's proxy is asked for nothing: it is on this machine. */
+  const deadProxy = { HTTPS_PROXY: "http://127.0.0.1:9", HTTP_PROXY: "http://127.0.0.1:9" };
+
+  async function processes(trusting: boolean) {
+    const folder = temporaryFolder();
+    const [certificate, ready] = [join(folder, "gateway.pem"), join(folder, "ready.json")];
+    const sandbox = new ChildProgram("simulator/gateway/main.ts", [
+      ...["--port", "0", "--database", ":memory:", "--ready-file", ready],
+      ...["--login", "login", "--password", PASSWORD, "--website", "107"],
+      ...["--category", "5=Vending", "--tls-self-signed", certificate],
+    ]);
+    onTestFinished(async () => void (await sandbox.end("SIGKILL")));
+    const { url } = await sandbox.readyFile<{ url: string }>(ready);
+    expect(url).toMatch(/^https:/);
+    const data = join(folder, "data");
+    writeConfig(data, url, trusting ? { GATEWAY_CA_FILE: certificate } : {});
+    for (const [name, value] of Object.entries(deadProxy)) vi.stubEnv(name, value);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const supervisor = new SupervisorProcess(data);
+    await supervisor.ready();
+    const transaction = sampleTransaction();
+    await supervisor.call("store-transaction", { transaction }, 5_000);
+    const { transactionId } = transaction;
+    const request = { transactionId, waitMs: 10_000 };
+    const delivery = await supervisor.call("transaction-delivery", request, 11_000);
+    return { supervisor, delivery };
   }
+
+  test("is trusted with GATEWAY_CA_FILE", async () => {
+    const { delivery } = await processes(true);
+    expect(delivery).toMatchObject({ sent: true });
+    row("TLS, GATEWAY_CA_FILE", "sent", "", "sent");
+  });
+
+  test("is not trusted without it: nothing is sent, and an alarm tells", async () => {
+    const { supervisor, delivery } = await processes(false);
+    expect(delivery).toMatchObject({ sent: false, state: "pending" });
+    const { items } = await supervisor.call("outbox-list", { limit: 1 }, 1_000);
+    expect(items[0]).toMatchObject({ ambiguous: false, lastTry: { class: "certificate" } });
+    expect(supervisor.log()).toContain('"alarm":"gateway-misconfigured"');
+    row("TLS, no GATEWAY_CA_FILE", "certificate", "", "pending, alarm");
+  });
 });

@@ -28,6 +28,9 @@ export interface RigOptions {
   readonly server?: RecordingGateway;
   /** Another gateway than the recording one. */
   readonly url?: string;
+  readonly callbackUrl?: string;
+  /** As GATEWAY_CA_FILE gives them. */
+  readonly certificates?: readonly string[];
 }
 
 /**
@@ -55,7 +58,8 @@ export async function openRig(options: RigOptions = {}) {
     rating: "ALL",
     locale: "en_GB",
     customerIp: "127.0.0.1",
-    callbackUrl: "https://shop.example/notify",
+    callbackUrl: options.callbackUrl ?? "https://shop.example/notify",
+    certificates: options.certificates ?? [],
   };
   const gateway = createGatewayClient(settings, clock, log);
   const watch = new DeliveryWatch(clock);

@@ -4,8 +4,9 @@ import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { sleep } from "../../shared/time.ts";
 import { conditionOf } from "../condition.ts";
 import { alone, type Site, startHere, stopHere } from "../operate.ts";
+import type { Output } from "../output.ts";
 import { programPart } from "../part.ts";
-import { readStatus } from "../status.ts";
+import { type InstallationStatus, readStatus } from "../status.ts";
 import { curlLine } from "./curl-line.ts";
 import { type DemoPorts, demoFiles, readDemoPorts, writeDemoFiles } from "./demo-settings.ts";
 import { choosePorts } from "./free-ports.ts";
@@ -48,16 +49,29 @@ async function setUp(site: Site): Promise<number> {
     const complete = Object.values({ ...files, gatewayDatabase: "", terminalState: "" })
       .filter((file) => file !== "")
       .every((file) => existsSync(file));
-    if (complete && (await readStatus(installation, clock)).well) {
+    const status = await readStatus(installation, clock);
+    if (complete && status.well) {
       output.text("It runs already.");
       return exitCodes.ok;
     }
+    reportIncomplete(status, output);
     await stopHere(site, true);
   }
   const ports = await choosePorts(earlier);
   const kept = earlier !== undefined && JSON.stringify(ports) === JSON.stringify(earlier);
   writeDemoFiles(dataDirectory, ports, kept);
   return await startHere(site);
+}
+
+/** Says why what runs of it is stopped; says nothing when nothing runs. */
+function reportIncomplete({ programs, simulators }: InstallationStatus, output: Output): void {
+  const stopped = [
+    ...programs.filter(({ state }) => state === "stopped").map(({ program }) => program),
+    ...simulators.filter(({ pid }) => pid === null).map(({ name }) => name),
+  ];
+  if (stopped.length === programs.length + simulators.length) return;
+  const why = stopped.length > 0 ? `${stopped.join(", ")} had stopped` : "a part does not answer";
+  output.note(`Not all of it ran (${why}): all of it is stopped and started again.`);
 }
 
 /** A payment before that would be refused: a kiosk would look at /check first. */

@@ -39,7 +39,7 @@ export async function runDoctor(
   if (file !== undefined) {
     writeBundle(file, installation, report, clock);
     const words = `${file} holds no passwords and no card numbers; read it before you send it on.`;
-    if (!json) output.text(words);
+    if (!json) output.note(words);
   }
   if (well) return exitCodes.ok;
   const config = findings.some(
@@ -93,6 +93,6 @@ const moods: Record<Verdict, Mood> = { ok: "good", warn: "warn", fail: "bad" };
 
 function print(findings: readonly Finding[], output: Output): void {
   for (const { check, verdict, says, todo } of findings) {
-    output.row(check, moods[verdict], verdict, todo === null ? says : `${says} -> ${todo}`);
+    output.finding(check, moods[verdict], verdict, todo === null ? says : `${says} -> ${todo}`);
   }
 }

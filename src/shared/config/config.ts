@@ -47,9 +47,16 @@ function readSetupFile(path: string): string {
     bytes = readFileSync(path);
   } catch (error) {
     if (error instanceof ProgramExit) throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") {
+      throw refuse(
+        "it is not there (ENOENT)\ncopy data/config.example.txt to data/config.txt and fill it in",
+      );
+    }
+    if (code !== "EACCES") throw refuse(message);
     throw refuse(
-      `${(error as Error).message}\n` +
-        "copy data/config.example.txt to data/config.txt and fill it in",
+      "permission denied (EACCES)\n" +
+        `it must belong to the user who runs the connector: sudo chown USER ${path}`,
     );
   }
   if (isUtf8(bytes)) return bytes.toString("utf8");

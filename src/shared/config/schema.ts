@@ -296,7 +296,7 @@ const daily = {
     example: "90",
   }),
   JOURNAL_DAYS: described(integer(30, 3_650).default(400), {
-    help: "Days for which the journal keeps every detail; what was charged is known for ever.",
+    help: "Days for which journal and outbox keep every detail; what was charged stays for ever.",
     example: "730",
   }),
   LOG_LEVEL: described(oneOf(logLevels).default("info"), {
@@ -333,6 +333,10 @@ const protocolDetails = {
   }),
   ZVT_SEND_LAST_RECEIPT: described(yesNo.default(false), {
     help: "Names the last known receipt (1F1F): the terminal reverses a payment that we missed.",
+    example: "yes",
+  }),
+  ZVT_LOG_OFF: described(yesNo.default(false), {
+    help: "Log-Off at every stop: gives the terminal's own keys back until the next start.",
     example: "yes",
   }),
   ZVT_T1_MS: described(integer(5, 1_000).default(200), {

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "../../shared/time.ts";
 import { type AccountInput, accountSchema } from "./account.ts";
 import { categoryRoutes } from "./control/category-routes.ts";
 import { controlRoutes } from "./control/control-routes.ts";
-import { type FaultInput, faultSchema } from "./faults/fault.ts";
+import { type Fault, type FaultInput, faultSchema } from "./faults/fault.ts";
 import { FaultList } from "./faults/fault-list.ts";
 import { createApp, type Tls } from "./http/app.ts";
 import { lookupRoutes } from "./lookup/lookup-routes.ts";
@@ -41,6 +41,8 @@ export interface GatewaySandbox {
   readonly url: string;
   readonly port: number;
   addFault(fault: FaultInput): void;
+  /** Those that are still in force. */
+  faults(): readonly Fault[];
   clearFaults(): void;
   /** Newest first, as `GET /sandbox/orders` shows them. */
   orders(): OrderView[];
@@ -84,6 +86,7 @@ export async function startGatewaySandbox(options: SandboxOptions): Promise<Gate
     url: `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${bound}`,
     port: bound,
     addFault: (fault) => parts.faults.add(faultSchema.parse(fault)),
+    faults: () => parts.faults.all,
     clearFaults: () => parts.faults.clear(),
     orders: () => parts.orders.list(ORDERS_LISTED_MAX).map(orderView),
     close,

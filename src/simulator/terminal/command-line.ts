@@ -82,7 +82,7 @@ export function helpText(): string {
     "Terminals (--device):",
     ...Object.entries(devices).flatMap(([name, { name: title, quirks: those }]) => [
       row(name, title),
-      ...(those.length > 0 ? [row("", those.join(", "))] : []),
+      ...folded(those.join(", ")).map((line) => row("", line)),
     ]),
     "",
     "What they do otherwise (--quirk):",
@@ -118,6 +118,21 @@ function faultRows([name, kind]: [string, FaultKind]): string[] {
 function argumentText({ description, words, fallback }: FaultArgument): string {
   const choice = words && words.length <= 6 ? ` (${words.join(", ")})` : "";
   return `${description}${choice}${fallback === undefined ? "" : `; default ${fallback}`}`;
+}
+
+const HELP_COLUMNS = 100;
+
+/** Words in lines that fit behind the indent; no line for no words. */
+function folded(text: string): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ").filter(Boolean)) {
+    const last = lines.at(-1);
+    const longer = `${last} ${word}`;
+    if (last !== undefined && longer.length <= HELP_COLUMNS - HELP_INDENT)
+      lines.splice(-1, 1, longer);
+    else lines.push(word);
+  }
+  return lines;
 }
 
 function row(left: string, right: string): string {

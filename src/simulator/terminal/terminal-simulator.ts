@@ -4,7 +4,6 @@ import { type ControlApi, startControlApi } from "./control/control-api.ts";
 import { type ArmedFault, FaultBox } from "./faults/fault-box.ts";
 import { parseFault } from "./faults/fault-request.ts";
 import { Parts } from "./machine/parts.ts";
-import { nextRestart } from "./machine/restart.ts";
 import { Terminal } from "./machine/terminal.ts";
 import { reverseUnfinished } from "./machine/unfinished.ts";
 import { Memory } from "./memory/memory.ts";
@@ -120,23 +119,27 @@ export class TerminalSimulator {
     this.#stateFile?.close();
   }
 
-  /** The daily restart, as soon as nothing runs (zvt.md 10). */
+  /** The daily restart, as soon as nothing runs (zvt.md 10); anew when clock or time change. */
   async #restartDaily(): Promise<void> {
-    const { signal } = this.#over;
-    while (!signal.aborted) {
-      const { now } = this.terminal.parts;
-      const next = nextRestart(now, this.options.behaviour.restartAt);
-      if (!next) return;
-      try {
-        await sleep(this.options.clock, "daily restart", next.getTime() - now.getTime(), signal);
-      } catch {
-        return; // closing
-      }
+    const { parts } = this.terminal;
+    while (!this.#over.signal.aborted) {
+      const changed = new AbortController();
+      parts.onSchedule = () => changed.abort(new Error("another time"));
+      const either = AbortSignal.any([this.#over.signal, changed.signal]);
+      const next = parts.nextRestart;
+      const waitMs = next ? next.getTime() - parts.now.getTime() : DAY_MS;
+      const due = await sleep(this.options.clock, "daily restart", waitMs, either).then(
+        () => next !== undefined,
+        () => false,
+      );
+      if (!due) continue;
       await this.terminal.idle();
       this.reboot();
     }
   }
 }
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
 
 function whereabouts({ process }: Terminal): Whereabouts {
   if (!process) return {};

@@ -55,8 +55,8 @@ export class Intake {
   }
 
   /**
-   * The sale was reversed at the terminal (DESIGN 3.1 rule 7): what was never sent is closed; what
-   * was, or may have been, is an operator's to put right, and stays as it is.
+   * The sale was reversed at the terminal (DESIGN 3.1 rule 7): what is not with the gateway is not
+   * sent any more; what is, or may be, is an operator's to put right there.
    */
   withdraw(given: Transaction): "closed" | "sent" {
     const { store, clock, log } = this.#parts;
@@ -77,11 +77,14 @@ export class Intake {
 
   /**
    * Fields that only one side has are no difference: the sender, or this program when it stored
-   * the transaction, may have been of another version (DESIGN 7).
+   * the transaction, may have been of another version (DESIGN 7). Of one whose details are erased
+   * (outbox/retention.ts) only what is left can be compared.
    */
   #compare(given: Transaction, known: Readonly<Record<string, unknown>>): void {
+    const left = ["orderId", "amountMinor", "currency", "exponent"];
     const differing = Object.entries(given)
-      .filter(([name, value]) => name in known && !isDeepStrictEqual(value, known[name]))
+      .filter(([name]) => name in known && (known["trimmed"] !== true || left.includes(name)))
+      .filter(([name, value]) => !isDeepStrictEqual(value, known[name]))
       .map(([name]) => name);
     if (differing.length === 0) return;
     const { transactionId, orderId } = given;

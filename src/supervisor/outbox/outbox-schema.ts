@@ -135,4 +135,11 @@ export const supervisorMigrations: readonly Migration[] = [
   CREATE TABLE alarm_origin (name TEXT NOT NULL) STRICT;
   INSERT INTO alarm_origin VALUES (lower(hex(randomblob(16))));
   `,
+  `
+  ALTER TABLE outbox ADD COLUMN trimmed INTEGER NOT NULL DEFAULT 0; -- details erased (retention)
+  CREATE INDEX outbox_untrimmed ON outbox (settled_at_ms)
+    WHERE trimmed = 0 AND dropped = 0 AND state IN ('sent', 'closed');
+  CREATE INDEX outbox_pages ON outbox (settled_at_ms) WHERE redirect_url IS NOT NULL;
+  CREATE INDEX notifications_raw ON notifications (received_at_ms) WHERE raw <> '';
+  `,
 ];

@@ -112,14 +112,16 @@ export class OutboxStore {
   /**
    * Closes the item of a sale that was reversed at the terminal, storing the transaction first when
    * it is new. "running": a try is under way, ask again. "sent": the gateway has or may have it.
+   * One that it may have is closed too: sent again it would book a sale that is none any more.
    */
   withdraw(given: Transaction, nowMs: number): "closed" | "sent" | "running" {
     return transaction(this.#database, () => {
       if (this.content(given.transactionId) === undefined) this.#insert(given, nowMs);
       this.#prepare(
-        `UPDATE outbox SET state = 'closed', reason = 'reversed at the terminal', dropped = 0,
-           settled_at_ms = :now
-         WHERE transaction_id = :id AND claimed_at_ms IS NULL AND ambiguous = 0
+        `UPDATE outbox SET state = 'closed', dropped = 0, settled_at_ms = :now,
+           reason = 'reversed at the terminal' || iif(ambiguous = 0, '',
+             ' after an answer was lost: the gateway may have the order')
+         WHERE transaction_id = :id AND claimed_at_ms IS NULL
            AND (state IN ('pending', 'parked') OR dropped = 1)`,
       ).run({ id: given.transactionId, now: nowMs });
       const row = this.#get(

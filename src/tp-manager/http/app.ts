@@ -29,6 +29,7 @@ import type { Monitor } from "./status/monitor.ts";
 import { installStatusRoutes } from "./status/status-routes.ts";
 import type { SupervisorClient } from "./supervisor-calls.ts";
 import { installTerminalRoutes } from "./terminal-routes.ts";
+import { installUnexpectedRoutes } from "./unexpected-routes.ts";
 
 export interface ApiOptions {
   readonly port: number;
@@ -108,6 +109,7 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   installPaymentRoutes(app, options);
   installAfterSaleRoutes(app, options);
   installJournalRoutes(app, options);
+  installUnexpectedRoutes(app, options);
   installMaintenanceRoutes(app, options);
   installOutboxRoutes(app, options);
   installGatewayRoutes(app, options);

@@ -10,7 +10,7 @@ const calls: ReadonlyArray<{ readonly path: RegExp; readonly methods: readonly s
   },
   { path: /^\/(delivery|reversal|terminal\/accept)$/, methods: ["POST"] },
   { path: /^\/payment\/[^/]+\/settle$/, methods: ["POST"] },
-  { path: /^\/outbox$/, methods: ["GET"] },
+  { path: /^\/(outbox|unexpected-reports)$/, methods: ["GET"] },
   { path: /^\/outbox\/[^/]+\/(requeue|drop)$/, methods: ["POST"] },
   { path: /^\/gateway\/(confirm|cancel|refund|settle)$/, methods: ["POST"] },
   { path: /^\/gateway\/transaction\/[^/]+$/, methods: ["GET"] },

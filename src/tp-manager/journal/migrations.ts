@@ -118,4 +118,19 @@ export const migrations: readonly Migration[] = [
     last INTEGER NOT NULL
   ) STRICT;
   `,
+  // Results that the terminal reported although nothing ran, and what became of them.
+  `
+  CREATE TABLE unexpected_report (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at_ms INTEGER NOT NULL,
+    report TEXT NOT NULL,
+    identity TEXT NOT NULL,
+    finding TEXT NOT NULL CHECK (finding IN
+      ('open', 'not-good', 'held', 'reversed', 'gone', 'known', 'unclear')),
+    -- The rowid of the first attempt that can be stored above it: a wall clock can jump.
+    before_attempt INTEGER NOT NULL,
+    because TEXT NOT NULL DEFAULT '',
+    ended_at_ms INTEGER
+  ) STRICT;
+  `,
 ];

@@ -1,8 +1,19 @@
+import { transaction } from "../../shared/sqlite.ts";
 import type { EventData } from "../payments/event-table.ts";
-import type { TelecollectionAsker, TelecollectionRow } from "../payments/payment-store.ts";
+import type {
+  SettledStray,
+  StrayRow,
+  TelecollectionAsker,
+  TelecollectionRow,
+} from "../payments/payment-store.ts";
+import { sameReport } from "../payments/recovery-policy.ts";
+import type { StrayFinding } from "../payments/stray-policy.ts";
 import type { TelecollectionEnd, TerminalIdentity } from "../terminal/terminal.ts";
-import { readJson } from "./attempt-row.ts";
+import { type Row, readJson } from "./attempt-row.ts";
 import { JournalFile } from "./journal-file.ts";
+
+/** A terminal that does nothing else must not fill the disk; what it kept stays for ever. */
+const STRAYS_KEPT = 1_000;
 
 /** The part of the journal that is about the terminal and not about one order. */
 export class TerminalJournal extends JournalFile {
@@ -51,6 +62,41 @@ export class TerminalJournal extends JournalFile {
     );
   }
 
+  keepStray(seen: Omit<StrayRow, "id">): number | undefined {
+    const [newest] = this.strays(1);
+    if (newest?.finding === "open" && sameReport(newest.report, seen.report)) return undefined;
+    return transaction(this.database, () => this.#insertStray(seen));
+  }
+
+  openStrays(): StrayRow[] {
+    const sql = "SELECT * FROM unexpected_report WHERE finding = 'open' ORDER BY id";
+    return this.sql.all(sql).map(strayOf);
+  }
+
+  soldSinceStray(id: number): boolean {
+    const row = this.sql.get(
+      `SELECT EXISTS (SELECT 1 FROM attempt WHERE phase <> 'not-charged' AND rowid >=
+         (SELECT before_attempt FROM unexpected_report WHERE id = ?)) AS sold`,
+      id,
+    );
+    return row?.["sold"] === 1;
+  }
+
+  endStray(id: number, atMs: number, finding: StrayFinding, because: string): void {
+    this.sql.run(
+      "UPDATE unexpected_report SET finding = ?, because = ?, ended_at_ms = ? WHERE id = ?",
+      finding,
+      because,
+      atMs,
+      id,
+    );
+  }
+
+  strays(limit: number): SettledStray[] {
+    const sql = "SELECT * FROM unexpected_report ORDER BY id DESC LIMIT ?";
+    return this.sql.all(sql, limit).map(strayOf);
+  }
+
   acceptedTerminal(): TerminalIdentity | undefined {
     const row = this.sql.get("SELECT identity FROM accepted_terminal ORDER BY id DESC LIMIT 1");
     return row && readJson(row["identity"]);
@@ -63,6 +109,37 @@ export class TerminalJournal extends JournalFile {
       atMs,
     );
   }
+
+  #insertStray({ atMs, report, identity }: Omit<StrayRow, "id">): number {
+    const { lastInsertRowid } = this.sql.run(
+      `INSERT INTO unexpected_report (at_ms, report, identity, finding, before_attempt)
+       VALUES (?, ?, ?, ?, coalesce(
+         (SELECT min(rowid) FROM attempt WHERE phase IN ('sent', 'reversing')),
+         (SELECT max(rowid) + 1 FROM attempt), 1))`,
+      atMs,
+      JSON.stringify(report),
+      JSON.stringify(identity),
+      report.good || report.resultCode === null ? "open" : "not-good",
+    );
+    const id = Number(lastInsertRowid);
+    this.sql.run(
+      "DELETE FROM unexpected_report WHERE id <= ? AND finding NOT IN ('open', 'held')",
+      id - STRAYS_KEPT,
+    );
+    return id;
+  }
+}
+
+function strayOf(row: Row): SettledStray {
+  return {
+    id: Number(row["id"]),
+    atMs: Number(row["at_ms"]),
+    report: readJson(row["report"]),
+    identity: readJson(row["identity"]),
+    finding: row["finding"] as SettledStray["finding"],
+    because: String(row["because"]),
+    endedAtMs: row["ended_at_ms"] === null ? null : Number(row["ended_at_ms"]),
+  };
 }
 
 function endOfDayEventOf(

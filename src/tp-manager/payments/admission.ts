@@ -12,6 +12,8 @@ export interface AdmissionParts {
   readonly turn: TerminalTurn;
   /** The order that no sale may follow before it was asked about (DESIGN 3.1 rule 5). */
   readonly blockedBy: () => string | undefined;
+  /** A result that no order asked for is being asked about. */
+  readonly strayAsked: () => boolean;
 }
 
 /** What becomes of a request for an order that is not being paid at this moment. */
@@ -51,6 +53,10 @@ export class Admissions {
     const orderId = this.#parts.blockedBy();
     if (orderId !== undefined) {
       throw new AppError("TERMINAL_IN_DOUBT", undefined, { details: { orderId } });
+    }
+    if (this.#parts.strayAsked()) {
+      const words = "The terminal reported a sale that no order asked for; it is being asked.";
+      throw new AppError("TERMINAL_IN_DOUBT", words);
     }
   }
 

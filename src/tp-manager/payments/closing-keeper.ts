@@ -97,8 +97,8 @@ export class ClosingKeeper {
   /** Nothing is going on, nothing is in doubt, nothing was sold or tried a moment ago. */
   #isQuiet(): boolean {
     const { payments, store, terminal, clock } = this.#parts;
-    const { turn, recovery } = payments;
-    if (turn.current || turn.closed || recovery.isAsking) return false;
+    const { turn, recovery, strays } = payments;
+    if (turn.current || turn.closed || recovery.isAsking || strays.isAsking) return false;
     const nowMs = clock.now();
     // A wall clock can jump either way.
     const sinceMs = (atMs: number): number => Math.abs(nowMs - atMs);

@@ -3,21 +3,17 @@ import { AppError } from "../../shared/errors.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { type Clock, within } from "../../shared/time.ts";
-import type {
-  Baseline,
-  Terminal,
-  TerminalIdentity,
-  TransactionReport,
-} from "../terminal/terminal.ts";
+import type { Baseline, Terminal, TerminalIdentity } from "../terminal/terminal.ts";
 import { Admissions } from "./admission.ts";
 import type { Announce } from "./event-table.ts";
 import { CancelledInTime, failureOf, storage } from "./failures.ts";
 import type { HandOff } from "./hand-off.ts";
 import type { Attempt, AttemptEvent, PaymentRequest } from "./payment.ts";
 import { PaymentRun } from "./payment-run.ts";
-import type { ListedAttempt, ListPage, PaymentStore } from "./payment-store.ts";
+import type { ListedAttempt, ListPage, PaymentStore, SettledStray } from "./payment-store.ts";
 import { Recovery } from "./recovery.ts";
 import { assertSameOrder } from "./same-order.ts";
+import { StrayReports } from "./stray-reports.ts";
 import { TerminalGate } from "./terminal-gate.ts";
 import { TerminalTurn } from "./terminal-turn.ts";
 
@@ -70,6 +66,7 @@ interface RunningPayment {
 export class PaymentService {
   readonly #parts: PaymentParts;
   readonly recovery: Recovery;
+  readonly strays: StrayReports;
   readonly turn = new TerminalTurn();
   readonly #gate: TerminalGate;
   readonly #admissions: Admissions;
@@ -82,32 +79,40 @@ export class PaymentService {
       ...parts,
       turn: this.turn,
       blockedBy: () => this.recovery.blockedBy,
+      strayAsked: () => this.strays.isAsking,
     });
     this.recovery = new Recovery({
       ...parts,
       confirmAfterMs: parts.settings.confirmAfterMs,
       terminalFree: () => this.turn.whenFree(),
+      asking: () => this.#keepEvidence(),
       settled: () => this.handOver(),
+    });
+    this.strays = new StrayReports({
+      ...parts,
+      asking: () => this.#keepEvidence(),
+      confirmAfterMs: parts.settings.confirmAfterMs,
+      terminalFree: async () => {
+        await this.turn.whenFree();
+        await this.recovery.whenIdle();
+      },
     });
   }
 
   /** Attempts that a former process left open are put in doubt and asked about. */
   start(): void {
     this.#parts.terminal.subscribe((event) => {
-      if (event.type === "unexpected-report") this.#unexpected(event.report);
+      if (event.type === "unexpected-report") this.strays.take(event.report);
     });
     this.recovery.begin();
+    this.strays.begin();
     this.handOver();
   }
 
-  /** DESIGN 3.1 rule 4: a result with no payment running. Somebody has to look at it. */
-  #unexpected(report: TransactionReport): void {
-    const { good, resultCode, amountMinor, receiptNumber, traceNumber, terminalId } = report;
-    const told = { good, resultCode, amountMinor, receiptNumber, traceNumber, terminalId };
-    this.#parts.log.error(
-      { alarm: "unexpected-report", ...told },
-      "the terminal reported a result although no payment runs; refused",
-    );
+  /** While it is asked about anything the terminal is not to change by itself (rule 5). */
+  #keepEvidence(): void {
+    const keep = this.recovery.isAsking || this.strays.isAsking;
+    this.#parts.terminal.keepEvidence?.(keep);
   }
 
   /** The payment of an order that is on the terminal now. */
@@ -188,7 +193,7 @@ export class PaymentService {
       );
       await free;
     }
-    await this.recovery.close();
+    await Promise.all([this.recovery.close(), this.strays.close()]);
   }
 
   /** The kiosk has been sent the whole answer of an order, or has looked it up (rule 11). */
@@ -208,6 +213,11 @@ export class PaymentService {
 
   listArchived(page: ListPage): ListedAttempt[] {
     return this.#reading(() => this.#parts.store.listArchived(page));
+  }
+
+  /** Results that no order asked for, newest first. */
+  unexpectedReports(limit: number): SettledStray[] {
+    return this.#reading(() => this.#parts.store.strays(limit));
   }
 
   /** The operator accepts the terminal that is connected now (DESIGN 3.1 rule 12). */
@@ -312,6 +322,8 @@ export class PaymentService {
       baseline = await this.prepare(running.preparing);
       // A cancel may come between the last answer of the terminal and this line.
       running.preparing.signal.throwIfAborted();
+      // What the terminal reported meanwhile would be hidden by this sale.
+      this.assertNoDoubt();
     } catch (error) {
       return this.#failed(transactionId, request, error);
     }

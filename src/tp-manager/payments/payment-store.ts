@@ -14,6 +14,7 @@ import type {
   OpenReturn,
   PaymentRequest,
 } from "./payment.ts";
+import type { StrayFinding } from "./stray-policy.ts";
 
 /** A charged transaction on its way to the supervisor. */
 export interface HandOffRow {
@@ -59,6 +60,24 @@ export interface TelecollectionRow {
   readonly id: number;
   readonly startedAtMs: number;
   readonly result: TelecollectionEnd | null;
+}
+
+/** A result that the terminal reported although nothing ran, masked. */
+export interface StrayRow {
+  /** null: the journal did not take it. */
+  readonly id: number | null;
+  /** Epoch milliseconds. */
+  readonly atMs: number;
+  readonly report: TransactionReport;
+  /** The terminal that reported it. */
+  readonly identity: TerminalIdentity;
+}
+
+export interface SettledStray extends StrayRow {
+  /** "open": it is being asked about. "not-good": the terminal itself says that it failed. */
+  readonly finding: StrayFinding | "open" | "not-good";
+  readonly because: string;
+  readonly endedAtMs: number | null;
 }
 
 /** Who wanted an end of day: somebody by `/tlc`, or the terminal itself. */
@@ -165,6 +184,19 @@ export interface PaymentStore {
   demandedTelecollections(sinceMs: number): number[];
   /** The newest end of day that may have been carried out at or after `atMs`. */
   telecollectionSince(atMs: number): TelecollectionRow | undefined;
+
+  /**
+   * A result that no order asked for, before anything is made of it. undefined: the newest one is
+   * the same and is still asked about.
+   */
+  keepStray(seen: Omit<StrayRow, "id">): number | undefined;
+  /** Not yet asked about, oldest first. */
+  openStrays(): StrayRow[];
+  /** Something may have been sold after it was reported. */
+  soldSinceStray(id: number): boolean;
+  endStray(id: number, atMs: number, finding: StrayFinding, because: string): void;
+  /** Newest first. */
+  strays(limit: number): SettledStray[];
 
   /** The terminal this installation works with; undefined before the first one. */
   acceptedTerminal(): TerminalIdentity | undefined;

@@ -5,6 +5,7 @@ import type {
   TransactionReport,
 } from "../terminal/terminal.ts";
 import type { JudgedReport } from "./payment.ts";
+import type { Look } from "./terminal-look.ts";
 
 /**
  * What one look at the terminal proves about a payment in doubt (DESIGN 3.1 rules 1, 2; zvt.md
@@ -32,11 +33,7 @@ export interface Doubt {
 }
 
 /** One look: the terminal was idle and answered. */
-export interface Observation {
-  readonly identity: TerminalIdentity;
-  readonly last: LastTransaction;
-  /** Monotonic milliseconds. */
-  readonly atMs: number;
+export interface Observation extends Look {
   /** The order another attempt of which this very transaction is known to belong to. */
   readonly knownAs: string | null;
   /**

@@ -1,7 +1,7 @@
 import { BrokenInvariant, invariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
-import { type Terminal, TerminalUnavailable } from "../terminal/terminal.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 import { AttemptWriter } from "./attempt-writer.ts";
 import type { Attempt, InDoubtState, ReversalInDoubtState } from "./payment.ts";
 import type { PaymentStore } from "./payment-store.ts";
@@ -13,9 +13,8 @@ import {
   type Observation,
   type Verdict,
 } from "./recovery-policy.ts";
+import { lookAtTerminal, RETRY_MAX_MS, RETRY_MIN_MS } from "./terminal-look.ts";
 
-const RETRY_MIN_MS = 500;
-const RETRY_MAX_MS = 15_000;
 /** The event that says: one complete run has ended without proof (DESIGN 3.1 rule 5). */
 const UNSETTLED = "recovery-unsettled";
 
@@ -28,6 +27,8 @@ export interface RecoveryParts {
   readonly confirmAfterMs: number;
   /** Resolves when no payment runs on the terminal. */
   readonly terminalFree: () => Promise<void>;
+  /** {@link Recovery.isAsking} may have changed. */
+  readonly asking: () => void;
   /** An attempt has become charged or reversed: there is something to hand over. */
   readonly settled: (attempt: Attempt) => void;
 }
@@ -65,6 +66,11 @@ export class Recovery {
     return [...this.#queue.values()].find(({ blocks }) => blocks)?.orderId;
   }
 
+  /** Resolves when nothing is asked about. */
+  async whenIdle(): Promise<void> {
+    while (this.#runner !== undefined) await this.#runner;
+  }
+
   /** The terminal has something to be asked about, for the first time or again. */
   get isAsking(): boolean {
     return this.#queue.size > 0;
@@ -87,7 +93,7 @@ export class Recovery {
       ended: Promise.withResolvers<void>(),
     };
     this.#queue.set(transactionId, doubtful);
-    this.#keepEvidence();
+    this.#parts.asking();
     this.#runner ??= this.#run();
     return doubtful.ended.promise;
   }
@@ -104,7 +110,7 @@ export class Recovery {
       lostSinceMs: this.#parts.clock.monotonicMs(),
       ended: Promise.withResolvers<void>(),
     });
-    this.#keepEvidence();
+    this.#parts.asking();
     this.#runner ??= this.#run();
   }
 
@@ -112,11 +118,6 @@ export class Recovery {
     this.#abort.abort(new Error("the connector stops"));
     await this.#runner;
     for (const { ended } of this.#queue.values()) ended.resolve();
-  }
-
-  /** Until the last run has ended the terminal is not to change anything (DESIGN 3.1 rule 5). */
-  #keepEvidence(): void {
-    this.#parts.terminal.keepEvidence?.(this.#queue.size > 0);
   }
 
   async #run(): Promise<void> {
@@ -127,7 +128,7 @@ export class Recovery {
         const [transactionId, doubtful] = next.value;
         await this.#settle(transactionId, doubtful);
         this.#queue.delete(transactionId);
-        this.#keepEvidence();
+        this.#parts.asking();
         doubtful.ended.resolve();
       }
     } catch (error) {
@@ -204,28 +205,14 @@ export class Recovery {
       : judgeReversalDoubt(doubt, state.sale.report, observation, earlier, confirmAfterMs);
   }
 
-  /** One complete look at the idle terminal, trying for as long as it cannot be asked. */
   async #look(transactionId: string): Promise<Observation> {
-    const { terminal, clock, store, log, terminalFree } = this.#parts;
-    for (let retryMs = RETRY_MIN_MS; ; retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)) {
-      await terminalFree();
-      try {
-        const last = await terminal.lastTransaction(this.#abort.signal);
-        const knownAs =
-          last.kind === "transaction" ? store.orderOfReport(last.report, transactionId) : undefined;
-        return {
-          identity: terminal.state.identity,
-          last,
-          atMs: clock.monotonicMs(),
-          knownAs: knownAs ?? null,
-          foundByNext: store.nextBaseline(transactionId)?.last ?? null,
-        };
-      } catch (error) {
-        if (!(error instanceof TerminalUnavailable)) throw error;
-        log.debug({ transactionId, reason: error.message }, "recovery waits for the terminal");
-      }
-      await sleep(clock, "recovery retry", retryMs, this.#abort.signal);
-    }
+    const { store } = this.#parts;
+    const look = await lookAtTerminal(this.#parts, { transactionId }, this.#abort.signal);
+    const { last } = look;
+    const knownAs =
+      last.kind === "transaction" ? store.orderOfReport(last.report, transactionId) : undefined;
+    const foundByNext = store.nextBaseline(transactionId)?.last ?? null;
+    return { ...look, knownAs: knownAs ?? null, foundByNext };
   }
 
   #conclude(writer: AttemptWriter, verdict: Conclusion, observation: Observation): void {

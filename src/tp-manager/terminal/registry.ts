@@ -42,6 +42,7 @@ function createZvt(config: Config, clock: Clock, log: Logger): Terminal {
       charset: config.ZVT_CHARSET ?? profile.charset ?? "cp437",
       printerWidth: config.TICKET_WIDTH,
       sendLastReceipt: config.ZVT_SEND_LAST_RECEIPT,
+      logOffOnClose: config.ZVT_LOG_OFF,
       messageIds: config.ZVT_MESSAGE_IDS === "auto",
       language: config.LANGUAGE,
     },

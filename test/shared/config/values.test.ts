@@ -103,6 +103,13 @@ const values: Record<ConfigName, Values> = {
     ],
     bad: ["true", "1f1f"],
   },
+  ZVT_LOG_OFF: {
+    good: [
+      ["yes", true],
+      ["no", false],
+    ],
+    bad: ["86", "true"],
+  },
   ZVT_MESSAGE_IDS: { good: same("auto", "off"), bad: ["yes", "Auto", "1f73"] },
   TERMINAL_PROTOCOL: { good: same("zvt"), bad: ["ZVT", "concert", "none"] },
   SERIAL_BAUD: {

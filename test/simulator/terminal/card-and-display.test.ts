@@ -136,6 +136,18 @@ describe.each(transports)("over %s", (transport) => {
   });
 });
 
+test.each(["06c0 03 00 fc 00", "06e1 02 f0 00"])(
+  "%s waits no longer than its TCP line",
+  async (command) => {
+    const { register, simulator, reconnect } = await registered("tcp", manual);
+    register.send(command);
+    await expect.poll(() => simulator.terminal.parts.customer.waiting).toBe(true);
+    await register.close();
+    await expect.poll(() => simulator.terminal.process).toBeUndefined();
+    expect(controls(await (await reconnect()).run(STATUS))).toEqual(["8000", "060f"]);
+  },
+);
+
 type Options = Parameters<typeof started>[1];
 
 async function registered(transport: (typeof transports)[number], options?: Options) {

@@ -35,6 +35,27 @@ describe("a terminal that keeps what was not acknowledged (zvt.md 9.1, 9.4)", ()
     expect(bank(simulator)).toEqual(["charge 1200", "charge 500 final"]);
   });
 
+  test("leaves it when the difference is anything but one", async () => {
+    for (const named of ["0003", "0001", "9999"]) {
+      const { again, simulator } = await unacknowledged(3);
+      await again.run(paymentKnowing(`1f1f02${named}`));
+      expect(bank(simulator)).toEqual([
+        "charge 1200 final",
+        "charge 1200 final",
+        "charge 1200",
+        "charge 500 final",
+      ]);
+    }
+  });
+
+  test("can keep it to itself: Repeat Receipt then tells the one before", async () => {
+    const { again } = await unacknowledged(2, { tellsUnacknowledged: false });
+    const [, told] = await again.run(LAST_TRANSACTION);
+    expect(told).toContain("870001");
+    const messages = await again.run(paymentKnowing("1f1f020001"));
+    expect(messages.find((message) => message.startsWith("040f"))).toContain("870002");
+  });
+
   test("reverses the very first one when the register knows none", async () => {
     const { again, simulator } = await unacknowledged();
     await again.run(paymentKnowing("1f1f00"));
@@ -72,6 +93,19 @@ describe("numbered messages (zvt.md 9.4, tag 1F73)", () => {
     expect(controls(messages)).toEqual(["8000", "04ff", "04ff", "040f", "060f"]);
   });
 
+  test("an answer under another number is none", async () => {
+    const { register } = await started("tcp", {
+      behaviour: { messageIds: true },
+      timers: { t3Ms: 60 },
+    });
+    await register.run(asking);
+    register.send("0601 12 04 000000000100 49 0978 06 06 1f7303000001");
+    expect(await register.nextApdu()).toBe("80000806061f7303000001");
+    expect(await register.nextApdu()).toMatch(/^04ff/);
+    register.send("80000806061f7303000009");
+    expect(await register.next()).toBe("closed");
+  });
+
   test("are not begun by a terminal that does not know them", async () => {
     const { register } = await started("tcp");
     const [, completion] = await register.run(asking);
@@ -80,9 +114,9 @@ describe("numbered messages (zvt.md 9.4, tag 1F73)", () => {
 });
 
 /** Payments of 12.00 of which the last one was not acknowledged; then a new connection. */
-async function unacknowledged(payments = 1) {
+async function unacknowledged(payments = 1, behaviour = {}) {
   const opened = await started("tcp", {
-    behaviour: { autoReversal: false },
+    behaviour: { autoReversal: false, ...behaviour },
     timers: { t3Ms: 60 },
   });
   const { register, simulator, reconnect } = opened;

@@ -6,7 +6,10 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readCommandLine } from "../../../src/simulator/terminal/command-line.ts";
+import { deviceNames } from "../../../src/simulator/terminal/devices/devices.ts";
+import { quirks } from "../../../src/simulator/terminal/devices/quirks.ts";
 import { faultKinds } from "../../../src/simulator/terminal/faults/fault-table.ts";
+import { askNames } from "../../../src/simulator/terminal/machine/asks.ts";
 import { switches } from "../../../src/simulator/terminal/switches.ts";
 import { root } from "../../tidy/sources.ts";
 import { ScriptedRegister } from "./support/register.ts";
@@ -36,6 +39,27 @@ describe("the program", () => {
       expect(stdout).toContain(`  ${name} `);
       expect(stdout).toContain(description);
     }
+    for (const [name, text] of Object.entries(quirks)) {
+      expect(stdout).toContain(`  ${name} `);
+      expect(stdout).toContain(text);
+    }
+    for (const name of [...deviceNames, ...askNames]) expect(stdout).toContain(`  ${name} `);
+  });
+
+  test("a device brings its deviations, and other switches add to them or come first", () => {
+    const argv = ["--device", "ccv", "--quirk", "latin1", "--ask", "menu", "--ask", "input"];
+    const asked = readCommandLine([...argv, "--speeds", "9600,115200"]);
+    expect(asked).toMatchObject({
+      ask: "start",
+      options: {
+        speeds: [9_600, 115_200],
+        behaviour: {
+          vending: true,
+          quirks: ["refuses-after-update", "latin1"],
+          asks: ["menu", "input"],
+        },
+      },
+    });
   });
 
   test("refuses what it does not know with exit code 64", async () => {
@@ -53,6 +77,10 @@ describe("the program", () => {
     { argv: ["--currency", "Euro"], says: "--currency Euro" },
     { argv: ["--scenario", "/nowhere.json"], says: "cannot read /nowhere.json" },
     { argv: ["--restart-at", "25:00"], says: "03:30" },
+    { argv: ["--device", "abacus"], says: "card-complete or hobex" },
+    { argv: ["--quirk", "sings"], says: "latin1" },
+    { argv: ["--ask", "riddle"], says: "menu or input" },
+    { argv: ["--speeds", "9600,300"], says: "9600,19200" },
   ])("says what is wrong with $argv", ({ argv, says }) => {
     expect(readCommandLine(argv)).toEqual({
       ask: "wrong",

@@ -144,6 +144,36 @@ describe.each(transports)("over %s", (transport) => {
     expect((await register.run(authorisation(1200))).at(-1)).toBe("060f00");
   });
 
+  test.each([
+    { demand: "initialisation", status: "51", cure: `0693 03 ${PASSWORD}` },
+    { demand: "diagnosis", status: "c2", cure: "0670 00" },
+    { demand: "clock", status: "62", cure: `0691 0b ${PASSWORD} aa 260301 0c 120000` },
+    { demand: "clock", status: "62", cure: "0670 00" },
+    { demand: "storage-full", status: "b1", cure: END_OF_DAY },
+    { demand: "end-of-day", status: "f0", cure: END_OF_DAY },
+    { demand: "update", status: "c4", cure: "0810 00" },
+  ] as const)("status $status is cured by $cure", async ({ demand, status, cure }) => {
+    const { register, simulator } = await registered(transport);
+    const { memory } = simulator.terminal.parts;
+    memory.demand(demand, true);
+    expect((await register.run(STATUS)).at(-1)).toMatch(new RegExp(`^060f..${status}`));
+    expect((await register.run(authorisation(1200))).at(-1)).toBe(`061e01${status}`);
+    expect((await register.run(cure)).at(-1)).toMatch(/^060f/);
+    expect(memory.demands).toEqual([]);
+  });
+
+  test("a terminal that starts up wants configuration, initialisation and diagnosis", async () => {
+    const { register, simulator } = await registered(transport);
+    simulator.terminal.parts.memory.demand("configuration", true);
+    expect((await register.run(STATUS)).at(-1)).toMatch(/^060f..51.*1f55024000/);
+    expect((await register.run(`0693 03 ${PASSWORD}`)).at(-1)).toBe("061e0151");
+    for (const command of ["0813 07 0605 2d03 1c01 ff", `0693 03 ${PASSWORD}`, "0670 00"]) {
+      expect((await register.run(authorisation(1200))).at(-1)).toMatch(/^061e01(51|c2)$/);
+      expect((await register.run(command)).at(-1), command).toBe("060f00");
+    }
+    expect((await register.run(authorisation(1200))).at(-1)).toBe("060f00");
+  });
+
   test("where registration comes first, only the same commands go without", async () => {
     const { register, simulator } = await started(transport, {
       behaviour: { registrationRequired: true },

@@ -10,6 +10,11 @@ import { authorisation, REGISTRATION, started, transports } from "./support/star
 
 const TO_9600 = "0840 01 00";
 const TO_115200 = "0840 01 07";
+/** No registration of some 76 bytes, and no payment of some 1 000, is faster at 9600. */
+const REGISTRATION_MS = 60;
+const PAYMENT_MS = 700;
+/** At 115200 both are, now and then even on a machine that is busy with other things. */
+const patiently = { timeout: 15_000 };
 
 test("a paced line takes as long as its speed says, in both directions", async () => {
   const clock = new TestClock();
@@ -43,14 +48,13 @@ test("the answer leaves at the old speed, the new one holds two seconds later", 
     lineSpeed: 9_600,
     pace: { speedChangeMs: 100 },
   });
-  const slowMs = await timed(() => register.run(REGISTRATION));
+  expect(await timed(() => register.run(REGISTRATION))).toBeGreaterThan(REGISTRATION_MS);
   expect(await register.run(TO_115200)).toEqual(["800000"]);
   expect(speedChanges()).toEqual([]);
   await expect.poll(speedChanges).toEqual(["115200 bits per second"]);
-  const fastMs = await timed(() => register.run(REGISTRATION));
-  // About 76 bytes each: 80 ms and 7 ms on the wire.
-  expect(slowMs).toBeGreaterThan(60);
-  expect(fastMs).toBeLessThan(slowMs);
+  await expect
+    .poll(() => timed(() => register.run(REGISTRATION)), patiently)
+    .toBeLessThan(REGISTRATION_MS);
   function speedChanges() {
     return simulator.trace.last(100).flatMap(({ what, note }) => (what === "speed" ? [note] : []));
   }
@@ -62,17 +66,14 @@ test("a payment with a fault is slower at 9600 than at 115200", async () => {
     pace: { speedChangeMs: 20 },
   });
   const paidMs = async () => {
-    await register.run(REGISTRATION);
     simulator.arm("bad-crc:message=report");
     return await timed(() => register.run(authorisation(1200)));
   };
-  const fastMs = await paidMs();
+  await register.run(REGISTRATION);
+  await expect.poll(paidMs, patiently).toBeLessThan(PAYMENT_MS);
   await register.run(TO_9600);
   await expect.poll(() => simulator.trace.last(1)[0]?.what).toBe("speed");
-  const slowMs = await paidMs();
-  // Some 1 000 bytes of receipt: a second on the wire, and a tenth of it.
-  expect(slowMs).toBeGreaterThan(700);
-  expect(fastMs).toBeLessThan(slowMs);
+  expect(await paidMs()).toBeGreaterThan(PAYMENT_MS);
 }, 20_000);
 
 test("a restart brings the old speed back", async () => {
@@ -86,7 +87,7 @@ test("a restart brings the old speed back", async () => {
   simulator.reboot();
   await expect.poll(() => simulator.ptyPath).not.toBe(before);
   const again = await reconnect();
-  expect(await timed(() => again.run(REGISTRATION))).toBeGreaterThan(60);
+  expect(await timed(() => again.run(REGISTRATION))).toBeGreaterThan(REGISTRATION_MS);
 });
 
 test("a serial device takes the new speed itself", async () => {

@@ -7,7 +7,8 @@ import { encodeFrame } from "../../../src/simulator/terminal/link/frame.ts";
 import { PseudoTerminal } from "../../../src/simulator/terminal/port/pseudo-terminal.ts";
 import { startTerminalSimulator } from "../../../src/simulator/terminal/start.ts";
 import { TestClock } from "../../support/test-clock.ts";
-import { hasVectors, vectors } from "../../tp-manager/terminal/zvt/vectors.ts";
+import { usedBy } from "../../tp-manager/terminal/zvt/vector-uses.ts";
+import { hasVectors } from "../../tp-manager/terminal/zvt/vectors.ts";
 import { fromHex, hex, ScriptedRegister } from "./support/register.ts";
 import {
   authorisation,
@@ -186,6 +187,27 @@ test("the daily restart is announced, and the terminal restarts then", async () 
   expect(simulator.terminal.parts.registration.registered).toBe(false);
 });
 
+test("the daily restart can be set later, and follows the clock of the terminal", async () => {
+  const clock = new TestClock();
+  const { register, simulator } = await started("tcp", { clock, controlPort: 0 });
+  const state = async (restartAt: string) =>
+    await fetch(`${simulator.controlUrl}/state`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ restartAt }),
+    });
+  expect((await state("25:00")).status).toBe(400);
+  expect((await state("03:30")).status).toBe(200);
+  await register.run(REGISTRATION_WITHOUT_PRINT);
+  expect((await register.run(STATUS)).at(-1)).toMatch(/350d1f0e04\d{8}1f0f03033000$/);
+  // One minute before, by the terminal's clock.
+  await register.run("0691 0b 000000 aa 260301 0c 032900");
+  await clock.advance(59_000);
+  expect(simulator.terminal.parts.registration.registered).toBe(true);
+  await clock.advance(1_500);
+  expect(await register.next()).toBe("closed");
+});
+
 test("a serial device is served like a pseudo-terminal", async () => {
   const cable = await PseudoTerminal.open(null);
   const simulator = await startTerminalSimulator({
@@ -219,13 +241,10 @@ test("a line of 9600 baud takes its time", async () => {
 });
 
 describe.skipIf(!hasVectors)("the conformance vectors of a register's invalid messages", () => {
-  test.each(vectors("apdu-invalid").filter(({ direction }) => direction === "ECR->PT"))(
-    "$id",
-    async ({ hex: bytes, expect: expected }) => {
-      const { register } = await started("tcp", { timers: { t3Ms: 50 } });
-      const story = await register.attempt(bytes, 300);
-      const { result } = expected as { result: string };
-      expect(story).toEqual(result === "incomplete" ? ["closed"] : ["849a"]);
-    },
-  );
+  test.each(usedBy("refuse-by-simulator"))("$id", async ({ hex: bytes, expect: expected }) => {
+    const { register } = await started("tcp", { timers: { t3Ms: 50 } });
+    const story = await register.attempt(bytes, 300);
+    const { result } = expected as { result: string };
+    expect(story).toEqual(result === "incomplete" ? ["closed"] : ["849a"]);
+  });
 });

@@ -64,7 +64,7 @@ const rows: ReadonlyArray<{
       return await tried(rig);
     },
     outcome: "sent",
-    state: "pending",
+    state: "closed",
   },
   {
     item: "whose answer was lost, dropped by an operator",
@@ -117,6 +117,23 @@ describe("a sale reversed at the terminal (DESIGN 3.1 rule 7)", () => {
     expect(rig.desk.requeue(id, rig.clock.now())).toBe("closed");
     await rig.clock.advance(24 * 3_600_000);
     expect(rig.server.requests).toHaveLength(1);
+  });
+
+  test("an item whose answer was lost is not sent again, and stays marked", async () => {
+    const rig = await openRig();
+    rig.server.behave = () => "reset";
+    const id = await tried(rig);
+    withdraw(rig, id);
+    rig.server.behave = () => accepted;
+    rig.forwarder.start();
+    await rig.clock.advance(24 * 3_600_000);
+    expect(rig.server.requests).toHaveLength(1);
+    expect(rig.desk.requeue(id, rig.clock.now())).toBe("closed");
+    const { items } = rig.desk.list("closed", 0, 1);
+    expect(items[0]).toMatchObject({
+      ambiguous: true,
+      reason: "reversed at the terminal after an answer was lost: the gateway may have the order",
+    });
   });
 
   test("a dropped item whose sale is reversed can no longer be requeued", async () => {

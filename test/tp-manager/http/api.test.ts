@@ -3,6 +3,7 @@ import { createLogger } from "../../../src/shared/logger.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
 import { type House, house } from "../../support/payment-house.ts";
+import { report } from "../../support/reports.ts";
 import { approves } from "../../support/scripted-terminal.ts";
 import { withoutSupervisor } from "./no-supervisor.ts";
 import { monitorOf } from "./rig.ts";
@@ -253,6 +254,26 @@ describe("GET /payments", () => {
       const { http, one } = await call("GET", `/payments?${query}`);
       expect([query, http, one.error.code]).toEqual([query, 400, "REQUEST_INVALID"]);
     }
+  });
+});
+
+describe("GET /unexpected-reports", () => {
+  test("lists what no order asked for, masked, and what became of it", async () => {
+    const { call, at } = await api();
+    at.payments.start();
+    at.terminal.last = { kind: "transaction", report: report() };
+    at.terminal.tell({ type: "unexpected-report", report: report() });
+    const health = await call("GET", "/health");
+    expect(health.one.reasons).toEqual([
+      "the terminal reported a sale without an order and is asked",
+    ]);
+    await at.clock.advance(15_000);
+    const { http, body } = await call("GET", "/unexpected-reports");
+    expect([http, body]).toMatchObject([
+      200,
+      [{ finding: "held", receiptNumber: "0002", amountMinor: 999, currency: "EUR" }],
+    ]);
+    expect(body[0].maskedPan).toBe("541333XXXXXX4444");
   });
 });
 

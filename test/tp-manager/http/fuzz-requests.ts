@@ -51,7 +51,7 @@ const paths = [
   ...["/health", "/metrics", "/openapi.json", "/delivery", "/reversal", "/terminal/accept"],
   ...["/payment/A-1/settle", "/gateway/confirm", "/gateway/cancel", "/gateway/refund"],
   ...["/gateway/settle", "/gateway/transaction/1", "/outbox", "/outbox/1/requeue"],
-  ...["/outbox/1/drop", "/nothing", "/stop", "/reset", "/tlc", "/events"],
+  ...["/outbox/1/drop", "/nothing", "/stop", "/reset", "/tlc", "/events", "/unexpected-reports"],
 ];
 const oddPaths = [
   ...["//", "/%", "/%zz", "/payment/%00", "/payment/%ff", "/..;/payment", "/payment/../check"],

@@ -47,31 +47,20 @@ ${latest.length === 0 ? html`<p>None has been written yet.</p>` : notificationTa
   ).replace("<body>", '<body class="wide">');
 }
 
-/** Wide tables scroll by themselves, by keyboard too. */
-function scrolling(label: string, table: Html): Html {
-  return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">${table}</div>`;
-}
-
 function orderTable(rows: readonly OperatorRow[]): Html {
-  return scrolling(
-    "Orders",
-    html`<table id="orders">
+  return html`<div class="scroll"><table id="orders">
 <thead><tr><th>Received (UTC)</th><th>Reference</th><th>Transaction</th><th>Amount</th>
 <th>State</th><th>Operations</th><th>Notifications</th><th>Actions</th></tr></thead>
 <tbody>${rows.map(orderRow)}</tbody>
-</table>`,
-  );
+</table></div>`;
 }
 
 function notificationTable(latest: readonly Notification[]): Html {
-  return scrolling(
-    "Latest notifications",
-    html`<table id="notifications">
+  return html`<div class="scroll"><table id="notifications">
 <thead><tr><th>Written (UTC)</th><th>Subject</th><th>Address</th><th>State</th><th>Attempts</th>
 <th>Last answer</th></tr></thead>
 <tbody>${latest.map(notificationRow)}</tbody>
-</table>`,
-  );
+</table></div>`;
 }
 
 function time(iso: string): Html {

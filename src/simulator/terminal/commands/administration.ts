@@ -15,13 +15,12 @@ const UPDATE_FORBIDDEN = 0xe0;
 /** End of day 06 50 (zvt.md 6.4): totals, receipt, and the turnover is closed. */
 export const endOfDay: Command = {
   control: 0x0650,
-  cures: "end-of-day",
   async run(process) {
     const { memory } = process.parts;
     await work(process);
     const totals = await reportTotals(process);
     memory.closeTurnover();
-    memory.demand("end-of-day", false);
+    memory.cure(endOfDay.control);
     await printAdministration(process, "END OF DAY", totals);
     if (!process.parts.is("update-after-end-of-day")) return await process.complete();
     await process.complete({ fields: { resultCode: UPDATE_STARTS } });
@@ -43,10 +42,9 @@ export const turnoverTotals: Command = {
 /** Initialisation 06 93 (zvt.md 6.4, 11.5). */
 export const initialisation: Command = {
   control: 0x0693,
-  cures: "initialisation",
   async run(process) {
     await work(process);
-    process.parts.memory.demand("initialisation", false);
+    process.parts.memory.cure(initialisation.control);
     await printAdministration(process, "INITIALISATION", []);
     await process.complete();
   },
@@ -57,13 +55,12 @@ const SET_REGISTER_TIME = 0x0401;
 /** Diagnosis 06 70 (zvt.md 6.4); tells the register the time where that is permitted (tag 26). */
 export const diagnosis: Command = {
   control: 0x0670,
-  cures: "diagnosis",
   async run(process) {
     const { parts, request } = process;
     const named = tagValue(request.tags, "diagnosisType") !== undefined;
     if (!named && parts.is("diagnosis-needs-type")) return await process.refuse(code.messageWrong);
     await work(process);
-    parts.memory.demand("diagnosis", false);
+    parts.memory.cure(diagnosis.control);
     if (parts.registration.permitted.has(SET_REGISTER_TIME)) {
       const { date, time } = localTime(parts.now);
       await process.say("set-register-time", { fields: { dateYYMMDD: date.slice(2), time } });
@@ -110,6 +107,7 @@ export const softwareUpdate: Command = {
     const { parts } = process;
     await process.accept();
     if (parts.is("no-update")) return await process.abort(UPDATE_FORBIDDEN);
+    parts.memory.cure(softwareUpdate.control);
     const { date, time } = localTime(parts.now);
     await process.complete({ fields: { resultCode: 0x00, time, dateYYMMDD: date.slice(2) } });
     parts.reboot();

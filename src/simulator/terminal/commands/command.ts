@@ -1,5 +1,4 @@
 import type { Process } from "../machine/process.ts";
-import type { Demand } from "../memory/memory.ts";
 
 /** One command of the register: how the terminal carries it out. */
 export interface Command {
@@ -9,7 +8,5 @@ export interface Command {
    * completion to refuse with. The same ones need no registration.
    */
   readonly whenLocked?: boolean;
-  /** The job that this command gets done (zvt.md 11.5). */
-  readonly cures?: Demand;
   run(process: Process): Promise<void>;
 }

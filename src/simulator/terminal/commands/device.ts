@@ -1,6 +1,10 @@
+import { sleep } from "../../../shared/time.ts";
 import { code } from "../machine/sale.ts";
 import { languageOfCode } from "../machine/texts.ts";
 import type { Command } from "./command.ts";
+
+/** Before the lines go down: the last acknowledgement has to be out of them by then. */
+const LAST_WORD_MS = 100;
 
 /** Reset terminal 06 18 (zvt.md 6.4): 80 00, 06 0F, then it restarts. */
 export const resetTerminal: Command = {
@@ -8,6 +12,7 @@ export const resetTerminal: Command = {
   async run(process) {
     await process.accept();
     await process.complete();
+    await sleep(process.parts.clock, "last word before the restart", LAST_WORD_MS, process.signal);
     process.parts.reboot();
   },
 };
@@ -21,7 +26,8 @@ export const setDateTime: Command = {
     const wanted = moment(dateYYMMDD ?? "", time ?? "");
     if (!wanted) return await process.refuse(code.messageWrong);
     await process.accept();
-    parts.clockOffsetMs = wanted.getTime() - parts.clock.now();
+    parts.now = wanted;
+    parts.memory.cure(setDateTime.control);
     await process.complete();
   },
 };

@@ -71,7 +71,7 @@ function show({ parts, request }: Process): void {
 async function waited(process: Process, wanted: Wanted) {
   const seconds = process.request.fields.duration ?? 0;
   const waitMs = seconds === 0 ? null : seconds * 1_000;
-  return await process.untilCancelled((signal) =>
+  return await process.untilCancelledOrGone((signal) =>
     customerActs(process, { wanted, waitMs, signal }),
   );
 }

@@ -51,8 +51,14 @@ export const deleteFile: Command = {
 export const changeConfiguration: Command = {
   control: 0x0813,
   async run(process) {
+    const { memory } = process.parts;
     if (!process.request.tags?.length) return await process.refuse(code.messageWrong);
     await process.accept();
+    if (memory.demands.includes("configuration")) {
+      memory.cure(changeConfiguration.control);
+      memory.demand("initialisation", true);
+      memory.demand("diagnosis", true);
+    }
     await process.complete();
   },
 };

@@ -33,7 +33,7 @@ export const readCard: Command = {
     const { parts, request } = process;
     await process.accept();
     const { behaviour } = parts.options;
-    const action = await process.untilCancelled(async (signal) => {
+    const action = await process.untilCancelledOrGone(async (signal) => {
       if (request.fields.dialogControl !== REGISTER_SHOWS) await process.status(status.insertCard);
       signal.throwIfAborted();
       await process.reach("card");

@@ -1,7 +1,9 @@
 import {
+  type Apdu,
   type Charset,
   charsetOfCode,
   codeOfCharset,
+  concat,
   container,
   findTags,
   type Message,
@@ -19,12 +21,24 @@ const INITIALISATION_NEEDED = 0x01;
 const DIAGNOSIS_NEEDED = 0x02;
 const VENDING_MODE = 0x10;
 const WRONG_CURRENCY = 0x6f;
-const MESSAGE_WRONG = 0x9a;
 
 const PRINTER_COLUMNS_MIN = 16;
 const PRINTER_COLUMNS_MAX = 80;
 /** A register that takes less could not even be told a result. */
 const MESSAGE_BYTES_MIN = 255;
+
+const CURRENCY_FIELD = 0x49;
+/** Password and configuration byte stand in front of it. */
+const CURRENCY_AT = 4;
+
+/**
+ * Some registers write the currency as field 49 in place of two bare bytes (zvt.md 6.1). No
+ * currency begins with 49: answers the message as it should be, undefined when it is already.
+ */
+export function withBareCurrency({ control, data }: Apdu): Apdu | undefined {
+  if (control !== registration.control || data[CURRENCY_AT] !== CURRENCY_FIELD) return undefined;
+  return { control, data: concat([data.subarray(0, CURRENCY_AT), data.subarray(CURRENCY_AT + 1)]) };
+}
 
 /** Registration 06 00 (zvt.md 6.1). */
 export const registration: Command = {
@@ -32,11 +46,7 @@ export const registration: Command = {
   whenLocked: true,
   async run(process) {
     const { parts, request } = process;
-    // Some registers write the currency as field 49 instead of two bare bytes; both are taken.
-    const currency = request.fields.currency ?? request.parts.currency ?? null;
-    if (parts.is("no-currency-field") && request.fields.currency !== undefined) {
-      return await process.refuse(MESSAGE_WRONG);
-    }
+    const currency = request.parts.currency ?? null;
     if (currency !== null && !parts.options.behaviour.currencies.includes(currency)) {
       await process.answerWith("currency-refused", {
         parts: { resultCode: WRONG_CURRENCY, currency },

@@ -9,7 +9,7 @@ import { askNames, askRegister } from "../machine/asks.ts";
 import { localTime } from "../machine/local-time.ts";
 import type { Parts } from "../machine/parts.ts";
 import { opaqueTags } from "../machine/report.ts";
-import { nextRestart } from "../machine/restart.ts";
+import { demandTable } from "../memory/demands.ts";
 import type { Device } from "../options.ts";
 import type { Command } from "./command.ts";
 
@@ -41,15 +41,13 @@ export const statusEnquiry: Command = {
 /** zvt.md 11.5. */
 function terminalStatus({ memory, outOfOrder, cardInside }: Parts): number {
   if (outOfOrder) return 0xdf;
-  if (memory.demands.includes("initialisation")) return 0x51;
-  if (memory.demands.includes("diagnosis")) return 0xc2;
-  if (memory.demands.includes("end-of-day")) return 0xf0;
+  if (memory.mostUrgent) return demandTable[memory.mostUrgent].status;
   return cardInside ? 0xdc : 0x00;
 }
 
 function identityTags(parts: Parts): readonly RawTag[] {
   const { device } = parts;
-  const restart = nextRestart(parts.now, parts.options.behaviour.restartAt);
+  const restart = parts.nextRestart;
   return [
     tag("terminalId", device.terminalId),
     container("device", [
@@ -74,8 +72,8 @@ function binary({ serialNumber }: Device): Uint8Array {
 /** Tag 1F55, from bit 7: end of day, initialisation, diagnosis, service, out of order. */
 function locks({ memory, outOfOrder }: Parts): readonly RawTag[] {
   const first =
-    (memory.demands.includes("end-of-day") ? 0x80 : 0) +
-    (memory.demands.includes("initialisation") ? 0x40 : 0) +
+    (memory.demands.some((due) => due === "end-of-day" || due === "storage-full") ? 0x80 : 0) +
+    (memory.demands.some((due) => due === "initialisation" || due === "configuration") ? 0x40 : 0) +
     (memory.demands.includes("diagnosis") ? 0x20 : 0) +
     (outOfOrder ? 0x08 : 0);
   return first === 0 ? [] : [tag("locks", Uint8Array.of(first, 0))];

@@ -4,7 +4,7 @@ import { cardNames } from "../bank/cards.ts";
 import { FaultError, faultRequest } from "../faults/fault-request.ts";
 import { type AskKind, askNames } from "../machine/asks.ts";
 import { type CustomerAction, type KeyName, keys } from "../machine/customer.ts";
-import { demands } from "../memory/memory.ts";
+import { type Demand, demands } from "../memory/demands.ts";
 import type { TerminalSimulator } from "../terminal-simulator.ts";
 
 export interface ControlApi {
@@ -23,7 +23,8 @@ const routes = {
   "GET /ledger": "what the bank has charged and given back, and the sum",
   "GET /state": "registration, running command, turnover, demands, endpoints",
   "POST /state":
-    '{"outOfOrder": bool, "demand": {"end-of-day": bool, ...}, "zvtOff": bool} lock, demand',
+    '{"outOfOrder": bool, "demand": {"end-of-day": bool, ...}, "zvtOff": bool, ' +
+    '"restartAt": "HH:MM" | null} lock, demand, restart every day',
   "GET /trace?last=N": "the last wire events",
   "GET /events": "wire events as they happen, one JSON object a line",
   "GET /faults": "armed faults",
@@ -95,6 +96,7 @@ function readingRoutes(server: FastifyInstance, simulator: TerminalSimulator): v
       reader: parts.reader,
       files: Object.fromEntries([...parts.files].map(([id, { length }]) => [id, length])),
       asked: parts.asks.asked,
+      nextRestart: parts.nextRestart?.toISOString() ?? null,
       zvtOff: parts.zvtOff,
       endpoints: simulator.endpoints,
     };
@@ -149,18 +151,27 @@ function actingRoutes(server: FastifyInstance, simulator: TerminalSimulator): vo
   });
   const state = z.strictObject({
     outOfOrder: z.boolean().optional(),
-    demand: z.partialRecord(z.enum(demands), z.boolean()).optional(),
+    demand: z.partialRecord(z.enum(demands as [Demand, ...Demand[]]), z.boolean()).optional(),
     zvtOff: z.boolean().optional(),
+    restartAt: z
+      .string()
+      .regex(/^([01]\d|2[0-3]):[0-5]\d$/, "not HH:MM")
+      .nullish(),
   });
   server.post("/state", (request) => {
-    const { outOfOrder, demand = {}, zvtOff } = state.parse(request.body);
+    const { outOfOrder, demand = {}, zvtOff, restartAt } = state.parse(request.body);
+    if (restartAt !== undefined) parts.restartAt = restartAt;
     if (zvtOff !== undefined) parts.zvtOff = zvtOff;
     if (outOfOrder !== undefined) parts.outOfOrder = outOfOrder;
     for (const [name, due] of Object.entries(demand)) {
-      parts.memory.demand(name as (typeof demands)[number], due ?? false);
+      parts.memory.demand(name as Demand, due ?? false);
     }
-    const { zvtOff: off } = parts;
-    return { outOfOrder: parts.outOfOrder, demands: parts.memory.demands, zvtOff: off };
+    return {
+      outOfOrder: parts.outOfOrder,
+      demands: parts.memory.demands,
+      zvtOff: parts.zvtOff,
+      restartAt: parts.restartAt,
+    };
   });
   const ask = z.strictObject({
     kind: z.enum(askNames as [AskKind, ...AskKind[]]),

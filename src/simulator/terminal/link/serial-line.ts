@@ -186,7 +186,8 @@ export class SerialLine implements Line {
     const { clock: now, t2Ms } = this.#options;
     const sinceMs = now.monotonicMs() - this.#lastAcceptedAtMs;
     this.#lastAcceptedAtMs = now.monotonicMs();
-    // zvt.md 2.4: a repeat comes within T2; later the register asks anew, and wants an answer.
+    // zvt.md 2.4: a repeat leaves within T2, and takes its time on the wire; later than that the
+    // register asks anew, and wants an answer.
     if (this.#lastAccepted && sinceMs <= 2 * t2Ms && equal(this.#lastAccepted, apdu)) {
       // Its sender missed our ACK (zvt.md 2.4). The answer is on its way already.
       onWire({ what: "duplicate", direction: "in", note: "acknowledged and dropped" });

@@ -3,7 +3,6 @@ import {
   decodeMessage,
   type FieldInputs,
   findTags,
-  fromHex,
   type Message,
   type MessageName,
   tag,
@@ -129,7 +128,7 @@ async function asked(process: Process, kind: AskKind, card: CardName): Promise<A
     case "set-clock":
       return await process.say("set-register-time", clockOf(process));
     case "dial-up":
-      return await process.sayRaw(fromHex("06d800"));
+      return await process.sayBare(askKinds[kind].control);
   }
 }
 

@@ -24,6 +24,7 @@ import { AskList } from "./asks.ts";
 import { CustomerDesk } from "./customer.ts";
 import { type Process, ProcessOver } from "./process.ts";
 import { type Registration, unregistered } from "./registration.ts";
+import { nextRestart } from "./restart.ts";
 import { type Language, statusText } from "./texts.ts";
 
 export interface PartsInput {
@@ -60,8 +61,11 @@ export class Parts {
   outOfOrder = false;
   /** Shown on the customer display by command 06 E0. */
   displayed: readonly string[] = [];
+  /** Told when the clock or the time of the daily restart has changed. */
+  onSchedule: () => void = () => {};
   /** Terminal clock minus ours; command 06 91 sets it. */
-  clockOffsetMs: number;
+  #clockOffsetMs: number;
+  #restartAt: string | null;
   /** The card that Read Card has read, and whether it is still in (zvt.md 6.7). */
   readCard: { readonly card: CardName; readonly inside: boolean } | undefined;
   /** Files that the register has written (08 14), by their id. */
@@ -92,7 +96,8 @@ export class Parts {
     this.#quirks = new Set(input.options.behaviour.quirks);
     this.asks = new AskList(input.options.behaviour.asks);
     this.language = input.options.behaviour.language;
-    this.clockOffsetMs = input.options.device.clockOffsetMs;
+    this.#clockOffsetMs = input.options.device.clockOffsetMs;
+    this.#restartAt = input.options.behaviour.restartAt;
     this.#payments = [...input.options.payments];
   }
 
@@ -118,7 +123,27 @@ export class Parts {
 
   /** The terminal's own clock. */
   get now(): Date {
-    return new Date(this.clock.now() + this.clockOffsetMs);
+    return new Date(this.clock.now() + this.#clockOffsetMs);
+  }
+
+  set now(wanted: Date) {
+    this.#clockOffsetMs = wanted.getTime() - this.clock.now();
+    this.onSchedule();
+  }
+
+  /** HH:MM of the daily restart on the terminal's clock; null: none. */
+  get restartAt(): string | null {
+    return this.#restartAt;
+  }
+
+  set restartAt(at: string | null) {
+    this.#restartAt = at;
+    this.onSchedule();
+  }
+
+  /** When it restarts next (tag 35, zvt.md 10). */
+  get nextRestart(): Date | undefined {
+    return nextRestart(this.now, this.#restartAt);
   }
 
   /** Power off and on. */

@@ -2,7 +2,9 @@ import { sleep } from "../../../shared/time.ts";
 import {
   type Apdu,
   decodeMessage,
+  encodeApdu,
   errorCodeOf,
+  fromHex,
   type Message,
   type MessageName,
   sameBytes,
@@ -57,6 +59,7 @@ export class Process {
   #askedUnder: string | undefined;
   #exchange: Promise<unknown> = Promise.resolve();
   #ending = false;
+  #endsWithLine = false;
   readonly #requestBytes: Uint8Array;
   readonly #startedMs: number;
   #lastAnswer: Uint8Array | undefined;
@@ -111,6 +114,12 @@ export class Process {
   /** The line broke, or the register went on without answering the end of the process. */
   unanswered(): void {
     this.#settle({ kind: "silent", because: "line-closed" });
+  }
+
+  /** Its register has gone: nobody is left to whom a card or a key could be told. */
+  lineClosed(): void {
+    this.unanswered();
+    if (this.#endsWithLine) this.cancel();
   }
 
   /** The first word counts; a second one finds nobody waiting. */
@@ -189,6 +198,13 @@ export class Process {
     return await this.sayRaw(apdu, timeoutMs, undefined, id);
   }
 
+  /** A message of which nothing but its control field matters. */
+  async sayBare(control: number): Promise<Answer> {
+    const id = this.parts.nextMessageId();
+    const data = id === undefined ? new Uint8Array(0) : fromHex(`06061f7303${id}`);
+    return await this.sayRaw(encodeApdu({ control, data }), undefined, undefined, id);
+  }
+
   async sayRaw(
     apdu: Uint8Array,
     timeoutMs?: number,
@@ -259,7 +275,7 @@ export class Process {
     const id = this.parts.nextMessageId();
     const apdu = this.parts.encode("status-information", this.#permitted(input), id);
     this.#ending = true;
-    await this.sayRaw(apdu, undefined, () => this.reach("reported"));
+    await this.sayRaw(apdu, undefined, () => this.reach("reported"), id);
   }
 
   /** 06 0F: done, and good. */
@@ -317,6 +333,14 @@ export class Process {
 
   async pause(name: string, delayMs: number): Promise<void> {
     if (delayMs > 0) await sleep(this.parts.clock, name, delayMs, this.signal);
+  }
+
+  /** The same for what is of no use without the register; a payment is of use. */
+  async untilCancelledOrGone<T>(
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T | "cancelled"> {
+    this.#endsWithLine = true;
+    return await this.untilCancelled(work);
   }
 
   /** Resolves as soon as the register has cancelled; `work` is then left alone. */

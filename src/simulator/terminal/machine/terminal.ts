@@ -9,8 +9,10 @@ import {
 } from "../../../tp-manager/terminal/zvt/codec/index.ts";
 import type { Command } from "../commands/command.ts";
 import { commandOf } from "../commands/command-table.ts";
+import { withBareCurrency } from "../commands/registration.ts";
 import { hasTrueLength } from "../link/apdu-reader.ts";
 import type { Line } from "../link/line.ts";
+import { demandTable, isCuredBy } from "../memory/demands.ts";
 import type { Parts } from "./parts.ts";
 import { Process, ProcessOver } from "./process.ts";
 import { unregistered } from "./registration.ts";
@@ -53,7 +55,7 @@ export class Terminal {
     line.start({
       apdu: (bytes) => this.#received(line, bytes),
       closed: () => {
-        if (this.#process?.line === line) this.#process.unanswered();
+        if (this.#process?.line === line) this.#process.lineClosed();
       },
     });
   }
@@ -158,8 +160,10 @@ export class Terminal {
   }
 
   #readable(apdu: Apdu): Message | undefined {
+    const bare = withBareCurrency(apdu);
+    if (bare && this.parts.is("no-currency-field")) return undefined;
     try {
-      return decodeMessage(apdu, { charset: this.parts.registration.charset });
+      return decodeMessage(bare ?? apdu, { charset: this.parts.registration.charset });
     } catch (error) {
       if (error instanceof ZvtCodecError) return undefined;
       throw error;
@@ -205,16 +209,15 @@ export class Terminal {
 /** zvt.md 5.3: a locked terminal accepts, and answers 06 1E to all but a few commands. */
 async function runUnlessLocked(command: Command, process: Process): Promise<void> {
   const { memory, outOfOrder } = process.parts;
-  const lock = memory.demands.find((demand) => demand !== command.cures);
+  // Of several jobs each can be done; else one would keep the other from being done.
+  const cures = memory.demands.some((demand) => isCuredBy(demand, command.control));
+  const lock = cures ? undefined : memory.mostUrgent;
   if (command.whenLocked || (lock === undefined && !outOfOrder)) {
     await command.run(process);
     return;
   }
   await process.accept();
-  await process.abort(outOfOrder ? OUT_OF_ORDER : lockCodes[lock as keyof typeof lockCodes]);
+  await process.abort(outOfOrder || !lock ? OUT_OF_ORDER : demandTable[lock].refusal);
 }
 
 const OUT_OF_ORDER = 0xdf;
-
-/** What 06 1E says for a job that is due (zvt.md 11.4, 11.5). */
-const lockCodes = { initialisation: 0x51, diagnosis: 0xc2, "end-of-day": 0xf0 } as const;

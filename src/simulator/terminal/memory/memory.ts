@@ -1,4 +1,5 @@
 import type { CardName } from "../bank/cards.ts";
+import { type Demand, demands, isCuredBy } from "./demands.ts";
 
 /** What the terminal itself keeps: its turnover list and counters (zvt.md 13.3). */
 export interface StoredTransaction {
@@ -31,10 +32,6 @@ export type TransactionKind = "payment" | "reversal" | "refund" | "reservation" 
 
 export const RECEIPT_NUMBER_MAX = 9_999;
 export const TRACE_MAX = 999_999;
-
-/** Jobs that the terminal wants done before it takes cards again (zvt.md 11.5). */
-export const demands = ["initialisation", "diagnosis", "end-of-day"] as const;
-export type Demand = (typeof demands)[number];
 
 export interface Counters {
   readonly nextReceiptNumber: number;
@@ -170,6 +167,16 @@ export class Memory {
     }
     this.#turnover = open;
     this.#keeper?.forgetClosed(this.#last?.trace ?? 0);
+  }
+
+  /** What has to be done first, and is told by the status enquiry. */
+  get mostUrgent(): Demand | undefined {
+    return demands.find((demand) => this.demands.includes(demand));
+  }
+
+  /** The command was carried out: what it cures is not due any more. */
+  cure(control: number): void {
+    for (const demand of this.demands) if (isCuredBy(demand, control)) this.demand(demand, false);
   }
 
   demand(demand: Demand, due: boolean): void {

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Logger } from "../../../shared/logger.ts";
 import type { Clock } from "../../../shared/time.ts";
 import type { Announce, EventData } from "../../payments/event-table.ts";
 import type { Terminal, TerminalEvent, TerminalState } from "../../terminal/terminal.ts";
@@ -13,7 +12,6 @@ export class TerminalWatch {
   readonly #terminal: Terminal;
   readonly #clock: Clock;
   readonly #announce: Announce;
-  readonly #log: Logger;
   readonly #stop: () => void;
   #condition: Condition;
   #sinceMs: number;
@@ -21,11 +19,10 @@ export class TerminalWatch {
   #linksLost = 0;
   #protocolFaults = 0;
 
-  constructor(terminal: Terminal, clock: Clock, announce: Announce, log: Logger) {
+  constructor(terminal: Terminal, clock: Clock, announce: Announce) {
     this.#terminal = terminal;
     this.#clock = clock;
     this.#announce = announce;
-    this.#log = log;
     this.#condition = conditionOf(terminal.state);
     this.#sinceMs = clock.now();
     this.#stop = terminal.subscribe((event) => this.#see(event));
@@ -46,13 +43,6 @@ export class TerminalWatch {
 
   #see(event: TerminalEvent): void {
     if (event.type === "protocol") this.#protocolFaults += 1;
-    if (event.type === "unexpected-report") {
-      const { amountMinor, receiptNumber } = event.report;
-      this.#log.error(
-        { alarm: "unexpected-report", amountMinor, receiptNumber },
-        "the terminal reported a result while no payment was running; it was refused",
-      );
-    }
     this.#compare();
   }
 

@@ -3,6 +3,8 @@ import { type ErrorCode, errorTable } from "../../../shared/errors.ts";
 import { receiptFields } from "../../../shared/receipt.ts";
 import { eventTable } from "../../payments/event-table.ts";
 import { listStatuses } from "../../payments/payment-store.ts";
+import { strayFindings } from "../../payments/stray-policy.ts";
+import { gatewayStanding } from "./gateway-answers.ts";
 
 /** Every object the local API answers, by the name it has in the OpenAPI document. */
 
@@ -72,7 +74,36 @@ const attempt = z.object({
   events: z.array(z.looseObject({ at: time, kind: z.string() })),
 });
 
-export const lookup = z.looseObject({ ...payment, attempts: z.array(attempt).min(1) });
+export const unexpectedReport = z.object({
+  id: z.int(),
+  at: time,
+  finding: z
+    .enum(["open", "not-good", ...strayFindings])
+    .describe(
+      "open: the terminal is being asked. held: it has the sale stored. reversed, gone: it has " +
+        "not. known: an order's. unclear: nobody can tell. not-good: the terminal says it failed.",
+    ),
+  because: z.string(),
+  foundAt: time.nullable(),
+  receiptNumber: z.string().nullable(),
+  traceNumber: z.string().nullable(),
+  amountMinor: z.int().nullable().describe("In minor units: 999 is 9.99 EUR."),
+  currency: z.string(),
+  maskedPan: z.string().nullable(),
+  cardName: z.string().nullable(),
+  resultCode: z.string().nullable(),
+  authorisationNumber: z.string().nullable(),
+  localDate: z.string().nullable().describe("The terminal's MMDD."),
+  localTime: z.string().nullable().describe("The terminal's HHMMSS."),
+  terminalId: z.string(),
+  serialNumber: z.string(),
+});
+
+export const lookup = z.looseObject({
+  ...payment,
+  attempts: z.array(attempt).min(1),
+  gateway: gatewayStanding,
+});
 
 /** What can be repeated of a request that was understood stands beside status and error. */
 export const failure = z.looseObject({ status: z.enum(["Failed", "Unknown"]), error: apiError });
@@ -137,18 +168,3 @@ export const health = z.object({
   }),
   dailyChoresAt: z.string(),
 });
-
-/** What the gateway answered; its own names. */
-export const gatewayAnswer = z.looseObject({});
-
-export const outboxItem = z.looseObject({
-  transactionId: z.string(),
-  orderId: z.string(),
-  state: z.enum(["pending", "sent", "parked", "closed"]),
-  amount: z.number(),
-  currency: z.string(),
-  tries: z.int(),
-  ambiguous: z.boolean().describe("The answer of at least one try was lost."),
-  reason: z.string().nullable(),
-});
-export const outboxDone = z.object({ ...done, transactionId: z.string() });

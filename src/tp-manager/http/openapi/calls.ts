@@ -83,6 +83,16 @@ const payments: readonly DocumentedCall[] = [
     errors: [],
   },
   {
+    path: "/unexpected-reports",
+    methods: ["get"],
+    summary: "Results that no order asked for, newest first",
+    description:
+      "Refused on the wire; then the terminal was asked whether it has kept them. The newest 100.",
+    answer: { schema: answers.unexpectedReport, example: examples.unexpectedExample },
+    list: true,
+    errors: [],
+  },
+  {
     path: "/cancel",
     methods: ["get", "post"],
     summary: "Ask the terminal to cancel the running payment",

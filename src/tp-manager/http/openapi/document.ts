@@ -36,7 +36,7 @@ export function openApiDocument(port: number): Json {
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
       description:
         "Card payments for kiosks. Every JSON body is a list with one object, errors included; " +
-        `/payments lists as many as there are.\n\n${errorsText()}`,
+        `/payments and /unexpected-reports list as many as there are.\n\n${errorsText()}`,
     },
     servers: [{ url: `http://localhost:${port}` }],
     security: [{ basic: [] }],

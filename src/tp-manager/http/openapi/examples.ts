@@ -39,6 +39,26 @@ export const paymentExample = {
   warnings: [],
 };
 
+export const unexpectedExample = {
+  id: 1,
+  at: "2026-01-15T12:00:00.000Z",
+  finding: "held",
+  because: "the terminal has it stored as a sale",
+  foundAt: "2026-01-15T12:00:10.000Z",
+  receiptNumber: "0042",
+  traceNumber: "000123",
+  amountMinor: 1200,
+  currency: "EUR",
+  maskedPan: "541333XXXXXX4444",
+  cardName: "Mastercard",
+  resultCode: "00",
+  authorisationNumber: "123456",
+  localDate: "0115",
+  localTime: "130000",
+  terminalId: "52500001",
+  serialNumber: "12345678",
+};
+
 export const listedExample = {
   ...paymentExample,
   attempt: 1,
@@ -49,6 +69,23 @@ export const listedExample = {
 
 export const lookupExample = {
   ...paymentExample,
+  gateway: {
+    state: "captured",
+    fraudReported: false,
+    transactionPublicIds: ["0A1B2C3D4E5F6071"],
+    history: [
+      {
+        at: "2026-01-15T12:00:04.000Z",
+        kind: "operation",
+        operation: "capture",
+        status: "ok",
+        transactionPublicId: "0A1B2C3D4E5F6071",
+        copies: 1,
+        details: { operation: "capture", status: "ok", origAmount: "12.00" },
+      },
+    ],
+    operations: [],
+  },
   attempts: [
     {
       transactionId: paymentExample.transactionId,
@@ -121,6 +158,24 @@ export const gatewayExample = {
   currency: "EUR",
 };
 
+export const settledExample = {
+  status: "Success",
+  operationId: "5f0c6f52-6b0e-4a5a-8f8c-1a2b3c4d5e6f",
+  transactionPublicId: "0A1B2C3D4E5F6071",
+  state: "done",
+};
+
+export const transactionExample = {
+  id: 155227950169,
+  merchant_order_id: "A-1001",
+  state: "completed",
+  amount: "12.00",
+  captured_amount: "12.00",
+  refunded_amount: "0.00",
+  currency: "EUR",
+  operations: [{ type: "CAPTURE", status: "COMPLETED", amount: "12.00" }],
+};
+
 export const outboxExample = {
   transactionId: "0b8f6a52-7f5f-4c0e-9d4e-5b3f0a9d1c11",
   orderId: "A-1001",
@@ -133,5 +188,11 @@ export const outboxExample = {
   tries: 1,
   ambiguous: false,
   reason: "another code than 0 and 1: the gateway refused: currency invalid",
-  lastTry: null,
+  lastTry: {
+    endedAt: "2026-01-15T12:00:01.000Z",
+    class: "order-refused",
+    httpStatus: 200,
+    code: 3,
+    description: "currency invalid",
+  },
 };

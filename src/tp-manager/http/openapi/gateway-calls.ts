@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../../../shared/errors.ts";
-import * as answers from "./answers.ts";
 import type { DocumentedCall } from "./documented-call.ts";
 import * as examples from "./examples.ts";
+import * as answers from "./gateway-answers.ts";
 import * as requests from "./requests.ts";
 
 const orderId = { orderId: "A-1001" };
@@ -12,6 +12,7 @@ const operating: readonly ErrorCode[] = [
   "ORDER_NOT_FOUND",
   "ORDER_NOT_CHARGED",
   "ORDER_REVERSED",
+  "PAYMENT_UNKNOWN",
   "GATEWAY_ID_UNKNOWN",
   "GATEWAY_OPERATION_OPEN",
   "GATEWAY_REFUSED",
@@ -35,7 +36,7 @@ const operations = (["confirm", "cancel", "refund"] as const).map(
     description: "Sent once. When its answer is lost the operation stays open until it is settled.",
     role: "operator",
     body: { schema: requests.gatewayRequest, example: orderId },
-    answer: { schema: answers.gatewayAnswer, example: examples.gatewayExample },
+    answer: { schema: answers.gatewayDone, example: examples.gatewayExample },
     errors: operating,
   }),
 );
@@ -51,7 +52,7 @@ export const gatewayCalls: readonly DocumentedCall[] = [
       schema: requests.gatewaySettleRequest,
       example: { ...orderId, happened: true, note: "seen in the merchant account" },
     },
-    answer: { schema: answers.gatewayAnswer, example: { status: "Success" } },
+    answer: { schema: answers.gatewaySettled, example: examples.settledExample },
     errors: ["CARD_DATA_REFUSED", "NOTHING_TO_SETTLE", ...operating],
   },
   {
@@ -59,7 +60,7 @@ export const gatewayCalls: readonly DocumentedCall[] = [
     methods: ["get"],
     summary: "Look a transaction up at the gateway",
     role: "operator",
-    answer: { schema: answers.gatewayAnswer, example: { id: 155227950169 } },
+    answer: { schema: answers.gatewayTransaction, example: examples.transactionExample },
     errors: ["GATEWAY_TRANSACTION_NOT_FOUND", "GATEWAY_LOOKUP_FAILED", "SUPERVISOR_UNAVAILABLE"],
   },
 ];

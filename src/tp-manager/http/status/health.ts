@@ -119,11 +119,12 @@ function terminalReasons({ link, problem, state, detail }: EventData<"terminal">
   return state === "action-needed" ? [`the terminal needs action: ${detail}`] : [];
 }
 
-function paymentReasons({ turn, recovery }: PaymentService): string[] {
+function paymentReasons({ turn, recovery, strays }: PaymentService): string[] {
   const blockedBy = recovery.blockedBy;
   return [
     ...(turn.closed ? ["the connector is being stopped"] : []),
     ...(blockedBy === undefined ? [] : [`order ${blockedBy} is in doubt and asked about`]),
+    ...(strays.isAsking ? ["the terminal reported a sale without an order and is asked"] : []),
   ];
 }
 

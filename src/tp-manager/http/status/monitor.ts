@@ -33,10 +33,10 @@ export class Monitor {
   readonly #parts: MonitorParts;
 
   constructor(parts: MonitorParts) {
-    const { hub, terminal, journal, clock, log, supervisor } = parts;
+    const { hub, terminal, journal, clock, supervisor } = parts;
     this.#parts = parts;
     this.hub = hub;
-    this.watch = new TerminalWatch(terminal, clock, hub.announce, hub.tap(log));
+    this.watch = new TerminalWatch(terminal, clock, hub.announce);
     this.metrics = new Metrics({ hub, watch: this.watch, counts: journal, supervisor });
     journal.onStep = (attempt, step) => this.metrics.step(attempt, step);
   }

@@ -51,10 +51,11 @@ function opened(port: SerialPort, path: string): Promise<void> {
       if (!cause) return port.flush(() => resolve());
       // The driver of the port tells the two apart only in its text.
       const refused = /permission|access denied|EACCES|EPERM|lock|busy/i.test(cause.message);
+      const words = cause.message.replace(/^Error: |, cannot open .*$/g, "");
       const message = refused
-        ? `may not open ${path}: ${cause.message} (is another program using it? ` +
+        ? `may not open ${path}: ${words} (is another program using it? ` +
           "is the user in the group dialout?)"
-        : `cannot open ${path}: ${cause.message.replace(/^Error: |, cannot open .*$/g, "")}`;
+        : `cannot open ${path}: ${words}`;
       reject(new TransportError(refused ? "refused" : "unreachable", message, { cause }));
     });
   });

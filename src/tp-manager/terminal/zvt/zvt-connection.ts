@@ -1,23 +1,10 @@
-import { chance, sleep } from "../../../shared/time.ts";
-import {
-  type Baseline,
-  type LastTransaction,
-  type TerminalEvent,
-  type TerminalState,
-  type TerminalStatus,
-  TerminalUnavailable,
-} from "../terminal.ts";
+import { chance, sleep, within } from "../../../shared/time.ts";
+import { type TerminalEvent, type TerminalState, TerminalUnavailable } from "../terminal.ts";
 import type { Message } from "./codec/index.ts";
 import type { Command } from "./commands/command.ts";
-import { Housekeeping } from "./housekeeping.ts";
-import {
-  askLastTransaction,
-  askStatus,
-  type RunCommand,
-  register,
-  type StatusAnswer,
-} from "./introduction.ts";
-import { KnownTerminal } from "./known-terminal.ts";
+import { logOff } from "./commands/log-off.ts";
+import { Enquiries } from "./enquiries.ts";
+import type { RunCommand } from "./introduction.ts";
 import { openSerialLink } from "./link/serial-link.ts";
 import { openTcpLink } from "./link/tcp-link.ts";
 import { LinkStatus, type WaitLimits } from "./link-status.ts";
@@ -27,6 +14,8 @@ import type { ExchangeEnd } from "./session/session-state.ts";
 import { WireBusy, WireLock } from "./wire-lock.ts";
 import type { ZvtDependencies, ZvtOptions } from "./zvt-options.ts";
 
+const LOG_OFF_LIMIT_MS = 1_000;
+
 /**
  * Keeps one terminal connected and registered for ever, polls it while it is idle, and lets one
  * command at a time onto the wire. Knows nothing of payments.
@@ -34,6 +23,8 @@ import type { ZvtDependencies, ZvtOptions } from "./zvt-options.ts";
  *   connecting -> registering -> connected -> disconnected -> (back-off) -> connecting ...
  */
 export class ZvtConnection {
+  /** Questions besides payments; their wire comes from {@link withWire}. */
+  readonly asks: Enquiries;
   readonly #options: ZvtOptions;
   readonly #deps: ZvtDependencies;
   readonly #emit: (event: TerminalEvent) => void;
@@ -42,9 +33,6 @@ export class ZvtConnection {
   #loop: Promise<void> | undefined;
   #session: Session | undefined;
   readonly #link: LinkStatus;
-  readonly #known: KnownTerminal;
-  readonly #housekeeping: Housekeeping;
-  readonly #mayKeepHouse: () => boolean;
   /** A command got no end: the line is given time, the terminal is asked before it is used. */
   #resync = false;
   /** The terminal was told to restart and may still be seen going down. */
@@ -60,25 +48,29 @@ export class ZvtConnection {
     this.#deps = dependencies;
     this.#emit = emit;
     this.#wire = new WireLock(dependencies.clock);
-    this.#known = new KnownTerminal(emit);
-    this.#housekeeping = new Housekeeping(options, dependencies, emit);
-    this.#mayKeepHouse = mayKeepHouse;
+    this.asks = new Enquiries(options, dependencies, emit, {
+      mayKeepHouse,
+      connected: () => this.#link.link === "connected",
+      charset: (charset) => {
+        if (this.#session) this.#session.charset = charset;
+      },
+    });
     const { clock, transport } = dependencies;
     this.#link = new LinkStatus(clock, transport.address, (link, problem) => {
-      if (link === "disconnected") this.#known.disconnected();
+      if (link === "disconnected") this.asks.known.disconnected();
       emit({ type: "link", link, problem });
     });
   }
 
   get state(): Omit<TerminalState, "busy"> & { readonly wireHeld: boolean } {
     const { link, problem } = this.#link;
-    const { identity, status, demands } = this.#known;
+    const { identity, status, demands } = this.asks.known;
     const known = { identity, status, demands };
     return { link, linkProblem: problem, ...known, wireHeld: this.#wire.held };
   }
 
   get vending(): boolean {
-    return this.#known.vending;
+    return this.asks.known.vending;
   }
 
   get session(): Session | undefined {
@@ -125,44 +117,26 @@ export class ZvtConnection {
     }
   }
 
-  /** Asks for the status on this wire and remembers what was told. */
-  async refreshStatus(run: RunCommand): Promise<TerminalStatus> {
-    this.#learn(await askStatus(run, this.#options, this.#now));
-    return this.#known.status as TerminalStatus;
-  }
-
-  /** Throws {@link TerminalUnavailable} unless the terminal shows that no command runs on it. */
-  async assertIdle(run: RunCommand): Promise<void> {
-    const answer = await askStatus(run, this.#options, this.#now);
-    this.#learn(answer);
-    const { status, refused } = answer;
-    if (refused || status.cr === "1") throw new TerminalUnavailable("busy", status.detail);
-  }
-
-  async refreshLast(run: RunCommand): Promise<LastTransaction> {
-    const told = await askLastTransaction(run, this.#options, this.#now);
-    // zvt.md 9.2 step 3.
-    if (told.kind === "not-told" && told.notRegistered) {
-      await this.#register(run);
-      return lastOf(await askLastTransaction(run, this.#options, this.#now));
-    }
-    return lastOf(told);
+  /**
+   * A former process may have left the terminal in the middle of a command: the first connection
+   * then begins as after a lost one (zvt.md 9.2). No effect while connected.
+   */
+  beginCautiously(): void {
+    if (this.#link.link !== "connected") this.#resync = true;
   }
 
   /**
-   * What the terminal looks like now. Its last transaction is read every time: whatever was read
-   * earlier may be outdated without a sign of it on this line (a sale or a reversal at the
-   * terminal's own keys, a restart behind a TCP proxy that keeps the connection, a job of the
-   * terminal's own), and a recovery would then take a stranger's sale for ours (DESIGN 3.1 rule 1).
+   * Log-Off (zvt.md 6.4) from an idle terminal; from any other nothing is sent. Waits no longer
+   * than a second, as its answer decides nothing. Never rejects.
    */
-  async baseline(run: RunCommand): Promise<Baseline> {
-    return this.#known.baseline(await this.refreshLast(run));
-  }
-
-  /** zvt.md 6.1: only another registration tells whether the demands of the last one are met. */
-  async relearn(run: RunCommand): Promise<void> {
-    await this.#register(run);
-    await this.refreshStatus(run);
+  async logOff(): Promise<void> {
+    const { clock, log } = this.#deps;
+    const idle = this.#link.link === "connected" && this.asks.known.status?.cr !== "1";
+    if (!idle || this.#resync || this.#wire.held) return;
+    const asked = this.exchange(logOff(), { waitMs: 0 }).catch((error: unknown) =>
+      log.info({ err: error }, "no Log-Off"),
+    );
+    await within(clock, "zvt log-off", LOG_OFF_LIMIT_MS, asked);
   }
 
   /**
@@ -172,10 +146,9 @@ export class ZvtConnection {
   restart(): void {
     this.#restarting = true;
     const session = this.#session;
-    if (session) this.#giveUp(session, "the terminal restarts");
+    // zvt.md 2.4: closing a serial port throws away what the terminal has not acknowledged.
+    if (session) this.#giveUp(session, "the terminal restarts", session.whenFree());
   }
-
-  readonly #now = (): number => this.#deps.clock.now();
 
   async #runOn(
     session: Session,
@@ -189,10 +162,10 @@ export class ZvtConnection {
   }
 
   /** zvt.md 3, 9.2: a command without an end ends the connection; a new one begins by asking. */
-  #giveUp(session: Session, problem: string): void {
+  #giveUp(session: Session, problem: string, after = Promise.resolve()): void {
     this.#resync = true;
     this.#isDown(problem);
-    void session.close();
+    void after.then(() => session.close());
   }
 
   /** From this moment on nobody may use the session any more. */
@@ -287,28 +260,10 @@ export class ZvtConnection {
   async #introduceOn(session: Session): Promise<void> {
     const { t4Ms } = this.#options.timers;
     const run: RunCommand = (command, listener) => this.#runOn(session, command, listener);
-    await this.#wire.run({ waitMs: t4Ms }, () => this.#introduce(run));
-  }
-
-  async #introduce(run: RunCommand): Promise<void> {
-    this.#known.introduced();
-    if (this.#resync) await this.#resynchronise(run);
-    await this.#register(run);
-    this.#learn(await askStatus(run, this.#options, this.#now));
-    // zvt.md 6.5: an older terminal tells its version only without the service byte.
-    if (this.#known.version === "") {
-      const { identity } = await askStatus(run, this.#options, this.#now, "version");
-      this.#known.identify({ version: identity.version });
-    }
-    const last = await this.refreshLast(run);
-    if (last.kind === "not-told") {
-      const { why } = last;
-      this.#deps.log.warn(
-        { why },
-        "the terminal tells no last transaction: a lost payment could not be settled",
-      );
-    }
-    this.#known.publishIdentity();
+    await this.#wire.run({ waitMs: t4Ms }, async () => {
+      if (this.#resync) await this.#resynchronise(run);
+      await this.asks.introduce(run);
+    });
   }
 
   /** zvt.md 9.2 steps 1 and 2: silence, then ask until the terminal answers and is idle. */
@@ -316,20 +271,11 @@ export class ZvtConnection {
     if (this.#deps.transport.kind === "serial") {
       await this.#pause("zvt silence", this.#options.silenceMs);
     }
-    for (;;) {
-      if (this.#closing.signal.aborted) throw this.#link.unavailable();
-      const answer = await askStatus(run, this.#options, this.#now);
-      if (answer.status.cr !== "1") break;
+    while (await this.asks.isBusy(run)) {
       await this.#pause("zvt busy terminal", this.#options.timers.t3Ms);
+      if (this.#closing.signal.aborted) throw this.#link.unavailable();
     }
     this.#resync = false;
-  }
-
-  async #register(run: RunCommand): Promise<void> {
-    const registered = await register(run, this.#options);
-    const { charset } = registered;
-    if (this.#session && charset) this.#session.charset = charset;
-    this.#known.registered(registered);
   }
 
   /** zvt.md 6.5, 10: asked while idle, so that it can do its own jobs and a lost link shows. */
@@ -341,41 +287,20 @@ export class ZvtConnection {
       down = true;
     });
     while (!down && !this.#closing.signal.aborted) {
-      const intervalMs = this.#pollIntervalMs;
+      const intervalMs = this.asks.pollIntervalMs;
       const idleMs = clock.monotonicMs() - session.heardAtMs;
       // Somebody else's questions are as good as ours, but must not keep demands waiting.
-      const due = idleMs >= intervalMs || this.#known.demands.length > 0;
+      const due = idleMs >= intervalMs || this.asks.known.demands.length > 0;
       const polling: boolean = waited && due && !this.#wire.held && session.isFree;
-      if (polling) await this.withWire({ waitMs: 0 }, (run) => this.#keepHouse(run));
+      if (polling) await this.withWire({ waitMs: 0 }, (run) => this.asks.poll(run));
       waited = !polling;
       if (waited) await this.#pauseUntil(gone, Math.max(intervalMs - idleMs, 0) || intervalMs);
     }
   }
 
-  get #pollIntervalMs(): number {
-    const { pollIntervalMs, busyPollIntervalMs } = this.#options;
-    const { status, demands } = this.#known;
-    const attentive = status?.cr === "1" || demands.length > 0;
-    return attentive ? Math.min(busyPollIntervalMs, pollIntervalMs) : pollIntervalMs;
-  }
-
-  /** Asks for the status; meets one demand when nothing else is going on. */
-  async #keepHouse(run: RunCommand): Promise<void> {
-    await this.refreshStatus(run);
-    const demand = this.#housekeeping.due(this.#known.demands);
-    if (demand === undefined || this.#known.status?.cr === "1" || !this.#mayKeepHouse()) return;
-    await this.#housekeeping.meet(demand, run);
-    await this.relearn(run);
-  }
-
-  #learn(answer: StatusAnswer): void {
-    this.#known.learn(answer);
-    if (this.#link.link === "connected") this.#known.publishIdentity();
-  }
-
   #unexpected(message: Message): void {
     const { language } = this.#options;
-    const report = transactionReport(message, { language, nowMs: this.#now() });
+    const report = transactionReport(message, { language, nowMs: this.#deps.clock.now() });
     this.#deps.log.warn({ resultCode: report.resultCode }, "report without a payment, refused");
     this.#emit({ type: "unexpected-report", report });
   }
@@ -398,8 +323,4 @@ export class ZvtConnection {
       if (!signal.aborted) throw error;
     }
   }
-}
-
-function lastOf(told: LastTransaction & { readonly notRegistered?: boolean }): LastTransaction {
-  return told.kind === "not-told" ? { kind: "not-told", why: told.why } : told;
 }

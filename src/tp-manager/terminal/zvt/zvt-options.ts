@@ -49,6 +49,11 @@ export interface ZvtOptions {
    * what it has and we have missed. Only while the terminal cannot be paid at by its own keys.
    */
   readonly sendLastReceipt: boolean;
+  /**
+   * zvt.md 6.4: Log-Off when the driver is closed. It gives the terminal's own keys back until the
+   * next registration, which nobody wants at an unattended terminal.
+   */
+  readonly logOffOnClose: boolean;
   readonly language: Language;
   /** Silence after a restart was asked for, before the terminal is looked for again. */
   readonly restartPauseMs: number;
@@ -74,6 +79,7 @@ export const defaultZvtOptions: ZvtOptions = {
   receiptsWanted: 0xc0,
   messageIds: true,
   sendLastReceipt: false,
+  logOffOnClose: false,
   language: "en",
   restartPauseMs: 5_000,
   partialIssue: true,

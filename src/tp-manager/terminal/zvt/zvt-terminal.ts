@@ -15,9 +15,9 @@ import {
   type TerminalStatus,
   TerminalUnavailable,
 } from "../terminal.ts";
-import { ZvtCodecError } from "./codec/index.ts";
-import { authorisation, namingLastReceipt } from "./commands/authorisation.ts";
+import { answerSeconds, authorisation, namingLastReceipt } from "./commands/authorisation.ts";
 import type { Command } from "./commands/command.ts";
+import { commandFor } from "./commands/order-command.ts";
 import { resetTerminal } from "./commands/reset-terminal.ts";
 import { reversal } from "./commands/reversal.ts";
 import { codeOf, type RunCommand } from "./introduction.ts";
@@ -83,11 +83,15 @@ class ZvtTerminal implements Terminal {
     };
   }
 
-  /** Nobody uses the terminal or is about to, and nothing on it is still to be found out. */
+  /** Nobody uses the terminal, and nothing on it is still to be found out. */
+  get #isSettled(): boolean {
+    return !this.#payment && !this.#evidenceDue && !this.#evidenceKept;
+  }
+
+  /** The same, and nobody is about to use it. */
   get #isLeftAlone(): boolean {
     const sinceMs = this.#deps.clock.monotonicMs() - this.#preparedAtMs;
-    const settled = !this.#evidenceDue && !this.#evidenceKept;
-    return !this.#payment && settled && sinceMs > SILENCE_BEFORE_SALE_MS;
+    return this.#isSettled && sinceMs > SILENCE_BEFORE_SALE_MS;
   }
 
   get state(): TerminalState {
@@ -100,6 +104,7 @@ class ZvtTerminal implements Terminal {
   }
 
   async close(): Promise<void> {
+    if (this.#options.logOffOnClose && this.#isSettled) await this.#connection.logOff();
     await this.#connection.close();
   }
 
@@ -116,13 +121,13 @@ class ZvtTerminal implements Terminal {
       const silentMs = this.#deps.clock.monotonicMs() - heardAtMs;
       let { status } = this.#connection.state;
       if (silentMs > SILENCE_BEFORE_SALE_MS || status?.cr !== "0") {
-        status = await this.#connection.refreshStatus(run);
+        status = await this.#connection.asks.status(run);
       }
       if (status.cr === "1") throw new TerminalUnavailable("busy", status.detail);
       if (status.cr !== "0") throw new TerminalUnavailable("out-of-order", status.detail);
       signal.throwIfAborted();
       this.#preparedAtMs = this.#deps.clock.monotonicMs();
-      const baseline = await this.#connection.baseline(run);
+      const baseline = await this.#connection.asks.baseline(run);
       this.#told = { session: this.#connection.session, last: baseline.last };
       return baseline;
     });
@@ -130,8 +135,10 @@ class ZvtTerminal implements Terminal {
   }
 
   async pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
-    const printerReady = (this.#options.configByte & PRINTS_PAYMENT_RECEIPTS) !== 0;
-    const command = commandFor(order, () => authorisation(order, { printerReady }));
+    const { configByte, timers } = this.#options;
+    const printerReady = (configByte & PRINTS_PAYMENT_RECEIPTS) !== 0;
+    const options = { printerReady, answerSeconds: answerSeconds(timers) };
+    const command = commandFor(order, () => authorisation(order, options));
     return await this.#financial(command, observer, order.inStep === true);
   }
 
@@ -201,7 +208,7 @@ class ZvtTerminal implements Terminal {
   /** What cannot be confirmed stays as it was reported, for a recovery to find out. */
   async #confirm(payment: RunningPayment, run: RunCommand): Promise<void> {
     try {
-      payment.stored(await this.#connection.refreshLast(run));
+      payment.stored(await this.#connection.asks.lastTransaction(run));
     } catch (error) {
       this.#deps.log.error({ err: error }, "the partly charged amount could not be confirmed");
     }
@@ -209,6 +216,7 @@ class ZvtTerminal implements Terminal {
 
   keepEvidence(keep: boolean): void {
     this.#evidenceKept = keep;
+    if (keep) this.#connection.beginCautiously();
   }
 
   decideGoods(decision: GoodsDecision): void {
@@ -245,9 +253,9 @@ class ZvtTerminal implements Terminal {
     if (this.#payment) throw new TerminalUnavailable("busy", "a payment is running");
     await this.#connection.whenUp({ waitMs: LINK_WAIT_MS, signal });
     const told = this.#connection.withWire({ waitMs: timers.t4Ms, signal }, async (run) => {
-      await this.#connection.assertIdle(run);
+      await this.#connection.asks.assertIdle(run);
       signal.throwIfAborted();
-      const last = await this.#connection.refreshLast(run);
+      const last = await this.#connection.asks.lastTransaction(run);
       this.#evidenceDue = false;
       return last;
     });
@@ -257,7 +265,7 @@ class ZvtTerminal implements Terminal {
   async check(signal: AbortSignal): Promise<TerminalStatus> {
     const limits = this.#briefly(signal);
     await this.#idle(limits);
-    const asked = this.#connection.withWire(limits, (run) => this.#connection.refreshStatus(run));
+    const asked = this.#connection.withWire(limits, (run) => this.#connection.asks.status(run));
     return await unlessAborted(asked, signal);
   }
 
@@ -302,7 +310,7 @@ class ZvtTerminal implements Terminal {
   /** Whether an end of day has met the demand for it; a terminal may restart after one. */
   async #relearn(run: RunCommand): Promise<void> {
     try {
-      await this.#connection.relearn(run);
+      await this.#connection.asks.relearn(run);
     } catch (error) {
       this.#deps.log.info({ reason: wordsOf(error) }, "the terminal is away after its end of day");
     }
@@ -331,21 +339,6 @@ class ZvtTerminal implements Terminal {
         this.#deps.log.error({ err: error }, `a listener failed: ${event.type}`);
       }
     }
-  }
-}
-
-/** The command for an order; what is wrong with the order when there can be none. */
-function commandFor(order: PaymentOrder, make: () => Command): Command | string {
-  const { amountMinor, currencyNumeric } = order;
-  if (!Number.isSafeInteger(amountMinor) || amountMinor <= 0) {
-    return "the amount must be a whole number of minor units above 0";
-  }
-  if (!/^\d{3}$/.test(currencyNumeric)) return "the currency must be three digits, like 978";
-  try {
-    return make();
-  } catch (error) {
-    if (error instanceof ZvtCodecError) return error.message;
-    throw error;
   }
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ApduReader, hasTrueLength } from "../../../../src/simulator/terminal/link/apdu-reader.ts";
-import { hasVectors, vectors } from "../../../tp-manager/terminal/zvt/vectors.ts";
+import { usedBy } from "../../../tp-manager/terminal/zvt/vector-uses.ts";
+import { hasVectors } from "../../../tp-manager/terminal/zvt/vectors.ts";
 import { fromHex, hex } from "../support/register.ts";
 
 describe("messages of a TCP stream", () => {
@@ -41,7 +42,7 @@ test.each([
 });
 
 describe.skipIf(!hasVectors)("the conformance vectors", () => {
-  test.each(vectors("streams").filter(({ transport }) => transport === "tcp"))(
+  test.each(usedBy("tcp-stream-at-simulator"))(
     "$id gives its messages at every cut",
     ({ chunks = [], expect: expected }) => {
       const bytes = fromHex(chunks.join(""));

@@ -6,7 +6,8 @@ import {
   FrameReader,
   type LineEvent,
 } from "../../../../src/simulator/terminal/link/frame-reader.ts";
-import { hasVectors, vectors } from "../../../tp-manager/terminal/zvt/vectors.ts";
+import { usedBy } from "../../../tp-manager/terminal/zvt/vector-uses.ts";
+import { hasVectors } from "../../../tp-manager/terminal/zvt/vectors.ts";
 import { fromHex, hex } from "../support/register.ts";
 
 test("the checksum gives the check value of CRC-16/KERMIT", () => {
@@ -127,13 +128,13 @@ test("no bytes make the reader throw, and silence always ends a frame", () => {
 });
 
 describe.skipIf(!hasVectors)("the conformance vectors", () => {
-  test.each(vectors("serial-frames"))("$id is framed and read", ({ hex: frame, serial }) => {
+  test.each(usedBy("frame-of-simulator"))("$id is framed and read", ({ hex: frame, serial }) => {
     const apdu = serial?.apdu ?? "";
     expect(hex(encodeFrame(fromHex(apdu)))).toBe(frame);
     expect(new FrameReader().push(fromHex(frame))).toEqual([frameOf(apdu)]);
   });
 
-  test.each(vectors("streams").filter(({ transport }) => transport === "serial"))(
+  test.each(usedBy("serial-stream-at-simulator"))(
     "$id gives its events at every cut",
     ({ chunks = [], expect: expected }) => {
       const bytes = fromHex(chunks.join(""));

@@ -7,7 +7,8 @@ import type {
   BytePortHandlers,
 } from "../../../../src/simulator/terminal/port/byte-port.ts";
 import { TestClock } from "../../../support/test-clock.ts";
-import { hasVectors, vectors } from "../../../tp-manager/terminal/zvt/vectors.ts";
+import { usedBy } from "../../../tp-manager/terminal/zvt/vector-uses.ts";
+import { hasVectors } from "../../../tp-manager/terminal/zvt/vectors.ts";
 import { fromHex, hex } from "../support/register.ts";
 
 const STATUS = encoded("04ff010e");
@@ -149,6 +150,18 @@ describe("receiving", () => {
     await clock.advance(0);
   });
 
+  test("of the same bytes much later than a repeat is a new command", async () => {
+    const { port, apdus, clock } = serialLine();
+    port.deliver(COMMAND);
+    await clock.advance(5_000 + 1_000);
+    port.deliver(COMMAND);
+    expect(apdus).toEqual(["050100"]);
+    await clock.advance(10_001);
+    port.deliver(COMMAND);
+    expect(apdus).toEqual(["050100", "050100"]);
+    expect(port.taken()).toEqual([ACK, ACK, ACK]);
+  });
+
   test("of the same command after our answer was acknowledged is a new command", async () => {
     const { line, port, apdus, clock } = serialLine();
     port.deliver(COMMAND);
@@ -174,7 +187,7 @@ interface Expected {
 }
 
 test.skipIf(!hasVectors).each(
-  vectors("serial-invalid").map(({ id, hex: bytes, expect: expected }) => ({
+  usedBy("bad-frame-at-simulator").map(({ id, hex: bytes, expect: expected }) => ({
     id,
     bytes,
     reaction: (expected as Expected).reaction,

@@ -124,6 +124,22 @@ describe.each(bothLines)("numbered messages over %s", (_kind, makePeer) => {
   });
 });
 
+test("a cancel has a number of its own, and its answer is told from others by it", async () => {
+  const { driver, terminal } = await begin(tcpPeer);
+  const { peer } = terminal;
+  const paying = driver.terminal.pay(tenEuro, new Observer());
+  await terminal.command("0601");
+  const accepted = terminal.last;
+  const cancelling = driver.terminal.cancel();
+  await peer.expect(new RegExp(`^06b0.*${tagOf(accepted + 1)}$`));
+  // The payment's own answer once more: not that to the cancel.
+  peer.send(terminal.answer("8000", accepted), terminal.answer("8483", accepted + 1));
+  expect(await cancelling).toMatchObject({ answer: "refused", code: "83" });
+  terminal.next("");
+  await terminal.tell(goodSale, "060f00");
+  expect(await paying).toMatchObject({ end: "completed" });
+});
+
 describe("a terminal that does not number its messages", () => {
   test("gets none when it does not echo the tag", async () => {
     const { peer, driver } = await connect(tcpPeer, {}, async (at) => {

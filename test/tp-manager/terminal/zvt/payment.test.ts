@@ -12,7 +12,8 @@ import {
   withLength,
 } from "./peer.ts";
 
-const authorisation = "060115 04000000001000 490978 1944 011e 0203".replaceAll(" ", "");
+// Field 01 depends on the timers: answerSeconds in authorisation.ts.
+const authorisation = "060115 04000000001000 490978 1944 01.. 0203".replaceAll(" ", "");
 const payCommand = new RegExp(`^0601..${authorisation.slice(6)}$`);
 const approved =
   "040f 31 2700 04000000001000 490978 0b000042 0c101503 0d0115 2952523535 870042 " +

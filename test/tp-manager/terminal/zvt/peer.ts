@@ -107,7 +107,8 @@ function bare(hex: string): string {
 }
 
 export async function tcpPeer(): Promise<Peer> {
-  const server = createServer();
+  // A terminal does not hold its short messages back either.
+  const server = createServer({ noDelay: true });
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;
   let socket: Socket | undefined;

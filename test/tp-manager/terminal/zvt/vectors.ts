@@ -6,7 +6,7 @@ import { join } from "node:path";
  * environment variable the tests that need them are skipped, visibly.
  */
 const folder = process.env["CONFORMANCE_VECTORS"];
-const zvtFolder = folder ? join(folder, "zvt") : "";
+export const zvtFolder = folder ? join(folder, "zvt") : "";
 export const hasVectors = zvtFolder !== "" && existsSync(zvtFolder);
 
 export interface DecodedTag {

@@ -1,13 +1,23 @@
 import type { LastTransaction, PaymentOrder } from "../../terminal.ts";
 import { encodeMessage, type FieldInputs, tag, withTag, ZvtCodecError } from "../codec/index.ts";
+import type { LinkTimers } from "../link/apdu-link.ts";
 import { anyTime, type Command, type GoodsWindow } from "./command.ts";
 
-/**
- * zvt.md 12: "always send 01 and 02". How long the terminal waits for our answer to its 04 0F, and
- * how often it asks again. Without goods we answer at once: both only matter when we hang.
- */
-const ANSWER_SECONDS = 30;
+const ANSWER_SECONDS_MIN = 10;
+/** zvt.md 12: "always send 01 and 02". How often the terminal may ask again. */
 const STATUS_INFORMATIONS_MAX = 3;
+
+/**
+ * Field 01 of a sale without goods, zvt.md 8: how long the terminal waits for our answer to its
+ * 04 0F before it reverses. We answer as soon as the report is on disk, so it only matters when the
+ * answer is lost or the disk is slow. It must outlast everything that an answer may need: two
+ * repeats on a serial line, T2 apart (zvt.md 2.4), and T3 for the disk and a slow network. Longer
+ * than that only keeps the terminal, its card and recovery waiting after a lost answer.
+ */
+export function answerSeconds({ t2Ms, t3Ms }: Pick<LinkTimers, "t2Ms" | "t3Ms">): number {
+  const seconds = Math.ceil((2 * t2Ms + t3Ms) / 1_000);
+  return Math.min(Math.max(seconds, ANSWER_SECONDS_MIN), WINDOW_SECONDS_MAX);
+}
 
 /** Field 01 is one byte. */
 const WINDOW_SECONDS_MAX = 255;
@@ -36,13 +46,16 @@ const PRINTER_READY = 0x04;
 /** Authorisation 06 01, zvt.md 6.2. */
 export function authorisation(
   { amountMinor, currencyNumeric, goodsWindowSeconds }: PaymentOrder,
-  { printerReady }: { readonly printerReady: boolean },
+  {
+    printerReady,
+    answerSeconds: answerWithin = ANSWER_SECONDS_MIN,
+  }: { readonly printerReady: boolean; readonly answerSeconds?: number },
 ): Command {
   const fields: FieldInputs = {
     amount: amountMinor,
     currency: currencyNumeric.padStart(4, "0"),
     typeByte: TERMINAL_DECIDES | (printerReady ? PRINTER_READY : 0),
-    timeoutSeconds: goodsWindowSeconds ?? ANSWER_SECONDS,
+    timeoutSeconds: goodsWindowSeconds ?? answerWithin,
     maxStatusInfos: STATUS_INFORMATIONS_MAX,
   };
   return {

@@ -38,14 +38,15 @@ export class MessageIds {
 
   /** A command or an abort as it leaves: with the next id. */
   numbered(apdu: Apdu): Apdu {
-    if (apdu.control === REGISTRATION || apdu.control === LOG_OFF) {
+    if (apdu.control === REGISTRATION) {
       this.#end();
-      this.#asked = apdu.control === REGISTRATION && hasId(apdu);
+      this.#asked = hasId(apdu);
     }
     if (!this.#agreed) return apdu;
     this.#last = this.#last >= ID_MAX ? 1 : this.#last + 1;
     const id = String(this.#last).padStart(6, "0");
     this.#own = [...this.#own, id].slice(-OWN_IDS_KEPT);
+    if (apdu.control === LOG_OFF) this.#end();
     return withTag(apdu, tag("messageSequence", id));
   }
 

@@ -20,25 +20,16 @@ import {
   toHex,
   ZvtCodecError,
 } from "../../../../../src/tp-manager/terminal/zvt/codec/index.ts";
+import { usedBy } from "../vector-uses.ts";
 import {
   type Decoded,
   type DecodedField,
   type DecodedTag,
   hasVectors,
   type Vector,
-  vectors,
 } from "../vectors.ts";
 
 const charsets: Record<string, Charset> = { latin1: "iso8859-1", utf8: "utf8", zvt7: "zvt7" };
-
-const apduFiles = [
-  "apdu-ecr-to-pt",
-  "apdu-status-information",
-  "apdu-intermediate-status",
-  "apdu-completion-abort",
-  "apdu-receipts",
-  "apdu-other",
-];
 
 function optionsOf({ context, charset }: Vector) {
   return {
@@ -129,24 +120,15 @@ function expectDecoded(vector: Vector, hex: string, decoded: Decoded): void {
 
 describe.skipIf(!hasVectors)("published and recorded APDUs", () => {
   test("the vectors are there", () => {
-    expect(apduFiles.flatMap(vectors)).toHaveLength(147);
+    expect(usedBy("decode")).toHaveLength(147 + 31);
   });
 
-  for (const file of apduFiles) {
-    describe(file, () => {
-      test.each(vectors(file).map((vector) => [vector.id, vector] as const))(
-        "%s is decoded as stated and encoded to the same bytes",
-        (_id, vector) => expectDecoded(vector, vector.hex, vector.decoded),
-      );
-    });
-  }
-
-  test.each(vectors("serial-frames").map((vector) => [vector.id, vector] as const))(
-    "the APDU of %s is decoded as stated",
-    (_id, vector) => expectDecoded(vector, vector.serial?.apdu as string, vector.decoded),
+  test.each(usedBy("decode").map((vector) => [vector.id, vector] as const))(
+    "%s is decoded as stated and encoded to the same bytes",
+    (_id, vector) => expectDecoded(vector, vector.serial?.apdu ?? vector.hex, vector.decoded),
   );
 
-  test.each(vectors("apdu-invalid").map((vector) => [vector.id, vector] as const))(
+  test.each(usedBy("refuse-by-driver").map((vector) => [vector.id, vector] as const))(
     "%s is refused or waited for",
     (_id, { hex, expect: expected }) => {
       const { result } = expected as { result: string };
@@ -154,18 +136,17 @@ describe.skipIf(!hasVectors)("published and recorded APDUs", () => {
     },
   );
 
-  test.each(
-    vectors("streams")
-      .filter(({ transport }) => transport === "tcp")
-      .map((vector) => [vector.id, vector] as const),
-  )("%s gives its messages with their last byte", (_id, { chunks = [], expect: expected }) => {
-    const reader = new ApduReader();
-    const events = chunks.flatMap((chunk) => reader.push(fromHex(chunk)));
-    expect(events.map((event) => event.event === "apdu" && toHex(encodeApdu(event.apdu)))).toEqual(
-      (expected as { hex: string }[]).map(({ hex }) => hex),
-    );
-    expect(reader.pendingBytes).toBe(0);
-  });
+  test.each(usedBy("tcp-stream-at-driver").map((vector) => [vector.id, vector] as const))(
+    "%s gives its messages with their last byte",
+    (_id, { chunks = [], expect: expected }) => {
+      const reader = new ApduReader();
+      const events = chunks.flatMap((chunk) => reader.push(fromHex(chunk)));
+      expect(
+        events.map((event) => event.event === "apdu" && toHex(encodeApdu(event.apdu))),
+      ).toEqual((expected as { hex: string }[]).map(({ hex }) => hex));
+      expect(reader.pendingBytes).toBe(0);
+    },
+  );
 });
 
 /** What a receiver makes of bytes that arrived together, and of nothing after them. */

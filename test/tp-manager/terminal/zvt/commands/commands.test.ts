@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
 import { encodeApdu, toHex } from "../../../../../src/tp-manager/terminal/zvt/codec/index.ts";
+import {
+  answerSeconds,
+  authorisation,
+} from "../../../../../src/tp-manager/terminal/zvt/commands/authorisation.ts";
 import * as books from "../../../../../src/tp-manager/terminal/zvt/commands/book-total.ts";
 import type { Command } from "../../../../../src/tp-manager/terminal/zvt/commands/command.ts";
 import * as shows from "../../../../../src/tp-manager/terminal/zvt/commands/display-text.ts";
@@ -24,6 +28,19 @@ const commands: ReadonlyArray<readonly [Command, string, boolean]> = [
   [shows.displayText([], { ...text, seconds: 0 }), "06e002 f000", false],
   [logOff(), "060200", false],
 ];
+
+const timers = { t2Ms: 5_000, t3Ms: 5_000 };
+test.each([
+  ["both repeats of our answer, and T3", timers, 15],
+  ["more on a slow network", { ...timers, t3Ms: 12_400 }, 23],
+  ["never less than a slow disk needs", { t2Ms: 20, t3Ms: 50 }, 10],
+  ["no more than one byte", { t2Ms: 120_000, t3Ms: 60_000 }, 255],
+])("a terminal waits for the answer to a report: %s", (_name, given, seconds) => {
+  expect(answerSeconds(given)).toBe(seconds);
+  const command = authorisation(tenEuro, { printerReady: false, answerSeconds: seconds });
+  const field = seconds.toString(16).padStart(2, "0");
+  expect(toHex(encodeApdu(command.apdu))).toBe(`06011004000000001000490978194001${field}0203`);
+});
 
 test.each(commands.map((row) => [row[0].name, ...row] as const))(
   "%s is written as the protocol says",

@@ -29,6 +29,10 @@ export class MemoryTransport implements ByteTransport {
     });
   }
 
+  get isOpen(): boolean {
+    return this.#listener !== undefined;
+  }
+
   /** The far end sends. */
   arrive(hex: string): void {
     this.#listener?.data(fromHex(hex.replaceAll(" ", "")));

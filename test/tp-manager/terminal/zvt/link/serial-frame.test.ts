@@ -7,7 +7,8 @@ import {
   type FrameEvent,
   FrameReader,
 } from "../../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
-import { hasVectors, vectors } from "../vectors.ts";
+import { usedBy } from "../vector-uses.ts";
+import { hasVectors } from "../vectors.ts";
 
 const accepted = "10028000001003f51f";
 
@@ -113,7 +114,7 @@ test("any bytes give events and never throw", () => {
 });
 
 describe.skipIf(!hasVectors)("published frames", () => {
-  test.each(vectors("serial-frames").map((vector) => [vector.id, vector] as const))(
+  test.each(usedBy("frame-of-driver").map((vector) => [vector.id, vector] as const))(
     "%s is read and written byte for byte",
     (_id, { hex, serial }) => {
       expect(read(hex)).toEqual([`frame ${serial?.apdu}`]);
@@ -121,15 +122,14 @@ describe.skipIf(!hasVectors)("published frames", () => {
     },
   );
 
-  test.each(
-    vectors("streams")
-      .filter(({ transport }) => transport === "serial")
-      .map((vector) => [vector.id, vector] as const),
-  )("%s gives its events", (_id, { chunks = [], expect: expected }) => {
-    expect(read(...chunks)).toEqual(
-      (expected as { event: string; apdu?: string }[]).map(({ event, apdu }) =>
-        apdu ? `${event} ${apdu}` : event,
-      ),
-    );
-  });
+  test.each(usedBy("serial-stream-at-driver").map((vector) => [vector.id, vector] as const))(
+    "%s gives its events",
+    (_id, { chunks = [], expect: expected }) => {
+      expect(read(...chunks)).toEqual(
+        (expected as { event: string; apdu?: string }[]).map(({ event, apdu }) =>
+          apdu ? `${event} ${apdu}` : event,
+        ),
+      );
+    },
+  );
 });

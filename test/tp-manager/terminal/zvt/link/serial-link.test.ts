@@ -13,7 +13,8 @@ import type {
 import { encodeFrame } from "../../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
 import { openSerialLink } from "../../../../../src/tp-manager/terminal/zvt/link/serial-link.ts";
 import { TestClock } from "../../../../support/test-clock.ts";
-import { hasVectors, vectors } from "../vectors.ts";
+import { usedBy } from "../vector-uses.ts";
+import { hasVectors } from "../vectors.ts";
 import { MemoryTransport } from "./memory-transport.ts";
 
 const frame = (apdu: string): string => toHex(encodeFrame(fromHex(apdu)));
@@ -245,7 +246,7 @@ describe("both sides send at once (zvt.md 2.5)", () => {
 });
 
 describe.skipIf(!hasVectors)("frames that a receiver must refuse", () => {
-  test.each(vectors("serial-invalid").map((vector) => [vector.id, vector] as const))(
+  test.each(usedBy("bad-frame-at-driver").map((vector) => [vector.id, vector] as const))(
     "%s",
     async (_id, { hex, expect: expected }) => {
       const { reaction } = expected as { reaction: string };

@@ -36,7 +36,7 @@ describe("message sequence ids (zvt.md 9.4)", () => {
   test("are counted from 000001, behind what the container holds already", () => {
     const ids = agreed();
     expect(hex(ids.numbered(apdu("0670 05 06 03 1b0102")))).toBe("06700b06091b01021f7303000001");
-    expect(hex(ids.numbered(apdu("0602 00")))).toBe("060200");
+    expect(hex(ids.numbered(apdu("0602 00")))).toBe("06020806061f7303000002");
   });
 
   test("are one row for both sides, which starts again behind 999999", () => {

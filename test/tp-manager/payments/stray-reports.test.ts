@@ -1,0 +1,194 @@
+import { describe, expect, test } from "vitest";
+import type { LastTransaction } from "../../../src/tp-manager/terminal/terminal.ts";
+import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
+import { baseline, declined, identity, report } from "../../support/reports.ts";
+import { approves, disconnected, lost } from "../../support/scripted-terminal.ts";
+
+const stray = report({ amountMinor: 1250, receiptNumber: "0042", traceNumber: "000077" });
+const stored = (told = stray): LastTransaction => ({ kind: "transaction", report: told });
+
+/** The terminal reports a sale although nothing runs, and has `last` stored afterwards. */
+function surprised(last: LastTransaction, at = house()): House {
+  at.payments.start();
+  at.terminal.last = last;
+  at.terminal.tell({ type: "unexpected-report", report: stray });
+  return at;
+}
+
+const findings = (at: House) => at.journal.strays(9).map(({ finding }) => finding);
+const alarms = (at: House) =>
+  at.hub.source.feed.newest("alarm", 9).map(({ data }) => ("alarm" in data ? data.alarm : ""));
+
+describe("a result that no order asked for (DESIGN 3.1 rule 4)", () => {
+  test("is on disk and told at once, and read again after a crash", async () => {
+    const at = surprised(baseline.last);
+    expect(findings(at)).toEqual(["open"]);
+    expect(alarms(at)).toEqual(["unexpected-report"]);
+    at.close();
+    const after = house(at.path);
+    after.payments.start();
+    await after.clock.advance(0);
+    expect(findings(after)).toEqual(["gone"]);
+  });
+
+  test("that the terminal keeps stored is told with receipt and amount", async () => {
+    const at = surprised(stored());
+    await at.clock.advance(5_000);
+    expect(findings(at)).toEqual(["open"]);
+    await at.clock.advance(10_000);
+    expect(findings(at)).toEqual(["held"]);
+    expect(at.hub.source.feed.newest("alarm", 1)).toMatchObject([
+      {
+        data: {
+          alarm: "sale-without-order",
+          message: "the terminal holds a sale that no order asked for: receipt 0042, 12.50 EUR",
+        },
+      },
+    ]);
+    expect(at.payments.unexpectedReports(9)).toMatchObject([{ report: { receiptNumber: "0042" } }]);
+  });
+
+  test("that the terminal takes back between the looks is gone", async () => {
+    const at = surprised(stored());
+    await at.clock.advance(5_000);
+    at.terminal.last = baseline.last;
+    await at.clock.advance(10_000);
+    expect(findings(at)).toEqual(["gone"]);
+    expect(alarms(at)).toEqual(["unexpected-report"]);
+  });
+
+  test("that the terminal has reversed is known as reversed", async () => {
+    const at = surprised(stored(report({ traceNumber: "000078", originalTrace: "000077" })));
+    await at.clock.advance(0);
+    expect(findings(at)).toEqual(["reversed"]);
+  });
+
+  test("keeps the next sale waiting until the terminal was asked: it would hide it", async () => {
+    const at = surprised(stored());
+    await expect(pay(at, request("A-1"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    expect(at.terminal.evidenceKept).toBe(true);
+    await at.clock.advance(15_000);
+    expect(at.terminal.evidenceKept).toBe(false);
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+  });
+
+  test("that comes while a payment is prepared keeps that payment from leaving", async () => {
+    const at = house();
+    at.payments.start();
+    const { promise: ready, resolve } = Promise.withResolvers<typeof baseline>();
+    at.terminal.prepare = () => ready;
+    const answer = pay(at, request("A-1"));
+    await at.clock.advance(0);
+    at.terminal.tell({ type: "unexpected-report", report: stray });
+    resolve(baseline);
+    expect((await answer).body).toMatchObject({
+      status: "Failed",
+      error: { code: "TERMINAL_IN_DOUBT", charged: "no" },
+    });
+    expect(at.terminal.paid).toEqual([]);
+    await at.clock.advance(0);
+    expect(findings(at)).toEqual(["gone"]);
+  });
+
+  test("below something that was sold since is unclear, and told as such", async () => {
+    const at = house();
+    at.payments.start();
+    at.terminal.script = (order, observer) => {
+      at.terminal.tell({ type: "unexpected-report", report: stray });
+      at.terminal.last = stored(report());
+      return approves(order, observer);
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    await at.clock.advance(15_000);
+    expect(findings(at)).toEqual(["unclear"]);
+    expect(alarms(at)[0]).toBe("sale-without-order-unclear");
+  });
+
+  test("is asked about as soon as the terminal can be reached", async () => {
+    const at = house();
+    at.terminal.unavailable = disconnected();
+    surprised(baseline.last, at);
+    await at.clock.advance(60_000);
+    expect(findings(at)).toEqual(["open"]);
+    at.terminal.unavailable = undefined;
+    await at.clock.advance(60_000);
+    expect(findings(at)).toEqual(["gone"]);
+  });
+
+  test("of an order that is charged is that order's", async () => {
+    const at = house();
+    await pay(at, request("A-1"));
+    at.payments.start();
+    at.terminal.tell({ type: "unexpected-report", report: report() });
+    at.terminal.last = stored(report());
+    await at.clock.advance(15_000);
+    expect(findings(at)).toEqual(["known"]);
+  });
+
+  test("of an order in doubt belongs to that order once recovery has proved it", async () => {
+    const at = house();
+    at.payments.start();
+    at.terminal.script = () => Promise.resolve(lost("line broken"));
+    at.terminal.last = stored(report());
+    await pay(at, request("A-1"));
+    at.terminal.tell({ type: "unexpected-report", report: report() });
+    await at.clock.advance(60_000);
+    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("charged");
+    expect(findings(at)).toEqual(["known"]);
+    expect(alarms(at)).not.toContain("sale-without-order");
+  });
+
+  test("is not blamed on a terminal that has taken the other's place", async () => {
+    const at = house();
+    surprised(stored(), at);
+    at.terminal.state = { ...at.terminal.state, identity: { ...identity, serialNumber: "SN-2" } };
+    await at.clock.advance(0);
+    expect(findings(at)).toEqual(["unclear"]);
+    expect(alarms(at)[0]).toBe("sale-without-order-unclear");
+  });
+
+  test("told again and again is one", async () => {
+    const at = surprised(stored());
+    for (let i = 0; i < 5; i++) at.terminal.tell({ type: "unexpected-report", report: stray });
+    await at.clock.advance(20_000);
+    expect(findings(at)).toEqual(["held"]);
+  });
+
+  test("that is not good is kept, and nothing waits for it", async () => {
+    const at = house();
+    at.payments.start();
+    at.terminal.tell({ type: "unexpected-report", report: declined() });
+    expect(findings(at)).toEqual(["not-good"]);
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+  });
+
+  test("is ended in the journal as soon as that takes anything again", async () => {
+    const at = surprised(baseline.last);
+    const end = at.journal.endStray.bind(at.journal);
+    at.journal.endStray = () => {
+      throw new Error("disk full");
+    };
+    await at.clock.advance(60_000);
+    expect(findings(at)).toEqual(["open"]);
+    at.journal.endStray = end;
+    await at.clock.advance(15_000);
+    expect(findings(at)).toEqual(["gone"]);
+    expect(at.payments.strays.isAsking).toBe(false);
+  });
+
+  test("is told and asked about even when the journal takes nothing", async () => {
+    const at = house();
+    at.payments.start();
+    at.terminal.last = stored();
+    const keep = at.journal.keepStray.bind(at.journal);
+    at.journal.keepStray = () => {
+      throw new Error("disk full");
+    };
+    at.terminal.tell({ type: "unexpected-report", report: stray });
+    await at.clock.advance(20_000);
+    expect(alarms(at)).toContain("sale-without-order");
+    at.journal.keepStray = keep;
+    await at.clock.advance(20_000);
+    expect(findings(at)).toEqual(["held"]);
+  });
+});
