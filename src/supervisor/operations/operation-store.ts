@@ -52,6 +52,29 @@ export class OperationStore {
     ).map((row) => String(row["transaction_public_id"]));
   }
 
+  /** How many transactions the gateway is known to have made of one of ours. */
+  copiesOf(transactionId: string): number {
+    const sql = `SELECT count(*) AS copies FROM gateway_ids WHERE transaction_id = ?`;
+    return Number(this.#get(sql, transactionId)?.["copies"]);
+  }
+
+  /**
+   * How many it may have made: one for each try whose answer was lost, and the one that was
+   * answered. Infinity while it may be sent again. Of a long history not every try is kept, but
+   * always more than anybody will ever name.
+   */
+  copiesPossible(transactionId: string): number {
+    const row = this.#get(
+      `SELECT state, max(ambiguous, (SELECT count(*) FROM attempts AS every
+           WHERE every.transaction_id = outbox.transaction_id AND every.ambiguous = 1)) AS lost
+       FROM outbox WHERE transaction_id = ?`,
+      transactionId,
+    );
+    if (row?.["state"] === "pending" || row?.["state"] === "parked")
+      return Number.POSITIVE_INFINITY;
+    return Number(row?.["lost"] ?? 0) + (row?.["state"] === "sent" ? 1 : 0);
+  }
+
   /** true when the id is new. */
   learnId(
     transactionPublicId: string,

@@ -133,4 +133,8 @@ export const migrations: readonly Migration[] = [
     ended_at_ms INTEGER
   ) STRICT;
   `,
+  // Something went back of an order that the gateway has, or may have, more than once.
+  `
+  ALTER TABLE attempt ADD COLUMN returned_some INTEGER NOT NULL DEFAULT 0;
+  `,
 ];

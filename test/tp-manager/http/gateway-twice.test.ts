@@ -1,0 +1,87 @@
+import { describe, expect, test } from "vitest";
+import { archiveOrders } from "../../../src/tp-manager/journal/archive.ts";
+import { pay, request } from "../../support/payment-house.ts";
+import { chargedAtGateway, stateOf } from "./charged-at-gateway.ts";
+
+/** The gateway took the order, its answer was lost, and it was sent again. */
+async function twice() {
+  const at = await chargedAtGateway({ lost: "after-commit" });
+  const ids = at.sandbox.orders().map(({ transactionPublicId }) => transactionPublicId);
+  expect(ids).toHaveLength(2);
+  const status = async () => (await at.call("GET", "/payment/A-1")).one.status;
+  const refund = (id: string | undefined, amount?: number) =>
+    at.call("POST", "/gateway/refund", { transactionPublicId: id, amount: amount ?? null });
+  return { ...at, ids, status, refund };
+}
+
+describe("an order that the gateway has twice", () => {
+  test("stays charged when one of the two is refunded, reversed with the other", async () => {
+    const at = await twice();
+    expect((await at.refund(at.ids[1])).http).toBe(200);
+    expect(await at.status()).toBe("Success");
+    expect((await pay(at.at, request("A-1"))).replayed).toBe(true);
+    const listed = await at.call("GET", "/payments?status=Reversed");
+    expect(listed.body).toEqual([]);
+    expect((await at.refund(at.ids[0])).http).toBe(200);
+    expect(await at.status()).toBe("Reversed");
+    expect(stateOf(at)).toEqual([
+      ["refunded", "9.99"],
+      ["refunded", "9.99"],
+    ]);
+  });
+
+  test("also when the gateway had named both of them before", async () => {
+    const at = await twice();
+    for (const id of at.ids) await at.call("GET", `/gateway/transaction/${id}`);
+    await at.refund(at.ids[0]);
+    expect(await at.status()).toBe("Success");
+  });
+
+  test("is not reversed at the terminal when one of the two went back", async () => {
+    const at = await twice();
+    await at.refund(at.ids[1]);
+    await at.stopSupervisor();
+    const { http, one } = await at.call("POST", "/reversal", { orderId: "A-1" });
+    expect([http, one.error.code]).toEqual([409, "REVERSAL_REFUSED"]);
+    expect(at.at.terminal.reversed).toEqual([]);
+  });
+
+  test("is returned as far as both are", async () => {
+    const at = await twice();
+    await at.refund(at.ids[1], 4);
+    await at.refund(at.ids[0]);
+    expect(await at.status()).toBe("Success");
+    const tooMuch = await at.refund(at.ids[1], 6);
+    expect([tooMuch.http, tooMuch.one.error.code]).toEqual([400, "REQUEST_INVALID"]);
+    expect((await at.refund(at.ids[1])).one.amount).toBe(5.99);
+    expect(await at.status()).toBe("Reversed");
+  });
+
+  test("is found out as twice when one of the two is asked to go back", async () => {
+    const at = await twice();
+    await at.refund(at.ids[1]);
+    expect(at.rig.alarms()).toContain("gateway-order-twice");
+  });
+
+  test("stays charged when the lost answer of one refund is found again", async () => {
+    const at = await twice();
+    at.sandbox.addFault({ kind: "reset-after-commit", times: 1, operation: "card" });
+    await at.refund(at.ids[1]);
+    expect(await at.status()).toBe("Unknown");
+    await at.call("GET", `/gateway/transaction/${at.ids[1]}`);
+    expect(await at.status()).toBe("Success");
+  });
+});
+
+test("an order in the archive that is refunded here is reversed", async () => {
+  const at = await chargedAtGateway();
+  at.at.journal.acknowledgeHandOff(at.transactionId);
+  at.at.journal.setDelivery(at.transactionId, "sent", at.at.clock.now());
+  archiveOrders(at.at.journal.database, at.at.clock.now() + 1, 100);
+  const target = { transactionPublicId: at.publicId() };
+  expect((await at.call("POST", "/gateway/refund", target)).http).toBe(200);
+  expect((await at.call("GET", "/payment/A-1")).one.status).toBe("Reversed");
+  await expect(pay(at.at, request("A-1"))).rejects.toMatchObject({ code: "ORDER_REVERSED" });
+  const again = await at.call("POST", "/gateway/refund", target);
+  expect([again.http, again.one.error.code]).toEqual([409, "ORDER_REVERSED"]);
+});
