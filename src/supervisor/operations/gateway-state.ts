@@ -63,8 +63,27 @@ export function effectOf({ operation, status }: Notified): GatewayState | null |
   return row && Object.hasOwn(row, status) ? row[status] : undefined;
 }
 
-/** How an order of `amountMinor` stands. Order and repetition of what was told do not matter. */
-export function gatewayStateOf(
+/** What is known of one transaction of the gateway. */
+export interface Copy {
+  readonly notified: readonly Notified[];
+  readonly done: readonly Done[];
+}
+
+const returnedWhole: readonly GatewayState[] = ["refunded", "cancelled", "reversed"];
+
+/**
+ * How an order of `amountMinor` stands that the gateway has once, or by a lost answer several
+ * times: then it is not returned before all of them are.
+ */
+export function orderStateOf(amountMinor: number, copies: readonly Copy[]): GatewayState {
+  const states = copies.map(({ notified, done }) => gatewayStateOf(amountMinor, notified, done));
+  const state = highest(states);
+  const standing = states.some((one) => !returnedWhole.includes(one));
+  return standing && returnedWhole.includes(state) ? "partly-refunded" : state;
+}
+
+/** How one transaction stands. Order and repetition of what was told do not matter. */
+function gatewayStateOf(
   amountMinor: number,
   notified: readonly Notified[],
   done: readonly Done[],
@@ -73,11 +92,15 @@ export function gatewayStateOf(
     ...notified.map((one) => effectOf(one) ?? "unknown"),
     ...done.map(({ kind }) => ownEffects[kind]),
   ];
-  const highest = Math.max(0, ...states.map((state) => ranks.indexOf(state)));
-  const state = ranks[highest] ?? "unknown";
+  const state = highest(states);
   if (state !== "refunded") return state;
   const refunded = Math.max(refundedSum(amountMinor, notified), doneSum(amountMinor, done));
   return refunded < amountMinor ? "partly-refunded" : "refunded";
+}
+
+function highest(states: readonly GatewayState[]): GatewayState {
+  const rank = Math.max(0, ...states.map((state) => ranks.indexOf(state)));
+  return ranks[rank] ?? "unknown";
 }
 
 /** The sum of the refunds that were notified as carried out. */

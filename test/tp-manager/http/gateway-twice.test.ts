@@ -57,6 +57,14 @@ describe("an order that the gateway has twice", () => {
     expect(await at.status()).toBe("Reversed");
   });
 
+  test("is shown as returned in part while one of the two stands", async () => {
+    const at = await twice();
+    for (const id of at.ids) await at.call("GET", `/gateway/transaction/${id}`);
+    await at.refund(at.ids[1]);
+    const { one } = await at.call("GET", "/payment/A-1");
+    expect(one.gateway.state).toBe("partly-refunded");
+  });
+
   test("is found out as twice when one of the two is asked to go back", async () => {
     const at = await twice();
     await at.refund(at.ids[1]);
@@ -71,6 +79,18 @@ describe("an order that the gateway has twice", () => {
     await at.call("GET", `/gateway/transaction/${at.ids[1]}`);
     expect(await at.status()).toBe("Success");
   });
+});
+
+test("an order that was sent again after a lost answer may stand a second time", async () => {
+  const at = await chargedAtGateway({ lost: "before-commit" });
+  const [order, ...others] = at.sandbox.orders();
+  expect(others).toEqual([]);
+  const target = { transactionPublicId: order?.transactionPublicId };
+  expect((await at.call("POST", "/gateway/refund", target)).http).toBe(200);
+  expect((await at.call("GET", "/payment/A-1")).one.status).toBe("Success");
+  expect(at.rig.alarms()).toContain("gateway-order-twice");
+  const again = await at.call("POST", "/gateway/refund", target);
+  expect([again.http, again.one.error.code]).toEqual([400, "REQUEST_INVALID"]);
 });
 
 test("an order in the archive that is refunded here is reversed", async () => {

@@ -102,6 +102,28 @@ describe("money that went back without us", () => {
     expect(await status()).toBe("Success");
   });
 
+  test.each(["4,00", "-9.99", "0", "all", "9.999"])(
+    "of an amount that cannot be read, %j, is not all of it",
+    async (refundedAmount) => {
+      const { returns, notify, status, call } = await charged();
+      notify({ operation: "capture" });
+      notify({ operation: "refund", refundedAmount });
+      await returns.ask();
+      expect(await status()).toBe("Success");
+      expect((await call("GET", "/payment/A-1")).one.gateway.state).toBe("partly-refunded");
+    },
+  );
+
+  test("without an amount, after a part was asked for here, is that part", async () => {
+    const { returns, notify, status, call, rig } = await charged();
+    notify({ operation: "capture" });
+    rig.server.behave = () => ({ status: 200, body: cardBody });
+    await call("POST", "/gateway/refund", { orderId: "A-1", amount: 4 });
+    notify({ operation: "refund" });
+    await returns.ask();
+    expect(await status()).toBe("Success");
+  });
+
   test("of the second of two transactions of one order leaves the customer charged", async () => {
     const { returns, notify, status } = await charged();
     notify({ operation: "capture" });
