@@ -3,14 +3,16 @@ import { NotificationDesk } from "../../../src/supervisor/notifications/notifica
 import { archiveOrders } from "../../../src/tp-manager/journal/archive.ts";
 import { RETURN_POLL_MS } from "../../../src/tp-manager/payments/return-poll.ts";
 import { type Fields, mapiOf, resultOf } from "../../supervisor/notifications/mapi.ts";
+import type { RecordingGateway } from "../../supervisor/recording-gateway.ts";
 import { PASSWORD } from "../../supervisor/supervisor-rig.ts";
 import { pay, request } from "../../support/payment-house.ts";
 import { apiWithSupervisor } from "../http/api-with-supervisor.ts";
 
 /** A charged order of 9.99 at a gateway that notifies what others do there. */
-async function charged() {
+async function charged(behave?: RecordingGateway["behave"]) {
   const api = await apiWithSupervisor();
   const { rig, at } = api;
+  if (behave) rig.server.behave = behave;
   await pay(at, request("A-1"));
   const [transaction] = at.supervisor.stored;
   if (!transaction) throw new Error("the order was not handed over");
@@ -74,6 +76,17 @@ describe("money that went back without us", () => {
     const tooMuch = await call("POST", "/gateway/refund", { orderId: "A-1", amount: 6 });
     expect([tooMuch.http, tooMuch.one.error.code]).toEqual([400, "REQUEST_INVALID"]);
     notify(refund("5.99", "12:00:02 UTC+0000"));
+    await returns.ask();
+    expect(await status()).toBe("Reversed");
+  });
+
+  test("finishes an order whose answer was lost and that was never sent again", async () => {
+    const { returns, notify, status, rig } = await charged(() => "reset");
+    notify({ operation: "capture" });
+    rig.forwarder.start();
+    await rig.clock.advance(3_600_000);
+    expect(rig.server.requests).toHaveLength(1);
+    notify({ operation: "refund" });
     await returns.ask();
     expect(await status()).toBe("Reversed");
   });
