@@ -105,6 +105,14 @@ export class GatewayDesk {
     return { operation, orderId: where.orderId, currency, amountMinor };
   }
 
+  /**
+   * The gateway's id of an order; undefined when there is no such order. Throws GATEWAY_ID_UNKNOWN.
+   */
+  async publicIdOf(orderId: string): Promise<string | undefined> {
+    const known = storage(() => this.#parts.store.latestAttempt(orderId), "unknown");
+    return known && (await this.#resolve({ orderId })).transactionPublicId;
+  }
+
   /** An operator's word about an unknown operation. Throws NOTHING_TO_SETTLE. */
   async settle(target: GatewayTarget, happened: boolean, note: string): Promise<GatewayOperation> {
     const where = await this.#resolve(target);

@@ -93,6 +93,20 @@ test("an order that was sent again after a lost answer may stand a second time",
   expect([again.http, again.one.error.code]).toEqual([400, "REQUEST_INVALID"]);
 });
 
+test("a lookup by the order id needs the gateway's id once, and tells both of two", async () => {
+  const at = await twice();
+  const look = (id: string | undefined) => at.call("GET", `/gateway/transaction/${id}`);
+  const early = await look("A-1");
+  expect([early.http, early.one.error.code]).toEqual([409, "GATEWAY_ID_UNKNOWN"]);
+  await look(at.ids[0]);
+  const known = await look("A-1");
+  expect([known.http, known.one.merchant_order_id]).toEqual([200, "A-1"]);
+  await look(at.ids[1]);
+  const both = await look("A-1");
+  expect(both.one.error.details.transactionPublicIds).toEqual(expect.arrayContaining(at.ids));
+  expect((await look("no-such-order")).http).toBe(400);
+});
+
 test("an order in the archive that is refunded here is reversed", async () => {
   const at = await chargedAtGateway();
   at.at.journal.acknowledgeHandOff(at.transactionId);
