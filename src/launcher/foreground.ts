@@ -100,7 +100,8 @@ async function stopInOrder(children: readonly Child[], site: Site): Promise<void
     if (child.exitCode === null && child.signalCode === null) {
       // Windows knows no SIGTERM for other processes; the message asks for the same.
       if (process.platform !== "win32") child.kill("SIGTERM");
-      else await askStop(part.name, run, site.clock, ANSWER_WITHIN_MS);
+      // One that does not answer must not outlive us: its output would go nowhere.
+      else await askStop(part.name, run, site.clock, ANSWER_WITHIN_MS).catch(() => child.kill());
     }
     await ended;
   }

@@ -28,7 +28,8 @@ export function storageFault(error: unknown, folder: string): string | undefined
   if (denied || result === sqlite.permission || result === sqlite.cannotOpen) {
     return (
       `not allowed to use ${path ?? folder}: ` +
-      "run this as the user to whom the data folder and the programs belong"
+      "run this as the user to whom the data folder belongs, or give that user all of it " +
+      `(sudo chown -R USER ${folder})`
     );
   }
   return undefined;

@@ -1,11 +1,13 @@
 import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { uptime } from "node:os";
 import { join } from "node:path";
-import { afterAll, test as alone, beforeAll, expect } from "vitest";
+import { afterAll, test as alone, beforeAll, expect, vi } from "vitest";
 import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 /** Most of the time is waiting for processes, each test with a data folder of its own. */
 const test = alone.concurrent;
+// All of them share the cores of a machine that others use too.
+vi.setConfig({ testTimeout: 60_000 });
 
 let checkout: TemporaryCheckout;
 beforeAll(() => {
@@ -35,8 +37,7 @@ test("a program that does not answer twice in a row is replaced", async () => {
   expect(after[0]).toEqual(manager);
   expect(after[1]).toHaveLength(1);
   expect(after[1]).not.toContain(supervisor);
-  // It waits out every time limit, beside all the others.
-}, 60_000);
+});
 
 test("it says, writes and changes nothing when all is well", async () => {
   const data = checkout.dataFolder("well");

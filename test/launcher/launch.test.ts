@@ -2,11 +2,13 @@ import { spawn } from "node:child_process";
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { afterAll, test as alone, beforeAll, expect } from "vitest";
+import { afterAll, test as alone, beforeAll, expect, vi } from "vitest";
 import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 /** Most of the time is waiting for processes, each test with a data folder of its own. */
 const test = alone.concurrent;
+// All of them share the cores of a machine that others use too.
+vi.setConfig({ testTimeout: 60_000 });
 
 let checkout: TemporaryCheckout;
 beforeAll(() => {
@@ -29,8 +31,7 @@ test("stop ends a program that hangs", async () => {
   expect(code).toBe(0);
   expect(out).toMatch(/^tp-manager +killed +it did not end by itself$/m);
   expect(pids(data)).toEqual([[], []]);
-  // It waits out every time limit, beside all the others.
-}, 60_000);
+});
 
 test("start leaves both programs running, says so in a line each, and stop ends them", async () => {
   const data = checkout.dataFolder("start");
@@ -227,19 +228,15 @@ test("a program started by hand with a relative path is found and stopped", asyn
   expect(await ended).toBe(0);
 });
 
-alone(
-  "starts from twenty shells end with one copy of each program",
-  async () => {
-    const data = checkout.dataFolder("at-once");
-    const results = await Promise.all(
-      Array.from({ length: 20 }, () => checkout.launch("--data", data)),
-    );
-    expect(results.map(({ code }) => code)).toEqual(Array(20).fill(0));
-    expect(results.flatMap(({ out }) => out.match(/ started /g) ?? [])).toHaveLength(2);
-    expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
-  },
-  60_000,
-);
+alone("starts from twenty shells end with one copy of each program", async () => {
+  const data = checkout.dataFolder("at-once");
+  const results = await Promise.all(
+    Array.from({ length: 20 }, () => checkout.launch("--data", data)),
+  );
+  expect(results.map(({ code }) => code)).toEqual(Array(20).fill(0));
+  expect(results.flatMap(({ out }) => out.match(/ started /g) ?? [])).toHaveLength(2);
+  expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
+});
 
 test("a start whose output nobody reads is carried out all the same", async () => {
   const data = checkout.dataFolder("unread");

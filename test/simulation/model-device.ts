@@ -59,6 +59,8 @@ export class ModelDevice {
   last: LastTransaction = { kind: "none" };
   notToldUntilMs = 0;
   lineDownUntilMs = 0;
+  /** The terminal wants its end of day. */
+  demanding = false;
   #running: Running | undefined;
   #stored: Stored[] = [];
   #receipt = 9_996;
@@ -135,6 +137,7 @@ export class ModelDevice {
   endOfDay(): void {
     this.#stored = [];
     this.last = { kind: "none" };
+    this.demanding = false;
   }
 
   /** Asks for the end of the running command. */

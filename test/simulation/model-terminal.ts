@@ -64,7 +64,7 @@ export class ModelTerminal implements Terminal {
       identity: device.identity,
       status: null,
       busy: device.busy,
-      demands: [],
+      demands: device.demanding ? ["end-of-day"] : [],
     };
   }
 

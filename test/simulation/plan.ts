@@ -104,6 +104,8 @@ export type Surroundings =
   | { readonly do: "reboot" }
   | { readonly do: "line-down"; readonly ms: number }
   | { readonly do: "not-told"; readonly ms: number }
+  /** The terminal wants its end of day. */
+  | { readonly do: "demand" }
   /** A sale that nobody asked for, reported while the terminal is idle, and what becomes of it. */
   | { readonly do: "stray-sale"; readonly unacknowledged: Behaviour["unacknowledged"] }
   | { readonly do: "stop"; readonly ms: number }
@@ -175,6 +177,7 @@ function edges(
     const unacknowledged = random.pick(["reversed", "kept", "reversed-late"] as const);
     insert({ do: "stray-sale", unacknowledged });
   }
+  if (random.chance(0.12)) insert({ do: "demand" });
   return { wireMs, steps };
 }
 

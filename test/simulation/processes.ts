@@ -15,6 +15,7 @@ import { supervisorMigrations } from "../../src/supervisor/outbox/outbox-schema.
 import { OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
 import { Journal } from "../../src/tp-manager/journal/journal.ts";
 import { AfterSale } from "../../src/tp-manager/payments/after-sale.ts";
+import { ClosingKeeper } from "../../src/tp-manager/payments/closing-keeper.ts";
 import { HandOff, type SupervisorLink } from "../../src/tp-manager/payments/hand-off.ts";
 import {
   PaymentService,
@@ -52,7 +53,9 @@ export function startTpManager(
   const shared = { store: journal, terminal, payments, clock, log };
   const afterSale = new AfterSale(shared);
   const upkeep = new Upkeep({ ...shared, resetLimitMs: 60_000, telecollectionLimitMs: 60_000 });
-  return { life, journal, handOff, payments, afterSale, upkeep, close: () => journal.close() };
+  const closing = new ClosingKeeper({ ...shared, upkeep });
+  const close = (): void => journal.close();
+  return { life, journal, handOff, payments, afterSale, upkeep, closing, close };
 }
 export type TpManager = ReturnType<typeof startTpManager>;
 

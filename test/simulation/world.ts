@@ -104,6 +104,7 @@ export class World {
     this.tpManager = startTpManager(life, this.folder, { terminal, link, log });
     try {
       this.tpManager.payments.start();
+      this.tpManager.closing.start();
     } catch (error) {
       this.fell(error);
     }
@@ -173,6 +174,10 @@ export class World {
         return;
       case "not-told":
         this.device.notToldUntilMs = this.clock.monotonicMs() + action.ms;
+        return;
+      case "demand":
+        this.device.demanding = true;
+        this.#driver?.tell({ type: "demand", demand: "end-of-day" });
         return;
       case "stray-sale":
         this.#stray(action.unacknowledged);
@@ -293,7 +298,8 @@ export class World {
 
   /** The ordered stop of main.ts, and a start `ms` later. */
   async #stop(tpManager: TpManager, ms: number): Promise<void> {
-    const { life, payments, handOff } = tpManager;
+    const { life, payments, handOff, closing } = tpManager;
+    closing.close();
     await payments.stop();
     await handOff.close();
     if (this.tpManager !== tpManager) return;

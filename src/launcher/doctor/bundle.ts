@@ -86,7 +86,8 @@ function secretsOf(entries: readonly Entry[]): string[] {
   const pairs = logins.flatMap((login) =>
     hidden.map(({ value }) => Buffer.from(`${login.value}:${value}`).toString("base64")),
   );
-  const forms = hidden.flatMap(({ value }) => [
+  const values = hidden.flatMap(({ value }) => [value, ...passwordWithin(value)]);
+  const forms = values.flatMap((value) => [
     value,
     JSON.stringify(value).slice(1, -1),
     encodeURIComponent(value),
@@ -94,6 +95,11 @@ function secretsOf(entries: readonly Entry[]): string[] {
     Buffer.from(value).toString("base64"),
   ]);
   return [...pairs, ...forms];
+}
+
+/** http://login:password@host, where a password does not belong but ends up. */
+function passwordWithin(value: string): string[] {
+  return [...value.matchAll(/:([^:@/]+)@/g)].map(([, password = ""]) => password);
 }
 
 function localToken({ dataDirectory }: Installation): string[] {

@@ -19,21 +19,35 @@ type SettleCall = FastifyRequest<{
 
 /** The journal for operators: what happened, and settling what nobody could find out. */
 export function installJournalRoutes(app: FastifyInstance, options: ApiOptions): void {
-  /** Attempts, newest first; the header `next-cursor` continues behind a full page. */
+  const { payments } = options;
+  /**
+   * Attempts, newest first, and behind them those in the archive; the header `next-cursor`
+   * continues behind a full page. One that is put away meanwhile may be listed twice, never not.
+   */
   app.get("/payments", (call: ListCall, reply) => {
     const { since, status, limit, cursor, ...others } = call.query;
     const unknown = Object.keys(others)[0];
     if (unknown) throw fault(unknown, "is not known (known: since, status, limit, cursor)");
     const count = limit === undefined ? LIMIT_DEFAULT : whole("limit", limit, LIMIT_MAX);
-    const listed = options.payments.list({
+    const page = {
       sinceMs: since === undefined ? 0 : instant(since),
       status: status === undefined ? null : statusOf(status),
-      limit: count,
-      before: cursor === undefined ? null : whole("cursor", cursor, Number.MAX_SAFE_INTEGER),
+    };
+    const { archived, before } = placeOf(cursor);
+    const recent = archived ? [] : payments.list({ ...page, limit: count, before });
+    const old = payments.listArchived({
+      ...page,
+      limit: count - recent.length,
+      before: archived ? before : null,
     });
-    const last = listed.at(-1);
-    if (last && listed.length === count) void reply.header("next-cursor", String(last.position));
-    return reply.send(listed.map(entry));
+    if (recent.length + old.length === count) {
+      const prefix = old.length > 0 ? ARCHIVE : "";
+      void reply.header("next-cursor", `${prefix}${[...recent, ...old].at(-1)?.position}`);
+    }
+    return reply.send([
+      ...recent.map((one) => entry(one, false)),
+      ...old.map((one) => entry(one, true)),
+    ]);
   });
 
   app.post("/payment/:orderId/settle", async (call: SettleCall, reply) => {
@@ -51,11 +65,22 @@ export function installJournalRoutes(app: FastifyInstance, options: ApiOptions):
   });
 }
 
-function entry({ attempt, delivery }: ListedAttempt): object {
+/** Of a cursor that continues in the archive. */
+const ARCHIVE = "archive-";
+
+function placeOf(cursor: unknown): { archived: boolean; before: number | null } {
+  if (cursor === undefined) return { archived: false, before: null };
+  const archived = typeof cursor === "string" && cursor.startsWith(ARCHIVE);
+  const position = archived ? cursor.slice(ARCHIVE.length) : cursor;
+  return { archived, before: whole("cursor", position, Number.MAX_SAFE_INTEGER) };
+}
+
+function entry({ attempt, delivery }: ListedAttempt, archived: boolean): object {
   const { body } = answerOf(attempt, delivery);
   return {
     ...body,
     attempt: attempt.number,
+    archived,
     startedAt: new Date(attempt.startedAtMs).toISOString(),
     endedAt: attempt.endedAtMs === null ? null : new Date(attempt.endedAtMs).toISOString(),
   };

@@ -13,7 +13,9 @@ import type {
   NotChargedState,
   PaymentRequest,
 } from "../payments/payment.ts";
+import type { ListedAttempt, ListPage } from "../payments/payment-store.ts";
 import { type Row, returnedOf } from "./attempt-row.ts";
+import { statusSql } from "./status-sql.ts";
 
 const DAY_MS = 24 * 3_600_000;
 /** Attempts per transaction: a payment that begins meanwhile waits for a few milliseconds. */
@@ -156,6 +158,38 @@ export function archivedDelivery(
     .prepare("SELECT delivery FROM archived_order WHERE transaction_id = ?")
     .get(transactionId);
   return (row?.["delivery"] ?? null) as DeliveryState | null;
+}
+
+/**
+ * Newest first; `position` is the order in which they were put away. The columns that the
+ * conditions of a status name are made from what was kept.
+ */
+const LISTED = `
+  SELECT * FROM (
+    SELECT *, rowid AS position,
+      json_extract(kept, '$.end.phase') AS phase,
+      json_object(
+        'outcome', json_extract(kept, '$.end.outcome'),
+        'report', json_object('amountMinor', json_extract(kept, '$.end.chargedMinor'))) AS state,
+      ifnull(json_extract(kept, '$.end.returnedMinor'), 0) AS returned_minor,
+      0 AS notified_return_minor,
+      NULL AS open_return
+    FROM archived_order WHERE started_at_ms >= ? AND rowid < ?)`;
+
+export function listArchived(
+  database: DatabaseSync,
+  { sinceMs, status, limit, before }: ListPage,
+): ListedAttempt[] {
+  const condition = status ? statusSql[status] : "TRUE";
+  return (
+    database
+      .prepare(`${LISTED} WHERE (${condition}) ORDER BY position DESC LIMIT ?`)
+      .all(sinceMs, before ?? Number.MAX_SAFE_INTEGER, limit) as Row[]
+  ).map((row) => ({
+    attempt: attemptOf(row),
+    delivery: row["delivery"] as DeliveryState | null,
+    position: Number(row["position"]),
+  }));
 }
 
 const ARCHIVED = "the order is in the archive: receipt, ticket, basket and customer are gone";

@@ -19,7 +19,7 @@ import type {
 } from "../payments/payment-store.ts";
 import { sameReport } from "../payments/recovery-policy.ts";
 import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
-import { archivedAttempts, archivedDelivery } from "./archive.ts";
+import { archivedAttempts, archivedDelivery, listArchived } from "./archive.ts";
 import { readAttempt, readJson, saleOf } from "./attempt-row.ts";
 import { ReturnJournal } from "./return-journal.ts";
 import { returnedSql, statusSql } from "./status-sql.ts";
@@ -121,6 +121,10 @@ export class Journal extends ReturnJournal implements PaymentStore {
       kind,
       JSON.stringify(detail),
     );
+  }
+
+  listArchived(page: ListPage): ListedAttempt[] {
+    return listArchived(this.database, page);
   }
 
   list({ sinceMs, status, limit, before }: ListPage): ListedAttempt[] {

@@ -1,4 +1,5 @@
 import { AppError } from "../../shared/errors.ts";
+import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 import { type Terminal, TerminalUnavailable } from "../terminal/terminal.ts";
@@ -89,6 +90,7 @@ export class ClosingKeeper {
       await this.#close();
       return LOOK_MS;
     } catch (error) {
+      if (error instanceof BrokenInvariant) throw error;
       this.#failed(error);
       return RETRY_MS;
     }

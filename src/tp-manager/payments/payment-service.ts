@@ -211,6 +211,10 @@ export class PaymentService {
     return this.#reading(() => this.#parts.store.list(page));
   }
 
+  listArchived(page: ListPage): ListedAttempt[] {
+    return this.#reading(() => this.#parts.store.listArchived(page));
+  }
+
   /** Results that no order asked for, newest first. */
   unexpectedReports(limit: number): SettledStray[] {
     return this.#reading(() => this.#parts.store.strays(limit));

@@ -135,6 +135,8 @@ export interface PaymentStore {
   ): Attempt;
   /** Attempts, newest first; `before` continues behind an earlier page. */
   list(page: ListPage): ListedAttempt[];
+  /** What stays of the orders in the archive; it has positions of its own. */
+  listArchived(page: ListPage): ListedAttempt[];
   addEvent(transactionId: string, event: AttemptEvent): void;
 
   /**

@@ -1,3 +1,4 @@
+import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { currencyOf, formatMajor } from "../../shared/money.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
@@ -138,6 +139,7 @@ export class StrayReports {
         if (id !== null) store.endStray(id, clock.now(), verdict, because);
         return;
       } catch (error) {
+        if (error instanceof BrokenInvariant) throw error;
         log.error({ err: error, alarm: "journal" }, "the journal takes nothing");
       }
       await sleep(clock, "journal retry", retryMs, this.#abort.signal);

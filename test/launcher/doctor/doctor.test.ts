@@ -109,7 +109,8 @@ test("the bundle holds report, versions, setup and logs, and neither secret nor 
   const setup =
     config({ ...base, TERMINAL_MANAGER_PWD: kiosk, GATEWAY_PWD: gateway }) +
     `OPERATOR_LOGIN=boss\nOPERATOR_PWD=${operator}\nTERMINAL_PASSWORD=${register}\n` +
-    "GATEWAY_PASSWORT=mistyped-secret\nTICKET_WIDTH=24\n";
+    "GATEWAY_PASSWORT=mistyped-secret\nTICKET_WIDTH=24\n" +
+    "PROXY=http://me:within-a-url@proxy.example\n";
   const data = checkout.dataFolder("bundle", setup);
   const logs = join(data, "logs");
   mkdirSync(logs);
@@ -120,7 +121,7 @@ test("the bundle holds report, versions, setup and logs, and neither secret nor 
       `{"msg":"a frame"}`,
       ...testCards.map((card) => `{"msg":"card ${card} of ${card.replace(/(.{4})/g, "$1 ")}"}`),
       ...secrets.map((secret) => JSON.stringify({ msg: `it was ${secret}`, secret })),
-      `x ${basic} y ${encodeURIComponent(kiosk)} z mistyped-secret`,
+      `x ${basic} y ${encodeURIComponent(kiosk)} z mistyped-secret within-a-url`,
       `<wsPassword>${gateway}</wsPassword>`,
       "",
     ].join("\n"),
@@ -148,7 +149,13 @@ test("the bundle holds report, versions, setup and logs, and neither secret nor 
   expect(all).toContain("TICKET_WIDTH=24");
   expect(all).toContain("GATEWAY_PWD=[removed]");
   expect(all).toContain('"older [removed]"');
-  for (const form of [...secrets, "mistyped-secret", basic, encodeURIComponent(kiosk)]) {
+  for (const form of [
+    ...secrets,
+    "mistyped-secret",
+    "within-a-url",
+    basic,
+    encodeURIComponent(kiosk),
+  ]) {
     expect(all).not.toContain(form);
     expect(all).not.toContain(JSON.stringify(form).slice(1, -1));
   }

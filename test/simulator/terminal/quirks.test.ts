@@ -172,7 +172,7 @@ async function updated(quirk: QuirkName) {
     pace: { rebootMs: 0 },
   });
   await register.run(UPDATE);
-  await register.close();
+  expect(await register.next()).toBe("closed");
   for (;;) {
     const again = await reconnect().catch(() => undefined);
     if (again) return again;

@@ -242,7 +242,15 @@ describe("GET /payments", () => {
 
   test("names what it does not understand", async () => {
     const { call } = await api();
-    for (const query of ["status=success", "limit=0", "limit=501", "since=x", "cursor=-1", "x=1"]) {
+    for (const query of [
+      "cursor=archive-x",
+      "status=success",
+      "limit=0",
+      "limit=501",
+      "since=x",
+      "cursor=-1",
+      "x=1",
+    ]) {
       const { http, one } = await call("GET", `/payments?${query}`);
       expect([query, http, one.error.code]).toEqual([query, 400, "REQUEST_INVALID"]);
     }

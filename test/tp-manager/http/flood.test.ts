@@ -1,6 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { TestInstallation } from "../../support/installation.ts";
+import { ownTimeOf } from "../../support/own-time.ts";
 
 /** A real tp-manager: whoever floods it must not share its thread. */
 async function started() {
@@ -23,6 +24,12 @@ function happens(socket: Socket, event: "connect" | "close"): Promise<void> {
   return new Promise((resolve) => socket.once(event, () => resolve()));
 }
 
+function goodAnswerMs(at: TestInstallation): Promise<number> {
+  return ownTimeOf([at.tpManager?.pid ?? 0], async () => {
+    expect((await at.call("GET", "/version")).http).toBe(200);
+  });
+}
+
 test("a thousand wrong logins at once do not delay the right one", async () => {
   const { at, open } = await started();
   const sockets = await Promise.all(Array.from({ length: 1_000 }, open));
@@ -35,14 +42,12 @@ test("a thousand wrong logins at once do not delay the right one", async () => {
   for (const socket of sockets) {
     socket.write(`GET /check HTTP/1.1\r\nHost: localhost:${at.port}\r\n${wrong}\r\n`);
   }
-  const sentMs = performance.now();
-  expect((await at.call("GET", "/version")).http).toBe(200);
-  expect(performance.now() - sentMs).toBeLessThan(500);
+  expect(await goodAnswerMs(at)).toBeLessThan(500);
   expect((await at.pay(9, "A-1")).one.status).toBe("Success");
   await Promise.all(ended);
   // Late, refused at once, or cut to make room; never let in.
   expect([...new Set(answers)].sort()).toEqual(["401", "429"]);
-});
+}, 60_000);
 
 test("wrong logins that follow each other do not delay it either", async () => {
   const { at, open } = await started();
@@ -51,12 +56,8 @@ test("wrong logins that follow each other do not delay it either", async () => {
   const sockets = await Promise.all(Array.from({ length: 20 }, open));
   // Fifty on each connection without waiting for an answer.
   for (const socket of sockets) socket.write(guess.repeat(50));
-  for (let i = 0; i < 5; i++) {
-    const sentMs = performance.now();
-    expect((await at.call("GET", "/version")).http).toBe(200);
-    expect(performance.now() - sentMs).toBeLessThan(500);
-  }
-});
+  for (let i = 0; i < 5; i++) expect(await goodAnswerMs(at)).toBeLessThan(500);
+}, 60_000);
 
 test("a payment goes through beside 500 idle connections and 300 slow requests", async () => {
   const { at, open } = await started();
@@ -67,4 +68,4 @@ test("a payment goes through beside 500 idle connections and 300 slow requests",
   }
   expect((await at.pay(9, "A-2")).one.status).toBe("Success");
   expect((await at.ledger()).charged).toBe(1_800);
-});
+}, 60_000);

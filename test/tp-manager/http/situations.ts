@@ -50,6 +50,11 @@ const telecollects =
 const paid: Prepare = (at) => pay(at, request("A-1"));
 const stopping: Prepare = (at) => at.payments.turn.close();
 const broken: Prepare = (at) => at.close();
+/** A sale that no order asked for. */
+const strange: Prepare = (at) => {
+  at.payments.start();
+  at.terminal.tell({ type: "unexpected-report", report: report() });
+};
 const reversed: Prepare = after(paid, (at) => at.afterSale.reverse("A-1"));
 const declined = after(ends(aborts("declined")), paid);
 const nameless: Prepare = (at) => pay(at, request("g-1", { generatedId: true }));
@@ -228,6 +233,10 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
     ["Success", paid],
     ["PAYMENT_DECLINED", declined],
     ["none", nothing],
+    ["STORAGE_FAILED", broken],
+  ],
+  "GET /unexpected-reports": [
+    ["none", strange],
     ["STORAGE_FAILED", broken],
   ],
   "POST /cancel": [

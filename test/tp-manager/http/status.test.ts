@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { house, request } from "../../support/payment-house.ts";
 import { disconnected, lost } from "../../support/scripted-terminal.ts";
-import { api, monitorOf } from "./rig.ts";
+import { api, authorization, monitorOf } from "./rig.ts";
 
 describe("GET /health", () => {
   test("is ready with a linked terminal, and shows outbox, disk, clock and versions", async () => {
@@ -107,14 +107,30 @@ describe("GET /metrics", () => {
       "connector_hand_off_pending 0",
       "connector_outbox_pending 2",
       "connector_supervisor_up 1",
-      "connector_terminal_links_lost 1",
-      "connector_terminal_protocol_faults 1",
+      "connector_terminal_links_lost_total 1",
+      "connector_terminal_protocol_faults_total 1",
       "connector_terminal_link_up 0",
       'connector_api_answer_seconds_count{method="GET",route="/payment/:orderId",status="200"} 1',
     ]) {
       expect(text.split("\n")).toContain(line);
     }
     expect(text).not.toContain("ORDER-IN-NO-LABEL");
+  });
+
+  test("has no more series after wrong methods and paths than after one", async () => {
+    const { call, app } = await api();
+    const seriesOf = async (methods: readonly string[]): Promise<number> => {
+      for (const method of methods) {
+        for (const url of ["/payment", "/nothing", `/${method}`, "/payment/A-1/B-1"]) {
+          const headers = { host: "localhost:8765", authorization };
+          await app.inject({ method: method as "PUT", url, headers });
+        }
+      }
+      return (await call("GET", "/metrics")).text.split("\n").length;
+    };
+    await seriesOf(["PUT"]);
+    const before = await seriesOf(["PUT"]);
+    expect(await seriesOf(["DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE"])).toBe(before);
   });
 
   test("tells what it can when neither journal nor supervisor answer", async () => {

@@ -3,6 +3,7 @@ import { localTime } from "../machine/local-time.ts";
 import { print, registerPrints } from "../machine/printing.ts";
 import type { Process } from "../machine/process.ts";
 import { centred, plain, type ReceiptLine, spread } from "../machine/receipt-text.ts";
+import { restart } from "../machine/restart.ts";
 import { code, failByFault } from "../machine/sale.ts";
 import { status } from "../machine/texts.ts";
 import { reportTotals } from "../machine/totals.ts";
@@ -24,7 +25,7 @@ export const endOfDay: Command = {
     await printAdministration(process, "END OF DAY", totals);
     if (!process.parts.is("update-after-end-of-day")) return await process.complete();
     await process.complete({ fields: { resultCode: UPDATE_STARTS } });
-    process.parts.reboot();
+    await restart(process);
   },
 };
 
@@ -110,7 +111,7 @@ export const softwareUpdate: Command = {
     parts.memory.cure(softwareUpdate.control);
     const { date, time } = localTime(parts.now);
     await process.complete({ fields: { resultCode: 0x00, time, dateYYMMDD: date.slice(2) } });
-    parts.reboot();
+    await restart(process);
     parts.refusesOnce = parts.is("refuses-after-update");
     parts.zvtOff = parts.is("zvt-off-after-update");
   },

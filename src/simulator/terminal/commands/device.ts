@@ -1,10 +1,7 @@
-import { sleep } from "../../../shared/time.ts";
+import { restart } from "../machine/restart.ts";
 import { code } from "../machine/sale.ts";
 import { languageOfCode } from "../machine/texts.ts";
 import type { Command } from "./command.ts";
-
-/** Before the lines go down: the last acknowledgement has to be out of them by then. */
-const LAST_WORD_MS = 100;
 
 /** Reset terminal 06 18 (zvt.md 6.4): 80 00, 06 0F, then it restarts. */
 export const resetTerminal: Command = {
@@ -12,8 +9,7 @@ export const resetTerminal: Command = {
   async run(process) {
     await process.accept();
     await process.complete();
-    await sleep(process.parts.clock, "last word before the restart", LAST_WORD_MS, process.signal);
-    process.parts.reboot();
+    await restart(process);
   },
 };
 

@@ -56,6 +56,7 @@ export const paymentAnswer = z.object({
 export const listedPayment = z.object({
   ...payment,
   attempt: z.int().min(1),
+  archived: z.boolean().describe("Older than JOURNAL_DAYS: receipt, ticket and echoes are gone."),
   startedAt: time,
   endedAt: time.nullable(),
 });

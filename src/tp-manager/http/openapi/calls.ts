@@ -70,7 +70,8 @@ const payments: readonly DocumentedCall[] = [
     path: "/payments",
     methods: ["get"],
     summary: "The journal, newest first",
-    description: "The header next-cursor continues behind a full page.",
+    description:
+      "Those in the archive come last. The header next-cursor continues behind a full page.",
     query: {
       since: "A time like 2026-01-31T00:00:00Z.",
       status: "Only attempts with this status.",

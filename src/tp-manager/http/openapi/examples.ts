@@ -62,6 +62,7 @@ export const unexpectedExample = {
 export const listedExample = {
   ...paymentExample,
   attempt: 1,
+  archived: false,
   startedAt: "2026-01-15T12:04:40.000Z",
   endedAt: "2026-01-15T12:05:01.000Z",
 };

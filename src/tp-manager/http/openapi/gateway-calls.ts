@@ -18,6 +18,7 @@ const operating: readonly ErrorCode[] = [
   "GATEWAY_REFUSED",
   "GATEWAY_NOT_SENT",
   "GATEWAY_OPERATION_UNKNOWN",
+  "PAYMENT_UNKNOWN",
   "SUPERVISOR_UNAVAILABLE",
 ];
 const aboutItem: readonly ErrorCode[] = [

@@ -89,7 +89,9 @@ export class Metrics {
   }
 
   answered(method: string, route: string, status: number, ms: number): void {
-    this.#answers.observe({ method, route, status: String(status) }, ms / 1000);
+    // Whoever sends wrong requests must not be able to make new series without end.
+    const known = method === "GET" || method === "POST" ? method : "other";
+    this.#answers.observe({ method: known, route, status: String(status) }, ms / 1000);
   }
 
   async text(): Promise<string> {
@@ -124,14 +126,27 @@ export class Metrics {
         },
       });
     };
+    const counter = (name: string, help: string, read: () => number): void => {
+      new Counter({
+        name: `connector_${name}`,
+        help,
+        registers,
+        collect() {
+          this.reset();
+          this.inc(read());
+        },
+      });
+    };
     gauge("hand_off_pending", "Transactions the supervisor has yet to take.", () =>
       counts.countPendingHandOffs(),
     );
     gauge("payments_in_doubt", "Payments nobody knows the end of.", () => counts.countInDoubt());
     gauge("terminal_ready", "1: linked and ready.", () => Number(watch.now.state === "ready"));
     gauge("terminal_link_up", "1: linked.", () => Number(watch.now.link === "connected"));
-    gauge("terminal_links_lost", "Links lost since the start.", () => watch.faults.linksLost);
-    gauge("terminal_protocol_faults", "Breaches of protocol since the start.", () => {
+    counter("terminal_links_lost_total", "Links to the terminal that were lost.", () => {
+      return watch.faults.linksLost;
+    });
+    counter("terminal_protocol_faults_total", "Breaches of the terminal's protocol.", () => {
       return watch.faults.protocolFaults;
     });
     for (const metric of Object.values(this.#outbox)) this.registry.registerMetric(metric);
