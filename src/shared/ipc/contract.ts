@@ -258,6 +258,8 @@ export const supervisorMessages = {
     request: z.object({ after: z.int().min(0), limit: z.int().min(1).max(OUTBOX_PAGE_MAX) }),
     response: z.object({
       returns: z.array(z.object({ transactionId: z.string(), returnedMinor: z.int().positive() })),
+      /** Of these something went back, but nothing of the order for certain. */
+      uncertain: z.array(z.string()).optional(),
       last: z.int().min(0),
       more: z.boolean(),
     }),

@@ -14,11 +14,13 @@ export function gatewayReturns(
   const found = notifications.returnsAfter(from, limit + 1);
   const page = found.slice(0, limit);
   const ids = [...new Set(page.map(({ transactionId }) => transactionId))];
-  const returns = ids
-    .map((transactionId) => ({
-      transactionId,
-      returnedMinor: returnedOfOrder(transactionId, parts),
-    }))
-    .filter(({ returnedMinor }) => returnedMinor > 0);
-  return { returns, last: page.at(-1)?.id ?? from, more: found.length > limit };
+  const sums = ids.map((transactionId) => ({
+    transactionId,
+    returnedMinor: returnedOfOrder(transactionId, parts),
+  }));
+  const returns = sums.filter(({ returnedMinor }) => returnedMinor > 0);
+  const uncertain = sums
+    .filter(({ returnedMinor }) => returnedMinor === 0)
+    .map(({ transactionId }) => transactionId);
+  return { returns, uncertain, last: page.at(-1)?.id ?? from, more: found.length > limit };
 }

@@ -72,8 +72,8 @@ export abstract class ReturnJournal extends TerminalJournal {
 
   #noteReturn({ transactionId, returnedMinor }: NotedReturn, atMs: number): void {
     const { changes } = this.sql.run(
-      `UPDATE attempt SET notified_return_minor = ?1
-       WHERE transaction_id = ?2 AND notified_return_minor < ?1`,
+      `UPDATE attempt SET notified_return_minor = max(notified_return_minor, ?1), returned_some = 1
+       WHERE transaction_id = ?2 AND (notified_return_minor < ?1 OR returned_some = 0)`,
       returnedMinor,
       transactionId,
     );

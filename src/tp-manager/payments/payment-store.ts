@@ -86,7 +86,7 @@ export type TelecollectionAsker = "operator" | "terminal";
 /** What the gateway's notifications say about the money of one of our transactions. */
 export interface NotedReturn {
   readonly transactionId: string;
-  /** In all, by whomever it was asked for. */
+  /** In all, by whomever it was asked for; 0: something, but nothing for certain. */
   readonly returnedMinor: number;
 }
 

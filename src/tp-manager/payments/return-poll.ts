@@ -62,9 +62,11 @@ export class ReturnPoll {
         const after = this.#store.returnsSeen();
         const answer = await this.#link.returns({ after, limit: ASKED_MAX });
         more = answer.more;
-        if (answer.last === after && answer.returns.length === 0) return;
-        this.#store.noteReturns(answer.returns, answer.last, this.#clock.now());
-        for (const one of answer.returns) this.#log.info(one, "money went back at the gateway");
+        const { returns, uncertain = [] } = answer;
+        const some = uncertain.map((transactionId) => ({ transactionId, returnedMinor: 0 }));
+        if (answer.last === after && returns.length + some.length === 0) return;
+        this.#store.noteReturns([...returns, ...some], answer.last, this.#clock.now());
+        for (const one of returns) this.#log.info(one, "money went back at the gateway");
       }
     } catch (error) {
       this.#log.debug({ err: error }, "the supervisor did not tell of returned money");

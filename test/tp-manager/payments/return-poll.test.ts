@@ -149,6 +149,20 @@ describe("money that went back without us", () => {
     expect(await status()).toBe("Reversed");
   });
 
+  test.each([
+    ["of one of two transactions", { operation: "refund", transid: "5CF62325CB217656" }],
+    ["of an amount that cannot be read", { operation: "refund", refundedAmount: "4,00" }],
+  ])("%s keeps the terminal from a reversal, supervisor or not", async (_name, fields) => {
+    const { returns, notify, call, at, stopSupervisor } = await charged();
+    notify({ operation: "capture" });
+    notify(fields);
+    await returns.ask();
+    await stopSupervisor();
+    const { http, one } = await call("POST", "/reversal", { orderId: "A-1" });
+    expect([http, one.error.code]).toEqual([409, "REVERSAL_REFUSED"]);
+    expect(at.terminal.reversed).toEqual([]);
+  });
+
   test("is kept for an order that is in the archive", async () => {
     const { returns, notify, status, at, transactionId } = await charged();
     at.journal.acknowledgeHandOff(transactionId);
