@@ -17,7 +17,12 @@ import { gatewayHistoryOf, type HistoryParts, notifiedEnd } from "./gateway-hist
 import { gatewayReturns } from "./gateway-returns.ts";
 import { doneSum } from "./gateway-state.ts";
 import type { OperationStore, SettledBy } from "./operation-store.ts";
-import { hasOrMayHaveOthers, returnedOfCopy, returnedOfOrder } from "./returned-sums.ts";
+import {
+  hasOrMayHaveOthers,
+  returnedOfCopy,
+  returnedOfKnown,
+  returnedOfOrder,
+} from "./returned-sums.ts";
 
 type Messages = typeof supervisorMessages;
 type Request<K extends keyof Messages> = RequestOf<Messages, K>;
@@ -114,10 +119,32 @@ export class OperationDesk {
     happened,
     note,
   }: Request<"gateway-settle">): Response<"gateway-settle"> {
-    const open = this.#parts.store.openOf(transactionPublicId.toUpperCase());
+    const id = transactionPublicId.toUpperCase();
+    const open = this.#parts.store.openOf(id);
+    if (!open && happened) return { operation: this.#settleCopies(id, note) };
     if (open?.state !== "unknown") return { operation: null };
     const words = `an operator: ${maskPansInText(note)}`;
     return { operation: this.#settle(open, happened ? "done" : "refused", "operator", words) };
+  }
+
+  /**
+   * Everything known of an order went back, and whether the gateway has more of it was not known:
+   * it has not. Returns the operation by which the money went back; null: nothing to settle.
+   */
+  #settleCopies(transactionPublicId: string, note: string): GatewayOperation | null {
+    const { store, clock, log } = this.#parts;
+    const owner = store.ownerOf(transactionPublicId);
+    const returned = store
+      .operationsOf([transactionPublicId])
+      .findLast(({ kind, state }) => kind !== "confirm" && state === "done");
+    if (!owner || !returned || !hasOrMayHaveOthers(owner.transactionId, this.#known)) return null;
+    if (returnedOfKnown(owner, this.#known) < owner.amountMinor) return null;
+    // What waits would be sent, and make another one.
+    if (store.copiesPossible(owner.transactionId) === Number.POSITIVE_INFINITY) return null;
+    store.settleCopies(owner.transactionId, maskPansInText(note), clock.now());
+    const { transactionId, orderId } = owner;
+    log.warn({ transactionId, orderId, transactionPublicId }, "an operator: all of it went back");
+    return returned;
   }
 
   async lookUp(id: string): Promise<Response<"gateway-lookup">> {

@@ -65,6 +65,8 @@ export class OperationStore {
    * will ever name.
    */
   copiesPossible(transactionId: string): number {
+    const settled = `SELECT 1 FROM copies_settled WHERE transaction_id = ?`;
+    if (this.#get(settled, transactionId)) return this.copiesOf(transactionId);
     const row = this.#get(
       `SELECT state, max(ambiguous, (SELECT count(*) FROM attempts AS every
            WHERE every.transaction_id = outbox.transaction_id AND every.ambiguous = 1)) AS lost,
@@ -76,6 +78,16 @@ export class OperationStore {
     if (row?.["state"] === "pending" || row?.["state"] === "parked")
       return Number.POSITIVE_INFINITY;
     return Number(row?.["lost"] ?? 0) + Number(row?.["taken"] ?? 0);
+  }
+
+  /** An operator found that the gateway has no others than those that are known. */
+  settleCopies(transactionId: string, note: string, nowMs: number): void {
+    this.#run(
+      `INSERT INTO copies_settled VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
+      transactionId,
+      nowMs,
+      note,
+    );
   }
 
   /** true when the id is new. Its order is with the gateway: it is not sent again. */

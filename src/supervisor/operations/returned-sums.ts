@@ -13,7 +13,12 @@ export function returnedOfOrder(transactionId: string, parts: HistoryParts): num
   const { operations } = parts;
   const transaction = operations.transaction(transactionId);
   if (!transaction) return 0;
-  if (hasOrMayHaveOthers(transactionId, parts)) return 0;
+  return hasOrMayHaveOthers(transactionId, parts) ? 0 : returnedOfKnown(transaction, parts);
+}
+
+/** The same, if the gateway had no others than those it has named. */
+export function returnedOfKnown(transaction: Transaction, parts: HistoryParts): number {
+  const { operations } = parts;
   const publicIds = operations.publicIdsOf(transaction.orderId);
   const sums = publicIds.map((publicId) => returnedOfCopy(publicId, transaction, parts));
   return sums.length === 0 ? 0 : Math.min(...sums);

@@ -142,4 +142,12 @@ export const supervisorMigrations: readonly Migration[] = [
   CREATE INDEX outbox_pages ON outbox (settled_at_ms) WHERE redirect_url IS NOT NULL;
   CREATE INDEX notifications_raw ON notifications (received_at_ms) WHERE raw <> '';
   `,
+  `
+  -- An operator found that the gateway has no other transactions of these than those it has named.
+  CREATE TABLE copies_settled (
+    transaction_id TEXT PRIMARY KEY REFERENCES transactions,
+    at_ms INTEGER NOT NULL,
+    note TEXT NOT NULL
+  ) STRICT;
+  `,
 ];

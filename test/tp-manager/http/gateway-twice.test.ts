@@ -93,6 +93,37 @@ test("an order that was sent again after a lost answer may stand a second time",
   expect([again.http, again.one.error.code]).toEqual([400, "REQUEST_INVALID"]);
 });
 
+describe("an operator who found no other transaction at the gateway", () => {
+  const word = (id: string | undefined, happened = true) => ({
+    transactionPublicId: id,
+    happened,
+    note: "only one in the merchant account",
+  });
+
+  test("settles that all of the order went back", async () => {
+    const at = await chargedAtGateway({ lost: "before-commit" });
+    const id = at.publicId();
+    const settle = (happened: boolean) => at.call("POST", "/gateway/settle", word(id, happened));
+    await at.call("GET", `/gateway/transaction/${id}`);
+    expect((await settle(true)).one.error.code).toBe("NOTHING_TO_SETTLE");
+    await at.call("POST", "/gateway/refund", { transactionPublicId: id });
+    expect((await settle(false)).one.error.code).toBe("NOTHING_TO_SETTLE");
+    const { http, one } = await settle(true);
+    expect([http, one.state]).toEqual([200, "done"]);
+    expect((await at.call("GET", "/payment/A-1")).one.status).toBe("Reversed");
+    expect((await settle(true)).one.error.code).toBe("NOTHING_TO_SETTLE");
+  });
+
+  test("is not believed while another one is known to stand", async () => {
+    const at = await twice();
+    for (const id of at.ids) await at.call("GET", `/gateway/transaction/${id}`);
+    await at.refund(at.ids[1]);
+    const { one } = await at.call("POST", "/gateway/settle", word(at.ids[1]));
+    expect(one.error.code).toBe("NOTHING_TO_SETTLE");
+    expect(await at.status()).toBe("Success");
+  });
+});
+
 test("a lookup by the order id needs the gateway's id once, and tells both of two", async () => {
   const at = await twice();
   const look = (id: string | undefined) => at.call("GET", `/gateway/transaction/${id}`);
