@@ -147,6 +147,8 @@ export class AfterSale {
     let baseline: Baseline;
     try {
       baseline = await payments.prepare();
+      // What the terminal reported meanwhile would be hidden by the reversal.
+      payments.assertNoDoubt();
       // Read only now that nothing else can have the terminal: it may have been reversed meanwhile.
       attempt = payments.latest(orderId);
       this.#assertReversible(attempt, baseline);
