@@ -173,7 +173,8 @@ export class AfterSale {
       throw new AppError("REVERSAL_REFUSED", "Another terminal is connected than at the sale.");
     }
     const { store } = this.#parts;
-    const closed = storage(() => store.telecollectionSince(attempt.startedAtMs), "yes");
+    const { startedAtMs, transactionId } = attempt;
+    const closed = storage(() => store.telecollectionSince(startedAtMs, transactionId), "yes");
     if (closed) {
       throw new AppError("REVERSAL_REFUSED", "An end of day ran since the sale.");
     }

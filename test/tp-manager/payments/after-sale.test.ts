@@ -214,6 +214,28 @@ describe("restart and end of day", () => {
     expect(at.journal.strays(9).map(({ finding }) => finding)).toEqual(["held", "held"]);
   });
 
+  test("an end of day ran since the sale, whatever the clock said", async () => {
+    const at = house();
+    at.clock.jumpWallClock(3_600_000);
+    await pay(at, request("A-1"));
+    at.clock.jumpWallClock(-3_600_000);
+    await at.upkeep.telecollect();
+    await expect(reverse(at)).rejects.toMatchObject({ code: "REVERSAL_REFUSED", charged: "yes" });
+    expect(at.terminal.reversed).toEqual([]);
+    at.clock.jumpWallClock(-3_600_000);
+    await pay(at, request("A-2"));
+    expect((await reverse(at, "A-2")).status).toBe("Reversed");
+  });
+
+  test("an end of day since a sale of an older version is known by its time", async () => {
+    const at = house();
+    await pay(at, request("A-1"));
+    at.journal.database.exec("UPDATE attempt SET after_telecollection = NULL");
+    await at.clock.advance(1_000);
+    await at.upkeep.telecollect();
+    await expect(reverse(at)).rejects.toMatchObject({ code: "REVERSAL_REFUSED" });
+  });
+
   test("do not run beside a payment", async () => {
     const at = house();
     at.terminal.script = () => new Promise(() => {});
