@@ -67,7 +67,8 @@ export class TerminalJournal extends JournalFile {
 
   keepStray(seen: Omit<StrayRow, "id">): number | undefined {
     const [newest] = this.strays(1);
-    if (newest?.finding === "open" && sameReport(newest.report, seen.report)) return undefined;
+    const isKnown = newest?.finding === "open" || newest?.finding === "held";
+    if (isKnown && sameReport(newest.report, seen.report)) return undefined;
     return transaction(this.database, () => this.#insertStray(seen));
   }
 

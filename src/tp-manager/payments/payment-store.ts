@@ -190,7 +190,7 @@ export interface PaymentStore {
 
   /**
    * A result that no order asked for, before anything is made of it. undefined: the newest one is
-   * the same and is still asked about.
+   * the same and is still asked about, or was found in the terminal.
    */
   keepStray(seen: Omit<StrayRow, "id">): number | undefined;
   /** Not yet asked about, oldest first. */
