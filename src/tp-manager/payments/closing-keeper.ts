@@ -19,10 +19,11 @@ export interface ClosingParts {
 /** How often it is looked whether the moment has come. */
 const LOOK_MS = 5_000;
 /**
- * A kiosk whose goods got stuck gives the money back within this; afterwards it cannot. A terminal
- * that is locked until its end of day reverses nothing either (zvt.md 5.3) and is not left waiting.
+ * A kiosk whose goods got stuck gives the money back within this, the slowest machine included;
+ * afterwards it cannot. A terminal that still takes cards can wait for so long. One that is locked
+ * until its end of day reverses nothing either (zvt.md 5.3) and is not left waiting.
  */
-const QUIET_MS = 60_000;
+const QUIET_MS = 300_000;
 /** Between two of them: doubled from the first to the second, whatever came of the one before. */
 const PAUSE_MIN_MS = 60_000;
 const PAUSE_MAX_MS = 3_600_000;

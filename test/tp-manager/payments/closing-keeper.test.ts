@@ -73,7 +73,7 @@ describe("an end of day that the terminal demands", () => {
     const { begun } = demanding(at);
     await at.clock.advance(20_000);
     finish();
-    await at.clock.advance(50_000);
+    await at.clock.advance(290_000);
     expect(begun).toEqual([]);
     await at.clock.advance(20_000);
     expect(begun).toHaveLength(1);
@@ -96,7 +96,7 @@ describe("an end of day that the terminal demands", () => {
     await at.clock.advance(15_000);
     expect(outcome(await repeated)).toBe("Success");
     const { begun } = demanding(at);
-    await at.clock.advance(40_000);
+    await at.clock.advance(280_000);
     expect(begun).toEqual([]);
     await at.clock.advance(20_000);
     expect(begun).toHaveLength(1);
@@ -138,6 +138,7 @@ describe("an end of day that the terminal demands", () => {
     expect(begun).toEqual([]);
     await at.clock.advance(2 * MINUTE_MS);
     expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("not-charged");
+    await at.clock.advance(5 * MINUTE_MS);
     expect(begun).toHaveLength(1);
   });
 
