@@ -221,8 +221,9 @@ export class Recovery {
     switch (verdict.verdict) {
       case "charged": {
         const input = { input: "proved-charged", report: verdict.report } as const;
+        const before = writer.attempt;
         const attempt = writer.advance(input, "recovery-charged", detail);
-        tellBeyondGoods(writer);
+        tellBeyondGoods(writer, before);
         this.#parts.settled(attempt);
         return;
       }
@@ -275,8 +276,12 @@ function partOf(state: InDoubtState | ReversalInDoubtState): number | null {
 }
 
 /** Somebody has to give money back, and only people can decide how. */
-function tellBeyondGoods(writer: AttemptWriter): void {
+function tellBeyondGoods(writer: AttemptWriter, before: Attempt): void {
   const { state } = writer.attempt;
+  if (before.state.phase === "in-doubt" && before.state.goods?.decision === null) {
+    const alarm = { alarm: "charged-without-delivery" };
+    writer.log("error", alarm, "the terminal kept a sale of which nobody said that goods came out");
+  }
   if (state.phase !== "charged" || state.goodsMinor === undefined) return;
   const { amountMinor: chargedMinor } = state.report;
   const detail = { alarm: "charged-beyond-goods", chargedMinor, goodsMinor: state.goodsMinor };
