@@ -22,13 +22,8 @@ export function createGatewayLink(
   const resolveLimitMs = lookupLimitMs(gatewayTimeoutMs);
   return {
     resolve: (target) => client.call("gateway-resolve", target, resolveLimitMs),
-    async operate(request) {
-      return (await client.call("gateway-operation", request, operationLimitMs)).operation;
-    },
-    async end(operationId) {
-      const answer = await client.call("gateway-operation-end", { operationId }, operationLimitMs);
-      return answer.operation;
-    },
+    operate: (request) => client.call("gateway-operation", request, operationLimitMs),
+    end: (operationId) => client.call("gateway-operation-end", { operationId }, operationLimitMs),
     returns: (request) => client.call("gateway-returns", request, ANSWER_LIMIT_MS),
     async settle(request) {
       return (await client.call("gateway-settle", request, ANSWER_LIMIT_MS)).operation;

@@ -137,7 +137,15 @@ const gatewayTransactionSchema = z.object({
   transactionId: z.string().nullable(),
   currency: z.string(),
   exponent: z.int(),
+  /** What went back of this one already. Missing: not ours, or an older supervisor. */
+  returnedMinor: z.int().min(0).optional(),
 });
+
+/**
+ * How much of our order went back for certain, in all: an order that the gateway has twice as far
+ * as both did. Missing: not our order, or an older supervisor.
+ */
+const orderReturnedMinor = z.int().min(0).optional();
 
 const empty = z.object({});
 
@@ -213,7 +221,7 @@ export const supervisorMessages = {
       currency: z.string(),
       exponent: z.int(),
     }),
-    response: z.object({ operation: gatewayOperationSchema.nullable() }),
+    response: z.object({ operation: gatewayOperationSchema.nullable(), orderReturnedMinor }),
   },
   /**
    * What became of an operation. One that never arrived is closed as "not-sent", so that it cannot
@@ -221,7 +229,7 @@ export const supervisorMessages = {
    */
   "gateway-operation-end": {
     request: z.object({ operationId: z.uuid() }),
-    response: z.object({ operation: gatewayOperationSchema.nullable() }),
+    response: z.object({ operation: gatewayOperationSchema.nullable(), orderReturnedMinor }),
   },
   /** An operator found out what became of the unknown operation of a transaction. */
   "gateway-settle": {

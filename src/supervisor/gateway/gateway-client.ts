@@ -102,9 +102,13 @@ function createOperations(settings: GatewaySettings, transport: HttpTransport): 
       };
       // The event's page writes the plural, the published interface the singular (gateway.md (d)).
       const answer = await get("transactions");
-      return answer.outcome === "failed" && answer.class === "not-found"
-        ? await get("transaction")
-        : answer;
+      const last =
+        answer.outcome === "failed" && answer.class === "not-found"
+          ? await get("transaction")
+          : answer;
+      return last.outcome === "found"
+        ? last
+        : { ...last, description: safeWords(last.description, settings.password) };
     },
   };
 }

@@ -37,6 +37,9 @@ export function readSoapAnswer(operation: string, text: string): SoapAnswer {
   if (roots.length !== 1) return unreadable("not one root element");
   const body = only(only(document, "Envelope"), "Body");
   if (!body) return unreadable("no SOAP envelope");
+  // A result beside a Fault, or beside another answer, says two things at once.
+  const answers = Object.keys(body).filter((name) => !name.startsWith("#"));
+  if (answers.length !== 1) return unreadable("not one element in the body");
   const fault = only(body, "Fault");
   if (fault) {
     const faultCode = textOf(fault["faultcode"]) ?? "";

@@ -78,7 +78,8 @@ export class NotificationDesk {
       transactionPublicId: agrees ? publicId : null,
       operation,
       status,
-      amountMinor: refunded && currency ? minorOf(refunded, currency) : null,
+      // One that cannot be read is not all of it: the customer may still be charged.
+      amountMinor: refunded && currency ? (minorOf(refunded, currency) ?? 0) : null,
       parsed: masked({ ...fields, freeData }),
       raw: maskPansInText(raw),
     });

@@ -11,7 +11,7 @@ import type { NotificationDesk } from "./notification-desk.ts";
 export const NOTIFICATION_BYTES_MAX = 64 * 1024;
 /** More in a minute than any kiosk's gateway sends; the gateway repeats after a 503. */
 export const REQUESTS_PER_MINUTE_MAX = 600;
-const CONNECTIONS_MAX = 32;
+export const CONNECTIONS_MAX = 32;
 const REQUEST_MS_MAX = 10_000;
 const HEADER_BYTES_MAX = 8 * 1024;
 
@@ -24,6 +24,8 @@ export interface ListenerParts {
   readonly desk: Pick<NotificationDesk, "takeOperation" | "takeFraud">;
   readonly clock: Clock;
   readonly log: Logger;
+  /** How long a sender may take for one request; in milliseconds, {@link REQUEST_MS_MAX}. */
+  readonly requestMs?: number;
 }
 
 export interface NotificationListener {
@@ -40,12 +42,14 @@ export interface NotificationListener {
 export async function startNotificationListener(
   parts: ListenerParts,
 ): Promise<NotificationListener> {
-  const { host, port, log } = parts;
+  const { host, port, log, requestMs = REQUEST_MS_MAX } = parts;
   const allowed = rateLimit(parts.clock);
   const server = createServer(
     {
-      requestTimeout: REQUEST_MS_MAX,
-      headersTimeout: REQUEST_MS_MAX,
+      requestTimeout: requestMs,
+      headersTimeout: requestMs,
+      // Otherwise the runtime looks only every 30 s for those that have taken too long.
+      connectionsCheckingInterval: requestMs / 5,
       maxHeaderSize: HEADER_BYTES_MAX,
     },
     (request, response) => {

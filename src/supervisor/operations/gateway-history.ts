@@ -1,6 +1,6 @@
 import type { GatewayHistory, GatewayOperation } from "../../shared/ipc/contract.ts";
 import type { NotificationStore, StoredNotification } from "../notifications/notification-store.ts";
-import { doneSum, gatewayStateOf, refundedSum } from "./gateway-state.ts";
+import { doneSum, notifiedSum, orderStateOf } from "./gateway-state.ts";
 import type { OperationStore } from "./operation-store.ts";
 
 export interface HistoryParts {
@@ -15,14 +15,18 @@ export function gatewayHistoryOf(
 ): GatewayHistory {
   const transactions = operations.transactionsOf(orderId);
   const events = notifications.acceptedOf(transactions.map((one) => one.transactionId));
+  const told = events.filter(isOperation);
   const transactionPublicIds = operations.publicIdsOf(orderId);
   const asked = operations.operationsOf(transactionPublicIds);
+  const copies = new Set([...transactionPublicIds, ...told.map((one) => one.transactionPublicId)]);
   return {
     known: transactions.length > 0,
-    state: gatewayStateOf(
+    state: orderStateOf(
       transactions[0]?.amountMinor ?? 0,
-      events.filter(isOperation),
-      asked.filter(isDone),
+      [...copies].map((id) => ({
+        notified: told.filter((one) => one.transactionPublicId === id),
+        done: asked.filter((one) => isDone(one) && one.transactionPublicId === id),
+      })),
     ),
     fraudReported: events.some(({ kind }) => kind === "fraud"),
     transactionPublicIds,
@@ -57,7 +61,7 @@ export function notifiedEnd(
     confirm: happened("capture", "ok"),
     cancel: happened("cancellation", "ok"),
     refund:
-      refundedSum(owner.amountMinor, told) >=
+      notifiedSum(owner.amountMinor, told) >=
       doneSum(owner.amountMinor, asked.filter(isDone)) + (open.amountMinor ?? owner.amountMinor),
   };
   if (carriedOut[open.kind]) return { open, state: "done" };

@@ -63,8 +63,27 @@ export function effectOf({ operation, status }: Notified): GatewayState | null |
   return row && Object.hasOwn(row, status) ? row[status] : undefined;
 }
 
-/** How an order of `amountMinor` stands. Order and repetition of what was told do not matter. */
-export function gatewayStateOf(
+/** What is known of one transaction of the gateway. */
+export interface Copy {
+  readonly notified: readonly Notified[];
+  readonly done: readonly Done[];
+}
+
+const returnedWhole: readonly GatewayState[] = ["refunded", "cancelled", "reversed"];
+
+/**
+ * How an order of `amountMinor` stands that the gateway has once, or by a lost answer several
+ * times: then it is not returned before all of them are.
+ */
+export function orderStateOf(amountMinor: number, copies: readonly Copy[]): GatewayState {
+  const states = copies.map(({ notified, done }) => gatewayStateOf(amountMinor, notified, done));
+  const state = highest(states);
+  const standing = states.some((one) => !returnedWhole.includes(one));
+  return standing && returnedWhole.includes(state) ? "partly-refunded" : state;
+}
+
+/** How one transaction stands. Order and repetition of what was told do not matter. */
+function gatewayStateOf(
   amountMinor: number,
   notified: readonly Notified[],
   done: readonly Done[],
@@ -73,22 +92,60 @@ export function gatewayStateOf(
     ...notified.map((one) => effectOf(one) ?? "unknown"),
     ...done.map(({ kind }) => ownEffects[kind]),
   ];
-  const highest = Math.max(0, ...states.map((state) => ranks.indexOf(state)));
-  const state = ranks[highest] ?? "unknown";
+  const state = highest(states);
   if (state !== "refunded") return state;
-  const refunded = Math.max(refundedSum(amountMinor, notified), doneSum(amountMinor, done));
-  return refunded < amountMinor ? "partly-refunded" : "refunded";
+  return refundedSum(amountMinor, notified, done) < amountMinor ? "partly-refunded" : "refunded";
+}
+
+function highest(states: readonly GatewayState[]): GatewayState {
+  const rank = Math.max(0, ...states.map((state) => ranks.indexOf(state)));
+  return ranks[rank] ?? "unknown";
 }
 
 /** The sum of the refunds that were notified as carried out. */
-export function refundedSum(amountMinor: number, notified: readonly Notified[]): number {
-  return notified
-    .filter(({ operation, status }) => operation === "refund" && status === "ok")
-    .reduce((sum, one) => sum + (one.amountMinor ?? amountMinor), 0);
+export function notifiedSum(amountMinor: number, notified: readonly Notified[]): number {
+  return sumOf(notifiedAmounts(amountMinor, notified));
 }
 
+/** The sum of the refunds that were asked for here and done. */
 export function doneSum(amountMinor: number, done: readonly Done[]): number {
-  return done
-    .filter(({ kind }) => kind === "refund")
-    .reduce((sum, one) => sum + (one.amountMinor ?? amountMinor), 0);
+  return sumOf(doneAmounts(amountMinor, done));
+}
+
+/**
+ * What was refunded for certain, in minor units. A refund that was asked for here is notified some
+ * time after it was done: as long as its amount was not notified, it adds to those that were. Two of
+ * one amount may be the same refund: the smaller sum never makes a charge look undone.
+ */
+export function refundedSum(
+  amountMinor: number,
+  notified: readonly Notified[],
+  done: readonly Done[],
+): number {
+  const told = notifiedAmounts(amountMinor, notified);
+  return sumOf([...told, ...without(doneAmounts(amountMinor, done), told)]);
+}
+
+function notifiedAmounts(amountMinor: number, notified: readonly Notified[]): readonly number[] {
+  return notified
+    .filter(({ operation, status }) => operation === "refund" && status === "ok")
+    .map((one) => one.amountMinor ?? amountMinor);
+}
+
+function doneAmounts(amountMinor: number, done: readonly Done[]): readonly number[] {
+  return done.filter(({ kind }) => kind === "refund").map((one) => one.amountMinor ?? amountMinor);
+}
+
+function sumOf(amounts: readonly number[]): number {
+  return amounts.reduce((sum, amount) => sum + amount, 0);
+}
+
+/** `amounts` without one for each equal one of `others`. */
+function without(amounts: readonly number[], others: readonly number[]): readonly number[] {
+  const left = [...others];
+  return amounts.filter((amount) => {
+    const at = left.indexOf(amount);
+    if (at >= 0) left.splice(at, 1);
+    return at < 0;
+  });
 }

@@ -13,10 +13,11 @@ import type { GatewayOperations } from "../gateway/gateway.ts";
 import type { LookedUp, LookupAnswer } from "../gateway/lookup.ts";
 import { operationEnd } from "../gateway/operation-request.ts";
 import type { NotificationStore } from "../notifications/notification-store.ts";
-import { gatewayHistoryOf, notifiedEnd } from "./gateway-history.ts";
+import { gatewayHistoryOf, type HistoryParts, notifiedEnd } from "./gateway-history.ts";
 import { gatewayReturns } from "./gateway-returns.ts";
 import { doneSum } from "./gateway-state.ts";
 import type { OperationStore, SettledBy } from "./operation-store.ts";
+import { hasOrMayHaveOthers, returnedOfCopy, returnedOfOrder } from "./returned-sums.ts";
 
 type Messages = typeof supervisorMessages;
 type Request<K extends keyof Messages> = RequestOf<Messages, K>;
@@ -70,7 +71,7 @@ export class OperationDesk {
       const ids = store.publicIdsOf(wanted.orderId);
       const [only] = ids;
       const owner = ids.length === 1 && only ? store.ownerOf(only) : undefined;
-      if (only && owner) return found(only, owner);
+      if (only && owner) return this.#found(only, owner);
       const why = only
         ? "the gateway has more than one transaction of this order: name one of them"
         : "no verified notification and no lookup has named the order's transaction yet";
@@ -78,7 +79,7 @@ export class OperationDesk {
     }
     const id = wanted.transactionPublicId.toUpperCase();
     const owner = store.ownerOf(id);
-    return owner ? found(id, owner) : await this.#resolveByLookup(id);
+    return owner ? this.#found(id, owner) : await this.#resolveByLookup(id);
   }
 
   async operate(request: Request<"gateway-operation">): Promise<Response<"gateway-operation">> {
@@ -89,13 +90,13 @@ export class OperationDesk {
       throw new Error(`the operation ${operationId} came too late and was closed before`);
     }
     const confirmed = kind === "confirm" ? this.#confirmed(transactionPublicId) : undefined;
-    if (confirmed) return { operation: confirmed };
+    if (confirmed) return this.#answer(confirmed);
     if (!store.begin(request, clock.now())) return { operation: null };
     log.info({ operationId, transactionPublicId, kind }, "asking the gateway");
     const sending = this.#send(request).finally(() => this.#running.delete(operationId));
     this.#running.set(operationId, sending);
     await sending;
-    return { operation: store.operation(operationId) ?? null };
+    return this.#answer(store.operation(operationId));
   }
 
   async end({
@@ -105,7 +106,7 @@ export class OperationDesk {
     await this.#running.get(operationId);
     const operation = store.operation(operationId);
     if (!operation) store.forbid(operationId, clock.now());
-    return { operation: operation ?? null };
+    return this.#answer(operation);
   }
 
   settle({
@@ -130,20 +131,35 @@ export class OperationDesk {
 
   /** Something was notified about a transaction: it may settle an unknown operation. */
   notified(transactionPublicId: string): void {
-    const { store, notifications } = this.#parts;
-    const end = notifiedEnd(transactionPublicId, { operations: store, notifications });
+    const end = notifiedEnd(transactionPublicId, this.#known);
     if (end) this.#settle(end.open, end.state, "notification", "a notification says so");
   }
 
   /** What was notified as returned after the document number `after`. */
   returns(after: number, limit: number): Response<"gateway-returns"> {
-    const { store, notifications } = this.#parts;
-    return gatewayReturns(after, limit, { operations: store, notifications });
+    return gatewayReturns(after, limit, this.#known);
   }
 
   history(orderId: string): Response<"gateway-history"> {
+    return gatewayHistoryOf(orderId, this.#known);
+  }
+
+  get #known(): HistoryParts {
     const { store, notifications } = this.#parts;
-    return gatewayHistoryOf(orderId, { operations: store, notifications });
+    return { operations: store, notifications };
+  }
+
+  #found(transactionPublicId: string, owner: Transaction): Response<"gateway-resolve"> {
+    const { orderId, transactionId, currency, exponent } = owner;
+    const returnedMinor = returnedOfCopy(transactionPublicId, owner, this.#known);
+    const where = { orderId, transactionId, currency, exponent, returnedMinor };
+    return { found: true, transactionPublicId, ...where };
+  }
+
+  #answer(operation: GatewayOperation | undefined): Response<"gateway-operation"> {
+    const owner = operation && this.#parts.store.ownerOf(operation.transactionPublicId);
+    if (!operation || !owner) return { operation: operation ?? null };
+    return { operation, orderReturnedMinor: returnedOfOrder(owner.transactionId, this.#known) };
   }
 
   async #resolveByLookup(id: string): Promise<Response<"gateway-resolve">> {
@@ -159,7 +175,7 @@ export class OperationDesk {
     const answer = await this.#lookUp(id);
     if (answer.outcome !== "found") return none(`the lookup: ${answer.description}`);
     const owner = store.ownerOf(id);
-    if (owner) return found(id, owner);
+    if (owner) return this.#found(id, owner);
     const { orderId, currency, exponent } = answer.found;
     if (orderId !== null && store.transactionsOf(orderId).length > 0) {
       return none("its amount, currency or order does not agree with our order");
@@ -255,9 +271,27 @@ export class OperationDesk {
     const { class: tryClass, httpStatus, code, description } = verdict;
     const details = { operationId, transactionPublicId, kind, state };
     log.info({ ...details, class: tryClass, httpStatus, code, description }, "the gateway's word");
+    if (state === "done" && kind !== "confirm") this.#alarmTwice(transactionPublicId);
     if (state !== "unknown") return;
     this.#alarmUnknown(operationId);
     this.notified(transactionPublicId); // what was notified may have overtaken the answer
+  }
+
+  /** One that went back is not the whole order when the gateway has it twice, or may have. */
+  #alarmTwice(transactionPublicId: string): void {
+    const { store, log } = this.#parts;
+    const { transactionId, orderId } = store.ownerOf(transactionPublicId) ?? {};
+    if (transactionId === undefined || orderId === undefined) return;
+    const ids = store.publicIdsOf(orderId);
+    if (ids.length < 2 && !hasOrMayHaveOthers(transactionId, this.#known)) return;
+    const what =
+      "money went back of one transaction; the gateway has or may have another one of it";
+    raiseAlarm(
+      log,
+      "gateway-order-twice",
+      { transactionId, orderId, transactionPublicId, ids },
+      what,
+    );
   }
 
   #alarmUnknown(operationId: string): void {
@@ -270,11 +304,4 @@ export class OperationDesk {
       "whether the gateway carried it out is not known: it is never sent again",
     );
   }
-}
-
-function found(
-  transactionPublicId: string,
-  { orderId, transactionId, currency, exponent }: Transaction,
-): Response<"gateway-resolve"> {
-  return { found: true, transactionPublicId, orderId, transactionId, currency, exponent };
 }

@@ -5,6 +5,7 @@ import { transaction } from "../../shared/sqlite.ts";
 import { type Transaction, transactionSchema } from "../../shared/transaction.ts";
 import type { Verdict } from "../gateway/faults.ts";
 import type { OperationRequest, OperationState } from "../gateway/operation-request.ts";
+import { namedIsSent } from "../outbox/outbox-store.ts";
 
 type Row = Record<string, SQLOutputValue>;
 
@@ -52,22 +53,49 @@ export class OperationStore {
     ).map((row) => String(row["transaction_public_id"]));
   }
 
-  /** true when the id is new. */
+  /** How many transactions the gateway is known to have made of one of ours. */
+  copiesOf(transactionId: string): number {
+    const sql = `SELECT count(*) AS copies FROM gateway_ids WHERE transaction_id = ?`;
+    return Number(this.#get(sql, transactionId)?.["copies"]);
+  }
+
+  /**
+   * How many it may have made: one for each try whose answer was lost or good. Infinity as long as
+   * it may be sent again. Of a long history not every try is kept, but always more than anybody
+   * will ever name.
+   */
+  copiesPossible(transactionId: string): number {
+    const row = this.#get(
+      `SELECT state, max(ambiguous, (SELECT count(*) FROM attempts AS every
+           WHERE every.transaction_id = outbox.transaction_id AND every.ambiguous = 1)) AS lost,
+         (SELECT count(*) FROM attempts AS every
+           WHERE every.transaction_id = outbox.transaction_id AND every.class = 'sent') AS taken
+       FROM outbox WHERE transaction_id = ?`,
+      transactionId,
+    );
+    if (row?.["state"] === "pending" || row?.["state"] === "parked")
+      return Number.POSITIVE_INFINITY;
+    return Number(row?.["lost"] ?? 0) + Number(row?.["taken"] ?? 0);
+  }
+
+  /** true when the id is new. Its order is with the gateway: it is not sent again. */
   learnId(
     transactionPublicId: string,
     transactionId: string,
     from: "notification" | "lookup",
     nowMs: number,
   ): boolean {
-    return (
-      this.#run(
+    return transaction(this.#database, () => {
+      const added = this.#run(
         `INSERT INTO gateway_ids VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
         transactionPublicId,
         transactionId,
         from,
         nowMs,
-      ) === 1
-    );
+      );
+      this.#database.prepare(namedIsSent).run({ id: transactionId, now: nowMs });
+      return added === 1;
+    });
   }
 
   /** The write-ahead record. false: an earlier operation of the transaction is still open. */

@@ -31,6 +31,8 @@ export interface ForwarderParts {
 interface Ended extends GatewayReply {
   readonly item: ClaimedItem;
   readonly inQueue: boolean;
+  /** Of the gate. */
+  readonly tryNumber: number;
 }
 
 interface Decided extends Ended {
@@ -160,9 +162,10 @@ export class Forwarder {
   #begin(item: ClaimedItem, inQueue: boolean): void {
     if (inQueue) this.#queueTries += 1;
     else this.#immediateTries += 1;
+    const tryNumber = this.#gate.begin();
     this.#track(
       this.#send(item).then((reply) => {
-        this.#ended.push({ item, inQueue, ...reply });
+        this.#ended.push({ item, inQueue, tryNumber, ...reply });
         if (this.#recording !== undefined) return;
         this.#recording = this.#record();
         this.#track(this.#recording);
@@ -209,7 +212,7 @@ export class Forwarder {
   }
 
   #decide(ended: Ended): Decided {
-    const { item, inQueue, verdict } = ended;
+    const { item, inQueue, verdict, tryNumber } = ended;
     const nowMs = this.#parts.clock.now();
     const decision = decide(faultTable[verdict.class], item.history, {
       nowMs,
@@ -217,7 +220,7 @@ export class Forwarder {
       retryAfterMs: parseRetryAfter(verdict.retryAfter, nowMs),
       chance: this.#parts.chance,
     });
-    this.#gate.learn(verdict, decision);
+    this.#gate.learn(tryNumber, verdict, decision);
     if (inQueue) this.#queueTries -= 1;
     else this.#immediateTries -= 1;
     return { ...ended, decision };

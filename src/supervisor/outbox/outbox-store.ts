@@ -78,6 +78,16 @@ const oldest = `(
   SELECT sequence FROM outbox WHERE state = 'pending' AND claimed_at_ms IS NULL
   ORDER BY queued_at_ms, sequence LIMIT 1)`;
 
+/**
+ * The gateway has named its transaction of this item, so it has the order, whatever became of our
+ * answers: sent again it would have it twice. Not while a try runs, whose end comes here too.
+ */
+export const namedIsSent = `
+  UPDATE outbox SET state = 'sent', settled_at_ms = :now,
+    reason = 'the gateway has named its transaction of it'
+  WHERE transaction_id = :id AND claimed_at_ms IS NULL AND state IN ('pending', 'parked')
+    AND EXISTS (SELECT 1 FROM gateway_ids WHERE transaction_id = :id)`;
+
 /** The outbox in SQLite: every change is on disk when the call returns (DESIGN 3). */
 export class OutboxStore {
   readonly #database: DatabaseSync;
@@ -235,6 +245,7 @@ export class OutboxStore {
       reason: update.reason,
     });
     invariant(changes === 1, `the try of ${item.transactionId} was still claimed`);
+    this.#prepare(namedIsSent).run({ id: item.transactionId, now: attempt.endedAtMs });
   }
 
   /**
@@ -267,6 +278,7 @@ export class OutboxStore {
           ambiguous: true,
           notes: [],
         });
+        this.#prepare(namedIsSent).run({ id: transactionId, now: nowMs });
         return transactionId;
       });
     });

@@ -27,6 +27,9 @@ export class QueueGate {
   #holdUntilMs = 0;
   #failures = 0;
   #resultsInARow = 0;
+  /** Tries so far, and how many of them had begun when nothing more could begin. */
+  #begun = 0;
+  #begunBeforeHold = 0;
   /** The last class that was logged as a misconfiguration. */
   #misconfigured: string | null = null;
 
@@ -57,14 +60,20 @@ export class QueueGate {
     return Math.min(WINDOW_MAX, 2 ** Math.floor(this.#resultsInARow / WINDOW_DOUBLES_AFTER));
   }
 
-  /** What one try means for those that follow. */
-  learn(verdict: Verdict, { itemDelayMs, queueHoldMs, pause }: Decision): void {
+  /** A try begins. Its number is needed when it has ended. */
+  begin(): number {
+    this.#begun += 1;
+    return this.#begun;
+  }
+
+  /** What the try with this number means for those that follow. */
+  learn(number: number, verdict: Verdict, { itemDelayMs, queueHoldMs, pause }: Decision): void {
     const { action, waits } = faultTable[verdict.class];
     this.#reportMisconfiguration(verdict);
     if (pause) this.#pause(verdict);
     else if (action === "retry") this.#hold(waits, queueHoldMs, itemDelayMs);
     // A transaction that fits no field proves nothing.
-    else if (verdict.class !== "unsendable") this.#works();
+    else if (verdict.class !== "unsendable") this.#works(number);
   }
 
   /** An operator ends a pause at once; the next refusal brings it back. */
@@ -72,7 +81,9 @@ export class QueueGate {
     this.#open("resumed by an operator");
   }
 
-  #works(): void {
+  #works(number: number): void {
+    // It was under way when another one met the trouble: it says nothing about now.
+    if (number <= this.#begunBeforeHold) return;
     // A result: the gateway works and knows us.
     this.#open("the gateway answers with results");
     this.#resultsInARow += 1;
@@ -91,10 +102,12 @@ export class QueueGate {
     if (this.heldMs > 0) return;
     const nowMs = this.#clock.monotonicMs();
     if (this.#paused) {
+      this.#begunBeforeHold = this.#begun;
       // A probe takes the oldest item, due or not, so there is always a wait before the next one.
       this.#holdUntilMs = nowMs + Math.max(queueHoldMs, itemDelayMs, PROBE_RETRY_MS);
     } else if (waits === "queue" || waits === "both") {
       this.#failures += 1;
+      this.#begunBeforeHold = this.#begun;
       this.#holdUntilMs = nowMs + queueHoldMs;
     }
   }
@@ -103,6 +116,7 @@ export class QueueGate {
     this.#resultsInARow = 0;
     // Of several that were under way one is enough to tell of.
     if (this.#paused && this.heldMs > 0) return;
+    this.#begunBeforeHold = this.#begun;
     const reason = `the gateway refuses GATEWAY_LOGIN and GATEWAY_PWD: ${description}`;
     this.#paused = { reason, sinceMs: this.#paused?.sinceMs ?? this.#clock.now() };
     this.#holdUntilMs = this.#clock.monotonicMs() + PROBE_INTERVAL_MS;

@@ -66,7 +66,8 @@ export function installGatewayRoutes(app: FastifyInstance, options: ApiOptions):
 
   app.get("/gateway/transaction/:id", async (call: LookupCall, reply) => {
     requireOperator(call, options);
-    const id = identifier("id", call.params.id);
+    const given = call.params.id;
+    const id = (await gateway.publicIdOf(given)) ?? identifier("id", given);
     const limitMs = options.gatewayLookupLimitMs;
     const answer = await ask(supervisor, "gateway-lookup", { id }, limitMs);
     if (answer.outcome === "not-found") throw new AppError("GATEWAY_TRANSACTION_NOT_FOUND");

@@ -219,6 +219,7 @@ function attemptOf(row: Row): Attempt {
     baseline: null,
     ticket: "",
     returnedMinor: end.phase === "not-charged" ? 0 : end.returnedMinor,
+    returnedSome: end.phase !== "not-charged" && end.returnedMinor > 0,
     openReturn: null,
   };
 }

@@ -16,6 +16,7 @@ export function readAttempt(row: Row): Attempt {
     baseline: row["baseline"] === null ? null : readJson(row["baseline"]),
     ticket: String(row["ticket"]),
     returnedMinor: returnedOf(row),
+    returnedSome: row["returned_some"] === 1 || returnedOf(row) > 0,
     openReturn: row["open_return"] === null ? null : readJson(row["open_return"]),
   };
 }

@@ -24,7 +24,10 @@ import { readAttempt, readJson, saleOf } from "./attempt-row.ts";
 import { ReturnJournal } from "./return-journal.ts";
 import { returnedSql, statusSql } from "./status-sql.ts";
 
-type NewAttempt = Omit<Attempt, "number" | "ticket" | "returnedMinor" | "openReturn">;
+type NewAttempt = Omit<
+  Attempt,
+  "number" | "ticket" | "returnedMinor" | "returnedSome" | "openReturn"
+>;
 
 /**
  * The payment journal in SQLite: implements {@link PaymentStore}. Every change is one transaction

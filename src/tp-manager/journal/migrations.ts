@@ -137,4 +137,8 @@ export const migrations: readonly Migration[] = [
   `
   ALTER TABLE attempt ADD COLUMN after_telecollection INTEGER;
   `,
+  // Something went back of an order that the gateway has, or may have, more than once.
+  `
+  ALTER TABLE attempt ADD COLUMN returned_some INTEGER NOT NULL DEFAULT 0;
+  `,
 ];

@@ -30,12 +30,19 @@ export abstract class ReturnJournal extends TerminalJournal {
     });
   }
 
-  endReturn(transactionId: string, open: OpenReturn, returned: boolean, event: AttemptEvent): void {
+  endReturn(
+    transactionId: string,
+    open: OpenReturn,
+    returnedMinor: number | null,
+    event: AttemptEvent,
+  ): void {
     this.#changing(transactionId, event.atMs, () => {
       const { changes } = this.sql.run(
-        `UPDATE attempt SET open_return = NULL, returned_minor = returned_minor + ?
+        `UPDATE attempt SET open_return = NULL, returned_minor = max(returned_minor, ?),
+           returned_some = max(returned_some, ?)
          WHERE transaction_id = ? AND json_extract(open_return, '$.operationId') = ?`,
-        returned ? open.amountMinor : 0,
+        returnedMinor ?? 0,
+        returnedMinor === null ? 0 : 1,
         transactionId,
         open.operationId,
       );

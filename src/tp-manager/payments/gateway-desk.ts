@@ -18,15 +18,17 @@ import type { PaymentStore } from "./payment-store.ts";
 type Messages = typeof supervisorMessages;
 /** The order, or the gateway's transaction, that is meant. */
 export type GatewayTarget = RequestOf<Messages, "gateway-resolve">;
+/** An operation and how much of its order has gone back. */
+type Word = ResponseOf<Messages, "gateway-operation">;
 type Resolved = Extract<ResponseOf<Messages, "gateway-resolve">, { found: true }>;
 
 /** The supervisor, as far as it asks the gateway. Calls reject with {@link IpcError}. */
 export interface GatewayLink {
   resolve(target: GatewayTarget): Promise<ResponseOf<Messages, "gateway-resolve">>;
-  /** null: an earlier operation of the transaction is open there. */
-  operate(request: RequestOf<Messages, "gateway-operation">): Promise<GatewayOperation | null>;
-  /** null: it never arrived, and now never will. */
-  end(operationId: string): Promise<GatewayOperation | null>;
+  /** No operation: an earlier one of the transaction is open there. */
+  operate(request: RequestOf<Messages, "gateway-operation">): Promise<Word>;
+  /** No operation: it never arrived, and now never will. */
+  end(operationId: string): Promise<Word>;
   settle(request: RequestOf<Messages, "gateway-settle">): Promise<GatewayOperation | null>;
 }
 
@@ -87,11 +89,13 @@ export class GatewayDesk {
     const attempt = found && (await this.reconcile(found));
     if (attempt) assertChargedStill(attempt);
     const operationId = randomUUID();
+    const returnMinor =
+      attempt && kind !== "confirm" ? returnMinorOf(attempt, { kind, where, wanted }) : undefined;
     const open =
-      attempt && kind !== "confirm"
-        ? this.#reserve(attempt, { operationId, kind, where, wanted })
+      attempt && kind !== "confirm" && returnMinor !== undefined
+        ? this.#reserve(attempt, { operationId, kind, where, amountMinor: returnMinor })
         : undefined;
-    const amountMinor = kind === "cancel" ? null : (open?.amountMinor ?? wanted ?? null);
+    const amountMinor = kind === "cancel" ? null : (returnMinor ?? wanted ?? null);
     const { transactionPublicId, exponent } = where;
     const operation = await this.#send(
       { operationId, kind, transactionPublicId, amountMinor, currency: currency.alpha, exponent },
@@ -99,6 +103,14 @@ export class GatewayDesk {
       open,
     );
     return { operation, orderId: where.orderId, currency, amountMinor };
+  }
+
+  /**
+   * The gateway's id of an order; undefined when there is no such order. Throws GATEWAY_ID_UNKNOWN.
+   */
+  async publicIdOf(orderId: string): Promise<string | undefined> {
+    const known = storage(() => this.#parts.store.latestAttempt(orderId), "unknown");
+    return known && (await this.#resolve({ orderId })).transactionPublicId;
   }
 
   /** An operator's word about an unknown operation. Throws NOTHING_TO_SETTLE. */
@@ -111,6 +123,7 @@ export class GatewayDesk {
     const attempt = this.#attemptOf(where);
     if (attempt) await this.reconcile(attempt);
     if (!settled) throw new AppError("NOTHING_TO_SETTLE");
+    if (attempt) this.#note(attempt, await this.#asked(this.#parts.link.end(settled.operationId)));
     return settled;
   }
 
@@ -118,8 +131,8 @@ export class GatewayDesk {
   async reconcile(attempt: Attempt): Promise<Attempt> {
     const { openReturn: open, transactionId } = attempt;
     if (!open) return attempt;
-    const operation = await this.#asked(this.#parts.link.end(open.operationId));
-    this.#conclude(attempt, open, operation);
+    const word = await this.#asked(this.#parts.link.end(open.operationId));
+    this.#conclude(attempt, open, word);
     return this.#parts.store.attempt(transactionId) ?? attempt;
   }
 
@@ -137,9 +150,14 @@ export class GatewayDesk {
     });
   }
 
-  #attemptOf({ transactionId }: Resolved): Attempt | undefined {
-    if (transactionId === null) return undefined;
-    return storage(() => this.#parts.store.attempt(transactionId), "unknown");
+  /** Of an order in the archive too. */
+  #attemptOf({ transactionId, orderId }: Resolved): Attempt | undefined {
+    if (transactionId === null || orderId === null) return undefined;
+    const { store } = this.#parts;
+    return storage(
+      () => store.attempts(orderId).find((one) => one.transactionId === transactionId),
+      "unknown",
+    );
   }
 
   #reserve(
@@ -147,27 +165,21 @@ export class GatewayDesk {
     {
       kind,
       where,
-      wanted,
+      amountMinor,
       operationId,
     }: {
       readonly operationId: string;
       readonly kind: "cancel" | "refund";
       readonly where: Resolved;
-      readonly wanted: number | undefined;
+      readonly amountMinor: number;
     },
-  ): OpenReturn {
+  ): OpenReturn | undefined {
     const { store, clock, log } = this.#parts;
     const charged = chargedMinorOf(attempt);
-    const left = charged - attempt.returnedMinor;
-    const amountMinor = kind === "cancel" ? charged : (wanted ?? left);
-    if (amountMinor > left) {
-      const message = "amount is more than was charged and not yet returned";
-      throw new AppError("REQUEST_INVALID", message, {
-        charged: "yes",
-        details: { faults: [{ field: "amount", message }] },
-      });
-    }
     const { transactionId } = attempt;
+    // Of an order in the archive nothing is reserved: the terminal cannot reverse it any more, and
+    // the supervisor has one open operation of a transaction at a time.
+    if (!storage(() => store.attempt(transactionId), "yes")) return undefined;
     const { transactionPublicId } = where;
     const open = { operationId, kind, amountMinor, transactionPublicId, atMs: clock.now() };
     if (!storage(() => store.reserveReturn(transactionId, open, charged), "yes")) {
@@ -183,27 +195,28 @@ export class GatewayDesk {
     open: OpenReturn | undefined,
   ): Promise<GatewayOperation> {
     const { link } = this.#parts;
-    let operation: GatewayOperation | null;
+    let word: Word;
     try {
-      operation = await link.operate(request);
-      if (!operation) {
-        if (attempt && open) this.#conclude(attempt, open, null);
+      word = await link.operate(request);
+      if (!word.operation) {
+        if (attempt && open) this.#conclude(attempt, open, word);
         throw new AppError("GATEWAY_OPERATION_OPEN");
       }
     } catch (error) {
       if (!(error instanceof IpcError)) throw error;
       if (error.failure === "unreachable") {
-        if (attempt && open) this.#conclude(attempt, open, null);
+        if (attempt && open) this.#conclude(attempt, open, { operation: null });
         throw unavailable(error);
       }
-      operation = await this.#afterLostAnswer(request.operationId);
+      word = await this.#afterLostAnswer(request.operationId);
     }
-    if (attempt && open) this.#conclude(attempt, open, operation);
-    return assertDone(operation);
+    if (attempt && open) this.#conclude(attempt, open, word);
+    else if (attempt) this.#note(attempt, word);
+    return assertDone(word.operation);
   }
 
   /** The supervisor may have it or not: its own word counts, however late. */
-  async #afterLostAnswer(operationId: string): Promise<GatewayOperation | null> {
+  async #afterLostAnswer(operationId: string): Promise<Word> {
     try {
       return await this.#parts.link.end(operationId);
     } catch (error) {
@@ -216,8 +229,8 @@ export class GatewayDesk {
     }
   }
 
-  /** null: it was not carried out and never will be. */
-  #conclude(attempt: Attempt, open: OpenReturn, operation: GatewayOperation | null): void {
+  /** No operation: it was not carried out and never will be. */
+  #conclude(attempt: Attempt, open: OpenReturn, { operation, orderReturnedMinor }: Word): void {
     const { store, clock, log } = this.#parts;
     const state = operation?.state ?? "not-sent";
     if (state === "unknown" || state === "sending") return;
@@ -226,8 +239,19 @@ export class GatewayDesk {
     const { code = null, description = "" } = operation ?? {};
     const detail = { operationId, state, code, description };
     const event = { atMs: clock.now(), kind: "gateway-return-ended", detail };
-    storage(() => store.endReturn(transactionId, open, state === "done", event), "unknown");
+    // An older supervisor does not tell the sum: then the gateway has the order once.
+    const sumMinor = orderReturnedMinor ?? attempt.returnedMinor + open.amountMinor;
+    const returned = state === "done" ? sumMinor : null;
+    storage(() => store.endReturn(transactionId, open, returned, event), "unknown");
     log.info({ transactionId, orderId: attempt.request.orderId, ...detail }, "return ended");
+  }
+
+  /** What the supervisor tells of an order without a reservation. */
+  #note({ transactionId }: Attempt, { orderReturnedMinor: returnedMinor = 0 }: Word): void {
+    if (returnedMinor === 0) return;
+    const { store, clock } = this.#parts;
+    const returned = { transactionId, returnedMinor };
+    storage(() => store.noteReturns([returned], store.returnsSeen(), clock.now()), "unknown");
   }
 
   async #asked<T>(answer: Promise<T>): Promise<T> {
@@ -261,6 +285,30 @@ function assertChargedStill(attempt: Attempt): void {
     case "reversal-in-doubt":
       throw new AppError("PAYMENT_UNKNOWN");
   }
+}
+
+/** How much of a transaction a cancel or refund gives back; throws REQUEST_INVALID. */
+function returnMinorOf(
+  attempt: Attempt,
+  {
+    kind,
+    where,
+    wanted,
+  }: {
+    readonly kind: "cancel" | "refund";
+    readonly where: Resolved;
+    readonly wanted: number | undefined;
+  },
+): number {
+  const charged = chargedMinorOf(attempt);
+  const left = charged - Math.max(attempt.returnedMinor, where.returnedMinor ?? 0);
+  const amountMinor = kind === "cancel" ? charged : (wanted ?? left);
+  if (amountMinor <= left && left > 0) return amountMinor;
+  const message = "amount is more than was charged and not yet returned";
+  throw new AppError("REQUEST_INVALID", message, {
+    charged: "yes",
+    details: { faults: [{ field: "amount", message }] },
+  });
 }
 
 function assertDone(operation: GatewayOperation | null): GatewayOperation {

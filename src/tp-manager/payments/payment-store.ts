@@ -145,8 +145,16 @@ export interface PaymentStore {
    * part was returned, can no longer become "reversing".
    */
   reserveReturn(transactionId: string, open: OpenReturn, chargedMinor: number): boolean;
-  /** The gateway's word about a reserved return: the money went back, or nothing happened. */
-  endReturn(transactionId: string, open: OpenReturn, returned: boolean, event: AttemptEvent): void;
+  /**
+   * The gateway's word about a reserved return: how much of the order has gone back in all, or null
+   * when nothing happened.
+   */
+  endReturn(
+    transactionId: string,
+    open: OpenReturn,
+    returnedMinor: number | null,
+    event: AttemptEvent,
+  ): void;
   /** Attempts with a reserved return whose end is not known, oldest first. */
   openReturns(): Attempt[];
   /** How far the gateway's notifications of returned money are known here; 0: none. */

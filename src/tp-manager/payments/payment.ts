@@ -164,6 +164,8 @@ export interface Attempt {
   readonly ticket: string;
   /** What went back by way of the gateway or the bank, asked for here or elsewhere. */
   readonly returnedMinor: number;
+  /** Something went back, be it only of one of several transactions the gateway made of it. */
+  readonly returnedSome: boolean;
   /** The gateway was asked to return money and its word is not known: nothing else may. */
   readonly openReturn: OpenReturn | null;
 }
@@ -180,7 +182,7 @@ export interface OpenReturn {
 /** How much of a charged attempt has gone back by way of the gateway. */
 export function returnOf(attempt: Attempt): "none" | "open" | "part" | "all" {
   if (attempt.openReturn) return "open";
-  if (attempt.returnedMinor === 0) return "none";
+  if (!attempt.returnedSome) return "none";
   return attempt.returnedMinor < chargedMinorOf(attempt) ? "part" : "all";
 }
 

@@ -116,3 +116,31 @@ test("a gateway below a path is addressed below it", async () => {
   await below.client.generate(sampleTransaction(), signal);
   expect(server.requests[0]?.path).toBe("/stage/soap/payment-v2/generate");
 });
+
+test.each([
+  ["login and password", {}, { authorization: "Basic bG9naW46U2VjcmV0XzE=" }],
+  ["a key", { apiKey: "key" }, { "x-api-key": "key" }],
+])(
+  "the lookup is made with %s, in the plural and then in the singular",
+  async (_what, given, sent) => {
+    const { server, client } = await open({ status: 404, body: "<html/>" }, given);
+    await client.lookUp("5CF62325CB217655", signal);
+    expect(server.requests.map(({ path }) => path)).toEqual([
+      "/v3/transactions/5CF62325CB217655",
+      "/v3/transaction/5CF62325CB217655",
+    ]);
+    for (const { headers, method } of server.requests) {
+      const { authorization, "x-api-key": key } = headers;
+      expect([method, { authorization, "x-api-key": key }]).toEqual(["GET", sent]);
+    }
+  },
+);
+
+test("the words of a lookup are kept without password and card number", async () => {
+  const message = `no Secret_1\n for 4111111111111111 ${"x".repeat(500)}`;
+  const { client } = await open({ status: 401, body: JSON.stringify({ code: 1, message }) });
+  const answer = await client.lookUp("5CF62325CB217655", signal);
+  const description = answer.outcome === "failed" ? answer.description : "";
+  expect(description).toMatch(/^HTTP 401: no \[removed\] for 411111X{6}1111 x+$/);
+  expect(description).toHaveLength(300);
+});

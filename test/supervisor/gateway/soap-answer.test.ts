@@ -13,6 +13,10 @@ const around = (content: string): string =>
   `<n:generateResponse xmlns:n="urn:x"><generateResult>${content}</generateResult>` +
   "</n:generateResponse></S:Body></S:Envelope>";
 
+/** A result with something beside its response. */
+const beside = (content: string): string =>
+  around("<code>0</code>").replace("</S:Body>", `${content}</S:Body>`);
+
 test("a result is read with its code, description and further fields", () => {
   const answer = read(resultBody(0, "N/A", "https://pay.test/?a=1&amp;b=2"));
   expect(answer).toMatchObject({ kind: "result", code: 0, description: "N/A" });
@@ -56,6 +60,9 @@ test.each([
   ["a result outside its response", resultBody(0).replaceAll("ns1:generateResponse", "ns1:other")],
   ["two envelopes", resultBody(0) + resultBody(0).replace(/<\?xml.*\?>/, "")],
   ["something after the envelope", `${resultBody(0)}<html/>`],
+  ["an empty Fault beside the result", beside("<Fault/>")],
+  ["a Fault beside the result", beside("<Fault><faultcode>x</faultcode></Fault>")],
+  ["the answer to something else too", beside("<confirmResponse><a/></confirmResponse>")],
   ["an open element", resultBody(0).slice(0, -1)],
   ["nothing", ""],
   ["blanks", " \n "],

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { request } from "node:http";
 import { connect } from "node:net";
@@ -6,6 +7,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { NotificationDesk } from "../../../src/supervisor/notifications/notification-desk.ts";
 import {
+  CONNECTIONS_MAX,
   NOTIFICATION_BYTES_MAX,
   REQUESTS_PER_MINUTE_MAX,
   startNotificationListener,
@@ -16,7 +18,9 @@ import { type Fields, mapiOf, md5, PUBLIC_ID, resultOf } from "./mapi.ts";
 const SECRET = "fraud passphrase";
 
 /** A supervisor with one order of 8.99 that listens for notifications. */
-async function listening(options: { fraudSecret?: string | undefined } = { fraudSecret: SECRET }) {
+async function listening(
+  options: { fraudSecret?: string | undefined; requestMs?: number } = { fraudSecret: SECRET },
+) {
   const rig = await openRig();
   const transactionId = rig.handOver("A-1");
   const { notifications: store, operationStore, operations, clock, log } = rig;
@@ -35,6 +39,7 @@ async function listening(options: { fraudSecret?: string | undefined } = { fraud
     desk,
     clock,
     log,
+    ...(options.requestMs === undefined ? {} : { requestMs: options.requestMs }),
   });
   onTestFinished(() => listener.close());
   const send = (
@@ -213,6 +218,18 @@ describe("what anybody may send", () => {
       socket.write(chunk + chunk);
     });
     expect(response).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  test("senders that never come to an end make room for the others in time", async () => {
+    const at = await listening({ fraudSecret: SECRET, requestMs: 300 });
+    const slow = Array.from({ length: CONNECTIONS_MAX }, () => {
+      const socket = connect(at.listener.port, "127.0.0.1", () =>
+        socket.write("POST /notify HTTP/1.1\r\nhost: a\r\n"),
+      );
+      return once(socket.on("error", () => {}).resume(), "close");
+    });
+    await Promise.all(slow);
+    expect(await at.notify()).toBe(200);
   });
 
   test("more than the rate allows is put off, so that the gateway repeats it", async () => {

@@ -8,7 +8,7 @@ import {
 import { decide, PROBE_INTERVAL_MS } from "../../../src/supervisor/outbox/retry-policy.ts";
 import { recordingLog } from "../../support/recording-log.ts";
 import { TestClock } from "../../support/test-clock.ts";
-import { accepted } from "../recording-gateway.ts";
+import { accepted, type Behaviour, refusedCredentials } from "../recording-gateway.ts";
 import { sampleTransaction } from "../sample-transaction.ts";
 import { openRig } from "../supervisor-rig.ts";
 
@@ -29,7 +29,7 @@ function openGate() {
         fields: new Map(),
       };
       const now = { ...circumstances, queueFailures: gate.failures };
-      gate.learn(verdict, decide(faultTable[tryClass], history, now));
+      gate.learn(gate.begin(), verdict, decide(faultTable[tryClass], history, now));
     }
   };
   return { gate, clock, learn, lines };
@@ -103,3 +103,29 @@ test("a backlog goes out several at a time, and from the first failure on one by
   expect(requests).toHaveLength(full + 1);
   expect(rig.store.counts()).toMatchObject({ sent: answered, pending: 60 - answered });
 });
+
+const tooMany: Behaviour = { status: 429, headers: { "retry-after": "60" } };
+
+test.each([
+  ["asks for a minute", tooMany, 59_999],
+  ["refuses the credentials", refusedCredentials, PROBE_INTERVAL_MS - 1],
+] as const)(
+  "a gateway that %s is left alone, although others that were under way got through",
+  async (_what, refusal, quietMs) => {
+    const rig = await openRig();
+    const { requests } = rig.server;
+    const before = 3 * WINDOW_DOUBLES_AFTER;
+    rig.server.behave = () => (requests.length === before + 1 ? refusal : accepted);
+    for (let i = 0; i < 60; i++) {
+      rig.store.add(sampleTransaction({ orderId: `order ${i}` }), rig.clock.now());
+    }
+    rig.forwarder.start();
+    const full = before + WINDOW_MAX;
+    await vi.waitFor(() => expect(rig.store.counts().sent).toBe(full - 1), { timeout: 5_000 });
+    await rig.clock.advance(quietMs);
+    expect(requests).toHaveLength(full);
+    await rig.clock.advance(1);
+    await rig.drained();
+    expect(rig.store.counts().sent).toBe(60);
+  },
+);

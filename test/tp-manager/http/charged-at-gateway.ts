@@ -6,8 +6,13 @@ import { apiWithSupervisor } from "./api-with-supervisor.ts";
 
 export const operator = { login: "operator", password: "maintenance" };
 
-/** A charged order of 9.99 that the sandbox has, captured unless it is told otherwise. */
-export async function chargedAtGateway(options: { autoPay?: boolean } = {}) {
+/**
+ * A charged order of 9.99 that the sandbox has, captured unless it is told otherwise. With `lost`
+ * the answer of the first try is lost, so that the order is sent again.
+ */
+export async function chargedAtGateway(
+  options: { autoPay?: boolean; lost?: "before-commit" | "after-commit" } = {},
+) {
   const sandbox = await startGatewaySandbox({
     accounts: [
       {
@@ -22,11 +27,17 @@ export async function chargedAtGateway(options: { autoPay?: boolean } = {}) {
   });
   onTestFinished(() => sandbox.close());
   const api = await apiWithSupervisor({ url: sandbox.url, operator });
+  if (options.lost) sandbox.addFault({ kind: `reset-${options.lost}`, times: 1 });
   await pay(api.at, request("A-1"));
   const [transaction] = api.at.supervisor.stored;
   if (!transaction) throw new Error("the order was not handed over");
   api.rig.intake.store(transaction);
   await api.rig.tries(transaction.transactionId, 1);
+  if (options.lost) {
+    api.rig.forwarder.start();
+    await api.rig.clock.advance(2_000);
+    await api.rig.tries(transaction.transactionId, 2);
+  }
   const publicId = (): string => sandbox.orders()[0]?.transactionPublicId ?? "";
   return { ...api, sandbox, publicId, transactionId: transaction.transactionId };
 }

@@ -3,14 +3,16 @@ import { NotificationDesk } from "../../../src/supervisor/notifications/notifica
 import { archiveOrders } from "../../../src/tp-manager/journal/archive.ts";
 import { RETURN_POLL_MS } from "../../../src/tp-manager/payments/return-poll.ts";
 import { type Fields, mapiOf, resultOf } from "../../supervisor/notifications/mapi.ts";
+import type { RecordingGateway } from "../../supervisor/recording-gateway.ts";
 import { PASSWORD } from "../../supervisor/supervisor-rig.ts";
 import { pay, request } from "../../support/payment-house.ts";
 import { apiWithSupervisor } from "../http/api-with-supervisor.ts";
 
 /** A charged order of 9.99 at a gateway that notifies what others do there. */
-async function charged() {
+async function charged(behave?: RecordingGateway["behave"]) {
   const api = await apiWithSupervisor();
   const { rig, at } = api;
+  if (behave) rig.server.behave = behave;
   await pay(at, request("A-1"));
   const [transaction] = at.supervisor.stored;
   if (!transaction) throw new Error("the order was not handed over");
@@ -78,6 +80,17 @@ describe("money that went back without us", () => {
     expect(await status()).toBe("Reversed");
   });
 
+  test("finishes an order whose answer was lost and that was never sent again", async () => {
+    const { returns, notify, status, rig } = await charged(() => "reset");
+    notify({ operation: "capture" });
+    rig.forwarder.start();
+    await rig.clock.advance(3_600_000);
+    expect(rig.server.requests).toHaveLength(1);
+    notify({ operation: "refund" });
+    await returns.ask();
+    expect(await status()).toBe("Reversed");
+  });
+
   test("is told once by the events, with the order's new state", async () => {
     const { returns, notify, at, transactionId } = await charged();
     const told: unknown[] = [];
@@ -116,6 +129,28 @@ describe("money that went back without us", () => {
     notify(refund("3.00", "12:00:02 UTC+0000"));
     await returns.ask();
     expect(at.journal.attempt(transactionId)?.returnedMinor).toBe(700);
+  });
+
+  test.each(["4,00", "-9.99", "0", "all", "9.999"])(
+    "of an amount that cannot be read, %j, is not all of it",
+    async (refundedAmount) => {
+      const { returns, notify, status, call } = await charged();
+      notify({ operation: "capture" });
+      notify({ operation: "refund", refundedAmount });
+      await returns.ask();
+      expect(await status()).toBe("Success");
+      expect((await call("GET", "/payment/A-1")).one.gateway.state).toBe("partly-refunded");
+    },
+  );
+
+  test("without an amount, after a part was asked for here, is that part", async () => {
+    const { returns, notify, status, call, rig } = await charged();
+    notify({ operation: "capture" });
+    rig.server.behave = () => ({ status: 200, body: cardBody });
+    await call("POST", "/gateway/refund", { orderId: "A-1", amount: 4 });
+    notify({ operation: "refund" });
+    await returns.ask();
+    expect(await status()).toBe("Success");
   });
 
   test("of the second of two transactions of one order leaves the customer charged", async () => {

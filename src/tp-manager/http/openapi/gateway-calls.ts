@@ -58,10 +58,15 @@ export const gatewayCalls: readonly DocumentedCall[] = [
   {
     path: "/gateway/transaction/{id}",
     methods: ["get"],
-    summary: "Look a transaction up at the gateway",
+    summary: "Look a transaction up at the gateway, by its id or the order id",
     role: "operator",
     answer: { schema: answers.gatewayTransaction, example: examples.transactionExample },
-    errors: ["GATEWAY_TRANSACTION_NOT_FOUND", "GATEWAY_LOOKUP_FAILED", "SUPERVISOR_UNAVAILABLE"],
+    errors: [
+      "GATEWAY_ID_UNKNOWN",
+      "GATEWAY_TRANSACTION_NOT_FOUND",
+      "GATEWAY_LOOKUP_FAILED",
+      "SUPERVISOR_UNAVAILABLE",
+    ],
   },
 ];
 

@@ -1,0 +1,52 @@
+import type { GatewayOperation } from "../../shared/ipc/contract.ts";
+import type { Transaction } from "../../shared/transaction.ts";
+import type { HistoryParts } from "./gateway-history.ts";
+import { effectOf, type Notified, refundedSum } from "./gateway-state.ts";
+
+/**
+ * How much of a transaction of ours has gone back for certain, in minor units. An order that the
+ * gateway has twice is returned as far as both are, and one that it may have twice (its answer was
+ * lost and it was sent again) is not, until both are known: what was given back of one alone leaves
+ * the customer charged.
+ */
+export function returnedOfOrder(transactionId: string, parts: HistoryParts): number {
+  const { operations } = parts;
+  const transaction = operations.transaction(transactionId);
+  if (!transaction) return 0;
+  if (hasOrMayHaveOthers(transactionId, parts)) return 0;
+  const publicIds = operations.publicIdsOf(transaction.orderId);
+  const sums = publicIds.map((publicId) => returnedOfCopy(publicId, transaction, parts));
+  return sums.length === 0 ? 0 : Math.min(...sums);
+}
+
+/** The gateway may have made transactions of it, or may still make them, that are not known. */
+export function hasOrMayHaveOthers(transactionId: string, { operations }: HistoryParts): boolean {
+  const known = operations.copiesOf(transactionId);
+  return known < operations.copiesPossible(transactionId);
+}
+
+/** How much of one transaction of the gateway has gone back, whoever asked for it. */
+export function returnedOfCopy(
+  transactionPublicId: string,
+  { orderId, amountMinor }: Transaction,
+  { operations, notifications }: HistoryParts,
+): number {
+  const ours = operations.transactionsOf(orderId).map((one) => one.transactionId);
+  const told = notifications
+    .acceptedOf(ours)
+    .filter((one) => one.kind === "operation" && one.transactionPublicId === transactionPublicId);
+  const asked = operations.operationsOf([transactionPublicId]);
+  const done = asked.filter(({ state }) => state === "done");
+  if (wholeOf(told, done)) return amountMinor;
+  // A refund without an amount is of all of it, unless it may be the part that was asked for here.
+  const inPart = asked.some((one) => one.kind === "refund" && one.amountMinor !== null);
+  const clear = inPart ? told.filter((one) => one.amountMinor !== null) : told;
+  return Math.min(refundedSum(amountMinor, clear, done), amountMinor);
+}
+
+/** Cancellation and chargeback are of all of it. */
+function wholeOf(told: readonly Notified[], done: readonly GatewayOperation[]): boolean {
+  const effects = told.map(effectOf);
+  if (effects.includes("cancelled") || effects.includes("reversed")) return true;
+  return done.some(({ kind }) => kind === "cancel");
+}

@@ -1,0 +1,121 @@
+import { describe, expect, test } from "vitest";
+import { archiveOrders } from "../../../src/tp-manager/journal/archive.ts";
+import { pay, request } from "../../support/payment-house.ts";
+import { chargedAtGateway, stateOf } from "./charged-at-gateway.ts";
+
+/** The gateway took the order, its answer was lost, and it was sent again. */
+async function twice() {
+  const at = await chargedAtGateway({ lost: "after-commit" });
+  const ids = at.sandbox.orders().map(({ transactionPublicId }) => transactionPublicId);
+  expect(ids).toHaveLength(2);
+  const status = async () => (await at.call("GET", "/payment/A-1")).one.status;
+  const refund = (id: string | undefined, amount?: number) =>
+    at.call("POST", "/gateway/refund", { transactionPublicId: id, amount: amount ?? null });
+  return { ...at, ids, status, refund };
+}
+
+describe("an order that the gateway has twice", () => {
+  test("stays charged when one of the two is refunded, reversed with the other", async () => {
+    const at = await twice();
+    expect((await at.refund(at.ids[1])).http).toBe(200);
+    expect(await at.status()).toBe("Success");
+    expect((await pay(at.at, request("A-1"))).replayed).toBe(true);
+    const listed = await at.call("GET", "/payments?status=Reversed");
+    expect(listed.body).toEqual([]);
+    expect((await at.refund(at.ids[0])).http).toBe(200);
+    expect(await at.status()).toBe("Reversed");
+    expect(stateOf(at)).toEqual([
+      ["refunded", "9.99"],
+      ["refunded", "9.99"],
+    ]);
+  });
+
+  test("also when the gateway had named both of them before", async () => {
+    const at = await twice();
+    for (const id of at.ids) await at.call("GET", `/gateway/transaction/${id}`);
+    await at.refund(at.ids[0]);
+    expect(await at.status()).toBe("Success");
+  });
+
+  test("is not reversed at the terminal when one of the two went back", async () => {
+    const at = await twice();
+    await at.refund(at.ids[1]);
+    await at.stopSupervisor();
+    const { http, one } = await at.call("POST", "/reversal", { orderId: "A-1" });
+    expect([http, one.error.code]).toEqual([409, "REVERSAL_REFUSED"]);
+    expect(at.at.terminal.reversed).toEqual([]);
+  });
+
+  test("is returned as far as both are", async () => {
+    const at = await twice();
+    await at.refund(at.ids[1], 4);
+    await at.refund(at.ids[0]);
+    expect(await at.status()).toBe("Success");
+    const tooMuch = await at.refund(at.ids[1], 6);
+    expect([tooMuch.http, tooMuch.one.error.code]).toEqual([400, "REQUEST_INVALID"]);
+    expect((await at.refund(at.ids[1])).one.amount).toBe(5.99);
+    expect(await at.status()).toBe("Reversed");
+  });
+
+  test("is shown as returned in part while one of the two stands", async () => {
+    const at = await twice();
+    for (const id of at.ids) await at.call("GET", `/gateway/transaction/${id}`);
+    await at.refund(at.ids[1]);
+    const { one } = await at.call("GET", "/payment/A-1");
+    expect(one.gateway.state).toBe("partly-refunded");
+  });
+
+  test("is found out as twice when one of the two is asked to go back", async () => {
+    const at = await twice();
+    await at.refund(at.ids[1]);
+    expect(at.rig.alarms()).toContain("gateway-order-twice");
+  });
+
+  test("stays charged when the lost answer of one refund is found again", async () => {
+    const at = await twice();
+    at.sandbox.addFault({ kind: "reset-after-commit", times: 1, operation: "card" });
+    await at.refund(at.ids[1]);
+    expect(await at.status()).toBe("Unknown");
+    await at.call("GET", `/gateway/transaction/${at.ids[1]}`);
+    expect(await at.status()).toBe("Success");
+  });
+});
+
+test("an order that was sent again after a lost answer may stand a second time", async () => {
+  const at = await chargedAtGateway({ lost: "before-commit" });
+  const [order, ...others] = at.sandbox.orders();
+  expect(others).toEqual([]);
+  const target = { transactionPublicId: order?.transactionPublicId };
+  expect((await at.call("POST", "/gateway/refund", target)).http).toBe(200);
+  expect((await at.call("GET", "/payment/A-1")).one.status).toBe("Success");
+  expect(at.rig.alarms()).toContain("gateway-order-twice");
+  const again = await at.call("POST", "/gateway/refund", target);
+  expect([again.http, again.one.error.code]).toEqual([400, "REQUEST_INVALID"]);
+});
+
+test("a lookup by the order id needs the gateway's id once, and tells both of two", async () => {
+  const at = await twice();
+  const look = (id: string | undefined) => at.call("GET", `/gateway/transaction/${id}`);
+  const early = await look("A-1");
+  expect([early.http, early.one.error.code]).toEqual([409, "GATEWAY_ID_UNKNOWN"]);
+  await look(at.ids[0]);
+  const known = await look("A-1");
+  expect([known.http, known.one.merchant_order_id]).toEqual([200, "A-1"]);
+  await look(at.ids[1]);
+  const both = await look("A-1");
+  expect(both.one.error.details.transactionPublicIds).toEqual(expect.arrayContaining(at.ids));
+  expect((await look("no-such-order")).http).toBe(400);
+});
+
+test("an order in the archive that is refunded here is reversed", async () => {
+  const at = await chargedAtGateway();
+  at.at.journal.acknowledgeHandOff(at.transactionId);
+  at.at.journal.setDelivery(at.transactionId, "sent", at.at.clock.now());
+  archiveOrders(at.at.journal.database, at.at.clock.now() + 1, 100);
+  const target = { transactionPublicId: at.publicId() };
+  expect((await at.call("POST", "/gateway/refund", target)).http).toBe(200);
+  expect((await at.call("GET", "/payment/A-1")).one.status).toBe("Reversed");
+  await expect(pay(at.at, request("A-1"))).rejects.toMatchObject({ code: "ORDER_REVERSED" });
+  const again = await at.call("POST", "/gateway/refund", target);
+  expect([again.http, again.one.error.code]).toEqual([409, "ORDER_REVERSED"]);
+});
