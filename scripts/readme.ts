@@ -48,7 +48,8 @@ function defaultOf(schema: z.ZodType): string {
   if (requiredBy) return `required by ${requiredBy.join(" and ")}`;
   const value = schema.safeParse(undefined).data;
   if (value === undefined || (Array.isArray(value) && value.length === 0)) return "none";
-  return `\`${value === false ? "no" : String(value)}\``;
+  if (typeof value === "boolean") return value ? "`yes`" : "`no`";
+  return `\`${String(value)}\``;
 }
 
 function errors(): string {
