@@ -133,4 +133,8 @@ export const migrations: readonly Migration[] = [
     ended_at_ms INTEGER
   ) STRICT;
   `,
+  // The newest end of day when the attempt began: a wall clock can jump. NULL: of an older version.
+  `
+  ALTER TABLE attempt ADD COLUMN after_telecollection INTEGER;
+  `,
 ];
