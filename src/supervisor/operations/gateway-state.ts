@@ -113,9 +113,9 @@ export function doneSum(amountMinor: number, done: readonly Done[]): number {
 }
 
 /**
- * What was refunded for certain, in minor units. A refund that was asked for here is notified some
- * time after it was done: as long as its amount was not notified, it adds to those that were. Two of
- * one amount may be the same refund: the smaller sum never makes a charge look undone.
+ * What was refunded for certain, in minor units. A refund that was asked for here is notified a
+ * while after it was done: until its amount is, it adds to those that were notified. Two of one
+ * amount may be the same refund: the smaller sum never makes a charge look undone.
  */
 export function refundedSum(
   amountMinor: number,
