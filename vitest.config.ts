@@ -1,12 +1,13 @@
 import { defineConfig } from "vitest/config";
 import { SummaryReporter } from "./test/support/summary-reporter.ts";
 
-/** Real processes and ptys share the cores with the tests: more workers would only add waits. */
 export default defineConfig({
   test: {
     reporters: ["default", new SummaryReporter()],
     // Real processes on a machine that others use too: a second try, named in the output.
     retry: process.env["CI"] ? 1 : 0,
+    // Most of a test's time is waiting for processes, ptys and protocol timers, not computing.
+    maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 20_000,
     projects: [

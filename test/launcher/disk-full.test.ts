@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { closeSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { freePort } from "../support/installation.ts";
 import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 // Real processes on a machine that others use too.
@@ -11,13 +12,13 @@ vi.setConfig({ testTimeout: 60_000 });
 let checkout: TemporaryCheckout;
 let data: string;
 let mounted = false;
-beforeAll(() => {
+beforeAll(async () => {
   checkout = new TemporaryCheckout("real");
   data = join(checkout.root, "small disk");
   mkdirSync(data);
   const mount = ["-t", "tmpfs", "-o", "size=8m,mode=700", "tmpfs", data];
   mounted = process.getuid?.() === 0 && spawnSync("mount", mount).status === 0;
-  const config = completeConfig.replace("LOCAL_PORT=8765", "LOCAL_PORT=18765");
+  const config = completeConfig.replace("LOCAL_PORT=8765", `LOCAL_PORT=${await freePort()}`);
   writeFileSync(join(data, "config.txt"), config, { mode: 0o600 });
 });
 afterAll(async () => {

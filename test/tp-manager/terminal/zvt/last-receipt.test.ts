@@ -9,7 +9,7 @@ import { checkedZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-o
 import { report } from "../../../support/reports.ts";
 import { bothLines, connect, goodSale } from "./connected-driver.ts";
 import { type Driver, never, Observer, tenEuro } from "./driver.ts";
-import { introduce, type Peer, repeatReceipt, tcpPeer } from "./peer.ts";
+import { introduce, type Peer, repeatReceipt, statusCompletion, tcpPeer } from "./peer.ts";
 
 const order = { ...tenEuro, inStep: true };
 const sending = { sendLastReceipt: true };
@@ -24,9 +24,17 @@ async function prepare(driver: Driver, peer: Peer, last = [goodSale]): Promise<v
 async function commandOf(driver: Driver, peer: Peer, given = order): Promise<string> {
   const paying = driver.terminal.pay(given, new Observer());
   const command = await peer.next();
-  peer.send("84b100");
+  await refuse(peer, "84b100");
   await paying;
   return command;
+}
+
+/** Refuses, and shows that nothing runs when it is asked (refused-command.ts). */
+async function refuse(peer: Peer, refusal: string): Promise<void> {
+  peer.send(refusal);
+  await peer.expect(/^0501/);
+  peer.send("800000");
+  await peer.tell(statusCompletion());
 }
 
 describe.each(bothLines)("the last receipt number (1F1F) over %s", (_kind, makePeer) => {
@@ -77,7 +85,7 @@ describe("the last receipt number is left out", () => {
     await prepare(driver, peer);
     const reversing = driver.terminal.reverse?.({ ...order, receiptNumber: "42" }, new Observer());
     expect(await peer.next()).not.toContain("1f1f");
-    peer.send("84b400");
+    await refuse(peer, "84b400");
     await reversing;
   });
 });
