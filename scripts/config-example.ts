@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { configShape, metaOf, sections } from "../src/shared/config/schema.ts";
+import { choicesOf } from "./config-choices.ts";
 
 /**
  * Makes data/config.example.txt from the one schema that knows the setup file (DESIGN 4); a test
@@ -46,7 +47,9 @@ export function exampleText(): string {
 }
 
 function optionalLines({ name, help, example, fallback }: Row): string[] {
-  const note = example === fallback ? [] : [`# For example: ${name}=${example}`];
+  const choices = choicesOf(configShape[name]);
+  const one = example === fallback ? [] : [`# For example: ${name}=${example}`];
+  const note = choices ? [`# One of: ${choices.join(", ")}`] : one;
   return ["", `# ${help}`, ...note, `#${name}=${fallback ?? ""}`];
 }
 

@@ -9,6 +9,7 @@ import { metaOf, sections } from "../src/shared/config/schema.ts";
 import { errorTable } from "../src/shared/errors.ts";
 import { projectRoot } from "../src/shared/installation.ts";
 import { eventTable } from "../src/tp-manager/payments/event-table.ts";
+import { choicesOf } from "./config-choices.ts";
 
 const path = join(projectRoot, "README.md");
 
@@ -35,9 +36,12 @@ function configuration(): string {
     .map(({ title, names }) => {
       const rows = Object.entries(names).map(([name, schema]) => {
         const { help, example } = metaOf(schema);
-        return [`\`${name}\``, defaultOf(schema), help, `\`${example}\``];
+        const values = choicesOf(schema) ?? [example];
+        const given = values.map((value) => `\`${value}\``).join(", ");
+        return [`\`${name}\``, defaultOf(schema), help, given];
       });
-      return `**${title}**\n\n${table(["Name", "Default", "Meaning", "Example"], rows)}`;
+      const heads = ["Name", "Default", "Meaning", "Example, or all values"];
+      return `**${title}**\n\n${table(heads, rows)}`;
     })
     .join("\n");
 }
@@ -48,7 +52,8 @@ function defaultOf(schema: z.ZodType): string {
   if (requiredBy) return `required by ${requiredBy.join(" and ")}`;
   const value = schema.safeParse(undefined).data;
   if (value === undefined || (Array.isArray(value) && value.length === 0)) return "none";
-  return `\`${value === false ? "no" : String(value)}\``;
+  if (typeof value === "boolean") return value ? "`yes`" : "`no`";
+  return `\`${String(value)}\``;
 }
 
 function errors(): string {

@@ -131,7 +131,8 @@ function reportStart(
         // Both read the same setup file: a fault they share is shown once.
         const lines = started.reason.split("\n").map((line) => unprefixed(line, program));
         const unseen = lines.filter((line) => !shown.has(line));
-        if (unseen.length > 0) output.fault(unseen.join("\n"));
+        const shared = unseen.length < lines.length ? ["  and what stands above already"] : [];
+        if (unseen.length > 0) output.fault([...unseen, ...shared].join("\n"));
         for (const line of lines) shown.add(line);
       }
     }

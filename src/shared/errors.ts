@@ -409,8 +409,8 @@ export const errorTable = {
     504,
     "unknown",
     "same_order",
-    "The payment took longer than its time limit and has not ended on the terminal.",
-    "Read GET /payment/{orderId}; the terminal stays busy until it ends.",
+    "The payment has not ended on the terminal yet; the terminal stays busy until it ends.",
+    "Read GET /payment/{orderId} again later.",
   ),
 } as const satisfies Record<string, ErrorRow>;
 

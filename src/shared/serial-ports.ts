@@ -121,16 +121,34 @@ export interface PortUser {
   readonly command: string;
 }
 
-/** The processes that have a device open, as far as this user may see; everybody's for root. */
+/**
+ * The processes that have a device open, as far as this user may see; everybody's for root. Not
+ * the one at the other end of a pseudo-terminal: it is what the device leads to.
+ */
 export function usersOfDevice(path: string): PortUser[] {
   const target = realPath(path);
   if (target === undefined) return [];
   return entriesOf("/proc").flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];
     const folder = `/proc/${name}/fd`;
-    if (!entriesOf(folder).some((fd) => linkOf(`${folder}/${fd}`) === target)) return [];
-    return [{ pid: Number(name), command: readLine(`/proc/${name}/comm`) ?? "" }];
+    const open = entriesOf(folder).map((fd) => ({ fd, target: linkOf(`${folder}/${fd}`) }));
+    if (!open.some((file) => file.target === target)) return [];
+    const masters = open.filter((file) => file.target?.endsWith("/ptmx"));
+    if (masters.some(({ fd }) => ptyOf(`/proc/${name}/fdinfo/${fd}`) === target)) return [];
+    return [{ pid: Number(name), command: commandOf(`/proc/${name}`) }];
   });
+}
+
+/** The pseudo-terminal that belongs to an open /dev/ptmx. */
+function ptyOf(fdinfo: string): string | undefined {
+  const [, index] = /^tty-index:\s*(\d+)$/m.exec(readLine(fdinfo) ?? "") ?? [];
+  return index === undefined ? undefined : `/dev/pts/${index}`;
+}
+
+/** Node 24 calls its first thread, and so its process, MainThread: that would tell nobody much. */
+function commandOf(folder: string): string {
+  const command = readLine(`${folder}/comm`) ?? "";
+  return command === "MainThread" ? "node" : command;
 }
 
 function linkOf(path: string): string | undefined {

@@ -3,7 +3,7 @@ import { LOGIN, PASSWORD, sandboxForTest } from "../simulator/gateway/sandbox-fo
 import { ForeignProgram, interpreters, isInstalled, titled } from "./interpreter.ts";
 import { nodeSoapTour, type Step } from "./node-soap-tour.ts";
 
-/** Client programs of others, each from the WSDL at both kinds of address (issue 5, "judged" 2). */
+/** Client programs of others, each from the WSDL at both kinds of address. */
 const programs = [
   ["PHP's SoapClient", interpreters.php, "tour.php"],
   ["Python's zeep", interpreters.zeep, "tour-zeep.py"],

@@ -52,6 +52,24 @@ test("every default in it is the one that holds without it", () => {
   }
 });
 
+test("a name that chooses between words has all of them", () => {
+  const of = (name: string) =>
+    exampleText()
+      .split("\n")
+      .at(-1 + lineOf(name));
+  expect(of("ZVT_PROFILE")).toBe("# One of: standard, card-complete, hobex, pax-a80, feig, ccv");
+  expect(of("SERIAL_BAUD")).toBe("# One of: 9600, 19200, 57600, 115200");
+  expect(of("AUTO_END_OF_DAY")).toBe("# One of: yes, no");
+  expect(of("ZVT_CHARSET")).toContain("# One of: cp437, iso8859-1,");
+  expect(of("LOG_DAYS")).toContain("# For example: ");
+});
+
+function lineOf(name: string): number {
+  return exampleText()
+    .split("\n")
+    .findIndex((line) => line.startsWith(`#${name}=`));
+}
+
 test("the file holds every name once", () => {
   for (const name of names) {
     expect(exampleText().match(new RegExp(`^#?${name}=(?! )`, "gm"))).toHaveLength(1);

@@ -22,7 +22,7 @@ import { resultBody } from "./recording-gateway.ts";
 import { sampleTransaction } from "./sample-transaction.ts";
 import { openRig, PASSWORD } from "./supervisor-rig.ts";
 
-/** Issue 5, "How it is judged", 5: what comes from outside is refused, and nothing grows. */
+/** What comes from outside is refused, and nothing grows. */
 const DOCUMENTS = 10_000;
 const AT_A_TIME = 16;
 /**

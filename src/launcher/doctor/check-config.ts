@@ -2,7 +2,7 @@ import { type Config, loadConfig } from "../../shared/config/config.ts";
 import { ProgramExit } from "../../shared/exit-codes.ts";
 import type { Installation } from "../../shared/installation.ts";
 import type { Program } from "../../shared/ipc/contract.ts";
-import { bad, doubtful, type Finding, good } from "./finding.ts";
+import { bad, doubtful, type Finding, good, inTwo } from "./finding.ts";
 
 export const CONFIG_CHECK = "config";
 
@@ -32,7 +32,7 @@ export function checkConfig({ configFile }: Installation): ReadConfigs {
   const [terminal, gateway] = [read("tp-manager"), read("supervisor")];
   const findings = [
     ...[...faults].map((fault) =>
-      bad(CONFIG_CHECK, fault, `correct ${configFile}, then ./launch.sh restart`),
+      bad(CONFIG_CHECK, ...inTwo(fault, `correct ${configFile}, then ./launch.sh restart`)),
     ),
     ...[...warnings].map((warning) => doubtful(CONFIG_CHECK, warning, `look at ${configFile}`)),
   ];

@@ -6,7 +6,7 @@ import type { Clock } from "../../shared/time.ts";
 import { quoted } from "../schedule/crontab.ts";
 import { keepAliveEntry, scriptPath } from "../schedule/entry.ts";
 import { machineSchedule } from "../schedule/schedule.ts";
-import { bad, doubtful, type Finding, good } from "./finding.ts";
+import { bad, doubtful, type Finding, good, inTwo } from "./finding.ts";
 
 const MEGABYTE = 1024 * 1024;
 const DISK_FAIL_BYTES = 50 * MEGABYTE;
@@ -83,7 +83,7 @@ export async function checkSchedule({ dataDirectory }: Installation): Promise<Fi
     if (line !== undefined) return good("schedule", line);
   } catch (error) {
     if (!(error instanceof ProgramExit)) throw error;
-    if (unit === undefined) return doubtful("schedule", error.message, "set one of them up");
+    if (unit === undefined) return doubtful("schedule", ...inTwo(error.message, install));
   }
   if (unit !== undefined) return good("schedule", unit);
   return doubtful("schedule", "nothing relaunches what dies or hangs", install);

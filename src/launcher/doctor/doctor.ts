@@ -6,6 +6,8 @@ import type { Clock } from "../../shared/time.ts";
 import type { LauncherArguments } from "../arguments.ts";
 import type { Site } from "../operate.ts";
 import type { Mood, Output } from "../output.ts";
+import { quoted } from "../schedule/crontab.ts";
+import { dataArguments } from "../schedule/entry.ts";
 import { writeBundle } from "./bundle.ts";
 import { CONFIG_CHECK, checkConfig, type ReadConfigs } from "./check-config.ts";
 import { checkGateway } from "./check-gateway.ts";
@@ -72,7 +74,7 @@ export async function examine(installation: Installation, clock: Clock): Promise
       ]
     : [];
   const asked = gateway && (await checkGateway(gateway, clock));
-  return [
+  const findings = [
     checkNode(),
     ...checkDataFolder(installation),
     ...configs.findings,
@@ -83,6 +85,19 @@ export async function examine(installation: Installation, clock: Clock): Promise
     await checkSchedule(installation),
     ...browsers(configs),
   ];
+  return findings.map((finding) => toBeCopied(finding, installation.dataDirectory));
+}
+
+/** A command that is advised names the data folder, where it is not the one meant without it. */
+function toBeCopied(finding: Finding, dataDirectory: string): Finding {
+  const windows = process.platform === "win32";
+  const args = dataArguments(dataDirectory).map((word) => (windows ? `"${word}"` : quoted(word)));
+  if (finding.todo === null || args.length === 0) return finding;
+  const todo = finding.todo.replace(
+    /\.\/(?:launch\.sh (?:start|restart|systemd-unit)|always-up\.sh --uninstall)\b/g,
+    (command) => [command, ...args].join(" "),
+  );
+  return { ...finding, todo };
 }
 
 function browsers({ terminal }: ReadConfigs): Finding[] {

@@ -21,6 +21,12 @@ export function bad(check: string, says: string, todo: string): Finding {
   return { check, verdict: "fail", says: oneLine(says), todo };
 }
 
+/** A refusal as a finding's two parts: what is wrong stands in the first line, then what to do. */
+export function inTwo(message: string, otherwise: string): [says: string, todo: string] {
+  const [says = "", ...todo] = message.split("\n");
+  return [says, todo.length === 0 ? otherwise : oneLine(todo.join(" "))];
+}
+
 function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }

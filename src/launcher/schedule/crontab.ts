@@ -107,11 +107,17 @@ async function runCrontab(args: readonly string[], input = "") {
     ]);
     return { code, out, err };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    const { code = "" } = error as NodeJS.ErrnoException;
+    // EACCES also comes from a folder of PATH that this user may not enter, after su for example.
+    if (!["ENOENT", "EACCES"].includes(code)) throw error;
     throw new ProgramExit(
       exitCodes.unavailable,
-      "there is no crontab on this machine: install it (on Debian: sudo apt-get install cron)\n" +
-        "or let systemd keep the programs running: ./launch.sh systemd-unit",
+      code === "ENOENT"
+        ? "there is no crontab on this machine\n" +
+            "install it (on Debian: sudo apt-get install cron), or let systemd keep the programs " +
+            "running: ./launch.sh systemd-unit"
+        : `${userName()} may not run crontab, or a folder of PATH\n` +
+            "log in as this user (su - USER) and ask again; else ./launch.sh systemd-unit",
     );
   }
 }

@@ -1,5 +1,6 @@
 import { exitCodes } from "../../shared/exit-codes.ts";
 import { userName } from "../user-name.ts";
+import { quoted } from "./crontab.ts";
 import { dataArguments, refuseControlCharacters, runtimeFolder, scriptPath } from "./entry.ts";
 
 const FILE = "/etc/systemd/system/terminal-connector.service";
@@ -9,14 +10,16 @@ const FILE = "/etc/systemd/system/terminal-connector.service";
  * them whatever they end with, except on a configuration that no restart mends (DESIGN 9).
  */
 export function systemdUnit(dataDirectory: string): string {
-  const command = [scriptPath("launch"), "--foreground", ...dataArguments(dataDirectory)];
+  const args = dataArguments(dataDirectory);
+  const command = [scriptPath("launch"), "--foreground", ...args];
+  const withData = (words: string): string => [words, ...args.map(quoted)].join(" ");
   const folder = runtimeFolder();
   refuseControlCharacters([...command, folder ?? ""]);
   const path = folder === undefined ? [] : [`${folder}:/usr/local/bin:/usr/bin:/bin`];
   return [
     "# systemd keeps the connector running: use this or always-up.sh, never both.",
-    "#   ./always-up.sh --uninstall; ./launch.sh stop",
-    `#   ./launch.sh systemd-unit | sudo tee ${FILE}`,
+    `#   ${withData("./always-up.sh --uninstall")}; ${withData("./launch.sh stop")}`,
+    `#   ${withData("./launch.sh systemd-unit")} | sudo tee ${FILE}`,
     "#   sudo systemctl daemon-reload",
     "#   sudo systemctl enable --now terminal-connector",
     "# Stop it with systemctl stop: what ./launch.sh stop ends, systemd starts again.",

@@ -109,12 +109,12 @@ function readValue(
   faults: LineFault[],
 ): unknown {
   const schema = configShape[name];
-  const { example, requiredBy } = metaOf(schema);
+  const { requiredBy } = metaOf(schema);
   const missing = entry === undefined || entry.value === "";
   if (missing && requiredBy) {
     if (requiredBy.includes(program)) {
       const line = entry?.line ?? 0;
-      faults.push({ line, message: `${name} is missing; for example ${name}=${example}` });
+      faults.push({ line, message: `${name} is missing; ${forExample(name)}` });
     }
     return undefined;
   }
@@ -124,9 +124,14 @@ function readValue(
   const why = parsed.error.issues.map((issue) => issue.message).join(", ");
   faults.push({
     line: entry?.line ?? 0,
-    message: `${name} ${why}${given}; for example ${name}=${example}`,
+    message: `${name} ${why}${given}; ${forExample(name)}`,
   });
   return undefined;
+}
+
+/** One line as it could stand in the file: of several examples the first. */
+function forExample(name: ConfigName): string {
+  return `for example ${name}=${metaOf(configShape[name]).example.split(", ")[0]}`;
 }
 
 /** A password also ends up behind the login, "kiosk:secret", or in front of a host. */

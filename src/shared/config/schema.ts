@@ -141,7 +141,7 @@ const terminalAndApi = {
     secret: true,
   }),
   OPERATOR_LOGIN: described(basicLogin.optional(), {
-    help: "Login for maintenance; with it the kiosk's pair may only pay, look up and cancel.",
+    help: "Login for maintenance, which the kiosk's pair may no longer do then.",
     example: "operator",
   }),
   OPERATOR_PWD: described(text(128).optional(), {

@@ -1,6 +1,6 @@
 import type { GatewayHistory, GatewayOperation } from "../../shared/ipc/contract.ts";
 import type { NotificationStore, StoredNotification } from "../notifications/notification-store.ts";
-import { doneSum, orderStateOf, refundedSum } from "./gateway-state.ts";
+import { doneSum, notifiedSum, orderStateOf } from "./gateway-state.ts";
 import type { OperationStore } from "./operation-store.ts";
 
 export interface HistoryParts {
@@ -61,7 +61,7 @@ export function notifiedEnd(
     confirm: happened("capture", "ok"),
     cancel: happened("cancellation", "ok"),
     refund:
-      refundedSum(owner.amountMinor, told) >=
+      notifiedSum(owner.amountMinor, told) >=
       doneSum(owner.amountMinor, asked.filter(isDone)) + (open.amountMinor ?? owner.amountMinor),
   };
   if (carriedOut[open.kind]) return { open, state: "done" };

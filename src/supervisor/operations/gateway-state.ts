@@ -94,8 +94,7 @@ function gatewayStateOf(
   ];
   const state = highest(states);
   if (state !== "refunded") return state;
-  const refunded = Math.max(refundedSum(amountMinor, notified), doneSum(amountMinor, done));
-  return refunded < amountMinor ? "partly-refunded" : "refunded";
+  return refundedSum(amountMinor, notified, done) < amountMinor ? "partly-refunded" : "refunded";
 }
 
 function highest(states: readonly GatewayState[]): GatewayState {
@@ -104,14 +103,49 @@ function highest(states: readonly GatewayState[]): GatewayState {
 }
 
 /** The sum of the refunds that were notified as carried out. */
-export function refundedSum(amountMinor: number, notified: readonly Notified[]): number {
-  return notified
-    .filter(({ operation, status }) => operation === "refund" && status === "ok")
-    .reduce((sum, one) => sum + (one.amountMinor ?? amountMinor), 0);
+export function notifiedSum(amountMinor: number, notified: readonly Notified[]): number {
+  return sumOf(notifiedAmounts(amountMinor, notified));
 }
 
+/** The sum of the refunds that were asked for here and done. */
 export function doneSum(amountMinor: number, done: readonly Done[]): number {
-  return done
-    .filter(({ kind }) => kind === "refund")
-    .reduce((sum, one) => sum + (one.amountMinor ?? amountMinor), 0);
+  return sumOf(doneAmounts(amountMinor, done));
+}
+
+/**
+ * What was refunded for certain, in minor units. A refund that was asked for here is notified a
+ * while after it was done: until its amount is, it adds to those that were notified. Two of one
+ * amount may be the same refund: the smaller sum never makes a charge look undone.
+ */
+export function refundedSum(
+  amountMinor: number,
+  notified: readonly Notified[],
+  done: readonly Done[],
+): number {
+  const told = notifiedAmounts(amountMinor, notified);
+  return sumOf([...told, ...without(doneAmounts(amountMinor, done), told)]);
+}
+
+function notifiedAmounts(amountMinor: number, notified: readonly Notified[]): readonly number[] {
+  return notified
+    .filter(({ operation, status }) => operation === "refund" && status === "ok")
+    .map((one) => one.amountMinor ?? amountMinor);
+}
+
+function doneAmounts(amountMinor: number, done: readonly Done[]): readonly number[] {
+  return done.filter(({ kind }) => kind === "refund").map((one) => one.amountMinor ?? amountMinor);
+}
+
+function sumOf(amounts: readonly number[]): number {
+  return amounts.reduce((sum, amount) => sum + amount, 0);
+}
+
+/** `amounts` without one for each equal one of `others`. */
+function without(amounts: readonly number[], others: readonly number[]): readonly number[] {
+  const left = [...others];
+  return amounts.filter((amount) => {
+    const at = left.indexOf(amount);
+    if (at >= 0) left.splice(at, 1);
+    return at < 0;
+  });
 }

@@ -1,7 +1,7 @@
 import type { GatewayOperation } from "../../shared/ipc/contract.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { HistoryParts } from "./gateway-history.ts";
-import { doneSum, effectOf, type Notified, refundedSum } from "./gateway-state.ts";
+import { effectOf, type Notified, refundedSum } from "./gateway-state.ts";
 
 /**
  * How much of a transaction of ours has gone back for certain, in minor units. An order that the
@@ -41,25 +41,17 @@ export function returnedOfCopy(
     .acceptedOf(ours)
     .filter((one) => one.kind === "operation" && one.transactionPublicId === transactionPublicId);
   const asked = operations.operationsOf([transactionPublicId]);
-  return Math.max(notifiedOf(amountMinor, told, asked), doneOf(amountMinor, asked));
-}
-
-/** Cancellation and chargeback are of all of it. */
-function notifiedOf(
-  amountMinor: number,
-  told: readonly Notified[],
-  asked: readonly GatewayOperation[],
-): number {
-  const effects = told.map(effectOf);
-  if (effects.includes("cancelled") || effects.includes("reversed")) return amountMinor;
+  const done = asked.filter(({ state }) => state === "done");
+  if (wholeOf(told, done)) return amountMinor;
   // A refund without an amount is of all of it, unless it may be the part that was asked for here.
   const inPart = asked.some((one) => one.kind === "refund" && one.amountMinor !== null);
   const clear = inPart ? told.filter((one) => one.amountMinor !== null) : told;
-  return Math.min(refundedSum(amountMinor, clear), amountMinor);
+  return Math.min(refundedSum(amountMinor, clear, done), amountMinor);
 }
 
-function doneOf(amountMinor: number, asked: readonly GatewayOperation[]): number {
-  const done = asked.filter(({ state }) => state === "done");
-  if (done.some(({ kind }) => kind === "cancel")) return amountMinor;
-  return Math.min(doneSum(amountMinor, done), amountMinor);
+/** Cancellation and chargeback are of all of it. */
+function wholeOf(told: readonly Notified[], done: readonly GatewayOperation[]): boolean {
+  const effects = told.map(effectOf);
+  if (effects.includes("cancelled") || effects.includes("reversed")) return true;
+  return done.some(({ kind }) => kind === "cancel");
 }

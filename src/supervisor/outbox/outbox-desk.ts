@@ -11,7 +11,7 @@ export interface Page {
   readonly more: boolean;
 }
 
-/** What an operator may see of the outbox and do to it (issue 5, "Supervisor"). */
+/** What an operator may see of the outbox and do to it. */
 export class OutboxDesk {
   readonly #database: DatabaseSync;
 

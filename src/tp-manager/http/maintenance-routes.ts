@@ -47,9 +47,12 @@ export function installMaintenanceRoutes(app: FastifyInstance, options: ApiOptio
 
   app.get("/version", (_call, reply) => sendOne(reply, 200, versionBody()));
 
-  app.get("/config", (_call, reply) =>
-    sendOne(reply, 200, { ...terminal.state.identity, ...versionBody() }),
-  );
+  // The specification gives /config the three fields of /version, so the terminal's own version
+  // has a name of its own.
+  app.get("/config", (_call, reply) => {
+    const { version: terminalVersion, ...identity } = terminal.state.identity;
+    return sendOne(reply, 200, { ...identity, terminalVersion, ...versionBody() });
+  });
 
   app.get("/check", async (_call, reply) => sendOne(reply, 200, await check(options)));
 }

@@ -22,7 +22,7 @@ type ItemCall = FastifyRequest<{
   Body: Record<string, unknown> | undefined;
 }>;
 
-/** What waits for the gateway, for operators (issue 5, "Supervisor"). */
+/** What waits for the gateway, for operators. */
 export function installOutboxRoutes(app: FastifyInstance, options: ApiOptions): void {
   const { supervisor } = options;
 

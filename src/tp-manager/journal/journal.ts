@@ -294,11 +294,12 @@ export class Journal extends ReturnJournal implements PaymentStore {
     const { request, state } = attempt;
     this.sql.run(
       `INSERT INTO attempt (transaction_id, order_id, number, amount_minor, currency, generated_id,
-         phase, request, state, baseline, started_at_ms, ended_at_ms)
+         phase, request, state, baseline, started_at_ms, ended_at_ms, after_telecollection)
        VALUES (?1, ?2, (SELECT coalesce(max(number), 0) + 1 FROM
            (SELECT number, order_id FROM attempt UNION ALL
             SELECT number, order_id FROM archived_order) WHERE order_id = ?2),
-         ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
+         ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
+         (SELECT coalesce(max(id), 0) FROM telecollection))`,
       attempt.transactionId,
       request.orderId,
       request.amountMinor,

@@ -133,6 +133,10 @@ export const migrations: readonly Migration[] = [
     ended_at_ms INTEGER
   ) STRICT;
   `,
+  // The newest end of day when the attempt began: a wall clock can jump. NULL: of an older version.
+  `
+  ALTER TABLE attempt ADD COLUMN after_telecollection INTEGER;
+  `,
   // Something went back of an order that the gateway has, or may have, more than once.
   `
   ALTER TABLE attempt ADD COLUMN returned_some INTEGER NOT NULL DEFAULT 0;

@@ -11,10 +11,12 @@ import { TerminalJournal } from "./terminal-journal.ts";
 export abstract class ReturnJournal extends TerminalJournal {
   abstract addEvent(transactionId: string, event: AttemptEvent): void;
 
+  /** What was notified before cannot hold this return, so that the two add up. */
   reserveReturn(transactionId: string, open: OpenReturn, chargedMinor: number): boolean {
     return transaction(this.database, () => {
       const { changes } = this.sql.run(
-        `UPDATE attempt SET open_return = ? WHERE transaction_id = ? AND phase = 'charged'
+        `UPDATE attempt SET open_return = ?, returned_minor = ${returnedSql}
+         WHERE transaction_id = ? AND phase = 'charged'
            AND open_return IS NULL AND ${returnedSql} + ? <= ?`,
         JSON.stringify(open),
         transactionId,

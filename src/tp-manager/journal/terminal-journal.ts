@@ -45,12 +45,15 @@ export class TerminalJournal extends JournalFile {
       .map((row) => Number(row["started_at_ms"]));
   }
 
-  telecollectionSince(atMs: number): TelecollectionRow | undefined {
+  telecollectionSince(atMs: number, transactionId?: string): TelecollectionRow | undefined {
     const row = this.sql.get(
-      `SELECT * FROM telecollection WHERE started_at_ms >= ?
+      `SELECT * FROM telecollection
+       WHERE ifnull(id > (SELECT after_telecollection FROM attempt WHERE transaction_id = ?),
+           started_at_ms >= ?)
          AND (result IS NULL
            OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'))
        ORDER BY id DESC LIMIT 1`,
+      transactionId ?? null,
       atMs,
     );
     return (
@@ -64,7 +67,8 @@ export class TerminalJournal extends JournalFile {
 
   keepStray(seen: Omit<StrayRow, "id">): number | undefined {
     const [newest] = this.strays(1);
-    if (newest?.finding === "open" && sameReport(newest.report, seen.report)) return undefined;
+    const isKnown = newest?.finding === "open" || newest?.finding === "held";
+    if (isKnown && sameReport(newest.report, seen.report)) return undefined;
     return transaction(this.database, () => this.#insertStray(seen));
   }
 

@@ -147,6 +147,8 @@ export class AfterSale {
     let baseline: Baseline;
     try {
       baseline = await payments.prepare();
+      // What the terminal reported meanwhile would be hidden by the reversal.
+      payments.assertNoDoubt();
       // Read only now that nothing else can have the terminal: it may have been reversed meanwhile.
       attempt = payments.latest(orderId);
       this.#assertReversible(attempt, baseline);
@@ -171,7 +173,8 @@ export class AfterSale {
       throw new AppError("REVERSAL_REFUSED", "Another terminal is connected than at the sale.");
     }
     const { store } = this.#parts;
-    const closed = storage(() => store.telecollectionSince(attempt.startedAtMs), "yes");
+    const { startedAtMs, transactionId } = attempt;
+    const closed = storage(() => store.telecollectionSince(startedAtMs, transactionId), "yes");
     if (closed) {
       throw new AppError("REVERSAL_REFUSED", "An end of day ran since the sale.");
     }

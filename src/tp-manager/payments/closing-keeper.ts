@@ -19,18 +19,23 @@ export interface ClosingParts {
 /** How often it is looked whether the moment has come. */
 const LOOK_MS = 5_000;
 /**
- * A kiosk whose goods got stuck gives the money back within this; afterwards it cannot. A terminal
- * that is locked until its end of day reverses nothing either (zvt.md 5.3) and is not left waiting.
+ * A kiosk whose goods got stuck gives the money back within this, the slowest machine included;
+ * afterwards it cannot. A terminal that still takes cards can wait for so long. One that is locked
+ * until its end of day reverses nothing either (zvt.md 5.3) and is not left waiting.
  */
-const QUIET_MS = 60_000;
+const QUIET_MS = 300_000;
 /** Between two of them: doubled from the first to the second, whatever came of the one before. */
 const PAUSE_MIN_MS = 60_000;
 const PAUSE_MAX_MS = 3_600_000;
 /** What is older has nothing to do with the demand of now. */
 const RECENT_MS = 6 * 3_600_000;
+/** An earlier payment can turn out to be charged after the newest one has ended. */
+const PAYMENTS_LOOKED_AT = 50;
 /** A terminal that could not be asked is asked again. */
 const RETRY_MS = 60_000;
 const ASK_LIMIT_MS = 10_000;
+/** What passes, or is the operator's to end and told elsewhere. */
+const waitFor = ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "TERMINAL_CHANGED", "STOPPING"];
 
 /**
  * Runs the end of day when the terminal demands it (zvt.md 11.5: F0, B1, tag 1F13) and nothing is
@@ -104,9 +109,8 @@ export class ClosingKeeper {
     const nowMs = clock.now();
     // A wall clock can jump either way.
     const sinceMs = (atMs: number): number => Math.abs(nowMs - atMs);
-    const soldAtMs = this.#soldAtMs;
     const isLocked = terminal.state.status?.cr === "2";
-    if (soldAtMs !== undefined && !isLocked && sinceMs(soldAtMs) < QUIET_MS) return false;
+    if (!isLocked && this.#endsOfPayments.some((atMs) => sinceMs(atMs) < QUIET_MS)) return false;
     const tried = store.demandedTelecollections(nowMs - RECENT_MS);
     const last = tried.at(-1);
     if (last === undefined) return true;
@@ -114,10 +118,10 @@ export class ClosingKeeper {
     return sinceMs(last) >= pauseMs;
   }
 
-  /** When the newest payment ended. */
-  get #soldAtMs(): number | undefined {
-    const [newest] = this.#parts.store.list({ sinceMs: 0, status: null, limit: 1, before: null });
-    return newest?.attempt.endedAtMs ?? newest?.attempt.startedAtMs;
+  get #endsOfPayments(): number[] {
+    const page = { sinceMs: 0, status: null, limit: PAYMENTS_LOOKED_AT, before: null };
+    const newest = this.#parts.store.list(page);
+    return newest.map(({ attempt }) => attempt.endedAtMs ?? attempt.startedAtMs);
   }
 
   async #askAgain(): Promise<void> {
@@ -147,8 +151,7 @@ export class ClosingKeeper {
       return;
     }
     const { code, details } = error instanceof AppError ? error : { code: "INTERNAL", details: {} };
-    const waits = code === "TERMINAL_BUSY" || code === "TERMINAL_IN_DOUBT" || code === "STOPPING";
-    if (waits) return;
+    if (waitFor.includes(code)) return;
     if (code === "OPEN_PRE_AUTHORISATIONS") {
       const words = "the terminal demands an end of day; open pre-authorisations keep it from one";
       log.error({ alarm: "open-pre-authorisations", ...details }, words);

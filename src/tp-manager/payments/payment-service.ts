@@ -347,12 +347,12 @@ export class PaymentService {
     const { transactionId } = begun;
     const end = await run.catch((error: unknown) => {
       log.error({ transactionId, err: error, alarm: "journal" }, "an end is not on disk");
-      this.recovery.abandoned(begun);
+      this.recovery.doubted(begun);
       throw new AppError("STORAGE_FAILED", undefined, { charged: "unknown", cause: error });
     });
     const { phase } = end.state;
     if (phase === "in-doubt" || phase === "reversal-in-doubt") {
-      void this.recovery.recover(transactionId);
+      this.recovery.doubted(end);
     }
     if (phase === "reversed") this.handOver();
     return end;

@@ -190,12 +190,15 @@ export interface PaymentStore {
   endTelecollection(id: number, atMs: number, result: TelecollectionEnd): void;
   /** When ends of day were begun that the terminal demanded, oldest first, epoch milliseconds. */
   demandedTelecollections(sinceMs: number): number[];
-  /** The newest end of day that may have been carried out at or after `atMs`. */
-  telecollectionSince(atMs: number): TelecollectionRow | undefined;
+  /**
+   * The newest end of day that may have been carried out since the attempt was begun; at or after
+   * `atMs` when the journal does not know the order of the two.
+   */
+  telecollectionSince(atMs: number, transactionId?: string): TelecollectionRow | undefined;
 
   /**
    * A result that no order asked for, before anything is made of it. undefined: the newest one is
-   * the same and is still asked about.
+   * the same and is still asked about, or was found in the terminal.
    */
   keepStray(seen: Omit<StrayRow, "id">): number | undefined;
   /** Not yet asked about, oldest first. */

@@ -13,6 +13,7 @@ import {
   type Observation,
   type Verdict,
 } from "./recovery-policy.ts";
+import { REVERSAL_BEGINS } from "./reversal-run.ts";
 import { lookAtTerminal, RETRY_MAX_MS, RETRY_MIN_MS } from "./terminal-look.ts";
 
 /** The event that says: one complete run has ended without proof (DESIGN 3.1 rule 5). */
@@ -86,9 +87,25 @@ export class Recovery {
     const attempt = this.#parts.store.attempt(transactionId);
     if (!attempt || !doubtOf(attempt) || this.#abort.signal.aborted) return Promise.resolve();
     const events = this.#parts.store.events(transactionId);
+    // What was once unknown of the sale says nothing of its reversal.
+    const since = events.findLastIndex(({ kind }) => kind === REVERSAL_BEGINS);
+    const wasAsked = events.slice(since + 1).some(({ kind }) => kind === UNSETTLED);
+    return this.#enqueue(attempt, !wasAsked);
+  }
+
+  /**
+   * A command has just ended in doubt, or its end could not be written and the journal still says
+   * that it runs. No sale may follow as if nothing were open (DESIGN 3.1 rule 5), whether or not
+   * the journal can be read at this moment: it is told as soon as it takes anything again.
+   */
+  doubted(attempt: Attempt): void {
+    if (!this.#queue.has(attempt.transactionId)) void this.#enqueue(attempt, true);
+  }
+
+  #enqueue({ transactionId, request }: Attempt, blocks: boolean): Promise<void> {
     const doubtful: Doubtful = {
-      orderId: attempt.request.orderId,
-      blocks: !events.some(({ kind }) => kind === UNSETTLED),
+      orderId: request.orderId,
+      blocks,
       lostSinceMs: this.#parts.clock.monotonicMs(),
       ended: Promise.withResolvers<void>(),
     };
@@ -96,22 +113,6 @@ export class Recovery {
     this.#parts.asking();
     this.#runner ??= this.#run();
     return doubtful.ended.promise;
-  }
-
-  /**
-   * The end of a command could not be written, so the journal still says that it runs. No sale may
-   * follow as if nothing were open (DESIGN 3.1 rule 5): it is in doubt from now on, and the journal
-   * is told so as soon as it takes anything again.
-   */
-  abandoned({ transactionId, request }: Attempt): void {
-    this.#queue.set(transactionId, {
-      orderId: request.orderId,
-      blocks: true,
-      lostSinceMs: this.#parts.clock.monotonicMs(),
-      ended: Promise.withResolvers<void>(),
-    });
-    this.#parts.asking();
-    this.#runner ??= this.#run();
   }
 
   async close(): Promise<void> {
@@ -220,8 +221,9 @@ export class Recovery {
     switch (verdict.verdict) {
       case "charged": {
         const input = { input: "proved-charged", report: verdict.report } as const;
+        const before = writer.attempt;
         const attempt = writer.advance(input, "recovery-charged", detail);
-        tellBeyondGoods(writer);
+        tellBeyondGoods(writer, before);
         this.#parts.settled(attempt);
         return;
       }
@@ -274,8 +276,12 @@ function partOf(state: InDoubtState | ReversalInDoubtState): number | null {
 }
 
 /** Somebody has to give money back, and only people can decide how. */
-function tellBeyondGoods(writer: AttemptWriter): void {
+function tellBeyondGoods(writer: AttemptWriter, before: Attempt): void {
   const { state } = writer.attempt;
+  if (before.state.phase === "in-doubt" && before.state.goods?.decision === null) {
+    const alarm = { alarm: "charged-without-delivery" };
+    writer.log("error", alarm, "the terminal kept a sale of which nobody said that goods came out");
+  }
   if (state.phase !== "charged" || state.goodsMinor === undefined) return;
   const { amountMinor: chargedMinor } = state.report;
   const detail = { alarm: "charged-beyond-goods", chargedMinor, goodsMinor: state.goodsMinor };

@@ -5,6 +5,9 @@ import type { Attempt } from "./payment.ts";
 import { observe, orderOf, writeEnd } from "./payment-run.ts";
 import { judgeReversal } from "./reversal-machine.ts";
 
+/** The event of the write-ahead record. */
+export const REVERSAL_BEGINS = "reversal-begins";
+
 /**
  * Reverses one charged attempt on the terminal: reservation and write-ahead record first, then the
  * command, once (DESIGN 3.1 rule 7). Resolves with the attempt as it stands afterwards; rejects
@@ -21,7 +24,7 @@ export async function runReversal(
   const sale = state.report;
   invariant(sale.receiptNumber !== null, "a reversal names a receipt");
   const writer = new AttemptWriter(attempt, parts);
-  writer.advance({ input: "reverse", baseline }, "reversal-begins", {
+  writer.advance({ input: "reverse", baseline }, REVERSAL_BEGINS, {
     receiptNumber: sale.receiptNumber,
   });
   const { goodsWindowSeconds: _, ...order } = orderOf(request);

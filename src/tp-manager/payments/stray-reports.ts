@@ -4,6 +4,7 @@ import { currencyOf, formatMajor } from "../../shared/money.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
 import type { Terminal, TransactionReport } from "../terminal/terminal.ts";
 import type { PaymentStore, StrayRow } from "./payment-store.ts";
+import { sameReport } from "./recovery-policy.ts";
 import { judgeStray, type StrayVerdict } from "./stray-policy.ts";
 import { type Look, lookAtTerminal, RETRY_MAX_MS, RETRY_MIN_MS } from "./terminal-look.ts";
 
@@ -71,6 +72,11 @@ export class StrayReports {
 
   #keep(seen: Omit<StrayRow, "id">): number | null | "repeated" {
     const { store, log } = this.#parts;
+    // A journal that takes nothing does not know what was told before.
+    const isAsked = this.#waiting.some(
+      ({ id, report }) => id === null && sameReport(report, seen.report),
+    );
+    if (isAsked) return "repeated";
     try {
       return store.keepStray(seen) ?? "repeated";
     } catch (error) {

@@ -60,6 +60,8 @@ export class Upkeep {
     payments.assertNoDoubt();
     const end = await payments.turn.take("end of day", undefined, async () => {
       await this.#prepared();
+      // What the terminal reported meanwhile would be closed before it was asked about.
+      payments.assertNoDoubt();
       const id = storage(() => store.beginTelecollection(clock.now(), askedBy), "no");
       const ended = await this.#limited(this.#parts.telecollectionLimitMs, (signal) =>
         telecollect.call(terminal, signal),

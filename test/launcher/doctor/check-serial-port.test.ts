@@ -1,4 +1,6 @@
-import { closeSync, constants, openSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { accessAdvice, checkSerialPort } from "../../../src/launcher/doctor/check-serial-port.ts";
@@ -43,13 +45,36 @@ test("a port that is not there is a failure that names the ports that are", asyn
   );
 });
 
+/** It inherits the far end that belongs to this process, and must not look like its owner. */
+const OTHER_PROGRAM = `
+  const { closeSync, constants, openSync, readdirSync, readlinkSync } = require("node:fs");
+  for (const fd of readdirSync("/proc/self/fd")) {
+    let target = "";
+    try { target = readlinkSync("/proc/self/fd/" + fd); } catch {}
+    if (target.endsWith("/ptmx")) closeSync(Number(fd));
+  }
+  const port = openSync(process.argv[1], constants.O_RDWR | constants.O_NOCTTY);
+  console.log("ready");
+  process.stdin.resume().once("end", () => closeSync(port));
+`;
+
 test("a port that another process has open is a failure that names it", async () => {
   const { fake, path, pty } = machine();
-  const descriptor = openSync(pty.path, constants.O_RDWR | constants.O_NOCTTY);
-  onTestFinished(() => closeSync(descriptor));
-  const { verdict, says } = await checkSerialPort(path, undefined, fake.roots);
+  const other = spawn(process.execPath, ["-e", OTHER_PROGRAM, pty.path]);
+  onTestFinished(async () => {
+    other.stdin.end();
+    await once(other, "exit");
+  });
+  await once(other.stdout, "data");
+  const { verdict, says } = await checkSerialPort(path, own, fake.roots);
   expect(verdict).toBe("fail");
-  expect(says).toMatch(new RegExp(`is in use by process ${own} \\(.+\\)$`));
+  expect(says).toBe(`${path} is in use by process ${other.pid} (node)`);
+});
+
+test("a simulator behind a pseudo-terminal is no foreign user of it", async () => {
+  const { fake, path } = machine(); // this process holds both ends, as our simulator does
+  const anotherPid = undefined;
+  expect((await checkSerialPort(path, anotherPid, fake.roots)).verdict).toBe("ok");
 });
 
 test("a file is no serial port, and a terminal on the network needs none", async () => {

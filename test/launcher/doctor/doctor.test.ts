@@ -70,7 +70,10 @@ test("no setup file, no data folder: it says what to do, and does not stop there
   const { code, of, findings } = await examine(missing);
   expect(code).toBe(78);
   expect(of("data folder")[0]?.verdict).toBe("fail");
-  expect(of("config")[0]?.says).toContain("copy data/config.example.txt");
+  expect(of("config")[0]).toMatchObject({
+    says: expect.stringMatching(/config\.txt: it is not there \(ENOENT\)$/),
+    todo: "copy data/config.example.txt to data/config.txt and fill it in",
+  });
   expect(findings.length).toBeGreaterThan(6);
 });
 
@@ -85,7 +88,10 @@ test("a port of somebody else, a wrong serial port and a deliberate stop are tol
   const { of } = await examine(data);
   expect(of("local port")[0]?.says).toBe(`another program listens on ${port}`);
   expect(of("serial port")[0]?.says).toBe("/dev/ttyUSB99 is not there");
-  expect(of("tp-manager")[0]).toMatchObject({ verdict: "warn", todo: "./launch.sh start" });
+  expect(of("tp-manager")[0]).toMatchObject({
+    verdict: "warn",
+    todo: `./launch.sh start --data '${data}'`,
+  });
   await new Promise((resolve) => other.close(resolve));
 });
 
@@ -95,7 +101,10 @@ test("a hung program is a failure", async () => {
   const [pid] = checkout.running("supervisor", data) as [number];
   process.kill(pid, "SIGSTOP");
   const { of } = await examine(data);
-  expect(of("supervisor")[0]).toMatchObject({ verdict: "fail", todo: "./launch.sh restart" });
+  expect(of("supervisor")[0]).toMatchObject({
+    verdict: "fail",
+    todo: `./launch.sh restart --data '${data}'`,
+  });
   expect(of("supervisor")[0]?.says).toContain(`pid ${pid} does not answer`);
   const status = await checkout.launch("status", "--data", data);
   expect(status.out).toContain("./launch.sh doctor says what is wrong");

@@ -48,6 +48,17 @@ function run(script: string, args: readonly string[], PATH = `${folder}:/usr/bin
   return { code: status, out: stdout, err: stderr };
 }
 
+/** What the shell files need, and no crontab of this machine. */
+function bareFolder(): string {
+  const bare = join(folder, "bare");
+  mkdirSync(bare);
+  for (const tool of ["sh", "readlink", "find"]) {
+    writeFileSync(join(bare, tool), `#!/bin/sh\nexec /usr/bin/env ${tool} "$@"\n`);
+    chmodSync(join(bare, tool), 0o755);
+  }
+  return bare;
+}
+
 const alwaysUp = (...args: string[]) => run("always-up.sh", args);
 const tableText = (): string => readFileSync(table, "latin1");
 const ownLine = (): string => `*/2 * * * * '${checkout.root}/always-up.sh'`;
@@ -122,16 +133,21 @@ test("a crontab that cannot be read is never overwritten, and the reason is told
 });
 
 test("without crontab it says what to install, and names systemd", () => {
-  const bare = join(folder, "bare");
-  mkdirSync(bare);
-  for (const tool of ["sh", "readlink", "find"]) {
-    writeFileSync(join(bare, tool), `#!/bin/sh\nexec /usr/bin/env ${tool} "$@"\n`);
-    chmodSync(join(bare, tool), 0o755);
-  }
-  const { code, err } = run("always-up.sh", ["--install"], bare);
+  const { code, err } = run("always-up.sh", ["--install"], bareFolder());
   expect(code).toBe(69);
   expect(err).toContain("there is no crontab on this machine");
   expect(err).toContain("./launch.sh systemd-unit");
+});
+
+test("a crontab that this user may not run is told as that, also by the doctor", () => {
+  program("exit 0");
+  chmodSync(join(folder, "crontab"), 0o644);
+  const only = `${folder}:${bareFolder()}`;
+  const { code, err } = run("always-up.sh", ["--install"], only);
+  expect(code).toBe(69);
+  expect(err).toContain("may not run crontab");
+  const { out } = run("launch.sh", ["doctor"], only);
+  expect(out).toMatch(/^schedule +warn .* may not run crontab, .* -> log in as this user/m);
 });
 
 test("the options are refused where they have no meaning", () => {

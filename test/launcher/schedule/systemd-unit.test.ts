@@ -25,6 +25,14 @@ test("the unit restarts always, except on a wrong configuration, and stops in or
   );
 });
 
+test("the way to install it names the data folder of the unit", () => {
+  const comments = systemdUnit("/srv/my data").split("\n");
+  expect(comments).toContain(
+    "#   ./launch.sh systemd-unit --data '/srv/my data' | " +
+      "sudo tee /etc/systemd/system/terminal-connector.service",
+  );
+});
+
 test("systemd's own check has nothing to say", (context) => {
   const file = join(temporaryFolder(), "terminal-connector.service");
   writeFileSync(file, `${unit()}\n`);

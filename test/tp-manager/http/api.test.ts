@@ -288,7 +288,14 @@ describe("maintenance", () => {
 
   test("/config tells the terminal's identity beside the version", async () => {
     const { one } = await (await api()).call("GET", "/config");
-    expect(one).toMatchObject({ serialNumber: "SN-1", terminalId: "52500001", type: "tpa" });
+    expect(one).toMatchObject({
+      serialNumber: "SN-1",
+      deviceId: "test terminal",
+      terminalId: "52500001",
+      terminalVersion: "1.0",
+      version: `0.1.0-tpa-${one["os"]}`,
+      type: "tpa",
+    });
   });
 
   test("/check asks the terminal, and does not while a payment runs", async () => {

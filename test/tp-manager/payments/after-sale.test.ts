@@ -189,6 +189,53 @@ describe("a reversal (DESIGN 3.1 rule 7)", () => {
 });
 
 describe("restart and end of day", () => {
+  test("a sale without an order that is reported meanwhile stops all but the asking", async () => {
+    const at = house();
+    at.payments.start();
+    await pay(at, request("A-1"));
+    const kept = report({ receiptNumber: "0042", traceNumber: "000077" });
+    at.terminal.last = { kind: "transaction", report: kept };
+    at.terminal.prepare = () => {
+      at.terminal.tell({ type: "unexpected-report", report: kept });
+      return Promise.resolve(baseline);
+    };
+    await expect(reverse(at)).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT", charged: "yes" });
+    await at.clock.advance(20_000);
+    const told = report({ receiptNumber: "0043", traceNumber: "000078" });
+    at.terminal.last = { kind: "transaction", report: told };
+    at.terminal.prepare = () => {
+      at.terminal.tell({ type: "unexpected-report", report: told });
+      return Promise.resolve(baseline);
+    };
+    await expect(at.upkeep.telecollect()).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    expect(at.terminal.reversed).toEqual([]);
+    expect(at.journal.telecollectionSince(0)).toBeUndefined();
+    await at.clock.advance(20_000);
+    expect(at.journal.strays(9).map(({ finding }) => finding)).toEqual(["held", "held"]);
+  });
+
+  test("an end of day ran since the sale, whatever the clock said", async () => {
+    const at = house();
+    at.clock.jumpWallClock(3_600_000);
+    await pay(at, request("A-1"));
+    at.clock.jumpWallClock(-3_600_000);
+    await at.upkeep.telecollect();
+    await expect(reverse(at)).rejects.toMatchObject({ code: "REVERSAL_REFUSED", charged: "yes" });
+    expect(at.terminal.reversed).toEqual([]);
+    at.clock.jumpWallClock(-3_600_000);
+    await pay(at, request("A-2"));
+    expect((await reverse(at, "A-2")).status).toBe("Reversed");
+  });
+
+  test("an end of day since a sale of an older version is known by its time", async () => {
+    const at = house();
+    await pay(at, request("A-1"));
+    at.journal.database.exec("UPDATE attempt SET after_telecollection = NULL");
+    await at.clock.advance(1_000);
+    await at.upkeep.telecollect();
+    await expect(reverse(at)).rejects.toMatchObject({ code: "REVERSAL_REFUSED" });
+  });
+
   test("do not run beside a payment", async () => {
     const at = house();
     at.terminal.script = () => new Promise(() => {});

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { TelecollectionEnd } from "../../../src/tp-manager/terminal/terminal.ts";
-import { type House, house, pay, request } from "../../support/payment-house.ts";
+import type { PaymentEnd, TelecollectionEnd } from "../../../src/tp-manager/terminal/terminal.ts";
+import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
+import { baseline, identity, report } from "../../support/reports.ts";
 import { disconnected, lost } from "../../support/scripted-terminal.ts";
 
 const MINUTE_MS = 60_000;
@@ -8,6 +9,13 @@ const completed: TelecollectionEnd = {
   end: "completed",
   applications: [{ name: "Visa", status: "0", count: 1, sumMinor: 999 }],
   ticket: "END OF DAY",
+};
+const declinedEnd: PaymentEnd = {
+  end: "aborted",
+  code: "05",
+  text: "declined",
+  reason: "declined",
+  ticket: "",
 };
 const failed: TelecollectionEnd = { end: "failed", code: "77", text: "no end of day" };
 
@@ -65,9 +73,48 @@ describe("an end of day that the terminal demands", () => {
     const { begun } = demanding(at);
     await at.clock.advance(20_000);
     finish();
-    await at.clock.advance(50_000);
+    await at.clock.advance(290_000);
     expect(begun).toEqual([]);
     await at.clock.advance(20_000);
+    expect(begun).toHaveLength(1);
+  });
+
+  test("waits as well after a payment that turned out to be charged only now", async () => {
+    const at = open();
+    at.terminal.script = (_order, observer) => {
+      observer.report(report());
+      return Promise.resolve(lost("line broken"));
+    };
+    at.terminal.last = { kind: "not-told", why: "nothing to repeat" };
+    await pay(at, request("A-1"));
+    await at.clock.advance(1_000);
+    at.terminal.script = () => Promise.resolve(declinedEnd);
+    await pay(at, request("A-2"));
+    await at.clock.advance(2 * MINUTE_MS);
+    at.terminal.last = { kind: "transaction", report: report() };
+    const repeated = pay(at, request("A-1"));
+    await at.clock.advance(15_000);
+    expect(outcome(await repeated)).toBe("Success");
+    const { begun } = demanding(at);
+    await at.clock.advance(280_000);
+    expect(begun).toEqual([]);
+    await at.clock.advance(20_000);
+    expect(begun).toHaveLength(1);
+  });
+
+  test("waits for the operator at a terminal that was replaced, without alarms", async () => {
+    const at = open();
+    await pay(at, request("A-1"));
+    await at.clock.advance(2 * MINUTE_MS);
+    const other = { ...identity, serialNumber: "SN-2" };
+    at.terminal.baseline = { ...baseline, identity: other };
+    at.terminal.become({ identity: other });
+    const { begun } = demanding(at);
+    await at.clock.advance(10 * MINUTE_MS);
+    expect(begun).toEqual([]);
+    expect(at.hub.source.feed.newest("alarm", 9)).toEqual([]);
+    at.payments.acceptTerminal();
+    await at.clock.advance(2 * MINUTE_MS);
     expect(begun).toHaveLength(1);
   });
 
@@ -91,6 +138,7 @@ describe("an end of day that the terminal demands", () => {
     expect(begun).toEqual([]);
     await at.clock.advance(2 * MINUTE_MS);
     expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("not-charged");
+    await at.clock.advance(5 * MINUTE_MS);
     expect(begun).toHaveLength(1);
   });
 

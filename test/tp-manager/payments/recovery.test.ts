@@ -44,6 +44,45 @@ describe("a payment in doubt", () => {
     expect(outcome(await pay(at, request("A-2")))).toBe("Success");
   });
 
+  test("holds them up as well when the journal cannot be read at its end", async () => {
+    const at = house();
+    const { events } = at.journal;
+    at.terminal.script = () => {
+      at.journal.events = () => {
+        at.journal.events = events;
+        throw new Error("disk I/O error");
+      };
+      return Promise.resolve(lost("line broken"));
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    at.journal.events = events;
+    await expect(pay(at, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    await at.clock.advance(180_000);
+    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("not-charged");
+  });
+
+  test("a reversal in doubt holds them up, whatever was once unknown of its sale", async () => {
+    const at = house();
+    at.terminal.last = { kind: "not-told", why: "nothing to repeat" };
+    await doubtful(at);
+    await at.clock.advance(0);
+    at.terminal.last = { kind: "transaction", report: report() };
+    const repeated = pay(at, request("A-1"));
+    await at.clock.advance(10_000);
+    expect(outcome(await repeated)).toBe("Success");
+    at.terminal.reversal = () => new Promise(() => {});
+    void at.afterSale.reverse("A-1");
+    await at.clock.advance(0);
+    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("reversing");
+    at.close();
+
+    const after = house(at.path);
+    after.terminal.last = { kind: "transaction", report: report() };
+    after.payments.start();
+    await expect(pay(after, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    expect(after.terminal.paid).toEqual([]);
+  });
+
   test("keeps the terminal as it is until the run has ended, also after a restart", async () => {
     const before = house();
     before.terminal.script = () => new Promise(() => {});

@@ -115,6 +115,22 @@ describe("money that went back without us", () => {
     expect(await status()).toBe("Success");
   });
 
+  test("adds up with what is returned here, before that is notified too", async () => {
+    const { returns, notify, call, rig, at, transactionId } = await charged();
+    notify({ operation: "capture" });
+    notify(refund("4.00", "12:00:01 UTC+0000"));
+    await returns.ask();
+    rig.server.behave = () => ({ status: 200, body: cardBody });
+    const ours = await call("POST", "/gateway/refund", { orderId: "A-1", amount: 3 });
+    expect(ours.http).toBe(200);
+    expect(at.journal.attempt(transactionId)?.returnedMinor).toBe(700);
+    const beyond = await call("POST", "/gateway/refund", { orderId: "A-1", amount: 4 });
+    expect([beyond.http, beyond.one.error.code]).toEqual([400, "REQUEST_INVALID"]);
+    notify(refund("3.00", "12:00:02 UTC+0000"));
+    await returns.ask();
+    expect(at.journal.attempt(transactionId)?.returnedMinor).toBe(700);
+  });
+
   test.each(["4,00", "-9.99", "0", "all", "9.999"])(
     "of an amount that cannot be read, %j, is not all of it",
     async (refundedAmount) => {

@@ -154,6 +154,25 @@ describe("a result that no order asked for (DESIGN 3.1 rule 4)", () => {
     expect(findings(at)).toEqual(["held"]);
   });
 
+  test("told again after it was found in the terminal keeps no sale waiting again", async () => {
+    const at = surprised(stored());
+    await at.clock.advance(20_000);
+    at.terminal.tell({ type: "unexpected-report", report: stray });
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    await at.clock.advance(20_000);
+    expect(findings(at)).toEqual(["held"]);
+    expect(alarms(at)).toEqual(["sale-without-order", "unexpected-report"]);
+  });
+
+  test("that was gone and is told again is asked about again", async () => {
+    const at = surprised(baseline.last);
+    await at.clock.advance(0);
+    at.terminal.last = stored();
+    at.terminal.tell({ type: "unexpected-report", report: stray });
+    await at.clock.advance(20_000);
+    expect(findings(at)).toEqual(["held", "gone"]);
+  });
+
   test("that is not good is kept, and nothing waits for it", async () => {
     const at = house();
     at.payments.start();
@@ -184,9 +203,10 @@ describe("a result that no order asked for (DESIGN 3.1 rule 4)", () => {
     at.journal.keepStray = () => {
       throw new Error("disk full");
     };
-    at.terminal.tell({ type: "unexpected-report", report: stray });
+    for (let i = 0; i < 5; i++) at.terminal.tell({ type: "unexpected-report", report: stray });
     await at.clock.advance(20_000);
     expect(alarms(at)).toContain("sale-without-order");
+    expect(alarms(at).filter((alarm) => alarm === "unexpected-report")).toHaveLength(1);
     at.journal.keepStray = keep;
     await at.clock.advance(20_000);
     expect(findings(at)).toEqual(["held"]);

@@ -140,6 +140,22 @@ describe("a two-phase sale (DESIGN 5)", () => {
     expect((await deliver(at, true, 500)).status).toBe("Success");
   });
 
+  test("that the terminal has kept although nobody spoke of goods is told", async () => {
+    const before = vending();
+    await pay(before, twoPhase);
+    before.close();
+    const at = house(before.path);
+    at.terminal.last = { kind: "transaction", report: report() };
+    at.payments.start();
+    await at.clock.advance(180_000);
+    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("charged");
+    expect(at.hub.source.feed.newest("alarm", 9)).toMatchObject([
+      { data: { alarm: "charged-without-delivery", orderId: "A-1" } },
+    ]);
+    await expect(deliver(at, false)).rejects.toMatchObject({ charged: "yes" });
+    expect((await deliver(at, true)).status).toBe("Success");
+  });
+
   test("of which a part is in doubt is not charged when the terminal has none", async () => {
     const at = await partInDoubt(baseline.last);
     expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("not-charged");

@@ -120,6 +120,7 @@ export const configAnswer = z.object({
   serialNumber: z.string(),
   deviceId: z.string(),
   terminalId: z.string(),
+  terminalVersion: z.string().describe("the terminal's own; version is the connector's"),
 });
 
 export const checkAnswer = z.object({

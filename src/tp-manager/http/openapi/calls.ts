@@ -184,6 +184,7 @@ const maintenance: readonly DocumentedCall[] = [
         serialNumber: "SN-1",
         deviceId: "",
         terminalId: "52500001",
+        terminalVersion: "1.0",
       },
     },
     errors: [],

@@ -29,17 +29,21 @@ export async function isOver(
   for (;;) {
     const end = await run(statusEnquiry(options.password, "container"));
     if (end.end === "lost" || end.end === "not-sent") return false;
+    if (isForeignEnd(end)) return false;
     if (showsIdle(refusal, end)) return true;
     if (clock.monotonicMs() + ASK_AGAIN_MS > untilMs) return false;
     await sleep(clock, "zvt refused command", ASK_AGAIN_MS);
   }
 }
 
+/** A good end without a status byte is that of a payment: ours was taken up after all. */
+function isForeignEnd(end: ExchangeEnd): boolean {
+  return end.end === "completed" && end.message.parts.terminalStatus === undefined;
+}
+
 function showsIdle(refusal: Message, end: ExchangeEnd): boolean {
   switch (end.end) {
     case "completed":
-      // The end of a payment has no status byte.
-      if (end.message.parts.terminalStatus === undefined) return false;
       return terminalStatus(end.message).cr !== "1";
     case "refused":
       // A terminal that has forgotten its registration refuses one as the other.

@@ -180,6 +180,19 @@ describe("a terminal that does not number its messages", () => {
     expect(await paying).toEqual({ end: "completed", ticket: "Bele|Bele" });
   });
 
+  test("that counts from the start again for every command is understood", async () => {
+    const { driver, terminal } = await begin(tcpPeer);
+    const { peer } = terminal;
+    for (let i = 0; i < 2; i++) {
+      const checking = driver.terminal.check(never);
+      const id = Number(/(\d{6})$/.exec(await peer.next())?.[1]);
+      peer.send(numbered("800000", id));
+      peer.send(numbered(ready, 1));
+      await peer.expect(terminal.answer("8000", 1));
+      expect(await checking).toMatchObject({ cr: "0" });
+    }
+  });
+
   test("that refuses the tag is registered without it", async () => {
     await connect(tcpPeer, {}, async (peer) => {
       await peer.expect(/1f7303000000$/);

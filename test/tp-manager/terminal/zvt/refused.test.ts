@@ -38,6 +38,19 @@ describe.each(bothLines)("a payment over %s", (_kind, makePeer) => {
     expect(driver.events).toContainEqual(expect.objectContaining({ type: "unexpected-report" }));
   });
 
+  test("that is refused and then ends as good, with nothing reported, is lost", async () => {
+    const { peer, driver } = await connect(makePeer);
+    const paying = pay(driver, new Observer());
+    await peer.expect(payCommand);
+    peer.send("841e017d");
+    await peer.expect(enquiry);
+    peer.send("800000");
+    // The end of the payment: a status enquiry ends with a status.
+    await peer.tell("060f00");
+    await Promise.race([status(peer), paying]);
+    expect(await paying).toMatchObject({ end: "lost" });
+  });
+
   test("that is refused by a terminal that then says nothing is lost", async () => {
     const { peer, driver } = await connect(makePeer, { timers: { ...patientTimers, t3Ms: 300 } });
     const paying = pay(driver, new Observer());

@@ -11,6 +11,7 @@ const ID_MAX = 999_999;
 const OWN_IDS_KEPT = 32;
 const REGISTRATION = 0x0600;
 const LOG_OFF = 0x0602;
+const ABORT = 0x06b0;
 
 interface Heard {
   readonly id: string;
@@ -43,6 +44,8 @@ export class MessageIds {
       this.#asked = hasId(apdu);
     }
     if (!this.#agreed) return apdu;
+    // A message after a new command is new, though some terminals count each command by itself.
+    if (apdu.control !== ABORT) this.#heard = undefined;
     this.#last = this.#last >= ID_MAX ? 1 : this.#last + 1;
     const id = String(this.#last).padStart(6, "0");
     this.#own = [...this.#own, id].slice(-OWN_IDS_KEPT);
