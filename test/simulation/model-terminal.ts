@@ -133,7 +133,12 @@ export class ModelTerminal implements Terminal {
   }
 
   async telecollect(signal: AbortSignal): Promise<TelecollectionEnd> {
-    await this.#ask(signal);
+    try {
+      await this.#ask(signal);
+    } catch (error) {
+      if (!(error instanceof TerminalUnavailable)) throw error;
+      return { end: "refused", code: error.reason, text: error.message };
+    }
     this.#watch.device().endOfDay();
     return { end: "completed", applications: [], ticket: "" };
   }

@@ -141,4 +141,8 @@ export const migrations: readonly Migration[] = [
   `
   ALTER TABLE attempt ADD COLUMN returned_some INTEGER NOT NULL DEFAULT 0;
   `,
+  // The id of the first end of day that can have closed it; 0, any, for those of an older version.
+  `
+  ALTER TABLE unexpected_report ADD COLUMN before_telecollection INTEGER NOT NULL DEFAULT 0;
+  `,
 ];

@@ -15,6 +15,10 @@ import { JournalFile } from "./journal-file.ts";
 /** A terminal that does nothing else must not fill the disk; what it kept stays for ever. */
 const STRAYS_KEPT = 1_000;
 
+/** An end of day that did something, or of which that is not known yet. */
+const mayHaveClosed = `(result IS NULL
+  OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'))`;
+
 /** The part of the journal that is about the terminal and not about one order. */
 export class TerminalJournal extends JournalFile {
   beginTelecollection(atMs: number, askedBy: TelecollectionAsker = "operator"): number {
@@ -50,8 +54,7 @@ export class TerminalJournal extends JournalFile {
       `SELECT * FROM telecollection
        WHERE ifnull(id > (SELECT after_telecollection FROM attempt WHERE transaction_id = ?),
            started_at_ms >= ?)
-         AND (result IS NULL
-           OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'))
+         AND ${mayHaveClosed}
        ORDER BY id DESC LIMIT 1`,
       transactionId ?? null,
       atMs,
@@ -86,6 +89,15 @@ export class TerminalJournal extends JournalFile {
     return row?.["sold"] === 1;
   }
 
+  closedSinceStray(id: number): boolean {
+    const row = this.sql.get(
+      `SELECT EXISTS (SELECT 1 FROM telecollection WHERE ${mayHaveClosed} AND id >=
+         (SELECT before_telecollection FROM unexpected_report WHERE id = ?)) AS closed`,
+      id,
+    );
+    return row?.["closed"] === 1;
+  }
+
   endStray(id: number, atMs: number, finding: StrayFinding, because: string): void {
     this.sql.run(
       "UPDATE unexpected_report SET finding = ?, because = ?, ended_at_ms = ? WHERE id = ?",
@@ -116,10 +128,12 @@ export class TerminalJournal extends JournalFile {
 
   #insertStray({ atMs, report, identity }: Omit<StrayRow, "id">): number {
     const { lastInsertRowid } = this.sql.run(
-      `INSERT INTO unexpected_report (at_ms, report, identity, finding, before_attempt)
+      `INSERT INTO unexpected_report
+         (at_ms, report, identity, finding, before_attempt, before_telecollection)
        VALUES (?, ?, ?, ?, coalesce(
-         (SELECT min(rowid) FROM attempt WHERE phase IN ('sent', 'reversing')),
-         (SELECT max(rowid) + 1 FROM attempt), 1))`,
+           (SELECT min(rowid) FROM attempt WHERE phase IN ('sent', 'reversing')),
+           (SELECT max(rowid) + 1 FROM attempt), 1),
+         (SELECT ifnull(max(id + (result IS NOT NULL)), 1) FROM telecollection))`,
       atMs,
       JSON.stringify(report),
       JSON.stringify(identity),

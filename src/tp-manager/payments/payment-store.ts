@@ -205,6 +205,8 @@ export interface PaymentStore {
   openStrays(): StrayRow[];
   /** Something may have been sold after it was reported. */
   soldSinceStray(id: number): boolean;
+  /** An end of day may have run after it was reported, one that had been begun before included. */
+  closedSinceStray(id: number): boolean;
   endStray(id: number, atMs: number, finding: StrayFinding, because: string): void;
   /** Newest first. */
   strays(limit: number): SettledStray[];

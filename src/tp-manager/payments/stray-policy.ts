@@ -13,11 +13,11 @@ export type StrayFinding =
   | "held"
   /** The terminal's last transaction is its reversal. */
   | "reversed"
-  /** The terminal has it not stored as its last transaction, and nothing was sold since. */
+  /** It is not the terminal's last transaction, and nothing was sold or closed since. */
   | "gone"
   /** It is the sale of an order. */
   | "known"
-  /** The terminal does not tell, is another one, or something was sold since. */
+  /** The terminal does not tell, is another one, or something was sold or closed since. */
   | "unclear";
 
 export type StrayVerdict =
@@ -33,10 +33,12 @@ export interface Stray {
   readonly knownAs: string | null;
   /** Something may have been charged after it was reported. */
   readonly soldSince: boolean;
+  /** An end of day may have taken it out of the terminal's storage. */
+  readonly closedSince: boolean;
 }
 
 export function judgeStray(
-  { report, identity, knownAs, soldSince }: Stray,
+  { report, identity, knownAs, soldSince, closedSince }: Stray,
   { last, identity: found }: Look,
   earlier: Look | null,
 ): StrayVerdict {
@@ -55,6 +57,7 @@ export function judgeStray(
   if (originalTrace !== null && originalTrace === report.traceNumber) {
     return { verdict: "reversed", because: "the terminal has reversed it" };
   }
+  if (closedSince) return unclear("an end of day may have closed it");
   const above = soldSince || originalTrace !== null;
   if (above) return unclear("something else was stored since, so it need not be the last one");
   return { verdict: "gone", because: "the terminal has not stored it" };

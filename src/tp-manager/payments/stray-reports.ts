@@ -5,7 +5,7 @@ import { type Clock, sleep } from "../../shared/time.ts";
 import type { Terminal, TransactionReport } from "../terminal/terminal.ts";
 import type { PaymentStore, StrayRow } from "./payment-store.ts";
 import { sameReport } from "./recovery-policy.ts";
-import { judgeStray, type StrayVerdict } from "./stray-policy.ts";
+import { judgeStray, type Stray, type StrayVerdict } from "./stray-policy.ts";
 import { type Look, lookAtTerminal, RETRY_MAX_MS, RETRY_MIN_MS } from "./terminal-look.ts";
 
 export interface StrayParts {
@@ -123,14 +123,15 @@ export class StrayReports {
   }
 
   /** A journal that cannot be read knows nothing; the alarm is raised all the same. */
-  #known({ id, report }: StrayRow): { knownAs: string | null; soldSince: boolean } {
+  #known({ id, report }: StrayRow): Pick<Stray, "knownAs" | "soldSince" | "closedSince"> {
     const { store, log } = this.#parts;
     try {
       const soldSince = id === null || store.soldSinceStray(id);
-      return { knownAs: store.orderOfReport(report, "") ?? null, soldSince };
+      const closedSince = id === null || store.closedSinceStray(id);
+      return { knownAs: store.orderOfReport(report, "") ?? null, soldSince, closedSince };
     } catch (error) {
       log.error({ err: error }, "the journal could not be read about an unexpected report");
-      return { knownAs: null, soldSince: true };
+      return { knownAs: null, soldSince: true, closedSince: true };
     }
   }
 

@@ -64,7 +64,7 @@ export interface Terminal {
   reset?(signal: AbortSignal): Promise<void>;
   /**
    * Runs the end of day. Asks for open pre-authorisations first. Never rejects for anything that
-   * happens on the wire once the command may have left.
+   * happens on the wire; what kept the command from leaving is an end too ("refused").
    */
   telecollect?(signal: AbortSignal): Promise<TelecollectionEnd>;
 }

@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { LastTransaction } from "../../../src/tp-manager/terminal/terminal.ts";
+import type {
+  LastTransaction,
+  TelecollectionEnd,
+} from "../../../src/tp-manager/terminal/terminal.ts";
 import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { baseline, declined, identity, report } from "../../support/reports.ts";
 import { approves, disconnected, lost } from "../../support/scripted-terminal.ts";
@@ -55,6 +58,29 @@ describe("a result that no order asked for (DESIGN 3.1 rule 4)", () => {
     await at.clock.advance(10_000);
     expect(findings(at)).toEqual(["gone"]);
     expect(alarms(at)).toEqual(["unexpected-report"]);
+  });
+
+  const closings: [string, TelecollectionEnd, string][] = [
+    ["ran", { end: "completed", applications: [], ticket: "" }, "unclear"],
+    ["was lost", { end: "lost", code: "no-end", text: "no line" }, "unclear"],
+    ["was refused", { end: "refused", code: "77", text: "not possible" }, "gone"],
+  ];
+  test.each(closings)("while an end of day %s", async (_how, end, finding) => {
+    const at = house();
+    const id = at.journal.beginTelecollection(at.clock.now(), "operator");
+    surprised(baseline.last, at);
+    at.journal.endTelecollection(id, at.clock.now(), end);
+    await at.clock.advance(0);
+    expect(findings(at)).toEqual([finding]);
+  });
+
+  test("after an end of day is gone when the terminal has not stored it", async () => {
+    const at = house();
+    const id = at.journal.beginTelecollection(at.clock.now(), "operator");
+    at.journal.endTelecollection(id, at.clock.now(), at.terminal.telecollection);
+    surprised(baseline.last, at);
+    await at.clock.advance(0);
+    expect(findings(at)).toEqual(["gone"]);
   });
 
   test("that the terminal has reversed is known as reversed", async () => {
