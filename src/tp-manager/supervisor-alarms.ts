@@ -5,7 +5,8 @@ import {
   type supervisorMessages,
 } from "../shared/ipc/contract.ts";
 import type { Logger } from "../shared/logger.ts";
-import type { Clock, Timer } from "../shared/time.ts";
+import { Rounds } from "../shared/rounds.ts";
+import type { Clock } from "../shared/time.ts";
 
 const POLL_MS = 5_000;
 const ANSWER_LIMIT_MS = 5_000;
@@ -26,11 +27,8 @@ export interface AlarmTaker {
 export class AlarmPoll {
   readonly #taker: AlarmTaker;
   readonly #client: Pick<IpcClient<typeof supervisorMessages>, "call">;
-  readonly #clock: Clock;
   readonly #log: Logger;
-  #timer: Timer | undefined;
-  #round: Promise<void> = Promise.resolve();
-  #closed = false;
+  readonly #rounds: Rounds;
 
   constructor(
     taker: AlarmTaker,
@@ -40,28 +38,23 @@ export class AlarmPoll {
   ) {
     this.#taker = taker;
     this.#client = client;
-    this.#clock = clock;
     this.#log = log;
+    this.#rounds = new Rounds(clock, "supervisor alarms", POLL_MS);
   }
 
   /** Asks at once and then every few seconds. */
   start(): void {
-    this.#round = this.#ask().finally(() => {
-      if (this.#closed) return;
-      this.#timer = this.#clock.startTimer("supervisor alarms", POLL_MS, () => this.start());
-    });
+    this.#rounds.begin(() => this.#ask());
   }
 
-  async close(): Promise<void> {
-    this.#closed = true;
-    this.#timer?.clear();
-    await this.#round;
+  close(): Promise<void> {
+    return this.#rounds.close();
   }
 
   async #ask(): Promise<void> {
     try {
       let taken = ALARMS_PAGE_MAX;
-      while (taken === ALARMS_PAGE_MAX && !this.#closed) {
+      while (taken === ALARMS_PAGE_MAX && !this.#rounds.closed) {
         const { origin, id = 0 } = this.#taker.last ?? {};
         const request = { ...(origin ? { origin } : {}), after: id, limit: ALARMS_PAGE_MAX };
         const answer = await this.#client.call("alarms", request, ANSWER_LIMIT_MS);

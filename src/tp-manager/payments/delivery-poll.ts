@@ -1,5 +1,6 @@
 import type { Logger } from "../../shared/logger.ts";
-import type { Clock, Timer } from "../../shared/time.ts";
+import { Rounds } from "../../shared/rounds.ts";
+import type { Clock } from "../../shared/time.ts";
 import type { SupervisorLink } from "./hand-off.ts";
 import type { PaymentStore } from "./payment-store.ts";
 
@@ -16,9 +17,7 @@ export class DeliveryPoll {
   readonly #link: Pick<SupervisorLink, "delivery">;
   readonly #clock: Clock;
   readonly #log: Logger;
-  #timer: Timer | undefined;
-  #round: Promise<void> = Promise.resolve();
-  #closed = false;
+  readonly #rounds: Rounds;
 
   constructor(
     store: Pick<PaymentStore, "undelivered" | "setDelivery">,
@@ -30,26 +29,21 @@ export class DeliveryPoll {
     this.#link = link;
     this.#clock = clock;
     this.#log = log;
+    this.#rounds = new Rounds(clock, "delivery poll", POLL_MS);
   }
 
   start(): void {
-    this.#timer = this.#clock.startTimer("delivery poll", POLL_MS, () => {
-      this.#round = this.#ask().finally(() => {
-        if (!this.#closed) this.start();
-      });
-    });
+    this.#rounds.later(() => this.#ask());
   }
 
-  async close(): Promise<void> {
-    this.#closed = true;
-    this.#timer?.clear();
-    await this.#round;
+  close(): Promise<void> {
+    return this.#rounds.close();
   }
 
   async #ask(): Promise<void> {
     try {
       for (const transactionId of this.#store.undelivered(ASKED_MAX)) {
-        if (this.#closed) return;
+        if (this.#rounds.closed) return;
         const state = await this.#link.delivery(transactionId, 0);
         if (state !== null) this.#store.setDelivery(transactionId, state, this.#clock.now());
       }

@@ -1,6 +1,7 @@
 import type { RequestOf, ResponseOf, supervisorMessages } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
-import type { Clock, Timer } from "../../shared/time.ts";
+import { Rounds } from "../../shared/rounds.ts";
+import type { Clock } from "../../shared/time.ts";
 import type { PaymentStore } from "./payment-store.ts";
 
 type Messages = typeof supervisorMessages;
@@ -25,9 +26,7 @@ export class ReturnPoll {
   readonly #link: ReturnsLink;
   readonly #clock: Clock;
   readonly #log: Logger;
-  #timer: Timer | undefined;
-  #round: Promise<void> = Promise.resolve();
-  #closed = false;
+  readonly #rounds: Rounds;
 
   constructor(
     store: Pick<PaymentStore, "returnsSeen" | "noteReturns">,
@@ -39,26 +38,21 @@ export class ReturnPoll {
     this.#link = link;
     this.#clock = clock;
     this.#log = log;
+    this.#rounds = new Rounds(clock, "return poll", RETURN_POLL_MS);
   }
 
   start(): void {
-    this.#timer = this.#clock.startTimer("return poll", RETURN_POLL_MS, () => {
-      this.#round = this.ask().finally(() => {
-        if (!this.#closed) this.start();
-      });
-    });
+    this.#rounds.later(() => this.ask());
   }
 
-  async close(): Promise<void> {
-    this.#closed = true;
-    this.#timer?.clear();
-    await this.#round;
+  close(): Promise<void> {
+    return this.#rounds.close();
   }
 
   /** Reads everything that is new. A supervisor that does not answer is asked again later. */
   async ask(): Promise<void> {
     try {
-      for (let more = true; more && !this.#closed; ) {
+      for (let more = true; more && !this.#rounds.closed; ) {
         const after = this.#store.returnsSeen();
         const answer = await this.#link.returns({ after, limit: ASKED_MAX });
         more = answer.more;
