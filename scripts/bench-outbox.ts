@@ -21,8 +21,8 @@ import { supervisorMessages } from "../src/shared/ipc/contract.ts";
 import { openRunDirectory } from "../src/shared/ipc/run-directory.ts";
 import { openDatabase } from "../src/shared/sqlite.ts";
 import { sleep, systemClock } from "../src/shared/time.ts";
-import { supervisorMigrations } from "../src/supervisor/outbox/outbox-schema.ts";
 import { OutboxStore } from "../src/supervisor/outbox/outbox-store.ts";
+import { supervisorMigrations } from "../src/supervisor/supervisor-schema.ts";
 
 const { values } = parseArgs({
   options: {

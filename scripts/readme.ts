@@ -8,7 +8,7 @@ import type { z } from "zod";
 import { metaOf, sections } from "../src/shared/config/schema.ts";
 import { errorTable } from "../src/shared/errors.ts";
 import { projectRoot } from "../src/shared/installation.ts";
-import { eventTable } from "../src/tp-manager/payments/event-table.ts";
+import { eventTable } from "../src/tp-manager/attempts/event-table.ts";
 import { choicesOf } from "./config-choices.ts";
 
 const path = join(projectRoot, "README.md");

@@ -23,9 +23,9 @@ import { OperationStore } from "./operations/operation-store.ts";
 import { DeliveryWatch } from "./outbox/delivery-watch.ts";
 import { Forwarder } from "./outbox/forwarder.ts";
 import { OutboxDesk } from "./outbox/outbox-desk.ts";
-import { supervisorMigrations } from "./outbox/outbox-schema.ts";
 import { OutboxStore } from "./outbox/outbox-store.ts";
 import { retentionChore } from "./outbox/retention.ts";
+import { supervisorMigrations } from "./supervisor-schema.ts";
 
 /** Running tries get this long to end when the program stops; then they are abandoned. */
 const RUNNING_TRIES_GRACE_MS = 3_000;

@@ -5,7 +5,8 @@ import { supervisorMessages, tpManagerMessages } from "../shared/ipc/contract.ts
 import { startIpcServer } from "../shared/ipc/server.ts";
 import { logFileOf, type ProgramContext, runProgram } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
-import { createGatewayLink, lookupLimitMs } from "./gateway-link.ts";
+import { ClosingKeeper, type ClosingParts } from "./desk/closing-keeper.ts";
+import { Upkeep } from "./desk/upkeep.ts";
 import { type ApiOptions, createApi } from "./http/app.ts";
 import { EventHub } from "./http/events/event-hub.ts";
 import { listenOnLoopback } from "./http/loopback-server.ts";
@@ -14,17 +15,16 @@ import { AlarmRows } from "./journal/alarm-rows.ts";
 import { archiveChore } from "./journal/archive.ts";
 import { Journal } from "./journal/journal.ts";
 import { tpManagerHandlers } from "./message-handlers.ts";
-import { AfterSale } from "./payments/after-sale.ts";
-import { ClosingKeeper, type ClosingParts } from "./payments/closing-keeper.ts";
-import { DeliveryPoll } from "./payments/delivery-poll.ts";
-import { GatewayDesk } from "./payments/gateway-desk.ts";
-import { HandOff } from "./payments/hand-off.ts";
-import { PaymentService, type PaymentSettings } from "./payments/payment-service.ts";
-import { ReturnPoll } from "./payments/return-poll.ts";
-import { settleByOperator } from "./payments/settlement.ts";
-import { Upkeep } from "./payments/upkeep.ts";
-import { AlarmPoll } from "./supervisor-alarms.ts";
-import { createSupervisorLink } from "./supervisor-link.ts";
+import { AfterSale } from "./orders/after-sale.ts";
+import { PaymentService, type PaymentSettings } from "./orders/payment-service.ts";
+import { settleByOperator } from "./orders/settlement.ts";
+import { DeliveryPoll } from "./supervisor/delivery-poll.ts";
+import { GatewayDesk } from "./supervisor/gateway-desk.ts";
+import { createGatewayLink, lookupLimitMs } from "./supervisor/gateway-link.ts";
+import { HandOff } from "./supervisor/hand-off.ts";
+import { ReturnPoll } from "./supervisor/return-poll.ts";
+import { AlarmPoll } from "./supervisor/supervisor-alarms.ts";
+import { createSupervisorLink } from "./supervisor/supervisor-link.ts";
 import { createTerminal } from "./terminal/registry.ts";
 
 /** Before anything financial the terminal is reached, asked and read within this time. */

@@ -1,7 +1,7 @@
 import { versionNumber } from "../shared/installation.ts";
 import type { Handlers, tpManagerMessages } from "../shared/ipc/contract.ts";
 import type { Journal } from "./journal/journal.ts";
-import type { PaymentService } from "./payments/payment-service.ts";
+import type { PaymentService } from "./orders/payment-service.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
 export interface HandlerParts {

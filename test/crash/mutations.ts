@@ -8,7 +8,7 @@ export interface Mutation {
   }>;
 }
 
-const payments = "src/tp-manager/payments";
+const room = "src/tp-manager";
 const journal = "src/tp-manager/journal/journal.ts";
 
 /** What the chaos run must find, one at a time: a test that cannot fail proves nothing. */
@@ -42,12 +42,12 @@ export const mutations: readonly Mutation[] = [
     removes: "the commit before 04 0F is acknowledged (done a moment later)",
     edits: [
       {
-        file: `${payments}/payment-run.ts`,
+        file: `${room}/desk/payment-run.ts`,
         from: 'this.#writer.advance({ input: "report",',
         to: 'const late = () => this.#writer.advance({ input: "report",',
       },
       {
-        file: `${payments}/payment-run.ts`,
+        file: `${room}/desk/payment-run.ts`,
         from: '    if (judgement !== "disagrees") return "accept";',
         to: '    queueMicrotask(late);\n    if (judgement !== "disagrees") return "accept";',
       },
@@ -67,7 +67,7 @@ export const mutations: readonly Mutation[] = [
     removes: "the lookup of the order before a payment (idempotency)",
     edits: [
       {
-        file: `${payments}/admission.ts`,
+        file: `${room}/orders/admission.ts`,
         from: 'if (earlier && earlier.state.phase !== "not-charged") return known',
         to: 'if (earlier?.state.phase === "reversed") return known',
       },
@@ -77,7 +77,7 @@ export const mutations: readonly Mutation[] = [
     removes: "the comparison of recovery with the baseline",
     edits: [
       {
-        file: `${payments}/recovery-policy.ts`,
+        file: `${room}/attempts/recovery-policy.ts`,
         from: "if (sameTransaction(doubt.baseline.last, last)) return unchanged(",
         to: "if (doubt.amountMinor < 0) return unchanged(",
       },
@@ -87,7 +87,7 @@ export const mutations: readonly Mutation[] = [
     removes: "the wait for the lost payment's own time limit",
     edits: [
       {
-        file: `${payments}/recovery-policy.ts`,
+        file: `${room}/attempts/recovery-policy.ts`,
         from: "  if (leftMs > 0) {",
         to: "  if (leftMs > Number.MAX_SAFE_INTEGER) {",
       },
@@ -97,7 +97,7 @@ export const mutations: readonly Mutation[] = [
     removes: "the second matching read of a charge that was not acknowledged",
     edits: [
       {
-        file: `${payments}/recovery-policy.ts`,
+        file: `${room}/attempts/recovery-policy.ts`,
         from: `  if (proven || confirmed) {
     return {
       verdict: "charged",`,
@@ -111,7 +111,7 @@ export const mutations: readonly Mutation[] = [
     removes: "rule 5: no sale before the doubtful one was asked about",
     edits: [
       {
-        file: `${payments}/admission.ts`,
+        file: `${room}/orders/admission.ts`,
         from: '    if (orderId !== undefined) {\n      throw new AppError("TERMINAL_IN_DOUBT"',
         to: '    if (orderId === "") {\n      throw new AppError("TERMINAL_IN_DOUBT"',
       },
@@ -121,7 +121,7 @@ export const mutations: readonly Mutation[] = [
     removes: "the check that a found sale is not that of a later order",
     edits: [
       {
-        file: `${payments}/recovery-policy.ts`,
+        file: `${room}/attempts/recovery-policy.ts`,
         from: "  if (mayBeOfLater(doubt, observation, report)) {",
         to: "  if (report.amountMinor === -1 && mayBeOfLater(doubt, observation, report)) {",
       },
@@ -131,7 +131,7 @@ export const mutations: readonly Mutation[] = [
     removes: "the supervisor's storing before a hand-off counts as done",
     edits: [
       {
-        file: `${payments}/hand-off.ts`,
+        file: `${room}/supervisor/hand-off.ts`,
         from: "      else await this.#link.store(transaction);",
         to: `      else {
         this.#store.acknowledgeHandOff(transactionId);
@@ -144,7 +144,7 @@ export const mutations: readonly Mutation[] = [
     removes: "the truth about an order while another one is paid",
     edits: [
       {
-        file: `${payments}/admission.ts`,
+        file: `${room}/orders/admission.ts`,
         from: '    // Before anything is refused: "busy" says',
         to: '    turn.assertFree();\n    // Before anything is refused: "busy" says',
       },
@@ -154,7 +154,7 @@ export const mutations: readonly Mutation[] = [
     removes: "the end of a payment that was cancelled while the terminal was made ready",
     edits: [
       {
-        file: `${payments}/payment-service.ts`,
+        file: `${room}/orders/payment-service.ts`,
         from: "      running.preparing.abort(new CancelledInTime());",
         to: "      void CancelledInTime;",
       },
@@ -164,7 +164,7 @@ export const mutations: readonly Mutation[] = [
     removes: "the second look at a sale that no order asked for",
     edits: [
       {
-        file: `${payments}/stray-policy.ts`,
+        file: `${room}/attempts/stray-policy.ts`,
         from: "    return confirmed\n",
         to: "    return confirmed || report.good\n",
       },

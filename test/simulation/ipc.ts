@@ -1,6 +1,6 @@
 import { sleep } from "../../src/shared/time.ts";
 import { transactionSchema } from "../../src/shared/transaction.ts";
-import type { SupervisorLink } from "../../src/tp-manager/payments/hand-off.ts";
+import type { SupervisorLink } from "../../src/tp-manager/supervisor/hand-off.ts";
 import type { TestClock } from "../support/test-clock.ts";
 import type { Life } from "./life.ts";
 import type { IpcMode } from "./plan.ts";

@@ -11,17 +11,17 @@ import { OperationStore } from "../../src/supervisor/operations/operation-store.
 import { DeliveryWatch } from "../../src/supervisor/outbox/delivery-watch.ts";
 import { Forwarder } from "../../src/supervisor/outbox/forwarder.ts";
 import { OutboxDesk } from "../../src/supervisor/outbox/outbox-desk.ts";
-import { supervisorMigrations } from "../../src/supervisor/outbox/outbox-schema.ts";
 import { OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
+import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";
+import { ClosingKeeper } from "../../src/tp-manager/desk/closing-keeper.ts";
+import { Upkeep } from "../../src/tp-manager/desk/upkeep.ts";
 import { Journal } from "../../src/tp-manager/journal/journal.ts";
-import { AfterSale } from "../../src/tp-manager/payments/after-sale.ts";
-import { ClosingKeeper } from "../../src/tp-manager/payments/closing-keeper.ts";
-import { HandOff, type SupervisorLink } from "../../src/tp-manager/payments/hand-off.ts";
+import { AfterSale } from "../../src/tp-manager/orders/after-sale.ts";
 import {
   PaymentService,
   type PaymentSettings,
-} from "../../src/tp-manager/payments/payment-service.ts";
-import { Upkeep } from "../../src/tp-manager/payments/upkeep.ts";
+} from "../../src/tp-manager/orders/payment-service.ts";
+import { HandOff, type SupervisorLink } from "../../src/tp-manager/supervisor/hand-off.ts";
 import type { Terminal } from "../../src/tp-manager/terminal/terminal.ts";
 import { onDisk } from "./disk.ts";
 import type { Life } from "./life.ts";

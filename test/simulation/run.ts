@@ -1,4 +1,4 @@
-import { answerOf } from "../../src/tp-manager/payments/answer.ts";
+import { answerOf } from "../../src/tp-manager/orders/answer.ts";
 import { type End, type Violation, violations } from "./invariants.ts";
 import type { Told } from "./kiosk.ts";
 import type { Plan } from "./plan.ts";

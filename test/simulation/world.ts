@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { AppError } from "../../src/shared/errors.ts";
-import type { PaymentResult } from "../../src/tp-manager/payments/payment-service.ts";
+import type { PaymentResult } from "../../src/tp-manager/orders/payment-service.ts";
 import { request } from "../support/payment-house.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { Bank } from "./bank.ts";

@@ -12,8 +12,8 @@ import { OperationStore } from "../../src/supervisor/operations/operation-store.
 import { DeliveryWatch } from "../../src/supervisor/outbox/delivery-watch.ts";
 import { Forwarder } from "../../src/supervisor/outbox/forwarder.ts";
 import { OutboxDesk } from "../../src/supervisor/outbox/outbox-desk.ts";
-import { supervisorMigrations } from "../../src/supervisor/outbox/outbox-schema.ts";
 import { type Attempt, OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
+import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { RecordingGateway } from "./recording-gateway.ts";

@@ -9,12 +9,36 @@ interface Rule {
   readonly because: string;
 }
 
+const driverInterface = "tp-manager/terminal/terminal[.]ts$";
+
+function within(...places: string[]): RegExp {
+  return new RegExp(`^src/(${places.join("|")})`);
+}
+
 const rules: readonly Rule[] = [
   { from: /^src\/shared\//, may: /^src\/shared\//, because: "shared is a leaf" },
   {
-    from: /^src\/tp-manager\/payments\//,
-    may: /^src\/(shared\/|tp-manager\/payments\/|tp-manager\/terminal\/terminal\.ts$)/,
-    because: "payments knows only the driver interface and its own store interface",
+    from: /^src\/tp-manager\/attempts\//,
+    may: /^src\/(shared\/|tp-manager\/attempts\/|tp-manager\/terminal\/terminal\.ts$)/,
+    because: "attempts knows only the driver interface and its own store interfaces",
+  },
+  {
+    from: /^src\/tp-manager\/(supervisor|journal)\//,
+    may: within("shared/", "tp-manager/(supervisor|journal|attempts)/", driverInterface),
+    because: "stores and the link to the supervisor know attempts, not who pays",
+  },
+  {
+    from: /^src\/tp-manager\/desk\//,
+    may: within(
+      ...["shared/", "tp-manager/(desk|attempts)/", driverInterface],
+      "tp-manager/orders/payment-service[.]ts$",
+    ),
+    because: "the desk knows attempts and the driver interface, not orders",
+  },
+  {
+    from: /^src\/tp-manager\/orders\//,
+    may: within("shared/", "tp-manager/(orders|desk|attempts|supervisor)/", driverInterface),
+    because: "orders knows no HTTP, no SQL and no driver",
   },
   {
     from: /^src\/tp-manager\/terminal\/terminal\.ts$/,

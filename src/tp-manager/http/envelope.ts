@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { AppError, type ErrorCode, errorTable } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/logger.ts";
-import { errorOfAppError } from "../payments/answer.ts";
+import { errorOfAppError } from "../orders/answer.ts";
 
 /** Every body is a JSON array with one object (DESIGN 5). */
 export function sendOne(reply: FastifyReply, http: number, body: object): FastifyReply {

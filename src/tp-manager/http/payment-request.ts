@@ -3,8 +3,8 @@ import { AppError } from "../../shared/errors.ts";
 import { containsPan } from "../../shared/mask.ts";
 import { AmountError, type Currency, currencyOf, parseAmount } from "../../shared/money.ts";
 import { RECEIPT_AMOUNT_DIGITS } from "../../shared/receipt.ts";
-import { cartOf } from "../payments/basket-check.ts";
-import type { DeliveryTerms, Echo, PaymentRequest } from "../payments/payment.ts";
+import type { DeliveryTerms, Echo, PaymentRequest } from "../attempts/payment.ts";
+import { cartOf } from "../orders/basket-check.ts";
 import { isObject, JsonNumber, leaves, plain } from "./json-body.ts";
 
 /** One fault of a request, as `error.details.faults` lists it. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError, type ErrorCode, errorTable } from "../../shared/errors.ts";
-import { errorOfAppError } from "../payments/answer.ts";
+import { errorOfAppError } from "../orders/answer.ts";
 import type { Connections } from "./connections.ts";
 
 /** A request that has not arrived completely by then is cut. */

@@ -5,15 +5,15 @@ import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { type Currency, formatMajor } from "../../shared/money.ts";
 import { transaction } from "../../shared/sqlite.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
-import { bareReport } from "../payments/bare-report.ts";
+import { bareReport } from "../attempts/bare-report.ts";
 import type {
   Attempt,
   AttemptState,
   ChargedBy,
   NotChargedState,
   PaymentRequest,
-} from "../payments/payment.ts";
-import type { ListedAttempt, ListPage } from "../payments/payment-store.ts";
+} from "../attempts/payment.ts";
+import type { ListedAttempt, ListPage } from "../attempts/payment-store.ts";
 import { type Row, returnedOf } from "./attempt-row.ts";
 import { statusSql } from "./status-sql.ts";
 

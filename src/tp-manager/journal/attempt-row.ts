@@ -1,5 +1,5 @@
 import type { SQLInputValue } from "node:sqlite";
-import type { Attempt, AttemptState } from "../payments/payment.ts";
+import type { Attempt, AttemptState } from "../attempts/payment.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 
 export type Row = Record<string, SQLInputValue>;

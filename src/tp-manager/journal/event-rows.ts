@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
-import type { EventData, KeptEvent, KeptName } from "../payments/event-table.ts";
+import type { EventData, KeptEvent, KeptName } from "../attempts/event-table.ts";
 
 /** Some weeks of a busy kiosk, a few megabytes; who was away for longer reads `GET /payments`. */
 const EVENTS_KEPT = 10_000;

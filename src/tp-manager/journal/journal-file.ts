@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { openDatabase, transaction } from "../../shared/sqlite.ts";
-import type { EventData, KeptEvent, KeptName } from "../payments/event-table.ts";
+import type { EventData, KeptEvent, KeptName } from "../attempts/event-table.ts";
 import { EventRows } from "./event-rows.ts";
 import { migrations } from "./migrations.ts";
 import { Statements } from "./statements.ts";

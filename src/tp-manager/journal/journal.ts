@@ -8,16 +8,16 @@ import {
   type AttemptEvent,
   type AttemptState,
   unfinishedPhases,
-} from "../payments/payment.ts";
-import { paymentEventOf } from "../payments/payment-event.ts";
+} from "../attempts/payment.ts";
+import { paymentEventOf } from "../attempts/payment-event.ts";
 import type {
   HandOffRow,
   ListedAttempt,
   ListPage,
   PaymentStore,
   PendingHandOff,
-} from "../payments/payment-store.ts";
-import { sameReport } from "../payments/recovery-policy.ts";
+} from "../attempts/payment-store.ts";
+import { sameReport } from "../attempts/recovery-policy.ts";
 import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
 import { archivedAttempts, archivedDelivery, listArchived } from "./archive.ts";
 import { readAttempt, readJson, saleOf } from "./attempt-row.ts";

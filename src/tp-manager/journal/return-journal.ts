@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { transaction } from "../../shared/sqlite.ts";
-import type { Attempt, AttemptEvent, OpenReturn } from "../payments/payment.ts";
-import { paymentEventOf } from "../payments/payment-event.ts";
-import type { NotedReturn } from "../payments/payment-store.ts";
+import type { Attempt, AttemptEvent, OpenReturn } from "../attempts/payment.ts";
+import { paymentEventOf } from "../attempts/payment-event.ts";
+import type { NotedReturn } from "../attempts/payment-store.ts";
 import { readAttempt } from "./attempt-row.ts";
 import { returnedSql } from "./status-sql.ts";
 import { TerminalJournal } from "./terminal-journal.ts";

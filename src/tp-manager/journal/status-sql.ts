@@ -1,4 +1,4 @@
-import type { ListStatus } from "../payments/payment-store.ts";
+import type { ListStatus } from "../attempts/payment-store.ts";
 
 const isApproved = `phase = 'sent' AND json_extract(state, '$.goods') IS NOT NULL
   AND json_extract(state, '$.goods.decision') IS NULL`;
@@ -11,7 +11,7 @@ export const returnedSql = "max(returned_minor, notified_return_minor)";
 const isReturned = `open_return IS NULL AND ${returnedSql} > 0 AND ${returnedSql} >=
   ifnull(json_extract(state, '$.report.amountMinor'), amount_minor)`;
 
-/** The statuses of answers (payments/answer.ts) as conditions, each in brackets. */
+/** The statuses of answers (orders/answer.ts) as conditions, each in brackets. */
 export const statusSql: Readonly<Record<ListStatus, string>> = {
   Success: `(phase = 'charged' AND open_return IS NULL AND NOT (${isReturned}))`,
   Approved: `(${isApproved})`,

@@ -1,13 +1,13 @@
 import { transaction } from "../../shared/sqlite.ts";
-import type { EventData } from "../payments/event-table.ts";
+import type { EventData } from "../attempts/event-table.ts";
 import type {
   SettledStray,
   StrayRow,
   TelecollectionAsker,
   TelecollectionRow,
-} from "../payments/payment-store.ts";
-import { sameReport } from "../payments/recovery-policy.ts";
-import type { StrayFinding } from "../payments/stray-policy.ts";
+} from "../attempts/payment-store.ts";
+import { sameReport } from "../attempts/recovery-policy.ts";
+import type { StrayFinding } from "../attempts/stray-policy.ts";
 import type { TelecollectionEnd, TerminalIdentity } from "../terminal/terminal.ts";
 import { type Row, readJson } from "./attempt-row.ts";
 import { JournalFile } from "./journal-file.ts";

@@ -2,7 +2,7 @@ import type { Receipt } from "../../shared/receipt.ts";
 
 /**
  * The only thing the rest of tp-manager knows about a card terminal. A driver tells facts (what
- * left, what came, how it ended); `payments/` alone decides what they mean for the money.
+ * left, what came, how it ended); `attempts/` alone decides what they mean for the money.
  *
  * Amounts are integers in minor units. No card number crosses this border unmasked.
  */

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openDatabase } from "../../../src/shared/sqlite.ts";
-import { supervisorMigrations } from "../../../src/supervisor/outbox/outbox-schema.ts";
 import {
   ATTEMPTS_KEPT_FIRST,
   ATTEMPTS_KEPT_LAST,
@@ -10,6 +9,7 @@ import {
   type ItemUpdate,
   OutboxStore,
 } from "../../../src/supervisor/outbox/outbox-store.ts";
+import { supervisorMigrations } from "../../../src/supervisor/supervisor-schema.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { sampleTransaction } from "../sample-transaction.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
+import { type EventName, eventTable } from "../../../src/tp-manager/attempts/event-table.ts";
 import { EventRows } from "../../../src/tp-manager/journal/event-rows.ts";
-import { DeliveryPoll } from "../../../src/tp-manager/payments/delivery-poll.ts";
-import { type EventName, eventTable } from "../../../src/tp-manager/payments/event-table.ts";
+import { DeliveryPoll } from "../../../src/tp-manager/supervisor/delivery-poll.ts";
 import { house, request } from "../../support/payment-house.ts";
 import { approves } from "../../support/scripted-terminal.ts";
 import { listening } from "./listening.ts";

@@ -3,9 +3,9 @@ import { supervisorMessages } from "../../../src/shared/ipc/contract.ts";
 import { openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
 import { createLogger } from "../../../src/shared/logger.ts";
 import { systemClock } from "../../../src/shared/time.ts";
-import { createGatewayLink } from "../../../src/tp-manager/gateway-link.ts";
 import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
-import { GatewayDesk } from "../../../src/tp-manager/payments/gateway-desk.ts";
+import { GatewayDesk } from "../../../src/tp-manager/supervisor/gateway-desk.ts";
+import { createGatewayLink } from "../../../src/tp-manager/supervisor/gateway-link.ts";
 import type { House } from "../../support/payment-house.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

@@ -6,7 +6,7 @@ import { systemClock } from "../../../src/shared/time.ts";
 import { archiveChore, archiveOrders } from "../../../src/tp-manager/journal/archive.ts";
 import { Journal } from "../../../src/tp-manager/journal/journal.ts";
 import { migrations } from "../../../src/tp-manager/journal/migrations.ts";
-import { answerOf } from "../../../src/tp-manager/payments/answer.ts";
+import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
 import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { recordingLog } from "../../support/recording-log.ts";
 import { declined } from "../../support/reports.ts";

@@ -1,7 +1,7 @@
 import { tapAlarms } from "../../../shared/alarm-log.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { Clock } from "../../../shared/time.ts";
-import type { EventData, KeptEvent, PassingEvent } from "../../payments/event-table.ts";
+import type { EventData, KeptEvent, PassingEvent } from "../../attempts/event-table.ts";
 
 export type HubEvent = KeptEvent | PassingEvent;
 type Listener = (event: HubEvent) => void;

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Clock, Timer } from "../../../shared/time.ts";
-import type { EventData, KeptEvent, PassingEvent } from "../../payments/event-table.ts";
+import type { EventData, KeptEvent, PassingEvent } from "../../attempts/event-table.ts";
 import type { EventHub, HubEvent } from "./event-hub.ts";
 
 const HEARTBEAT_MS = 15_000;

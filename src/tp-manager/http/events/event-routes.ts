@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { AppError } from "../../../shared/errors.ts";
-import type { EventData } from "../../payments/event-table.ts";
+import type { EventData } from "../../attempts/event-table.ts";
 import type { ApiOptions } from "../app.ts";
-import { fault } from "../body-members.ts";
+import { fault } from "../calls/body-members.ts";
 import type { EventSource } from "./event-hub.ts";
 import { EventReader } from "./event-reader.ts";
 

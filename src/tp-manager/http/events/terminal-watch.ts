@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../../shared/time.ts";
-import type { Announce, EventData } from "../../payments/event-table.ts";
+import type { Announce, EventData } from "../../attempts/event-table.ts";
 import type { Terminal, TerminalEvent, TerminalState } from "../../terminal/terminal.ts";
 
 type Condition = Omit<EventData<"terminal">, "since">;

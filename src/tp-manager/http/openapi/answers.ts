@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { type ErrorCode, errorTable } from "../../../shared/errors.ts";
 import { receiptFields } from "../../../shared/receipt.ts";
-import { eventTable } from "../../payments/event-table.ts";
-import { listStatuses } from "../../payments/payment-store.ts";
-import { strayFindings } from "../../payments/stray-policy.ts";
+import { eventTable } from "../../attempts/event-table.ts";
+import { listStatuses } from "../../attempts/payment-store.ts";
+import { strayFindings } from "../../attempts/stray-policy.ts";
 import { gatewayStanding } from "./gateway-answers.ts";
 
 /** Every object the local API answers, by the name it has in the OpenAPI document. */

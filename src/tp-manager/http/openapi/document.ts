@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type ErrorCode, errorTable } from "../../../shared/errors.ts";
 import { versionNumber } from "../../../shared/installation.ts";
-import { eventTable } from "../../payments/event-table.ts";
+import { eventTable } from "../../attempts/event-table.ts";
 import * as answers from "./answers.ts";
 import { documentedCalls } from "./calls.ts";
 import type { DocumentedCall } from "./documented-call.ts";

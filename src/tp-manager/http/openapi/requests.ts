@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { settlements } from "../../payments/settlement.ts";
+import { settlements } from "../../orders/settlement.ts";
 
 /** Every body the local API takes, as payment-request.ts and the routes read it. */
 

@@ -2,8 +2,8 @@ import { statfs } from "node:fs/promises";
 import { osName, versionNumber } from "../../../shared/installation.ts";
 import type { ResponseOf, supervisorMessages } from "../../../shared/ipc/contract.ts";
 import type { Clock } from "../../../shared/time.ts";
-import type { EventData, KeptEvent } from "../../payments/event-table.ts";
-import type { PaymentService } from "../../payments/payment-service.ts";
+import type { EventData, KeptEvent } from "../../attempts/event-table.ts";
+import type { PaymentService } from "../../orders/payment-service.ts";
 import type { TerminalIdentity } from "../../terminal/terminal.ts";
 
 export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;

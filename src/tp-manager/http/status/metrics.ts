@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { Attempt, AttemptEvent } from "../../payments/payment.ts";
-import { paymentEventOf } from "../../payments/payment-event.ts";
+import type { Attempt, AttemptEvent } from "../../attempts/payment.ts";
+import { paymentEventOf } from "../../attempts/payment-event.ts";
 import type { EventHub } from "../events/event-hub.ts";
 import type { TerminalWatch } from "../events/terminal-watch.ts";
 import type { JournalCounts, SupervisorStatus } from "./health.ts";

@@ -1,7 +1,7 @@
 import type { Logger } from "../../../shared/logger.ts";
 import type { Clock } from "../../../shared/time.ts";
-import type { Attempt, AttemptEvent } from "../../payments/payment.ts";
-import type { PaymentService } from "../../payments/payment-service.ts";
+import type { Attempt, AttemptEvent } from "../../attempts/payment.ts";
+import type { PaymentService } from "../../orders/payment-service.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 import type { EventHub } from "../events/event-hub.ts";
 import { TerminalWatch } from "../events/terminal-watch.ts";

@@ -1,0 +1,153 @@
+import type { Migration } from "../shared/sqlite.ts";
+
+/** Schema of data/supervisor.db. Append steps, never change one. */
+export const supervisorMigrations: readonly Migration[] = [
+  `
+  CREATE TABLE transactions (
+    transaction_id TEXT PRIMARY KEY,
+    order_id TEXT NOT NULL,
+    stored_at_ms INTEGER NOT NULL,
+    content TEXT NOT NULL -- JSON, as handed over
+  ) STRICT;
+  CREATE INDEX transactions_by_order ON transactions (order_id);
+
+  CREATE TABLE outbox (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+    transaction_id TEXT NOT NULL UNIQUE REFERENCES transactions,
+    state TEXT NOT NULL DEFAULT 'pending'
+      CHECK (state IN ('pending', 'sent', 'parked', 'closed')),
+    queued_at_ms INTEGER NOT NULL,
+    next_try_at_ms INTEGER NOT NULL,
+    delayed_at_ms INTEGER NOT NULL, -- when next_try_at_ms was set; later than now: clock went back
+    claimed_at_ms INTEGER, -- a try is running
+    tries INTEGER NOT NULL DEFAULT 0, -- begun
+    failures INTEGER NOT NULL DEFAULT 0,
+    no_result_since_ms INTEGER,
+    no_result_tries INTEGER NOT NULL DEFAULT 0,
+    ambiguous INTEGER NOT NULL DEFAULT 0, -- the answer of at least one try was lost
+    redirect_url TEXT, -- can be paid: never logged, never returned
+    settled_at_ms INTEGER,
+    reason TEXT -- why parked or closed
+  ) STRICT;
+  CREATE INDEX outbox_due ON outbox (next_try_at_ms, sequence) WHERE state = 'pending';
+  CREATE INDEX outbox_age ON outbox (queued_at_ms) WHERE state = 'pending';
+  CREATE INDEX outbox_claimed ON outbox (claimed_at_ms) WHERE claimed_at_ms IS NOT NULL;
+
+  CREATE TABLE attempts (
+    transaction_id TEXT NOT NULL REFERENCES transactions,
+    number INTEGER NOT NULL,
+    started_at_ms INTEGER NOT NULL,
+    ended_at_ms INTEGER NOT NULL,
+    class TEXT NOT NULL, -- a row of the fault table
+    http_status INTEGER,
+    code INTEGER,
+    description TEXT NOT NULL,
+    ambiguous INTEGER NOT NULL,
+    notes TEXT NOT NULL, -- JSON array: what was cut or left out of the request
+    PRIMARY KEY (transaction_id, number)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE outbox_counts (state TEXT PRIMARY KEY, items INTEGER NOT NULL) STRICT;
+  INSERT INTO outbox_counts VALUES ('pending', 0), ('sent', 0), ('parked', 0), ('closed', 0);
+  CREATE TRIGGER outbox_added AFTER INSERT ON outbox BEGIN
+    UPDATE outbox_counts SET items = items + 1 WHERE state = NEW.state;
+  END;
+  CREATE TRIGGER outbox_moved AFTER UPDATE OF state ON outbox WHEN OLD.state <> NEW.state BEGIN
+    UPDATE outbox_counts SET items = items - 1 WHERE state = OLD.state;
+    UPDATE outbox_counts SET items = items + 1 WHERE state = NEW.state;
+  END;
+  `,
+  `
+  ALTER TABLE outbox ADD COLUMN dropped INTEGER NOT NULL DEFAULT 0; -- closed by an operator
+  CREATE TABLE operator_actions (
+    id INTEGER PRIMARY KEY,
+    transaction_id TEXT NOT NULL REFERENCES transactions,
+    at_ms INTEGER NOT NULL,
+    action TEXT NOT NULL CHECK (action IN ('requeue', 'drop')),
+    note TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX operator_actions_of ON operator_actions (transaction_id, id);
+  `,
+  `
+  -- The gateway's id of an order, learnt only from a verified notification or a lookup.
+  CREATE TABLE gateway_ids (
+    transaction_public_id TEXT PRIMARY KEY,
+    transaction_id TEXT NOT NULL REFERENCES transactions,
+    learnt_from TEXT NOT NULL CHECK (learnt_from IN ('notification', 'lookup')),
+    learnt_at_ms INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX gateway_ids_of ON gateway_ids (transaction_id);
+
+  CREATE TABLE gateway_operations (
+    operation_id TEXT PRIMARY KEY,
+    kind TEXT NOT NULL CHECK (kind IN ('confirm', 'cancel', 'refund')),
+    transaction_public_id TEXT NOT NULL,
+    amount_minor INTEGER, -- null: all of it
+    currency TEXT NOT NULL,
+    exponent INTEGER NOT NULL,
+    state TEXT NOT NULL
+      CHECK (state IN ('sending', 'done', 'refused', 'not-sent', 'unknown')),
+    asked_at_ms INTEGER NOT NULL,
+    ended_at_ms INTEGER,
+    class TEXT, -- a row of the fault table
+    http_status INTEGER,
+    code INTEGER,
+    description TEXT NOT NULL DEFAULT '',
+    settled_by TEXT -- 'answer', 'notification', 'lookup', 'operator'
+  ) STRICT;
+  CREATE UNIQUE INDEX gateway_operations_open ON gateway_operations (transaction_public_id)
+    WHERE state IN ('sending', 'unknown');
+  CREATE INDEX gateway_operations_of ON gateway_operations (transaction_public_id, asked_at_ms);
+
+  -- Asked about before they arrived: they are not carried out should they come late.
+  CREATE TABLE gateway_operations_forbidden (
+    operation_id TEXT PRIMARY KEY,
+    at_ms INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TABLE notifications (
+    id INTEGER PRIMARY KEY,
+    fingerprint TEXT NOT NULL UNIQUE, -- SHA-256 of the verified bytes
+    kind TEXT NOT NULL CHECK (kind IN ('operation', 'fraud')),
+    verdict TEXT NOT NULL CHECK (verdict IN ('accepted', 'mismatch')),
+    transaction_id TEXT REFERENCES transactions, -- ours, when it is about one of ours
+    transaction_public_id TEXT,
+    operation TEXT NOT NULL,
+    status TEXT NOT NULL,
+    amount_minor INTEGER, -- of this operation, when it says so
+    received_at_ms INTEGER NOT NULL,
+    copies INTEGER NOT NULL DEFAULT 1,
+    parsed TEXT NOT NULL, -- JSON, card numbers masked
+    raw TEXT NOT NULL -- as received, card numbers masked
+  ) STRICT;
+  CREATE INDEX notifications_of ON notifications (transaction_id, id);
+  `,
+  `
+  -- What an operator has to look at, until tp-manager has told it. Ids are never given twice.
+  CREATE TABLE alarms (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at_ms INTEGER NOT NULL,
+    alarm TEXT NOT NULL,
+    message TEXT NOT NULL,
+    order_id TEXT,
+    transaction_id TEXT
+  ) STRICT;
+  CREATE TABLE alarm_origin (name TEXT NOT NULL) STRICT;
+  INSERT INTO alarm_origin VALUES (lower(hex(randomblob(16))));
+  `,
+  `
+  ALTER TABLE outbox ADD COLUMN trimmed INTEGER NOT NULL DEFAULT 0; -- details erased (retention)
+  CREATE INDEX outbox_untrimmed ON outbox (settled_at_ms)
+    WHERE trimmed = 0 AND dropped = 0 AND state IN ('sent', 'closed');
+  CREATE INDEX outbox_pages ON outbox (settled_at_ms) WHERE redirect_url IS NOT NULL;
+  CREATE INDEX notifications_raw ON notifications (received_at_ms) WHERE raw <> '';
+  `,
+  `
+  -- An operator found that the gateway has no other transactions of these than those it has named.
+  CREATE TABLE copies_settled (
+    transaction_id TEXT PRIMARY KEY REFERENCES transactions,
+    at_ms INTEGER NOT NULL,
+    note TEXT NOT NULL
+  ) STRICT;
+  `,
+];

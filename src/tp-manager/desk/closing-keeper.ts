@@ -1,0 +1,163 @@
+import { AppError } from "../../shared/errors.ts";
+import { BrokenInvariant } from "../../shared/invariant.ts";
+import type { Logger } from "../../shared/logger.ts";
+import type { Clock, Timer } from "../../shared/time.ts";
+import type { PaymentStore } from "../attempts/payment-store.ts";
+import type { PaymentService } from "../orders/payment-service.ts";
+import { type Terminal, TerminalUnavailable } from "../terminal/terminal.ts";
+import type { Upkeep } from "./upkeep.ts";
+
+export interface ClosingParts {
+  readonly store: Pick<PaymentStore, "list" | "demandedTelecollections">;
+  readonly terminal: Terminal;
+  readonly payments: PaymentService;
+  readonly upkeep: Upkeep;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** How often it is looked whether the moment has come. */
+const LOOK_MS = 5_000;
+/**
+ * A kiosk whose goods got stuck gives the money back within this, the slowest machine included;
+ * afterwards it cannot. A terminal that still takes cards can wait for so long. One that is locked
+ * until its end of day reverses nothing either (zvt.md 5.3) and is not left waiting.
+ */
+const QUIET_MS = 300_000;
+/** Between two of them: doubled from the first to the second, whatever came of the one before. */
+const PAUSE_MIN_MS = 60_000;
+const PAUSE_MAX_MS = 3_600_000;
+/** What is older has nothing to do with the demand of now. */
+const RECENT_MS = 6 * 3_600_000;
+/** An earlier payment can turn out to be charged after the newest one has ended. */
+const PAYMENTS_LOOKED_AT = 50;
+/** A terminal that could not be asked is asked again. */
+const RETRY_MS = 60_000;
+const ASK_LIMIT_MS = 10_000;
+/** What passes, or is the operator's to end and told elsewhere. */
+const waitFor = ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "TERMINAL_CHANGED", "STOPPING"];
+
+/**
+ * Runs the end of day when the terminal demands it (zvt.md 11.5: F0, B1, tag 1F13) and nothing is
+ * going on, because a terminal that waits for it takes no cards. It closes what evidence there is
+ * about a doubt, so it waits until recovery has asked about every one (DESIGN 3.1 rule 5).
+ *
+ * It remembers nothing: the terminal demands for as long as it needs it, and the journal knows when
+ * it was tried. So a restart changes nothing.
+ */
+export class ClosingKeeper {
+  readonly #parts: ClosingParts;
+  #timer: Timer | undefined;
+  #unsubscribe: (() => void) | undefined;
+  #closed = false;
+
+  constructor(parts: ClosingParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    this.#unsubscribe = this.#parts.terminal.subscribe((event) => {
+      if (event.type === "demand") this.#lookSoon(0);
+    });
+    this.#lookSoon(0);
+  }
+
+  /** Nothing new begins; an end of day that runs has its turn and goes on to its end. */
+  close(): void {
+    this.#closed = true;
+    this.#unsubscribe?.();
+    this.#timer?.clear();
+  }
+
+  get #isDemanded(): boolean {
+    return this.#parts.terminal.state.demands.includes("end-of-day");
+  }
+
+  #lookSoon(afterMs: number): void {
+    if (this.#timer || this.#closed) return;
+    this.#timer = this.#parts.clock.startTimer("end of day", afterMs, () => {
+      void this.#look().then((nextMs) => {
+        this.#timer = undefined;
+        if (nextMs !== undefined) this.#lookSoon(nextMs);
+      });
+    });
+  }
+
+  /** Resolves with the time until the next look; undefined when the terminal wants nothing. */
+  async #look(): Promise<number | undefined> {
+    if (!this.#isDemanded) return undefined;
+    try {
+      if (!this.#isQuiet()) return LOOK_MS;
+      await this.#askAgain();
+      // Somebody may have met it, or begun something, meanwhile.
+      if (!this.#isDemanded) return undefined;
+      if (!this.#isQuiet()) return LOOK_MS;
+      await this.#close();
+      return LOOK_MS;
+    } catch (error) {
+      if (error instanceof BrokenInvariant) throw error;
+      this.#failed(error);
+      return RETRY_MS;
+    }
+  }
+
+  /** Nothing is going on, nothing is in doubt, nothing was sold or tried a moment ago. */
+  #isQuiet(): boolean {
+    const { payments, store, terminal, clock } = this.#parts;
+    const { turn, recovery, strays } = payments;
+    if (turn.current || turn.closed || recovery.isAsking || strays.isAsking) return false;
+    const nowMs = clock.now();
+    // A wall clock can jump either way.
+    const sinceMs = (atMs: number): number => Math.abs(nowMs - atMs);
+    const isLocked = terminal.state.status?.cr === "2";
+    if (!isLocked && this.#endsOfPayments.some((atMs) => sinceMs(atMs) < QUIET_MS)) return false;
+    const tried = store.demandedTelecollections(nowMs - RECENT_MS);
+    const last = tried.at(-1);
+    if (last === undefined) return true;
+    const pauseMs = Math.min(PAUSE_MIN_MS * 2 ** Math.min(tried.length - 1, 16), PAUSE_MAX_MS);
+    return sinceMs(last) >= pauseMs;
+  }
+
+  get #endsOfPayments(): number[] {
+    const page = { sinceMs: 0, status: null, limit: PAYMENTS_LOOKED_AT, before: null };
+    const newest = this.#parts.store.list(page);
+    return newest.map(({ attempt }) => attempt.endedAtMs ?? attempt.startedAtMs);
+  }
+
+  async #askAgain(): Promise<void> {
+    const { terminal, clock } = this.#parts;
+    const abort = new AbortController();
+    const limit = clock.startTimer("end of day", ASK_LIMIT_MS, () =>
+      abort.abort(new TerminalUnavailable("no-answer", "the terminal did not answer in time")),
+    );
+    try {
+      await terminal.check(abort.signal);
+    } finally {
+      limit.clear();
+    }
+  }
+
+  async #close(): Promise<void> {
+    const { log, upkeep } = this.#parts;
+    log.info("the terminal demands an end of day: begun");
+    const { applications } = await upkeep.telecollect("terminal");
+    log.info({ applications }, "the end of day that the terminal demanded is done");
+  }
+
+  #failed(error: unknown): void {
+    const { log } = this.#parts;
+    if (error instanceof TerminalUnavailable) {
+      log.info({ reason: error.message }, "the terminal demands an end of day and is not ready");
+      return;
+    }
+    const { code, details } = error instanceof AppError ? error : { code: "INTERNAL", details: {} };
+    if (waitFor.includes(code)) return;
+    if (code === "OPEN_PRE_AUTHORISATIONS") {
+      const words = "the terminal demands an end of day; open pre-authorisations keep it from one";
+      log.error({ alarm: "open-pre-authorisations", ...details }, words);
+      return;
+    }
+    const words = "the end of day that the terminal demands could not be run";
+    log.error({ alarm: "end-of-day-failed", err: error, code, details }, words);
+  }
+}

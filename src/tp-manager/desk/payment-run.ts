@@ -1,0 +1,203 @@
+import type { Timer } from "../../shared/time.ts";
+import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
+import { inStep } from "../attempts/in-step.ts";
+import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
+import { judgeReport } from "../attempts/payment-machine.ts";
+import { sameReport } from "../attempts/recovery-policy.ts";
+import type {
+  GoodsDecision,
+  PaymentEnd,
+  PaymentObserver,
+  PaymentOrder,
+  Prompt,
+  Terminal,
+  TransactionReport,
+} from "../terminal/terminal.ts";
+
+export interface RunParts extends WriterParts {
+  readonly terminal: Terminal;
+  readonly paymentTimeoutMs: number;
+}
+
+/** The terminal waits this much longer for the goods than the kiosk may take (DESIGN 5). */
+const GOODS_MARGIN_SECONDS = 15;
+
+/**
+ * One payment on the terminal, from the write-ahead record to its end: feeds what the terminal says
+ * to the payment machine and has every new state on disk before anything goes on.
+ */
+export class PaymentRun {
+  readonly #parts: RunParts;
+  readonly #writer: AttemptWriter;
+  readonly #approved = Promise.withResolvers<Attempt>();
+  #timer: Timer | undefined;
+  #cancelAsked = false;
+
+  constructor(attempt: Attempt, parts: RunParts) {
+    this.#parts = parts;
+    this.#writer = new AttemptWriter(attempt, parts);
+  }
+
+  /** Resolves when a two-phase sale has been approved and waits for the goods. */
+  get approved(): Promise<Attempt> {
+    return this.#approved.promise;
+  }
+
+  /**
+   * Resolves with the attempt as it ended. Rejects only when its end could not be written: then the
+   * journal still says "sent" and the next start recovers.
+   */
+  async finish(): Promise<Attempt> {
+    const { terminal, clock, paymentTimeoutMs } = this.#parts;
+    const { request } = this.#writer.attempt;
+    this.#timer = clock.startTimer("payment time limit", paymentTimeoutMs, () => {
+      const detail = { paymentTimeoutMs };
+      this.#writer.log("warn", detail, "time limit reached, asking the terminal to cancel");
+      this.cancel().catch((error: unknown) =>
+        this.#writer.log("error", { err: error }, "the cancel at the time limit failed"),
+      );
+    });
+    try {
+      const end = await terminal.pay(
+        { ...orderOf(request), inStep: this.#isInStep },
+        {
+          report: (report) => this.#report(report),
+          ...observe(this.#writer),
+        },
+      );
+      const ended = writeEnd(this.#writer, end);
+      if (this.#cancelAsked && ended.state.phase === "charged") {
+        // DESIGN 5: the approval wins, and somebody has to know.
+        const detail = { alarm: "approved-after-cancel" };
+        this.#writer.log("error", detail, "the terminal approved a payment that was cancelled");
+      }
+      return ended;
+    } finally {
+      this.#timer.clear();
+    }
+  }
+
+  /** A journal that cannot be read claims nothing. */
+  get #isInStep(): boolean {
+    try {
+      return inStep(this.#parts.store, this.#writer.attempt);
+    } catch (error) {
+      this.#writer.log("error", { err: error }, "the journal could not be read");
+      return false;
+    }
+  }
+
+  /** Asks the terminal once; what it answers decides nothing about the payment. */
+  async cancel(): ReturnType<Terminal["cancel"]> {
+    if (this.#awaitsGoods) {
+      this.decide({ goods: "not-issued" }, "cancelled before the goods came out");
+      return { answer: "taken" };
+    }
+    this.#cancelAsked = true;
+    const answer = await this.#parts.terminal.cancel();
+    this.#writer.note("cancel", answer);
+    return answer;
+  }
+
+  /**
+   * The one decision about the goods of an approved sale: on disk first, then to the terminal.
+   * "decided": the same was decided before. "other": something else was, or it is too late.
+   */
+  decide(decision: GoodsDecision, why: string): "taken" | "decided" | "other" {
+    const { state } = this.#writer.attempt;
+    const goods = state.phase === "sent" ? state.goods : null;
+    if (!goods) return "other";
+    if (goods.decision) return sameDecision(goods.decision, decision) ? "decided" : "other";
+    this.#writer.advance({ input: "decide", decision }, "goods-decided", { ...decision, why });
+    this.#timer?.clear();
+    this.#parts.terminal.decideGoods?.(decision);
+    return "taken";
+  }
+
+  get #awaitsGoods(): boolean {
+    const { state } = this.#writer.attempt;
+    return state.phase === "sent" && state.goods?.decision === null;
+  }
+
+  #report(report: TransactionReport): "accept" | "refuse" | "hold" {
+    const { state, request } = this.#writer.attempt;
+    const goods = state.phase === "sent" ? state.goods : null;
+    const expectedMinor =
+      goods?.decision?.goods === "partly-issued" ? goods.decision.amountMinor : request.amountMinor;
+    const order = { amountMinor: expectedMinor, currencyNumeric: request.currency.numeric };
+    const judgement = this.#isOld(report) ? "disagrees" : judgeReport(order, report);
+    if (judgement === "agrees" && request.delivery && !goods) return this.#hold(report);
+    this.#writer.advance({ input: "report", report, judgement }, "report", { judgement, report });
+    if (judgement !== "disagrees") return "accept";
+    this.#writer.log(
+      "error",
+      { alarm: "report-mismatch", amountMinor: report.amountMinor },
+      "the terminal approved something else than was asked; refused",
+    );
+    return "refuse";
+  }
+
+  /** The terminal's last transaction from before the payment cannot be its result (rule 1). */
+  #isOld(report: TransactionReport): boolean {
+    const last = this.#writer.attempt.baseline?.last;
+    const identifiable = report.traceNumber !== null && report.localTime !== null;
+    return identifiable && last?.kind === "transaction" && sameReport(last.report, report);
+  }
+
+  #hold(report: TransactionReport): "hold" {
+    const { clock } = this.#parts;
+    const windowMs = (this.#writer.attempt.request.delivery?.withinSeconds ?? 0) * 1000;
+    const decideByMs = clock.now() + windowMs;
+    const attempt = this.#writer.advance({ input: "hold", report, decideByMs }, "approved", {
+      report,
+      decideBy: new Date(decideByMs).toISOString(),
+    });
+    this.#timer?.clear();
+    this.#timer = clock.startTimer("goods window", windowMs, () =>
+      this.decide({ goods: "not-issued" }, "no word about the goods in time"),
+    );
+    this.#approved.resolve(attempt);
+    return "hold";
+  }
+}
+
+/** Prompts and acknowledgements are the same for every financial command. */
+export function observe(writer: AttemptWriter): Omit<PaymentObserver, "report"> {
+  return {
+    acknowledged() {
+      try {
+        writer.advance({ input: "acknowledged" }, "acknowledged", {});
+      } catch (error) {
+        // Only evidence is lost: recovery then asks for two matching reads instead of one.
+        writer.log("error", { err: error }, "the journal did not take an acknowledgement");
+      }
+    },
+    prompt: (prompt: Prompt) => writer.prompted(prompt),
+  };
+}
+
+export function writeEnd(writer: AttemptWriter, end: PaymentEnd): Attempt {
+  const { end: kind, ...detail } = end;
+  return writer.advance(
+    { input: "end", end },
+    `end-${kind}`,
+    detail,
+    "ticket" in end ? end.ticket : "",
+  );
+}
+
+export function orderOf({ amountMinor, currency, delivery }: PaymentRequest): PaymentOrder {
+  return {
+    amountMinor,
+    currencyNumeric: currency.numeric,
+    currencyAlpha: currency.alpha,
+    exponent: currency.exponent,
+    ...(delivery ? { goodsWindowSeconds: delivery.withinSeconds + GOODS_MARGIN_SECONDS } : {}),
+  };
+}
+
+function sameDecision(a: GoodsDecision, b: GoodsDecision): boolean {
+  const part = (decision: GoodsDecision): number | null =>
+    decision.goods === "partly-issued" ? decision.amountMinor : null;
+  return a.goods === b.goods && part(a) === part(b);
+}

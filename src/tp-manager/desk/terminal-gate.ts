@@ -1,0 +1,90 @@
+import { isDeepStrictEqual } from "node:util";
+import { AppError } from "../../shared/errors.ts";
+import type { Clock } from "../../shared/time.ts";
+import { storage } from "../attempts/failures.ts";
+import type { PaymentStore } from "../attempts/payment-store.ts";
+import { sameTerminal } from "../attempts/recovery-policy.ts";
+import {
+  type Baseline,
+  type Terminal,
+  type TerminalIdentity,
+  TerminalUnavailable,
+} from "../terminal/terminal.ts";
+
+export interface GateParts {
+  readonly store: Pick<PaymentStore, "acceptedTerminal" | "acceptTerminal">;
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  /** How long the terminal may take to answer before anything financial. */
+  readonly prepareMs: number;
+}
+
+/**
+ * What every financial command passes first: the terminal answers, and it is the one this
+ * installation works with (DESIGN 3.1 rules 1, 3, 12).
+ */
+export class TerminalGate {
+  readonly #parts: GateParts;
+
+  constructor(parts: GateParts) {
+    this.#parts = parts;
+  }
+
+  /** The operator accepts the terminal that is connected now. Throws TERMINAL_DISCONNECTED. */
+  accept(): TerminalIdentity {
+    const { terminal, store, clock } = this.#parts;
+    if (terminal.state.link !== "connected") throw new AppError("TERMINAL_DISCONNECTED");
+    const { identity } = terminal.state;
+    storage(() => store.acceptTerminal(identity, clock.now()), "no");
+    return identity;
+  }
+
+  /** The terminal that is connected now is not the accepted one. */
+  get changed(): boolean {
+    const { terminal, store } = this.#parts;
+    const { link, identity } = terminal.state;
+    const accepted = link === "connected" ? store.acceptedTerminal() : undefined;
+    return accepted !== undefined && !sameTerminal(accepted, identity);
+  }
+
+  /**
+   * Makes the terminal ready for something financial and tells what it looks like: the baseline.
+   * Throws {@link TerminalUnavailable}, the reason of `preparing`, or {@link AppError}
+   * TERMINAL_CHANGED.
+   */
+  async prepare(preparing: AbortController): Promise<Baseline> {
+    const { terminal, clock, prepareMs, store } = this.#parts;
+    const limit = clock.startTimer("prepare", prepareMs, () =>
+      preparing.abort(new TerminalUnavailable("no-answer", "the terminal did not answer in time")),
+    );
+    try {
+      const baseline = await terminal.prepare(preparing.signal);
+      preparing.signal.throwIfAborted();
+      const accepted = store.acceptedTerminal();
+      if (accepted && !sameTerminal(accepted, baseline.identity)) {
+        throw new AppError("TERMINAL_CHANGED", undefined, {
+          details: { accepted, found: baseline.identity },
+        });
+      }
+      const known = completed(accepted, baseline.identity);
+      if (!isDeepStrictEqual(accepted, known)) store.acceptTerminal(known, clock.now());
+      return baseline;
+    } finally {
+      limit.clear();
+    }
+  }
+}
+
+/** A terminal may tell more of itself later; what it once told is never forgotten (rule 12). */
+function completed(
+  accepted: TerminalIdentity | undefined,
+  told: TerminalIdentity,
+): TerminalIdentity {
+  if (!accepted) return told;
+  return {
+    serialNumber: accepted.serialNumber || told.serialNumber,
+    terminalId: accepted.terminalId || told.terminalId,
+    deviceId: told.deviceId || accepted.deviceId,
+    version: told.version || accepted.version,
+  };
+}

@@ -1,0 +1,336 @@
+import { randomUUID } from "node:crypto";
+import { AppError } from "../../shared/errors.ts";
+import { IpcError } from "../../shared/ipc/client.ts";
+import type {
+  GatewayOperation,
+  GatewayOperationKind,
+  RequestOf,
+  ResponseOf,
+  supervisorMessages,
+} from "../../shared/ipc/contract.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { type Currency, currencyOf } from "../../shared/money.ts";
+import type { Clock } from "../../shared/time.ts";
+import { storage } from "../attempts/failures.ts";
+import { type Attempt, chargedMinorOf, type OpenReturn, returnOf } from "../attempts/payment.ts";
+import type { PaymentStore } from "../attempts/payment-store.ts";
+
+type Messages = typeof supervisorMessages;
+/** The order, or the gateway's transaction, that is meant. */
+export type GatewayTarget = RequestOf<Messages, "gateway-resolve">;
+/** An operation and how much of its order has gone back. */
+type Word = ResponseOf<Messages, "gateway-operation">;
+type Resolved = Extract<ResponseOf<Messages, "gateway-resolve">, { found: true }>;
+
+/** The supervisor, as far as it asks the gateway. Calls reject with {@link IpcError}. */
+export interface GatewayLink {
+  resolve(target: GatewayTarget): Promise<ResponseOf<Messages, "gateway-resolve">>;
+  /** No operation: an earlier one of the transaction is open there. */
+  operate(request: RequestOf<Messages, "gateway-operation">): Promise<Word>;
+  /** No operation: it never arrived, and now never will. */
+  end(operationId: string): Promise<Word>;
+  settle(request: RequestOf<Messages, "gateway-settle">): Promise<GatewayOperation | null>;
+}
+
+export interface GatewayDeskParts {
+  readonly store: PaymentStore;
+  readonly link: GatewayLink;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface GatewayResult {
+  readonly operation: GatewayOperation;
+  readonly orderId: string | null;
+  readonly currency: Currency;
+  readonly amountMinor: number | null;
+}
+
+/**
+ * Confirm, cancel and refund at the gateway (DESIGN 3.1 rule 7). The reservation of a return is in
+ * this journal, beside the terminal's reversal, so that one of the two can happen and only once:
+ *
+ *   resolve ─ reserve ● ─ supervisor: write ahead ●, send once ─ word of the gateway ─ end ●
+ *
+ * A return whose end is not heard keeps its reservation. The supervisor is asked about it by the
+ * operation's id; it answers what became of it, or makes sure that it never will.
+ */
+export class GatewayDesk {
+  readonly #parts: GatewayDeskParts;
+
+  constructor(parts: GatewayDeskParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns that a former process left open are asked about. */
+  start(): void {
+    const { store, log } = this.#parts;
+    for (const attempt of store.openReturns()) {
+      this.reconcile(attempt).catch((error: unknown) =>
+        log.warn({ transactionId: attempt.transactionId, err: error }, "a return stays open"),
+      );
+    }
+  }
+
+  /**
+   * `readAmount` gets the currency of the transaction; undefined: all of it. Throws
+   * {@link AppError}; resolves only when the gateway has carried it out.
+   */
+  async ask(
+    kind: GatewayOperationKind,
+    target: GatewayTarget,
+    readAmount: (currency: Currency) => number | undefined,
+  ): Promise<GatewayResult> {
+    const where = await this.#resolve(target);
+    const currency = currencyOf(where.currency);
+    if (!currency) throw new AppError("GATEWAY_ID_UNKNOWN", "The currency is not known.");
+    const wanted = readAmount(currency);
+    const found = this.#attemptOf(where);
+    const attempt = found && (await this.reconcile(found));
+    if (attempt) assertChargedStill(attempt);
+    const operationId = randomUUID();
+    const returnMinor =
+      attempt && kind !== "confirm" ? returnMinorOf(attempt, { kind, where, wanted }) : undefined;
+    const open =
+      attempt && kind !== "confirm" && returnMinor !== undefined
+        ? this.#reserve(attempt, { operationId, kind, where, amountMinor: returnMinor })
+        : undefined;
+    const amountMinor = kind === "cancel" ? null : (returnMinor ?? wanted ?? null);
+    const { transactionPublicId, exponent } = where;
+    const operation = await this.#send(
+      { operationId, kind, transactionPublicId, amountMinor, currency: currency.alpha, exponent },
+      attempt,
+      open,
+    );
+    return { operation, orderId: where.orderId, currency, amountMinor };
+  }
+
+  /**
+   * The gateway's id of an order; undefined when there is no such order. Throws GATEWAY_ID_UNKNOWN.
+   */
+  async publicIdOf(orderId: string): Promise<string | undefined> {
+    const known = storage(() => this.#parts.store.latestAttempt(orderId), "unknown");
+    return known && (await this.#resolve({ orderId })).transactionPublicId;
+  }
+
+  /** An operator's word about an unknown operation. Throws NOTHING_TO_SETTLE. */
+  async settle(target: GatewayTarget, happened: boolean, note: string): Promise<GatewayOperation> {
+    const where = await this.#resolve(target);
+    const { transactionPublicId } = where;
+    const settled = await this.#asked(
+      this.#parts.link.settle({ transactionPublicId, happened, note }),
+    );
+    const attempt = this.#attemptOf(where);
+    if (attempt) await this.reconcile(attempt);
+    if (!settled) throw new AppError("NOTHING_TO_SETTLE");
+    if (attempt) this.#note(attempt, await this.#asked(this.#parts.link.end(settled.operationId)));
+    return settled;
+  }
+
+  /** The attempt after its open return, if it has one, was asked about. */
+  async reconcile(attempt: Attempt): Promise<Attempt> {
+    const { openReturn: open, transactionId } = attempt;
+    if (!open) return attempt;
+    const word = await this.#asked(this.#parts.link.end(open.operationId));
+    this.#conclude(attempt, open, word);
+    return this.#parts.store.attempt(transactionId) ?? attempt;
+  }
+
+  async #resolve(target: GatewayTarget): Promise<Resolved> {
+    const { store, link } = this.#parts;
+    if ("orderId" in target) {
+      const known = storage(() => store.latestAttempt(target.orderId), "unknown");
+      if (!known) throw new AppError("ORDER_NOT_FOUND");
+    }
+    const where = await this.#asked(link.resolve(target));
+    if (where.found) return where;
+    const { why, candidates } = where;
+    throw new AppError("GATEWAY_ID_UNKNOWN", `The gateway's id is not known: ${why}.`, {
+      details: { transactionPublicIds: candidates },
+    });
+  }
+
+  /** Of an order in the archive too. */
+  #attemptOf({ transactionId, orderId }: Resolved): Attempt | undefined {
+    if (transactionId === null || orderId === null) return undefined;
+    const { store } = this.#parts;
+    return storage(
+      () => store.attempts(orderId).find((one) => one.transactionId === transactionId),
+      "unknown",
+    );
+  }
+
+  #reserve(
+    attempt: Attempt,
+    {
+      kind,
+      where,
+      amountMinor,
+      operationId,
+    }: {
+      readonly operationId: string;
+      readonly kind: "cancel" | "refund";
+      readonly where: Resolved;
+      readonly amountMinor: number;
+    },
+  ): OpenReturn | undefined {
+    const { store, clock, log } = this.#parts;
+    const charged = chargedMinorOf(attempt);
+    const { transactionId } = attempt;
+    // Of an order in the archive nothing is reserved: the terminal cannot reverse it any more, and
+    // the supervisor has one open operation of a transaction at a time.
+    if (!storage(() => store.attempt(transactionId), "yes")) return undefined;
+    const { transactionPublicId } = where;
+    const open = { operationId, kind, amountMinor, transactionPublicId, atMs: clock.now() };
+    if (!storage(() => store.reserveReturn(transactionId, open, charged), "yes")) {
+      throw new AppError("GATEWAY_OPERATION_OPEN");
+    }
+    log.info({ transactionId, orderId: attempt.request.orderId, ...open }, "return reserved");
+    return open;
+  }
+
+  async #send(
+    request: RequestOf<Messages, "gateway-operation">,
+    attempt: Attempt | undefined,
+    open: OpenReturn | undefined,
+  ): Promise<GatewayOperation> {
+    const { link } = this.#parts;
+    let word: Word;
+    try {
+      word = await link.operate(request);
+      if (!word.operation) {
+        if (attempt && open) this.#conclude(attempt, open, word);
+        throw new AppError("GATEWAY_OPERATION_OPEN");
+      }
+    } catch (error) {
+      if (!(error instanceof IpcError)) throw error;
+      if (error.failure === "unreachable") {
+        if (attempt && open) this.#conclude(attempt, open, { operation: null });
+        throw unavailable(error);
+      }
+      word = await this.#afterLostAnswer(request.operationId);
+    }
+    if (attempt && open) this.#conclude(attempt, open, word);
+    else if (attempt) this.#note(attempt, word);
+    return assertDone(word.operation);
+  }
+
+  /** The supervisor may have it or not: its own word counts, however late. */
+  async #afterLostAnswer(operationId: string): Promise<Word> {
+    try {
+      return await this.#parts.link.end(operationId);
+    } catch (error) {
+      if (!(error instanceof IpcError)) throw error;
+      const message = "The supervisor did not tell what became of the operation.";
+      throw new AppError("GATEWAY_OPERATION_UNKNOWN", message, {
+        details: { operationId },
+        cause: error,
+      });
+    }
+  }
+
+  /** No operation: it was not carried out and never will be. */
+  #conclude(attempt: Attempt, open: OpenReturn, { operation, orderReturnedMinor }: Word): void {
+    const { store, clock, log } = this.#parts;
+    const state = operation?.state ?? "not-sent";
+    if (state === "unknown" || state === "sending") return;
+    const { transactionId } = attempt;
+    const { operationId } = open;
+    const { code = null, description = "" } = operation ?? {};
+    const detail = { operationId, state, code, description };
+    const event = { atMs: clock.now(), kind: "gateway-return-ended", detail };
+    // An older supervisor does not tell the sum: then the gateway has the order once.
+    const sumMinor = orderReturnedMinor ?? attempt.returnedMinor + open.amountMinor;
+    const returned = state === "done" ? sumMinor : null;
+    storage(() => store.endReturn(transactionId, open, returned, event), "unknown");
+    log.info({ transactionId, orderId: attempt.request.orderId, ...detail }, "return ended");
+  }
+
+  /** What the supervisor tells of an order without a reservation. */
+  #note({ transactionId }: Attempt, { orderReturnedMinor: returnedMinor = 0 }: Word): void {
+    if (returnedMinor === 0) return;
+    const { store, clock } = this.#parts;
+    const returned = { transactionId, returnedMinor };
+    storage(() => store.noteReturns([returned], store.returnsSeen(), clock.now()), "unknown");
+  }
+
+  async #asked<T>(answer: Promise<T>): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      throw error instanceof IpcError ? unavailable(error) : error;
+    }
+  }
+}
+
+/** Only a charged order has money at the gateway; the same words as for a reversal. */
+function assertChargedStill(attempt: Attempt): void {
+  const returned = returnOf(attempt);
+  switch (attempt.state.phase) {
+    case "charged":
+      if (returned === "all") throw new AppError("ORDER_REVERSED");
+      if (returned === "open") {
+        throw new AppError("GATEWAY_OPERATION_OPEN", undefined, {
+          details: { ...attempt.openReturn },
+        });
+      }
+      return;
+    case "reversed":
+      throw new AppError("ORDER_REVERSED");
+    case "not-charged":
+      throw new AppError("ORDER_NOT_CHARGED");
+    case "sent":
+    case "in-doubt":
+    case "reversing":
+    case "reversal-in-doubt":
+      throw new AppError("PAYMENT_UNKNOWN");
+  }
+}
+
+/** How much of a transaction a cancel or refund gives back; throws REQUEST_INVALID. */
+function returnMinorOf(
+  attempt: Attempt,
+  {
+    kind,
+    where,
+    wanted,
+  }: {
+    readonly kind: "cancel" | "refund";
+    readonly where: Resolved;
+    readonly wanted: number | undefined;
+  },
+): number {
+  const charged = chargedMinorOf(attempt);
+  const left = charged - Math.max(attempt.returnedMinor, where.returnedMinor ?? 0);
+  const amountMinor = kind === "cancel" ? charged : (wanted ?? left);
+  if (amountMinor <= left && left > 0) return amountMinor;
+  const message = "amount is more than was charged and not yet returned";
+  throw new AppError("REQUEST_INVALID", message, {
+    charged: "yes",
+    details: { faults: [{ field: "amount", message }] },
+  });
+}
+
+function assertDone(operation: GatewayOperation | null): GatewayOperation {
+  const { operationId, transactionPublicId, code, description } = operation ?? {};
+  const details = { operationId, transactionPublicId, code, description, class: operation?.class };
+  switch (operation?.state) {
+    case "done":
+      return operation;
+    case "refused":
+      throw new AppError("GATEWAY_REFUSED", `The gateway refused: ${description}`, { details });
+    case "unknown":
+    case "sending":
+      throw new AppError("GATEWAY_OPERATION_UNKNOWN", undefined, { details });
+    case "not-sent":
+    case undefined:
+      throw new AppError("GATEWAY_NOT_SENT", undefined, { details });
+  }
+}
+
+function unavailable(error: IpcError): AppError {
+  return new AppError("SUPERVISOR_UNAVAILABLE", `The supervisor: ${error.message}`, {
+    details: { failure: error.failure },
+    cause: error,
+  });
+}

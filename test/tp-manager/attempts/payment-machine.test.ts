@@ -1,0 +1,174 @@
+import { describe, expect, test } from "vitest";
+import { BrokenInvariant } from "../../../src/shared/invariant.ts";
+import type { AttemptInput } from "../../../src/tp-manager/attempts/attempt-input.ts";
+import type { AttemptState, Judgement } from "../../../src/tp-manager/attempts/payment.ts";
+import { advance, judgeReport } from "../../../src/tp-manager/attempts/payment-machine.ts";
+import type { PaymentEnd, TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
+import { declined, report } from "../../support/reports.ts";
+
+const sent: AttemptState = { phase: "sent", last: null, goods: null };
+const order = { amountMinor: 999, currencyNumeric: "978" };
+const completed: PaymentEnd = { end: "completed", ticket: "" };
+const aborted: PaymentEnd = {
+  end: "aborted",
+  code: "6C",
+  text: "aborted",
+  reason: "cancelled",
+  ticket: "",
+};
+const lost: PaymentEnd = { end: "lost", code: "T4", text: "silence", ticket: "" };
+const refused: PaymentEnd = { end: "refused", code: "9C", text: "wait" };
+const notSent: PaymentEnd = { end: "not-sent", code: "", text: "no link" };
+
+const says = (said: TransactionReport): AttemptInput => ({
+  input: "report",
+  report: said,
+  judgement: judgeReport(order, said),
+});
+
+function run(...inputs: AttemptInput[]): AttemptState {
+  return inputs.reduce(advance, sent);
+}
+
+function phase(...inputs: AttemptInput[]): string {
+  const state = run(...inputs);
+  return state.phase === "not-charged" ? state.outcome.status : state.phase;
+}
+
+const end = (how: PaymentEnd): AttemptInput => ({ input: "end", end: how });
+
+describe("what a report is worth (DESIGN 3.1 rule 4)", () => {
+  const table: Array<[string, Partial<TransactionReport>, Judgement]> = [
+    ["good, amount and currency as asked", {}, "agrees"],
+    ["good without a currency where the euro was asked for", { currencyNumeric: null }, "agrees"],
+    ["good with another amount", { amountMinor: 1000 }, "disagrees"],
+    ["good without an amount", { amountMinor: null }, "disagrees"],
+    ["good with another currency", { currencyNumeric: "756" }, "disagrees"],
+    ["good but the reversal of an earlier sale", { originalTrace: "000011" }, "disagrees"],
+    ["without a result code", { resultCode: null, good: false }, "no-result"],
+    ["not good", { resultCode: "05", good: false }, "not-good"],
+  ];
+  test.each(table)("%s", (_name, change, judgement) => {
+    expect(judgeReport(order, report(change))).toBe(judgement);
+  });
+
+  test("good without a currency is not what was asked in another currency", () => {
+    const francs = { amountMinor: 999, currencyNumeric: "756" };
+    expect(judgeReport(francs, report({ currencyNumeric: null }))).toBe("disagrees");
+  });
+});
+
+describe("how an attempt ends", () => {
+  const good = says(report());
+  const bad = says(declined());
+  const other = says(report({ amountMinor: 1 }));
+  const empty = says(report({ resultCode: null, good: false }));
+  const held: AttemptInput = { input: "hold", report: report(), decideByMs: 0 };
+  const withheld: AttemptInput = { input: "decide", decision: { goods: "not-issued" } };
+  const issued: AttemptInput = { input: "decide", decision: { goods: "issued" } };
+  const withdrawn: PaymentEnd = { end: "withdrawn", text: "cancelled in time" };
+
+  const table: Array<[string, AttemptInput[], string]> = [
+    ["good report, good completion", [good, end(completed)], "charged"],
+    ["several reports, the last one good", [bad, good, end(completed)], "charged"],
+    ["declined and aborted", [bad, end(aborted)], "declined"],
+    ["declined and completed", [bad, end(completed)], "declined"],
+    ["aborted without a report", [end(aborted)], "cancelled"],
+    ["refused at once", [end(refused)], "failed"],
+    ["nothing left this process", [end(notSent)], "failed"],
+    ["completed without a report", [end(completed)], "in-doubt"],
+    ["good report, then aborted", [good, end(aborted)], "in-doubt"],
+    ["good report, then not good, then aborted", [good, bad, end(aborted)], "in-doubt"],
+    ["good report, then not good, then completed", [good, bad, end(completed)], "in-doubt"],
+    ["another amount approved and completed", [other, end(completed)], "in-doubt"],
+    ["another amount approved, refused and reversed", [other, bad, end(aborted)], "in-doubt"],
+    ["another amount, then the right one", [other, good, end(completed)], "in-doubt"],
+    ["no result code, completed", [empty, end(completed)], "in-doubt"],
+    ["no result code, aborted", [empty, end(aborted)], "in-doubt"],
+    ["lost before any report", [end(lost)], "in-doubt"],
+    ["lost after a good report", [good, end(lost)], "in-doubt"],
+    ["lost after a decline", [bad, end(lost)], "in-doubt"],
+    ["refused after a report", [good, end(refused)], "in-doubt"],
+    ["goods withheld, then aborted", [held, withheld, end(aborted)], "cancelled"],
+    ["goods withheld, not good, aborted", [held, withheld, bad, end(aborted)], "cancelled"],
+    ["goods withheld, and yet completed", [held, withheld, end(completed)], "in-doubt"],
+    ["goods undecided, then aborted", [held, end(aborted)], "in-doubt"],
+    ["goods undecided, not good, then aborted", [held, bad, end(aborted)], "cancelled"],
+    ["goods undecided, and yet completed", [held, end(completed)], "in-doubt"],
+    ["goods issued, not good, then aborted", [held, issued, bad, end(aborted)], "in-doubt"],
+    ["cancelled before the command left", [end(withdrawn)], "cancelled"],
+    ["the process ended while it ran", [good, { input: "interrupted" }], "in-doubt"],
+  ];
+  test.each(table)("%s", (_name, inputs, expected) => {
+    expect(phase(...inputs)).toBe(expected);
+  });
+
+  test("the acknowledgement of a report is kept as evidence, and not for the next report", () => {
+    const acknowledged = run(good, { input: "acknowledged" });
+    expect(acknowledged).toMatchObject({ last: { acknowledged: true } });
+    expect(advance(acknowledged, good)).toMatchObject({ last: { acknowledged: false } });
+  });
+
+  test("an abort takes the proof from an acknowledgement: a reversal may be running", () => {
+    const state = run(good, { input: "acknowledged" }, end(aborted));
+    expect(state).toMatchObject({ phase: "in-doubt", last: { acknowledged: false } });
+  });
+
+  test("a decline carries the terminal's code and words", () => {
+    expect(run(bad, end(aborted))).toMatchObject({
+      outcome: { error: "PAYMENT_DECLINED", terminalCode: "05", message: "do not honour" },
+    });
+  });
+
+  test("the customer's time-out is told apart from a cancel", () => {
+    const slow = says(declined({ resultCode: "6C", reason: "customer-timeout" }));
+    expect(run(slow, end(aborted))).toMatchObject({
+      outcome: { status: "cancelled", error: "CUSTOMER_TIMEOUT" },
+    });
+  });
+});
+
+describe("an attempt in doubt", () => {
+  const doubtful = run(end(lost));
+
+  test("leaves it only by proof", () => {
+    expect(advance(doubtful, { input: "proved-charged", report: report() })).toMatchObject({
+      phase: "charged",
+      by: "recovery",
+    });
+    expect(advance(doubtful, { input: "proved-not-charged", message: "no trace" })).toMatchObject({
+      phase: "not-charged",
+      outcome: { status: "failed", message: "no trace" },
+    });
+  });
+
+  test("takes no other input", () => {
+    for (const input of [says(report()), { input: "acknowledged" }, end(completed)] as const) {
+      expect(() => advance(doubtful, input)).toThrow(BrokenInvariant);
+    }
+  });
+});
+
+test("an attempt that has ended takes no input at all", () => {
+  const inputs: AttemptInput[] = [
+    says(report()),
+    { input: "acknowledged" },
+    end(completed),
+    { input: "interrupted" },
+    { input: "proved-charged", report: report() },
+    { input: "proved-not-charged", message: "" },
+  ];
+  const reversed: AttemptState = {
+    phase: "reversed",
+    sale: { report: report(), by: "payment" },
+    report: report(),
+  };
+  for (const state of [run(says(report()), end(completed)), run(end(aborted)), reversed]) {
+    for (const input of inputs) expect(() => advance(state, input)).toThrow(BrokenInvariant);
+  }
+});
+
+test("a running attempt cannot be settled by recovery", () => {
+  const proof: AttemptInput = { input: "proved-charged", report: report() };
+  expect(() => advance(sent, proof)).toThrow(BrokenInvariant);
+});

@@ -1,0 +1,246 @@
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
+import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
+import { report } from "../../support/reports.ts";
+import { approves, disconnected, lost } from "../../support/scripted-terminal.ts";
+
+describe("a payment in doubt", () => {
+  async function doubtful(at: House): Promise<void> {
+    at.terminal.script = (_order, observer) => {
+      observer.report(report());
+      return Promise.resolve(lost("line broken"));
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    at.terminal.script = approves;
+  }
+
+  test("becomes charged by two matching reads and is handed over like any other", async () => {
+    const at = house();
+    at.terminal.last = { kind: "transaction", report: report() };
+    await doubtful(at);
+    await at.clock.advance(10_000);
+    expect(at.terminal.looks).toBe(2);
+    const again = await pay(at, request("A-1"));
+    expect([again.body.status, again.body.notificationGatewaySent]).toEqual(["Success", true]);
+    expect(at.supervisor.stored).toMatchObject([{ orderId: "A-1", origin: "recovery" }]);
+    expect(at.terminal.paid).toHaveLength(1);
+  });
+
+  test("becomes not charged after the terminal's own time limit; then the order runs", async () => {
+    const at = house();
+    await doubtful(at);
+    await at.clock.advance(180_000);
+    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("not-charged");
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    expect(at.terminal.paid).toHaveLength(2);
+  });
+
+  test("holds up every other sale until one recovery run has ended (rule 5)", async () => {
+    const at = house();
+    await doubtful(at);
+    await expect(pay(at, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    await at.clock.advance(180_000);
+    expect(outcome(await pay(at, request("A-2")))).toBe("Success");
+  });
+
+  test("holds them up as well when the journal cannot be read at its end", async () => {
+    const at = house();
+    const { events } = at.journal;
+    at.terminal.script = () => {
+      at.journal.events = () => {
+        at.journal.events = events;
+        throw new Error("disk I/O error");
+      };
+      return Promise.resolve(lost("line broken"));
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    at.journal.events = events;
+    await expect(pay(at, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    await at.clock.advance(180_000);
+    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("not-charged");
+  });
+
+  test("a reversal in doubt holds them up, whatever was once unknown of its sale", async () => {
+    const at = house();
+    at.terminal.last = { kind: "not-told", why: "nothing to repeat" };
+    await doubtful(at);
+    await at.clock.advance(0);
+    at.terminal.last = { kind: "transaction", report: report() };
+    const repeated = pay(at, request("A-1"));
+    await at.clock.advance(10_000);
+    expect(outcome(await repeated)).toBe("Success");
+    at.terminal.reversal = () => new Promise(() => {});
+    void at.afterSale.reverse("A-1");
+    await at.clock.advance(0);
+    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("reversing");
+    at.close();
+
+    const after = house(at.path);
+    after.terminal.last = { kind: "transaction", report: report() };
+    after.payments.start();
+    await expect(pay(after, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    expect(after.terminal.paid).toEqual([]);
+  });
+
+  test("keeps the terminal as it is until the run has ended, also after a restart", async () => {
+    const before = house();
+    before.terminal.script = () => new Promise(() => {});
+    void pay(before, request("A-1"));
+    await before.clock.advance(0);
+    before.close();
+
+    const after = house(before.path);
+    after.payments.start();
+    expect(after.terminal.evidenceKept).toBe(true);
+    await after.clock.advance(0);
+    expect([after.terminal.looks, after.terminal.evidenceKept]).toEqual([1, true]);
+    await after.clock.advance(180_000);
+    expect(after.terminal.evidenceKept).toBe(false);
+  });
+
+  test("that cannot be settled stays unknown, and sales go on", async () => {
+    const at = house();
+    at.terminal.last = { kind: "not-told", why: "bare completion" };
+    await doubtful(at);
+    const { http, body } = await pay(at, request("A-1"));
+    expect([http, body.error?.code]).toEqual([504, "PAYMENT_UNKNOWN"]);
+    expect(outcome(await pay(at, request("A-2")))).toBe("Success");
+    expect(at.terminal.paid).toHaveLength(2);
+  });
+
+  test("does not take the next order's sale of the same amount for its own", async () => {
+    const at = house();
+    at.terminal.last = { kind: "not-told", why: "bare completion" };
+    await doubtful(at);
+    expect(outcome(await pay(at, request("A-2")))).toBe("Success");
+    at.terminal.last = { kind: "transaction", report: report() };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    expect(at.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["A-2"]);
+  });
+
+  test("does not take the sale of a later order that is in doubt as well", async () => {
+    const before = house();
+    before.terminal.last = { kind: "not-told", why: "bare completion" };
+    before.terminal.script = () => Promise.resolve(lost("line broken"));
+    expect(outcome(await pay(before, request("A-1")))).toBe("Unknown");
+    await before.clock.advance(10_000);
+    before.terminal.script = () => new Promise(() => {});
+    void pay(before, request("A-2"));
+    await before.clock.advance(0);
+    before.close();
+
+    const after = house(before.path);
+    after.terminal.last = { kind: "transaction", report: report() };
+    after.payments.start();
+    await after.clock.advance(60_000);
+    expect(after.journal.latestAttempt("A-1")?.state.phase).toBe("in-doubt");
+    expect(after.journal.latestAttempt("A-2")?.state.phase).toBe("charged");
+  });
+
+  test("waits for a terminal that is away, for as long as it takes", async () => {
+    const at = house();
+    at.terminal.last = { kind: "transaction", report: report() };
+    at.terminal.script = (_order, observer) => {
+      observer.report(report());
+      at.terminal.unavailable = disconnected();
+      return Promise.resolve(lost("line broken"));
+    };
+    await pay(at, request("A-1"));
+    await at.clock.advance(3_600_000);
+    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("in-doubt");
+    at.terminal.unavailable = undefined;
+    await at.clock.advance(30_000);
+    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("charged");
+  });
+
+  test("whose end could not be written holds up other sales and is settled", async () => {
+    const at = house();
+    const other = new DatabaseSync(at.path);
+    at.terminal.last = { kind: "transaction", report: report() };
+    at.terminal.script = (order, observer) => {
+      const end = approves(order, observer);
+      other.exec("BEGIN IMMEDIATE"); // the journal is locked from here on
+      return end;
+    };
+    await expect(pay(at, request("A-1"))).rejects.toMatchObject({
+      code: "STORAGE_FAILED",
+      charged: "unknown",
+    });
+    await expect(pay(at, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    other.exec("ROLLBACK");
+    other.close();
+    await at.clock.advance(20_000);
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    expect(at.terminal.paid).toHaveLength(1);
+  }, 20_000);
+
+  test("a wall clock that jumps ahead does not end the wait", async () => {
+    const at = house();
+    await doubtful(at);
+    at.clock.jumpWallClock(24 * 3_600_000);
+    await at.clock.advance(60_000);
+    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("in-doubt");
+  });
+});
+
+describe("after a restart", () => {
+  test("a payment that was running is in doubt and asked about", async () => {
+    const before = house();
+    before.terminal.script = (_order, observer) => {
+      observer.report(report());
+      return new Promise(() => {});
+    };
+    void pay(before, request("A-1"));
+    await before.clock.advance(0);
+    before.close();
+
+    const after = house(before.path);
+    after.terminal.last = { kind: "transaction", report: report() };
+    after.payments.start();
+    expect(after.journal.latestAttempt("A-1")?.state.phase).toBe("in-doubt");
+    await expect(pay(after, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    await after.clock.advance(10_000);
+    const found = await after.payments.lookUp("A-1");
+    expect(answerOf(found.attempt, found.delivery).body).toMatchObject({
+      status: "Success",
+      notificationGatewaySent: true,
+    });
+  });
+
+  test("of two orders in doubt only the later one can own a later transaction", async () => {
+    const before = house();
+    before.terminal.last = { kind: "not-told", why: "bare completion" };
+    before.terminal.script = () => Promise.resolve(lost("line broken"));
+    expect(outcome(await pay(before, request("A-1")))).toBe("Unknown");
+    await before.clock.advance(60_000);
+    before.terminal.script = () => new Promise(() => {});
+    void pay(before, request("A-2"));
+    await before.clock.advance(0);
+    expect(before.terminal.paid).toHaveLength(2);
+    before.close();
+
+    const after = house(before.path);
+    // Same amount and minute: by itself it would fit either of the two.
+    after.terminal.last = { kind: "transaction", report: report() };
+    after.payments.start();
+    await after.clock.advance(60_000);
+    expect(after.journal.latestAttempt("A-1")?.state.phase).toBe("in-doubt");
+    expect(after.journal.latestAttempt("A-2")?.state.phase).toBe("charged");
+    expect(after.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["A-2"]);
+  });
+
+  test("what was not handed over is handed over", async () => {
+    const before = house();
+    before.supervisor.reachable = false;
+    void pay(before, request("A-1"));
+    await before.clock.advance(0);
+    await before.handOff.close();
+    before.close();
+
+    const after = house(before.path);
+    after.payments.start();
+    await after.clock.advance(0);
+    expect(after.supervisor.stored).toMatchObject([{ orderId: "A-1" }]);
+  });
+});

@@ -1,0 +1,278 @@
+import { describe, expect, test } from "vitest";
+import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
+import type { Baseline, PaymentEnd } from "../../../src/tp-manager/terminal/terminal.ts";
+import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
+import { baseline, declined, report } from "../../support/reports.ts";
+import { lost } from "../../support/scripted-terminal.ts";
+
+const aborted: PaymentEnd = {
+  end: "aborted",
+  code: "B5",
+  text: "reversal impossible",
+  reason: "terminal-fault",
+  ticket: "",
+};
+
+describe("a two-phase sale (DESIGN 5)", () => {
+  const twoPhase = request("A-1", { delivery: { withinSeconds: 30 } });
+
+  /** A terminal in vending mode: holds at the approval and ends as the decision says. */
+  function vending(): House {
+    const at = house();
+    at.terminal.script = (order, observer) =>
+      new Promise((resolve) => {
+        expect(observer.report(report())).toBe("hold");
+        at.terminal.onDecision = (decision) => {
+          if (decision.goods === "not-issued") {
+            observer.report(declined({ resultCode: "6C", reason: "cancelled" }));
+            resolve(aborted);
+            return;
+          }
+          observer.acknowledged();
+          if (decision.goods === "partly-issued") {
+            observer.report(report({ amountMinor: decision.amountMinor }));
+          }
+          resolve({ end: "completed", ticket: `${order.amountMinor}` });
+        };
+      });
+    return at;
+  }
+
+  async function deliver(at: House, delivered: boolean, amountMinor?: number) {
+    const { attempt, delivery } = await at.afterSale.deliver("A-1", delivered, amountMinor);
+    return answerOf(attempt, delivery).body;
+  }
+
+  test("is answered Approved, not handed over, and charged when the goods came out", async () => {
+    const at = vending();
+    const { http, body } = await pay(at, twoPhase);
+    expect([http, body.status, body.notificationGatewaySent]).toEqual([200, "Approved", false]);
+    expect(at.supervisor.stored).toEqual([]);
+    const delivered = await deliver(at, true);
+    expect([delivered.status, delivered.notificationGatewaySent]).toEqual(["Success", true]);
+  });
+
+  test("gives the terminal a longer window than the kiosk", async () => {
+    const at = vending();
+    await pay(at, twoPhase);
+    expect(at.terminal.paid[0]?.goodsWindowSeconds).toBeGreaterThan(30);
+  });
+
+  test("whose goods did not come out is reversed and cancelled", async () => {
+    const at = vending();
+    await pay(at, twoPhase);
+    const answer = await deliver(at, false);
+    expect([answer.status, answer.error?.code]).toEqual(["Cancelled", "GOODS_NOT_DELIVERED"]);
+    expect(at.supervisor.stored).toEqual([]);
+  });
+
+  test("with no word in time is reversed", async () => {
+    const at = vending();
+    await pay(at, twoPhase);
+    await at.clock.advance(30_000);
+    expect(at.terminal.decisions).toEqual([{ goods: "not-issued" }]);
+    expect(at.journal.latestAttempt("A-1")?.state).toMatchObject({
+      outcome: { error: "GOODS_NOT_DELIVERED" },
+    });
+  });
+
+  test("is reversed by /cancel and by a stop", async () => {
+    for (const end of [(at: House) => at.payments.cancel(), (at: House) => at.payments.stop()]) {
+      const at = vending();
+      await pay(at, twoPhase);
+      const ended = end(at);
+      await at.clock.advance(10_000);
+      await ended;
+      expect(at.terminal.decisions).toEqual([{ goods: "not-issued" }]);
+    }
+  });
+
+  test("repeats the same word harmlessly and refuses another one with the truth", async () => {
+    const at = vending();
+    await pay(at, twoPhase);
+    await deliver(at, true);
+    expect((await deliver(at, true)).status).toBe("Success");
+    await expect(deliver(at, false)).rejects.toMatchObject({
+      code: "DELIVERY_DECIDED",
+      charged: "yes",
+    });
+    expect(at.terminal.decisions).toEqual([{ goods: "issued" }]);
+  });
+
+  test("charges a part when only a part came out", async () => {
+    const at = vending();
+    await pay(at, twoPhase);
+    expect((await deliver(at, true, 500)).status).toBe("Success");
+    expect(at.terminal.decisions).toEqual([{ goods: "partly-issued", amountMinor: 500 }]);
+    expect(at.supervisor.stored).toMatchObject([{ amountMinor: 500, cart: [] }]);
+  });
+
+  /** The word about a part was sent, and the line broke. */
+  async function partInDoubt(stored: Baseline["last"]): Promise<House> {
+    const at = house();
+    at.terminal.script = (_order, observer) => {
+      observer.report(report());
+      return new Promise((resolve) => {
+        at.terminal.onDecision = () => resolve(lost("line broken"));
+      });
+    };
+    await pay(at, twoPhase);
+    at.terminal.last = stored;
+    expect((await deliver(at, true, 500)).status).toBe("Unknown");
+    await at.clock.advance(180_000);
+    return at;
+  }
+
+  test("of which a part is in doubt is charged that part when the terminal has it", async () => {
+    const at = await partInDoubt({ kind: "transaction", report: report({ amountMinor: 500 }) });
+    const { body } = await pay(at, twoPhase);
+    expect([body.status, body.warnings]).toEqual(["Success", []]);
+    expect(at.supervisor.stored).toMatchObject([{ amountMinor: 500 }]);
+  });
+
+  test("of which a part is in doubt tells when the terminal has kept the whole", async () => {
+    const at = await partInDoubt({ kind: "transaction", report: report() });
+    const { body } = await pay(at, twoPhase);
+    expect(body.status).toBe("Success");
+    expect(body.warnings).toEqual(["charged 9.99 although the goods that came out are worth 5.00"]);
+    expect(at.supervisor.stored).toMatchObject([{ amountMinor: 999 }]);
+    expect(at.lines.filter((line) => line.includes("charged-beyond-goods"))).toHaveLength(1);
+    expect((await deliver(at, true, 500)).status).toBe("Success");
+  });
+
+  test("that the terminal has kept although nobody spoke of goods is told", async () => {
+    const before = vending();
+    await pay(before, twoPhase);
+    before.close();
+    const at = house(before.path);
+    at.terminal.last = { kind: "transaction", report: report() };
+    at.payments.start();
+    await at.clock.advance(180_000);
+    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("charged");
+    expect(at.hub.source.feed.newest("alarm", 9)).toMatchObject([
+      { data: { alarm: "charged-without-delivery", orderId: "A-1" } },
+    ]);
+    await expect(deliver(at, false)).rejects.toMatchObject({ charged: "yes" });
+    expect((await deliver(at, true)).status).toBe("Success");
+  });
+
+  test("of which a part is in doubt is not charged when the terminal has none", async () => {
+    const at = await partInDoubt(baseline.last);
+    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("not-charged");
+    await expect(deliver(at, true, 500)).rejects.toMatchObject({
+      code: "DELIVERY_DECIDED",
+      charged: "no",
+    });
+  });
+
+  test("that the terminal gave up by itself is cancelled, and a late word told so", async () => {
+    const at = house();
+    let giveUp = (): void => {};
+    at.terminal.script = (_order, observer) => {
+      observer.report(report());
+      return new Promise((resolve) => {
+        giveUp = () => {
+          observer.report(declined({ resultCode: "6C", reason: "cancelled" }));
+          resolve({ ...aborted, code: "6C", reason: "cancelled" });
+        };
+      });
+    };
+    await pay(at, twoPhase);
+    giveUp();
+    await at.clock.advance(0);
+    await expect(deliver(at, true)).rejects.toMatchObject({
+      code: "DELIVERY_DECIDED",
+      charged: "no",
+    });
+    expect((await deliver(at, false)).status).toBe("Cancelled");
+    expect(at.terminal.decisions).toEqual([]);
+  });
+
+  test("that gave up while the word came says that the word was in vain", async () => {
+    const at = house();
+    at.terminal.script = (_order, observer) => {
+      observer.report(report());
+      return new Promise((resolve) => {
+        observer.report(declined({ resultCode: "6C", reason: "cancelled" }));
+        at.terminal.onDecision = () => resolve({ ...aborted, code: "6C", reason: "cancelled" });
+      });
+    };
+    await pay(at, twoPhase);
+    await expect(deliver(at, true)).rejects.toMatchObject({
+      code: "DELIVERY_DECIDED",
+      charged: "no",
+    });
+  });
+
+  test("in doubt is asked about before a late word is answered", async () => {
+    const at = house();
+    at.terminal.script = (_order, observer) => {
+      observer.report(report());
+      return Promise.resolve(lost("line broken"));
+    };
+    at.terminal.last = { kind: "transaction", report: report() };
+    await pay(at, twoPhase);
+    const word = deliver(at, false);
+    const refused = expect(word).rejects.toMatchObject({
+      code: "DELIVERY_DECIDED",
+      charged: "yes",
+    });
+    await at.clock.advance(20_000);
+    await refused;
+  });
+
+  test("hears a word that comes before its approval at once", async () => {
+    const at = house();
+    at.terminal.script = () => new Promise(() => {});
+    void pay(at, twoPhase);
+    await at.clock.advance(0);
+    await expect(deliver(at, true)).rejects.toMatchObject({
+      code: "DELIVERY_DECIDED",
+      charged: "unknown",
+    });
+  });
+
+  test("refuses more than was approved, before anything is decided", async () => {
+    const at = vending();
+    await pay(at, twoPhase);
+    await expect(deliver(at, true, 1000)).rejects.toMatchObject({ code: "REQUEST_INVALID" });
+    expect(at.terminal.decisions).toEqual([]);
+  });
+
+  test("asked for again while it waits is answered Approved, its window not extended", async () => {
+    const at = vending();
+    await pay(at, twoPhase);
+    await at.clock.advance(20_000);
+    expect(outcome(await pay(at, twoPhase))).toBe("Approved");
+    await at.clock.advance(10_000);
+    expect(at.terminal.decisions).toEqual([{ goods: "not-issued" }]);
+  });
+
+  test("has its decision on disk before the terminal hears it", async () => {
+    const at = vending();
+    await pay(at, twoPhase);
+    const decide = at.terminal.onDecision;
+    at.terminal.onDecision = (decision) => {
+      expect(at.journal.latestAttempt("A-1")?.state).toMatchObject({ goods: { decision } });
+      decide(decision);
+    };
+    expect((await deliver(at, true)).status).toBe("Success");
+  });
+
+  test("on a terminal not in vending mode is refused before anything is charged", async () => {
+    const at = house();
+    Object.assign(at.terminal.capabilities, { vending: false });
+    await expect(pay(at, twoPhase)).rejects.toMatchObject({ code: "NOT_SUPPORTED" });
+    expect(at.terminal.paid).toEqual([]);
+  });
+
+  test("interrupted before the word came is settled by recovery first", async () => {
+    const before = vending();
+    await pay(before, twoPhase);
+    before.close();
+    const after = house(before.path);
+    after.payments.start();
+    await after.clock.advance(180_000);
+    expect(after.journal.latestAttempt("A-1")?.state.phase).toBe("not-charged");
+  });
+});
