@@ -17,7 +17,8 @@ import register_steps
 from zvt_link import T3, T4, Link, LinkLost, SerialLink, open_line
 from zvt_wire import Broken, Judge, apdu, find, number, parse_fields, split_apdu
 
-STATUS_ORDER = bytes.fromhex("27040B370C0D0E171922293B494C878A8C9ABA2A3CA0888B06")  # docs/zvt.md 7.1
+# docs/zvt.md 7.1
+STATUS_ORDER = bytes.fromhex("27040B370C0D0E171922293B494C878A8C9ABA2A3CA0888B06")
 SHOWN = set(range(0x00, 0x1E)) | set(range(0x26, 0x2D)) | set(range(0x41, 0x5E)) | set(
     bytes.fromhex("66676869C7C8C9CACBCCD2D3E0E1E2F1F2F3FF")
 )  # docs/zvt.md 11.3

@@ -39,7 +39,7 @@ def registration(reg, config="BE", blocks=""):
 
 
 def status(reg, service=""):
-    """docs/zvt.md 6.5: in all versions of the service byte; '' without password, 'pw' without 03."""
+    """docs/zvt.md 6.5: every service byte; '' without password, 'pw' without 03."""
     fixed = b"" if service == "" else PASSWORD
     flags = int(service, 16) if service not in ("", "pw") else 0
     fields = [(0x03, bytes([flags]))] if service not in ("", "pw") else []
