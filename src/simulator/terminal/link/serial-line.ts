@@ -18,7 +18,7 @@ export interface SerialLineOptions {
   /** From the end of a frame to its ACK or NAK (docs/zvt.md 2.4). */
   readonly t2Ms: number;
   readonly interference: Interference;
-  /** Another protocol was switched on by 08 02 (docs/zvt.md 6.4): nothing is understood any more. */
+  /** Another protocol was switched on by 08 02 (docs/zvt.md 6.4): ZVT is not understood. */
   readonly zvtOff?: () => boolean;
   readonly onWire: WireListener;
 }

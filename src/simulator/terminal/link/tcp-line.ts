@@ -17,7 +17,7 @@ export interface TcpLineOptions {
    */
   readonly t3Ms: number;
   readonly interference: Interference;
-  /** Another protocol was switched on by 08 02 (docs/zvt.md 6.4): nothing is understood any more. */
+  /** Another protocol was switched on by 08 02 (docs/zvt.md 6.4): ZVT is not understood. */
   readonly zvtOff?: () => boolean;
   readonly onWire: WireListener;
 }
