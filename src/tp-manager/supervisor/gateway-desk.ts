@@ -21,14 +21,14 @@ export type GatewayTarget = SupervisorRequest<"gateway-resolve">;
 type Word = SupervisorAnswer<"gateway-operation">;
 type Resolved = Extract<SupervisorAnswer<"gateway-resolve">, { found: true }>;
 
-export interface GatewayDeskParts {
+interface GatewayDeskParts {
   readonly store: PaymentStore;
   readonly link: SupervisorLink;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-export interface GatewayResult {
+interface GatewayResult {
   readonly operation: GatewayOperation;
   readonly orderId: string | null;
   readonly currency: Currency;
