@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { decodeApdu, decodeMessage } from "../../../src/tp-manager/terminal/zvt/codec/index.ts";
+import { decodeApdu, decodeMessage } from "../../../src/zvt/index.ts";
 import { fromHex } from "./support/register.ts";
 import {
   authorisation,

@@ -5,8 +5,8 @@ import { TcpLine } from "../../../src/simulator/terminal/link/tcp-line.ts";
 import type { BytePort, BytePortHandlers } from "../../../src/simulator/terminal/port/byte-port.ts";
 import { startTerminalSimulator } from "../../../src/simulator/terminal/start.ts";
 import type { TerminalSimulator } from "../../../src/simulator/terminal/terminal-simulator.ts";
-import { fromHex, toHex } from "../../../src/tp-manager/terminal/zvt/codec/index.ts";
 import { encodeFrame } from "../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
+import { fromHex, toHex } from "../../../src/zvt/index.ts";
 import {
   Chance,
   FUZZ_LIMIT_MS,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { StartOptions } from "../../../src/simulator/terminal/start.ts";
-import { usedBy } from "../../tp-manager/terminal/zvt/vector-uses.ts";
-import { hasVectors, type Step } from "../../tp-manager/terminal/zvt/vectors.ts";
+import { usedBy } from "../../zvt/vector-uses.ts";
+import { hasVectors, type Step } from "../../zvt/vectors.ts";
 import { started, type Transport } from "./support/started.ts";
 
 /**

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { decodeApdu, decodeMessage } from "../../../src/tp-manager/terminal/zvt/codec/index.ts";
+import { decodeApdu, decodeMessage } from "../../../src/zvt/index.ts";
 import { fromHex, type ScriptedRegister } from "./support/register.ts";
 import {
   ABORT,

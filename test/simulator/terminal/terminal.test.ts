@@ -7,8 +7,8 @@ import { encodeFrame } from "../../../src/simulator/terminal/link/frame.ts";
 import { PseudoTerminal } from "../../../src/simulator/terminal/port/pseudo-terminal.ts";
 import { startTerminalSimulator } from "../../../src/simulator/terminal/start.ts";
 import { TestClock } from "../../support/test-clock.ts";
-import { usedBy } from "../../tp-manager/terminal/zvt/vector-uses.ts";
-import { hasVectors } from "../../tp-manager/terminal/zvt/vectors.ts";
+import { usedBy } from "../../zvt/vector-uses.ts";
+import { hasVectors } from "../../zvt/vectors.ts";
 import { fromHex, hex, ScriptedRegister } from "./support/register.ts";
 import {
   authorisation,

@@ -1,4 +1,4 @@
-import { tagValue } from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import { tagValue } from "../../../zvt/index.ts";
 import { localTime } from "../machine/local-time.ts";
 import { print, registerPrints } from "../machine/printing.ts";
 import type { Process } from "../machine/process.ts";

@@ -1,4 +1,4 @@
-import { container, tag } from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import { container, tag } from "../../../zvt/index.ts";
 import type { Outcome } from "../bank/outcome.ts";
 import { askRegister, beforeHost } from "../machine/asks.ts";
 import { charge, settle } from "../machine/deal.ts";

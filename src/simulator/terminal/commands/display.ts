@@ -1,4 +1,4 @@
-import { tagValue } from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import { tagValue } from "../../../zvt/index.ts";
 import { keys, type Wanted } from "../machine/customer.ts";
 import type { Process } from "../machine/process.ts";
 import { code, customerActs } from "../machine/sale.ts";

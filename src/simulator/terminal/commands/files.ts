@@ -7,7 +7,7 @@ import {
   tag,
   tagValue,
   ZvtCodecError,
-} from "../../../tp-manager/terminal/zvt/codec/index.ts";
+} from "../../../zvt/index.ts";
 import type { Answer, Process } from "../machine/process.ts";
 import { code } from "../machine/sale.ts";
 import type { Command } from "./command.ts";

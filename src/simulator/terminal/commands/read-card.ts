@@ -1,10 +1,4 @@
-import {
-  container,
-  fromHex,
-  type RawTag,
-  tag,
-  tagValue,
-} from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import { container, fromHex, type RawTag, tag, tagValue } from "../../../zvt/index.ts";
 import { type TestCard, testCards } from "../bank/cards.ts";
 import type { Outgoing } from "../machine/parts.ts";
 import type { Process } from "../machine/process.ts";

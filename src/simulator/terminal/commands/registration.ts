@@ -11,7 +11,7 @@ import {
   type Tag,
   tag,
   tagValue,
-} from "../../../tp-manager/terminal/zvt/codec/index.ts";
+} from "../../../zvt/index.ts";
 import type { Parts } from "../machine/parts.ts";
 import { loggedOff, type Registration } from "../machine/registration.ts";
 import type { Command } from "./command.ts";

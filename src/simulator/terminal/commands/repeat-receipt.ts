@@ -1,4 +1,4 @@
-import { tagValue } from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import { tagValue } from "../../../zvt/index.ts";
 import type { Parts } from "../machine/parts.ts";
 import { printReceipts } from "../machine/printing.ts";
 import { approvedReport } from "../machine/report.ts";

@@ -1,4 +1,4 @@
-import { container, tag } from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import { container, tag } from "../../../zvt/index.ts";
 import { isDebitCard } from "../bank/cards.ts";
 import type { LedgerKind } from "../bank/ledger.ts";
 import { charge, type NewDeal, settle } from "../machine/deal.ts";

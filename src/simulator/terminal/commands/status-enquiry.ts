@@ -1,10 +1,4 @@
-import {
-  container,
-  encodeText,
-  fromHex,
-  type RawTag,
-  tag,
-} from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import { container, encodeText, fromHex, type RawTag, tag } from "../../../zvt/index.ts";
 import { askNames, askRegister } from "../machine/asks.ts";
 import { localTime } from "../machine/local-time.ts";
 import type { Parts } from "../machine/parts.ts";

@@ -1,4 +1,4 @@
-import { fromHex } from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import { fromHex } from "../../../zvt/index.ts";
 import type { Acknowledgement, Disturbance, Interference, Transport } from "../link/line.ts";
 import type { FaultArguments, FaultRequest } from "./fault-request.ts";
 import type { FaultName, MessageKind, Point } from "./fault-table.ts";

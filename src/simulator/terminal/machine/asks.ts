@@ -8,7 +8,7 @@ import {
   tag,
   tagValue,
   ZvtCodecError,
-} from "../../../tp-manager/terminal/zvt/codec/index.ts";
+} from "../../../zvt/index.ts";
 import { type CardName, testCards } from "../bank/cards.ts";
 import { localTime } from "./local-time.ts";
 import type { Outgoing } from "./parts.ts";

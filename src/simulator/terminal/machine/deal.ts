@@ -1,4 +1,4 @@
-import { fromHex } from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import { fromHex } from "../../../zvt/index.ts";
 import { maskedPan, testCards } from "../bank/cards.ts";
 import type { LedgerKind, LedgerReason } from "../bank/ledger.ts";
 import type { StoredTransaction, TransactionKind } from "../memory/memory.ts";

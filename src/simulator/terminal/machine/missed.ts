@@ -1,4 +1,4 @@
-import { findTags } from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import { findTags } from "../../../zvt/index.ts";
 import type { Process } from "./process.ts";
 
 /**

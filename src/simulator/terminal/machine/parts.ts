@@ -11,7 +11,7 @@ import {
   type RawTag,
   tag,
   tagValue,
-} from "../../../tp-manager/terminal/zvt/codec/index.ts";
+} from "../../../zvt/index.ts";
 import type { CardName } from "../bank/cards.ts";
 import type { Ledger } from "../bank/ledger.ts";
 import type { QuirkName } from "../devices/quirks.ts";

@@ -10,7 +10,7 @@ import {
   tag,
   tagValue,
   writeTags,
-} from "../../../tp-manager/terminal/zvt/codec/index.ts";
+} from "../../../zvt/index.ts";
 import type { Outgoing } from "./parts.ts";
 import type { Process } from "./process.ts";
 import {

@@ -10,7 +10,7 @@ import {
   sameBytes,
   tagValue,
   ZvtCodecError,
-} from "../../../tp-manager/terminal/zvt/codec/index.ts";
+} from "../../../zvt/index.ts";
 import type { FaultArguments } from "../faults/fault-request.ts";
 import type { FaultName, Point } from "../faults/fault-table.ts";
 import type { Line } from "../link/line.ts";

@@ -1,4 +1,4 @@
-import type { Charset } from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import type { Charset } from "../../../zvt/index.ts";
 
 /** Bits of the configuration byte (zvt.md 6.1). */
 export const configBits = {

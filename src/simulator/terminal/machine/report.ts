@@ -7,7 +7,7 @@ import {
   type RawTag,
   rawTag,
   tag,
-} from "../../../tp-manager/terminal/zvt/codec/index.ts";
+} from "../../../zvt/index.ts";
 import { type TestCard, testCards } from "../bank/cards.ts";
 import type { StoredTransaction } from "../memory/memory.ts";
 import type { Device } from "../options.ts";

@@ -5,7 +5,7 @@ import {
   type MessageInput,
   tagValue,
   ZvtCodecError,
-} from "../../../tp-manager/terminal/zvt/codec/index.ts";
+} from "../../../zvt/index.ts";
 import { type CardName, testCards } from "../bank/cards.ts";
 import { type Outcome, outcomeOf } from "../bank/outcome.ts";
 import type { PaymentScript } from "../scenario.ts";

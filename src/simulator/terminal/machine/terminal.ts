@@ -6,7 +6,7 @@ import {
   encodeMessage,
   type Message,
   ZvtCodecError,
-} from "../../../tp-manager/terminal/zvt/codec/index.ts";
+} from "../../../zvt/index.ts";
 import type { Command } from "../commands/command.ts";
 import { commandOf } from "../commands/command-table.ts";
 import { withBareCurrency } from "../commands/registration.ts";

@@ -1,4 +1,4 @@
-import { type Totals, totalsGroups } from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import { type Totals, totalsGroups } from "../../../zvt/index.ts";
 import { testCards } from "../bank/cards.ts";
 import type { StoredTransaction } from "../memory/memory.ts";
 import { localTime } from "./local-time.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../../../shared/time.ts";
-import { decodeApdu, messageTitle, safeHex } from "../../../tp-manager/terminal/zvt/codec/index.ts";
+import { decodeApdu, messageTitle, safeHex } from "../../../zvt/index.ts";
 import { hasTrueLength } from "../link/apdu-reader.ts";
 import type { WireEvent } from "../link/line.ts";
 

@@ -1,9 +1,5 @@
 import { expect, test } from "vitest";
-import {
-  decodeApdu,
-  decodeMessage,
-  findTags,
-} from "../../../../src/tp-manager/terminal/zvt/codec/index.ts";
+import { decodeApdu, decodeMessage, findTags } from "../../../../src/zvt/index.ts";
 import { fromHex } from "../support/register.ts";
 import {
   ABORT,

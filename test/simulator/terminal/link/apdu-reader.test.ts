@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ApduReader, hasTrueLength } from "../../../../src/simulator/terminal/link/apdu-reader.ts";
-import { usedBy } from "../../../tp-manager/terminal/zvt/vector-uses.ts";
-import { hasVectors } from "../../../tp-manager/terminal/zvt/vectors.ts";
+import { usedBy } from "../../../zvt/vector-uses.ts";
+import { hasVectors } from "../../../zvt/vectors.ts";
 import { fromHex, hex } from "../support/register.ts";
 
 describe("messages of a TCP stream", () => {

@@ -6,8 +6,8 @@ import {
   FrameReader,
   type LineEvent,
 } from "../../../../src/simulator/terminal/link/frame-reader.ts";
-import { usedBy } from "../../../tp-manager/terminal/zvt/vector-uses.ts";
-import { hasVectors } from "../../../tp-manager/terminal/zvt/vectors.ts";
+import { usedBy } from "../../../zvt/vector-uses.ts";
+import { hasVectors } from "../../../zvt/vectors.ts";
 import { fromHex, hex } from "../support/register.ts";
 
 test("the checksum gives the check value of CRC-16/KERMIT", () => {

@@ -7,8 +7,8 @@ import type {
   BytePortHandlers,
 } from "../../../../src/simulator/terminal/port/byte-port.ts";
 import { TestClock } from "../../../support/test-clock.ts";
-import { usedBy } from "../../../tp-manager/terminal/zvt/vector-uses.ts";
-import { hasVectors } from "../../../tp-manager/terminal/zvt/vectors.ts";
+import { usedBy } from "../../../zvt/vector-uses.ts";
+import { hasVectors } from "../../../zvt/vectors.ts";
 import { fromHex, hex } from "../support/register.ts";
 
 const STATUS = encoded("04ff010e");

@@ -1,5 +1,5 @@
+import { encodeMessage } from "../../../../zvt/index.ts";
 import type { PaymentOrder } from "../../terminal.ts";
-import { encodeMessage } from "../codec/index.ts";
 import { anyTime, type Command } from "./command.ts";
 
 /** Refund 06 31, zvt.md 6.3: money to a card without a stored sale. As financial as a payment. */

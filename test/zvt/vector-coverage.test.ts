@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { typescriptSources } from "../../../tidy/sources.ts";
+import { typescriptSources } from "../tidy/sources.ts";
 import { isNoInput, leftOut, required, type UseName, usedBy, uses } from "./vector-uses.ts";
 import { hasVectors, vectors, zvtFolder } from "./vectors.ts";
 

@@ -1,13 +1,22 @@
-import type { AbortReason, DeclineAdvice } from "../../terminal.ts";
 import type { Language, Texts } from "./language.ts";
 
 /** Result and error codes of zvt.md 11.4: field 27, 06 1E and 84 xx. */
 export interface ResultCode {
-  readonly reason: AbortReason;
+  readonly reason: CodeReason;
   readonly texts: Texts;
 }
 
-type Row = readonly [code: number, reason: AbortReason, en: string, fr: string, de: string];
+/** What a code means to the customer. */
+export type CodeReason = "declined" | "cancelled" | "terminal-fault";
+
+/** What a customer who was turned away can do. */
+export interface CodeAdvice {
+  /** The code of the bank's host; null when the terminal decided by itself. */
+  readonly hostCode: string | null;
+  readonly tryAgain: "same-card" | "other-card" | "no";
+}
+
+type Row = readonly [code: number, reason: CodeReason, en: string, fr: string, de: string];
 
 const rows: readonly Row[] = [
   [0x64, "declined", "card unreadable", "carte illisible", "Karte nicht lesbar"],
@@ -155,7 +164,7 @@ const sameCardCodes: readonly number[] = [
 ];
 
 /** zvt.md 6.2, 11.4: 27 from 1 to 99 decimal, and the real code in A0, are the host's. */
-export function declineAdvice(code: number, resultCodeAs?: number): DeclineAdvice {
+export function declineAdvice(code: number, resultCodeAs?: number): CodeAdvice {
   const isHost = code >= HOST_CODE_MIN && code <= HOST_CODE_MAX;
   const hostCode =
     resultCodeAs === undefined || resultCodeAs === 0

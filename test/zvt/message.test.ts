@@ -13,7 +13,7 @@ import {
   tagValue,
   toHex,
   withTag,
-} from "../../../../../src/tp-manager/terminal/zvt/codec/index.ts";
+} from "../../src/zvt/index.ts";
 
 /** Name, input and bytes, written from zvt.md 6 and 7. */
 const golden: readonly (readonly [MessageName, MessageInput, string])[] = [

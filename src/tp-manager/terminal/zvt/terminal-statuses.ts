@@ -1,6 +1,6 @@
-import type { TerminalStatus } from "../../terminal.ts";
-import { type Message, tagValue, toHex } from "../codec/index.ts";
-import { codeText, resultText } from "./result-codes.ts";
+import { type Message, tagValue, toHex } from "../../../zvt/index.ts";
+import { codeText, resultText } from "../../../zvt/tables/result-codes.ts";
+import type { TerminalStatus } from "../terminal.ts";
 
 type Digits = Pick<TerminalStatus, "cr" | "card" | "call" | "periph">;
 type Row = readonly [

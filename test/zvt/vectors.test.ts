@@ -19,15 +19,15 @@ import {
   shapeOf,
   toHex,
   ZvtCodecError,
-} from "../../../../../src/tp-manager/terminal/zvt/codec/index.ts";
-import { usedBy } from "../vector-uses.ts";
+} from "../../src/zvt/index.ts";
+import { usedBy } from "./vector-uses.ts";
 import {
   type Decoded,
   type DecodedField,
   type DecodedTag,
   hasVectors,
   type Vector,
-} from "../vectors.ts";
+} from "./vectors.ts";
 
 const charsets: Record<string, Charset> = { latin1: "iso8859-1", utf8: "utf8", zvt7: "zvt7" };
 

@@ -26,8 +26,8 @@ import {
   writeFields,
   writeTags,
   ZvtCodecError,
-} from "../../../../../src/tp-manager/terminal/zvt/codec/index.ts";
-import { hasConstructedBit } from "../../../../../src/tp-manager/terminal/zvt/codec/tag-table.ts";
+} from "../../src/zvt/index.ts";
+import { hasConstructedBit } from "../../src/zvt/tag-table.ts";
 
 const controls = [
   ...new Set(Object.values(messages).map(({ control }) => control)),

@@ -10,7 +10,7 @@ import {
   safeHex,
   tag,
   tagValue,
-} from "../../../../../src/tp-manager/terminal/zvt/codec/index.ts";
+} from "../../src/zvt/index.ts";
 
 const pan = "4111111111111111";
 

@@ -1,5 +1,5 @@
 /** What a terminal asks its register to do (zvt.md 6.1, 11.2, 11.5). */
-import { findTags, type Message, type Tag, tagValue } from "../codec/index.ts";
+import { findTags, type Message, type Tag, tagValue } from "../index.ts";
 
 export type Demand =
   | "initialisation"

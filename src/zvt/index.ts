@@ -1,4 +1,4 @@
-/** What the rest of the driver and the terminal simulator use; see message.ts for the picture. */
+/** What the ZVT driver and the simulated terminal share; see message.ts for the picture. */
 export { withTag } from "./added-tag.ts";
 export {
   APDU_DATA_MAX,

@@ -1,23 +1,19 @@
 import { describe, expect, test } from "vitest";
 import {
+  statusOfRefusal,
+  terminalStatus,
+} from "../../../src/tp-manager/terminal/zvt/terminal-statuses.ts";
+import {
   container,
   decodeMessage,
   encodeMessage,
   fromHex,
   type RawTag,
   tag,
-} from "../../../../../src/tp-manager/terminal/zvt/codec/index.ts";
-import { cardTypeName } from "../../../../../src/tp-manager/terminal/zvt/tables/card-types.ts";
-import * as words from "../../../../../src/tp-manager/terminal/zvt/tables/intermediate-statuses.ts";
-import {
-  declineAdvice,
-  resultCode,
-  resultText,
-} from "../../../../../src/tp-manager/terminal/zvt/tables/result-codes.ts";
-import {
-  statusOfRefusal,
-  terminalStatus,
-} from "../../../../../src/tp-manager/terminal/zvt/tables/terminal-statuses.ts";
+} from "../../../src/zvt/index.ts";
+import { cardTypeName } from "../../../src/zvt/tables/card-types.ts";
+import * as words from "../../../src/zvt/tables/intermediate-statuses.ts";
+import { declineAdvice, resultCode, resultText } from "../../../src/zvt/tables/result-codes.ts";
 
 const { intermediateText } = words;
 

@@ -8,7 +8,7 @@ import {
   fromHex,
   toHex,
   ZvtCodecError,
-} from "../../../../../src/tp-manager/terminal/zvt/codec/index.ts";
+} from "../../src/zvt/index.ts";
 
 function filled(control: number, length: number): Apdu {
   return { control, data: new Uint8Array(length).fill(0x41) };
