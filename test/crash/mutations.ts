@@ -132,10 +132,10 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${room}/supervisor/hand-off.ts`,
-        from: "      else await this.#link.store(transaction);",
+        from: '      else await this.#link.call("store-transaction", { transaction });',
         to: `      else {
         this.#store.acknowledgeHandOff(transactionId);
-        await this.#link.store(transaction);
+        await this.#link.call("store-transaction", { transaction });
       }`,
       },
     ],

@@ -369,7 +369,7 @@ const protocolDetails = {
   }),
 } as const;
 
-/** The protocol's own limits (zvt.md 5.1, 9.2), enforced unless TEST_TIMERS is yes. */
+/** The protocol's own limits (docs/zvt.md 5.1, 9.2), enforced unless TEST_TIMERS is yes. */
 export const timerFloors = {
   ZVT_T1_MS: 200,
   ZVT_T2_MS: 5_000,

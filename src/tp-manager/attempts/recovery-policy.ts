@@ -8,9 +8,9 @@ import type { Look } from "./look.ts";
 import type { JudgedReport } from "./payment.ts";
 
 /**
- * What one look at the terminal proves about a payment in doubt (docs/design.md 3.1, 3.2; zvt.md
- * 9.2). Pure. Compares with the baseline of the write-ahead record, never by number order alone:
- * numbers wrap and reset.
+ * What one look at the terminal proves about a payment in doubt (docs/design.md 3.1, 3.2;
+ * docs/zvt.md 9.2). Pure. Compares with the baseline of the write-ahead record, never by number
+ * order alone: numbers wrap and reset.
  */
 
 export interface Doubt {

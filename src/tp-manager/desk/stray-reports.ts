@@ -175,7 +175,7 @@ type Concluded = Exclude<StrayVerdict, { verdict: "look-again" }>;
 
 function amountOf({ amountMinor, receipt }: TransactionReport): string {
   if (amountMinor === null) return "of an unknown amount";
-  // zvt.md 4.2: no currency means euro.
+  // docs/zvt.md 4.2: no currency means euro.
   const alpha = receipt.currencyAlphaCode || "EUR";
   return `${formatMajor(amountMinor, currencyOf(alpha)?.exponent ?? 2)} ${alpha}`;
 }

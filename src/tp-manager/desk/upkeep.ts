@@ -88,7 +88,7 @@ export class Upkeep {
 
   /**
    * As before a payment, except that the terminal need not take cards: the end of day is what cures
-   * one that is locked until it has run (zvt.md 11.5).
+   * one that is locked until it has run (docs/zvt.md 11.5).
    */
   async #prepared(): Promise<void> {
     const { payments, store, terminal } = this.#parts;

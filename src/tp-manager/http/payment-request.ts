@@ -22,7 +22,7 @@ const fields = [
   "customData",
   "delivery",
 ] as const;
-/** The window of a two-phase sale; the wire's own exceeds it by a margin (zvt.md 8). */
+/** The window of a two-phase sale; the wire's own exceeds it by a margin (docs/zvt.md 8.2). */
 const DELIVERY_SECONDS_MAX = 180;
 const ORDER_ID_LENGTH_MAX = 64;
 const EMAIL_LENGTH_MAX = 254;

@@ -34,8 +34,8 @@ export interface Terminal {
   cancel(): Promise<CancelAnswer>;
   /**
    * Asks for the terminal's last stored transaction once it is idle, reconnecting and registering
-   * as needed (zvt.md 9.2). Has no side effects. Rejects with {@link TerminalUnavailable} when the
-   * terminal cannot be asked, or with `signal.reason`.
+   * as needed (docs/zvt.md 9.2). Has no side effects. Rejects with {@link TerminalUnavailable} when
+   * the terminal cannot be asked, or with `signal.reason`.
    */
   lastTransaction(signal: AbortSignal): Promise<LastTransaction>;
   /** Asks for the terminal's status, no side effects. Throws {@link TerminalUnavailable}. */
@@ -51,8 +51,8 @@ export interface Terminal {
   // What follows a protocol may lack; the calls that need it then answer 501.
 
   /**
-   * Says whether the goods came out, after a report was held (docs/design.md 5.12; zvt.md 8). The
-   * payment's own end follows. Throws when no report is held.
+   * Says whether the goods came out, after a report was held (docs/design.md 5.12;
+   * docs/zvt.md 8.1). The payment's own end follows. Throws when no report is held.
    */
   decideGoods?(decision: GoodsDecision): void;
   /** Reverses a stored sale by its receipt number and amount, with the rules of {@link pay}. */
@@ -235,7 +235,7 @@ export interface DeclineAdvice {
 
 /** One result as the terminal reported it. JSON-safe, masked. null: the terminal did not say. */
 export interface TransactionReport {
-  /** Result code present and good, and no contrary code of the host (zvt.md 6.2, 11.4). */
+  /** Result code present and good, and no contrary code of the host (docs/zvt.md 6.2, 11.4). */
   readonly good: boolean;
   /** The protocol's result code as text ("00", "6C"); null when missing. */
   readonly resultCode: string | null;
@@ -265,7 +265,7 @@ export type LastTransaction =
   /** The terminal has stored none. */
   | { readonly kind: "none" }
   | { readonly kind: "transaction"; readonly report: TransactionReport }
-  /** It answered, but did not tell (zvt.md 9.2 step 5). */
+  /** It answered, but did not tell (docs/zvt.md 9.2 step 5). */
   | { readonly kind: "not-told"; readonly why: string };
 
 export type CancelAnswer =

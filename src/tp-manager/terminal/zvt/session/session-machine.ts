@@ -1,6 +1,7 @@
 /**
- * The dialogue of zvt.md 1 and 5 as a pure function: what happens to one command from the moment it
- * is wanted until the terminal is idle again. No I/O, no timers; `session.ts` performs the outputs.
+ * The dialogue of docs/zvt.md 1.3, 5.2 as a pure function: what happens to one command from the
+ * moment it is wanted until the terminal is idle again. No I/O, no timers; `session.ts` performs
+ * the outputs.
  *
  *   idle -> requested -> served -> idle          a command with a completion
  *   idle -> requested -> idle                    a command that an answer ends, or a refusal
@@ -118,7 +119,7 @@ function commandSent(state: SessionState, outcome: SendOutcome, { timers }: Sess
 
 function answerSent(state: SessionState, outcome: SendOutcome, context: SessionContext): Step {
   if (outcome.outcome === "unacknowledged" || outcome.outcome === "broken") {
-    // zvt.md 2.4: a transmission error; what the terminal makes of it is unknown.
+    // docs/zvt.md 2.4: a transmission error; what the terminal makes of it is unknown.
     if (state.at === "served") return lost(state, "the terminal did not acknowledge our answer");
   }
   return trySendAbort(state, context);
@@ -136,7 +137,7 @@ function message(state: SessionState, input: MessageInput, context: SessionConte
   return { state: next.state, outputs: [...noted, ...next.outputs] };
 }
 
-/** zvt.md 4.1: 80 00 and 84 00 are good, 84 xx is a refusal. */
+/** docs/zvt.md 4.1: 80 00 and 84 00 are good, 84 xx is a refusal. */
 function answerArrived(state: SessionState, reply: Message, context: SessionContext): Step {
   const good = reply.name !== "negative-acknowledgement" && reply.name !== "currency-refused";
   if (state.at === "requested") {

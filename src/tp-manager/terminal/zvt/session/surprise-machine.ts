@@ -35,7 +35,7 @@ export function unexpectedReport(state: SessionState, arrived: Message): Step {
   return { state, outputs };
 }
 
-/** zvt.md 2.4: a good frame around something that is no message; a 04 0F for all we know. */
+/** docs/zvt.md 2.4: a good frame around something that is no message; a 04 0F for all we know. */
 export function malformed(state: SessionState): Step {
   const { outputs } = answerOnly(state, unknownCommand, "a frame without a whole message in it");
   return { state, outputs: [...outputs, ...unjudged(state)] };
@@ -47,7 +47,7 @@ export function unjudged(state: SessionState): readonly SessionOutput[] {
   return judged ? [{ output: "unjudged" }] : [];
 }
 
-/** The 04 0F of an end of day carries totals (zvt.md 7.1), that of a sale never. */
+/** The 04 0F of an end of day carries totals (docs/zvt.md 7.1), that of a sale never. */
 export function isSettlement({ fields }: Message): boolean {
   return fields.totals !== undefined;
 }
