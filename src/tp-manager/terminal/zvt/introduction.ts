@@ -1,6 +1,6 @@
 /**
  * What happens between an open link and a terminal that can be used: registration, status,
- * identity (docs/zvt.md 6.1, 6.5; DESIGN 3.1 rule 1).
+ * identity (docs/zvt.md 6.1, 6.5; docs/design.md 3.1).
  */
 
 import { type Charset, charsetOfCode, type Message, tagValue } from "../../../zvt/index.ts";

@@ -12,7 +12,9 @@ type Row = readonly [
   text: string,
 ];
 
-/** The status byte of the status enquiry, docs/zvt.md 11.5, in the digits of DESIGN 5. */
+/**
+ * The status byte of the status enquiry, docs/zvt.md 11.5, in the digits of docs/design.md 5.16.
+ */
 const rows: readonly Row[] = [
   [0x00, "0", "0", "0", "0", "ready"],
   [0x51, "2", "0", "1", "0", "initialisation needed"],

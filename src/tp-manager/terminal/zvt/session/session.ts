@@ -345,7 +345,7 @@ export class Session implements LinkListener {
     this.#timers.delete(name);
   }
 
-  /** Frames are logged in the safe form only (DESIGN 6). */
+  /** Frames are logged in the safe form only (docs/design.md 6.2). */
   #logFrame(direction: string, apdu: Apdu): void {
     const answering = this.#answering();
     this.#options.log.debug(
