@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { generate, PASSWORD, sandboxForTest } from "../simulator/gateway/sandbox-for-test.ts";
 import { ForeignProgram, freePort, interpreters, isInstalled, titled } from "./interpreter.ts";
 
-/** Verifiers of others: the digest covers result bytes and password (gateway.md (c)). */
+/** Verifiers of others: the digest covers result bytes and password (docs/gateway.md 3.2). */
 const programs = [
   ["PHP", interpreters.php, (port: number) => ["-S", `127.0.0.1:${port}`, "verify.php"]],
   ["Python", interpreters.lxml, (port: number) => ["verify.py", String(port)]],

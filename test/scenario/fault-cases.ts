@@ -17,7 +17,7 @@ const abortFaults = ["refuse-abort", "ignore-abort", "late-approval"];
 const serialFaults = ["bad-crc", "nak-storm", "drop-ack", "late-ack"];
 const pointFaults = ["mute", "unplug", "reboot"];
 
-/** Faults of frames and their acknowledgement, which TCP does not have (zvt.md 1, 3). */
+/** Faults of frames and their acknowledgement, which TCP does not have (docs/zvt.md 1.2, 3.2). */
 export function notOn(line: Line): readonly string[] {
   return line === "pty" ? [] : serialFaults;
 }

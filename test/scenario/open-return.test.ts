@@ -3,7 +3,7 @@ import { until } from "../support/child-program.ts";
 import { freePort, TestInstallation } from "../support/installation.ts";
 
 /**
- * A refund whose programs die between the reservation and the answer (DESIGN 3.1 rule 7): nothing
+ * A refund whose programs die between the reservation and the answer (docs/design.md 3.7): nothing
  * is sent again, nothing is forgotten, and the reservation ends only with the truth.
  */
 

@@ -2,7 +2,9 @@ import { posix } from "node:path";
 import { expect, test } from "vitest";
 import { typescriptSources } from "./sources.ts";
 
-/** DESIGN 2: who may import whom. The first rule that names the importing file decides. */
+/**
+ * docs/design.md 2.2: who may import whom. The first rule that names the importing file decides.
+ */
 interface Rule {
   readonly from: RegExp;
   readonly may: RegExp;

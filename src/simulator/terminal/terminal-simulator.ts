@@ -119,7 +119,9 @@ export class TerminalSimulator {
     this.#stateFile?.close();
   }
 
-  /** The daily restart, as soon as nothing runs (zvt.md 10); anew when clock or time change. */
+  /**
+   * The daily restart, as soon as nothing runs (docs/zvt.md 10.4); anew when clock or time change.
+   */
   async #restartDaily(): Promise<void> {
     const { parts } = this.terminal;
     while (!this.#over.signal.aborted) {

@@ -259,7 +259,7 @@ function reversal(receiptNumber: number, amountMinor: number): string {
   return `0630 10 ${PASSWORD} 87 ${receipt} 04 ${String(amountMinor).padStart(12, "0")} 49 0978`;
 }
 
-/** The first data byte when the enquiry leaves the version out (zvt.md 6.5). */
+/** The first data byte when the enquiry leaves the version out (docs/zvt.md 6.5). */
 async function terminalStatus(register: { run(command: string): Promise<string[]> }) {
   const [, completion] = await register.run(STATUS);
   return decodeApdu(fromHex(String(completion))).data[0];

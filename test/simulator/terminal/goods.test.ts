@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { authorisation, bank, controls, LAST_TRANSACTION, started } from "./support/started.ts";
 
-/** Issue of goods (zvt.md 8): the answer to 04 0F says what came out. */
+/** Issue of goods (docs/zvt.md 8.1): the answer to 04 0F says what came out. */
 
 const VENDING = { behaviour: { vending: true } } as const;
 /** Two seconds for the goods, at most two more questions. */

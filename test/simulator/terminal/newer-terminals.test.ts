@@ -8,7 +8,7 @@ import {
   started,
 } from "./support/started.ts";
 
-describe("a terminal that keeps what was not acknowledged (zvt.md 9.1, 9.4)", () => {
+describe("a terminal that keeps what was not acknowledged (docs/zvt.md 9.1, 9.4)", () => {
   test("tells it as its last transaction", async () => {
     const { again, simulator } = await unacknowledged();
     expect(bank(simulator)).toEqual(["charge 1200"]);
@@ -73,7 +73,7 @@ describe("a terminal that keeps what was not acknowledged (zvt.md 9.1, 9.4)", ()
   });
 });
 
-describe("numbered messages (zvt.md 9.4, tag 1F73)", () => {
+describe("numbered messages (docs/zvt.md 9.4, tag 1F73)", () => {
   const asking = "0600 0e 000000 3e 0978 06 06 1f7303000000";
 
   test("are agreed at registration, and every message and answer carries its number", async () => {

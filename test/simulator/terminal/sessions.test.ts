@@ -181,7 +181,7 @@ function meaningOf(apdu: string): string[] {
     case "8000":
       return ["accepted"];
     case "040f":
-      // zvt.md 7.1: Read Card leaves 27 out when it has read one.
+      // docs/zvt.md 7.1: Read Card leaves 27 out when it has read one.
       return [/^(2700|(?!27))/.test(apdu.slice(6)) ? "good" : "not good"];
     case "060f":
       return ["completed"];
@@ -192,7 +192,7 @@ function meaningOf(apdu: string): string[] {
   }
 }
 
-/** With numbered messages the answer repeats the number (zvt.md 9.4). */
+/** With numbered messages the answer repeats the number (docs/zvt.md 9.4). */
 function acknowledgement(apdu: string): string {
   const id = /1f7303(\d{6})$/.exec(apdu)?.[1];
   return id ? `80000806061f7303${id}` : "800000";

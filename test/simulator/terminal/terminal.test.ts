@@ -76,7 +76,7 @@ describe.each(transports)("over %s", (transport) => {
       expect(await register.nextApdu()).toBe("849a00");
       return;
     }
-    // On a stream the extra byte begins the next message, which never comes (zvt.md 3).
+    // On a stream the extra byte begins the next message, which never comes (docs/zvt.md 3.2).
     expect(await register.nextApdu()).toBe("849a00");
     expect(await register.next()).toBe("closed");
   });

@@ -9,11 +9,11 @@ import { status } from "../machine/texts.ts";
 import { reportTotals } from "../machine/totals.ts";
 import type { Command } from "./command.ts";
 
-/** In the completion of an end of day: a software update begins now (zvt.md 6.4). */
+/** In the completion of an end of day: a software update begins now (docs/zvt.md 6.4). */
 const UPDATE_STARTS = 0xe0;
 const UPDATE_FORBIDDEN = 0xe0;
 
-/** End of day 06 50 (zvt.md 6.4): totals, receipt, and the turnover is closed. */
+/** End of day 06 50 (docs/zvt.md 6.4): totals, receipt, and the turnover is closed. */
 export const endOfDay: Command = {
   control: 0x0650,
   async run(process) {
@@ -29,7 +29,7 @@ export const endOfDay: Command = {
   },
 };
 
-/** Turnover totals 06 10 (zvt.md 6.4): the same, and nothing is closed. */
+/** Turnover totals 06 10 (docs/zvt.md 6.4): the same, and nothing is closed. */
 export const turnoverTotals: Command = {
   control: 0x0610,
   async run(process) {
@@ -40,7 +40,7 @@ export const turnoverTotals: Command = {
   },
 };
 
-/** Initialisation 06 93 (zvt.md 6.4, 11.5). */
+/** Initialisation 06 93 (docs/zvt.md 6.4, 11.5). */
 export const initialisation: Command = {
   control: 0x0693,
   async run(process) {
@@ -53,7 +53,9 @@ export const initialisation: Command = {
 
 const SET_REGISTER_TIME = 0x0401;
 
-/** Diagnosis 06 70 (zvt.md 6.4); tells the register the time where that is permitted (tag 26). */
+/**
+ * Diagnosis 06 70 (docs/zvt.md 6.4); tells the register the time where that is permitted (tag 26).
+ */
 export const diagnosis: Command = {
   control: 0x0670,
   async run(process) {
@@ -71,7 +73,7 @@ export const diagnosis: Command = {
   },
 };
 
-/** Selftest 06 79 (zvt.md 6.4). */
+/** Selftest 06 79 (docs/zvt.md 6.4). */
 export const selftest: Command = {
   control: 0x0679,
   async run(process) {
@@ -88,7 +90,7 @@ export const selftest: Command = {
   },
 };
 
-/** Send offline transactions 06 51 (zvt.md 6.4): there never are any, all sales go online. */
+/** Send offline transactions 06 51 (docs/zvt.md 6.4): there never are any, all sales go online. */
 export const sendOffline: Command = {
   control: 0x0651,
   async run(process) {
@@ -98,7 +100,7 @@ export const sendOffline: Command = {
 };
 
 /**
- * Software update 08 10 (zvt.md 6.4): over a line of its own, so it completes first, and the
+ * Software update 08 10 (docs/zvt.md 6.4): over a line of its own, so it completes first, and the
  * terminal is away then.
  */
 export const softwareUpdate: Command = {

@@ -19,17 +19,17 @@ import { status, statusText, timeOutTexts } from "../machine/texts.ts";
 import type { PaymentScript } from "../scenario.ts";
 import type { Command } from "./command.ts";
 
-/** Authorisation 06 01 (zvt.md 6.2, 8, 9). */
+/** Authorisation 06 01 (docs/zvt.md 6.2, 8.1, 9.1). */
 export const authorisation: Command = {
   control: 0x0601,
   run: (process) =>
     sell(process, { title: "PURCHASE", kind: "payment", ledgerKind: "charge", stands: false }),
 };
 
-/** Card poll with authorisation 06 E6 (zvt.md 6.3): a payment, or the kind of another card. */
+/** Card poll with authorisation 06 E6 (docs/zvt.md 6.3): a payment, or the kind of another card. */
 export const cardPoll: Command = { control: 0x06e6, run: authorisation.run };
 
-/** Pre-authorisation and reservation 06 22 (zvt.md 6.3): holds money, charges nothing. */
+/** Pre-authorisation and reservation 06 22 (docs/zvt.md 6.3): holds money, charges nothing. */
 export const preAuthorisation: Command = {
   control: 0x0622,
   run: (process) =>
@@ -41,7 +41,7 @@ export const preAuthorisation: Command = {
     }),
 };
 
-/** Refund 06 31 (zvt.md 6.3): money goes to the card. */
+/** Refund 06 31 (docs/zvt.md 6.3): money goes to the card. */
 export const refund: Command = {
   control: 0x0631,
   run: (process) =>
@@ -50,7 +50,7 @@ export const refund: Command = {
 
 type Sale = Pick<Parameters<typeof charge>[1], "title" | "kind" | "ledgerKind" | "stands">;
 
-/** Customer, host, report, receipts: the long sequence of zvt.md 1. */
+/** Customer, host, report, receipts: the long sequence of docs/zvt.md 1.3. */
 async function sell(process: Process, sale: Sale): Promise<void> {
   const { parts } = process;
   // Before the command is accepted, so that the script's faults can strike there too.
@@ -64,7 +64,8 @@ async function sell(process: Process, sale: Sale): Promise<void> {
   if (presented === "no-card-data") return await process.abort(code.noCardData);
   if (presented === "other-card") return await refuseOtherCard(process);
   if (presented === "cancelled" || presented === "time-out") {
-    // Code 6C is both: only a text tells a customer's time-out from the stop key (zvt.md 11.4).
+    // Code 6C is both: only a text tells a customer's time-out from the stop key
+    // (docs/zvt.md 11.4).
     const text = { text: timeOutTexts[parts.language], charset: parts.textCharset(process) };
     const said = presented === "time-out" ? text : undefined;
     if (presented === "cancelled" && parts.is("statuses-a0"))
@@ -99,7 +100,7 @@ async function stop(process: Process, resultCode: number): Promise<void> {
   await process.abort(resultCode);
 }
 
-/** Field 19: use the card of the Read Card before, the register offers a tip (zvt.md 6.2). */
+/** Field 19: use the card of the Read Card before, the register offers a tip (docs/zvt.md 6.2). */
 const USE_READ_CARD = 0x02;
 const TIP_ALLOWED = 0x08;
 
@@ -117,7 +118,7 @@ async function cardFor(
   return readCard ? { card: readCard.card } : "no-card-data";
 }
 
-/** zvt.md 6.3: Card poll tells what kind of card it was; a payment only that it is unknown. */
+/** docs/zvt.md 6.3: Card poll tells what kind of card it was; a payment only that it is unknown. */
 async function refuseOtherCard(process: Process): Promise<void> {
   if (process.control !== cardPoll.control) {
     return await stop(process, code.cardUnknown);

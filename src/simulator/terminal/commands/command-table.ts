@@ -28,7 +28,7 @@ import {
 } from "./settings.ts";
 import { statusEnquiry } from "./status-enquiry.ts";
 
-/** Every command that the terminal knows; all others get 84 83 00 (zvt.md 4.1). */
+/** Every command that the terminal knows; all others get 84 83 00 (docs/zvt.md 4.1). */
 export const commands: readonly Command[] = [
   registration,
   authorisation,

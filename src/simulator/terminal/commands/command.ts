@@ -4,8 +4,8 @@ import type { Process } from "../machine/process.ts";
 export interface Command {
   readonly control: number;
   /**
-   * Carried out in a locked terminal too: the list of zvt.md 5.3, and the commands that have no
-   * completion to refuse with. The same ones need no registration.
+   * Carried out in a locked terminal too: the list of docs/zvt.md 5.3, and the commands that have
+   * no completion to refuse with. The same ones need no registration.
    */
   readonly whenLocked?: boolean;
   run(process: Process): Promise<void>;

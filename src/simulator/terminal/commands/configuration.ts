@@ -22,7 +22,7 @@ export function configurationLines(parts: Parts): readonly ReceiptLine[] {
   ];
 }
 
-/** Print system configuration 06 1A (zvt.md 6.4). */
+/** Print system configuration 06 1A (docs/zvt.md 6.4). */
 export const printConfiguration: Command = {
   control: 0x061a,
   async run(process) {

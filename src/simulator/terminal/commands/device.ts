@@ -3,7 +3,7 @@ import { code } from "../machine/sale.ts";
 import { languageOfCode } from "../machine/texts.ts";
 import type { Command } from "./command.ts";
 
-/** Reset terminal 06 18 (zvt.md 6.4): 80 00, 06 0F, then it restarts. */
+/** Reset terminal 06 18 (docs/zvt.md 6.4): 80 00, 06 0F, then it restarts. */
 export const resetTerminal: Command = {
   control: 0x0618,
   async run(process) {
@@ -13,7 +13,7 @@ export const resetTerminal: Command = {
   },
 };
 
-/** Set date and time 06 91 (zvt.md 6.4). */
+/** Set date and time 06 91 (docs/zvt.md 6.4). */
 export const setDateTime: Command = {
   control: 0x0691,
   async run(process) {
@@ -38,7 +38,7 @@ function moment(date: string, time: string): Date | undefined {
   return exists ? at : undefined;
 }
 
-/** Select language 08 30 (zvt.md 6.4); one that the texts do not have changes nothing. */
+/** Select language 08 30 (docs/zvt.md 6.4); one that the texts do not have changes nothing. */
 export const selectLanguage: Command = {
   control: 0x0830,
   whenLocked: true,
@@ -49,7 +49,7 @@ export const selectLanguage: Command = {
   },
 };
 
-/** Bits per second by the byte of 08 40 (zvt.md 2.6). */
+/** Bits per second by the byte of 08 40 (docs/zvt.md 2.6). */
 const speedsByCode: Readonly<Record<number, number>> = {
   0: 9_600,
   1: 19_200,
@@ -60,8 +60,8 @@ const SPEED_UNKNOWN = 0xfd;
 const SPEED_IMPOSSIBLE = 0x7d;
 
 /**
- * Change of speed 08 40 (zvt.md 2.6): the answer leaves at the old speed, the new one holds two
- * seconds later. A restart brings the old one back. TCP has none to change.
+ * Change of speed 08 40 (docs/zvt.md 2.6): the answer leaves at the old speed, the new one holds
+ * two seconds later. A restart brings the old one back. TCP has none to change.
  */
 export const changeSpeed: Command = {
   control: 0x0840,

@@ -4,13 +4,13 @@ import type { Process } from "../machine/process.ts";
 import { code, customerActs } from "../machine/sale.ts";
 import type { Command } from "./command.ts";
 
-/** Key codes of an answer that are no keys (zvt.md 6.8). */
+/** Key codes of an answer that are no keys (docs/zvt.md 6.8). */
 const TIME_OUT = 0x6c;
 const CARD_IN = 0xdc;
 /** Field F9: tell an inserted card too. */
 const TELL_CARD = 0xff;
 
-/** Display text 06 E0 (zvt.md 6.8); kept for `GET /state`. */
+/** Display text 06 E0 (docs/zvt.md 6.8); kept for `GET /state`. */
 export const displayText: Command = {
   control: 0x06e0,
   whenLocked: true,
@@ -20,7 +20,7 @@ export const displayText: Command = {
   },
 };
 
-/** Display text with answer 06 E1 (zvt.md 6.8): the answer is the key. Abort ends it. */
+/** Display text with answer 06 E1 (docs/zvt.md 6.8): the answer is the key. Abort ends it. */
 export const displayTextInput: Command = {
   control: 0x06e1,
   whenLocked: true,
@@ -38,7 +38,7 @@ export const displayTextInput: Command = {
   },
 };
 
-/** Numeric entry 06 E2 (zvt.md 6.8): the answer is the digits, or a key. */
+/** Numeric entry 06 E2 (docs/zvt.md 6.8): the answer is the digits, or a key. */
 export const displayTextNumeric: Command = {
   control: 0x06e2,
   whenLocked: true,
@@ -67,7 +67,9 @@ function show({ parts, request }: Process): void {
   ].flatMap((line) => line ?? []);
 }
 
-/** The time of field F0 replaces T3 (zvt.md 5.1); 00 and none wait until the text is replaced. */
+/**
+ * The time of field F0 replaces T3 (docs/zvt.md 5.1); 00 and none wait until the text is replaced.
+ */
 async function waited(process: Process, wanted: Wanted) {
   const seconds = process.request.fields.duration ?? 0;
   const waitMs = seconds === 0 ? null : seconds * 1_000;

@@ -15,7 +15,7 @@ import type { Command } from "./command.ts";
 /** All files together; more is memory full. */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
 
-/** Write file 08 14 (zvt.md 6.4, 7): the terminal asks for block after block with 04 0C. */
+/** Write file 08 14 (docs/zvt.md 6.4, 7.4): the terminal asks for block after block with 04 0C. */
 export const writeFile: Command = {
   control: 0x0814,
   async run(process) {
@@ -35,7 +35,7 @@ export const writeFile: Command = {
   },
 };
 
-/** Delete file 08 12 (zvt.md 6.4). */
+/** Delete file 08 12 (docs/zvt.md 6.4). */
 export const deleteFile: Command = {
   control: 0x0812,
   async run(process) {
@@ -47,7 +47,9 @@ export const deleteFile: Command = {
   },
 };
 
-/** Change configuration 08 13 (zvt.md 6.4): the content is the vendor's, and has to be there. */
+/**
+ * Change configuration 08 13 (docs/zvt.md 6.4): the content is the vendor's, and has to be there.
+ */
 export const changeConfiguration: Command = {
   control: 0x0813,
   async run(process) {

@@ -7,7 +7,9 @@ import { abortedReport } from "../machine/report.ts";
 import { askHost, checkedOrder, code, presentCard } from "../machine/sale.ts";
 import type { Command } from "./command.ts";
 
-/** Book tip 06 0C (zvt.md 6.3): one more charge of the card, where the first one allowed it. */
+/**
+ * Book tip 06 0C (docs/zvt.md 6.3): one more charge of the card, where the first one allowed it.
+ */
 export const bookTip: Command = {
   control: 0x060c,
   async run(process) {
@@ -40,7 +42,9 @@ export const bookTip: Command = {
   },
 };
 
-/** Telephonic authorisation 06 21 (zvt.md 6.3): the bank has agreed on the telephone already. */
+/**
+ * Telephonic authorisation 06 21 (docs/zvt.md 6.3): the bank has agreed on the telephone already.
+ */
 export const telephonicAuthorisation: Command = {
   control: 0x0621,
   async run(process) {
@@ -70,7 +74,7 @@ export const telephonicAuthorisation: Command = {
 /** What every card of the bank holds at first, in minor units. */
 const BALANCE_AT_FIRST = 100_000;
 
-/** Account balance 06 03 (zvt.md 6.3): told, and nothing is stored. */
+/** Account balance 06 03 (docs/zvt.md 6.3): told, and nothing is stored. */
 export const accountBalance: Command = {
   control: 0x0603,
   async run(process) {

@@ -12,20 +12,20 @@ import { code, customerActs } from "../machine/sale.ts";
 import { status } from "../machine/texts.ts";
 import type { Command } from "./command.ts";
 
-/** Tag 1F60, and what field 19 means by it (zvt.md 6.7). */
+/** Tag 1F60, and what field 19 means by it (docs/zvt.md 6.7). */
 const STRIPE = 0x01;
 const CHIP = 0x02;
 const CONTACTLESS = 0x04;
 const CHIP_KINDS = [0x10, 0x20];
 const CHIP_AND_STRIPE_KIND = 0x50;
 
-/** Tag 1F15: the number of the card's chip is wanted (zvt.md 6.7). */
+/** Tag 1F15: the number of the card's chip is wanted (docs/zvt.md 6.7). */
 const UID_WANTED = 0x40;
 
-/** Field FC: the register shows the prompts itself (zvt.md 6.7). */
+/** Field FC: the register shows the prompts itself (docs/zvt.md 6.7). */
 const REGISTER_SHOWS = 0x00;
 
-/** Read Card 06 C0 (zvt.md 6.7): ends with 04 0F, with 27 only when nothing was read. */
+/** Read Card 06 C0 (docs/zvt.md 6.7): ends with 04 0F, with 27 only when nothing was read. */
 export const readCard: Command = {
   control: 0x06c0,
   whenLocked: true,

@@ -16,7 +16,7 @@ import type { Parts } from "../machine/parts.ts";
 import { loggedOff, type Registration } from "../machine/registration.ts";
 import type { Command } from "./command.ts";
 
-/** Bits of the status byte in the completion (zvt.md 6.1). */
+/** Bits of the status byte in the completion (docs/zvt.md 6.1). */
 const INITIALISATION_NEEDED = 0x01;
 const DIAGNOSIS_NEEDED = 0x02;
 const VENDING_MODE = 0x10;
@@ -32,7 +32,7 @@ const CURRENCY_FIELD = 0x49;
 const CURRENCY_AT = 4;
 
 /**
- * Some registers write the currency as field 49 in place of two bare bytes (zvt.md 6.1). No
+ * Some registers write the currency as field 49 in place of two bare bytes (docs/zvt.md 6.1). No
  * currency begins with 49: answers the message as it should be, undefined when it is already.
  */
 export function withBareCurrency({ control, data }: Apdu): Apdu | undefined {
@@ -40,7 +40,7 @@ export function withBareCurrency({ control, data }: Apdu): Apdu | undefined {
   return { control, data: concat([data.subarray(0, CURRENCY_AT), data.subarray(CURRENCY_AT + 1)]) };
 }
 
-/** Registration 06 00 (zvt.md 6.1). */
+/** Registration 06 00 (docs/zvt.md 6.1). */
 export const registration: Command = {
   control: 0x0600,
   whenLocked: true,
@@ -67,13 +67,13 @@ export const registration: Command = {
   },
 };
 
-/** Log-Off 06 02 (zvt.md 6.4). */
+/** Log-Off 06 02 (docs/zvt.md 6.4). */
 export const logOff: Command = {
   control: 0x0602,
   whenLocked: true,
   async run(process) {
     await process.finish();
-    // card complete keeps BE (zvt.md 6.4).
+    // card complete keeps BE (docs/zvt.md 6.4).
     const byte = process.parts.is("log-off-be") ? { configByte: 0xbe } : {};
     process.parts.registration = { ...loggedOff, ...byte };
   },
@@ -111,7 +111,7 @@ function permittedCommands(tags: readonly Tag[] | null): ReadonlySet<number> {
   return permitted;
 }
 
-/** zvt.md 6.1: one set in tag 27 asks for it. */
+/** docs/zvt.md 6.1: one set in tag 27 asks for it. */
 function agreedCharset(tags: readonly Tag[] | null): Charset | undefined {
   const asked = findTags(tags, "charsets", "charset");
   const code = asked[0]?.value;
@@ -126,7 +126,7 @@ function statusByte({ memory, options }: Parts): number {
   );
 }
 
-/** What was asked for comes back as it will be done (zvt.md 6.1). */
+/** What was asked for comes back as it will be done (docs/zvt.md 6.1). */
 function completionTags(request: Message, now: Registration): readonly RawTag[] {
   const tags: RawTag[] = [];
   if (tagValue(request.tags, "printerWidth") !== undefined) {

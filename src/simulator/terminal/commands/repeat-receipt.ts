@@ -6,7 +6,7 @@ import { code } from "../machine/sale.ts";
 import type { StoredTransaction, TransactionKind } from "../memory/memory.ts";
 import type { Command } from "./command.ts";
 
-/** Service byte (zvt.md 6.4). */
+/** Service byte (docs/zvt.md 6.4). */
 const WITH_STATUS = 0x01;
 const WITHOUT_PRINT = 0x02;
 
@@ -18,7 +18,9 @@ const titles: Readonly<Record<TransactionKind, string>> = {
   booking: "BOOKING",
 };
 
-/** Repeat Receipt 06 20 (zvt.md 6.4): with service byte 03 the way to learn what became of it. */
+/**
+ * Repeat Receipt 06 20 (docs/zvt.md 6.4): with service byte 03 the way to learn what became of it.
+ */
 export const repeatReceipt: Command = {
   control: 0x0620,
   async run(process) {
@@ -47,7 +49,7 @@ function toldTransaction({ memory, ledger, options }: Parts): StoredTransaction 
   );
 }
 
-/** Reprint 06 12 (zvt.md 6.4): the receipts of stored transactions, by receipt number. */
+/** Reprint 06 12 (docs/zvt.md 6.4): the receipts of stored transactions, by receipt number. */
 export const reprint: Command = {
   control: 0x0612,
   async run(process) {

@@ -7,7 +7,7 @@ import { askHost, code } from "../machine/sale.ts";
 import type { StoredTransaction } from "../memory/memory.ts";
 import type { Command } from "./command.ts";
 
-/** Reversal 06 30 (zvt.md 6.3): takes one stored transaction back, all of it. */
+/** Reversal 06 30 (docs/zvt.md 6.3): takes one stored transaction back, all of it. */
 export const reversal: Command = {
   control: 0x0630,
   async run(process) {
@@ -38,7 +38,7 @@ export const reversal: Command = {
 /** The receipt number that asks for the open pre-authorisations instead of naming one. */
 const ENQUIRY = "FFFF";
 
-/** Partial reversal 06 23 (zvt.md 6.3): the amount is the part that was not used. */
+/** Partial reversal 06 23 (docs/zvt.md 6.3): the amount is the part that was not used. */
 export const partialReversal: Command = {
   control: 0x0623,
   async run(process) {
@@ -50,7 +50,7 @@ export const partialReversal: Command = {
   },
 };
 
-/** Book total 06 24 (zvt.md 6.3): the amount is the part that was used. */
+/** Book total 06 24 (docs/zvt.md 6.3): the amount is the part that was used. */
 export const bookTotal: Command = {
   control: 0x0624,
   async run(process) {
@@ -60,13 +60,13 @@ export const bookTotal: Command = {
   },
 };
 
-/** Pre-authorisation reversal 06 25 (zvt.md 6.3): nothing was used. */
+/** Pre-authorisation reversal 06 25 (docs/zvt.md 6.3): nothing was used. */
 export const preAuthorisationReversal: Command = {
   control: 0x0625,
   async run(process) {
     const original = await openReservation(process);
     if (!original) return;
-    // Those the terminal lets go by itself (zvt.md 6.3).
+    // Those the terminal lets go by itself (docs/zvt.md 6.3).
     if (isDebitCard(original.card)) return await process.abort(code.notForDebitCards);
     await book(process, original, 0);
   },
@@ -170,7 +170,7 @@ async function follow(
   await settle(deal);
 }
 
-/** All open pre-authorisations; the abort is the normal answer here (zvt.md 6.3). */
+/** All open pre-authorisations; the abort is the normal answer here (docs/zvt.md 6.3). */
 async function tellOpen(process: Process): Promise<void> {
   const { memory } = process.parts;
   const open = memory.turnover.filter(

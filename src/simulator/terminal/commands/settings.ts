@@ -4,7 +4,7 @@ import { printAdministration } from "./administration.ts";
 import type { Command } from "./command.ts";
 import { configurationLines } from "./configuration.ts";
 
-/** Set terminal id 06 1B (zvt.md 6.4): only while no transaction is stored. */
+/** Set terminal id 06 1B (docs/zvt.md 6.4): only while no transaction is stored. */
 export const setTerminalId: Command = {
   control: 0x061b,
   async run(process) {
@@ -21,7 +21,7 @@ export const setTerminalId: Command = {
   },
 };
 
-/** Change password 06 95 (zvt.md 6.4): from now on commands must bring the new one. */
+/** Change password 06 95 (docs/zvt.md 6.4): from now on commands must bring the new one. */
 export const changePassword: Command = {
   control: 0x0695,
   async run(process) {
@@ -33,7 +33,7 @@ export const changePassword: Command = {
   },
 };
 
-/** Activate card reader 08 50 (zvt.md 6.4); only told in `GET /state`, there is no motor. */
+/** Activate card reader 08 50 (docs/zvt.md 6.4); only told in `GET /state`, there is no motor. */
 export const activateReader: Command = {
   control: 0x0850,
   whenLocked: true,
@@ -43,7 +43,7 @@ export const activateReader: Command = {
   },
 };
 
-/** Switch protocol 08 02 (zvt.md 6.4): the last thing that this terminal understands. */
+/** Switch protocol 08 02 (docs/zvt.md 6.4): the last thing that this terminal understands. */
 export const switchProtocol: Command = {
   control: 0x0802,
   whenLocked: true,
@@ -53,7 +53,10 @@ export const switchProtocol: Command = {
   },
 };
 
-/** Service mode 08 01 (zvt.md 6.4, 10): the terminal is master until somebody leaves the menu. */
+/**
+ * Service mode 08 01 (docs/zvt.md 6.4, 10.1): the terminal is master until somebody leaves the
+ * menu.
+ */
 export const serviceMode: Command = {
   control: 0x0801,
   whenLocked: true,

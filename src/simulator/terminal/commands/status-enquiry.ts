@@ -13,11 +13,11 @@ import { demandTable } from "../memory/demands.ts";
 import type { Device } from "../options.ts";
 import type { Command } from "./command.ts";
 
-/** Service byte of the enquiry (zvt.md 6.5). */
+/** Service byte of the enquiry (docs/zvt.md 6.5). */
 const WITHOUT_VERSION = 0x02;
 const WITH_CONTAINER = 0x04;
 
-/** Status-Enquiry 05 01 (zvt.md 6.5). */
+/** Status-Enquiry 05 01 (docs/zvt.md 6.5). */
 export const statusEnquiry: Command = {
   control: 0x0501,
   whenLocked: true,
@@ -26,7 +26,7 @@ export const statusEnquiry: Command = {
     const service = request.fields.serviceByte ?? 0;
     const softwareVersion = parts.device.version;
     await process.accept();
-    // Its own jobs begin on this occasion (zvt.md 6.5); an answer changes nothing here.
+    // Its own jobs begin on this occasion (docs/zvt.md 6.5); an answer changes nothing here.
     await askRegister(process, "status", askNames);
     await process.completeStatus({
       parts: {
@@ -38,7 +38,7 @@ export const statusEnquiry: Command = {
   },
 };
 
-/** zvt.md 11.5. */
+/** docs/zvt.md 11.5. */
 function terminalStatus({ memory, outOfOrder, cardInside }: Parts): number {
   if (outOfOrder) return 0xdf;
   if (memory.mostUrgent) return demandTable[memory.mostUrgent].status;
@@ -63,7 +63,7 @@ function identityTags(parts: Parts): readonly RawTag[] {
   ];
 }
 
-/** Seen on Feig: not two digits a byte (zvt.md 11.2). */
+/** Seen on Feig: not two digits a byte (docs/zvt.md 11.2). */
 function binary({ serialNumber }: Device): Uint8Array {
   const hex = BigInt(serialNumber).toString(16);
   return fromHex(hex.padStart(8 + (hex.length > 8 ? hex.length % 2 : 0), "0"));

@@ -1,4 +1,7 @@
-/** What real terminals do otherwise than the text (zvt.md 12), each by itself, as data. */
+/**
+ * What real terminals do otherwise than the text (docs/zvt.md 12.2 to 12.8), each by itself, as
+ * data.
+ */
 export const quirks = {
   "container-unasked": "sends containers that nobody asked for",
   "print-blocks-only": "prints with 06 D3, permitted or not",

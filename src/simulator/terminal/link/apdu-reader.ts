@@ -1,6 +1,6 @@
 /**
- * Puts the messages of a TCP connection together again, however the stream is cut (zvt.md 3): two
- * control bytes, the length (one byte, or FF low high), data.
+ * Puts the messages of a TCP connection together again, however the stream is cut
+ * (docs/zvt.md 3.2): two control bytes, the length (one byte, or FF low high), data.
  */
 export class ApduReader {
   #pending = new Uint8Array(0);
@@ -34,7 +34,7 @@ function apduLength(bytes: Uint8Array, start: number): number | undefined {
   if (short !== 0xff) return 3 + short;
   const low = bytes[start + 3];
   const high = bytes[start + 4];
-  // Low byte first (zvt.md 4.1).
+  // Low byte first (docs/zvt.md 4.1).
   return low === undefined || high === undefined ? undefined : 5 + low + (high << 8);
 }
 

@@ -1,5 +1,5 @@
 /**
- * CRC-16/KERMIT (zvt.md 2.3): polynomial 1021 bit-reflected (8408), start value 0, no final
+ * CRC-16/KERMIT (docs/zvt.md 2.3): polynomial 1021 bit-reflected (8408), start value 0, no final
  * exclusive-or. The simulator's own, so that a mistake in the driver's cannot cancel itself out.
  */
 export function crcKermit(bytes: Uint8Array, start = 0): number {

@@ -13,7 +13,7 @@ export type LineEvent =
 
 export type BadFrameReason = "crc" | "escape" | "too-long" | "cut";
 
-/** 2 control bytes, 3 length bytes, 65535 of data (zvt.md 4.1). */
+/** 2 control bytes, 3 length bytes, 65535 of data (docs/zvt.md 4.1). */
 const APDU_BYTES_MAX = 2 + 3 + 0xffff;
 
 type State =
@@ -28,8 +28,8 @@ type State =
   | "broken-dle";
 
 /**
- * Turns the bytes of a serial line into {@link LineEvent}s, however they are cut (2.2). Knows
- * no time: the owner calls {@link FrameReader.silence} when T1 is over.
+ * Turns the bytes of a serial line into {@link LineEvent}s, however they are cut (docs/zvt.md 2.2).
+ * Knows no time: the owner calls {@link FrameReader.silence} when T1 is over.
  */
 export class FrameReader {
   #state: State = "hunt";
@@ -50,7 +50,9 @@ export class FrameReader {
     return this.#take();
   }
 
-  /** T1 is over with a frame unfinished (zvt.md 2.4): a bad frame, unless only a lone 10 came. */
+  /**
+   * T1 is over with a frame unfinished (docs/zvt.md 2.4): a bad frame, unless only a lone 10 came.
+   */
   silence(): LineEvent[] {
     if (this.#state === "hunt-dle") this.#noise += 1;
     else if (this.#state === "broken" || this.#state === "broken-dle") this.#bad(this.#brokenBy);
@@ -76,7 +78,7 @@ export class FrameReader {
         this.#afterDle(byte);
         break;
       case "crc-low":
-        // The two checksum bytes are taken as they are, also 10 02 or 10 10 (zvt.md 2.2).
+        // The two checksum bytes are taken as they are, also 10 02 or 10 10 (docs/zvt.md 2.2).
         this.#crcLow = byte;
         this.#state = "crc-high";
         break;
@@ -134,7 +136,7 @@ export class FrameReader {
     this.#state = "data";
     if (byte === DLE) this.#keep(DLE);
     else if (byte === ETX) this.#state = "crc-low";
-    // A new start inside a frame: the sender began again (zvt.md 2.2).
+    // A new start inside a frame: the sender began again (docs/zvt.md 2.2).
     else if (byte === STX) this.#begin();
     else this.#break("escape");
   }

@@ -1,13 +1,13 @@
 import { crcKermit } from "./crc.ts";
 
-/** Bytes of the serial transport (zvt.md 2.2, 2.4). */
+/** Bytes of the serial transport (docs/zvt.md 2.2, 2.4). */
 export const STX = 0x02;
 export const ETX = 0x03;
 export const ACK = 0x06;
 export const DLE = 0x10;
 export const NAK = 0x15;
 
-/** Covered by the checksum: the message before doubling, then ETX (zvt.md 2.3). */
+/** Covered by the checksum: the message before doubling, then ETX (docs/zvt.md 2.3). */
 export function frameCrc(apdu: Uint8Array): number {
   return crcKermit(Uint8Array.of(ETX), crcKermit(apdu));
 }

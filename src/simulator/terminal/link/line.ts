@@ -14,7 +14,7 @@ export interface Line {
   send(apdu: Uint8Array): Promise<"sent" | "failed">;
   /** Serial: from now on at this speed, bits per second. A line without this has no speed. */
   changeSpeed?(bitsPerSecond: number): void;
-  /** Says, in bytes that are no ZVT, that ZVT is off (zvt.md 12). */
+  /** Says, in bytes that are no ZVT, that ZVT is off (docs/zvt.md 12.7). */
   refuseProtocol(): void;
   close(): void;
 }
@@ -44,7 +44,7 @@ export type WireEvent =
   | { readonly what: "speed"; readonly note: string }
   | { readonly what: "open" | "close" };
 
-/** What a terminal says to a register whose protocol is switched off (zvt.md 12). */
+/** What a terminal says to a register whose protocol is switched off (docs/zvt.md 12.7). */
 export const ZVT_OFF = Uint8Array.of(0x15, 0x03, 0x69);
 
 /** Seen from the terminal. */

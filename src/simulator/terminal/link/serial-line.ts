@@ -13,17 +13,17 @@ import {
 
 export interface SerialLineOptions {
   readonly clock: Clock;
-  /** Between two bytes of a frame (zvt.md 2.4). */
+  /** Between two bytes of a frame (docs/zvt.md 2.4). */
   readonly t1Ms: number;
-  /** From the end of a frame to its ACK or NAK (zvt.md 2.4). */
+  /** From the end of a frame to its ACK or NAK (docs/zvt.md 2.4). */
   readonly t2Ms: number;
   readonly interference: Interference;
-  /** Another protocol was switched on (zvt.md 6.4, 08 02): nothing is understood any more. */
+  /** Another protocol was switched on by 08 02 (docs/zvt.md 6.4): ZVT is not understood. */
   readonly zvtOff?: () => boolean;
   readonly onWire: WireListener;
 }
 
-/** Three sends in all (zvt.md 2.4). */
+/** Three sends in all (docs/zvt.md 2.4). */
 const SENDS_MAX = 3;
 
 /** Messages not yet acknowledged: a register that floods us gets no more answers than this. */
@@ -36,7 +36,7 @@ interface Outgoing {
   settle(how: "ack" | "again" | "gone"): void;
 }
 
-/** Frames with ACK and NAK, T1, T2, two repeats, and repeats recognised (zvt.md 2). */
+/** Frames with ACK and NAK, T1, T2, two repeats, and repeats recognised (docs/zvt.md 2.2, 2.4). */
 export class SerialLine implements Line {
   readonly name: string;
   readonly transport = "serial";
@@ -186,21 +186,25 @@ export class SerialLine implements Line {
     const { clock: now, t2Ms } = this.#options;
     const sinceMs = now.monotonicMs() - this.#lastAcceptedAtMs;
     this.#lastAcceptedAtMs = now.monotonicMs();
-    // zvt.md 2.4: a repeat leaves within T2, and takes its time on the wire; later than that the
-    // register asks anew, and wants an answer.
+    // docs/zvt.md 2.4: a repeat leaves within T2, and takes its time on the wire; later than that
+    // the register asks anew, and wants an answer.
     if (this.#lastAccepted && sinceMs <= 2 * t2Ms && equal(this.#lastAccepted, apdu)) {
-      // Its sender missed our ACK (zvt.md 2.4). The answer is on its way already.
+      // Its sender missed our ACK (docs/zvt.md 2.4). The answer is on its way already.
       onWire({ what: "duplicate", direction: "in", note: "acknowledged and dropped" });
       return;
     }
     onWire({ what: "apdu", direction: "in", apdu, repeat: 0 });
-    // An answer to the frame that still waits for its ACK says that the frame arrived (2.4).
+    // An answer to the frame that still waits for its ACK says that the frame arrived
+    // (docs/zvt.md 2.4).
     if (apdu[0] === 0x80 || apdu[0] === 0x84) this.#acknowledged();
     this.#lastAccepted = apdu;
     this.#handlers?.apdu(apdu);
   }
 
-  /** Sends ACK before the content is looked at (zvt.md 2.4), or what a fault wants in its place. */
+  /**
+   * Sends ACK before the content is looked at (docs/zvt.md 2.4), or what a fault wants in its
+   * place.
+   */
   #acknowledge(apdu: Uint8Array): boolean {
     const { clock, interference, onWire } = this.#options;
     const acknowledgement = interference.acknowledge(apdu);

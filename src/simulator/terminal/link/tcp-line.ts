@@ -12,15 +12,20 @@ import {
 
 export interface TcpLineOptions {
   readonly clock: Clock;
-  /** A message that comes in pieces more slowly than this closes the connection (zvt.md 3). */
+  /**
+   * A message that comes in pieces more slowly than this closes the connection (docs/zvt.md 3.3).
+   */
   readonly t3Ms: number;
   readonly interference: Interference;
-  /** Another protocol was switched on (zvt.md 6.4, 08 02): nothing is understood any more. */
+  /** Another protocol was switched on by 08 02 (docs/zvt.md 6.4): ZVT is not understood. */
   readonly zvtOff?: () => boolean;
   readonly onWire: WireListener;
 }
 
-/** Bare messages one after the other; no frame, no checksum, no acknowledgement byte (zvt.md 3). */
+/**
+ * Bare messages one after the other; no frame, no checksum, no acknowledgement byte
+ * (docs/zvt.md 3.2).
+ */
 export class TcpLine implements Line {
   readonly name: string;
   readonly transport = "tcp";

@@ -16,7 +16,10 @@ import type { Answer, Process } from "./process.ts";
 import { code } from "./sale.ts";
 import { signatureImage } from "./signature-image.ts";
 
-/** What the terminal may ask of the register, each only where tag 26 permits it (zvt.md 6.1, 7). */
+/**
+ * What the terminal may ask of the register, each only where tag 26 permits it
+ * (docs/zvt.md 6.1, 7.4).
+ */
 export const askKinds = {
   menu: { control: 0x040e, description: "menu request 04 0E: which application of the card" },
   input: { control: 0x040d, description: "input request 04 0D: the mileage" },
@@ -29,7 +32,7 @@ export const askKinds = {
 export type AskKind = keyof typeof askKinds;
 export const askNames = Object.keys(askKinds) as AskKind[];
 
-/** When: in a payment, or on the occasion of a status enquiry (zvt.md 6.5). */
+/** When: in a payment, or on the occasion of a status enquiry (docs/zvt.md 6.5). */
 export type AskPlace = "payment" | "status";
 
 /** How the register took it, for `GET /state`. */
@@ -132,7 +135,10 @@ async function asked(process: Process, kind: AskKind, card: CardName): Promise<A
   }
 }
 
-/** zvt.md 7: 84 83 says that the register does not know this; then the terminal goes on alone. */
+/**
+ * docs/zvt.md 7.4: 84 83 says that the register does not know this; then the terminal goes on
+ * alone.
+ */
 function endOf(kind: AskKind, answer: Answer): AskEnd {
   if (answer.kind === "silent") return { stop: code.aborted };
   if (answer.kind === "negative") {
@@ -179,7 +185,7 @@ function readable(answer: Answer): Message | undefined {
   }
 }
 
-/** Tags 16 to 18: one choice of several, for the cardholder, at the register (zvt.md 11.2). */
+/** Tags 16 to 18: one choice of several, for the cardholder, at the register (docs/zvt.md 11.2). */
 function menuHead() {
   return [tag("menuType", 0x01), tag("menuContext", 0x02), tag("menuTarget", 0x02)];
 }
@@ -209,7 +215,7 @@ const mileageInput: Outgoing = {
 const ASK_AGAIN = 0x9c;
 const ASKS_MAX = 10;
 
-/** zvt.md 7: 84 9C asks the terminal to come again. */
+/** docs/zvt.md 7.4: 84 9C asks the terminal to come again. */
 async function askUntilKnown(process: Process, name: CardName): Promise<Answer> {
   const { maskedDigits: pan, expiry, sequence: cardSequence, cardType } = testCards[name];
   const fields: FieldInputs = { pan, expiry, cardSequence, cardType };

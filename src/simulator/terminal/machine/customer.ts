@@ -3,14 +3,14 @@ import type { CardName } from "../bank/cards.ts";
 /** What the simulated customer does at the terminal. */
 export type CustomerAction =
   | { readonly action: "insert"; readonly card?: CardName }
-  /** A card that is not for payments (zvt.md 6.3, Card poll). */
+  /** A card that is not for payments (docs/zvt.md 6.3, Card poll). */
   | { readonly action: "other-card" }
   | { readonly action: "key"; readonly key: KeyName }
   | { readonly action: "digits"; readonly digits: string }
   | { readonly action: "cancel" }
   | { readonly action: "time-out" };
 
-/** Keys of the terminal, as 06 E1 tells them (zvt.md 6.8). */
+/** Keys of the terminal, as 06 E1 tells them (docs/zvt.md 6.8). */
 export const keys = {
   ok: 0x0d,
   correct: 0x18,

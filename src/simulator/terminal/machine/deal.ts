@@ -9,14 +9,14 @@ import { abortedReport, approvedReport, unknownField, unknownTags } from "./repo
 import { code, type Order, reportSale, type UndoReason } from "./sale.ts";
 import { status } from "./texts.ts";
 
-/** A movement that the bank has agreed to, on its way to be final (zvt.md 9.1). */
+/** A movement that the bank has agreed to, on its way to be final (docs/zvt.md 9.1). */
 export interface Deal {
   readonly process: Process;
   /** Printed on the receipt. */
   readonly title: string;
   /**
    * Final as soon as the bank has agreed, whatever the register says: reversals, bookings, refunds.
-   * The automatic reversal of zvt.md 9.1 is for what takes money from a card.
+   * The automatic reversal of docs/zvt.md 9.1 is for what takes money from a card.
    */
   readonly stands: boolean;
   transaction: StoredTransaction;
@@ -35,7 +35,7 @@ export interface NewDeal {
   readonly stands: boolean;
   /** Given on the telephone; else the bank makes one. */
   readonly authorisation?: string;
-  /** A tip may be booked on it later (zvt.md 6.3). */
+  /** A tip may be booked on it later (docs/zvt.md 6.3). */
   readonly tipAllowed?: boolean;
 }
 
@@ -74,7 +74,8 @@ export function charge(process: Process, deal: NewDeal): Deal {
       closed: false,
       ...(deal.tipAllowed ? { tipAllowed: true } : {}),
     };
-    // Newer terminals keep what the bank has said, whatever the register says to it (zvt.md 9.1).
+    // Newer terminals keep what the bank has said, whatever the register says to it
+    // (docs/zvt.md 9.1).
     if (deal.stands || !options.behaviour.autoReversal) memory.store(transaction);
     return transaction;
   });
@@ -86,7 +87,7 @@ function authorisationNumber(trace: number): string {
   return String((trace * 7_919 + 100_003) % 1_000_000).padStart(6, "0");
 }
 
-/** Reports, prints, and makes the deal final once everything was acknowledged (zvt.md 9.1). */
+/** Reports, prints, and makes the deal final once everything was acknowledged (docs/zvt.md 9.1). */
 export async function settle(deal: Deal): Promise<void> {
   const { process } = deal;
   await process.reach("charged");
@@ -112,7 +113,7 @@ export async function settle(deal: Deal): Promise<void> {
   await process.complete();
 }
 
-/** Seen on Feig (zvt.md 12). */
+/** Seen on Feig (docs/zvt.md 12.5). */
 function printsReversalFirst({ process, transaction }: Deal): boolean {
   return process.parts.is("print-first-in-reversal") && transaction.kind === "reversal";
 }
@@ -159,7 +160,7 @@ function remaining({ process, transaction }: Deal): number {
   return process.parts.ledger.remaining(transaction.ledgerId);
 }
 
-/** Only goods of that value came out (zvt.md 8, 84 9D); more than was paid cannot have. */
+/** Only goods of that value came out (docs/zvt.md 8.4); more than was paid cannot have. */
 function takePartBack(deal: Deal, issuedMinor: number): void {
   const { process, transaction } = deal;
   const { ledger, memory, options } = process.parts;
@@ -201,12 +202,12 @@ async function undo(deal: Deal, because: UndoReason): Promise<void> {
 async function undoUnprinted(deal: Deal, how: Exclude<Printed, "printed">): Promise<void> {
   const { process } = deal;
   if (deal.stands) return await process.complete();
-  // The receipt counts as part of the acknowledgement (zvt.md 9.1).
+  // The receipt counts as part of the acknowledgement (docs/zvt.md 9.1).
   if (process.parts.options.behaviour.autoReversal) await reverse(deal, "not-acknowledged");
   await process.abort(how === "silent" ? code.aborted : code.printerNotReady);
 }
 
-/** Automatic reversal: the bank gives the money back, the terminal forgets (zvt.md 9.1). */
+/** Automatic reversal: the bank gives the money back, the terminal forgets (docs/zvt.md 9.1). */
 export async function reverse({ process, transaction }: Deal, reason: LedgerReason): Promise<void> {
   const { ledger, memory, options } = process.parts;
   await process.status(status.reversing);

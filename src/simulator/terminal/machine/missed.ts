@@ -2,7 +2,7 @@ import { findTags } from "../../../tp-manager/terminal/zvt/codec/index.ts";
 import type { Process } from "./process.ts";
 
 /**
- * Tag 1F1F (zvt.md 9.4): the register names the last receipt number it knows, or sends the tag
+ * Tag 1F1F (docs/zvt.md 9.4): the register names the last receipt number it knows, or sends the tag
  * empty when it knows none. Ours one higher: it missed that one, which is reversed and its number
  * used again. Equal, or any other difference: nothing.
  */

@@ -66,17 +66,21 @@ export class Parts {
   /** Terminal clock minus ours; command 06 91 sets it. */
   #clockOffsetMs: number;
   #restartAt: string | null;
-  /** The card that Read Card has read, and whether it is still in (zvt.md 6.7). */
+  /** The card that Read Card has read, and whether it is still in (docs/zvt.md 6.7). */
   readCard: { readonly card: CardName; readonly inside: boolean } | undefined;
   /** Files that the register has written (08 14), by their id. */
   readonly files = new Map<number, Uint8Array>();
   /** Field FA of Activate card reader 08 50; null: not asked for since the start. */
   reader: number | null = null;
-  /** After a software update: the first command is refused, or ZVT is off (zvt.md 12). */
+  /**
+   * After a software update: the first command is refused, or ZVT is off (docs/zvt.md 12.6, 12.7).
+   */
   refusesOnce = false;
-  /** After a customer's stop key: the next status enquiry is not answered (zvt.md 12). */
+  /** After a customer's stop key: the next status enquiry is not answered (docs/zvt.md 12.7). */
   silentOnce = false;
-  /** Switched to another protocol by 08 02: ZVT is not understood any more (zvt.md 12). */
+  /**
+   * Switched to another protocol by 08 02: ZVT is not understood any more (docs/zvt.md 6.4, 12.7).
+   */
   zvtOff = false;
   /** Told about every moment that a command reaches, for the trace. */
   onPhase: (line: string) => void = () => {};
@@ -101,7 +105,7 @@ export class Parts {
     this.#payments = [...input.options.payments];
   }
 
-  /** Whether the terminal does this as some real ones do (zvt.md 12). */
+  /** Whether the terminal does this as some real ones do (docs/zvt.md 12.2 to 12.8). */
   is(quirk: QuirkName): boolean {
     return this.#quirks.has(quirk);
   }
@@ -141,7 +145,7 @@ export class Parts {
     this.onSchedule();
   }
 
-  /** When it restarts next (tag 35, zvt.md 10). */
+  /** When it restarts next (tag 35, docs/zvt.md 10.4). */
   get nextRestart(): Date | undefined {
     return nextRestart(this.now, this.#restartAt);
   }
@@ -173,7 +177,7 @@ export class Parts {
     return encodeApdu({ control, data: concat([data, tail]) });
   }
 
-  /** The id of the register's message (tag 1F73), which its answer repeats (zvt.md 9.4). */
+  /** The id of the register's message (tag 1F73), which its answer repeats (docs/zvt.md 9.4). */
   requestId(request: Message): string | undefined {
     if (!this.registration.messageIds) return undefined;
     const id = tagValue(request.tags, "messageSequence");
@@ -181,7 +185,7 @@ export class Parts {
     return id;
   }
 
-  /** The completion of the registration that agrees on ids echoes 000000 (zvt.md 9.4). */
+  /** The completion of the registration that agrees on ids echoes 000000 (docs/zvt.md 9.4). */
   beginMessageIds(): void {
     this.#lastMessageId = -1;
   }
@@ -192,7 +196,7 @@ export class Parts {
     return String(this.#lastMessageId).padStart(6, "0");
   }
 
-  /** 04 FF: status, T4 in minutes, and a text for the display (zvt.md 7.2). */
+  /** 04 FF: status, T4 in minutes, and a text for the display (docs/zvt.md 7.2). */
   statusInput(code: number, process: Process): MessageInput {
     const minutes = this.is("t4-byte-zero") ? 0 : this.options.timers.t4Ms / 60_000;
     const text = this.is("no-texts") ? "" : statusText(code, this.language);

@@ -22,7 +22,7 @@ import {
 import { has } from "./registration.ts";
 import type { Reported } from "./report.ts";
 
-/** Attribute bits (zvt.md 7.3). */
+/** Attribute bits (docs/zvt.md 7.3). */
 const CENTRED = 0x40;
 const LARGE = 0x30;
 /** Last line of a receipt; the value 80 itself is not used. */
@@ -45,7 +45,7 @@ const receiptTypeCodes: Readonly<Record<ReceiptType, number>> = {
 
 export type Printed = "printed" | "printer-not-ready" | "silent";
 
-/** Whether the register prints this receipt, and wants it as messages (zvt.md 6.1). */
+/** Whether the register prints this receipt, and wants it as messages (docs/zvt.md 6.1). */
 export function registerPrints({ parts }: Process, type: ReceiptType): boolean {
   const { registration } = parts;
   const prints =
@@ -53,7 +53,7 @@ export function registerPrints({ parts }: Process, type: ReceiptType): boolean {
   return has(registration, prints) && has(registration, "printMessages");
 }
 
-/** Sends one receipt as 06 D3 where that is permitted, else as 06 D1 (zvt.md 6.1, tag 26). */
+/** Sends one receipt as 06 D3 where that is permitted, else as 06 D1 (docs/zvt.md 6.1, tag 26). */
 export async function print(
   process: Process,
   type: ReceiptType,
@@ -82,13 +82,13 @@ function endMark({ parts, control }: Process): number | null {
   return parts.is("end-attribute-8f") ? LAST_OF_SOME : LAST;
 }
 
-/** Where 06 D3 is permitted (zvt.md 6.1, tag 26), and by terminals that know nothing else. */
+/** Where 06 D3 is permitted (docs/zvt.md 6.1, tag 26), and by terminals that know nothing else. */
 function printsBlocks({ parts, mayContain }: Process): boolean {
   if (parts.is("print-blocks-only")) return true;
   return parts.registration.permitted.has(PRINT_TEXT_BLOCK) && mayContain;
 }
 
-/** Tag 1F04: which copies the register wants (zvt.md 11.2). */
+/** Tag 1F04: which copies the register wants (docs/zvt.md 11.2). */
 const wantedBits = {
   approved: { customer: 0x80, merchant: 0x20 },
   declined: { customer: 0x40, merchant: 0x10 },
@@ -162,7 +162,7 @@ function printLines(
   lines: readonly ReceiptLine[],
   withContainer: boolean,
 ): Outgoing[] {
-  // card complete appends the receipt type behind the text (zvt.md 12).
+  // card complete appends the receipt type behind the text (docs/zvt.md 12.2).
   const code = Uint8Array.of(receiptTypeCodes[type]);
   const tail = withContainer ? { tail: concat([RECEIPT_TYPE_HEAD, code]) } : {};
   return [
@@ -191,7 +191,7 @@ function blocks(
       bytes = 0;
     }
     const wanted = attribute(line);
-    // Tag 09 holds for the lines behind it (zvt.md 7.3).
+    // Tag 09 holds for the lines behind it (docs/zvt.md 7.3).
     const added = wanted === attributeNow ? [text] : [tag("attribute", wanted), text];
     texts.at(-1)?.push(...added);
     bytes += writeTags(added).length;

@@ -31,7 +31,7 @@ export type Silence =
   | "line-closed";
 
 const STATUS_ENQUIRY = 0x0501;
-/** A frame leaves at most so often (zvt.md 2.4). */
+/** A frame leaves at most so often (docs/zvt.md 2.4). */
 const SENDS_MAX = 3;
 
 /** The command ends here without another word: power gone, or told to fall silent. */
@@ -41,7 +41,7 @@ export class ProcessOver extends Error {
 
 /**
  * One command of the register from its arrival to its end. While it runs the terminal is master:
- * {@link Process.say} sends a message and waits for the answer (zvt.md 1, 5).
+ * {@link Process.say} sends a message and waits for the answer (docs/zvt.md 1.3, 5.2).
  */
 export class Process {
   readonly parts: Parts;
@@ -55,7 +55,7 @@ export class Process {
   readonly #killed = new AbortController();
   #cancel: (() => void) | undefined;
   #waiter: ((answer: Answer) => void) | undefined;
-  /** The id of the message that waits for its answer (zvt.md 9.4). */
+  /** The id of the message that waits for its answer (docs/zvt.md 9.4). */
   #askedUnder: string | undefined;
   #exchange: Promise<unknown> = Promise.resolve();
   #ending = false;
@@ -130,8 +130,8 @@ export class Process {
   }
 
   /**
-   * zvt.md 2.4: the command once more, within the time of its repeats, from a register that missed
-   * our ACK and does not take our answer for it. It gets the same answer again.
+   * docs/zvt.md 2.4: the command once more, within the time of its repeats, from a register that
+   * missed our ACK and does not take our answer for it. It gets the same answer again.
    */
   isRepeat(bytes: Uint8Array): boolean {
     const sinceMs = this.parts.clock.monotonicMs() - this.#startedMs;
@@ -153,7 +153,7 @@ export class Process {
     await this.reach("accepted");
   }
 
-  /** Answers with 80 00 a command that ends with its answer (zvt.md 5.2). */
+  /** Answers with 80 00 a command that ends with its answer (docs/zvt.md 5.2). */
   async finish(): Promise<void> {
     await this.answerWith("positive-acknowledgement", {});
   }
@@ -180,18 +180,18 @@ export class Process {
   }
 
   async #answer(name: MessageName, input: Outgoing): Promise<void> {
-    // An answer repeats the id of the message that it answers (zvt.md 9.4).
+    // An answer repeats the id of the message that it answers (docs/zvt.md 9.4).
     const answer = this.parts.encode(name, input, this.parts.requestId(this.request));
     this.#lastAnswer = answer;
     const sent = await this.#line.send(answer);
-    // zvt.md 2.4: three sends without ACK are a transmission error, back to the basic state. A
+    // docs/zvt.md 2.4: three sends without ACK are a transmission error, back to the basic state. A
     // line that is gone is another matter, and so is the silence of a fault.
     if (sent === "failed" && !this.#line.closed && !this.parts.faults.muted) {
       throw new ProcessOver("the answer to the command was not acknowledged");
     }
   }
 
-  /** Sends a message and waits for its answer, T3 when not told otherwise (zvt.md 5.1). */
+  /** Sends a message and waits for its answer, T3 when not told otherwise (docs/zvt.md 5.1). */
   async say(name: MessageName, input: Outgoing, timeoutMs?: number): Promise<Answer> {
     const id = this.parts.nextMessageId();
     const apdu = this.parts.encode(name, this.#permitted(input), id);
@@ -240,7 +240,7 @@ export class Process {
     const limitMs = timeoutMs ?? this.parts.options.timers.t3Ms;
     const timer = this.parts.clock.startTimer("T3", limitMs, () => {
       this.#settle({ kind: "silent", because: "time-out" });
-      // zvt.md 3: T3 over ends the connection; a window for goods being over does not.
+      // docs/zvt.md 3.3: T3 over ends the connection; a window for goods being over does not.
       if (timeoutMs === undefined && this.#line.transport === "tcp") this.#line.close();
     });
     const given = await answer;
@@ -249,13 +249,13 @@ export class Process {
     return given;
   }
 
-  /** 04 FF, when the register wants it (configuration bit 08, zvt.md 6.1). */
+  /** 04 FF, when the register wants it (configuration bit 08, docs/zvt.md 6.1). */
   async status(code: number): Promise<void> {
     if (!has(this.parts.registration, "intermediateStatus")) return;
     const answer = await this.say("intermediate-status", this.parts.statusInput(code, this));
     const lost = answer.kind === "silent" && answer.because !== "line-closed";
-    // zvt.md 3 and 5.1: the process counts as aborted. A register that closes the line is another
-    // matter: the customer at the terminal does not know, and goes on.
+    // docs/zvt.md 3.3, 5.1: the process counts as aborted. A register that closes the line is
+    // another matter: the customer at the terminal does not know, and goes on.
     if (lost && this.cancellable) throw new ProcessOver("a status was not answered");
   }
 
@@ -269,7 +269,7 @@ export class Process {
     return answer;
   }
 
-  /** The report as the last word: Read Card has no 06 0F (zvt.md 5.2, 6.7). */
+  /** The report as the last word: Read Card has no 06 0F (docs/zvt.md 5.2, 6.7). */
   async completeWithReport(input: Outgoing): Promise<void> {
     await this.reach("report");
     const id = this.parts.nextMessageId();
@@ -283,7 +283,7 @@ export class Process {
     await this.#end("completion", input);
   }
 
-  /** The completion of a status enquiry begins with positional parts (zvt.md 6.5). */
+  /** The completion of a status enquiry begins with positional parts (docs/zvt.md 6.5). */
   async completeStatus(input: Outgoing): Promise<void> {
     await this.#end("status-completion", input);
   }
@@ -302,7 +302,7 @@ export class Process {
     await this.sayRaw(apdu, undefined, () => this.reach("completed"), id);
   }
 
-  /** A register that sent no container, now or at registration, gets none (zvt.md 4.3). */
+  /** A register that sent no container, now or at registration, gets none (docs/zvt.md 4.3). */
   #permitted(input: Outgoing): Outgoing {
     if (input.tags === undefined || this.mayContain) return input;
     const { tags: _, ...rest } = input;
@@ -312,7 +312,7 @@ export class Process {
   get mayContain(): boolean {
     const unasked = this.parts.is("container-unasked");
     if (unasked || this.parts.registration.containers || this.request.tags !== null) return true;
-    // Service byte 04 of the status enquiry asks for the container by itself (zvt.md 6.5).
+    // Service byte 04 of the status enquiry asks for the container by itself (docs/zvt.md 6.5).
     return this.control === STATUS_ENQUIRY && ((this.request.fields.serviceByte ?? 0) & 0x04) !== 0;
   }
 

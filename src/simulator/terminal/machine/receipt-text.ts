@@ -11,7 +11,7 @@ export interface ReceiptLine {
   readonly large: boolean;
 }
 
-/** Tag 1F07 (zvt.md 7.3). */
+/** Tag 1F07 (docs/zvt.md 7.3). */
 export type ReceiptType = "merchant" | "customer" | "administration";
 
 const copyTitles: Readonly<Record<ReceiptType, string>> = {

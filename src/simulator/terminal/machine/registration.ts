@@ -1,6 +1,6 @@
 import type { Charset } from "../../../tp-manager/terminal/zvt/codec/index.ts";
 
-/** Bits of the configuration byte (zvt.md 6.1). */
+/** Bits of the configuration byte (docs/zvt.md 6.1). */
 export const configBits = {
   registerPrintsPayments: 0x02,
   registerPrintsAdministration: 0x04,
@@ -14,7 +14,7 @@ export interface Registration {
   readonly configByte: number;
   /** ISO 4217 numeric with a leading zero; null when the register named none. */
   readonly currency: string | null;
-  /** The register may be sent containers (zvt.md 4.3). */
+  /** The register may be sent containers (docs/zvt.md 4.3). */
   readonly containers: boolean;
   /** Control fields of tag 26. */
   readonly permitted: ReadonlySet<number>;
@@ -41,7 +41,7 @@ export const unregistered: Registration = {
   messageIds: false,
 };
 
-/** zvt.md 6.4: Log-Off sets the configuration byte to 86 and switches containers off. */
+/** docs/zvt.md 6.4: Log-Off sets the configuration byte to 86 and switches containers off. */
 export const loggedOff: Registration = { ...unregistered, configByte: 0x86 };
 
 export function has(registration: Registration, bit: keyof typeof configBits): boolean {

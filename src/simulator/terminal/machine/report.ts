@@ -28,11 +28,11 @@ export type Reported = Pick<
   | "tipAllowed"
 > & { readonly receiptNumber: number | null };
 
-/** Field 19 of a report (zvt.md 7.1): online, and with PIN. */
+/** Field 19 of a report (docs/zvt.md 7.1): online, and with PIN. */
 const ONLINE = 0x60;
 const WITH_PIN = 0x70;
 
-/** An approved transaction; fields in the order of the table (zvt.md 4.2, 7.1). */
+/** An approved transaction; fields in the order of the table (docs/zvt.md 4.2, 7.1). */
 export function approvedReport(told: Reported, parts: Parts): MessageInput {
   const { device } = parts;
   const card = testCards[told.card];
@@ -67,7 +67,7 @@ function shortReport({ amount, trace, time: at, date, receiptNumber, ...more }: 
   return { parts: { resultCode: 0x00 }, fields: Object.fromEntries(present) as FieldInputs };
 }
 
-/** What some terminals add (zvt.md 12). */
+/** What some terminals add (docs/zvt.md 12.3, 12.5). */
 function otherTags(told: Reported, parts: Parts): readonly RawTag[] {
   return [
     ...(parts.is("long-trace") ? [tag("longTrace", digits(told.trace, 8))] : []),
@@ -131,7 +131,7 @@ function time(atMs: number): FieldInputs {
   return { time: local.time, date: local.date.slice(4) };
 }
 
-/** How it was paid, and the application of the card (zvt.md 11.2). */
+/** How it was paid, and the application of the card (docs/zvt.md 11.2). */
 function cardTags(card: TestCard): readonly RawTag[] {
   return [
     container("payment", [
@@ -145,7 +145,7 @@ function cardTags(card: TestCard): readonly RawTag[] {
   ];
 }
 
-/** A field that came after revision 13.08 (zvt.md 11.1): nobody can know how long it is. */
+/** A field that came after revision 13.08 (docs/zvt.md 11.1): nobody can know how long it is. */
 export const unknownField = fromHex("760102");
 
 /** Tags that no table has: of one, two and three bytes. */

@@ -10,7 +10,7 @@ export async function restart({ parts, signal }: Process): Promise<void> {
   parts.reboot();
 }
 
-/** The next HH:MM of the daily restart (zvt.md 10, tag 35), on the terminal's own clock. */
+/** The next HH:MM of the daily restart (docs/zvt.md 10.4, tag 35), on the terminal's own clock. */
 export function nextRestart(now: Date, restartAt: string | null): Date | undefined {
   if (restartAt === null) return undefined;
   const next = new Date(now);

@@ -21,7 +21,7 @@ export interface Order {
   readonly currencyTold: boolean;
 }
 
-/** Result codes (zvt.md 11.4). */
+/** Result codes (docs/zvt.md 11.4). */
 export const code = {
   wrongPin: 0x37,
   noCardData: 0x65,
@@ -70,7 +70,9 @@ export async function checkedOrder(process: Process): Promise<Order | undefined>
   return { amountMinor: amount, currency: used, currencyTold: currency !== undefined };
 }
 
-/** Asks for a card and waits for the customer; the register may cancel meanwhile (zvt.md 5.2). */
+/**
+ * Asks for a card and waits for the customer; the register may cancel meanwhile (docs/zvt.md 5.2).
+ */
 export async function presentCard(
   process: Process,
   outcome: Outcome,
@@ -138,13 +140,13 @@ const byThemselves: Readonly<Record<Wanted, CustomerAction>> = {
   digits: { action: "digits", digits: "1234567890" },
 };
 
-/** Tag 1F5B: how long the register wants a card to be waited for (zvt.md 6.2). */
+/** Tag 1F5B: how long the register wants a card to be waited for (docs/zvt.md 6.2). */
 function cardWaitMs({ parts, request }: Process): number {
   const seconds = tagValue(request.tags, "cardWaitSeconds");
   return seconds === undefined ? parts.options.pace.cardWaitMs : seconds * 1_000;
 }
 
-/** The bank is asked: from here on Abort comes too late (zvt.md 5.2). */
+/** The bank is asked: from here on Abort comes too late (docs/zvt.md 5.2). */
 export async function askHost(process: Process, script: PaymentScript = {}): Promise<void> {
   await process.reach("host");
   await failByFault(process);
@@ -165,7 +167,7 @@ export function scriptedOutcome(process: Process, order: Order, script: PaymentS
   return outcomeOf(rule, order.amountMinor);
 }
 
-/** How the register took a good report (zvt.md 8). */
+/** How the register took a good report (docs/zvt.md 8.1). */
 export type Taken =
   | { readonly how: "acknowledged" }
   /** Only goods of this value came out. */
@@ -183,7 +185,7 @@ export type UndoReason =
 const ASK_AGAIN = 0x9c;
 const PARTLY_ISSUED = 0x9d;
 
-/** Sends the report until the register has decided what became of the goods (zvt.md 8). */
+/** Sends the report until the register has decided what became of the goods (docs/zvt.md 8.1). */
 export async function reportSale(process: Process, input: MessageInput): Promise<Taken> {
   const { parts, request } = process;
   const { timeoutSeconds, maxStatusInfos } = request.fields;

@@ -18,7 +18,7 @@ import { Process, ProcessOver } from "./process.ts";
 import { unregistered } from "./registration.ts";
 import { reverseUnfinished } from "./unfinished.ts";
 
-/** Error codes of 84 xx (zvt.md 11.4). */
+/** Error codes of 84 xx (docs/zvt.md 11.4). */
 const UNKNOWN = 0x83;
 const NOT_REGISTERED = 0x6b;
 const MESSAGE_WRONG = 0x9a;
@@ -32,8 +32,8 @@ const STATUS_ENQUIRY = 0x0501;
 const ABORT = 0x06b0;
 
 /**
- * The simulated terminal (zvt.md 13): takes commands from whichever register is connected, runs one
- * at a time, and gives its answers to the one that runs.
+ * The simulated terminal (docs/zvt.md 13.1): takes commands from whichever register is connected,
+ * runs one at a time, and gives its answers to the one that runs.
  */
 export class Terminal {
   readonly parts: Parts;
@@ -60,7 +60,7 @@ export class Terminal {
     });
   }
 
-  /** Power off and on: whatever ran is gone, registration too (zvt.md 6.4, 10). */
+  /** Power off and on: whatever ran is gone, registration too (docs/zvt.md 6.4, 10.4). */
   powerCycle(): void {
     this.#process?.kill("restart");
     this.parts.registration = unregistered;
@@ -81,7 +81,7 @@ export class Terminal {
       return;
     }
     if (!hasTrueLength(bytes)) {
-      // The transport has acknowledged, the application refuses (zvt.md 2.4, 4.1).
+      // The transport has acknowledged, the application refuses (docs/zvt.md 2.4, 4.1).
       this.#refuse(line, MESSAGE_WRONG);
       return;
     }
@@ -89,7 +89,7 @@ export class Terminal {
     const process = this.#process;
     if (apdu.control >> 8 === 0x80 || apdu.control >> 8 === 0x84) {
       if (process?.line === line && process.waitsForAnswer) process.answered(apdu);
-      // "Ask again" for a report that is no longer open (zvt.md 8).
+      // "Ask again" for a report that is no longer open (docs/zvt.md 8.3).
       else if (process?.line === line && apdu.control === 0x849c) this.#refuse(line, UNKNOWN);
       return;
     }
@@ -111,7 +111,7 @@ export class Terminal {
     const apdu = decodeApdu(bytes);
     const command = commandOf(apdu.control);
     const message = command && this.#readable(apdu);
-    // zvt.md 4.1: an unknown command, or a field whose number is not in the table.
+    // docs/zvt.md 4.1: an unknown command, or a field whose number is not in the table.
     if (!command || typeof message?.unknownField === "number") {
       this.#refuse(line, UNKNOWN);
     } else if (!message) {
@@ -129,7 +129,9 @@ export class Terminal {
     }
   }
 
-  /** Answers that come out of nowhere, or do not come, on some terminals (zvt.md 12). */
+  /**
+   * Answers that come out of nowhere, or do not come, on some terminals (docs/zvt.md 12.6, 12.7).
+   */
   #hasAnotherMood(line: Line, { control }: Message): boolean {
     if (this.parts.silentOnce && control === STATUS_ENQUIRY) {
       this.parts.silentOnce = false;
@@ -142,12 +144,12 @@ export class Terminal {
     return true;
   }
 
-  /** Not fixed by the documents; refused at once as card complete does (zvt.md 6.1). */
+  /** Not fixed by the documents; refused at once as card complete does (docs/zvt.md 6.1). */
   #isWrong({ control, parts }: Message): boolean {
     const { device } = this.parts;
     const password = parts.password ?? parts.oldPassword;
     if (device.password === null || password === undefined) return false;
-    // card complete compares five digits, and takes every registration (zvt.md 12).
+    // card complete compares five digits, and takes every registration (docs/zvt.md 12.2).
     const lax = this.parts.is("five-digit-password");
     if (lax && control === REGISTRATION) return false;
     const count = lax ? 5 : 6;
@@ -184,7 +186,9 @@ export class Terminal {
     if (next && !next.line.closed) this.#received(next.line, next.bytes);
   }
 
-  /** Abort while a command runs (zvt.md 5.2, 6.6): only a request; the command's end decides. */
+  /**
+   * Abort while a command runs (docs/zvt.md 5.2, 6.6): only a request; the command's end decides.
+   */
   #abort(process: Process): void {
     if (this.parts.is("ignores-abort") || process.fault("ignore-abort")) return;
     if (process.cancellable && process.fault("late-approval")) {
@@ -206,7 +210,7 @@ export class Terminal {
   }
 }
 
-/** zvt.md 5.3: a locked terminal accepts, and answers 06 1E to all but a few commands. */
+/** docs/zvt.md 5.3: a locked terminal accepts, and answers 06 1E to all but a few commands. */
 async function runUnlessLocked(command: Command, process: Process): Promise<void> {
   const { memory, outOfOrder } = process.parts;
   // Of several jobs each can be done; else one would keep the other from being done.

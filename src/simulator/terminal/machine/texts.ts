@@ -1,4 +1,4 @@
-/** Texts of the customer display by intermediate status (zvt.md 11.3). */
+/** Texts of the customer display by intermediate status (docs/zvt.md 11.3). */
 const statusTexts: Readonly<Record<number, Readonly<Record<Language, string>>>> = {
   1: {
     de: "Bitte Anzeigen auf dem PIN-Pad beachten",
@@ -37,7 +37,7 @@ export const status = {
   pleaseWait: 0x17,
   declined: 0x1d,
   serviceMode: 0x1a,
-  /** Ingenico only (zvt.md 11.3). */
+  /** Ingenico only (docs/zvt.md 11.3). */
   paidRemoveCard: 0xa1,
   cancelled: 0xa2,
 } as const;
@@ -53,7 +53,7 @@ export function statusText(code: number, language: Language): string {
   return statusTexts[code]?.[language] ?? "";
 }
 
-/** Codes of command 08 30 (zvt.md 6.4). */
+/** Codes of command 08 30 (docs/zvt.md 6.4). */
 export function languageOfCode(code: number): Language | undefined {
   return ({ 0: "de", 1: "en", 2: "fr" } as const)[code];
 }

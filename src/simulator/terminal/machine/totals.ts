@@ -5,10 +5,12 @@ import { localTime } from "./local-time.ts";
 import type { Process } from "./process.ts";
 import { amountText, plain, type ReceiptLine, spread } from "./receipt-text.ts";
 
-/** One byte for the count in field 60 (zvt.md 7.1). */
+/** One byte for the count in field 60 (docs/zvt.md 7.1). */
 const COUNT_MAX = 0xff;
 
-/** Reports the totals since the last end of day (zvt.md 7.1), and answers them as print lines. */
+/**
+ * Reports the totals since the last end of day (docs/zvt.md 7.1), and answers them as print lines.
+ */
 export async function reportTotals(process: Process): Promise<readonly ReceiptLine[]> {
   const { memory, now, options, registration } = process.parts;
   const counted = memory.turnover.filter(counts);

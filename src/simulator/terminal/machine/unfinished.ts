@@ -1,8 +1,8 @@
 import type { Parts } from "./parts.ts";
 
 /**
- * After power came back: a charge that never became final is reversed (zvt.md 9.1), unless the
- * terminal is of the newer kind that keeps it until the next transaction (9.4).
+ * After power came back: a charge that never became final is reversed (docs/zvt.md 9.1), unless the
+ * terminal is of the newer kind that keeps it until the next transaction (docs/zvt.md 9.4).
  */
 export function reverseUnfinished({ ledger, memory, options }: Parts): void {
   if (!options.behaviour.autoReversal) return;

@@ -1,4 +1,4 @@
-/** What a job that is due looks like to the register (zvt.md 11.4, 11.5). */
+/** What a job that is due looks like to the register (docs/zvt.md 11.4, 11.5). */
 interface DemandKind {
   /** Of the status enquiry. */
   readonly status: number;
@@ -10,7 +10,7 @@ interface DemandKind {
 
 /** Jobs that the terminal wants done before it takes cards again; the first is told first. */
 export const demandTable = {
-  /** zvt.md 10, CCV: first 08 13, then the initialisation, then the diagnosis. */
+  /** docs/zvt.md 10.6, CCV: first 08 13, then the initialisation, then the diagnosis. */
   configuration: { status: 0x51, cures: [0x0813], refusal: 0x51 },
   initialisation: { status: 0x51, cures: [0x0693], refusal: 0x51 },
   diagnosis: { status: 0xc2, cures: [0x0670], refusal: 0xc2 },

@@ -127,7 +127,7 @@ export class Connections {
   #attachSerial(port: BytePort): void {
     const { options, faults, runningCommand, zvtOff, attach } = this.#input;
     this.#ports.push(port);
-    // A line that comes back has the speed of the start, as after a restart (zvt.md 2.6).
+    // A line that comes back has the speed of the start, as after a restart (docs/zvt.md 2.6).
     const paced = options.lineSpeed ? new PacedPort(port, options.lineSpeed, options.clock) : port;
     const line = new SerialLine(paced, {
       clock: options.clock,

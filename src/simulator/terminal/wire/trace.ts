@@ -30,7 +30,7 @@ export interface TraceEvent {
 export interface Whereabouts {
   readonly command?: string;
   readonly phase?: string;
-  /** For messages that can only be read with the command that they answer (zvt.md 6.5). */
+  /** For messages that can only be read with the command that they answer (docs/zvt.md 6.5). */
   readonly control?: number;
 }
 

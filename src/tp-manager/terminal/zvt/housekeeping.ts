@@ -10,9 +10,9 @@ import { codeText, isGoodCompletion, resultText } from "./tables/result-codes.ts
 import type { ZvtDependencies, ZvtOptions } from "./zvt-options.ts";
 
 /**
- * Meets the terminal's demands without people (zvt.md 11.5): initialisation, diagnosis, clock. The
- * end of day is not among them: sales can no longer be reversed afterwards, so it is only told, and
- * tp-manager decides (DESIGN 3.1 rule 7).
+ * Meets the terminal's demands without people (docs/zvt.md 11.5): initialisation, diagnosis, clock.
+ * The end of day is not among them: sales can no longer be reversed afterwards, so it is only told,
+ * and tp-manager decides (docs/design.md 3.7).
  *
  * A demand that stays after its cure, or whose cure fails, is met again after a growing pause.
  */

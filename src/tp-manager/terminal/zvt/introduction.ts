@@ -1,6 +1,6 @@
 /**
  * What happens between an open link and a terminal that can be used: registration, status,
- * identity (zvt.md 6.1, 6.5; DESIGN 3.1 rule 1).
+ * identity (docs/zvt.md 6.1, 6.5; docs/design.md 3.1).
  */
 import {
   type LastTransaction,
@@ -29,28 +29,28 @@ export interface StatusAnswer {
   readonly status: TerminalStatus;
   readonly identity: TerminalIdentity;
   readonly clockOffsetMs: number | null;
-  /** The terminal wants to be registered first (zvt.md 9.2 step 3). */
+  /** The terminal wants to be registered first (docs/zvt.md 9.2 step 3). */
   readonly notRegistered: boolean;
   readonly demands: readonly Demand[];
   /**
    * Refused at once, and not for a missing registration: a terminal that is still in a payment may
-   * answer so (zvt.md 9.2 step 2), whatever the code.
+   * answer so (docs/zvt.md 9.2 step 2), whatever the code.
    */
   readonly refused: boolean;
 }
 
 export interface Registered {
   readonly terminalId: string;
-  /** The set that the terminal agreed to (zvt.md 6.1); null when it named none. */
+  /** The set that the terminal agreed to (docs/zvt.md 6.1); null when it named none. */
   readonly charset: Charset | null;
-  /** The status byte (zvt.md 6.1); 0 when the terminal sends none. */
+  /** The status byte (docs/zvt.md 6.1); 0 when the terminal sends none. */
   readonly statusByte: number;
   readonly demands: readonly Demand[];
 }
 
 /** 84 6B: the terminal wants to be registered first. */
 export const NOT_REGISTERED = 0x6b;
-/** Message wrong, function or tag unknown (zvt.md 11.4). */
+/** Message wrong, function or tag unknown (docs/zvt.md 11.4). */
 const PROTESTS = [0x9a, 0x83];
 
 /** Throws {@link TerminalUnavailable} when the terminal gives no answer. */
@@ -90,7 +90,8 @@ export async function askStatus(
 export async function register(run: RunCommand, options: ZvtOptions): Promise<Registered> {
   let end = await run(registration(options));
   if (options.messageIds && isProtest(end)) {
-    // Unknown tags are to be skipped (zvt.md 4.3); one that does not gets a registration without.
+    // Unknown tags are to be skipped (docs/zvt.md 4.3); one that does not gets a registration
+    // without.
     end = await run(registration({ ...options, messageIds: false }));
   }
   if (end.end !== "completed") {
@@ -117,7 +118,7 @@ function isProtest(end: ExchangeEnd): boolean {
   return refused && PROTESTS.includes(codeOf(end.message));
 }
 
-/** Repeat Receipt in its recovery form, zvt.md 9.2 steps 4 and 5. */
+/** Repeat Receipt in its recovery form, docs/zvt.md 9.2 steps 4 and 5. */
 export async function askLastTransaction(
   run: RunCommand,
   options: ZvtOptions,

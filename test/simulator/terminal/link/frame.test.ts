@@ -14,7 +14,7 @@ test("the checksum gives the check value of CRC-16/KERMIT", () => {
   expect(crcKermit(new TextEncoder().encode("123456789"))).toBe(0x2189);
 });
 
-describe("golden frames, worked out in zvt.md 2.3", () => {
+describe("golden frames, worked out in docs/zvt.md 2.3", () => {
   const golden = [
     { apdu: "800000", frame: "10028000001003f51f" },
     {

@@ -135,7 +135,7 @@ export class ScriptedRegister {
       }
       this.send(answer(apdu));
       if (apdu.startsWith("060f") || apdu.startsWith("061e")) return messages;
-      // Read Card has no completion of its own (zvt.md 6.7).
+      // Read Card has no completion of its own (docs/zvt.md 6.7).
       if (command.startsWith("06c0") && apdu.startsWith("040f")) return messages;
     }
   }

@@ -209,7 +209,7 @@ test.each(["tcp", "serial"] as const)(
       }
       await fire(line, clock, session, chance);
       if (line.isOpen) return;
-      // TCP: a message that comes too slowly closes the connection (zvt.md 3).
+      // TCP: a message that comes too slowly closes the connection (docs/zvt.md 3.3).
       line = new MemoryTransport(kind);
       session = await openSession(kind, line, clock);
     });

@@ -3,7 +3,7 @@ import { bothLines, connect, goodSale } from "./connected-driver.ts";
 import { type Driver, never, Observer, patientTimers, tenEuro } from "./driver.ts";
 import { type Peer, statusCompletion, tcpPeer, terminalId, withLength } from "./peer.ts";
 
-/** A terminal that numbers its messages as the published example does (zvt.md 9.4). */
+/** A terminal that numbers its messages as the published example does (docs/zvt.md 9.4). */
 class NumberedPeer {
   readonly peer: Peer;
   #last = 0;

@@ -1,7 +1,7 @@
 import { concat } from "./bytes.ts";
 import { ZvtCodecError } from "./errors.ts";
 
-/** A whole message of ZVT as it stands in a frame or in the TCP stream (zvt.md 4.1). */
+/** A whole message of ZVT as it stands in a frame or in the TCP stream (docs/zvt.md 4.1). */
 export interface Apdu {
   /** Both bytes of the control field, 0x0601 for example. */
   readonly control: number;
@@ -20,7 +20,7 @@ export function encodeApdu({ control, data, extended = false }: Apdu): Uint8Arra
   }
   const length =
     extended || data.length > SHORT_LENGTH_MAX
-      ? [EXTENDED_MARK, data.length & 0xff, data.length >> 8] // zvt.md 4.1: low byte first
+      ? [EXTENDED_MARK, data.length & 0xff, data.length >> 8] // docs/zvt.md 4.1: low byte first
       : [data.length];
   return concat([Uint8Array.from([control >> 8, control & 0xff, ...length]), data]);
 }
@@ -39,7 +39,7 @@ export function decodeApdu(bytes: Uint8Array): Apdu {
 
 /**
  * Whether these two bytes can begin a ZVT message at all. On a TCP stream anything else means that
- * another protocol answers, or that we have lost our place (zvt.md 12, Yomani and Move 3500).
+ * another protocol answers, or that we have lost our place (docs/zvt.md 12.7, 12.8).
  */
 export function isPlausibleControl(control: number): boolean {
   return [0x04, 0x05, 0x06, 0x08, 0x0f, 0x80, 0x84].includes(control >> 8);
@@ -50,7 +50,7 @@ export type ApduEvent =
   /** Everything from an impossible control field on; there is no way back into step. */
   | { readonly event: "garbage"; readonly bytes: Uint8Array };
 
-/** Puts APDUs together from a stream that may be cut anywhere (zvt.md 3). */
+/** Puts APDUs together from a stream that may be cut anywhere (docs/zvt.md 3.2). */
 export class ApduReader {
   #pending: Uint8Array[] = [];
   #pendingBytes = 0;

@@ -34,7 +34,7 @@ export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
 
-/** A number written as BCD, as in amounts (zvt.md 4.2). */
+/** A number written as BCD, as in amounts (docs/zvt.md 4.2). */
 export function encodeBcd(value: number, bytes: number): Uint8Array {
   if (!Number.isSafeInteger(value) || value < 0) {
     throw new ZvtCodecError("value", `${value} is not a whole number from 0`);
@@ -54,7 +54,9 @@ export function decodeBcd(bytes: Uint8Array): number {
   return Number(digits);
 }
 
-/** High byte first, as all numbers of ZVT except the extended length of an APDU (zvt.md 4.3). */
+/**
+ * High byte first, as all numbers of ZVT except the extended length of an APDU (docs/zvt.md 4.3).
+ */
 export function encodeBigEndian(value: number, bytes: number): Uint8Array {
   if (!Number.isSafeInteger(value) || value < 0 || value >= 2 ** (8 * bytes)) {
     throw new ZvtCodecError("value", `${value} does not fit into ${bytes} bytes`);

@@ -1,6 +1,6 @@
 import iconv from "iconv-lite";
 
-/** The character sets of zvt.md 11.7 and of tag 14 (11.2). */
+/** The character sets of text and of tag 14 (docs/zvt.md 11.2, 11.7). */
 export type Charset =
   | "cp437"
   | "utf8"
@@ -11,7 +11,7 @@ export type Charset =
 
 export const DEFAULT_CHARSET: Charset = "cp437";
 
-/** zvt.md 11.7: code of the 7-bit set, letter. */
+/** docs/zvt.md 11.7: code of the 7-bit set, letter. */
 const sevenBitLetters: readonly (readonly [string, string])[] = [
   ["[", "Ä"],
   ["\\", "Ö"],
@@ -40,7 +40,7 @@ function replaceEach(text: string, map: ReadonlyMap<string, string>): string {
   return [...text].map((character) => map.get(character) ?? character).join("");
 }
 
-/** The value of tag 14 (zvt.md 11.2); undefined for a code that names no set we know. */
+/** The value of tag 14 (docs/zvt.md 11.2); undefined for a code that names no set we know. */
 export function charsetOfCode(code: number): Charset | undefined {
   if (code === 0x00) return "ascii";
   if (code === 0xfe) return "utf8";

@@ -1,9 +1,9 @@
 /**
- * All numbered fields ("bitmaps", BMP) of zvt.md 11.1 as data. A number alone decides how long a
- * field is, so a number that is not here ends the reading of a message.
+ * All numbered fields ("bitmaps", BMP) of docs/zvt.md 11.1 as data. A number alone decides how long
+ * a field is, so a number that is not here ends the reading of a message.
  */
 
-/** A number of bytes, or how the length stands in front of the content (zvt.md 4.2, 4.3). */
+/** A number of bytes, or how the length stands in front of the content (docs/zvt.md 4.2, 4.3). */
 export type FieldLength = number | "llvar" | "lllvar" | "tlv";
 
 /** How the content becomes a value. What is named `pan`, `track2` or `secret` is card data. */
@@ -23,7 +23,7 @@ export type Encoding =
   | "text"
   /** Text with zeros (3B) or one closing zero (8B) behind it. */
   | "zero-text"
-  /** zvt.md 7.1. */
+  /** docs/zvt.md 7.1. */
   | "totals"
   | "bytes"
   | "container";

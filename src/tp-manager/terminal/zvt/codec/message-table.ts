@@ -1,5 +1,5 @@
 /**
- * All messages of zvt.md chapters 6 to 8 as data: what stands in front of the numbered fields.
+ * All messages (docs/zvt.md 6.1 to 8.4) as data: what stands in front of the numbered fields.
  *
  * How to declare a message: add a line with its name, the control field, and its positional parts
  * in order. A part has a name (a key of {@link PartValues}), a length and an encoding; `when` says
@@ -47,15 +47,17 @@ export interface Part {
 export type Condition =
   /** Bytes are left. */
   | "if-any"
-  /** Three bytes F0..F9 follow: a length (zvt.md 6.5). One alone is a status, F0 for example. */
+  /**
+   * Three bytes F0..F9 follow: a length (docs/zvt.md 6.5). One alone is a status, F0 for example.
+   */
   | "if-length-digits"
-  /** The result code before it is 6F, and what follows is no field (zvt.md 6.1, 7). */
+  /** The result code before it is 6F, and what follows is no field (docs/zvt.md 6.1, 7.4). */
   | "if-wrong-currency"
-  /** What is left is not just a container (zvt.md 7.2). */
+  /** What is left is not just a container (docs/zvt.md 7.2). */
   | "if-no-container"
-  /** The short form of a vendor: a bare result code before the amount (zvt.md 7.1, 12). */
+  /** The short form of a vendor: a bare result code before the amount (docs/zvt.md 7.1, 12.8). */
   | "if-bare-result"
-  /** Attribute FF: a count follows instead of a text (zvt.md 7.3). */
+  /** Attribute FF: a count follows instead of a text (docs/zvt.md 7.3). */
   | "if-line-feeds"
   | "if-no-line-feeds";
 
@@ -91,7 +93,7 @@ function answer(control: number, answers: number, ...parts: Part[]): MessageShap
 }
 
 export const messages = {
-  // Commands of the register, zvt.md 6
+  // Commands of the register, docs/zvt.md 6.1 to 6.8
   registration: shape(0x0600, password, number("configByte"), currency),
   authorisation: shape(0x0601),
   "log-off": shape(0x0602),
@@ -151,7 +153,7 @@ export const messages = {
   "select-language": shape(0x0830, number("language")),
   "change-baud-rate": shape(0x0840, number("baudCode")),
   "activate-reader": shape(0x0850),
-  // Messages of the terminal, zvt.md 7
+  // Messages of the terminal, docs/zvt.md 7.4
   "set-register-time": shape(0x0401),
   "file-request": shape(0x040c),
   "input-request": shape(0x040d),
@@ -180,7 +182,7 @@ export const messages = {
   }),
   "print-text-block": shape(0x06d3),
   "blocked-list-query": shape(0x06e4),
-  // Answers, zvt.md 4.1, 6.8 and 8
+  // Answers, docs/zvt.md 4.1, 6.8, 8.1
   "positive-acknowledgement": shape(0x8000),
   "key-answer": answer(0x8000, 0x06e1, key),
   "numeric-answer": answer(0x8000, 0x06e2, key),
@@ -213,6 +215,6 @@ const answerShapes = new Map(
 export function shapeOf(control: number, answering?: number): NamedShape | undefined {
   const special = answerShapes.get(`${control}/${answering}`);
   if (special) return special;
-  if (control === 0x8400) return plainShapes.get(0x8000); // zvt.md 4.1: 84 00 is positive too
+  if (control === 0x8400) return plainShapes.get(0x8000); // docs/zvt.md 4.1: 84 00 is positive too
   return plainShapes.get(control) ?? (control >> 8 === 0x84 ? plainShapes.get(0x8400) : undefined);
 }

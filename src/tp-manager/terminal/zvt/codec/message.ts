@@ -124,7 +124,7 @@ function decodePart(
     case "secret-digits":
       return digits.toUpperCase();
     case "bcd-number":
-      // The time-out of 04 FF; one that is not decimal is one that was not sent (zvt.md 7.2).
+      // The time-out of 04 FF; one that is not decimal is one that was not sent (docs/zvt.md 7.2).
       return /^\d+$/.test(digits) ? Number(digits) : undefined;
     case "text":
       return maskPansInText(decodeText(content, charset).replace(/\0+$/, ""));

@@ -47,7 +47,7 @@ function contentLength(length: Exclude<FieldLength, "tlv">, reader: ByteReader):
   return readDigitLength(reader, length === "llvar" ? 2 : 3);
 }
 
-/** zvt.md 4.2: the length as digits, one in each byte, high nibble F. */
+/** docs/zvt.md 4.2: the length as digits, one in each byte, high nibble F. */
 export function readDigitLength(reader: ByteReader, digits: number): number {
   let length = 0;
   for (const byte of reader.take(digits)) {

@@ -25,13 +25,15 @@ export interface RawMessage {
   readonly extended: boolean;
   readonly parts: readonly RawPart[];
   readonly fields: readonly RawField[];
-  /** A field number that is not in the table; reading ended there (zvt.md 4.2). */
+  /** A field number that is not in the table; reading ended there (docs/zvt.md 4.2). */
   readonly unknownField: number | null;
   /** What was not read: the unknown field and all behind it, or all of an unknown command. */
   readonly rest: Uint8Array;
 }
 
-/** Without it a completion of the status enquiry, or a key answer, cannot be read (zvt.md 6.5). */
+/**
+ * Without it a completion of the status enquiry, or a key answer, cannot be read (docs/zvt.md 6.5).
+ */
 export interface Answering {
   /** Control field of the command that the message answers or completes. */
   readonly answering?: number;
@@ -60,8 +62,8 @@ function readPart({ name, length }: Part, reader: ByteReader): Uint8Array {
 }
 
 /**
- * A container behind the text of a print line, with the receipt type 1F07 (zvt.md 12, card
- * complete), the id of the message 1F73 (zvt.md 9.4), or both.
+ * A container behind the text of a print line, with the receipt type 1F07 (card complete,
+ * docs/zvt.md 12.2), the id of the message 1F73 (docs/zvt.md 9.4), or both.
  */
 const behindText = ["1f07010[0-3]", "1f7303\\d{6}"];
 const trailing = new RegExp(

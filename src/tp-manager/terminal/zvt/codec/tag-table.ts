@@ -1,7 +1,7 @@
 /**
- * The tags of zvt.md 11.2 as data. Bit 6 of a tag's first byte says that it holds further tags
- * (zvt.md 4.3); `container` states it here and a test compares the two. `opaque` marks the tags
- * that have the bit set and hold plain content all the same (zvt.md 12, Feig).
+ * The tags of docs/zvt.md 11.2 as data. Bit 6 of a tag's first byte says that it holds further tags
+ * (docs/zvt.md 4.3); `container` states it here and a test compares the two. `opaque` marks the
+ * tags that have the bit set and hold plain content all the same (Feig, docs/zvt.md 12.5).
  */
 export type TagEncoding =
   | "number"
@@ -209,7 +209,7 @@ export function tagOfName(name: TagName): NamedTag {
   return byName.get(name) as NamedTag;
 }
 
-/** Bit 6 of the first byte of a tag given as a number (zvt.md 4.3). */
+/** Bit 6 of the first byte of a tag given as a number (docs/zvt.md 4.3). */
 export function hasConstructedBit(number: number): boolean {
   let first = number;
   while (first > 0xff) first = Math.floor(first / 256);

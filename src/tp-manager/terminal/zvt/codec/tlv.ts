@@ -2,7 +2,7 @@ import { ByteReader, concat, encodeBigEndian } from "./bytes.ts";
 import { ZvtCodecError } from "./errors.ts";
 import { hasConstructedBit, tagOfNumber } from "./tag-table.ts";
 
-/** One data object of a container, exactly as it stands on the wire (zvt.md 4.3). */
+/** One data object of a container, exactly as it stands on the wire (docs/zvt.md 4.3). */
 export interface RawTag {
   readonly tag: number;
   readonly content: Uint8Array;
@@ -34,8 +34,8 @@ function readTag(reader: ByteReader, depth: number): RawTag {
 }
 
 /**
- * An unknown tag is to be skipped (zvt.md 4.3), so its content need not be what its constructed bit
- * promises; known ones must keep the promise, the opaque ones apart.
+ * An unknown tag is to be skipped (docs/zvt.md 4.3), so its content need not be what its
+ * constructed bit promises; known ones must keep the promise, the opaque ones apart.
  */
 function readChildren(tag: number, content: Uint8Array, depth: number): RawTag[] | null {
   const known = tagOfNumber(tag);
@@ -60,7 +60,7 @@ function readTagNumber(reader: ByteReader): number {
 }
 
 /**
- * zvt.md 4.3: 1F80 to 1F83 as printed in 13.08 are two bytes long against the BER rule; later
+ * docs/zvt.md 4.3: 1F80 to 1F83 as printed in 13.08 are two bytes long against the BER rule; later
  * revisions write 1F8000 and up. Three bytes are believed when number and length are possible.
  */
 function isOldFileTag(tag: number, reader: ByteReader): boolean {

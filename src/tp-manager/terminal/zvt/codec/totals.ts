@@ -1,7 +1,7 @@
 import { ByteReader, concat, decodeBcd, encodeBcd, fromHex, toHex } from "./bytes.ts";
 import { ZvtCodecError } from "./errors.ts";
 
-/** The order of the seven groups in field 60 (zvt.md 7.1). */
+/** The order of the seven groups in field 60 (docs/zvt.md 7.1). */
 export const totalsGroups = [
   "girocard",
   "jcb",

@@ -65,8 +65,8 @@ export function decodeValue(as: Encoding, content: Uint8Array, charset: Charset)
 }
 
 /**
- * zvt.md 4.2: digits, E for a masked one, F for padding, D before what follows the number on track
- * 2 or in an EF_ID. Only the number is kept, masked with X.
+ * docs/zvt.md 4.2: digits, E for a masked one, F for padding, D before what follows the number on
+ * track 2 or in an EF_ID. Only the number is kept, masked with X.
  */
 function maskedPan(content: Uint8Array): string {
   const number = /^[0-9e]*/.exec(toHex(content))?.[0] ?? "";
@@ -128,7 +128,7 @@ function paddedText(bytes: Uint8Array, length: number | string, fill: number): U
   return padded;
 }
 
-/** 3B is filled up with zeros, 8B ends with one (zvt.md 7.1). */
+/** 3B is filled up with zeros, 8B ends with one (docs/zvt.md 7.1). */
 function zeroText(bytes: Uint8Array, length: number | string): Uint8Array {
   if (typeof length === "number") return paddedText(bytes, length, 0);
   return paddedText(bytes, bytes.length > 0 ? bytes.length + 1 : 0, 0);

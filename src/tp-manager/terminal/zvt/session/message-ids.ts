@@ -1,5 +1,5 @@
 /**
- * Message sequence ids, tag 1F73 (zvt.md 9.4). Asked for in a registration, agreed when its
+ * Message sequence ids, tag 1F73 (docs/zvt.md 9.4). Asked for in a registration, agreed when its
  * completion echoes the tag, and over with the next registration, Log-Off or connection. Both sides
  * count in one row: a new message has the next number, an answer that of the message it answers, a
  * repeat that of the first copy.

@@ -1,4 +1,4 @@
-/** zvt.md 11.6, decimal: field 8A, and tag 41 above 255. 46 is Maestro, not V PAY. */
+/** docs/zvt.md 11.6, decimal: field 8A, and tag 41 above 255. 46 is Maestro, not V PAY. */
 const names: ReadonlyMap<number, string> = new Map([
   [2, "ec"],
   [5, "girocard"],
@@ -30,7 +30,7 @@ const names: ReadonlyMap<number, string> = new Map([
   [260, "BlueCode"],
 ]);
 
-/** Field 8A says FF when the number does not fit and stands in tag 41 (zvt.md 7.1). */
+/** Field 8A says FF when the number does not fit and stands in tag 41 (docs/zvt.md 7.1). */
 const SEE_TAG_41 = 0xff;
 
 export function cardTypeName(

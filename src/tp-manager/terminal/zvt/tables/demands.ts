@@ -1,4 +1,4 @@
-/** What a terminal asks its register to do (zvt.md 6.1, 11.2, 11.5). */
+/** What a terminal asks its register to do (docs/zvt.md 6.1, 11.2, 11.5). */
 import { findTags, type Message, type Tag, tagValue } from "../codec/index.ts";
 
 export type Demand =
@@ -9,7 +9,7 @@ export type Demand =
   | "clock"
   | "end-of-day";
 
-/** The status byte of the status enquiry and its cure, zvt.md 11.5. */
+/** The status byte of the status enquiry and its cure, docs/zvt.md 11.5. */
 const ofStatus: ReadonlyMap<number, Demand> = new Map([
   [0x51, "initialisation"],
   [0x62, "clock"],
@@ -20,7 +20,7 @@ const ofStatus: ReadonlyMap<number, Demand> = new Map([
   [0xf0, "end-of-day"],
 ]);
 
-/** Tag 1F13, zvt.md 11.2; 03 asks for the outdated OPT commands. */
+/** Tag 1F13, docs/zvt.md 11.2; 03 asks for the outdated OPT commands. */
 const ofTag: ReadonlyMap<number, Demand> = new Map([
   [0x00, "diagnosis"],
   [0x01, "end-of-day"],
@@ -28,7 +28,7 @@ const ofTag: ReadonlyMap<number, Demand> = new Map([
   [0x04, "emv-diagnosis"],
 ]);
 
-/** Bits of the registration's status byte, zvt.md 6.1. */
+/** Bits of the registration's status byte, docs/zvt.md 6.1. */
 const INITIALISATION_NEEDED = 0x01;
 const DIAGNOSIS_NEEDED = 0x02;
 /** 1F43 in E4. */
@@ -36,7 +36,7 @@ const DEVICE_NOT_INITIALISED = 0x01;
 
 /**
  * From the completion of a status enquiry. The locks 1F55 are left out on purpose: they are
- * documented both ways round (zvt.md 11.2) and no cure is built on one reading.
+ * documented both ways round (docs/zvt.md 11.2) and no cure is built on one reading.
  */
 export function demandsOfStatus({ parts, tags }: Message): readonly Demand[] {
   const status = ofStatus.get(parts.terminalStatus ?? 0);

@@ -1,8 +1,8 @@
 import type { Language, Texts } from "./language.ts";
 
 /**
- * The status codes of 04 FF, zvt.md 11.3. Where that table marks a code with x, the German text is
- * word for word what a certified unattended terminal without its own display has to show.
+ * The status codes of 04 FF, docs/zvt.md 11.3. Where that table marks a code with x, the German
+ * text is word for word what a certified unattended terminal without its own display has to show.
  */
 type Row = readonly [code: number, en: string, fr: string, de: string];
 
@@ -67,7 +67,7 @@ const rows: readonly Row[] = [
   [0xf1, "Offline", "Hors ligne", "Offline"],
   [0xf2, "Online", "En ligne", "Online"],
   [0xf3, "Offline transaction", "Transaction hors ligne", "Offline-Transaktion"],
-  // Seen on Ingenico devices (zvt.md 11.3).
+  // Seen on Ingenico devices (docs/zvt.md 11.3).
   [0xa0, "Paid", "Payé", "Zahlung erfolgt"],
   [0xa1, "Paid, remove your card", "Payé, retirez la carte", "Bezahlt, Karte entnehmen"],
   [0xa2, "Cancelled", "Annulé", "Abgebrochen"],
@@ -78,7 +78,9 @@ const rows: readonly Row[] = [
 
 const byCode = new Map<number, Texts>(rows.map(([code, en, fr, de]) => [code, { en, fr, de }]));
 
-/** zvt.md 11.3: 40 added to a code up to 1D means the same, and that the card shall be taken. */
+/**
+ * docs/zvt.md 11.3: 40 added to a code up to 1D means the same, and that the card shall be taken.
+ */
 const CARD_REMOVAL = 0x40;
 const CARD_REMOVAL_MIN = 0x41;
 const CARD_REMOVAL_MAX = 0x67;

@@ -1,7 +1,7 @@
 import type { AbortReason, DeclineAdvice } from "../../terminal.ts";
 import type { Language, Texts } from "./language.ts";
 
-/** Result and error codes of zvt.md 11.4: field 27, 06 1E and 84 xx. */
+/** Result and error codes of docs/zvt.md 11.4: field 27, 06 1E and 84 xx. */
 export interface ResultCode {
   readonly reason: AbortReason;
   readonly texts: Texts;
@@ -110,10 +110,10 @@ const byCode = new Map<number, ResultCode>(
   rows.map(([code, reason, en, fr, de]) => [code, { reason, texts: { en, fr, de } }]),
 );
 
-/** zvt.md 11.4: these come from the host of the bank. */
+/** docs/zvt.md 11.4: these come from the host of the bank. */
 const HOST_CODE_MIN = 1;
 const HOST_CODE_MAX = 99;
-/** zvt.md 11.4: 55 decimal. */
+/** docs/zvt.md 11.4: 55 decimal. */
 const WRONG_PIN = 0x37;
 
 export function resultCode(code: number): ResultCode {
@@ -154,7 +154,7 @@ const sameCardCodes: readonly number[] = [
   ...[91, 96],
 ];
 
-/** zvt.md 6.2, 11.4: 27 from 1 to 99 decimal, and the real code in A0, are the host's. */
+/** docs/zvt.md 6.2, 11.4: 27 from 1 to 99 decimal, and the real code in A0, are the host's. */
 export function declineAdvice(code: number, resultCodeAs?: number): DeclineAdvice {
   const isHost = code >= HOST_CODE_MIN && code <= HOST_CODE_MAX;
   const hostCode =
@@ -168,7 +168,7 @@ export function declineAdvice(code: number, resultCodeAs?: number): DeclineAdvic
   return { hostCode, tryAgain: declined ? "other-card" : "no" };
 }
 
-/** zvt.md 6.4: an update or a restart follows a good end. */
+/** docs/zvt.md 6.4: an update or a restart follows a good end. */
 const goodCompletionCodes: readonly number[] = [0x00, 0xe0, 0xfc];
 
 /** Whether a completion with this code says that the command was carried out. */

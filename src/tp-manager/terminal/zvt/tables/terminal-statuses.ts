@@ -12,7 +12,9 @@ type Row = readonly [
   text: string,
 ];
 
-/** The status byte of the status enquiry, zvt.md 11.5, in the digits of DESIGN 5. */
+/**
+ * The status byte of the status enquiry, docs/zvt.md 11.5, in the digits of docs/design.md 5.16.
+ */
 const rows: readonly Row[] = [
   [0x00, "0", "0", "0", "0", "ready"],
   [0x51, "2", "0", "1", "0", "initialisation needed"],
@@ -42,21 +44,21 @@ const rows: readonly Row[] = [
 
 const byCode = new Map(rows.map((row) => [row[0], row]));
 
-/** 1F43 in E4 (zvt.md 11.2): anything but 00 keeps cards out. */
+/** 1F43 in E4 (docs/zvt.md 11.2): anything but 00 keeps cards out. */
 const deviceStates: ReadonlyMap<number, readonly [call: Digits["call"], text: string]> = new Map([
   [1, ["1", "initialisation needed"]],
   [2, ["0", "no keys"]],
   [3, ["0", "tampered with"]],
 ]);
 
-/** Reads the completion of a status enquiry (zvt.md 6.5). */
+/** Reads the completion of a status enquiry (docs/zvt.md 6.5). */
 export function terminalStatus(message: Message): TerminalStatus {
   const code = message.parts.terminalStatus;
   const base = statusOfCode(code);
   const details = [base.detail];
   let { cr, call, periph } = base;
   const locks = tagValue(message.tags, "locks");
-  // zvt.md 11.2: the bits are documented both ways round; any one keeps cards out.
+  // docs/zvt.md 11.2: the bits are documented both ways round; any one keeps cards out.
   if (locks?.some((byte) => byte !== 0)) {
     if (cr === "0") cr = "2";
     details.push(`locks ${toHex(locks)}`);
@@ -86,7 +88,7 @@ function statusOfCode(code: number | undefined): TerminalStatus {
   return { cr, card, call, periph, detail: `${codeText(code)} ${text}` };
 }
 
-/** A code that zvt.md 11.5 does not list: no sale until somebody has looked at it. */
+/** A code that docs/zvt.md 11.5 does not list: no sale until somebody has looked at it. */
 function unknown(code: number): Row {
   return [code, "2", "0", "0", "0", resultText(code, "en")];
 }

@@ -35,7 +35,7 @@ const controls = [
   0x0fa1,
 ];
 
-/** 1F80 and 1F81 apart: against the BER rule, they can be read in two ways (zvt.md 4.3). */
+/** 1F80 and 1F81 apart: against the BER rule, they can be read in two ways (docs/zvt.md 4.3). */
 const plainTags = tagTable.filter(
   ({ as, number }) => as !== "container" && as !== "opaque" && (number & 0xfffe) !== 0x1f80,
 );
@@ -195,7 +195,7 @@ describe("tags", () => {
 });
 
 describe("character sets", () => {
-  test("the German letters stand where zvt.md 11.7 puts them", () => {
+  test("the German letters stand where docs/zvt.md 11.7 puts them", () => {
     expect(toHex(encodeText("ÄÖÜäöüß", "cp437"))).toBe("8e999a849481e1");
     expect(toHex(encodeText("ÄÖÜäöüß", "zvt7"))).toBe("5b5c5d7b7c7d7e");
     expect(toHex(encodeText("Äß", "iso8859-2"))).toBe("c4df");

@@ -15,7 +15,7 @@ import {
   withTag,
 } from "../../../../../src/tp-manager/terminal/zvt/codec/index.ts";
 
-/** Name, input and bytes, written from zvt.md 6 and 7. */
+/** Name, input and bytes, written from docs/zvt.md 6.1 to 7.3. */
 const golden: readonly (readonly [MessageName, MessageInput, string])[] = [
   [
     "registration",

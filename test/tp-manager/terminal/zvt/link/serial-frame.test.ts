@@ -29,7 +29,7 @@ test("the checksum of 123456789 is 2189", () => {
 test.each([
   ["800000", accepted],
   ["06010a04000000011000490978", "100206010a0400000001101000490978" + "1003f2ff"],
-])("the worked example %s is framed as in zvt.md 2.3", (apdu, frame) => {
+])("the worked example %s is framed as in docs/zvt.md 2.3", (apdu, frame) => {
   expect(toHex(encodeFrame(fromHex(apdu)))).toBe(frame);
   expect(read(frame)).toEqual([`frame ${apdu}`]);
 });

@@ -226,7 +226,7 @@ describe("receiving", () => {
   });
 });
 
-describe("both sides send at once (zvt.md 2.5)", () => {
+describe("both sides send at once (docs/zvt.md 2.5)", () => {
   test("the message is acknowledged and answered, our command stands back", () => {
     answer = yes;
     send("06b000");

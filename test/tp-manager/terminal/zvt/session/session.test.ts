@@ -151,7 +151,7 @@ describe("reports", () => {
   });
 
   test("an abort or another status after a 04 0F proves no acknowledgement", () => {
-    // zvt.md 9.1: a terminal that missed our 80 00 reverses, and says so in these ways.
+    // docs/zvt.md 9.1: a terminal that missed our 80 00 reverses, and says so in these ways.
     for (const apdu of ["04ff0105", "040f02276c", "061e016c"]) {
       told = [];
       pay();

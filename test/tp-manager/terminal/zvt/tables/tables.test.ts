@@ -24,7 +24,7 @@ const { intermediateText } = words;
 const languages = ["en", "fr", "de"] as const;
 
 describe("result codes", () => {
-  /** zvt.md 11.4. */
+  /** docs/zvt.md 11.4. */
   const listed = (
     "64 65 66 67 68 6a 6b 6c 6e 6f 71 72 73 74 75 76 77 78 79 7a 7b 7c 7d 7e 83 85 89 9a 9b 9c " +
     "9d " +
@@ -57,7 +57,7 @@ describe("result codes", () => {
 });
 
 describe("intermediate statuses", () => {
-  /** zvt.md 11.3, the wording for a certified customer display. */
+  /** docs/zvt.md 11.3, the wording for a certified customer display. */
   test.each([
     [0x01, "Bitte Anzeigen auf dem PIN-Pad beachten"],
     [0x03, "Vorgang nicht möglich"],
@@ -162,7 +162,7 @@ test("card types are named, above 255 by tag 41", () => {
   expect(cardTypeName(250, undefined)).toBeUndefined();
 });
 
-describe("what a customer who was turned away can do (zvt.md 11.4)", () => {
+describe("what a customer who was turned away can do (docs/zvt.md 11.4)", () => {
   const advices = [
     ["insufficient funds", 51, undefined, { hostCode: "51", tryAgain: "other-card" }],
     ["wrong PIN", 0x37, undefined, { hostCode: "55", tryAgain: "same-card" }],
