@@ -189,7 +189,7 @@ function filesBelow(directory: string): string[] {
 const QUEUED = 10_000;
 const HEAP_MB = 64;
 
-test("10 000 queued transactions, larger together than the heap, are drained oldest first", async () => {
+test("10 000 queued transactions, larger than the heap, are drained oldest first", async () => {
   const gateway = await RecordingGateway.start();
   const order: number[] = [];
   gateway.behave = ({ reference }) => {
