@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { generate, PASSWORD, sandboxForTest } from "../simulator/gateway/sandbox-for-test.ts";
 import { ForeignProgram, freePort, interpreters, isInstalled, titled } from "./interpreter.ts";
 
@@ -26,8 +26,7 @@ for (const [name, interpreter, args] of programs) {
       };
       await generate(sandbox, order);
       await pay(sandbox);
-      const told = (count: number) =>
-        vi.waitFor(() => expect(listener.told()).toHaveLength(count), { timeout: 10_000 });
+      const told = (count: number) => expect.poll(() => listener.told()).toHaveLength(count);
       await told(2);
       const read = { good: true, origAmount: "19.99", idForMerchant: "Order_12345" };
       for (const [i, operation] of ["authorization", "capture"].entries()) {

@@ -4,11 +4,10 @@ import { sleep, systemClock, within } from "../../../../src/shared/time.ts";
 import { ApduReader } from "../../../../src/simulator/terminal/link/apdu-reader.ts";
 import { ACK, encodeFrame, NAK } from "../../../../src/simulator/terminal/link/frame.ts";
 import { FrameReader } from "../../../../src/simulator/terminal/link/frame-reader.ts";
+import { PATIENCE_MS } from "../../../support/patience.ts";
 
 /** Everything a register under test control may hear, in order. */
 export type Heard = { readonly apdu: string } | "ack" | "nak" | "closed";
-
-const PATIENCE_MS = 5_000;
 
 /** A register that does only what the test says. Messages are hexadecimal, frames are implied. */
 export class ScriptedRegister {
