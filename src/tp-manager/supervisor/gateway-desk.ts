@@ -36,7 +36,7 @@ interface GatewayResult {
 }
 
 /**
- * Confirm, cancel and refund at the gateway (DESIGN 3.1 rule 7). The reservation of a return is in
+ * Confirm, cancel and refund at the gateway (docs/design.md 3.7). The reservation of a return is in
  * this journal, beside the terminal's reversal, so that one of the two can happen and only once:
  *
  *   resolve ─ reserve ● ─ supervisor: write ahead ●, send once ─ word of the gateway ─ end ●
