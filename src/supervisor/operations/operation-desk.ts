@@ -8,7 +8,7 @@ import type { Logger } from "../../shared/logger.ts";
 import { maskPansInText } from "../../shared/mask.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import { raiseAlarm } from "../alarm.ts";
+import { raiseAlarm } from "../alarms/alarm.ts";
 import type { GatewayOperations } from "../gateway/gateway.ts";
 import type { LookedUp, LookupAnswer } from "../gateway/lookup.ts";
 import { operationEnd } from "../gateway/operation-request.ts";
