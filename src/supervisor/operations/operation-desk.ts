@@ -14,10 +14,10 @@ import type { LookedUp, LookupAnswer } from "../gateway/lookup.ts";
 import { operationEnd } from "../gateway/operation-request.ts";
 import type { NotificationStore } from "../notifications/notification-store.ts";
 import { gatewayHistoryOf, type HistoryParts, notifiedEnd } from "./gateway-history.ts";
-import { gatewayReturns } from "./gateway-returns.ts";
 import { doneSum } from "./gateway-state.ts";
 import type { OperationStore, SettledBy } from "./operation-store.ts";
 import {
+  gatewayReturns,
   hasOrMayHaveOthers,
   returnedOfCopy,
   returnedOfKnown,
