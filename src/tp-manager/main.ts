@@ -118,7 +118,7 @@ function settingsOf({ config }: ProgramContext): PaymentSettings {
     gatewayWaitMs: config.GATEWAY_WAIT,
     prepareMs: PREPARE_MS,
     stopPatienceMs: STOP_PATIENCE_MS,
-    // DESIGN 3.1 rule 2: the second look comes when a terminal that never got our answer to its
+    // docs/design.md 3.2: the second look comes when a terminal that never got our answer to its
     // report has given up waiting for it (docs/zvt.md 8.2; commands/authorisation.ts asks for this
     // long).
     confirmAfterMs: Math.max(config.RECOVERY_SILENCE_MS, 2 * config.ZVT_T2_MS + config.ZVT_T3_MS),

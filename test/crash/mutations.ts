@@ -108,7 +108,7 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    removes: "rule 5: no sale before the doubtful one was asked about",
+    removes: "docs/design.md 3.5: no sale before the doubtful one was asked about",
     edits: [
       {
         file: `${room}/orders/admission.ts`,

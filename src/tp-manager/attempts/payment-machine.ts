@@ -130,7 +130,7 @@ function settledInDoubt(
 /**
  * The last report counts (docs/zvt.md 6.2), with one exception: after a good one, whatever it was
  * worth, a later report cannot make the attempt simply not charged. Then the worse judgement stays
- * and the terminal's storage decides (DESIGN 3.1 rule 4). Goods of which we never said that they
+ * and the terminal's storage decides (docs/design.md 3.4). Goods of which we never said that they
  * came out are different: then the terminal reverses, after our word or when its window is over,
  * and says so (docs/zvt.md 8.1, 8.2).
  */
@@ -239,7 +239,7 @@ function aborted(
         const said = { resultCode: end.code, resultText: end.text };
         return { phase: "not-charged", outcome: withheldOr(goods, end.reason, said) };
       }
-      // Whatever came after our acknowledgement, a reversal may be running (rule 2).
+      // Whatever came after our acknowledgement, a reversal may be running (docs/design.md 3.2).
       const why = `the terminal approved and then ended with ${end.code}: ${end.text}`;
       return { phase: "in-doubt", why, last: { ...last, acknowledged: false }, goods };
     }
@@ -291,7 +291,7 @@ function outcomeOf(reason: AbortReason): [NotCharged["status"], ErrorCode] {
 }
 
 /**
- * What a report is worth for an order (DESIGN 3.1 rule 4). A terminal that names no currency means
+ * What a report is worth for an order (docs/design.md 3.4). A terminal that names no currency means
  * the one it was asked for only when that is the euro (docs/zvt.md 4.2).
  */
 export function judgeReport(

@@ -40,7 +40,7 @@ const waitFor = ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "TERMINAL_CHANGED", "STOP
 /**
  * Runs the end of day when the terminal demands it (docs/zvt.md 11.5: F0, B1, tag 1F13) and nothing
  * is going on, because a terminal that waits for it takes no cards. It closes what evidence there
- * is about a doubt, so it waits until recovery has asked about every one (DESIGN 3.1 rule 5).
+ * is about a doubt, so it waits until recovery has asked about every one (docs/design.md 3.5).
  *
  * It remembers nothing: the terminal demands for as long as it needs it, and the journal knows when
  * it was tried. So a restart changes nothing.

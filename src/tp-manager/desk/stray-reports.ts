@@ -23,7 +23,7 @@ export interface StrayParts {
 }
 
 /**
- * Results that the terminal reports although nothing runs (DESIGN 3.1 rule 4). They are refused on
+ * Results that the terminal reports although nothing runs (docs/design.md 3.4). They are refused on
  * the wire; here they are stored, told, and the terminal is asked whether it has kept them all the
  * same. Until one complete run has ended nothing is sold: the next sale would hide the answer.
  */

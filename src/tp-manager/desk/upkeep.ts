@@ -49,7 +49,7 @@ export class Upkeep {
 
   /**
    * Runs the end of day. That it was begun is on disk before the command leaves, because a sale
-   * from before it can no longer be reversed (DESIGN 3.1 rule 7).
+   * from before it can no longer be reversed (docs/design.md 3.7).
    */
   async telecollect(
     askedBy: TelecollectionAsker = "operator",

@@ -21,14 +21,14 @@ export type GatewayTarget = SupervisorRequest<"gateway-resolve">;
 type Word = SupervisorAnswer<"gateway-operation">;
 type Resolved = Extract<SupervisorAnswer<"gateway-resolve">, { found: true }>;
 
-export interface GatewayDeskParts {
+interface GatewayDeskParts {
   readonly store: PaymentStore;
   readonly link: SupervisorLink;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-export interface GatewayResult {
+interface GatewayResult {
   readonly operation: GatewayOperation;
   readonly orderId: string | null;
   readonly currency: Currency;
@@ -36,7 +36,7 @@ export interface GatewayResult {
 }
 
 /**
- * Confirm, cancel and refund at the gateway (DESIGN 3.1 rule 7). The reservation of a return is in
+ * Confirm, cancel and refund at the gateway (docs/design.md 3.7). The reservation of a return is in
  * this journal, beside the terminal's reversal, so that one of the two can happen and only once:
  *
  *   resolve ─ reserve ● ─ supervisor: write ahead ●, send once ─ word of the gateway ─ end ●

@@ -124,7 +124,7 @@ export class HandOff {
     return true;
   }
 
-  /** DESIGN 3.1 rule 7: never sent, the item is closed; else somebody has to look. */
+  /** docs/design.md 3.7: never sent, the item is closed; else somebody has to look. */
   async #withdraw(transaction: Transaction): Promise<void> {
     const { transactionId, orderId } = transaction;
     const { outcome } = await this.#link.call("withdraw-transaction", { transaction });

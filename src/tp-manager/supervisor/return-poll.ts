@@ -9,7 +9,7 @@ const ASKED_MAX = 100;
 
 /**
  * Learns of money that went back without us: a refund that the merchant made in the gateway's own
- * pages, a chargeback. Such an order is finished (DESIGN 3.1 rule 8): it is told as reversed and
+ * pages, a chargeback. Such an order is finished (docs/design.md 3.8): it is told as reversed and
  * its repetition charges nothing.
  */
 export class ReturnPoll {

@@ -20,7 +20,7 @@ type LookupCall = FastifyRequest<{ Params: { id: string } }>;
 
 const PUBLIC_ID_CHARACTERS_MAX = 32;
 
-/** The gateway's operations (DESIGN 5): an operator's, when there is one. */
+/** The gateway's operations (docs/design.md 5.14): an operator's, when there is one. */
 export function installGatewayRoutes(app: FastifyInstance, options: ApiOptions): void {
   const { gateway, supervisor } = options;
 
@@ -85,7 +85,7 @@ const returnedStates: readonly GatewayHistory["state"][] = [
 
 /**
  * Money that went back at the gateway without us (a merchant's own refund, a chargeback) is told
- * only by its notifications: the terminal must not return it again (DESIGN 3.1 rule 7). A
+ * only by its notifications: the terminal must not return it again (docs/design.md 3.7). A
  * supervisor that does not answer keeps nobody from a reversal.
  */
 export async function assertNotReturnedElsewhere(

@@ -1,3 +1,4 @@
+import type { Charset } from "../../../zvt/index.ts";
 import {
   type Baseline,
   type LastTransaction,
@@ -5,7 +6,6 @@ import {
   type TerminalStatus,
   TerminalUnavailable,
 } from "../terminal.ts";
-import type { Charset } from "./codec/index.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import {
   askLastTransaction,
@@ -98,7 +98,8 @@ export class Enquiries {
    * What the terminal looks like now. Its last transaction is read every time: whatever was read
    * earlier may be outdated without a sign of it on this line (a sale or a reversal at the
    * terminal's own keys, a restart behind a TCP proxy that keeps the connection, a job of the
-   * terminal's own), and a recovery would then take a stranger's sale for ours (DESIGN 3.1 rule 1).
+   * terminal's own), and a recovery would then take a stranger's sale for ours
+   * (docs/design.md 3.1).
    */
   async baseline(run: RunCommand): Promise<Baseline> {
     return this.known.baseline(await this.lastTransaction(run));

@@ -1,3 +1,4 @@
+import { codeText, resultText } from "../../../zvt/tables/result-codes.ts";
 import {
   type Baseline,
   type CancelAnswer,
@@ -26,12 +27,11 @@ import { isOver } from "./refused-command.ts";
 import { RunningPayment, withdrawn } from "./running-payment.ts";
 import type { Session } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
-import { codeText, resultText } from "./tables/result-codes.ts";
 import { telecollection } from "./telecollection.ts";
 import { ZvtConnection } from "./zvt-connection.ts";
 import { checkedZvtOptions, type ZvtDependencies, type ZvtOptions } from "./zvt-options.ts";
 
-/** DESIGN 3.1 rule 3: after this much silence a terminal is asked before a sale. */
+/** docs/design.md 3.3: after this much silence a terminal is asked before a sale. */
 const SILENCE_BEFORE_SALE_MS = 10_000;
 /** A recovery waits this long for a terminal that is just being reconnected. */
 const LINK_WAIT_MS = 30_000;
@@ -57,7 +57,7 @@ class ZvtTerminal implements Terminal {
   #preparedAtMs = Number.NEGATIVE_INFINITY;
   /** What the terminal told on this very connection before the payment that comes now. */
   #told: { readonly session: Session | undefined; readonly last: LastTransaction } | undefined;
-  /** DESIGN 3.1 rule 5: a lost command is asked about before anything else runs. */
+  /** docs/design.md 3.5: a lost command is asked about before anything else runs. */
   #evidenceDue = false;
   /** The same, said by those who ask: also after a restart, and until they know. */
   #evidenceKept = false;
@@ -197,7 +197,7 @@ class ZvtTerminal implements Terminal {
     return { end: "lost", problem: "the terminal refused, and did not show that nothing runs" };
   }
 
-  /** DESIGN 3.1 rule 13: only what was told on this very connection. */
+  /** docs/design.md 3.13: only what was told on this very connection. */
   #withLastReceipt(command: Command): Command {
     const told = this.#told;
     if (!this.#options.sendLastReceipt || !told) return command;

@@ -231,4 +231,4 @@ test("a sale that waits for its goods is asked about again under the same number
   await terminal.tell("060f00");
   expect(await paying).toMatchObject({ end: "completed" });
   expect(patientTimers.t4Ms).toBeGreaterThan(4_000);
-}, 10_000);
+});

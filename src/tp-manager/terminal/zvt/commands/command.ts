@@ -1,4 +1,4 @@
-import type { Apdu, MessageName } from "../codec/index.ts";
+import type { Apdu, MessageName } from "../../../../zvt/index.ts";
 
 /** One command of the register: what leaves, and the closed set of what may come back. */
 export interface Command {
@@ -13,7 +13,9 @@ export interface Command {
    * Whether 80 00 ends it, or the terminal becomes master until 06 0F or 06 1E (docs/zvt.md 5.2).
    */
   readonly ends: "answer" | "completion";
-  /** Whether a 04 0F is stored before it is acknowledged, and may be refused (DESIGN 3). */
+  /**
+   * Whether a 04 0F is stored before it is acknowledged, and may be refused (docs/design.md 1.2).
+   */
   readonly judged: boolean;
   /** A sale that may wait for its goods (docs/zvt.md 8.1). */
   readonly goods?: GoodsWindow;

@@ -2,7 +2,7 @@
  * What a terminal says while it is master (docs/zvt.md 5.2, 7.4): a part of the session machine.
  * Pure.
  */
-import type { Message } from "../codec/index.ts";
+import type { Message } from "../../../../zvt/index.ts";
 import { outOfStep } from "./abort-machine.ts";
 import { accept, answer, note, processingError, unknownCommand } from "./answer-policy.ts";
 import { askedAgain, hold, isApproval, isSameSale } from "./goods-machine.ts";
@@ -37,7 +37,7 @@ export function servedMessage(before: Served, input: MessageInput): Step {
 }
 
 /**
- * DESIGN 3.1 rule 2: what a terminal sends only after our 80 00 to its 04 0F has arrived. One that
+ * docs/design.md 3.2: what a terminal sends only after our 80 00 to its 04 0F has arrived. One that
  * missed it reverses (docs/zvt.md 9.1), and says so with 04 FF, another 04 0F and 06 1E.
  */
 const provesAcknowledgement: readonly string[] = [

@@ -7,7 +7,7 @@
  *   idle -> requested -> idle                    a command that an answer ends, or a refusal
  *              served -> draining -> idle        the end came before the answer to our abort
  */
-import { type Message, tagValue } from "../codec/index.ts";
+import { type Message, tagValue } from "../../../../zvt/index.ts";
 import type { Command } from "../commands/command.ts";
 import type { SendOutcome } from "../link/apdu-link.ts";
 import { abortAnswered, abortSent, noAbort, trySendAbort, wantAbort } from "./abort-machine.ts";
@@ -142,7 +142,7 @@ function answerArrived(state: SessionState, reply: Message, context: SessionCont
   const good = reply.name !== "negative-acknowledgement" && reply.name !== "currency-refused";
   if (state.at === "requested") {
     if (!good && state.command.judged && state.copies > 1) {
-      // DESIGN 3.1 rule 3: perhaps of the repeat only, while the first copy is carried out.
+      // docs/design.md 3.3: perhaps of the repeat only, while the first copy is carried out.
       return lost(state, "the terminal refused a command that had left more than once");
     }
     if (!good) return ended(state, { end: "refused", message: reply });

@@ -1,6 +1,5 @@
 import { invariant } from "../../../../shared/invariant.ts";
 import type { Clock, Timer } from "../../../../shared/time.ts";
-import type { GoodsDecision } from "../../terminal.ts";
 import {
   type Apdu,
   type Charset,
@@ -9,7 +8,8 @@ import {
   messageTitle,
   safeHex,
   toHex,
-} from "../codec/index.ts";
+} from "../../../../zvt/index.ts";
+import type { GoodsDecision } from "../../terminal.ts";
 import { abort } from "../commands/abort.ts";
 import type { Command } from "../commands/command.ts";
 import {
@@ -345,7 +345,7 @@ export class Session implements LinkListener {
     this.#timers.delete(name);
   }
 
-  /** Frames are logged in the safe form only (DESIGN 6). */
+  /** Frames are logged in the safe form only (docs/design.md 6.2). */
   #logFrame(direction: string, apdu: Apdu): void {
     const answering = this.#answering();
     this.#options.log.debug(

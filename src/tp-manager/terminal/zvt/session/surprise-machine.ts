@@ -1,5 +1,5 @@
-/** What comes although nothing is running, or is no message at all (DESIGN 3.1 rule 4). Pure. */
-import type { Apdu, Message } from "../codec/index.ts";
+/** What comes although nothing is running, or is no message at all (docs/design.md 3.4). Pure. */
+import type { Apdu, Message } from "../../../../zvt/index.ts";
 import { accept, answer, note, processingError, unknownCommand } from "./answer-policy.ts";
 import type { MessageInput, SessionOutput, SessionState, Step } from "./session-state.ts";
 
@@ -25,7 +25,7 @@ export function unsolicited(
   }
 }
 
-/** DESIGN 3.1 rule 4: a report with no payment running is refused, the terminal reverses. */
+/** docs/design.md 3.4: a report with no payment running is refused, the terminal reverses. */
 export function unexpectedReport(state: SessionState, arrived: Message): Step {
   const outputs: SessionOutput[] = [
     answer(processingError),
@@ -41,7 +41,7 @@ export function malformed(state: SessionState): Step {
   return { state, outputs: [...outputs, ...unjudged(state)] };
 }
 
-/** A judged command must hear of a result that it could not judge (DESIGN 3.1 rule 4). */
+/** A judged command must hear of a result that it could not judge (docs/design.md 3.4). */
 export function unjudged(state: SessionState): readonly SessionOutput[] {
   const judged = (state.at === "requested" || state.at === "served") && state.command.judged;
   return judged ? [{ output: "unjudged" }] : [];
