@@ -1,6 +1,6 @@
 import { transaction } from "../../shared/sqlite.ts";
 import type { EventData, KeptEvent } from "../attempts/event-table.ts";
-import type { AlarmTaker, SupervisorAlarms } from "../supervisor/supervisor-alarms.ts";
+import type { AlarmTaker, SupervisorAlarms } from "../supervisor/polls.ts";
 import type { Journal } from "./journal.ts";
 
 /** Which alarms of the supervisor are events of the journal. */

@@ -7,7 +7,7 @@ import { systemClock } from "../../../src/shared/time.ts";
 import { raiseAlarm } from "../../../src/supervisor/alarms/alarm.ts";
 import { supervisorHandlers } from "../../../src/supervisor/intake/message-handlers.ts";
 import { AlarmRows } from "../../../src/tp-manager/journal/alarm-rows.ts";
-import { AlarmPoll } from "../../../src/tp-manager/supervisor/supervisor-alarms.ts";
+import { alarmPoll } from "../../../src/tp-manager/supervisor/polls.ts";
 import { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
 import { openRig } from "../../supervisor/supervisor-rig.ts";
 import { type House, house } from "../../support/payment-house.ts";
@@ -49,8 +49,8 @@ async function answering(rig: Rig, runDirectory: string, without?: string) {
 function polling(at: House, runDirectory: string) {
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, systemClock);
   const link = new SupervisorLink(client, 1_000);
-  const poll = new AlarmPoll(new AlarmRows(at.journal), link, at.clock, at.log);
-  poll.start();
+  const poll = alarmPoll(new AlarmRows(at.journal), link, at.clock, at.log);
+  poll.startAtOnce();
   let open = true;
   const close = async (): Promise<void> => {
     if (open) await poll.close();
