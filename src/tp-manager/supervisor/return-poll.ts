@@ -2,7 +2,7 @@ import type { RequestOf, ResponseOf, supervisorMessages } from "../../shared/ipc
 import type { Logger } from "../../shared/logger.ts";
 import { Rounds } from "../../shared/rounds.ts";
 import type { Clock } from "../../shared/time.ts";
-import type { PaymentStore } from "../attempts/payment-store.ts";
+import type { ReturnStore } from "../attempts/return-store.ts";
 
 type Messages = typeof supervisorMessages;
 
@@ -22,14 +22,14 @@ const ASKED_MAX = 100;
  * its repetition charges nothing.
  */
 export class ReturnPoll {
-  readonly #store: Pick<PaymentStore, "returnsSeen" | "noteReturns">;
+  readonly #store: Pick<ReturnStore, "returnsSeen" | "noteReturns">;
   readonly #link: ReturnsLink;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #rounds: Rounds;
 
   constructor(
-    store: Pick<PaymentStore, "returnsSeen" | "noteReturns">,
+    store: Pick<ReturnStore, "returnsSeen" | "noteReturns">,
     link: ReturnsLink,
     clock: Clock,
     log: Logger,

@@ -40,8 +40,15 @@ export async function apiWithSupervisor(
   const supervisor = createIpcClient(runDirectory, "supervisor", supervisorMessages, systemClock);
   const link = createGatewayLink(supervisor, 30_000);
   const { journal, clock } = at;
-  const gateway = new GatewayDesk({ store: journal, link, clock, log: rig.log });
-  const returns = new ReturnPoll(journal, link, clock, rig.log);
+  const { attempts } = journal;
+  const gateway = new GatewayDesk({
+    attempts,
+    returns: journal.returns,
+    link,
+    clock,
+    log: rig.log,
+  });
+  const returns = new ReturnPoll(journal.returns, link, clock, rig.log);
   const app = await createWatchedApi({
     ...at,
     monitor: monitorOf(at),

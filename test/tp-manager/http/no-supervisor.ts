@@ -17,6 +17,7 @@ export function withoutSupervisor(
   const supervisor = createIpcClient(folder, "supervisor", supervisorMessages, systemClock);
   const link = createGatewayLink(supervisor, 1_000);
   const log = createLogger({ program: "test", level: "error" });
-  const gateway = new GatewayDesk({ store: at.journal, link, clock: at.clock, log });
+  const { attempts, returns } = at.journal;
+  const gateway = new GatewayDesk({ attempts, returns, link, clock: at.clock, log });
   return { supervisor, gateway, gatewayLookupLimitMs: 1_000 };
 }
