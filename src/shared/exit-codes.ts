@@ -1,4 +1,4 @@
-/** Exit codes of every program (DESIGN 9; numbers as in BSD sysexits). */
+/** Exit codes of every program (docs/design.md 9.3; numbers as in BSD sysexits). */
 export const exitCodes = {
   ok: 0,
   usage: 64,

@@ -31,9 +31,9 @@ export interface ProgramContext {
 
 /**
  * Runs one of the two programs: arguments, configuration, lock, logger, `start`, signals, ordered
- * stop, exit code (DESIGN 9). A configuration fault ends with 78 and its reason on standard error
- * and in the log; an unexpected error ends with 70 after it has been logged. A stop that takes
- * longer than `stopDeadlineMs` is cut: the next start recovers.
+ * stop, exit code (docs/design.md 9.4). A configuration fault ends with 78 and its reason on
+ * standard error and in the log; an unexpected error ends with 70 after it has been logged. A stop
+ * that takes longer than `stopDeadlineMs` is cut: the next start recovers.
  */
 export async function runProgram(
   program: Program,

@@ -1,6 +1,6 @@
 /**
- * Keeps card numbers out of everything that is stored, logged or answered (DESIGN 6): at most the
- * first six and last four digits stay.
+ * Keeps card numbers out of everything that is stored, logged or answered (docs/design.md 6.2): at
+ * most the first six and last four digits stay.
  */
 
 const KEPT_FIRST = 6;

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { backupChore, oldLogsChore, startDaily } from "../shared/daily.ts";
-import { createIpcClient, type IpcClient } from "../shared/ipc/client.ts";
+import { createIpcClient } from "../shared/ipc/client.ts";
 import { supervisorMessages, tpManagerMessages } from "../shared/ipc/contract.ts";
 import { startIpcServer } from "../shared/ipc/server.ts";
 import { logFileOf, type ProgramContext, runProgram } from "../shared/lifecycle.ts";
@@ -19,11 +19,10 @@ import { PaymentService, type PaymentSettings } from "./orders/payment-service.t
 import { settleByOperator } from "./orders/settlement.ts";
 import { DeliveryPoll } from "./supervisor/delivery-poll.ts";
 import { GatewayDesk } from "./supervisor/gateway-desk.ts";
-import { createGatewayLink, lookupLimitMs } from "./supervisor/gateway-link.ts";
 import { HandOff } from "./supervisor/hand-off.ts";
 import { ReturnPoll } from "./supervisor/return-poll.ts";
 import { AlarmPoll } from "./supervisor/supervisor-alarms.ts";
-import { createSupervisorLink } from "./supervisor/supervisor-link.ts";
+import { SupervisorLink } from "./supervisor/supervisor-link.ts";
 import { createTerminal } from "./terminal/registry.ts";
 
 /** Before anything financial the terminal is reached, asked and read within this time. */
@@ -32,9 +31,6 @@ const PREPARE_MS = 15_000;
 const STOP_PATIENCE_MS = 10_000;
 /** Then the process ends, whatever is open: recovery settles it at the next start. */
 const STOP_DEADLINE_MS = 45_000;
-
-/** `/health` and `/metrics` wait for the supervisor no longer. */
-const SUPERVISOR_STATUS_LIMIT_MS = 1_000;
 const UPKEEP_LIMITS = {
   /** `/reset` answers by then whether the terminal is back; it goes on being reached anyway. */
   resetLimitMs: 180_000,
@@ -57,10 +53,10 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
 
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock);
   onStop("supervisor link", () => client.close());
-  const link = createSupervisorLink(client);
-  const handOff = new HandOff(handOffs, link, clock, areaLog("hand-off"));
+  const supervisor = new SupervisorLink(client, config.GATEWAY_TIMEOUT);
+  const handOff = new HandOff(handOffs, supervisor, clock, areaLog("hand-off"));
   onStop("hand-off", () => handOff.close());
-  const deliveries = new DeliveryPoll(handOffs, link, clock, areaLog("hand-off"));
+  const deliveries = new DeliveryPoll(handOffs, supervisor, clock, areaLog("hand-off"));
   onStop("delivery poll", () => deliveries.close());
 
   const payments = new PaymentService({
@@ -78,9 +74,9 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
     log: areaLog("payments"),
   };
   const upkeep = new Upkeep({ ...shared, ...UPKEEP_LIMITS });
-  const monitor = createMonitor(context, { hub, terminal, payments, journal }, client);
+  const monitor = createMonitor(context, { hub, terminal, payments, journal }, supervisor);
   onStop("monitor", () => monitor.close());
-  const atGateway = gatewayParts(context, client, journal, areaLog("gateway"));
+  const atGateway = gatewayParts(context, supervisor, journal, areaLog("gateway"));
   const api = await createApi(
     apiOptions(context, {
       monitor,
@@ -88,7 +84,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
       afterSale: new AfterSale(shared),
       upkeep,
       terminal,
-      supervisor: client,
+      supervisor,
       gateway: atGateway.gateway,
       settle: (word) => settleByOperator(payments, shared, word),
     }),
@@ -114,7 +110,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   payments.start();
   startClosing(context, { ...shared, upkeep });
   deliveries.start();
-  startAlarmPoll(context, journal, client);
+  startAlarmPoll(context, journal, supervisor);
   atGateway.start();
 });
 
@@ -125,8 +121,9 @@ function settingsOf({ config }: ProgramContext): PaymentSettings {
     gatewayWaitMs: config.GATEWAY_WAIT,
     prepareMs: PREPARE_MS,
     stopPatienceMs: STOP_PATIENCE_MS,
-    // DESIGN 3.1 rule 2: the second look comes when a terminal that never got our answer to its
-    // report has given up waiting for it (zvt.md 8; commands/authorisation.ts asks for this long).
+    // docs/design.md 3.2: the second look comes when a terminal that never got our answer to its
+    // report has given up waiting for it (docs/zvt.md 8.2; commands/authorisation.ts asks for this
+    // long).
     confirmAfterMs: Math.max(config.RECOVERY_SILENCE_MS, 2 * config.ZVT_T2_MS + config.ZVT_T3_MS),
   };
 }
@@ -134,11 +131,11 @@ function settingsOf({ config }: ProgramContext): PaymentSettings {
 function createMonitor(
   { config, installation, clock, log }: ProgramContext,
   parts: Pick<MonitorParts, "hub" | "terminal" | "payments" | "journal">,
-  supervisor: IpcClient<typeof supervisorMessages>,
+  supervisor: SupervisorLink,
 ): Monitor {
   const monitor = new Monitor({
     ...parts,
-    supervisor: () => supervisor.call("status", {}, SUPERVISOR_STATUS_LIMIT_MS),
+    supervisor: () => supervisor.call("status", {}),
     dataDirectory: installation.dataDirectory,
     choresAt: config.UPDATE_TIME,
     clock,
@@ -149,12 +146,11 @@ function createMonitor(
 }
 
 function gatewayParts(
-  { config, clock, onStop }: ProgramContext,
-  client: ReturnType<typeof createIpcClient<typeof supervisorMessages>>,
+  { clock, onStop }: ProgramContext,
+  link: SupervisorLink,
   { attempts, returns }: Journal,
   log: Logger,
 ): { readonly gateway: GatewayDesk; start(): void } {
-  const link = createGatewayLink(client, config.GATEWAY_TIMEOUT);
   const gateway = new GatewayDesk({ attempts, returns, link, clock, log });
   const poll = new ReturnPoll(returns, link, clock, log);
   onStop("return poll", () => poll.close());
@@ -167,7 +163,7 @@ function gatewayParts(
 
 type SetUp =
   | ("port" | "kiosk" | "operator" | "allowedOrigins" | "defaultCurrency")
-  | ("gatewayLookupLimitMs" | "clock" | "log" | "requestStop");
+  | ("clock" | "log" | "requestStop");
 
 function apiOptions(
   { config, clock, log, requestStop }: ProgramContext,
@@ -180,7 +176,6 @@ function apiOptions(
     operator: login !== undefined && password !== undefined ? { login, password } : undefined,
     allowedOrigins: config.ALLOWED_ORIGINS,
     defaultCurrency: config.CURRENCY,
-    gatewayLookupLimitMs: lookupLimitMs(config.GATEWAY_TIMEOUT),
     ...parts,
     clock,
     log: log.child({ area: "http" }),
@@ -201,10 +196,10 @@ function startClosing({ config, log, onStop }: ProgramContext, parts: ClosingPar
 function startAlarmPoll(
   { clock, log, onStop }: ProgramContext,
   { alarms }: Journal,
-  client: IpcClient<typeof supervisorMessages>,
+  link: SupervisorLink,
 ): void {
   const area = log.child({ area: "events" });
-  const poll = new AlarmPoll(alarms, client, clock, area);
+  const poll = new AlarmPoll(alarms, link, clock, area);
   onStop("supervisor alarms", () => poll.close());
   poll.start();
 }

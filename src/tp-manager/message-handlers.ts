@@ -14,7 +14,7 @@ export interface HandlerParts {
   readonly requestStop: (why: string) => void;
 }
 
-/** What tp-manager answers to the other programs of its installation (DESIGN 7). */
+/** What tp-manager answers to the other programs of its installation (docs/design.md 7.2). */
 export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManagerMessages> {
   const { port, attempts, handOffs, payments, terminal, requestStop } = parts;
   return {

@@ -108,7 +108,7 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    removes: "rule 5: no sale before the doubtful one was asked about",
+    removes: "docs/design.md 3.5: no sale before the doubtful one was asked about",
     edits: [
       {
         file: `${room}/orders/admission.ts`,
@@ -132,10 +132,10 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${room}/supervisor/hand-off.ts`,
-        from: "      else await this.#link.store(transaction);",
+        from: '      else await this.#link.call("store-transaction", { transaction });',
         to: `      else {
         this.#store.acknowledgeHandOff(transactionId);
-        await this.#link.store(transaction);
+        await this.#link.call("store-transaction", { transaction });
       }`,
       },
     ],

@@ -47,7 +47,7 @@ class Terminal(Dialogue):
         return steps[control](control, fixed, fields)
 
     def register(self, _control, fixed, fields):
-        """6.1: password, config byte, currency as two bare bytes."""
+        """docs/zvt.md 6.1: password, config byte, currency as two bare bytes."""
         self.config, objects = fixed[3], fields.get(0x06)
         self.container = objects is not None
         permitted = find(objects, "26") or []

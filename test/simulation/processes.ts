@@ -21,7 +21,8 @@ import {
   PaymentService,
   type PaymentSettings,
 } from "../../src/tp-manager/orders/payment-service.ts";
-import { HandOff, type SupervisorLink } from "../../src/tp-manager/supervisor/hand-off.ts";
+import { HandOff } from "../../src/tp-manager/supervisor/hand-off.ts";
+import type { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import type { Terminal } from "../../src/tp-manager/terminal/terminal.ts";
 import { onDisk } from "./disk.ts";
 import type { Life } from "./life.ts";

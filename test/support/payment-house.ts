@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { IpcError } from "../../src/shared/ipc/client.ts";
 import type { DeliveryState } from "../../src/shared/ipc/contract.ts";
 import { type Currency, currencyOf } from "../../src/shared/money.ts";
 import { type Transaction, transactionSchema } from "../../src/shared/transaction.ts";
@@ -13,6 +14,7 @@ import { answerOf } from "../../src/tp-manager/orders/answer.ts";
 import { PaymentService } from "../../src/tp-manager/orders/payment-service.ts";
 import { settleByOperator } from "../../src/tp-manager/orders/settlement.ts";
 import { HandOff } from "../../src/tp-manager/supervisor/hand-off.ts";
+import { answeringLink } from "./answering-link.ts";
 import { recordingLog } from "./recording-log.ts";
 import { ScriptedTerminal } from "./scripted-terminal.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -47,20 +49,25 @@ class Supervisor {
   reachable = true;
   state: DeliveryState = "sent";
 
-  store(transaction: Transaction): Promise<void> {
-    if (!this.reachable) return Promise.reject(new Error("nobody listens"));
-    this.stored.push(transactionSchema.parse(transaction));
-    return Promise.resolve();
-  }
+  readonly link = answeringLink({
+    "store-transaction": ({ transaction }) => {
+      this.#mustBeReachable();
+      this.stored.push(transactionSchema.parse(transaction));
+      return { stored: true };
+    },
+    "withdraw-transaction": ({ transaction }) => {
+      this.#mustBeReachable();
+      this.withdrawn.push(transaction.transactionId);
+      return { outcome: this.state === "sent" ? "sent" : "closed" };
+    },
+    "transaction-delivery": () => {
+      this.#mustBeReachable();
+      return { known: true, state: this.state, sent: this.state === "sent" };
+    },
+  });
 
-  withdraw(transaction: Transaction): Promise<"closed" | "sent"> {
-    if (!this.reachable) return Promise.reject(new Error("nobody listens"));
-    this.withdrawn.push(transaction.transactionId);
-    return Promise.resolve(this.state === "sent" ? "sent" : "closed");
-  }
-
-  delivery(): Promise<DeliveryState> {
-    return this.reachable ? Promise.resolve(this.state) : Promise.reject(new Error("nobody"));
+  #mustBeReachable(): void {
+    if (!this.reachable) throw new IpcError("unreachable", "nobody listens");
   }
 }
 
@@ -74,7 +81,7 @@ export function house(path = join(temporaryFolder(), "journal.db")) {
   const { log, lines } = recordingLog();
   const hub = new EventHub(journal.events, clock, log);
   const tapped = hub.tap(log);
-  const handOff = new HandOff(handOffs, supervisor, clock, tapped);
+  const handOff = new HandOff(handOffs, supervisor.link, clock, tapped);
   const payments = new PaymentService({
     ...{ attempts, handOffs, terminalLog },
     terminal,

@@ -2,9 +2,9 @@ import { z } from "zod";
 import { transactionSchema } from "../transaction.ts";
 
 /**
- * Every message between the processes of one installation (DESIGN 7): HTTP POST with JSON over a
- * local socket, path `/v1/<message>`. Objects are read tolerantly, so that a newer sender may add
- * optional fields; anything else needs a new version in the path.
+ * Every message between the processes of one installation (docs/design.md 7.1): HTTP POST with JSON
+ * over a local socket, path `/v1/<message>`. Objects are read tolerantly, so that a newer sender
+ * may add optional fields; anything else needs a new version in the path.
  */
 export const IPC_VERSION = 1;
 

@@ -25,9 +25,9 @@ export const websiteSchema = z.strictObject({
     .default([...defaultCategories]),
   /** The merchant's style sheet for the payment page. */
   css: httpsAddress.optional(),
-  /** Where the fraud event goes (specification 2, "Fraud notification": svnotif.url). */
+  /** Where the fraud event goes (docs/design.md 12.19: svnotif.url). */
   fraudUrl: webAddress.optional(),
-  /** Secret of the fraud event's signature header (gateway.md (d)). */
+  /** Secret of the fraud event's signature header (docs/gateway.md 4.2). */
   passphrase: z.string().min(1).optional(),
 });
 

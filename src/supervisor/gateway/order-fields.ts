@@ -1,7 +1,7 @@
 /**
- * The order request of the specification, field by field (specification 2, "Order request"), and
- * what this program does with a value that does not fit. Lengths count characters. Fields that it
- * never sends (return addresses, logo, comments) are not here.
+ * The order request field by field (docs/design.md 12.10), and what this program does with a value
+ * that does not fit. Lengths count characters. Fields that it never sends (return addresses, logo,
+ * comments) are not here.
  */
 
 /** AN any text, N digits, A letters, R a decimal number. */

@@ -45,8 +45,8 @@ export function createSoapWriter(service: string, gatewayUrl: string): SoapWrite
       const client = await load();
       let message: SoapMessage | undefined;
       const take = (headers: Record<string, string>, body: string): void => {
-        // The documented address of an operation (specification 2, "Endpoints"); the service
-        // address of a WSDL takes the same requests (gateway.md (b)).
+        // The documented address of an operation (docs/design.md 12.14); the service address of a
+        // WSDL takes the same requests (docs/gateway.md 2.1).
         message = { url: `${base}/soap/${service}/${operation}`, headers, body };
       };
       await client[`${operation}Async`]({ parameters: protectCdata(parameters) }, { take });

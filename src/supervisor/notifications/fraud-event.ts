@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 
-/** The header of the platform's signature rule (gateway.md (d)). */
+/** The header of the platform's signature rule (docs/gateway.md 4.2). */
 export const SIGNATURE_HEADER = "x-allopass-signature";
 export const FRAUD_EVENT_KEY = "operation.fraud_reported_by_acquirer";
 

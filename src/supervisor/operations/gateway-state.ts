@@ -1,7 +1,7 @@
 import type { GatewayState } from "../../shared/ipc/contract.ts";
 import type { OperationKind } from "../gateway/operation-request.ts";
 
-/** Specification 2, "Events": operation types and statuses of notifications. */
+/** docs/design.md 12.18: operation types and statuses of notifications. */
 export const notifiedOperations = [
   "authorization",
   "capture",

@@ -1,8 +1,8 @@
 import type { FaultRow } from "../gateway/faults.ts";
 
 /**
- * When a transaction is tried again, and when it is given to an operator (DESIGN 8). Pure: time
- * and chance are arguments.
+ * When a transaction is tried again, and when it is given to an operator (docs/design.md 8.4).
+ * Pure: time and chance are arguments.
  *
  * Delays are exponential with full jitter: a random time between nothing and 2 s, 4 s, 8 s, 16 s,
  * 32 s, 64 s, 128 s, 256 s, 512 s and then, for ever, 15 minutes. The item waits when the failure

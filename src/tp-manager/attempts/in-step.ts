@@ -8,7 +8,7 @@ const ATTEMPTS_LOOKED_AT = 50;
 /**
  * Whether journal and terminal agree on everything before this attempt: nothing else is unsettled,
  * and the last transaction that the terminal told just before it is the last one that was settled
- * here. Only then may a terminal be asked to undo what the two do not share (DESIGN 3.1 rule 13).
+ * here. Only then may a terminal be asked to undo what the two do not share (docs/design.md 3.13).
  */
 export function inStep(
   attempts: Pick<AttemptStore, "unfinished" | "list">,

@@ -23,7 +23,7 @@ const LOOK_MS = 5_000;
 /**
  * A kiosk whose goods got stuck gives the money back within this, the slowest machine included;
  * afterwards it cannot. A terminal that still takes cards can wait for so long. One that is locked
- * until its end of day reverses nothing either (zvt.md 5.3) and is not left waiting.
+ * until its end of day reverses nothing either (docs/zvt.md 5.3) and is not left waiting.
  */
 const QUIET_MS = 300_000;
 /** Between two of them: doubled from the first to the second, whatever came of the one before. */
@@ -40,9 +40,9 @@ const ASK_LIMIT_MS = 10_000;
 const waitFor = ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "TERMINAL_CHANGED", "STOPPING"];
 
 /**
- * Runs the end of day when the terminal demands it (zvt.md 11.5: F0, B1, tag 1F13) and nothing is
- * going on, because a terminal that waits for it takes no cards. It closes what evidence there is
- * about a doubt, so it waits until recovery has asked about every one (DESIGN 3.1 rule 5).
+ * Runs the end of day when the terminal demands it (docs/zvt.md 11.5: F0, B1, tag 1F13) and nothing
+ * is going on, because a terminal that waits for it takes no cards. It closes what evidence there
+ * is about a doubt, so it waits until recovery has asked about every one (docs/design.md 3.5).
  *
  * It remembers nothing: the terminal demands for as long as it needs it, and the journal knows when
  * it was tried. So a restart changes nothing.

@@ -21,7 +21,9 @@ export interface RunParts extends WriterParts {
   readonly paymentTimeoutMs: number;
 }
 
-/** The terminal waits this much longer for the goods than the kiosk may take (DESIGN 5). */
+/**
+ * The terminal waits this much longer for the goods than the kiosk may take (docs/design.md 5.12).
+ */
 const GOODS_MARGIN_SECONDS = 15;
 
 /**
@@ -69,7 +71,7 @@ export class PaymentRun {
       );
       const ended = writeEnd(this.#writer, end);
       if (this.#cancelAsked && ended.state.phase === "charged") {
-        // DESIGN 5: the approval wins, and somebody has to know.
+        // docs/design.md 5.13: the approval wins, and somebody has to know.
         const detail = { alarm: "approved-after-cancel" };
         this.#writer.log("error", detail, "the terminal approved a payment that was cancelled");
       }
@@ -139,7 +141,10 @@ export class PaymentRun {
     return "refuse";
   }
 
-  /** The terminal's last transaction from before the payment cannot be its result (rule 1). */
+  /**
+   * The terminal's last transaction from before the payment cannot be its result
+   * (docs/design.md 3.1).
+   */
   #isOld(report: TransactionReport): boolean {
     const last = this.#writer.attempt.baseline?.last;
     const identifiable = report.traceNumber !== null && report.localTime !== null;

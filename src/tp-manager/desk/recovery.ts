@@ -16,7 +16,7 @@ import type { Terminal } from "../terminal/terminal.ts";
 import { REVERSAL_BEGINS } from "./reversal-run.ts";
 import { lookAtTerminal, RETRY_MAX_MS, RETRY_MIN_MS } from "./terminal-look.ts";
 
-/** The event that says: one complete run has ended without proof (DESIGN 3.1 rule 5). */
+/** The event that says: one complete run has ended without proof (docs/design.md 3.5). */
 const UNSETTLED = "recovery-unsettled";
 
 export interface RecoveryParts {
@@ -36,7 +36,7 @@ export interface RecoveryParts {
 
 /**
  * Finds out what became of attempts in doubt by asking the terminal, never by repeating anything
- * financial (DESIGN 3.1 rules 1, 2, 5). One attempt at a time, oldest first.
+ * financial (docs/design.md 3.1, 3.2, 3.5). One attempt at a time, oldest first.
  */
 export class Recovery {
   readonly #parts: RecoveryParts;
@@ -62,7 +62,9 @@ export class Recovery {
     }
   }
 
-  /** An order whose first complete recovery run has not ended: no sale before (rule 5). */
+  /**
+   * An order whose first complete recovery run has not ended: no sale before (docs/design.md 3.5).
+   */
   get blockedBy(): string | undefined {
     return [...this.#queue.values()].find(({ blocks }) => blocks)?.orderId;
   }
@@ -95,7 +97,7 @@ export class Recovery {
 
   /**
    * A command has just ended in doubt, or its end could not be written and the journal still says
-   * that it runs. No sale may follow as if nothing were open (DESIGN 3.1 rule 5), whether or not
+   * that it runs. No sale may follow as if nothing were open (docs/design.md 3.5), whether or not
    * the journal can be read at this moment: it is told as soon as it takes anything again.
    */
   doubted(attempt: Attempt): void {

@@ -25,7 +25,7 @@ export interface StrayParts {
 }
 
 /**
- * Results that the terminal reports although nothing runs (DESIGN 3.1 rule 4). They are refused on
+ * Results that the terminal reports although nothing runs (docs/design.md 3.4). They are refused on
  * the wire; here they are stored, told, and the terminal is asked whether it has kept them all the
  * same. Until one complete run has ended nothing is sold: the next sale would hide the answer.
  */
@@ -177,7 +177,7 @@ type Concluded = Exclude<StrayVerdict, { verdict: "look-again" }>;
 
 function amountOf({ amountMinor, receipt }: TransactionReport): string {
   if (amountMinor === null) return "of an unknown amount";
-  // zvt.md 4.2: no currency means euro.
+  // docs/zvt.md 4.2: no currency means euro.
   const alpha = receipt.currencyAlphaCode || "EUR";
   return `${formatMajor(amountMinor, currencyOf(alpha)?.exponent ?? 2)} ${alpha}`;
 }

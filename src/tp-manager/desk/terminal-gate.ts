@@ -21,7 +21,7 @@ export interface GateParts {
 
 /**
  * What every financial command passes first: the terminal answers, and it is the one this
- * installation works with (DESIGN 3.1 rules 1, 3, 12).
+ * installation works with (docs/design.md 3.1, 3.3, 3.12).
  */
 export class TerminalGate {
   readonly #parts: GateParts;
@@ -75,7 +75,10 @@ export class TerminalGate {
   }
 }
 
-/** A terminal may tell more of itself later; what it once told is never forgotten (rule 12). */
+/**
+ * A terminal may tell more of itself later; what it once told is never forgotten
+ * (docs/design.md 3.12).
+ */
 function completed(
   accepted: TerminalIdentity | undefined,
   told: TerminalIdentity,

@@ -52,7 +52,7 @@ export class Upkeep {
 
   /**
    * Runs the end of day. That it was begun is on disk before the command leaves, because a sale
-   * from before it can no longer be reversed (DESIGN 3.1 rule 7).
+   * from before it can no longer be reversed (docs/design.md 3.7).
    */
   async telecollect(
     askedBy: TelecollectionAsker = "operator",
@@ -91,7 +91,7 @@ export class Upkeep {
 
   /**
    * As before a payment, except that the terminal need not take cards: the end of day is what cures
-   * one that is locked until it has run (zvt.md 11.5).
+   * one that is locked until it has run (docs/zvt.md 11.5).
    */
   async #prepared(): Promise<void> {
     const { payments, terminalLog, terminal } = this.#parts;

@@ -15,7 +15,7 @@ const BETWEEN_BATCHES_MS = 20;
 /**
  * An order is put away whole, and only when nothing of it is open: every attempt has ended before
  * the cut-off, what was charged is with the gateway or closed, what was reversed is known to the
- * supervisor, and the answer of a generated order id was read (DESIGN 3.1 rule 11).
+ * supervisor, and the answer of a generated order id was read (docs/design.md 3.11).
  */
 const isArchivable = `
   SELECT min((

@@ -10,7 +10,7 @@ export interface AdmissionParts {
   readonly attempts: Pick<AttemptStore, "latest" | "undeliveredGenerated">;
   readonly terminal: Terminal;
   readonly turn: TerminalTurn;
-  /** The order that no sale may follow before it was asked about (DESIGN 3.1 rule 5). */
+  /** The order that no sale may follow before it was asked about (docs/design.md 3.5). */
   readonly blockedBy: () => string | undefined;
   /** A result that no order asked for is being asked about. */
   readonly strayAsked: () => boolean;
@@ -25,7 +25,10 @@ export type Admission =
   /** The terminal has to be asked first. */
   | { readonly phase: "in-doubt"; readonly attempt: Attempt };
 
-/** The table of DESIGN 5 about repeated orders, and what keeps a new one from being begun. */
+/**
+ * The table of docs/design.md 5.11 about repeated orders, and what keeps a new one from being
+ * begun.
+ */
 export class Admissions {
   readonly #parts: AdmissionParts;
 
@@ -36,7 +39,7 @@ export class Admissions {
   /** Throws {@link AppError} when the request is refused; nothing has been begun then. */
   judge(request: PaymentRequest): Admission {
     const { attempts, turn, terminal } = this.#parts;
-    // Before anything is refused: "busy" says that the order is not charged (rule 10).
+    // Before anything is refused: "busy" says that the order is not charged (docs/design.md 3.10).
     const earlier = storage(() => attempts.latest(request.orderId), "unknown");
     if (earlier && earlier.state.phase !== "not-charged") return known(request, earlier);
     turn.assertFree();
@@ -48,7 +51,7 @@ export class Admissions {
     return { phase: "begin" };
   }
 
-  /** DESIGN 3.1 rule 5. Throws TERMINAL_IN_DOUBT. */
+  /** docs/design.md 3.5. Throws TERMINAL_IN_DOUBT. */
   assertNoDoubt(): void {
     const orderId = this.#parts.blockedBy();
     if (orderId !== undefined) {
@@ -60,7 +63,7 @@ export class Admissions {
     }
   }
 
-  /** DESIGN 3.1 rule 11. */
+  /** docs/design.md 3.11. */
   #assertAnswerRead({ generatedId, amountMinor, currency }: PaymentRequest): void {
     if (!generatedId) return;
     const { attempts } = this.#parts;

@@ -31,7 +31,7 @@ export class AfterSale {
   }
 
   /**
-   * Reverses a charged order on the terminal, once (DESIGN 3.1 rule 7). An order that is reversed
+   * Reverses a charged order on the terminal, once (docs/design.md 3.7). An order that is reversed
    * already is answered as it stands. Throws {@link AppError} when nothing was sent, and
    * REVERSAL_REFUSED when the terminal says that the sale stands.
    */
@@ -61,7 +61,7 @@ export class AfterSale {
 
   /**
    * Says whether the goods of an approved sale came out; answers after the terminal's completion
-   * (DESIGN 5, two-phase sale). `amountMinor`: only goods of that value came out.
+   * (docs/design.md 5.12). `amountMinor`: only goods of that value came out.
    */
   async deliver(
     orderId: string,
@@ -135,7 +135,9 @@ export class AfterSale {
     );
   }
 
-  /** What refuses a reversal says nothing of the order; its `charged` must (rule 10). */
+  /**
+   * What refuses a reversal says nothing of the order; its `charged` must (docs/design.md 3.10).
+   */
   #truthful(error: unknown, orderId: string): unknown {
     if (!(error instanceof AppError) || error.charged === "unknown") return error;
     const { code, message, details } = error;
@@ -164,7 +166,7 @@ export class AfterSale {
     return await payments.finished(attempt, run);
   }
 
-  /** DESIGN 3.1 rule 7: the same terminal, and its storage not closed since. */
+  /** docs/design.md 3.7: the same terminal, and its storage not closed since. */
   #assertReversible(attempt: Attempt, now: Baseline): void {
     const { state } = attempt;
     if (state.phase !== "charged" || state.report.receiptNumber === null) {
@@ -186,7 +188,7 @@ export class AfterSale {
   }
 }
 
-/** DESIGN 3.1 rule 7: the terminal and the gateway share one reservation per order. */
+/** docs/design.md 3.7: the terminal and the gateway share one reservation per order. */
 function assertNotReturned(attempt: Attempt): void {
   switch (returnOf(attempt)) {
     case "none":

@@ -64,8 +64,8 @@ interface RunningPayment {
 }
 
 /**
- * When a payment begins, what it may wait for, and what an order's repetition gets (DESIGN 5). A
- * payment belongs to this service, not to the request that asked for it.
+ * When a payment begins, what it may wait for, and what an order's repetition gets
+ * (docs/design.md 5.11). A payment belongs to this service, not to the request that asked for it.
  */
 export class PaymentService {
   readonly #parts: PaymentParts;
@@ -113,7 +113,9 @@ export class PaymentService {
     this.handOver();
   }
 
-  /** While it is asked about anything the terminal is not to change by itself (rule 5). */
+  /**
+   * While it is asked about anything the terminal is not to change by itself (docs/design.md 3.5).
+   */
   #keepEvidence(): void {
     const keep = this.recovery.isAsking || this.strays.isAsking;
     this.#parts.terminal.keepEvidence?.(keep);
@@ -200,7 +202,10 @@ export class PaymentService {
     await Promise.all([this.recovery.close(), this.strays.close()]);
   }
 
-  /** The kiosk has been sent the whole answer of an order, or has looked it up (rule 11). */
+  /**
+   * The kiosk has been sent the whole answer of an order, or has looked it up
+   * (docs/design.md 3.11).
+   */
   answerRead(orderId: string): void {
     this.#reading(() => this.#parts.attempts.markAnswerDelivered(orderId));
   }
@@ -224,12 +229,12 @@ export class PaymentService {
     return this.#reading(() => this.#parts.terminalLog.strays(limit));
   }
 
-  /** The operator accepts the terminal that is connected now (DESIGN 3.1 rule 12). */
+  /** The operator accepts the terminal that is connected now (docs/design.md 3.12). */
   acceptTerminal(): TerminalIdentity {
     return this.#gate.accept();
   }
 
-  /** The terminal that is connected now is not the accepted one (DESIGN 3.1 rule 12). */
+  /** The terminal that is connected now is not the accepted one (docs/design.md 3.12). */
   get terminalChanged(): boolean {
     return this.#gate.changed;
   }
@@ -247,7 +252,7 @@ export class PaymentService {
     return this.#gate.prepare(preparing);
   }
 
-  /** DESIGN 3.1 rule 5. Throws TERMINAL_IN_DOUBT. */
+  /** docs/design.md 3.5. Throws TERMINAL_IN_DOUBT. */
   assertNoDoubt(): void {
     this.#admissions.assertNoDoubt();
   }
@@ -262,7 +267,8 @@ export class PaymentService {
       return { attempt, delivery, replayed };
     }
     const delivery = await handOff.delivered(transactionId, waitMs ?? settings.gatewayWaitMs);
-    // It may have been reversed during the wait, and that may have been answered (rule 8).
+    // It may have been reversed during the wait, and that may have been answered
+    // (docs/design.md 3.8).
     const now = this.#reading(() => attempts.read(transactionId)) ?? attempt;
     return { attempt: now, delivery, replayed };
   }
@@ -386,7 +392,7 @@ export class PaymentService {
     );
   }
 
-  /** If the journal cannot be read, what became of an order is not known (DESIGN 3.1 rule 10). */
+  /** If the journal cannot be read, what became of an order is not known (docs/design.md 3.10). */
   #reading<T>(read: () => T): T {
     return storage(read, "unknown");
   }

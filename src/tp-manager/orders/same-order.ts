@@ -1,7 +1,10 @@
 import { AppError, type Charged } from "../../shared/errors.ts";
 import type { PaymentRequest } from "../attempts/payment.ts";
 
-/** An order id stands for one amount and currency, for ever (DESIGN 5). Throws ORDER_MISMATCH. */
+/**
+ * An order id stands for one amount and currency, for ever (docs/design.md 5.11). Throws
+ * ORDER_MISMATCH.
+ */
 export function assertSameOrder(
   request: PaymentRequest,
   earlier: PaymentRequest,

@@ -128,7 +128,7 @@ describe("an end of day that the terminal demands", () => {
     expect(begun).toHaveLength(1);
   });
 
-  test("waits until a doubt was asked about (DESIGN 3.1 rule 5)", async () => {
+  test("waits until a doubt was asked about (docs/design.md 3.5)", async () => {
     const at = open();
     at.terminal.script = () => Promise.resolve(lost("line broken"));
     await pay(at, request("A-1"));

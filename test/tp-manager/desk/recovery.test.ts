@@ -36,7 +36,7 @@ describe("a payment in doubt", () => {
     expect(at.terminal.paid).toHaveLength(2);
   });
 
-  test("holds up every other sale until one recovery run has ended (rule 5)", async () => {
+  test("holds up every sale until one recovery run has ended (docs/design.md 3.5)", async () => {
     const at = house();
     await doubtful(at);
     await expect(pay(at, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
@@ -173,7 +173,7 @@ describe("a payment in doubt", () => {
     await at.clock.advance(20_000);
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
     expect(at.terminal.paid).toHaveLength(1);
-  }, 20_000);
+  });
 
   test("a wall clock that jumps ahead does not end the wait", async () => {
     const at = house();

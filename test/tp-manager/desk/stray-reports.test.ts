@@ -22,7 +22,7 @@ const findings = (at: House) => at.journal.terminalLog.strays(9).map(({ finding 
 const alarms = (at: House) =>
   at.hub.source.newest("alarm", 9).map(({ data }) => ("alarm" in data ? data.alarm : ""));
 
-describe("a result that no order asked for (DESIGN 3.1 rule 4)", () => {
+describe("a result that no order asked for (docs/design.md 3.4)", () => {
   test("is on disk and told at once, and read again after a crash", async () => {
     const at = surprised(baseline.last);
     expect(findings(at)).toEqual(["open"]);

@@ -201,7 +201,7 @@ describe("GET /events", () => {
   test("tells a delivery that came after the kiosk had its answer", async () => {
     const at = house();
     const api = await listening({}, at);
-    const poll = new DeliveryPoll(at.journal.handOffs, at.supervisor, at.clock, at.log);
+    const poll = new DeliveryPoll(at.journal.handOffs, at.supervisor.link, at.clock, at.log);
     poll.start();
     onTestFinished(() => poll.close());
     at.supervisor.state = "pending";

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { FaultInput } from "../../../src/simulator/gateway/faults/fault.ts";
 import { pay, request } from "../../support/payment-house.ts";
 import { reverses } from "../../support/scripted-terminal.ts";
@@ -7,9 +7,8 @@ import { chargedAtGateway, operator, stateOf } from "./charged-at-gateway.ts";
 
 /** Waits until the sandbox has used a fault up, and lets our patience end. */
 async function timedOut({ rig, sandbox }: Awaited<ReturnType<typeof chargedAtGateway>>) {
-  await vi.waitFor(async () => {
-    expect(await (await fetch(`${sandbox.url}/sandbox/faults`)).json()).toEqual([]);
-  }, 5_000);
+  const armed = async () => await (await fetch(`${sandbox.url}/sandbox/faults`)).json();
+  await expect.poll(armed).toEqual([]);
   await rig.clock.advance(30_000);
 }
 
@@ -239,7 +238,7 @@ describe("a refund whose answer does not come", () => {
     const at = await chargedAtGateway();
     at.sandbox.addFault({ kind: "hang-after-commit", times: 1, operation: "card" });
     const asked = at.call("POST", "/gateway/refund", { transactionPublicId: at.publicId() });
-    await vi.waitFor(() => expect(at.sandbox.orders()[0]?.state).toBe("refunded"), 5_000);
+    await expect.poll(() => at.sandbox.orders()[0]?.state).toBe("refunded");
     await at.rig.operations.stop();
     expect((await asked).one.error.code).toBe("GATEWAY_OPERATION_UNKNOWN");
     expect(at.rig.operationStore.openOf(at.publicId())).toMatchObject({

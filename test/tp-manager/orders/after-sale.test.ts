@@ -22,7 +22,7 @@ async function reverse(at: House, orderId = "A-1") {
 const phaseOf = (at: House, orderId = "A-1"): string | undefined =>
   at.journal.attempts.latest(orderId)?.state.phase;
 
-describe("a reversal (DESIGN 3.1 rule 7)", () => {
+describe("a reversal (docs/design.md 3.7)", () => {
   test("names the receipt and the amount, and makes the order Reversed for ever", async () => {
     const at = house();
     await pay(at, request("A-1"));

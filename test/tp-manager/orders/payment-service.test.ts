@@ -185,7 +185,7 @@ test("a result with no payment running raises an alarm", () => {
   expect(alarms).toEqual([expect.stringContaining('"traceNumber":"000012"')]);
 });
 
-describe("an order that comes again (DESIGN 5, Idempotency)", () => {
+describe("an order that comes again (docs/design.md 5.11)", () => {
   test("is replayed when it was charged, with nothing on the wire", async () => {
     const at = house();
     const first = await pay(at, request("A-1"));
@@ -263,7 +263,7 @@ describe("an order that comes again (DESIGN 5, Idempotency)", () => {
   });
 });
 
-describe("generated order ids (DESIGN 3.1 rule 11)", () => {
+describe("generated order ids (docs/design.md 3.11)", () => {
   const nameless = (id: string): PaymentRequest => request(id, { generatedId: true });
 
   test("block a second nameless sale of the sum until the first answer was read", async () => {
@@ -279,7 +279,7 @@ describe("generated order ids (DESIGN 3.1 rule 11)", () => {
   });
 });
 
-describe("another terminal (DESIGN 3.1 rule 12)", () => {
+describe("another terminal (docs/design.md 3.12)", () => {
   test("is refused until the operator accepts it", async () => {
     const at = house();
     await pay(at, request("A-1"));

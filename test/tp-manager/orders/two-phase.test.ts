@@ -13,7 +13,7 @@ const aborted: PaymentEnd = {
   ticket: "",
 };
 
-describe("a two-phase sale (DESIGN 5)", () => {
+describe("a two-phase sale (docs/design.md 5.12)", () => {
   const twoPhase = request("A-1", { delivery: { withinSeconds: 30 } });
 
   /** A terminal in vending mode: holds at the approval and ends as the decision says. */

@@ -7,6 +7,7 @@ import { systemClock } from "../../../src/shared/time.ts";
 import { raiseAlarm } from "../../../src/supervisor/alarm.ts";
 import { supervisorHandlers } from "../../../src/supervisor/intake/message-handlers.ts";
 import { AlarmPoll } from "../../../src/tp-manager/supervisor/supervisor-alarms.ts";
+import { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
 import { openRig } from "../../supervisor/supervisor-rig.ts";
 import { type House, house } from "../../support/payment-house.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
@@ -46,7 +47,8 @@ async function answering(rig: Rig, runDirectory: string, without?: string) {
 /** tp-manager's side, polling. */
 function polling(at: House, runDirectory: string) {
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, systemClock);
-  const poll = new AlarmPoll(at.journal.alarms, client, at.clock, at.log);
+  const link = new SupervisorLink(client, 1_000);
+  const poll = new AlarmPoll(at.journal.alarms, link, at.clock, at.log);
   poll.start();
   let open = true;
   const close = async (): Promise<void> => {

@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import type { SandboxParts } from "../parts.ts";
 import { xml, xmlDocument } from "../xml/write-xml.ts";
 
-/** Specification 2, field categoryId; shape: gateway.md (b), "Category list". */
+/** docs/design.md 12.10, field categoryId; shape: docs/gateway.md 2.8. */
 export function categoryRoutes(app: FastifyInstance, { accounts }: SandboxParts): void {
   app.get<{ Params: { website: string } }>(
     "/order/list-categories/id/:website",

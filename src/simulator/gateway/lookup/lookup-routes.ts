@@ -4,7 +4,7 @@ import type { Order } from "../orders/order.ts";
 import type { SandboxParts } from "../parts.ts";
 import { orderIdOf, orderObject, transactionView } from "./transaction-view.ts";
 
-/** Codes published for the platform: gateway.md (d). */
+/** Codes published for the platform: docs/gateway.md 4.5. */
 const errors = {
   credentials: { status: 401, code: 1_000_001, message: "Incorrect Credentials" },
   parameter: { status: 400, code: 1_010_201, message: "Invalid Parameter" },
@@ -54,7 +54,7 @@ function orderOf(id: string, { orders }: SandboxParts): Order | undefined {
   return byNumber ?? orders.byPublicId(id.toUpperCase());
 }
 
-/** HTTP Basic or the header X-API-KEY (gateway.md (d)). */
+/** HTTP Basic or the header X-API-KEY (docs/gateway.md 4.4). */
 function authenticated(
   { headers }: FastifyRequest,
   accounts: readonly Account[],

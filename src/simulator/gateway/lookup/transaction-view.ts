@@ -2,7 +2,7 @@ import { formatAmount } from "../orders/amount.ts";
 import type { Order, OrderOperation, OrderState } from "../orders/order.ts";
 import { textOf } from "../soap/parameters.ts";
 
-/** The v3 transaction object: specification 2, "Fraud notification payload"; gateway.md (d). */
+/** The v3 transaction object: docs/design.md 12.19; docs/gateway.md 4.6. */
 
 /** Ids of the real service are integers beyond 32 bits; ours count up from here. */
 const TRANSACTION_ID_BASE = 155_000_000_000;

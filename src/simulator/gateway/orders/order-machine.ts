@@ -1,8 +1,8 @@
 import type { Order } from "./order.ts";
 
-/** What may happen to an order: specification 2, "States and transitions". No I/O here. */
+/** What may happen to an order: docs/design.md 12.16. No I/O here. */
 
-/** Specification 2, "Events": the operation types of notifications. */
+/** docs/design.md 12.18: the operation types of notifications. */
 export type OperationType = "authorization" | "capture" | "cancellation" | "refund" | "reject";
 
 export type OperationStatus = "ok" | "nok" | "cancel";

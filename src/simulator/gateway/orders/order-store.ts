@@ -159,7 +159,7 @@ export class OrderStore {
     return new Date(this.#clock.now()).toISOString();
   }
 
-  /** Ids of 2019 began with the time of creation in seconds, in hex (gateway.md (b)). */
+  /** Ids of 2019 began with the time of creation in seconds, in hex (docs/gateway.md 2.9). */
   #newPublicId(): string {
     const seconds = Math.floor(this.#clock.now() / 1_000);
     const time = seconds.toString(16).padStart(8, "0").slice(-8);

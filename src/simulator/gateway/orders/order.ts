@@ -2,8 +2,8 @@ import type { Values } from "../soap/parameters.ts";
 import type { OperationStatus, OperationType } from "./order-machine.ts";
 
 /**
- * Where an order stands: specification 2, "States and transitions". `declined` and `aborted` end
- * an order that was never paid; the specification does not show their names.
+ * Where an order stands: docs/design.md 12.16. `declined` and `aborted` end an order that was never
+ * paid; their names are not published.
  */
 export type OrderState =
   | "created"

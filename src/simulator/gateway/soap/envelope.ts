@@ -56,7 +56,7 @@ function refuseMandatoryHeaders(header: XmlElement | undefined): void {
 
 /**
  * The answer of an operation. Prefixes and bare result element are fixed: real clients read them by
- * name (gateway.md (b), "Interoperability limits").
+ * name (docs/gateway.md 2.5).
  */
 export function responseEnvelope(
   operation: string,

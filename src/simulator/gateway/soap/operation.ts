@@ -50,8 +50,8 @@ const handlers: Readonly<Record<OperationName, Handler>> = {
 
 /**
  * Carries out one operation: structure, credentials, values, then the operation's own rules. The
- * status is 500 for missing and unknown parameters only (specification 2, "Errors"); every other
- * refusal is an answer with a code, which real clients read from either status.
+ * status is 500 for missing and unknown parameters only (docs/design.md 12.20); every other refusal
+ * is an answer with a code, which real clients read from either status.
  */
 export function carryOut(
   operation: Operation,

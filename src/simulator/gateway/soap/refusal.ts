@@ -1,4 +1,4 @@
-/** gateway.md (b), "Error codes". The numbers from 20 on are ours: the real ones are not public. */
+/** docs/gateway.md 2.6. The numbers from 20 on are ours: the real ones are not public. */
 export const resultCodes = {
   ok: 0,
   badCredentials: 1,
