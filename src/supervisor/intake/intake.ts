@@ -6,7 +6,7 @@ import type { Transaction } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarm.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
 
-export interface IntakeParts {
+interface IntakeParts {
   readonly store: OutboxStore;
   readonly clock: Clock;
   readonly log: Logger;

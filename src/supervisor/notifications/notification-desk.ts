@@ -10,7 +10,7 @@ import { type FraudEvent, readFraudEvent } from "./fraud-event.ts";
 import { type MapiNotification, readMapi } from "./mapi-notification.ts";
 import type { NotificationStore } from "./notification-store.ts";
 
-export interface NotificationDeskParts {
+interface NotificationDeskParts {
   readonly store: NotificationStore;
   readonly operations: OperationStore;
   readonly clock: Clock;

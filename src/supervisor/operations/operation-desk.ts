@@ -28,7 +28,7 @@ type Messages = typeof supervisorMessages;
 type Request<K extends keyof Messages> = RequestOf<Messages, K>;
 type Response<K extends keyof Messages> = ResponseOf<Messages, K>;
 
-export interface OperationDeskParts {
+interface OperationDeskParts {
   readonly store: OperationStore;
   readonly gateway: GatewayOperations;
   readonly clock: Clock;

@@ -15,9 +15,9 @@ import { type Decision, decide, delayCeilingMs, parseRetryAfter } from "./retry-
  */
 export const IMMEDIATE_TRIES_MAX = 4;
 /** The queue looks at the clock this often even if nothing falls due: clocks jump. */
-export const RECHECK_MS = 60_000;
+const RECHECK_MS = 60_000;
 
-export interface ForwarderParts {
+interface ForwarderParts {
   readonly store: OutboxStore;
   readonly gateway: Gateway;
   readonly watch: DeliveryWatch;

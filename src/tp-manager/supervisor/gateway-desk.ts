@@ -22,7 +22,7 @@ export type GatewayTarget = SupervisorRequest<"gateway-resolve">;
 type Word = SupervisorAnswer<"gateway-operation">;
 type Resolved = Extract<SupervisorAnswer<"gateway-resolve">, { found: true }>;
 
-export interface GatewayDeskParts {
+interface GatewayDeskParts {
   readonly attempts: Pick<AttemptStore, "latest" | "ofOrder" | "read">;
   readonly returns: ReturnStore;
   readonly link: SupervisorLink;
@@ -30,7 +30,7 @@ export interface GatewayDeskParts {
   readonly log: Logger;
 }
 
-export interface GatewayResult {
+interface GatewayResult {
   readonly operation: GatewayOperation;
   readonly orderId: string | null;
   readonly currency: Currency;

@@ -28,7 +28,7 @@ export interface Objection {
   readonly because: string;
 }
 
-export type Verdict =
+type Verdict =
   | { readonly allowed: true; readonly step: Step }
   | { readonly allowed: false; readonly objection: Objection };
 
