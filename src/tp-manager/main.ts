@@ -59,20 +59,11 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   const deliveries = new DeliveryPoll(handOffs, supervisor, clock, areaLog("hand-off"));
   onStop("delivery poll", () => deliveries.close());
 
-  const payments = new PaymentService({
-    ...{ attempts, handOffs, terminalLog },
-    terminal,
-    handOff,
-    clock,
-    log: areaLog("payments"),
-    settings: settingsOf(context),
-    announce: hub.announce,
-  });
   const { announce } = hub;
-  const shared = {
-    ...{ attempts, terminalLog, terminal, payments, clock, announce },
-    log: areaLog("payments"),
-  };
+  const stores = { attempts, handOffs, terminalLog };
+  const selling = { ...stores, terminal, clock, announce, log: areaLog("payments") };
+  const payments = new PaymentService({ ...selling, handOff, settings: settingsOf(context) });
+  const shared = { ...selling, payments };
   const upkeep = new Upkeep({ ...shared, ...UPKEEP_LIMITS });
   const monitor = createMonitor(context, { hub, terminal, payments, journal }, supervisor);
   onStop("monitor", () => monitor.close());

@@ -30,7 +30,8 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: attempts,
-        from: "this.#events.telling((tell) => {\n      const before = this.#mustRead(transactionId);",
+        from: `this.#events.telling((tell) => {
+      const before = this.#mustRead(transactionId);`,
         to: `this.#events.telling((tell) => {
       if (this.held?.transactionId === transactionId) this.#insertRow(this.held);
       this.held = undefined;

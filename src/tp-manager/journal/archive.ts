@@ -78,7 +78,7 @@ export class Archive {
     });
   }
 
-  /** Charged long ago, and not known here to be with the gateway: the supervisor may know better. */
+  /** Charged long ago, not known here to be with the gateway: the supervisor may know better. */
   unsentBefore(beforeMs: number): string[] {
     return this.#sql.unsent.all(beforeMs).map((row) => String(row["transaction_id"]));
   }

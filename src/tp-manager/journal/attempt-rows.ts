@@ -69,7 +69,7 @@ type NewAttempt = Omit<
   "number" | "ticket" | "returnedMinor" | "returnedSome" | "openReturn"
 >;
 
-/** Attempts and their events. Every change is one commit that is on disk when the method returns. */
+/** Attempts and their events. Every change is one commit, on disk when the method returns. */
 export class AttemptRows implements AttemptStore {
   readonly #sql: Record<keyof typeof texts, Statement>;
   readonly #listed: Listings<Statement>;
