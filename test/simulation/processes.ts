@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { createLogger, type Logger } from "../../src/shared/logger.ts";
 import { openDatabase } from "../../src/shared/sqlite.ts";
-import { AlarmStore } from "../../src/supervisor/alarm-store.ts";
+import { AlarmStore } from "../../src/supervisor/alarms/alarm-store.ts";
 import type { GatewayOperations } from "../../src/supervisor/gateway/gateway.ts";
 import { Intake } from "../../src/supervisor/intake/intake.ts";
 import { supervisorHandlers } from "../../src/supervisor/intake/message-handlers.ts";

@@ -3,7 +3,7 @@ import type { Logger } from "../../shared/logger.ts";
 import { containsPan, maskPan, maskPansInText } from "../../shared/mask.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import { raiseAlarm } from "../alarm.ts";
+import { raiseAlarm } from "../alarms/alarm.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
 
 interface IntakeParts {

@@ -3,7 +3,7 @@ import { maskPansInText } from "../../shared/mask.ts";
 import { type Currency, currencyOf, parseAmount } from "../../shared/money.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import { raiseAlarm } from "../alarm.ts";
+import { raiseAlarm } from "../alarms/alarm.ts";
 import { effectOf } from "../operations/gateway-state.ts";
 import type { OperationStore } from "../operations/operation-store.ts";
 import { type FraudEvent, readFraudEvent } from "./fraud-event.ts";

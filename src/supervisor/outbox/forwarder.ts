@@ -1,7 +1,7 @@
 import type { Logger } from "../../shared/logger.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
 import { type Transaction, transactionSchema } from "../../shared/transaction.ts";
-import { raiseAlarm } from "../alarm.ts";
+import { raiseAlarm } from "../alarms/alarm.ts";
 import { faultTable, unsendable } from "../gateway/faults.ts";
 import type { Gateway, GatewayReply } from "../gateway/gateway.ts";
 import type { DeliveryWatch } from "./delivery-watch.ts";

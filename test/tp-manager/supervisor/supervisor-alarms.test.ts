@@ -4,7 +4,7 @@ import { supervisorMessages } from "../../../src/shared/ipc/contract.ts";
 import { openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
 import { startIpcServer } from "../../../src/shared/ipc/server.ts";
 import { systemClock } from "../../../src/shared/time.ts";
-import { raiseAlarm } from "../../../src/supervisor/alarm.ts";
+import { raiseAlarm } from "../../../src/supervisor/alarms/alarm.ts";
 import { supervisorHandlers } from "../../../src/supervisor/intake/message-handlers.ts";
 import { AlarmPoll } from "../../../src/tp-manager/supervisor/supervisor-alarms.ts";
 import { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";

@@ -1,4 +1,4 @@
-import type { Logger } from "../shared/logger.ts";
+import type { Logger } from "../../shared/logger.ts";
 
 /**
  * What an operator has to look at. An alarm is an error line of the log whose field `alarm` holds
