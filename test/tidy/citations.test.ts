@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import {
   citedIn,
@@ -90,6 +90,20 @@ describe("a book", () => {
     const text = books.get(name) ?? "";
     const here = referencesIn(text).map((number) => `${name} ${number}`);
     expect([...here, ...citedIn(text)].filter((cited) => titleOf(cited) === undefined)).toEqual([]);
+  });
+
+  test.each([...books.keys()])("%s names only files and folders that exist", (name) => {
+    const named = [...(books.get(name) ?? "").matchAll(/`((?:src|test|scripts)\/[\w./-]+)`/g)];
+    const paths = named.map(([, path]) => path ?? "");
+    expect(paths.filter((path) => !existsSync(`${root}/${path}`))).toEqual([]);
+  });
+
+  test("zvt grades its statements in every section", () => {
+    const ungraded = (books.get("zvt") ?? "")
+      .split(/^(?=##)/m)
+      .filter((part) => part.startsWith("### ") && !/\*\*\[[PDC]\]/.test(part))
+      .map((part) => part.slice(0, part.indexOf("\n")));
+    expect(ungraded).toEqual([]);
   });
 
   test("design holds the money rules as 3.1 to 3.24", () => {

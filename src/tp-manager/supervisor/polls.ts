@@ -1,7 +1,8 @@
 import { ALARMS_PAGE_MAX } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
-import type { PaymentStore } from "../attempts/payment-store.ts";
+import type { HandOffStore } from "../attempts/hand-off-store.ts";
+import type { ReturnStore } from "../attempts/return-store.ts";
 import type { SupervisorAnswer, SupervisorLink } from "./supervisor-link.ts";
 
 export const POLL_MS = 5_000;
@@ -64,7 +65,7 @@ export class Poll {
  * so that events and lookups tell it. Costs nothing when all are settled.
  */
 export function deliveryPoll(
-  store: Pick<PaymentStore, "undelivered" | "setDelivery">,
+  store: Pick<HandOffStore, "undelivered" | "setDelivery">,
   link: SupervisorLink,
   clock: Clock,
   log: Logger,
@@ -86,7 +87,7 @@ export function deliveryPoll(
  * its repetition charges nothing.
  */
 export function returnPoll(
-  store: Pick<PaymentStore, "returnsSeen" | "noteReturns">,
+  store: Pick<ReturnStore, "returnsSeen" | "noteReturns">,
   link: SupervisorLink,
   clock: Clock,
   log: Logger,
