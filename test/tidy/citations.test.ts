@@ -104,11 +104,27 @@ describe("a book", () => {
     expect(wrong).toEqual([]);
   });
 
-  test.each(ours)("%s names settings, error codes and files that exist", (name) => {
-    const text = books.get(name) ?? "";
-    const unknown = namesIn(text).filter((word) => !code.includes(word));
-    const missing = pathsIn(text).filter((path) => !existsSync(`${root}/${path}`));
-    expect([...unknown, ...missing]).toEqual([]);
+  test.each(ours)("%s names settings and error codes that exist", (name) => {
+    const unknown = namesIn(books.get(name) ?? "").filter((word) => !code.includes(word));
+    expect(unknown).toEqual([]);
+  });
+
+  test.each([...books.keys()])("%s names only files and folders that exist", (name) => {
+    const paths = pathsIn(books.get(name) ?? "");
+    expect(paths.filter((path) => !existsSync(`${root}/${path}`))).toEqual([]);
+  });
+
+  test.each([...books.keys()])("%s has a text under every heading", (name) => {
+    const parts = (books.get(name) ?? "").split(/^(?=##)/m).filter((part) => /^### /.test(part));
+    expect(parts.filter((part) => part.trim().split("\n").length < 2)).toEqual([]);
+  });
+
+  test.each(["gateway", "zvt"])("%s grades its statements in every section", (name) => {
+    const ungraded = (books.get(name) ?? "")
+      .split(/^(?=##)/m)
+      .filter((part) => part.startsWith("### ") && !/\*\*\[[PDC]\]/.test(part))
+      .map((part) => part.slice(0, part.indexOf("\n")));
+    expect(ungraded).toEqual([]);
   });
 
   test("design holds the money rules as 3.1 to 3.24", () => {

@@ -8,7 +8,7 @@ import { transactionSchema } from "../transaction.ts";
  */
 export const IPC_VERSION = 1;
 
-export const programs = ["tp-manager", "supervisor"] as const;
+const programs = ["tp-manager", "supervisor"] as const;
 export type Program = (typeof programs)[number];
 
 /** What became of a transaction at the gateway. */
@@ -32,7 +32,7 @@ const deliverySchema = z.object({
 });
 
 /** One item of the outbox, for an operator. */
-export const outboxItemSchema = z.object({
+const outboxItemSchema = z.object({
   /** Grows with every item; the cursor of a listing. */
   sequence: z.int(),
   transactionId: z.string(),

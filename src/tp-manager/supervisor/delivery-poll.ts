@@ -1,7 +1,7 @@
 import type { Logger } from "../../shared/logger.ts";
 import { Rounds } from "../../shared/rounds.ts";
 import type { Clock } from "../../shared/time.ts";
-import type { PaymentStore } from "../attempts/payment-store.ts";
+import type { HandOffStore } from "../attempts/hand-off-store.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
 const POLL_MS = 5_000;
@@ -13,14 +13,14 @@ const ASKED_MAX = 50;
  * so that events and lookups tell it. Costs nothing when all are settled.
  */
 export class DeliveryPoll {
-  readonly #store: Pick<PaymentStore, "undelivered" | "setDelivery">;
+  readonly #store: Pick<HandOffStore, "undelivered" | "setDelivery">;
   readonly #link: SupervisorLink;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #rounds: Rounds;
 
   constructor(
-    store: Pick<PaymentStore, "undelivered" | "setDelivery">,
+    store: Pick<HandOffStore, "undelivered" | "setDelivery">,
     link: SupervisorLink,
     clock: Clock,
     log: Logger,

@@ -1,7 +1,7 @@
 import type { Logger } from "../../shared/logger.ts";
 import { Rounds } from "../../shared/rounds.ts";
 import type { Clock } from "../../shared/time.ts";
-import type { PaymentStore } from "../attempts/payment-store.ts";
+import type { ReturnStore } from "../attempts/return-store.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
 export const RETURN_POLL_MS = 5_000;
@@ -13,14 +13,14 @@ const ASKED_MAX = 100;
  * its repetition charges nothing.
  */
 export class ReturnPoll {
-  readonly #store: Pick<PaymentStore, "returnsSeen" | "noteReturns">;
+  readonly #store: Pick<ReturnStore, "returnsSeen" | "noteReturns">;
   readonly #link: SupervisorLink;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #rounds: Rounds;
 
   constructor(
-    store: Pick<PaymentStore, "returnsSeen" | "noteReturns">,
+    store: Pick<ReturnStore, "returnsSeen" | "noteReturns">,
     link: SupervisorLink,
     clock: Clock,
     log: Logger,

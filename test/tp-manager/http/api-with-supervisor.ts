@@ -40,8 +40,9 @@ export async function apiWithSupervisor(
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, systemClock);
   const supervisor = new SupervisorLink(client, 30_000);
   const { journal, clock } = at;
-  const gateway = new GatewayDesk({ store: journal, link: supervisor, clock, log: rig.log });
-  const returns = new ReturnPoll(journal, supervisor, clock, rig.log);
+  const parts = { attempts: journal.attempts, returns: journal.returns, clock, log: rig.log };
+  const gateway = new GatewayDesk({ ...parts, link: supervisor });
+  const returns = new ReturnPoll(journal.returns, supervisor, clock, rig.log);
   const app = await createWatchedApi({
     ...at,
     monitor: monitorOf(at),

@@ -1,5 +1,5 @@
 import type { CardName } from "../bank/cards.ts";
-import { type Demand, demands, isCuredBy } from "./demands.ts";
+import { type Demand, demands, isCuredBy } from "../zvt/demands.ts";
 
 /** What the terminal itself keeps: its turnover list and counters (docs/zvt.md 13.1). */
 export interface StoredTransaction {

@@ -1,5 +1,11 @@
+import {
+  encodeMessage,
+  type FieldInputs,
+  tag,
+  withTag,
+  ZvtCodecError,
+} from "../../../../zvt/index.ts";
 import type { LastTransaction, PaymentOrder } from "../../terminal.ts";
-import { encodeMessage, type FieldInputs, tag, withTag, ZvtCodecError } from "../codec/index.ts";
 import type { LinkTimers } from "../link/apdu-link.ts";
 import { anyTime, type Command, type GoodsWindow } from "./command.ts";
 
