@@ -7,7 +7,7 @@ export type Logger = Pick<PinoLogger, "debug" | "info" | "warn" | "error" | "fat
 export type RootLogger = PinoLogger;
 
 export const logLevels = ["debug", "info", "warn", "error"] as const;
-export type LogLevel = (typeof logLevels)[number];
+type LogLevel = (typeof logLevels)[number];
 
 /**
  * One JSON line per event. Secrets are removed by name, and every line is searched for card numbers

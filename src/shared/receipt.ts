@@ -37,7 +37,7 @@ export const receiptFields = [
   "label",
 ] as const;
 
-export type ReceiptField = (typeof receiptFields)[number];
+type ReceiptField = (typeof receiptFields)[number];
 export type Receipt = Record<ReceiptField, string>;
 
 /** Width of `amount` and `inclusiveAmount`: what does not fit is refused before the sale. */

@@ -11,18 +11,15 @@ import { type ApiOptions, createApi } from "./http/app.ts";
 import { EventHub } from "./http/events/event-hub.ts";
 import { listenOnLoopback } from "./http/loopback-server.ts";
 import { Monitor, type MonitorParts } from "./http/status/monitor.ts";
-import { AlarmRows } from "./journal/alarm-rows.ts";
 import { archiveChore } from "./journal/archive.ts";
 import { Journal } from "./journal/journal.ts";
 import { tpManagerHandlers } from "./message-handlers.ts";
 import { AfterSale } from "./orders/after-sale.ts";
 import { PaymentService, type PaymentSettings } from "./orders/payment-service.ts";
 import { settleByOperator } from "./orders/settlement.ts";
-import { DeliveryPoll } from "./supervisor/delivery-poll.ts";
 import { GatewayDesk } from "./supervisor/gateway-desk.ts";
 import { HandOff } from "./supervisor/hand-off.ts";
-import { ReturnPoll } from "./supervisor/return-poll.ts";
-import { AlarmPoll } from "./supervisor/supervisor-alarms.ts";
+import { alarmPoll, deliveryPoll, returnPoll } from "./supervisor/polls.ts";
 import { SupervisorLink } from "./supervisor/supervisor-link.ts";
 import { driverFor, protocolPart } from "./terminal/registry.ts";
 
@@ -47,8 +44,9 @@ async function start(context: ProgramContext): Promise<void> {
   const journalPath = join(installation.dataDirectory, "journal.db");
   const journal = new Journal(journalPath);
   onStop("journal", () => journal.close());
+  const { attempts, handOffs, terminalLog } = journal;
 
-  const hub = new EventHub(journal, clock, log.child({ area: "events" }));
+  const hub = new EventHub(journal.events, clock, log.child({ area: "events" }));
   const areaLog = (area: string): Logger => hub.tap(log.child({ area }));
   const terminal = await driverFor(config).create(config, clock, log.child({ area: "terminal" }));
   onStop("terminal", () => terminal.close());
@@ -56,22 +54,16 @@ async function start(context: ProgramContext): Promise<void> {
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock);
   onStop("supervisor link", () => client.close());
   const supervisor = new SupervisorLink(client, config.GATEWAY_TIMEOUT);
-  const handOff = new HandOff(journal, supervisor, clock, areaLog("hand-off"));
+  const handOff = new HandOff(handOffs, supervisor, clock, areaLog("hand-off"));
   onStop("hand-off", () => handOff.close());
-  const deliveries = new DeliveryPoll(journal, supervisor, clock, areaLog("hand-off"));
+  const deliveries = deliveryPoll(handOffs, supervisor, clock, areaLog("hand-off"));
   onStop("delivery poll", () => deliveries.close());
 
-  const payments = new PaymentService({
-    store: journal,
-    terminal,
-    handOff,
-    clock,
-    log: areaLog("payments"),
-    settings: settingsOf(context),
-    announce: hub.announce,
-  });
   const { announce } = hub;
-  const shared = { store: journal, terminal, payments, clock, log: areaLog("payments"), announce };
+  const stores = { attempts, handOffs, terminalLog };
+  const selling = { ...stores, terminal, clock, announce, log: areaLog("payments") };
+  const payments = new PaymentService({ ...selling, handOff, settings: settingsOf(context) });
+  const shared = { ...selling, payments };
   const upkeep = new Upkeep({ ...shared, ...UPKEEP_LIMITS });
   const monitor = createMonitor(context, { hub, terminal, payments, journal }, supervisor);
   onStop("monitor", () => monitor.close());
@@ -97,7 +89,7 @@ async function start(context: ProgramContext): Promise<void> {
     program: "tp-manager",
     messages: tpManagerMessages,
     handlers: tpManagerHandlers({
-      ...{ port: config.LOCAL_PORT, journal, payments, terminal },
+      ...{ port: config.LOCAL_PORT, attempts, handOffs, payments, terminal },
       requestStop: context.requestStop,
     }),
     log,
@@ -144,15 +136,15 @@ function createMonitor(
 function gatewayParts(
   { clock, onStop }: ProgramContext,
   link: SupervisorLink,
-  store: Journal,
+  { attempts, returns }: Journal,
   log: Logger,
 ): { readonly gateway: GatewayDesk; start(): void } {
-  const gateway = new GatewayDesk({ store, link, clock, log });
-  const returns = new ReturnPoll(store, link, clock, log);
-  onStop("return poll", () => returns.close());
+  const gateway = new GatewayDesk({ attempts, returns, link, clock, log });
+  const poll = returnPoll(returns, link, clock, log);
+  onStop("return poll", () => poll.close());
   const start = (): void => {
     gateway.start();
-    returns.start();
+    poll.start();
   };
   return { gateway, start };
 }
@@ -191,13 +183,13 @@ function startClosing({ config, log, onStop }: ProgramContext, parts: ClosingPar
 
 function startAlarmPoll(
   { clock, log, onStop }: ProgramContext,
-  journal: Journal,
+  { alarms }: Journal,
   link: SupervisorLink,
 ): void {
   const area = log.child({ area: "events" });
-  const poll = new AlarmPoll(new AlarmRows(journal), link, clock, area);
+  const poll = alarmPoll(alarms, link, clock, area);
   onStop("supervisor alarms", () => poll.close());
-  poll.start();
+  poll.startAtOnce();
 }
 
 interface ChoreParts {
@@ -216,7 +208,7 @@ function startChores(
     idle: () => payments.turn.current === undefined,
     chores: [
       backupChore(journal.database, journalPath, clock),
-      archiveChore(journal.database, config.JOURNAL_DAYS, clock, (id) => handOff.delivered(id, 0)),
+      archiveChore(journal.archive, config.JOURNAL_DAYS, clock, (id) => handOff.delivered(id, 0)),
       oldLogsChore(logFileOf(installation, "tp-manager"), config.LOG_DAYS, clock),
     ],
     clock,

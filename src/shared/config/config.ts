@@ -9,7 +9,7 @@ import { type Config, sharedFields } from "./schema.ts";
 
 export type { Config } from "./schema.ts";
 
-export interface ConfigResult {
+interface ConfigResult {
   readonly config: Config;
   /** Things that do not stop the program: unknown names, a file others can read. */
   readonly warnings: readonly string[];

@@ -8,7 +8,7 @@ import { transactionSchema } from "../transaction.ts";
  */
 export const IPC_VERSION = 1;
 
-export const programs = ["tp-manager", "supervisor"] as const;
+const programs = ["tp-manager", "supervisor"] as const;
 export type Program = (typeof programs)[number];
 
 /** What became of a transaction at the gateway. */
@@ -32,7 +32,7 @@ const deliverySchema = z.object({
 });
 
 /** One item of the outbox, for an operator. */
-export const outboxItemSchema = z.object({
+const outboxItemSchema = z.object({
   /** Grows with every item; the cursor of a listing. */
   sequence: z.int(),
   transactionId: z.string(),
@@ -93,7 +93,10 @@ export const gatewayOperationSchema = z.object({
 });
 export type GatewayOperation = z.infer<typeof gatewayOperationSchema>;
 
-/** How an order stands at the gateway, as far as it has told us. */
+/**
+ * How an order stands at the gateway, as far as the gateway has told. Of two notifications the one
+ * with the later state here wins, in whatever order they came.
+ */
 export const gatewayStateSchema = z.enum([
   "unknown",
   "waiting",

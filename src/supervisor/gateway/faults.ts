@@ -21,7 +21,7 @@ export type Exchange =
     };
 
 /** What happens to the transaction. */
-export type Action =
+type Action =
   /** Done. */
   | "sent"
   /** Tried again later, with the same reference. */

@@ -2,7 +2,7 @@ import { formatMajor } from "../../shared/money.ts";
 import { faultTable, type Verdict } from "./faults.ts";
 import type { SoapParameters } from "./soap-writer.ts";
 
-export const operationKinds = ["confirm", "cancel", "refund"] as const;
+const operationKinds = ["confirm", "cancel", "refund"] as const;
 export type OperationKind = (typeof operationKinds)[number];
 
 /** Something to be done to one transaction of the gateway, once. */

@@ -47,7 +47,7 @@ export const orderFields = {
 export type OrderFieldName = keyof typeof orderFields;
 export type OrderValues = Readonly<Record<OrderFieldName, string | null>>;
 
-export interface FittedFields {
+interface FittedFields {
   /** What is sent, in order; null when something must not be changed and does not fit. */
   readonly values: Readonly<Record<string, string>> | null;
   /** What was changed or left out. */

@@ -3,10 +3,10 @@ import type { Logger } from "../../shared/logger.ts";
 import { containsPan, maskPan, maskPansInText } from "../../shared/mask.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import { raiseAlarm } from "../alarm.ts";
+import { raiseAlarm } from "../alarms/alarm.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
 
-export interface IntakeParts {
+interface IntakeParts {
   readonly store: OutboxStore;
   readonly clock: Clock;
   readonly log: Logger;

@@ -3,14 +3,14 @@ import { maskPansInText } from "../../shared/mask.ts";
 import { type Currency, currencyOf, parseAmount } from "../../shared/money.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import { raiseAlarm } from "../alarm.ts";
+import { raiseAlarm } from "../alarms/alarm.ts";
 import { effectOf } from "../operations/gateway-state.ts";
 import type { OperationStore } from "../operations/operation-store.ts";
 import { type FraudEvent, readFraudEvent } from "./fraud-event.ts";
 import { type MapiNotification, readMapi } from "./mapi-notification.ts";
 import type { NotificationStore } from "./notification-store.ts";
 
-export interface NotificationDeskParts {
+interface NotificationDeskParts {
   readonly store: NotificationStore;
   readonly operations: OperationStore;
   readonly clock: Clock;

@@ -1,16 +1,15 @@
-import type { GatewayState } from "../../shared/ipc/contract.ts";
+import { type GatewayState, gatewayStateSchema } from "../../shared/ipc/contract.ts";
 import type { OperationKind } from "../gateway/operation-request.ts";
 
-/** docs/design.md 12.18: operation types and statuses of notifications. */
-export const notifiedOperations = [
+/** docs/design.md 12.18: operation types of notifications. */
+const notifiedOperations = [
   "authorization",
   "capture",
   "cancellation",
   "refund",
   "reject",
 ] as const;
-export type NotifiedOperation = (typeof notifiedOperations)[number];
-export const notifiedStatuses = ["ok", "nok", "cancel", "waiting"] as const;
+type NotifiedOperation = (typeof notifiedOperations)[number];
 
 /** One verified notification, as far as the state of its order depends on it. */
 export interface Notified {
@@ -21,7 +20,7 @@ export interface Notified {
 }
 
 /** One of our own operations that the gateway has carried out. */
-export interface Done {
+interface Done {
   readonly kind: OperationKind;
   readonly amountMinor: number | null;
 }
@@ -42,19 +41,7 @@ const ownEffects: Readonly<Record<OperationKind, GatewayState>> = {
   refund: "refunded",
 };
 
-/** Later ones win, in whatever order the notifications came. */
-const ranks: readonly GatewayState[] = [
-  "unknown",
-  "waiting",
-  "declined",
-  "aborted",
-  "authorized",
-  "captured",
-  "partly-refunded",
-  "refunded",
-  "cancelled",
-  "reversed",
-];
+const ranks = gatewayStateSchema.options;
 
 /** What one notification makes of an order; undefined when its words are not known. */
 export function effectOf({ operation, status }: Notified): GatewayState | null | undefined {
@@ -64,7 +51,7 @@ export function effectOf({ operation, status }: Notified): GatewayState | null |
 }
 
 /** What is known of one transaction of the gateway. */
-export interface Copy {
+interface Copy {
   readonly notified: readonly Notified[];
   readonly done: readonly Done[];
 }

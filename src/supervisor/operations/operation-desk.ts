@@ -8,16 +8,16 @@ import type { Logger } from "../../shared/logger.ts";
 import { maskPansInText } from "../../shared/mask.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import { raiseAlarm } from "../alarm.ts";
+import { raiseAlarm } from "../alarms/alarm.ts";
 import type { GatewayOperations } from "../gateway/gateway.ts";
 import type { LookedUp, LookupAnswer } from "../gateway/lookup.ts";
 import { operationEnd } from "../gateway/operation-request.ts";
 import type { NotificationStore } from "../notifications/notification-store.ts";
 import { gatewayHistoryOf, type HistoryParts, notifiedEnd } from "./gateway-history.ts";
-import { gatewayReturns } from "./gateway-returns.ts";
 import { doneSum } from "./gateway-state.ts";
 import type { OperationStore, SettledBy } from "./operation-store.ts";
 import {
+  gatewayReturns,
   hasOrMayHaveOthers,
   returnedOfCopy,
   returnedOfKnown,
@@ -28,7 +28,7 @@ type Messages = typeof supervisorMessages;
 type Request<K extends keyof Messages> = RequestOf<Messages, K>;
 type Response<K extends keyof Messages> = ResponseOf<Messages, K>;
 
-export interface OperationDeskParts {
+interface OperationDeskParts {
   readonly store: OperationStore;
   readonly gateway: GatewayOperations;
   readonly clock: Clock;

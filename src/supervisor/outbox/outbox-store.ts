@@ -48,7 +48,7 @@ export interface EndedTry {
   readonly update: ItemUpdate;
 }
 
-export interface Delivery {
+interface Delivery {
   readonly state: DeliveryState;
   readonly firstTryEnded: boolean;
   readonly ambiguous: boolean;

@@ -79,7 +79,7 @@ const rows: readonly Row[] = [
 const byCode = new Map<number, Texts>(rows.map(([code, en, fr, de]) => [code, { en, fr, de }]));
 
 /**
- * docs/zvt.md 11.3: 40 added to a code up to 1D means the same, and that the card shall be taken.
+ * docs/zvt.md 11.3: 40 added to a code up to 27 means the same, and that the card shall be taken.
  */
 const CARD_REMOVAL = 0x40;
 const CARD_REMOVAL_MIN = 0x41;

@@ -11,7 +11,7 @@ export const oneOf =
   (value) =>
     allowed.includes(value) ? undefined : `must be one of ${allowed.join(", ")}`;
 
-export const matches =
+const matches =
   (pattern: RegExp, otherwise: string): ValueRule =>
   (value) =>
     pattern.test(value) ? undefined : otherwise;

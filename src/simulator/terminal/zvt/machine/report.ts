@@ -67,7 +67,7 @@ function shortReport({ amount, trace, time: at, date, receiptNumber, ...more }: 
   return { parts: { resultCode: 0x00 }, fields: Object.fromEntries(present) as FieldInputs };
 }
 
-/** What some terminals add (docs/zvt.md 12.3, 12.5). */
+/** What some terminals add (docs/zvt.md 12.2, 12.3, 12.5). */
 function otherTags(told: Reported, parts: Parts): readonly RawTag[] {
   return [
     ...(parts.is("long-trace") ? [tag("longTrace", digits(told.trace, 8))] : []),

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { raiseAlarm } from "../../src/supervisor/alarm.ts";
-import type { AlarmStore } from "../../src/supervisor/alarm-store.ts";
-import { openRig } from "./supervisor-rig.ts";
+import { raiseAlarm } from "../../../src/supervisor/alarms/alarm.ts";
+import type { AlarmStore } from "../../../src/supervisor/alarms/alarm-store.ts";
+import { openRig } from "../supervisor-rig.ts";
 
 const names = (store: AlarmStore, after = 0, origin = store.behind(undefined, 0, 1).origin) =>
   store.behind(origin, after, 200).alarms.map(({ id, alarm }) => `${id} ${alarm}`);

@@ -1,10 +1,10 @@
-import type { Logger } from "../shared/logger.ts";
+import type { Logger } from "../../shared/logger.ts";
 
 /**
  * What an operator has to look at. An alarm is an error line of the log whose field `alarm` holds
  * one of these stable names, so that monitoring can watch for it.
  */
-export type Alarm =
+type Alarm =
   /** The gateway refuses GATEWAY_LOGIN / GATEWAY_PWD; nothing is sent until that is settled. */
   | "gateway-credentials-refused"
   /** The gateway's address, certificate or access is wrong; the queue goes on trying. */

@@ -1,9 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
-import { type RaisedAlarm, tapAlarms } from "../shared/alarm-log.ts";
-import type { ResponseOf, supervisorMessages } from "../shared/ipc/contract.ts";
-import type { Logger } from "../shared/logger.ts";
-import { transaction } from "../shared/sqlite.ts";
-import type { Clock } from "../shared/time.ts";
+import { type RaisedAlarm, tapAlarms } from "../../shared/alarm-log.ts";
+import type { ResponseOf, supervisorMessages } from "../../shared/ipc/contract.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { transaction } from "../../shared/sqlite.ts";
+import type { Clock } from "../../shared/time.ts";
 
 /** Months of a troubled kiosk; tp-manager has taken them long before. */
 const ALARMS_KEPT = 1_000;
