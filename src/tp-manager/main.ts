@@ -17,11 +17,9 @@ import { tpManagerHandlers } from "./message-handlers.ts";
 import { AfterSale } from "./orders/after-sale.ts";
 import { PaymentService, type PaymentSettings } from "./orders/payment-service.ts";
 import { settleByOperator } from "./orders/settlement.ts";
-import { DeliveryPoll } from "./supervisor/delivery-poll.ts";
 import { GatewayDesk } from "./supervisor/gateway-desk.ts";
 import { HandOff } from "./supervisor/hand-off.ts";
-import { ReturnPoll } from "./supervisor/return-poll.ts";
-import { AlarmPoll } from "./supervisor/supervisor-alarms.ts";
+import { alarmPoll, deliveryPoll, returnPoll } from "./supervisor/polls.ts";
 import { SupervisorLink } from "./supervisor/supervisor-link.ts";
 import { createTerminal } from "./terminal/registry.ts";
 
@@ -56,7 +54,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   const supervisor = new SupervisorLink(client, config.GATEWAY_TIMEOUT);
   const handOff = new HandOff(handOffs, supervisor, clock, areaLog("hand-off"));
   onStop("hand-off", () => handOff.close());
-  const deliveries = new DeliveryPoll(handOffs, supervisor, clock, areaLog("hand-off"));
+  const deliveries = deliveryPoll(handOffs, supervisor, clock, areaLog("hand-off"));
   onStop("delivery poll", () => deliveries.close());
 
   const { announce } = hub;
@@ -143,7 +141,7 @@ function gatewayParts(
   log: Logger,
 ): { readonly gateway: GatewayDesk; start(): void } {
   const gateway = new GatewayDesk({ attempts, returns, link, clock, log });
-  const poll = new ReturnPoll(returns, link, clock, log);
+  const poll = returnPoll(returns, link, clock, log);
   onStop("return poll", () => poll.close());
   const start = (): void => {
     gateway.start();
@@ -190,9 +188,9 @@ function startAlarmPoll(
   link: SupervisorLink,
 ): void {
   const area = log.child({ area: "events" });
-  const poll = new AlarmPoll(alarms, link, clock, area);
+  const poll = alarmPoll(alarms, link, clock, area);
   onStop("supervisor alarms", () => poll.close());
-  poll.start();
+  poll.startAtOnce();
 }
 
 interface ChoreParts {
