@@ -93,7 +93,10 @@ export const gatewayOperationSchema = z.object({
 });
 export type GatewayOperation = z.infer<typeof gatewayOperationSchema>;
 
-/** How an order stands at the gateway, as far as it has told us. */
+/**
+ * How an order stands at the gateway, as far as the gateway has told. Of two notifications the one
+ * with the later state here wins, in whatever order they came.
+ */
 export const gatewayStateSchema = z.enum([
   "unknown",
   "waiting",

@@ -1,4 +1,4 @@
-import type { GatewayState } from "../../shared/ipc/contract.ts";
+import { type GatewayState, gatewayStateSchema } from "../../shared/ipc/contract.ts";
 import type { OperationKind } from "../gateway/operation-request.ts";
 
 /** docs/design.md 12.18: operation types of notifications. */
@@ -41,19 +41,7 @@ const ownEffects: Readonly<Record<OperationKind, GatewayState>> = {
   refund: "refunded",
 };
 
-/** Later ones win, in whatever order the notifications came. */
-const ranks: readonly GatewayState[] = [
-  "unknown",
-  "waiting",
-  "declined",
-  "aborted",
-  "authorized",
-  "captured",
-  "partly-refunded",
-  "refunded",
-  "cancelled",
-  "reversed",
-];
+const ranks = gatewayStateSchema.options;
 
 /** What one notification makes of an order; undefined when its words are not known. */
 export function effectOf({ operation, status }: Notified): GatewayState | null | undefined {
