@@ -22,7 +22,8 @@ export function fullJournal(n: number): Journal {
   const journal = new Journal(join(temporaryFolder(), "journal.db"));
   onTestFinished(() => journal.close());
   const { database, statements } = journal;
-  const rows = `WITH RECURSIVE row (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM row WHERE i < ${n})`;
+  const numbers = `SELECT 1 UNION ALL SELECT i + 1 FROM row WHERE i < ${n}`;
+  const rows = `WITH RECURSIVE row (i) AS (${numbers})`;
   const fill = (into: string, values: string): void =>
     database.exec(`${into} ${rows} SELECT ${values} FROM row`);
   database.exec("PRAGMA cache_size = -200000");

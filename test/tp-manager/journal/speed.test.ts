@@ -9,7 +9,7 @@ const LARGE = 100_000;
 const RUNS = 7;
 /** A statement may take this many times as long in a journal that is a hundred times as long. */
 const FACTOR_MAX = 5;
-/** What is faster is no search through {@link LARGE} rows; beneath it only the timer is measured. */
+/** Whatever is faster searches no {@link LARGE} rows: below this only the timer is measured. */
 const FAST_MS = 0.02;
 /** One run of this length shows that a statement known to grow still does. */
 const SLOW_MS = 20;
@@ -61,7 +61,7 @@ test("a statement takes as long in a long journal as in a short one", () => {
   expect(flat, "no longer grows: take it off the list").toEqual([]);
 }, 60_000);
 
-test("nothing but the statements of the journal, its opening and the backup see the database", () => {
+test("only the statements, the opening of the journal and the backup see the database", () => {
   const seeing = typescriptSources().filter(
     ({ path, text }) =>
       path.startsWith("src/tp-manager/") && /DatabaseSync|[.]database\b/.test(text),

@@ -2,7 +2,7 @@ import type { SQLInputValue } from "node:sqlite";
 import { listStatuses } from "../../../src/tp-manager/attempts/attempt-store.ts";
 import { idOf } from "./full-journal.ts";
 
-/** What a statement is given in a {@link fullJournal} of `n` rows, several times when it matters. */
+/** The values of a statement for a {@link fullJournal} of `n` rows, in each way that may matter. */
 export type Ways = (n: number) => readonly Values[];
 export type Values = readonly SQLInputValue[];
 
