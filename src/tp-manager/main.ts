@@ -21,7 +21,7 @@ import { GatewayDesk } from "./supervisor/gateway-desk.ts";
 import { HandOff } from "./supervisor/hand-off.ts";
 import { alarmPoll, deliveryPoll, returnPoll } from "./supervisor/polls.ts";
 import { SupervisorLink } from "./supervisor/supervisor-link.ts";
-import { createTerminal } from "./terminal/registry.ts";
+import { driverFor, protocolPart } from "./terminal/registry.ts";
 
 /** Before anything financial the terminal is reached, asked and read within this time. */
 const PREPARE_MS = 15_000;
@@ -37,7 +37,9 @@ const UPKEEP_LIMITS = {
 };
 
 /** Every part of tp-manager in start order, with what it depends on. */
-await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
+await runProgram("tp-manager", STOP_DEADLINE_MS, start, protocolPart);
+
+async function start(context: ProgramContext): Promise<void> {
   const { config, installation, runDirectory, log, clock, onStop } = context;
   const journalPath = join(installation.dataDirectory, "journal.db");
   const journal = new Journal(journalPath);
@@ -46,7 +48,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
 
   const hub = new EventHub(journal.events, clock, log.child({ area: "events" }));
   const areaLog = (area: string): Logger => hub.tap(log.child({ area }));
-  const terminal = createTerminal(config, clock, log.child({ area: "terminal" }));
+  const terminal = await driverFor(config).create(config, clock, log.child({ area: "terminal" }));
   onStop("terminal", () => terminal.close());
 
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock);
@@ -101,7 +103,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   deliveries.start();
   startAlarmPoll(context, journal, supervisor);
   atGateway.start();
-});
+}
 
 function settingsOf({ config }: ProgramContext): PaymentSettings {
   return {
@@ -110,10 +112,7 @@ function settingsOf({ config }: ProgramContext): PaymentSettings {
     gatewayWaitMs: config.GATEWAY_WAIT,
     prepareMs: PREPARE_MS,
     stopPatienceMs: STOP_PATIENCE_MS,
-    // docs/design.md 3.2: the second look comes when a terminal that never got our answer to its
-    // report has given up waiting for it (docs/zvt.md 8.2; commands/authorisation.ts asks for this
-    // long).
-    confirmAfterMs: Math.max(config.RECOVERY_SILENCE_MS, 2 * config.ZVT_T2_MS + config.ZVT_T3_MS),
+    confirmAfterMs: driverFor(config).recoverySilenceMs(config),
   };
 }
 

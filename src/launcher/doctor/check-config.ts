@@ -2,6 +2,7 @@ import { type Config, loadConfig } from "../../shared/config/config.ts";
 import { ProgramExit } from "../../shared/exit-codes.ts";
 import type { Installation } from "../../shared/installation.ts";
 import type { Program } from "../../shared/ipc/contract.ts";
+import { protocolPart } from "../../tp-manager/terminal/registry.ts";
 import { bad, doubtful, type Finding, good, inTwo } from "./finding.ts";
 
 export const CONFIG_CHECK = "config";
@@ -20,7 +21,8 @@ export function checkConfig({ configFile }: Installation): ReadConfigs {
   const warnings = new Set<string>();
   const read = (program: Program): Config | undefined => {
     try {
-      const result = loadConfig(configFile, program);
+      const added = program === "tp-manager" ? protocolPart : undefined;
+      const result = loadConfig(configFile, program, added);
       for (const warning of result.warnings) warnings.add(warning);
       return result.config;
     } catch (error) {
