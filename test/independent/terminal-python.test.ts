@@ -8,7 +8,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 import { MockTerminal, type Plan, python, runRegister } from "./programs.ts";
 
 /**
- * tp-manager before a terminal that was written from the protocol reference alone, in another
+ * tp-manager before a terminal that was written from the protocol alone, in another
  * language, and that notes every offence of the register: layouts, timers, messages out of turn.
  */
 const lines = process.platform === "linux" ? (["tcp", "pty"] as const) : (["tcp"] as const);

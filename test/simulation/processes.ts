@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { createLogger, type Logger } from "../../src/shared/logger.ts";
 import { openDatabase } from "../../src/shared/sqlite.ts";
-import { AlarmStore } from "../../src/supervisor/alarm-store.ts";
+import { AlarmStore } from "../../src/supervisor/alarms/alarm-store.ts";
 import type { GatewayOperations } from "../../src/supervisor/gateway/gateway.ts";
 import { Intake } from "../../src/supervisor/intake/intake.ts";
 import { supervisorHandlers } from "../../src/supervisor/intake/message-handlers.ts";
@@ -49,9 +49,12 @@ export function startTpManager(
   const { terminal, link, log } = parts;
   const { clock } = life;
   const journal = onDisk(life.disk, () => new Journal(journalPath(folder)));
-  const handOff = new HandOff(journal, link, clock, log);
-  const payments = new PaymentService({ store: journal, terminal, handOff, clock, log, settings });
-  const shared = { store: journal, terminal, payments, clock, log };
+  const { attempts, handOffs, terminalLog } = journal;
+  const handOff = new HandOff(handOffs, link, clock, log);
+  const payments = new PaymentService({
+    ...{ attempts, handOffs, terminalLog, terminal, handOff, clock, log, settings },
+  });
+  const shared = { attempts, terminalLog, terminal, payments, clock, log };
   const afterSale = new AfterSale(shared);
   const upkeep = new Upkeep({ ...shared, resetLimitMs: 60_000, telecollectionLimitMs: 60_000 });
   const closing = new ClosingKeeper({ ...shared, upkeep });

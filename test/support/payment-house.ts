@@ -75,14 +75,15 @@ class Supervisor {
 export function house(path = join(temporaryFolder(), "journal.db")) {
   const clock = new TestClock(new Date(2026, 0, 15, 13, 0, 0).getTime());
   const journal = new Journal(path);
+  const { attempts, handOffs, terminalLog } = journal;
   const terminal = new ScriptedTerminal();
   const supervisor = new Supervisor();
   const { log, lines } = recordingLog();
-  const hub = new EventHub(journal, clock, log);
+  const hub = new EventHub(journal.events, clock, log);
   const tapped = hub.tap(log);
-  const handOff = new HandOff(journal, supervisor.link, clock, tapped);
+  const handOff = new HandOff(handOffs, supervisor.link, clock, tapped);
   const payments = new PaymentService({
-    store: journal,
+    ...{ attempts, handOffs, terminalLog },
     terminal,
     handOff,
     clock,
@@ -97,7 +98,7 @@ export function house(path = join(temporaryFolder(), "journal.db")) {
       confirmAfterMs: 10_000,
     },
   });
-  const shared = { store: journal, terminal, payments, clock, log: tapped };
+  const shared = { attempts, terminalLog, terminal, payments, clock, log: tapped };
   const afterSale = new AfterSale(shared);
   const upkeep = new Upkeep({ ...shared, resetLimitMs: 60_000, telecollectionLimitMs: 60_000 });
   const closing = new ClosingKeeper({ ...shared, upkeep });

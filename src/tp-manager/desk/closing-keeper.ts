@@ -2,13 +2,15 @@ import { AppError } from "../../shared/errors.ts";
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
-import type { PaymentStore } from "../attempts/payment-store.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
+import type { TerminalLog } from "../attempts/terminal-log.ts";
 import type { PaymentService } from "../orders/payment-service.ts";
 import { type Terminal, TerminalUnavailable } from "../terminal/terminal.ts";
 import type { Upkeep } from "./upkeep.ts";
 
 export interface ClosingParts {
-  readonly store: Pick<PaymentStore, "list" | "demandedTelecollections">;
+  readonly attempts: Pick<AttemptStore, "list">;
+  readonly terminalLog: Pick<TerminalLog, "demandedTelecollections">;
   readonly terminal: Terminal;
   readonly payments: PaymentService;
   readonly upkeep: Upkeep;
@@ -103,7 +105,7 @@ export class ClosingKeeper {
 
   /** Nothing is going on, nothing is in doubt, nothing was sold or tried a moment ago. */
   #isQuiet(): boolean {
-    const { payments, store, terminal, clock } = this.#parts;
+    const { payments, terminalLog, terminal, clock } = this.#parts;
     const { turn, recovery, strays } = payments;
     if (turn.current || turn.closed || recovery.isAsking || strays.isAsking) return false;
     const nowMs = clock.now();
@@ -111,7 +113,7 @@ export class ClosingKeeper {
     const sinceMs = (atMs: number): number => Math.abs(nowMs - atMs);
     const isLocked = terminal.state.status?.cr === "2";
     if (!isLocked && this.#endsOfPayments.some((atMs) => sinceMs(atMs) < QUIET_MS)) return false;
-    const tried = store.demandedTelecollections(nowMs - RECENT_MS);
+    const tried = terminalLog.demandedTelecollections(nowMs - RECENT_MS);
     const last = tried.at(-1);
     if (last === undefined) return true;
     const pauseMs = Math.min(PAUSE_MIN_MS * 2 ** Math.min(tried.length - 1, 16), PAUSE_MAX_MS);
@@ -120,7 +122,7 @@ export class ClosingKeeper {
 
   get #endsOfPayments(): number[] {
     const page = { sinceMs: 0, status: null, limit: PAYMENTS_LOOKED_AT, before: null };
-    const newest = this.#parts.store.list(page);
+    const newest = this.#parts.attempts.list(page);
     return newest.map(({ attempt }) => attempt.endedAtMs ?? attempt.startedAtMs);
   }
 

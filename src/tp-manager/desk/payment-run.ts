@@ -1,4 +1,5 @@
 import type { Timer } from "../../shared/time.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
 import { inStep } from "../attempts/in-step.ts";
 import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
@@ -15,6 +16,7 @@ import type {
 } from "../terminal/terminal.ts";
 
 export interface RunParts extends WriterParts {
+  readonly attempts: AttemptStore;
   readonly terminal: Terminal;
   readonly paymentTimeoutMs: number;
 }
@@ -82,7 +84,7 @@ export class PaymentRun {
   /** A journal that cannot be read claims nothing. */
   get #isInStep(): boolean {
     try {
-      return inStep(this.#parts.store, this.#writer.attempt);
+      return inStep(this.#parts.attempts, this.#writer.attempt);
     } catch (error) {
       this.#writer.log("error", { err: error }, "the journal could not be read");
       return false;

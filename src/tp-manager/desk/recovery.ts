@@ -1,9 +1,9 @@
 import { BrokenInvariant, invariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import type { Attempt, InDoubtState, ReversalInDoubtState } from "../attempts/payment.ts";
-import type { PaymentStore } from "../attempts/payment-store.ts";
 import {
   type Conclusion,
   type Doubt,
@@ -20,7 +20,7 @@ import { lookAtTerminal, RETRY_MAX_MS, RETRY_MIN_MS } from "./terminal-look.ts";
 const UNSETTLED = "recovery-unsettled";
 
 export interface RecoveryParts {
-  readonly store: PaymentStore;
+  readonly attempts: AttemptStore;
   readonly terminal: Terminal;
   readonly clock: Clock;
   readonly log: Logger;
@@ -50,7 +50,7 @@ export class Recovery {
 
   /** At start: what an earlier process left running is in doubt; everything in doubt is asked. */
   begin(): void {
-    for (const attempt of this.#parts.store.unfinished()) {
+    for (const attempt of this.#parts.attempts.unfinished()) {
       if (attempt.state.phase === "sent" || attempt.state.phase === "reversing") {
         new AttemptWriter(attempt, this.#parts).advance(
           { input: "interrupted" },
@@ -86,9 +86,9 @@ export class Recovery {
   recover(transactionId: string): Promise<void> {
     const known = this.#queue.get(transactionId);
     if (known) return known.ended.promise;
-    const attempt = this.#parts.store.attempt(transactionId);
+    const attempt = this.#parts.attempts.read(transactionId);
     if (!attempt || !doubtOf(attempt) || this.#abort.signal.aborted) return Promise.resolve();
-    const events = this.#parts.store.events(transactionId);
+    const events = this.#parts.attempts.events(transactionId);
     // What was once unknown of the sale says nothing of its reversal.
     const since = events.findLastIndex(({ kind }) => kind === REVERSAL_BEGINS);
     const wasAsked = events.slice(since + 1).some(({ kind }) => kind === UNSETTLED);
@@ -143,13 +143,13 @@ export class Recovery {
   }
 
   async #settle(transactionId: string, { orderId, lostSinceMs }: Doubtful): Promise<void> {
-    const { store, clock, log } = this.#parts;
+    const { attempts, clock, log } = this.#parts;
     await this.#interrupted(transactionId);
     let earlier: Observation | null = null;
     for (;;) {
       const observation = await this.#look(transactionId);
       // Read after the look: an operator may have settled it meanwhile.
-      const attempt = store.attempt(transactionId);
+      const attempt = attempts.read(transactionId);
       const state = attempt && doubtOf(attempt);
       if (!attempt || !state) return;
       const verdict = this.#judge(attempt, state, lostSinceMs, observation, earlier);
@@ -167,10 +167,10 @@ export class Recovery {
 
   /** Tells the journal that a command has no end, trying until it takes it. */
   async #interrupted(transactionId: string): Promise<void> {
-    const { store, clock, log } = this.#parts;
+    const { attempts, clock, log } = this.#parts;
     for (let retryMs = RETRY_MIN_MS; ; retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)) {
       try {
-        const attempt = store.attempt(transactionId);
+        const attempt = attempts.read(transactionId);
         if (attempt?.state.phase !== "sent" && attempt?.state.phase !== "reversing") return;
         const writer = new AttemptWriter(attempt, this.#parts);
         writer.advance({ input: "interrupted" }, "interrupted", {});
@@ -209,12 +209,12 @@ export class Recovery {
   }
 
   async #look(transactionId: string): Promise<Observation> {
-    const { store } = this.#parts;
+    const { attempts } = this.#parts;
     const look = await lookAtTerminal(this.#parts, { transactionId }, this.#abort.signal);
     const { last } = look;
     const knownAs =
-      last.kind === "transaction" ? store.orderOfReport(last.report, transactionId) : undefined;
-    const foundByNext = store.nextBaseline(transactionId)?.last ?? null;
+      last.kind === "transaction" ? attempts.orderOfReport(last.report, transactionId) : undefined;
+    const foundByNext = attempts.nextBaseline(transactionId)?.last ?? null;
     return { ...look, knownAs: knownAs ?? null, foundByNext };
   }
 
@@ -255,7 +255,7 @@ export class Recovery {
   }
 
   #note(transactionId: string, kind: string, verdict: Verdict, observation: Observation): void {
-    this.#parts.store.addEvent(transactionId, {
+    this.#parts.attempts.addEvent(transactionId, {
       atMs: this.#parts.clock.now(),
       kind,
       detail: { because: verdict.because, observation },

@@ -2,8 +2,8 @@ import { AppError } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import { failureOf, storage } from "../attempts/failures.ts";
-import type { PaymentStore, TelecollectionAsker } from "../attempts/payment-store.ts";
 import { sameTerminal } from "../attempts/recovery-policy.ts";
+import type { TelecollectionAsker, TerminalLog } from "../attempts/terminal-log.ts";
 import type { PaymentService } from "../orders/payment-service.ts";
 import {
   type TelecollectionEnd,
@@ -12,7 +12,10 @@ import {
 } from "../terminal/terminal.ts";
 
 export interface UpkeepParts {
-  readonly store: PaymentStore;
+  readonly terminalLog: Pick<
+    TerminalLog,
+    "acceptedTerminal" | "beginTelecollection" | "endTelecollection"
+  >;
   readonly terminal: Terminal;
   readonly payments: PaymentService;
   readonly clock: Clock;
@@ -54,7 +57,7 @@ export class Upkeep {
   async telecollect(
     askedBy: TelecollectionAsker = "operator",
   ): Promise<Extract<TelecollectionEnd, { end: "completed" }>> {
-    const { terminal, payments, store, clock, log } = this.#parts;
+    const { terminal, payments, terminalLog, clock, log } = this.#parts;
     const { telecollect } = terminal;
     if (!telecollect) throw new AppError("NOT_SUPPORTED", "This terminal has no end of day.");
     payments.assertNoDoubt();
@@ -62,11 +65,11 @@ export class Upkeep {
       await this.#prepared();
       // What the terminal reported meanwhile would be closed before it was asked about.
       payments.assertNoDoubt();
-      const id = storage(() => store.beginTelecollection(clock.now(), askedBy), "no");
+      const id = storage(() => terminalLog.beginTelecollection(clock.now(), askedBy), "no");
       const ended = await this.#limited(this.#parts.telecollectionLimitMs, (signal) =>
         telecollect.call(terminal, signal),
       );
-      storage(() => store.endTelecollection(id, clock.now(), ended), "no");
+      storage(() => terminalLog.endTelecollection(id, clock.now(), ended), "no");
       return ended;
     });
     log.info({ end: end.end, askedBy }, "end of day");
@@ -91,12 +94,12 @@ export class Upkeep {
    * one that is locked until it has run (docs/zvt.md 11.5).
    */
   async #prepared(): Promise<void> {
-    const { payments, store, terminal } = this.#parts;
+    const { payments, terminalLog, terminal } = this.#parts;
     try {
       await payments.prepare();
     } catch (error) {
       const locked = error instanceof TerminalUnavailable && error.reason === "out-of-order";
-      const accepted = store.acceptedTerminal();
+      const accepted = terminalLog.acceptedTerminal();
       const { identity } = terminal.state;
       if (!locked) throw failureOf(error) ?? error;
       if (accepted && !sameTerminal(accepted, identity)) {

@@ -1,13 +1,13 @@
 import { AppError } from "../../shared/errors.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
 import { type Attempt, chargedOf, type PaymentRequest, returnOf } from "../attempts/payment.ts";
-import type { PaymentStore } from "../attempts/payment-store.ts";
 import type { TerminalTurn } from "../desk/terminal-turn.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { assertSameOrder } from "./same-order.ts";
 
 export interface AdmissionParts {
-  readonly store: Pick<PaymentStore, "latestAttempt" | "undeliveredGenerated">;
+  readonly attempts: Pick<AttemptStore, "latest" | "undeliveredGenerated">;
   readonly terminal: Terminal;
   readonly turn: TerminalTurn;
   /** The order that no sale may follow before it was asked about (docs/design.md 3.5). */
@@ -38,9 +38,9 @@ export class Admissions {
 
   /** Throws {@link AppError} when the request is refused; nothing has been begun then. */
   judge(request: PaymentRequest): Admission {
-    const { store, turn, terminal } = this.#parts;
+    const { attempts, turn, terminal } = this.#parts;
     // Before anything is refused: "busy" says that the order is not charged (docs/design.md 3.10).
-    const earlier = storage(() => store.latestAttempt(request.orderId), "unknown");
+    const earlier = storage(() => attempts.latest(request.orderId), "unknown");
     if (earlier && earlier.state.phase !== "not-charged") return known(request, earlier);
     turn.assertFree();
     this.#assertAnswerRead(request);
@@ -66,9 +66,9 @@ export class Admissions {
   /** docs/design.md 3.11. */
   #assertAnswerRead({ generatedId, amountMinor, currency }: PaymentRequest): void {
     if (!generatedId) return;
-    const { store } = this.#parts;
+    const { attempts } = this.#parts;
     const orderId = storage(
-      () => store.undeliveredGenerated(amountMinor, currency.alpha),
+      () => attempts.undeliveredGenerated(amountMinor, currency.alpha),
       "unknown",
     );
     if (orderId !== undefined) {

@@ -1,17 +1,19 @@
 import { AppError } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
 import type { Announce } from "../attempts/event-table.ts";
 import { failureOf, storage } from "../attempts/failures.ts";
 import { type Attempt, chargedOf, returnOf } from "../attempts/payment.ts";
-import type { PaymentStore } from "../attempts/payment-store.ts";
 import { sameTerminal } from "../attempts/recovery-policy.ts";
+import type { TerminalLog } from "../attempts/terminal-log.ts";
 import { runReversal } from "../desk/reversal-run.ts";
 import type { Baseline, GoodsDecision, Terminal } from "../terminal/terminal.ts";
 import type { PaymentResult, PaymentService } from "./payment-service.ts";
 
 export interface AfterSaleParts {
-  readonly store: PaymentStore;
+  readonly attempts: AttemptStore;
+  readonly terminalLog: Pick<TerminalLog, "telecollectionSince">;
   readonly terminal: Terminal;
   readonly payments: PaymentService;
   readonly clock: Clock;
@@ -174,9 +176,12 @@ export class AfterSale {
     if (!attempt.baseline || !sameTerminal(attempt.baseline.identity, now.identity)) {
       throw new AppError("REVERSAL_REFUSED", "Another terminal is connected than at the sale.");
     }
-    const { store } = this.#parts;
+    const { terminalLog } = this.#parts;
     const { startedAtMs, transactionId } = attempt;
-    const closed = storage(() => store.telecollectionSince(startedAtMs, transactionId), "yes");
+    const closed = storage(
+      () => terminalLog.telecollectionSince(startedAtMs, transactionId),
+      "yes",
+    );
     if (closed) {
       throw new AppError("REVERSAL_REFUSED", "An end of day ran since the sale.");
     }

@@ -3,15 +3,12 @@ import { AppError } from "../../shared/errors.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { type Clock, within } from "../../shared/time.ts";
+import type { AttemptStore, ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
 import type { Announce } from "../attempts/event-table.ts";
 import { CancelledInTime, failureOf, storage } from "../attempts/failures.ts";
+import type { HandOffStore } from "../attempts/hand-off-store.ts";
 import type { Attempt, AttemptEvent, PaymentRequest } from "../attempts/payment.ts";
-import type {
-  ListedAttempt,
-  ListPage,
-  PaymentStore,
-  SettledStray,
-} from "../attempts/payment-store.ts";
+import type { SettledStray, TerminalLog } from "../attempts/terminal-log.ts";
 import { PaymentRun } from "../desk/payment-run.ts";
 import { Recovery } from "../desk/recovery.ts";
 import { StrayReports } from "../desk/stray-reports.ts";
@@ -45,7 +42,9 @@ export interface PaymentResult {
 }
 
 export interface PaymentParts {
-  readonly store: PaymentStore;
+  readonly attempts: AttemptStore;
+  readonly handOffs: Pick<HandOffStore, "handOff" | "archivedDelivery">;
+  readonly terminalLog: TerminalLog;
   readonly terminal: Terminal;
   readonly handOff: HandOff;
   readonly clock: Clock;
@@ -145,10 +144,10 @@ export class PaymentService {
   ): Promise<
     PaymentResult & { readonly attempts: ReadonlyArray<Attempt & { events: AttemptEvent[] }> }
   > {
-    const { store } = this.#parts;
+    const { attempts: store } = this.#parts;
     const attempts = this.#reading(() =>
       store
-        .attempts(orderId)
+        .ofOrder(orderId)
         .map((attempt) => ({ ...attempt, events: store.events(attempt.transactionId) })),
     );
     const latest = attempts.at(-1);
@@ -158,7 +157,7 @@ export class PaymentService {
 
   /** The newest attempt of an order. Throws ORDER_NOT_FOUND. */
   latest(orderId: string): Attempt {
-    const attempt = this.#reading(() => this.#parts.store.latestAttempt(orderId));
+    const attempt = this.#reading(() => this.#parts.attempts.latest(orderId));
     if (!attempt) throw new AppError("ORDER_NOT_FOUND");
     return attempt;
   }
@@ -208,7 +207,7 @@ export class PaymentService {
    * (docs/design.md 3.11).
    */
   answerRead(orderId: string): void {
-    this.#reading(() => this.#parts.store.markAnswerDelivered(orderId));
+    this.#reading(() => this.#parts.attempts.markAnswerDelivered(orderId));
   }
 
   /** Something has become charged or reversed: the supervisor is told. */
@@ -218,16 +217,16 @@ export class PaymentService {
 
   /** The journal, newest first. */
   list(page: ListPage): ListedAttempt[] {
-    return this.#reading(() => this.#parts.store.list(page));
+    return this.#reading(() => this.#parts.attempts.list(page));
   }
 
   listArchived(page: ListPage): ListedAttempt[] {
-    return this.#reading(() => this.#parts.store.listArchived(page));
+    return this.#reading(() => this.#parts.attempts.listArchived(page));
   }
 
   /** Results that no order asked for, newest first. */
   unexpectedReports(limit: number): SettledStray[] {
-    return this.#reading(() => this.#parts.store.strays(limit));
+    return this.#reading(() => this.#parts.terminalLog.strays(limit));
   }
 
   /** The operator accepts the terminal that is connected now (docs/design.md 3.12). */
@@ -259,18 +258,18 @@ export class PaymentService {
   }
 
   async result(attempt: Attempt, replayed: boolean, waitMs?: number): Promise<PaymentResult> {
-    const { handOff, settings, store } = this.#parts;
+    const { handOff, settings, attempts, handOffs } = this.#parts;
     const { transactionId } = attempt;
     if (attempt.state.phase !== "charged") {
       const delivery = this.#reading(
-        () => store.handOff(transactionId)?.delivery ?? store.archivedDelivery(transactionId),
+        () => handOffs.handOff(transactionId)?.delivery ?? handOffs.archivedDelivery(transactionId),
       );
       return { attempt, delivery, replayed };
     }
     const delivery = await handOff.delivered(transactionId, waitMs ?? settings.gatewayWaitMs);
     // It may have been reversed during the wait, and that may have been answered
     // (docs/design.md 3.8).
-    const now = this.#reading(() => store.attempt(transactionId)) ?? attempt;
+    const now = this.#reading(() => attempts.read(transactionId)) ?? attempt;
     return { attempt: now, delivery, replayed };
   }
 
@@ -315,11 +314,11 @@ export class PaymentService {
   }
 
   async #answer({ request, answerable }: RunningPayment): Promise<PaymentResult> {
-    const { clock, settings, store } = this.#parts;
+    const { clock, settings, attempts } = this.#parts;
     const limitMs = settings.prepareMs + settings.paymentTimeoutMs + settings.graceMs;
     const attempt = await within(clock, "payment answer", limitMs, answerable);
     if (attempt) return this.result(attempt, false);
-    const still = this.#reading(() => store.latestAttempt(request.orderId));
+    const still = this.#reading(() => attempts.latest(request.orderId));
     if (!still) throw new AppError("TERMINAL_NO_ANSWER");
     return this.result(still, false);
   }
@@ -339,7 +338,7 @@ export class PaymentService {
       return this.#failed(transactionId, request, error);
     }
     const attempt = this.writing(() =>
-      this.#parts.store.begin({ transactionId, request, baseline, startedAtMs: clock.now() }),
+      this.#parts.attempts.begin({ transactionId, request, baseline, startedAtMs: clock.now() }),
     );
     const about = { transactionId, orderId: request.orderId, attempt: attempt.number };
     log.info(about, "payment begins");
@@ -371,12 +370,12 @@ export class PaymentService {
 
   /** Nothing financial has left: the attempt is recorded as failed, with the reason. */
   #failed(transactionId: string, request: PaymentRequest, error: unknown): Attempt {
-    const { store, clock, log } = this.#parts;
+    const { attempts, clock, log } = this.#parts;
     const reason = failureOf(error);
     if (!reason) throw error;
     log.warn({ transactionId, orderId: request.orderId }, `payment not begun: ${reason.message}`);
     return this.writing(() =>
-      store.recordFailure({
+      attempts.recordFailure({
         transactionId,
         request,
         state: {

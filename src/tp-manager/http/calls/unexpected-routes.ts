@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import type { SettledStray } from "../../attempts/payment-store.ts";
+import type { SettledStray } from "../../attempts/terminal-log.ts";
 import type { ApiOptions } from "../app.ts";
 
 const LISTED_MAX = 100;

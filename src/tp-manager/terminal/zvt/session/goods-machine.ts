@@ -4,8 +4,9 @@
  * The terminal's 04 0F stays unanswered for a part of the window; then 84 9C makes it ask again,
  * and the next part begins. See authorisation.ts for how the parts are chosen.
  */
+
+import { type Apdu, encodeMessage, type Message } from "../../../../zvt/index.ts";
 import type { GoodsDecision } from "../../terminal.ts";
-import { type Apdu, encodeMessage, type Message } from "../codec/index.ts";
 import { accept, answer, note, processingError, refusal } from "./answer-policy.ts";
 import type { Served, SessionState, Step } from "./session-state.ts";
 

@@ -1,6 +1,7 @@
 /** The words of the session machine: where a dialogue stands, what can happen, what to do then. */
+
+import type { Apdu, Message } from "../../../../zvt/index.ts";
 import type { GoodsDecision } from "../../terminal.ts";
-import type { Apdu, Message } from "../codec/index.ts";
 import type { Command } from "../commands/command.ts";
 import type { SendOutcome } from "../link/apdu-link.ts";
 import type { HeldGoods } from "./goods-machine.ts";
