@@ -6,7 +6,7 @@ import { startIpcServer } from "../shared/ipc/server.ts";
 import { logFileOf, type ProgramContext, runProgram } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
 import { ClosingKeeper, type ClosingParts } from "./desk/closing-keeper.ts";
-import { Upkeep } from "./desk/upkeep.ts";
+import { type DeskSettings, TerminalDesk } from "./desk/terminal-desk.ts";
 import { type ApiOptions, createApi } from "./http/app.ts";
 import { EventHub } from "./http/events/event-hub.ts";
 import { listenOnLoopback } from "./http/loopback-server.ts";
@@ -16,7 +16,7 @@ import { archiveChore } from "./journal/archive.ts";
 import { Journal } from "./journal/journal.ts";
 import { tpManagerHandlers } from "./message-handlers.ts";
 import { AfterSale } from "./orders/after-sale.ts";
-import { PaymentService, type PaymentSettings } from "./orders/payment-service.ts";
+import { type OrderSettings, Orders } from "./orders/orders.ts";
 import { settleByOperator } from "./orders/settlement.ts";
 import { DeliveryPoll } from "./supervisor/delivery-poll.ts";
 import { GatewayDesk } from "./supervisor/gateway-desk.ts";
@@ -63,65 +63,65 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   const deliveries = new DeliveryPoll(journal, link, clock, areaLog("hand-off"));
   onStop("delivery poll", () => deliveries.close());
 
-  const payments = new PaymentService({
+  const payments = {
     store: journal,
-    terminal,
-    handOff,
     clock,
     log: areaLog("payments"),
     settings: settingsOf(context),
-    announce: hub.announce,
-  });
+  };
   const { announce } = hub;
-  const shared = { store: journal, terminal, payments, clock, log: areaLog("payments"), announce };
-  const upkeep = new Upkeep({ ...shared, ...UPKEEP_LIMITS });
-  const monitor = createMonitor(context, { hub, terminal, payments, journal }, client);
+  const settled = (): void => handOff.nudge();
+  const desk = new TerminalDesk({ ...payments, terminal, announce, settled });
+  const orders = new Orders({ ...payments, terminal, desk, handOff });
+  const monitor = createMonitor(context, { hub, terminal, desk, journal }, client);
   onStop("monitor", () => monitor.close());
   const atGateway = gatewayParts(context, client, journal, areaLog("gateway"));
   const api = await createApi(
     apiOptions(context, {
       monitor,
-      payments,
-      afterSale: new AfterSale(shared),
-      upkeep,
+      orders,
+      desk,
+      afterSale: new AfterSale({ store: journal, terminal, desk, orders }),
       terminal,
       supervisor: client,
       gateway: atGateway.gateway,
-      settle: (word) => settleByOperator(payments, shared, word),
+      settle: (word) => settleByOperator({ orders, desk }, word),
     }),
   );
   const listening = await listenOnLoopback(api, config.LOCAL_PORT, log);
   onStop("local API", () => listening.close());
-  onStop("payments", () => payments.stop());
+  onStop("payments", () => desk.stop());
 
   const ipc = await startIpcServer({
     runDirectory,
     program: "tp-manager",
     messages: tpManagerMessages,
     handlers: tpManagerHandlers({
-      ...{ port: config.LOCAL_PORT, journal, payments, terminal },
+      ...{ port: config.LOCAL_PORT, journal, desk, terminal },
       requestStop: context.requestStop,
     }),
     log,
   });
   onStop("local messages", () => ipc.close());
 
-  startChores(context, { journal, journalPath, payments, handOff });
+  startChores(context, { journal, journalPath, desk, handOff });
   terminal.start();
-  payments.start();
-  startClosing(context, { ...shared, upkeep });
+  desk.start();
+  handOff.nudge();
+  startClosing(context, { ...payments, terminal, desk });
   deliveries.start();
   startAlarmPoll(context, journal, client);
   atGateway.start();
 });
 
-function settingsOf({ config }: ProgramContext): PaymentSettings {
+function settingsOf({ config }: ProgramContext): DeskSettings & OrderSettings {
   return {
     paymentTimeoutMs: config.PAYMENT_TIMEOUT * 1000,
     graceMs: config.PAYMENT_GRACE * 1000,
     gatewayWaitMs: config.GATEWAY_WAIT,
     prepareMs: PREPARE_MS,
     stopPatienceMs: STOP_PATIENCE_MS,
+    ...UPKEEP_LIMITS,
     // DESIGN 3.1 rule 2: the second look comes when a terminal that never got our answer to its
     // report has given up waiting for it (zvt.md 8; commands/authorisation.ts asks for this long).
     confirmAfterMs: Math.max(config.RECOVERY_SILENCE_MS, 2 * config.ZVT_T2_MS + config.ZVT_T3_MS),
@@ -130,7 +130,7 @@ function settingsOf({ config }: ProgramContext): PaymentSettings {
 
 function createMonitor(
   { config, installation, clock, log }: ProgramContext,
-  parts: Pick<MonitorParts, "hub" | "terminal" | "payments" | "journal">,
+  parts: Pick<MonitorParts, "hub" | "terminal" | "desk" | "journal">,
   supervisor: IpcClient<typeof supervisorMessages>,
 ): Monitor {
   const monitor = new Monitor({
@@ -209,17 +209,17 @@ function startAlarmPoll(
 interface ChoreParts {
   readonly journal: Journal;
   readonly journalPath: string;
-  readonly payments: PaymentService;
+  readonly desk: TerminalDesk;
   readonly handOff: HandOff;
 }
 
 function startChores(
   { config, installation, clock, log, onStop }: ProgramContext,
-  { journal, journalPath, payments, handOff }: ChoreParts,
+  { journal, journalPath, desk, handOff }: ChoreParts,
 ): void {
   const daily = startDaily({
     at: config.UPDATE_TIME,
-    idle: () => payments.turn.current === undefined,
+    idle: () => desk.turn.current === undefined,
     chores: [
       backupChore(journal.database, journalPath, clock),
       archiveChore(journal.database, config.JOURNAL_DAYS, clock, (id) => handOff.delivered(id, 0)),

@@ -13,7 +13,7 @@ import {
 
 export interface GateParts {
   readonly store: Pick<PaymentStore, "acceptedTerminal" | "acceptTerminal">;
-  readonly terminal: Terminal;
+  readonly terminal: Pick<Terminal, "prepare" | "state">;
   readonly clock: Clock;
   /** How long the terminal may take to answer before anything financial. */
   readonly prepareMs: number;
@@ -21,7 +21,7 @@ export interface GateParts {
 
 /**
  * What every financial command passes first: the terminal answers, and it is the one this
- * installation works with (DESIGN 3.1 rules 1, 3, 12).
+ * installation works with (docs/design.md 3.1, 3.3, 3.12).
  */
 export class TerminalGate {
   readonly #parts: GateParts;
@@ -60,12 +60,7 @@ export class TerminalGate {
     try {
       const baseline = await terminal.prepare(preparing.signal);
       preparing.signal.throwIfAborted();
-      const accepted = store.acceptedTerminal();
-      if (accepted && !sameTerminal(accepted, baseline.identity)) {
-        throw new AppError("TERMINAL_CHANGED", undefined, {
-          details: { accepted, found: baseline.identity },
-        });
-      }
+      const accepted = this.#accepted(baseline.identity);
       const known = completed(accepted, baseline.identity);
       if (!isDeepStrictEqual(accepted, known)) store.acceptTerminal(known, clock.now());
       return baseline;
@@ -73,9 +68,33 @@ export class TerminalGate {
       limit.clear();
     }
   }
+
+  /**
+   * The same before an end of day, except that the terminal need not take cards: the end of day is
+   * what cures a terminal that is locked until one has run (docs/zvt.md 11.5).
+   */
+  async prepareToClose(preparing: AbortController): Promise<void> {
+    try {
+      await this.prepare(preparing);
+    } catch (error) {
+      const isLocked = error instanceof TerminalUnavailable && error.reason === "out-of-order";
+      if (!isLocked) throw error;
+      this.#accepted(this.#parts.terminal.state.identity);
+    }
+  }
+
+  /** The accepted terminal, if there is one. Throws TERMINAL_CHANGED when `found` is another. */
+  #accepted(found: TerminalIdentity): TerminalIdentity | undefined {
+    const accepted = this.#parts.store.acceptedTerminal();
+    if (!accepted || sameTerminal(accepted, found)) return accepted;
+    throw new AppError("TERMINAL_CHANGED", undefined, { details: { accepted, found } });
+  }
 }
 
-/** A terminal may tell more of itself later; what it once told is never forgotten (rule 12). */
+/**
+ * A terminal may tell more of itself later; nothing that it once told is forgotten
+ * (docs/design.md 3.12).
+ */
 function completed(
   accepted: TerminalIdentity | undefined,
   told: TerminalIdentity,

@@ -56,13 +56,11 @@ const users: ReadonlyArray<readonly [string, (at: House) => Promise<unknown>]> =
   ["end of day", (at) => at.upkeep.telecollect()],
 ];
 
-const prepared = users.filter(([what]) => what !== "reset");
-
 /** A listener is only there once the house is open; "A-1" stays unasked all the same. */
 function listen(at: House): void {
   const { unfinished } = at.journal;
   at.journal.unfinished = () => [];
-  at.payments.start();
+  at.start();
   at.journal.unfinished = unfinished;
 }
 
@@ -90,11 +88,13 @@ describe.each(doubts)("%s", (_doubt, arises) => {
     expect(left.at(-1)).toBe(what);
   });
 
-  test.each(prepared)("that arises during its preparation stops a %s", async (what, use) => {
+  test.each(users)("that arises during its preparation stops a %s", async (what, use) => {
     const { at, left } = await unasked();
     listen(at);
     whilePreparing(at, () => arises(at));
     const refused = use(at);
+    // A terminal that is to be restarted is not asked before; its turn alone is its preparation.
+    if (what === "reset") arises(at);
     if (what === "payment") {
       expect(await refused).toMatchObject({
         body: { status: "Failed", error: { code: "TERMINAL_IN_DOUBT", charged: "no" } },

@@ -93,10 +93,10 @@ const returnedStates: readonly GatewayHistory["state"][] = [
  * supervisor that does not answer keeps nobody from a reversal.
  */
 export async function assertNotReturnedElsewhere(
-  { payments, supervisor }: ApiOptions,
+  { orders, supervisor }: ApiOptions,
   orderId: string,
 ): Promise<void> {
-  const attempt = payments.latest(orderId);
+  const attempt = orders.latest(orderId);
   if (attempt.state.phase !== "charged" || returnOf(attempt) !== "none") return;
   const history = await ask(supervisor, "gateway-history", { orderId }, HISTORY_LIMIT_MS).catch(
     (error: unknown) => {
