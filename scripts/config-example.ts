@@ -6,8 +6,8 @@ import { configShape, metaOf, sections } from "../src/shared/config/schema.ts";
 import { choicesOf } from "./config-choices.ts";
 
 /**
- * Makes data/config.example.txt from the one schema that knows the setup file (DESIGN 4); a test
- * compares. Run it with node scripts/config-example.ts after every change of the schema.
+ * Makes data/config.example.txt from the one schema that knows the setup file (docs/design.md 4.2);
+ * a test compares. Run it with node scripts/config-example.ts after every change of the schema.
  */
 
 type Name = keyof typeof configShape;

@@ -11,7 +11,7 @@ import { findProcesses } from "./process-table.ts";
 
 export type TpManagerStatus = ResponseOf<typeof tpManagerMessages, "status">;
 export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
-export type ProgramStatus = TpManagerStatus | SupervisorStatus;
+type ProgramStatus = TpManagerStatus | SupervisorStatus;
 
 /** What a program of this installation is doing, as far as can be told from outside. */
 export type Condition =

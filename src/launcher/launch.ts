@@ -93,7 +93,9 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
   }
 }
 
-/** The demo's folder when the demo runs and the installation itself does not (DESIGN 9). */
+/**
+ * The demo's folder when the demo runs and the installation itself does not (docs/design.md 9.1).
+ */
 function meant(): string {
   if (!existsSync(demoDataDirectory) || readDemoPorts(demoDataDirectory) === undefined) {
     return defaultDataDirectory;

@@ -20,7 +20,7 @@ export interface ProgramPart extends Part {
 }
 
 /** In the order of their stop: tp-manager hands its last payment to the supervisor. */
-export const programNames: readonly Program[] = ["tp-manager", "supervisor"];
+const programNames: readonly Program[] = ["tp-manager", "supervisor"];
 
 export function programPart(name: Program, dataDirectory: string): ProgramPart {
   return {

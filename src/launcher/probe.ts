@@ -8,12 +8,12 @@ const GOOD = "HTTP/1.1 200 ";
 /**
  * "unreachable": nobody listens. "no-answer": somebody does, but the right answer did not come.
  */
-export type Probe = "answers" | "no-answer" | "unreachable";
+type Probe = "answers" | "no-answer" | "unreachable";
 
 /**
  * The cheapest way to ask a program whether it is well: the `status` message of shared/ipc over a
  * bare socket. The full client and node:http alone cost more time than an empty Node start, and
- * the keep-alive runs every two minutes on a small machine (DESIGN 9). Never rejects.
+ * the keep-alive runs every two minutes on a small machine (docs/design.md 9.2). Never rejects.
  */
 export function probe(runDirectory: string, program: Program, withinMs: number): Promise<Probe> {
   let address: string;

@@ -11,7 +11,7 @@ export interface Chore {
   readonly run: () => void | Promise<void>;
 }
 
-export interface DailyOptions {
+interface DailyOptions {
   /** UPDATE_TIME, hh:mm local time. */
   readonly at: string;
   /** Chores wait while this says no, and are given up for the day after an hour. */

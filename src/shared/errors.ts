@@ -1,10 +1,10 @@
 /**
- * The one table of error codes. The README prints it and a test compares the two (DESIGN 5).
- * `charged` and `retry` are what the kiosk may believe; an {@link AppError} may carry a more exact
- * `charged` where the table says what holds without further knowledge.
+ * The one table of error codes. The README prints it and a test compares the two
+ * (docs/design.md 5.10). `charged` and `retry` are what the kiosk may believe; an {@link AppError}
+ * may carry a more exact `charged` where the table says what holds without further knowledge.
  */
 export type Charged = "no" | "yes" | "unknown";
-export type Retry = "safe" | "same_order" | "after_recovery" | "never";
+type Retry = "safe" | "same_order" | "after_recovery" | "never";
 
 export interface ErrorRow {
   readonly http: number;
@@ -416,7 +416,7 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
-export interface AppErrorOptions extends ErrorOptions {
+interface AppErrorOptions extends ErrorOptions {
   /** Replaces the table's word where more is known. */
   readonly charged?: Charged;
   readonly details?: Readonly<Record<string, unknown>> | undefined;

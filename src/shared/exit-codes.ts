@@ -1,4 +1,4 @@
-/** Exit codes of every program (DESIGN 9; numbers as in BSD sysexits). */
+/** Exit codes of every program (docs/design.md 9.3; numbers as in BSD sysexits). */
 export const exitCodes = {
   ok: 0,
   usage: 64,
@@ -8,7 +8,7 @@ export const exitCodes = {
   configuration: 78,
 } as const;
 
-export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
 /** Ends a program with a reason for people. Thrown to the top, never used for control flow. */
 export class ProgramExit extends Error {

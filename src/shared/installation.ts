@@ -27,7 +27,7 @@ export const versionNumber: string = (
   JSON.parse(readFileSync(join(projectRoot, "package.json"), "utf8")) as { version: string }
 ).version;
 
-/** `linux_x64`, `windows_x64`: as in the version string of the specification. */
+/** `linux_x64`, `windows_x64`: as in the version string (docs/design.md 12.8). */
 export function osName(): string {
   return `${platform() === "win32" ? "windows" : platform()}_${arch()}`;
 }

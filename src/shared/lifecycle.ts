@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { inspect, parseArgs } from "node:util";
 import { type Config, loadConfig } from "./config/config.ts";
+import { acquireProcessLock } from "./exclusive-lock.ts";
 import { exitCodes, ProgramExit } from "./exit-codes.ts";
 import { defaultDataDirectory, type Installation, installationAt } from "./installation.ts";
 import type { Program } from "./ipc/contract.ts";
 import { openRunDirectory } from "./ipc/run-directory.ts";
 import { createLogger, type RootLogger } from "./logger.ts";
 import { announcePresence } from "./presence.ts";
-import { acquireProcessLock } from "./process-lock.ts";
 import { storageFault } from "./storage-fault.ts";
 import { type Clock, systemClock } from "./time.ts";
 
@@ -31,9 +31,9 @@ export interface ProgramContext {
 
 /**
  * Runs one of the two programs: arguments, configuration, lock, logger, `start`, signals, ordered
- * stop, exit code (DESIGN 9). A configuration fault ends with 78 and its reason on standard error
- * and in the log; an unexpected error ends with 70 after it has been logged. A stop that takes
- * longer than `stopDeadlineMs` is cut: the next start recovers.
+ * stop, exit code (docs/design.md 9.4). A configuration fault ends with 78 and its reason on
+ * standard error and in the log; an unexpected error ends with 70 after it has been logged. A stop
+ * that takes longer than `stopDeadlineMs` is cut: the next start recovers.
  */
 export async function runProgram(
   program: Program,

@@ -7,11 +7,11 @@ export type Logger = Pick<PinoLogger, "debug" | "info" | "warn" | "error" | "fat
 export type RootLogger = PinoLogger;
 
 export const logLevels = ["debug", "info", "warn", "error"] as const;
-export type LogLevel = (typeof logLevels)[number];
+type LogLevel = (typeof logLevels)[number];
 
 /**
  * One JSON line per event. Secrets are removed by name, and every line is searched for card numbers
- * once more before it leaves (DESIGN 6): the second net, not the first.
+ * once more before it leaves (docs/design.md 6.2): the second net, not the first.
  */
 export function createLogger(options: {
   readonly program: string;

@@ -1,6 +1,6 @@
 /**
- * Keeps card numbers out of everything that is stored, logged or answered (DESIGN 6): at most the
- * first six and last four digits stay.
+ * Keeps card numbers out of everything that is stored, logged or answered (docs/design.md 6.2): at
+ * most the first six and last four digits stay.
  */
 
 const KEPT_FIRST = 6;
@@ -19,16 +19,6 @@ export function maskPan(pan: string): string {
 
 function digitOrMask(c: string): string {
   return c >= "0" && c <= "9" ? c : "X";
-}
-
-/** Whether a string of digits has a correct Luhn check digit (ISO/IEC 7812-1 annex B). */
-export function hasLuhnCheckDigit(digits: string): boolean {
-  let sum = 0;
-  for (let i = 0; i < digits.length; i++) {
-    const digit = Number(digits[digits.length - 1 - i]);
-    sum += i % 2 === 1 ? doubled(digit) : digit;
-  }
-  return sum % 10 === 0;
 }
 
 const doubled = (digit: number): number => (digit > 4 ? digit * 2 - 9 : digit * 2);

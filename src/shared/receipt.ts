@@ -1,6 +1,6 @@
 /**
  * The card receipt of a payment answer: 32 fields, every one a string, "" when the terminal does
- * not say (specification 1, "Payment response"; widths as in the published example).
+ * not say (docs/design.md 12.6, 12.7; widths as in the published example).
  */
 export const receiptFields = [
   "ticketHeader",
@@ -37,7 +37,7 @@ export const receiptFields = [
   "label",
 ] as const;
 
-export type ReceiptField = (typeof receiptFields)[number];
+type ReceiptField = (typeof receiptFields)[number];
 export type Receipt = Record<ReceiptField, string>;
 
 /** Width of `amount` and `inclusiveAmount`: what does not fit is refused before the sale. */

@@ -115,7 +115,7 @@ function readLine(path: string): string | undefined {
   }
 }
 
-export interface PortUser {
+interface PortUser {
   readonly pid: number;
   /** The program's name; its arguments may hold somebody's secrets. */
   readonly command: string;

@@ -10,9 +10,9 @@ export type Migration = string;
 const BUSY_TIMEOUT_MS = 2_000;
 
 /**
- * Opens a durable database: WAL, every commit synced to disk (DESIGN 3), foreign keys on, schema
- * brought up to the last migration. The file can be read by its owner only. Throws when the file
- * was written by a newer version of this program, or cannot be opened or migrated.
+ * Opens a durable database: WAL, every commit synced to disk (docs/design.md 1.3), foreign keys on,
+ * schema brought up to the last migration. The file can be read by its owner only. Throws when the
+ * file was written by a newer version of this program, or cannot be opened or migrated.
  */
 export function openDatabase(path: string, migrations: readonly Migration[]): DatabaseSync {
   mkdirSync(dirname(path), { recursive: true });

@@ -2,16 +2,13 @@ import { z } from "zod";
 
 /**
  * A completed, charged transaction as tp-manager hands it to the supervisor. Part of the IPC
- * contract: fields may be added as optional, never removed or changed (DESIGN 7).
+ * contract: fields may be added as optional, never removed or changed (docs/design.md 7.2).
  */
 
-export const customDataSchema = z.record(
-  z.string(),
-  z.union([z.string(), z.number(), z.boolean()]),
-);
+const customDataSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 
-/** One line of a cart whose figures add up (specification 1, "Cart object"). */
-export const cartLineSchema = z.object({
+/** One line of a cart whose figures add up (docs/design.md 12.4). */
+const cartLineSchema = z.object({
   european_article_numbering: z.union([z.number(), z.string()]).optional(),
   product_reference: z.string().optional(),
   type: z.enum(["good", "discount", "fee"]),

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { backupChore, oldLogsChore, startDaily } from "../shared/daily.ts";
-import { createIpcClient, type IpcClient } from "../shared/ipc/client.ts";
+import { createIpcClient } from "../shared/ipc/client.ts";
 import { supervisorMessages, tpManagerMessages } from "../shared/ipc/contract.ts";
 import { startIpcServer } from "../shared/ipc/server.ts";
 import { logFileOf, type ProgramContext, runProgram } from "../shared/lifecycle.ts";
@@ -11,7 +11,6 @@ import { type ApiOptions, createApi } from "./http/app.ts";
 import { EventHub } from "./http/events/event-hub.ts";
 import { listenOnLoopback } from "./http/loopback-server.ts";
 import { Monitor, type MonitorParts } from "./http/status/monitor.ts";
-import { AlarmRows } from "./journal/alarm-rows.ts";
 import { archiveChore } from "./journal/archive.ts";
 import { Journal } from "./journal/journal.ts";
 import { tpManagerHandlers } from "./message-handlers.ts";
@@ -20,11 +19,10 @@ import { type OrderSettings, Orders } from "./orders/orders.ts";
 import { settleByOperator } from "./orders/settlement.ts";
 import { DeliveryPoll } from "./supervisor/delivery-poll.ts";
 import { GatewayDesk } from "./supervisor/gateway-desk.ts";
-import { createGatewayLink, lookupLimitMs } from "./supervisor/gateway-link.ts";
 import { HandOff } from "./supervisor/hand-off.ts";
 import { ReturnPoll } from "./supervisor/return-poll.ts";
 import { AlarmPoll } from "./supervisor/supervisor-alarms.ts";
-import { createSupervisorLink } from "./supervisor/supervisor-link.ts";
+import { SupervisorLink } from "./supervisor/supervisor-link.ts";
 import { createTerminal } from "./terminal/registry.ts";
 
 /** Before anything financial the terminal is reached, asked and read within this time. */
@@ -33,9 +31,6 @@ const PREPARE_MS = 15_000;
 const STOP_PATIENCE_MS = 10_000;
 /** Then the process ends, whatever is open: recovery settles it at the next start. */
 const STOP_DEADLINE_MS = 45_000;
-
-/** `/health` and `/metrics` wait for the supervisor no longer. */
-const SUPERVISOR_STATUS_LIMIT_MS = 1_000;
 const UPKEEP_LIMITS = {
   /** `/reset` answers by then whether the terminal is back; it goes on being reached anyway. */
   resetLimitMs: 180_000,
@@ -49,41 +44,38 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   const journalPath = join(installation.dataDirectory, "journal.db");
   const journal = new Journal(journalPath);
   onStop("journal", () => journal.close());
+  const { attempts, handOffs, terminalLog } = journal;
 
-  const hub = new EventHub(journal, clock, log.child({ area: "events" }));
+  const hub = new EventHub(journal.events, clock, log.child({ area: "events" }));
   const areaLog = (area: string): Logger => hub.tap(log.child({ area }));
   const terminal = createTerminal(config, clock, log.child({ area: "terminal" }));
   onStop("terminal", () => terminal.close());
 
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock);
   onStop("supervisor link", () => client.close());
-  const link = createSupervisorLink(client);
-  const handOff = new HandOff(journal, link, clock, areaLog("hand-off"));
+  const supervisor = new SupervisorLink(client, config.GATEWAY_TIMEOUT);
+  const handOff = new HandOff(handOffs, supervisor, clock, areaLog("hand-off"));
   onStop("hand-off", () => handOff.close());
-  const deliveries = new DeliveryPoll(journal, link, clock, areaLog("hand-off"));
+  const deliveries = new DeliveryPoll(handOffs, supervisor, clock, areaLog("hand-off"));
   onStop("delivery poll", () => deliveries.close());
 
-  const payments = {
-    store: journal,
-    clock,
-    log: areaLog("payments"),
-    settings: settingsOf(context),
-  };
+  const stores = { attempts, handOffs, terminalLog };
+  const payments = { ...stores, clock, log: areaLog("payments"), settings: settingsOf(context) };
   const { announce } = hub;
   const settled = (): void => handOff.nudge();
   const desk = new TerminalDesk({ ...payments, terminal, announce, settled });
   const orders = new Orders({ ...payments, terminal, desk, handOff });
-  const monitor = createMonitor(context, { hub, terminal, desk, journal }, client);
+  const monitor = createMonitor(context, { hub, terminal, desk, journal }, supervisor);
   onStop("monitor", () => monitor.close());
-  const atGateway = gatewayParts(context, client, journal, areaLog("gateway"));
+  const atGateway = gatewayParts(context, supervisor, journal, areaLog("gateway"));
   const api = await createApi(
     apiOptions(context, {
       monitor,
       orders,
       desk,
-      afterSale: new AfterSale({ store: journal, terminal, desk, orders }),
+      afterSale: new AfterSale({ terminalLog, terminal, desk, orders }),
       terminal,
-      supervisor: client,
+      supervisor,
       gateway: atGateway.gateway,
       settle: (word) => settleByOperator({ orders, desk }, word),
     }),
@@ -97,7 +89,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
     program: "tp-manager",
     messages: tpManagerMessages,
     handlers: tpManagerHandlers({
-      ...{ port: config.LOCAL_PORT, journal, desk, terminal },
+      ...{ port: config.LOCAL_PORT, attempts, handOffs, desk, terminal },
       requestStop: context.requestStop,
     }),
     log,
@@ -110,7 +102,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   handOff.nudge();
   startClosing(context, { ...payments, terminal, desk });
   deliveries.start();
-  startAlarmPoll(context, journal, client);
+  startAlarmPoll(context, journal, supervisor);
   atGateway.start();
 });
 
@@ -122,8 +114,9 @@ function settingsOf({ config }: ProgramContext): DeskSettings & OrderSettings {
     prepareMs: PREPARE_MS,
     stopPatienceMs: STOP_PATIENCE_MS,
     ...UPKEEP_LIMITS,
-    // DESIGN 3.1 rule 2: the second look comes when a terminal that never got our answer to its
-    // report has given up waiting for it (zvt.md 8; commands/authorisation.ts asks for this long).
+    // docs/design.md 3.2: the second look comes when a terminal that never got our answer to its
+    // report has given up waiting for it (docs/zvt.md 8.2; commands/authorisation.ts asks for this
+    // long).
     confirmAfterMs: Math.max(config.RECOVERY_SILENCE_MS, 2 * config.ZVT_T2_MS + config.ZVT_T3_MS),
   };
 }
@@ -131,11 +124,11 @@ function settingsOf({ config }: ProgramContext): DeskSettings & OrderSettings {
 function createMonitor(
   { config, installation, clock, log }: ProgramContext,
   parts: Pick<MonitorParts, "hub" | "terminal" | "desk" | "journal">,
-  supervisor: IpcClient<typeof supervisorMessages>,
+  supervisor: SupervisorLink,
 ): Monitor {
   const monitor = new Monitor({
     ...parts,
-    supervisor: () => supervisor.call("status", {}, SUPERVISOR_STATUS_LIMIT_MS),
+    supervisor: () => supervisor.call("status", {}),
     dataDirectory: installation.dataDirectory,
     choresAt: config.UPDATE_TIME,
     clock,
@@ -146,25 +139,24 @@ function createMonitor(
 }
 
 function gatewayParts(
-  { config, clock, onStop }: ProgramContext,
-  client: ReturnType<typeof createIpcClient<typeof supervisorMessages>>,
-  store: Journal,
+  { clock, onStop }: ProgramContext,
+  link: SupervisorLink,
+  { attempts, returns }: Journal,
   log: Logger,
 ): { readonly gateway: GatewayDesk; start(): void } {
-  const link = createGatewayLink(client, config.GATEWAY_TIMEOUT);
-  const gateway = new GatewayDesk({ store, link, clock, log });
-  const returns = new ReturnPoll(store, link, clock, log);
-  onStop("return poll", () => returns.close());
+  const gateway = new GatewayDesk({ attempts, returns, link, clock, log });
+  const poll = new ReturnPoll(returns, link, clock, log);
+  onStop("return poll", () => poll.close());
   const start = (): void => {
     gateway.start();
-    returns.start();
+    poll.start();
   };
   return { gateway, start };
 }
 
 type SetUp =
   | ("port" | "kiosk" | "operator" | "allowedOrigins" | "defaultCurrency")
-  | ("gatewayLookupLimitMs" | "clock" | "log" | "requestStop");
+  | ("clock" | "log" | "requestStop");
 
 function apiOptions(
   { config, clock, log, requestStop }: ProgramContext,
@@ -177,7 +169,6 @@ function apiOptions(
     operator: login !== undefined && password !== undefined ? { login, password } : undefined,
     allowedOrigins: config.ALLOWED_ORIGINS,
     defaultCurrency: config.CURRENCY,
-    gatewayLookupLimitMs: lookupLimitMs(config.GATEWAY_TIMEOUT),
     ...parts,
     clock,
     log: log.child({ area: "http" }),
@@ -197,11 +188,11 @@ function startClosing({ config, log, onStop }: ProgramContext, parts: ClosingPar
 
 function startAlarmPoll(
   { clock, log, onStop }: ProgramContext,
-  journal: Journal,
-  client: IpcClient<typeof supervisorMessages>,
+  { alarms }: Journal,
+  link: SupervisorLink,
 ): void {
   const area = log.child({ area: "events" });
-  const poll = new AlarmPoll(new AlarmRows(journal), client, clock, area);
+  const poll = new AlarmPoll(alarms, link, clock, area);
   onStop("supervisor alarms", () => poll.close());
   poll.start();
 }
@@ -222,7 +213,7 @@ function startChores(
     idle: () => desk.turn.current === undefined,
     chores: [
       backupChore(journal.database, journalPath, clock),
-      archiveChore(journal.database, config.JOURNAL_DAYS, clock, (id) => handOff.delivered(id, 0)),
+      archiveChore(journal.archive, config.JOURNAL_DAYS, clock, (id) => handOff.delivered(id, 0)),
       oldLogsChore(logFileOf(installation, "tp-manager"), config.LOG_DAYS, clock),
     ],
     clock,

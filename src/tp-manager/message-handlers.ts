@@ -1,20 +1,22 @@
 import { versionNumber } from "../shared/installation.ts";
 import type { Handlers, tpManagerMessages } from "../shared/ipc/contract.ts";
+import type { AttemptStore } from "./attempts/attempt-store.ts";
+import type { HandOffStore } from "./attempts/hand-off-store.ts";
 import type { TurnView } from "./desk/terminal-turn.ts";
-import type { Journal } from "./journal/journal.ts";
 import type { TerminalView } from "./terminal/terminal.ts";
 
 export interface HandlerParts {
   readonly port: number;
-  readonly journal: Journal;
+  readonly attempts: Pick<AttemptStore, "unfinished">;
+  readonly handOffs: Pick<HandOffStore, "countPendingHandOffs">;
   readonly desk: { readonly turn: Pick<TurnView, "current" | "close"> };
   readonly terminal: TerminalView;
   readonly requestStop: (why: string) => void;
 }
 
-/** What tp-manager answers to the other programs of its installation (DESIGN 7). */
+/** What tp-manager answers to the other programs of its installation (docs/design.md 7.2). */
 export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManagerMessages> {
-  const { port, journal, desk, terminal, requestStop } = parts;
+  const { port, attempts, handOffs, desk, terminal, requestStop } = parts;
   return {
     status() {
       const { link, linkProblem, identity, status } = terminal.state;
@@ -32,9 +34,9 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
         },
         payments: {
           running: desk.turn.current === undefined ? 0 : 1,
-          inDoubt: journal.unfinished().filter(({ state }) => state.phase.endsWith("in-doubt"))
+          inDoubt: attempts.unfinished().filter(({ state }) => state.phase.endsWith("in-doubt"))
             .length,
-          notHandedOver: journal.countPendingHandOffs(),
+          notHandedOver: handOffs.countPendingHandOffs(),
         },
       };
     },

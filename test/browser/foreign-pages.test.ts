@@ -24,7 +24,6 @@ const site = pages({
 });
 /** After which nothing more is expected of a page. */
 const QUIET_MS = 200;
-const POLL = { timeout: 10_000 };
 const acting = ["/cancel", "/stop", "/reset", "/tlc"];
 
 describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
@@ -147,8 +146,8 @@ describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
       await page.evaluate(`${way}("http://localhost:${api}", "http://localhost:${decoy.port}")`);
       // As if somebody had typed the address: with the pair, and without a page to blame.
       const typed = { method: "GET", mark: "", authorized: true, site: "none" };
-      await expect.poll(() => seen, POLL).toContainEqual({ ...typed, path: "/stop" });
-      await expect.poll(() => house.answered(403), POLL).toBeGreaterThan(refused);
+      await expect.poll(() => seen).toContainEqual({ ...typed, path: "/stop" });
+      await expect.poll(() => house.answered(403)).toBeGreaterThan(refused);
       await settled();
     });
     await page.close();

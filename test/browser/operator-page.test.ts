@@ -11,8 +11,6 @@ const OPERATOR = { OPERATOR_LOGIN: "operator", OPERATOR_PWD: "test-operator-pass
 /** Would run, if it ever became a part of the page. */
 const hostile = (name: string): string => `<img src=x onerror="stolen='${name}'">`;
 
-const POLL = { timeout: 10_000 };
-
 const text = (page: Page, id: string): Promise<string> => page.locator(`#${id}`).innerText();
 
 describe.skipIf(!haveChromium)("the connector's page for the operator", () => {
@@ -48,8 +46,7 @@ describe.skipIf(!haveChromium)("the connector's page for the operator", () => {
     });
     afterAll(() => at.stop());
 
-    const shows = (id: string, words: RegExp) =>
-      expect.poll(() => text(page, id), POLL).toMatch(words);
+    const shows = (id: string, words: RegExp) => expect.poll(() => text(page, id)).toMatch(words);
     const places = () =>
       page.evaluate("[...document.querySelectorAll('h2')].map((title) => title.offsetTop)");
 
@@ -97,7 +94,7 @@ describe.skipIf(!haveChromium)("the connector's page for the operator", () => {
       const { OPERATOR_LOGIN, OPERATOR_PWD } = OPERATOR;
       const operators = await opened(at.url, OPERATOR_LOGIN, OPERATOR_PWD);
       const named = () => text(operators, "waiting");
-      await expect.poll(named, POLL).toMatch(/Order A-2, 8\.00 EUR: pending after \d+ tries/);
+      await expect.poll(named).toMatch(/Order A-2, 8\.00 EUR: pending after \d+ tries/);
       expect(await hardToUse(operators)).toEqual([]);
     });
 
@@ -141,15 +138,15 @@ describe.skipIf(!haveChromium)("the connector's page for the operator", () => {
       body: JSON.stringify(order),
       headers: { authorization, "content-type": "application/json" },
     });
-    await expect.poll(() => text(page, "prompt"), POLL).toBe(hostile("prompt"));
-    await expect.poll(() => text(page, "running"), POLL).toContain(hostile("order"));
+    await expect.poll(() => text(page, "prompt")).toBe(hostile("prompt"));
+    await expect.poll(() => text(page, "running")).toContain(hostile("order"));
     gate.resolve();
     await paying;
-    await expect.poll(() => text(page, "payments"), POLL).toContain(hostile("end"));
+    await expect.poll(() => text(page, "payments")).toContain(hostile("end"));
     at.terminal.become({ link: "disconnected", linkProblem: hostile("problem") });
     at.hub.tap(at.log).error({ alarm: hostile("alarm"), orderId: hostile("at") }, hostile("words"));
-    await expect.poll(() => text(page, "alarms"), POLL).toContain(hostile("words"));
-    await expect.poll(() => text(page, "reasons"), POLL).toContain(hostile("problem"));
+    await expect.poll(() => text(page, "alarms")).toContain(hostile("words"));
+    await expect.poll(() => text(page, "reasons")).toContain(hostile("problem"));
     expect(await page.locator("img").count()).toBe(0);
     expect(await page.evaluate("typeof stolen")).toBe("undefined");
   });
@@ -160,9 +157,9 @@ describe.skipIf(!haveChromium)("the connector's page for the operator", () => {
     const others = Array.from({ length: 16 }, () => api.get("/events", { signal: stop.signal }));
     for (const other of others) expect((await other).status).toBe(200);
     const page = await opened(`http://127.0.0.1:${api.port}`, "kiosk", "secret");
-    await expect.poll(() => text(page, "stream"), POLL).toMatch(/trying again/);
+    await expect.poll(() => text(page, "stream")).toMatch(/trying again/);
     stop.abort();
-    await expect.poll(() => text(page, "stream"), POLL).toMatch(/^Connected/);
+    await expect.poll(() => text(page, "stream")).toMatch(/^Connected/);
   });
 
   test("the check for hard use finds what is hard", async () => {

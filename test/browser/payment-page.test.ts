@@ -17,6 +17,7 @@ import {
   temporaryFolder,
 } from "../simulator/gateway/sandbox-for-test.ts";
 import { sampleTransaction } from "../supervisor/sample-transaction.ts";
+import { PATIENCE_MS } from "../support/patience.ts";
 import { browserForFile, haveChromium } from "./chromium.ts";
 import { hardToUse, sizes } from "./readable.ts";
 import { pages, type WebServer, webServer } from "./web-server.ts";
@@ -129,7 +130,7 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
       log,
     );
     onTestFinished(() => client.close());
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(PATIENCE_MS);
     const { verdict } = await client.generate(sampleTransaction(), signal);
     const page = await opened(verdict.fields.get("redirectUrl") ?? "");
     await fill(page, OTHER);
@@ -156,7 +157,7 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     await page.dblclick(pay);
     await page.locator("#endSuccessTransactionBlock").waitFor();
     expect(await page.title()).toBe("Your payment was accepted.");
-    await page.waitForURL(shopUrl("/accept?order=1&way=back"), { timeout: 15_000 });
+    await page.waitForURL(shopUrl("/accept?order=1&way=back"));
     expect(sandbox.orders()[0]).toMatchObject({ state: "captured", capturedAmount: "19.99" });
     await eventually(() => subjects(visited)).toEqual(["authorization", "capture"]);
     await page.goBack();

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { ConnectorClient, ConnectorError, type ConnectorEvent } from "../../src/client/client.ts";
 import { TestInstallation } from "../support/installation.ts";
+import { PATIENCE_MS } from "../support/patience.ts";
 
 /** A whole installation of real processes, and a client of it. */
 async function started() {
@@ -73,7 +74,7 @@ test("goes on behind the last event after tp-manager was started again", async (
   await at.connected();
   await client.pay({ amount: 9, orderId: "A-2" });
   const wanted = () => ids.length >= 4 && ids.every((id, i) => id === i + 1);
-  await expect.poll(wanted, { timeout: 10_000 }).toBe(true);
+  await expect.poll(wanted).toBe(true);
   stop.abort();
   await listening;
 });
@@ -81,7 +82,7 @@ test("goes on behind the last event after tp-manager was started again", async (
 test("a wrong pair ends the events with what is wrong, whatever letters it has", async () => {
   const { at } = await started();
   const stranger = new ConnectorClient({ url: at.url, login: "kiosk", password: "pässwörd ☃" });
-  const events = stranger.events({ signal: AbortSignal.timeout(10_000) });
+  const events = stranger.events({ signal: AbortSignal.timeout(PATIENCE_MS) });
   const failure = await events.next().catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(ConnectorError);
   expect(failure).toMatchObject({ http: 401, error: { code: "UNAUTHORIZED" } });

@@ -15,7 +15,7 @@ test("kill -9 of any process at any moment breaks no promise about the money", a
   expect(results).toHaveLength(KILLS);
   expect(results.some(({ end }) => end === "Success")).toBe(true);
   expect(new Set(results.map(({ victim }) => victim)).size).toBeGreaterThan(2);
-}, 240_000);
+});
 
 test("the same seed gives the same kills", () => {
   expect(killPlan(7, 3)).toEqual(killPlan(7, 3));

@@ -9,7 +9,7 @@ export interface Mutation {
 }
 
 const room = "src/tp-manager";
-const journal = "src/tp-manager/journal/journal.ts";
+const attempts = "src/tp-manager/journal/attempt-rows.ts";
 
 /** What the chaos run must find, one at a time: a test that cannot fail proves nothing. */
 export const mutations: readonly Mutation[] = [
@@ -17,21 +17,22 @@ export const mutations: readonly Mutation[] = [
     removes: "the write-ahead record (kept in memory until the first report)",
     edits: [
       {
-        file: journal,
+        file: attempts,
         from: "return this.#insert({ ...attempt, state, baseline, endedAtMs: null });",
         to: `this.held = { ...attempt, state, baseline, endedAtMs: null };
     return { ...this.held, number: 1, ticket: "" };`,
       },
       {
-        file: journal,
-        from: "  latestAttempt(orderId: string)",
+        file: attempts,
+        from: "  latest(orderId: string)",
         to: `  held: Omit<Attempt, "number" | "ticket"> | undefined;
-  latestAttempt(orderId: string)`,
+  latest(orderId: string)`,
       },
       {
-        file: journal,
-        from: "this.telling((tell) => {\n      const before = this.#mustRead(transactionId);",
-        to: `this.telling((tell) => {
+        file: attempts,
+        from: `this.#events.telling((tell) => {
+      const before = this.#mustRead(transactionId);`,
+        to: `this.#events.telling((tell) => {
       if (this.held?.transactionId === transactionId) this.#insertRow(this.held);
       this.held = undefined;
       const before = this.#mustRead(transactionId);`,
@@ -57,8 +58,8 @@ export const mutations: readonly Mutation[] = [
     removes: "the one transaction of outcome and hand-off row",
     edits: [
       {
-        file: "src/tp-manager/journal/journal-file.ts",
-        from: "const result = transaction(this.database, () =>",
+        file: "src/tp-manager/journal/event-rows.ts",
+        from: "const result = this.#statements.transaction(() =>",
         to: "const result = ((all: () => T) => all())(() =>",
       },
     ],
@@ -108,7 +109,7 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    removes: "rule 5: no sale before the doubtful one was asked about",
+    removes: "docs/design.md 3.5: no sale before the doubtful one was asked about",
     edits: [
       {
         file: `${room}/desk/terminal-turn.ts`,
@@ -132,10 +133,10 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${room}/supervisor/hand-off.ts`,
-        from: "      else await this.#link.store(transaction);",
+        from: '      else await this.#link.call("store-transaction", { transaction });',
         to: `      else {
         this.#store.acknowledgeHandOff(transactionId);
-        await this.#link.store(transaction);
+        await this.#link.call("store-transaction", { transaction });
       }`,
       },
     ],

@@ -4,6 +4,7 @@ import { createConnection, createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { until } from "../support/child-program.ts";
+import { PATIENCE_MS } from "../support/patience.ts";
 
 /** A language that programs of this folder are written in, and what they need of it. */
 export interface Interpreter {
@@ -39,7 +40,7 @@ export const interpreters = {
 
 export function isInstalled({ command, check }: Interpreter): boolean {
   try {
-    execFileSync(command, check, { stdio: "ignore", timeout: 10_000 });
+    execFileSync(command, check, { stdio: "ignore", timeout: PATIENCE_MS });
     return true;
   } catch {
     return false; // not there, or without what is needed

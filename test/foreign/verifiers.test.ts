@@ -1,8 +1,8 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { generate, PASSWORD, sandboxForTest } from "../simulator/gateway/sandbox-for-test.ts";
 import { ForeignProgram, freePort, interpreters, isInstalled, titled } from "./interpreter.ts";
 
-/** Verifiers of others: the digest covers result bytes and password (gateway.md (c)). */
+/** Verifiers of others: the digest covers result bytes and password (docs/gateway.md 3.2). */
 const programs = [
   ["PHP", interpreters.php, (port: number) => ["-S", `127.0.0.1:${port}`, "verify.php"]],
   ["Python", interpreters.lxml, (port: number) => ["verify.py", String(port)]],
@@ -26,8 +26,7 @@ for (const [name, interpreter, args] of programs) {
       };
       await generate(sandbox, order);
       await pay(sandbox);
-      const told = (count: number) =>
-        vi.waitFor(() => expect(listener.told()).toHaveLength(count), { timeout: 10_000 });
+      const told = (count: number) => expect.poll(() => listener.told()).toHaveLength(count);
       await told(2);
       const read = { good: true, origAmount: "19.99", idForMerchant: "Order_12345" };
       for (const [i, operation] of ["authorization", "capture"].entries()) {

@@ -151,7 +151,7 @@ export class MockTerminal {
     this.#order({ next });
   }
 
-  /** Status byte of the terminal (zvt.md 11.5), in hex. */
+  /** Status byte of the terminal (docs/zvt.md 11.5), in hex. */
   state(state: string): void {
     this.#order({ state });
   }

@@ -3,7 +3,7 @@
     python3 register.py (--tcp HOST:PORT | --pty PATH) STEP [STEP...]
 
 Each step (see register_steps.py) prints one line of JSON with what was seen and a list of
-"problems"; the exit code is 1 when there was any. Written from the protocol reference alone.
+"problems"; the exit code is 1 when there was any. Written from the protocol alone.
 """
 
 import json
@@ -17,10 +17,11 @@ import register_steps
 from zvt_link import T3, T4, Link, LinkLost, SerialLink, open_line
 from zvt_wire import Broken, Judge, apdu, find, number, parse_fields, split_apdu
 
-STATUS_ORDER = bytes.fromhex("27040B370C0D0E171922293B494C878A8C9ABA2A3CA0888B06")  # 7.1
+# docs/zvt.md 7.1
+STATUS_ORDER = bytes.fromhex("27040B370C0D0E171922293B494C878A8C9ABA2A3CA0888B06")
 SHOWN = set(range(0x00, 0x1E)) | set(range(0x26, 0x2D)) | set(range(0x41, 0x5E)) | set(
     bytes.fromhex("66676869C7C8C9CACBCCD2D3E0E1E2F1F2F3FF")
-)  # 11.3
+)  # docs/zvt.md 11.3
 
 
 class Seen:
@@ -71,7 +72,7 @@ class Register:
         return split_apdu(raw, self.judge)
 
     def command(self, control, fixed=b"", fields=(), **how):
-        """5.2: one command and all that follows until the register is master again.
+        """docs/zvt.md 5.2: one command and all that follows until the register is master again.
 
         how: ends, the controls that give the mastery back; answers, what to say to each
         04 0F in hex ("-" says nothing); abort, send 06 B0 behind the first 04 FF; kind, pay
@@ -186,7 +187,7 @@ class Register:
         return found
 
     def line(self, attribute, text, seen):
-        """7.3: one line of a receipt."""
+        """docs/zvt.md 7.3: one line of a receipt."""
         if attribute == 0xFF:
             self.judge.demand(len(text) == 1, "line feed without a count")
             seen.lines += [""] * (text[0] if text else 1)

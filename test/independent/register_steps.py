@@ -1,6 +1,6 @@
 """What the independent register can do: one function for each step of its command line.
 
-A step sends one command (chapter 6 of the protocol reference), checks what is peculiar to
+A step sends one command (docs/zvt.md 6.1 to 6.8), checks what is peculiar to
 it and gives what was seen. Arguments are text, split at the colons of the command line.
 """
 
@@ -11,9 +11,9 @@ from zvt_wire import Broken, apdu, bcd, find, number, parse_tlv, tlv, tlv_length
 
 PASSWORD, EURO = bcd(0, 3), bcd(978, 2)
 PAYMENT_TYPE = b"\x40"
-TOTALS_ORDER = bytes.fromhex("2704600B0C0D06")  # 6.4, end of day
-CARD_ORDER = bytes.fromhex("272D2324A72E06")  # 6.7
-REGISTERED_ORDER = bytes.fromhex("19294906")  # 6.1
+TOTALS_ORDER = bytes.fromhex("2704600B0C0D06")  # docs/zvt.md 6.4, end of day
+CARD_ORDER = bytes.fromhex("272D2324A72E06")  # docs/zvt.md 6.7
+REGISTERED_ORDER = bytes.fromhex("19294906")  # docs/zvt.md 6.1
 
 
 def container(*objects):
@@ -22,7 +22,10 @@ def container(*objects):
 
 
 def registration(reg, config="BE", blocks=""):
-    """6.1. blocks: D3 permits 06 D3; 06 only switches the container on; nothing: neither."""
+    """docs/zvt.md 6.1. blocks: D3 permits 06 D3; 06 only switches the container on.
+
+    With nothing neither holds.
+    """
     reg.config, reg.container, reg.blocks = int(config, 16), blocks != "", blocks == "D3"
     objects = [tlv("26", [tlv("0A", b"\x06\xd3")])] if reg.blocks else []
     fields = [container(*objects)] if blocks else []
@@ -36,7 +39,7 @@ def registration(reg, config="BE", blocks=""):
 
 
 def status(reg, service=""):
-    """6.5: in all versions of the service byte; '' without password, 'pw' without 03."""
+    """docs/zvt.md 6.5: every service byte; '' without password, 'pw' without 03."""
     fixed = b"" if service == "" else PASSWORD
     flags = int(service, 16) if service not in ("", "pw") else 0
     fields = [(0x03, bytes([flags]))] if service not in ("", "pw") else []
@@ -53,7 +56,7 @@ def status(reg, service=""):
 
 
 def version_and_status(data, judge):
-    """6.5: [LLLVAR version] status [06 container], positional."""
+    """docs/zvt.md 6.5: [LLLVAR version] status [06 container], positional."""
     version = None
     if data and data[0] >> 4 == 15:
         size = int("".join(str(d & 15) for d in data[:3]))
@@ -68,7 +71,7 @@ def version_and_status(data, judge):
 
 
 def outcome(reg, seen, amounts, undelivered=False):
-    """6.2: 04 0F and the end must tell the same, and the money must be the ordered one."""
+    """docs/zvt.md 6.2: 04 0F and the end must tell the same, and the sum is the ordered one."""
     demand, got = reg.judge.demand, seen.status
     if not seen.end:
         return seen.show()
@@ -97,7 +100,7 @@ def new_receipt(reg, seen):
 
 
 def pay(reg, amount, answers="", window="30", **how):
-    """6.2 and 8: answers are what to say to each 04 0F, in hex, with commas."""
+    """docs/zvt.md 6.2, 8.1: answers are what to say to each 04 0F, in hex, with commas."""
     parts = [a for a in answers.split(",") if a]
     fields = [(0x04, bcd(amount, 6)), (0x49, EURO), (0x19, PAYMENT_TYPE)]
     fields += [(0x01, bytes([int(window)])), (0x02, b"\x03")]
@@ -119,7 +122,7 @@ def pay_short(reg, amount):
 
 
 def pay_abort(reg, amount):
-    """6.6: the answer to 06 B0 settles nothing; the payment's own end does."""
+    """docs/zvt.md 6.6: the answer to 06 B0 settles nothing; the payment's own end does."""
     return pay(reg, amount, abort=True)
 
 
@@ -176,7 +179,7 @@ def preauth_reversal(reg, amount, receipt="last"):
 
 
 def open_preauths(reg):
-    """6.3: the abort with B8 is the normal answer."""
+    """docs/zvt.md 6.3: the abort with B8 is the normal answer."""
     seen = reg.command(0x0623, b"", [(0x87, b"\xff\xff")], ends=(0x061E,), kind="pay")
     found = reg.fields(seen.fields, b"\x87\x06")
     reg.judge.demand(seen.code == 0xB8, f"open pre-authorisations ended with {seen.code}")
@@ -209,7 +212,7 @@ def end_of_day(reg, check=""):
 
 
 def repeat(reg, service="03"):
-    """6.4: 01 with 04 0F, 02 prints nothing, 03 both: the recovery form."""
+    """docs/zvt.md 6.4: 01 with 04 0F, 02 prints nothing, 03 both: the recovery form."""
     flags = int(service, 16)
     fields = [(0x03, bytes([flags]))] if flags else []
     how = {"kind": "pay", "stored": [0x49]}  # 49 as the repeated payment had it
@@ -246,7 +249,7 @@ def display(reg, text, seconds="1"):
 
 
 def ask_key(reg, text, seconds="1"):
-    """6.8: the answer 80 00 01 carries the key, 6C when none was pressed."""
+    """docs/zvt.md 6.8: the answer 80 00 01 carries the key, 6C when none was pressed."""
     words = text.encode("ascii")
     line = bytes([0xF0 + len(words) // 10, 0xF0 + len(words) % 10]) + words
     fields = [(0xF0, bytes([int(seconds)])), (0xF1, line)]
@@ -258,7 +261,7 @@ def ask_key(reg, text, seconds="1"):
 
 
 def read_card(reg, seconds="5"):
-    """6.7: ends with 04 0F, there is no 06 0F."""
+    """docs/zvt.md 6.7: ends with 04 0F, there is no 06 0F."""
     fields, how = [(0x19, b"\x50")], {"ends": (0x040F,), "order": CARD_ORDER}
     seen = reg.command(0x06C0, bytes([int(seconds)]), fields, **how)
     tracks = seen.status.get(0x23, b"").hex()
@@ -287,7 +290,7 @@ def unknown(reg, control="067F"):
 
 
 def reset(reg, limit="40"):
-    """6.4: 80 00, 06 0F, then the terminal restarts and answers nothing for a while."""
+    """docs/zvt.md 6.4: 80 00, 06 0F, then the terminal restarts and answers nothing for a while."""
     seen = reg.command(0x0618)
     reg.close()
     until = time.monotonic() + int(limit)
@@ -315,7 +318,7 @@ def pace(reg, seconds):
 
 
 def fault(reg, kind, count="1"):
-    """2.4: nak, mute or corrupt the next frames; only a serial line has them."""
+    """docs/zvt.md 2.4: nak, mute or corrupt the next frames; only a serial line has them."""
     reg.link.fault[kind] = int(count)
 
 
@@ -327,7 +330,7 @@ def raw(reg, data):
 
 
 def extended(reg):
-    """4.1: a reader takes the long length form for short data too."""
+    """docs/zvt.md 4.1: a reader takes the long length form for short data too."""
     reg.link.send(b"\x05\x01\xff\x00\x00")
     answer, _ = reg.next(5, "answer to a long length form")
     end, _ = reg.next(5, "completion")

@@ -8,7 +8,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 import { MockTerminal, type Plan, python, runRegister } from "./programs.ts";
 
 /**
- * tp-manager before a terminal that was written from the protocol reference alone, in another
+ * tp-manager before a terminal that was written from the protocol alone, in another
  * language, and that notes every offence of the register: layouts, timers, messages out of turn.
  */
 const lines = process.platform === "linux" ? (["tcp", "pty"] as const) : (["tcp"] as const);
@@ -35,7 +35,7 @@ describe.skipIf(!python).each(lines)("tp-manager and a terminal in Python on %s"
     at = new TestInstallation({ config: { ...timers, SERIAL_PORT: port } });
     await at.start();
     await at.connected();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await at.stop();
@@ -148,7 +148,7 @@ describe.skipIf(!python).each(lines)("tp-manager and a terminal in Python on %s"
     const late = await at.call("POST", "/delivery", { orderId: "late", delivered: true });
     expect(late.one.status).toBe("Success");
     expect(await sales()).toBe(before + 900 + 400 + 500);
-  }, 60_000);
+  });
 
   test.each([
     { drop: "before answer", keep: false },
@@ -191,7 +191,7 @@ describe.skipIf(!python).each(lines)("tp-manager and a terminal in Python on %s"
     mock.state("51");
     await until("it was initialised", () => mock.count("0693") > initialised || undefined);
     expect((await at.pay(7, "after")).one.status).toBe("Success");
-  }, 60_000);
+  });
 });
 
 describe.skipIf(!python || process.platform !== "linux")("a driver on a bad line", () => {
@@ -218,7 +218,7 @@ describe.skipIf(!python || process.platform !== "linux")("a driver on a bad line
     expect(Object.values(await mock.books())).toEqual([100, 100, 100, 100]);
     expect(mock.problems, context(mock)).toEqual([]);
     expect(mock.count("0601")).toBe(4);
-  }, 60_000);
+  });
 });
 
 describe.skipIf(!python)("a terminal in Python notices", () => {

@@ -52,7 +52,7 @@ class Dialogue:
         self.link.send(bytes.fromhex(text))
 
     def tell(self, control, data=b"", wait=T3):
-        """5.2: one message as master; the register must say 80 00 00, in time."""
+        """docs/zvt.md 5.2: one message as master; the register must say 80 00 00, in time."""
         self.link.send(apdu(control, data))
         got = self.heard(wait)
         if got is None:
@@ -119,7 +119,7 @@ class Dialogue:
             self.tell(0x04FF, bytes([code, *self.plan.get("minutes", [])]))
 
     def receipts(self, bit, sale):
-        """7.3: one receipt, in blocks or in lines, where the register prints."""
+        """docs/zvt.md 7.3: one receipt, in blocks or in lines, where the register prints."""
         if not self.config & bit or not self.config & 0x80:
             return
         texts = [b"HAENDLERBELEG", f"SUMME {sale.get('amount', 0)}".encode("ascii"), b"DANKE"]

@@ -1,10 +1,10 @@
-"""What a register may send: the layouts of chapter 6, for the independent mock terminal."""
+"""What a register may send (docs/zvt.md 6.1 to 6.8), for the independent mock terminal."""
 
 from zvt_wire import Broken, find, number, parse_fields
 
 SUSPENDED = 2.0  # seconds a reset takes
-UNLOCKED = {0x0501, 0x06E0, 0x06E1, 0x0600, 0x0602, 0x06C0, 0x06B0}  # 5.3
-CURES = {0x51: 0x0693, 0x62: 0x0691, 0xB1: 0x0650, 0xF0: 0x0650, 0xC2: 0x0670}  # 11.5
+UNLOCKED = {0x0501, 0x06E0, 0x06E1, 0x0600, 0x0602, 0x06C0, 0x06B0}  # docs/zvt.md 5.3
+CURES = {0x51: 0x0693, 0x62: 0x0691, 0xB1: 0x0650, 0xF0: 0x0650, 0xC2: 0x0670}  # docs/zvt.md 11.5
 
 PAYMENT = "04 49 19 0E 22 23 24 2D 01 02 05 3A 3C 8A 06"
 # control: bytes in front, fields allowed, fields that must be there
@@ -65,7 +65,7 @@ def values(control, fixed, found, judge):
     if control == 0x0600:
         judge.demand(fixed[3] & 0x41 == 0, f"reserved bits in the config byte {fixed[3]:02X}")
         judge.demand(fixed[4:] in (b"", b"\x09\x78"), f"currency {fixed[4:].hex()}")
-        # 6.1: permitted commands are pairs of bytes
+        # docs/zvt.md 6.1: permitted commands are pairs of bytes
         for tag, value in find(found.get(0x06), "26") or []:
             judge.demand(tag == "0A" and len(value) % 2 == 0, f"tag 26 holds {tag}")
     if 0x04 in found:
@@ -81,5 +81,5 @@ def values(control, fixed, found, judge):
     if 0x87 in found and found[0x87] != b"\xff\xff":
         judge.demand(number(found[0x87]) > 0, "receipt number 0")
     for tag, value in found.get(0x06) or []:
-        if tag == "1F1F" and value:  # 9.4: empty, or a receipt number, never 0000
+        if tag == "1F1F" and value:  # docs/zvt.md 9.4: empty, or a receipt number, never 0000
             judge.demand(len(value) == 2 and number(value) > 0, f"1F1F is {value.hex()}")

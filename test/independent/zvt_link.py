@@ -1,6 +1,6 @@
 """The two transports of ZVT: TCP, and the serial line with frames and acknowledgements.
 
-Written from the protocol reference alone; chapters are those of PA00P016.
+Written from the protocol alone.
 """
 
 import os
@@ -20,7 +20,7 @@ class LinkLost(Exception):
 
 
 def crc(data):
-    """2.3: CRC-16, polynomial 1021 reflected, from zero, no final exclusive-or."""
+    """docs/zvt.md 2.3: CRC-16, polynomial 1021 reflected, from zero, no final exclusive-or."""
     value = 0
     for byte in data:
         value ^= byte
@@ -35,7 +35,7 @@ def frame(raw):
 
 
 def open_line(path):
-    """2.1: 9600 baud, eight data bits, no parity, two stop bits, no handshake."""
+    """docs/zvt.md 2.1: 9600 baud, eight data bits, no parity, two stop bits, no handshake."""
     fd = os.open(path, os.O_RDWR | os.O_NOCTTY)
     raw_line(fd)
     return fd
@@ -131,7 +131,7 @@ class SerialLink(Link):
                 self.acks = max(self.acks, time.monotonic() - sent)
                 return got
             if got == 0x10 and (raw := self.frame_rest()) is not None:
-                self.waiting.append(raw)  # 2.5: both sides sent at once
+                self.waiting.append(raw)  # docs/zvt.md 2.5: both sides sent at once
             elif got is not None and got != 0x10:
                 self.judge.complain(f"byte {got:02X} where an ACK was due")
         return None

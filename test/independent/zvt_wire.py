@@ -1,12 +1,11 @@
-"""The messages of ZVT, written a second time from the protocol reference alone.
+"""The messages of ZVT, written a second time from the protocol alone.
 
 Shared by register.py and terminal.py, like zvt_link.py. It has nothing in common with the
 driver or the simulator of this project, and that is its purpose: two readings of one text
 must agree.
-Chapters named in comments are those of the protocol reference (PA00P015, PA00P016).
 """
 
-# 11.1: number of the field -> count of bytes, or how the length is written.
+# docs/zvt.md 11.1: number of the field -> count of bytes, or how the length is written.
 LL, LLL, TLV = "LL", "LLL", "TLV"
 FIELDS = {0x06: TLV}
 for _size, _numbers in {
@@ -61,7 +60,7 @@ def number(data):
 
 
 def apdu(control, data=b""):
-    """4.1: the long form of the length only where the short one does not reach."""
+    """docs/zvt.md 4.1: the long form of the length only where the short one does not reach."""
     size = len(data)
     length = bytes([size]) if size < 255 else b"\xff" + size.to_bytes(2, "little")
     return control.to_bytes(2, "big") + length + data
@@ -90,7 +89,7 @@ def tlv_length(data, at, judge):
 
 
 def parse_tlv(data, judge):
-    """4.3: the objects of a container as (tag, bytes or list)."""
+    """docs/zvt.md 4.3: the objects of a container as (tag, bytes or list)."""
     found, at = [], 0
     while at < len(data):
         start, constructed = at, data[at] & 0x20
@@ -129,7 +128,7 @@ def find(objects, path):
 
 
 def parse_fields(data, judge):
-    """4.2: numbered fields in wire order, as a list of (number, bytes or objects)."""
+    """docs/zvt.md 4.2: numbered fields in wire order, as a list of (number, bytes or objects)."""
     found, at = [], 0
     while at < len(data):
         num = data[at]

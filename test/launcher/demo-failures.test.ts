@@ -1,12 +1,10 @@
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 // Real processes on a machine that others use too.
-vi.setConfig({ testTimeout: 60_000 });
-
 /** The demo with real simulators and stand-ins for the programs, which answer what a test wants. */
 let checkout: TemporaryCheckout;
 beforeAll(() => {

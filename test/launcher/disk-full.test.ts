@@ -1,13 +1,11 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { closeSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePort } from "../support/installation.ts";
 import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 // Real processes on a machine that others use too.
-vi.setConfig({ testTimeout: 60_000 });
-
 /** A small disk of its own under a data folder of the real programs; needs root. */
 let checkout: TemporaryCheckout;
 let data: string;

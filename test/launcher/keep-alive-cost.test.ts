@@ -17,7 +17,7 @@ function loads(file: string, seen = new Set<string>()): Set<string> {
 }
 
 test("a look when all is well loads three small files and three cheap modules of Node", () => {
-  // node:http or zod alone would cost more than an empty start of Node (DESIGN 9).
+  // node:http or zod alone would cost more than an empty start of Node (docs/design.md 9.2).
   expect([...loads("launcher/main.ts")]).toEqual(["node:path"]);
   expect([...loads("launcher/keep-alive.ts")].sort()).toEqual([
     "launcher/probe.ts",

@@ -1,14 +1,12 @@
 import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { uptime } from "node:os";
 import { join } from "node:path";
-import { afterAll, test as alone, beforeAll, expect, vi } from "vitest";
+import { afterAll, test as alone, beforeAll, expect } from "vitest";
 import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 /** Most of the time is waiting for processes, each test with a data folder of its own. */
 const test = alone.concurrent;
 // All of them share the cores of a machine that others use too.
-vi.setConfig({ testTimeout: 60_000 });
-
 let checkout: TemporaryCheckout;
 beforeAll(() => {
   checkout = new TemporaryCheckout();

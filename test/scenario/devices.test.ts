@@ -1,13 +1,13 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../src/shared/time.ts";
+import type { Behaviour } from "../../src/simulator/terminal/options.ts";
+import { startTerminalSimulator } from "../../src/simulator/terminal/start.ts";
 import {
   behaviourOf,
   type DeviceName,
   deviceNames,
-} from "../../src/simulator/terminal/devices/devices.ts";
-import { type QuirkName, quirkNames } from "../../src/simulator/terminal/devices/quirks.ts";
-import type { Behaviour } from "../../src/simulator/terminal/options.ts";
-import { startTerminalSimulator } from "../../src/simulator/terminal/start.ts";
+} from "../../src/simulator/terminal/zvt/devices/devices.ts";
+import { type QuirkName, quirkNames } from "../../src/simulator/terminal/zvt/devices/quirks.ts";
 import { createTransport } from "../../src/tp-manager/terminal/transport/open-transport.ts";
 import { profileOptions, profiles } from "../../src/tp-manager/terminal/zvt/profiles.ts";
 import type { ZvtOptions } from "../../src/tp-manager/terminal/zvt/zvt-options.ts";
@@ -21,22 +21,14 @@ const forgetful: readonly string[] = ["pax-a80", "empty-repeat-receipt"];
 
 const devices = deviceNames.flatMap((name) => lines.map((line) => ({ name, line })));
 
-test.each(devices)(
-  "$name over $line: the driver's answers are true",
-  async ({ name, line }) => {
-    await sells(name, line, behaviourOf(name), driverProfile(name));
-  },
-  20_000,
-);
+test.each(devices)("$name over $line: the driver's answers are true", async ({ name, line }) => {
+  await sells(name, line, behaviourOf(name), driverProfile(name));
+});
 
 describe("one deviation by itself", () => {
-  test.each(quirkNames)(
-    "%s: the driver's answers are true",
-    async (quirk: QuirkName) => {
-      await sells(quirk, "tcp", { quirks: [quirk] }, {});
-    },
-    20_000,
-  );
+  test.each(quirkNames)("%s: the driver's answers are true", async (quirk: QuirkName) => {
+    await sells(quirk, "tcp", { quirks: [quirk] }, {});
+  });
 });
 
 /** A sale, its reversal, a declined sale and an end of day, each compared with the bank. */

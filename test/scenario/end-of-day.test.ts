@@ -49,7 +49,7 @@ test("an end of day that the terminal demands is run by itself, after a crash to
   expect((await at.pay(3, "after")).one.status).toBe("Success");
   const reversal = await at.call("POST", "/reversal", { orderId: "closed" });
   expect(reversal.one.error).toMatchObject({ code: "REVERSAL_REFUSED", charged: "yes" });
-}, 60_000);
+});
 
 test("an end of day is left to the operator when the setup file says so", async () => {
   const at = await installation({ AUTO_END_OF_DAY: "no" });
@@ -59,4 +59,4 @@ test("an end of day is left to the operator when the setup file says so", async 
   expect(await call(at)).toBe("1");
   expect((await at.call("POST", "/tlc")).http).toBe(200);
   expect(await call(at)).toBe("0");
-}, 60_000);
+});

@@ -1,6 +1,7 @@
 import { faultKinds, points } from "../../src/simulator/terminal/faults/fault-table.ts";
 import { until } from "../support/child-program.ts";
 import { type Answer, TestInstallation } from "../support/installation.ts";
+import { PATIENCE_MS } from "../support/patience.ts";
 
 export type Line = "tcp" | "pty";
 
@@ -16,7 +17,7 @@ const abortFaults = ["refuse-abort", "ignore-abort", "late-approval"];
 const serialFaults = ["bad-crc", "nak-storm", "drop-ack", "late-ack"];
 const pointFaults = ["mute", "unplug", "reboot"];
 
-/** Faults of frames and their acknowledgement, which TCP does not have (zvt.md 1, 3). */
+/** Faults of frames and their acknowledgement, which TCP does not have (docs/zvt.md 1.2, 3.2). */
 export function notOn(line: Line): readonly string[] {
   return line === "pty" ? [] : serialFaults;
 }
@@ -59,7 +60,6 @@ export interface Outcome {
 }
 
 const AMOUNT_MINOR = 500;
-const SETTLE_LIMIT_MS = 12_000;
 
 /** One installation that plays faults one after the other. */
 export class FaultHouse {
@@ -155,7 +155,7 @@ export class FaultHouse {
       const over = status === "Success" ? notificationGatewaySent : status !== "Unknown";
       return over ? last : undefined;
     };
-    return await until("the order is settled", find, SETTLE_LIMIT_MS).catch((error: unknown) => {
+    return await until("the order is settled", find).catch((error: unknown) => {
       if (last) return last;
       throw error;
     });
@@ -169,7 +169,7 @@ export class FaultHouse {
       bank = (await this.#at.ledger()).charged - before;
       return bank === expected || undefined;
     };
-    const limitMs = status === "Unknown" ? 0 : 3_000;
+    const limitMs = status === "Unknown" ? 0 : PATIENCE_MS;
     await until("the bank agrees", look, limitMs).catch(() => undefined);
     return bank;
   }

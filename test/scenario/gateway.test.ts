@@ -8,9 +8,9 @@ import { SupervisorProcess, writeConfig } from "../supervisor/supervisor-process
 import { PASSWORD } from "../supervisor/supervisor-rig.ts";
 import { until } from "../support/child-program.ts";
 import { freePort, TestInstallation } from "../support/installation.ts";
+import { PATIENCE_MS } from "../support/patience.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const LIMIT_MS = 10_000;
 const SECRET = "fraud passphrase";
 
 /** A real supervisor process before a sandbox that pays every order and notifies it. */
@@ -41,28 +41,21 @@ async function gatewayAndSupervisor() {
 
   const handOver = async (orderId: string): Promise<void> => {
     const transaction = sampleTransaction({ orderId });
-    await supervisor.call("store-transaction", { transaction }, LIMIT_MS);
+    await supervisor.call("store-transaction", { transaction }, PATIENCE_MS);
   };
   const items = async (): Promise<OutboxItem[]> =>
-    (await supervisor.call("outbox-list", { limit: 200 }, LIMIT_MS)).items;
+    (await supervisor.call("outbox-list", { limit: 200 }, PATIENCE_MS)).items;
   const history = (orderId: string): Promise<GatewayHistory> =>
-    supervisor.call("gateway-history", { orderId }, LIMIT_MS);
+    supervisor.call("gateway-history", { orderId }, PATIENCE_MS);
   const settled = (orderId: string): Promise<OutboxItem> =>
-    until(
-      `${orderId} is settled`,
-      async () =>
-        (await items()).find((item) => item.orderId === orderId && item.state !== "pending"),
-      40_000,
+    until(`${orderId} is settled`, async () =>
+      (await items()).find((item) => item.orderId === orderId && item.state !== "pending"),
     );
   const inState = (orderId: string, state: string): Promise<GatewayHistory> =>
-    until(
-      `${orderId} is ${state}`,
-      async () => {
-        const found = await history(orderId);
-        return found.state === state ? found : undefined;
-      },
-      20_000,
-    );
+    until(`${orderId} is ${state}`, async () => {
+      const found = await history(orderId);
+      return found.state === state ? found : undefined;
+    });
   return { sandbox, supervisor, handOver, settled, history, inState };
 }
 
@@ -115,7 +108,7 @@ describe("the real supervisor before every fault of the gateway", () => {
     const doubled = at.sandbox.orders().filter((order) => order.merchantReference === "latency");
     expect(doubled).toHaveLength(1);
     expect(await at.supervisor.ended("SIGTERM")).toBe(0);
-  }, 120_000);
+  });
 
   test("notifications are taken in any number and order, and only genuine ones", async () => {
     const at = await gatewayAndSupervisor();
@@ -141,7 +134,7 @@ describe("the real supervisor before every fault of the gateway", () => {
       });
       expect(found.transactionPublicIds).toHaveLength(copies.length === 0 ? 0 : 1);
     }
-  }, 120_000);
+  });
 
   test("chargeback and fraud reach the order's history", async () => {
     const at = await gatewayAndSupervisor();
@@ -156,7 +149,7 @@ describe("the real supervisor before every fault of the gateway", () => {
     await at.inState("A-1", "reversed");
     expect(at.supervisor.log().match(/chargeback-or-fraud/g)).toHaveLength(2);
     expect(at.supervisor.log()).not.toContain(PASSWORD);
-  }, 60_000);
+  });
 });
 
 test("a refund from the payment to the gateway and back, over every program", async () => {
@@ -196,4 +189,4 @@ test("a refund from the payment to the gateway and back, over every program", as
   expect(reversal.one.status).toBe("Reversed");
   const kinds = (await at.ledger()).entries.map(({ kind }) => kind);
   expect(kinds).toEqual(["charge"]);
-}, 60_000);
+});

@@ -78,7 +78,7 @@ describe.each(lines)("a terminal that keeps what was not acknowledged, over %s",
       "reversal 500",
       "charge 700",
     ]);
-  }, 60_000);
+  });
 
   test("and tells it has it charged, in the journal too: nothing is reversed", async () => {
     const at = await installed({
@@ -88,7 +88,7 @@ describe.each(lines)("a terminal that keeps what was not acknowledged, over %s",
     });
     expect(await missed(at)).toBe("Success");
     expect((await at.ledger()).charged).toBe(1_300);
-  }, 60_000);
+  });
 });
 
 describe.each(lines)("a terminal that numbers its messages, over %s", (line) => {
@@ -117,5 +117,5 @@ describe.each(lines)("a terminal that numbers its messages, over %s", (line) => 
       if (!isAnswer) last += 1;
       expect(Number(id)).toBe(last);
     }
-  }, 30_000);
+  });
 });

@@ -50,5 +50,4 @@ test.concurrent.each(lines)(
     expect(outcomes.filter(({ journal }) => journal === "Success").length).toBeGreaterThan(20);
     expect(outcomes.filter(({ journal }) => journal !== "Success").length).toBeGreaterThan(5);
   },
-  90_000,
 );

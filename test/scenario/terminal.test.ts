@@ -25,7 +25,7 @@ describe.each(lines)("every command of the API with the terminal on %s", (line) 
   beforeAll(async () => {
     await at.start();
     await at.connected();
-  }, 40_000);
+  });
   afterAll(() => at.stop());
 
   const charged = async (): Promise<number> => (await at.ledger()).charged;
@@ -106,7 +106,7 @@ describe.each(lines)("every command of the API with the terminal on %s", (line) 
     expect((await at.call("GET", "/check")).one.cr).toBe("0");
     expect((await at.pay(1, "after")).one.status).toBe("Success");
     expect(await charged()).toBe(800);
-  }, 60_000);
+  });
 
   test("tells what the terminal needs, and refuses a payment before it starts", async () => {
     const demand = (body: object) =>
@@ -134,5 +134,5 @@ describe.each(lines)("every command of the API with the terminal on %s", (line) 
       return state.cr === "0" || undefined;
     });
     expect((await at.pay(3, "again")).one.status).toBe("Success");
-  }, 60_000);
+  });
 });

@@ -44,7 +44,7 @@ test("an answer that says 504 says unknown, for nobody has seen the payment end"
   for (const [, row] of rows) if (row.http === 504) expect(row.charged).toBe("unknown");
 });
 
-test("exit codes are those of the design", () => {
+test("exit codes are those of docs/design.md 9.3", () => {
   expect(exitCodes).toEqual({
     ok: 0,
     usage: 64,

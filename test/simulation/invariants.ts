@@ -21,7 +21,8 @@ export interface End {
 
 /**
  * Every promise about the money, each a sentence with its check. What only the moment shows is seen
- * by the world itself: write-ahead, evidence before acknowledgement, rule 5, broken invariants.
+ * by the world itself: write-ahead, evidence before acknowledgement, evidence before the next sale
+ * (docs/design.md 3.5), broken invariants.
  */
 export const invariants: ReadonlyArray<{
   readonly sentence: string;
@@ -30,12 +31,21 @@ export const invariants: ReadonlyArray<{
   { sentence: "no order is charged twice unless a reversal stands between", broken: chargedTwice },
   { sentence: "an order answered not-charged is not charged", broken: falseNotCharged },
   { sentence: "an order answered charged is charged", broken: falseCharged },
-  { sentence: "an answer never contradicts an earlier one (rule 8)", broken: contradictions },
+  {
+    sentence: "an answer never contradicts an earlier one (docs/design.md 3.8)",
+    broken: contradictions,
+  },
   { sentence: "what the terminal can prove does not stay unknown", broken: needlesslyUnknown },
   { sentence: "a charged order reaches the gateway once faults stop", broken: notAtGateway },
-  { sentence: "only charged orders reach the gateway (rule 9)", broken: wronglyAtGateway },
+  {
+    sentence: "only charged orders reach the gateway (docs/design.md 3.9)",
+    broken: wronglyAtGateway,
+  },
   { sentence: "an order reaches the gateway twice only after an ambiguous try", broken: sentTwice },
-  { sentence: "a sale that no order asked for is told truly (rule 4)", broken: falseStrays },
+  {
+    sentence: "a sale that no order asked for is told truly (docs/design.md 3.4)",
+    broken: falseStrays,
+  },
   { sentence: "every request ends within its limit", broken: lateAnswers },
   { sentence: "no state machine is left waiting", broken: leftWaiting },
 ];
@@ -151,7 +161,7 @@ function sentTwice({ world }: End): string[] {
 
 /** Kept ones are never called gone, returned ones never kept, and nobody waits for ever. */
 function falseStrays({ world }: End): string[] {
-  return (world.tpManager?.journal.strays(100) ?? []).flatMap(({ report, finding }) => {
+  return (world.tpManager?.journal.terminalLog.strays(100) ?? []).flatMap(({ report, finding }) => {
     const order = world.strays.get(report.traceNumber ?? "");
     if (order === undefined) return [`${finding}: a report that the terminal never made`];
     const kept = world.bank.balance(order) > 0;
@@ -181,7 +191,7 @@ function leftWaiting({ world, found }: End): string[] {
   const { current } = desk.turn;
   if (current) wrong.push(`a ${current.what} still has the terminal`);
   if (desk.blockedBy) wrong.push("recovery never ended");
-  if (journal.countPendingHandOffs() > 0) wrong.push("something is not handed over");
+  if (journal.handOffs.countPendingHandOffs() > 0) wrong.push("something is not handed over");
   for (const { status, code, order } of found.values()) {
     if (code === "PAYMENT_RUNNING") wrong.push(`${order} is ${status} although nothing runs`);
   }

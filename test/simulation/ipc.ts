@@ -1,14 +1,17 @@
+import type { IpcClient } from "../../src/shared/ipc/client.ts";
+import { type Handlers, supervisorMessages } from "../../src/shared/ipc/contract.ts";
 import { sleep } from "../../src/shared/time.ts";
-import { transactionSchema } from "../../src/shared/transaction.ts";
-import type { SupervisorLink } from "../../src/tp-manager/supervisor/hand-off.ts";
+import { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import type { TestClock } from "../support/test-clock.ts";
 import type { Life } from "./life.ts";
 import type { IpcMode } from "./plan.ts";
 import type { Supervisor } from "./processes.ts";
 
-/** As in supervisor-link.ts. */
-const STORE_LIMIT_MS = 5_000;
-const ANSWER_MARGIN_MS = 500;
+type Messages = typeof supervisorMessages;
+
+const GATEWAY_TIMEOUT_MS = 30_000;
+/** Longer than any message of a plan is waited for. */
+const SLOW_MS = 10_000;
 
 /** The local socket between the two processes. */
 export class ModelIpc {
@@ -32,26 +35,14 @@ export class ModelIpc {
   }
 
   linkFor(life: Life): SupervisorLink {
-    return {
-      store: (given) => {
-        const transaction = transactionSchema.parse(JSON.parse(JSON.stringify(given)));
-        return this.#call(life, STORE_LIMIT_MS, async ({ handlers }) => {
-          await handlers["store-transaction"]({ transaction });
-        });
-      },
-      withdraw: (given) => {
-        const transaction = transactionSchema.parse(JSON.parse(JSON.stringify(given)));
-        return this.#call(life, STORE_LIMIT_MS, async ({ handlers }) => {
-          const { outcome } = await handlers["withdraw-transaction"]({ transaction });
-          return outcome;
-        });
-      },
-      delivery: (transactionId, waitMs) =>
-        this.#call(life, waitMs + ANSWER_MARGIN_MS, async ({ handlers }) => {
-          const answer = await handlers["transaction-delivery"]({ transactionId, waitMs });
-          return answer.known ? answer.state : null;
-        }),
+    const call: IpcClient<Messages>["call"] = (name, request, limitMs) => {
+      const received = JSON.parse(JSON.stringify(request));
+      return this.#call(life, limitMs, async ({ handlers }) => {
+        const { [name]: handler }: Handlers<Messages> = handlers;
+        return await handler(supervisorMessages[name].request.parse(received) as never);
+      });
     };
+    return new SupervisorLink({ call }, GATEWAY_TIMEOUT_MS);
   }
 
   #call<T>(life: Life, limitMs: number, work: (at: Supervisor) => Promise<T>): Promise<T> {
@@ -68,7 +59,7 @@ export class ModelIpc {
 
   async #served<T>(life: Life, work: (at: Supervisor) => Promise<T>): Promise<T> {
     const failing = this.#clock.monotonicMs() < this.#untilMs ? this.#mode : undefined;
-    await sleep(life.clock, "ipc", failing === "slow" ? 2 * STORE_LIMIT_MS : 2);
+    await sleep(life.clock, "ipc", failing === "slow" ? SLOW_MS : 2);
     const supervisor = this.#supervisor();
     if (!supervisor || failing === "down") throw new Error("nobody listens");
     const answer = await work(supervisor);

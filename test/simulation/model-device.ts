@@ -47,8 +47,8 @@ interface Running {
 }
 
 /**
- * A card terminal with a bank behind it, as zvt.md 9 describes it, on the test clock. It lives
- * apart from the register's process: what it was told stays told when that process is gone.
+ * A card terminal with a bank behind it, as docs/zvt.md 9.1 describes it, on the test clock. It
+ * lives apart from the register's process: what it was told stays told when that process is gone.
  */
 export class ModelDevice {
   readonly identity: TerminalIdentity;
@@ -123,7 +123,7 @@ export class ModelDevice {
     this.#running?.register.lose("line");
   }
 
-  /** Power off and on: what was not final is reversed after the start (zvt.md 9.1). */
+  /** Power off and on: what was not final is reversed after the start (docs/zvt.md 9.1). */
   reboot(): void {
     const running = this.#running;
     this.breakLine(REBOOT_MS);
@@ -293,7 +293,7 @@ export class ModelDevice {
     await this.#stored1(running, sale, final);
   }
 
-  /** The report was not acknowledged (zvt.md 9.1, 9.4). */
+  /** The report was not acknowledged (docs/zvt.md 9.1, 9.4). */
   async #unheard(running: Running, sale: number, report: TransactionReport): Promise<void> {
     const { unacknowledged } = running.behaviour;
     if (running.rebooted || unacknowledged === "reversed") {

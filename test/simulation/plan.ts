@@ -11,9 +11,9 @@ export interface Behaviour {
     readonly how: "line" | "silence";
     readonly ms: number;
   } | null;
-  /** What becomes of a sale whose report was not acknowledged (zvt.md 9.1, 9.4). */
+  /** What becomes of a sale whose report was not acknowledged (docs/zvt.md 9.1, 9.4). */
   readonly unacknowledged: "reversed" | "kept" | "reversed-late";
-  /** The acknowledgements of the print messages count (zvt.md 9.1). */
+  /** The acknowledgements of the print messages count (docs/zvt.md 9.1). */
   readonly printsCount: boolean;
   readonly cancel: "taken" | "refused" | "ignored" | "taken-but-approves";
 }

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { createLogger, type Logger } from "../../src/shared/logger.ts";
 import { openDatabase } from "../../src/shared/sqlite.ts";
-import { AlarmStore } from "../../src/supervisor/alarm-store.ts";
+import { AlarmStore } from "../../src/supervisor/alarms/alarm-store.ts";
 import type { GatewayOperations } from "../../src/supervisor/gateway/gateway.ts";
 import { Intake } from "../../src/supervisor/intake/intake.ts";
 import { supervisorHandlers } from "../../src/supervisor/intake/message-handlers.ts";
@@ -18,7 +18,8 @@ import { type DeskSettings, TerminalDesk } from "../../src/tp-manager/desk/termi
 import { Journal } from "../../src/tp-manager/journal/journal.ts";
 import { AfterSale } from "../../src/tp-manager/orders/after-sale.ts";
 import { type OrderSettings, Orders } from "../../src/tp-manager/orders/orders.ts";
-import { HandOff, type SupervisorLink } from "../../src/tp-manager/supervisor/hand-off.ts";
+import { HandOff } from "../../src/tp-manager/supervisor/hand-off.ts";
+import type { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import type { Terminal } from "../../src/tp-manager/terminal/terminal.ts";
 import { onDisk } from "./disk.ts";
 import type { Life } from "./life.ts";
@@ -47,8 +48,9 @@ export function startTpManager(
   const { terminal, link, log } = parts;
   const { clock } = life;
   const journal = onDisk(life.disk, () => new Journal(journalPath(folder)));
-  const handOff = new HandOff(journal, link, clock, log);
-  const shared = { store: journal, terminal, clock, log, settings };
+  const { attempts, handOffs, terminalLog } = journal;
+  const handOff = new HandOff(handOffs, link, clock, log);
+  const shared = { attempts, handOffs, terminalLog, terminal, clock, log, settings };
   const desk = new TerminalDesk({ ...shared, settled: () => handOff.nudge() });
   const orders = new Orders({ ...shared, desk, handOff });
   const afterSale = new AfterSale({ ...shared, desk, orders });

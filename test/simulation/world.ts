@@ -345,7 +345,10 @@ export class World {
     }
     const unasked = this.#read(readers.unasked, order);
     if (what === "payment" && unasked.length > 0) {
-      this.see("rule 5: no sale before the doubtful one was asked about", `sale of ${order}`);
+      this.see(
+        "docs/design.md 3.5: no sale before the doubtful one was asked about",
+        `sale of ${order}`,
+      );
     }
   }
 

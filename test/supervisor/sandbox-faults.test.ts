@@ -9,6 +9,7 @@ import type { TryClass } from "../../src/supervisor/gateway/faults.ts";
 import { NotificationDesk } from "../../src/supervisor/notifications/notification-desk.ts";
 import * as listener from "../../src/supervisor/notifications/notification-listener.ts";
 import { ChildProgram } from "../support/child-program.ts";
+import { PATIENCE_MS } from "../support/patience.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { TestClock } from "../support/test-clock.ts";
@@ -109,7 +110,7 @@ test.each(overBoth)(
     const id = rig.handOver("Order_1");
     if (kind.startsWith("hang")) {
       // The fault is used up when the sandbox has the request.
-      await vi.waitFor(() => expect(rig.sandbox.faults()).toEqual([]), 5_000);
+      await expect.poll(() => rig.sandbox.faults()).toEqual([]);
       await rig.clock.advance(30_000);
     }
     expect((await rig.tries(id, 1))[0]).toBe(first);
@@ -165,12 +166,9 @@ test.each(Object.entries(notifications) as Array<[NotificationFault, Notified]>)
       return (await response.json()) as Array<{ state: string }>;
     };
     const expected = Object.values(copies).reduce((sum, count) => sum + count, 0) || 2;
-    await expect.poll(async () => (await sent()).length, { timeout: 10_000 }).toBe(expected);
-    await expect
-      .poll(async () => (await sent()).filter((one) => one.state === "waiting"), {
-        timeout: 10_000,
-      })
-      .toEqual([]);
+    await expect.poll(async () => (await sent()).length).toBe(expected);
+    const waiting = async () => (await sent()).filter((one) => one.state === "waiting");
+    await expect.poll(waiting).toEqual([]);
     const history = () => rig.operations.history("Order_1");
     const events = history().events.map((one) => [one.operation, one.copies]);
     expect(Object.fromEntries(events)).toEqual(copies);
@@ -208,7 +206,7 @@ describe("a sandbox with a self-made certificate, as a process", () => {
     const supervisor = new SupervisorProcess(data);
     await supervisor.ready();
     const transaction = sampleTransaction();
-    await supervisor.call("store-transaction", { transaction }, 5_000);
+    await supervisor.call("store-transaction", { transaction }, PATIENCE_MS);
     const { transactionId } = transaction;
     const request = { transactionId, waitMs: 10_000 };
     const delivery = await supervisor.call("transaction-delivery", request, 11_000);
@@ -224,7 +222,7 @@ describe("a sandbox with a self-made certificate, as a process", () => {
   test("is not trusted without it: nothing is sent, and an alarm tells", async () => {
     const { supervisor, delivery } = await processes(false);
     expect(delivery).toMatchObject({ sent: false, state: "pending" });
-    const { items } = await supervisor.call("outbox-list", { limit: 1 }, 1_000);
+    const { items } = await supervisor.call("outbox-list", { limit: 1 }, PATIENCE_MS);
     expect(items[0]).toMatchObject({ ambiguous: false, lastTry: { class: "certificate" } });
     expect(supervisor.log()).toContain('"alarm":"gateway-misconfigured"');
     row("TLS, no GATEWAY_CA_FILE", "certificate", "", "pending, alarm");

@@ -2,15 +2,14 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, vi } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { projectRoot } from "../../src/shared/installation.ts";
 import { createIpcClient } from "../../src/shared/ipc/client.ts";
 import { supervisorMessages } from "../../src/shared/ipc/contract.ts";
 import { openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
 import { systemClock } from "../../src/shared/time.ts";
+import { PATIENCE_MS } from "../support/patience.ts";
 import { PASSWORD } from "./supervisor-rig.ts";
-
-const READY_LIMIT_MS = 10_000;
 
 /** Writes a setup file into a data folder. */
 export function writeConfig(
@@ -63,10 +62,8 @@ export class SupervisorProcess {
 
   /** Waits until this very process answers. */
   async ready(): Promise<void> {
-    await vi.waitFor(
-      async () => expect((await this.call("status", {}, 1_000)).pid).toBe(this.pid),
-      { timeout: READY_LIMIT_MS, interval: 10 },
-    );
+    const answering = () => this.call("status", {}, PATIENCE_MS).then(({ pid }) => pid);
+    await expect.poll(answering).toBe(this.pid);
   }
 
   call: ReturnType<typeof createIpcClient<typeof supervisorMessages>>["call"] = (...message) =>

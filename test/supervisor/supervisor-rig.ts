@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { expect, onTestFinished, vi } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { createLogger } from "../../src/shared/logger.ts";
 import { openDatabase } from "../../src/shared/sqlite.ts";
 import type { Transaction } from "../../src/shared/transaction.ts";
-import { AlarmStore } from "../../src/supervisor/alarm-store.ts";
+import { AlarmStore } from "../../src/supervisor/alarms/alarm-store.ts";
 import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client.ts";
 import { Intake } from "../../src/supervisor/intake/intake.ts";
 import { NotificationStore } from "../../src/supervisor/notifications/notification-store.ts";
@@ -112,20 +112,16 @@ function conveniences({ clock, lines, store, intake }: Parts) {
     },
     /** Waits until so many tries of a transaction have ended; returns their classes. */
     async tries(transactionId: string, count: number): Promise<string[]> {
-      await vi.waitFor(() => expect(ended(transactionId).length).toBeGreaterThanOrEqual(count), {
-        timeout: 5_000,
-        interval: 2,
-      });
+      await expect
+        .poll(() => ended(transactionId).length, { interval: 2 })
+        .toBeGreaterThanOrEqual(count);
       // The clock does not move: whatever could run has run, one turn later.
       await clock.advance(0);
       return ended(transactionId).map((attempt) => attempt.class);
     },
     /** Waits until nothing is pending any more. */
     async drained(): Promise<void> {
-      await vi.waitFor(() => expect(store.counts().pending).toBe(0), {
-        timeout: 30_000,
-        interval: 5,
-      });
+      await expect.poll(() => store.counts().pending, { interval: 5 }).toBe(0);
       await clock.advance(0);
     },
     /** Moves the clock in steps, letting every try that begins end before the next step. */
@@ -133,10 +129,7 @@ function conveniences({ clock, lines, store, intake }: Parts) {
       for (let steps = 0; !isEnough(); steps++) {
         expect(steps).toBeLessThan(5_000);
         await clock.advance(stepMs);
-        await vi.waitFor(() => expect(clock.running).not.toContain("gateway answer"), {
-          timeout: 5_000,
-          interval: 1,
-        });
+        await expect.poll(() => clock.running, { interval: 1 }).not.toContain("gateway answer");
       }
     },
     alarms: (): unknown[] => lines.map((line) => line["alarm"]).filter((name) => name),

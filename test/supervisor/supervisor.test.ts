@@ -1,18 +1,17 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { openDatabase, transaction } from "../../src/shared/sqlite.ts";
 import { startGatewaySandbox } from "../../src/simulator/gateway/sandbox.ts";
 import { OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
 import { WINDOW_DOUBLES_AFTER, WINDOW_MAX } from "../../src/supervisor/outbox/queue-gate.ts";
 import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";
+import { PATIENCE_MS, TEST_LIMIT_MS } from "../support/patience.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { accepted, RecordingGateway } from "./recording-gateway.ts";
 import { fullTransaction, sampleTransaction } from "./sample-transaction.ts";
 import { SupervisorProcess, writeConfig } from "./supervisor-process.ts";
 import { PASSWORD } from "./supervisor-rig.ts";
-
-const LIMIT_MS = 10_000;
 
 /** Opens the store of a data folder whose supervisor is not running, or beside it to look. */
 function storeOf(data: string): OutboxStore {
@@ -21,14 +20,13 @@ function storeOf(data: string): OutboxStore {
   return new OutboxStore(database);
 }
 
-async function untilSent(supervisor: SupervisorProcess, sent: number, limitMs = LIMIT_MS) {
-  await vi.waitFor(
-    async () => {
-      const { outbox } = await supervisor.call("status", {}, LIMIT_MS);
-      expect(outbox).toMatchObject({ sent, pending: 0 });
-    },
-    { timeout: limitMs, interval: 50 },
-  );
+async function untilSent(supervisor: SupervisorProcess, sent: number) {
+  await expect
+    .poll(async () => (await supervisor.call("status", {}, PATIENCE_MS)).outbox, {
+      timeout: TEST_LIMIT_MS,
+      interval: 50,
+    })
+    .toMatchObject({ sent, pending: 0 });
 }
 
 test("the program stores, sends, tells and stops when it is asked to", async () => {
@@ -38,14 +36,18 @@ test("the program stores, sends, tells and stops when it is asked to", async () 
   const supervisor = new SupervisorProcess(data);
   await supervisor.ready();
   const { transactionId, ...rest } = fullTransaction();
-  await supervisor.call("store-transaction", { transaction: { transactionId, ...rest } }, LIMIT_MS);
-  const delivery = { transactionId, waitMs: LIMIT_MS };
-  expect(await supervisor.call("transaction-delivery", delivery, 2 * LIMIT_MS)).toEqual({
+  await supervisor.call(
+    "store-transaction",
+    { transaction: { transactionId, ...rest } },
+    PATIENCE_MS,
+  );
+  const delivery = { transactionId, waitMs: PATIENCE_MS };
+  expect(await supervisor.call("transaction-delivery", delivery, 2 * PATIENCE_MS)).toEqual({
     known: true,
     state: "sent",
     sent: true,
   });
-  expect(await supervisor.call("stop", {}, LIMIT_MS)).toEqual({ stopping: true });
+  expect(await supervisor.call("stop", {}, PATIENCE_MS)).toEqual({ stopping: true });
   expect(await supervisor.ended()).toBe(0);
   expect(supervisor.log()).toContain("supervisor has stopped");
 });
@@ -60,7 +62,7 @@ test("a supervisor killed between storing and sending sends after its next start
   await before.ready();
   for (const orderId of ["a", "b", "c"]) {
     const stored = { transaction: sampleTransaction({ orderId }) };
-    await before.call("store-transaction", stored, LIMIT_MS);
+    await before.call("store-transaction", stored, PATIENCE_MS);
   }
   await before.kill();
 
@@ -79,8 +81,8 @@ test("a supervisor killed while the gateway works marks the try and sends again"
   const before = new SupervisorProcess(data);
   await before.ready();
   const stored = sampleTransaction({ orderId: "a" });
-  await before.call("store-transaction", { transaction: stored }, LIMIT_MS);
-  await vi.waitFor(() => expect(gateway.references).toEqual(["a"]), LIMIT_MS);
+  await before.call("store-transaction", { transaction: stored }, PATIENCE_MS);
+  await expect.poll(() => gateway.references).toEqual(["a"]);
   await before.kill();
 
   gateway.behave = () => accepted;
@@ -105,14 +107,14 @@ test("an ordered stop does not wait for somebody who waits for a delivery", asyn
   const supervisor = new SupervisorProcess(data);
   await supervisor.ready();
   const stored = sampleTransaction();
-  await supervisor.call("store-transaction", { transaction: stored }, LIMIT_MS);
+  await supervisor.call("store-transaction", { transaction: stored }, PATIENCE_MS);
   const { transactionId } = stored;
   const waiting = supervisor.call(
     "transaction-delivery",
     { transactionId, waitMs: 60_000 },
     70_000,
   );
-  await vi.waitFor(() => expect(gateway.requests).toHaveLength(1), LIMIT_MS);
+  await expect.poll(() => gateway.requests).toHaveLength(1);
   const ended = supervisor.ended("SIGTERM");
   expect(await waiting).toEqual({ known: true, state: "pending", sent: false });
   expect(await ended).toBe(0);
@@ -153,7 +155,7 @@ test("the sandbox takes a full order with every field; no secret is left on disk
   const supervisor = new SupervisorProcess(data);
   await supervisor.ready();
   const given = fullTransaction();
-  await supervisor.call("store-transaction", { transaction: given }, LIMIT_MS);
+  await supervisor.call("store-transaction", { transaction: given }, PATIENCE_MS);
   await untilSent(supervisor, 1);
   await supervisor.ended("SIGTERM");
   expect(sandbox.orders()).toMatchObject([
@@ -187,9 +189,7 @@ function filesBelow(directory: string): string[] {
 const QUEUED = 10_000;
 const HEAP_MB = 64;
 
-test("10 000 queued transactions, larger together than the heap, are drained oldest first", {
-  timeout: 180_000,
-}, async () => {
+test("10 000 queued transactions, larger than the heap, are drained oldest first", async () => {
   const gateway = await RecordingGateway.start();
   const order: number[] = [];
   gateway.behave = ({ reference }) => {
@@ -218,7 +218,7 @@ test("10 000 queued transactions, larger together than the heap, are drained old
   const limits = [`--max-old-space-size=${HEAP_MB}`, "--max-semi-space-size=4"];
   const supervisor = new SupervisorProcess(data, limits);
   await supervisor.ready();
-  await untilSent(supervisor, QUEUED, 150_000);
+  await untilSent(supervisor, QUEUED);
   expect(order.toSorted((a, b) => a - b)).toEqual(Array.from({ length: QUEUED }, (_, i) => i));
   // An order is begun when all earlier ones have been answered, except WINDOW_MAX - 1 of them.
   let inOrder = 0;

@@ -3,15 +3,15 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { projectRoot } from "../../src/shared/installation.ts";
 import { sleep, systemClock } from "../../src/shared/time.ts";
+import { PATIENCE_MS } from "./patience.ts";
 
-const READY_LIMIT_MS = 15_000;
 const POLL_MS = 10;
 
 /** Polls until `read` gives something; rejects with `what` when the limit is over. */
 export async function until<T>(
   what: string,
   read: () => T | undefined | Promise<T | undefined>,
-  limitMs = READY_LIMIT_MS,
+  limitMs = PATIENCE_MS,
 ): Promise<T> {
   const deadlineMs = systemClock.monotonicMs() + limitMs;
   for (;;) {

@@ -7,6 +7,7 @@ import { supervisorMessages, tpManagerMessages } from "../../src/shared/ipc/cont
 import { openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { ChildProgram, until } from "./child-program.ts";
+import { PATIENCE_MS } from "./patience.ts";
 
 export interface InstallationOptions {
   readonly line?: "tcp" | "pty";
@@ -109,7 +110,7 @@ export class TestInstallation {
   async connected(): Promise<void> {
     const client = this.#client("tp-manager");
     await until("the terminal is connected", async () => {
-      const { terminal } = await client.call("status", {}, 2_000);
+      const { terminal } = await client.call("status", {}, PATIENCE_MS);
       return terminal.link === "connected" || undefined;
     });
     client.close();
@@ -194,7 +195,7 @@ export class TestInstallation {
   ): Promise<void> {
     await until(`${program.name} answers`, async () => {
       if (!program.running) throw new Error(`${program.name} ended: ${program.output}`);
-      return await client.call("status", {}, 2_000).then(
+      return await client.call("status", {}, PATIENCE_MS).then(
         ({ pid }) => pid === program.pid || undefined,
         () => undefined,
       );

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { IpcError } from "../../src/shared/ipc/client.ts";
 import type { DeliveryState } from "../../src/shared/ipc/contract.ts";
 import { type Currency, currencyOf } from "../../src/shared/money.ts";
 import { type Transaction, transactionSchema } from "../../src/shared/transaction.ts";
@@ -13,6 +14,7 @@ import { answerOf } from "../../src/tp-manager/orders/answer.ts";
 import { Orders } from "../../src/tp-manager/orders/orders.ts";
 import { type SettlementWord, settleByOperator } from "../../src/tp-manager/orders/settlement.ts";
 import { HandOff } from "../../src/tp-manager/supervisor/hand-off.ts";
+import { answeringLink } from "./answering-link.ts";
 import { recordingLog } from "./recording-log.ts";
 import { ScriptedTerminal } from "./scripted-terminal.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -47,20 +49,25 @@ class Supervisor {
   reachable = true;
   state: DeliveryState = "sent";
 
-  store(transaction: Transaction): Promise<void> {
-    if (!this.reachable) return Promise.reject(new Error("nobody listens"));
-    this.stored.push(transactionSchema.parse(transaction));
-    return Promise.resolve();
-  }
+  readonly link = answeringLink({
+    "store-transaction": ({ transaction }) => {
+      this.#mustBeReachable();
+      this.stored.push(transactionSchema.parse(transaction));
+      return { stored: true };
+    },
+    "withdraw-transaction": ({ transaction }) => {
+      this.#mustBeReachable();
+      this.withdrawn.push(transaction.transactionId);
+      return { outcome: this.state === "sent" ? "sent" : "closed" };
+    },
+    "transaction-delivery": () => {
+      this.#mustBeReachable();
+      return { known: true, state: this.state, sent: this.state === "sent" };
+    },
+  });
 
-  withdraw(transaction: Transaction): Promise<"closed" | "sent"> {
-    if (!this.reachable) return Promise.reject(new Error("nobody listens"));
-    this.withdrawn.push(transaction.transactionId);
-    return Promise.resolve(this.state === "sent" ? "sent" : "closed");
-  }
-
-  delivery(): Promise<DeliveryState> {
-    return this.reachable ? Promise.resolve(this.state) : Promise.reject(new Error("nobody"));
+  #mustBeReachable(): void {
+    if (!this.reachable) throw new IpcError("unreachable", "nobody listens");
   }
 }
 
@@ -68,12 +75,13 @@ class Supervisor {
 export function house(path = join(temporaryFolder(), "journal.db")) {
   const clock = new TestClock(new Date(2026, 0, 15, 13, 0, 0).getTime());
   const journal = new Journal(path);
+  const { attempts, handOffs, terminalLog } = journal;
   const terminal = new ScriptedTerminal();
   const supervisor = new Supervisor();
   const { log, lines } = recordingLog();
-  const hub = new EventHub(journal, clock, log);
+  const hub = new EventHub(journal.events, clock, log);
   const tapped = hub.tap(log);
-  const handOff = new HandOff(journal, supervisor, clock, tapped);
+  const handOff = new HandOff(handOffs, supervisor.link, clock, tapped);
   const settings = {
     paymentTimeoutMs: 180_000,
     graceMs: 30_000,
@@ -84,7 +92,8 @@ export function house(path = join(temporaryFolder(), "journal.db")) {
     resetLimitMs: 60_000,
     telecollectionLimitMs: 60_000,
   };
-  const shared = { store: journal, terminal, clock, log: tapped, settings };
+  const stores = { attempts, handOffs, terminalLog };
+  const shared = { ...stores, terminal, clock, log: tapped, settings };
   const settled = (): void => handOff.nudge();
   const desk = new TerminalDesk({ ...shared, announce: hub.announce, settled });
   const orders = new Orders({ ...shared, desk, handOff });

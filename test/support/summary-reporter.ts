@@ -8,7 +8,6 @@ export class SummaryReporter implements Reporter {
     const counts = { passed: 0, failed: unhandledErrors.length, skipped: 0 };
     for (const module of modules) {
       for (const test of module.children.allTests()) {
-        if (test.diagnostic()?.flaky) process.stdout.write(`second try: ${test.fullName}\n`);
         const state = test.result().state;
         counts[state === "pending" ? "skipped" : state] += 1;
       }

@@ -3,14 +3,14 @@ import { type Clock, within } from "../../shared/time.ts";
 import { bad, doubtful, type Finding, good } from "./finding.ts";
 
 const ANSWER_WITHIN_MS = 10_000;
-/** gateway.md (d): the published code of a login that is not known. */
+/** docs/gateway.md 4.5: the published code of a login that is not known. */
 const WRONG_CREDENTIALS = 1_000_001;
-/** gateway.md (d): answers that come only after the login was accepted. */
+/** docs/gateway.md 4.5: answers that come only after the login was accepted. */
 const loginAccepted = [1_010_101, 1_010_201, 3_000_001, 3_000_002];
 /** No transaction has this number. */
 const NO_TRANSACTION = "0";
 
-export interface GatewayFinding {
+interface GatewayFinding {
   readonly finding: Finding;
   /** The gateway's clock, from its answer. */
   readonly nowMs: number | undefined;
@@ -20,8 +20,8 @@ type Settings = Pick<Config, "GATEWAY_URL" | "GATEWAY_LOGIN" | "GATEWAY_PWD">;
 
 /**
  * Asks the gateway for a transaction that cannot exist. Of all calls only this lookup is sure to
- * change nothing: a GET that carries the login (gateway.md (d)). The order service would have to be
- * sent an order.
+ * change nothing: a GET that carries the login (docs/gateway.md 4.5). The order service would have
+ * to be sent an order.
  */
 export async function checkGateway(settings: Settings, clock: Clock): Promise<GatewayFinding> {
   const { GATEWAY_URL: url, GATEWAY_LOGIN: login, GATEWAY_PWD: password } = settings;

@@ -7,7 +7,8 @@ const FILE = "/etc/systemd/system/terminal-connector.service";
 
 /**
  * A unit that keeps both programs running, with the way to install it. systemd is told to restart
- * them whatever they end with, except on a configuration that no restart mends (DESIGN 9).
+ * them whatever they end with, except on a configuration that no restart mends
+ * (docs/design.md 9.5).
  */
 export function systemdUnit(dataDirectory: string): string {
   const args = dataArguments(dataDirectory);

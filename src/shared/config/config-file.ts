@@ -1,4 +1,4 @@
-/** The text form of data/config.txt: NAME=value lines (DESIGN 4). Knows no names. */
+/** The text form of data/config.txt: NAME=value lines (docs/design.md 4.1). Knows no names. */
 
 export interface Entry {
   readonly line: number;

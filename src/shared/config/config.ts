@@ -7,7 +7,7 @@ import { type Config, type ConfigName, configShape, metaOf, timerFloors } from "
 
 export type { Config } from "./schema.ts";
 
-export interface ConfigResult {
+interface ConfigResult {
   readonly config: Config;
   /** Things that do not stop the program: unknown names, a file others can read. */
   readonly warnings: readonly string[];
@@ -182,7 +182,7 @@ function pairFaults(byName: ReadonlyMap<string, Entry>): LineFault[] {
   return [{ line, message: "OPERATOR_LOGIN and OPERATOR_PWD go together; one is missing" }];
 }
 
-/** zvt.md 6.1, 9.4: what was paid at the terminal's own keys would be taken for missed. */
+/** docs/zvt.md 6.1, 9.4: what was paid at the terminal's own keys would be taken for missed. */
 function lastReceiptFaults(config: Config, byName: ReadonlyMap<string, Entry>): LineFault[] {
   const controlled = (Number.parseInt(config.ZVT_CONFIG_BYTE, 16) & 0x10) !== 0;
   if (!config.ZVT_SEND_LAST_RECEIPT || controlled) return [];

@@ -8,7 +8,7 @@ import { parseUsbAddress } from "../serial-ports.ts";
 
 /**
  * Every name of data/config.txt: type, range, default, help. The only place that knows them; the
- * example file and the README's table are made from it (DESIGN 4). Values arrive as text.
+ * example file and the README's table are made from it (docs/design.md 4.2). Values arrive as text.
  */
 
 interface Meta {
@@ -65,7 +65,7 @@ function isSerialPort(value: string): boolean {
 
 const basicLogin = text(128).regex(/^[^:]*$/, "must not hold a colon");
 
-/** https for anything that leaves the machine (DESIGN 4). */
+/** https for anything that leaves the machine (docs/design.md 4.3). */
 const gatewayUrl = z.string().refine(isGatewayUrl, {
   error:
     "must be an https address without login, ? and #, " +
@@ -90,7 +90,7 @@ const anyUrl = text(255).refine(isWebAddress, {
   error: "must be an http or https address without login",
 });
 
-/** 15 characters (specification 2, customerIpAddress): a long IPv6 address does not fit. */
+/** 15 characters (docs/design.md 12.10, customerIpAddress): a long IPv6 address does not fit. */
 const ipAddress = z.string().refine((value) => isIP(value) !== 0 && value.length <= 15, {
   error: "must be an IP address of at most 15 characters",
 });
@@ -369,7 +369,7 @@ const protocolDetails = {
   }),
 } as const;
 
-/** The protocol's own limits (zvt.md 5.1, 9.2), enforced unless TEST_TIMERS is yes. */
+/** The protocol's own limits (docs/zvt.md 5.1, 9.2), enforced unless TEST_TIMERS is yes. */
 export const timerFloors = {
   ZVT_T1_MS: 200,
   ZVT_T2_MS: 5_000,

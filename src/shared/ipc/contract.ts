@@ -2,13 +2,13 @@ import { z } from "zod";
 import { transactionSchema } from "../transaction.ts";
 
 /**
- * Every message between the processes of one installation (DESIGN 7): HTTP POST with JSON over a
- * local socket, path `/v1/<message>`. Objects are read tolerantly, so that a newer sender may add
- * optional fields; anything else needs a new version in the path.
+ * Every message between the processes of one installation (docs/design.md 7.1): HTTP POST with JSON
+ * over a local socket, path `/v1/<message>`. Objects are read tolerantly, so that a newer sender
+ * may add optional fields; anything else needs a new version in the path.
  */
 export const IPC_VERSION = 1;
 
-export const programs = ["tp-manager", "supervisor"] as const;
+const programs = ["tp-manager", "supervisor"] as const;
 export type Program = (typeof programs)[number];
 
 /** What became of a transaction at the gateway. */
@@ -32,7 +32,7 @@ const deliverySchema = z.object({
 });
 
 /** One item of the outbox, for an operator. */
-export const outboxItemSchema = z.object({
+const outboxItemSchema = z.object({
   /** Grows with every item; the cursor of a listing. */
   sequence: z.int(),
   transactionId: z.string(),

@@ -6,7 +6,7 @@ import { z } from "zod";
 const category = z.strictObject({ id: z.int().positive(), label: z.string().min(1) });
 
 /** Names and numbers of our own: the lists of the real service are the merchants' own. */
-export const defaultCategories: readonly Category[] = [
+const defaultCategories: readonly Category[] = [
   { id: 1, label: "General" },
   { id: 5, label: "Vending machine" },
   { id: 8, label: "Ticket machine" },
@@ -16,7 +16,7 @@ export const defaultCategories: readonly Category[] = [
 const httpsAddress = z.url({ protocol: /^https$/, error: "must be an https address" });
 const webAddress = z.url({ protocol: /^https?$/, error: "must be an http or https address" });
 
-export const websiteSchema = z.strictObject({
+const websiteSchema = z.strictObject({
   id: z.int().positive(),
   currency: z.string().regex(/^[A-Z]{3}$/, "must be three capital letters"),
   categories: z
@@ -25,9 +25,9 @@ export const websiteSchema = z.strictObject({
     .default([...defaultCategories]),
   /** The merchant's style sheet for the payment page. */
   css: httpsAddress.optional(),
-  /** Where the fraud event goes (specification 2, "Fraud notification": svnotif.url). */
+  /** Where the fraud event goes (docs/design.md 12.19: svnotif.url). */
   fraudUrl: webAddress.optional(),
-  /** Secret of the fraud event's signature header (gateway.md (d)). */
+  /** Secret of the fraud event's signature header (docs/gateway.md 4.2). */
   passphrase: z.string().min(1).optional(),
 });
 

@@ -3,7 +3,7 @@ import { announcePresence } from "../../shared/presence.ts";
 import { startGatewaySandbox } from "./sandbox.ts";
 import { type CommandLine, helpText, readCommandLine, UsageError } from "./switches.ts";
 
-/** Exit codes of DESIGN 9. */
+/** Exit codes of docs/design.md 9.3. */
 const EXIT_OK = 0;
 const EXIT_USAGE = 64;
 const EXIT_INTERNAL = 70;

@@ -4,7 +4,7 @@ import { readCommandLine } from "./command-line.ts";
 import { startTerminalSimulator } from "./start.ts";
 import type { TerminalSimulator } from "./terminal-simulator.ts";
 
-/** Exit codes of DESIGN 9. */
+/** Exit codes of docs/design.md 9.3. */
 const EXIT_USAGE = 64;
 const EXIT_MISSING = 69;
 

@@ -1,10 +1,10 @@
 import type { Clock } from "../../shared/time.ts";
 import type { CardName } from "./bank/cards.ts";
 import type { OutcomeRule } from "./bank/outcome.ts";
-import type { QuirkName } from "./devices/quirks.ts";
 import type { FaultRequest } from "./faults/fault-request.ts";
-import type { AskKind } from "./machine/asks.ts";
 import type { PaymentScript } from "./scenario.ts";
+import type { QuirkName } from "./zvt/devices/quirks.ts";
+import type { AskKind } from "./zvt/machine/asks.ts";
 
 /** Everything that can be set; `switches.ts` has the switches, {@link defaultOptions} the rest. */
 export interface TerminalSimulatorOptions {
@@ -15,7 +15,7 @@ export interface TerminalSimulatorOptions {
   readonly serial: SerialDevice | null;
   /** Bits per second that a serial line is slowed down to; null: as fast as it goes. */
   readonly lineSpeed: number | null;
-  /** Speeds that command 08 40 can set; another one is refused with 84 7D (zvt.md 2.6). */
+  /** Speeds that command 08 40 can set; another one is refused with 84 7D (docs/zvt.md 2.6). */
   readonly speeds: readonly number[];
   /** null: no control API. Always on 127.0.0.1; port 0 takes a free one. */
   readonly controlPort: number | null;
@@ -39,7 +39,7 @@ export interface SerialDevice {
   readonly stopBits: 1 | 2;
 }
 
-/** zvt.md 5.1. */
+/** docs/zvt.md 5.1. */
 export interface Timers {
   readonly t1Ms: number;
   readonly t2Ms: number;
@@ -59,12 +59,12 @@ export interface Pace {
   readonly hostMs: number;
   /** Automatic reversal. */
   readonly reversalMs: number;
-  /** Pause before 04 0F is repeated while goods are on their way (zvt.md 8). */
+  /** Pause before 04 0F is repeated while goods are on their way (docs/zvt.md 8.3). */
   readonly goodsPauseMs: number;
   /** Initialisation, diagnosis, end of day. */
   readonly administrationMs: number;
   readonly rebootMs: number;
-  /** From the answer to 08 40 until the new speed holds (zvt.md 2.6). */
+  /** From the answer to 08 40 until the new speed holds (docs/zvt.md 2.6). */
   readonly speedChangeMs: number;
 }
 
@@ -86,7 +86,7 @@ export interface Device {
   readonly version: string;
   /** The merchant's contract with the bank, at most 15 characters. */
   readonly contractNumber: string;
-  /** Six digits that commands must bring; null: any will do (zvt.md 6.1). */
+  /** Six digits that commands must bring; null: any will do (docs/zvt.md 6.1). */
   readonly password: string | null;
   /** Terminal clock minus ours. */
   readonly clockOffsetMs: number;
@@ -103,21 +103,23 @@ export interface Behaviour {
   readonly currencies: readonly string[];
   readonly receipts: ReceiptCopies;
   readonly language: "de" | "en" | "fr";
-  /** Says at registration that it is a vending machine's terminal (zvt.md 6.1, bit 10). */
+  /** Says at registration that it is a vending machine's terminal (docs/zvt.md 6.1, bit 10). */
   readonly vending: boolean;
-  /** Reverses what was not acknowledged (zvt.md 9.1); false: keeps it, as newer terminals do. */
+  /**
+   * Reverses what was not acknowledged (docs/zvt.md 9.1); false: keeps it, as newer terminals do.
+   */
   readonly autoReversal: boolean;
   /** Repeat Receipt tells what was not acknowledged too; false: only what was. */
   readonly tellsUnacknowledged: boolean;
   /** Refuses payments of a register that has not registered (84 6B). */
   readonly registrationRequired: boolean;
-  /** Echoes tag 1F73 and numbers its messages (zvt.md 9.4). */
+  /** Echoes tag 1F73 and numbers its messages (docs/zvt.md 9.4). */
   readonly messageIds: boolean;
-  /** What it does otherwise than the text (zvt.md 12). */
+  /** What it does otherwise than the text (docs/zvt.md 12.2 to 12.8). */
   readonly quirks: readonly QuirkName[];
-  /** Asked of the register in every payment, where tag 26 permits it (zvt.md 7). */
+  /** Asked of the register in every payment, where tag 26 permits it (docs/zvt.md 7.4). */
   readonly asks: readonly AskKind[];
-  /** Knows tag 1F1F (zvt.md 9.4). */
+  /** Knows tag 1F1F (docs/zvt.md 9.4). */
   readonly receiptNumberCheck: boolean;
   readonly firstReceiptNumber: number;
   readonly firstTrace: number;

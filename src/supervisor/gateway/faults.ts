@@ -21,7 +21,7 @@ export type Exchange =
     };
 
 /** What happens to the transaction. */
-export type Action =
+type Action =
   /** Done. */
   | "sent"
   /** Tried again later, with the same reference. */
@@ -72,7 +72,7 @@ const row = (
   ...marks,
 });
 
-/** The one table of what a try can come to (DESIGN 8). */
+/** The one table of what a try can come to (docs/design.md 8.3). */
 export const faultTable = {
   sent: row("sent", "nobody", "HTTP 2xx and code 0"),
 
@@ -215,10 +215,10 @@ function classOfFailure(cause: FailureCause, written: boolean): TryClass {
 
 /**
  * A result counts by its code whatever the HTTP status, except that success needs both
- * (DESIGN 8): code 0 under a failing status contradicts itself.
+ * (docs/design.md 8.3): code 0 under a failing status contradicts itself.
  */
 function classOfResult(httpStatus: number, code: number): TryClass {
-  if (code === 1) return "credentials-refused"; // gateway.md (b), "Error codes"
+  if (code === 1) return "credentials-refused"; // docs/gateway.md 2.6
   if (code !== 0) return "order-refused";
   return isSuccess(httpStatus) ? "sent" : "unreadable-answer";
 }

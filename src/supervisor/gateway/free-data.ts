@@ -1,7 +1,7 @@
 import type { Transaction } from "../../shared/transaction.ts";
 import { cleanText } from "./order-fields.ts";
 
-export type FreeDataItem = { readonly key: string; readonly value: string };
+type FreeDataItem = { readonly key: string; readonly value: string };
 
 /** Names of our own items. None begins with {@link CUSTOM_PREFIX}, so none can be taken over. */
 const CUSTOM_PREFIX = "custom_";
@@ -19,9 +19,10 @@ const xmlName = new RegExp(
 );
 
 /**
- * The free data of an order (DESIGN 8): what identifies the card payment, then the kiosk's custom
- * data, then the cart. A custom key that is an XML name travels as an item of its own; the other
- * ones together as one JSON object. An empty cart sends no item (specification 1, "Rules").
+ * The free data of an order (docs/design.md 8.2): what identifies the card payment, then the
+ * kiosk's custom data, then the cart. A custom key that is an XML name travels as an item of its
+ * own; the other ones together as one JSON object. An empty cart sends no item
+ * (docs/design.md 12.4).
  */
 export function freeDataOf(transaction: Transaction): {
   readonly items: readonly FreeDataItem[];

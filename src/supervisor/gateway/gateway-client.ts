@@ -29,7 +29,7 @@ export interface GatewaySettings extends OrderSettings, TransportSettings {
 /** A gateway's sentence; more than this is a page of some server in between. */
 const DESCRIPTION_CHARACTERS_MAX = 300;
 
-/** The gateway over SOAP (gateway.md (b)) and its lookup (gateway.md (d)). */
+/** The gateway over SOAP (docs/gateway.md 2.1) and its lookup (docs/gateway.md 4.3). */
 export function createGatewayClient(
   settings: GatewaySettings,
   clock: Clock,
@@ -100,7 +100,8 @@ function createOperations(settings: GatewaySettings, transport: HttpTransport): 
         const message = { url, headers, body: null };
         return readLookup(await transport.send(message, settings.timeoutMs, signal));
       };
-      // The event's page writes the plural, the published interface the singular (gateway.md (d)).
+      // The event's page writes the plural, the published interface the singular
+      // (docs/gateway.md 4.3).
       const answer = await get("transactions");
       const last =
         answer.outcome === "failed" && answer.class === "not-found"
@@ -113,7 +114,7 @@ function createOperations(settings: GatewaySettings, transport: HttpTransport): 
   };
 }
 
-/** gateway.md (d): Basic, or a key. */
+/** docs/gateway.md 4.4: Basic, or a key. */
 function authentication({ apiKey, login, password }: GatewaySettings): Record<string, string> {
   if (apiKey !== undefined) return { "x-api-key": apiKey };
   return { authorization: `Basic ${Buffer.from(`${login}:${password}`).toString("base64")}` };

@@ -30,7 +30,7 @@ export interface GatewayReply {
 /** What can be done to an order that the gateway has. */
 export interface GatewayOperations {
   /**
-   * Sends confirm, cancel or card, once, and never again by itself (DESIGN 3.1 rule 7). Resolves
+   * Sends confirm, cancel or card, once, and never again by itself (docs/design.md 3.7). Resolves
    * with what became of it, as {@link Gateway.generate} does.
    */
   operate(request: OperationRequest, signal: AbortSignal): Promise<Verdict>;

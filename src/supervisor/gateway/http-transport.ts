@@ -16,7 +16,7 @@ const IDLE_MS = 2_000;
 const CONNECTIONS_MAX = 16;
 
 /** One request: a POST with its body, or a GET without one. */
-export interface HttpMessage {
+interface HttpMessage {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;

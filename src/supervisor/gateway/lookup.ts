@@ -3,7 +3,7 @@ import { maskPansInText } from "../../shared/mask.ts";
 import { currencyOf, parseAmount } from "../../shared/money.ts";
 import { type Exchange, judgeStatus, type TryClass } from "./faults.ts";
 
-/** Fields of the v3 transaction object that this program relies on (gateway.md (d)). */
+/** Fields of the v3 transaction object that this program relies on (docs/gateway.md 4.6). */
 const transactionSchema = z.looseObject({
   id: z.int(),
   merchant_order_id: z.string().optional(),
@@ -38,7 +38,7 @@ export type LookupAnswer =
       readonly description: string;
     };
 
-const TRANSACTION_UNKNOWN = 3_000_002; // gateway.md (d)
+const TRANSACTION_UNKNOWN = 3_000_002; // docs/gateway.md 4.5
 const NESTING_MAX = 20;
 
 /** Reads the answer of the v3 lookup. Pure. */

@@ -2,7 +2,7 @@ import { formatMajor } from "../../shared/money.ts";
 import { faultTable, type Verdict } from "./faults.ts";
 import type { SoapParameters } from "./soap-writer.ts";
 
-export const operationKinds = ["confirm", "cancel", "refund"] as const;
+const operationKinds = ["confirm", "cancel", "refund"] as const;
 export type OperationKind = (typeof operationKinds)[number];
 
 /** Something to be done to one transaction of the gateway, once. */
@@ -17,7 +17,7 @@ export interface OperationRequest {
   readonly exponent: number;
 }
 
-/** Where an operation is asked for: service and operation (specification 2, "Endpoints"). */
+/** Where an operation is asked for: service and operation (docs/design.md 12.14). */
 export const operationAddresses = {
   confirm: { service: "transaction-v2", operation: "confirm" },
   cancel: { service: "transaction-v2", operation: "cancel" },
@@ -26,7 +26,7 @@ export const operationAddresses = {
 
 /**
  * The parameters of an operation. `card` gets no currency: one client sends it, the types do not
- * have it (gateway.md (b), "Request elements"), and an unknown parameter is an error.
+ * have it (docs/gateway.md 2.2), and an unknown parameter is an error.
  */
 export function operationParameters(
   { kind, transactionPublicId, amountMinor, currency, exponent }: OperationRequest,
@@ -51,7 +51,7 @@ export function operationParameters(
 
 /**
  * How an operation stands. "sending": on disk, its answer is awaited. "unknown": the answer was
- * lost; it is never sent again (DESIGN 3.1 rule 7).
+ * lost; it is never sent again (docs/design.md 3.7).
  */
 export type OperationState = "sending" | "done" | "refused" | "not-sent" | "unknown";
 

@@ -1,7 +1,7 @@
 /**
- * The order request of the specification, field by field (specification 2, "Order request"), and
- * what this program does with a value that does not fit. Lengths count characters. Fields that it
- * never sends (return addresses, logo, comments) are not here.
+ * The order request field by field (docs/design.md 12.10), and what this program does with a value
+ * that does not fit. Lengths count characters. Fields that it never sends (return addresses, logo,
+ * comments) are not here.
  */
 
 /** AN any text, N digits, A letters, R a decimal number. */
@@ -47,7 +47,7 @@ export const orderFields = {
 export type OrderFieldName = keyof typeof orderFields;
 export type OrderValues = Readonly<Record<OrderFieldName, string | null>>;
 
-export interface FittedFields {
+interface FittedFields {
   /** What is sent, in order; null when something must not be changed and does not fit. */
   readonly values: Readonly<Record<string, string>> | null;
   /** What was changed or left out. */

@@ -23,10 +23,10 @@ export interface OrderRequest {
   readonly problems: readonly string[];
 }
 
-/** 0: captured at once when approved (specification 2, "States and transitions"). */
+/** 0: captured at once when approved (docs/design.md 12.16). */
 const CAPTURE_AUTOMATICALLY = "0";
 
-/** One transaction as the parameters of `generate` (DESIGN 8). */
+/** One transaction as the parameters of `generate` (docs/design.md 8.1). */
 export function orderRequestOf(transaction: Transaction, settings: OrderSettings): OrderRequest {
   const email = emailOf(transaction);
   const fields = fitOrderFields({

@@ -16,7 +16,7 @@ const NESTED_TAGS_MAX = 20;
 
 const parser = new XMLParser({
   ignoreAttributes: true,
-  removeNSPrefix: true, // prefixes differ between servers (gateway.md (b), "Responses")
+  removeNSPrefix: true, // prefixes differ between servers (docs/gateway.md 2.4)
   parseTagValue: false,
   processEntities: true,
   htmlEntities: true, // numeric character references

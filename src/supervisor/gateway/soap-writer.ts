@@ -13,7 +13,7 @@ export interface SoapParameters {
   readonly [name: string]: string | SoapParameters | readonly SoapParameters[] | undefined;
 }
 
-export interface SoapWriter {
+interface SoapWriter {
   /**
    * Loads package and WSDL, once; the first request does the same. Rejects when the installation
    * is broken: a file or the package is missing.
@@ -45,8 +45,8 @@ export function createSoapWriter(service: string, gatewayUrl: string): SoapWrite
       const client = await load();
       let message: SoapMessage | undefined;
       const take = (headers: Record<string, string>, body: string): void => {
-        // The documented address of an operation (specification 2, "Endpoints"); the service
-        // address of a WSDL takes the same requests (gateway.md (b)).
+        // The documented address of an operation (docs/design.md 12.14); the service address of a
+        // WSDL takes the same requests (docs/gateway.md 2.1).
         message = { url: `${base}/soap/${service}/${operation}`, headers, body };
       };
       await client[`${operation}Async`]({ parameters: protectCdata(parameters) }, { take });

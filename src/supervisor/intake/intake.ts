@@ -3,10 +3,10 @@ import type { Logger } from "../../shared/logger.ts";
 import { containsPan, maskPan, maskPansInText } from "../../shared/mask.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import { raiseAlarm } from "../alarm.ts";
+import { raiseAlarm } from "../alarms/alarm.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
 
-export interface IntakeParts {
+interface IntakeParts {
   readonly store: OutboxStore;
   readonly clock: Clock;
   readonly log: Logger;
@@ -21,7 +21,7 @@ export class TransactionChanged extends Error {
 
 /**
  * Takes transactions over from tp-manager: on disk before the caller is answered, once per
- * transaction id (DESIGN 3, step 6).
+ * transaction id (docs/design.md 1.2).
  */
 export class Intake {
   readonly #parts: IntakeParts;
@@ -55,7 +55,7 @@ export class Intake {
   }
 
   /**
-   * The sale was reversed at the terminal (DESIGN 3.1 rule 7): what is not with the gateway is not
+   * The sale was reversed at the terminal (docs/design.md 3.7): what is not with the gateway is not
    * sent any more; what is, or may be, is an operator's to put right there.
    */
   withdraw(given: Transaction): "closed" | "sent" {
@@ -77,8 +77,8 @@ export class Intake {
 
   /**
    * Fields that only one side has are no difference: the sender, or this program when it stored
-   * the transaction, may have been of another version (DESIGN 7). Of one whose details are erased
-   * (outbox/retention.ts) only what is left can be compared.
+   * the transaction, may have been of another version (docs/design.md 7.2). Of one whose details
+   * are erased (outbox/retention.ts) only what is left can be compared.
    */
   #compare(given: Transaction, known: Readonly<Record<string, unknown>>): void {
     const left = ["orderId", "amountMinor", "currency", "exponent"];
@@ -97,7 +97,7 @@ export class Intake {
     throw new TransactionChanged(`${transactionId} is stored with other ${differing.join(", ")}`);
   }
 
-  /** tp-manager masks at the edge of its drivers; this is the second net (DESIGN 6). */
+  /** tp-manager masks at the edge of its drivers; this is the second net (docs/design.md 6.2). */
   #masked(given: Transaction): Transaction {
     const maskedPan = given.maskedPan === null ? null : maskPan(given.maskedPan);
     const customData = Object.fromEntries(

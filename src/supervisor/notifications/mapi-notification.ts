@@ -12,7 +12,7 @@ export interface MapiNotification {
   readonly fingerprint: string;
 }
 
-export type MapiVerdict =
+type MapiVerdict =
   | { readonly genuine: true; readonly notification: MapiNotification }
   | { readonly genuine: false; readonly why: string };
 
@@ -24,8 +24,9 @@ const FREE_DATA_PREFIX = "_aKey_";
 
 /**
  * Everything around the signed bytes. It is not signed, so nothing but the documented form is
- * taken: one root, exactly `<mapi>`, with version and digest, and nothing behind it (gateway.md
- * (c)). The XML package alone would accept a second root and text behind a root that closes itself.
+ * taken: one root, exactly `<mapi>`, with version and digest, and nothing behind it
+ * (docs/gateway.md 3.4). The XML package alone would accept a second root and text behind a root
+ * that closes itself.
  */
 const before = new RegExp(
   "^\\u{FEFF}?\\s*(?:<\\?xml\\s[^<>]*\\?>)?\\s*<mapi>\\s*" +
@@ -72,7 +73,7 @@ export function readMapi(document: Buffer, password: string): MapiVerdict {
 
 function readSigned(signed: Buffer): MapiVerdict {
   const text = signed.toString("utf8");
-  // Document types, entities, comments and CDATA: the gateway sends none (gateway.md (c)).
+  // Document types, entities, comments and CDATA: the gateway sends none (docs/gateway.md 3.4).
   if (/<[!?]/.test(text)) return refused("declarations inside the result");
   if ((text.match(/</g) ?? []).length > 2 * ELEMENTS_MAX) return refused("too many elements");
   const result = parse(text);

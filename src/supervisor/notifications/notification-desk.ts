@@ -3,14 +3,14 @@ import { maskPansInText } from "../../shared/mask.ts";
 import { type Currency, currencyOf, parseAmount } from "../../shared/money.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import { raiseAlarm } from "../alarm.ts";
+import { raiseAlarm } from "../alarms/alarm.ts";
 import { effectOf } from "../operations/gateway-state.ts";
 import type { OperationStore } from "../operations/operation-store.ts";
 import { type FraudEvent, readFraudEvent } from "./fraud-event.ts";
 import { type MapiNotification, readMapi } from "./mapi-notification.ts";
 import type { NotificationStore } from "./notification-store.ts";
 
-export interface NotificationDeskParts {
+interface NotificationDeskParts {
   readonly store: NotificationStore;
   readonly operations: OperationStore;
   readonly clock: Clock;
@@ -35,7 +35,7 @@ export class NotificationDesk {
     this.#parts = parts;
   }
 
-  /** A document of the form field `xml` (gateway.md (c)). */
+  /** A document of the form field `xml` (docs/gateway.md 3.1). */
   takeOperation(document: Buffer): boolean {
     const { password, log } = this.#parts;
     const verdict = readMapi(document, password);
@@ -44,7 +44,7 @@ export class NotificationDesk {
     return false;
   }
 
-  /** The fraud event (gateway.md (d)). */
+  /** The fraud event (docs/gateway.md 4.1). */
   takeFraud(body: Buffer, signature: string | undefined): boolean {
     const { fraudSecret, log } = this.#parts;
     const verdict =
@@ -178,7 +178,7 @@ export class NotificationDesk {
   }
 }
 
-/** Amounts have two decimals at least, whatever the currency has (gateway.md (c)). */
+/** Amounts have two decimals at least, whatever the currency has (docs/gateway.md 3.1). */
 function minorOf(amount: string, currency: Currency): number | null {
   try {
     return parseAmount(amount.trim(), currency, AMOUNT_DIGITS_MAX);

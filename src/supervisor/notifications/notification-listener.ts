@@ -3,7 +3,6 @@ import type { AddressInfo } from "node:net";
 import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
-import { formField } from "./form-field.ts";
 import { SIGNATURE_HEADER } from "./fraud-event.ts";
 import type { NotificationDesk } from "./notification-desk.ts";
 
@@ -37,7 +36,7 @@ export interface NotificationListener {
  * Takes the gateway's own messages. Anybody may reach this port, so nothing is believed but what
  * the digest or the signature covers. Only the status counts for the gateway: 200 taken, 403 not
  * genuine or not ours, 413 too large, 500 not stored and 503 too many, both repeated by it
- * (gateway.md (c), "Retry").
+ * (docs/gateway.md 3.6).
  */
 export async function startNotificationListener(
   parts: ListenerParts,
@@ -151,4 +150,28 @@ function rateLimit(clock: Clock): () => boolean {
     left -= 1;
     return true;
   };
+}
+
+/**
+ * The bytes of one field of an `application/x-www-form-urlencoded` body, decoded byte for byte: the
+ * digest covers bytes, so no character set may come in between. undefined: not there exactly once,
+ * or badly encoded. Pure.
+ */
+export function formField(body: Buffer, name: string): Buffer | undefined {
+  const fields = body
+    .toString("latin1")
+    .split("&")
+    .filter((field) => field.slice(0, field.indexOf("=") + 1) === `${name}=`);
+  const [only] = fields;
+  return fields.length === 1 && only ? decode(only.slice(name.length + 1)) : undefined;
+}
+
+function decode(text: string): Buffer | undefined {
+  if (/%(?![0-9A-Fa-f]{2})/.test(text)) return undefined;
+  const bytes = text
+    .replaceAll("+", " ")
+    .replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
+  return Buffer.from(bytes, "latin1");
 }

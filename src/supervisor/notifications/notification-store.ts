@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import type { Notified } from "../operations/gateway-state.ts";
 
 /** A document that was verified, ready to be kept. Texts are masked already. */
-export interface VerifiedDocument {
+interface VerifiedDocument {
   /** SHA-256 of the verified bytes, hex: the same document again is no news. */
   readonly fingerprint: string;
   readonly kind: "operation" | "fraud";

@@ -1,16 +1,15 @@
 import type { GatewayState } from "../../shared/ipc/contract.ts";
 import type { OperationKind } from "../gateway/operation-request.ts";
 
-/** Specification 2, "Events": operation types and statuses of notifications. */
-export const notifiedOperations = [
+/** docs/design.md 12.18: operation types of notifications. */
+const notifiedOperations = [
   "authorization",
   "capture",
   "cancellation",
   "refund",
   "reject",
 ] as const;
-export type NotifiedOperation = (typeof notifiedOperations)[number];
-export const notifiedStatuses = ["ok", "nok", "cancel", "waiting"] as const;
+type NotifiedOperation = (typeof notifiedOperations)[number];
 
 /** One verified notification, as far as the state of its order depends on it. */
 export interface Notified {
@@ -21,7 +20,7 @@ export interface Notified {
 }
 
 /** One of our own operations that the gateway has carried out. */
-export interface Done {
+interface Done {
   readonly kind: OperationKind;
   readonly amountMinor: number | null;
 }
@@ -64,7 +63,7 @@ export function effectOf({ operation, status }: Notified): GatewayState | null |
 }
 
 /** What is known of one transaction of the gateway. */
-export interface Copy {
+interface Copy {
   readonly notified: readonly Notified[];
   readonly done: readonly Done[];
 }

@@ -8,16 +8,16 @@ import type { Logger } from "../../shared/logger.ts";
 import { maskPansInText } from "../../shared/mask.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import { raiseAlarm } from "../alarm.ts";
+import { raiseAlarm } from "../alarms/alarm.ts";
 import type { GatewayOperations } from "../gateway/gateway.ts";
 import type { LookedUp, LookupAnswer } from "../gateway/lookup.ts";
 import { operationEnd } from "../gateway/operation-request.ts";
 import type { NotificationStore } from "../notifications/notification-store.ts";
 import { gatewayHistoryOf, type HistoryParts, notifiedEnd } from "./gateway-history.ts";
-import { gatewayReturns } from "./gateway-returns.ts";
 import { doneSum } from "./gateway-state.ts";
 import type { OperationStore, SettledBy } from "./operation-store.ts";
 import {
+  gatewayReturns,
   hasOrMayHaveOthers,
   returnedOfCopy,
   returnedOfKnown,
@@ -28,7 +28,7 @@ type Messages = typeof supervisorMessages;
 type Request<K extends keyof Messages> = RequestOf<Messages, K>;
 type Response<K extends keyof Messages> = ResponseOf<Messages, K>;
 
-export interface OperationDeskParts {
+interface OperationDeskParts {
   readonly store: OperationStore;
   readonly gateway: GatewayOperations;
   readonly clock: Clock;
@@ -36,15 +36,15 @@ export interface OperationDeskParts {
   readonly log: Logger;
 }
 
-/** Ids of the gateway: 13 or 16 hex digits so far, at most 32 characters (gateway.md (b)). */
+/** Ids of the gateway: 13 or 16 hex digits so far, at most 32 characters (docs/gateway.md 2.9). */
 const publicIdForm = /^[0-9A-Za-z]{1,32}$/;
 /** The gateway's own numbers of the v3 interface; they are no ids of the SOAP operations. */
 const numberForm = /^\d{12,15}$/;
 
 /**
  * Confirm, cancel and refund: each is on disk before it is sent, is sent once, and one whose answer
- * was lost stays unknown until a notification, a lookup or an operator settles it (DESIGN 3.1
- * rule 7). There is one open operation per transaction of the gateway.
+ * was lost stays unknown until a notification, a lookup or an operator settles it
+ * (docs/design.md 3.7). There is one open operation per transaction of the gateway.
  */
 export class OperationDesk {
   readonly #parts: OperationDeskParts;
@@ -251,8 +251,8 @@ export class OperationDesk {
   /**
    * A lookup proves that something was carried out; it never proves that it was not, because a
    * request may still be under way inside the gateway. The published object has no word for a
-   * cancellation (gateway.md (d)), but one that shows a capture proves that none has been and none
-   * can follow: only authorised transactions can be cancelled (specification 2, "States").
+   * cancellation (docs/gateway.md 4.6), but one that shows a capture proves that none has been and
+   * none can follow: only authorised transactions can be cancelled (docs/design.md 12.16).
    */
   #settleByLookup(publicId: string, looked: LookedUp): void {
     const { store } = this.#parts;

@@ -1,4 +1,8 @@
-import type { GatewayOperation } from "../../shared/ipc/contract.ts";
+import type {
+  GatewayOperation,
+  ResponseOf,
+  supervisorMessages,
+} from "../../shared/ipc/contract.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { HistoryParts } from "./gateway-history.ts";
 import { effectOf, type Notified, refundedSum } from "./gateway-state.ts";
@@ -54,4 +58,27 @@ function wholeOf(told: readonly Notified[], done: readonly GatewayOperation[]): 
   const effects = told.map(effectOf);
   if (effects.includes("cancelled") || effects.includes("reversed")) return true;
   return done.some(({ kind }) => kind === "cancel");
+}
+
+/** Which of our transactions got money back, as notified after the document number `after`. */
+export function gatewayReturns(
+  after: number,
+  limit: number,
+  parts: HistoryParts,
+): ResponseOf<typeof supervisorMessages, "gateway-returns"> {
+  const { notifications } = parts;
+  // Another database than the one that was read before: everything is new.
+  const from = after > notifications.newest() ? 0 : after;
+  const found = notifications.returnsAfter(from, limit + 1);
+  const page = found.slice(0, limit);
+  const ids = [...new Set(page.map(({ transactionId }) => transactionId))];
+  const sums = ids.map((transactionId) => ({
+    transactionId,
+    returnedMinor: returnedOfOrder(transactionId, parts),
+  }));
+  const returns = sums.filter(({ returnedMinor }) => returnedMinor > 0);
+  const uncertain = sums
+    .filter(({ returnedMinor }) => returnedMinor === 0)
+    .map(({ transactionId }) => transactionId);
+  return { returns, uncertain, last: page.at(-1)?.id ?? from, more: found.length > limit };
 }

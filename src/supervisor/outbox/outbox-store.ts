@@ -48,7 +48,7 @@ export interface EndedTry {
   readonly update: ItemUpdate;
 }
 
-export interface Delivery {
+interface Delivery {
   readonly state: DeliveryState;
   readonly firstTryEnded: boolean;
   readonly ambiguous: boolean;
@@ -88,7 +88,7 @@ export const namedIsSent = `
   WHERE transaction_id = :id AND claimed_at_ms IS NULL AND state IN ('pending', 'parked')
     AND EXISTS (SELECT 1 FROM gateway_ids WHERE transaction_id = :id)`;
 
-/** The outbox in SQLite: every change is on disk when the call returns (DESIGN 3). */
+/** The outbox in SQLite: every change is on disk when the call returns (docs/design.md 1.3). */
 export class OutboxStore {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();

@@ -1,6 +1,6 @@
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
-import { raiseAlarm } from "../alarm.ts";
+import { raiseAlarm } from "../alarms/alarm.ts";
 import { faultTable, type Verdict, type Waits } from "../gateway/faults.ts";
 import { type Decision, PROBE_INTERVAL_MS, PROBE_RETRY_MS } from "./retry-policy.ts";
 

@@ -24,7 +24,7 @@ const trimTransactions = `
   WHERE transaction_id = ?`;
 
 /** Erases what is older than its time; returns how many rows changed, at most one batch of each. */
-export function trimOnce(database: DatabaseSync, nowMs: number, days: number): number {
+function trimOnce(database: DatabaseSync, nowMs: number, days: number): number {
   return transaction(database, () => {
     const pages = database
       .prepare(

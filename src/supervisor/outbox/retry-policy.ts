@@ -1,15 +1,15 @@
 import type { FaultRow } from "../gateway/faults.ts";
 
 /**
- * When a transaction is tried again, and when it is given to an operator (DESIGN 8). Pure: time
- * and chance are arguments.
+ * When a transaction is tried again, and when it is given to an operator (docs/design.md 8.4).
+ * Pure: time and chance are arguments.
  *
  * Delays are exponential with full jitter: a random time between nothing and 2 s, 4 s, 8 s, 16 s,
  * 32 s, 64 s, 128 s, 256 s, 512 s and then, for ever, 15 minutes. The item waits when the failure
  * may be its own; the queue waits when the gateway as a whole did not answer (`waits` of the fault
  * table), so that an outage neither reorders the queue nor costs one try per item.
  */
-export const DELAY_BASE_MS = 2_000;
+const DELAY_BASE_MS = 2_000;
 export const DELAY_CAP_MS = 15 * 60_000;
 /** Where the failure may be one item's own, the others wait no longer than this. */
 export const SHARED_HOLD_CAP_MS = 60_000;

@@ -1,5 +1,5 @@
+import type { AttemptStore } from "./attempt-store.ts";
 import type { Attempt } from "./payment.ts";
-import type { PaymentStore } from "./payment-store.ts";
 import { sameReport } from "./recovery-policy.ts";
 
 /** Turned away customers in a row; with more than these nothing is claimed. */
@@ -8,16 +8,16 @@ const ATTEMPTS_LOOKED_AT = 50;
 /**
  * Whether journal and terminal agree on everything before this attempt: nothing else is unsettled,
  * and the last transaction that the terminal told just before it is the last one that was settled
- * here. Only then may a terminal be asked to undo what the two do not share (DESIGN 3.1 rule 13).
+ * here. Only then may a terminal be asked to undo what the two do not share (docs/design.md 3.13).
  */
 export function inStep(
-  store: Pick<PaymentStore, "unfinished" | "list">,
+  attempts: Pick<AttemptStore, "unfinished" | "list">,
   { transactionId, baseline }: Attempt,
 ): boolean {
-  const others = store.unfinished().filter((open) => open.transactionId !== transactionId);
+  const others = attempts.unfinished().filter((open) => open.transactionId !== transactionId);
   if (others.length > 0 || !baseline) return false;
   const page = { sinceMs: 0, status: null, limit: ATTEMPTS_LOOKED_AT, before: null };
-  const last = store
+  const last = attempts
     .list(page)
     .map(({ attempt }) => attempt.state)
     .find(({ phase }) => phase === "charged" || phase === "reversed");

@@ -128,11 +128,11 @@ function settledInDoubt(
 }
 
 /**
- * The last report counts (zvt.md 6.2), with one exception: after a good one, whatever it was worth,
- * a later report cannot make the attempt simply not charged. Then the worse judgement stays and the
- * terminal's storage decides (DESIGN 3.1 rule 4). Goods of which we never said that they came out
- * are different: then the terminal reverses, after our word or when its window is over, and says so
- * (zvt.md 8).
+ * The last report counts (docs/zvt.md 6.2), with one exception: after a good one, whatever it was
+ * worth, a later report cannot make the attempt simply not charged. Then the worse judgement stays
+ * and the terminal's storage decides (docs/design.md 3.4). Goods of which we never said that they
+ * came out are different: then the terminal reverses, after our word or when its window is over,
+ * and says so (docs/zvt.md 8.1, 8.2).
  */
 function nextReport(
   { last, goods }: SentState,
@@ -233,12 +233,13 @@ function aborted(
         outcome: withheldOr(goods, last.report.reason ?? end.reason, last.report),
       };
     case "agrees": {
-      // zvt.md 8: after our "not issued" the terminal reverses; it need not report that again.
+      // docs/zvt.md 8.1: after our "not issued" the terminal reverses; it need not report that
+      // again.
       if (goods?.decision?.goods === "not-issued") {
         const said = { resultCode: end.code, resultText: end.text };
         return { phase: "not-charged", outcome: withheldOr(goods, end.reason, said) };
       }
-      // Whatever came after our acknowledgement, a reversal may be running (rule 2).
+      // Whatever came after our acknowledgement, a reversal may be running (docs/design.md 3.2).
       const why = `the terminal approved and then ended with ${end.code}: ${end.text}`;
       return { phase: "in-doubt", why, last: { ...last, acknowledged: false }, goods };
     }
@@ -290,8 +291,8 @@ function outcomeOf(reason: AbortReason): [NotCharged["status"], ErrorCode] {
 }
 
 /**
- * What a report is worth for an order (DESIGN 3.1 rule 4). A terminal that names no currency means
- * the one it was asked for only when that is the euro (zvt.md 4.2).
+ * What a report is worth for an order (docs/design.md 3.4). A terminal that names no currency means
+ * the one it was asked for only when that is the euro (docs/zvt.md 4.2).
  */
 export function judgeReport(
   order: { readonly amountMinor: number; readonly currencyNumeric: string },

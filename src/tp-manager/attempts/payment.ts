@@ -44,7 +44,7 @@ export interface NotCharged {
   readonly advice?: DeclineAdvice;
 }
 
-/** What the last result report of a running attempt is worth (DESIGN 3.1 rule 4). */
+/** What the last result report of a running attempt is worth (docs/design.md 3.4). */
 export type Judgement =
   /** Good, amount and currency as asked. */
   | "agrees"
@@ -62,7 +62,7 @@ export interface JudgedReport {
   readonly acknowledged: boolean;
 }
 
-/** A sale that the terminal has approved and that waits for the goods (DESIGN 5, two-phase). */
+/** A sale that the terminal has approved and that waits for the goods (docs/design.md 5.12). */
 export interface Goods {
   readonly approved: TransactionReport;
   /** Epoch milliseconds; no word by then means that the goods did not come out. */
@@ -170,7 +170,7 @@ export interface Attempt {
   readonly openReturn: OpenReturn | null;
 }
 
-/** A return of money at the gateway, reserved before anything is sent (DESIGN 3.1 rule 7). */
+/** A return of money at the gateway, reserved before anything is sent (docs/design.md 3.7). */
 export interface OpenReturn {
   readonly operationId: string;
   readonly kind: "cancel" | "refund";

@@ -8,9 +8,9 @@ import type { Look } from "./look.ts";
 import type { JudgedReport } from "./payment.ts";
 
 /**
- * What one look at the terminal proves about a payment in doubt (DESIGN 3.1 rules 1, 2; zvt.md
- * 9.2). Pure. Compares with the baseline of the write-ahead record, never by number order alone:
- * numbers wrap and reset.
+ * What one look at the terminal proves about a payment in doubt (docs/design.md 3.1, 3.2;
+ * docs/zvt.md 9.2). Pure. Compares with the baseline of the write-ahead record, never by number
+ * order alone: numbers wrap and reset.
  */
 
 export interface Doubt {
@@ -176,7 +176,7 @@ function reversed(doubt: Doubt, report: TransactionReport): Verdict {
 }
 
 /**
- * What one look proves about a reversal in doubt (DESIGN 3.1 rule 7). `doubt.baseline` is what the
+ * What one look proves about a reversal in doubt (docs/design.md 3.7). `doubt.baseline` is what the
  * terminal looked like before the reversal, `sale` what was to be reversed.
  */
 export function judgeReversalDoubt(

@@ -10,7 +10,7 @@ import type {
 } from "./payment.ts";
 
 /**
- * The return of a charged sale (DESIGN 3.1 rule 7). Pure.
+ * The return of a charged sale (docs/design.md 3.7). Pure.
  *
  * A *charged* attempt becomes *reversing*: that is the reservation and the write-ahead record in
  * one, on disk before the command leaves. A good report for the sale's amount followed by a good

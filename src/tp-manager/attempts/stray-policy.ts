@@ -3,8 +3,8 @@ import type { Look } from "./look.ts";
 import { sameReport, sameTerminal } from "./recovery-policy.ts";
 
 /**
- * What the terminal made of a result that was refused because no order asked for it (DESIGN 3.1
- * rule 4). Pure.
+ * What the terminal made of a result that was refused because no order asked for it
+ * (docs/design.md 3.4). Pure.
  */
 
 export const strayFindings = ["held", "reversed", "gone", "known", "unclear"] as const;

@@ -2,12 +2,14 @@ import { AppError } from "../../shared/errors.ts";
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
-import type { PaymentStore } from "../attempts/payment-store.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
+import type { TerminalLog } from "../attempts/terminal-log.ts";
 import { TerminalUnavailable, type TerminalView } from "../terminal/terminal.ts";
 import type { TerminalDesk } from "./terminal-desk.ts";
 
 export interface ClosingParts {
-  readonly store: Pick<PaymentStore, "list" | "demandedTelecollections">;
+  readonly attempts: Pick<AttemptStore, "list">;
+  readonly terminalLog: Pick<TerminalLog, "demandedTelecollections">;
   readonly terminal: TerminalView;
   readonly desk: TerminalDesk;
   readonly clock: Clock;
@@ -19,7 +21,7 @@ const LOOK_MS = 5_000;
 /**
  * A kiosk whose goods got stuck gives the money back within this, the slowest machine included;
  * afterwards it cannot. A terminal that still takes cards can wait for so long. One that is locked
- * until its end of day reverses nothing either (zvt.md 5.3) and is not left waiting.
+ * until its end of day reverses nothing either (docs/zvt.md 5.3) and is not left waiting.
  */
 const QUIET_MS = 300_000;
 /** Between two of them: doubled from the first to the second, whatever came of the one before. */
@@ -36,9 +38,9 @@ const ASK_LIMIT_MS = 10_000;
 const waitFor = ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "TERMINAL_CHANGED", "STOPPING"];
 
 /**
- * Runs the end of day when the terminal demands it (zvt.md 11.5: F0, B1, tag 1F13) and nothing is
- * going on, because a terminal that waits for it takes no cards. It closes what evidence there is
- * about a doubt, so it waits until recovery has asked about every one (DESIGN 3.1 rule 5).
+ * Runs the end of day when the terminal demands it (docs/zvt.md 11.5: F0, B1, tag 1F13) and nothing
+ * is going on, because a terminal that waits for it takes no cards. It closes what evidence there
+ * is about a doubt, so it waits until recovery has asked about every one (docs/design.md 3.5).
  *
  * It remembers nothing: the terminal demands for as long as it needs it, and the journal knows when
  * it was tried. So a restart changes nothing.
@@ -101,14 +103,14 @@ export class ClosingKeeper {
 
   /** Nothing is going on, nothing is in doubt, nothing was sold or tried a moment ago. */
   #isQuiet(): boolean {
-    const { desk, store, terminal, clock } = this.#parts;
+    const { desk, terminalLog, terminal, clock } = this.#parts;
     if (desk.turn.current || desk.turn.closed || desk.isAsking) return false;
     const nowMs = clock.now();
     // A wall clock can jump either way.
     const sinceMs = (atMs: number): number => Math.abs(nowMs - atMs);
     const isLocked = terminal.state.status?.cr === "2";
     if (!isLocked && this.#endsOfPayments.some((atMs) => sinceMs(atMs) < QUIET_MS)) return false;
-    const tried = store.demandedTelecollections(nowMs - RECENT_MS);
+    const tried = terminalLog.demandedTelecollections(nowMs - RECENT_MS);
     const last = tried.at(-1);
     if (last === undefined) return true;
     const pauseMs = Math.min(PAUSE_MIN_MS * 2 ** Math.min(tried.length - 1, 16), PAUSE_MAX_MS);
@@ -117,7 +119,7 @@ export class ClosingKeeper {
 
   get #endsOfPayments(): number[] {
     const page = { sinceMs: 0, status: null, limit: PAYMENTS_LOOKED_AT, before: null };
-    const newest = this.#parts.store.list(page);
+    const newest = this.#parts.attempts.list(page);
     return newest.map(({ attempt }) => attempt.endedAtMs ?? attempt.startedAtMs);
   }
 

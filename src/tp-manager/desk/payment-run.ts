@@ -1,4 +1,5 @@
 import type { Timer } from "../../shared/time.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
 import { inStep } from "../attempts/in-step.ts";
 import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
@@ -16,11 +17,14 @@ import type {
 } from "../terminal/terminal.ts";
 
 export interface RunParts extends WriterParts {
+  readonly attempts: AttemptStore;
   readonly terminal: HeldTerminal;
   readonly paymentTimeoutMs: number;
 }
 
-/** The terminal waits this much longer for the goods than the kiosk may take (DESIGN 5). */
+/**
+ * The terminal waits this much longer for the goods than the kiosk may take (docs/design.md 5.12).
+ */
 const GOODS_MARGIN_SECONDS = 15;
 
 /**
@@ -68,7 +72,7 @@ export class PaymentRun {
       );
       const ended = writeEnd(this.#writer, end);
       if (this.#cancelAsked && ended.state.phase === "charged") {
-        // DESIGN 5: the approval wins, and somebody has to know.
+        // docs/design.md 5.13: the approval wins, and somebody has to know.
         const detail = { alarm: "approved-after-cancel" };
         this.#writer.log("error", detail, "the terminal approved a payment that was cancelled");
       }
@@ -81,7 +85,7 @@ export class PaymentRun {
   /** A journal that cannot be read claims nothing. */
   get #isInStep(): boolean {
     try {
-      return inStep(this.#parts.store, this.#writer.attempt);
+      return inStep(this.#parts.attempts, this.#writer.attempt);
     } catch (error) {
       this.#writer.log("error", { err: error }, "the journal could not be read");
       return false;
@@ -138,7 +142,10 @@ export class PaymentRun {
     return "refuse";
   }
 
-  /** The terminal's last transaction from before the payment cannot be its result (rule 1). */
+  /**
+   * The terminal's last transaction from before the payment cannot be its result
+   * (docs/design.md 3.1).
+   */
   #isOld(report: TransactionReport): boolean {
     const last = this.#writer.attempt.baseline?.last;
     const identifiable = report.traceNumber !== null && report.localTime !== null;

@@ -1,9 +1,9 @@
 import { BrokenInvariant, invariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import type { Attempt, InDoubtState, ReversalInDoubtState } from "../attempts/payment.ts";
-import type { PaymentStore } from "../attempts/payment-store.ts";
 import {
   type Conclusion,
   type Doubt,
@@ -16,11 +16,11 @@ import type { TerminalView } from "../terminal/terminal.ts";
 import { REVERSAL_BEGINS } from "./reversal-run.ts";
 import { type LookAtTerminal, RETRY_MAX_MS, RETRY_MIN_MS } from "./terminal-look.ts";
 
-/** The event that says: one complete run has ended without proof (DESIGN 3.1 rule 5). */
+/** The event that says: one complete run has ended without proof (docs/design.md 3.5). */
 const UNSETTLED = "recovery-unsettled";
 
 export interface RecoveryParts {
-  readonly store: PaymentStore;
+  readonly attempts: AttemptStore;
   readonly terminal: TerminalView;
   readonly clock: Clock;
   readonly log: Logger;
@@ -35,7 +35,7 @@ export interface RecoveryParts {
 
 /**
  * Finds out what became of attempts in doubt by asking the terminal, never by repeating anything
- * financial (DESIGN 3.1 rules 1, 2, 5). One attempt at a time, oldest first.
+ * financial (docs/design.md 3.1, 3.2, 3.5). One attempt at a time, oldest first.
  */
 export class Recovery {
   readonly #parts: RecoveryParts;
@@ -49,7 +49,7 @@ export class Recovery {
 
   /** At start: what an earlier process left running is in doubt; everything in doubt is asked. */
   begin(): void {
-    for (const attempt of this.#parts.store.unfinished()) {
+    for (const attempt of this.#parts.attempts.unfinished()) {
       if (attempt.state.phase === "sent" || attempt.state.phase === "reversing") {
         new AttemptWriter(attempt, this.#parts).advance(
           { input: "interrupted" },
@@ -61,7 +61,9 @@ export class Recovery {
     }
   }
 
-  /** An order whose first complete recovery run has not ended: no sale before (rule 5). */
+  /**
+   * An order whose first complete recovery run has not ended: no sale before (docs/design.md 3.5).
+   */
   get blockedBy(): string | undefined {
     return [...this.#queue.values()].find(({ blocks }) => blocks)?.orderId;
   }
@@ -83,9 +85,9 @@ export class Recovery {
   recover(transactionId: string): Promise<void> {
     const known = this.#queue.get(transactionId);
     if (known) return known.ended.promise;
-    const attempt = this.#parts.store.attempt(transactionId);
+    const attempt = this.#parts.attempts.read(transactionId);
     if (!attempt || !doubtOf(attempt) || this.#abort.signal.aborted) return Promise.resolve();
-    const events = this.#parts.store.events(transactionId);
+    const events = this.#parts.attempts.events(transactionId);
     // What was once unknown of the sale says nothing of its reversal.
     const since = events.findLastIndex(({ kind }) => kind === REVERSAL_BEGINS);
     const wasAsked = events.slice(since + 1).some(({ kind }) => kind === UNSETTLED);
@@ -94,7 +96,7 @@ export class Recovery {
 
   /**
    * A command has just ended in doubt, or its end could not be written and the journal still says
-   * that it runs. No sale may follow as if nothing were open (DESIGN 3.1 rule 5), whether or not
+   * that it runs. No sale may follow as if nothing were open (docs/design.md 3.5), whether or not
    * the journal can be read at this moment: it is told as soon as it takes anything again.
    */
   doubted(attempt: Attempt): void {
@@ -140,13 +142,13 @@ export class Recovery {
   }
 
   async #settle(transactionId: string, { orderId, lostSinceMs }: Doubtful): Promise<void> {
-    const { store, clock, log } = this.#parts;
+    const { attempts, clock, log } = this.#parts;
     await this.#interrupted(transactionId);
     let earlier: Observation | null = null;
     for (;;) {
       const observation = await this.#look(transactionId);
       // Read after the look: an operator may have settled it meanwhile.
-      const attempt = store.attempt(transactionId);
+      const attempt = attempts.read(transactionId);
       const state = attempt && doubtOf(attempt);
       if (!attempt || !state) return;
       const verdict = this.#judge(attempt, state, lostSinceMs, observation, earlier);
@@ -164,10 +166,10 @@ export class Recovery {
 
   /** Tells the journal that a command has no end, trying until it takes it. */
   async #interrupted(transactionId: string): Promise<void> {
-    const { store, clock, log } = this.#parts;
+    const { attempts, clock, log } = this.#parts;
     for (let retryMs = RETRY_MIN_MS; ; retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)) {
       try {
-        const attempt = store.attempt(transactionId);
+        const attempt = attempts.read(transactionId);
         if (attempt?.state.phase !== "sent" && attempt?.state.phase !== "reversing") return;
         const writer = new AttemptWriter(attempt, this.#parts);
         writer.advance({ input: "interrupted" }, "interrupted", {});
@@ -206,12 +208,12 @@ export class Recovery {
   }
 
   async #look(transactionId: string): Promise<Observation> {
-    const { store } = this.#parts;
+    const { attempts } = this.#parts;
     const look = await this.#parts.look({ transactionId }, this.#abort.signal);
     const { last } = look;
     const knownAs =
-      last.kind === "transaction" ? store.orderOfReport(last.report, transactionId) : undefined;
-    const foundByNext = store.nextBaseline(transactionId)?.last ?? null;
+      last.kind === "transaction" ? attempts.orderOfReport(last.report, transactionId) : undefined;
+    const foundByNext = attempts.nextBaseline(transactionId)?.last ?? null;
     return { ...look, knownAs: knownAs ?? null, foundByNext };
   }
 
@@ -252,7 +254,7 @@ export class Recovery {
   }
 
   #note(transactionId: string, kind: string, verdict: Verdict, observation: Observation): void {
-    this.#parts.store.addEvent(transactionId, {
+    this.#parts.attempts.addEvent(transactionId, {
       atMs: this.#parts.clock.now(),
       kind,
       detail: { because: verdict.because, observation },

@@ -11,7 +11,7 @@ export const REVERSAL_BEGINS = "reversal-begins";
 
 /**
  * Reverses one charged attempt on the terminal: reservation and write-ahead record first, then the
- * command, once (DESIGN 3.1 rule 7). Resolves with the attempt as it stands afterwards; rejects
+ * command, once (docs/design.md 3.7). Resolves with the attempt as it stands afterwards; rejects
  * only when its end could not be written.
  */
 export async function runReversal(

@@ -2,15 +2,17 @@ import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { currencyOf, formatMajor } from "../../shared/money.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
 import type { Look } from "../attempts/look.ts";
-import type { PaymentStore, StrayRow } from "../attempts/payment-store.ts";
 import { sameReport } from "../attempts/recovery-policy.ts";
 import { judgeStray, type Stray, type StrayVerdict } from "../attempts/stray-policy.ts";
+import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
 import type { TerminalView, TransactionReport } from "../terminal/terminal.ts";
 import { type LookAtTerminal, RETRY_MAX_MS, RETRY_MIN_MS } from "./terminal-look.ts";
 
 export interface StrayParts {
-  readonly store: PaymentStore;
+  readonly attempts: Pick<AttemptStore, "orderOfReport">;
+  readonly terminalLog: TerminalLog;
   readonly terminal: TerminalView;
   readonly clock: Clock;
   readonly log: Logger;
@@ -23,7 +25,7 @@ export interface StrayParts {
 }
 
 /**
- * Results that the terminal reports although nothing runs (DESIGN 3.1 rule 4). They are refused on
+ * Results that the terminal reports although nothing runs (docs/design.md 3.4). They are refused on
  * the wire; here they are stored, told, and the terminal is asked whether it has kept them all the
  * same. Until one complete run has ended nothing is sold: the next sale would hide the answer.
  */
@@ -39,7 +41,7 @@ export class StrayReports {
 
   /** At start: those of an earlier process that were not asked about. */
   begin(): void {
-    for (const row of this.#parts.store.openStrays()) this.#ask(row);
+    for (const row of this.#parts.terminalLog.openStrays()) this.#ask(row);
   }
 
   /** The terminal still has to be asked about at least one of them. */
@@ -72,14 +74,14 @@ export class StrayReports {
   }
 
   #keep(seen: Omit<StrayRow, "id">): number | null | "repeated" {
-    const { store, log } = this.#parts;
+    const { terminalLog, log } = this.#parts;
     // A journal that takes nothing does not know what was told before.
     const isAsked = this.#waiting.some(
       ({ id, report }) => id === null && sameReport(report, seen.report),
     );
     if (isAsked) return "repeated";
     try {
-      return store.keepStray(seen) ?? "repeated";
+      return terminalLog.keepStray(seen) ?? "repeated";
     } catch (error) {
       log.error({ err: error, alarm: "journal" }, "the journal did not take an unexpected report");
       return null;
@@ -125,11 +127,11 @@ export class StrayReports {
 
   /** A journal that cannot be read knows nothing; the alarm is raised all the same. */
   #known({ id, report }: StrayRow): Pick<Stray, "knownAs" | "soldSince" | "closedSince"> {
-    const { store, log } = this.#parts;
+    const { attempts, terminalLog, log } = this.#parts;
     try {
-      const soldSince = id === null || store.soldSinceStray(id);
-      const closedSince = id === null || store.closedSinceStray(id);
-      return { knownAs: store.orderOfReport(report, "") ?? null, soldSince, closedSince };
+      const soldSince = id === null || terminalLog.soldSinceStray(id);
+      const closedSince = id === null || terminalLog.closedSinceStray(id);
+      return { knownAs: attempts.orderOfReport(report, "") ?? null, soldSince, closedSince };
     } catch (error) {
       log.error({ err: error }, "the journal could not be read about an unexpected report");
       return { knownAs: null, soldSince: true, closedSince: true };
@@ -138,13 +140,13 @@ export class StrayReports {
 
   /** Tells what was found out, then has it on disk, trying until the journal takes it. */
   async #conclude(row: StrayRow, { verdict, because }: Concluded): Promise<void> {
-    const { store, clock, log } = this.#parts;
+    const { terminalLog, clock, log } = this.#parts;
     this.#tell(row.report, { verdict, because });
     let { id } = row;
     for (let retryMs = RETRY_MIN_MS; ; retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)) {
       try {
-        id ??= store.keepStray(row) ?? null;
-        if (id !== null) store.endStray(id, clock.now(), verdict, because);
+        id ??= terminalLog.keepStray(row) ?? null;
+        if (id !== null) terminalLog.endStray(id, clock.now(), verdict, because);
         return;
       } catch (error) {
         if (error instanceof BrokenInvariant) throw error;
@@ -175,7 +177,7 @@ type Concluded = Exclude<StrayVerdict, { verdict: "look-again" }>;
 
 function amountOf({ amountMinor, receipt }: TransactionReport): string {
   if (amountMinor === null) return "of an unknown amount";
-  // zvt.md 4.2: no currency means euro.
+  // docs/zvt.md 4.2: no currency means euro.
   const alpha = receipt.currencyAlphaCode || "EUR";
   return `${formatMajor(amountMinor, currencyOf(alpha)?.exponent ?? 2)} ${alpha}`;
 }

@@ -2,11 +2,12 @@ import { AppError } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { type Clock, within } from "../../shared/time.ts";
 import type { AttemptInput } from "../attempts/attempt-input.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import type { Announce } from "../attempts/event-table.ts";
 import { CancelledInTime, storage } from "../attempts/failures.ts";
 import type { Attempt } from "../attempts/payment.ts";
-import type { PaymentStore } from "../attempts/payment-store.ts";
+import type { TerminalLog } from "../attempts/terminal-log.ts";
 import type { Baseline, GoodsDecision, Terminal, TerminalStatus } from "../terminal/terminal.ts";
 import { PaymentRun } from "./payment-run.ts";
 import { Recovery } from "./recovery.ts";
@@ -33,7 +34,8 @@ export interface DeskSettings {
 }
 
 export interface DeskParts {
-  readonly store: PaymentStore;
+  readonly attempts: AttemptStore;
+  readonly terminalLog: TerminalLog;
   readonly terminal: Terminal;
   readonly clock: Clock;
   readonly log: Logger;

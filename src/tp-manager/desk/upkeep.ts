@@ -2,13 +2,13 @@ import { AppError } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import { storage } from "../attempts/failures.ts";
-import type { PaymentStore, TelecollectionAsker } from "../attempts/payment-store.ts";
+import type { TelecollectionAsker, TerminalLog } from "../attempts/terminal-log.ts";
 import { type TelecollectionEnd, TerminalUnavailable } from "../terminal/terminal.ts";
 import type { TerminalGate } from "./terminal-gate.ts";
 import type { TerminalTurn } from "./terminal-turn.ts";
 
 export interface UpkeepParts {
-  readonly store: Pick<PaymentStore, "beginTelecollection" | "endTelecollection">;
+  readonly terminalLog: Pick<TerminalLog, "beginTelecollection" | "endTelecollection">;
   readonly turn: TerminalTurn;
   readonly gate: TerminalGate;
   readonly clock: Clock;
@@ -54,16 +54,16 @@ export class Upkeep {
   async telecollect(
     askedBy: TelecollectionAsker = "operator",
   ): Promise<Extract<TelecollectionEnd, { end: "completed" }>> {
-    const { turn, gate, store, clock, log, telecollectionLimitMs } = this.#parts;
+    const { turn, gate, terminalLog, clock, log, telecollectionLimitMs } = this.#parts;
     const end = await turn.use("end of day", undefined, {
       needs: "telecollect",
       prepare: (preparing) => gate.prepareToClose(preparing),
       run: async (terminal) => {
-        const id = storage(() => store.beginTelecollection(clock.now(), askedBy), "no");
+        const id = storage(() => terminalLog.beginTelecollection(clock.now(), askedBy), "no");
         const ended = await this.#limited(telecollectionLimitMs, (signal) =>
           terminal.telecollect(signal),
         );
-        storage(() => store.endTelecollection(id, clock.now(), ended), "no");
+        storage(() => terminalLog.endTelecollection(id, clock.now(), ended), "no");
         return ended;
       },
     });

@@ -8,6 +8,7 @@ import type { AfterSale } from "../orders/after-sale.ts";
 import type { Orders, PaymentResult } from "../orders/orders.ts";
 import type { SettlementWord } from "../orders/settlement.ts";
 import type { GatewayDesk } from "../supervisor/gateway-desk.ts";
+import type { SupervisorLink } from "../supervisor/supervisor-link.ts";
 import type { TerminalView } from "../terminal/terminal.ts";
 import { installAfterSaleRoutes } from "./calls/after-sale-routes.ts";
 import { installGatewayRoutes } from "./calls/gateway-routes.ts";
@@ -29,7 +30,6 @@ import { readBody } from "./request-body.ts";
 import { allowedMethods, hintFor } from "./route-table.ts";
 import { arrivalLimits, harden, refuseUnparsed, serverOptions } from "./server-limits.ts";
 import type { Monitor } from "./status/monitor.ts";
-import type { SupervisorClient } from "./supervisor-calls.ts";
 
 export interface ApiOptions {
   readonly port: number;
@@ -43,10 +43,8 @@ export interface ApiOptions {
   readonly settle: (word: SettlementWord) => Promise<PaymentResult>;
   readonly terminal: TerminalView;
   readonly monitor: Monitor;
-  readonly supervisor: SupervisorClient;
+  readonly supervisor: SupervisorLink;
   readonly gateway: GatewayDesk;
-  /** For an answer of the gateway's lookup. */
-  readonly gatewayLookupLimitMs: number;
   readonly clock: Clock;
   readonly log: Logger;
   readonly requestStop: (why: string) => void;

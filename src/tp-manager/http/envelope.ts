@@ -3,7 +3,7 @@ import { AppError, type ErrorCode, errorTable } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { errorOfAppError } from "../orders/answer.ts";
 
-/** Every body is a JSON array with one object (DESIGN 5). */
+/** Every body is a JSON array with one object (docs/design.md 5.4). */
 export function sendOne(reply: FastifyReply, http: number, body: object): FastifyReply {
   return reply.code(http).send([body]);
 }

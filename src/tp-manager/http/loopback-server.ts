@@ -9,8 +9,8 @@ export interface Listening {
 }
 
 /**
- * Listens on 127.0.0.1 and, where the machine has it, ::1; nowhere else (DESIGN 5). Throws
- * {@link ProgramExit} with the port and what to do when it is taken.
+ * Listens on 127.0.0.1 and, where the machine has it, ::1; nowhere else (docs/design.md 5.1).
+ * Throws {@link ProgramExit} with the port and what to do when it is taken.
  */
 export async function listenOnLoopback(
   app: FastifyInstance,

@@ -1,6 +1,6 @@
 /**
- * Who may call the local API, decided from the request's own headers before authentication (DESIGN
- * 5). Pure.
+ * Who may call the local API, decided from the request's own headers before authentication
+ * (docs/design.md 5.2). Pure.
  */
 
 export interface RequestHeaders {

@@ -22,14 +22,14 @@ const fields = [
   "customData",
   "delivery",
 ] as const;
-/** The window of a two-phase sale; the wire's own exceeds it by a margin (zvt.md 8). */
+/** The window of a two-phase sale; the wire's own exceeds it by a margin (docs/zvt.md 8.2). */
 const DELIVERY_SECONDS_MAX = 180;
 const ORDER_ID_LENGTH_MAX = 64;
 const EMAIL_LENGTH_MAX = 254;
 
 /**
- * Checks a payment request (specification 1, "Payment request"; DESIGN 5) and names every fault at
- * once. Throws {@link AppError} REQUEST_INVALID or CARD_DATA_REFUSED.
+ * Checks a payment request (docs/design.md 5.6, 12.3) and names every fault at once.
+ * Throws {@link AppError} REQUEST_INVALID or CARD_DATA_REFUSED.
  */
 export function readPaymentRequest(
   body: Record<string, unknown>,
@@ -177,7 +177,7 @@ function readCustomData(
   return plain(value) as Record<string, string | number | boolean>;
 }
 
-/** DESIGN 5, two-phase sale: `{"withinSeconds": 30}`. */
+/** docs/design.md 5.12: `{"withinSeconds": 30}`. */
 function readDelivery(value: unknown, faults: Fault[]): DeliveryTerms | null {
   if (value === undefined || value === null) return null;
   const seconds = isObject(value) ? value["withinSeconds"] : undefined;

@@ -1,12 +1,12 @@
 import { AppError, type Charged } from "../../shared/errors.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
 import { type Attempt, chargedOf, type PaymentRequest, returnOf } from "../attempts/payment.ts";
-import type { PaymentStore } from "../attempts/payment-store.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { TerminalView } from "../terminal/terminal.ts";
 
 export interface AdmissionParts {
-  readonly store: Pick<PaymentStore, "latestAttempt" | "undeliveredGenerated">;
+  readonly attempts: Pick<AttemptStore, "latest" | "undeliveredGenerated">;
   readonly terminal: TerminalView;
   readonly desk: TerminalDesk;
 }
@@ -21,18 +21,18 @@ export type Admission =
   | { readonly phase: "in-doubt"; readonly attempt: Attempt };
 
 /**
- * The table of DESIGN 5 about repeated orders, and what keeps a new one from being begun. Throws
+ * The table of docs/design.md 5.11 about repeated orders, and what keeps a new one from being begun. Throws
  * {@link AppError} when the request is refused; nothing has been begun then.
  */
 export function admissionOf(
   request: PaymentRequest,
-  { store, terminal, desk }: AdmissionParts,
+  { attempts, terminal, desk }: AdmissionParts,
 ): Admission {
   // Before anything is refused: "busy" says that the order is not charged (docs/design.md 3.10).
-  const earlier = storage(() => store.latestAttempt(request.orderId), "unknown");
+  const earlier = storage(() => attempts.latest(request.orderId), "unknown");
   if (earlier && earlier.state.phase !== "not-charged") return known(request, earlier);
   desk.turn.assertFree();
-  assertAnswerRead(request, store);
+  assertAnswerRead(request, attempts);
   desk.turn.assertNoDoubt();
   if (request.delivery && !terminal.capabilities.vending) {
     throw new AppError("NOT_SUPPORTED", "The terminal is not in vending mode.");
@@ -43,10 +43,13 @@ export function admissionOf(
 /** docs/design.md 3.11. */
 function assertAnswerRead(
   { generatedId, amountMinor, currency }: PaymentRequest,
-  store: AdmissionParts["store"],
+  attempts: AdmissionParts["attempts"],
 ): void {
   if (!generatedId) return;
-  const orderId = storage(() => store.undeliveredGenerated(amountMinor, currency.alpha), "unknown");
+  const orderId = storage(
+    () => attempts.undeliveredGenerated(amountMinor, currency.alpha),
+    "unknown",
+  );
   if (orderId !== undefined) {
     throw new AppError("ANSWER_NOT_DELIVERED", undefined, { details: { orderId } });
   }
@@ -66,7 +69,10 @@ function known(request: PaymentRequest, earlier: Attempt): Admission {
   return { phase: asIs ? "known" : "in-doubt", attempt: earlier };
 }
 
-/** An order id stands for one amount and currency, for ever (DESIGN 5). Throws ORDER_MISMATCH. */
+/**
+ * An order id stands for one amount and currency, for ever (docs/design.md 5.11). Throws
+ * ORDER_MISMATCH.
+ */
 export function assertSameOrder(
   request: PaymentRequest,
   earlier: PaymentRequest,

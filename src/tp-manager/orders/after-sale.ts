@@ -1,14 +1,14 @@
 import { AppError } from "../../shared/errors.ts";
 import { storage } from "../attempts/failures.ts";
 import { type Attempt, chargedOf, returnOf } from "../attempts/payment.ts";
-import type { PaymentStore } from "../attempts/payment-store.ts";
 import { sameTerminal } from "../attempts/recovery-policy.ts";
+import type { TerminalLog } from "../attempts/terminal-log.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { Baseline, GoodsDecision, TerminalView } from "../terminal/terminal.ts";
 import type { Orders, PaymentResult } from "./orders.ts";
 
 export interface AfterSaleParts {
-  readonly store: Pick<PaymentStore, "telecollectionSince">;
+  readonly terminalLog: Pick<TerminalLog, "telecollectionSince">;
   readonly terminal: TerminalView;
   readonly desk: TerminalDesk;
   readonly orders: Orders;
@@ -51,7 +51,7 @@ export class AfterSale {
 
   /**
    * Says whether the goods of an approved sale came out; answers after the terminal's completion
-   * (DESIGN 5, two-phase sale). `amountMinor`: only goods of that value came out.
+   * (docs/design.md 5.12). `amountMinor`: only goods of that value came out.
    */
   async deliver(
     orderId: string,
@@ -102,7 +102,7 @@ export class AfterSale {
     throw decided(attempt);
   }
 
-  /** An error that refuses a reversal knows nothing of the order; its `charged` must (rule 10). */
+  /** An error that refuses a reversal knows nothing of the order; its `charged` must (docs/design.md 3.10). */
   async #reverse(orderId: string): Promise<Attempt> {
     const { orders, desk } = this.#parts;
     try {
@@ -120,7 +120,7 @@ export class AfterSale {
    * only now that nothing else can have the terminal: an earlier call may have reversed the sale.
    */
   #reversible(orderId: string, now: Baseline): Attempt {
-    const { orders, store } = this.#parts;
+    const { orders, terminalLog } = this.#parts;
     const attempt = orders.latest(orderId);
     const { state, startedAtMs, transactionId } = attempt;
     if (state.phase !== "charged" || state.report.receiptNumber === null) {
@@ -130,7 +130,7 @@ export class AfterSale {
     if (!attempt.baseline || !sameTerminal(attempt.baseline.identity, now.identity)) {
       throw new AppError("REVERSAL_REFUSED", "Another terminal is connected than at the sale.");
     }
-    if (storage(() => store.telecollectionSince(startedAtMs, transactionId), "yes")) {
+    if (storage(() => terminalLog.telecollectionSince(startedAtMs, transactionId), "yes")) {
       throw new AppError("REVERSAL_REFUSED", "An end of day ran since the sale.");
     }
     return attempt;

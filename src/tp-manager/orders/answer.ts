@@ -9,7 +9,7 @@ import {
   returnOf,
 } from "../attempts/payment.ts";
 
-/** The `error` member of every answer (DESIGN 5). */
+/** The `error` member of every answer (docs/design.md 5.10). */
 export interface AnswerError {
   readonly code: ErrorCode;
   readonly message: string;
@@ -89,7 +89,7 @@ interface Outcome {
   readonly error: AnswerError | null;
 }
 
-/** A charged order whose money went back, or may have, at the gateway (DESIGN 3.1 rule 7). */
+/** A charged order whose money went back, or may have, at the gateway (docs/design.md 3.7). */
 function chargedOutcome(attempt: Attempt): Outcome {
   switch (returnOf(attempt)) {
     case "all":
@@ -157,7 +157,9 @@ function receiptOf(state: AttemptState, request: PaymentRequest): Receipt {
   };
 }
 
-/** Recovery found the whole amount charged although less than that came out (DESIGN 5). */
+/**
+ * Recovery found the whole amount charged although less than that came out (docs/design.md 5.12).
+ */
 function goodsWarnings({ state, request: { currency } }: Attempt): string[] {
   if (state.phase !== "charged" || state.goodsMinor === undefined) return [];
   const major = (minor: number): string => formatMajor(minor, currency.exponent);

@@ -2,8 +2,8 @@ import { type Currency, parseAmount } from "../../shared/money.ts";
 import type { CartLine } from "../../shared/transaction.ts";
 
 /**
- * Whether a basket may travel to the gateway (specification 1, "Payment request"; DESIGN 5): one
- * cart object or an array of them, types good, discount and fee, total = unit price × quantity −
+ * Whether a basket may travel to the gateway (docs/design.md 5.7, 12.3): one cart
+ * object or an array of them, types good, discount and fee, total = unit price × quantity −
  * discount, totals adding up to the amount. Otherwise the order is created with an empty cart.
  */
 export function cartOf(

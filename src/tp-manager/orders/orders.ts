@@ -3,14 +3,11 @@ import { AppError } from "../../shared/errors.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { type Clock, within } from "../../shared/time.ts";
+import type { AttemptStore, ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
+import type { HandOffStore } from "../attempts/hand-off-store.ts";
 import type { Attempt, AttemptEvent, PaymentRequest } from "../attempts/payment.ts";
-import type {
-  ListedAttempt,
-  ListPage,
-  PaymentStore,
-  SettledStray,
-} from "../attempts/payment-store.ts";
+import type { SettledStray, TerminalLog } from "../attempts/terminal-log.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { HandOff } from "../supervisor/hand-off.ts";
 import type { TerminalView } from "../terminal/terminal.ts";
@@ -40,7 +37,9 @@ export interface FoundOrder extends PaymentResult {
 }
 
 export interface OrderParts {
-  readonly store: PaymentStore;
+  readonly attempts: AttemptStore;
+  readonly handOffs: Pick<HandOffStore, "handOff" | "archivedDelivery">;
+  readonly terminalLog: Pick<TerminalLog, "strays">;
   readonly terminal: TerminalView;
   readonly desk: TerminalDesk;
   readonly handOff: HandOff;
@@ -56,8 +55,8 @@ interface RunningPayment {
 }
 
 /**
- * When a payment begins, what it may wait for, and what an order's repetition gets (DESIGN 5). A
- * payment belongs to the desk, not to the request that asked for it.
+ * When a payment begins, what it may wait for, and what an order's repetition gets
+ * (docs/design.md 5.11). A payment belongs to the desk, not to the request that asked for it.
  */
 export class Orders {
   readonly #parts: OrderParts;
@@ -81,10 +80,10 @@ export class Orders {
 
   /** Every attempt of an order with its events, and what the gateway has of the last one. */
   async lookUp(orderId: string): Promise<FoundOrder> {
-    const { store } = this.#parts;
+    const { attempts: store } = this.#parts;
     const attempts = reading(() =>
       store
-        .attempts(orderId)
+        .ofOrder(orderId)
         .map((attempt) => ({ ...attempt, events: store.events(attempt.transactionId) })),
     );
     const latest = attempts.at(-1);
@@ -94,7 +93,7 @@ export class Orders {
 
   /** The newest attempt of an order. Throws ORDER_NOT_FOUND. */
   latest(orderId: string): Attempt {
-    const attempt = reading(() => this.#parts.store.latestAttempt(orderId));
+    const attempt = reading(() => this.#parts.attempts.latest(orderId));
     if (!attempt) throw new AppError("ORDER_NOT_FOUND");
     return attempt;
   }
@@ -107,38 +106,38 @@ export class Orders {
     return this.latest(orderId);
   }
 
-  /** The kiosk has been sent the whole answer of an order, or has looked it up (rule 11). */
+  /** The kiosk has been sent the whole answer of an order, or has looked it up (docs/design.md 3.11). */
   answerRead(orderId: string): void {
-    reading(() => this.#parts.store.markAnswerDelivered(orderId));
+    reading(() => this.#parts.attempts.markAnswerDelivered(orderId));
   }
 
   /** The journal, newest first. */
   list(page: ListPage): ListedAttempt[] {
-    return reading(() => this.#parts.store.list(page));
+    return reading(() => this.#parts.attempts.list(page));
   }
 
   listArchived(page: ListPage): ListedAttempt[] {
-    return reading(() => this.#parts.store.listArchived(page));
+    return reading(() => this.#parts.attempts.listArchived(page));
   }
 
   /** Results that no order asked for, newest first. */
   unexpectedReports(limit: number): SettledStray[] {
-    return reading(() => this.#parts.store.strays(limit));
+    return reading(() => this.#parts.terminalLog.strays(limit));
   }
 
   /** An attempt with what the gateway has of it. */
   async result(attempt: Attempt, replayed: boolean, waitMs?: number): Promise<PaymentResult> {
-    const { handOff, settings, store } = this.#parts;
+    const { handOff, settings, attempts, handOffs } = this.#parts;
     const { transactionId } = attempt;
     if (attempt.state.phase !== "charged") {
       const delivery = reading(
-        () => store.handOff(transactionId)?.delivery ?? store.archivedDelivery(transactionId),
+        () => handOffs.handOff(transactionId)?.delivery ?? handOffs.archivedDelivery(transactionId),
       );
       return { attempt, delivery, replayed };
     }
     const delivery = await handOff.delivered(transactionId, waitMs ?? settings.gatewayWaitMs);
-    // The order may have been reversed during the wait, and the reversal answered (rule 8).
-    const now = reading(() => store.attempt(transactionId)) ?? attempt;
+    // The order may have been reversed during the wait, and the reversal answered (docs/design.md 3.8).
+    const now = reading(() => attempts.read(transactionId)) ?? attempt;
     return { attempt: now, delivery, replayed };
   }
 
@@ -160,12 +159,14 @@ export class Orders {
   }
 
   #begin(request: PaymentRequest): Promise<PaymentResult> {
-    const { store, desk, clock } = this.#parts;
+    const { attempts, desk, clock } = this.#parts;
     const transactionId = randomUUID();
     const { promise: answerable, resolve: answer } = Promise.withResolvers<Attempt>();
     const ended = desk.pay(request.orderId, {
       begin: (baseline) =>
-        writing(() => store.begin({ transactionId, request, baseline, startedAtMs: clock.now() })),
+        writing(() =>
+          attempts.begin({ transactionId, request, baseline, startedAtMs: clock.now() }),
+        ),
       approved: answer,
       refused: (why) => this.#failed(transactionId, request, why),
     });
@@ -180,23 +181,23 @@ export class Orders {
   }
 
   async #answer({ request, answerable }: RunningPayment): Promise<PaymentResult> {
-    const { clock, settings, store } = this.#parts;
+    const { clock, settings, attempts } = this.#parts;
     const limitMs = settings.prepareMs + settings.paymentTimeoutMs + settings.graceMs;
     const attempt = await within(clock, "payment answer", limitMs, answerable);
     if (attempt) return this.result(attempt, false);
-    const still = reading(() => store.latestAttempt(request.orderId));
+    const still = reading(() => attempts.latest(request.orderId));
     if (!still) throw new AppError("TERMINAL_NO_ANSWER");
     return this.result(still, false);
   }
 
   /** Nothing financial has left: the attempt is recorded as failed, with the reason. */
   #failed(transactionId: string, request: PaymentRequest, reason: AppError): Attempt {
-    const { store, clock, log } = this.#parts;
+    const { attempts, clock, log } = this.#parts;
     const { code, message } = reason;
     log.warn({ transactionId, orderId: request.orderId }, `payment not begun: ${message}`);
     const status = code === "PAYMENT_CANCELLED" ? "cancelled" : "failed";
     return writing(() =>
-      store.recordFailure({
+      attempts.recordFailure({
         transactionId,
         request,
         state: {

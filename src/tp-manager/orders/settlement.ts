@@ -17,7 +17,7 @@ export interface SettlementWord {
 }
 
 /**
- * Settles an order that recovery could not (docs/design.md 3.8): by an operator's word, with a
+ * Settles an order that recovery could not (docs/design.md 1.2, 3.8): by an operator's word, with a
  * note, never by itself. A sale settled as charged is handed to the supervisor like any other.
  * Throws NOTHING_TO_SETTLE when the order is not in doubt, or not in that kind of doubt.
  */

@@ -1,8 +1,8 @@
 import type { Logger } from "../../shared/logger.ts";
 import { Rounds } from "../../shared/rounds.ts";
 import type { Clock } from "../../shared/time.ts";
-import type { PaymentStore } from "../attempts/payment-store.ts";
-import type { SupervisorLink } from "./hand-off.ts";
+import type { HandOffStore } from "../attempts/hand-off-store.ts";
+import type { SupervisorLink } from "./supervisor-link.ts";
 
 const POLL_MS = 5_000;
 /** Asked at once; older ones are asked when these are settled. */
@@ -13,15 +13,15 @@ const ASKED_MAX = 50;
  * so that events and lookups tell it. Costs nothing when all are settled.
  */
 export class DeliveryPoll {
-  readonly #store: Pick<PaymentStore, "undelivered" | "setDelivery">;
-  readonly #link: Pick<SupervisorLink, "delivery">;
+  readonly #store: Pick<HandOffStore, "undelivered" | "setDelivery">;
+  readonly #link: SupervisorLink;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #rounds: Rounds;
 
   constructor(
-    store: Pick<PaymentStore, "undelivered" | "setDelivery">,
-    link: Pick<SupervisorLink, "delivery">,
+    store: Pick<HandOffStore, "undelivered" | "setDelivery">,
+    link: SupervisorLink,
     clock: Clock,
     log: Logger,
   ) {
@@ -44,8 +44,9 @@ export class DeliveryPoll {
     try {
       for (const transactionId of this.#store.undelivered(ASKED_MAX)) {
         if (this.#rounds.closed) return;
-        const state = await this.#link.delivery(transactionId, 0);
-        if (state !== null) this.#store.setDelivery(transactionId, state, this.#clock.now());
+        const asked = { transactionId, waitMs: 0 };
+        const { state } = await this.#link.call("transaction-delivery", asked);
+        if (state) this.#store.setDelivery(transactionId, state, this.#clock.now());
       }
     } catch (error) {
       this.#log.debug({ err: error }, "the supervisor did not tell the deliveries");

@@ -1,45 +1,36 @@
 import { randomUUID } from "node:crypto";
 import { AppError } from "../../shared/errors.ts";
 import { IpcError } from "../../shared/ipc/client.ts";
-import type {
-  GatewayOperation,
-  GatewayOperationKind,
-  RequestOf,
-  ResponseOf,
-  supervisorMessages,
-} from "../../shared/ipc/contract.ts";
+import type { GatewayOperation, GatewayOperationKind } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { type Currency, currencyOf } from "../../shared/money.ts";
 import type { Clock } from "../../shared/time.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
 import { type Attempt, chargedMinorOf, type OpenReturn, returnOf } from "../attempts/payment.ts";
-import type { PaymentStore } from "../attempts/payment-store.ts";
+import type { ReturnStore } from "../attempts/return-store.ts";
+import {
+  type SupervisorAnswer,
+  type SupervisorLink,
+  type SupervisorRequest,
+  unavailable,
+} from "./supervisor-link.ts";
 
-type Messages = typeof supervisorMessages;
 /** The order, or the gateway's transaction, that is meant. */
-export type GatewayTarget = RequestOf<Messages, "gateway-resolve">;
+export type GatewayTarget = SupervisorRequest<"gateway-resolve">;
 /** An operation and how much of its order has gone back. */
-type Word = ResponseOf<Messages, "gateway-operation">;
-type Resolved = Extract<ResponseOf<Messages, "gateway-resolve">, { found: true }>;
+type Word = SupervisorAnswer<"gateway-operation">;
+type Resolved = Extract<SupervisorAnswer<"gateway-resolve">, { found: true }>;
 
-/** The supervisor, as far as it asks the gateway. Calls reject with {@link IpcError}. */
-export interface GatewayLink {
-  resolve(target: GatewayTarget): Promise<ResponseOf<Messages, "gateway-resolve">>;
-  /** No operation: an earlier one of the transaction is open there. */
-  operate(request: RequestOf<Messages, "gateway-operation">): Promise<Word>;
-  /** No operation: it never arrived, and now never will. */
-  end(operationId: string): Promise<Word>;
-  settle(request: RequestOf<Messages, "gateway-settle">): Promise<GatewayOperation | null>;
-}
-
-export interface GatewayDeskParts {
-  readonly store: PaymentStore;
-  readonly link: GatewayLink;
+interface GatewayDeskParts {
+  readonly attempts: Pick<AttemptStore, "latest" | "ofOrder" | "read">;
+  readonly returns: ReturnStore;
+  readonly link: SupervisorLink;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-export interface GatewayResult {
+interface GatewayResult {
   readonly operation: GatewayOperation;
   readonly orderId: string | null;
   readonly currency: Currency;
@@ -47,7 +38,7 @@ export interface GatewayResult {
 }
 
 /**
- * Confirm, cancel and refund at the gateway (DESIGN 3.1 rule 7). The reservation of a return is in
+ * Confirm, cancel and refund at the gateway (docs/design.md 3.7). The reservation of a return is in
  * this journal, beside the terminal's reversal, so that one of the two can happen and only once:
  *
  *   resolve ─ reserve ● ─ supervisor: write ahead ●, send once ─ word of the gateway ─ end ●
@@ -64,8 +55,8 @@ export class GatewayDesk {
 
   /** Returns that a former process left open are asked about. */
   start(): void {
-    const { store, log } = this.#parts;
-    for (const attempt of store.openReturns()) {
+    const { returns, log } = this.#parts;
+    for (const attempt of returns.openReturns()) {
       this.reconcile(attempt).catch((error: unknown) =>
         log.warn({ transactionId: attempt.transactionId, err: error }, "a return stays open"),
       );
@@ -109,7 +100,7 @@ export class GatewayDesk {
    * The gateway's id of an order; undefined when there is no such order. Throws GATEWAY_ID_UNKNOWN.
    */
   async publicIdOf(orderId: string): Promise<string | undefined> {
-    const known = storage(() => this.#parts.store.latestAttempt(orderId), "unknown");
+    const known = storage(() => this.#parts.attempts.latest(orderId), "unknown");
     return known && (await this.#resolve({ orderId })).transactionPublicId;
   }
 
@@ -117,13 +108,14 @@ export class GatewayDesk {
   async settle(target: GatewayTarget, happened: boolean, note: string): Promise<GatewayOperation> {
     const where = await this.#resolve(target);
     const { transactionPublicId } = where;
-    const settled = await this.#asked(
-      this.#parts.link.settle({ transactionPublicId, happened, note }),
-    );
+    const { link } = this.#parts;
+    const word = { transactionPublicId, happened, note };
+    const { operation: settled } = await link.ask("gateway-settle", word);
     const attempt = this.#attemptOf(where);
     if (attempt) await this.reconcile(attempt);
     if (!settled) throw new AppError("NOTHING_TO_SETTLE");
-    if (attempt) this.#note(attempt, await this.#asked(this.#parts.link.end(settled.operationId)));
+    const { operationId } = settled;
+    if (attempt) this.#note(attempt, await link.ask("gateway-operation-end", { operationId }));
     return settled;
   }
 
@@ -131,18 +123,19 @@ export class GatewayDesk {
   async reconcile(attempt: Attempt): Promise<Attempt> {
     const { openReturn: open, transactionId } = attempt;
     if (!open) return attempt;
-    const word = await this.#asked(this.#parts.link.end(open.operationId));
+    const { operationId } = open;
+    const word = await this.#parts.link.ask("gateway-operation-end", { operationId });
     this.#conclude(attempt, open, word);
-    return this.#parts.store.attempt(transactionId) ?? attempt;
+    return this.#parts.attempts.read(transactionId) ?? attempt;
   }
 
   async #resolve(target: GatewayTarget): Promise<Resolved> {
-    const { store, link } = this.#parts;
+    const { attempts, link } = this.#parts;
     if ("orderId" in target) {
-      const known = storage(() => store.latestAttempt(target.orderId), "unknown");
+      const known = storage(() => attempts.latest(target.orderId), "unknown");
       if (!known) throw new AppError("ORDER_NOT_FOUND");
     }
-    const where = await this.#asked(link.resolve(target));
+    const where = await link.ask("gateway-resolve", target);
     if (where.found) return where;
     const { why, candidates } = where;
     throw new AppError("GATEWAY_ID_UNKNOWN", `The gateway's id is not known: ${why}.`, {
@@ -153,9 +146,9 @@ export class GatewayDesk {
   /** Of an order in the archive too. */
   #attemptOf({ transactionId, orderId }: Resolved): Attempt | undefined {
     if (transactionId === null || orderId === null) return undefined;
-    const { store } = this.#parts;
+    const { attempts } = this.#parts;
     return storage(
-      () => store.attempts(orderId).find((one) => one.transactionId === transactionId),
+      () => attempts.ofOrder(orderId).find((one) => one.transactionId === transactionId),
       "unknown",
     );
   }
@@ -174,15 +167,15 @@ export class GatewayDesk {
       readonly amountMinor: number;
     },
   ): OpenReturn | undefined {
-    const { store, clock, log } = this.#parts;
+    const { attempts, returns, clock, log } = this.#parts;
     const charged = chargedMinorOf(attempt);
     const { transactionId } = attempt;
     // Of an order in the archive nothing is reserved: the terminal cannot reverse it any more, and
     // the supervisor has one open operation of a transaction at a time.
-    if (!storage(() => store.attempt(transactionId), "yes")) return undefined;
+    if (!storage(() => attempts.read(transactionId), "yes")) return undefined;
     const { transactionPublicId } = where;
     const open = { operationId, kind, amountMinor, transactionPublicId, atMs: clock.now() };
-    if (!storage(() => store.reserveReturn(transactionId, open, charged), "yes")) {
+    if (!storage(() => returns.reserveReturn(transactionId, open, charged), "yes")) {
       throw new AppError("GATEWAY_OPERATION_OPEN");
     }
     log.info({ transactionId, orderId: attempt.request.orderId, ...open }, "return reserved");
@@ -190,14 +183,14 @@ export class GatewayDesk {
   }
 
   async #send(
-    request: RequestOf<Messages, "gateway-operation">,
+    request: SupervisorRequest<"gateway-operation">,
     attempt: Attempt | undefined,
     open: OpenReturn | undefined,
   ): Promise<GatewayOperation> {
     const { link } = this.#parts;
     let word: Word;
     try {
-      word = await link.operate(request);
+      word = await link.call("gateway-operation", request);
       if (!word.operation) {
         if (attempt && open) this.#conclude(attempt, open, word);
         throw new AppError("GATEWAY_OPERATION_OPEN");
@@ -218,7 +211,7 @@ export class GatewayDesk {
   /** The supervisor may have it or not: its own word counts, however late. */
   async #afterLostAnswer(operationId: string): Promise<Word> {
     try {
-      return await this.#parts.link.end(operationId);
+      return await this.#parts.link.call("gateway-operation-end", { operationId });
     } catch (error) {
       if (!(error instanceof IpcError)) throw error;
       const message = "The supervisor did not tell what became of the operation.";
@@ -231,7 +224,7 @@ export class GatewayDesk {
 
   /** No operation: it was not carried out and never will be. */
   #conclude(attempt: Attempt, open: OpenReturn, { operation, orderReturnedMinor }: Word): void {
-    const { store, clock, log } = this.#parts;
+    const { returns, clock, log } = this.#parts;
     const state = operation?.state ?? "not-sent";
     if (state === "unknown" || state === "sending") return;
     const { transactionId } = attempt;
@@ -242,24 +235,16 @@ export class GatewayDesk {
     // An older supervisor does not tell the sum: then the gateway has the order once.
     const sumMinor = orderReturnedMinor ?? attempt.returnedMinor + open.amountMinor;
     const returned = state === "done" ? sumMinor : null;
-    storage(() => store.endReturn(transactionId, open, returned, event), "unknown");
+    storage(() => returns.endReturn(transactionId, open, returned, event), "unknown");
     log.info({ transactionId, orderId: attempt.request.orderId, ...detail }, "return ended");
   }
 
   /** What the supervisor tells of an order without a reservation. */
   #note({ transactionId }: Attempt, { orderReturnedMinor: returnedMinor = 0 }: Word): void {
     if (returnedMinor === 0) return;
-    const { store, clock } = this.#parts;
+    const { returns, clock } = this.#parts;
     const returned = { transactionId, returnedMinor };
-    storage(() => store.noteReturns([returned], store.returnsSeen(), clock.now()), "unknown");
-  }
-
-  async #asked<T>(answer: Promise<T>): Promise<T> {
-    try {
-      return await answer;
-    } catch (error) {
-      throw error instanceof IpcError ? unavailable(error) : error;
-    }
+    storage(() => returns.noteReturns([returned], returns.returnsSeen(), clock.now()), "unknown");
   }
 }
 
@@ -326,11 +311,4 @@ function assertDone(operation: GatewayOperation | null): GatewayOperation {
     case undefined:
       throw new AppError("GATEWAY_NOT_SENT", undefined, { details });
   }
-}
-
-function unavailable(error: IpcError): AppError {
-  return new AppError("SUPERVISOR_UNAVAILABLE", `The supervisor: ${error.message}`, {
-    details: { failure: error.failure },
-    cause: error,
-  });
 }

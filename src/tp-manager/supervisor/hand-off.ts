@@ -2,20 +2,8 @@ import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { type Clock, type Timer, within } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import type { PaymentStore, PendingHandOff } from "../attempts/payment-store.ts";
-
-/** The supervisor, as the hand-off sees it. Both calls reject when it cannot be reached. */
-export interface SupervisorLink {
-  /** Resolves when the supervisor has the transaction on disk. The same again is harmless. */
-  store(transaction: Transaction): Promise<void>;
-  /**
-   * The sale was reversed: "closed" when the gateway has never been sent it, "sent" when it has or
-   * may have been; the supervisor then alarms its operator. The same again is harmless.
-   */
-  withdraw(transaction: Transaction): Promise<"closed" | "sent">;
-  /** Waits at most `waitMs` for the end of the first try at the gateway. null: not known there. */
-  delivery(transactionId: string, waitMs: number): Promise<DeliveryState | null>;
-}
+import type { HandOffStore, PendingHandOff } from "../attempts/hand-off-store.ts";
+import type { SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MIN_MS = 250;
 const RETRY_MAX_MS = 15_000;
@@ -27,7 +15,7 @@ const BATCH = 50;
  * again until it has been acknowledged. One at a time, oldest first.
  */
 export class HandOff {
-  readonly #store: PaymentStore;
+  readonly #store: HandOffStore;
   readonly #link: SupervisorLink;
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -38,7 +26,7 @@ export class HandOff {
   #retryMs = RETRY_MIN_MS;
   #closed = false;
 
-  constructor(store: PaymentStore, link: SupervisorLink, clock: Clock, log: Logger) {
+  constructor(store: HandOffStore, link: SupervisorLink, clock: Clock, log: Logger) {
     this.#store = store;
     this.#link = link;
     this.#clock = clock;
@@ -68,10 +56,11 @@ export class HandOff {
     if (!row) return this.#store.archivedDelivery(transactionId) ?? "pending";
     if (!row.acknowledged || row.delivery === "sent") return row.delivery;
     try {
-      const leftMs = Math.max(0, Math.round(deadlineMs - this.#clock.monotonicMs()));
-      const state = await this.#link.delivery(transactionId, leftMs);
-      if (state === null) {
-        // It acknowledged and forgot: another database. Its own alarm tells; ours must not lie.
+      const left = Math.max(0, Math.round(deadlineMs - this.#clock.monotonicMs()));
+      const asked = { transactionId, waitMs: left };
+      const { state } = await this.#link.call("transaction-delivery", asked);
+      if (!state) {
+        // The supervisor acknowledged and forgot, so it has another database: never told as sent.
         this.#log.error({ transactionId, alarm: "hand-off" }, "the supervisor lost a transaction");
         return row.delivery;
       }
@@ -116,7 +105,7 @@ export class HandOff {
     const { transactionId, orderId } = transaction;
     try {
       if (what === "reversed") await this.#withdraw(transaction);
-      else await this.#link.store(transaction);
+      else await this.#link.call("store-transaction", { transaction });
     } catch (error) {
       this.#log.warn(
         { transactionId, orderId, reason: (error as Error).message, retryMs: this.#retryMs },
@@ -135,10 +124,10 @@ export class HandOff {
     return true;
   }
 
-  /** DESIGN 3.1 rule 7: never sent, the item is closed; else somebody has to look. */
+  /** docs/design.md 3.7: never sent, the item is closed; else somebody has to look. */
   async #withdraw(transaction: Transaction): Promise<void> {
     const { transactionId, orderId } = transaction;
-    const outcome = await this.#link.withdraw(transaction);
+    const { outcome } = await this.#link.call("withdraw-transaction", { transaction });
     this.#store.acknowledgeWithdrawal(transactionId);
     if (outcome === "closed") {
       this.#store.setDelivery(transactionId, "closed", this.#clock.now());

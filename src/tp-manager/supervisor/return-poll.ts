@@ -1,36 +1,27 @@
-import type { RequestOf, ResponseOf, supervisorMessages } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { Rounds } from "../../shared/rounds.ts";
 import type { Clock } from "../../shared/time.ts";
-import type { PaymentStore } from "../attempts/payment-store.ts";
-
-type Messages = typeof supervisorMessages;
-
-/** The supervisor, as far as it tells of returned money. Rejects when it cannot be reached. */
-export interface ReturnsLink {
-  returns(
-    request: RequestOf<Messages, "gateway-returns">,
-  ): Promise<ResponseOf<Messages, "gateway-returns">>;
-}
+import type { ReturnStore } from "../attempts/return-store.ts";
+import type { SupervisorLink } from "./supervisor-link.ts";
 
 export const RETURN_POLL_MS = 5_000;
 const ASKED_MAX = 100;
 
 /**
  * Learns of money that went back without us: a refund that the merchant made in the gateway's own
- * pages, a chargeback. Such an order is finished (DESIGN 3.1 rule 8): it is told as reversed and
+ * pages, a chargeback. Such an order is finished (docs/design.md 3.8): it is told as reversed and
  * its repetition charges nothing.
  */
 export class ReturnPoll {
-  readonly #store: Pick<PaymentStore, "returnsSeen" | "noteReturns">;
-  readonly #link: ReturnsLink;
+  readonly #store: Pick<ReturnStore, "returnsSeen" | "noteReturns">;
+  readonly #link: SupervisorLink;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #rounds: Rounds;
 
   constructor(
-    store: Pick<PaymentStore, "returnsSeen" | "noteReturns">,
-    link: ReturnsLink,
+    store: Pick<ReturnStore, "returnsSeen" | "noteReturns">,
+    link: SupervisorLink,
     clock: Clock,
     log: Logger,
   ) {
@@ -54,7 +45,7 @@ export class ReturnPoll {
     try {
       for (let more = true; more && !this.#rounds.closed; ) {
         const after = this.#store.returnsSeen();
-        const answer = await this.#link.returns({ after, limit: ASKED_MAX });
+        const answer = await this.#link.call("gateway-returns", { after, limit: ASKED_MAX });
         more = answer.more;
         const { returns, uncertain = [] } = answer;
         const some = uncertain.map((transactionId) => ({ transactionId, returnedMinor: 0 }));

@@ -1,17 +1,12 @@
-import type { IpcClient } from "../../shared/ipc/client.ts";
-import {
-  ALARMS_PAGE_MAX,
-  type ResponseOf,
-  type supervisorMessages,
-} from "../../shared/ipc/contract.ts";
+import { ALARMS_PAGE_MAX } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { Rounds } from "../../shared/rounds.ts";
 import type { Clock } from "../../shared/time.ts";
+import type { SupervisorAnswer, SupervisorLink } from "./supervisor-link.ts";
 
 const POLL_MS = 5_000;
-const ANSWER_LIMIT_MS = 5_000;
 
-export type SupervisorAlarms = ResponseOf<typeof supervisorMessages, "alarms">;
+export type SupervisorAlarms = SupervisorAnswer<"alarms">;
 
 /** What was taken is remembered with the events it became, in one transaction. */
 export interface AlarmTaker {
@@ -26,18 +21,13 @@ export interface AlarmTaker {
  */
 export class AlarmPoll {
   readonly #taker: AlarmTaker;
-  readonly #client: Pick<IpcClient<typeof supervisorMessages>, "call">;
+  readonly #link: SupervisorLink;
   readonly #log: Logger;
   readonly #rounds: Rounds;
 
-  constructor(
-    taker: AlarmTaker,
-    client: Pick<IpcClient<typeof supervisorMessages>, "call">,
-    clock: Clock,
-    log: Logger,
-  ) {
+  constructor(taker: AlarmTaker, link: SupervisorLink, clock: Clock, log: Logger) {
     this.#taker = taker;
-    this.#client = client;
+    this.#link = link;
     this.#log = log;
     this.#rounds = new Rounds(clock, "supervisor alarms", POLL_MS);
   }
@@ -57,7 +47,7 @@ export class AlarmPoll {
       while (taken === ALARMS_PAGE_MAX && !this.#rounds.closed) {
         const { origin, id = 0 } = this.#taker.last ?? {};
         const request = { ...(origin ? { origin } : {}), after: id, limit: ALARMS_PAGE_MAX };
-        const answer = await this.#client.call("alarms", request, ANSWER_LIMIT_MS);
+        const answer = await this.#link.call("alarms", request);
         this.#taker.take(answer);
         taken = answer.alarms.length;
       }

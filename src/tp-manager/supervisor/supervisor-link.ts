@@ -1,30 +1,80 @@
-import type { IpcClient } from "../../shared/ipc/client.ts";
-import type { supervisorMessages } from "../../shared/ipc/contract.ts";
-import type { SupervisorLink } from "./hand-off.ts";
+import { AppError } from "../../shared/errors.ts";
+import { type IpcClient, IpcError } from "../../shared/ipc/client.ts";
+import type { RequestOf, ResponseOf, supervisorMessages } from "../../shared/ipc/contract.ts";
 
-/** The supervisor writes to disk before it answers; a busy disk is waited for. */
-const STORE_LIMIT_MS = 5_000;
-/** What a delivery question may take beyond the wait it asks for. */
-const ANSWER_MARGIN_MS = 500;
+type Messages = Omit<typeof supervisorMessages, "stop">;
+type Name = keyof Messages;
+export type SupervisorRequest<K extends Name> = RequestOf<Messages, K>;
+export type SupervisorAnswer<K extends Name> = ResponseOf<Messages, K>;
 
-/** The supervisor over the local socket. */
-export function createSupervisorLink(client: IpcClient<typeof supervisorMessages>): SupervisorLink {
-  return {
-    async store(transaction) {
-      await client.call("store-transaction", { transaction }, STORE_LIMIT_MS);
-    },
-    async withdraw(transaction) {
-      const { outcome } = await client.call(
-        "withdraw-transaction",
-        { transaction },
-        STORE_LIMIT_MS,
-      );
-      return outcome;
-    },
-    async delivery(transactionId, waitMs) {
-      const limitMs = waitMs + ANSWER_MARGIN_MS;
-      const answer = await client.call("transaction-delivery", { transactionId, waitMs }, limitMs);
-      return answer.known ? answer.state : null;
-    },
-  };
+/** How long an answer is waited for: the sum of these parts. */
+interface Limit {
+  readonly ms: number;
+  /** So many requests to the gateway, each with the gateway's own time limit. */
+  readonly gatewayRequests?: number;
+  /** The time that the message itself asks the supervisor to wait. */
+  readonly plusWaitMs?: true;
+}
+
+/** The supervisor answers from its database; a busy disk is waited for. */
+const fromDisk: Limit = { ms: 5_000 };
+
+const limits: Readonly<Record<Name, Limit>> = {
+  "store-transaction": fromDisk,
+  "withdraw-transaction": fromDisk,
+  "transaction-delivery": { ms: 500, plusWaitMs: true },
+  "outbox-list": fromDisk,
+  "outbox-requeue": fromDisk,
+  "outbox-drop": fromDisk,
+  // An id that is new is looked up at two addresses (supervisor/gateway/gateway-client.ts).
+  "gateway-resolve": { ms: 5_000, gatewayRequests: 2 },
+  "gateway-lookup": { ms: 5_000, gatewayRequests: 2 },
+  "gateway-operation": { ms: 5_000, gatewayRequests: 1 },
+  // The operation that is asked about may be at the gateway just now.
+  "gateway-operation-end": { ms: 5_000, gatewayRequests: 1 },
+  "gateway-settle": fromDisk,
+  "gateway-returns": fromDisk,
+  // A kiosk waits for the answer, and a reversal goes on without the gateway's history.
+  "gateway-history": { ms: 1_000 },
+  alarms: fromDisk,
+  // /health and /metrics answer with or without the supervisor, soon.
+  status: { ms: 1_000 },
+};
+
+/** The one way from tp-manager to the supervisor. No message is ever repeated by itself. */
+export class SupervisorLink {
+  readonly #client: Pick<IpcClient<typeof supervisorMessages>, "call">;
+  readonly #gatewayTimeoutMs: number;
+
+  constructor(
+    client: Pick<IpcClient<typeof supervisorMessages>, "call">,
+    gatewayTimeoutMs: number,
+  ) {
+    this.#client = client;
+    this.#gatewayTimeoutMs = gatewayTimeoutMs;
+  }
+
+  /** Rejects with {@link IpcError}, which tells whether the message can have arrived. */
+  call<K extends Name>(name: K, request: SupervisorRequest<K>): Promise<SupervisorAnswer<K>> {
+    const { ms, gatewayRequests = 0, plusWaitMs } = limits[name];
+    const waitMs = plusWaitMs ? (request as SupervisorRequest<"transaction-delivery">).waitMs : 0;
+    const limitMs = ms + gatewayRequests * this.#gatewayTimeoutMs + waitMs;
+    return this.#client.call(name, request, limitMs);
+  }
+
+  /** The same for callers to whom every failure is one: throws SUPERVISOR_UNAVAILABLE. */
+  async ask<K extends Name>(name: K, request: SupervisorRequest<K>): Promise<SupervisorAnswer<K>> {
+    try {
+      return await this.call(name, request);
+    } catch (error) {
+      throw error instanceof IpcError ? unavailable(error) : error;
+    }
+  }
+}
+
+export function unavailable(error: IpcError): AppError {
+  return new AppError("SUPERVISOR_UNAVAILABLE", `The supervisor: ${error.message}`, {
+    details: { failure: error.failure },
+    cause: error,
+  });
 }

@@ -30,8 +30,8 @@ export interface HeldTerminal {
   // What follows a protocol may lack; the calls that need it then answer 501.
 
   /**
-   * Says whether the goods came out, after a report was held (DESIGN 5, two-phase sale; zvt.md 8).
-   * The payment's own end follows. Throws when no report is held.
+   * Says whether the goods came out, after a report was held (docs/design.md 5.12;
+   * docs/zvt.md 8.1). The payment's own end follows. Throws when no report is held.
    */
   decideGoods?(decision: GoodsDecision): void;
   /** Reverses a stored sale by its receipt number and amount, with the rules of {@link pay}. */
@@ -63,7 +63,7 @@ export interface Terminal extends TerminalView, HeldTerminal {
   prepare(signal: AbortSignal): Promise<Baseline>;
   /**
    * Asks for the terminal's last stored transaction once it is idle, reconnecting and registering
-   * as needed (zvt.md 9.2). Has no side effects. Rejects with {@link TerminalUnavailable} when the
+   * as needed (docs/zvt.md 9.2). Has no side effects. Rejects with {@link TerminalUnavailable} when the
    * terminal cannot be asked, or with `signal.reason`.
    */
   lastTransaction(signal: AbortSignal): Promise<LastTransaction>;
@@ -146,7 +146,7 @@ export interface TerminalIdentity {
   readonly version: string;
 }
 
-/** The digits of `/check` (DESIGN 5), and the terminal's own words behind them. */
+/** The digits of `/check` (docs/design.md 5.16), and the terminal's own words behind them. */
 export interface TerminalStatus {
   /** 0 ready, 1 busy, 2 locked or action needed, 9 no link. */
   readonly cr: "0" | "1" | "2" | "9";
@@ -160,7 +160,7 @@ export interface TerminalStatus {
   readonly detail: string;
 }
 
-/** DESIGN 3.1 rule 1: what the terminal looked like before the payment. JSON-safe. */
+/** docs/design.md 3.1: what the terminal looked like before the payment. JSON-safe. */
 export interface Baseline {
   readonly identity: TerminalIdentity;
   /** The terminal's last transaction before ours; see {@link LastTransaction}. */
@@ -179,8 +179,8 @@ export interface PaymentOrder {
   readonly exponent: number;
   /**
    * Nothing else is unsettled, and what {@link Terminal.prepare} told as the last transaction is
-   * the last one that the caller knows: whatever more the terminal has was missed (DESIGN 3.1
-   * rule 13).
+   * the last one that the caller knows: whatever more the terminal has was missed
+   * (docs/design.md 3.13).
    */
   readonly inStep?: boolean;
   /** Present in a two-phase sale: how long the terminal has to wait for the goods. */
@@ -243,7 +243,7 @@ export interface DeclineAdvice {
 
 /** One result as the terminal reported it. JSON-safe, masked. null: the terminal did not say. */
 export interface TransactionReport {
-  /** Result code present and good, and no contrary code of the host (zvt.md 6.2, 11.4). */
+  /** Result code present and good, and no contrary code of the host (docs/zvt.md 6.2, 11.4). */
   readonly good: boolean;
   /** The protocol's result code as text ("00", "6C"); null when missing. */
   readonly resultCode: string | null;
@@ -273,7 +273,7 @@ export type LastTransaction =
   /** The terminal has stored none. */
   | { readonly kind: "none" }
   | { readonly kind: "transaction"; readonly report: TransactionReport }
-  /** It answered, but did not tell (zvt.md 9.2 step 5). */
+  /** It answered, but did not tell (docs/zvt.md 9.2 step 5). */
   | { readonly kind: "not-told"; readonly why: string };
 
 export type CancelAnswer =

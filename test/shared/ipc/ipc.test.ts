@@ -6,11 +6,10 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { createIpcClient, IpcError } from "../../../src/shared/ipc/client.ts";
 import { claimAddress, ipcToken, openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
 import { systemClock } from "../../../src/shared/time.ts";
+import { PATIENCE_MS } from "../../support/patience.ts";
 import { type ChildProgram, spawnChild, startChild } from "../child-program.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
 import { testMessages } from "./test-messages.ts";
-
-const LONG_MS = 10_000;
 
 async function startServer(data: string): Promise<ChildProgram> {
   const child = startChild("ipc/test-server.ts", data);
@@ -80,14 +79,16 @@ describe("a message between two processes", () => {
   test("is answered, also several at once and of every kind of text", async () => {
     const { client, server } = shared();
     const texts = ["", "a", "äöü €", "\u0000\u2028\ud83d\udcb6", "x".repeat(900_000)];
-    const answers = await Promise.all(texts.map((text) => client.call("echo", { text }, LONG_MS)));
+    const answers = await Promise.all(
+      texts.map((text) => client.call("echo", { text }, PATIENCE_MS)),
+    );
     expect(answers).toEqual(texts.map((text) => ({ text, pid: server.pid })));
   });
 
   test("may carry fields of a newer version, which are left out", async () => {
     const { client, server } = shared();
     const newer = { text: "a", addedLater: { deep: true } };
-    expect(await client.call("echo", newer, LONG_MS)).toEqual({ text: "a", pid: server.pid });
+    expect(await client.call("echo", newer, PATIENCE_MS)).toEqual({ text: "a", pid: server.pid });
   });
 
   test("goes through a socket that only the owner can open", () => {
@@ -111,7 +112,7 @@ describe("the server refuses", () => {
     const { run, client, server } = await pair();
     writeFileSync(join(run, "token"), "");
     expect((await raw(run, "/v1/echo", { token: "", body: '{"text":"a"}' })).status).toBe(401);
-    expect(await client.call("echo", { text: "b" }, LONG_MS)).toEqual({
+    expect(await client.call("echo", { text: "b" }, PATIENCE_MS)).toEqual({
       text: "b",
       pid: server.pid,
     });
@@ -149,41 +150,45 @@ describe("the server refuses", () => {
       status: 413,
       text: '{"error":"body too large"}',
     });
-    expect((await client.call("echo", { text: "a" }, LONG_MS)).text).toBe("a");
+    expect((await client.call("echo", { text: "a" }, PATIENCE_MS)).text).toBe("a");
   });
 });
 
 describe("the client says", () => {
   test("refused, when the message itself is too large, without sending it", async () => {
     const { client } = shared();
-    const error = await failureOf(client.call("echo", { text: "x".repeat(1_100_000) }, LONG_MS));
+    const error = await failureOf(
+      client.call("echo", { text: "x".repeat(1_100_000) }, PATIENCE_MS),
+    );
     expect(error).toMatchObject({ failure: "refused", message: expect.stringContaining("larger") });
   });
 
   test("refused, when a handler throws; the server logs it and goes on", async () => {
     const { client, log } = shared();
-    const error = await failureOf(client.call("fail", {}, LONG_MS));
+    const error = await failureOf(client.call("fail", {}, PATIENCE_MS));
     expect(error.failure).toBe("refused");
     expect(error.message).toContain("supervisor answered 500");
     expect(error.message).not.toContain("on purpose");
     expect(log()).toContain("the handler failed on purpose");
-    expect((await client.call("echo", { text: "a" }, LONG_MS)).text).toBe("a");
+    expect((await client.call("echo", { text: "a" }, PATIENCE_MS)).text).toBe("a");
   });
 
   test.each(["misshapen", "unsendable", "nothing"] as const)(
     "refused, when the answer is %s; the server lives on",
     async (name) => {
       const { client } = shared();
-      expect((await failureOf(client.call(name, {}, LONG_MS))).failure).toBe("refused");
-      expect((await client.call("echo", { text: "a" }, LONG_MS)).text).toBe("a");
+      expect((await failureOf(client.call(name, {}, PATIENCE_MS))).failure).toBe("refused");
+      expect((await client.call("echo", { text: "a" }, PATIENCE_MS)).text).toBe("a");
     },
   );
 
   test("no-answer, when the answer is too large", async () => {
     const { client } = shared();
-    const error = await failureOf(client.call("huge", { bytes: 3_000_000 }, LONG_MS));
+    const error = await failureOf(client.call("huge", { bytes: 3_000_000 }, PATIENCE_MS));
     expect(error.failure).toBe("no-answer");
-    expect((await client.call("huge", { bytes: 1_000_000 }, LONG_MS)).text.length).toBe(1_000_000);
+    expect((await client.call("huge", { bytes: 1_000_000 }, PATIENCE_MS)).text.length).toBe(
+      1_000_000,
+    );
   });
 
   test("no-answer, when time is over", async () => {
@@ -194,12 +199,12 @@ describe("the client says", () => {
       failure: "no-answer",
       message: expect.stringContaining("nothing within 300 ms"),
     });
-    expect((await client.call("echo", { text: "a" }, LONG_MS)).text).toBe("a");
+    expect((await client.call("echo", { text: "a" }, PATIENCE_MS)).text).toBe("a");
   });
 
   test("no-answer, when the other process dies with the message in its hands", async () => {
     const { client } = await pair();
-    expect((await failureOf(client.call("die", {}, LONG_MS))).failure).toBe("no-answer");
+    expect((await failureOf(client.call("die", {}, PATIENCE_MS))).failure).toBe("no-answer");
   });
 
   test("no-answer, when the answer stops half way", async () => {
@@ -211,7 +216,7 @@ describe("the client says", () => {
       server.listen(claimAddress(run, "supervisor"), resolve);
     });
     onTestFinished(() => void server.close());
-    const error = await failureOf(clientFor(run).call("echo", { text: "a" }, LONG_MS));
+    const error = await failureOf(clientFor(run).call("echo", { text: "a" }, PATIENCE_MS));
     expect(error.failure).toBe("no-answer");
   });
 
@@ -224,40 +229,43 @@ describe("the client says", () => {
       server.listen(claimAddress(run, "supervisor"), resolve);
     });
     onTestFinished(() => void server.close());
-    const error = await failureOf(clientFor(run).call("echo", { text: "a" }, LONG_MS));
+    const error = await failureOf(clientFor(run).call("echo", { text: "a" }, PATIENCE_MS));
     expect(error.failure).toBe("refused");
   });
 
   test("unreachable, when the program was never started or its folder is unreadable", async () => {
     const run = openRunDirectory(temporaryFolder());
-    const never = await failureOf(clientFor(run).call("echo", { text: "a" }, LONG_MS));
+    const never = await failureOf(clientFor(run).call("echo", { text: "a" }, PATIENCE_MS));
     expect(never).toMatchObject({
       failure: "unreachable",
       message: "supervisor was never started",
     });
     const file = join(run, "file");
     writeFileSync(file, "");
-    const broken = await failureOf(clientFor(file).call("echo", { text: "a" }, LONG_MS));
+    const broken = await failureOf(clientFor(file).call("echo", { text: "a" }, PATIENCE_MS));
     expect(broken.failure).toBe("unreachable");
   });
 
   test("unreachable after the server was killed, and is answered by the next one", async () => {
     const { client, server, data } = await pair();
-    await client.call("echo", { text: "a" }, LONG_MS);
+    await client.call("echo", { text: "a" }, PATIENCE_MS);
     server.kill("SIGKILL");
     await server.exited;
-    expect((await failureOf(client.call("echo", { text: "b" }, LONG_MS))).failure).toBe(
+    expect((await failureOf(client.call("echo", { text: "b" }, PATIENCE_MS))).failure).toBe(
       "unreachable",
     );
     const next = await startServer(data);
-    expect(await client.call("echo", { text: "c" }, LONG_MS)).toEqual({ text: "c", pid: next.pid });
+    expect(await client.call("echo", { text: "c" }, PATIENCE_MS)).toEqual({
+      text: "c",
+      pid: next.pid,
+    });
   });
 
   test("refused, when the run directory's token is of another installation", async () => {
     const { run } = shared();
     const other = openRunDirectory(temporaryFolder());
     writeFileSync(join(other, "supervisor.address"), join(run, "supervisor.sock"));
-    const error = await failureOf(clientFor(other).call("echo", { text: "a" }, LONG_MS));
+    const error = await failureOf(clientFor(other).call("echo", { text: "a" }, PATIENCE_MS));
     expect(error).toMatchObject({ failure: "refused", message: expect.stringContaining("401") });
   });
 });
@@ -265,11 +273,11 @@ describe("the client says", () => {
 describe("closing the server", () => {
   test("waits for a running message, which is answered, and takes no new one", async () => {
     const { client, server, run } = await pair();
-    const held = client.call("hold", {}, LONG_MS);
+    const held = client.call("hold", {}, PATIENCE_MS);
     expect(await server.nextLine()).toBe("holding");
     server.send("close");
     expect(await server.nextLine()).toBe("closing");
-    const late = await failureOf(clientFor(run).call("echo", { text: "late" }, LONG_MS));
+    const late = await failureOf(clientFor(run).call("echo", { text: "late" }, PATIENCE_MS));
     expect(late.failure).toBe("unreachable");
     server.send("release");
     expect(await held).toEqual({ held: true });
@@ -277,12 +285,12 @@ describe("closing the server", () => {
 
   test("does not wait for idle, silent or half-sent connections", async () => {
     const { client, server, run } = await pair();
-    await client.call("echo", { text: "keeps its connection" }, LONG_MS);
+    await client.call("echo", { text: "keeps its connection" }, PATIENCE_MS);
     const silent = await dial(run);
     const half = await dial(run);
     const lines = ["POST /v1/echo HTTP/1.1", "Host: x", `X-Connector-Token: ${ipcToken(run)}`];
     half.write(`${lines.join("\r\n")}\r\nContent-Length: 50\r\n\r\n{`);
-    const held = client.call("hold", {}, LONG_MS);
+    const held = client.call("hold", {}, PATIENCE_MS);
     expect(await server.nextLine()).toBe("holding");
     const startedMs = performance.now();
     server.send("close");

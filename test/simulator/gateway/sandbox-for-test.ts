@@ -47,7 +47,7 @@ export async function sandboxForTest(
 
 /** A condition that a busy machine may take its time to meet. */
 export function eventually<T>(read: () => T) {
-  return expect.poll(read, { timeout: 10_000, interval: 10 });
+  return expect.poll(read, { interval: 10 });
 }
 
 export const orderRequest: Readonly<Record<string, string>> = {

@@ -6,14 +6,14 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readCommandLine } from "../../../src/simulator/terminal/command-line.ts";
-import { deviceNames } from "../../../src/simulator/terminal/devices/devices.ts";
-import { quirks } from "../../../src/simulator/terminal/devices/quirks.ts";
 import { faultKinds } from "../../../src/simulator/terminal/faults/fault-table.ts";
-import { askNames } from "../../../src/simulator/terminal/machine/asks.ts";
 import { switches } from "../../../src/simulator/terminal/switches.ts";
+import { deviceNames } from "../../../src/simulator/terminal/zvt/devices/devices.ts";
+import { quirks } from "../../../src/simulator/terminal/zvt/devices/quirks.ts";
+import { askNames } from "../../../src/simulator/terminal/zvt/machine/asks.ts";
 import { root } from "../../tidy/sources.ts";
-import { ScriptedRegister } from "./support/register.ts";
 import { authorisation, controls, LAST_TRANSACTION, REGISTRATION } from "./support/started.ts";
+import { ScriptedRegister } from "./zvt/support/register.ts";
 
 const main = join(root, "src/simulator/terminal/main.ts");
 const running = new Set<ChildProcess>();

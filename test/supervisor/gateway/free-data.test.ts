@@ -48,7 +48,7 @@ test("custom keys cannot take the place of our own items", () => {
 
 test.each(["a", "_a", "a.b-c_1", "prénom", "名前"])("%s is a key of its own", (key) => {
   expect(itemsOf({ customData: { [key]: 1 } })).toMatchObject({ [`custom_${key}`]: "1" });
-  // In notifications the key becomes an element name (gateway.md (c)).
+  // In notifications the key becomes an element name (docs/gateway.md 3.1).
   expect(XMLValidator.validate(`<_aKey_custom_${key}/>`)).toBe(true);
 });
 

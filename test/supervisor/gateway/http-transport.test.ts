@@ -1,6 +1,6 @@
 import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import {
   ANSWER_BYTES_MAX,
   createHttpTransport,
@@ -239,7 +239,7 @@ test("an endless answer is given up and its connection closed", async () => {
     more();
   });
   expect(await openTransport().post(url)).toMatchObject({ httpStatus: 200, body: null });
-  await vi.waitFor(() => expect(sockets[0]?.closed).toBe(true));
+  await expect.poll(() => sockets[0]?.closed).toBe(true);
 });
 
 test("a stop ends a running exchange at once and says that it was written", async () => {

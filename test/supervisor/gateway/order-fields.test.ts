@@ -25,7 +25,7 @@ const good: OrderValues = {
   merchantReference: "1",
 };
 
-/** The lengths of the specification, written down once more on purpose. */
+/** The lengths of docs/design.md 12.10, written down once more on purpose. */
 const lengths: ReadonlyArray<[OrderFieldName, number]> = [
   ["wsLogin", 32],
   ["wsPassword", 32],

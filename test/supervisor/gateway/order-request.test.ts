@@ -19,7 +19,7 @@ const settings: OrderSettings = {
 const parametersOf = (given: Parameters<typeof sampleTransaction>[0]) =>
   orderRequestOf(sampleTransaction(given), settings).parameters;
 
-test("a full transaction becomes the order request of the specification", () => {
+test("a full transaction becomes the order request of docs/design.md 12.10", () => {
   const { parameters, notes, problems } = orderRequestOf(fullTransaction(), settings);
   expect(parameters).toMatchObject({
     wsLogin: "login",

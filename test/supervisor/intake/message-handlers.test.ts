@@ -1,18 +1,17 @@
 import { request } from "node:http";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { createIpcClient } from "../../../src/shared/ipc/client.ts";
 import { supervisorMessages } from "../../../src/shared/ipc/contract.ts";
 import { addressOf, ipcToken, openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
 import { IPC_TOKEN_HEADER, startIpcServer } from "../../../src/shared/ipc/server.ts";
 import { systemClock, within } from "../../../src/shared/time.ts";
 import { supervisorHandlers } from "../../../src/supervisor/intake/message-handlers.ts";
+import { PATIENCE_MS } from "../../support/patience.ts";
 import { recordingLog } from "../../support/recording-log.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { accepted, refusedCredentials, refusedOrder } from "../recording-gateway.ts";
 import { fullTransaction, sampleTransaction } from "../sample-transaction.ts";
 import { openRig } from "../supervisor-rig.ts";
-
-const LIMIT_MS = 5_000;
 
 /** A rig that listens on a real local socket, and a client as tp-manager has one. */
 async function openMessages() {
@@ -67,7 +66,7 @@ async function openMessages() {
 test("store-transaction is acknowledged when the transaction is on disk", async () => {
   const { call, store } = await openMessages();
   const transaction = fullTransaction();
-  const answer = await call("store-transaction", { transaction }, LIMIT_MS);
+  const answer = await call("store-transaction", { transaction }, PATIENCE_MS);
   expect(answer).toEqual({ stored: true });
   expect(store.content(transaction.transactionId)).toBeDefined();
 });
@@ -75,11 +74,11 @@ test("store-transaction is acknowledged when the transaction is on disk", async 
 test("store-transaction with a changed content is refused and stays refused", async () => {
   const { call, alarms } = await openMessages();
   const transaction = fullTransaction();
-  await call("store-transaction", { transaction }, LIMIT_MS);
+  await call("store-transaction", { transaction }, PATIENCE_MS);
   const changed = { ...transaction, amountMinor: 1 };
   for (let i = 0; i < 2; i++) {
     await expect(
-      call("store-transaction", { transaction: changed }, LIMIT_MS),
+      call("store-transaction", { transaction: changed }, PATIENCE_MS),
     ).rejects.toMatchObject({ failure: "refused" });
   }
   expect(alarms()).toEqual(["transaction-changed", "transaction-changed"]);
@@ -88,7 +87,7 @@ test("store-transaction with a changed content is refused and stays refused", as
 test("transaction-delivery waits for the first try and tells that it was sent", async () => {
   const { call, handOver } = await openMessages();
   const transactionId = handOver("a");
-  const answer = await call("transaction-delivery", { transactionId, waitMs: 60_000 }, LIMIT_MS);
+  const answer = await call("transaction-delivery", { transactionId, waitMs: 60_000 }, PATIENCE_MS);
   expect(answer).toEqual({ known: true, state: "sent", sent: true });
 });
 
@@ -96,7 +95,7 @@ test("transaction-delivery ends with a first try that failed", async () => {
   const { call, handOver, server } = await openMessages();
   server.behave = () => ({ status: 503 });
   const transactionId = handOver("a");
-  const answer = await call("transaction-delivery", { transactionId, waitMs: 60_000 }, LIMIT_MS);
+  const answer = await call("transaction-delivery", { transactionId, waitMs: 60_000 }, PATIENCE_MS);
   expect(answer).toEqual({ known: true, state: "pending", sent: false });
 });
 
@@ -104,9 +103,9 @@ test("transaction-delivery ends when its time is over", async () => {
   const { call, handOver, server, clock } = await openMessages();
   server.behave = () => "hang";
   const transactionId = handOver("a");
-  await vi.waitFor(() => expect(server.requests).toHaveLength(1));
-  const answer = call("transaction-delivery", { transactionId, waitMs: 5_000 }, LIMIT_MS);
-  await vi.waitFor(() => expect(clock.running).toContain("delivery"));
+  await expect.poll(() => server.requests).toHaveLength(1);
+  const answer = call("transaction-delivery", { transactionId, waitMs: 5_000 }, PATIENCE_MS);
+  await expect.poll(() => clock.running).toContain("delivery");
   await clock.advance(5_000);
   expect(await answer).toEqual({ known: true, state: "pending", sent: false });
 });
@@ -116,7 +115,7 @@ test("transaction-delivery does not wait when it is parked already", async () =>
   server.behave = () => refusedOrder;
   const transactionId = handOver("a");
   await tries(transactionId, 1);
-  const answer = await call("transaction-delivery", { transactionId, waitMs: 60_000 }, LIMIT_MS);
+  const answer = await call("transaction-delivery", { transactionId, waitMs: 60_000 }, PATIENCE_MS);
   expect(answer).toEqual({ known: true, state: "parked", sent: false });
 });
 
@@ -124,11 +123,15 @@ test("transaction-delivery does not wait for a paused queue", async () => {
   const { call, handOver, server, tries } = await openMessages();
   server.behave = () => refusedCredentials;
   const first = handOver("a");
-  const waiting = call("transaction-delivery", { transactionId: first, waitMs: 60_000 }, LIMIT_MS);
+  const waiting = call(
+    "transaction-delivery",
+    { transactionId: first, waitMs: 60_000 },
+    PATIENCE_MS,
+  );
   expect(await waiting).toEqual({ known: true, state: "pending", sent: false });
   await tries(first, 1);
   const transactionId = handOver("b");
-  const answer = await call("transaction-delivery", { transactionId, waitMs: 60_000 }, LIMIT_MS);
+  const answer = await call("transaction-delivery", { transactionId, waitMs: 60_000 }, PATIENCE_MS);
   expect(answer).toEqual({ known: true, state: "pending", sent: false });
   expect(server.requests).toHaveLength(1);
 });
@@ -136,7 +139,7 @@ test("transaction-delivery does not wait for a paused queue", async () => {
 test("transaction-delivery of an unknown transaction says so at once", async () => {
   const { call } = await openMessages();
   const { transactionId } = sampleTransaction();
-  const answer = await call("transaction-delivery", { transactionId, waitMs: 60_000 }, LIMIT_MS);
+  const answer = await call("transaction-delivery", { transactionId, waitMs: 60_000 }, PATIENCE_MS);
   expect(answer).toEqual({ known: false, state: null, sent: false });
 });
 
@@ -145,10 +148,10 @@ test("several who wait for one transaction are all told", async () => {
   server.behave = () => "hang";
   const transactionId = handOver("a");
   const waiting = [1, 2, 3].map(() =>
-    call("transaction-delivery", { transactionId, waitMs: 60_000 }, LIMIT_MS),
+    call("transaction-delivery", { transactionId, waitMs: 60_000 }, PATIENCE_MS),
   );
   const count = () => clock.running.filter((name) => name === "delivery").length;
-  await vi.waitFor(() => expect(count()).toBe(3));
+  await expect.poll(() => count()).toBe(3);
   await clock.advance(30_000);
   for (const answer of await Promise.all(waiting)) expect(answer.state).toBe("pending");
   expect(count()).toBe(0);
@@ -162,7 +165,7 @@ test("status counts the outbox and tells its age and why it is paused", async ()
   server.behave = () => refusedCredentials;
   await tries(handOver("waiting"), 1);
   await clock.advance(1_500);
-  expect(await call("status", {}, LIMIT_MS)).toEqual({
+  expect(await call("status", {}, PATIENCE_MS)).toEqual({
     program: "supervisor",
     version: "1.2.3",
     pid: process.pid,
@@ -179,7 +182,7 @@ test("status counts the outbox and tells its age and why it is paused", async ()
 
 test("status of an empty outbox has no age and no pause", async () => {
   const { call } = await openMessages();
-  expect((await call("status", {}, LIMIT_MS)).outbox).toEqual({
+  expect((await call("status", {}, PATIENCE_MS)).outbox).toEqual({
     pending: 0,
     parked: 0,
     sent: 0,
@@ -190,7 +193,7 @@ test("status of an empty outbox has no age and no pause", async () => {
 
 test("stop is acknowledged and asked for once per message", async () => {
   const { call, stops } = await openMessages();
-  expect(await call("stop", {}, LIMIT_MS)).toEqual({ stopping: true });
+  expect(await call("stop", {}, PATIENCE_MS)).toEqual({ stopping: true });
   expect(stops).toEqual(["asked to by another program"]);
 });
 
@@ -198,8 +201,8 @@ test("closing waits for nobody: those who wait are answered and let go", async (
   const { call, handOver, server, watch, clock, closeServer } = await openMessages();
   server.behave = () => "hang";
   const transactionId = handOver("a");
-  const waiting = call("transaction-delivery", { transactionId, waitMs: 60_000 }, LIMIT_MS);
-  await vi.waitFor(() => expect(clock.running).toContain("delivery"));
+  const waiting = call("transaction-delivery", { transactionId, waitMs: 60_000 }, PATIENCE_MS);
+  await expect.poll(() => clock.running).toContain("delivery");
   watch.close();
   const closed = closeServer().then(() => "closed");
   expect((await waiting).state).toBe("pending");

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Transaction } from "../../../src/shared/transaction.ts";
 import { accepted, refusedOrder } from "../recording-gateway.ts";
 import { sampleTransaction } from "../sample-transaction.ts";
@@ -94,7 +94,7 @@ async function tried(rig: Rig): Promise<string> {
   return id;
 }
 
-describe("a sale reversed at the terminal (DESIGN 3.1 rule 7)", () => {
+describe("a sale reversed at the terminal (docs/design.md 3.7)", () => {
   test.each(rows)("an item $item: $outcome", async ({ bring, outcome, state }) => {
     const rig = await openRig();
     const id = await bring(rig);
@@ -164,7 +164,7 @@ describe("a sale reversed at the terminal (DESIGN 3.1 rule 7)", () => {
     const id = rig.handOver("A-1");
     expect(() => withdraw(rig, id)).toThrow(/ask again/);
     expect(rig.store.delivery(id)?.state).toBe("pending");
-    await vi.waitFor(() => expect(rig.server.requests).toHaveLength(1), 5_000);
+    await expect.poll(() => rig.server.requests).toHaveLength(1);
     await rig.clock.advance(30_000);
     await rig.tries(id, 1);
     expect(withdraw(rig, id)).toBe("sent");

@@ -5,7 +5,7 @@ export const PUBLIC_ID = "5CF62325CB217655";
 
 export type Fields = Readonly<Record<string, string>>;
 
-/** A result element as the gateway writes it (gateway.md (c)). */
+/** A result element as the gateway writes it (docs/gateway.md 3.1). */
 export function resultOf(fields: Fields = {}): string {
   const all: Record<string, string> = {
     operation: "capture",

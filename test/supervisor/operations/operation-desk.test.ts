@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { OperationKind } from "../../../src/supervisor/gateway/operation-request.ts";
 import { OperationStore } from "../../../src/supervisor/operations/operation-store.ts";
 import { type Behaviour, operationBody, parametersOf } from "../recording-gateway.ts";
@@ -96,7 +96,7 @@ describe("what the answer means", () => {
     const rig = await openRig();
     rig.server.behave = () => "hang";
     const answer = rig.operations.operate(asked("refund"));
-    await vi.waitFor(() => expect(rig.server.requests).toHaveLength(1), 5_000);
+    await expect.poll(() => rig.server.requests).toHaveLength(1);
     await rig.clock.advance(30_000);
     expect((await answer).operation?.state).toBe("unknown");
     await rig.clock.advance(7 * 24 * 3_600_000);

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { IMMEDIATE_TRIES_MAX } from "../../../src/supervisor/outbox/forwarder.ts";
 import { PROBE_INTERVAL_MS } from "../../../src/supervisor/outbox/retry-policy.ts";
 import {
@@ -141,7 +141,7 @@ test("many items that always fail leave turns for the others in the queue", asyn
   rig.handOver("good");
   rig.server.behave = ({ reference }) => (reference.startsWith("bad") ? serverError : accepted);
   rig.forwarder.resume();
-  await vi.waitFor(() => expect(rig.store.counts().sent).toBe(2), { interval: 5 });
+  await expect.poll(() => rig.store.counts().sent).toBe(2);
   expect(rig.server.references.indexOf("good")).toBe(32);
 });
 
@@ -192,7 +192,7 @@ describe("a lost answer", () => {
     rig.server.behave = () => "hang";
     rig.forwarder.start();
     const id = rig.handOver("a");
-    await vi.waitFor(() => expect(rig.server.requests).toHaveLength(1));
+    await expect.poll(() => rig.server.requests).toHaveLength(1);
     await rig.clock.advance(30 * SECOND - 1);
     expect(rig.store.attempts(id)).toEqual([]);
     await rig.clock.advance(1);
@@ -370,7 +370,7 @@ test("a burst of transactions starts a few tries at once, and every one is sent"
   for (let i = 0; i < 50; i++) rig.handOver(`order ${i}`);
   // All of them hang: those tried at once, and the one of the runner.
   const atOnce = IMMEDIATE_TRIES_MAX + 1;
-  await vi.waitFor(() => expect(rig.server.requests).toHaveLength(atOnce));
+  await expect.poll(() => rig.server.requests).toHaveLength(atOnce);
   await rig.clock.advance(29 * SECOND);
   expect(rig.server.requests).toHaveLength(atOnce);
   rig.server.behave = () => accepted;
@@ -385,7 +385,7 @@ test("a stop lets running tries end, and the next start goes on where it ended",
   rig.server.behave = () => "hang";
   rig.forwarder.start();
   const id = rig.handOver("a");
-  await vi.waitFor(() => expect(rig.server.requests).toHaveLength(1));
+  await expect.poll(() => rig.server.requests).toHaveLength(1);
   await rig.stop();
   rig.server.behave = () => accepted;
   const after = await openRig({ path: rig.path, server: rig.server });

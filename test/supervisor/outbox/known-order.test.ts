@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { accepted } from "../recording-gateway.ts";
 import { openRig } from "../supervisor-rig.ts";
 
@@ -27,7 +27,7 @@ test("nor when it was named while its answer was awaited", async () => {
   rig.server.behave = () => "hang";
   rig.forwarder.start();
   const id = rig.handOver("a");
-  await vi.waitFor(() => expect(rig.server.requests).toHaveLength(1));
+  await expect.poll(() => rig.server.requests).toHaveLength(1);
   learn(rig, id);
   expect(rig.store.delivery(id)?.state).toBe("pending");
   await rig.clock.advance(30_000);

@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { faultTable, type TryClass, type Verdict } from "../../../src/supervisor/gateway/faults.ts";
 import {
   QueueGate,
@@ -91,14 +91,14 @@ test("a backlog goes out several at a time, and from the first failure on one by
   }
   rig.forwarder.start();
   const full = answered + WINDOW_MAX;
-  await vi.waitFor(() => expect(requests).toHaveLength(full), { timeout: 5_000 });
+  await expect.poll(() => requests).toHaveLength(full);
   await rig.clock.advance(29_000);
   expect(requests).toHaveLength(full);
   // All of those under way time out; the queue waits half of 2 s, then a single one goes.
   await rig.clock.advance(1_999);
   expect(requests).toHaveLength(full);
   await rig.clock.advance(1);
-  await vi.waitFor(() => expect(requests).toHaveLength(full + 1));
+  await expect.poll(() => requests).toHaveLength(full + 1);
   await rig.clock.advance(10_000);
   expect(requests).toHaveLength(full + 1);
   expect(rig.store.counts()).toMatchObject({ sent: answered, pending: 60 - answered });
@@ -121,7 +121,7 @@ test.each([
     }
     rig.forwarder.start();
     const full = before + WINDOW_MAX;
-    await vi.waitFor(() => expect(rig.store.counts().sent).toBe(full - 1), { timeout: 5_000 });
+    await expect.poll(() => rig.store.counts().sent).toBe(full - 1);
     await rig.clock.advance(quietMs);
     expect(requests).toHaveLength(full);
     await rig.clock.advance(1);

@@ -37,7 +37,7 @@ function phase(...inputs: AttemptInput[]): string {
 
 const end = (how: PaymentEnd): AttemptInput => ({ input: "end", end: how });
 
-describe("what a report is worth (DESIGN 3.1 rule 4)", () => {
+describe("what a report is worth (docs/design.md 3.4)", () => {
   const table: Array<[string, Partial<TransactionReport>, Judgement]> = [
     ["good, amount and currency as asked", {}, "agrees"],
     ["good without a currency where the euro was asked for", { currencyNumeric: null }, "agrees"],

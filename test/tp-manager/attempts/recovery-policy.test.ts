@@ -37,7 +37,7 @@ const verdict = (
   about: Doubt = doubt,
 ): string => judge(about, observation, earlier, 10_000).verdict;
 
-describe("proof of not charged (DESIGN 3.1 rule 2)", () => {
+describe("proof of not charged (docs/design.md 3.2)", () => {
   test("the last transaction is the baseline's and the payment's time limit is over", () => {
     expect(verdict(seen(baseline.last))).toBe("not-charged");
   });
@@ -61,7 +61,7 @@ describe("proof of not charged (DESIGN 3.1 rule 2)", () => {
   });
 });
 
-describe("proof of charged (DESIGN 3.1 rule 2)", () => {
+describe("proof of charged (docs/design.md 3.2)", () => {
   test("two matching looks", () => {
     const first = seen(stored());
     expect(verdict(first)).toBe("look-again");

@@ -15,9 +15,9 @@ async function unasked(): Promise<{ at: House; left: Left }> {
   await before.clock.advance(0);
   before.close();
   const at = house(before.path);
-  const [sent] = at.journal.unfinished();
+  const [sent] = at.journal.attempts.unfinished();
   if (!sent) throw new Error("the journal has no attempt that runs");
-  const parts = { store: at.journal, clock: at.clock, log: at.log };
+  const parts = { attempts: at.journal.attempts, clock: at.clock, log: at.log };
   new AttemptWriter(sent, parts).advance({ input: "interrupted" }, "interrupted", {});
   const left: Left = [];
   const { terminal } = at;
@@ -58,10 +58,10 @@ const users: ReadonlyArray<readonly [string, (at: House) => Promise<unknown>]> =
 
 /** A listener is only there once the house is open; "A-1" stays unasked all the same. */
 function listen(at: House): void {
-  const { unfinished } = at.journal;
-  at.journal.unfinished = () => [];
+  const { unfinished } = at.journal.attempts;
+  at.journal.attempts.unfinished = () => [];
   at.start();
-  at.journal.unfinished = unfinished;
+  at.journal.attempts.unfinished = unfinished;
 }
 
 /** `act` runs while the terminal is made ready. */
@@ -80,8 +80,8 @@ describe.each(doubts)("%s", (_doubt, arises) => {
     arises(at);
     await expect(use(at)).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
     expect(left).toEqual([]);
-    expect(at.journal.latestAttempt("B-1")).toBeUndefined();
-    expect(at.journal.telecollectionSince(0)).toBeUndefined();
+    expect(at.journal.attempts.latest("B-1")).toBeUndefined();
+    expect(at.journal.terminalLog.telecollectionSince(0)).toBeUndefined();
     await at.clock.advance(400_000);
     if (what === "payment") expect(outcome(await pay(at, request("B-1")))).toBe("Success");
     else await use(at);
@@ -99,13 +99,13 @@ describe.each(doubts)("%s", (_doubt, arises) => {
       expect(await refused).toMatchObject({
         body: { status: "Failed", error: { code: "TERMINAL_IN_DOUBT", charged: "no" } },
       });
-      expect(at.journal.latestAttempt("B-1")?.state.phase).toBe("not-charged");
+      expect(at.journal.attempts.latest("B-1")?.state.phase).toBe("not-charged");
     } else {
       await expect(refused).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
     }
     expect(left).toEqual([]);
-    expect(at.journal.latestAttempt("A-0")?.state.phase).toBe("charged");
-    expect(at.journal.telecollectionSince(0)).toBeUndefined();
+    expect(at.journal.attempts.latest("A-0")?.state.phase).toBe("charged");
+    expect(at.journal.terminalLog.telecollectionSince(0)).toBeUndefined();
   });
 
   test("that arises during its preparation stops an end of day that is demanded", async () => {
@@ -117,7 +117,7 @@ describe.each(doubts)("%s", (_doubt, arises) => {
     at.closing.start();
     await at.clock.advance(0);
     expect(left).toEqual([]);
-    expect(at.journal.telecollectionSince(0)).toBeUndefined();
+    expect(at.journal.terminalLog.telecollectionSince(0)).toBeUndefined();
     expect(at.lines.join()).toContain("the terminal demands an end of day: begun");
     expect(at.lines.join()).not.toContain("end-of-day-failed");
     at.closing.close();

@@ -18,11 +18,11 @@ function surprised(last: LastTransaction, at = house()): House {
   return at;
 }
 
-const findings = (at: House) => at.journal.strays(9).map(({ finding }) => finding);
+const findings = (at: House) => at.journal.terminalLog.strays(9).map(({ finding }) => finding);
 const alarms = (at: House) =>
-  at.hub.source.feed.newest("alarm", 9).map(({ data }) => ("alarm" in data ? data.alarm : ""));
+  at.hub.source.newest("alarm", 9).map(({ data }) => ("alarm" in data ? data.alarm : ""));
 
-describe("a result that no order asked for (DESIGN 3.1 rule 4)", () => {
+describe("a result that no order asked for (docs/design.md 3.4)", () => {
   test("is on disk and told at once, and read again after a crash", async () => {
     const at = surprised(baseline.last);
     expect(findings(at)).toEqual(["open"]);
@@ -40,7 +40,7 @@ describe("a result that no order asked for (DESIGN 3.1 rule 4)", () => {
     expect(findings(at)).toEqual(["open"]);
     await at.clock.advance(10_000);
     expect(findings(at)).toEqual(["held"]);
-    expect(at.hub.source.feed.newest("alarm", 1)).toMatchObject([
+    expect(at.hub.source.newest("alarm", 1)).toMatchObject([
       {
         data: {
           alarm: "sale-without-order",
@@ -67,17 +67,17 @@ describe("a result that no order asked for (DESIGN 3.1 rule 4)", () => {
   ];
   test.each(closings)("while an end of day %s", async (_how, end, finding) => {
     const at = house();
-    const id = at.journal.beginTelecollection(at.clock.now(), "operator");
+    const id = at.journal.terminalLog.beginTelecollection(at.clock.now(), "operator");
     surprised(baseline.last, at);
-    at.journal.endTelecollection(id, at.clock.now(), end);
+    at.journal.terminalLog.endTelecollection(id, at.clock.now(), end);
     await at.clock.advance(0);
     expect(findings(at)).toEqual([finding]);
   });
 
   test("after an end of day is gone when the terminal has not stored it", async () => {
     const at = house();
-    const id = at.journal.beginTelecollection(at.clock.now(), "operator");
-    at.journal.endTelecollection(id, at.clock.now(), at.terminal.telecollection);
+    const id = at.journal.terminalLog.beginTelecollection(at.clock.now(), "operator");
+    at.journal.terminalLog.endTelecollection(id, at.clock.now(), at.terminal.telecollection);
     surprised(baseline.last, at);
     await at.clock.advance(0);
     expect(findings(at)).toEqual(["gone"]);
@@ -159,7 +159,7 @@ describe("a result that no order asked for (DESIGN 3.1 rule 4)", () => {
     await pay(at, request("A-1"));
     at.terminal.tell({ type: "unexpected-report", report: report() });
     await at.clock.advance(60_000);
-    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("charged");
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
     expect(findings(at)).toEqual(["known"]);
     expect(alarms(at)).not.toContain("sale-without-order");
   });
@@ -209,13 +209,13 @@ describe("a result that no order asked for (DESIGN 3.1 rule 4)", () => {
 
   test("is ended in the journal as soon as that takes anything again", async () => {
     const at = surprised(baseline.last);
-    const end = at.journal.endStray.bind(at.journal);
-    at.journal.endStray = () => {
+    const end = at.journal.terminalLog.endStray.bind(at.journal.terminalLog);
+    at.journal.terminalLog.endStray = () => {
       throw new Error("disk full");
     };
     await at.clock.advance(60_000);
     expect(findings(at)).toEqual(["open"]);
-    at.journal.endStray = end;
+    at.journal.terminalLog.endStray = end;
     await at.clock.advance(15_000);
     expect(findings(at)).toEqual(["gone"]);
     expect(at.desk.strayAsked).toBe(false);
@@ -225,15 +225,15 @@ describe("a result that no order asked for (DESIGN 3.1 rule 4)", () => {
     const at = house();
     at.start();
     at.terminal.last = stored();
-    const keep = at.journal.keepStray.bind(at.journal);
-    at.journal.keepStray = () => {
+    const keep = at.journal.terminalLog.keepStray.bind(at.journal.terminalLog);
+    at.journal.terminalLog.keepStray = () => {
       throw new Error("disk full");
     };
     for (let i = 0; i < 5; i++) at.terminal.tell({ type: "unexpected-report", report: stray });
     await at.clock.advance(20_000);
     expect(alarms(at)).toContain("sale-without-order");
     expect(alarms(at).filter((alarm) => alarm === "unexpected-report")).toHaveLength(1);
-    at.journal.keepStray = keep;
+    at.journal.terminalLog.keepStray = keep;
     await at.clock.advance(20_000);
     expect(findings(at)).toEqual(["held"]);
   });

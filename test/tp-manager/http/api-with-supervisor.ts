@@ -8,8 +8,8 @@ import { systemClock } from "../../../src/shared/time.ts";
 import { supervisorHandlers } from "../../../src/supervisor/intake/message-handlers.ts";
 import type { Pair } from "../../../src/tp-manager/http/credentials.ts";
 import { GatewayDesk } from "../../../src/tp-manager/supervisor/gateway-desk.ts";
-import { createGatewayLink } from "../../../src/tp-manager/supervisor/gateway-link.ts";
 import { ReturnPoll } from "../../../src/tp-manager/supervisor/return-poll.ts";
+import { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
 import { openRig, type RigOptions } from "../../supervisor/supervisor-rig.ts";
 import { house } from "../../support/payment-house.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
@@ -37,16 +37,16 @@ export async function apiWithSupervisor(
     }),
     log: rig.log,
   });
-  const supervisor = createIpcClient(runDirectory, "supervisor", supervisorMessages, systemClock);
-  const link = createGatewayLink(supervisor, 30_000);
+  const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, systemClock);
+  const supervisor = new SupervisorLink(client, 30_000);
   const { journal, clock } = at;
-  const gateway = new GatewayDesk({ store: journal, link, clock, log: rig.log });
-  const returns = new ReturnPoll(journal, link, clock, rig.log);
+  const parts = { attempts: journal.attempts, returns: journal.returns, clock, log: rig.log };
+  const gateway = new GatewayDesk({ ...parts, link: supervisor });
+  const returns = new ReturnPoll(journal.returns, supervisor, clock, rig.log);
   const app = await createWatchedApi({
     ...at,
     monitor: monitorOf(at),
     gateway,
-    gatewayLookupLimitMs: 5_000,
     port: 8765,
     kiosk,
     operator: options.operator,
@@ -61,7 +61,7 @@ export async function apiWithSupervisor(
     await app.close();
     rig.watch.close();
     await ipc.close();
-    supervisor.close();
+    client.close();
   });
   const call: Call = async (method, url, payload, pair = options.operator ?? kiosk) => {
     const basic = Buffer.from(`${pair.login}:${pair.password}`).toString("base64");

@@ -52,7 +52,7 @@ async function api(change: Partial<ApiOptions> = {}, at: House = house()) {
 }
 
 describe("POST /payment", () => {
-  test("answers an array with one object, as the specification shows it", async () => {
+  test("answers an array with one object, as docs/design.md 12.6 shows it", async () => {
     const { post } = await api();
     const sent = {
       amount: 9.99,

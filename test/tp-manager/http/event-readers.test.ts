@@ -31,8 +31,6 @@ async function started() {
   return { at, read };
 }
 
-/** Fifty readers on a machine that others use too. */
-const patience = { timeout: 15_000 };
 const isStream = ({ text }: Reader): boolean => text().includes("event: terminal");
 const isRefused = ({ text }: Reader): boolean => text().includes("TOO_MANY_READERS");
 const charges = ({ text }: Reader): number => text().split('"state":"charged"').length - 1;
@@ -40,15 +38,15 @@ const charges = ({ text }: Reader): number => text().split('"state":"charged"').
 test("of fifty readers sixteen are served, and a payment and the others go on", async () => {
   const { at, read } = await started();
   const readers = Array.from({ length: 50 }, () => read());
-  await expect.poll(() => readers.filter(isStream).length, patience).toBe(16);
-  await expect.poll(() => readers.filter(isRefused).length, patience).toBe(34);
+  await expect.poll(() => readers.filter(isStream).length).toBe(16);
+  await expect.poll(() => readers.filter(isRefused).length).toBe(34);
   // Half of them stop reading.
   const served = readers.filter(isStream);
   for (const { socket } of served.slice(8)) socket.pause();
   expect((await at.pay(9, "A-1")).one.status).toBe("Success");
-  await expect.poll(() => served.slice(0, 8).map(charges), patience).toEqual(Array(8).fill(1));
+  await expect.poll(() => served.slice(0, 8).map(charges)).toEqual(Array(8).fill(1));
   expect((await at.call("GET", "/version")).http).toBe(200);
-}, 60_000);
+});
 
 test("after a storm of readers that come and go there is room, and nothing is missed", async () => {
   const { at, read } = await started();
@@ -56,28 +54,28 @@ test("after a storm of readers that come and go there is room, and nothing is mi
   for (let wave = 0; wave < 20; wave++) {
     const readers = Array.from({ length: 16 }, () => read(0));
     // Some leave before they are answered, some while they are, some have read everything.
-    if (wave % 2 === 0) await expect.poll(() => readers.some(isStream), patience).toBe(true);
+    if (wave % 2 === 0) await expect.poll(() => readers.some(isStream)).toBe(true);
     for (const { socket } of readers) socket.destroy();
   }
   await expect
     .poll(async () => {
       const reader = read(0);
-      await expect.poll(() => isStream(reader) || isRefused(reader), patience).toBe(true);
+      await expect.poll(() => isStream(reader) || isRefused(reader)).toBe(true);
       return isStream(reader) && charges(reader) === 1;
-    }, patience)
+    })
     .toBe(true);
-}, 60_000);
+});
 
 test("an id from before what is kept tells the gap, then everything that is kept", async () => {
   const api = await listening();
-  const { database, feed } = api.at.journal;
+  const { statements, events } = api.at.journal;
   const alarm = { alarm: "test", message: "", orderId: null, transactionId: null };
-  database.exec("BEGIN");
-  for (let i = 0; i < 10_005; i++) feed.append("alarm", alarm, 0);
-  database.exec("COMMIT");
+  statements.transaction(() => {
+    for (let i = 0; i < 10_005; i++) events.append("alarm", alarm, 0);
+  });
   const head = `Host: localhost:${api.port}\r\nAuthorization: ${authorization}`;
   const { received } = api.raw(`GET /events HTTP/1.1\r\n${head}\r\nLast-Event-ID: 2\r\n\r\n`);
-  await expect.poll(() => received().includes("id: 10005\n"), patience).toBe(true);
+  await expect.poll(() => received().includes("id: 10005\n")).toBe(true);
   const gap = /event: gap\ndata: (.*)\n/.exec(received())?.[1] ?? "";
   expect(JSON.parse(gap)).toMatchObject({ afterId: 2, beforeId: 6 });
   const ids = [...received().matchAll(/^id: (\d+)\nevent: alarm$/gm)].map(([, id]) => Number(id));

@@ -167,7 +167,7 @@ describe("GET /events", () => {
     socket.pause();
     const message = "x".repeat(40_000);
     for (let i = 0; i < 400; i++) {
-      at.journal.raise({ alarm: "test", message, orderId: null, transactionId: null }, 0);
+      at.journal.events.raise({ alarm: "test", message, orderId: null, transactionId: null }, 0);
       if (i % 50 === 0) await at.clock.advance(0);
     }
     await expect.poll(() => at.clock.running).toContain("slow event reader");
@@ -190,7 +190,7 @@ describe("GET /events", () => {
 
   test("only the newest are kept, and ids are never given twice", () => {
     const { journal } = house();
-    const rows = new EventRows(journal.database, 10);
+    const rows = new EventRows(journal.statements, 10);
     const alarm = { alarm: "test", message: "", orderId: null, transactionId: null };
     for (let i = 0; i < 25; i++) rows.append("alarm", alarm, 0);
     expect(rows.after(0, 100).map(({ id }) => id)).toEqual([
@@ -201,7 +201,7 @@ describe("GET /events", () => {
   test("tells a delivery that came after the kiosk had its answer", async () => {
     const at = house();
     const api = await listening({}, at);
-    const poll = new DeliveryPoll(at.journal, at.supervisor, at.clock, at.log);
+    const poll = new DeliveryPoll(at.journal.handOffs, at.supervisor.link, at.clock, at.log);
     poll.start();
     onTestFinished(() => poll.close());
     at.supervisor.state = "pending";

@@ -47,7 +47,7 @@ test("a thousand wrong logins at once do not delay the right one", async () => {
   await Promise.all(ended);
   // Late, refused at once, or cut to make room; never let in.
   expect([...new Set(answers)].sort()).toEqual(["401", "429"]);
-}, 60_000);
+});
 
 test("wrong logins that follow each other do not delay it either", async () => {
   const { at, open } = await started();
@@ -57,7 +57,7 @@ test("wrong logins that follow each other do not delay it either", async () => {
   // Fifty on each connection without waiting for an answer.
   for (const socket of sockets) socket.write(guess.repeat(50));
   for (let i = 0; i < 5; i++) expect(await goodAnswerMs(at)).toBeLessThan(500);
-}, 60_000);
+});
 
 test("a payment goes through beside 500 idle connections and 300 slow requests", async () => {
   const { at, open } = await started();
@@ -68,4 +68,4 @@ test("a payment goes through beside 500 idle connections and 300 slow requests",
   }
   expect((await at.pay(9, "A-2")).one.status).toBe("Success");
   expect((await at.ledger()).charged).toBe(1_800);
-}, 60_000);
+});

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { FaultInput } from "../../../src/simulator/gateway/faults/fault.ts";
 import { pay, request } from "../../support/payment-house.ts";
 import { reverses } from "../../support/scripted-terminal.ts";
@@ -7,9 +7,8 @@ import { chargedAtGateway, operator, stateOf } from "./charged-at-gateway.ts";
 
 /** Waits until the sandbox has used a fault up, and lets our patience end. */
 async function timedOut({ rig, sandbox }: Awaited<ReturnType<typeof chargedAtGateway>>) {
-  await vi.waitFor(async () => {
-    expect(await (await fetch(`${sandbox.url}/sandbox/faults`)).json()).toEqual([]);
-  }, 5_000);
+  const armed = async () => await (await fetch(`${sandbox.url}/sandbox/faults`)).json();
+  await expect.poll(armed).toEqual([]);
   await rig.clock.advance(30_000);
 }
 
@@ -239,24 +238,24 @@ describe("a refund whose answer does not come", () => {
     const at = await chargedAtGateway();
     at.sandbox.addFault({ kind: "hang-after-commit", times: 1, operation: "card" });
     const asked = at.call("POST", "/gateway/refund", { transactionPublicId: at.publicId() });
-    await vi.waitFor(() => expect(at.sandbox.orders()[0]?.state).toBe("refunded"), 5_000);
+    await expect.poll(() => at.sandbox.orders()[0]?.state).toBe("refunded");
     await at.rig.operations.stop();
     expect((await asked).one.error.code).toBe("GATEWAY_OPERATION_UNKNOWN");
     expect(at.rig.operationStore.openOf(at.publicId())).toMatchObject({
       state: "unknown",
       class: "interrupted",
     });
-    const [open] = at.at.journal.openReturns();
+    const [open] = at.at.journal.returns.openReturns();
     expect([open?.request.orderId, open?.openReturn?.amountMinor]).toEqual(["A-1", 999]);
   });
 
   test("that never reached the supervisor is never carried out late", async () => {
     const at = await chargedAtGateway();
-    const [attempt] = at.at.journal.attempts("A-1");
+    const [attempt] = at.at.journal.attempts.ofOrder("A-1");
     const operationId = "0b9f1e0e-6a1c-4f7e-9d0b-3a5f5a1b2c3d";
     const open = { operationId, kind: "refund", amountMinor: 999 } as const;
     const reserved = { ...open, transactionPublicId: at.publicId(), atMs: 1 };
-    at.at.journal.reserveReturn(attempt?.transactionId ?? "", reserved, 999);
+    at.at.journal.returns.reserveReturn(attempt?.transactionId ?? "", reserved, 999);
     expect((await at.call("GET", "/payment/A-1")).one.status).toBe("Success");
     const late = { ...open, transactionPublicId: at.publicId(), currency: "EUR", exponent: 2 };
     await expect(at.rig.operations.operate(late)).rejects.toThrow(/too late/);
@@ -337,7 +336,7 @@ describe("who may and what is asked", () => {
     await at.stopSupervisor();
     const { http, one } = await at.call("POST", "/gateway/refund", { orderId: "A-1" });
     expect([http, one.error.code]).toEqual([503, "SUPERVISOR_UNAVAILABLE"]);
-    expect(at.at.journal.openReturns()).toEqual([]);
+    expect(at.at.journal.returns.openReturns()).toEqual([]);
     const found = await at.call("GET", "/payment/A-1");
     expect([found.http, found.one.status, found.one.gateway.state]).toEqual([
       200,

@@ -5,18 +5,18 @@ import { createLogger } from "../../../src/shared/logger.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
 import { GatewayDesk } from "../../../src/tp-manager/supervisor/gateway-desk.ts";
-import { createGatewayLink } from "../../../src/tp-manager/supervisor/gateway-link.ts";
+import { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
 import type { House } from "../../support/payment-house.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 /** The gateway's part of the API with a supervisor that was never started. */
-export function withoutSupervisor(
-  at: House,
-): Pick<ApiOptions, "supervisor" | "gateway" | "gatewayLookupLimitMs"> {
+export function withoutSupervisor(at: House): Pick<ApiOptions, "supervisor" | "gateway"> {
   const folder = openRunDirectory(temporaryFolder());
-  const supervisor = createIpcClient(folder, "supervisor", supervisorMessages, systemClock);
-  const link = createGatewayLink(supervisor, 1_000);
+  const client = createIpcClient(folder, "supervisor", supervisorMessages, systemClock);
+  const supervisor = new SupervisorLink(client, 1_000);
   const log = createLogger({ program: "test", level: "error" });
-  const gateway = new GatewayDesk({ store: at.journal, link, clock: at.clock, log });
-  return { supervisor, gateway, gatewayLookupLimitMs: 1_000 };
+  const { attempts, returns } = at.journal;
+  const parts = { attempts, returns, clock: at.clock, log };
+  const gateway = new GatewayDesk({ ...parts, link: supervisor });
+  return { supervisor, gateway };
 }

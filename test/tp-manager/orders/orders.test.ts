@@ -46,8 +46,8 @@ describe("a payment", () => {
   test("has its write-ahead record on disk before the terminal is asked", async () => {
     const at = house();
     at.terminal.script = (order, observer) => {
-      expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("sent");
-      expect(at.journal.latestAttempt("A-1")?.baseline).toEqual(baseline);
+      expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("sent");
+      expect(at.journal.attempts.latest("A-1")?.baseline).toEqual(baseline);
       return approves(order, observer);
     };
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
@@ -57,7 +57,7 @@ describe("a payment", () => {
     const at = house();
     at.terminal.script = (_order, observer) => {
       expect(observer.report(report())).toBe("accept");
-      expect(at.journal.latestAttempt("A-1")?.state).toMatchObject({
+      expect(at.journal.attempts.latest("A-1")?.state).toMatchObject({
         last: { judgement: "agrees", report: { receiptNumber: "0002" } },
       });
       return Promise.resolve({ end: "completed", ticket: "" } as const);
@@ -185,7 +185,7 @@ test("a result with no payment running raises an alarm", () => {
   expect(alarms).toEqual([expect.stringContaining('"traceNumber":"000012"')]);
 });
 
-describe("an order that comes again (DESIGN 5, Idempotency)", () => {
+describe("an order that comes again (docs/design.md 5.11)", () => {
   test("is replayed when it was charged, with nothing on the wire", async () => {
     const at = house();
     const first = await pay(at, request("A-1"));
@@ -223,7 +223,7 @@ describe("an order that comes again (DESIGN 5, Idempotency)", () => {
     expect(outcome(await pay(at, request("A-1")))).toBe("Declined");
     at.terminal.script = approves;
     expect(outcome(await pay(at, request("A-1", { amountMinor: 1200 })))).toBe("Success");
-    expect(at.journal.attempts("A-1").map(({ number }) => number)).toEqual([1, 2]);
+    expect(at.journal.attempts.ofOrder("A-1").map(({ number }) => number)).toEqual([1, 2]);
   });
 
   test("attaches to the running payment and gets the same answer", async () => {
@@ -263,7 +263,7 @@ describe("an order that comes again (DESIGN 5, Idempotency)", () => {
   });
 });
 
-describe("generated order ids (DESIGN 3.1 rule 11)", () => {
+describe("generated order ids (docs/design.md 3.11)", () => {
   const nameless = (id: string): PaymentRequest => request(id, { generatedId: true });
 
   test("block a second nameless sale of the sum until the first answer was read", async () => {
@@ -279,7 +279,7 @@ describe("generated order ids (DESIGN 3.1 rule 11)", () => {
   });
 });
 
-describe("another terminal (DESIGN 3.1 rule 12)", () => {
+describe("another terminal (docs/design.md 3.12)", () => {
   test("is refused until the operator accepts it", async () => {
     const at = house();
     await pay(at, request("A-1"));
@@ -326,7 +326,7 @@ describe("cancel and stop", () => {
       "Cancelled",
       { code: "PAYMENT_CANCELLED", charged: "no" },
     ]);
-    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("not-charged");
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
   });
 
   test("a cancel at the moment the terminal is ready is not lost", async () => {
@@ -364,7 +364,7 @@ describe("cancel and stop", () => {
     void pay(at, request("A-1"));
     await at.clock.advance(0);
     await expect(at.desk.cancel()).rejects.toMatchObject({ code: "CANCEL_REFUSED" });
-    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("sent");
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("sent");
   });
 
   test("a stop refuses new payments and cancels a running one at its deadline", async () => {

@@ -101,5 +101,5 @@ test("an operator who is faster than recovery wins, and recovery leaves it alone
   await pay(at, request("A-1"));
   await at.settle(word("charged"));
   await at.clock.advance(200_000);
-  expect(at.journal.latestAttempt("A-1")?.state).toMatchObject({ phase: "charged" });
+  expect(at.journal.attempts.latest("A-1")?.state).toMatchObject({ phase: "charged" });
 });

@@ -13,7 +13,7 @@ const aborted: PaymentEnd = {
   ticket: "",
 };
 
-describe("a two-phase sale (DESIGN 5)", () => {
+describe("a two-phase sale (docs/design.md 5.12)", () => {
   const twoPhase = request("A-1", { delivery: { withinSeconds: 30 } });
 
   /** A terminal in vending mode: holds at the approval and ends as the decision says. */
@@ -71,7 +71,7 @@ describe("a two-phase sale (DESIGN 5)", () => {
     await pay(at, twoPhase);
     await at.clock.advance(30_000);
     expect(at.terminal.decisions).toEqual([{ goods: "not-issued" }]);
-    expect(at.journal.latestAttempt("A-1")?.state).toMatchObject({
+    expect(at.journal.attempts.latest("A-1")?.state).toMatchObject({
       outcome: { error: "GOODS_NOT_DELIVERED" },
     });
   });
@@ -148,8 +148,8 @@ describe("a two-phase sale (DESIGN 5)", () => {
     at.terminal.last = { kind: "transaction", report: report() };
     at.start();
     await at.clock.advance(180_000);
-    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("charged");
-    expect(at.hub.source.feed.newest("alarm", 9)).toMatchObject([
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+    expect(at.hub.source.newest("alarm", 9)).toMatchObject([
       { data: { alarm: "charged-without-delivery", orderId: "A-1" } },
     ]);
     await expect(deliver(at, false)).rejects.toMatchObject({ charged: "yes" });
@@ -158,7 +158,7 @@ describe("a two-phase sale (DESIGN 5)", () => {
 
   test("of which a part is in doubt is not charged when the terminal has none", async () => {
     const at = await partInDoubt(baseline.last);
-    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("not-charged");
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
     await expect(deliver(at, true, 500)).rejects.toMatchObject({
       code: "DELIVERY_DECIDED",
       charged: "no",
@@ -253,7 +253,7 @@ describe("a two-phase sale (DESIGN 5)", () => {
     await pay(at, twoPhase);
     const decide = at.terminal.onDecision;
     at.terminal.onDecision = (decision) => {
-      expect(at.journal.latestAttempt("A-1")?.state).toMatchObject({ goods: { decision } });
+      expect(at.journal.attempts.latest("A-1")?.state).toMatchObject({ goods: { decision } });
       decide(decision);
     };
     expect((await deliver(at, true)).status).toBe("Success");
@@ -273,6 +273,6 @@ describe("a two-phase sale (DESIGN 5)", () => {
     const after = house(before.path);
     after.start();
     await after.clock.advance(180_000);
-    expect(after.journal.latestAttempt("A-1")?.state.phase).toBe("not-charged");
+    expect(after.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
   });
 });

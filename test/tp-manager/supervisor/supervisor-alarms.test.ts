@@ -4,10 +4,10 @@ import { supervisorMessages } from "../../../src/shared/ipc/contract.ts";
 import { openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
 import { startIpcServer } from "../../../src/shared/ipc/server.ts";
 import { systemClock } from "../../../src/shared/time.ts";
-import { raiseAlarm } from "../../../src/supervisor/alarm.ts";
+import { raiseAlarm } from "../../../src/supervisor/alarms/alarm.ts";
 import { supervisorHandlers } from "../../../src/supervisor/intake/message-handlers.ts";
-import { AlarmRows } from "../../../src/tp-manager/journal/alarm-rows.ts";
 import { AlarmPoll } from "../../../src/tp-manager/supervisor/supervisor-alarms.ts";
+import { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
 import { openRig } from "../../supervisor/supervisor-rig.ts";
 import { type House, house } from "../../support/payment-house.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
@@ -47,7 +47,8 @@ async function answering(rig: Rig, runDirectory: string, without?: string) {
 /** tp-manager's side, polling. */
 function polling(at: House, runDirectory: string) {
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, systemClock);
-  const poll = new AlarmPoll(new AlarmRows(at.journal), client, at.clock, at.log);
+  const link = new SupervisorLink(client, 1_000);
+  const poll = new AlarmPoll(at.journal.alarms, link, at.clock, at.log);
   poll.start();
   let open = true;
   const close = async (): Promise<void> => {
@@ -60,7 +61,7 @@ function polling(at: House, runDirectory: string) {
 }
 
 const told = ({ journal }: House) =>
-  journal.feed.newest("alarm", 100).map(({ data }) => {
+  journal.events.newest("alarm", 100).map(({ data }) => {
     const { alarm, orderId, source } = data as Record<string, unknown>;
     return `${source}: ${alarm} ${orderId}`;
   });
@@ -72,7 +73,7 @@ test("an alarm of the supervisor is an event, once, at the time it was raised", 
   raiseAlarm(rig.log, "chargeback-or-fraud", { orderId: "A-1" }, "card 4111111111111111");
   polling(at, folder);
   await expect.poll(() => told(at)).toEqual(["supervisor: chargeback-or-fraud A-1"]);
-  expect(at.journal.feed.newest("alarm", 1)[0]).toMatchObject({
+  expect(at.journal.events.newest("alarm", 1)[0]).toMatchObject({
     atMs: rig.clock.now(),
     data: { message: "card 411111XXXXXX1111", transactionId: null },
   });
@@ -91,7 +92,7 @@ test("nothing is lost or doubled when either program is started again", async ()
   }
   const first = await answering(rig, folder);
   const poll = polling(at, folder);
-  await expect.poll(() => new AlarmRows(at.journal).last?.id).toBe(450);
+  await expect.poll(() => at.journal.alarms.last?.id).toBe(450);
   await first.close();
   await rig.stop();
   await poll.close();
@@ -103,8 +104,8 @@ test("nothing is lost or doubled when either program is started again", async ()
   await later(atAgain);
   await answering(rigAgain, folder);
   await later(atAgain);
-  await expect.poll(() => new AlarmRows(atAgain.journal).last?.id).toBe(451);
-  const orders = atAgain.journal.feed
+  await expect.poll(() => atAgain.journal.alarms.last?.id).toBe(451);
+  const orders = atAgain.journal.events
     .after(0, 1_000)
     .map(({ data }) => ("orderId" in data ? data.orderId : ""));
   expect(orders).toEqual(Array.from({ length: 451 }, (_, i) => `A-${i}`));
@@ -124,12 +125,12 @@ test("a supervisor with a new database begins anew, the old one is not told agai
     const server = await answering(rigs[which] as Rig, folder);
     const poll = polling(at, folder);
     await expect
-      .poll(() => new AlarmRows(at.journal).last)
+      .poll(() => at.journal.alarms.last)
       .toMatchObject({ id: 300, origin: originOf(rigs[which] as Rig) });
     await poll.close();
     await server.close();
   }
-  const orders = at.journal.feed
+  const orders = at.journal.events
     .after(0, 1_000)
     .map(({ data }) => ("orderId" in data ? data.orderId : ""));
   const all = (i: number): string[] => Array.from({ length: 300 }, (_, n) => `${i} ${n}`);

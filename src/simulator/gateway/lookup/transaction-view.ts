@@ -2,13 +2,13 @@ import { formatAmount } from "../orders/amount.ts";
 import type { Order, OrderOperation, OrderState } from "../orders/order.ts";
 import { textOf } from "../soap/parameters.ts";
 
-/** The v3 transaction object: specification 2, "Fraud notification payload"; gateway.md (d). */
+/** The v3 transaction object: docs/design.md 12.19; docs/gateway.md 4.6. */
 
 /** Ids of the real service are integers beyond 32 bits; ours count up from here. */
 const TRANSACTION_ID_BASE = 155_000_000_000;
 const OPERATION_ID_BASE = 820_000_000;
 
-export function transactionId({ id }: Pick<Order, "id">): number {
+function transactionId({ id }: Pick<Order, "id">): number {
   return TRANSACTION_ID_BASE + id;
 }
 
@@ -130,6 +130,6 @@ function operationObject(order: Order, operation: OrderOperation): Record<string
 }
 
 /** ISO 8601 with an offset, without a fraction. */
-export function isoDate(stored: string): string {
+function isoDate(stored: string): string {
   return stored.replace(/(\.\d+)?Z$/, "+00:00");
 }

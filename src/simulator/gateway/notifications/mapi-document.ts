@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { type XmlOutput, xml, xmlDocument, xmlElement } from "../xml/write-xml.ts";
 
-/** The signed document of a server-to-server notification: gateway.md (c). */
+/** The signed document of a server-to-server notification: docs/gateway.md 3.2, 3.4. */
 
-export interface FreeDataItem {
+interface FreeDataItem {
   readonly key: string;
   readonly value: string;
 }

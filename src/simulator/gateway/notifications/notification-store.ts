@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import type { Clock } from "../../../shared/time.ts";
 import type { DeliveryState } from "./retry-policy.ts";
 
-export interface NewNotification {
+interface NewNotification {
   readonly orderId: number;
   /** For people: "capture ok", "fraud". */
   readonly subject: string;

@@ -51,7 +51,7 @@ export class Notifier {
     }
   }
 
-  /** Specification 2, "Fraud notification"; nothing when the website has no address for it. */
+  /** docs/design.md 12.19; nothing when the website has no address for it. */
   fraud(order: Order, operations: readonly OrderOperation[]): void {
     const website = this.#accountOf(order)?.websites.find(({ id }) => id === order.websiteId);
     if (website?.fraudUrl === undefined) return;
@@ -71,7 +71,7 @@ export class Notifier {
       url: website.fraudUrl,
       contentType: "application/json",
       body,
-      // gateway.md (d): hex of SHA-256 over raw body followed by the passphrase.
+      // docs/gateway.md 4.2: hex of SHA-256 over raw body followed by the passphrase.
       signature:
         secret === undefined ? "" : createHash("sha256").update(body).update(secret).digest("hex"),
       dueMs: clock.now() + delayOf(struck),

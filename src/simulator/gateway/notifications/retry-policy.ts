@@ -4,8 +4,8 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 
 /**
- * The real schedule is not public (gateway.md (c), "Retry"): short pauses first, for shops that
- * were only locked, long ones for those that are down.
+ * The real schedule is not public (docs/gateway.md 3.6): short pauses first, for shops that were
+ * only locked, long ones for those that are down.
  */
 const pausesMs: readonly number[] = [
   2 * SECOND_MS,
@@ -25,8 +25,8 @@ export function pauseAfterMs(attempts: number): number | undefined {
 export type DeliveryState = "waiting" | "delivered" | "refused" | "given-up";
 
 /**
- * Only the status counts, bodies are free text (gateway.md (c), "Answers of merchants"). No status
- * means that there was no answer.
+ * Only the status counts, bodies are free text (docs/gateway.md 3.5). No status means that there
+ * was no answer.
  */
 export function stateAfter(status: number | undefined, attempts: number): DeliveryState {
   if (status !== undefined && status >= 200 && status < 300) return "delivered";

@@ -37,7 +37,7 @@ export function formatAmount(minor: number, decimals: number): string {
   return decimals === 0 ? whole : `${whole}.${digits.slice(digits.length - decimals)}`;
 }
 
-/** As an xsd:float is printed: without the zeros at the end ("4", "9.99"; gateway.md (b)). */
+/** As an xsd:float is printed: without the zeros at the end ("4", "9.99"; docs/gateway.md 2.3). */
 export function formatFloat(minor: number, decimals: number): string {
   const text = formatAmount(minor, decimals);
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;

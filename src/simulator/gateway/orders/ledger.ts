@@ -27,7 +27,9 @@ export class Ledger {
     this.#notifier = notifier;
   }
 
-  /** Authorizes, and captures when the order says so (specification 2, field manualCapture). */
+  /**
+   * Authorizes, and captures when the order says so (docs/design.md 12.10, field manualCapture).
+   */
   pay(order: Order, payment: Payment): Order {
     this.#orders.paidWith(order.id, payment);
     const demands: Demand[] = [{ kind: "authorize" }];

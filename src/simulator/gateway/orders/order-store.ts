@@ -2,8 +2,16 @@ import { randomBytes } from "node:crypto";
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { invariant } from "../../../shared/invariant.ts";
 import type { Clock } from "../../../shared/time.ts";
-import type { NewOrder, Order, OrderOperation, OrderState, Payment } from "./order.ts";
-import type { OperationStatus, OperationType, Step } from "./order-machine.ts";
+import type {
+  NewOrder,
+  OperationStatus,
+  OperationType,
+  Order,
+  OrderOperation,
+  OrderState,
+  Payment,
+} from "./order.ts";
+import type { Step } from "./order-machine.ts";
 
 type Row = Record<string, SQLOutputValue>;
 
@@ -159,7 +167,7 @@ export class OrderStore {
     return new Date(this.#clock.now()).toISOString();
   }
 
-  /** Ids of 2019 began with the time of creation in seconds, in hex (gateway.md (b)). */
+  /** Ids of 2019 began with the time of creation in seconds, in hex (docs/gateway.md 2.9). */
   #newPublicId(): string {
     const seconds = Math.floor(this.#clock.now() / 1_000);
     const time = seconds.toString(16).padStart(8, "0").slice(-8);

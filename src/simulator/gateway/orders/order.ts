@@ -1,9 +1,8 @@
 import type { Values } from "../soap/parameters.ts";
-import type { OperationStatus, OperationType } from "./order-machine.ts";
 
 /**
- * Where an order stands: specification 2, "States and transitions". `declined` and `aborted` end
- * an order that was never paid; the specification does not show their names.
+ * Where an order stands: docs/design.md 12.16. `declined` and `aborted` end an order that was never
+ * paid; their names are not published.
  */
 export type OrderState =
   | "created"
@@ -14,6 +13,11 @@ export type OrderState =
   | "reversed"
   | "declined"
   | "aborted";
+
+/** docs/design.md 12.18: the operation types of notifications. */
+export type OperationType = "authorization" | "capture" | "cancellation" | "refund" | "reject";
+
+export type OperationStatus = "ok" | "nok" | "cancel";
 
 export interface FreeDatum {
   readonly key: string;

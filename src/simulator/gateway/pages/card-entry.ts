@@ -11,7 +11,7 @@ export interface Entry {
 /** Which words of the page say what was wrong. */
 export type EntryFault = Extract<keyof Texts, `wrong${string}`>;
 
-export type CheckedEntry =
+type CheckedEntry =
   | { readonly entry: Entry; readonly card: NonNullable<ReturnType<typeof testCard>> }
   | { readonly entry: Entry; readonly fault: EntryFault };
 

@@ -8,7 +8,7 @@ import { type Texts, textsFor } from "./texts.ts";
 
 /**
  * The hosted payment page. Element ids are those of the real one, which browser tests of merchants
- * look for (gateway.md (b), "Hosted page and redirect").
+ * look for (docs/gateway.md 2.7).
  */
 
 export interface PageContext {

@@ -11,7 +11,9 @@ interface TestCard {
   readonly approved: boolean;
 }
 
-/** Well-known test numbers; the refused one is that of a public browser test (gateway.md (b)). */
+/**
+ * Well-known test numbers; the refused one is that of a public browser test (docs/gateway.md 2.7).
+ */
 export const testCards: readonly TestCard[] = [
   card("4111111111111111", "VISA", "US", false, true),
   card("4000000000000002", "VISA", "FR", true, true),

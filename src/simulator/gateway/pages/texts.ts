@@ -1,4 +1,4 @@
-/** Words of the payment page. Specification 2, field locale: en_GB, fr_FR, es_ES, it_IT. */
+/** Words of the payment page. docs/design.md 12.10, field locale: en_GB, fr_FR, es_ES, it_IT. */
 export interface Texts {
   readonly title: string;
   readonly notice: string;

@@ -26,11 +26,11 @@ export interface Field {
   /** Another spelling of the element that real clients use. */
   readonly alias?: string;
   readonly type: SimpleType | RecordType | ListType;
-  /** Column "Req" of the specification's table. */
+  /** Column "Required" of the table (docs/design.md 12.10). */
   readonly mandatory?: boolean;
   /** `nillable` in the WSDL; a mandatory field that says so may be sent as xsi:nil. */
   readonly nillable?: boolean;
-  /** Column "Length" of the specification's table, in characters. */
+  /** Column "Length" of the table (docs/design.md 12.10), in characters. */
   readonly lengthMax?: number;
   readonly rule?: ValueRule;
   /** A mandatory field whose value may be empty text. */
@@ -47,13 +47,13 @@ export function list(name: string, item: RecordType): ListType {
   return { kind: "list", name, item };
 }
 
-/** Credentials, the same in every operation (specification 2, "Authentication"). */
+/** Credentials, the same in every operation (docs/design.md 12.15). */
 export const credentialFields: readonly Field[] = [
   { name: "wsLogin", type: "string", mandatory: true, lengthMax: 32 },
   { name: "wsPassword", type: "string", mandatory: true, lengthMax: 32 },
   { name: "wsSubAccountLogin", type: "string", nillable: true },
   { name: "wsSubAccountId", type: "int", nillable: true },
-  // gateway.md (b): present in the real types, use unknown.
+  // docs/gateway.md 2.2: present in the real types, use unknown.
   { name: "authenticationToken", type: "string", nillable: true, unpublished: true },
 ];
 

@@ -3,12 +3,12 @@ import { currencyDecimals, parseAmount } from "../orders/amount.ts";
 import { maskStored } from "../orders/mask-stored.ts";
 import type { FreeDatum } from "../orders/order.ts";
 import { autoPayment } from "../pages/test-cards.ts";
-import type { OperationContext, Result } from "./operation.ts";
 import { ParameterRefused, textOf, type Values } from "./parameters.ts";
+import type { OperationContext, Result } from "./result.ts";
 
 /**
  * Creates an order and answers the address of its payment page. The same merchant reference again
- * makes another order: the gateway promises no more than that (DESIGN 8, "at-least-once").
+ * makes another order: the gateway promises no more than that (docs/design.md 8.5).
  */
 export function generate(values: Values, context: OperationContext): Result {
   const { account, orders, baseUrl } = context;
@@ -44,7 +44,7 @@ function websiteOf(values: Values, websites: readonly Website[]): Website {
 
 function checkCategory(values: Values, { id, categories }: Website, baseUrl: string): void {
   const category = Number(textOf(values, "categoryId"));
-  // gateway.md (b), "Values real clients send": one module always sends 0.
+  // docs/gateway.md 2.3: one module always sends 0.
   if (category === 0 || categories.some((candidate) => candidate.id === category)) return;
   throw new ParameterRefused(
     "categoryId",
@@ -58,7 +58,7 @@ function amountOf(
 ): { currency: string; decimals: number; amountMinor: number } {
   const currency = textOf(values, "currency");
   const decimals = currencyDecimals(currency);
-  // Specification 2, "Order request": the currency set on the account.
+  // docs/design.md 12.10: the currency set on the account.
   if (decimals === undefined || currency !== website.currency) {
     throw new ParameterRefused("currency", `website ${website.id} sells in ${website.currency}`);
   }

@@ -9,12 +9,12 @@ export interface Values {
 }
 
 /**
- * A parameter that stands in the way of a request. gateway.md (b), "Error codes": the description
- * holds the field's name and "invalid".
+ * A parameter that stands in the way of a request. docs/gateway.md 2.6: the description holds the
+ * field's name and "invalid".
  */
 export class ParameterRefused extends Error {
   override readonly name = "ParameterRefused";
-  /** Missing and unknown parameters are answered with HTTP 500 (specification 2, "Errors"). */
+  /** Missing and unknown parameters are answered with HTTP 500 (docs/design.md 12.20). */
   readonly structural: boolean;
 
   constructor(field: string, why: string, structural = false) {
@@ -92,7 +92,7 @@ function checkValue(value: Value | undefined, field: Field): void {
 function checkText(value: string, field: Field): void {
   const { name, type, mandatory, mayBeEmpty, lengthMax, rule } = field;
   if (value === "") {
-    // Optional fields come empty from several shop modules (gateway.md (b)).
+    // Optional fields come empty from several shop modules (docs/gateway.md 2.3).
     if (mandatory && !mayBeEmpty) throw new ParameterRefused(name, "it is empty");
     return;
   }

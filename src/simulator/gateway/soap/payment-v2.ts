@@ -11,7 +11,7 @@ import {
   webAddress,
 } from "./value-rules.ts";
 
-/** Types of the order request: specification 2, "Order request (generate)"; gateway.md (b). */
+/** Types of the order request: docs/design.md 12.10; docs/gateway.md 2.2. */
 
 const freeData = list(
   "ArrayOfDatawrapper",
@@ -106,7 +106,7 @@ export const paymentParameters: RecordType = record("PaymentParameters", [
     lengthMax: 3,
     rule: oneOf("+12", "+16", "+18", "ALL"),
   },
-  // Nillable in the real types although the table calls them mandatory (gateway.md (b)).
+  // Nillable in the real types although the table calls them mandatory (docs/gateway.md 2.2).
   {
     name: "locale",
     type: "string",

@@ -1,7 +1,7 @@
 import { credentialFields, type RecordType, record } from "./field.ts";
 import { currencyCode } from "./value-rules.ts";
 
-/** Types of the card refund: specification 2, "Refund request (card)"; amount: gateway.md (b). */
+/** Types of the card refund: docs/design.md 12.12; amount: docs/gateway.md 2.2. */
 export const cardParameters: RecordType = record("CardParameters", [
   // The table calls websiteId mandatory, the types of 2019 do not have it.
   { name: "websiteId", type: "int", nillable: true, lengthMax: 32 },

@@ -27,7 +27,7 @@ export interface Service {
   readonly operations: readonly Operation[];
 }
 
-/** Specification 2, "Endpoints"; getDetails: gateway.md (b). */
+/** docs/design.md 12.14; getDetails: docs/gateway.md 2.1. */
 export const services: readonly Service[] = [
   {
     path: "payment-v2",

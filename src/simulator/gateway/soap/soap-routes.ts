@@ -18,7 +18,7 @@ const XML = "text/xml; charset=utf-8";
 
 /**
  * Every service at its own address and at that of each operation: clients with a WSDL post to the
- * first, others to the documented path (gateway.md (b), "Services and addresses").
+ * first, others to the documented path (docs/gateway.md 2.1).
  */
 export function soapRoutes(app: FastifyInstance, parts: SandboxParts): void {
   for (const url of ["/soap/:service", "/soap/:service/:operation"]) {
@@ -97,7 +97,7 @@ function refuseOtherContent(contentType: string | undefined): void {
     throw new RequestRefused(415, `send text/xml; charset=utf-8, not ${contentType}`);
   }
   const charset = /charset\s*=\s*"?([\w-]+)/i.exec(contentType)?.[1];
-  // Specification 2: "Other encodings must be converted to UTF-8 before sending".
+  // docs/design.md 12.14: texts are UTF-8, other encodings are converted before they are sent.
   if (charset !== undefined && !/^(utf-?8|us-ascii)$/i.test(charset)) {
     throw new RequestRefused(415, `send UTF-8, not ${charset}`);
   }

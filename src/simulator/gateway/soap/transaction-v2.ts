@@ -2,9 +2,9 @@ import { credentialFields, type Field, type RecordType, record } from "./field.t
 import { currencyCode } from "./value-rules.ts";
 
 /**
- * Types of confirm, cancel and getDetails: specification 2, "Confirm and cancel request". The real
- * types let a merchant reference stand for the transaction (gateway.md (b)), so the identifier is
- * nillable although the table calls it mandatory.
+ * Types of confirm, cancel and getDetails: docs/design.md 12.13. The real types let a merchant
+ * reference stand for the transaction (docs/gateway.md 2.2), so the identifier is nillable although
+ * the table calls it mandatory.
  */
 const identity: readonly Field[] = [
   { name: "transactionPublicId", type: "string", nillable: true, lengthMax: 32 },

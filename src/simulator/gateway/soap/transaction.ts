@@ -3,11 +3,10 @@ import { DemandRefused } from "../orders/ledger.ts";
 import { maskStored } from "../orders/mask-stored.ts";
 import type { Order } from "../orders/order.ts";
 import type { Demand } from "../orders/order-machine.ts";
-import type { OperationContext, Result } from "./operation.ts";
 import { ParameterRefused, textOf, type Values } from "./parameters.ts";
-import { OperationRefused, resultCodes } from "./refusal.ts";
+import { type OperationContext, OperationRefused, type Result, resultCodes } from "./result.ts";
 
-/** confirm, cancel and getDetails: specification 2, "Confirm and cancel request". */
+/** confirm, cancel and getDetails: docs/design.md 12.13. */
 
 export function confirm(values: Values, context: OperationContext): Result {
   const order = transactionOf(values, context);
@@ -21,7 +20,7 @@ export function cancel(values: Values, context: OperationContext): Result {
   return answer(order, "transaction has been cancelled");
 }
 
-/** Three shop modules check a notification by it (gateway.md (b), "Request elements"). */
+/** Three shop modules check a notification by it (docs/gateway.md 2.2). */
 export function getDetails(values: Values, context: OperationContext): Result {
   const order = transactionOf(values, context);
   return {
@@ -32,7 +31,7 @@ export function getDetails(values: Values, context: OperationContext): Result {
   };
 }
 
-/** Texts on success: gateway.md (b), "Responses". */
+/** Texts on success: docs/gateway.md 2.4. */
 function answer({ transactionPublicId }: Order, description: string): Result {
   return { transactionPublicId, code: resultCodes.ok, description };
 }

@@ -1,14 +1,17 @@
 import { isIP } from "node:net";
 import type { SimpleType, ValueRule } from "./field.ts";
 
-/** The formats of the specification's tables, and the shapes real clients use (gateway.md (b)). */
+/**
+ * The formats of the tables (docs/design.md 12.10), and the shapes real clients use
+ * (docs/gateway.md 2.3).
+ */
 
 export const oneOf =
   (...allowed: readonly string[]): ValueRule =>
   (value) =>
     allowed.includes(value) ? undefined : `must be one of ${allowed.join(", ")}`;
 
-export const matches =
+const matches =
   (pattern: RegExp, otherwise: string): ValueRule =>
   (value) =>
     pattern.test(value) ? undefined : otherwise;
@@ -27,7 +30,7 @@ export const ipAddress: ValueRule = (value) =>
 
 export const webAddress: ValueRule = (value) => addressRule(value, ["http:", "https:"]);
 
-/** Specification 2, "Limits": urlLogo must use HTTPS. */
+/** docs/design.md 12.21: urlLogo must use HTTPS. */
 export const secureAddress: ValueRule = (value) => addressRule(value, ["https:"]);
 
 function addressRule(value: string, protocols: readonly string[]): string | undefined {
@@ -38,7 +41,7 @@ function addressRule(value: string, protocols: readonly string[]): string | unde
 
 /**
  * Y-m-dTH:i:s, and what clients make of it: a blank or the name of a zone in place of the T, a
- * fraction of seconds, an offset at the end (gateway.md (b), "Values real clients send").
+ * fraction of seconds, an offset at the end (docs/gateway.md 2.3).
  */
 const executionDatePattern = new RegExp(
   String.raw`^(\d{4})-(\d{2})-(\d{2})(?:T| |[A-Z]{2,5}|[+-]\d{2}(?::?\d{2})?)` +

@@ -19,8 +19,9 @@ export function xmlDocument(root: XmlOutput): string {
 }
 
 /**
- * The form every known reader of signed notifications accepts (gateway.md (c)): no blanks between
- * elements, `<x/>` when empty, only & < > escaped, other characters literal, line feeds only.
+ * The form every known reader of signed notifications accepts (docs/gateway.md 3.4): no blanks
+ * between elements, `<x/>` when empty, only & < > escaped, other characters literal, line feeds
+ * only.
  */
 export function xmlElement({ name, attributes = {}, content = "" }: XmlOutput): string {
   const inner =

@@ -1,12 +1,12 @@
 /**
  * The cards of the simulated customer. They exist in masked form only, so that no full card number
- * can get anywhere: E stands for a masked digit, as in field 22 (zvt.md 4.2).
+ * can get anywhere: E stands for a masked digit, as in field 22 (docs/zvt.md 4.2).
  */
 export interface TestCard {
   readonly name: CardName;
   /** As printed and as in field 8B. */
   readonly scheme: string;
-  /** Field 8A and tag 41 (zvt.md 11.6). */
+  /** Field 8A and tag 41 (docs/zvt.md 11.6). */
   readonly cardType: number;
   readonly maskedDigits: string;
   /** YYMM. */
@@ -14,11 +14,11 @@ export interface TestCard {
   readonly sequence: string;
   readonly aid: string;
   readonly label: string;
-  /** Tag 1F12 (zvt.md 11.2): 01 chip, 02 contactless. */
+  /** Tag 1F12 (docs/zvt.md 11.2): 01 chip, 02 contactless. */
   readonly technology: 1 | 2;
-  /** Tag 1F10 (zvt.md 11.2): 00 none, 02 online PIN. */
+  /** Tag 1F10 (docs/zvt.md 11.2): 00 none, 02 online PIN. */
   readonly holderCheck: 0 | 2;
-  /** Place in the totals of field 60 (zvt.md 7.1). */
+  /** Place in the totals of field 60 (docs/zvt.md 7.1). */
   readonly totalsGroup: number;
 }
 
@@ -106,7 +106,7 @@ export const testCards: Readonly<Record<CardName, TestCard>> = {
   },
 };
 
-/** zvt.md 6.3: some commands are not for girocard and Maestro. */
+/** docs/zvt.md 6.3: some commands are not for girocard and Maestro. */
 export function isDebitCard(name: CardName): boolean {
   return name === "girocard" || name === "maestro";
 }

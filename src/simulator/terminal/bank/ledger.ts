@@ -16,7 +16,7 @@ export interface LedgerEntry {
   readonly authorisationNumber: string;
   /** ISO 8583. */
   readonly responseCode: string;
-  /** The terminal has stored it for good: its acknowledgements came (zvt.md 9.1). */
+  /** The terminal has stored it for good: its acknowledgements came (docs/zvt.md 9.1). */
   readonly final: boolean;
   /** The entry that a reversal takes back. */
   readonly originalId: number | null;
@@ -30,12 +30,12 @@ export type LedgerKind = "charge" | "reversal" | "refund" | "reservation" | "rel
 export type LedgerReason =
   /** Asked for by the register. */
   | "asked"
-  /** The register did not acknowledge (zvt.md 9.1). */
+  /** The register did not acknowledge (docs/zvt.md 9.1). */
   | "not-acknowledged"
-  /** The register said that the goods did not come out (zvt.md 8). */
+  /** The register said that the goods did not come out (docs/zvt.md 8.1). */
   | "goods-not-issued"
   | "goods-partly-issued"
-  /** The register named an older receipt number as the last it knows (zvt.md 9.4, 1F1F). */
+  /** The register named an older receipt number as the last it knows (1F1F, docs/zvt.md 9.4). */
   | "register-missed-it"
   /** The terminal lost power with the payment unfinished. */
   | "restart"
@@ -126,7 +126,7 @@ export class Ledger {
     });
   }
 
-  /** The terminal has stored it for good (zvt.md 9.1). */
+  /** The terminal has stored it for good (docs/zvt.md 9.1). */
   finalise(id: number): void {
     const entry = this.find(id);
     invariant(entry, `ledger entry ${id} exists`);

@@ -1,5 +1,5 @@
-import { fromHex } from "../../../tp-manager/terminal/zvt/codec/index.ts";
-import type { Acknowledgement, Disturbance, Interference, Transport } from "../link/line.ts";
+import { fromHex } from "../../../zvt/index.ts";
+import type { Acknowledgement, Disturbance, Interference, Transport } from "../zvt/link/line.ts";
 import type { FaultArguments, FaultRequest } from "./fault-request.ts";
 import type { FaultName, MessageKind, Point } from "./fault-table.ts";
 
@@ -208,7 +208,7 @@ export function messageKindOf(apdu: Uint8Array): MessageKind {
   }
 }
 
-/** zvt.md 4.1: the three-byte form is allowed for short data too. */
+/** docs/zvt.md 4.1: the three-byte form is allowed for short data too. */
 function extendedForm(apdu: Uint8Array): Uint8Array {
   const length = apdu[2] ?? 0;
   if (length === 0xff) return apdu;

@@ -1,7 +1,7 @@
 import type { CardName } from "../bank/cards.ts";
-import { type Demand, demands, isCuredBy } from "./demands.ts";
+import { type Demand, demands, isCuredBy } from "../zvt/demands.ts";
 
-/** What the terminal itself keeps: its turnover list and counters (zvt.md 13.3). */
+/** What the terminal itself keeps: its turnover list and counters (docs/zvt.md 13.1). */
 export interface StoredTransaction {
   /** 1 to 9999. */
   readonly receiptNumber: number;
@@ -11,7 +11,7 @@ export interface StoredTransaction {
   readonly amountMinor: number;
   /** ISO 4217 numeric. */
   readonly currency: string;
-  /** The register named the currency, so it is told it again (zvt.md 4.2). */
+  /** The register named the currency, so it is told it again (docs/zvt.md 4.2). */
   readonly currencyTold: boolean;
   readonly card: CardName;
   readonly authorisation: string;
@@ -140,7 +140,7 @@ export class Memory {
     if (this.#last?.trace === transaction.trace) this.#last = transaction;
   }
 
-  /** Takes the newest transaction out again and gives its receipt number back (zvt.md 9.4). */
+  /** Takes the newest transaction out again and gives its receipt number back (docs/zvt.md 9.4). */
   forgetLast(): void {
     const last = this.#last;
     if (!last) return;

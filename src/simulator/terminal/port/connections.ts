@@ -1,10 +1,10 @@
 import { sleep } from "../../../shared/time.ts";
 import type { FaultBox } from "../faults/fault-box.ts";
-import type { Line } from "../link/line.ts";
-import { SerialLine } from "../link/serial-line.ts";
-import { TcpLine } from "../link/tcp-line.ts";
 import type { TerminalSimulatorOptions } from "../options.ts";
-import type { Trace } from "../wire/trace.ts";
+import type { Line } from "../zvt/link/line.ts";
+import { SerialLine } from "../zvt/link/serial-line.ts";
+import { TcpLine } from "../zvt/link/tcp-line.ts";
+import type { Trace } from "../zvt/trace.ts";
 import type { BytePort } from "./byte-port.ts";
 import { PacedPort } from "./paced-port.ts";
 import { PseudoTerminal } from "./pseudo-terminal.ts";
@@ -127,7 +127,7 @@ export class Connections {
   #attachSerial(port: BytePort): void {
     const { options, faults, runningCommand, zvtOff, attach } = this.#input;
     this.#ports.push(port);
-    // A line that comes back has the speed of the start, as after a restart (zvt.md 2.6).
+    // A line that comes back has the speed of the start, as after a restart (docs/zvt.md 2.6).
     const paced = options.lineSpeed ? new PacedPort(port, options.lineSpeed, options.clock) : port;
     const line = new SerialLine(paced, {
       clock: options.clock,

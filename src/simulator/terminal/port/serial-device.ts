@@ -2,7 +2,7 @@ import type { SerialPort } from "serialport";
 import type { SerialDevice } from "../options.ts";
 import type { BytePort, BytePortHandlers } from "./byte-port.ts";
 
-/** A real serial device: 8 data bits, no parity, no handshake (zvt.md 2.1). */
+/** A real serial device: 8 data bits, no parity, no handshake (docs/zvt.md 2.1). */
 export class SerialDevicePort implements BytePort {
   readonly name: string;
   readonly #port: SerialPort;

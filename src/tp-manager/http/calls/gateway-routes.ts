@@ -12,18 +12,15 @@ import type { GatewayTarget } from "../../supervisor/gateway-desk.ts";
 import type { ApiOptions } from "../app.ts";
 import { sendOne } from "../envelope.ts";
 import { JsonNumber } from "../json-body.ts";
-import { ask } from "../supervisor-calls.ts";
 import { fault, members, text } from "./body-members.ts";
 import { requireOperator, requireOwnOperator } from "./terminal-routes.ts";
 
 type Call = FastifyRequest<{ Body: Record<string, unknown> | undefined }>;
 type LookupCall = FastifyRequest<{ Params: { id: string } }>;
 
-/** A lookup of a kiosk waits no longer than this for what the gateway has told so far. */
-const HISTORY_LIMIT_MS = 1_000;
 const PUBLIC_ID_CHARACTERS_MAX = 32;
 
-/** The gateway's operations (DESIGN 5): an operator's, when there is one. */
+/** The gateway's operations (docs/design.md 5.14): an operator's, when there is one. */
 export function installGatewayRoutes(app: FastifyInstance, options: ApiOptions): void {
   const { gateway, supervisor } = options;
 
@@ -68,8 +65,7 @@ export function installGatewayRoutes(app: FastifyInstance, options: ApiOptions):
     requireOperator(call, options);
     const given = call.params.id;
     const id = (await gateway.publicIdOf(given)) ?? identifier("id", given);
-    const limitMs = options.gatewayLookupLimitMs;
-    const answer = await ask(supervisor, "gateway-lookup", { id }, limitMs);
+    const answer = await supervisor.ask("gateway-lookup", { id });
     if (answer.outcome === "not-found") throw new AppError("GATEWAY_TRANSACTION_NOT_FOUND");
     if (answer.outcome === "failed" || answer.transaction === null) {
       const details = { description: answer.description };
@@ -89,7 +85,7 @@ const returnedStates: readonly GatewayHistory["state"][] = [
 
 /**
  * Money that went back at the gateway without us (a merchant's own refund, a chargeback) is told
- * only by its notifications: the terminal must not return it again (DESIGN 3.1 rule 7). A
+ * only by its notifications: the terminal must not return it again (docs/design.md 3.7). A
  * supervisor that does not answer keeps nobody from a reversal.
  */
 export async function assertNotReturnedElsewhere(
@@ -98,11 +94,9 @@ export async function assertNotReturnedElsewhere(
 ): Promise<void> {
   const attempt = orders.latest(orderId);
   if (attempt.state.phase !== "charged" || returnOf(attempt) !== "none") return;
-  const history = await ask(supervisor, "gateway-history", { orderId }, HISTORY_LIMIT_MS).catch(
-    (error: unknown) => {
-      if (!(error instanceof AppError)) throw error;
-    },
-  );
+  const history = await supervisor.ask("gateway-history", { orderId }).catch((error: unknown) => {
+    if (!(error instanceof AppError)) throw error;
+  });
   if (!history || !returnedStates.includes(history.state)) return;
   throw new AppError("REVERSAL_REFUSED", `The order is ${history.state} at the gateway.`, {
     details: { state: history.state },
@@ -117,7 +111,7 @@ export async function gatewayPart(
 ): Promise<object | null> {
   let history: GatewayHistory;
   try {
-    history = await ask(supervisor, "gateway-history", { orderId }, HISTORY_LIMIT_MS);
+    history = await supervisor.ask("gateway-history", { orderId });
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return { state: "unknown", problem: error.message };

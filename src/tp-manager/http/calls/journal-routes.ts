@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { type ListedAttempt, type ListStatus, listStatuses } from "../../attempts/payment-store.ts";
+import { type ListedAttempt, type ListStatus, listStatuses } from "../../attempts/attempt-store.ts";
 import { answerOf } from "../../orders/answer.ts";
 import { type Settlement, settlements } from "../../orders/settlement.ts";
 import type { ApiOptions } from "../app.ts";

@@ -8,7 +8,7 @@ import { requireOperator } from "./terminal-routes.ts";
 /** How long `/check` waits for the terminal. */
 const CHECK_LIMIT_MS = 10_000;
 
-/** The specification's type of an unattended terminal's connector. */
+/** The type of an unattended terminal's connector (docs/design.md 12.8). */
 const APPLICATION_TYPE = "tpa";
 
 export function installMaintenanceRoutes(app: FastifyInstance, options: ApiOptions): void {
@@ -47,8 +47,8 @@ export function installMaintenanceRoutes(app: FastifyInstance, options: ApiOptio
 
   app.get("/version", (_call, reply) => sendOne(reply, 200, versionBody()));
 
-  // The specification gives /config the three fields of /version, so the terminal's own version
-  // has a name of its own.
+  // `/config` has the three fields of `/version` (docs/design.md 12.8), so the terminal's own
+  // version has a name of its own.
   app.get("/config", (_call, reply) => {
     const { version: terminalVersion, ...identity } = terminal.state.identity;
     return sendOne(reply, 200, { ...identity, terminalVersion, ...versionBody() });

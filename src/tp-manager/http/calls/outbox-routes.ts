@@ -10,7 +10,6 @@ import {
 import { formatMajor } from "../../../shared/money.ts";
 import type { ApiOptions } from "../app.ts";
 import { sendOne } from "../envelope.ts";
-import { ask } from "../supervisor-calls.ts";
 import { fault, members, text } from "./body-members.ts";
 import { requireOperator } from "./terminal-routes.ts";
 
@@ -32,7 +31,7 @@ export function installOutboxRoutes(app: FastifyInstance, options: ApiOptions): 
     const { state, limit, cursor, ...others } = call.query;
     const unknown = Object.keys(others)[0];
     if (unknown) throw fault(unknown, "is not known (known: state, limit, cursor)");
-    const { items, more } = await ask(supervisor, "outbox-list", {
+    const { items, more } = await supervisor.ask("outbox-list", {
       limit: limit === undefined ? LIMIT_DEFAULT : whole("limit", limit, OUTBOX_PAGE_MAX),
       ...(state === undefined ? {} : { state: stateOf(state) }),
       ...(cursor === undefined ? {} : { cursor: whole("cursor", cursor, 1e15) }),
@@ -46,7 +45,7 @@ export function installOutboxRoutes(app: FastifyInstance, options: ApiOptions): 
     requireOperator(call, options);
     if (call.body !== undefined) members(call, []);
     const { id } = call.params;
-    const { outcome } = await ask(supervisor, "outbox-requeue", { transactionId: id });
+    const { outcome } = await supervisor.ask("outbox-requeue", { transactionId: id });
     if (outcome !== "queued") throw refusal(id, outcome);
     const message = "The transaction is sent again now.";
     return sendOne(reply, 200, { status: "Success", transactionId: id, message });
@@ -59,7 +58,7 @@ export function installOutboxRoutes(app: FastifyInstance, options: ApiOptions): 
       throw fault("note", `must be at most ${NOTE_CHARACTERS_MAX} characters`);
     }
     const { id } = call.params;
-    const { outcome } = await ask(supervisor, "outbox-drop", { transactionId: id, note });
+    const { outcome } = await supervisor.ask("outbox-drop", { transactionId: id, note });
     if (outcome !== "dropped") throw refusal(id, outcome);
     const message = "The transaction is closed and will not be sent.";
     return sendOne(reply, 200, { status: "Success", transactionId: id, message });

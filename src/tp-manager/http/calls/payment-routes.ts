@@ -28,7 +28,9 @@ export function installPaymentRoutes(app: FastifyInstance, options: ApiOptions):
     }
   }
 
-  /** Rule 11: an answer that was not written completely blocks a second one of its kind. */
+  /**
+   * docs/design.md 3.11: an answer that was not written completely blocks a second one of its kind.
+   */
   function whenWritten(reply: FastifyReply, orderId: string | undefined): void {
     if (orderId === undefined) return;
     reply.raw.once("finish", () => {
@@ -76,7 +78,7 @@ function repeated(request: PaymentRequest, error: AppError): object {
 
 /**
  * A generated id is told when a payment may be stored under it: without the id nobody could look
- * the order up, and its answer must not count as read (rule 11).
+ * the order up, and its answer must not count as read (docs/design.md 3.11).
  */
 function isNamed({ generatedId }: PaymentRequest, { code }: AppError): boolean {
   return !generatedId || code === "STORAGE_FAILED";

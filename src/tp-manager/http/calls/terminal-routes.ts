@@ -47,12 +47,14 @@ export function installTerminalRoutes(app: FastifyInstance, options: ApiOptions)
   });
 }
 
-/** DESIGN 5, Roles: with an operator pair, maintenance needs it. */
+/** docs/design.md 5.14: with an operator pair, maintenance needs it. */
 export function requireOperator({ role }: FastifyRequest, { operator }: ApiOptions): void {
   if (operator !== undefined && role !== "operator") throw new AppError("OPERATOR_REQUIRED");
 }
 
-/** What the kiosk's pair may never do: without an operator pair nobody may (DESIGN 5, Roles). */
+/**
+ * What the kiosk's pair may never do: without an operator pair nobody may (docs/design.md 5.14).
+ */
 export function requireOwnOperator(call: FastifyRequest, options: ApiOptions): void {
   if (options.operator === undefined) {
     throw new AppError("OPERATOR_REQUIRED", "Set OPERATOR_LOGIN and OPERATOR_PWD for this call.");

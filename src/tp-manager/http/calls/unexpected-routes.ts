@@ -1,10 +1,10 @@
 import type { FastifyInstance } from "fastify";
-import type { SettledStray } from "../../attempts/payment-store.ts";
+import type { SettledStray } from "../../attempts/terminal-log.ts";
 import type { ApiOptions } from "../app.ts";
 
 const LISTED_MAX = 100;
 
-/** Results that the terminal reported although nothing ran, for operators (DESIGN 3.1 rule 4). */
+/** Results that the terminal reported although nothing ran, for operators (docs/design.md 3.4). */
 export function installUnexpectedRoutes(app: FastifyInstance, { orders }: ApiOptions): void {
   app.get("/unexpected-reports", (_call, reply) =>
     reply.send(orders.unexpectedReports(LISTED_MAX).map(entry)),

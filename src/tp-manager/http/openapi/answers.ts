@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { type ErrorCode, errorTable } from "../../../shared/errors.ts";
 import { receiptFields } from "../../../shared/receipt.ts";
+import { listStatuses } from "../../attempts/attempt-store.ts";
 import { eventTable } from "../../attempts/event-table.ts";
-import { listStatuses } from "../../attempts/payment-store.ts";
 import { strayFindings } from "../../attempts/stray-policy.ts";
 import { gatewayStanding } from "./gateway-answers.ts";
 

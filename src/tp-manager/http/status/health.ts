@@ -2,7 +2,9 @@ import { statfs } from "node:fs/promises";
 import { osName, versionNumber } from "../../../shared/installation.ts";
 import type { ResponseOf, supervisorMessages } from "../../../shared/ipc/contract.ts";
 import type { Clock } from "../../../shared/time.ts";
+import type { AttemptStore } from "../../attempts/attempt-store.ts";
 import type { EventData, KeptEvent } from "../../attempts/event-table.ts";
+import type { HandOffStore } from "../../attempts/hand-off-store.ts";
 import type { TerminalDesk } from "../../desk/terminal-desk.ts";
 import type { TerminalIdentity } from "../../terminal/terminal.ts";
 
@@ -27,8 +29,8 @@ export interface HealthParts {
 }
 
 export interface JournalCounts {
-  countInDoubt(): number;
-  countPendingHandOffs(): number;
+  readonly attempts: Pick<AttemptStore, "countInDoubt">;
+  readonly handOffs: Pick<HandOffStore, "countPendingHandOffs">;
 }
 
 /** A payment needs a few kilobytes; with less than this the logs of one day may fill the disk. */
@@ -181,8 +183,8 @@ function readJournal({ counts, desk }: HealthParts): JournalFacts | null {
   try {
     return {
       counts: {
-        inDoubt: counts.countInDoubt(),
-        notHandedOver: counts.countPendingHandOffs(),
+        inDoubt: counts.attempts.countInDoubt(),
+        notHandedOver: counts.handOffs.countPendingHandOffs(),
       },
       terminalChanged: desk.gate.changed,
     };

@@ -18,7 +18,7 @@ export interface MonitorParts {
   readonly terminal: TerminalView;
   readonly desk: DeskFacts;
   readonly journal: JournalCounts & {
-    onStep: (attempt: Attempt, step: AttemptEvent) => void;
+    readonly attempts: { onStep: (attempt: Attempt, step: AttemptEvent) => void };
   };
   readonly supervisor: () => Promise<SupervisorStatus>;
   readonly dataDirectory: string;
@@ -43,7 +43,7 @@ export class Monitor {
     this.hub = hub;
     this.watch = new TerminalWatch(terminal, clock, hub.announce);
     this.metrics = new Metrics({ hub, watch: this.watch, counts: journal, supervisor });
-    journal.onStep = (attempt, step) => this.metrics.step(attempt, step);
+    journal.attempts.onStep = (attempt, step) => this.metrics.step(attempt, step);
   }
 
   health(): Promise<Health> {
@@ -51,7 +51,7 @@ export class Monitor {
     return healthOf({
       ...others,
       counts: journal,
-      alarms: () => hub.source.feed.newest("alarm", ALARMS_SHOWN),
+      alarms: () => hub.source.newest("alarm", ALARMS_SHOWN),
       terminal: () => this.watch.now,
       identity: () => terminal.state.identity,
       choresAt,

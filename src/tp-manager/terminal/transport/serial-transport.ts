@@ -17,7 +17,7 @@ export interface SerialOptions {
   readonly roots: DeviceRoots;
 }
 
-/** Raw bytes over a serial port: eight data bits, no parity, no handshake (zvt.md 2.1). */
+/** Raw bytes over a serial port: eight data bits, no parity, no handshake (docs/zvt.md 2.1). */
 export function createSerialTransport(options: SerialOptions): ByteTransport {
   const { path: address, baudRate, stopBits, roots } = options;
   return {

@@ -1,3 +1,4 @@
+import type { Charset } from "../../../zvt/index.ts";
 import {
   type Baseline,
   type LastTransaction,
@@ -5,7 +6,6 @@ import {
   type TerminalStatus,
   TerminalUnavailable,
 } from "../terminal.ts";
-import type { Charset } from "./codec/index.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import {
   askLastTransaction,
@@ -52,7 +52,7 @@ export class Enquiries {
     this.known.introduced();
     await this.#register(run);
     this.#learn(await this.#askStatus(run));
-    // zvt.md 6.5: an older terminal tells its version only without the service byte.
+    // docs/zvt.md 6.5: an older terminal tells its version only without the service byte.
     if (this.known.version === "") {
       const { identity } = await this.#askStatus(run, "version");
       this.known.identify({ version: identity.version });
@@ -65,7 +65,7 @@ export class Enquiries {
     this.known.publishIdentity();
   }
 
-  /** zvt.md 9.2 step 2: a command of before may still run on the terminal. */
+  /** docs/zvt.md 9.2 step 2: a command of before may still run on the terminal. */
   async isBusy(run: RunCommand): Promise<boolean> {
     return (await this.#askStatus(run)).status.cr === "1";
   }
@@ -86,7 +86,7 @@ export class Enquiries {
 
   async lastTransaction(run: RunCommand): Promise<LastTransaction> {
     const told = await askLastTransaction(run, this.#options, this.#now);
-    // zvt.md 9.2 step 3.
+    // docs/zvt.md 9.2 step 3.
     if (told.kind === "not-told" && told.notRegistered) {
       await this.#register(run);
       return lastOf(await askLastTransaction(run, this.#options, this.#now));
@@ -98,13 +98,14 @@ export class Enquiries {
    * What the terminal looks like now. Its last transaction is read every time: whatever was read
    * earlier may be outdated without a sign of it on this line (a sale or a reversal at the
    * terminal's own keys, a restart behind a TCP proxy that keeps the connection, a job of the
-   * terminal's own), and a recovery would then take a stranger's sale for ours (DESIGN 3.1 rule 1).
+   * terminal's own), and a recovery would then take a stranger's sale for ours
+   * (docs/design.md 3.1).
    */
   async baseline(run: RunCommand): Promise<Baseline> {
     return this.known.baseline(await this.lastTransaction(run));
   }
 
-  /** How long an idle terminal is left alone (zvt.md 6.5, 10). */
+  /** How long an idle terminal is left alone (docs/zvt.md 6.5, 10.1). */
   get pollIntervalMs(): number {
     const { pollIntervalMs, busyPollIntervalMs } = this.#options;
     const { status, demands } = this.known;
@@ -121,7 +122,9 @@ export class Enquiries {
     await this.relearn(run);
   }
 
-  /** zvt.md 6.1: only another registration tells whether the demands of the last one are met. */
+  /**
+   * docs/zvt.md 6.1: only another registration tells whether the demands of the last one are met.
+   */
   async relearn(run: RunCommand): Promise<void> {
     await this.#register(run);
     await this.status(run);

@@ -1,3 +1,5 @@
+import type { Demand } from "../../../zvt/tables/demands.ts";
+import { codeText, isGoodCompletion, resultText } from "../../../zvt/tables/result-codes.ts";
 import type { TerminalEvent } from "../terminal.ts";
 import type { Command } from "./commands/command.ts";
 import { diagnosis } from "./commands/diagnosis.ts";
@@ -5,14 +7,12 @@ import { initialisation } from "./commands/initialisation.ts";
 import { setDateTime } from "./commands/set-date-time.ts";
 import { codeOf, type RunCommand } from "./introduction.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
-import type { Demand } from "./tables/demands.ts";
-import { codeText, isGoodCompletion, resultText } from "./tables/result-codes.ts";
 import type { ZvtDependencies, ZvtOptions } from "./zvt-options.ts";
 
 /**
- * Meets the terminal's demands without people (zvt.md 11.5): initialisation, diagnosis, clock. The
- * end of day is not among them: sales can no longer be reversed afterwards, so it is only told, and
- * tp-manager decides (DESIGN 3.1 rule 7).
+ * Meets the terminal's demands without people (docs/zvt.md 11.5): initialisation, diagnosis, clock.
+ * The end of day is not among them: sales can no longer be reversed afterwards, so it is only told,
+ * and tp-manager decides (docs/design.md 3.7).
  *
  * A demand that stays after its cure, or whose cure fails, is met again after a growing pause.
  */

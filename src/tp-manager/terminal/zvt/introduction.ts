@@ -1,14 +1,21 @@
 /**
  * What happens between an open link and a terminal that can be used: registration, status,
- * identity (zvt.md 6.1, 6.5; DESIGN 3.1 rule 1).
+ * identity (docs/zvt.md 6.1, 6.5; docs/design.md 3.1).
  */
+
+import { type Charset, charsetOfCode, type Message, tagValue } from "../../../zvt/index.ts";
+import {
+  type Demand,
+  demandsOfRegistration,
+  demandsOfStatus,
+} from "../../../zvt/tables/demands.ts";
+import { codeText, resultText } from "../../../zvt/tables/result-codes.ts";
 import {
   type LastTransaction,
   type TerminalIdentity,
   type TerminalStatus,
   TerminalUnavailable,
 } from "../terminal.ts";
-import { type Charset, charsetOfCode, type Message, tagValue } from "./codec/index.ts";
 import type { Command } from "./commands/command.ts";
 import { registration } from "./commands/registration.ts";
 import { repeatReceipt } from "./commands/repeat-receipt.ts";
@@ -17,9 +24,7 @@ import { clockOffsetMs } from "./report/local-date.ts";
 import { transactionReport } from "./report/transaction-report.ts";
 import type { ExchangeListener } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
-import { type Demand, demandsOfRegistration, demandsOfStatus } from "./tables/demands.ts";
-import { codeText, resultText } from "./tables/result-codes.ts";
-import { statusOfRefusal, terminalStatus } from "./tables/terminal-statuses.ts";
+import { statusOfRefusal, terminalStatus } from "./terminal-statuses.ts";
 import type { ZvtOptions } from "./zvt-options.ts";
 
 /** Runs one command on the wire to its end. */
@@ -29,28 +34,28 @@ export interface StatusAnswer {
   readonly status: TerminalStatus;
   readonly identity: TerminalIdentity;
   readonly clockOffsetMs: number | null;
-  /** The terminal wants to be registered first (zvt.md 9.2 step 3). */
+  /** The terminal wants to be registered first (docs/zvt.md 9.2 step 3). */
   readonly notRegistered: boolean;
   readonly demands: readonly Demand[];
   /**
    * Refused at once, and not for a missing registration: a terminal that is still in a payment may
-   * answer so (zvt.md 9.2 step 2), whatever the code.
+   * answer so (docs/zvt.md 9.2 step 2), whatever the code.
    */
   readonly refused: boolean;
 }
 
 export interface Registered {
   readonly terminalId: string;
-  /** The set that the terminal agreed to (zvt.md 6.1); null when it named none. */
+  /** The set that the terminal agreed to (docs/zvt.md 6.1); null when it named none. */
   readonly charset: Charset | null;
-  /** The status byte (zvt.md 6.1); 0 when the terminal sends none. */
+  /** The status byte (docs/zvt.md 6.1); 0 when the terminal sends none. */
   readonly statusByte: number;
   readonly demands: readonly Demand[];
 }
 
 /** 84 6B: the terminal wants to be registered first. */
 export const NOT_REGISTERED = 0x6b;
-/** Message wrong, function or tag unknown (zvt.md 11.4). */
+/** Message wrong, function or tag unknown (docs/zvt.md 11.4). */
 const PROTESTS = [0x9a, 0x83];
 
 /** Throws {@link TerminalUnavailable} when the terminal gives no answer. */
@@ -90,7 +95,8 @@ export async function askStatus(
 export async function register(run: RunCommand, options: ZvtOptions): Promise<Registered> {
   let end = await run(registration(options));
   if (options.messageIds && isProtest(end)) {
-    // Unknown tags are to be skipped (zvt.md 4.3); one that does not gets a registration without.
+    // Unknown tags are to be skipped (docs/zvt.md 4.3); one that does not gets a registration
+    // without.
     end = await run(registration({ ...options, messageIds: false }));
   }
   if (end.end !== "completed") {
@@ -117,7 +123,7 @@ function isProtest(end: ExchangeEnd): boolean {
   return refused && PROTESTS.includes(codeOf(end.message));
 }
 
-/** Repeat Receipt in its recovery form, zvt.md 9.2 steps 4 and 5. */
+/** Repeat Receipt in its recovery form, docs/zvt.md 9.2 steps 4 and 5. */
 export async function askLastTransaction(
   run: RunCommand,
   options: ZvtOptions,

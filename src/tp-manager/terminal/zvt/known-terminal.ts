@@ -1,3 +1,4 @@
+import { type Demand, distinct } from "../../../zvt/tables/demands.ts";
 import type {
   Baseline,
   LastTransaction,
@@ -6,9 +7,8 @@ import type {
   TerminalStatus,
 } from "../terminal.ts";
 import { mergedIdentity, nobody, type Registered, type StatusAnswer } from "./introduction.ts";
-import { type Demand, distinct } from "./tables/demands.ts";
 
-/** Bit of the status byte of a registration, zvt.md 6.1. */
+/** Bit of the status byte of a registration, docs/zvt.md 6.1. */
 const VENDING_MODE = 0x10;
 
 /** What a terminal has told about itself. Says what changed; puts nothing on the wire. */

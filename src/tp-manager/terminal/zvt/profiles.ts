@@ -1,8 +1,9 @@
 import type { ZvtOptions } from "./zvt-options.ts";
 
 /**
- * Terminals whose readings exclude each other (zvt.md 12), by name. Everything else that devices do
- * differently is tolerated by all profiles. What the configuration names itself goes first.
+ * Terminals whose readings exclude each other (docs/zvt.md 12.2 to 12.6), by name. Everything else
+ * that devices do differently is tolerated by all profiles. What the configuration names itself
+ * goes first.
  */
 type Profile = Partial<
   Pick<ZvtOptions, "charset" | "partialIssue" | "pollIntervalMs" | "totalsInFirstGroup">
@@ -16,7 +17,7 @@ export const profiles = {
   /** Print blocks name their own set; what does not is Latin-2. */
   "pax-a80": { charset: "iso8859-2" },
   feig: {},
-  /** zvt.md 10: wants to be asked every three seconds. */
+  /** docs/zvt.md 10.1: wants to be asked every three seconds. */
   ccv: { pollIntervalMs: 3_000 },
 } as const satisfies Record<string, Profile>;
 

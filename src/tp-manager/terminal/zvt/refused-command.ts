@@ -1,19 +1,19 @@
 /**
  * Whether a refused financial command is provably not running. A 84 xx names no command: a late
- * answer to an earlier one, or one "out of nowhere" after an update (zvt.md 12), looks the same as
- * the refusal of ours, while the terminal goes on to take ours up.
+ * answer to an earlier one, or one "out of nowhere" after an update (docs/zvt.md 12.6), looks the
+ * same as the refusal of ours, while the terminal goes on to take ours up.
  *
  * Commands are carried out in the order in which they arrive, and a terminal that serves one gives
- * no other one its end (zvt.md 5.2). So a status enquiry after ours that ends with a status, on the
- * same unbroken link, shows that ours is over; with no 04 0F heard in between, that it charged
- * nothing.
+ * no other one its end (docs/zvt.md 5.2). So a status enquiry after ours that ends with a status,
+ * on the same unbroken link, shows that ours is over; with no 04 0F heard in between, that it
+ * charged nothing.
  */
 import { type Clock, sleep } from "../../../shared/time.ts";
-import type { Message } from "./codec/index.ts";
+import type { Message } from "../../../zvt/index.ts";
 import { statusEnquiry } from "./commands/status-enquiry.ts";
 import { codeOf, NOT_REGISTERED, type RunCommand } from "./introduction.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
-import { terminalStatus } from "./tables/terminal-statuses.ts";
+import { terminalStatus } from "./terminal-statuses.ts";
 import type { ZvtOptions } from "./zvt-options.ts";
 
 const ASK_AGAIN_MS = 1_000;

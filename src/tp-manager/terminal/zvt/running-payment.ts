@@ -1,4 +1,13 @@
 import { maskPansInText } from "../../../shared/mask.ts";
+import { findTags, type Message, tagValue } from "../../../zvt/index.ts";
+import { intermediateText } from "../../../zvt/tables/intermediate-statuses.ts";
+import type { Language } from "../../../zvt/tables/language.ts";
+import {
+  codeText,
+  declineAdvice,
+  isGoodCompletion,
+  resultText,
+} from "../../../zvt/tables/result-codes.ts";
 import type {
   GoodsDecision,
   LastTransaction,
@@ -6,15 +15,11 @@ import type {
   PaymentObserver,
   TransactionReport,
 } from "../terminal.ts";
-import { findTags, type Message, tagValue } from "./codec/index.ts";
 import { codeOf } from "./introduction.ts";
 import { PrintCollector } from "./report/print-collector.ts";
 import { abortReason, transactionReport } from "./report/transaction-report.ts";
 import type { ExchangeListener } from "./session/session.ts";
 import type { ExchangeEnd, Verdict } from "./session/session-state.ts";
-import { intermediateText } from "./tables/intermediate-statuses.ts";
-import type { Language } from "./tables/language.ts";
-import { codeText, declineAdvice, isGoodCompletion, resultText } from "./tables/result-codes.ts";
 import type { ZvtDependencies } from "./zvt-options.ts";
 
 /** The end of a command that was cancelled before it could leave. */
@@ -71,7 +76,7 @@ export class RunningPayment implements ExchangeListener {
     this.#unjudged = true;
   }
 
-  /** Commits the report; a throw refuses it on the wire (zvt.md 9.1). */
+  /** Commits the report; a throw refuses it on the wire (docs/zvt.md 9.1). */
   judge(message: Message): Verdict {
     const context = { language: this.#language, nowMs: this.#deps.clock.now() };
     const report = transactionReport(message, context);
@@ -87,8 +92,8 @@ export class RunningPayment implements ExchangeListener {
   }
 
   /**
-   * After a partial issue the terminal need not report again (zvt.md 8): what it has stored says
-   * whether it charged the part. Told to the observer when it is the very sale.
+   * After a partial issue the terminal need not report again (docs/zvt.md 8.4): what it has stored
+   * says whether it charged the part. Told to the observer when it is the very sale.
    */
   stored(last: LastTransaction): void {
     if (last.kind !== "transaction" || !this.#reported) return;
@@ -116,7 +121,7 @@ export class RunningPayment implements ExchangeListener {
 
   ended(end: ExchangeEnd): PaymentEnd {
     const { ticket } = this.#prints;
-    // DESIGN 3.1 rule 4: whatever the terminal made of our refusal, its storage decides.
+    // docs/design.md 3.4: whatever the terminal made of our refusal, its storage decides.
     if (this.#unjudged) return { end: "lost", code: "unjudged", text: UNJUDGED, ticket };
     if (this.withdrawal.aborted) return withdrawn;
     switch (end.end) {
@@ -139,12 +144,12 @@ export class RunningPayment implements ExchangeListener {
   #completed(message: Message, ticket: string): PaymentEnd {
     const code = message.fields.resultCode ?? 0;
     if (isGoodCompletion(code)) return { end: "completed", ticket };
-    // Without a report nothing says which of the two is true (DESIGN 3.1 rule 4).
+    // Without a report nothing says which of the two is true (docs/design.md 3.4).
     if (!this.#judged) return { end: "lost", ...this.#coded(code), ticket };
     return { end: "aborted", ...this.#coded(code), reason: abortReason(code, undefined), ticket };
   }
 
-  /** 06 1E may come without a code (zvt.md 12); 1F17 has words for support. */
+  /** 06 1E may come without a code (docs/zvt.md 12.1); 1F17 has words for support. */
   #aborted({ parts, tags }: Message, ticket: string): PaymentEnd {
     const said = tagValue(tags, "vendorErrorText")?.trim();
     const code = parts.resultCode;

@@ -1,13 +1,14 @@
-/** The end of day, from open pre-authorisations to the totals (zvt.md 6.3, 6.4). */
+/** The end of day, from open pre-authorisations to the totals (docs/zvt.md 6.3, 6.4). */
+
+import { findTags, type Message, type Totals } from "../../../zvt/index.ts";
+import { codeText, isGoodCompletion, resultText } from "../../../zvt/tables/result-codes.ts";
 import type { TelecollectedApplication, TelecollectionEnd } from "../terminal.ts";
-import { findTags, type Message, type Totals } from "./codec/index.ts";
 import { endOfDay } from "./commands/end-of-day.ts";
 import { NO_RECEIPT_NUMBER, openPreAuths } from "./commands/open-pre-auths.ts";
 import { codeOf, type RunCommand } from "./introduction.ts";
 import type { Log } from "./log.ts";
 import { PrintCollector } from "./report/print-collector.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
-import { codeText, isGoodCompletion, resultText } from "./tables/result-codes.ts";
 import type { ZvtOptions } from "./zvt-options.ts";
 
 const PRE_AUTHORISATIONS_OPEN = 0xb8;
@@ -27,7 +28,7 @@ export async function telecollection(
   if (receiptNumbers.length > 0) return { end: "open-pre-authorisations", receiptNumbers };
   if (codeOf(asked.message) !== PRE_AUTHORISATIONS_OPEN) {
     // 84 83 from a terminal that does not know the question; the lock's own code from a locked one
-    // (zvt.md 5.3), which the end of day may cure.
+    // (docs/zvt.md 5.3), which the end of day may cure.
     log.info({ code: codeText(codeOf(asked.message)) }, "no word about open pre-authorisations");
   }
   const prints = new PrintCollector();
@@ -41,7 +42,7 @@ export async function telecollection(
   return endOf(end, settlement, prints.ticket, options);
 }
 
-/** zvt.md 6.3: 87 names one, or FFFF for none; with several they stand in tag 23. */
+/** docs/zvt.md 6.3: 87 names one, or FFFF for none; with several they stand in tag 23. */
 function openReceiptNumbers({ name, parts, fields, tags }: Message): readonly string[] {
   if (name !== "abort-from-pt" || parts.resultCode !== PRE_AUTHORISATIONS_OPEN) return [];
   const listed = findTags(tags, "openPreAuthorisations", "receiptNumber").map(({ value }) => value);
@@ -90,7 +91,7 @@ function applicationsOf(
   return totals.groups
     .filter(({ count }) => count > 0)
     .map(({ group, count, amount: sumMinor }) => ({
-      // zvt.md 7.1: Austrian terminals put everything into the first group.
+      // docs/zvt.md 7.1: Austrian terminals put everything into the first group.
       name: totalsInFirstGroup && group === "girocard" ? "total" : schemeNames[group],
       status: GOOD_STATUS,
       count,

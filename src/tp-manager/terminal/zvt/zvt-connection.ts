@@ -1,6 +1,6 @@
 import { chance, sleep, within } from "../../../shared/time.ts";
+import type { Message } from "../../../zvt/index.ts";
 import { type TerminalEvent, type TerminalState, TerminalUnavailable } from "../terminal.ts";
-import type { Message } from "./codec/index.ts";
 import type { Command } from "./commands/command.ts";
 import { logOff } from "./commands/log-off.ts";
 import { Enquiries } from "./enquiries.ts";
@@ -119,15 +119,15 @@ export class ZvtConnection {
 
   /**
    * A former process may have left the terminal in the middle of a command: the first connection
-   * then begins as after a lost one (zvt.md 9.2). No effect while connected.
+   * then begins as after a lost one (docs/zvt.md 9.2). No effect while connected.
    */
   beginCautiously(): void {
     if (this.#link.link !== "connected") this.#resync = true;
   }
 
   /**
-   * Log-Off (zvt.md 6.4) from an idle terminal; from any other nothing is sent. Waits no longer
-   * than a second, as its answer decides nothing. Never rejects.
+   * Log-Off (docs/zvt.md 6.4) from an idle terminal; from any other nothing is sent. Waits no
+   * longer than a second, as its answer decides nothing. Never rejects.
    */
   async logOff(): Promise<void> {
     const { clock, log } = this.#deps;
@@ -146,7 +146,7 @@ export class ZvtConnection {
   restart(): void {
     this.#restarting = true;
     const session = this.#session;
-    // zvt.md 2.4: closing a serial port throws away what the terminal has not acknowledged.
+    // docs/zvt.md 2.4: closing a serial port throws away what the terminal has not acknowledged.
     if (session) this.#giveUp(session, "the terminal restarts", session.whenFree());
   }
 
@@ -161,7 +161,9 @@ export class ZvtConnection {
     return end;
   }
 
-  /** zvt.md 3, 9.2: a command without an end ends the connection; a new one begins by asking. */
+  /**
+   * docs/zvt.md 3.3, 9.2: a command without an end ends the connection; a new one begins by asking.
+   */
   #giveUp(session: Session, problem: string, after = Promise.resolve()): void {
     this.#resync = true;
     this.#isDown(problem);
@@ -266,7 +268,7 @@ export class ZvtConnection {
     });
   }
 
-  /** zvt.md 9.2 steps 1 and 2: silence, then ask until the terminal answers and is idle. */
+  /** docs/zvt.md 9.2 steps 1 and 2: silence, then ask until the terminal answers and is idle. */
   async #resynchronise(run: RunCommand): Promise<void> {
     if (this.#deps.transport.kind === "serial") {
       await this.#pause("zvt silence", this.#options.silenceMs);
@@ -278,7 +280,9 @@ export class ZvtConnection {
     this.#resync = false;
   }
 
-  /** zvt.md 6.5, 10: asked while idle, so that it can do its own jobs and a lost link shows. */
+  /**
+   * docs/zvt.md 6.5, 10.1: asked while idle, so that it can do its own jobs and a lost link shows.
+   */
   async #poll(session: Session, gone: Promise<void>): Promise<void> {
     const { clock } = this.#deps;
     let down = false;

@@ -1,10 +1,10 @@
 import type { Clock } from "../../../shared/time.ts";
+import type { Charset } from "../../../zvt/index.ts";
+import type { Language } from "../../../zvt/tables/language.ts";
 import type { ByteTransport } from "../transport/byte-transport.ts";
-import type { Charset } from "./codec/index.ts";
 import type { Log } from "./log.ts";
-import type { Language } from "./tables/language.ts";
 
-/** Timers of zvt.md 5.1. Production never goes below the protocol's values, tests do. */
+/** Timers of docs/zvt.md 5.1. Production never goes below the protocol's values, tests do. */
 export interface ZvtTimers {
   /** Between two bytes of a frame; serial only. */
   readonly t1Ms: number;
@@ -19,18 +19,23 @@ export interface ZvtTimers {
 export interface ZvtOptions {
   /** Six digits. */
   readonly password: string;
-  /** zvt.md 6.1: BE has receipts printed by us line by line, 3E leaves them to be built by us. */
+  /**
+   * docs/zvt.md 6.1: BE has receipts printed by us line by line, 3E leaves them to be built by us.
+   */
   readonly configByte: number;
   /** ISO 4217 numeric with a leading zero. */
   readonly registrationCurrency: string;
   readonly timers: ZvtTimers;
-  /** How often an idle terminal is asked for its status; it runs its own jobs then (zvt.md 6.5). */
+  /**
+   * How often an idle terminal is asked for its status; it runs its own jobs then
+   * (docs/zvt.md 6.5).
+   */
   readonly pollIntervalMs: number;
-  /** The same while it is busy with jobs of its own or demands something (zvt.md 6.5, CCV). */
+  /** The same while it is busy with jobs of its own or demands something (docs/zvt.md 6.5, CCV). */
   readonly busyPollIntervalMs: number;
   /** Between two attempts to meet a demand of the terminal: doubles, up to the second. */
   readonly housekeepingPause: { readonly minMs: number; readonly maxMs: number };
-  /** Silence on a serial line before a lost payment is asked about: 2 x T2 (zvt.md 9.2). */
+  /** Silence on a serial line before a lost payment is asked about: 2 x T2 (docs/zvt.md 9.2). */
   readonly silenceMs: number;
   /** How long a terminal that refused a sale may take to show that it runs nothing. */
   readonly refusalCheckMs: number;
@@ -40,26 +45,29 @@ export interface ZvtOptions {
   readonly charset: Charset;
   /** Characters in a line of a ticket. */
   readonly printerWidth: number;
-  /** Tag 1F04 of the registration (zvt.md 11.2): customer receipts only; null leaves it out. */
+  /**
+   * Tag 1F04 of the registration (docs/zvt.md 11.2): customer receipts only; null leaves it out.
+   */
   readonly receiptsWanted: number | null;
-  /** zvt.md 9.4: number the messages (1F73) when the terminal agrees to it. */
+  /** docs/zvt.md 9.4: number the messages (1F73) when the terminal agrees to it. */
   readonly messageIds: boolean;
   /**
-   * zvt.md 9.4: name the last receipt number in a payment (1F1F), so that the terminal reverses
-   * what it has and we have missed. Only while the terminal cannot be paid at by its own keys.
+   * docs/zvt.md 9.4: name the last receipt number in a payment (1F1F), so that the terminal
+   * reverses what it has and we have missed. Only while the terminal cannot be paid at by its own
+   * keys.
    */
   readonly sendLastReceipt: boolean;
   /**
-   * zvt.md 6.4: Log-Off when the driver is closed. It gives the terminal's own keys back until the
-   * next registration, which nobody wants at an unattended terminal.
+   * docs/zvt.md 6.4: Log-Off when the driver is closed. It gives the terminal's own keys back until
+   * the next registration, which nobody wants at an unattended terminal.
    */
   readonly logOffOnClose: boolean;
   readonly language: Language;
   /** Silence after a restart was asked for, before the terminal is looked for again. */
   readonly restartPauseMs: number;
-  /** zvt.md 8: the terminal understands 84 9D. */
+  /** docs/zvt.md 8.4: the terminal understands 84 9D. */
   readonly partialIssue: boolean;
-  /** zvt.md 7.1: the terminal puts the totals of all cards into the first group. */
+  /** docs/zvt.md 7.1: the terminal puts the totals of all cards into the first group. */
   readonly totalsInFirstGroup: boolean;
 }
 
@@ -92,7 +100,7 @@ export interface ZvtDependencies {
   readonly log: Log;
 }
 
-/** zvt.md 6.1: no payment is begun at the terminal. */
+/** docs/zvt.md 6.1: no payment is begun at the terminal. */
 const REGISTER_CONTROLS_PAYMENTS = 0x10;
 
 /** Throws with what is wrong and what to write instead. */

@@ -1,3 +1,4 @@
+import { codeText, resultText } from "../../../zvt/tables/result-codes.ts";
 import {
   type Baseline,
   type CancelAnswer,
@@ -26,16 +27,15 @@ import { isOver } from "./refused-command.ts";
 import { RunningPayment, withdrawn } from "./running-payment.ts";
 import type { Session } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
-import { codeText, resultText } from "./tables/result-codes.ts";
 import { telecollection } from "./telecollection.ts";
 import { ZvtConnection } from "./zvt-connection.ts";
 import { checkedZvtOptions, type ZvtDependencies, type ZvtOptions } from "./zvt-options.ts";
 
-/** DESIGN 3.1 rule 3: after this much silence a terminal is asked before a sale. */
+/** docs/design.md 3.3: after this much silence a terminal is asked before a sale. */
 const SILENCE_BEFORE_SALE_MS = 10_000;
 /** A recovery waits this long for a terminal that is just being reconnected. */
 const LINK_WAIT_MS = 30_000;
-/** zvt.md 6.1: the register takes payment receipts. */
+/** docs/zvt.md 6.1: the register takes payment receipts. */
 const PRINTS_PAYMENT_RECEIPTS = 0x02;
 
 /** Makes the driver for a ZVT terminal. Throws when an option is wrong. */
@@ -57,7 +57,7 @@ class ZvtTerminal implements Terminal {
   #preparedAtMs = Number.NEGATIVE_INFINITY;
   /** What the terminal told on this very connection before the payment that comes now. */
   #told: { readonly session: Session | undefined; readonly last: LastTransaction } | undefined;
-  /** DESIGN 3.1 rule 5: a lost command is asked about before anything else runs. */
+  /** docs/design.md 3.5: a lost command is asked about before anything else runs. */
   #evidenceDue = false;
   /** The same, said by those who ask: also after a restart, and until they know. */
   #evidenceKept = false;
@@ -168,9 +168,9 @@ class ZvtTerminal implements Terminal {
         const { session } = this.#connection;
         const ended = await run(inStep ? this.#withLastReceipt(command) : command, payment);
         payment.phase = "over";
-        // zvt.md 7.2: the terminal may have taken itself more time than T4.
+        // docs/zvt.md 7.2: the terminal may have taken itself more time than T4.
         const t4Ms = Math.max(this.#options.timers.t4Ms, session?.t4Ms ?? 0);
-        // zvt.md 8: left alone with its 04 0F it reverses when its window for goods is over.
+        // docs/zvt.md 8.2: left alone with its 04 0F it reverses when its window for goods is over.
         this.#paymentLimitMs = t4Ms + (command.goods?.windowMs ?? 0);
         if (ended.end === "completed" && payment.partUnconfirmed) await this.#confirm(payment, run);
         return await this.#believed(ended, run);
@@ -197,7 +197,7 @@ class ZvtTerminal implements Terminal {
     return { end: "lost", problem: "the terminal refused, and did not show that nothing runs" };
   }
 
-  /** DESIGN 3.1 rule 13: only what was told on this very connection. */
+  /** docs/design.md 3.13: only what was told on this very connection. */
   #withLastReceipt(command: Command): Command {
     const told = this.#told;
     if (!this.#options.sendLastReceipt || !told) return command;
@@ -238,7 +238,7 @@ class ZvtTerminal implements Terminal {
     }
     if (!session) return { answer: "no-answer", text: "the link to the terminal was lost" };
     if (session.awaitsGoods) {
-      // zvt.md 5.2: the terminal waits for the answer to its 04 0F, nothing else may be sent.
+      // docs/zvt.md 5.2: the terminal waits for the answer to its 04 0F, nothing else may be sent.
       return { answer: "refused", code: "", text: "the goods decide about this sale" };
     }
     const answer = await session.abort();

@@ -205,7 +205,7 @@ test("description, locale and urlCallback may be nil, as the real types say", as
   expect(result["code"]).toBe("0");
 });
 
-/** Column "Req" of the specification's order request. */
+/** Column "Required" of the order request (docs/design.md 12.10). */
 const mandatory = [
   "wsLogin",
   "wsPassword",

@@ -4,7 +4,7 @@ import {
   startTerminalSimulator,
 } from "../../../../src/simulator/terminal/start.ts";
 import type { TerminalSimulator } from "../../../../src/simulator/terminal/terminal-simulator.ts";
-import { ScriptedRegister } from "./register.ts";
+import { ScriptedRegister } from "../zvt/support/register.ts";
 
 export type Transport = "tcp" | "pty";
 export const transports: readonly Transport[] = ["tcp", "pty"];

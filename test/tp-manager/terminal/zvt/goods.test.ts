@@ -112,7 +112,7 @@ test("an undecided sale asks no more often than the strictest terminal allows", 
   expect(await paying).toMatchObject({ end: "aborted", code: "6C" });
   expect(observer.happened).toEqual(["report 00", "report 6C"]);
   expect(peer.log.filter((apdu) => apdu === "849c00")).toHaveLength(3);
-}, 15_000);
+});
 
 test("another good report while the goods are undecided is not acknowledged either", async () => {
   const { peer, driver } = await connect(tcpPeer);

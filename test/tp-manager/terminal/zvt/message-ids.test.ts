@@ -3,7 +3,7 @@ import { bothLines, connect, goodSale } from "./connected-driver.ts";
 import { type Driver, never, Observer, patientTimers, tenEuro } from "./driver.ts";
 import { type Peer, statusCompletion, tcpPeer, terminalId, withLength } from "./peer.ts";
 
-/** A terminal that numbers its messages as the published example does (zvt.md 9.4). */
+/** A terminal that numbers its messages as the published example does (docs/zvt.md 9.4). */
 class NumberedPeer {
   readonly peer: Peer;
   #last = 0;
@@ -231,4 +231,4 @@ test("a sale that waits for its goods is asked about again under the same number
   await terminal.tell("060f00");
   expect(await paying).toMatchObject({ end: "completed" });
   expect(patientTimers.t4Ms).toBeGreaterThan(4_000);
-}, 10_000);
+});

@@ -24,7 +24,7 @@ describe.each(bothLines)("a payment over %s", (_kind, makePeer) => {
     const observer = new Observer();
     const paying = pay(driver, observer);
     await peer.expect(payCommand);
-    // Out of nowhere (zvt.md 12); then the answer to the command, and the payment.
+    // Out of nowhere (docs/zvt.md 12.6); then the answer to the command, and the payment.
     peer.send("841e017d");
     await peer.expect(enquiry);
     peer.send("800000");

@@ -18,7 +18,7 @@ const noneOpen = withLength("061e00 b8 87ffff");
 const endOfDay = "065003000000";
 
 const empty = "00 000000000000 ";
-/** zvt.md 7.1: receipts 41 to 45, three Mastercard payments of 60.00, one of Visa of 5.00. */
+/** docs/zvt.md 7.1: receipts 41 to 45, three Mastercard payments of 60.00, one of Visa of 5.00. */
 const totals =
   `60f0f5f3 0041 0045 ${empty}${empty} 03 000000006000 ${empty} 01 000000000500` +
   ` ${empty}${empty}`;

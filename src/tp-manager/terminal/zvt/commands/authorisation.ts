@@ -1,18 +1,24 @@
+import {
+  encodeMessage,
+  type FieldInputs,
+  tag,
+  withTag,
+  ZvtCodecError,
+} from "../../../../zvt/index.ts";
 import type { LastTransaction, PaymentOrder } from "../../terminal.ts";
-import { encodeMessage, type FieldInputs, tag, withTag, ZvtCodecError } from "../codec/index.ts";
 import type { LinkTimers } from "../link/apdu-link.ts";
 import { anyTime, type Command, type GoodsWindow } from "./command.ts";
 
 const ANSWER_SECONDS_MIN = 10;
-/** zvt.md 12: "always send 01 and 02". How often the terminal may ask again. */
+/** docs/zvt.md 8.2: fields 01 and 02 are always sent. How often the terminal may ask again. */
 const STATUS_INFORMATIONS_MAX = 3;
 
 /**
- * Field 01 of a sale without goods, zvt.md 8: how long the terminal waits for our answer to its
- * 04 0F before it reverses. We answer as soon as the report is on disk, so it only matters when the
- * answer is lost or the disk is slow. It must outlast everything that an answer may need: two
- * repeats on a serial line, T2 apart (zvt.md 2.4), and T3 for the disk and a slow network. Longer
- * than that only keeps the terminal, its card and recovery waiting after a lost answer.
+ * Field 01 of a sale without goods, docs/zvt.md 8.2: how long the terminal waits for our answer
+ * to its 04 0F before it reverses. We answer as soon as the report is on disk, so it only matters
+ * when the answer is lost or the disk is slow. It must outlast everything that an answer may need:
+ * two repeats on a serial line, T2 apart (docs/zvt.md 2.4), and T3 for the disk and a slow network.
+ * Longer than that only keeps the terminal, its card and recovery waiting after a lost answer.
  */
 export function answerSeconds({ t2Ms, t3Ms }: Pick<LinkTimers, "t2Ms" | "t3Ms">): number {
   const seconds = Math.ceil((2 * t2Ms + t3Ms) / 1_000);
@@ -23,12 +29,12 @@ export function answerSeconds({ t2Ms, t3Ms }: Pick<LinkTimers, "t2Ms" | "t3Ms">)
 const WINDOW_SECONDS_MAX = 255;
 
 /**
- * The window for goods, zvt.md 8. Terminals differ in what ends it: the time since the first 04 0F
- * or since the last one (01), their own 30 s instead of ours, and the number of repeats (02, where
- * 3 is the strictest known default). So 01 covers the whole window by itself, 02 is 3, and every
- * 04 0F is left open for a quarter of the window before 84 9C asks for the next: first sending and
- * three repeats cover the window too, each with a wait below 30 s for windows up to two minutes. A
- * decision leaves at once, or after the two seconds between 84 9C and the repeat.
+ * The window for goods, docs/zvt.md 8.2. Terminals differ in what ends it: the time since the first
+ * 04 0F or since the last one (01), their own 30 s instead of ours, and the number of repeats (02,
+ * where 3 is the strictest known default). So 01 covers the whole window by itself, 02 is 3, and
+ * every 04 0F is left open for a quarter of the window before 84 9C asks for the next: first
+ * sending and three repeats cover the window too, each with a wait below 30 s for windows up to two
+ * minutes. A decision leaves at once, or after the two seconds between 84 9C and the repeat.
  */
 function goodsWindow(seconds: number): GoodsWindow {
   if (!Number.isInteger(seconds) || seconds < 1 || seconds > WINDOW_SECONDS_MAX) {
@@ -38,12 +44,12 @@ function goodsWindow(seconds: number): GoodsWindow {
   return { holdMs, asksMax: STATUS_INFORMATIONS_MAX, windowMs: seconds * 1_000 };
 }
 
-/** zvt.md 6.2, field 19: the terminal decides how the card is checked. */
+/** docs/zvt.md 6.2, field 19: the terminal decides how the card is checked. */
 const TERMINAL_DECIDES = 0x40;
-/** zvt.md 10: set when we take print messages, so that there is a receipt. */
+/** docs/zvt.md 10.2: set when we take print messages, so that there is a receipt. */
 const PRINTER_READY = 0x04;
 
-/** Authorisation 06 01, zvt.md 6.2. */
+/** Authorisation 06 01, docs/zvt.md 6.2. */
 export function authorisation(
   { amountMinor, currencyNumeric, goodsWindowSeconds }: PaymentOrder,
   {
@@ -69,8 +75,8 @@ export function authorisation(
 }
 
 /**
- * The same with the last receipt number that both sides know, tag 1F1F (zvt.md 9.4): empty when the
- * terminal has told that it has none, and left out when it has told neither.
+ * The same with the last receipt number that both sides know, tag 1F1F (docs/zvt.md 9.4): empty
+ * when the terminal has told that it has none, and left out when it has told neither.
  */
 export function namingLastReceipt(command: Command, last: LastTransaction): Command {
   const number = last.kind === "transaction" ? last.report.receiptNumber : "";

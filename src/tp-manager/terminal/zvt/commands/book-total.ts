@@ -1,8 +1,8 @@
+import { encodeMessage } from "../../../../zvt/index.ts";
 import type { ReversalOrder } from "../../terminal.ts";
-import { encodeMessage } from "../codec/index.ts";
 import { anyTime, type Command } from "./command.ts";
 
-/** Book Total 06 24, zvt.md 6.3: the amount is the part that **was** used. */
+/** Book Total 06 24, docs/zvt.md 6.3: the amount is the part that **was** used. */
 export function bookTotal({ receiptNumber, amountMinor, currencyNumeric }: ReversalOrder): Command {
   return {
     name: "book-total",

@@ -1,4 +1,4 @@
-import type { Apdu, MessageName } from "../codec/index.ts";
+import type { Apdu, MessageName } from "../../../../zvt/index.ts";
 
 /** One command of the register: what leaves, and the closed set of what may come back. */
 export interface Command {
@@ -6,14 +6,18 @@ export interface Command {
   readonly apdu: Apdu;
   /**
    * What the terminal may send while the command runs and it is master, besides 06 0F and 06 1E
-   * (zvt.md 5.2). Anything else is refused with 84 83.
+   * (docs/zvt.md 5.2). Anything else is refused with 84 83.
    */
   readonly replies: readonly MessageName[];
-  /** Whether 80 00 ends it, or the terminal becomes master until 06 0F or 06 1E (zvt.md 5.2). */
+  /**
+   * Whether 80 00 ends it, or the terminal becomes master until 06 0F or 06 1E (docs/zvt.md 5.2).
+   */
   readonly ends: "answer" | "completion";
-  /** Whether a 04 0F is stored before it is acknowledged, and may be refused (DESIGN 3). */
+  /**
+   * Whether a 04 0F is stored before it is acknowledged, and may be refused (docs/design.md 1.2).
+   */
   readonly judged: boolean;
-  /** A sale that may wait for its goods (zvt.md 8). */
+  /** A sale that may wait for its goods (docs/zvt.md 8.1). */
   readonly goods?: GoodsWindow;
 }
 
@@ -26,7 +30,7 @@ export interface GoodsWindow {
   readonly windowMs: number;
 }
 
-/** Sent by the terminal on every occasion it likes (zvt.md 6.5, 7). */
+/** Sent by the terminal on every occasion it likes (docs/zvt.md 6.5, 7.4). */
 export const anyTime: readonly MessageName[] = [
   "intermediate-status",
   "print-line",

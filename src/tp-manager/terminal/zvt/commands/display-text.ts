@@ -1,4 +1,4 @@
-import { type Charset, encodeMessage, type FieldInputs } from "../codec/index.ts";
+import { type Charset, encodeMessage, type FieldInputs } from "../../../../zvt/index.ts";
 import type { Command } from "./command.ts";
 
 const lineNames = [
@@ -13,8 +13,8 @@ const lineNames = [
 ] as const;
 
 /**
- * Display Text 06 E0, zvt.md 6.8: up to eight lines; none switches the display off. `seconds` 0
- * leaves them until they are replaced. 80 00 ends it.
+ * Display Text 06 E0, docs/zvt.md 6.8: up to eight lines; none switches the display off. `seconds`
+ * 0 leaves them until they are replaced. 80 00 ends it.
  */
 export function displayText(
   lines: readonly string[],

@@ -1,7 +1,7 @@
-import { encodeMessage } from "../codec/index.ts";
+import { encodeMessage } from "../../../../zvt/index.ts";
 import { anyTime, type Command } from "./command.ts";
 
-/** End of Day 06 50, zvt.md 6.4: the terminal hands its turnover in and reports the totals. */
+/** End of Day 06 50, docs/zvt.md 6.4: the terminal hands its turnover in and reports the totals. */
 export function endOfDay(password: string): Command {
   return {
     name: "end-of-day",

@@ -1,7 +1,7 @@
-import { encodeMessage } from "../codec/index.ts";
+import { encodeMessage } from "../../../../zvt/index.ts";
 import type { Command } from "./command.ts";
 
-/** Log-Off 06 02, zvt.md 6.4: no completion; the terminal may be used by others then. */
+/** Log-Off 06 02, docs/zvt.md 6.4: no completion; the terminal may be used by others then. */
 export function logOff(): Command {
   return {
     name: "log-off",

@@ -1,8 +1,8 @@
+import { encodeMessage } from "../../../../zvt/index.ts";
 import type { ReversalOrder } from "../../terminal.ts";
-import { encodeMessage } from "../codec/index.ts";
 import { anyTime, type Command } from "./command.ts";
 
-/** Partial Reversal 06 23, zvt.md 6.3: the amount is the part that was **not** used. */
+/** Partial Reversal 06 23, docs/zvt.md 6.3: the amount is the part that was **not** used. */
 export function partialReversal({
   receiptNumber,
   amountMinor,

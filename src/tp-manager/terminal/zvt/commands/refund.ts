@@ -1,8 +1,10 @@
+import { encodeMessage } from "../../../../zvt/index.ts";
 import type { PaymentOrder } from "../../terminal.ts";
-import { encodeMessage } from "../codec/index.ts";
 import { anyTime, type Command } from "./command.ts";
 
-/** Refund 06 31, zvt.md 6.3: money to a card without a stored sale. As financial as a payment. */
+/**
+ * Refund 06 31, docs/zvt.md 6.3: money to a card without a stored sale. As financial as a payment.
+ */
 export function refund({ amountMinor, currencyNumeric }: PaymentOrder, password: string): Command {
   return {
     name: "refund",

@@ -5,7 +5,7 @@ import {
   encodeMessage,
   fromHex,
   tag,
-} from "../codec/index.ts";
+} from "../../../../zvt/index.ts";
 import { anyTime, type Command } from "./command.ts";
 
 export interface RegistrationOptions {
@@ -15,13 +15,13 @@ export interface RegistrationOptions {
   readonly registrationCurrency: string;
   readonly charset: Charset;
   readonly printerWidth: number;
-  /** Tag 1F04, zvt.md 11.2; null leaves it out. */
+  /** Tag 1F04, docs/zvt.md 11.2; null leaves it out. */
   readonly receiptsWanted: number | null;
-  /** Ask for message sequence ids (zvt.md 9.4). */
+  /** Ask for message sequence ids (docs/zvt.md 9.4). */
   readonly messageIds: boolean;
 }
 
-/** Registration 06 00, zvt.md 6.1. The currency is two bare bytes, never field 49. */
+/** Registration 06 00, docs/zvt.md 6.1. The currency is two bare bytes, never field 49. */
 export function registration(options: RegistrationOptions): Command {
   const { password, configByte, registrationCurrency, charset } = options;
   const tags = [

@@ -1,11 +1,11 @@
+import { encodeMessage } from "../../../../zvt/index.ts";
 import type { ReversalOrder } from "../../terminal.ts";
-import { encodeMessage } from "../codec/index.ts";
 import { anyTime, type Command } from "./command.ts";
 
 /**
- * Reversal 06 30, zvt.md 6.3: only of a stored payment with that receipt number and amount. As
+ * Reversal 06 30, docs/zvt.md 6.3: only of a stored payment with that receipt number and amount. As
  * financial as a payment: it leaves once and its report is stored before it is acknowledged. Some
- * terminals print before the 04 0F (zvt.md 12, Feig).
+ * terminals print before the 04 0F (Feig, docs/zvt.md 12.5).
  */
 export function reversal(
   { receiptNumber, amountMinor, currencyNumeric }: ReversalOrder,

@@ -1,7 +1,7 @@
-import { encodeMessage } from "../codec/index.ts";
+import { encodeMessage } from "../../../../zvt/index.ts";
 import { anyTime, type Command } from "./command.ts";
 
-/** Set Date and Time 06 91, zvt.md 6.4: local time. */
+/** Set Date and Time 06 91, docs/zvt.md 6.4: local time. */
 export function setDateTime(password: string, nowMs: number): Command {
   const now = new Date(nowMs);
   const digits = (...numbers: readonly number[]): string =>

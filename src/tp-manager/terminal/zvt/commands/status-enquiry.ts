@@ -1,10 +1,10 @@
-import { encodeMessage } from "../codec/index.ts";
+import { encodeMessage } from "../../../../zvt/index.ts";
 import { anyTime, type Command } from "./command.ts";
 
-/** zvt.md 6.5: leave the version out and send the container; the safest form of the answer. */
+/** docs/zvt.md 6.5: leave the version out and send the container; the safest form of the answer. */
 const STATUS_AND_CONTAINER = 0x06;
 
-/** Status-Enquiry 05 01, zvt.md 6.5. The plain form asks for the software version. */
+/** Status-Enquiry 05 01, docs/zvt.md 6.5. The plain form asks for the software version. */
 export function statusEnquiry(password: string, form: "container" | "version"): Command {
   return {
     name: "status-enquiry",

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../../shared/time.ts";
+import type { Apdu } from "../../../../zvt/index.ts";
 import type { ByteTransport } from "../../transport/byte-transport.ts";
-import type { Apdu } from "../codec/index.ts";
 
 /**
  * Makes whole APDUs of bytes and the other way round. One message is under way at a time; a link
@@ -9,7 +9,7 @@ import type { Apdu } from "../codec/index.ts";
 export interface ApduLink {
   /**
    * Sends one APDU and calls `done` exactly once. An answer (80 xx, 84 xx) may be sent while a
-   * command waits for its acknowledgement: the command is then `collided` (zvt.md 2.5).
+   * command waits for its acknowledgement: the command is then `collided` (docs/zvt.md 2.5).
    */
   send(apdu: Apdu, done: (outcome: SendOutcome) => void): void;
   /** What came in that was no message, since the link was opened. */
@@ -20,12 +20,12 @@ export interface ApduLink {
 export type SendOutcome =
   /**
    * Acknowledged on a serial line; handed to the network over TCP. `copies`: how often it left; of
-   * more than one nobody knows which the other side will answer (zvt.md 2.4).
+   * more than one nobody knows which the other side will answer (docs/zvt.md 2.4).
    */
   | { readonly outcome: "delivered"; readonly copies: number }
   /** Nothing left this process. */
   | { readonly outcome: "not-begun"; readonly problem: string }
-  /** Sent as often as zvt.md 2.4 allows, and never acknowledged. */
+  /** Sent as often as docs/zvt.md 2.4 allows, and never acknowledged. */
   | { readonly outcome: "unacknowledged" }
   /** The other side sent a message of its own instead; ours may have arrived or not. */
   | { readonly outcome: "collided"; readonly copies: number }
@@ -34,7 +34,9 @@ export type SendOutcome =
 
 export interface LinkListener {
   apdu(apdu: Apdu): void;
-  /** A good frame around something that is no APDU: acknowledged, to be refused (zvt.md 2.4). */
+  /**
+   * A good frame around something that is no APDU: acknowledged, to be refused (docs/zvt.md 2.4).
+   */
   malformed(bytes: Uint8Array): void;
   /** Bytes that belong to nothing; counted and skipped. */
   noise(bytes: number): void;
@@ -51,7 +53,7 @@ export interface LinkCounters {
 }
 
 export interface LinkTimers {
-  /** Between two bytes of a frame (zvt.md 5.1). */
+  /** Between two bytes of a frame (docs/zvt.md 5.1). */
   readonly t1Ms: number;
   /** From the end of a frame to its acknowledgement. */
   readonly t2Ms: number;
@@ -81,7 +83,7 @@ export function newCounters(): LinkCounters {
   };
 }
 
-/** 80 xx and 84 xx: what the side that is not master sends (zvt.md 4.1). */
+/** 80 xx and 84 xx: what the side that is not master sends (docs/zvt.md 4.1). */
 export function isAnswer({ control }: Apdu): boolean {
   return control >> 8 === 0x80 || control >> 8 === 0x84;
 }

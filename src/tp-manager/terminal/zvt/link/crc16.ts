@@ -1,5 +1,6 @@
 /**
- * zvt.md 2.3: CRC-16/KERMIT. Polynomial 1021 bit-reflected, initial value 0, no final exclusive-or.
+ * docs/zvt.md 2.3: CRC-16/KERMIT. Polynomial 1021 bit-reflected, initial value 0, no final
+ * exclusive-or.
  */
 const REFLECTED_POLYNOMIAL = 0x8408;
 

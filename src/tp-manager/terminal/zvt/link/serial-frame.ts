@@ -1,4 +1,4 @@
-import { concat } from "../codec/index.ts";
+import { concat } from "../../../../zvt/index.ts";
 import { crc16 } from "./crc16.ts";
 
 export const STX = 0x02;
@@ -10,7 +10,7 @@ export const NAK = 0x15;
 /** More than the largest APDU is no frame but a line that babbles. */
 const FRAME_BYTES_MAX = 65_540;
 
-/** zvt.md 2.2: 10 02, the APDU with every 10 doubled, 10 03, CRC low, CRC high. */
+/** docs/zvt.md 2.2: 10 02, the APDU with every 10 doubled, 10 03, CRC low, CRC high. */
 export function encodeFrame(apdu: Uint8Array): Uint8Array {
   const doubled = new Uint8Array(apdu.length + apdu.filter((byte) => byte === DLE).length);
   let at = 0;
@@ -18,7 +18,8 @@ export function encodeFrame(apdu: Uint8Array): Uint8Array {
     doubled[at++] = byte;
     if (byte === DLE) doubled[at++] = DLE;
   }
-  // The CRC covers the APDU before doubling and the 03, and is itself never doubled (zvt.md 2.3).
+  // The CRC covers the APDU before doubling and the 03, and is itself never doubled
+  // (docs/zvt.md 2.3).
   const crc = crc16([ETX], crc16(apdu));
   return concat([Uint8Array.of(DLE, STX), doubled, Uint8Array.of(DLE, ETX, crc & 0xff, crc >> 8)]);
 }
@@ -34,7 +35,7 @@ export type FrameEvent =
   | { readonly event: "noise"; readonly bytes: number };
 
 type Phase =
-  /** Between frames; only here are 06 and 15 acknowledgements (zvt.md 2.4). */
+  /** Between frames; only here are 06 and 15 acknowledgements (docs/zvt.md 2.4). */
   | "hunting"
   /** Between frames, after a 10. */
   | "hunting-dle"
@@ -43,7 +44,7 @@ type Phase =
   | "crc-low"
   | "crc-high";
 
-/** The receiver automaton of zvt.md 2.2, byte by byte. */
+/** The receiver automaton of docs/zvt.md 2.2, byte by byte. */
 export class FrameReader {
   #phase: Phase = "hunting";
   #apdu: number[] = [];
@@ -125,7 +126,7 @@ export class FrameReader {
     } else if (byte === ETX) {
       this.#phase = "crc-low";
     } else if (byte === STX) {
-      // zvt.md 2.2: a new start inside a frame means that the end of the last one was lost.
+      // docs/zvt.md 2.2: a new start inside a frame means that the end of the last one was lost.
       this.#noiseBytes += this.#apdu.length + 2;
       this.#begin("data");
     } else {

@@ -1,6 +1,12 @@
 import type { Timer } from "../../../../shared/time.ts";
+import {
+  type Apdu,
+  decodeApdu,
+  encodeApdu,
+  sameBytes,
+  ZvtCodecError,
+} from "../../../../zvt/index.ts";
 import type { ByteConnection } from "../../transport/byte-transport.ts";
-import { type Apdu, decodeApdu, encodeApdu, sameBytes, ZvtCodecError } from "../codec/index.ts";
 import {
   type ApduLink,
   isAnswer,
@@ -13,7 +19,7 @@ import {
 } from "./apdu-link.ts";
 import { ACK, encodeFrame, type FrameEvent, FrameReader, NAK } from "./serial-frame.ts";
 
-/** zvt.md 2.4: the first sending and two repeats. */
+/** docs/zvt.md 2.4: the first sending and two repeats. */
 const SENDS_MAX = 3;
 
 interface Outgoing {
@@ -24,7 +30,7 @@ interface Outgoing {
   timer: Timer | undefined;
 }
 
-/** The last frame taken over from the other side, to recognise its repeat (zvt.md 2.4). */
+/** The last frame taken over from the other side, to recognise its repeat (docs/zvt.md 2.4). */
 interface Incoming {
   readonly bytes: Uint8Array;
   readonly atMs: number;
@@ -41,8 +47,8 @@ export const openSerialLink: OpenLink = async (options, listener, signal) => {
 };
 
 /**
- * ZVT over a serial line (zvt.md 2): frames with checksum, an acknowledgement byte for every frame,
- * at most two repeats.
+ * ZVT over a serial line (docs/zvt.md 2.2, 2.4): frames with checksum, an acknowledgement byte for
+ * every frame, at most two repeats.
  */
 class SerialLink implements ApduLink {
   readonly counters: LinkCounters = newCounters();
@@ -77,7 +83,7 @@ class SerialLink implements ApduLink {
     if (before && !(isAnswer(apdu) && !isAnswer(before.apdu))) {
       throw new Error("a message is under way on this link");
     }
-    // zvt.md 2.5: the other side waits for this answer, our own command has to stand back.
+    // docs/zvt.md 2.5: the other side waits for this answer, our own command has to stand back.
     if (before) this.#finish({ outcome: "collided", copies: before.sends });
     const frame = encodeFrame(encodeApdu(apdu));
     const outgoing = { apdu, frame, done, sends: 0, timer: undefined };
@@ -117,7 +123,7 @@ class SerialLink implements ApduLink {
     }
   }
 
-  /** NAK, or T2 is over: repeat, or give up after the second repeat (zvt.md 2.4). */
+  /** NAK, or T2 is over: repeat, or give up after the second repeat (docs/zvt.md 2.4). */
   #notAcknowledged(): void {
     const outgoing = this.#outgoing;
     if (!outgoing) return;
@@ -175,7 +181,7 @@ class SerialLink implements ApduLink {
   }
 
   #frame(bytes: Uint8Array): void {
-    // zvt.md 2.4: acknowledged at once, before its content is looked at.
+    // docs/zvt.md 2.4: acknowledged at once, before its content is looked at.
     this.#write(Uint8Array.of(ACK));
     if (this.#isRepeat(bytes)) {
       this.counters.repeatsReceived += 1;
@@ -196,7 +202,7 @@ class SerialLink implements ApduLink {
   }
 
   /**
-   * zvt.md 2.4: byte for byte the last frame, and our answer to it not acknowledged. Two equal
+   * docs/zvt.md 2.4: byte for byte the last frame, and our answer to it not acknowledged. Two equal
    * print lines one after the other are not repeats: the first one was answered and settled. An
    * answer is a repeat when we have sent no command since.
    */
@@ -222,7 +228,7 @@ class SerialLink implements ApduLink {
   }
 
   /**
-   * zvt.md 2.4: an acknowledgement may be late or missing. An answer proves that our command
+   * docs/zvt.md 2.4: an acknowledgement may be late or missing. An answer proves that our command
    * arrived; a new message of the other side proves that our answer to the last one did.
    */
   #implyAcknowledgement(fromAnswerer: boolean): void {

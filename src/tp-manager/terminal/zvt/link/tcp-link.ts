@@ -1,6 +1,6 @@
 import type { Timer } from "../../../../shared/time.ts";
+import { type Apdu, ApduReader, encodeApdu } from "../../../../zvt/index.ts";
 import type { ByteConnection } from "../../transport/byte-transport.ts";
-import { type Apdu, ApduReader, encodeApdu } from "../codec/index.ts";
 import {
   type ApduLink,
   type LinkCounters,
@@ -17,7 +17,7 @@ export const openTcpLink: OpenLink = async (options, listener, signal) => {
   return link;
 };
 
-/** ZVT over TCP (zvt.md 3): bare APDUs one after the other. */
+/** ZVT over TCP (docs/zvt.md 3.2): bare APDUs one after the other. */
 class TcpLink implements ApduLink {
   readonly counters: LinkCounters = newCounters();
   readonly #options: LinkOptions;
@@ -76,7 +76,7 @@ class TcpLink implements ApduLink {
     }
   }
 
-  /** zvt.md 3: a message that arrives in pieces too slowly ends the connection. */
+  /** docs/zvt.md 3.3: a message that arrives in pieces too slowly ends the connection. */
   #startPieceTimer(): void {
     const { clock, timers } = this.#options;
     this.#pieceTimer ??= clock.startTimer("zvt T3 pieces", timers.t3Ms, () =>

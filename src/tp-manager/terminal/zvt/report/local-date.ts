@@ -1,4 +1,4 @@
-/** ZVT sends no year (zvt.md 7.1): the one that brings the day nearest to now is taken. */
+/** ZVT sends no year (docs/zvt.md 7.1): the one that brings the day nearest to now is taken. */
 export function yearOfLocalDate(dateMmdd: string, nowMs: number): number {
   const month = Number(dateMmdd.slice(0, 2));
   const day = Number(dateMmdd.slice(2, 4));

@@ -1,6 +1,6 @@
-import { findTags, type Message, type Tag, tagValue } from "../codec/index.ts";
+import { findTags, type Message, type Tag, tagValue } from "../../../../zvt/index.ts";
 
-/** zvt.md 7.3, tag 1F07. */
+/** docs/zvt.md 7.3, tag 1F07. */
 const CUSTOMER_RECEIPT = 2;
 
 interface PrintedReceipt {
@@ -11,13 +11,13 @@ interface PrintedReceipt {
 
 /** Attribute FF: line feeds. */
 const FEED = 0xff;
-/** Set, it ends the receipt; alone it is no end (zvt.md 7.3). */
+/** Set, it ends the receipt; alone it is no end (docs/zvt.md 7.3). */
 const LAST_LINE = 0x80;
 
 /** Far more than any receipt; a terminal that prints for ever must not fill the memory. */
 const CHARACTERS_MAX = 200_000;
 
-/** Puts print messages 06 D1 and 06 D3 of one command together to receipts (zvt.md 7.3). */
+/** Puts print messages 06 D1 and 06 D3 of one command together to receipts (docs/zvt.md 7.3). */
 export class PrintCollector {
   readonly #receipts: PrintedReceipt[] = [];
   #characters = 0;
@@ -46,7 +46,7 @@ export class PrintCollector {
     const receipt = this.#open(tagValue(tags, "receiptType") ?? null);
     const attribute = parts.attribute ?? 0;
     if (attribute === FEED) {
-      // zvt.md 7.3: a count stands in the place of the text.
+      // docs/zvt.md 7.3: a count stands in the place of the text.
       for (let feeds = Math.max(parts.lineFeeds ?? 1, 1); feeds > 0; feeds--) this.#add(receipt);
       return;
     }

@@ -1,11 +1,16 @@
 import { code as currencyByAlpha, number as currencyByNumber } from "currency-codes";
 import { formatMajor } from "../../../../shared/money.ts";
 import { emptyReceipt, RECEIPT_AMOUNT_DIGITS, type Receipt } from "../../../../shared/receipt.ts";
+import { findTags, type Message, type TagName, tagValue, toHex } from "../../../../zvt/index.ts";
+import { cardTypeName } from "../../../../zvt/tables/card-types.ts";
+import type { Language } from "../../../../zvt/tables/language.ts";
+import {
+  codeText,
+  declineAdvice,
+  resultCode,
+  resultText,
+} from "../../../../zvt/tables/result-codes.ts";
 import type { AbortReason, TransactionReport } from "../../terminal.ts";
-import { findTags, type Message, type TagName, tagValue, toHex } from "../codec/index.ts";
-import { cardTypeName } from "../tables/card-types.ts";
-import type { Language } from "../tables/language.ts";
-import { codeText, declineAdvice, resultCode, resultText } from "../tables/result-codes.ts";
 import { expiryYymmdd, localDateDdmmyy } from "./local-date.ts";
 
 export interface ReportContext {
@@ -14,7 +19,7 @@ export interface ReportContext {
   readonly nowMs: number;
 }
 
-/** Reads a 04 0F (zvt.md 7.1). Which receipt field comes from where: README.md beside this. */
+/** Reads a 04 0F (docs/zvt.md 7.1). Which receipt field comes from where: README.md beside this. */
 export function transactionReport(message: Message, context: ReportContext): TransactionReport {
   const { fields, parts, tags } = message;
   const code = fields.resultCode ?? parts.resultCode ?? null;
@@ -43,7 +48,7 @@ export function transactionReport(message: Message, context: ReportContext): Tra
   return { ...report, fallbackTicket: fallbackTicket(report) };
 }
 
-/** zvt.md 6.2: host codes A0..AF come as 27 00 with the real code in field A0. */
+/** docs/zvt.md 6.2: host codes A0..AF come as 27 00 with the real code in field A0. */
 function isHostRefusal(resultCodeAs: number | undefined): boolean {
   return resultCodeAs !== undefined && resultCodeAs >= 0xa0 && resultCodeAs <= 0xaf;
 }
@@ -65,7 +70,7 @@ function textOf(code: number | null, good: boolean, language: Language): string 
   return code === 0 && !good ? resultText(0xff, language) : resultText(code, language);
 }
 
-/** zvt.md 11.4: 6C is both the time-out and the key; only a text can tell them apart. */
+/** docs/zvt.md 11.4: 6C is both the time-out and the key; only a text can tell them apart. */
 export function abortReason(code: number, text: string | undefined): AbortReason {
   const { reason } = resultCode(code);
   const timedOut = /zeit(über|limit)|time.?out|délai|temps/i.test(text ?? "");
@@ -73,7 +78,7 @@ export function abortReason(code: number, text: string | undefined): AbortReason
   return code === 0 ? "declined" : reason;
 }
 
-/** zvt.md 7.1: a trace of more than six digits leaves 0B at zero and stands in 1F2B. */
+/** docs/zvt.md 7.1: a trace of more than six digits leaves 0B at zero and stands in 1F2B. */
 function trace({ fields, tags }: Message): string | null {
   const long = tagValue(tags, "longTrace");
   if (long !== undefined && (fields.trace === undefined || /^0*$/.test(fields.trace))) return long;
@@ -134,7 +139,7 @@ function receiptOf(message: Message, context: ReportContext, traceNumber: string
   };
 }
 
-/** Field 19 in a 04 0F, zvt.md 7.1. */
+/** Field 19 in a 04 0F, docs/zvt.md 7.1. */
 const paymentTypes: ReadonlyMap<number, string> = new Map([
   [0x40, "offline"],
   [0x50, "checked"],
@@ -142,7 +147,7 @@ const paymentTypes: ReadonlyMap<number, string> = new Map([
   [0x70, "pin"],
 ]);
 
-/** Tag 1F12 in 2F, zvt.md 11.2. */
+/** Tag 1F12 in 2F, docs/zvt.md 11.2. */
 const readingModes: ReadonlyMap<number, string> = new Map([
   [0, "stripe"],
   [1, "chip"],

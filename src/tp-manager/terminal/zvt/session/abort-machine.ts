@@ -1,4 +1,6 @@
-/** Our request to abort the running command (zvt.md 5.2, 6.6), as the session machine sees it. */
+/**
+ * Our request to abort the running command (docs/zvt.md 5.2, 6.6), as the session machine sees it.
+ */
 import type { SendOutcome } from "../link/apdu-link.ts";
 import type {
   Abort,
@@ -10,7 +12,7 @@ import type {
 } from "./session-state.ts";
 
 export const noAbort: Abort = { state: "none", attempts: 0, unanswered: false };
-/** An abort that collided with a message of the terminal leaves again (zvt.md 2.5). */
+/** An abort that collided with a message of the terminal leaves again (docs/zvt.md 2.5). */
 const ABORT_ATTEMPTS_MAX = 3;
 
 /** An answer to 06 B0 that comes this late would be taken for that of the next command. */
@@ -28,7 +30,7 @@ export function wantAbort(state: SessionState, context: SessionContext): Step {
   return trySendAbort({ ...state, abort: { state: "wanted", attempts: 0, unanswered } }, context);
 }
 
-/** zvt.md 5.2, 6.6: only while the terminal serves, and when our own line is free. */
+/** docs/zvt.md 5.2, 6.6: only while the terminal serves, and when our own line is free. */
 export function trySendAbort(state: SessionState, { abort, linkFree }: SessionContext): Step {
   if (state.at !== "served" || state.abort.state !== "wanted" || !linkFree) {
     return { state, outputs: [] };

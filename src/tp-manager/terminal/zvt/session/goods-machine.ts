@@ -1,11 +1,12 @@
 /**
- * A good 04 0F that waits for the goods (zvt.md 8), as the session machine sees it. Pure.
+ * A good 04 0F that waits for the goods (docs/zvt.md 8.1), as the session machine sees it. Pure.
  *
  * The terminal's 04 0F stays unanswered for a part of the window; then 84 9C makes it ask again,
  * and the next part begins. See authorisation.ts for how the parts are chosen.
  */
+
+import { type Apdu, encodeMessage, type Message } from "../../../../zvt/index.ts";
 import type { GoodsDecision } from "../../terminal.ts";
-import { type Apdu, encodeMessage, type Message } from "../codec/index.ts";
 import { accept, answer, note, processingError, refusal } from "./answer-policy.ts";
 import type { Served, SessionState, Step } from "./session-state.ts";
 
@@ -49,7 +50,7 @@ export function isApproval({ fields, parts }: Message): boolean {
   return (fields.resultCode ?? parts.resultCode) === 0;
 }
 
-/** zvt.md 8: no answer yet; a part of the window begins. */
+/** docs/zvt.md 8.2: no answer yet; a part of the window begins. */
 export function hold(state: Served, report: Message, bytes: string): Step {
   const { goods } = state.command;
   if (!goods) {

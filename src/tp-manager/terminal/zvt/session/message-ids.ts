@@ -1,10 +1,17 @@
 /**
- * Message sequence ids, tag 1F73 (zvt.md 9.4). Asked for in a registration, agreed when its
+ * Message sequence ids, tag 1F73 (docs/zvt.md 9.4). Asked for in a registration, agreed when its
  * completion echoes the tag, and over with the next registration, Log-Off or connection. Both sides
  * count in one row: a new message has the next number, an answer that of the message it answers, a
  * repeat that of the first copy.
  */
-import { type Apdu, decodeRaw, type Message, tag, tagValue, withTag } from "../codec/index.ts";
+import {
+  type Apdu,
+  decodeRaw,
+  type Message,
+  tag,
+  tagValue,
+  withTag,
+} from "../../../../zvt/index.ts";
 
 const ID_MAX = 999_999;
 /** Answers come within T3; the ids of older messages need not be known. */

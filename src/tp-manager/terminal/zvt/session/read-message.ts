@@ -8,7 +8,7 @@ import {
   shapeOf,
   tagValue,
   ZvtCodecError,
-} from "../codec/index.ts";
+} from "../../../../zvt/index.ts";
 
 export interface ReadMessage {
   readonly message: Message;
@@ -31,7 +31,7 @@ export function readMessage(
   }
 }
 
-/** A print block may name its own character set (zvt.md 11.7, 12). */
+/** A print block may name its own character set (docs/zvt.md 11.7). */
 function inOwnCharset(
   apdu: Apdu,
   message: Message,

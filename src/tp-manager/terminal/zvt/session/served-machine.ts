@@ -1,5 +1,8 @@
-/** What a terminal says while it is master (zvt.md 5.2, 7): a part of the session machine. Pure. */
-import type { Message } from "../codec/index.ts";
+/**
+ * What a terminal says while it is master (docs/zvt.md 5.2, 7.4): a part of the session machine.
+ * Pure.
+ */
+import type { Message } from "../../../../zvt/index.ts";
 import { outOfStep } from "./abort-machine.ts";
 import { accept, answer, note, processingError, unknownCommand } from "./answer-policy.ts";
 import { askedAgain, hold, isApproval, isSameSale } from "./goods-machine.ts";
@@ -34,8 +37,8 @@ export function servedMessage(before: Served, input: MessageInput): Step {
 }
 
 /**
- * DESIGN 3.1 rule 2: what a terminal sends only after our 80 00 to its 04 0F has arrived. One that
- * missed it reverses (zvt.md 9.1), and says so with 04 FF, another 04 0F and 06 1E.
+ * docs/design.md 3.2: what a terminal sends only after our 80 00 to its 04 0F has arrived. One that
+ * missed it reverses (docs/zvt.md 9.1), and says so with 04 FF, another 04 0F and 06 1E.
  */
 const provesAcknowledgement: readonly string[] = [
   "completion",
@@ -44,7 +47,7 @@ const provesAcknowledgement: readonly string[] = [
   "print-text-block",
 ];
 
-/** zvt.md 5.1, 7.2: the time-out byte of 04 FF sets T4; zero is seen and means nothing. */
+/** docs/zvt.md 5.1, 7.2: the time-out byte of 04 FF sets T4; zero is seen and means nothing. */
 function newT4(state: Served, { name, parts }: Message): number {
   const minutes = name === "intermediate-status" ? (parts.timeoutMinutes ?? 0) : 0;
   return minutes > 0 ? minutes * 60_000 : state.t4Ms;
@@ -52,7 +55,7 @@ function newT4(state: Served, { name, parts }: Message): number {
 
 function reply(state: Served, { message: arrived, problem, bytes }: MessageInput): Step {
   if (arrived.name === "status-information" && isSettlement(arrived) && !state.command.judged) {
-    // A job of the terminal's own (zvt.md 6.5): its totals are no sale.
+    // A job of the terminal's own (docs/zvt.md 6.5): its totals are no sale.
     return { state, outputs: [{ output: "deliver", message: arrived }, answer(accept)] };
   }
   if (arrived.name === "unknown" || !state.command.replies.includes(arrived.name)) {
@@ -72,7 +75,7 @@ function reply(state: Served, { message: arrived, problem, bytes }: MessageInput
 
 /**
  * What cannot be read cannot be stored, and must not be acknowledged where that commits a sale
- * (zvt.md 9.1). Totals and repeats commit nothing; a sale that waits for its goods waits on.
+ * (docs/zvt.md 9.1). Totals and repeats commit nothing; a sale that waits for its goods waits on.
  */
 function unreadableReport(state: Served, bytes: string): Step {
   if (state.goods?.decision === null) return askedAgain(state, state.goods.report, bytes);
@@ -102,7 +105,7 @@ export function verdict(
   return { state: { ...state, goods, accepted: bytes }, outputs: [answer(accept)] };
 }
 
-/** The terminal has given the master right back (zvt.md 5.2). */
+/** The terminal has given the master right back (docs/zvt.md 5.2). */
 function over(state: Served, end: ExchangeEnd): Step {
   const outputs: SessionOutput[] = [
     { output: "stop-timer", timer: "t4" },

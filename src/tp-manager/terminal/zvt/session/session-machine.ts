@@ -1,12 +1,13 @@
 /**
- * The dialogue of zvt.md 1 and 5 as a pure function: what happens to one command from the moment it
- * is wanted until the terminal is idle again. No I/O, no timers; `session.ts` performs the outputs.
+ * The dialogue of docs/zvt.md 1.3, 5.2 as a pure function: what happens to one command from the
+ * moment it is wanted until the terminal is idle again. No I/O, no timers; `session.ts` performs
+ * the outputs.
  *
  *   idle -> requested -> served -> idle          a command with a completion
  *   idle -> requested -> idle                    a command that an answer ends, or a refusal
  *              served -> draining -> idle        the end came before the answer to our abort
  */
-import { type Message, tagValue } from "../codec/index.ts";
+import { type Message, tagValue } from "../../../../zvt/index.ts";
 import type { Command } from "../commands/command.ts";
 import type { SendOutcome } from "../link/apdu-link.ts";
 import { abortAnswered, abortSent, noAbort, trySendAbort, wantAbort } from "./abort-machine.ts";
@@ -118,7 +119,7 @@ function commandSent(state: SessionState, outcome: SendOutcome, { timers }: Sess
 
 function answerSent(state: SessionState, outcome: SendOutcome, context: SessionContext): Step {
   if (outcome.outcome === "unacknowledged" || outcome.outcome === "broken") {
-    // zvt.md 2.4: a transmission error; what the terminal makes of it is unknown.
+    // docs/zvt.md 2.4: a transmission error; what the terminal makes of it is unknown.
     if (state.at === "served") return lost(state, "the terminal did not acknowledge our answer");
   }
   return trySendAbort(state, context);
@@ -136,12 +137,12 @@ function message(state: SessionState, input: MessageInput, context: SessionConte
   return { state: next.state, outputs: [...noted, ...next.outputs] };
 }
 
-/** zvt.md 4.1: 80 00 and 84 00 are good, 84 xx is a refusal. */
+/** docs/zvt.md 4.1: 80 00 and 84 00 are good, 84 xx is a refusal. */
 function answerArrived(state: SessionState, reply: Message, context: SessionContext): Step {
   const good = reply.name !== "negative-acknowledgement" && reply.name !== "currency-refused";
   if (state.at === "requested") {
     if (!good && state.command.judged && state.copies > 1) {
-      // DESIGN 3.1 rule 3: perhaps of the repeat only, while the first copy is carried out.
+      // docs/design.md 3.3: perhaps of the repeat only, while the first copy is carried out.
       return lost(state, "the terminal refused a command that had left more than once");
     }
     if (!good) return ended(state, { end: "refused", message: reply });

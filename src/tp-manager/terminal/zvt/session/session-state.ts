@@ -1,12 +1,13 @@
 /** The words of the session machine: where a dialogue stands, what can happen, what to do then. */
+
+import type { Apdu, Message } from "../../../../zvt/index.ts";
 import type { GoodsDecision } from "../../terminal.ts";
-import type { Apdu, Message } from "../codec/index.ts";
 import type { Command } from "../commands/command.ts";
 import type { SendOutcome } from "../link/apdu-link.ts";
 import type { HeldGoods } from "./goods-machine.ts";
 
 export interface SessionTimers {
-  /** Command to answer (zvt.md 5.1). */
+  /** Command to answer (docs/zvt.md 5.1). */
   readonly t3Ms: number;
   /** Answer to completion; every message of the terminal starts it anew. */
   readonly t4Ms: number;
@@ -18,14 +19,14 @@ export type SessionState =
       readonly at: "requested";
       readonly command: Command;
       readonly abort: Abort;
-      /** How often the command has left (zvt.md 2.4). */
+      /** How often the command has left (docs/zvt.md 2.4). */
       readonly copies: number;
     }
   | Served
   /** Over, but the answer to our abort is still due: it must not be taken for another one. */
   | { readonly at: "draining" };
 
-/** The terminal is master (zvt.md 1). */
+/** The terminal is master (docs/zvt.md 1.1). */
 export interface Served {
   readonly at: "served";
   readonly command: Command;
@@ -81,7 +82,7 @@ export type SessionOutput =
       readonly output: "send";
       readonly what: Sending;
       readonly apdu: Apdu;
-      /** Of an answer: the id of the message that it answers (zvt.md 9.4). */
+      /** Of an answer: the id of the message that it answers (docs/zvt.md 9.4). */
       readonly answers?: string;
     }
   | { readonly output: "start-timer"; readonly timer: SessionTimer; readonly ms: number }

@@ -1,6 +1,5 @@
 import { invariant } from "../../../../shared/invariant.ts";
 import type { Clock, Timer } from "../../../../shared/time.ts";
-import type { GoodsDecision } from "../../terminal.ts";
 import {
   type Apdu,
   type Charset,
@@ -9,7 +8,8 @@ import {
   messageTitle,
   safeHex,
   toHex,
-} from "../codec/index.ts";
+} from "../../../../zvt/index.ts";
+import type { GoodsDecision } from "../../terminal.ts";
 import { abort } from "../commands/abort.ts";
 import type { Command } from "../commands/command.ts";
 import {
@@ -76,7 +76,7 @@ interface Exchange {
 
 /** Runs the session machine over one link: performs its outputs, feeds it what happens. */
 export class Session implements LinkListener {
-  /** How texts of the terminal are read; a registration may change it (zvt.md 6.1). */
+  /** How texts of the terminal are read; a registration may change it (docs/zvt.md 6.1). */
   charset: Charset;
   readonly #options: SessionOptions;
   readonly #listener: SessionListener;
@@ -127,7 +127,7 @@ export class Session implements LinkListener {
     return this.#heardAtMs;
   }
 
-  /** The terminal's own limit for the command that runs or ran last (T4, zvt.md 5.1). */
+  /** The terminal's own limit for the command that runs or ran last (T4, docs/zvt.md 5.1). */
   get t4Ms(): number {
     return this.#t4Ms;
   }
@@ -149,7 +149,7 @@ export class Session implements LinkListener {
     return exchange.end.promise;
   }
 
-  /** Asks the terminal to abort the running command (zvt.md 6.6). */
+  /** Asks the terminal to abort the running command (docs/zvt.md 6.6). */
   abort(): Promise<AbortAnswer> {
     this.#aborting ??= Promise.withResolvers<AbortAnswer>();
     const { promise } = this.#aborting;
@@ -162,7 +162,7 @@ export class Session implements LinkListener {
     return this.#state.at === "served" && this.#state.goods?.decision === null;
   }
 
-  /** Tells the terminal what became of the goods (zvt.md 8), now or when it asks again. */
+  /** Tells the terminal what became of the goods (docs/zvt.md 8.1), now or when it asks again. */
   decideGoods(decision: GoodsDecision): void {
     this.#feed({ input: "goods", decision });
   }
@@ -182,7 +182,9 @@ export class Session implements LinkListener {
     if (registers) this.#ids.registered(message);
   }
 
-  /** What the id of a message says about it (zvt.md 9.4); without ids the link knows repeats. */
+  /**
+   * What the id of a message says about it (docs/zvt.md 9.4); without ids the link knows repeats.
+   */
   #heardBefore(apdu: Apdu, message: Message, bytes: string): boolean {
     const id = this.#ids.of(message);
     if (isAnswer(apdu)) {
@@ -191,7 +193,7 @@ export class Session implements LinkListener {
       return true;
     }
     const before = this.#ids.repeated(id, bytes);
-    // zvt.md 8: told to ask again, the terminal repeats its 04 0F and wants another answer.
+    // docs/zvt.md 8.3: told to ask again, the terminal repeats its 04 0F and wants another answer.
     const goods = this.#state.at === "served" && this.#state.goods !== null;
     if (!before || (goods && message.name === "status-information")) {
       this.#ids.heard(id, bytes);
@@ -298,7 +300,7 @@ export class Session implements LinkListener {
 
   #transmit(what: Sending, apdu: Apdu): void {
     if (what === "answer" && this.#sending === "answer") {
-      // The terminal has not yet acknowledged the last one on the line (zvt.md 2.4).
+      // The terminal has not yet acknowledged the last one on the line (docs/zvt.md 2.4).
       if (this.#answers.length < ANSWERS_WAITING_MAX) this.#answers.push(apdu);
       return;
     }
@@ -343,7 +345,7 @@ export class Session implements LinkListener {
     this.#timers.delete(name);
   }
 
-  /** Frames are logged in the safe form only (DESIGN 6). */
+  /** Frames are logged in the safe form only (docs/design.md 6.2). */
   #logFrame(direction: string, apdu: Apdu): void {
     const answering = this.#answering();
     this.#options.log.debug(

@@ -1,5 +1,5 @@
-/** What comes although nothing is running, or is no message at all (DESIGN 3.1 rule 4). Pure. */
-import type { Apdu, Message } from "../codec/index.ts";
+/** What comes although nothing is running, or is no message at all (docs/design.md 3.4). Pure. */
+import type { Apdu, Message } from "../../../../zvt/index.ts";
 import { accept, answer, note, processingError, unknownCommand } from "./answer-policy.ts";
 import type { MessageInput, SessionOutput, SessionState, Step } from "./session-state.ts";
 
@@ -25,7 +25,7 @@ export function unsolicited(
   }
 }
 
-/** DESIGN 3.1 rule 4: a report with no payment running is refused, the terminal reverses. */
+/** docs/design.md 3.4: a report with no payment running is refused, the terminal reverses. */
 export function unexpectedReport(state: SessionState, arrived: Message): Step {
   const outputs: SessionOutput[] = [
     answer(processingError),
@@ -35,19 +35,19 @@ export function unexpectedReport(state: SessionState, arrived: Message): Step {
   return { state, outputs };
 }
 
-/** zvt.md 2.4: a good frame around something that is no message; a 04 0F for all we know. */
+/** docs/zvt.md 2.4: a good frame around something that is no message; a 04 0F for all we know. */
 export function malformed(state: SessionState): Step {
   const { outputs } = answerOnly(state, unknownCommand, "a frame without a whole message in it");
   return { state, outputs: [...outputs, ...unjudged(state)] };
 }
 
-/** A judged command must hear of a result that it could not judge (DESIGN 3.1 rule 4). */
+/** A judged command must hear of a result that it could not judge (docs/design.md 3.4). */
 export function unjudged(state: SessionState): readonly SessionOutput[] {
   const judged = (state.at === "requested" || state.at === "served") && state.command.judged;
   return judged ? [{ output: "unjudged" }] : [];
 }
 
-/** The 04 0F of an end of day carries totals (zvt.md 7.1), that of a sale never. */
+/** The 04 0F of an end of day carries totals (docs/zvt.md 7.1), that of a sale never. */
 export function isSettlement({ fields }: Message): boolean {
   return fields.totals !== undefined;
 }

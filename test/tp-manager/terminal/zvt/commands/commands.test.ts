@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { encodeApdu, toHex } from "../../../../../src/tp-manager/terminal/zvt/codec/index.ts";
 import {
   answerSeconds,
   authorisation,
@@ -12,12 +11,13 @@ import * as part from "../../../../../src/tp-manager/terminal/zvt/commands/parti
 import * as holds from "../../../../../src/tp-manager/terminal/zvt/commands/pre-authorisation.ts";
 import { refund } from "../../../../../src/tp-manager/terminal/zvt/commands/refund.ts";
 import * as sums from "../../../../../src/tp-manager/terminal/zvt/commands/turnover-totals.ts";
+import { encodeApdu, toHex } from "../../../../../src/zvt/index.ts";
 import { tenEuro } from "../driver.ts";
 
 const sale = { ...tenEuro, receiptNumber: "0042" };
 const text = { seconds: 10, charset: "cp437" } as const;
 
-/** Bytes from zvt.md 6.3, 6.4 and 6.8, and whether the terminal's report commits money. */
+/** Bytes from docs/zvt.md 6.3, 6.4 and 6.8, and whether the terminal's report commits money. */
 const commands: ReadonlyArray<readonly [Command, string, boolean]> = [
   [refund(tenEuro, "123456"), "06310d 123456 04000000001000 490978", true],
   [holds.preAuthorisation(tenEuro), "06220a 04000000001000 490978", true],

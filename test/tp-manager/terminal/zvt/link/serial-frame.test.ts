@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { fromHex, toHex } from "../../../../../src/tp-manager/terminal/zvt/codec/index.ts";
 import { crc16 } from "../../../../../src/tp-manager/terminal/zvt/link/crc16.ts";
 import {
   encodeFrame,
   type FrameEvent,
   FrameReader,
 } from "../../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
-import { usedBy } from "../vector-uses.ts";
-import { hasVectors } from "../vectors.ts";
+import { fromHex, toHex } from "../../../../../src/zvt/index.ts";
+import { usedBy } from "../../../../zvt/vector-uses.ts";
+import { hasVectors } from "../../../../zvt/vectors.ts";
 
 const accepted = "10028000001003f51f";
 
@@ -29,7 +29,7 @@ test("the checksum of 123456789 is 2189", () => {
 test.each([
   ["800000", accepted],
   ["06010a04000000011000490978", "100206010a0400000001101000490978" + "1003f2ff"],
-])("the worked example %s is framed as in zvt.md 2.3", (apdu, frame) => {
+])("the worked example %s is framed as in docs/zvt.md 2.3", (apdu, frame) => {
   expect(toHex(encodeFrame(fromHex(apdu)))).toBe(frame);
   expect(read(frame)).toEqual([`frame ${apdu}`]);
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { MessageIds } from "../../../../../src/tp-manager/terminal/zvt/session/message-ids.ts";
 import {
   type Apdu,
   decodeApdu,
@@ -7,8 +8,7 @@ import {
   fromHex,
   type Message,
   toHex,
-} from "../../../../../src/tp-manager/terminal/zvt/codec/index.ts";
-import { MessageIds } from "../../../../../src/tp-manager/terminal/zvt/session/message-ids.ts";
+} from "../../../../../src/zvt/index.ts";
 
 function apdu(hex: string): Apdu {
   return decodeApdu(fromHex(hex.replaceAll(" ", "")));
@@ -32,7 +32,7 @@ function agreed(): MessageIds {
   return ids;
 }
 
-describe("message sequence ids (zvt.md 9.4)", () => {
+describe("message sequence ids (docs/zvt.md 9.4)", () => {
   test("are counted from 000001, behind what the container holds already", () => {
     const ids = agreed();
     expect(hex(ids.numbered(apdu("0670 05 06 03 1b0102")))).toBe("06700b06091b01021f7303000001");

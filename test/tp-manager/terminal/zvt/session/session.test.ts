@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { fromHex, toHex } from "../../../../../src/tp-manager/terminal/zvt/codec/index.ts";
 import * as pays from "../../../../../src/tp-manager/terminal/zvt/commands/authorisation.ts";
 import * as asks from "../../../../../src/tp-manager/terminal/zvt/commands/status-enquiry.ts";
 import { encodeFrame } from "../../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
@@ -9,6 +8,7 @@ import {
   type ExchangeListener,
   Session,
 } from "../../../../../src/tp-manager/terminal/zvt/session/session.ts";
+import { fromHex, toHex } from "../../../../../src/zvt/index.ts";
 import { TestClock } from "../../../../support/test-clock.ts";
 import { never, tenEuro } from "../driver.ts";
 import { MemoryTransport } from "../link/memory-transport.ts";
@@ -151,7 +151,7 @@ describe("reports", () => {
   });
 
   test("an abort or another status after a 04 0F proves no acknowledgement", () => {
-    // zvt.md 9.1: a terminal that missed our 80 00 reverses, and says so in these ways.
+    // docs/zvt.md 9.1: a terminal that missed our 80 00 reverses, and says so in these ways.
     for (const apdu of ["04ff0105", "040f02276c", "061e016c"]) {
       told = [];
       pay();

@@ -1,0 +1,12 @@
+import type { Process } from "../machine/process.ts";
+
+/** One command of the register: how the terminal carries it out. */
+export interface Command {
+  readonly control: number;
+  /**
+   * Carried out in a locked terminal too: the list of docs/zvt.md 5.3, and the commands that have
+   * no completion to refuse with. The same ones need no registration.
+   */
+  readonly whenLocked?: boolean;
+  run(process: Process): Promise<void>;
+}

@@ -1,0 +1,29 @@
+/** What a job that is due looks like to the register (docs/zvt.md 11.4, 11.5). */
+interface DemandKind {
+  /** Of the status enquiry. */
+  readonly status: number;
+  /** Control fields of the commands that get the job done. */
+  readonly cures: readonly number[];
+  /** What 06 1E says to a command that is refused for it. */
+  readonly refusal: number;
+}
+
+/** Jobs that the terminal wants done before it takes cards again; the first is told first. */
+export const demandTable = {
+  /** docs/zvt.md 10.6, CCV: first 08 13, then the initialisation, then the diagnosis. */
+  configuration: { status: 0x51, cures: [0x0813], refusal: 0x51 },
+  initialisation: { status: 0x51, cures: [0x0693], refusal: 0x51 },
+  diagnosis: { status: 0xc2, cures: [0x0670], refusal: 0xc2 },
+  clock: { status: 0x62, cures: [0x0691, 0x0670], refusal: 0x62 },
+  update: { status: 0xc4, cures: [0x0810], refusal: 0xc4 },
+  "storage-full": { status: 0xb1, cures: [0x0650], refusal: 0xb1 },
+  "end-of-day": { status: 0xf0, cures: [0x0650], refusal: 0xf0 },
+} as const satisfies Record<string, DemandKind>;
+
+export type Demand = keyof typeof demandTable;
+export const demands = Object.keys(demandTable) as Demand[];
+
+export function isCuredBy(demand: Demand, control: number): boolean {
+  const { cures }: DemandKind = demandTable[demand];
+  return cures.includes(control);
+}

@@ -1,0 +1,59 @@
+/** Texts of the customer display by intermediate status (docs/zvt.md 11.3). */
+const statusTexts: Readonly<Record<number, Readonly<Record<Language, string>>>> = {
+  1: {
+    de: "Bitte Anzeigen auf dem PIN-Pad beachten",
+    en: "Please look at the PIN pad",
+    fr: "Veuillez regarder le clavier",
+  },
+  4: { de: "Warten auf Antwort", en: "Waiting for the bank", fr: "Attente de la banque" },
+  5: { de: "Automatischer Storno", en: "Reversing", fr: "Annulation automatique" },
+  10: { de: "Karte einstecken", en: "Insert card", fr: "Insérez la carte" },
+  11: { de: "Karte entnehmen", en: "Remove card", fr: "Retirez la carte" },
+  14: {
+    de: "Vorgang wird bearbeitet bitte warten...",
+    en: "Please wait...",
+    fr: "Veuillez patienter...",
+  },
+  21: { de: "Geheimzahl falsch", en: "Wrong PIN", fr: "Code faux" },
+  23: { de: "Bitte warten...", en: "Please wait...", fr: "Veuillez patienter..." },
+  28: {
+    de: "Zahlung erfolgt. Bitte Ware entnehmen",
+    en: "Approved. Please take the goods",
+    fr: "Accepté. Prenez vos articles",
+  },
+  29: { de: "Autorisierung nicht möglich", en: "Declined", fr: "Refusé" },
+};
+
+export type Language = "de" | "en" | "fr";
+
+export const status = {
+  lookAtPinPad: 0x01,
+  waitingForHost: 0x04,
+  reversing: 0x05,
+  insertCard: 0x0a,
+  removeCard: 0x0b,
+  wait: 0x0e,
+  wrongPin: 0x15,
+  pleaseWait: 0x17,
+  declined: 0x1d,
+  serviceMode: 0x1a,
+  /** Ingenico only (docs/zvt.md 11.3). */
+  paidRemoveCard: 0xa1,
+  cancelled: 0xa2,
+} as const;
+
+/** The customer did not come in time; a text of its own, since 6C has other meanings too. */
+export const timeOutTexts: Readonly<Record<Language, string>> = {
+  de: "Zeitüberschreitung",
+  en: "Time-out",
+  fr: "Délai dépassé",
+};
+
+export function statusText(code: number, language: Language): string {
+  return statusTexts[code]?.[language] ?? "";
+}
+
+/** Codes of command 08 30 (docs/zvt.md 6.4). */
+export function languageOfCode(code: number): Language | undefined {
+  return ({ 0: "de", 1: "en", 2: "fr" } as const)[code];
+}

@@ -1,0 +1,124 @@
+import { concat } from "./bytes.ts";
+import { ZvtCodecError } from "./errors.ts";
+
+/** A whole message of ZVT as it stands in a frame or in the TCP stream (docs/zvt.md 4.1). */
+export interface Apdu {
+  /** Both bytes of the control field, 0x0601 for example. */
+  readonly control: number;
+  readonly data: Uint8Array;
+  /** The length came in the three-byte form although one byte would have done. */
+  readonly extended?: boolean;
+}
+
+export const APDU_DATA_MAX = 65_535;
+const SHORT_LENGTH_MAX = 0xfe;
+const EXTENDED_MARK = 0xff;
+
+export function encodeApdu({ control, data, extended = false }: Apdu): Uint8Array {
+  if (data.length > APDU_DATA_MAX) {
+    throw new ZvtCodecError("too-long", `${data.length} data bytes, an APDU holds 65535`);
+  }
+  const length =
+    extended || data.length > SHORT_LENGTH_MAX
+      ? [EXTENDED_MARK, data.length & 0xff, data.length >> 8] // docs/zvt.md 4.1: low byte first
+      : [data.length];
+  return concat([Uint8Array.from([control >> 8, control & 0xff, ...length]), data]);
+}
+
+/** Reads bytes that must be exactly one APDU, as in a serial frame. */
+export function decodeApdu(bytes: Uint8Array): Apdu {
+  const size = apduSize(bytes, 0);
+  if (size === undefined || size.total !== bytes.length) {
+    throw new ZvtCodecError(
+      "length-mismatch",
+      `length says ${size ? size.total : "more than"} bytes, ${bytes.length} are there`,
+    );
+  }
+  return cut(concat([bytes]), 0, size);
+}
+
+/**
+ * Whether these two bytes can begin a ZVT message at all. On a TCP stream anything else means that
+ * another protocol answers, or that we have lost our place (docs/zvt.md 12.7, 12.8).
+ */
+export function isPlausibleControl(control: number): boolean {
+  return [0x04, 0x05, 0x06, 0x08, 0x0f, 0x80, 0x84].includes(control >> 8);
+}
+
+export type ApduEvent =
+  | { readonly event: "apdu"; readonly apdu: Apdu }
+  /** Everything from an impossible control field on; there is no way back into step. */
+  | { readonly event: "garbage"; readonly bytes: Uint8Array };
+
+/** Puts APDUs together from a stream that may be cut anywhere (docs/zvt.md 3.2). */
+export class ApduReader {
+  #pending: Uint8Array[] = [];
+  #pendingBytes = 0;
+  /** Bytes that must be there before it is worth looking again. */
+  #wanted = 1;
+
+  get pendingBytes(): number {
+    return this.#pendingBytes;
+  }
+
+  push(chunk: Uint8Array): ApduEvent[] {
+    if (chunk.length > 0) this.#pending.push(chunk);
+    this.#pendingBytes += chunk.length;
+    if (this.#pendingBytes < this.#wanted) return [];
+    return this.#read(concat(this.#pending));
+  }
+
+  reset(): void {
+    this.#keep(new Uint8Array(0), 1);
+  }
+
+  #read(bytes: Uint8Array): ApduEvent[] {
+    const events: ApduEvent[] = [];
+    let at = 0;
+    while (at < bytes.length) {
+      if (!isPlausibleControl((bytes[at] as number) << 8)) {
+        events.push({ event: "garbage", bytes: bytes.slice(at) });
+        this.reset();
+        return events;
+      }
+      const size = apduSize(bytes, at);
+      if (!size || at + size.total > bytes.length) {
+        this.#keep(bytes.slice(at), size?.total ?? bytes.length - at + 1);
+        return events;
+      }
+      events.push({ event: "apdu", apdu: cut(bytes, at, size) });
+      at += size.total;
+    }
+    this.reset();
+    return events;
+  }
+
+  #keep(bytes: Uint8Array, wanted: number): void {
+    this.#pending = bytes.length > 0 ? [bytes] : [];
+    this.#pendingBytes = bytes.length;
+    this.#wanted = wanted;
+  }
+}
+
+interface ApduSize {
+  readonly header: number;
+  readonly total: number;
+}
+
+/** undefined: the length itself is not there yet. */
+function apduSize(bytes: Uint8Array, at: number): ApduSize | undefined {
+  const short = bytes[at + 2];
+  if (short === undefined) return undefined;
+  if (short !== EXTENDED_MARK) return { header: 3, total: 3 + short };
+  const low = bytes[at + 3];
+  const high = bytes[at + 4];
+  if (low === undefined || high === undefined) return undefined;
+  return { header: 5, total: 5 + low + 256 * high };
+}
+
+function cut(bytes: Uint8Array, at: number, { header, total }: ApduSize): Apdu {
+  const control = (bytes[at] as number) * 256 + (bytes[at + 1] as number);
+  const data = bytes.slice(at + header, at + total);
+  const extended = header === 5 && data.length <= SHORT_LENGTH_MAX;
+  return extended ? { control, data, extended } : { control, data };
+}

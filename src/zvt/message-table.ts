@@ -1,0 +1,220 @@
+/**
+ * All messages (docs/zvt.md 6.1 to 8.4) as data: what stands in front of the numbered fields.
+ *
+ * How to declare a message: add a line with its name, the control field, and its positional parts
+ * in order. A part has a name (a key of {@link PartValues}), a length and an encoding; `when` says
+ * under which condition it is there. Numbered fields and the container follow by themselves. A
+ * message that can be told from another one with the same control field only by the command it
+ * answers names that command in `answers`.
+ */
+
+export interface PartValues {
+  readonly password: string;
+  readonly oldPassword: string;
+  readonly newPassword: string;
+  readonly configByte: number;
+  readonly currency: string;
+  readonly receiptFrom: string;
+  readonly receiptTo: string;
+  readonly timeoutSeconds: number;
+  readonly timeoutMinutes: number;
+  readonly cardId: string;
+  readonly mode: number;
+  readonly language: number;
+  readonly protocol: number;
+  readonly baudCode: number;
+  readonly status: number;
+  readonly softwareVersion: string;
+  readonly terminalStatus: number;
+  readonly resultCode: number;
+  readonly attribute: number;
+  readonly lineFeeds: number;
+  readonly text: string;
+  /** Bytes that nobody reads: vendors' commands, keys. */
+  readonly data: Uint8Array;
+}
+
+export type PartName = keyof PartValues;
+
+export interface Part {
+  readonly name: PartName;
+  /** Bytes; "lllvar" with its length in front; "rest" takes what is left (see the message). */
+  readonly length: number | "lllvar" | "rest";
+  readonly as: "number" | "digits" | "secret-digits" | "bcd-number" | "text" | "bytes";
+  readonly when?: Condition;
+}
+
+export type Condition =
+  /** Bytes are left. */
+  | "if-any"
+  /**
+   * Three bytes F0..F9 follow: a length (docs/zvt.md 6.5). One alone is a status, F0 for example.
+   */
+  | "if-length-digits"
+  /** The result code before it is 6F, and what follows is no field (docs/zvt.md 6.1, 7.4). */
+  | "if-wrong-currency"
+  /** What is left is not just a container (docs/zvt.md 7.2). */
+  | "if-no-container"
+  /** The short form of a vendor: a bare result code before the amount (docs/zvt.md 7.1, 12.8). */
+  | "if-bare-result"
+  /** Attribute FF: a count follows instead of a text (docs/zvt.md 7.3). */
+  | "if-line-feeds"
+  | "if-no-line-feeds";
+
+export interface MessageShape {
+  readonly control: number;
+  readonly parts: readonly Part[];
+  /** The command that a completion or an answer belongs to. */
+  readonly answers?: number;
+}
+
+const password: Part = { name: "password", length: 3, as: "secret-digits" };
+const maybePassword: Part = { ...password, when: "if-any" };
+const currency: Part = { name: "currency", length: 2, as: "digits", when: "if-any" };
+const wrongCurrency: Part = { ...currency, when: "if-wrong-currency" };
+const resultCode: Part = { name: "resultCode", length: 1, as: "number", when: "if-any" };
+const bareResult: Part = { ...resultCode, when: "if-bare-result" };
+const key: Part = { name: "data", length: "rest", as: "bytes" };
+
+function number(name: PartName, when?: Condition): Part {
+  return when ? { name, length: 1, as: "number", when } : { name, length: 1, as: "number" };
+}
+
+function digits(name: PartName, length: number, when?: Condition): Part {
+  return when ? { name, length, as: "digits", when } : { name, length, as: "digits" };
+}
+
+function shape(control: number, ...parts: Part[]): MessageShape {
+  return { control, parts };
+}
+
+function answer(control: number, answers: number, ...parts: Part[]): MessageShape {
+  return { control, answers, parts };
+}
+
+export const messages = {
+  // Commands of the register, docs/zvt.md 6.1 to 6.8
+  registration: shape(0x0600, password, number("configByte"), currency),
+  authorisation: shape(0x0601),
+  "log-off": shape(0x0602),
+  "account-balance": shape(0x0603),
+  "activate-card": shape(0x0604),
+  procurement: shape(0x0605),
+  "prepaid-top-up": shape(0x0609, digits("cardId", 2), number("mode")),
+  "book-tip": shape(0x060c),
+  "turnover-totals": shape(0x0610, password),
+  "print-turnover-receipts": shape(
+    0x0612,
+    password,
+    digits("receiptFrom", 2),
+    digits("receiptTo", 2, "if-any"),
+  ),
+  "reset-terminal": shape(0x0618),
+  "print-system-configuration": shape(0x061a),
+  "set-terminal-id": shape(0x061b, password),
+  "repeat-receipt": shape(0x0620, password),
+  "telephonic-authorisation": shape(0x0621, password),
+  "pre-authorisation": shape(0x0622),
+  "partial-reversal": shape(0x0623),
+  "book-total": shape(0x0624),
+  "pre-authorisation-reversal": shape(0x0625),
+  "external-reversal": shape(0x0626),
+  reversal: shape(0x0630, password),
+  refund: shape(0x0631, password),
+  "end-of-day": shape(0x0650, password),
+  "send-offline-transactions": shape(0x0651, password),
+  diagnosis: shape(0x0670),
+  selftest: shape(0x0679),
+  "set-date-time": shape(0x0691, password),
+  initialisation: shape(0x0693, password),
+  "change-password": shape(
+    0x0695,
+    { name: "oldPassword", length: 3, as: "secret-digits" },
+    { name: "newPassword", length: 3, as: "secret-digits" },
+  ),
+  abort: shape(0x06b0),
+  "read-card": shape(0x06c0, number("timeoutSeconds", "if-any")),
+  "close-session": shape(0x06c5),
+  "send-apdus": shape(0x06c6),
+  "display-text": shape(0x06e0),
+  "display-text-input": shape(0x06e1),
+  "display-text-numeric": shape(0x06e2),
+  "pin-check": shape(0x06e3),
+  "card-poll": shape(0x06e6),
+  "dukpt-entry": shape(0x06e7),
+  "status-enquiry": shape(0x0501, maybePassword),
+  "service-mode": shape(0x0801, maybePassword),
+  "switch-protocol": shape(0x0802, number("protocol")),
+  "software-update": shape(0x0810),
+  "read-file": shape(0x0811),
+  "delete-file": shape(0x0812),
+  "change-configuration": shape(0x0813),
+  "write-file": shape(0x0814, password),
+  "select-language": shape(0x0830, number("language")),
+  "change-baud-rate": shape(0x0840, number("baudCode")),
+  "activate-reader": shape(0x0850),
+  // Messages of the terminal, docs/zvt.md 7.4
+  "set-register-time": shape(0x0401),
+  "file-request": shape(0x040c),
+  "input-request": shape(0x040d),
+  "menu-request": shape(0x040e),
+  "status-information": shape(0x040f, bareResult),
+  "intermediate-status": shape(0x04ff, number("status"), {
+    name: "timeoutMinutes",
+    length: 1,
+    as: "bcd-number",
+    when: "if-no-container",
+  }),
+  completion: shape(0x060f),
+  "status-completion": answer(
+    0x060f,
+    0x0501,
+    { name: "softwareVersion", length: "lllvar", as: "text", when: "if-length-digits" },
+    number("terminalStatus"),
+  ),
+  "abort-from-pt": shape(0x061e, resultCode, wrongCurrency),
+  "menu-with-image": shape(0x06d0),
+  "print-line": shape(0x06d1, number("attribute"), number("lineFeeds", "if-line-feeds"), {
+    name: "text",
+    length: "rest",
+    as: "text",
+    when: "if-no-line-feeds",
+  }),
+  "print-text-block": shape(0x06d3),
+  "blocked-list-query": shape(0x06e4),
+  // Answers, docs/zvt.md 4.1, 6.8, 8.1
+  "positive-acknowledgement": shape(0x8000),
+  "key-answer": answer(0x8000, 0x06e1, key),
+  "numeric-answer": answer(0x8000, 0x06e2, key),
+  "pin-answer": answer(0x8000, 0x06e3, key),
+  /** Any 84 xx but 84 00 and 84 1E; xx is the error code. */
+  "negative-acknowledgement": shape(0x8400),
+  "currency-refused": shape(0x841e, resultCode, wrongCurrency),
+} as const satisfies Record<string, MessageShape>;
+
+export type MessageName = keyof typeof messages;
+
+interface NamedShape extends MessageShape {
+  readonly name: MessageName;
+}
+
+const shapes: readonly NamedShape[] = Object.entries(messages).map(([name, entry]) => ({
+  ...entry,
+  name: name as MessageName,
+}));
+const plainShapes = new Map(
+  shapes.filter(({ answers }) => answers === undefined).map((entry) => [entry.control, entry]),
+);
+const answerShapes = new Map(
+  shapes
+    .filter(({ answers }) => answers !== undefined)
+    .map((entry) => [`${entry.control}/${entry.answers}`, entry]),
+);
+
+/** undefined for a control field that is not in the table. */
+export function shapeOf(control: number, answering?: number): NamedShape | undefined {
+  const special = answerShapes.get(`${control}/${answering}`);
+  if (special) return special;
+  if (control === 0x8400) return plainShapes.get(0x8000); // docs/zvt.md 4.1: 84 00 is positive too
+  return plainShapes.get(control) ?? (control >> 8 === 0x84 ? plainShapes.get(0x8400) : undefined);
+}

@@ -1,0 +1,126 @@
+import { ByteReader, concat, encodeBigEndian } from "./bytes.ts";
+import { ZvtCodecError } from "./errors.ts";
+import { hasConstructedBit, tagOfNumber } from "./tag-table.ts";
+
+/** One data object of a container, exactly as it stands on the wire (docs/zvt.md 4.3). */
+export interface RawTag {
+  readonly tag: number;
+  readonly content: Uint8Array;
+  /** The objects inside; null for plain content. */
+  readonly children: readonly RawTag[] | null;
+  /** Bytes of the length (1 to 3) when more than necessary. */
+  readonly lengthBytes?: number;
+}
+
+/** Deeper nesting than this is an attack or noise; real receipts have four levels. */
+const TLV_DEPTH_MAX = 16;
+const TAG_BYTES_MAX = 4;
+
+export function readTags(content: Uint8Array, depth = 0): RawTag[] {
+  if (depth > TLV_DEPTH_MAX) throw new ZvtCodecError("tlv-depth", "containers nested too deep");
+  const reader = new ByteReader(content);
+  const tags: RawTag[] = [];
+  while (reader.left > 0) tags.push(readTag(reader, depth));
+  return tags;
+}
+
+function readTag(reader: ByteReader, depth: number): RawTag {
+  const tag = readTagNumber(reader);
+  const { length, lengthBytes } = readTlvLength(reader);
+  const content = reader.take(length);
+  const children = hasConstructedBit(tag) ? readChildren(tag, content, depth) : null;
+  const raw = { tag, content, children };
+  return lengthBytes === tlvLengthBytes(length) ? raw : { ...raw, lengthBytes };
+}
+
+/**
+ * An unknown tag is to be skipped (docs/zvt.md 4.3), so its content need not be what its
+ * constructed bit promises; known ones must keep the promise, the opaque ones apart.
+ */
+function readChildren(tag: number, content: Uint8Array, depth: number): RawTag[] | null {
+  const known = tagOfNumber(tag);
+  if (known?.as === "opaque") return null;
+  try {
+    return readTags(content, depth + 1);
+  } catch (error) {
+    if (known || !(error instanceof ZvtCodecError)) throw error;
+    return null;
+  }
+}
+
+function readTagNumber(reader: ByteReader): number {
+  let tag = reader.byte();
+  if ((tag & 0x1f) !== 0x1f) return tag;
+  for (let bytes = 2; bytes <= TAG_BYTES_MAX; bytes++) {
+    const next = reader.byte();
+    tag = tag * 256 + next;
+    if ((next & 0x80) === 0 || isOldFileTag(tag, reader)) return tag;
+  }
+  throw new ZvtCodecError("tag", "tag longer than four bytes");
+}
+
+/**
+ * docs/zvt.md 4.3: 1F80 to 1F83 as printed in 13.08 are two bytes long against the BER rule; later
+ * revisions write 1F8000 and up. Three bytes are believed when number and length are possible.
+ */
+function isOldFileTag(tag: number, reader: ByteReader): boolean {
+  if (tag < 0x1f80 || tag > 0x1f83) return false;
+  const third = reader.peek();
+  const length = reader.peek(1);
+  const newForm =
+    third !== undefined && third <= 0x10 && length !== undefined && length <= reader.left - 2;
+  return !newForm;
+}
+
+function readTlvLength(reader: ByteReader): { length: number; lengthBytes: number } {
+  const first = reader.byte();
+  if (first <= 0x7f) return { length: first, lengthBytes: 1 };
+  if (first === 0x81) return { length: reader.byte(), lengthBytes: 2 };
+  if (first === 0x82) return { length: reader.byte() * 256 + reader.byte(), lengthBytes: 3 };
+  throw new ZvtCodecError("tlv-length", `TLV length ${first.toString(16)} does not exist`);
+}
+
+function tlvLengthBytes(length: number): number {
+  if (length <= 0x7f) return 1;
+  return length <= 0xff ? 2 : 3;
+}
+
+function writeTlvLength(length: number, lengthBytes = tlvLengthBytes(length)): Uint8Array {
+  if (length > 0xffff) throw new ZvtCodecError("too-long", `${length} bytes in one tag`);
+  if (lengthBytes === 1) return Uint8Array.of(length);
+  return concat([Uint8Array.of(0x7f + lengthBytes), encodeBigEndian(length, lengthBytes - 1)]);
+}
+
+/** Reads a TLV length and the objects it covers: the content of field 06. */
+export function readContainer(reader: ByteReader): {
+  content: Uint8Array;
+  tags: RawTag[];
+  lengthBytes?: number;
+} {
+  const { length, lengthBytes } = readTlvLength(reader);
+  const content = reader.take(length);
+  const tags = readTags(content);
+  return lengthBytes === tlvLengthBytes(length)
+    ? { content, tags }
+    : { content, tags, lengthBytes };
+}
+
+export function writeContainer(tags: readonly RawTag[], lengthBytes?: number): Uint8Array {
+  const content = writeTags(tags);
+  return concat([writeTlvLength(content.length, lengthBytes), content]);
+}
+
+export function writeTags(tags: readonly RawTag[]): Uint8Array {
+  return concat(
+    tags.flatMap(({ tag, content, children, lengthBytes }) => {
+      const inside = children ? writeTags(children) : content;
+      return [tagBytes(tag), writeTlvLength(inside.length, lengthBytes), inside];
+    }),
+  );
+}
+
+function tagBytes(tag: number): Uint8Array {
+  let bytes = 1;
+  while (tag >= 2 ** (8 * bytes)) bytes++;
+  return encodeBigEndian(tag, bytes);
+}

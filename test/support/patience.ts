@@ -1,0 +1,36 @@
+import { spawnSync } from "node:child_process";
+
+/** How long a bare Node.js takes to start on an idle machine of a kiosk's kind. */
+const NOMINAL_START_MS = 120;
+/** One unlucky start does not make a failing test wait for hours. */
+const SLOWNESS_MAX = 20;
+
+/**
+ * How many times slower than an idle machine this one is, 1 at least: the longest of three first
+ * starts. Measured once, in the program that starts the tests; its children are told.
+ */
+export const slowness = Number(process.env["TEST_SLOWNESS"] ?? measured());
+process.env["TEST_SLOWNESS"] = String(slowness);
+
+/**
+ * How long a test waits for something that takes moments. Only a test that fails waits so long, and
+ * load that comes after the measuring is allowed for.
+ */
+export const PATIENCE_MS = Math.round(30_000 * slowness);
+
+/** A test does much of that, one after the other. */
+export const TEST_LIMIT_MS = 8 * PATIENCE_MS;
+
+/** For times of the product that a test has made shorter than any customer's. */
+export const asSlow = (ms: number, maxMs = Number.POSITIVE_INFINITY): number =>
+  Math.min(Math.round(ms * slowness), maxMs);
+
+function measured(): number {
+  const starts = [1, 2, 3].map(() => {
+    const startedMs = performance.now();
+    spawnSync(process.execPath, ["-e", ""]);
+    return performance.now() - startedMs;
+  });
+  const times = Math.max(...starts) / NOMINAL_START_MS;
+  return Math.round(10 * Math.min(Math.max(times, 1), SLOWNESS_MAX)) / 10;
+}

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { IpcError } from "../../../src/shared/ipc/client.ts";
+import { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
+
+const transactionId = "0b8f6c1e-9d0a-4a55-8b1e-2f4d9a1c7e55";
+
+test("each message waits as long as its answer may take", async () => {
+  const limits: number[] = [];
+  const call = (_name: string, _request: unknown, limitMs: number): Promise<never> => {
+    limits.push(limitMs);
+    return Promise.reject(new IpcError("no-answer", "too late"));
+  };
+  const link = new SupervisorLink({ call }, 30_000);
+  await Promise.allSettled([
+    link.call("outbox-list", { limit: 1 }),
+    link.call("transaction-delivery", { transactionId, waitMs: 0 }),
+    link.call("transaction-delivery", { transactionId, waitMs: 4_000 }),
+    link.call("gateway-operation-end", { operationId: transactionId }),
+    link.call("gateway-lookup", { id: "A-1" }),
+    link.call("gateway-history", { orderId: "A-1" }),
+    link.call("status", {}),
+  ]);
+  expect(limits).toEqual([5_000, 500, 4_500, 35_000, 65_000, 1_000, 1_000]);
+});
+
+test.each([
+  [new IpcError("unreachable", "was never started"), { code: "SUPERVISOR_UNAVAILABLE" }],
+  [new TypeError("a defect"), { name: "TypeError" }],
+])("what failed is told to callers as %s", async (failure, told) => {
+  const link = new SupervisorLink({ call: () => Promise.reject(failure) }, 1_000);
+  await expect(link.call("status", {})).rejects.toBe(failure);
+  await expect(link.ask("status", {})).rejects.toMatchObject(told);
+});
