@@ -21,8 +21,8 @@ export type Admission =
   | { readonly phase: "in-doubt"; readonly attempt: Attempt };
 
 /**
- * The table of docs/design.md 5.11 about repeated orders, and what keeps a new one from being begun. Throws
- * {@link AppError} when the request is refused; nothing has been begun then.
+ * The table of docs/design.md 5.11 about repeated orders, and what keeps a new one from being
+ * begun. Throws {@link AppError} when the request is refused; nothing has been begun then.
  */
 export function admissionOf(
   request: PaymentRequest,

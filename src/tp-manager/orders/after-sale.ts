@@ -102,7 +102,7 @@ export class AfterSale {
     throw decided(attempt);
   }
 
-  /** An error that refuses a reversal knows nothing of the order; its `charged` must (docs/design.md 3.10). */
+  /** A refusal knows nothing of the order; its `charged` must (docs/design.md 3.10). */
   async #reverse(orderId: string): Promise<Attempt> {
     const { orders, desk } = this.#parts;
     try {

@@ -106,7 +106,7 @@ export class Orders {
     return this.latest(orderId);
   }
 
-  /** The kiosk has been sent the whole answer of an order, or has looked it up (docs/design.md 3.11). */
+  /** The kiosk has the whole answer of an order, or has looked it up (docs/design.md 3.11). */
   answerRead(orderId: string): void {
     reading(() => this.#parts.attempts.markAnswerDelivered(orderId));
   }
@@ -136,7 +136,7 @@ export class Orders {
       return { attempt, delivery, replayed };
     }
     const delivery = await handOff.delivered(transactionId, waitMs ?? settings.gatewayWaitMs);
-    // The order may have been reversed during the wait, and the reversal answered (docs/design.md 3.8).
+    // A reversal may have been done and answered during the wait (docs/design.md 3.8).
     const now = reading(() => attempts.read(transactionId)) ?? attempt;
     return { attempt: now, delivery, replayed };
   }

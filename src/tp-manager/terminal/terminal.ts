@@ -63,8 +63,8 @@ export interface Terminal extends TerminalView, HeldTerminal {
   prepare(signal: AbortSignal): Promise<Baseline>;
   /**
    * Asks for the terminal's last stored transaction once it is idle, reconnecting and registering
-   * as needed (docs/zvt.md 9.2). Has no side effects. Rejects with {@link TerminalUnavailable} when the
-   * terminal cannot be asked, or with `signal.reason`.
+   * as needed (docs/zvt.md 9.2). Has no side effects. Rejects with {@link TerminalUnavailable} when
+   * the terminal cannot be asked, or with `signal.reason`.
    */
   lastTransaction(signal: AbortSignal): Promise<LastTransaction>;
   /** Asks for the terminal's status, no side effects. Throws {@link TerminalUnavailable}. */
