@@ -17,13 +17,11 @@ import { tpManagerHandlers } from "./message-handlers.ts";
 import { AfterSale } from "./orders/after-sale.ts";
 import { type OrderSettings, Orders } from "./orders/orders.ts";
 import { settleByOperator } from "./orders/settlement.ts";
-import { DeliveryPoll } from "./supervisor/delivery-poll.ts";
 import { GatewayDesk } from "./supervisor/gateway-desk.ts";
 import { HandOff } from "./supervisor/hand-off.ts";
-import { ReturnPoll } from "./supervisor/return-poll.ts";
-import { AlarmPoll } from "./supervisor/supervisor-alarms.ts";
+import { alarmPoll, deliveryPoll, returnPoll } from "./supervisor/polls.ts";
 import { SupervisorLink } from "./supervisor/supervisor-link.ts";
-import { createTerminal } from "./terminal/registry.ts";
+import { driverFor, protocolPart } from "./terminal/registry.ts";
 
 /** Before anything financial the terminal is reached, asked and read within this time. */
 const PREPARE_MS = 15_000;
@@ -39,7 +37,9 @@ const UPKEEP_LIMITS = {
 };
 
 /** Every part of tp-manager in start order, with what it depends on. */
-await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
+await runProgram("tp-manager", STOP_DEADLINE_MS, start, protocolPart);
+
+async function start(context: ProgramContext): Promise<void> {
   const { config, installation, runDirectory, log, clock, onStop } = context;
   const journalPath = join(installation.dataDirectory, "journal.db");
   const journal = new Journal(journalPath);
@@ -48,7 +48,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
 
   const hub = new EventHub(journal.events, clock, log.child({ area: "events" }));
   const areaLog = (area: string): Logger => hub.tap(log.child({ area }));
-  const terminal = createTerminal(config, clock, log.child({ area: "terminal" }));
+  const terminal = await driverFor(config).create(config, clock, log.child({ area: "terminal" }));
   onStop("terminal", () => terminal.close());
 
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock);
@@ -56,7 +56,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   const supervisor = new SupervisorLink(client, config.GATEWAY_TIMEOUT);
   const handOff = new HandOff(handOffs, supervisor, clock, areaLog("hand-off"));
   onStop("hand-off", () => handOff.close());
-  const deliveries = new DeliveryPoll(handOffs, supervisor, clock, areaLog("hand-off"));
+  const deliveries = deliveryPoll(handOffs, supervisor, clock, areaLog("hand-off"));
   onStop("delivery poll", () => deliveries.close());
 
   const stores = { attempts, handOffs, terminalLog };
@@ -104,7 +104,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
   deliveries.start();
   startAlarmPoll(context, journal, supervisor);
   atGateway.start();
-});
+}
 
 function settingsOf({ config }: ProgramContext): DeskSettings & OrderSettings {
   return {
@@ -114,10 +114,7 @@ function settingsOf({ config }: ProgramContext): DeskSettings & OrderSettings {
     prepareMs: PREPARE_MS,
     stopPatienceMs: STOP_PATIENCE_MS,
     ...UPKEEP_LIMITS,
-    // docs/design.md 3.2: the second look comes when a terminal that never got our answer to its
-    // report has given up waiting for it (docs/zvt.md 8.2; commands/authorisation.ts asks for this
-    // long).
-    confirmAfterMs: Math.max(config.RECOVERY_SILENCE_MS, 2 * config.ZVT_T2_MS + config.ZVT_T3_MS),
+    confirmAfterMs: driverFor(config).recoverySilenceMs(config),
   };
 }
 
@@ -145,7 +142,7 @@ function gatewayParts(
   log: Logger,
 ): { readonly gateway: GatewayDesk; start(): void } {
   const gateway = new GatewayDesk({ attempts, returns, link, clock, log });
-  const poll = new ReturnPoll(returns, link, clock, log);
+  const poll = returnPoll(returns, link, clock, log);
   onStop("return poll", () => poll.close());
   const start = (): void => {
     gateway.start();
@@ -192,9 +189,9 @@ function startAlarmPoll(
   link: SupervisorLink,
 ): void {
   const area = log.child({ area: "events" });
-  const poll = new AlarmPoll(alarms, link, clock, area);
+  const poll = alarmPoll(alarms, link, clock, area);
   onStop("supervisor alarms", () => poll.close());
-  poll.start();
+  poll.startAtOnce();
 }
 
 interface ChoreParts {

@@ -2,6 +2,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import {
   citedIn,
+  constantsIn,
+  namesIn,
+  pathsIn,
   referencesIn,
   refusedIn,
   sectionsOf,
@@ -16,10 +19,10 @@ const books = new Map(
 );
 const sections = new Map([...books].map(([name, text]) => [name, sectionsOf(text)] as const));
 
-/** Everything with comments or strings, except the tables and the samples of this very test. */
+/** Everything with comments or strings, except the tests of the books themselves. */
 const sources = repositoryFiles("src", "test", "scripts")
   .filter((path) => /\.(ts|js|mjs|py|cs|php|pl|md|html|sh|wsdl|toml)$/.test(path))
-  .filter((path) => !path.startsWith("test/tidy/citations."))
+  .filter((path) => !/^test\/tidy\/(citations|books)[.]/.test(path))
   .flatMap((path): Source[] => {
     try {
       return [{ path, text: read(path) }];
@@ -27,6 +30,10 @@ const sources = repositoryFiles("src", "test", "scripts")
       return []; // deleted in the work tree, still in the index
     }
   });
+
+/** Books about this program; what names in capitals mean in the other one, its protocol says. */
+const ours = ["design", "gateway"];
+const code = sources.flatMap(({ path, text }) => (path.startsWith("src/") ? [text] : [])).join("");
 
 describe("a citation", () => {
   test("leads to a section of a book in docs", () => {
@@ -92,14 +99,28 @@ describe("a book", () => {
     expect([...here, ...citedIn(text)].filter((cited) => titleOf(cited) === undefined)).toEqual([]);
   });
 
+  test.each(ours)("%s names constants with the values that the code gives them", (name) => {
+    const wrong = constantsIn(books.get(name) ?? "").filter((constant) => !isInCode(constant));
+    expect(wrong).toEqual([]);
+  });
+
+  test.each(ours)("%s names settings and error codes that exist", (name) => {
+    const unknown = namesIn(books.get(name) ?? "").filter((word) => !code.includes(word));
+    expect(unknown).toEqual([]);
+  });
+
   test.each([...books.keys()])("%s names only files and folders that exist", (name) => {
-    const named = [...(books.get(name) ?? "").matchAll(/`((?:src|test|scripts)\/[\w./-]+)`/g)];
-    const paths = named.map(([, path]) => path ?? "");
+    const paths = pathsIn(books.get(name) ?? "");
     expect(paths.filter((path) => !existsSync(`${root}/${path}`))).toEqual([]);
   });
 
-  test("zvt grades its statements in every section", () => {
-    const ungraded = (books.get("zvt") ?? "")
+  test.each([...books.keys()])("%s has a text under every heading", (name) => {
+    const parts = (books.get(name) ?? "").split(/^(?=##)/m).filter((part) => /^### /.test(part));
+    expect(parts.filter((part) => part.trim().split("\n").length < 2)).toEqual([]);
+  });
+
+  test.each(["gateway", "zvt"])("%s grades its statements in every section", (name) => {
+    const ungraded = (books.get(name) ?? "")
       .split(/^(?=##)/m)
       .filter((part) => part.startsWith("### ") && !/\*\*\[[PDC]\]/.test(part))
       .map((part) => part.slice(0, part.indexOf("\n")));
@@ -121,6 +142,7 @@ describe("this test finds", () => {
     ["a chapter of no document", "// see chapter 6"],
     ["a section of no document", "/** Section 4.2 */"],
     ["a paragraph sign", "§ 8"],
+    ["a number outside the name", "see `docs/zvt.md` 8.1"],
   ])("%s", (_, text) => expect(refusedIn(text)).toHaveLength(1));
 
   test.each([
@@ -138,6 +160,15 @@ describe("this test finds", () => {
     expect(titleOf("design 3.99")).toBeUndefined();
   });
 
+  test("references, constants, names and files of a book", () => {
+    const text = "`KEPT_FIRST = 6` of `src/shared/mask.ts` (6.2, `docs/zvt.md 9.9`), `LOG_DAYS`";
+    expect(referencesIn(text)).toEqual(["6.2"]);
+    expect(constantsIn(text)).toEqual(["KEPT_FIRST = 6"]);
+    expect(namesIn(text)).toEqual(["KEPT_FIRST", "LOG_DAYS"]);
+    expect(pathsIn(text)).toEqual(["src/shared/mask.ts"]);
+    expect(["KEPT_FIRST = 6", "KEPT_FIRST = 7"].map(isInCode)).toEqual([true, false]);
+  });
+
   test("a standard that is not in the list", () => {
     expect(standards).not.toContain(standardsIn("RFC 1149, in the air")[0]);
     expect(standardsIn("ISO/IEC 7812-1 and PA00P016")).toEqual(["ISO 7812", "PA00P016"]);
@@ -148,6 +179,11 @@ describe("this test finds", () => {
     expect([...refusedIn(good), ...withoutSection(good)]).toEqual([]);
   });
 });
+
+/** The constant stands in the code with exactly this value. */
+function isInCode(constant: string): boolean {
+  return [";", ",", " as const;"].some((end) => code.includes(constant + end));
+}
 
 function titleOf(cited: string): string | undefined {
   const [book = "", number = ""] = cited.split(" ");

@@ -10,7 +10,6 @@ export const standards: readonly string[] = [
 
 const numbers = String.raw`\d+\.\d+(?:(?:,| and| to) \d+\.\d+)*(?![\d.]*\d)`;
 const citation = new RegExp(String.raw`\bdocs/(${books})\.md (${numbers})`, "g");
-const reference = new RegExp(String.raw`\((${numbers})\)`, "g");
 const standard = new RegExp(
   String.raw`\b(RFC|ISO(?:/IEC)?|IEEE|OpenAPI|SOAP|WSDL|XML)[ -](\d+(?:\.\d)?)` +
     String.raw`|\b(EMV|PA00P\d+)\b`,
@@ -26,6 +25,7 @@ const refused: readonly RegExp[] = [
   /(?<!\b(RFC \d{4}|(SOAP|XML) 1\.\d) )\b[Cc]hapters? \d/g,
   /\b[Ss]ections? \d/g,
   /§/g,
+  new RegExp(String.raw`docs/(${books})\.md\W{1,2}\d+\.\d+(?<!docs/\w+\.md \d+\.\d+)`, "g"),
 ];
 
 /** A section that a text cites, as `design 3.7`. */
@@ -37,7 +37,31 @@ export function citedIn(text: string): string[] {
 
 /** Sections of the same book that a text refers to in brackets: `(3.7, 5.12)`. */
 export function referencesIn(text: string): string[] {
-  return [...unwrapped(text).matchAll(reference)].flatMap(([, list = ""]) => numbersOf(list));
+  return [
+    ...unwrapped(text)
+      .replace(citation, "")
+      .matchAll(/\(([^()]*)\)/g),
+  ].flatMap(([, inside = ""]) => inside.split(/[,;] /).filter((part) => /^\d+\.\d+$/.test(part)));
+}
+
+/** Constants that a book names in the form of the code: `DELAY_CAP_MS = 15 * 60_000`. */
+export function constantsIn(text: string): string[] {
+  return [...unwrapped(text).matchAll(/`([A-Z][A-Z0-9]*_[A-Z0-9_]+ = [^`]+)`/g)].map(
+    ([, constant = ""]) => constant,
+  );
+}
+
+/** Names in capitals that a book takes from the code: settings, error codes, constants. */
+export function namesIn(text: string): string[] {
+  return [...unwrapped(text).matchAll(/`([A-Z][A-Z0-9]*_[A-Z0-9_]+)(?:=\w+| = [^`]+)?`/g)].map(
+    ([, name = ""]) => name,
+  );
+}
+
+/** Files and folders of the repository that a book names. */
+export function pathsIn(text: string): string[] {
+  const named = /`((?:src|test|scripts|docs)\/[\w./-]+)`/g;
+  return [...unwrapped(text).matchAll(named)].map(([, path = ""]) => path);
 }
 
 /** The wordings of a text that name a document without leading to it. */

@@ -1,5 +1,5 @@
 import type { EventData } from "../attempts/event-table.ts";
-import type { AlarmTaker, SupervisorAlarms } from "../supervisor/supervisor-alarms.ts";
+import type { AlarmTaker, SupervisorAlarms } from "../supervisor/polls.ts";
 import type { EventRows } from "./event-rows.ts";
 import type { Statement, Statements } from "./statements.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type EventName, eventTable } from "../../../src/tp-manager/attempts/event-table.ts";
 import { EventRows } from "../../../src/tp-manager/journal/event-rows.ts";
-import { DeliveryPoll } from "../../../src/tp-manager/supervisor/delivery-poll.ts";
+import { deliveryPoll } from "../../../src/tp-manager/supervisor/polls.ts";
 import { house, request } from "../../support/payment-house.ts";
 import { approves } from "../../support/scripted-terminal.ts";
 import { listening } from "./listening.ts";
@@ -201,7 +201,7 @@ describe("GET /events", () => {
   test("tells a delivery that came after the kiosk had its answer", async () => {
     const at = house();
     const api = await listening({}, at);
-    const poll = new DeliveryPoll(at.journal.handOffs, at.supervisor.link, at.clock, at.log);
+    const poll = deliveryPoll(at.journal.handOffs, at.supervisor.link, at.clock, at.log);
     poll.start();
     onTestFinished(() => poll.close());
     at.supervisor.state = "pending";

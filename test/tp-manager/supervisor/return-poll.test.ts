@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { NotificationDesk } from "../../../src/supervisor/notifications/notification-desk.ts";
-import { RETURN_POLL_MS } from "../../../src/tp-manager/supervisor/return-poll.ts";
+import { POLL_MS } from "../../../src/tp-manager/supervisor/polls.ts";
 import { type Fields, mapiOf, resultOf } from "../../supervisor/notifications/mapi.ts";
 import type { RecordingGateway } from "../../supervisor/recording-gateway.ts";
 import { PASSWORD } from "../../supervisor/supervisor-rig.ts";
@@ -195,10 +195,10 @@ describe("money that went back without us", () => {
     returns.start();
     notify({ operation: "refund" });
     expect(await status()).toBe("Success");
-    await at.clock.advance(RETURN_POLL_MS);
+    await at.clock.advance(POLL_MS);
     await expect.poll(status).toBe("Reversed");
     await stopSupervisor();
-    await at.clock.advance(3 * RETURN_POLL_MS);
+    await at.clock.advance(3 * POLL_MS);
     await returns.close();
     expect(await status()).toBe("Reversed");
   });

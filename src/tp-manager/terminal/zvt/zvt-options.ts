@@ -101,7 +101,7 @@ export interface ZvtDependencies {
 }
 
 /** docs/zvt.md 6.1: no payment is begun at the terminal. */
-const REGISTER_CONTROLS_PAYMENTS = 0x10;
+export const REGISTER_CONTROLS_PAYMENTS = 0x10;
 
 /** Throws with what is wrong and what to write instead. */
 export function checkedZvtOptions(given: Partial<ZvtOptions>): ZvtOptions {

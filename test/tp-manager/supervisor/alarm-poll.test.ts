@@ -6,7 +6,7 @@ import { startIpcServer } from "../../../src/shared/ipc/server.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import { raiseAlarm } from "../../../src/supervisor/alarms/alarm.ts";
 import { supervisorHandlers } from "../../../src/supervisor/intake/message-handlers.ts";
-import { AlarmPoll } from "../../../src/tp-manager/supervisor/supervisor-alarms.ts";
+import { alarmPoll } from "../../../src/tp-manager/supervisor/polls.ts";
 import { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
 import { openRig } from "../../supervisor/supervisor-rig.ts";
 import { type House, house } from "../../support/payment-house.ts";
@@ -48,8 +48,8 @@ async function answering(rig: Rig, runDirectory: string, without?: string) {
 function polling(at: House, runDirectory: string) {
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, systemClock);
   const link = new SupervisorLink(client, 1_000);
-  const poll = new AlarmPoll(at.journal.alarms, link, at.clock, at.log);
-  poll.start();
+  const poll = alarmPoll(at.journal.alarms, link, at.clock, at.log);
+  poll.startAtOnce();
   let open = true;
   const close = async (): Promise<void> => {
     if (open) await poll.close();
