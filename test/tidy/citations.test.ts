@@ -19,10 +19,10 @@ const books = new Map(
 );
 const sections = new Map([...books].map(([name, text]) => [name, sectionsOf(text)] as const));
 
-/** Everything with comments or strings, except the tables and the samples of this very test. */
+/** Everything with comments or strings, except the tests of the books themselves. */
 const sources = repositoryFiles("src", "test", "scripts")
   .filter((path) => /\.(ts|js|mjs|py|cs|php|pl|md|html|sh|wsdl|toml)$/.test(path))
-  .filter((path) => !path.startsWith("test/tidy/citations."))
+  .filter((path) => !/^test\/tidy\/(citations|books)[.]/.test(path))
   .flatMap((path): Source[] => {
     try {
       return [{ path, text: read(path) }];
