@@ -4,16 +4,14 @@ import type { Logger } from "../../shared/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
-import type { PaymentService } from "../orders/payment-service.ts";
-import { type Terminal, TerminalUnavailable } from "../terminal/terminal.ts";
-import type { Upkeep } from "./upkeep.ts";
+import { TerminalUnavailable, type TerminalView } from "../terminal/terminal.ts";
+import type { TerminalDesk } from "./terminal-desk.ts";
 
 export interface ClosingParts {
   readonly attempts: Pick<AttemptStore, "list">;
   readonly terminalLog: Pick<TerminalLog, "demandedTelecollections">;
-  readonly terminal: Terminal;
-  readonly payments: PaymentService;
-  readonly upkeep: Upkeep;
+  readonly terminal: TerminalView;
+  readonly desk: TerminalDesk;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -105,9 +103,8 @@ export class ClosingKeeper {
 
   /** Nothing is going on, nothing is in doubt, nothing was sold or tried a moment ago. */
   #isQuiet(): boolean {
-    const { payments, terminalLog, terminal, clock } = this.#parts;
-    const { turn, recovery, strays } = payments;
-    if (turn.current || turn.closed || recovery.isAsking || strays.isAsking) return false;
+    const { desk, terminalLog, terminal, clock } = this.#parts;
+    if (desk.turn.current || desk.turn.closed || desk.isAsking) return false;
     const nowMs = clock.now();
     // A wall clock can jump either way.
     const sinceMs = (atMs: number): number => Math.abs(nowMs - atMs);
@@ -127,22 +124,22 @@ export class ClosingKeeper {
   }
 
   async #askAgain(): Promise<void> {
-    const { terminal, clock } = this.#parts;
+    const { desk, clock } = this.#parts;
     const abort = new AbortController();
     const limit = clock.startTimer("end of day", ASK_LIMIT_MS, () =>
       abort.abort(new TerminalUnavailable("no-answer", "the terminal did not answer in time")),
     );
     try {
-      await terminal.check(abort.signal);
+      await desk.check(abort.signal);
     } finally {
       limit.clear();
     }
   }
 
   async #close(): Promise<void> {
-    const { log, upkeep } = this.#parts;
+    const { log, desk } = this.#parts;
     log.info("the terminal demands an end of day: begun");
-    const { applications } = await upkeep.telecollect("terminal");
+    const { applications } = await desk.upkeep.telecollect("terminal");
     log.info({ applications }, "the end of day that the terminal demanded is done");
   }
 

@@ -6,18 +6,19 @@ import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
 import { sameReport } from "../attempts/recovery-policy.ts";
 import type {
+  CancelAnswer,
   GoodsDecision,
+  HeldTerminal,
   PaymentEnd,
   PaymentObserver,
   PaymentOrder,
   Prompt,
-  Terminal,
   TransactionReport,
 } from "../terminal/terminal.ts";
 
 export interface RunParts extends WriterParts {
   readonly attempts: AttemptStore;
-  readonly terminal: Terminal;
+  readonly terminal: HeldTerminal;
   readonly paymentTimeoutMs: number;
 }
 
@@ -92,7 +93,7 @@ export class PaymentRun {
   }
 
   /** Asks the terminal once; what it answers decides nothing about the payment. */
-  async cancel(): ReturnType<Terminal["cancel"]> {
+  async cancel(): Promise<CancelAnswer> {
     if (this.#awaitsGoods) {
       this.decide({ goods: "not-issued" }, "cancelled before the goods came out");
       return { answer: "taken" };

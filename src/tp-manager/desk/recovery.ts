@@ -12,22 +12,21 @@ import {
   type Observation,
   type Verdict,
 } from "../attempts/recovery-policy.ts";
-import type { Terminal } from "../terminal/terminal.ts";
+import type { TerminalView } from "../terminal/terminal.ts";
 import { REVERSAL_BEGINS } from "./reversal-run.ts";
-import { lookAtTerminal, RETRY_MAX_MS, RETRY_MIN_MS } from "./terminal-look.ts";
+import { type LookAtTerminal, RETRY_MAX_MS, RETRY_MIN_MS } from "./terminal-look.ts";
 
 /** The event that says: one complete run has ended without proof (docs/design.md 3.5). */
 const UNSETTLED = "recovery-unsettled";
 
 export interface RecoveryParts {
   readonly attempts: AttemptStore;
-  readonly terminal: Terminal;
+  readonly terminal: TerminalView;
   readonly clock: Clock;
   readonly log: Logger;
   /** Time between the two reads that prove a charge whose acknowledgement is not proven. */
   readonly confirmAfterMs: number;
-  /** Resolves when no payment runs on the terminal. */
-  readonly terminalFree: () => Promise<void>;
+  readonly look: LookAtTerminal;
   /** {@link Recovery.isAsking} may have changed. */
   readonly asking: () => void;
   /** An attempt has become charged or reversed: there is something to hand over. */
@@ -210,7 +209,7 @@ export class Recovery {
 
   async #look(transactionId: string): Promise<Observation> {
     const { attempts } = this.#parts;
-    const look = await lookAtTerminal(this.#parts, { transactionId }, this.#abort.signal);
+    const look = await this.#parts.look({ transactionId }, this.#abort.signal);
     const { last } = look;
     const knownAs =
       last.kind === "transaction" ? attempts.orderOfReport(last.report, transactionId) : undefined;

@@ -7,21 +7,21 @@ import type { Look } from "../attempts/look.ts";
 import { sameReport } from "../attempts/recovery-policy.ts";
 import { judgeStray, type Stray, type StrayVerdict } from "../attempts/stray-policy.ts";
 import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
-import type { Terminal, TransactionReport } from "../terminal/terminal.ts";
-import { lookAtTerminal, RETRY_MAX_MS, RETRY_MIN_MS } from "./terminal-look.ts";
+import type { TerminalView, TransactionReport } from "../terminal/terminal.ts";
+import { type LookAtTerminal, RETRY_MAX_MS, RETRY_MIN_MS } from "./terminal-look.ts";
 
 export interface StrayParts {
   readonly attempts: Pick<AttemptStore, "orderOfReport">;
   readonly terminalLog: TerminalLog;
-  readonly terminal: Terminal;
+  readonly terminal: TerminalView;
   readonly clock: Clock;
   readonly log: Logger;
   /** Time between the two looks that show that the terminal keeps it. */
   readonly confirmAfterMs: number;
   /** {@link StrayReports.isAsking} may have changed. */
   readonly asking: () => void;
-  /** Resolves when nothing runs on the terminal and no doubt is asked about: it may be theirs. */
-  readonly terminalFree: () => Promise<void>;
+  /** Waits until no attempt in doubt is asked about, because the result may belong to one. */
+  readonly look: LookAtTerminal;
 }
 
 /**
@@ -44,7 +44,7 @@ export class StrayReports {
     for (const row of this.#parts.terminalLog.openStrays()) this.#ask(row);
   }
 
-  /** Somebody is finding out about one. */
+  /** The terminal still has to be asked about at least one of them. */
   get isAsking(): boolean {
     return this.#waiting.length > 0;
   }
@@ -116,7 +116,7 @@ export class StrayReports {
     let earlier: Look | null = null;
     for (;;) {
       const about = { receiptNumber, traceNumber };
-      const look = await lookAtTerminal(this.#parts, about, this.#abort.signal);
+      const look = await this.#parts.look(about, this.#abort.signal);
       const verdict = judgeStray({ ...row, ...this.#known(row) }, look, earlier);
       log.warn({ ...about, verdict: verdict.verdict }, `unexpected report: ${verdict.because}`);
       if (verdict.verdict !== "look-again") return verdict;

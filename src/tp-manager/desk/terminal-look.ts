@@ -4,7 +4,7 @@ import type { Look } from "../attempts/look.ts";
 import { type Terminal, TerminalUnavailable } from "../terminal/terminal.ts";
 
 export interface LookParts {
-  readonly terminal: Terminal;
+  readonly terminal: Pick<Terminal, "lastTransaction" | "state">;
   readonly clock: Clock;
   readonly log: Logger;
   /** Resolves when no payment runs on the terminal. */
@@ -18,6 +18,9 @@ export const RETRY_MAX_MS = 15_000;
  * One complete look at the idle terminal, trying for as long as it cannot be asked. Rejects with
  * the reason of `signal`. `about` goes into the log.
  */
+export type LookAtTerminal = (about: object, signal: AbortSignal) => Promise<Look>;
+
+/** The question behind a {@link LookAtTerminal}. */
 export async function lookAtTerminal(
   { terminal, clock, log, terminalFree }: LookParts,
   about: object,

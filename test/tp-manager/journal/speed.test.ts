@@ -60,7 +60,7 @@ test("a statement takes as long in a long journal as in a short one", () => {
   expect(grown.filter(({ name }) => !listed(name)).map((one) => explained(long, one))).toEqual([]);
   const flat = found.filter(({ name, factor }) => listed(name) && factor <= FACTOR_MAX);
   expect(flat, "no longer grows: take it off the list").toEqual([]);
-}, 60_000);
+});
 
 test("only the statements, the opening of the journal and the backup see the database", () => {
   const seeing = typescriptSources().filter(
