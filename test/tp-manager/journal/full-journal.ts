@@ -40,8 +40,8 @@ export function fullJournal(n: number): Journal {
     );
     fill(
       attempt,
-      `${id("f")}, ${id("f")}, 1, 999, 'EUR', 1, '{}', ${half} + i, ${half} + i, 10, 0, 'not-charged',
-       ${failed}, NULL, NULL, NULL, NULL`,
+      `${id("f")}, ${id("f")}, 1, 999, 'EUR', 1, '{}', ${half} + i, ${half} + i, 10, 0,
+       'not-charged', ${failed}, NULL, NULL, NULL, NULL`,
       half,
     );
     fill(
