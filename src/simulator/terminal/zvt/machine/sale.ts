@@ -10,7 +10,8 @@ import { type CardName, testCards } from "../../bank/cards.ts";
 import { type Outcome, outcomeOf } from "../../bank/outcome.ts";
 import type { CustomerAction, Wanted } from "../../customer.ts";
 import type { PaymentScript } from "../../scenario.ts";
-import { type Answer, type Process, ProcessOver } from "./process.ts";
+import { ProcessOver } from "./parts.ts";
+import type { Answer, Process } from "./process.ts";
 import { status } from "./texts.ts";
 
 /** What a sale is about, after the command has been checked. */
