@@ -78,8 +78,14 @@ describe.each(doubts)("%s", (_doubt, arises) => {
     const { at, left } = await unasked();
     listen(at);
     arises(at);
-    await expect(use(at)).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
-    expect(left).toEqual([]);
+    let prepared = false;
+    whilePreparing(at, () => {
+      prepared = true;
+    });
+    const refused = use(at);
+    expect(at.desk.turn.current).toBeUndefined();
+    await expect(refused).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    expect([left, prepared]).toEqual([[], false]);
     expect(at.journal.attempts.latest("B-1")).toBeUndefined();
     expect(at.journal.terminalLog.telecollectionSince(0)).toBeUndefined();
     await at.clock.advance(400_000);
