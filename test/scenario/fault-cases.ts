@@ -6,7 +6,7 @@ import { PATIENCE_MS } from "../support/patience.ts";
 export type Line = "tcp" | "pty";
 
 /** One fault of the simulator's table, armed for one payment. */
-export interface FaultCase {
+interface FaultCase {
   /** As in `--fault`. */
   readonly fault: string;
   /** The order is cancelled while the terminal waits for a card. */

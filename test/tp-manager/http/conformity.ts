@@ -32,7 +32,7 @@ export function faultsOf(pointer: readonly string[], value: unknown): unknown[] 
 }
 
 /** An answer as it was sent. */
-export interface SentAnswer {
+interface SentAnswer {
   readonly method: string;
   /** With or without a query. */
   readonly url: string;
