@@ -2,18 +2,20 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { configShape, metaOf, sections } from "../src/shared/config/schema.ts";
+import { type ConfigFields, metaOf } from "../src/shared/config/config-field.ts";
+import { sharedParts } from "../src/shared/config/schema.ts";
+import { protocolPart } from "../src/tp-manager/terminal/registry.ts";
 import { choicesOf } from "./config-choices.ts";
 
 /**
- * Makes data/config.example.txt from the one schema that knows the setup file (docs/design.md 4.2);
- * a test compares. Run it with node scripts/config-example.ts after every change of the schema.
+ * Makes data/config.example.txt from the shared names of the setup file and from those of the
+ * drivers (docs/design.md 4.2); a test compares. Run it with node scripts/config-example.ts after
+ * every change of a name.
  */
 
-type Name = keyof typeof configShape;
-
 interface Row {
-  readonly name: Name;
+  readonly name: string;
+  readonly schema: z.ZodType;
   readonly help: string;
   readonly example: string;
   /** As it would be written; undefined for a name without which a program does not start. */
@@ -22,7 +24,10 @@ interface Row {
 }
 
 export function exampleText(): string {
-  const all = sections.map(({ title, names }) => ({ title, rows: rowsOf(names) }));
+  const all = [...sharedParts, protocolPart].map(({ title, fields }) => ({
+    title,
+    rows: rowsOf(fields),
+  }));
   const required = all.flatMap(({ rows }) => rows.filter((row) => row.required));
   return [
     "# Setup of the unattended terminal connector.",
@@ -46,24 +51,25 @@ export function exampleText(): string {
   ].join("\n");
 }
 
-function optionalLines({ name, help, example, fallback }: Row): string[] {
-  const choices = choicesOf(configShape[name]);
+function optionalLines({ name, schema, help, example, fallback }: Row): string[] {
+  const choices = choicesOf(schema);
   const one = example === fallback ? [] : [`# For example: ${name}=${example}`];
   const note = choices ? [`# One of: ${choices.join(", ")}`] : one;
   return ["", `# ${help}`, ...note, `#${name}=${fallback ?? ""}`];
 }
 
-function rowsOf(names: (typeof sections)[number]["names"]): Row[] {
-  return (Object.keys(names) as Name[]).map((name) => {
-    const { help, example, requiredBy } = metaOf(configShape[name]);
+function rowsOf(fields: ConfigFields): Row[] {
+  return Object.entries(fields).map(([name, schema]) => {
+    const { help, example, requiredBy } = metaOf(schema);
     const required = requiredBy !== undefined;
-    return { name, help, example, required, fallback: required ? undefined : fallbackOf(name) };
+    const fallback = required ? undefined : fallbackOf(schema);
+    return { name, schema, help, example, required, fallback };
   });
 }
 
 /** The default in the form it has in the file; undefined for a name that may be missing. */
-function fallbackOf(name: Name): string | undefined {
-  const value = defaultIn(configShape[name]);
+function fallbackOf(schema: z.ZodType): string | undefined {
+  const value = defaultIn(schema);
   if (value === undefined) return undefined;
   if (typeof value === "boolean") return value ? "yes" : "no";
   return Array.isArray(value) ? value.join(" ") : String(value);

@@ -15,7 +15,7 @@ const { values } = parseArgs({
 });
 const files = {
   driver: ["test/tp-manager/terminal/zvt/fuzz.test.ts"],
-  simulator: ["test/simulator/terminal/fuzz.test.ts"],
+  simulator: ["test/simulator/terminal/zvt/fuzz.test.ts"],
 };
 const wanted = { ...files, both: [...files.driver, ...files.simulator] }[values.only];
 if (!wanted || !/^[1-9]\d{0,8}$/.test(values.runs) || !/^\d{1,9}$/.test(values.seed)) {

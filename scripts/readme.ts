@@ -5,10 +5,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { z } from "zod";
-import { metaOf, sections } from "../src/shared/config/schema.ts";
+import { metaOf } from "../src/shared/config/config-field.ts";
+import { sharedParts } from "../src/shared/config/schema.ts";
 import { errorTable } from "../src/shared/errors.ts";
 import { projectRoot } from "../src/shared/installation.ts";
 import { eventTable } from "../src/tp-manager/attempts/event-table.ts";
+import { protocolPart } from "../src/tp-manager/terminal/registry.ts";
 import { choicesOf } from "./config-choices.ts";
 
 const path = join(projectRoot, "README.md");
@@ -32,9 +34,9 @@ function replacePart(readme: string, name: string, content: string): string {
 }
 
 function configuration(): string {
-  return sections
-    .map(({ title, names }) => {
-      const rows = Object.entries(names).map(([name, schema]) => {
+  return [...sharedParts, protocolPart]
+    .map(({ title, fields }) => {
+      const rows = Object.entries(fields).map(([name, schema]) => {
         const { help, example } = metaOf(schema);
         const values = choicesOf(schema) ?? [example];
         const given = values.map((value) => `\`${value}\``).join(", ");

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
 import { answerWithinDefaultMs } from "./keep-alive.ts";
 
-export const commands = [
+const commands = [
   "start",
   "stop",
   "restart",
@@ -11,7 +11,7 @@ export const commands = [
   "doctor",
   "systemd-unit",
 ] as const;
-export type Command = (typeof commands)[number] | "demo" | "foreground" | "help" | "version";
+type Command = (typeof commands)[number] | "demo" | "foreground" | "help" | "version";
 
 export interface LauncherArguments {
   readonly command: Command;

@@ -6,7 +6,7 @@ import { openRunDirectory } from "../shared/ipc/run-directory.ts";
  * A stop that an operator asked for is written down, so that the keep-alive leaves it alone, also
  * after a reboot, until the next start (docs/design.md 9.2).
  */
-export const STOP_FILE = "stopped";
+const STOP_FILE = "stopped";
 
 export function recordStop(dataDirectory: string, nowMs: number): void {
   const file = join(openRunDirectory(dataDirectory), STOP_FILE);

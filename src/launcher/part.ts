@@ -4,7 +4,7 @@ import type { Program } from "../shared/ipc/contract.ts";
 
 export type PartName = Program | "terminal-simulator" | "gateway-sandbox";
 
-/** One process of an installation: what is started, and what it is recognised by. */
+/** One process of an installation: how to start it, and the marks it is recognised by. */
 export interface Part {
   readonly name: PartName;
   readonly script: string;
@@ -20,7 +20,7 @@ export interface ProgramPart extends Part {
 }
 
 /** In the order of their stop: tp-manager hands its last payment to the supervisor. */
-export const programNames: readonly Program[] = ["tp-manager", "supervisor"];
+const programNames: readonly Program[] = ["tp-manager", "supervisor"];
 
 export function programPart(name: Program, dataDirectory: string): ProgramPart {
   return {

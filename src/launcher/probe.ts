@@ -8,7 +8,7 @@ const GOOD = "HTTP/1.1 200 ";
 /**
  * "unreachable": nobody listens. "no-answer": somebody does, but the right answer did not come.
  */
-export type Probe = "answers" | "no-answer" | "unreachable";
+type Probe = "answers" | "no-answer" | "unreachable";
 
 /**
  * The cheapest way to ask a program whether it is well: the `status` message of shared/ipc over a

@@ -4,14 +4,14 @@
  * may carry a more exact `charged` where the table says what holds without further knowledge.
  */
 export type Charged = "no" | "yes" | "unknown";
-export type Retry = "safe" | "same_order" | "after_recovery" | "never";
+type Retry = "safe" | "same_order" | "after_recovery" | "never";
 
 export interface ErrorRow {
   readonly http: number;
   readonly charged: Charged;
   readonly retry: Retry;
   readonly meaning: string;
-  /** What the operator or developer should do. */
+  /** Advice to the operator or developer. */
   readonly action: string;
 }
 
@@ -416,7 +416,7 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
-export interface AppErrorOptions extends ErrorOptions {
+interface AppErrorOptions extends ErrorOptions {
   /** Replaces the table's word where more is known. */
   readonly charged?: Charged;
   readonly details?: Readonly<Record<string, unknown>> | undefined;

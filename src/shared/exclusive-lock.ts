@@ -1,5 +1,8 @@
 import { truncateSync } from "node:fs";
+import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { exitCodes, ProgramExit } from "./exit-codes.ts";
+import type { Program } from "./ipc/contract.ts";
 
 /** sqlite.org, result codes; the upper bits hold the extended code. */
 const SQLITE_BUSY = 5;
@@ -11,10 +14,10 @@ export interface ExclusiveLock {
 }
 
 /**
- * A lock of the operating system on a small file, by way of SQLite, which has it on every system:
- * it goes when the process goes, however that happens, so it is never left behind. Nothing is ever
- * written, so a full disk keeps nobody from it. undefined: somebody else has held it for the whole
- * of `timeoutMs`.
+ * A lock of the operating system on a small file, by way of SQLite, which has such locks on every
+ * system: the lock goes when the process goes, however that happens, so none is ever left behind.
+ * Nothing is ever written, so a full disk keeps nobody from the lock. undefined: another process
+ * has held the lock for the whole of `timeoutMs`.
  */
 export function takeExclusiveLock(file: string, timeoutMs: number): ExclusiveLock | undefined {
   for (let attempt = 1; ; attempt++) {
@@ -28,9 +31,25 @@ export function takeExclusiveLock(file: string, timeoutMs: number): ExclusiveLoc
       if (code === SQLITE_BUSY) return undefined;
       const damaged = code === SQLITE_NOTADB || code === SQLITE_CORRUPT;
       if (!damaged || attempt > 1) throw error;
-      // What a power cut or somebody else has put there. Emptied and not removed: should another
-      // process have taken the lock meanwhile, it keeps it.
+      // The file holds bytes of a power cut or of another program. The file is emptied and not
+      // removed: a process that has taken the lock meanwhile keeps it.
       truncateSync(file);
     }
   }
+}
+
+/**
+ * Takers that come at the same moment hold each other off; this long they try again, so that one of
+ * them wins. Also what a second instance waits before it is told.
+ */
+const CONTENTION_MS = 500;
+
+/**
+ * Makes this process the only one of its kind for a data folder, without a pid that could be stale.
+ * Throws {@link ProgramExit} 75 when another one holds the lock.
+ */
+export function acquireProcessLock(runDirectory: string, program: Program): ExclusiveLock {
+  const lock = takeExclusiveLock(join(runDirectory, `${program}.lock`), CONTENTION_MS);
+  if (lock) return lock;
+  throw new ProgramExit(exitCodes.alreadyRunning, `${program} is already running`);
 }

@@ -8,7 +8,7 @@ export const exitCodes = {
   configuration: 78,
 } as const;
 
-export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
 /** Ends a program with a reason for people. Thrown to the top, never used for control flow. */
 export class ProgramExit extends Error {

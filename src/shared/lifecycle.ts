@@ -1,13 +1,14 @@
 import { join } from "node:path";
 import { inspect, parseArgs } from "node:util";
 import { type Config, loadConfig } from "./config/config.ts";
+import type { ConfigPart } from "./config/config-field.ts";
+import { acquireProcessLock } from "./exclusive-lock.ts";
 import { exitCodes, ProgramExit } from "./exit-codes.ts";
 import { defaultDataDirectory, type Installation, installationAt } from "./installation.ts";
 import type { Program } from "./ipc/contract.ts";
 import { openRunDirectory } from "./ipc/run-directory.ts";
 import { createLogger, type RootLogger } from "./logger.ts";
 import { announcePresence } from "./presence.ts";
-import { acquireProcessLock } from "./process-lock.ts";
 import { storageFault } from "./storage-fault.ts";
 import { type Clock, systemClock } from "./time.ts";
 
@@ -16,7 +17,7 @@ export function logFileOf({ logDirectory }: Installation, program: Program): str
   return join(logDirectory, `${program}.log`);
 }
 
-/** What a program is given at start; parts that it must close are added with {@link onStop}. */
+/** The surroundings a program is given at start; {@link onStop} takes the parts to close. */
 export interface ProgramContext {
   readonly config: Config;
   readonly installation: Installation;
@@ -33,12 +34,14 @@ export interface ProgramContext {
  * Runs one of the two programs: arguments, configuration, lock, logger, `start`, signals, ordered
  * stop, exit code (docs/design.md 9.4). A configuration fault ends with 78 and its reason on
  * standard error and in the log; an unexpected error ends with 70 after it has been logged. A stop
- * that takes longer than `stopDeadlineMs` is cut: the next start recovers.
+ * that takes longer than `stopDeadlineMs` is cut: the next start recovers. `added` is what the
+ * program reads of the setup file besides the shared names.
  */
 export async function runProgram(
   program: Program,
   stopDeadlineMs: number,
   start: (context: ProgramContext) => Promise<void>,
+  added?: ConfigPart,
 ): Promise<void> {
   let log: RootLogger | undefined;
   let installation: Installation | undefined;
@@ -46,7 +49,7 @@ export async function runProgram(
     const { data, foreground } = readArguments(program);
     installation = installationAt(data);
     log = openLog(program, installation, foreground);
-    const { config, warnings } = loadConfig(installation.configFile, program);
+    const { config, warnings } = loadConfig(installation.configFile, program, added);
     log.level = config.LOG_LEVEL;
     for (const warning of warnings) log.warn(warning);
     const given = { config, installation, log, clock: systemClock };

@@ -21,16 +21,6 @@ function digitOrMask(c: string): string {
   return c >= "0" && c <= "9" ? c : "X";
 }
 
-/** Whether a string of digits has a correct Luhn check digit (ISO/IEC 7812-1 annex B). */
-export function hasLuhnCheckDigit(digits: string): boolean {
-  let sum = 0;
-  for (let i = 0; i < digits.length; i++) {
-    const digit = Number(digits[digits.length - 1 - i]);
-    sum += i % 2 === 1 ? doubled(digit) : digit;
-  }
-  return sum % 10 === 0;
-}
-
 const doubled = (digit: number): number => (digit > 4 ? digit * 2 - 9 : digit * 2);
 
 /**
@@ -57,8 +47,8 @@ export function maskPansInText(text: string): string {
 
 /**
  * Whether a text holds a card number written as a number of its own: one or more whole groups of
- * digits. Stricter than the masking: it decides about refusing somebody's order number, and every
- * tenth number of any kind has a correct check digit.
+ * digits. This test is stricter than the masking, because it decides about refusing an order
+ * number, and every tenth number of any kind has a correct check digit.
  */
 export function containsPan(text: string): boolean {
   for (const run of digitRuns(text)) {

@@ -37,10 +37,10 @@ export const receiptFields = [
   "label",
 ] as const;
 
-export type ReceiptField = (typeof receiptFields)[number];
+type ReceiptField = (typeof receiptFields)[number];
 export type Receipt = Record<ReceiptField, string>;
 
-/** Width of `amount` and `inclusiveAmount`: what does not fit is refused before the sale. */
+/** Width of `amount` and `inclusiveAmount`: a wider amount is refused before the sale. */
 export const RECEIPT_AMOUNT_DIGITS = 8;
 
 export function emptyReceipt(): Receipt {

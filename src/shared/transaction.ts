@@ -5,13 +5,10 @@ import { z } from "zod";
  * contract: fields may be added as optional, never removed or changed (docs/design.md 7.2).
  */
 
-export const customDataSchema = z.record(
-  z.string(),
-  z.union([z.string(), z.number(), z.boolean()]),
-);
+const customDataSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 
 /** One line of a cart whose figures add up (docs/design.md 12.4). */
-export const cartLineSchema = z.object({
+const cartLineSchema = z.object({
   european_article_numbering: z.union([z.number(), z.string()]).optional(),
   product_reference: z.string().optional(),
   type: z.enum(["good", "discount", "fee"]),

@@ -11,7 +11,7 @@ import { logFileOf, type ProgramContext, runProgram } from "../shared/lifecycle.
 import type { Logger } from "../shared/logger.ts";
 import { openDatabase } from "../shared/sqlite.ts";
 import { chance } from "../shared/time.ts";
-import { AlarmStore } from "./alarm-store.ts";
+import { AlarmStore } from "./alarms/alarm-store.ts";
 import { createGatewayClient, type GatewaySettings } from "./gateway/gateway-client.ts";
 import { Intake } from "./intake/intake.ts";
 import { type HandlerParts, supervisorHandlers } from "./intake/message-handlers.ts";

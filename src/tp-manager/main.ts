@@ -6,25 +6,22 @@ import { startIpcServer } from "../shared/ipc/server.ts";
 import { logFileOf, type ProgramContext, runProgram } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
 import { ClosingKeeper, type ClosingParts } from "./desk/closing-keeper.ts";
-import { Upkeep } from "./desk/upkeep.ts";
+import { type DeskSettings, TerminalDesk } from "./desk/terminal-desk.ts";
 import { type ApiOptions, createApi } from "./http/app.ts";
 import { EventHub } from "./http/events/event-hub.ts";
 import { listenOnLoopback } from "./http/loopback-server.ts";
 import { Monitor, type MonitorParts } from "./http/status/monitor.ts";
-import { AlarmRows } from "./journal/alarm-rows.ts";
 import { archiveChore } from "./journal/archive.ts";
 import { Journal } from "./journal/journal.ts";
 import { tpManagerHandlers } from "./message-handlers.ts";
 import { AfterSale } from "./orders/after-sale.ts";
-import { PaymentService, type PaymentSettings } from "./orders/payment-service.ts";
+import { type OrderSettings, Orders } from "./orders/orders.ts";
 import { settleByOperator } from "./orders/settlement.ts";
-import { DeliveryPoll } from "./supervisor/delivery-poll.ts";
 import { GatewayDesk } from "./supervisor/gateway-desk.ts";
 import { HandOff } from "./supervisor/hand-off.ts";
-import { ReturnPoll } from "./supervisor/return-poll.ts";
-import { AlarmPoll } from "./supervisor/supervisor-alarms.ts";
+import { alarmPoll, deliveryPoll, returnPoll } from "./supervisor/polls.ts";
 import { SupervisorLink } from "./supervisor/supervisor-link.ts";
-import { createTerminal } from "./terminal/registry.ts";
+import { driverFor, protocolPart } from "./terminal/registry.ts";
 
 /** Before anything financial the terminal is reached, asked and read within this time. */
 const PREPARE_MS = 15_000;
@@ -40,94 +37,90 @@ const UPKEEP_LIMITS = {
 };
 
 /** Every part of tp-manager in start order, with what it depends on. */
-await runProgram("tp-manager", STOP_DEADLINE_MS, async (context) => {
+await runProgram("tp-manager", STOP_DEADLINE_MS, start, protocolPart);
+
+async function start(context: ProgramContext): Promise<void> {
   const { config, installation, runDirectory, log, clock, onStop } = context;
   const journalPath = join(installation.dataDirectory, "journal.db");
   const journal = new Journal(journalPath);
   onStop("journal", () => journal.close());
+  const { attempts, handOffs, terminalLog } = journal;
 
-  const hub = new EventHub(journal, clock, log.child({ area: "events" }));
+  const hub = new EventHub(journal.events, clock, log.child({ area: "events" }));
   const areaLog = (area: string): Logger => hub.tap(log.child({ area }));
-  const terminal = createTerminal(config, clock, log.child({ area: "terminal" }));
+  const terminal = await driverFor(config).create(config, clock, log.child({ area: "terminal" }));
   onStop("terminal", () => terminal.close());
 
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock);
   onStop("supervisor link", () => client.close());
   const supervisor = new SupervisorLink(client, config.GATEWAY_TIMEOUT);
-  const handOff = new HandOff(journal, supervisor, clock, areaLog("hand-off"));
+  const handOff = new HandOff(handOffs, supervisor, clock, areaLog("hand-off"));
   onStop("hand-off", () => handOff.close());
-  const deliveries = new DeliveryPoll(journal, supervisor, clock, areaLog("hand-off"));
+  const deliveries = deliveryPoll(handOffs, supervisor, clock, areaLog("hand-off"));
   onStop("delivery poll", () => deliveries.close());
 
-  const payments = new PaymentService({
-    store: journal,
-    terminal,
-    handOff,
-    clock,
-    log: areaLog("payments"),
-    settings: settingsOf(context),
-    announce: hub.announce,
-  });
+  const stores = { attempts, handOffs, terminalLog };
+  const payments = { ...stores, clock, log: areaLog("payments"), settings: settingsOf(context) };
   const { announce } = hub;
-  const shared = { store: journal, terminal, payments, clock, log: areaLog("payments"), announce };
-  const upkeep = new Upkeep({ ...shared, ...UPKEEP_LIMITS });
-  const monitor = createMonitor(context, { hub, terminal, payments, journal }, supervisor);
+  const settled = (): void => handOff.nudge();
+  const desk = new TerminalDesk({ ...payments, terminal, announce, settled });
+  const orders = new Orders({ ...payments, terminal, desk, handOff });
+  const monitor = createMonitor(context, { hub, terminal, desk, journal }, supervisor);
   onStop("monitor", () => monitor.close());
   const atGateway = gatewayParts(context, supervisor, journal, areaLog("gateway"));
   const api = await createApi(
     apiOptions(context, {
       monitor,
-      payments,
-      afterSale: new AfterSale(shared),
-      upkeep,
+      orders,
+      desk,
+      afterSale: new AfterSale({ terminalLog, terminal, desk, orders }),
       terminal,
       supervisor,
       gateway: atGateway.gateway,
-      settle: (word) => settleByOperator(payments, shared, word),
+      settle: (word) => settleByOperator({ orders, desk }, word),
     }),
   );
   const listening = await listenOnLoopback(api, config.LOCAL_PORT, log);
   onStop("local API", () => listening.close());
-  onStop("payments", () => payments.stop());
+  onStop("payments", () => desk.stop());
 
   const ipc = await startIpcServer({
     runDirectory,
     program: "tp-manager",
     messages: tpManagerMessages,
     handlers: tpManagerHandlers({
-      ...{ port: config.LOCAL_PORT, journal, payments, terminal },
+      ...{ port: config.LOCAL_PORT, attempts, handOffs, desk, terminal },
       requestStop: context.requestStop,
     }),
     log,
   });
   onStop("local messages", () => ipc.close());
 
-  startChores(context, { journal, journalPath, payments, handOff });
+  startChores(context, { journal, journalPath, desk, handOff });
   terminal.start();
-  payments.start();
-  startClosing(context, { ...shared, upkeep });
+  desk.start();
+  handOff.nudge();
+  startClosing(context, { ...payments, terminal, desk });
   deliveries.start();
   startAlarmPoll(context, journal, supervisor);
   atGateway.start();
-});
+}
 
-function settingsOf({ config }: ProgramContext): PaymentSettings {
+function settingsOf({ config }: ProgramContext): DeskSettings & OrderSettings {
   return {
     paymentTimeoutMs: config.PAYMENT_TIMEOUT * 1000,
     graceMs: config.PAYMENT_GRACE * 1000,
     gatewayWaitMs: config.GATEWAY_WAIT,
     prepareMs: PREPARE_MS,
     stopPatienceMs: STOP_PATIENCE_MS,
-    // docs/design.md 3.2: the second look comes when a terminal that never got our answer to its
-    // report has given up waiting for it (docs/zvt.md 8.2; commands/authorisation.ts asks for this
-    // long).
-    confirmAfterMs: Math.max(config.RECOVERY_SILENCE_MS, 2 * config.ZVT_T2_MS + config.ZVT_T3_MS),
+    ...UPKEEP_LIMITS,
+    confirmAfterMs: driverFor(config).recoverySilenceMs(config),
   };
 }
 
 function createMonitor(
   { config, installation, clock, log }: ProgramContext,
-  parts: Pick<MonitorParts, "hub" | "terminal" | "payments" | "journal">,
+  parts: Pick<MonitorParts, "hub" | "terminal" | "desk" | "journal">,
   supervisor: SupervisorLink,
 ): Monitor {
   const monitor = new Monitor({
@@ -145,15 +138,15 @@ function createMonitor(
 function gatewayParts(
   { clock, onStop }: ProgramContext,
   link: SupervisorLink,
-  store: Journal,
+  { attempts, returns }: Journal,
   log: Logger,
 ): { readonly gateway: GatewayDesk; start(): void } {
-  const gateway = new GatewayDesk({ store, link, clock, log });
-  const returns = new ReturnPoll(store, link, clock, log);
-  onStop("return poll", () => returns.close());
+  const gateway = new GatewayDesk({ attempts, returns, link, clock, log });
+  const poll = returnPoll(returns, link, clock, log);
+  onStop("return poll", () => poll.close());
   const start = (): void => {
     gateway.start();
-    returns.start();
+    poll.start();
   };
   return { gateway, start };
 }
@@ -192,32 +185,32 @@ function startClosing({ config, log, onStop }: ProgramContext, parts: ClosingPar
 
 function startAlarmPoll(
   { clock, log, onStop }: ProgramContext,
-  journal: Journal,
+  { alarms }: Journal,
   link: SupervisorLink,
 ): void {
   const area = log.child({ area: "events" });
-  const poll = new AlarmPoll(new AlarmRows(journal), link, clock, area);
+  const poll = alarmPoll(alarms, link, clock, area);
   onStop("supervisor alarms", () => poll.close());
-  poll.start();
+  poll.startAtOnce();
 }
 
 interface ChoreParts {
   readonly journal: Journal;
   readonly journalPath: string;
-  readonly payments: PaymentService;
+  readonly desk: TerminalDesk;
   readonly handOff: HandOff;
 }
 
 function startChores(
   { config, installation, clock, log, onStop }: ProgramContext,
-  { journal, journalPath, payments, handOff }: ChoreParts,
+  { journal, journalPath, desk, handOff }: ChoreParts,
 ): void {
   const daily = startDaily({
     at: config.UPDATE_TIME,
-    idle: () => payments.turn.current === undefined,
+    idle: () => desk.turn.current === undefined,
     chores: [
       backupChore(journal.database, journalPath, clock),
-      archiveChore(journal.database, config.JOURNAL_DAYS, clock, (id) => handOff.delivered(id, 0)),
+      archiveChore(journal.archive, config.JOURNAL_DAYS, clock, (id) => handOff.delivered(id, 0)),
       oldLogsChore(logFileOf(installation, "tp-manager"), config.LOG_DAYS, clock),
     ],
     clock,

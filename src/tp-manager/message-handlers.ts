@@ -1,20 +1,22 @@
 import { versionNumber } from "../shared/installation.ts";
 import type { Handlers, tpManagerMessages } from "../shared/ipc/contract.ts";
-import type { Journal } from "./journal/journal.ts";
-import type { PaymentService } from "./orders/payment-service.ts";
-import type { Terminal } from "./terminal/terminal.ts";
+import type { AttemptStore } from "./attempts/attempt-store.ts";
+import type { HandOffStore } from "./attempts/hand-off-store.ts";
+import type { TurnView } from "./desk/terminal-turn.ts";
+import type { TerminalView } from "./terminal/terminal.ts";
 
 export interface HandlerParts {
   readonly port: number;
-  readonly journal: Journal;
-  readonly payments: PaymentService;
-  readonly terminal: Terminal;
+  readonly attempts: Pick<AttemptStore, "unfinished">;
+  readonly handOffs: Pick<HandOffStore, "countPendingHandOffs">;
+  readonly desk: { readonly turn: Pick<TurnView, "current" | "close"> };
+  readonly terminal: TerminalView;
   readonly requestStop: (why: string) => void;
 }
 
 /** What tp-manager answers to the other programs of its installation (docs/design.md 7.2). */
 export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManagerMessages> {
-  const { port, journal, payments, terminal, requestStop } = parts;
+  const { port, attempts, handOffs, desk, terminal, requestStop } = parts;
   return {
     status() {
       const { link, linkProblem, identity, status } = terminal.state;
@@ -31,15 +33,15 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
           status: status?.detail ?? link,
         },
         payments: {
-          running: payments.turn.current === undefined ? 0 : 1,
-          inDoubt: journal.unfinished().filter(({ state }) => state.phase.endsWith("in-doubt"))
+          running: desk.turn.current === undefined ? 0 : 1,
+          inDoubt: attempts.unfinished().filter(({ state }) => state.phase.endsWith("in-doubt"))
             .length,
-          notHandedOver: journal.countPendingHandOffs(),
+          notHandedOver: handOffs.countPendingHandOffs(),
         },
       };
     },
     stop() {
-      payments.turn.close();
+      desk.turn.close();
       requestStop("local message");
       return { stopping: true };
     },

@@ -26,8 +26,8 @@ interface Settled {
 
 /**
  * On a serial line a terminal whose report was acknowledged by the link but never answered waits
- * for the answer as long as field 01 of the authorisation says, 30 s, before it reverses and is
- * idle again (docs/zvt.md 8.2). Only then can anybody ask it.
+ * for the answer as long as field 01 of the authorisation says, at least 10 s, before the terminal
+ * reverses and is idle again (docs/zvt.md 8.2). Only then can anybody ask it.
  */
 const SETTLED_LIMIT_MS = 60_000;
 const HANDED_OVER_LIMIT_MS = 60_000;

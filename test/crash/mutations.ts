@@ -9,7 +9,7 @@ export interface Mutation {
 }
 
 const room = "src/tp-manager";
-const journal = "src/tp-manager/journal/journal.ts";
+const attempts = "src/tp-manager/journal/attempt-rows.ts";
 
 /** What the chaos run must find, one at a time: a test that cannot fail proves nothing. */
 export const mutations: readonly Mutation[] = [
@@ -17,21 +17,22 @@ export const mutations: readonly Mutation[] = [
     removes: "the write-ahead record (kept in memory until the first report)",
     edits: [
       {
-        file: journal,
+        file: attempts,
         from: "return this.#insert({ ...attempt, state, baseline, endedAtMs: null });",
         to: `this.held = { ...attempt, state, baseline, endedAtMs: null };
     return { ...this.held, number: 1, ticket: "" };`,
       },
       {
-        file: journal,
-        from: "  latestAttempt(orderId: string)",
+        file: attempts,
+        from: "  latest(orderId: string)",
         to: `  held: Omit<Attempt, "number" | "ticket"> | undefined;
-  latestAttempt(orderId: string)`,
+  latest(orderId: string)`,
       },
       {
-        file: journal,
-        from: "this.telling((tell) => {\n      const before = this.#mustRead(transactionId);",
-        to: `this.telling((tell) => {
+        file: attempts,
+        from: `this.#events.telling((tell) => {
+      const before = this.#mustRead(transactionId);`,
+        to: `this.#events.telling((tell) => {
       if (this.held?.transactionId === transactionId) this.#insertRow(this.held);
       this.held = undefined;
       const before = this.#mustRead(transactionId);`,
@@ -57,8 +58,8 @@ export const mutations: readonly Mutation[] = [
     removes: "the one transaction of outcome and hand-off row",
     edits: [
       {
-        file: "src/tp-manager/journal/journal-file.ts",
-        from: "const result = transaction(this.database, () =>",
+        file: "src/tp-manager/journal/event-rows.ts",
+        from: "const result = this.#statements.transaction(() =>",
         to: "const result = ((all: () => T) => all())(() =>",
       },
     ],
@@ -111,9 +112,9 @@ export const mutations: readonly Mutation[] = [
     removes: "docs/design.md 3.5: no sale before the doubtful one was asked about",
     edits: [
       {
-        file: `${room}/orders/admission.ts`,
-        from: '    if (orderId !== undefined) {\n      throw new AppError("TERMINAL_IN_DOUBT"',
-        to: '    if (orderId === "") {\n      throw new AppError("TERMINAL_IN_DOUBT"',
+        file: `${room}/desk/terminal-turn.ts`,
+        from: "    if (blockedBy !== undefined) {",
+        to: '    if (blockedBy === "") {',
       },
     ],
   },
@@ -145,8 +146,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${room}/orders/admission.ts`,
-        from: '    // Before anything is refused: "busy" says',
-        to: '    turn.assertFree();\n    // Before anything is refused: "busy" says',
+        from: '  // Before anything is refused: "busy" says',
+        to: '  desk.turn.assertFree();\n  // Before anything is refused: "busy" says',
       },
     ],
   },
@@ -154,8 +155,8 @@ export const mutations: readonly Mutation[] = [
     removes: "the end of a payment that was cancelled while the terminal was made ready",
     edits: [
       {
-        file: `${room}/orders/payment-service.ts`,
-        from: "      running.preparing.abort(new CancelledInTime());",
+        file: `${room}/desk/terminal-desk.ts`,
+        from: "      current.preparing.abort(new CancelledInTime());",
         to: "      void CancelledInTime;",
       },
     ],

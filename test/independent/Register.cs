@@ -1,4 +1,4 @@
-// An independent register in C#, written from the protocol reference alone, a third reading of it.
+// An independent register in C#, written from the protocol alone, a third reading of it.
 //
 //   mono Register.exe (tcp HOST PORT | serial PATH) STEP...     STEP: register, pay:AMOUNT,
 //   reverse, end-of-day, status

@@ -5,7 +5,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 import { python, runRegister, type Step } from "./programs.ts";
 
 /**
- * The simulator before a register that was written from the protocol reference alone, in another
+ * The simulator before a register that was written from the protocol alone, in another
  * language, and that prints every offence: timers, order of fields, lengths, messages nobody asked
  * for, a missing end.
  */

@@ -3,7 +3,7 @@
     python3 register.py (--tcp HOST:PORT | --pty PATH) STEP [STEP...]
 
 Each step (see register_steps.py) prints one line of JSON with what was seen and a list of
-"problems"; the exit code is 1 when there was any. Written from the protocol reference alone.
+"problems"; the exit code is 1 when there was any. Written from the protocol alone.
 """
 
 import json

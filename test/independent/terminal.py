@@ -5,7 +5,7 @@
 LINK becomes a symbolic link to a pseudo-terminal. Lines of JSON on stdin prepare what comes:
 {"next": {...}} one payment (see Dialogue.begin), {"state": "F0"} the status of 11.5, {"ask": 1}
 prints the books. Every command, its outcome and every offence of the register is a line of JSON
-on stdout. Written from the protocol reference alone.
+on stdout. Written from the protocol alone.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """The two transports of ZVT: TCP, and the serial line with frames and acknowledgements.
 
-Written from the protocol reference alone.
+Written from the protocol alone.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The messages of ZVT, written a second time from the protocol reference alone.
+"""The messages of ZVT, written a second time from the protocol alone.
 
 Shared by register.py and terminal.py, like zvt_link.py. It has nothing in common with the
 driver or the simulator of this project, and that is its purpose: two readings of one text

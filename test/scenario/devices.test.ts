@@ -1,13 +1,13 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../src/shared/time.ts";
+import type { Behaviour } from "../../src/simulator/terminal/options.ts";
+import { startTerminalSimulator } from "../../src/simulator/terminal/start.ts";
 import {
   behaviourOf,
   type DeviceName,
   deviceNames,
-} from "../../src/simulator/terminal/devices/devices.ts";
-import { type QuirkName, quirkNames } from "../../src/simulator/terminal/devices/quirks.ts";
-import type { Behaviour } from "../../src/simulator/terminal/options.ts";
-import { startTerminalSimulator } from "../../src/simulator/terminal/start.ts";
+} from "../../src/simulator/terminal/zvt/devices/devices.ts";
+import { type QuirkName, quirkNames } from "../../src/simulator/terminal/zvt/devices/quirks.ts";
 import { createTransport } from "../../src/tp-manager/terminal/transport/open-transport.ts";
 import { profileOptions, profiles } from "../../src/tp-manager/terminal/zvt/profiles.ts";
 import type { ZvtOptions } from "../../src/tp-manager/terminal/zvt/zvt-options.ts";

@@ -3,11 +3,16 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { exampleText } from "../../scripts/config-example.ts";
 import { parseConfig } from "../../src/shared/config/config.ts";
-import { configShape, metaOf } from "../../src/shared/config/schema.ts";
+import { type ConfigFields, metaOf } from "../../src/shared/config/config-field.ts";
+import { sharedFields } from "../../src/shared/config/schema.ts";
+import { protocolPart } from "../../src/tp-manager/terminal/registry.ts";
 
 const root = join(import.meta.dirname, "../..");
-const names = Object.keys(configShape) as Array<keyof typeof configShape>;
-const required = names.filter((name) => metaOf(configShape[name]).requiredBy !== undefined);
+const fields: ConfigFields = { ...sharedFields, ...protocolPart.fields };
+const required = Object.entries(fields).flatMap(([name, field]) => {
+  const { requiredBy, example } = metaOf(field);
+  return requiredBy ? [{ name, example }] : [];
+});
 
 test("the example file is what the schema says: run node scripts/config-example.ts", () => {
   const committed = readFileSync(join(root, "data/config.example.txt"), "utf8");
@@ -17,10 +22,10 @@ test("the example file is what the schema says: run node scripts/config-example.
 test("copied without being filled in, each empty name is named with its own line", () => {
   const lines = exampleText().split("\n");
   const faults = (["tp-manager", "supervisor"] as const).flatMap(
-    (program) => parseConfig(exampleText(), program).faults,
+    (program) => parseConfig(exampleText(), program, protocolPart).faults,
   );
   expect(new Set(faults.map(({ line }) => lines[line - 1]))).toEqual(
-    new Set(required.map((name) => `${name}=`)),
+    new Set(required.map(({ name }) => `${name}=`)),
   );
   for (const { message } of faults) expect(message).toMatch(/^\w+ is missing; for example /);
 });
@@ -29,15 +34,15 @@ function filledIn(): string {
   const lines = exampleText().split("\n");
   return lines
     .map((line) => {
-      const name = required.find((candidate) => line === `${candidate}=`);
-      return name ? `${line}${metaOf(configShape[name]).example.split(", ")[0]}` : line;
+      const found = required.find(({ name }) => line === `${name}=`);
+      return found ? `${line}${found.example.split(", ")[0]}` : line;
     })
     .join("\n");
 }
 
 test("filled in from its own examples, it starts both programs without a warning", () => {
   for (const program of ["tp-manager", "supervisor"] as const) {
-    const { config, faults, warnings } = parseConfig(filledIn(), program);
+    const { config, faults, warnings } = parseConfig(filledIn(), program, protocolPart);
     expect({ program, faults, warnings }).toEqual({ program, faults: [], warnings: [] });
     expect(config).toBeDefined();
   }
@@ -46,9 +51,9 @@ test("filled in from its own examples, it starts both programs without a warning
 test("every default in it is the one that holds without it", () => {
   const uncommented = filledIn().replace(/^#([A-Z][A-Z0-9_]*=)/gm, "$1");
   for (const program of ["tp-manager", "supervisor"] as const) {
-    const given = parseConfig(uncommented, program);
+    const given = parseConfig(uncommented, program, protocolPart);
     expect(given.faults).toEqual([]);
-    expect(given.config).toEqual(parseConfig(filledIn(), program).config);
+    expect(given.config).toEqual(parseConfig(filledIn(), program, protocolPart).config);
   }
 });
 
@@ -71,7 +76,7 @@ function lineOf(name: string): number {
 }
 
 test("the file holds every name once", () => {
-  for (const name of names) {
+  for (const name of Object.keys(fields)) {
     expect(exampleText().match(new RegExp(`^#?${name}=(?! )`, "gm"))).toHaveLength(1);
   }
 });

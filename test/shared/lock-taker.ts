@@ -1,7 +1,7 @@
 /** Takes the lock of the folder in its argument when a line arrives, and says how that went. */
 import { createInterface } from "node:readline";
+import { acquireProcessLock } from "../../src/shared/exclusive-lock.ts";
 import { ProgramExit } from "../../src/shared/exit-codes.ts";
-import { acquireProcessLock } from "../../src/shared/process-lock.ts";
 
 const folder = process.argv[2] as string;
 console.log("ready");

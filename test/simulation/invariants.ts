@@ -161,7 +161,7 @@ function sentTwice({ world }: End): string[] {
 
 /** Kept ones are never called gone, returned ones never kept, and nobody waits for ever. */
 function falseStrays({ world }: End): string[] {
-  return (world.tpManager?.journal.strays(100) ?? []).flatMap(({ report, finding }) => {
+  return (world.tpManager?.journal.terminalLog.strays(100) ?? []).flatMap(({ report, finding }) => {
     const order = world.strays.get(report.traceNumber ?? "");
     if (order === undefined) return [`${finding}: a report that the terminal never made`];
     const kept = world.bank.balance(order) > 0;
@@ -185,13 +185,13 @@ function lateAnswers({ world }: End): string[] {
 }
 
 function leftWaiting({ world, found }: End): string[] {
-  const { payments, handOff, journal, life } = world.tpManager ?? {};
-  if (!payments || !journal || !life || !handOff) return ["tp-manager does not run"];
+  const { desk, handOff, journal, life } = world.tpManager ?? {};
+  if (!desk || !journal || !life || !handOff) return ["tp-manager does not run"];
   const wrong: string[] = [];
-  const { current } = payments.turn;
+  const { current } = desk.turn;
   if (current) wrong.push(`a ${current.what} still has the terminal`);
-  if (payments.recovery.blockedBy) wrong.push("recovery never ended");
-  if (journal.countPendingHandOffs() > 0) wrong.push("something is not handed over");
+  if (desk.blockedBy) wrong.push("recovery never ended");
+  if (journal.handOffs.countPendingHandOffs() > 0) wrong.push("something is not handed over");
   for (const { status, code, order } of found.values()) {
     if (code === "PAYMENT_RUNNING") wrong.push(`${order} is ${status} although nothing runs`);
   }

@@ -46,7 +46,7 @@ function endOf(world: World, plan: Plan): End {
   const found = new Map<string, Told>();
   const atMs = world.clock.monotonicMs();
   for (const order of orders) {
-    const attempt = world.tpManager?.journal.latestAttempt(order);
+    const attempt = world.tpManager?.journal.attempts.latest(order);
     if (!attempt) continue;
     const { http, body } = answerOf(attempt, null);
     const { status, error } = body;

@@ -3,7 +3,7 @@ import { expect, onTestFinished } from "vitest";
 import { createLogger } from "../../src/shared/logger.ts";
 import { openDatabase } from "../../src/shared/sqlite.ts";
 import type { Transaction } from "../../src/shared/transaction.ts";
-import { AlarmStore } from "../../src/supervisor/alarm-store.ts";
+import { AlarmStore } from "../../src/supervisor/alarms/alarm-store.ts";
 import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client.ts";
 import { Intake } from "../../src/supervisor/intake/intake.ts";
 import { NotificationStore } from "../../src/supervisor/notifications/notification-store.ts";

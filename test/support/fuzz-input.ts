@@ -1,5 +1,5 @@
-import { fromHex } from "../../src/tp-manager/terminal/zvt/codec/index.ts";
 import { encodeFrame } from "../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
+import { fromHex } from "../../src/zvt/index.ts";
 
 /** ZVT_FUZZ_RUNS=1000000 for the size that is run at night; ZVT_FUZZ_SEED repeats a run. */
 export const FUZZ_RUNS = Number(process.env["ZVT_FUZZ_RUNS"] ?? 20_000);

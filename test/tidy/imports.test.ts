@@ -7,10 +7,14 @@ import { typescriptSources } from "./sources.ts";
  */
 interface Rule {
   readonly from: RegExp;
-  readonly may: RegExp;
+  /** A function gets the protocol's name, the group of `from`: the rule is about any protocol. */
+  readonly may: RegExp | ((protocol: string) => RegExp);
   readonly because: string;
 }
 
+/** `src/<protocol>/`: what driver and simulator share of a protocol. */
+const leaf = "^src/(?!(?:shared|tp-manager|supervisor|simulator|launcher|client)/)([a-z0-9-]+)/";
+const driverFolder = /^src\/tp-manager\/terminal\/([a-z0-9-]+)\//;
 const driverInterface = "tp-manager/terminal/terminal[.]ts$";
 
 function within(...places: string[]): RegExp {
@@ -31,10 +35,7 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^src\/tp-manager\/desk\//,
-    may: within(
-      ...["shared/", "tp-manager/(desk|attempts)/", driverInterface],
-      "tp-manager/orders/payment-service[.]ts$",
-    ),
+    may: within("shared/", "tp-manager/(desk|attempts)/", driverInterface),
     because: "the desk knows attempts and the driver interface, not orders",
   },
   {
@@ -43,8 +44,8 @@ const rules: readonly Rule[] = [
     because: "orders knows no HTTP, no SQL and no driver",
   },
   {
-    from: /^src\/tp-manager\/terminal\/terminal\.ts$/,
-    may: /^src\/shared\//,
+    from: /^src\/tp-manager\/terminal\/(terminal|driver)\.ts$/,
+    may: within("shared/", driverInterface),
     because: "the driver interface depends on no driver",
   },
   {
@@ -53,14 +54,20 @@ const rules: readonly Rule[] = [
     because: "the registry is the one place that knows all drivers",
   },
   {
-    from: /^src\/tp-manager\/terminal\/zvt\//,
-    may: /^src\/(shared\/|tp-manager\/terminal\/(terminal\.ts|transport\/|zvt\/))/,
-    because: "drivers never import each other",
-  },
-  {
     from: /^src\/tp-manager\/terminal\/transport\//,
     may: /^src\/(shared\/|tp-manager\/terminal\/transport\/)/,
     because: "a transport moves bytes and knows no protocol",
+  },
+  {
+    from: driverFolder,
+    may: (protocol) =>
+      within(
+        "shared/",
+        "tp-manager/terminal/(terminal|driver)[.]ts$",
+        `tp-manager/terminal/(transport|${protocol})/`,
+        `${protocol}/`,
+      ),
+    because: "drivers never import each other",
   },
   {
     from: /^src\/tp-manager\//,
@@ -74,8 +81,8 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^src\/simulator\/terminal\//,
-    may: /^src\/(shared\/|simulator\/terminal\/|tp-manager\/terminal\/zvt\/codec\/)/,
-    because: "a simulator reuses the pure codec only and has its own link layer",
+    may: new RegExp(`${leaf}|^src/(shared|simulator/terminal)/`),
+    because: "a simulator shares a protocol's leaf only and has its own link layer",
   },
   {
     from: /^src\/simulator\/gateway\//,
@@ -83,13 +90,22 @@ const rules: readonly Rule[] = [
     because: "the sandbox is independent of the programs it tests",
   },
   { from: /^src\/client\//, may: /^$/, because: "the client is copied into other programs" },
+  {
+    from: /^src\/launcher\/doctor\//,
+    may: within("(shared|launcher)/", "tp-manager/terminal/registry[.]ts$"),
+    because: "the doctor reads the whole setup file, the drivers' names too",
+  },
   { from: /^src\/launcher\//, may: /^src\/(shared|launcher)\//, because: "it starts processes" },
+  {
+    from: new RegExp(leaf),
+    may: (protocol) => within("shared/", `${protocol}/`),
+    because: "what driver and simulator share of a protocol imports nothing above it",
+  },
 ];
 
 /** Pure files do no I/O: they may import types from anywhere, values only from other pure files. */
 const pure = new RegExp(
-  "^src/(tp-manager/terminal/zvt/codec/|.*-(machine|policy|check)\\.ts$|" +
-    ".*/attempt-input\\.ts$|shared/money\\.ts$)",
+  `${leaf}|^src/(.*-(machine|policy|check)\\.ts$|.*/attempt-input\\.ts$|shared/money\\.ts$)`,
 );
 const pureMayUse = new RegExp(
   "^(iconv-lite|currency-codes)$|^node:(buffer|crypto|assert)$|" +
@@ -102,6 +118,7 @@ const imports = typescriptSources().flatMap(({ path, text }) =>
       const target = (source ?? dynamic) as string;
       return {
         path,
+        names: clause.match(/\w+/g) ?? [],
         typeOnly: clause.startsWith("type "),
         target: target.startsWith(".") ? posix.join(posix.dirname(path), target) : target,
       };
@@ -113,8 +130,22 @@ test("every folder imports only what its place in the design allows", () => {
   const wrong = imports.flatMap(({ path, target }) => {
     if (!target.startsWith("src/")) return [];
     const rule = rules.find(({ from }) => from.test(path));
-    return rule && !rule.may.test(target) ? [`${path} -> ${target}: ${rule.because}`] : [];
+    if (!rule) return [];
+    const [, protocol = ""] = rule.from.exec(path) ?? [];
+    const may = typeof rule.may === "function" ? rule.may(protocol) : rule.may;
+    return may.test(target) ? [] : [`${path} -> ${target}: ${rule.because}`];
   });
+  expect(wrong).toEqual([]);
+});
+
+test("only the desk and what makes a driver know a whole terminal", () => {
+  const wrong = imports.filter(
+    ({ path, target, names }) =>
+      path.startsWith("src/") &&
+      /\/terminal\/terminal\.ts$/.test(target) &&
+      names.some((name) => name === "Terminal" || name === "HeldTerminal") &&
+      !/^src\/tp-manager\/(desk|terminal)\//.test(path),
+  );
   expect(wrong).toEqual([]);
 });
 

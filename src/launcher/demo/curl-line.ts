@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 
 /** A curl command that a reader can copy into the shell of this machine. */
-export interface CurlCall {
+interface CurlCall {
   readonly url: string;
   /** Holds login and password, so that no command line and no history does. */
   readonly netrcFile?: string;

@@ -20,7 +20,7 @@ const WEBSITE_ID = 1000;
 /** "Vending machine" in the sandbox's own list. */
 const CATEGORY_ID = 5;
 
-export interface DemoFiles {
+interface DemoFiles {
   readonly config: string;
   readonly ports: string;
   readonly netrc: string;

@@ -10,11 +10,13 @@ import {
 } from "node:fs";
 import { arch, freemem, release, type as systemType, totalmem, uptime } from "node:os";
 import { join } from "node:path";
+import { type ConfigFields, metaOf } from "../../shared/config/config-field.ts";
 import { type Entry, readEntries } from "../../shared/config/config-file.ts";
-import { type ConfigName, configShape, metaOf } from "../../shared/config/schema.ts";
+import { sharedFields } from "../../shared/config/schema.ts";
 import { type Installation, osName, versionNumber } from "../../shared/installation.ts";
 import { cleanLine } from "../../shared/log-cleaning.ts";
 import type { Clock } from "../../shared/time.ts";
+import { protocolPart } from "../../tp-manager/terminal/registry.ts";
 import { type ArchiveFile, tarGz } from "./tar-archive.ts";
 
 const REMOVED = "[removed]";
@@ -45,7 +47,7 @@ export function writeBundle(
     asFile("config.txt", entries.map(shownEntry).join("")),
     ...logTexts(installation).map(({ name, text }) => asFile(`logs/${name}`, text)),
   ];
-  // "wx": nothing is overwritten. Passwords are out, but it is still nobody else's business.
+  // "wx": nothing is overwritten. Passwords are out, yet the bundle is nobody else's business.
   writeFileSync(file, tarGz(files, clock.now()), { mode: 0o600, flag: "wx" });
 }
 
@@ -65,10 +67,13 @@ function setupEntries({ configFile }: Installation): Entry[] {
   return text === undefined ? [] : readEntries(text).entries;
 }
 
-/** Also a login, behind which people write the password, and names that nobody knows. */
+const knownFields: ConfigFields = { ...sharedFields, ...protocolPart.fields };
+
+/** Hidden are also a login, behind which people write the password, and an unknown name. */
 function isShown({ name, value }: Entry): boolean {
-  if (!Object.hasOwn(configShape, name)) return false;
-  const { secret } = metaOf(configShape[name as ConfigName]);
+  const field = Object.hasOwn(knownFields, name) ? knownFields[name] : undefined;
+  if (!field) return false;
+  const { secret } = metaOf(field);
   return secret !== true && !name.endsWith("_LOGIN") && !value.includes("@");
 }
 

@@ -2,14 +2,15 @@ import { type Config, loadConfig } from "../../shared/config/config.ts";
 import { ProgramExit } from "../../shared/exit-codes.ts";
 import type { Installation } from "../../shared/installation.ts";
 import type { Program } from "../../shared/ipc/contract.ts";
+import { protocolPart } from "../../tp-manager/terminal/registry.ts";
 import { bad, doubtful, type Finding, good, inTwo } from "./finding.ts";
 
 export const CONFIG_CHECK = "config";
 
 export interface ReadConfigs {
-  /** What tp-manager needs; undefined when that is faulty. */
+  /** The settings of tp-manager; undefined when they are faulty. */
   readonly terminal: Config | undefined;
-  /** What the supervisor needs; undefined when that is faulty. */
+  /** The settings of the supervisor; undefined when they are faulty. */
   readonly gateway: Config | undefined;
   readonly findings: readonly Finding[];
 }
@@ -20,7 +21,8 @@ export function checkConfig({ configFile }: Installation): ReadConfigs {
   const warnings = new Set<string>();
   const read = (program: Program): Config | undefined => {
     try {
-      const result = loadConfig(configFile, program);
+      const added = program === "tp-manager" ? protocolPart : undefined;
+      const result = loadConfig(configFile, program, added);
       for (const warning of result.warnings) warnings.add(warning);
       return result.config;
     } catch (error) {

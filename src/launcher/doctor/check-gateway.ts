@@ -10,7 +10,7 @@ const loginAccepted = [1_010_101, 1_010_201, 3_000_001, 3_000_002];
 /** No transaction has this number. */
 const NO_TRANSACTION = "0";
 
-export interface GatewayFinding {
+interface GatewayFinding {
   readonly finding: Finding;
   /** The gateway's clock, from its answer. */
   readonly nowMs: number | undefined;

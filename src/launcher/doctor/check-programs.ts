@@ -9,7 +9,7 @@ import { bad, doubtful, type Finding, good } from "./finding.ts";
 const ANSWER_WITHIN_MS = 3_000;
 const START = "./launch.sh start";
 
-export interface Conditions {
+interface Conditions {
   readonly tpManager: Condition;
   readonly supervisor: Condition;
 }

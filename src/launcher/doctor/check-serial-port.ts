@@ -59,7 +59,7 @@ function checkOpening(path: string, stat: Stats, ownPid: number | undefined): Fi
 }
 
 /** Who is in which group: by the system's list, and this process, which got its groups at login. */
-export interface Membership {
+interface Membership {
   readonly user: string;
   readonly groupFile: string;
   readonly processGroups: readonly number[];

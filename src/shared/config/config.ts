@@ -1,25 +1,28 @@
 import { isUtf8 } from "node:buffer";
 import { readFileSync, statSync } from "node:fs";
+import type { z } from "zod";
 import { exitCodes, ProgramExit } from "../exit-codes.ts";
 import type { Program } from "../ipc/contract.ts";
+import { type ConfigFields, type ConfigPart, metaOf, type ValueFault } from "./config-field.ts";
 import { type Entry, type LineFault, nearestName, readEntries } from "./config-file.ts";
-import { type Config, type ConfigName, configShape, metaOf, timerFloors } from "./schema.ts";
+import { type Config, sharedFields } from "./schema.ts";
 
 export type { Config } from "./schema.ts";
 
-export interface ConfigResult {
+interface ConfigResult {
   readonly config: Config;
   /** Things that do not stop the program: unknown names, a file others can read. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Reads the setup file for one program. Throws {@link ProgramExit} with exit code 78 and every
- * fault at once, each with line, name, what was wrong and an example. Secrets are never repeated.
+ * Reads the setup file for one program, with the names that drivers add when `added` is given.
+ * Throws {@link ProgramExit} with exit code 78 and every fault at once, each with line, name, what
+ * was wrong and an example. Secrets are never repeated.
  */
-export function loadConfig(path: string, program: Program): ConfigResult {
+export function loadConfig(path: string, program: Program, added?: ConfigPart): ConfigResult {
   const text = readSetupFile(path);
-  const { config, faults, warnings } = parseConfig(text, program);
+  const { config, faults, warnings } = parseConfig(text, program, added);
   if (!config) {
     const lines = faults.map(({ line, message }) => `  ${line ? `line ${line}: ` : ""}${message}`);
     // A misspelled name is often the reason why another is missing.
@@ -67,18 +70,23 @@ function readSetupFile(path: string): string {
   throw refuse(`line ${line + 1} is not UTF-8 text; save the file with the encoding UTF-8`);
 }
 
-/** Checks the text of a setup file. `config` is missing when there are faults. */
+/**
+ * Checks the text of a setup file. `config` is missing when there are faults. Only a reader that
+ * knows what drivers add can tell an unknown name.
+ */
 export function parseConfig(
   text: string,
   program: Program,
+  added?: ConfigPart,
 ): { config?: Config; faults: LineFault[]; warnings: string[] } {
   const { entries, faults } = readEntries(text);
+  const fields: ConfigFields = { ...sharedFields, ...added?.fields };
   const warnings: string[] = [];
   const byName = new Map<string, Entry>();
   for (const entry of entries) {
     const earlier = byName.get(entry.name);
-    if (!Object.hasOwn(configShape, entry.name)) {
-      warnings.push(unknownName(entry));
+    if (!Object.hasOwn(fields, entry.name)) {
+      if (added) warnings.push(unknownName(entry, Object.keys(fields)));
     } else if (earlier) {
       const message = `${entry.name} stands in line ${earlier.line} already`;
       faults.push({ line: entry.line, message });
@@ -88,59 +96,45 @@ export function parseConfig(
     }
   }
   const values = Object.fromEntries(
-    (Object.keys(configShape) as ConfigName[]).map((name) => [
+    Object.entries(fields).map(([name, schema]) => [
       name,
-      readValue(name, byName.get(name), program, faults),
+      readValue(name, schema, byName.get(name), program, faults),
     ]),
-  ) as unknown as Config;
-  faults.push(
-    ...timerFaults(values, byName),
-    ...pairFaults(byName),
-    ...lastReceiptFaults(values, byName),
   );
+  for (const { name, message } of [...(added?.check?.(values) ?? []), ...pairFaults(byName)]) {
+    faults.push({ line: byName.get(name)?.line ?? 0, message });
+  }
   faults.sort((a, b) => a.line - b.line);
-  return faults.length > 0 ? { faults, warnings } : { config: values, faults, warnings };
+  // Each value was read by the schema of its name.
+  return faults.length > 0 ? { faults, warnings } : { config: values as Config, faults, warnings };
 }
 
 function readValue(
-  name: ConfigName,
+  name: string,
+  schema: z.ZodType,
   entry: Entry | undefined,
   program: Program,
   faults: LineFault[],
 ): unknown {
-  const schema = configShape[name];
-  const { requiredBy } = metaOf(schema);
+  const meta = metaOf(schema);
+  const example = `for example ${name}=${meta.example.split(", ")[0]}`;
   const missing = entry === undefined || entry.value === "";
-  if (missing && requiredBy) {
-    if (requiredBy.includes(program)) {
-      const line = entry?.line ?? 0;
-      faults.push({ line, message: `${name} is missing; ${forExample(name)}` });
+  const line = entry?.line ?? 0;
+  if (missing && meta.requiredBy) {
+    if (meta.requiredBy.includes(program)) {
+      faults.push({ line, message: `${name} is missing; ${example}` });
     }
     return undefined;
   }
   const parsed = schema.safeParse(missing ? undefined : entry.value);
   if (parsed.success) return parsed.data;
-  const given = isRepeatable(name, entry?.value ?? "") ? found(entry?.value ?? "") : "";
+  const value = entry?.value ?? "";
+  // A password also ends up behind the login, "kiosk:secret", or in front of a host.
+  const repeatable = !meta.secret && !name.endsWith("_LOGIN") && !value.includes("@");
+  const found = repeatable ? ` (found ${JSON.stringify(value.slice(0, 60))})` : "";
   const why = parsed.error.issues.map((issue) => issue.message).join(", ");
-  faults.push({
-    line: entry?.line ?? 0,
-    message: `${name} ${why}${given}; ${forExample(name)}`,
-  });
+  faults.push({ line, message: `${name} ${why}${found}; ${example}` });
   return undefined;
-}
-
-/** One line as it could stand in the file: of several examples the first. */
-function forExample(name: ConfigName): string {
-  return `for example ${name}=${metaOf(configShape[name]).example.split(", ")[0]}`;
-}
-
-/** A password also ends up behind the login, "kiosk:secret", or in front of a host. */
-function isRepeatable(name: ConfigName, value: string): boolean {
-  return !metaOf(configShape[name]).secret && !name.endsWith("_LOGIN") && !value.includes("@");
-}
-
-function found(value: string): string {
-  return ` (found ${JSON.stringify(value.slice(0, 60))})`;
 }
 
 /** A comment behind a free text would silently become a part of the password. */
@@ -149,48 +143,21 @@ function commentWarning({ line, name, value, quoted }: Entry): string[] {
   return [`line ${line}: the # belongs to the value of ${name}; comments need their own line`];
 }
 
-function unknownName({ line, name }: Entry): string {
-  const nearest = nearestName(name, Object.keys(configShape));
+function unknownName({ line, name }: Entry, known: readonly string[]): string {
+  const nearest = nearestName(name, known);
   return `line ${line}: ${name} is not a known name${nearest ? `, did you mean ${nearest}?` : ""}`;
 }
 
-function timerFaults(config: Config, byName: ReadonlyMap<string, Entry>): LineFault[] {
-  if (config.TEST_TIMERS) return [];
-  return (Object.keys(timerFloors) as Array<keyof typeof timerFloors>).flatMap((name) =>
-    config[name] < timerFloors[name]
-      ? [
-          {
-            line: byName.get(name)?.line ?? 0,
-            message: `${name} must be at least ${timerFloors[name]}, the protocol's own limit`,
-          },
-        ]
-      : [],
-  );
-}
-
 /** A login without its password, or the same pair twice, would not be what anybody meant. */
-function pairFaults(byName: ReadonlyMap<string, Entry>): LineFault[] {
+function pairFaults(byName: ReadonlyMap<string, Entry>): readonly ValueFault[] {
   const login = byName.get("OPERATOR_LOGIN");
   const password = byName.get("OPERATOR_PWD");
-  if ((login === undefined) === (password === undefined)) {
-    const same = login !== undefined && login.value === byName.get("TERMINAL_MANAGER_LOGIN")?.value;
-    return same
-      ? [{ line: login.line, message: "OPERATOR_LOGIN must differ from TERMINAL_MANAGER_LOGIN" }]
-      : [];
+  if ((login === undefined) !== (password === undefined)) {
+    const { name } = (login ?? password) as Entry;
+    return [{ name, message: "OPERATOR_LOGIN and OPERATOR_PWD go together; one is missing" }];
   }
-  const line = (login ?? password)?.line ?? 0;
-  return [{ line, message: "OPERATOR_LOGIN and OPERATOR_PWD go together; one is missing" }];
-}
-
-/** docs/zvt.md 6.1, 9.4: what was paid at the terminal's own keys would be taken for missed. */
-function lastReceiptFaults(config: Config, byName: ReadonlyMap<string, Entry>): LineFault[] {
-  const controlled = (Number.parseInt(config.ZVT_CONFIG_BYTE, 16) & 0x10) !== 0;
-  if (!config.ZVT_SEND_LAST_RECEIPT || controlled) return [];
-  const line = byName.get("ZVT_SEND_LAST_RECEIPT")?.line ?? 0;
-  const message =
-    "ZVT_SEND_LAST_RECEIPT needs bit 10 in ZVT_CONFIG_BYTE, as in BE: a payment at the " +
-    "terminal's own keys would be reversed";
-  return [{ line, message }];
+  if (login === undefined || login.value !== byName.get("TERMINAL_MANAGER_LOGIN")?.value) return [];
+  return [{ name: login.name, message: "OPERATOR_LOGIN must differ from TERMINAL_MANAGER_LOGIN" }];
 }
 
 function permissionWarning(path: string): string[] {

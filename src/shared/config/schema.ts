@@ -1,50 +1,24 @@
 import { isIP } from "node:net";
 import { isAbsolute } from "node:path";
 import { z } from "zod";
-import type { Program } from "../ipc/contract.ts";
 import { logLevels } from "../logger.ts";
 import { currencyOf } from "../money.ts";
 import { parseUsbAddress } from "../serial-ports.ts";
+import {
+  type ConfigPart,
+  described,
+  integer,
+  oneOf,
+  text,
+  type ValuesOf,
+  yesNo,
+} from "./config-field.ts";
 
 /**
- * Every name of data/config.txt: type, range, default, help. The only place that knows them; the
- * example file and the README's table are made from it (docs/design.md 4.2). Values arrive as text.
+ * The names of data/config.txt that belong to no driver: type, range, default, help. The only place
+ * that knows them; the example file and the README's table are made from them and from what the
+ * drivers add (docs/design.md 4.2). Values arrive as text.
  */
-
-interface Meta {
-  /** One sentence for the example file and the README. */
-  readonly help: string;
-  readonly example: string;
-  /** Without a value these programs do not start. */
-  readonly requiredBy?: readonly Program[];
-  readonly secret?: boolean;
-}
-
-const described = <T extends z.ZodType>(schema: T, meta: Meta): T => schema.meta({ ...meta });
-
-/** The metadata given to a name of the schema. */
-export function metaOf(schema: z.ZodType): Meta {
-  return schema.meta() as unknown as Meta;
-}
-
-const text = (max: number) =>
-  z
-    .string()
-    .min(1, "must not be empty")
-    .max(max, `must be at most ${max} characters`)
-    .regex(/^\P{Cc}*$/u, "must not hold control characters");
-
-const integer = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^(0|[1-9]\d{0,8})$/, "must be a whole number without leading zeros")
-    .transform(Number)
-    .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`));
-
-const oneOf = <const T extends readonly [string, ...string[]]>(values: T) =>
-  z.enum(values, { error: `must be one of ${values.join(", ")}` });
-
-const yesNo = oneOf(["yes", "no"]).transform((value) => value === "yes");
 
 const serialPort = z.string().refine(isSerialPort, {
   error:
@@ -148,10 +122,6 @@ const terminalAndApi = {
     help: "Password for maintenance.",
     example: "another long random text",
     secret: true,
-  }),
-  TERMINAL_PROTOCOL: described(oneOf(["zvt"]).default("zvt"), {
-    help: "Protocol the terminal speaks.",
-    example: "zvt",
   }),
   SERIAL_BAUD: described(
     oneOf(["9600", "19200", "57600", "115200"]).default("9600").transform(Number),
@@ -305,92 +275,18 @@ const daily = {
   }),
 } as const;
 
-const protocolDetails = {
-  ZVT_CONFIG_BYTE: described(
-    z
-      .string()
-      .regex(/^[0-9A-Fa-f]{2}$/, "must be two hexadecimal digits")
-      .default("BE"),
-    {
-      help: "Configuration byte of the registration: BE prints line by line, 3E from the result.",
-      example: "3E",
-    },
-  ),
-  ZVT_PROFILE: described(
-    oneOf(["standard", "card-complete", "hobex", "pax-a80", "feig", "ccv"]).default("standard"),
-    { help: "Terminal or provider whose peculiarities are to be followed.", example: "ccv" },
-  ),
-  ZVT_CHARSET: described(
-    oneOf(["cp437", "iso8859-1", "iso8859-2", "iso8859-15", "utf8", "zvt7"]).optional(),
-    {
-      help: "Character set of a terminal that does not name one; else that of ZVT_PROFILE, cp437.",
-      example: "iso8859-1",
-    },
-  ),
-  ZVT_MESSAGE_IDS: described(oneOf(["auto", "off"]).default("auto"), {
-    help: "Numbered messages (1F73): auto uses them when the terminal agrees to it.",
-    example: "off",
-  }),
-  ZVT_SEND_LAST_RECEIPT: described(yesNo.default(false), {
-    help: "Names the last known receipt (1F1F): the terminal reverses a payment that we missed.",
-    example: "yes",
-  }),
-  ZVT_LOG_OFF: described(yesNo.default(false), {
-    help: "Log-Off at every stop: gives the terminal's own keys back until the next start.",
-    example: "yes",
-  }),
-  ZVT_T1_MS: described(integer(5, 1_000).default(200), {
-    help: "Longest silence between two bytes of a serial frame (PA00P016).",
-    example: "200",
-  }),
-  ZVT_T2_MS: described(integer(20, 30_000).default(5_000), {
-    help: "Longest wait for the line acknowledgement of a serial frame.",
-    example: "5000",
-  }),
-  ZVT_T3_MS: described(integer(50, 60_000).default(5_000), {
-    help: "Longest wait for the answer to a command.",
-    example: "8000",
-  }),
-  ZVT_T4_MS: described(integer(500, 900_000).default(180_000), {
-    help: "Longest silence of the terminal while it carries out a command.",
-    example: "180000",
-  }),
-  POLL_INTERVAL_MS: described(integer(100, 60_000).default(30_000), {
-    help: "How often an idle terminal is asked for its status.",
-    example: "3000",
-  }),
-  RECOVERY_SILENCE_MS: described(integer(0, 120_000).default(10_000), {
-    help: "Silence on the line before a lost payment is asked about (twice T2).",
-    example: "10000",
-  }),
-  TEST_TIMERS: described(yesNo.default(false), {
-    help: "Allows timers below the protocol's limits. For simulators only.",
-    example: "yes",
-  }),
-} as const;
+/** The sections of the file in its order; what a driver adds comes behind them. */
+export const sharedParts = [
+  { title: "Terminal and local API", fields: terminalAndApi },
+  { title: "Payment gateway", fields: gateway },
+  { title: "Daily life", fields: daily },
+] as const satisfies readonly ConfigPart[];
 
-/** The protocol's own limits (docs/zvt.md 5.1, 9.2), enforced unless TEST_TIMERS is yes. */
-export const timerFloors = {
-  ZVT_T1_MS: 200,
-  ZVT_T2_MS: 5_000,
-  ZVT_T3_MS: 5_000,
-  ZVT_T4_MS: 60_000,
-  POLL_INTERVAL_MS: 3_000,
-  RECOVERY_SILENCE_MS: 10_000,
-} as const;
-
-export const sections = [
-  { title: "Terminal and local API", names: terminalAndApi },
-  { title: "Payment gateway", names: gateway },
-  { title: "Daily life", names: daily },
-  { title: "Protocol", names: protocolDetails },
-] as const;
-
-export const configShape = { ...terminalAndApi, ...gateway, ...daily, ...protocolDetails } as const;
-export type ConfigName = keyof typeof configShape;
+export const sharedFields = { ...terminalAndApi, ...gateway, ...daily } as const;
+export type SharedName = keyof typeof sharedFields;
 
 /**
- * Every value, parsed. A name is sure to be present for the program that requires it; the other
- * program has no business reading it.
+ * Every shared value, parsed. A name is sure to be present for the program that requires it; the
+ * other program has no business reading it. What a driver has added is read with `valuesOf`.
  */
-export type Config = { readonly [K in ConfigName]: z.output<(typeof configShape)[K]> };
+export type Config = ValuesOf<typeof sharedFields>;

@@ -13,7 +13,7 @@ export const IPC_TOKEN_HEADER = "x-connector-token";
 /** For a whole request to come in; its sender is on this machine. */
 const REQUEST_MS_MAX = 10_000;
 
-export interface IpcServer {
+interface IpcServer {
   /** Ends when the messages being carried out have been answered; idle connections are cut. */
   close(): Promise<void>;
 }

@@ -6,7 +6,7 @@ import { z } from "zod";
 const category = z.strictObject({ id: z.int().positive(), label: z.string().min(1) });
 
 /** Names and numbers of our own: the lists of the real service are the merchants' own. */
-export const defaultCategories: readonly Category[] = [
+const defaultCategories: readonly Category[] = [
   { id: 1, label: "General" },
   { id: 5, label: "Vending machine" },
   { id: 8, label: "Ticket machine" },
@@ -16,7 +16,7 @@ export const defaultCategories: readonly Category[] = [
 const httpsAddress = z.url({ protocol: /^https$/, error: "must be an https address" });
 const webAddress = z.url({ protocol: /^https?$/, error: "must be an http or https address" });
 
-export const websiteSchema = z.strictObject({
+const websiteSchema = z.strictObject({
   id: z.int().positive(),
   currency: z.string().regex(/^[A-Z]{3}$/, "must be three capital letters"),
   categories: z
@@ -49,7 +49,7 @@ export const accountFileSchema = z.preprocess(
 export type Category = z.infer<typeof category>;
 export type Website = z.infer<typeof websiteSchema>;
 export type Account = z.infer<typeof accountSchema>;
-/** An account as it may be given: what has a default can be left out. */
+/** An account as it may be given: members with a default can be left out. */
 export type AccountInput = z.input<typeof accountSchema>;
 
 /** The account of a login and its password, compared in constant time. */

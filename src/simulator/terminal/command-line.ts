@@ -1,6 +1,4 @@
 import { parseArgs } from "node:util";
-import { devices } from "./devices/devices.ts";
-import { quirks } from "./devices/quirks.ts";
 import { FaultError } from "./faults/fault-request.ts";
 import {
   type FaultArgument,
@@ -9,11 +7,13 @@ import {
   pointDescriptions,
   sharedArguments,
 } from "./faults/fault-table.ts";
-import { askKinds } from "./machine/asks.ts";
 import { ScenarioError } from "./scenario.ts";
 import type { StartOptions } from "./start.ts";
 import { type Draft, type Switch, SwitchError } from "./switch.ts";
 import { switches } from "./switches.ts";
+import { devices } from "./zvt/devices/devices.ts";
+import { quirks } from "./zvt/devices/quirks.ts";
+import { askKinds } from "./zvt/machine/ask-list.ts";
 
 /** What a command line asks for. */
 export type Asked =

@@ -1,10 +1,10 @@
 import type { Clock } from "../../shared/time.ts";
 import type { CardName } from "./bank/cards.ts";
 import type { OutcomeRule } from "./bank/outcome.ts";
-import type { QuirkName } from "./devices/quirks.ts";
 import type { FaultRequest } from "./faults/fault-request.ts";
-import type { AskKind } from "./machine/asks.ts";
 import type { PaymentScript } from "./scenario.ts";
+import type { QuirkName } from "./zvt/devices/quirks.ts";
+import type { AskKind } from "./zvt/machine/ask-list.ts";
 
 /** Everything that can be set; `switches.ts` has the switches, {@link defaultOptions} the rest. */
 export interface TerminalSimulatorOptions {

@@ -1,9 +1,6 @@
 import { cardNames } from "./bank/cards.ts";
 import { parseOutcomeRule } from "./bank/outcome.ts";
-import { behaviourOf, deviceNames } from "./devices/devices.ts";
-import { quirkNames } from "./devices/quirks.ts";
 import { parseFault } from "./faults/fault-request.ts";
-import { askNames } from "./machine/asks.ts";
 import { defaultOptions, instantPace } from "./options.ts";
 import { readScenario } from "./scenario.ts";
 import {
@@ -16,6 +13,9 @@ import {
   whole,
   wrong,
 } from "./switch.ts";
+import { behaviourOf, deviceNames } from "./zvt/devices/devices.ts";
+import { quirkNames } from "./zvt/devices/quirks.ts";
+import { askNames } from "./zvt/machine/ask-list.ts";
 
 const { device, behaviour } = defaultOptions;
 

@@ -3,14 +3,14 @@ import { Ledger } from "./bank/ledger.ts";
 import { type ControlApi, startControlApi } from "./control/control-api.ts";
 import { type ArmedFault, FaultBox } from "./faults/fault-box.ts";
 import { parseFault } from "./faults/fault-request.ts";
-import { Parts } from "./machine/parts.ts";
-import { Terminal } from "./machine/terminal.ts";
-import { reverseUnfinished } from "./machine/unfinished.ts";
 import { Memory } from "./memory/memory.ts";
 import { StateFile } from "./memory/state-file.ts";
 import type { TerminalSimulatorOptions } from "./options.ts";
 import { Connections, type Endpoints } from "./port/connections.ts";
-import { Trace, type Whereabouts } from "./wire/trace.ts";
+import { Parts } from "./zvt/machine/parts.ts";
+import { Terminal } from "./zvt/machine/terminal.ts";
+import { reverseUnfinished } from "./zvt/machine/unfinished.ts";
+import { Trace, type Whereabouts } from "./zvt/trace.ts";
 
 /**
  * A card terminal with a bank behind it:

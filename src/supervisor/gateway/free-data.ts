@@ -1,7 +1,7 @@
 import type { Transaction } from "../../shared/transaction.ts";
 import { cleanText } from "./order-fields.ts";
 
-export type FreeDataItem = { readonly key: string; readonly value: string };
+type FreeDataItem = { readonly key: string; readonly value: string };
 
 /** Names of our own items. None begins with {@link CUSTOM_PREFIX}, so none can be taken over. */
 const CUSTOM_PREFIX = "custom_";

@@ -16,7 +16,7 @@ const IDLE_MS = 2_000;
 const CONNECTIONS_MAX = 16;
 
 /** One request: a POST with its body, or a GET without one. */
-export interface HttpMessage {
+interface HttpMessage {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
@@ -59,7 +59,7 @@ export function createHttpTransport(clock: Clock, settings: TransportSettings = 
   };
 }
 
-/** The runtime's own list, the system's store, and what the setup file adds. */
+/** The runtime's own list, the system's store, and the certificates of the setup file. */
 function trust({ certificates = [] }: TransportSettings): { ca: string[] } {
   const known = [...getCACertificates("default"), ...getCACertificates("system")];
   return { ca: [...new Set([...known, ...certificates])] };

@@ -1,6 +1,6 @@
 import { XMLParser, XMLValidator } from "fast-xml-parser";
 
-/** What the body of an answer says, whatever the HTTP status. */
+/** The statement of an answer's body, whatever the HTTP status. */
 export type SoapAnswer =
   | {
       readonly kind: "result";
@@ -16,7 +16,7 @@ const NESTED_TAGS_MAX = 20;
 
 const parser = new XMLParser({
   ignoreAttributes: true,
-  removeNSPrefix: true, // prefixes differ between servers (docs/gateway.md 2.4)
+  removeNSPrefix: true, // prefixes differ between servers (docs/gateway.md 2.5)
   parseTagValue: false,
   processEntities: true,
   htmlEntities: true, // numeric character references

@@ -13,7 +13,7 @@ export interface SoapParameters {
   readonly [name: string]: string | SoapParameters | readonly SoapParameters[] | undefined;
 }
 
-export interface SoapWriter {
+interface SoapWriter {
   /**
    * Loads package and WSDL, once; the first request does the same. Rejects when the installation
    * is broken: a file or the package is missing.

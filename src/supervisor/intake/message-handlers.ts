@@ -1,7 +1,7 @@
 import type { DeliveryState, Handlers, supervisorMessages } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
-import type { AlarmStore } from "../alarm-store.ts";
+import type { AlarmStore } from "../alarms/alarm-store.ts";
 import type { OperationDesk } from "../operations/operation-desk.ts";
 import type { DeliveryWatch } from "../outbox/delivery-watch.ts";
 import type { OutboxDesk } from "../outbox/outbox-desk.ts";
@@ -25,7 +25,7 @@ export interface HandlerParts {
   readonly requestStop: (why: string) => void;
 }
 
-/** What the supervisor answers to the other programs of its installation (docs/design.md 7.2). */
+/** The supervisor's answers to the other programs of its installation (docs/design.md 7.2). */
 export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervisorMessages> {
   const { intake, store, watch, clock } = parts;
   const startedMs = clock.monotonicMs();

@@ -3,7 +3,7 @@ import { z } from "zod";
 
 /** The header of the platform's signature rule (docs/gateway.md 4.2). */
 export const SIGNATURE_HEADER = "x-allopass-signature";
-export const FRAUD_EVENT_KEY = "operation.fraud_reported_by_acquirer";
+const FRAUD_EVENT_KEY = "operation.fraud_reported_by_acquirer";
 
 /** Ids are read as text of the order; the rest is kept as it came. */
 const operationSchema = z.looseObject({
@@ -32,7 +32,7 @@ export interface FraudEvent {
   readonly fingerprint: string;
 }
 
-export type FraudVerdict =
+type FraudVerdict =
   | { readonly genuine: true; readonly event: FraudEvent }
   | { readonly genuine: false; readonly why: string };
 

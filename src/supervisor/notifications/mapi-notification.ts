@@ -12,7 +12,7 @@ export interface MapiNotification {
   readonly fingerprint: string;
 }
 
-export type MapiVerdict =
+type MapiVerdict =
   | { readonly genuine: true; readonly notification: MapiNotification }
   | { readonly genuine: false; readonly why: string };
 

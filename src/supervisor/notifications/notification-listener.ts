@@ -3,7 +3,6 @@ import type { AddressInfo } from "node:net";
 import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
-import { formField } from "./form-field.ts";
 import { SIGNATURE_HEADER } from "./fraud-event.ts";
 import type { NotificationDesk } from "./notification-desk.ts";
 
@@ -111,7 +110,7 @@ async function respond(
 
 function answer(request: IncomingMessage, response: ServerResponse, status: number): void {
   if (response.destroyed) return;
-  // What was not read to its end would be taken for the next request.
+  // The rest of a body that was not read to its end would be taken for the next request.
   const last = request.complete ? {} : { connection: "close" };
   response.writeHead(status, {
     "content-type": "text/plain",
@@ -151,4 +150,28 @@ function rateLimit(clock: Clock): () => boolean {
     left -= 1;
     return true;
   };
+}
+
+/**
+ * The bytes of one field of an `application/x-www-form-urlencoded` body, decoded byte for byte: the
+ * digest covers bytes, so no character set may come in between. undefined: not there exactly once,
+ * or badly encoded. Pure.
+ */
+export function formField(body: Buffer, name: string): Buffer | undefined {
+  const fields = body
+    .toString("latin1")
+    .split("&")
+    .filter((field) => field.slice(0, field.indexOf("=") + 1) === `${name}=`);
+  const [only] = fields;
+  return fields.length === 1 && only ? decode(only.slice(name.length + 1)) : undefined;
+}
+
+function decode(text: string): Buffer | undefined {
+  if (/%(?![0-9A-Fa-f]{2})/.test(text)) return undefined;
+  const bytes = text
+    .replaceAll("+", " ")
+    .replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
+  return Buffer.from(bytes, "latin1");
 }

@@ -1,16 +1,15 @@
-import type { GatewayState } from "../../shared/ipc/contract.ts";
+import { type GatewayState, gatewayStateSchema } from "../../shared/ipc/contract.ts";
 import type { OperationKind } from "../gateway/operation-request.ts";
 
-/** docs/design.md 12.18: operation types and statuses of notifications. */
-export const notifiedOperations = [
+/** docs/design.md 12.18: operation types of notifications. */
+const notifiedOperations = [
   "authorization",
   "capture",
   "cancellation",
   "refund",
   "reject",
 ] as const;
-export type NotifiedOperation = (typeof notifiedOperations)[number];
-export const notifiedStatuses = ["ok", "nok", "cancel", "waiting"] as const;
+type NotifiedOperation = (typeof notifiedOperations)[number];
 
 /** One verified notification, as far as the state of its order depends on it. */
 export interface Notified {
@@ -21,12 +20,12 @@ export interface Notified {
 }
 
 /** One of our own operations that the gateway has carried out. */
-export interface Done {
+interface Done {
   readonly kind: OperationKind;
   readonly amountMinor: number | null;
 }
 
-/** Every operation and status, and what it makes of an order by itself; null: nothing. */
+/** The state that each operation and status alone gives an order; null: none. */
 const effects: Readonly<Record<NotifiedOperation, Readonly<Record<string, GatewayState | null>>>> =
   {
     authorization: { ok: "authorized", nok: "declined", cancel: "aborted", waiting: "waiting" },
@@ -42,29 +41,17 @@ const ownEffects: Readonly<Record<OperationKind, GatewayState>> = {
   refund: "refunded",
 };
 
-/** Later ones win, in whatever order the notifications came. */
-const ranks: readonly GatewayState[] = [
-  "unknown",
-  "waiting",
-  "declined",
-  "aborted",
-  "authorized",
-  "captured",
-  "partly-refunded",
-  "refunded",
-  "cancelled",
-  "reversed",
-];
+const ranks = gatewayStateSchema.options;
 
-/** What one notification makes of an order; undefined when its words are not known. */
+/** The state that one notification gives an order; undefined when its words are not known. */
 export function effectOf({ operation, status }: Notified): GatewayState | null | undefined {
   const known = notifiedOperations.find((name) => name === operation);
   const row = known && effects[known];
   return row && Object.hasOwn(row, status) ? row[status] : undefined;
 }
 
-/** What is known of one transaction of the gateway. */
-export interface Copy {
+/** The notifications and finished operations of one transaction of the gateway. */
+interface Copy {
   readonly notified: readonly Notified[];
   readonly done: readonly Done[];
 }
@@ -113,9 +100,10 @@ export function doneSum(amountMinor: number, done: readonly Done[]): number {
 }
 
 /**
- * What was refunded for certain, in minor units. A refund that was asked for here is notified a
- * while after it was done: until its amount is, it adds to those that were notified. Two of one
- * amount may be the same refund: the smaller sum never makes a charge look undone.
+ * The sum refunded for certain, in minor units. The notification of a refund that was asked for
+ * here comes a while after the refund: until its amount is notified, the refund adds to those that
+ * were. Two refunds of one amount may be one and the same: the smaller sum never makes a charge
+ * look undone.
  */
 export function refundedSum(
   amountMinor: number,

@@ -1,7 +1,7 @@
 import type { Logger } from "../../shared/logger.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
 import { type Transaction, transactionSchema } from "../../shared/transaction.ts";
-import { raiseAlarm } from "../alarm.ts";
+import { raiseAlarm } from "../alarms/alarm.ts";
 import { faultTable, unsendable } from "../gateway/faults.ts";
 import type { Gateway, GatewayReply } from "../gateway/gateway.ts";
 import type { DeliveryWatch } from "./delivery-watch.ts";
@@ -15,9 +15,9 @@ import { type Decision, decide, delayCeilingMs, parseRetryAfter } from "./retry-
  */
 export const IMMEDIATE_TRIES_MAX = 4;
 /** The queue looks at the clock this often even if nothing falls due: clocks jump. */
-export const RECHECK_MS = 60_000;
+const RECHECK_MS = 60_000;
 
-export interface ForwarderParts {
+interface ForwarderParts {
   readonly store: OutboxStore;
   readonly gateway: Gateway;
   readonly watch: DeliveryWatch;
@@ -27,7 +27,7 @@ export interface ForwarderParts {
   readonly chance: () => number;
 }
 
-/** A try that is over, and what the policy makes of it. */
+/** A finished try with the policy's decision about it. */
 interface Ended extends GatewayReply {
   readonly item: ClaimedItem;
   readonly inQueue: boolean;
@@ -246,7 +246,7 @@ export class Forwarder {
   }
 }
 
-/** What the store keeps of a try that is over. */
+/** The part of a finished try that the store keeps. */
 function tryOf(endedAtMs: number): (decided: Decided) => EndedTry {
   return ({ item, verdict, notes, decision: { state, itemDelayMs, history } }) => {
     const { class: tryClass, httpStatus, code, description } = verdict;

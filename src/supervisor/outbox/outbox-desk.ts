@@ -4,14 +4,14 @@ import { maskPansInText } from "../../shared/mask.ts";
 import { transaction } from "../../shared/sqlite.ts";
 
 /** Why an operator's wish is not carried out; see the messages of the IPC contract. */
-export type DeskRefusal = "unknown" | "running" | "sent" | "closed";
+type DeskRefusal = "unknown" | "running" | "sent" | "closed";
 
-export interface Page {
+interface Page {
   readonly items: OutboxItem[];
   readonly more: boolean;
 }
 
-/** What an operator may see of the outbox and do to it. */
+/** The operator's view of the outbox, and the operator's acts on it. */
 export class OutboxDesk {
   readonly #database: DatabaseSync;
 

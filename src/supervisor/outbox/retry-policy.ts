@@ -9,7 +9,7 @@ import type { FaultRow } from "../gateway/faults.ts";
  * may be its own; the queue waits when the gateway as a whole did not answer (`waits` of the fault
  * table), so that an outage neither reorders the queue nor costs one try per item.
  */
-export const DELAY_BASE_MS = 2_000;
+const DELAY_BASE_MS = 2_000;
 export const DELAY_CAP_MS = 15 * 60_000;
 /** Where the failure may be one item's own, the others wait no longer than this. */
 export const SHARED_HOLD_CAP_MS = 60_000;
@@ -53,7 +53,7 @@ export interface Circumstances {
 
 const settled = { itemDelayMs: 0, queueHoldMs: 0, pause: false } as const;
 
-/** What one try, with this row of the fault table, means for the item and for the queue. */
+/** The consequence of one try, with this row of the fault table, for the item and for the queue. */
 export function decide(row: FaultRow, item: ItemHistory, now: Circumstances): Decision {
   const kept: ItemHistory = { ...item, noResultSinceMs: null, noResultTries: 0 };
   switch (row.action) {

@@ -3,13 +3,13 @@ import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { Prompt } from "../terminal/terminal.ts";
 import type { AttemptInput } from "./attempt-input.ts";
+import type { AttemptStore } from "./attempt-store.ts";
 import type { Announce } from "./event-table.ts";
 import type { Attempt, ChargedState } from "./payment.ts";
 import { advance } from "./payment-machine.ts";
-import type { PaymentStore } from "./payment-store.ts";
 
 export interface WriterParts {
-  readonly store: PaymentStore;
+  readonly attempts: Pick<AttemptStore, "update" | "addEvent">;
   readonly clock: Clock;
   readonly log: Logger;
   /** For `GET /events`. */
@@ -40,14 +40,14 @@ export class AttemptWriter {
     detail: Readonly<Record<string, unknown>>,
     ticket = "",
   ): Attempt {
-    const { store, clock } = this.#parts;
+    const { attempts, clock } = this.#parts;
     const before = this.#attempt.state;
     const state = advance(before, input);
     const atMs = clock.now();
     const newlyCharged =
       state.phase === "charged" && (before.phase === "sent" || before.phase === "in-doubt");
     const approvedAtMs = before.phase === "sent" ? atMs : this.#attempt.startedAtMs;
-    this.#attempt = store.update(this.#attempt.transactionId, {
+    this.#attempt = attempts.update(this.#attempt.transactionId, {
       from: before.phase,
       state,
       event: { atMs, kind, detail },
@@ -62,7 +62,7 @@ export class AttemptWriter {
   note(kind: string, detail: Readonly<Record<string, unknown>>): void {
     try {
       const atMs = this.#parts.clock.now();
-      this.#parts.store.addEvent(this.#attempt.transactionId, { atMs, kind, detail });
+      this.#parts.attempts.addEvent(this.#attempt.transactionId, { atMs, kind, detail });
     } catch (error) {
       this.log("error", { err: error, kind }, "the journal did not take an event");
     }

@@ -81,7 +81,7 @@ export const eventTable = {
     data: z.object({
       orderId: z.string(),
       transactionId: z.string(),
-      code: z.string().describe("The protocol's code; in hex for ZVT."),
+      code: z.string().describe("The protocol's code."),
       text: z.string(),
       language: z.string().describe('ISO 639-1; "" when the text came from the terminal.'),
     }),

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../../shared/errors.ts";
 import type { Clock } from "../../shared/time.ts";
 import { storage } from "../attempts/failures.ts";
-import type { PaymentStore } from "../attempts/payment-store.ts";
 import { sameTerminal } from "../attempts/recovery-policy.ts";
+import type { TerminalLog } from "../attempts/terminal-log.ts";
 import {
   type Baseline,
   type Terminal,
@@ -12,8 +12,8 @@ import {
 } from "../terminal/terminal.ts";
 
 export interface GateParts {
-  readonly store: Pick<PaymentStore, "acceptedTerminal" | "acceptTerminal">;
-  readonly terminal: Terminal;
+  readonly terminalLog: Pick<TerminalLog, "acceptedTerminal" | "acceptTerminal">;
+  readonly terminal: Pick<Terminal, "prepare" | "state">;
   readonly clock: Clock;
   /** How long the terminal may take to answer before anything financial. */
   readonly prepareMs: number;
@@ -32,18 +32,18 @@ export class TerminalGate {
 
   /** The operator accepts the terminal that is connected now. Throws TERMINAL_DISCONNECTED. */
   accept(): TerminalIdentity {
-    const { terminal, store, clock } = this.#parts;
+    const { terminal, terminalLog, clock } = this.#parts;
     if (terminal.state.link !== "connected") throw new AppError("TERMINAL_DISCONNECTED");
     const { identity } = terminal.state;
-    storage(() => store.acceptTerminal(identity, clock.now()), "no");
+    storage(() => terminalLog.acceptTerminal(identity, clock.now()), "no");
     return identity;
   }
 
   /** The terminal that is connected now is not the accepted one. */
   get changed(): boolean {
-    const { terminal, store } = this.#parts;
+    const { terminal, terminalLog } = this.#parts;
     const { link, identity } = terminal.state;
-    const accepted = link === "connected" ? store.acceptedTerminal() : undefined;
+    const accepted = link === "connected" ? terminalLog.acceptedTerminal() : undefined;
     return accepted !== undefined && !sameTerminal(accepted, identity);
   }
 
@@ -53,30 +53,46 @@ export class TerminalGate {
    * TERMINAL_CHANGED.
    */
   async prepare(preparing: AbortController): Promise<Baseline> {
-    const { terminal, clock, prepareMs, store } = this.#parts;
+    const { terminal, clock, prepareMs, terminalLog } = this.#parts;
     const limit = clock.startTimer("prepare", prepareMs, () =>
       preparing.abort(new TerminalUnavailable("no-answer", "the terminal did not answer in time")),
     );
     try {
       const baseline = await terminal.prepare(preparing.signal);
       preparing.signal.throwIfAborted();
-      const accepted = store.acceptedTerminal();
-      if (accepted && !sameTerminal(accepted, baseline.identity)) {
-        throw new AppError("TERMINAL_CHANGED", undefined, {
-          details: { accepted, found: baseline.identity },
-        });
-      }
+      const accepted = this.#accepted(baseline.identity);
       const known = completed(accepted, baseline.identity);
-      if (!isDeepStrictEqual(accepted, known)) store.acceptTerminal(known, clock.now());
+      if (!isDeepStrictEqual(accepted, known)) terminalLog.acceptTerminal(known, clock.now());
       return baseline;
     } finally {
       limit.clear();
     }
   }
+
+  /**
+   * The same before an end of day, except that the terminal need not take cards: the end of day is
+   * what cures a terminal that is locked until one has run (docs/zvt.md 11.5).
+   */
+  async prepareToClose(preparing: AbortController): Promise<void> {
+    try {
+      await this.prepare(preparing);
+    } catch (error) {
+      const isLocked = error instanceof TerminalUnavailable && error.reason === "out-of-order";
+      if (!isLocked) throw error;
+      this.#accepted(this.#parts.terminal.state.identity);
+    }
+  }
+
+  /** The accepted terminal, if there is one. Throws TERMINAL_CHANGED when `found` is another. */
+  #accepted(found: TerminalIdentity): TerminalIdentity | undefined {
+    const accepted = this.#parts.terminalLog.acceptedTerminal();
+    if (!accepted || sameTerminal(accepted, found)) return accepted;
+    throw new AppError("TERMINAL_CHANGED", undefined, { details: { accepted, found } });
+  }
 }
 
 /**
- * A terminal may tell more of itself later; what it once told is never forgotten
+ * A terminal may tell more of itself later; nothing that it once told is forgotten
  * (docs/design.md 3.12).
  */
 function completed(

@@ -56,7 +56,7 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   app.decorateRequest("role", null);
   app.decorateRequest("about", null);
   harden(app.server, connections);
-  installErrorAnswers(app, options.payments, options.log);
+  installErrorAnswers(app, options.orders, options.log);
   installBodyParser(app);
   await installAccess(app, options);
   const { hub, watch } = options.monitor;

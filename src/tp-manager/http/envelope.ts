@@ -1,7 +1,7 @@
 import type { FastifyReply } from "fastify";
 import { type AppError, errorTable } from "../../shared/errors.ts";
 import { answerOf, errorOfAppError } from "../orders/answer.ts";
-import type { PaymentResult } from "../orders/payment-service.ts";
+import type { PaymentResult } from "../orders/orders.ts";
 
 /** Every body is a JSON array with one object (docs/design.md 5.4). */
 export function sendOne(reply: FastifyReply, http: number, body: object): FastifyReply {

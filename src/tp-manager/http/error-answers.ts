@@ -3,7 +3,7 @@ import { AppError, type ErrorCode, errorTable } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { emptyReceipt } from "../../shared/receipt.ts";
 import { answerOf, type PaymentAnswer } from "../orders/answer.ts";
-import type { OrdersPort } from "./call-context.ts";
+import type { Orders } from "../orders/orders.ts";
 import { sendError } from "./envelope.ts";
 
 /** What was understood of a request that was refused later. */
@@ -24,7 +24,7 @@ const frameworkCodes: Readonly<Record<string, ErrorCode>> = {
 
 export function installErrorAnswers(
   app: FastifyInstance,
-  payments: Pick<OrdersPort, "lookUp">,
+  orders: Pick<Orders, "lookUp">,
   log: Logger,
 ): void {
   app.setErrorHandler(async (error: unknown, request, reply) => {
@@ -33,7 +33,7 @@ export function installErrorAnswers(
     if (http === 500 || known.code === "STORAGE_FAILED") {
       log.error({ err: error, method: request.method, url: request.url }, "a call failed");
     }
-    return sendError(reply, known, await more(request, payments));
+    return sendError(reply, known, await more(request, orders));
   });
 }
 
@@ -47,15 +47,15 @@ const noProof: Proof = { receipt: emptyReceipt(), ticket: "", notificationGatewa
  */
 async function more(
   { role, about, routeOptions }: FastifyRequest,
-  payments: Pick<OrdersPort, "lookUp">,
+  orders: Pick<Orders, "lookUp">,
 ): Promise<object> {
   if (role === null || !routeOptions.config.call?.answersPayment) return {};
-  return { ...about?.echo, ...(about ? await proofOf(about.orderId, payments) : noProof) };
+  return { ...about?.echo, ...(about ? await proofOf(about.orderId, orders) : noProof) };
 }
 
-async function proofOf(orderId: string, payments: Pick<OrdersPort, "lookUp">): Promise<Proof> {
+async function proofOf(orderId: string, orders: Pick<Orders, "lookUp">): Promise<Proof> {
   try {
-    const { attempt, delivery } = await payments.lookUp(orderId);
+    const { attempt, delivery } = await orders.lookUp(orderId);
     const { receipt, ticket, notificationGatewaySent } = answerOf(attempt, delivery).body;
     return { receipt, ticket, notificationGatewaySent };
   } catch {

@@ -1,56 +1,76 @@
-import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { EventData, KeptEvent, KeptName } from "../attempts/event-table.ts";
+import type { Row, Statement, Statements } from "./statements.ts";
 
 /** Some weeks of a busy kiosk, a few megabytes; who was away for longer reads `GET /payments`. */
 const EVENTS_KEPT = 10_000;
 
+const texts = {
+  append: "INSERT INTO event (at_ms, name, data) VALUES (?, ?, ?)",
+  drop: "DELETE FROM event WHERE id <= ?",
+  after: "SELECT * FROM event WHERE id > ? ORDER BY id LIMIT ?",
+  newest: "SELECT * FROM event WHERE name = ? ORDER BY id DESC LIMIT ?",
+  lastId: "SELECT max(id) AS id FROM event",
+};
+
+export type Tell = <N extends KeptName>(name: N, data: EventData<N>, atMs: number) => void;
+
 /** The kept events of the journal. Ids only grow and are never given twice. */
 export class EventRows {
-  readonly #database: DatabaseSync;
+  readonly #statements: Statements;
+  readonly #sql: Record<keyof typeof texts, Statement>;
   readonly #kept: number;
+  /** Told every kept event once it is on disk. Must not throw. */
+  onEvent: (event: KeptEvent) => void = () => {};
 
-  constructor(database: DatabaseSync, kept = EVENTS_KEPT) {
-    this.#database = database;
+  constructor(statements: Statements, kept = EVENTS_KEPT) {
+    this.#statements = statements;
+    this.#sql = statements.prepare("events", texts);
     this.#kept = kept;
   }
 
+  /** One transaction; the events that were written in it are told when it is on disk. */
+  telling<T>(work: (tell: Tell) => T): T {
+    const written: KeptEvent[] = [];
+    const result = this.#statements.transaction(() =>
+      work((name, data, atMs) => written.push(this.append(name, data, atMs))),
+    );
+    for (const event of written) this.onEvent(event);
+    return result;
+  }
+
+  /** Something an operator has to look at, for `GET /events`. */
+  raise(alarm: EventData<"alarm">, atMs: number): void {
+    this.telling((tell) => tell("alarm", alarm, atMs));
+  }
+
   append<N extends KeptName>(name: N, data: EventData<N>, atMs: number): KeptEvent {
-    const { lastInsertRowid } = this.#database
-      .prepare("INSERT INTO event (at_ms, name, data) VALUES (?, ?, ?)")
-      .run(atMs, name, JSON.stringify(data));
+    const { lastInsertRowid } = this.#sql.append.run(atMs, name, JSON.stringify(data));
     const id = Number(lastInsertRowid);
-    this.#database.prepare("DELETE FROM event WHERE id <= ?").run(id - this.#kept);
+    this.#sql.drop.run(id - this.#kept);
     return { id, atMs, name, data } as KeptEvent;
   }
 
   /** Behind `id`, oldest first, at most `limit`. */
   after(id: number, limit: number): KeptEvent[] {
-    return this.#read("SELECT * FROM event WHERE id > ? ORDER BY id LIMIT ?", id, limit);
+    return this.#sql.after.all(id, limit).map(eventOf);
   }
 
   /** Of one kind, newest first. */
   newest(name: KeptName, limit: number): KeptEvent[] {
-    return this.#read("SELECT * FROM event WHERE name = ? ORDER BY id DESC LIMIT ?", name, limit);
+    return this.#sql.newest.all(name, limit).map(eventOf);
   }
 
   /** The id of the newest one; 0 when there is none. */
   get lastId(): number {
-    const row = this.#database.prepare("SELECT max(id) AS id FROM event").get();
-    return Number(row?.["id"] ?? 0);
+    return Number(this.#sql.lastId.get()?.["id"] ?? 0);
   }
+}
 
-  #read(sql: string, ...values: SQLInputValue[]): KeptEvent[] {
-    return this.#database
-      .prepare(sql)
-      .all(...values)
-      .map(
-        (row) =>
-          ({
-            id: Number(row["id"]),
-            atMs: Number(row["at_ms"]),
-            name: row["name"],
-            data: JSON.parse(String(row["data"])),
-          }) as KeptEvent,
-      );
-  }
+function eventOf(row: Row): KeptEvent {
+  return {
+    id: Number(row["id"]),
+    atMs: Number(row["at_ms"]),
+    name: row["name"],
+    data: JSON.parse(String(row["data"])),
+  } as KeptEvent;
 }

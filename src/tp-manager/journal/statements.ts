@@ -4,34 +4,60 @@ import type {
   StatementResultingChanges,
   StatementSync,
 } from "node:sqlite";
-import type { Row } from "./attempt-row.ts";
+import { transaction } from "../../shared/sqlite.ts";
 
-/** Runs SQL of which each text is prepared once. */
+export type Row = Record<string, SQLInputValue>;
+
+/** One statement of the journal, prepared when the journal is opened. */
+export class Statement {
+  readonly name: string;
+  readonly sql: string;
+  readonly #prepared: StatementSync;
+
+  constructor(name: string, sql: string, prepared: StatementSync) {
+    this.name = name;
+    this.sql = sql;
+    this.#prepared = prepared;
+  }
+
+  get(...values: SQLInputValue[]): Row | undefined {
+    return this.#prepared.get(...values) as Row | undefined;
+  }
+
+  all(...values: SQLInputValue[]): Row[] {
+    return this.#prepared.all(...values) as Row[];
+  }
+
+  run(...values: SQLInputValue[]): StatementResultingChanges {
+    return this.#prepared.run(...values);
+  }
+}
+
+/**
+ * Every statement of the journal goes through here, so that the speed test can run each of them.
+ * Not statements in this sense: the schema (migrations.ts) and the daily backup.
+ */
 export class Statements {
   readonly #database: DatabaseSync;
-  readonly #prepared = new Map<string, StatementSync>();
+  readonly list: Statement[] = [];
 
   constructor(database: DatabaseSync) {
     this.#database = database;
   }
 
-  get(sql: string, ...values: SQLInputValue[]): Row | undefined {
-    return this.#prepare(sql).get(...values) as Row | undefined;
+  /** The statements of one part of the journal, by the names of their texts. */
+  prepare<K extends string>(part: string, texts: Readonly<Record<K, string>>) {
+    const prepared = {} as Record<K, Statement>;
+    for (const name of Object.keys(texts) as K[]) {
+      const sql = texts[name];
+      prepared[name] = new Statement(`${part} ${name}`, sql, this.#database.prepare(sql));
+      this.list.push(prepared[name]);
+    }
+    return prepared;
   }
 
-  all(sql: string, ...values: SQLInputValue[]): Row[] {
-    return this.#prepare(sql).all(...values) as Row[];
-  }
-
-  run(sql: string, ...values: SQLInputValue[]): StatementResultingChanges {
-    return this.#prepare(sql).run(...values);
-  }
-
-  #prepare(sql: string): StatementSync {
-    const known = this.#prepared.get(sql);
-    if (known) return known;
-    const statement = this.#database.prepare(sql);
-    this.#prepared.set(sql, statement);
-    return statement;
+  /** Everything that `work` writes is one commit, synced to disk when this returns. */
+  transaction<T>(work: () => T): T {
+    return transaction(this.#database, work);
   }
 }

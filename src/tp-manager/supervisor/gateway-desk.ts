@@ -5,9 +5,10 @@ import type { GatewayOperation, GatewayOperationKind } from "../../shared/ipc/co
 import type { Logger } from "../../shared/logger.ts";
 import { type Currency, currencyOf } from "../../shared/money.ts";
 import type { Clock } from "../../shared/time.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
 import { type Attempt, chargedMinorOf, type OpenReturn, returnOf } from "../attempts/payment.ts";
-import type { PaymentStore } from "../attempts/payment-store.ts";
+import type { ReturnStore } from "../attempts/return-store.ts";
 import {
   type SupervisorAnswer,
   type SupervisorLink,
@@ -21,14 +22,15 @@ export type GatewayTarget = SupervisorRequest<"gateway-resolve">;
 type Word = SupervisorAnswer<"gateway-operation">;
 type Resolved = Extract<SupervisorAnswer<"gateway-resolve">, { found: true }>;
 
-export interface GatewayDeskParts {
-  readonly store: PaymentStore;
+interface GatewayDeskParts {
+  readonly attempts: Pick<AttemptStore, "latest" | "ofOrder" | "read">;
+  readonly returns: ReturnStore;
   readonly link: SupervisorLink;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-export interface GatewayResult {
+interface GatewayResult {
   readonly operation: GatewayOperation;
   readonly orderId: string | null;
   readonly currency: Currency;
@@ -53,8 +55,8 @@ export class GatewayDesk {
 
   /** Returns that a former process left open are asked about. */
   start(): void {
-    const { store, log } = this.#parts;
-    for (const attempt of store.openReturns()) {
+    const { returns, log } = this.#parts;
+    for (const attempt of returns.openReturns()) {
       this.reconcile(attempt).catch((error: unknown) =>
         log.warn({ transactionId: attempt.transactionId, err: error }, "a return stays open"),
       );
@@ -98,7 +100,7 @@ export class GatewayDesk {
    * The gateway's id of an order; undefined when there is no such order. Throws GATEWAY_ID_UNKNOWN.
    */
   async publicIdOf(orderId: string): Promise<string | undefined> {
-    const known = storage(() => this.#parts.store.latestAttempt(orderId), "unknown");
+    const known = storage(() => this.#parts.attempts.latest(orderId), "unknown");
     return known && (await this.#resolve({ orderId })).transactionPublicId;
   }
 
@@ -124,13 +126,13 @@ export class GatewayDesk {
     const { operationId } = open;
     const word = await this.#parts.link.ask("gateway-operation-end", { operationId });
     this.#conclude(attempt, open, word);
-    return this.#parts.store.attempt(transactionId) ?? attempt;
+    return this.#parts.attempts.read(transactionId) ?? attempt;
   }
 
   async #resolve(target: GatewayTarget): Promise<Resolved> {
-    const { store, link } = this.#parts;
+    const { attempts, link } = this.#parts;
     if ("orderId" in target) {
-      const known = storage(() => store.latestAttempt(target.orderId), "unknown");
+      const known = storage(() => attempts.latest(target.orderId), "unknown");
       if (!known) throw new AppError("ORDER_NOT_FOUND");
     }
     const where = await link.ask("gateway-resolve", target);
@@ -144,9 +146,9 @@ export class GatewayDesk {
   /** Of an order in the archive too. */
   #attemptOf({ transactionId, orderId }: Resolved): Attempt | undefined {
     if (transactionId === null || orderId === null) return undefined;
-    const { store } = this.#parts;
+    const { attempts } = this.#parts;
     return storage(
-      () => store.attempts(orderId).find((one) => one.transactionId === transactionId),
+      () => attempts.ofOrder(orderId).find((one) => one.transactionId === transactionId),
       "unknown",
     );
   }
@@ -165,15 +167,15 @@ export class GatewayDesk {
       readonly amountMinor: number;
     },
   ): OpenReturn | undefined {
-    const { store, clock, log } = this.#parts;
+    const { attempts, returns, clock, log } = this.#parts;
     const charged = chargedMinorOf(attempt);
     const { transactionId } = attempt;
     // Of an order in the archive nothing is reserved: the terminal cannot reverse it any more, and
     // the supervisor has one open operation of a transaction at a time.
-    if (!storage(() => store.attempt(transactionId), "yes")) return undefined;
+    if (!storage(() => attempts.read(transactionId), "yes")) return undefined;
     const { transactionPublicId } = where;
     const open = { operationId, kind, amountMinor, transactionPublicId, atMs: clock.now() };
-    if (!storage(() => store.reserveReturn(transactionId, open, charged), "yes")) {
+    if (!storage(() => returns.reserveReturn(transactionId, open, charged), "yes")) {
       throw new AppError("GATEWAY_OPERATION_OPEN");
     }
     log.info({ transactionId, orderId: attempt.request.orderId, ...open }, "return reserved");
@@ -206,7 +208,7 @@ export class GatewayDesk {
     return assertDone(word.operation);
   }
 
-  /** The supervisor may have it or not: its own word counts, however late. */
+  /** The supervisor may have the operation or not: its own word counts, however late. */
   async #afterLostAnswer(operationId: string): Promise<Word> {
     try {
       return await this.#parts.link.call("gateway-operation-end", { operationId });
@@ -220,9 +222,9 @@ export class GatewayDesk {
     }
   }
 
-  /** No operation: it was not carried out and never will be. */
+  /** No operation: the return was not carried out and never will be. */
   #conclude(attempt: Attempt, open: OpenReturn, { operation, orderReturnedMinor }: Word): void {
-    const { store, clock, log } = this.#parts;
+    const { returns, clock, log } = this.#parts;
     const state = operation?.state ?? "not-sent";
     if (state === "unknown" || state === "sending") return;
     const { transactionId } = attempt;
@@ -233,20 +235,20 @@ export class GatewayDesk {
     // An older supervisor does not tell the sum: then the gateway has the order once.
     const sumMinor = orderReturnedMinor ?? attempt.returnedMinor + open.amountMinor;
     const returned = state === "done" ? sumMinor : null;
-    storage(() => store.endReturn(transactionId, open, returned, event), "unknown");
+    storage(() => returns.endReturn(transactionId, open, returned, event), "unknown");
     log.info({ transactionId, orderId: attempt.request.orderId, ...detail }, "return ended");
   }
 
-  /** What the supervisor tells of an order without a reservation. */
+  /** Takes the supervisor's sum for an order without a reservation. */
   #note({ transactionId }: Attempt, { orderReturnedMinor: returnedMinor = 0 }: Word): void {
     if (returnedMinor === 0) return;
-    const { store, clock } = this.#parts;
+    const { returns, clock } = this.#parts;
     const returned = { transactionId, returnedMinor };
-    storage(() => store.noteReturns([returned], store.returnsSeen(), clock.now()), "unknown");
+    storage(() => returns.noteReturns([returned], returns.returnsSeen(), clock.now()), "unknown");
   }
 }
 
-/** Only a charged order has money at the gateway; the same words as for a reversal. */
+/** Only a charged order has money at the gateway; the refusals are those of a reversal. */
 function assertChargedStill(attempt: Attempt): void {
   const returned = returnOf(attempt);
   switch (attempt.state.phase) {

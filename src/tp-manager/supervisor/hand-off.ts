@@ -2,7 +2,7 @@ import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { type Clock, type Timer, within } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import type { PaymentStore, PendingHandOff } from "../attempts/payment-store.ts";
+import type { HandOffStore, PendingHandOff } from "../attempts/hand-off-store.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MIN_MS = 250;
@@ -15,7 +15,7 @@ const BATCH = 50;
  * again until it has been acknowledged. One at a time, oldest first.
  */
 export class HandOff {
-  readonly #store: PaymentStore;
+  readonly #store: HandOffStore;
   readonly #link: SupervisorLink;
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -26,7 +26,7 @@ export class HandOff {
   #retryMs = RETRY_MIN_MS;
   #closed = false;
 
-  constructor(store: PaymentStore, link: SupervisorLink, clock: Clock, log: Logger) {
+  constructor(store: HandOffStore, link: SupervisorLink, clock: Clock, log: Logger) {
     this.#store = store;
     this.#link = link;
     this.#clock = clock;
@@ -46,8 +46,8 @@ export class HandOff {
   }
 
   /**
-   * What the gateway has said about a transaction, waiting at most `waitMs` for its hand-over and
-   * first try together. What is learnt is kept in the journal.
+   * The gateway's word about a transaction, waiting at most `waitMs` for its hand-over and first
+   * try together. Every new word is kept in the journal.
    */
   async delivered(transactionId: string, waitMs: number): Promise<DeliveryState> {
     const deadlineMs = this.#clock.monotonicMs() + waitMs;

@@ -1,50 +1,68 @@
 import type { Config } from "../../shared/config/config.ts";
-import type { Logger } from "../../shared/logger.ts";
-import { currencyOf } from "../../shared/money.ts";
-import type { Clock } from "../../shared/time.ts";
-import type { Terminal } from "./terminal.ts";
-import { createTransport } from "./transport/open-transport.ts";
-import { profileOptions } from "./zvt/profiles.ts";
-import { createZvtTerminal } from "./zvt/zvt-terminal.ts";
+import {
+  type ConfigFields,
+  type ConfigPart,
+  described,
+  metaOf,
+  oneOf,
+  type ValueFault,
+  valuesOf,
+  yesNo,
+} from "../../shared/config/config-field.ts";
+import { invariant } from "../../shared/invariant.ts";
+import type { Driver } from "./driver.ts";
+import { zvtDriver } from "./zvt/zvt-driver.ts";
 
-/** The driver for TERMINAL_PROTOCOL. The only place that knows all drivers. */
-export function createTerminal(config: Config, clock: Clock, log: Logger): Terminal {
-  switch (config.TERMINAL_PROTOCOL) {
-    case "zvt":
-      return createZvt(config, clock, log);
-  }
+/** All drivers; the first is the default. The only place that knows them. */
+const drivers: readonly [Driver, ...Driver[]] = [zvtDriver];
+
+const [{ protocol: first }, ...others] = drivers;
+
+const choice = {
+  TERMINAL_PROTOCOL: described(
+    oneOf([first, ...others.map(({ protocol }) => protocol)]).default(first),
+    { help: "Protocol the terminal speaks.", example: first },
+  ),
+};
+
+const testTimers = {
+  TEST_TIMERS: described(yesNo.default(false), {
+    help: "Allows timers below the protocol's limits. For simulators only.",
+    example: "yes",
+  }),
+};
+
+const added = drivers.flatMap(({ config }) => Object.entries(config.fields));
+const fields: ConfigFields = { ...choice, ...Object.fromEntries(added) };
+invariant(
+  Object.keys(fields).length === added.length + 1,
+  "no two drivers add the same name to the setup file",
+);
+
+/** What all drivers add to the setup file. */
+export const protocolPart: ConfigPart = {
+  title: "Protocol",
+  fields: { ...fields, ...testTimers },
+  check: (values) => [
+    ...(values["TEST_TIMERS"] ? [] : valuesBelowFloor(values)),
+    ...drivers.flatMap(({ config }) => config.check?.(values) ?? []),
+  ],
+};
+
+/** The protocol's own limits hold unless TEST_TIMERS is yes. */
+function valuesBelowFloor(values: Readonly<Record<string, unknown>>): readonly ValueFault[] {
+  return Object.entries(fields).flatMap(([name, schema]) => {
+    const { floor } = metaOf(schema);
+    const value = values[name];
+    if (floor === undefined || typeof value !== "number" || value >= floor) return [];
+    return [{ name, message: `${name} must be at least ${floor}, the protocol's own limit` }];
+  });
 }
 
-function createZvt(config: Config, clock: Clock, log: Logger): Terminal {
-  const profile = profileOptions(config.ZVT_PROFILE);
-  const line = { baudRate: config.SERIAL_BAUD, stopBits: config.SERIAL_STOP_BITS } as const;
-  return createZvtTerminal({
-    transport: createTransport(config.SERIAL_PORT, line, clock),
-    clock,
-    log,
-    options: {
-      ...profile,
-      password: config.TERMINAL_PASSWORD,
-      configByte: Number.parseInt(config.ZVT_CONFIG_BYTE, 16),
-      registrationCurrency: `0${currencyOf(config.CURRENCY)?.numeric}`,
-      timers: {
-        t1Ms: config.ZVT_T1_MS,
-        t2Ms: config.ZVT_T2_MS,
-        t3Ms: config.ZVT_T3_MS,
-        t4Ms: config.ZVT_T4_MS,
-      },
-      pollIntervalMs: Math.min(
-        config.POLL_INTERVAL_MS,
-        profile.pollIntervalMs ?? config.POLL_INTERVAL_MS,
-      ),
-      silenceMs: config.RECOVERY_SILENCE_MS,
-      restartPauseMs: config.RECOVERY_SILENCE_MS,
-      charset: config.ZVT_CHARSET ?? profile.charset ?? "cp437",
-      printerWidth: config.TICKET_WIDTH,
-      sendLastReceipt: config.ZVT_SEND_LAST_RECEIPT,
-      logOffOnClose: config.ZVT_LOG_OFF,
-      messageIds: config.ZVT_MESSAGE_IDS === "auto",
-      language: config.LANGUAGE,
-    },
-  });
+/** The driver for TERMINAL_PROTOCOL of a configuration that was read with {@link protocolPart}. */
+export function driverFor(config: Config): Driver {
+  const { TERMINAL_PROTOCOL } = valuesOf(choice, config);
+  const driver = drivers.find(({ protocol }) => protocol === TERMINAL_PROTOCOL);
+  invariant(driver, `there is a driver for ${TERMINAL_PROTOCOL}`);
+  return driver;
 }

@@ -4,13 +4,21 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { loadConfig, parseConfig } from "../../../src/shared/config/config.ts";
+import {
+  type ConfigPart,
+  described,
+  metaOf,
+  oneOf,
+} from "../../../src/shared/config/config-field.ts";
 import { nearestName } from "../../../src/shared/config/config-file.ts";
-import { configShape, metaOf, timerFloors } from "../../../src/shared/config/schema.ts";
+import { sharedFields } from "../../../src/shared/config/schema.ts";
 import { ProgramExit } from "../../../src/shared/exit-codes.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
 import { setupText } from "./setup-text.ts";
 
-const parse = (text: string) => parseConfig(text, "tp-manager");
+/** As tp-manager reads it, with a part that adds no name. */
+const added = { title: "Protocol", fields: {} };
+const parse = (text: string) => parseConfig(text, "tp-manager", added);
 
 describe("the form of the file", () => {
   test("a minimal file gives every default", () => {
@@ -18,7 +26,6 @@ describe("the form of the file", () => {
     expect([faults, warnings]).toEqual([[], []]);
     expect(config).toMatchObject({
       LOCAL_PORT: 8765,
-      TERMINAL_PROTOCOL: "zvt",
       CURRENCY: "EUR",
       PAYMENT_TIMEOUT: 180,
       GATEWAY_LOCALE: "en_GB",
@@ -27,7 +34,6 @@ describe("the form of the file", () => {
       GATEWAY_WAIT: 5_000,
       ALLOWED_ORIGINS: [],
       LOG_LEVEL: "info",
-      TEST_TIMERS: false,
     });
   });
 
@@ -108,7 +114,7 @@ describe("faults", () => {
   });
 
   test.each(["tp-manager", "supervisor"] as const)("name all that %s requires", (program) => {
-    const missing = Object.entries(configShape)
+    const missing = Object.entries(sharedFields)
       .filter(([, schema]) => metaOf(schema).requiredBy?.includes(program))
       .map(([name]) => name);
     expect(missing.length).toBeGreaterThan(4);
@@ -153,8 +159,34 @@ describe("unknown names", () => {
   });
 });
 
+describe("names that a reader does not know, because drivers add them", () => {
+  const text = `${setupText({ LOG_DAYS: "0" })}LOCALPORT=1\nANY_MS=1\nANY_MS=2 # twice\n`;
+  const port = oneOf(["1", "2"]).optional();
+  const part: ConfigPart = {
+    title: "Protocol",
+    fields: { ANY_MS: described(port, { help: "Any.", example: "1" }) },
+    check: ({ ANY_MS }) => [{ name: "ANY_MS", message: `ANY_MS is ${ANY_MS}` }],
+  };
+
+  test("are neither unknown nor read without them; what is shared is read all the same", () => {
+    const { faults, warnings } = parseConfig(text, "supervisor");
+    expect(warnings).toEqual([]);
+    expect(faults).toEqual([{ line: 12, message: expect.stringMatching(/^LOG_DAYS must/) }]);
+  });
+
+  test("are read with them, and their faults stand among the others by line", () => {
+    const { faults, warnings } = parseConfig(text, "tp-manager", part);
+    expect(warnings).toEqual(["line 13: LOCALPORT is not a known name, did you mean LOCAL_PORT?"]);
+    expect(faults.map(({ line, message }) => `${line} ${message}`)).toEqual([
+      expect.stringMatching(/^12 LOG_DAYS must/),
+      "14 ANY_MS is 1",
+      "15 ANY_MS stands in line 14 already",
+    ]);
+  });
+});
+
 describe("secrets", () => {
-  const secrets = Object.entries(configShape)
+  const secrets = Object.entries(sharedFields)
     .filter(([name, schema]) => metaOf(schema).secret || name.endsWith("_LOGIN"))
     .map(([name]) => name);
   const word = fc.string({ minLength: 8, maxLength: 40 }).filter((text) => /\w{4}/.test(text));
@@ -203,38 +235,9 @@ describe("secrets", () => {
   });
 });
 
-test("the last receipt is sent only to a terminal that begins no payment by itself", () => {
-  const text = `${setupText()}ZVT_SEND_LAST_RECEIPT=yes\n`;
-  expect(parse(text).faults).toEqual([]);
-  expect(parse(`${text}ZVT_CONFIG_BYTE=8E\n`).faults).toMatchObject([
-    { line: 12, message: expect.stringContaining("bit 10") },
-  ]);
-  expect(parse(`${setupText()}ZVT_CONFIG_BYTE=8E\n`).faults).toEqual([]);
-});
-
-describe("protocol timers", () => {
-  test.each(Object.entries(timerFloors))("%s keeps its floor of %d ms", (name, floor) => {
-    const below = `${name}=${floor - 1}\n`;
-    expect(parse(`${setupText()}${name}=${floor}\n`).faults).toEqual([]);
-    expect(parse(setupText() + below).faults).toEqual([
-      { line: 12, message: `${name} must be at least ${floor}, the protocol's own limit` },
-    ]);
-    expect(parse(`${setupText()}TEST_TIMERS=yes\n${below}`).faults).toEqual([]);
-    expect(parse(`${setupText()}TEST_TIMERS=no\n${below}`).faults.length).toBe(1);
-    expect(parse(`${setupText()}TEST_TIMERS=maybe\n${below}`).faults.length).toBe(2);
-  });
-
-  test("have defaults that keep their own floors", () => {
-    const { config } = parse(setupText());
-    for (const [name, floor] of Object.entries(timerFloors)) {
-      expect(config?.[name as keyof typeof timerFloors]).toBeGreaterThanOrEqual(floor);
-    }
-  });
-});
-
 describe("reading never throws", () => {
   test("on rubbish", () => {
-    const names = fc.constantFrom(...Object.keys(configShape));
+    const names = fc.constantFrom(...Object.keys(sharedFields));
     const line = fc.oneof(
       fc.string(),
       fc.tuple(names, fc.string()).map(([name, value]) => `${name}=${value}`),

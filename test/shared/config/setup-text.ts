@@ -1,5 +1,3 @@
-import type { ConfigName } from "../../../src/shared/config/schema.ts";
-
 /** A good value for every name that some program requires. */
 export const required = {
   SERIAL_PORT: "/dev/ttyUSB0",
@@ -16,7 +14,7 @@ export const required = {
 } as const;
 
 /** A setup file, complete but for what `changes` replaces or (undefined) leaves out. */
-export function setupText(changes: Partial<Record<ConfigName, string | undefined>> = {}): string {
+export function setupText(changes: Readonly<Record<string, string | undefined>> = {}): string {
   return Object.entries({ ...required, ...changes })
     .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}\n`]))
     .join("");

@@ -1,24 +1,11 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { parseConfig } from "../../../src/shared/config/config.ts";
-import { type ConfigName, configShape, metaOf } from "../../../src/shared/config/schema.ts";
+import { metaOf } from "../../../src/shared/config/config-field.ts";
+import { type SharedName, sharedFields } from "../../../src/shared/config/schema.ts";
+import { same, testValues, type Values, wholeNumbers } from "./config-values.ts";
 import { setupText } from "./setup-text.ts";
 
-/** Accepted texts with what they become; refused texts. */
-interface Values {
-  readonly good: ReadonlyArray<readonly [text: string, value: unknown]>;
-  readonly bad: readonly string[];
-}
-
-const same = (...texts: string[]): Array<readonly [string, string]> => texts.map((t) => [t, t]);
-const wholeNumbers = (min: number, max: number): Values => ({
-  good: [
-    [String(min), min],
-    [String(max), max],
-  ],
-  bad: [String(min - 1), String(max + 1), `0${max}`, `${max}.0`, "1e3", "0x10", "ten", "+5", "1 0"],
-});
-
-const values: Record<ConfigName, Values> = {
+const values: Record<SharedName, Values> = {
   SERIAL_PORT: {
     good: same(
       "COM1",
@@ -90,28 +77,6 @@ const values: Record<ConfigName, Values> = {
   LOG_DAYS: { ...wholeNumbers(1, 3_650) },
   TICKET_WIDTH: { ...wholeNumbers(16, 99) },
   LANGUAGE: { good: same("en", "de", "fr"), bad: ["EN", "it"] },
-  ZVT_CONFIG_BYTE: {
-    good: same("BE", "3e"),
-    bad: ["B", "0xBE", "BEE", "XX"],
-  },
-  ZVT_PROFILE: { good: same("standard", "card-complete", "ccv"), bad: ["CCV", "other"] },
-  ZVT_CHARSET: { good: same("cp437", "iso8859-15", "zvt7"), bad: ["latin1", "CP437"] },
-  ZVT_SEND_LAST_RECEIPT: {
-    good: [
-      ["yes", true],
-      ["no", false],
-    ],
-    bad: ["true", "1f1f"],
-  },
-  ZVT_LOG_OFF: {
-    good: [
-      ["yes", true],
-      ["no", false],
-    ],
-    bad: ["86", "true"],
-  },
-  ZVT_MESSAGE_IDS: { good: same("auto", "off"), bad: ["yes", "Auto", "1f73"] },
-  TERMINAL_PROTOCOL: { good: same("zvt"), bad: ["ZVT", "concert", "none"] },
   SERIAL_BAUD: {
     good: [
       ["9600", 9_600],
@@ -226,61 +191,12 @@ const values: Record<ConfigName, Values> = {
     bad: ["24:00", "3:30", "03:60", "0330", "03:30:00", "03:3", "-1:30", "noon"],
   },
   LOG_LEVEL: { good: same("debug", "info", "warn", "error"), bad: ["DEBUG", "trace", "all"] },
-  ZVT_T1_MS: { good: [["1000", 1_000]], bad: ["1001", "4", "0200", "x"] },
-  ZVT_T2_MS: { good: [["30000", 30_000]], bad: ["30001", "19", "05000"] },
-  ZVT_T3_MS: { good: [["60000", 60_000]], bad: ["60001", "49"] },
-  ZVT_T4_MS: { good: [["900000", 900_000]], bad: ["900001", "499"] },
-  POLL_INTERVAL_MS: { good: [["60000", 60_000]], bad: ["60001", "99"] },
-  RECOVERY_SILENCE_MS: { good: [["120000", 120_000]], bad: ["120001", "-1"] },
-  TEST_TIMERS: {
-    good: [
-      ["yes", true],
-      ["no", false],
-    ],
-    bad: ["true", "1", "YES", "on"],
-  },
 };
 
-const names = Object.keys(configShape) as ConfigName[];
-
-/** Names that are only accepted together with another one. */
-const partners: Partial<Record<ConfigName, Partial<Record<ConfigName, string>>>> = {
-  OPERATOR_LOGIN: { OPERATOR_PWD: "let the operator in" },
-  OPERATOR_PWD: { OPERATOR_LOGIN: "operator" },
-};
-
-describe.each(names)("%s", (name) => {
-  const { good, bad } = values[name];
-  const partner = partners[name] ?? {};
-
-  test.each(good)("takes %j", (text, value) => {
-    const { config, faults } = parseConfig(setupText({ ...partner, [name]: text }), "tp-manager");
-    expect(faults).toEqual([]);
-    expect(config?.[name]).toEqual(value);
-  });
-
-  test.each(bad)("refuses %j with line, name and example", (text) => {
-    const setup = setupText({ ...partner, [name]: undefined });
-    const { config, faults } = parseConfig(`${setup}${name}=${text}\n`, "supervisor");
-    expect(config).toBeUndefined();
-    expect(faults).toEqual([{ line: setup.split("\n").length, message: expect.any(String) }]);
-    expect(faults[0]?.message).toMatch(new RegExp(`^${name} must .*; for example ${name}=`, "s"));
-  });
-
-  test("has a help sentence, and an example that is accepted", () => {
-    const { help, example, secret } = metaOf(configShape[name]);
-    expect(help).toMatch(/^[A-Z].*\.$/);
-    if (name !== "SERIAL_PORT") {
-      expect(parseConfig(setupText({ ...partner, [name]: example }), "supervisor").faults).toEqual(
-        [],
-      );
-    }
-    expect(secret ?? false).toBe(/(PWD|PASSWORD|SECRET|KEY)$/.test(name));
-  });
-});
+testValues(sharedFields, values);
 
 test("every one of the examples of SERIAL_PORT is accepted", () => {
-  const examples = metaOf(configShape.SERIAL_PORT).example.split(", ");
+  const examples = metaOf(sharedFields.SERIAL_PORT).example.split(", ");
   expect(examples.length).toBe(4);
   for (const example of examples) {
     expect(parseConfig(setupText({ SERIAL_PORT: example }), "tp-manager").faults).toEqual([]);

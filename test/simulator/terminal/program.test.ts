@@ -1,19 +1,19 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readCommandLine } from "../../../src/simulator/terminal/command-line.ts";
-import { deviceNames } from "../../../src/simulator/terminal/devices/devices.ts";
-import { quirks } from "../../../src/simulator/terminal/devices/quirks.ts";
 import { faultKinds } from "../../../src/simulator/terminal/faults/fault-table.ts";
-import { askNames } from "../../../src/simulator/terminal/machine/asks.ts";
 import { switches } from "../../../src/simulator/terminal/switches.ts";
+import { deviceNames } from "../../../src/simulator/terminal/zvt/devices/devices.ts";
+import { quirks } from "../../../src/simulator/terminal/zvt/devices/quirks.ts";
+import { askNames } from "../../../src/simulator/terminal/zvt/machine/ask-list.ts";
+import { runToEnd, startProcess } from "../../support/own-processes.ts";
 import { root } from "../../tidy/sources.ts";
-import { ScriptedRegister } from "./support/register.ts";
 import { authorisation, controls, LAST_TRANSACTION, REGISTRATION } from "./support/started.ts";
+import { ScriptedRegister } from "./zvt/support/register.ts";
 
 const main = join(root, "src/simulator/terminal/main.ts");
 const running = new Set<ChildProcess>();
@@ -30,7 +30,7 @@ afterEach(async () => {
 
 describe("the program", () => {
   test("explains every switch and every fault in --help", async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, [main, "--help"]);
+    const { stdout } = await runToEnd(process.execPath, [main, "--help"]);
     for (const [name, { description }] of Object.entries(switches)) {
       expect(stdout).toContain(`--${name}`);
       expect(stdout).toContain(description);
@@ -64,7 +64,7 @@ describe("the program", () => {
 
   test("refuses what it does not know with exit code 64", async () => {
     const argv = [main, "--nonsense"];
-    const failed = await promisify(execFile)(process.execPath, argv).catch((error) => error);
+    const failed = await runToEnd(process.execPath, argv).catch((error) => error);
     expect(failed).toMatchObject({ code: 64, stderr: expect.stringContaining("--nonsense") });
   });
 
@@ -124,10 +124,10 @@ describe("the program", () => {
   test("cannot start where port or ready file cannot be had, and says so", async () => {
     const { ready } = await start();
     const argv = [main, "--tcp", `127.0.0.1:${ready.tcpPort}`];
-    const failed = await promisify(execFile)(process.execPath, argv).catch((e) => e);
+    const failed = await runToEnd(process.execPath, argv).catch((e) => e);
     expect(failed).toMatchObject({ code: 69, stderr: expect.stringContaining("EADDRINUSE") });
     const nowhere = [main, "--tcp", "127.0.0.1:0", "--ready-file", join(folder, "no", "where")];
-    const stopped = await promisify(execFile)(process.execPath, nowhere).catch((error) => error);
+    const stopped = await runToEnd(process.execPath, nowhere).catch((error) => error);
     expect(stopped).toMatchObject({ code: 69, stderr: expect.stringContaining("ENOENT") });
   });
 });
@@ -154,7 +154,7 @@ async function start(
     readyFile,
     ...switches,
   ];
-  const program = spawn(process.execPath, argv, { stdio: ["ignore", "pipe", "inherit"] });
+  const program = startProcess(process.execPath, argv, { stdio: ["ignore", "pipe", "inherit"] });
   running.add(program);
   let printed = "";
   program.stdout.setEncoding("utf8").on("data", (text: string) => {

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { formField } from "../../../src/supervisor/notifications/form-field.ts";
 import { readMapi } from "../../../src/supervisor/notifications/mapi-notification.ts";
+import { formField } from "../../../src/supervisor/notifications/notification-listener.ts";
 import { PASSWORD } from "../supervisor-rig.ts";
 import { mapiOf, md5, resultOf } from "./mapi.ts";
 

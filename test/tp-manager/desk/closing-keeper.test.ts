@@ -38,12 +38,12 @@ function demanding(
 
 function open(path?: string): House {
   const at = house(path);
-  at.payments.start();
+  at.start();
   at.closing.start();
   return at;
 }
 
-const eventsOf = (at: House) => at.hub.source.feed.newest("end-of-day", 10);
+const eventsOf = (at: House) => at.hub.source.newest("end-of-day", 10);
 
 describe("an end of day that the terminal demands", () => {
   test("is run at once when nothing is going on, and kept like a called one", async () => {
@@ -51,7 +51,7 @@ describe("an end of day that the terminal demands", () => {
     const { begun } = demanding(at);
     await at.clock.advance(0);
     expect(begun).toHaveLength(1);
-    expect(at.journal.telecollectionSince(0)?.result).toEqual(completed);
+    expect(at.journal.terminalLog.telecollectionSince(0)?.result).toEqual(completed);
     expect(eventsOf(at)).toMatchObject([
       { data: { askedBy: "terminal", end: "completed", applications: [{ count: 1 }] } },
     ]);
@@ -112,8 +112,8 @@ describe("an end of day that the terminal demands", () => {
     const { begun } = demanding(at);
     await at.clock.advance(10 * MINUTE_MS);
     expect(begun).toEqual([]);
-    expect(at.hub.source.feed.newest("alarm", 9)).toEqual([]);
-    at.payments.acceptTerminal();
+    expect(at.hub.source.newest("alarm", 9)).toEqual([]);
+    at.desk.gate.accept();
     await at.clock.advance(2 * MINUTE_MS);
     expect(begun).toHaveLength(1);
   });
@@ -134,10 +134,10 @@ describe("an end of day that the terminal demands", () => {
     await pay(at, request("A-1"));
     const { begun } = demanding(at);
     await at.clock.advance(2 * MINUTE_MS);
-    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("in-doubt");
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
     expect(begun).toEqual([]);
     await at.clock.advance(2 * MINUTE_MS);
-    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("not-charged");
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
     await at.clock.advance(5 * MINUTE_MS);
     expect(begun).toHaveLength(1);
   });
@@ -175,11 +175,11 @@ describe("an end of day that the terminal demands", () => {
     demanding(at, [refused, completed]);
     await at.clock.advance(0);
     expect(at.lines.filter((line) => line.includes('"alarm":"open-pre'))).toHaveLength(1);
-    expect(at.hub.source.feed.newest("alarm", 1)).toMatchObject([
+    expect(at.hub.source.newest("alarm", 1)).toMatchObject([
       { data: { alarm: "open-pre-authorisations" } },
     ]);
     await at.clock.advance(3 * MINUTE_MS);
-    expect(at.journal.telecollectionSince(0)?.result).toEqual(completed);
+    expect(at.journal.terminalLog.telecollectionSince(0)?.result).toEqual(completed);
   });
 
   test("is left alone when somebody has met it meanwhile", async () => {
@@ -213,7 +213,7 @@ describe("an end of day that the terminal demands", () => {
     before.close();
     const after = house(before.path);
     const second = demanding(after);
-    after.payments.start();
+    after.start();
     after.closing.start();
     await after.clock.advance(50_000);
     expect(second.begun).toEqual([]);

@@ -31,7 +31,7 @@ describe("a payment in doubt", () => {
     const at = house();
     await doubtful(at);
     await at.clock.advance(180_000);
-    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("not-charged");
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
     expect(at.terminal.paid).toHaveLength(2);
   });
@@ -46,19 +46,19 @@ describe("a payment in doubt", () => {
 
   test("holds them up as well when the journal cannot be read at its end", async () => {
     const at = house();
-    const { events } = at.journal;
+    const { events } = at.journal.attempts;
     at.terminal.script = () => {
-      at.journal.events = () => {
-        at.journal.events = events;
+      at.journal.attempts.events = () => {
+        at.journal.attempts.events = events;
         throw new Error("disk I/O error");
       };
       return Promise.resolve(lost("line broken"));
     };
     expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
-    at.journal.events = events;
+    at.journal.attempts.events = events;
     await expect(pay(at, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
     await at.clock.advance(180_000);
-    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("not-charged");
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
   });
 
   test("a reversal in doubt holds them up, whatever was once unknown of its sale", async () => {
@@ -73,12 +73,12 @@ describe("a payment in doubt", () => {
     at.terminal.reversal = () => new Promise(() => {});
     void at.afterSale.reverse("A-1");
     await at.clock.advance(0);
-    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("reversing");
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("reversing");
     at.close();
 
     const after = house(at.path);
     after.terminal.last = { kind: "transaction", report: report() };
-    after.payments.start();
+    after.start();
     await expect(pay(after, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
     expect(after.terminal.paid).toEqual([]);
   });
@@ -91,7 +91,7 @@ describe("a payment in doubt", () => {
     before.close();
 
     const after = house(before.path);
-    after.payments.start();
+    after.start();
     expect(after.terminal.evidenceKept).toBe(true);
     await after.clock.advance(0);
     expect([after.terminal.looks, after.terminal.evidenceKept]).toEqual([1, true]);
@@ -132,10 +132,10 @@ describe("a payment in doubt", () => {
 
     const after = house(before.path);
     after.terminal.last = { kind: "transaction", report: report() };
-    after.payments.start();
+    after.start();
     await after.clock.advance(60_000);
-    expect(after.journal.latestAttempt("A-1")?.state.phase).toBe("in-doubt");
-    expect(after.journal.latestAttempt("A-2")?.state.phase).toBe("charged");
+    expect(after.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    expect(after.journal.attempts.latest("A-2")?.state.phase).toBe("charged");
   });
 
   test("waits for a terminal that is away, for as long as it takes", async () => {
@@ -148,10 +148,10 @@ describe("a payment in doubt", () => {
     };
     await pay(at, request("A-1"));
     await at.clock.advance(3_600_000);
-    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("in-doubt");
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
     at.terminal.unavailable = undefined;
     await at.clock.advance(30_000);
-    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("charged");
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
   });
 
   test("whose end could not be written holds up other sales and is settled", async () => {
@@ -180,7 +180,7 @@ describe("a payment in doubt", () => {
     await doubtful(at);
     at.clock.jumpWallClock(24 * 3_600_000);
     await at.clock.advance(60_000);
-    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("in-doubt");
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
   });
 });
 
@@ -197,11 +197,11 @@ describe("after a restart", () => {
 
     const after = house(before.path);
     after.terminal.last = { kind: "transaction", report: report() };
-    after.payments.start();
-    expect(after.journal.latestAttempt("A-1")?.state.phase).toBe("in-doubt");
+    after.start();
+    expect(after.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
     await expect(pay(after, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
     await after.clock.advance(10_000);
-    const found = await after.payments.lookUp("A-1");
+    const found = await after.orders.lookUp("A-1");
     expect(answerOf(found.attempt, found.delivery).body).toMatchObject({
       status: "Success",
       notificationGatewaySent: true,
@@ -223,10 +223,10 @@ describe("after a restart", () => {
     const after = house(before.path);
     // Same amount and minute: by itself it would fit either of the two.
     after.terminal.last = { kind: "transaction", report: report() };
-    after.payments.start();
+    after.start();
     await after.clock.advance(60_000);
-    expect(after.journal.latestAttempt("A-1")?.state.phase).toBe("in-doubt");
-    expect(after.journal.latestAttempt("A-2")?.state.phase).toBe("charged");
+    expect(after.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    expect(after.journal.attempts.latest("A-2")?.state.phase).toBe("charged");
     expect(after.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["A-2"]);
   });
 
@@ -239,7 +239,7 @@ describe("after a restart", () => {
     before.close();
 
     const after = house(before.path);
-    after.payments.start();
+    after.start();
     await after.clock.advance(0);
     expect(after.supervisor.stored).toMatchObject([{ orderId: "A-1" }]);
   });

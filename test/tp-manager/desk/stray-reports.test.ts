@@ -12,15 +12,15 @@ const stored = (told = stray): LastTransaction => ({ kind: "transaction", report
 
 /** The terminal reports a sale although nothing runs, and has `last` stored afterwards. */
 function surprised(last: LastTransaction, at = house()): House {
-  at.payments.start();
+  at.start();
   at.terminal.last = last;
   at.terminal.tell({ type: "unexpected-report", report: stray });
   return at;
 }
 
-const findings = (at: House) => at.journal.strays(9).map(({ finding }) => finding);
+const findings = (at: House) => at.journal.terminalLog.strays(9).map(({ finding }) => finding);
 const alarms = (at: House) =>
-  at.hub.source.feed.newest("alarm", 9).map(({ data }) => ("alarm" in data ? data.alarm : ""));
+  at.hub.source.newest("alarm", 9).map(({ data }) => ("alarm" in data ? data.alarm : ""));
 
 describe("a result that no order asked for (docs/design.md 3.4)", () => {
   test("is on disk and told at once, and read again after a crash", async () => {
@@ -29,7 +29,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
     expect(alarms(at)).toEqual(["unexpected-report"]);
     at.close();
     const after = house(at.path);
-    after.payments.start();
+    after.start();
     await after.clock.advance(0);
     expect(findings(after)).toEqual(["gone"]);
   });
@@ -40,7 +40,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
     expect(findings(at)).toEqual(["open"]);
     await at.clock.advance(10_000);
     expect(findings(at)).toEqual(["held"]);
-    expect(at.hub.source.feed.newest("alarm", 1)).toMatchObject([
+    expect(at.hub.source.newest("alarm", 1)).toMatchObject([
       {
         data: {
           alarm: "sale-without-order",
@@ -48,7 +48,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
         },
       },
     ]);
-    expect(at.payments.unexpectedReports(9)).toMatchObject([{ report: { receiptNumber: "0042" } }]);
+    expect(at.orders.unexpectedReports(9)).toMatchObject([{ report: { receiptNumber: "0042" } }]);
   });
 
   test("that the terminal takes back between the looks is gone", async () => {
@@ -67,17 +67,17 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
   ];
   test.each(closings)("while an end of day %s", async (_how, end, finding) => {
     const at = house();
-    const id = at.journal.beginTelecollection(at.clock.now(), "operator");
+    const id = at.journal.terminalLog.beginTelecollection(at.clock.now(), "operator");
     surprised(baseline.last, at);
-    at.journal.endTelecollection(id, at.clock.now(), end);
+    at.journal.terminalLog.endTelecollection(id, at.clock.now(), end);
     await at.clock.advance(0);
     expect(findings(at)).toEqual([finding]);
   });
 
   test("after an end of day is gone when the terminal has not stored it", async () => {
     const at = house();
-    const id = at.journal.beginTelecollection(at.clock.now(), "operator");
-    at.journal.endTelecollection(id, at.clock.now(), at.terminal.telecollection);
+    const id = at.journal.terminalLog.beginTelecollection(at.clock.now(), "operator");
+    at.journal.terminalLog.endTelecollection(id, at.clock.now(), at.terminal.telecollection);
     surprised(baseline.last, at);
     await at.clock.advance(0);
     expect(findings(at)).toEqual(["gone"]);
@@ -100,7 +100,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
 
   test("that comes while a payment is prepared keeps that payment from leaving", async () => {
     const at = house();
-    at.payments.start();
+    at.start();
     const { promise: ready, resolve } = Promise.withResolvers<typeof baseline>();
     at.terminal.prepare = () => ready;
     const answer = pay(at, request("A-1"));
@@ -118,7 +118,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
 
   test("below something that was sold since is unclear, and told as such", async () => {
     const at = house();
-    at.payments.start();
+    at.start();
     at.terminal.script = (order, observer) => {
       at.terminal.tell({ type: "unexpected-report", report: stray });
       at.terminal.last = stored(report());
@@ -144,7 +144,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
   test("of an order that is charged is that order's", async () => {
     const at = house();
     await pay(at, request("A-1"));
-    at.payments.start();
+    at.start();
     at.terminal.tell({ type: "unexpected-report", report: report() });
     at.terminal.last = stored(report());
     await at.clock.advance(15_000);
@@ -153,13 +153,13 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
 
   test("of an order in doubt belongs to that order once recovery has proved it", async () => {
     const at = house();
-    at.payments.start();
+    at.start();
     at.terminal.script = () => Promise.resolve(lost("line broken"));
     at.terminal.last = stored(report());
     await pay(at, request("A-1"));
     at.terminal.tell({ type: "unexpected-report", report: report() });
     await at.clock.advance(60_000);
-    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("charged");
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
     expect(findings(at)).toEqual(["known"]);
     expect(alarms(at)).not.toContain("sale-without-order");
   });
@@ -201,7 +201,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
 
   test("that is not good is kept, and nothing waits for it", async () => {
     const at = house();
-    at.payments.start();
+    at.start();
     at.terminal.tell({ type: "unexpected-report", report: declined() });
     expect(findings(at)).toEqual(["not-good"]);
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
@@ -209,31 +209,31 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
 
   test("is ended in the journal as soon as that takes anything again", async () => {
     const at = surprised(baseline.last);
-    const end = at.journal.endStray.bind(at.journal);
-    at.journal.endStray = () => {
+    const end = at.journal.terminalLog.endStray.bind(at.journal.terminalLog);
+    at.journal.terminalLog.endStray = () => {
       throw new Error("disk full");
     };
     await at.clock.advance(60_000);
     expect(findings(at)).toEqual(["open"]);
-    at.journal.endStray = end;
+    at.journal.terminalLog.endStray = end;
     await at.clock.advance(15_000);
     expect(findings(at)).toEqual(["gone"]);
-    expect(at.payments.strays.isAsking).toBe(false);
+    expect(at.desk.strayAsked).toBe(false);
   });
 
   test("is told and asked about even when the journal takes nothing", async () => {
     const at = house();
-    at.payments.start();
+    at.start();
     at.terminal.last = stored();
-    const keep = at.journal.keepStray.bind(at.journal);
-    at.journal.keepStray = () => {
+    const keep = at.journal.terminalLog.keepStray.bind(at.journal.terminalLog);
+    at.journal.terminalLog.keepStray = () => {
       throw new Error("disk full");
     };
     for (let i = 0; i < 5; i++) at.terminal.tell({ type: "unexpected-report", report: stray });
     await at.clock.advance(20_000);
     expect(alarms(at)).toContain("sale-without-order");
     expect(alarms(at).filter((alarm) => alarm === "unexpected-report")).toHaveLength(1);
-    at.journal.keepStray = keep;
+    at.journal.terminalLog.keepStray = keep;
     await at.clock.advance(20_000);
     expect(findings(at)).toEqual(["held"]);
   });

@@ -8,7 +8,7 @@ import { systemClock } from "../../../src/shared/time.ts";
 import { supervisorHandlers } from "../../../src/supervisor/intake/message-handlers.ts";
 import type { Pair } from "../../../src/tp-manager/http/credentials.ts";
 import { GatewayDesk } from "../../../src/tp-manager/supervisor/gateway-desk.ts";
-import { ReturnPoll } from "../../../src/tp-manager/supervisor/return-poll.ts";
+import { type Poll, returnPoll } from "../../../src/tp-manager/supervisor/polls.ts";
 import { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
 import { openRig, type RigOptions } from "../../supervisor/supervisor-rig.ts";
 import { house } from "../../support/payment-house.ts";
@@ -40,8 +40,9 @@ export async function apiWithSupervisor(
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, systemClock);
   const supervisor = new SupervisorLink(client, 30_000);
   const { journal, clock } = at;
-  const gateway = new GatewayDesk({ store: journal, link: supervisor, clock, log: rig.log });
-  const returns = new ReturnPoll(journal, supervisor, clock, rig.log);
+  const parts = { attempts: journal.attempts, returns: journal.returns, clock, log: rig.log };
+  const gateway = new GatewayDesk({ ...parts, link: supervisor });
+  const returns = returnPoll(journal.returns, supervisor, clock, rig.log);
   const app = await createWatchedApi({
     ...at,
     monitor: monitorOf(at),
@@ -93,7 +94,7 @@ type Call = (
 export interface ApiWithSupervisor {
   readonly rig: Awaited<ReturnType<typeof openRig>>;
   readonly gateway: GatewayDesk;
-  readonly returns: ReturnPoll;
+  readonly returns: Poll;
   readonly at: ReturnType<typeof house>;
   readonly call: Call;
   readonly kiosk: Pair;

@@ -68,11 +68,11 @@ test("after a storm of readers that come and go there is room, and nothing is mi
 
 test("an id from before what is kept tells the gap, then everything that is kept", async () => {
   const api = await listening();
-  const { database, feed } = api.at.journal;
+  const { statements, events } = api.at.journal;
   const alarm = { alarm: "test", message: "", orderId: null, transactionId: null };
-  database.exec("BEGIN");
-  for (let i = 0; i < 10_005; i++) feed.append("alarm", alarm, 0);
-  database.exec("COMMIT");
+  statements.transaction(() => {
+    for (let i = 0; i < 10_005; i++) events.append("alarm", alarm, 0);
+  });
   const head = `Host: localhost:${api.port}\r\nAuthorization: ${authorization}`;
   const { received } = api.raw(`GET /events HTTP/1.1\r\n${head}\r\nLast-Event-ID: 2\r\n\r\n`);
   await expect.poll(() => received().includes("id: 10005\n")).toBe(true);

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type EventName, eventTable } from "../../../src/tp-manager/attempts/event-table.ts";
 import { EventRows } from "../../../src/tp-manager/journal/event-rows.ts";
-import { DeliveryPoll } from "../../../src/tp-manager/supervisor/delivery-poll.ts";
+import { deliveryPoll } from "../../../src/tp-manager/supervisor/polls.ts";
 import { house, request } from "../../support/payment-house.ts";
 import { approves } from "../../support/scripted-terminal.ts";
 import { listening } from "./listening.ts";
@@ -60,7 +60,7 @@ describe("GET /events", () => {
       observer.prompt({ code: "0A", text: "Insert card", language: "en" });
       return approves(order, observer);
     };
-    await api.at.payments.pay(request("A-1"));
+    await api.at.orders.pay(request("A-1"));
     await expect.poll(() => seen.length).toBe(5);
     expect(names(seen)).toEqual([
       "terminal ready",
@@ -75,8 +75,8 @@ describe("GET /events", () => {
 
   test("repeats what was kept behind Last-Event-ID, after a restart too", async () => {
     const first = house();
-    await first.payments.pay(request("A-1"));
-    await first.payments.pay(request("A-2"));
+    await first.orders.pay(request("A-1"));
+    await first.orders.pay(request("A-2"));
     first.close();
     const api = await listening({}, house(first.path));
     const { seen } = await stream(api, { "last-event-id": "2" });
@@ -167,7 +167,7 @@ describe("GET /events", () => {
     socket.pause();
     const message = "x".repeat(40_000);
     for (let i = 0; i < 400; i++) {
-      at.journal.raise({ alarm: "test", message, orderId: null, transactionId: null }, 0);
+      at.journal.events.raise({ alarm: "test", message, orderId: null, transactionId: null }, 0);
       if (i % 50 === 0) await at.clock.advance(0);
     }
     await expect.poll(() => at.clock.running).toContain("slow event reader");
@@ -190,7 +190,7 @@ describe("GET /events", () => {
 
   test("only the newest are kept, and ids are never given twice", () => {
     const { journal } = house();
-    const rows = new EventRows(journal.database, 10);
+    const rows = new EventRows(journal.statements, 10);
     const alarm = { alarm: "test", message: "", orderId: null, transactionId: null };
     for (let i = 0; i < 25; i++) rows.append("alarm", alarm, 0);
     expect(rows.after(0, 100).map(({ id }) => id)).toEqual([
@@ -201,12 +201,12 @@ describe("GET /events", () => {
   test("tells a delivery that came after the kiosk had its answer", async () => {
     const at = house();
     const api = await listening({}, at);
-    const poll = new DeliveryPoll(at.journal, at.supervisor.link, at.clock, at.log);
+    const poll = deliveryPoll(at.journal.handOffs, at.supervisor.link, at.clock, at.log);
     poll.start();
     onTestFinished(() => poll.close());
     at.supervisor.state = "pending";
     const { seen } = await stream(api);
-    await at.payments.pay(request("A-1"));
+    await at.orders.pay(request("A-1"));
     await at.clock.advance(6_000);
     expect(names(seen)).not.toContain("delivery sent");
     at.supervisor.state = "sent";

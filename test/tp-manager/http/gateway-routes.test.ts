@@ -245,17 +245,17 @@ describe("a refund whose answer does not come", () => {
       state: "unknown",
       class: "interrupted",
     });
-    const [open] = at.at.journal.openReturns();
+    const [open] = at.at.journal.returns.openReturns();
     expect([open?.request.orderId, open?.openReturn?.amountMinor]).toEqual(["A-1", 999]);
   });
 
   test("that never reached the supervisor is never carried out late", async () => {
     const at = await chargedAtGateway();
-    const [attempt] = at.at.journal.attempts("A-1");
+    const [attempt] = at.at.journal.attempts.ofOrder("A-1");
     const operationId = "0b9f1e0e-6a1c-4f7e-9d0b-3a5f5a1b2c3d";
     const open = { operationId, kind: "refund", amountMinor: 999 } as const;
     const reserved = { ...open, transactionPublicId: at.publicId(), atMs: 1 };
-    at.at.journal.reserveReturn(attempt?.transactionId ?? "", reserved, 999);
+    at.at.journal.returns.reserveReturn(attempt?.transactionId ?? "", reserved, 999);
     expect((await at.call("GET", "/payment/A-1")).one.status).toBe("Success");
     const late = { ...open, transactionPublicId: at.publicId(), currency: "EUR", exponent: 2 };
     await expect(at.rig.operations.operate(late)).rejects.toThrow(/too late/);
@@ -336,7 +336,7 @@ describe("who may and what is asked", () => {
     await at.stopSupervisor();
     const { http, one } = await at.call("POST", "/gateway/refund", { orderId: "A-1" });
     expect([http, one.error.code]).toEqual([503, "SUPERVISOR_UNAVAILABLE"]);
-    expect(at.at.journal.openReturns()).toEqual([]);
+    expect(at.at.journal.returns.openReturns()).toEqual([]);
     const found = await at.call("GET", "/payment/A-1");
     expect([found.http, found.one.status, found.one.gateway.state]).toEqual([
       200,

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { archiveOrders } from "../../../src/tp-manager/journal/archive.ts";
 import { pay, request } from "../../support/payment-house.ts";
 import { chargedAtGateway, stateOf } from "./charged-at-gateway.ts";
 
@@ -140,9 +139,9 @@ test("a lookup by the order id needs the gateway's id once, and tells both of tw
 
 test("an order in the archive that is refunded here is reversed", async () => {
   const at = await chargedAtGateway();
-  at.at.journal.acknowledgeHandOff(at.transactionId);
-  at.at.journal.setDelivery(at.transactionId, "sent", at.at.clock.now());
-  archiveOrders(at.at.journal.database, at.at.clock.now() + 1, 100);
+  at.at.journal.handOffs.acknowledgeHandOff(at.transactionId);
+  at.at.journal.handOffs.setDelivery(at.transactionId, "sent", at.at.clock.now());
+  at.at.journal.archive.putAway(at.at.clock.now() + 1, 100);
   const target = { transactionPublicId: at.publicId() };
   expect((await at.call("POST", "/gateway/refund", target)).http).toBe(200);
   expect((await at.call("GET", "/payment/A-1")).one.status).toBe("Reversed");

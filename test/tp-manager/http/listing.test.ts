@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { archiveOrders } from "../../../src/tp-manager/journal/archive.ts";
 import { approves } from "../../support/scripted-terminal.ts";
 import { api } from "./rig.ts";
 
@@ -11,7 +10,7 @@ test("the listing goes on in the archive, page by page, with the same filters", 
   await at.clock.advance(0);
   at.terminal.script = () => Promise.resolve({ end: "refused", code: "83", text: "not possible" });
   await post({ amount: 1, orderId: "A-4" });
-  archiveOrders(at.journal.database, at.clock.now() + 1, 100);
+  at.journal.archive.putAway(at.clock.now() + 1, 100);
   at.terminal.script = approves;
   for (const orderId of ["A-5", "A-6"]) await post({ amount: 1, orderId });
   const walk = async (query: string): Promise<string[]> => {

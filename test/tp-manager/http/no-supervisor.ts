@@ -15,6 +15,8 @@ export function withoutSupervisor(at: House): Pick<ApiOptions, "supervisor" | "g
   const client = createIpcClient(folder, "supervisor", supervisorMessages, systemClock);
   const supervisor = new SupervisorLink(client, 1_000);
   const log = createLogger({ program: "test", level: "error" });
-  const gateway = new GatewayDesk({ store: at.journal, link: supervisor, clock: at.clock, log });
+  const { attempts, returns } = at.journal;
+  const parts = { attempts, returns, clock: at.clock, log };
+  const gateway = new GatewayDesk({ ...parts, link: supervisor });
   return { supervisor, gateway };
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { runChores } from "../../../src/shared/daily.ts";
 import { openDatabase } from "../../../src/shared/sqlite.ts";
 import { systemClock } from "../../../src/shared/time.ts";
-import { archiveChore, archiveOrders } from "../../../src/tp-manager/journal/archive.ts";
+import { archiveChore } from "../../../src/tp-manager/journal/archive.ts";
 import { Journal } from "../../../src/tp-manager/journal/journal.ts";
 import { migrations } from "../../../src/tp-manager/journal/migrations.ts";
 import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
@@ -17,13 +17,13 @@ const DAY_MS = 24 * 3_600_000;
 
 /** Everything that has ended by now is old enough. */
 const archive = ({ journal, clock }: House): number =>
-  archiveOrders(journal.database, clock.now() + 1, 100).archived;
+  journal.archive.putAway(clock.now() + 1, 100).archived;
 
 const rows = ({ journal }: House, table: string): number =>
   Number(journal.database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.["n"]);
 
 async function lookUp(at: House, orderId: string) {
-  const { attempt, delivery, attempts } = await at.payments.lookUp(orderId);
+  const { attempt, delivery, attempts } = await at.orders.lookUp(orderId);
   return { ...answerOf(attempt, delivery).body, attempts };
 }
 
@@ -78,7 +78,7 @@ test("it survives a restart, and so does a journal of the version before", async
   const old = join(temporaryFolder(), "old.db");
   openDatabase(old, migrations.slice(0, 1)).close();
   const journal = new Journal(old);
-  expect(journal.latestAttempt("A-1")).toBeUndefined();
+  expect(journal.attempts.latest("A-1")).toBeUndefined();
   journal.close();
 });
 
@@ -167,7 +167,7 @@ test("what is not settled, not handed over or not sent is never archived", async
   const unread = house();
   await pay(unread, request("unread", { generatedId: true }));
   expect(archive(unread)).toBe(0);
-  unread.payments.answerRead("unread");
+  unread.orders.answerRead("unread");
   expect(archive(unread)).toBe(1);
 });
 
@@ -179,7 +179,7 @@ test("an order with one open attempt keeps its closed ones too", async () => {
   await pay(at, request("A-1"));
   await at.clock.advance(1_000);
   expect(archive(at)).toBe(0);
-  expect(at.journal.attempts("A-1")).toHaveLength(2);
+  expect(at.journal.attempts.ofOrder("A-1")).toHaveLength(2);
 });
 
 test("only what is older than JOURNAL_DAYS goes; what was sent meanwhile is learnt", async () => {
@@ -191,7 +191,7 @@ test("only what is older than JOURNAL_DAYS goes; what was sent meanwhile is lear
   const runAt = (nowMs: number) => {
     const clock = { ...systemClock, now: () => nowMs };
     const learn = (id: string) => at.handOff.delivered(id, 0);
-    const chores = [archiveChore(at.journal.database, 400, clock, learn)];
+    const chores = [archiveChore(at.journal.archive, 400, clock, learn)];
     return runChores({ at: "03:30", idle: () => true, chores, clock, log: recordingLog().log });
   };
   await runAt(sale + 399 * DAY_MS);
@@ -208,6 +208,6 @@ test("hundreds of orders go in small steps, all but the open one", async () => {
   at.terminal.script = () => Promise.resolve(lost("the line broke"));
   await pay(at, request("A-7"));
   const clock = { ...systemClock, now: () => at.clock.now() + 401 * DAY_MS };
-  await archiveChore(at.journal.database, 400, clock, () => Promise.resolve()).run();
+  await archiveChore(at.journal.archive, 400, clock, () => Promise.resolve()).run();
   expect([rows(at, "attempt"), rows(at, "archived_order")]).toEqual([2, 249]);
 });

@@ -50,9 +50,9 @@ describe.each(versions)("a journal of schema %i", (version) => {
   test("keeps what was charged, and asks about what was open", async () => {
     const at = house(journalOf(version));
     at.terminal.last = { kind: "transaction", report: report() };
-    at.payments.start();
+    at.start();
     await at.clock.advance(60_000);
-    const phase = (orderId: string) => at.journal.latestAttempt(orderId)?.state.phase;
+    const phase = (orderId: string) => at.journal.attempts.latest(orderId)?.state.phase;
     expect(["charged", "in-doubt", "running"].map(phase)).toEqual([
       "charged",
       "charged",
@@ -71,8 +71,8 @@ describe.each(versions)("a journal of schema %i", (version) => {
   test("learns of money that went back since", async () => {
     const at = house(journalOf(version));
     const returned = { transactionId: CHARGED, returnedMinor: 999 };
-    at.journal.noteReturns([returned], 7, at.clock.now());
-    expect(at.journal.returnsSeen()).toBe(7);
+    at.journal.returns.noteReturns([returned], 7, at.clock.now());
+    expect(at.journal.returns.returnsSeen()).toBe(7);
     await expect(pay(at, request("charged"))).rejects.toMatchObject({ code: "ORDER_REVERSED" });
   });
 });

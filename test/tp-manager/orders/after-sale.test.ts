@@ -20,7 +20,7 @@ async function reverse(at: House, orderId = "A-1") {
 }
 
 const phaseOf = (at: House, orderId = "A-1"): string | undefined =>
-  at.journal.latestAttempt(orderId)?.state.phase;
+  at.journal.attempts.latest(orderId)?.state.phase;
 
 describe("a reversal (docs/design.md 3.7)", () => {
   test("names the receipt and the amount, and makes the order Reversed for ever", async () => {
@@ -69,14 +69,14 @@ describe("a reversal (docs/design.md 3.7)", () => {
     await reverse(at);
     await at.clock.advance(0);
     expect(at.supervisor.withdrawn).toEqual([body.transactionId]);
-    expect(at.journal.handOff(body.transactionId)?.delivery).toBe("closed");
+    expect(at.journal.handOffs.handOff(body.transactionId)?.delivery).toBe("closed");
   });
 
   test("of an order the gateway has raises an alarm, and nothing is sent again", async () => {
     const at = house();
     await pay(at, request("A-1"));
     await reverse(at);
-    at.payments.start();
+    at.start();
     await at.clock.advance(0);
     expect(at.lines.filter((line) => line.includes("reversed-after-sending"))).toHaveLength(1);
     expect(at.supervisor.stored).toHaveLength(1);
@@ -138,7 +138,7 @@ describe("a reversal (docs/design.md 3.7)", () => {
     await before.clock.advance(0);
     before.close();
     const after = house(before.path);
-    after.payments.start();
+    after.start();
     expect(phaseOf(after)).toBe("reversal-in-doubt");
     expect(after.terminal.reversed).toEqual([]);
   });
@@ -154,11 +154,15 @@ describe("a reversal (docs/design.md 3.7)", () => {
   });
 
   const refused: Array<[string, (at: House) => void, string]> = [
-    ["after an end of day", (at) => at.journal.beginTelecollection(at.clock.now()), "end of day"],
+    [
+      "after an end of day",
+      (at) => at.journal.terminalLog.beginTelecollection(at.clock.now(), "operator"),
+      "end of day",
+    ],
     [
       "on another terminal",
       (at) => {
-        at.journal.acceptTerminal({ ...identity, serialNumber: "SN-2" }, 0);
+        at.journal.terminalLog.acceptTerminal({ ...identity, serialNumber: "SN-2" }, 0);
         at.terminal.baseline = { ...baseline, identity: { ...identity, serialNumber: "SN-2" } };
       },
       "Another terminal",
@@ -191,7 +195,7 @@ describe("a reversal (docs/design.md 3.7)", () => {
 describe("restart and end of day", () => {
   test("a sale without an order that is reported meanwhile stops all but the asking", async () => {
     const at = house();
-    at.payments.start();
+    at.start();
     await pay(at, request("A-1"));
     const kept = report({ receiptNumber: "0042", traceNumber: "000077" });
     at.terminal.last = { kind: "transaction", report: kept };
@@ -209,9 +213,12 @@ describe("restart and end of day", () => {
     };
     await expect(at.upkeep.telecollect()).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
     expect(at.terminal.reversed).toEqual([]);
-    expect(at.journal.telecollectionSince(0)).toBeUndefined();
+    expect(at.journal.terminalLog.telecollectionSince(0)).toBeUndefined();
     await at.clock.advance(20_000);
-    expect(at.journal.strays(9).map(({ finding }) => finding)).toEqual(["held", "held"]);
+    expect(at.journal.terminalLog.strays(9).map(({ finding }) => finding)).toEqual([
+      "held",
+      "held",
+    ]);
   });
 
   test("an end of day ran since the sale, whatever the clock said", async () => {
@@ -249,7 +256,9 @@ describe("restart and end of day", () => {
     const at = house();
     const { applications } = await at.upkeep.telecollect();
     expect(applications).toMatchObject([{ name: "Mastercard", count: 2 }]);
-    expect(at.journal.telecollectionSince(0)?.result).toMatchObject({ end: "completed" });
+    expect(at.journal.terminalLog.telecollectionSince(0)?.result).toMatchObject({
+      end: "completed",
+    });
   });
 
   test("an end of day runs on a terminal that takes no cards until then", async () => {

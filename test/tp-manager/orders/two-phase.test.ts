@@ -71,13 +71,13 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     await pay(at, twoPhase);
     await at.clock.advance(30_000);
     expect(at.terminal.decisions).toEqual([{ goods: "not-issued" }]);
-    expect(at.journal.latestAttempt("A-1")?.state).toMatchObject({
+    expect(at.journal.attempts.latest("A-1")?.state).toMatchObject({
       outcome: { error: "GOODS_NOT_DELIVERED" },
     });
   });
 
   test("is reversed by /cancel and by a stop", async () => {
-    for (const end of [(at: House) => at.payments.cancel(), (at: House) => at.payments.stop()]) {
+    for (const end of [(at: House) => at.desk.cancel(), (at: House) => at.desk.stop()]) {
       const at = vending();
       await pay(at, twoPhase);
       const ended = end(at);
@@ -146,10 +146,10 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     before.close();
     const at = house(before.path);
     at.terminal.last = { kind: "transaction", report: report() };
-    at.payments.start();
+    at.start();
     await at.clock.advance(180_000);
-    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("charged");
-    expect(at.hub.source.feed.newest("alarm", 9)).toMatchObject([
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+    expect(at.hub.source.newest("alarm", 9)).toMatchObject([
       { data: { alarm: "charged-without-delivery", orderId: "A-1" } },
     ]);
     await expect(deliver(at, false)).rejects.toMatchObject({ charged: "yes" });
@@ -158,7 +158,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
 
   test("of which a part is in doubt is not charged when the terminal has none", async () => {
     const at = await partInDoubt(baseline.last);
-    expect(at.journal.latestAttempt("A-1")?.state.phase).toBe("not-charged");
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
     await expect(deliver(at, true, 500)).rejects.toMatchObject({
       code: "DELIVERY_DECIDED",
       charged: "no",
@@ -253,7 +253,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     await pay(at, twoPhase);
     const decide = at.terminal.onDecision;
     at.terminal.onDecision = (decision) => {
-      expect(at.journal.latestAttempt("A-1")?.state).toMatchObject({ goods: { decision } });
+      expect(at.journal.attempts.latest("A-1")?.state).toMatchObject({ goods: { decision } });
       decide(decision);
     };
     expect((await deliver(at, true)).status).toBe("Success");
@@ -271,8 +271,8 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     await pay(before, twoPhase);
     before.close();
     const after = house(before.path);
-    after.payments.start();
+    after.start();
     await after.clock.advance(180_000);
-    expect(after.journal.latestAttempt("A-1")?.state.phase).toBe("not-charged");
+    expect(after.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
   });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { NotificationDesk } from "../../../src/supervisor/notifications/notification-desk.ts";
-import { archiveOrders } from "../../../src/tp-manager/journal/archive.ts";
-import { RETURN_POLL_MS } from "../../../src/tp-manager/supervisor/return-poll.ts";
+import { POLL_MS } from "../../../src/tp-manager/supervisor/polls.ts";
 import { type Fields, mapiOf, resultOf } from "../../supervisor/notifications/mapi.ts";
 import type { RecordingGateway } from "../../supervisor/recording-gateway.ts";
 import { PASSWORD } from "../../supervisor/supervisor-rig.ts";
@@ -94,13 +93,13 @@ describe("money that went back without us", () => {
   test("is told once by the events, with the order's new state", async () => {
     const { returns, notify, at, transactionId } = await charged();
     const told: unknown[] = [];
-    at.journal.onEvent = ({ name, data }) => void told.push([name, data]);
+    at.journal.events.onEvent = ({ name, data }) => void told.push([name, data]);
     notify({ operation: "refund" });
     await returns.ask();
     await returns.ask();
     const data = { transactionId, state: "reversed", charged: "no" };
     expect(told).toEqual([["payment", expect.objectContaining(data)]]);
-    const kinds = at.journal.events(transactionId).map(({ kind }) => kind);
+    const kinds = at.journal.attempts.events(transactionId).map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind === "gateway-return-notified")).toHaveLength(1);
   });
 
@@ -111,7 +110,7 @@ describe("money that went back without us", () => {
     await call("POST", "/gateway/refund", { orderId: "A-1", amount: 4 });
     notify(refund("4.00", "12:00:01 UTC+0000"));
     await returns.ask();
-    expect(at.journal.attempt(transactionId)?.returnedMinor).toBe(400);
+    expect(at.journal.attempts.read(transactionId)?.returnedMinor).toBe(400);
     expect(await status()).toBe("Success");
   });
 
@@ -123,12 +122,12 @@ describe("money that went back without us", () => {
     rig.server.behave = () => ({ status: 200, body: cardBody });
     const ours = await call("POST", "/gateway/refund", { orderId: "A-1", amount: 3 });
     expect(ours.http).toBe(200);
-    expect(at.journal.attempt(transactionId)?.returnedMinor).toBe(700);
+    expect(at.journal.attempts.read(transactionId)?.returnedMinor).toBe(700);
     const beyond = await call("POST", "/gateway/refund", { orderId: "A-1", amount: 4 });
     expect([beyond.http, beyond.one.error.code]).toEqual([400, "REQUEST_INVALID"]);
     notify(refund("3.00", "12:00:02 UTC+0000"));
     await returns.ask();
-    expect(at.journal.attempt(transactionId)?.returnedMinor).toBe(700);
+    expect(at.journal.attempts.read(transactionId)?.returnedMinor).toBe(700);
   });
 
   test.each(["4,00", "-9.99", "0", "all", "9.999"])(
@@ -181,10 +180,10 @@ describe("money that went back without us", () => {
 
   test("is kept for an order that is in the archive", async () => {
     const { returns, notify, status, at, transactionId } = await charged();
-    at.journal.acknowledgeHandOff(transactionId);
-    at.journal.setDelivery(transactionId, "sent", at.clock.now());
-    archiveOrders(at.journal.database, at.clock.now() + 1, 100);
-    expect(at.journal.attempt(transactionId)).toBeUndefined();
+    at.journal.handOffs.acknowledgeHandOff(transactionId);
+    at.journal.handOffs.setDelivery(transactionId, "sent", at.clock.now());
+    at.journal.archive.putAway(at.clock.now() + 1, 100);
+    expect(at.journal.attempts.read(transactionId)).toBeUndefined();
     notify({ operation: "refund" });
     await returns.ask();
     expect(await status()).toBe("Reversed");
@@ -196,21 +195,21 @@ describe("money that went back without us", () => {
     returns.start();
     notify({ operation: "refund" });
     expect(await status()).toBe("Success");
-    await at.clock.advance(RETURN_POLL_MS);
+    await at.clock.advance(POLL_MS);
     await expect.poll(status).toBe("Reversed");
     await stopSupervisor();
-    await at.clock.advance(3 * RETURN_POLL_MS);
+    await at.clock.advance(3 * POLL_MS);
     await returns.close();
     expect(await status()).toBe("Reversed");
   });
 
   test("is read from the start when the supervisor has another database", async () => {
     const { returns, notify, status, at } = await charged();
-    at.journal.noteReturns([], 7_000, 1);
+    at.journal.returns.noteReturns([], 7_000, 1);
     notify({ operation: "refund" });
     await returns.ask();
     expect(await status()).toBe("Reversed");
-    expect(at.journal.returnsSeen()).toBe(1);
+    expect(at.journal.returns.returnsSeen()).toBe(1);
   });
 });
 

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type Account, accountOf, sameSecret } from "../account.ts";
 import type { Order } from "../orders/order.ts";
 import type { SandboxParts } from "../parts.ts";
+import { xml, xmlDocument } from "../xml/write-xml.ts";
 import { orderIdOf, orderObject, transactionView } from "./transaction-view.ts";
 
 /** Codes published for the platform: docs/gateway.md 4.5. */
@@ -49,6 +50,25 @@ export function lookupRoutes(app: FastifyInstance, parts: SandboxParts): void {
 }
 
 /** By number, and by the id that merchants know from notifications. */
+/** docs/design.md 12.10, field categoryId; shape: docs/gateway.md 2.8. */
+export function categoryRoutes(app: FastifyInstance, { accounts }: SandboxParts): void {
+  app.get<{ Params: { website: string } }>(
+    "/order/list-categories/id/:website",
+    (request, reply) => {
+      const website = accounts
+        .flatMap(({ websites }) => websites)
+        .find(({ id }) => String(id) === request.params.website);
+      const content = website
+        ? xml(
+            "categoriesList",
+            website.categories.map(({ id, label }) => xml("category", label, { id: String(id) })),
+          )
+        : xml("result", [xml("status", "error"), xml("message", "website not found")]);
+      return reply.type("text/xml; charset=utf-8").send(`${xmlDocument(xml("mapi", [content]))}\n`);
+    },
+  );
+}
+
 function orderOf(id: string, { orders }: SandboxParts): Order | undefined {
   const byNumber = /^\d{12,15}$/.test(id) ? orders.byId(orderIdOf(Number(id))) : undefined;
   return byNumber ?? orders.byPublicId(id.toUpperCase());

@@ -8,7 +8,7 @@ import { textOf } from "../soap/parameters.ts";
 const TRANSACTION_ID_BASE = 155_000_000_000;
 const OPERATION_ID_BASE = 820_000_000;
 
-export function transactionId({ id }: Pick<Order, "id">): number {
+function transactionId({ id }: Pick<Order, "id">): number {
   return TRANSACTION_ID_BASE + id;
 }
 
@@ -130,6 +130,6 @@ function operationObject(order: Order, operation: OrderOperation): Record<string
 }
 
 /** ISO 8601 with an offset, without a fraction. */
-export function isoDate(stored: string): string {
+function isoDate(stored: string): string {
   return stored.replace(/(\.\d+)?Z$/, "+00:00");
 }

@@ -3,7 +3,7 @@ import { type XmlOutput, xml, xmlDocument, xmlElement } from "../xml/write-xml.t
 
 /** The signed document of a server-to-server notification: docs/gateway.md 3.2, 3.4. */
 
-export interface FreeDataItem {
+interface FreeDataItem {
   readonly key: string;
   readonly value: string;
 }

@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import type { Clock } from "../../../shared/time.ts";
 import type { DeliveryState } from "./retry-policy.ts";
 
-export interface NewNotification {
+interface NewNotification {
   readonly orderId: number;
   /** For people: "capture ok", "fraud". */
   readonly subject: string;
@@ -19,7 +19,7 @@ export interface Notification extends NewNotification {
   readonly id: number;
   readonly state: DeliveryState;
   readonly attempts: number;
-  /** What the last attempt met: an HTTP status or the fault of the connection. */
+  /** The end of the last attempt: an HTTP status or the fault of the connection. */
   readonly outcome: string;
   readonly createdAt: string;
   readonly updatedAt: string;

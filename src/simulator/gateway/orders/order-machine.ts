@@ -1,11 +1,6 @@
-import type { Order } from "./order.ts";
+import type { OperationStatus, OperationType, Order } from "./order.ts";
 
-/** What may happen to an order: docs/design.md 12.16. No I/O here. */
-
-/** docs/design.md 12.18: the operation types of notifications. */
-export type OperationType = "authorization" | "capture" | "cancellation" | "refund" | "reject";
-
-export type OperationStatus = "ok" | "nok" | "cancel";
+/** The rules of an order's life: docs/design.md 12.16. No I/O here. */
 
 export type Demand =
   | { readonly kind: "authorize" | "decline" | "abort" | "cancel" | "reject" }
@@ -28,7 +23,7 @@ export interface Objection {
   readonly because: string;
 }
 
-export type Verdict =
+type Verdict =
   | { readonly allowed: true; readonly step: Step }
   | { readonly allowed: false; readonly objection: Objection };
 

@@ -2,8 +2,16 @@ import { randomBytes } from "node:crypto";
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { invariant } from "../../../shared/invariant.ts";
 import type { Clock } from "../../../shared/time.ts";
-import type { NewOrder, Order, OrderOperation, OrderState, Payment } from "./order.ts";
-import type { OperationStatus, OperationType, Step } from "./order-machine.ts";
+import type {
+  NewOrder,
+  OperationStatus,
+  OperationType,
+  Order,
+  OrderOperation,
+  OrderState,
+  Payment,
+} from "./order.ts";
+import type { Step } from "./order-machine.ts";
 
 type Row = Record<string, SQLOutputValue>;
 

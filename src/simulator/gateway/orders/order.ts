@@ -1,5 +1,4 @@
 import type { Values } from "../soap/parameters.ts";
-import type { OperationStatus, OperationType } from "./order-machine.ts";
 
 /**
  * Where an order stands: docs/design.md 12.16. `declined` and `aborted` end an order that was never
@@ -15,12 +14,17 @@ export type OrderState =
   | "declined"
   | "aborted";
 
+/** docs/design.md 12.18: the operation types of notifications. */
+export type OperationType = "authorization" | "capture" | "cancellation" | "refund" | "reject";
+
+export type OperationStatus = "ok" | "nok" | "cancel";
+
 export interface FreeDatum {
   readonly key: string;
   readonly value: string;
 }
 
-/** How an order was paid: what may be kept of a card. Texts are empty before. */
+/** How an order was paid: the part of a card that may be kept. Texts are empty before. */
 export interface Payment {
   readonly paymentMethod: string;
   /** Masked card number. */
@@ -43,7 +47,7 @@ export interface OrderOperation {
   readonly fraudAt: string;
 }
 
-/** What generate stores. */
+/** The order as generate stores it. */
 export interface NewOrder {
   readonly login: string;
   readonly websiteId: number;
@@ -60,7 +64,7 @@ export interface NewOrder {
 
 export interface Order extends NewOrder, Payment {
   readonly id: number;
-  /** 16 upper-case hex digits: what merchants know the transaction by. */
+  /** 16 upper-case hex digits: the name that merchants know the transaction by. */
   readonly transactionPublicId: string;
   /** 32 hex digits: last part of the payment page's address. */
   readonly pageId: string;

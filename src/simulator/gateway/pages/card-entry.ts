@@ -1,7 +1,7 @@
 import { testCard } from "./test-cards.ts";
 import type { Texts } from "./texts.ts";
 
-/** What a customer entered on the payment page, beside the card's number and security code. */
+/** The customer's entries on the payment page, beside the card's number and security code. */
 export interface Entry {
   readonly email: string;
   readonly country: string;
@@ -11,7 +11,7 @@ export interface Entry {
 /** Which words of the page say what was wrong. */
 export type EntryFault = Extract<keyof Texts, `wrong${string}`>;
 
-export type CheckedEntry =
+type CheckedEntry =
   | { readonly entry: Entry; readonly card: NonNullable<ReturnType<typeof testCard>> }
   | { readonly entry: Entry; readonly fault: EntryFault };
 

@@ -7,7 +7,7 @@ export class Html {
   }
 }
 
-export type HtmlValue = string | number | Html | readonly Html[] | undefined;
+type HtmlValue = string | number | Html | readonly Html[] | undefined;
 
 /** A template whose values are escaped unless they are markup themselves. */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {

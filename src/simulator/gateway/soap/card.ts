@@ -1,7 +1,6 @@
 import { formatFloat } from "../orders/amount.ts";
-import type { OperationContext, Result } from "./operation.ts";
 import type { Values } from "./parameters.ts";
-import { OperationRefused, resultCodes } from "./refusal.ts";
+import { type OperationContext, OperationRefused, type Result, resultCodes } from "./result.ts";
 import { amountOf, demand, transactionOf } from "./transaction.ts";
 
 const REQUESTED = "Refund to credit card request for transaction";

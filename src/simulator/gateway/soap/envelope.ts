@@ -2,7 +2,7 @@ import { readXml, XmlRefused } from "../xml/read-xml.ts";
 import { type XmlOutput, xml, xmlDocument } from "../xml/write-xml.ts";
 import { childNamed, type XmlElement } from "../xml/xml-element.ts";
 
-export const SOAP_NAMESPACE = "http://schemas.xmlsoap.org/soap/envelope/";
+const SOAP_NAMESPACE = "http://schemas.xmlsoap.org/soap/envelope/";
 
 /** SOAP 1.1 chapter 4.4.1. */
 type FaultCode = "Client" | "Server" | "VersionMismatch" | "MustUnderstand";

@@ -3,12 +3,12 @@ import { currencyDecimals, parseAmount } from "../orders/amount.ts";
 import { maskStored } from "../orders/mask-stored.ts";
 import type { FreeDatum } from "../orders/order.ts";
 import { autoPayment } from "../pages/test-cards.ts";
-import type { OperationContext, Result } from "./operation.ts";
 import { ParameterRefused, textOf, type Values } from "./parameters.ts";
+import type { OperationContext, Result } from "./result.ts";
 
 /**
- * Creates an order and answers the address of its payment page. The same merchant reference again
- * makes another order: the gateway promises no more than that (docs/design.md 8.5).
+ * Creates an order and answers the address of its payment page. A repeated merchant reference makes
+ * another order: the gateway promises no more than that (docs/design.md 8.5).
  */
 export function generate(values: Values, context: OperationContext): Result {
   const { account, orders, baseUrl } = context;

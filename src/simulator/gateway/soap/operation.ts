@@ -1,6 +1,4 @@
 import { type Account, accountOf } from "../account.ts";
-import type { Ledger } from "../orders/ledger.ts";
-import type { OrderStore } from "../orders/order-store.ts";
 import { childNamed, type XmlElement } from "../xml/xml-element.ts";
 import { card } from "./card.ts";
 import { generate } from "./generate.ts";
@@ -11,27 +9,9 @@ import {
   textOf,
   type Values,
 } from "./parameters.ts";
-import { OperationRefused, resultCodes } from "./refusal.ts";
+import { type OperationContext, OperationRefused, type Result, resultCodes } from "./result.ts";
 import type { Operation, OperationName } from "./services.ts";
 import { cancel, confirm, getDetails } from "./transaction.ts";
-
-/** What an operation may use, and for whom it works. */
-export interface OperationContext {
-  readonly account: Account;
-  readonly orders: OrderStore;
-  readonly ledger: Ledger;
-  /** Orders are paid as soon as they are generated. */
-  readonly autoPay: boolean;
-  /** Scheme and host the client reached us by, for addresses in answers. */
-  readonly baseUrl: string;
-}
-
-/** The children of the result element, by name. */
-export interface Result {
-  readonly code: number;
-  readonly description: string;
-  readonly [name: string]: string | number;
-}
 
 export interface Answer {
   readonly status: 200 | 500;

@@ -3,9 +3,8 @@ import { DemandRefused } from "../orders/ledger.ts";
 import { maskStored } from "../orders/mask-stored.ts";
 import type { Order } from "../orders/order.ts";
 import type { Demand } from "../orders/order-machine.ts";
-import type { OperationContext, Result } from "./operation.ts";
 import { ParameterRefused, textOf, type Values } from "./parameters.ts";
-import { OperationRefused, resultCodes } from "./refusal.ts";
+import { type OperationContext, OperationRefused, type Result, resultCodes } from "./result.ts";
 
 /** confirm, cancel and getDetails: docs/design.md 12.13. */
 

@@ -1,11 +1,11 @@
 import Fastify, { type FastifyInstance } from "fastify";
 import { z } from "zod";
 import { cardNames } from "../bank/cards.ts";
+import { type CustomerAction, type KeyName, keys } from "../customer.ts";
 import { FaultError, faultRequest } from "../faults/fault-request.ts";
-import { type AskKind, askNames } from "../machine/asks.ts";
-import { type CustomerAction, type KeyName, keys } from "../machine/customer.ts";
-import { type Demand, demands } from "../memory/demands.ts";
 import type { TerminalSimulator } from "../terminal-simulator.ts";
+import { type Demand, demands } from "../zvt/demands.ts";
+import { type AskKind, askNames } from "../zvt/machine/ask-list.ts";
 
 export interface ControlApi {
   readonly url: string;

@@ -1,5 +1,5 @@
-import { fromHex } from "../../../tp-manager/terminal/zvt/codec/index.ts";
-import type { Acknowledgement, Disturbance, Interference, Transport } from "../link/line.ts";
+import { fromHex } from "../../../zvt/index.ts";
+import type { Acknowledgement, Disturbance, Interference, Transport } from "../zvt/link/line.ts";
 import type { FaultArguments, FaultRequest } from "./fault-request.ts";
 import type { FaultName, MessageKind, Point } from "./fault-table.ts";
 

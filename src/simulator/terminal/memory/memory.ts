@@ -1,7 +1,7 @@
 import type { CardName } from "../bank/cards.ts";
-import { type Demand, demands, isCuredBy } from "./demands.ts";
+import { type Demand, demands, isCuredBy } from "../zvt/demands.ts";
 
-/** What the terminal itself keeps: its turnover list and counters (docs/zvt.md 13.3). */
+/** What the terminal itself keeps: its turnover list and counters (docs/zvt.md 13.1). */
 export interface StoredTransaction {
   /** 1 to 9999. */
   readonly receiptNumber: number;

@@ -1,10 +1,10 @@
 import { sleep } from "../../../shared/time.ts";
 import type { FaultBox } from "../faults/fault-box.ts";
-import type { Line } from "../link/line.ts";
-import { SerialLine } from "../link/serial-line.ts";
-import { TcpLine } from "../link/tcp-line.ts";
 import type { TerminalSimulatorOptions } from "../options.ts";
-import type { Trace } from "../wire/trace.ts";
+import type { Line } from "../zvt/link/line.ts";
+import { SerialLine } from "../zvt/link/serial-line.ts";
+import { TcpLine } from "../zvt/link/tcp-line.ts";
+import type { Trace } from "../zvt/trace.ts";
 import type { BytePort } from "./byte-port.ts";
 import { PacedPort } from "./paced-port.ts";
 import { PseudoTerminal } from "./pseudo-terminal.ts";

@@ -1,9 +1,6 @@
 import { z } from "zod";
-import {
-  type ListedAttempt,
-  listStatuses,
-  type SettledStray,
-} from "../../attempts/payment-store.ts";
+import { type ListedAttempt, listStatuses } from "../../attempts/attempt-store.ts";
+import type { SettledStray } from "../../attempts/terminal-log.ts";
 import { answerOf } from "../../orders/answer.ts";
 import { type AnyCall, call } from "../call.ts";
 import { sendList } from "../envelope.ts";
@@ -50,11 +47,11 @@ export const journalCalls: readonly AnyCall[] = [
     }),
     document: ({ listedPayment }) => ({ answer: { ...listedPayment, list: true }, errors: [] }),
     /** An attempt that is put away meanwhile may be listed twice, never not. */
-    handle({ query: { since = 0, status = null, limit, cursor }, reply }, { payments }) {
+    handle({ query: { since = 0, status = null, limit, cursor }, reply }, { orders }) {
       const { archived, before } = cursor ?? { archived: false, before: null };
       const page = { sinceMs: since, status };
-      const recent = archived ? [] : payments.list({ ...page, limit, before });
-      const old = payments.listArchived({
+      const recent = archived ? [] : orders.list({ ...page, limit, before });
+      const old = orders.listArchived({
         ...page,
         limit: limit - recent.length,
         before: archived ? before : null,
@@ -83,8 +80,8 @@ export const journalCalls: readonly AnyCall[] = [
       answer: { ...unexpectedReport, list: true },
       errors: [],
     }),
-    handle: ({ reply }, { payments }) =>
-      sendList(reply, 200, payments.unexpectedReports(STRAYS_LISTED_MAX).map(stray)),
+    handle: ({ reply }, { orders }) =>
+      sendList(reply, 200, orders.unexpectedReports(STRAYS_LISTED_MAX).map(stray)),
   }),
 ];
 

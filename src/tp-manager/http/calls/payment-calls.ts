@@ -3,9 +3,10 @@ import { z } from "zod";
 import { AppError } from "../../../shared/errors.ts";
 import { NOTE_CHARACTERS_MAX } from "../../../shared/ipc/contract.ts";
 import { answerOf } from "../../orders/answer.ts";
+import type { FoundOrder } from "../../orders/orders.ts";
 import { settlements } from "../../orders/settlement.ts";
 import { type AnyCall, call } from "../call.ts";
-import type { AttemptWithEvents, CallContext } from "../call-context.ts";
+import type { CallContext } from "../call-context.ts";
 import { sendOne, sendResult } from "../envelope.ts";
 import { assertNotReturnedElsewhere, gatewayPart } from "../gateway-standing.ts";
 import { amount, note, oneOf, orderId, readAmount, yesOrNo } from "../input.ts";
@@ -41,7 +42,7 @@ export const paymentCalls: readonly AnyCall[] = [
       const named = { orderId, ...repeated };
       request.about = { orderId, echo: generatedId ? repeated : named };
       try {
-        const result = await at.payments.pay(order);
+        const result = await at.orders.pay(order);
         if (generatedId) whenWritten(request, reply, at, orderId);
         return sendResult(reply, result);
       } catch (error) {
@@ -68,10 +69,10 @@ export const paymentCalls: readonly AnyCall[] = [
       errors: ["ORDER_NOT_FOUND", "PAYMENT_UNKNOWN", "PAYMENT_RUNNING"],
     }),
     async handle({ params: { orderId }, request, reply }, at) {
-      await at.gateway.reconcile(at.payments.latest(orderId)).catch((error: unknown) => {
+      await at.gateway.reconcile(at.orders.latest(orderId)).catch((error: unknown) => {
         if (!(error instanceof AppError)) throw error; // the return stays open, and is shown so
       });
-      const found = await at.payments.lookUp(orderId);
+      const found = await at.orders.lookUp(orderId);
       const { generatedId, currency } = found.attempt.request;
       if (generatedId) whenWritten(request, reply, at, orderId);
       const { http, body } = answerOf(found.attempt, found.delivery);
@@ -96,8 +97,8 @@ export const paymentCalls: readonly AnyCall[] = [
       },
       errors: ["NOTHING_TO_CANCEL", "CANCEL_REFUSED"],
     }),
-    async handle({ reply }, { payments }) {
-      await payments.cancel();
+    async handle({ reply }, { desk }) {
+      await desk.cancel();
       return sendOne(reply, 200, {
         status: "Success",
         cancelled: true,
@@ -131,7 +132,7 @@ export const paymentCalls: readonly AnyCall[] = [
     async handle({ body: { orderId, delivered, amount }, raw, request, reply }, at) {
       request.about = { orderId, echo: {} };
       const part = (): number | undefined =>
-        readAmount(raw["amount"], at.payments.latest(orderId).request.currency);
+        readAmount(raw["amount"], at.orders.latest(orderId).request.currency);
       const amountMinor = amount === 0 ? 0 : part();
       return sendResult(reply, await at.afterSale.deliver(orderId, delivered, amountMinor));
     },
@@ -186,13 +187,13 @@ export const paymentCalls: readonly AnyCall[] = [
 function whenWritten(
   { method }: FastifyRequest,
   { raw }: FastifyReply,
-  { payments, log }: CallContext,
+  { orders, log }: CallContext,
   orderId: string,
 ): void {
   if (method === "HEAD") return;
   raw.once("finish", () => {
     try {
-      payments.answerRead(orderId);
+      orders.answerRead(orderId);
     } catch (error) {
       log.error({ orderId, err: error }, "the journal did not take that an answer was read");
     }
@@ -200,7 +201,7 @@ function whenWritten(
 }
 
 /** One attempt of the order with everything that happened to it, masked as it was stored. */
-function history(attempt: AttemptWithEvents): object {
+function history(attempt: FoundOrder["attempts"][number]): object {
   const { body } = answerOf(attempt, null);
   return {
     transactionId: attempt.transactionId,

@@ -33,9 +33,9 @@ export const programCalls: readonly AnyCall[] = [
       },
       errors: [],
     }),
-    handle({ reply }, { payments, requestStop }) {
-      const running = payments.turn.current !== undefined;
-      payments.turn.close();
+    handle({ reply }, { desk, requestStop }) {
+      const running = desk.turn.current !== undefined;
+      desk.turn.close();
       reply.raw.once("close", () => requestStop("/stop"));
       return sendOne(reply, 200, {
         status: "Success",

@@ -30,8 +30,8 @@ export const terminalCalls: readonly AnyCall[] = [
       answer: message("The terminal has restarted and is registered."),
       errors: ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "STOPPING", "RESET_FAILED", "NOT_SUPPORTED"],
     }),
-    async handle({ reply }, { upkeep }) {
-      await upkeep.reset();
+    async handle({ reply }, { desk }) {
+      await desk.upkeep.reset();
       const message = "The terminal has restarted and is registered.";
       return sendOne(reply, 200, { status: "Success", message });
     },
@@ -64,8 +64,8 @@ export const terminalCalls: readonly AnyCall[] = [
         ...(["TELECOLLECTION_FAILED", "OPEN_PRE_AUTHORISATIONS", "NOT_SUPPORTED"] as const),
       ],
     }),
-    async handle({ reply }, { upkeep, defaultCurrency }) {
-      const { applications, ticket } = await upkeep.telecollect();
+    async handle({ reply }, { desk, defaultCurrency }) {
+      const { applications, ticket } = await desk.upkeep.telecollect();
       const exponent = currencyOf(defaultCurrency)?.exponent ?? 2;
       return sendOne(reply, 200, {
         NbApp: String(applications.length),
@@ -89,8 +89,8 @@ export const terminalCalls: readonly AnyCall[] = [
       answer: message("Terminal 52500001 is accepted."),
       errors: ["TERMINAL_DISCONNECTED"],
     }),
-    handle({ reply }, { payments }) {
-      const identity = payments.acceptTerminal();
+    handle({ reply }, { desk }) {
+      const identity = desk.gate.accept();
       const name = identity.terminalId || identity.serialNumber || "without a name";
       return sendOne(reply, 200, { status: "Success", message: `Terminal ${name} is accepted.` });
     },
@@ -164,7 +164,7 @@ export const terminalCalls: readonly AnyCall[] = [
 ];
 
 /** While a payment runs, and without a link, from what is known: nothing goes on the wire. */
-async function check({ payments, terminal }: CallContext): Promise<TerminalStatus> {
+async function check({ desk, terminal }: CallContext): Promise<TerminalStatus> {
   const { link, linkProblem, status } = terminal.state;
   const noLink: TerminalStatus = {
     cr: "9",
@@ -174,11 +174,11 @@ async function check({ payments, terminal }: CallContext): Promise<TerminalStatu
     detail: linkProblem ?? link,
   };
   if (link !== "connected") return noLink;
-  if (payments.turn.current !== undefined) {
+  if (desk.turn.current !== undefined) {
     return { ...(status ?? noLink), cr: "1", detail: "a payment is running" };
   }
   try {
-    return await terminal.check(AbortSignal.timeout(CHECK_LIMIT_MS));
+    return await desk.check(AbortSignal.timeout(CHECK_LIMIT_MS));
   } catch (error) {
     if (error instanceof TerminalUnavailable && error.reason === "busy") {
       return { ...(status ?? noLink), cr: "1", detail: error.message };

@@ -10,11 +10,9 @@ type Listener = (event: HubEvent) => void;
 export interface EventSource {
   onEvent: (event: KeptEvent) => void;
   raise(alarm: EventData<"alarm">, atMs: number): void;
-  readonly feed: {
-    readonly lastId: number;
-    after(id: number, limit: number): KeptEvent[];
-    newest(name: KeptEvent["name"], limit: number): KeptEvent[];
-  };
+  readonly lastId: number;
+  after(id: number, limit: number): KeptEvent[];
+  newest(name: KeptEvent["name"], limit: number): KeptEvent[];
 }
 
 /**

@@ -82,7 +82,7 @@ export class EventReader {
 
   #send(): void {
     while (!this.#blocked && !this.#response.destroyed) {
-      const kept = this.#hub.source.feed.after(this.#sentId, PAGE);
+      const kept = this.#hub.source.after(this.#sentId, PAGE);
       for (const event of kept) {
         if (this.#blocked) return;
         this.#write(textOf(event));

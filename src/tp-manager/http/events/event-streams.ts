@@ -56,11 +56,11 @@ export class EventStreams {
 /** Where the stream begins, and what can no longer be told. */
 function startOf(
   asked: number | undefined,
-  { feed }: EventSource,
+  source: EventSource,
 ): { from: number; gap: EventData<"gap"> | undefined } {
-  const { lastId } = feed;
+  const { lastId } = source;
   if (asked === undefined) return { from: lastId, gap: undefined };
-  const oldestId = feed.after(0, 1)[0]?.id ?? lastId + 1;
+  const oldestId = source.after(0, 1)[0]?.id ?? lastId + 1;
   if (asked > lastId) return { from: lastId, gap: { afterId: asked, beforeId: lastId + 1 } };
   const missed = asked > 0 && asked < oldestId - 1;
   return { from: asked, gap: missed ? { afterId: asked, beforeId: oldestId } : undefined };

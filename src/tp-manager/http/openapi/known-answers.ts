@@ -7,8 +7,8 @@ import {
   gatewayStateSchema,
 } from "../../../shared/ipc/contract.ts";
 import { emptyReceipt } from "../../../shared/receipt.ts";
+import { listStatuses } from "../../attempts/attempt-store.ts";
 import { eventTable } from "../../attempts/event-table.ts";
-import { listStatuses } from "../../attempts/payment-store.ts";
 import { strayFindings } from "../../attempts/stray-policy.ts";
 import { cartObject, customData, customer, paymentRequest } from "../payment-request.ts";
 import * as evidence from "./evidence.ts";

@@ -138,9 +138,11 @@ export class Metrics {
       });
     };
     gauge("hand_off_pending", "Transactions the supervisor has yet to take.", () =>
-      counts.countPendingHandOffs(),
+      counts.handOffs.countPendingHandOffs(),
     );
-    gauge("payments_in_doubt", "Payments nobody knows the end of.", () => counts.countInDoubt());
+    gauge("payments_in_doubt", "Payments nobody knows the end of.", () =>
+      counts.attempts.countInDoubt(),
+    );
     gauge("terminal_ready", "1: linked and ready.", () => Number(watch.now.state === "ready"));
     gauge("terminal_link_up", "1: linked.", () => Number(watch.now.link === "connected"));
     counter("terminal_links_lost_total", "Links to the terminal that were lost.", () => {

@@ -1,19 +1,24 @@
 import type { Logger } from "../../../shared/logger.ts";
 import type { Clock } from "../../../shared/time.ts";
 import type { Attempt, AttemptEvent } from "../../attempts/payment.ts";
-import type { PaymentService } from "../../orders/payment-service.ts";
-import type { Terminal } from "../../terminal/terminal.ts";
+import type { TerminalView } from "../../terminal/terminal.ts";
 import type { EventHub } from "../events/event-hub.ts";
 import { TerminalWatch } from "../events/terminal-watch.ts";
-import { type Health, healthOf, type JournalCounts, type SupervisorStatus } from "./health.ts";
+import {
+  type DeskFacts,
+  type Health,
+  healthOf,
+  type JournalCounts,
+  type SupervisorStatus,
+} from "./health.ts";
 import { Metrics } from "./metrics.ts";
 
 export interface MonitorParts {
   readonly hub: EventHub;
-  readonly terminal: Terminal;
-  readonly payments: PaymentService;
+  readonly terminal: TerminalView;
+  readonly desk: DeskFacts;
   readonly journal: JournalCounts & {
-    onStep: (attempt: Attempt, step: AttemptEvent) => void;
+    readonly attempts: { onStep: (attempt: Attempt, step: AttemptEvent) => void };
   };
   readonly supervisor: () => Promise<SupervisorStatus>;
   readonly dataDirectory: string;
@@ -38,7 +43,7 @@ export class Monitor {
     this.hub = hub;
     this.watch = new TerminalWatch(terminal, clock, hub.announce);
     this.metrics = new Metrics({ hub, watch: this.watch, counts: journal, supervisor });
-    journal.onStep = (attempt, step) => this.metrics.step(attempt, step);
+    journal.attempts.onStep = (attempt, step) => this.metrics.step(attempt, step);
   }
 
   health(): Promise<Health> {
@@ -46,7 +51,7 @@ export class Monitor {
     return healthOf({
       ...others,
       counts: journal,
-      alarms: () => hub.source.feed.newest("alarm", ALARMS_SHOWN),
+      alarms: () => hub.source.newest("alarm", ALARMS_SHOWN),
       terminal: () => this.watch.now,
       identity: () => terminal.state.identity,
       choresAt,

@@ -1,3 +1,4 @@
+import type { Charset } from "../../../zvt/index.ts";
 import {
   type Baseline,
   type LastTransaction,
@@ -5,7 +6,6 @@ import {
   type TerminalStatus,
   TerminalUnavailable,
 } from "../terminal.ts";
-import type { Charset } from "./codec/index.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import {
   askLastTransaction,

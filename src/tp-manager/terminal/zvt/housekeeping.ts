@@ -1,3 +1,5 @@
+import type { Demand } from "../../../zvt/tables/demands.ts";
+import { codeText, isGoodCompletion, resultText } from "../../../zvt/tables/result-codes.ts";
 import type { TerminalEvent } from "../terminal.ts";
 import type { Command } from "./commands/command.ts";
 import { diagnosis } from "./commands/diagnosis.ts";
@@ -5,8 +7,6 @@ import { initialisation } from "./commands/initialisation.ts";
 import { setDateTime } from "./commands/set-date-time.ts";
 import { codeOf, type RunCommand } from "./introduction.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
-import type { Demand } from "./tables/demands.ts";
-import { codeText, isGoodCompletion, resultText } from "./tables/result-codes.ts";
 import type { ZvtDependencies, ZvtOptions } from "./zvt-options.ts";
 
 /**

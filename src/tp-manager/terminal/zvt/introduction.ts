@@ -2,13 +2,20 @@
  * What happens between an open link and a terminal that can be used: registration, status,
  * identity (docs/zvt.md 6.1, 6.5; docs/design.md 3.1).
  */
+
+import { type Charset, charsetOfCode, type Message, tagValue } from "../../../zvt/index.ts";
+import {
+  type Demand,
+  demandsOfRegistration,
+  demandsOfStatus,
+} from "../../../zvt/tables/demands.ts";
+import { codeText, resultText } from "../../../zvt/tables/result-codes.ts";
 import {
   type LastTransaction,
   type TerminalIdentity,
   type TerminalStatus,
   TerminalUnavailable,
 } from "../terminal.ts";
-import { type Charset, charsetOfCode, type Message, tagValue } from "./codec/index.ts";
 import type { Command } from "./commands/command.ts";
 import { registration } from "./commands/registration.ts";
 import { repeatReceipt } from "./commands/repeat-receipt.ts";
@@ -17,9 +24,7 @@ import { clockOffsetMs } from "./report/local-date.ts";
 import { transactionReport } from "./report/transaction-report.ts";
 import type { ExchangeListener } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
-import { type Demand, demandsOfRegistration, demandsOfStatus } from "./tables/demands.ts";
-import { codeText, resultText } from "./tables/result-codes.ts";
-import { statusOfRefusal, terminalStatus } from "./tables/terminal-statuses.ts";
+import { statusOfRefusal, terminalStatus } from "./terminal-statuses.ts";
 import type { ZvtOptions } from "./zvt-options.ts";
 
 /** Runs one command on the wire to its end. */

@@ -1,3 +1,4 @@
+import { type Demand, distinct } from "../../../zvt/tables/demands.ts";
 import type {
   Baseline,
   LastTransaction,
@@ -6,7 +7,6 @@ import type {
   TerminalStatus,
 } from "../terminal.ts";
 import { mergedIdentity, nobody, type Registered, type StatusAnswer } from "./introduction.ts";
-import { type Demand, distinct } from "./tables/demands.ts";
 
 /** Bit of the status byte of a registration, docs/zvt.md 6.1. */
 const VENDING_MODE = 0x10;

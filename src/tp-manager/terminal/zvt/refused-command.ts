@@ -9,11 +9,11 @@
  * charged nothing.
  */
 import { type Clock, sleep } from "../../../shared/time.ts";
-import type { Message } from "./codec/index.ts";
+import type { Message } from "../../../zvt/index.ts";
 import { statusEnquiry } from "./commands/status-enquiry.ts";
 import { codeOf, NOT_REGISTERED, type RunCommand } from "./introduction.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
-import { terminalStatus } from "./tables/terminal-statuses.ts";
+import { terminalStatus } from "./terminal-statuses.ts";
 import type { ZvtOptions } from "./zvt-options.ts";
 
 const ASK_AGAIN_MS = 1_000;

@@ -1,4 +1,13 @@
 import { maskPansInText } from "../../../shared/mask.ts";
+import { findTags, type Message, tagValue } from "../../../zvt/index.ts";
+import { intermediateText } from "../../../zvt/tables/intermediate-statuses.ts";
+import type { Language } from "../../../zvt/tables/language.ts";
+import {
+  codeText,
+  declineAdvice,
+  isGoodCompletion,
+  resultText,
+} from "../../../zvt/tables/result-codes.ts";
 import type {
   GoodsDecision,
   LastTransaction,
@@ -6,15 +15,11 @@ import type {
   PaymentObserver,
   TransactionReport,
 } from "../terminal.ts";
-import { findTags, type Message, tagValue } from "./codec/index.ts";
 import { codeOf } from "./introduction.ts";
 import { PrintCollector } from "./report/print-collector.ts";
 import { abortReason, transactionReport } from "./report/transaction-report.ts";
 import type { ExchangeListener } from "./session/session.ts";
 import type { ExchangeEnd, Verdict } from "./session/session-state.ts";
-import { intermediateText } from "./tables/intermediate-statuses.ts";
-import type { Language } from "./tables/language.ts";
-import { codeText, declineAdvice, isGoodCompletion, resultText } from "./tables/result-codes.ts";
 import type { ZvtDependencies } from "./zvt-options.ts";
 
 /** The end of a command that was cancelled before it could leave. */

@@ -1,13 +1,14 @@
 /** The end of day, from open pre-authorisations to the totals (docs/zvt.md 6.3, 6.4). */
+
+import { findTags, type Message, type Totals } from "../../../zvt/index.ts";
+import { codeText, isGoodCompletion, resultText } from "../../../zvt/tables/result-codes.ts";
 import type { TelecollectedApplication, TelecollectionEnd } from "../terminal.ts";
-import { findTags, type Message, type Totals } from "./codec/index.ts";
 import { endOfDay } from "./commands/end-of-day.ts";
 import { NO_RECEIPT_NUMBER, openPreAuths } from "./commands/open-pre-auths.ts";
 import { codeOf, type RunCommand } from "./introduction.ts";
 import type { Log } from "./log.ts";
 import { PrintCollector } from "./report/print-collector.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
-import { codeText, isGoodCompletion, resultText } from "./tables/result-codes.ts";
 import type { ZvtOptions } from "./zvt-options.ts";
 
 const PRE_AUTHORISATIONS_OPEN = 0xb8;

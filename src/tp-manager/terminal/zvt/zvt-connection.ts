@@ -1,6 +1,6 @@
 import { chance, sleep, within } from "../../../shared/time.ts";
+import type { Message } from "../../../zvt/index.ts";
 import { type TerminalEvent, type TerminalState, TerminalUnavailable } from "../terminal.ts";
-import type { Message } from "./codec/index.ts";
 import type { Command } from "./commands/command.ts";
 import { logOff } from "./commands/log-off.ts";
 import { Enquiries } from "./enquiries.ts";

@@ -1,8 +1,8 @@
 import type { Clock } from "../../../shared/time.ts";
+import type { Charset } from "../../../zvt/index.ts";
+import type { Language } from "../../../zvt/tables/language.ts";
 import type { ByteTransport } from "../transport/byte-transport.ts";
-import type { Charset } from "./codec/index.ts";
 import type { Log } from "./log.ts";
-import type { Language } from "./tables/language.ts";
 
 /** Timers of docs/zvt.md 5.1. Production never goes below the protocol's values, tests do. */
 export interface ZvtTimers {
@@ -101,7 +101,7 @@ export interface ZvtDependencies {
 }
 
 /** docs/zvt.md 6.1: no payment is begun at the terminal. */
-const REGISTER_CONTROLS_PAYMENTS = 0x10;
+export const REGISTER_CONTROLS_PAYMENTS = 0x10;
 
 /** Throws with what is wrong and what to write instead. */
 export function checkedZvtOptions(given: Partial<ZvtOptions>): ZvtOptions {

@@ -4,7 +4,8 @@ import {
   startTerminalSimulator,
 } from "../../../../src/simulator/terminal/start.ts";
 import type { TerminalSimulator } from "../../../../src/simulator/terminal/terminal-simulator.ts";
-import { ScriptedRegister } from "./register.ts";
+import { steppedClock } from "../../../support/stepped-clock.ts";
+import { ScriptedRegister } from "../zvt/support/register.ts";
 
 export type Transport = "tcp" | "pty";
 export const transports: readonly Transport[] = ["tcp", "pty"];
@@ -27,6 +28,7 @@ export async function started(transport: Transport, options: StartOptions = {}):
   const simulator = await startTerminalSimulator({
     tcp: transport === "tcp" ? { host: "127.0.0.1", port: 0 } : null,
     pty: transport === "pty" ? { link: null } : null,
+    clock: steppedClock,
     ...options,
     pace: {
       customerMs: 0,

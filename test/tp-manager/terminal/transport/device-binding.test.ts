@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { listSerialPorts } from "../../../../src/shared/serial-ports.ts";
 import { systemClock } from "../../../../src/shared/time.ts";
 import { createTransport } from "../../../../src/tp-manager/terminal/transport/open-transport.ts";
-import { fromHex } from "../../../../src/tp-manager/terminal/zvt/codec/index.ts";
+import { fromHex } from "../../../../src/zvt/index.ts";
 import { until } from "../../../support/child-program.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 import { FakeMachine, type PluggedDevice } from "./fake-machine.ts";

@@ -2,7 +2,7 @@ import type {
   TransportError,
   TransportListener,
 } from "../../../../src/tp-manager/terminal/transport/byte-transport.ts";
-import { toHex } from "../../../../src/tp-manager/terminal/zvt/codec/index.ts";
+import { toHex } from "../../../../src/zvt/index.ts";
 
 /** Keeps what a transport tells, and waits for it. */
 export class Recorder implements TransportListener {

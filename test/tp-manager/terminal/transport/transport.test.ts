@@ -5,7 +5,7 @@ import { systemClock } from "../../../../src/shared/time.ts";
 import type * as bytes from "../../../../src/tp-manager/terminal/transport/byte-transport.ts";
 import { createTransport } from "../../../../src/tp-manager/terminal/transport/open-transport.ts";
 import { parseTcpAddress } from "../../../../src/tp-manager/terminal/transport/tcp-transport.ts";
-import { fromHex, toHex } from "../../../../src/tp-manager/terminal/zvt/codec/index.ts";
+import { fromHex, toHex } from "../../../../src/zvt/index.ts";
 import { TestClock } from "../../../support/test-clock.ts";
 import { openPtyLine, type PtyLine } from "./pty-line.ts";
 import { Recorder } from "./recorder.ts";

@@ -1,13 +1,5 @@
 import { expect, test } from "vitest";
 import type { GoodsDecision } from "../../../../src/tp-manager/terminal/terminal.ts";
-import {
-  decodeApdu,
-  decodeMessage,
-  fromHex,
-  safeHex,
-  toHex,
-  ZvtCodecError,
-} from "../../../../src/tp-manager/terminal/zvt/codec/index.ts";
 import { authorisation } from "../../../../src/tp-manager/terminal/zvt/commands/authorisation.ts";
 import { registration } from "../../../../src/tp-manager/terminal/zvt/commands/registration.ts";
 import { encodeFrame } from "../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
@@ -15,6 +7,14 @@ import { openSerialLink } from "../../../../src/tp-manager/terminal/zvt/link/ser
 import { openTcpLink } from "../../../../src/tp-manager/terminal/zvt/link/tcp-link.ts";
 import { Session } from "../../../../src/tp-manager/terminal/zvt/session/session.ts";
 import { defaultZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
+import {
+  decodeApdu,
+  decodeMessage,
+  fromHex,
+  safeHex,
+  toHex,
+  ZvtCodecError,
+} from "../../../../src/zvt/index.ts";
 import {
   Chance,
   FUZZ_LIMIT_MS,

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { LastTransaction } from "../../../../src/tp-manager/terminal/terminal.ts";
-import { encodeApdu, toHex } from "../../../../src/tp-manager/terminal/zvt/codec/index.ts";
 import {
   authorisation,
   namingLastReceipt,
 } from "../../../../src/tp-manager/terminal/zvt/commands/authorisation.ts";
 import { checkedZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
+import { encodeApdu, toHex } from "../../../../src/zvt/index.ts";
 import { report } from "../../../support/reports.ts";
 import { bothLines, connect, goodSale } from "./connected-driver.ts";
 import { type Driver, never, Observer, tenEuro } from "./driver.ts";

@@ -4,15 +4,10 @@ import { systemClock } from "../../../../src/shared/time.ts";
 import type * as bytes from "../../../../src/tp-manager/terminal/transport/byte-transport.ts";
 import { createTransport } from "../../../../src/tp-manager/terminal/transport/open-transport.ts";
 import {
-  ApduReader,
-  encodeApdu,
-  fromHex,
-  toHex,
-} from "../../../../src/tp-manager/terminal/zvt/codec/index.ts";
-import {
   encodeFrame,
   FrameReader,
 } from "../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
+import { ApduReader, encodeApdu, fromHex, toHex } from "../../../../src/zvt/index.ts";
 import { openPtyLine } from "../transport/pty-line.ts";
 
 /** A terminal that does exactly what a test says, over a real socket or a real line. */

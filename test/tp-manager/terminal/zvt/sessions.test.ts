@@ -1,9 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../../../src/shared/time.ts";
-import {
-  encodeMessage,
-  type FieldInputs,
-} from "../../../../src/tp-manager/terminal/zvt/codec/index.ts";
 import { authorisation } from "../../../../src/tp-manager/terminal/zvt/commands/authorisation.ts";
 import { anyTime, type Command } from "../../../../src/tp-manager/terminal/zvt/commands/command.ts";
 import { displayText } from "../../../../src/tp-manager/terminal/zvt/commands/display-text.ts";
@@ -16,10 +12,11 @@ import { openSerialLink } from "../../../../src/tp-manager/terminal/zvt/link/ser
 import { openTcpLink } from "../../../../src/tp-manager/terminal/zvt/link/tcp-link.ts";
 import { Session } from "../../../../src/tp-manager/terminal/zvt/session/session.ts";
 import { defaultZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
+import { encodeMessage, type FieldInputs } from "../../../../src/zvt/index.ts";
+import { usedBy } from "../../../zvt/vector-uses.ts";
+import { hasVectors, type Step, type Vector } from "../../../zvt/vectors.ts";
 import { never, patientTimers, tenEuro } from "./driver.ts";
 import { type Peer, serialPeer, tcpPeer } from "./peer.ts";
-import { usedBy } from "./vector-uses.ts";
-import { hasVectors, type Step, type Vector } from "./vectors.ts";
 
 /**
  * The recorded exchanges with this driver in the register's place: it sends its own commands, the

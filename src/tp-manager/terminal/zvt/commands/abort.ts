@@ -1,4 +1,4 @@
-import { type Apdu, encodeMessage } from "../codec/index.ts";
+import { type Apdu, encodeMessage } from "../../../../zvt/index.ts";
 
 /**
  * Abort 06 B0, docs/zvt.md 6.6. Not a {@link Command}: it leaves while a payment runs, and its

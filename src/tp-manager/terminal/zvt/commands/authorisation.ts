@@ -1,5 +1,11 @@
+import {
+  encodeMessage,
+  type FieldInputs,
+  tag,
+  withTag,
+  ZvtCodecError,
+} from "../../../../zvt/index.ts";
 import type { LastTransaction, PaymentOrder } from "../../terminal.ts";
-import { encodeMessage, type FieldInputs, tag, withTag, ZvtCodecError } from "../codec/index.ts";
 import type { LinkTimers } from "../link/apdu-link.ts";
 import { anyTime, type Command, type GoodsWindow } from "./command.ts";
 
@@ -8,7 +14,7 @@ const ANSWER_SECONDS_MIN = 10;
 const STATUS_INFORMATIONS_MAX = 3;
 
 /**
- * Field 01 of a sale without goods, docs/zvt.md 8.2.2: how long the terminal waits for our answer
+ * Field 01 of a sale without goods, docs/zvt.md 8.2: how long the terminal waits for our answer
  * to its 04 0F before it reverses. We answer as soon as the report is on disk, so it only matters
  * when the answer is lost or the disk is slow. It must outlast everything that an answer may need:
  * two repeats on a serial line, T2 apart (docs/zvt.md 2.4), and T3 for the disk and a slow network.

@@ -1,4 +1,4 @@
-import type { Apdu, MessageName } from "../codec/index.ts";
+import type { Apdu, MessageName } from "../../../../zvt/index.ts";
 
 /** One command of the register: what leaves, and the closed set of what may come back. */
 export interface Command {

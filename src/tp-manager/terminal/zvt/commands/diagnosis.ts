@@ -1,4 +1,4 @@
-import { encodeMessage, tag } from "../codec/index.ts";
+import { encodeMessage, tag } from "../../../../zvt/index.ts";
 import { anyTime, type Command } from "./command.ts";
 
 /** Tag 1B, docs/zvt.md 6.4. */

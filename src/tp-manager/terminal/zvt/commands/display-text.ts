@@ -1,4 +1,4 @@
-import { type Charset, encodeMessage, type FieldInputs } from "../codec/index.ts";
+import { type Charset, encodeMessage, type FieldInputs } from "../../../../zvt/index.ts";
 import type { Command } from "./command.ts";
 
 const lineNames = [

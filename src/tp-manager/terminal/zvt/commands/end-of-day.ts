@@ -1,4 +1,4 @@
-import { encodeMessage } from "../codec/index.ts";
+import { encodeMessage } from "../../../../zvt/index.ts";
 import { anyTime, type Command } from "./command.ts";
 
 /** End of Day 06 50, docs/zvt.md 6.4: the terminal hands its turnover in and reports the totals. */

@@ -1,4 +1,4 @@
-import { encodeMessage } from "../codec/index.ts";
+import { encodeMessage } from "../../../../zvt/index.ts";
 import { anyTime, type Command } from "./command.ts";
 
 /** Initialisation 06 93, docs/zvt.md 6.4; the cure of status 51 (docs/zvt.md 11.5). */

@@ -1,4 +1,4 @@
-import { encodeMessage } from "../codec/index.ts";
+import { encodeMessage } from "../../../../zvt/index.ts";
 import type { Command } from "./command.ts";
 
 /** Log-Off 06 02, docs/zvt.md 6.4: no completion; the terminal may be used by others then. */

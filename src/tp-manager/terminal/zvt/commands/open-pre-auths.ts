@@ -1,4 +1,4 @@
-import { encodeMessage } from "../codec/index.ts";
+import { encodeMessage } from "../../../../zvt/index.ts";
 import { anyTime, type Command } from "./command.ts";
 
 /** Instead of a receipt number, docs/zvt.md 6.3. In an answer it means: none. */

@@ -1,5 +1,5 @@
+import { ZvtCodecError } from "../../../../zvt/index.ts";
 import type { PaymentOrder } from "../../terminal.ts";
-import { ZvtCodecError } from "../codec/index.ts";
 import type { Command } from "./command.ts";
 
 /** The command for an order; what is wrong with the order when there can be none. */

@@ -5,7 +5,7 @@ import {
   encodeMessage,
   fromHex,
   tag,
-} from "../codec/index.ts";
+} from "../../../../zvt/index.ts";
 import { anyTime, type Command } from "./command.ts";
 
 export interface RegistrationOptions {

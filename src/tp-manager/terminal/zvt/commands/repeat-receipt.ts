@@ -1,4 +1,4 @@
-import { encodeMessage } from "../codec/index.ts";
+import { encodeMessage } from "../../../../zvt/index.ts";
 import { anyTime, type Command } from "./command.ts";
 
 /** docs/zvt.md 6.4: send the 04 0F of the last transaction, print nothing. */

@@ -1,4 +1,4 @@
-import { encodeMessage } from "../codec/index.ts";
+import { encodeMessage } from "../../../../zvt/index.ts";
 import { anyTime, type Command } from "./command.ts";
 
 /** Reset Terminal 06 18, docs/zvt.md 6.4: 80 00, 06 0F, then it restarts. */

@@ -1,5 +1,5 @@
+import { encodeMessage } from "../../../../zvt/index.ts";
 import type { ReversalOrder } from "../../terminal.ts";
-import { encodeMessage } from "../codec/index.ts";
 import { anyTime, type Command } from "./command.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { encodeMessage } from "../codec/index.ts";
+import { encodeMessage } from "../../../../zvt/index.ts";
 import { anyTime, type Command } from "./command.ts";
 
 /** Set Date and Time 06 91, docs/zvt.md 6.4: local time. */

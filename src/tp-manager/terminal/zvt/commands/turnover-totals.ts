@@ -1,4 +1,4 @@
-import { encodeMessage } from "../codec/index.ts";
+import { encodeMessage } from "../../../../zvt/index.ts";
 import { anyTime, type Command } from "./command.ts";
 
 /** Turnover Totals 06 10, docs/zvt.md 6.4: as an end of day, and nothing is closed. */

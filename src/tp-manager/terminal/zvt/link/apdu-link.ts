@@ -1,6 +1,6 @@
 import type { Clock } from "../../../../shared/time.ts";
+import type { Apdu } from "../../../../zvt/index.ts";
 import type { ByteTransport } from "../../transport/byte-transport.ts";
-import type { Apdu } from "../codec/index.ts";
 
 /**
  * Makes whole APDUs of bytes and the other way round. One message is under way at a time; a link

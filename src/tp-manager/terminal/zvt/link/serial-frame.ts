@@ -1,4 +1,4 @@
-import { concat } from "../codec/index.ts";
+import { concat } from "../../../../zvt/index.ts";
 import { crc16 } from "./crc16.ts";
 
 export const STX = 0x02;

@@ -1,6 +1,12 @@
 import type { Timer } from "../../../../shared/time.ts";
+import {
+  type Apdu,
+  decodeApdu,
+  encodeApdu,
+  sameBytes,
+  ZvtCodecError,
+} from "../../../../zvt/index.ts";
 import type { ByteConnection } from "../../transport/byte-transport.ts";
-import { type Apdu, decodeApdu, encodeApdu, sameBytes, ZvtCodecError } from "../codec/index.ts";
 import {
   type ApduLink,
   isAnswer,

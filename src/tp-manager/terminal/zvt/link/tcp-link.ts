@@ -1,6 +1,6 @@
 import type { Timer } from "../../../../shared/time.ts";
+import { type Apdu, ApduReader, encodeApdu } from "../../../../zvt/index.ts";
 import type { ByteConnection } from "../../transport/byte-transport.ts";
-import { type Apdu, ApduReader, encodeApdu } from "../codec/index.ts";
 import {
   type ApduLink,
   type LinkCounters,

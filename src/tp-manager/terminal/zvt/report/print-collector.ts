@@ -1,4 +1,4 @@
-import { findTags, type Message, type Tag, tagValue } from "../codec/index.ts";
+import { findTags, type Message, type Tag, tagValue } from "../../../../zvt/index.ts";
 
 /** docs/zvt.md 7.3, tag 1F07. */
 const CUSTOMER_RECEIPT = 2;

@@ -1,11 +1,16 @@
 import { code as currencyByAlpha, number as currencyByNumber } from "currency-codes";
 import { formatMajor } from "../../../../shared/money.ts";
 import { emptyReceipt, RECEIPT_AMOUNT_DIGITS, type Receipt } from "../../../../shared/receipt.ts";
+import { findTags, type Message, type TagName, tagValue, toHex } from "../../../../zvt/index.ts";
+import { cardTypeName } from "../../../../zvt/tables/card-types.ts";
+import type { Language } from "../../../../zvt/tables/language.ts";
+import {
+  codeText,
+  declineAdvice,
+  resultCode,
+  resultText,
+} from "../../../../zvt/tables/result-codes.ts";
 import type { AbortReason, TransactionReport } from "../../terminal.ts";
-import { findTags, type Message, type TagName, tagValue, toHex } from "../codec/index.ts";
-import { cardTypeName } from "../tables/card-types.ts";
-import type { Language } from "../tables/language.ts";
-import { codeText, declineAdvice, resultCode, resultText } from "../tables/result-codes.ts";
 import { expiryYymmdd, localDateDdmmyy } from "./local-date.ts";
 
 export interface ReportContext {

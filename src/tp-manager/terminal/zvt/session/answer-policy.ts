@@ -1,5 +1,5 @@
 /** What the register says to messages of the terminal (docs/zvt.md 4.1, 11.4). */
-import { type Apdu, encodeMessage } from "../codec/index.ts";
+import { type Apdu, encodeMessage } from "../../../../zvt/index.ts";
 import type { SessionOutput } from "./session-state.ts";
 
 export const accept = encodeMessage("positive-acknowledgement");

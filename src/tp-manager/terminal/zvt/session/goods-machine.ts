@@ -4,21 +4,11 @@
  * The terminal's 04 0F stays unanswered for a part of the window; then 84 9C makes it ask again,
  * and the next part begins. See authorisation.ts for how the parts are chosen.
  */
-import type { GoodsDecision } from "../../terminal.ts";
-import { type Apdu, encodeMessage, type Message } from "../codec/index.ts";
-import { accept, answer, note, processingError, refusal } from "./answer-policy.ts";
-import type { Served, SessionState, Step } from "./session-state.ts";
 
-export interface HeldGoods {
-  /** The 04 0F and its bytes in hexadecimal, as they came last. */
-  readonly report: Message;
-  readonly bytes: string;
-  /** The terminal waits for our answer now. */
-  readonly open: boolean;
-  /** How often it was told to ask again. */
-  readonly asked: number;
-  readonly decision: GoodsDecision | null;
-}
+import { type Apdu, encodeMessage, type Message } from "../../../../zvt/index.ts";
+import type { GoodsDecision } from "../../terminal.ts";
+import { accept, answer, note, processingError, refusal } from "./answer-policy.ts";
+import type { HeldGoods, Served, SessionState, Step } from "./session-state.ts";
 
 const askAgain = refusal(0x9c);
 

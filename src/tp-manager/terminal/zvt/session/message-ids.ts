@@ -4,7 +4,14 @@
  * count in one row: a new message has the next number, an answer that of the message it answers, a
  * repeat that of the first copy.
  */
-import { type Apdu, decodeRaw, type Message, tag, tagValue, withTag } from "../codec/index.ts";
+import {
+  type Apdu,
+  decodeRaw,
+  type Message,
+  tag,
+  tagValue,
+  withTag,
+} from "../../../../zvt/index.ts";
 
 const ID_MAX = 999_999;
 /** Answers come within T3; the ids of older messages need not be known. */

@@ -8,7 +8,7 @@ import {
   shapeOf,
   tagValue,
   ZvtCodecError,
-} from "../codec/index.ts";
+} from "../../../../zvt/index.ts";
 
 export interface ReadMessage {
   readonly message: Message;

@@ -2,7 +2,7 @@
  * What a terminal says while it is master (docs/zvt.md 5.2, 7.4): a part of the session machine.
  * Pure.
  */
-import type { Message } from "../codec/index.ts";
+import type { Message } from "../../../../zvt/index.ts";
 import { outOfStep } from "./abort-machine.ts";
 import { accept, answer, note, processingError, unknownCommand } from "./answer-policy.ts";
 import { askedAgain, hold, isApproval, isSameSale } from "./goods-machine.ts";

@@ -1,6 +1,5 @@
 import { invariant } from "../../../../shared/invariant.ts";
 import type { Clock, Timer } from "../../../../shared/time.ts";
-import type { GoodsDecision } from "../../terminal.ts";
 import {
   type Apdu,
   type Charset,
@@ -9,7 +8,8 @@ import {
   messageTitle,
   safeHex,
   toHex,
-} from "../codec/index.ts";
+} from "../../../../zvt/index.ts";
+import type { GoodsDecision } from "../../terminal.ts";
 import { abort } from "../commands/abort.ts";
 import type { Command } from "../commands/command.ts";
 import {

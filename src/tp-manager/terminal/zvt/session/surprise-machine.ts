@@ -1,5 +1,5 @@
 /** What comes although nothing is running, or is no message at all (docs/design.md 3.4). Pure. */
-import type { Apdu, Message } from "../codec/index.ts";
+import type { Apdu, Message } from "../../../../zvt/index.ts";
 import { accept, answer, note, processingError, unknownCommand } from "./answer-policy.ts";
 import type { MessageInput, SessionOutput, SessionState, Step } from "./session-state.ts";
 

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { encodeApdu, toHex } from "../../../../../src/tp-manager/terminal/zvt/codec/index.ts";
 import {
   answerSeconds,
   authorisation,
@@ -12,6 +11,7 @@ import * as part from "../../../../../src/tp-manager/terminal/zvt/commands/parti
 import * as holds from "../../../../../src/tp-manager/terminal/zvt/commands/pre-authorisation.ts";
 import { refund } from "../../../../../src/tp-manager/terminal/zvt/commands/refund.ts";
 import * as sums from "../../../../../src/tp-manager/terminal/zvt/commands/turnover-totals.ts";
+import { encodeApdu, toHex } from "../../../../../src/zvt/index.ts";
 import { tenEuro } from "../driver.ts";
 
 const sale = { ...tenEuro, receiptNumber: "0042" };

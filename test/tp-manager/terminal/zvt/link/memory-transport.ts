@@ -4,7 +4,7 @@ import {
   TransportError,
   type TransportListener,
 } from "../../../../../src/tp-manager/terminal/transport/byte-transport.ts";
-import { fromHex, toHex } from "../../../../../src/tp-manager/terminal/zvt/codec/index.ts";
+import { fromHex, toHex } from "../../../../../src/zvt/index.ts";
 
 /** Both ends of a line in one process, so that a test owns every byte and the time between them. */
 export class MemoryTransport implements ByteTransport {

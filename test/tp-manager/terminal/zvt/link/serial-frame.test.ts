@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { fromHex, toHex } from "../../../../../src/tp-manager/terminal/zvt/codec/index.ts";
 import { crc16 } from "../../../../../src/tp-manager/terminal/zvt/link/crc16.ts";
 import {
   encodeFrame,
   type FrameEvent,
   FrameReader,
 } from "../../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
-import { usedBy } from "../vector-uses.ts";
-import { hasVectors } from "../vectors.ts";
+import { fromHex, toHex } from "../../../../../src/zvt/index.ts";
+import { usedBy } from "../../../../zvt/vector-uses.ts";
+import { hasVectors } from "../../../../zvt/vectors.ts";
 
 const accepted = "10028000001003f51f";
 

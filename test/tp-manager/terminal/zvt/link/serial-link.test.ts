@@ -1,10 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import {
-  decodeApdu,
-  encodeApdu,
-  fromHex,
-  toHex,
-} from "../../../../../src/tp-manager/terminal/zvt/codec/index.ts";
 import type {
   ApduLink,
   LinkListener,
@@ -12,9 +6,10 @@ import type {
 } from "../../../../../src/tp-manager/terminal/zvt/link/apdu-link.ts";
 import { encodeFrame } from "../../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
 import { openSerialLink } from "../../../../../src/tp-manager/terminal/zvt/link/serial-link.ts";
+import { decodeApdu, encodeApdu, fromHex, toHex } from "../../../../../src/zvt/index.ts";
 import { TestClock } from "../../../../support/test-clock.ts";
-import { usedBy } from "../vector-uses.ts";
-import { hasVectors } from "../vectors.ts";
+import { usedBy } from "../../../../zvt/vector-uses.ts";
+import { hasVectors } from "../../../../zvt/vectors.ts";
 import { MemoryTransport } from "./memory-transport.ts";
 
 const frame = (apdu: string): string => toHex(encodeFrame(fromHex(apdu)));

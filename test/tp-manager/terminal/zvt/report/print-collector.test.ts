@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import * as prints from "../../../../../src/tp-manager/terminal/zvt/report/print-collector.ts";
 import {
   container,
   decodeApdu,
@@ -7,9 +8,8 @@ import {
   fromHex,
   type RawTag,
   tag,
-} from "../../../../../src/tp-manager/terminal/zvt/codec/index.ts";
-import * as prints from "../../../../../src/tp-manager/terminal/zvt/report/print-collector.ts";
-import { hasVectors, vectors } from "../vectors.ts";
+} from "../../../../../src/zvt/index.ts";
+import { hasVectors, vectors } from "../../../../zvt/vectors.ts";
 
 const { PrintCollector } = prints;
 

@@ -1,19 +1,19 @@
 import { describe, expect, test } from "vitest";
 import { receiptFields } from "../../../../../src/shared/receipt.ts";
 import {
+  clockOffsetMs,
+  expiryYymmdd,
+  localDateDdmmyy,
+} from "../../../../../src/tp-manager/terminal/zvt/report/local-date.ts";
+import * as reports from "../../../../../src/tp-manager/terminal/zvt/report/transaction-report.ts";
+import {
   container,
   decodeMessage,
   encodeMessage,
   fromHex,
   type MessageInput,
   tag,
-} from "../../../../../src/tp-manager/terminal/zvt/codec/index.ts";
-import {
-  clockOffsetMs,
-  expiryYymmdd,
-  localDateDdmmyy,
-} from "../../../../../src/tp-manager/terminal/zvt/report/local-date.ts";
-import * as reports from "../../../../../src/tp-manager/terminal/zvt/report/transaction-report.ts";
+} from "../../../../../src/zvt/index.ts";
 
 const { transactionReport } = reports;
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { MessageIds } from "../../../../../src/tp-manager/terminal/zvt/session/message-ids.ts";
 import {
   type Apdu,
   decodeApdu,
@@ -7,8 +8,7 @@ import {
   fromHex,
   type Message,
   toHex,
-} from "../../../../../src/tp-manager/terminal/zvt/codec/index.ts";
-import { MessageIds } from "../../../../../src/tp-manager/terminal/zvt/session/message-ids.ts";
+} from "../../../../../src/zvt/index.ts";
 
 function apdu(hex: string): Apdu {
   return decodeApdu(fromHex(hex.replaceAll(" ", "")));

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { fromHex, toHex } from "../../../../../src/tp-manager/terminal/zvt/codec/index.ts";
 import * as pays from "../../../../../src/tp-manager/terminal/zvt/commands/authorisation.ts";
 import * as asks from "../../../../../src/tp-manager/terminal/zvt/commands/status-enquiry.ts";
 import { encodeFrame } from "../../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
@@ -9,6 +8,7 @@ import {
   type ExchangeListener,
   Session,
 } from "../../../../../src/tp-manager/terminal/zvt/session/session.ts";
+import { fromHex, toHex } from "../../../../../src/zvt/index.ts";
 import { TestClock } from "../../../../support/test-clock.ts";
 import { never, tenEuro } from "../driver.ts";
 import { MemoryTransport } from "../link/memory-transport.ts";

@@ -1,0 +1,76 @@
+import type { CardName } from "./bank/cards.ts";
+
+/** What the simulated customer does at the terminal. */
+export type CustomerAction =
+  | { readonly action: "insert"; readonly card?: CardName }
+  /** A card that is not for payments (docs/zvt.md 6.3, Card poll). */
+  | { readonly action: "other-card" }
+  | { readonly action: "key"; readonly key: KeyName }
+  | { readonly action: "digits"; readonly digits: string }
+  | { readonly action: "cancel" }
+  | { readonly action: "time-out" };
+
+/** Keys of the terminal, as 06 E1 tells them (docs/zvt.md 6.8). */
+export const keys = {
+  ok: 0x0d,
+  correct: 0x18,
+  stop: 0x1b,
+  function: 0x46,
+  up: 0x55,
+  down: 0x44,
+  f1: 0x31,
+  f2: 0x32,
+  f3: 0x33,
+  f4: 0x34,
+} as const;
+export type KeyName = keyof typeof keys;
+
+/** What the terminal waits for; leaving and doing nothing fit everywhere. */
+export type Wanted = "card" | "key" | "key-or-card" | "digits";
+
+const fitting: Readonly<Record<Wanted, readonly CustomerAction["action"][]>> = {
+  card: ["insert", "other-card", "cancel", "time-out"],
+  key: ["key", "cancel", "time-out"],
+  "key-or-card": ["insert", "key", "cancel", "time-out"],
+  digits: ["digits", "key", "cancel", "time-out"],
+};
+
+/** Where the terminal waits for the customer and the control API plays one. */
+export class CustomerDesk {
+  #waiting: { readonly wanted: Wanted; act(action: CustomerAction): void } | undefined;
+
+  get waiting(): boolean {
+    return this.#waiting !== undefined;
+  }
+
+  /** Lets the customer act; false when the terminal is not waiting for that. */
+  act(action: CustomerAction): boolean {
+    const waiting = this.#waiting;
+    if (!waiting || !fitting[waiting.wanted].includes(action.action)) return false;
+    waiting.act(action);
+    return true;
+  }
+
+  wait(wanted: Wanted, signal: AbortSignal): Promise<CustomerAction> {
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        this.#waiting = undefined;
+        signal.removeEventListener("abort", aborted);
+      };
+      const aborted = (): void => {
+        leave();
+        reject(signal.reason);
+      };
+      if (signal.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      signal.addEventListener("abort", aborted, { once: true });
+      const act = (action: CustomerAction): void => {
+        leave();
+        resolve(action);
+      };
+      this.#waiting = { wanted, act };
+    });
+  }
+}

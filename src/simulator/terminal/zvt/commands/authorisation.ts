@@ -1,0 +1,150 @@
+import { container, tag } from "../../../../zvt/index.ts";
+import type { Outcome } from "../../bank/outcome.ts";
+import type { PaymentScript } from "../../scenario.ts";
+import { askRegister, beforeHost } from "../machine/asks.ts";
+import { charge, settle } from "../machine/deal.ts";
+import { reverseMissed } from "../machine/missed.ts";
+import { printDeclined } from "../machine/printing.ts";
+import type { Process } from "../machine/process.ts";
+import { abortedReport, declinedReport, type Reported } from "../machine/report.ts";
+import {
+  askHost,
+  checkedOrder,
+  code,
+  type Order,
+  type Presented,
+  presentCard,
+  scriptedOutcome,
+} from "../machine/sale.ts";
+import { status, statusText, timeOutTexts } from "../machine/texts.ts";
+import type { Command } from "./command.ts";
+
+/** Authorisation 06 01 (docs/zvt.md 6.2, 8.1, 9.1). */
+export const authorisation: Command = {
+  control: 0x0601,
+  run: (process) =>
+    sell(process, { title: "PURCHASE", kind: "payment", ledgerKind: "charge", stands: false }),
+};
+
+/** Card poll with authorisation 06 E6 (docs/zvt.md 6.3): a payment, or the kind of another card. */
+export const cardPoll: Command = { control: 0x06e6, run: authorisation.run };
+
+/** Pre-authorisation and reservation 06 22 (docs/zvt.md 6.3): holds money, charges nothing. */
+export const preAuthorisation: Command = {
+  control: 0x0622,
+  run: (process) =>
+    sell(process, {
+      title: "RESERVATION",
+      kind: "reservation",
+      ledgerKind: "reservation",
+      stands: false,
+    }),
+};
+
+/** Refund 06 31 (docs/zvt.md 6.3): money goes to the card. */
+export const refund: Command = {
+  control: 0x0631,
+  run: (process) =>
+    sell(process, { title: "REFUND", kind: "refund", ledgerKind: "refund", stands: true }),
+};
+
+type Sale = Pick<Parameters<typeof charge>[1], "title" | "kind" | "ledgerKind" | "stands">;
+
+/** Customer, host, report, receipts: the long sequence of docs/zvt.md 1.3. */
+async function sell(process: Process, sale: Sale): Promise<void> {
+  const { parts } = process;
+  // Before the command is accepted, so that the script's faults can strike there too.
+  const script = parts.nextPayment();
+  const order = await checkedOrder(process);
+  if (!order) return;
+  await reverseMissed(process);
+  const outcome = scriptedOutcome(process, order, script);
+  const presented = await cardFor(process, outcome, script);
+  parts.readCard = undefined;
+  if (presented === "no-card-data") return await process.abort(code.noCardData);
+  if (presented === "other-card") return await refuseOtherCard(process);
+  if (presented === "cancelled" || presented === "time-out") {
+    // Code 6C is both: only a text tells a customer's time-out from the stop key
+    // (docs/zvt.md 11.4).
+    const text = { text: timeOutTexts[parts.language], charset: parts.textCharset(process) };
+    const said = presented === "time-out" ? text : undefined;
+    if (presented === "cancelled" && parts.is("statuses-a0"))
+      await process.status(status.cancelled);
+    parts.silentOnce = presented === "cancelled" && parts.is("silent-after-cancel");
+    await process.report(abortedReport(code.aborted, parts.device, said));
+    return await process.abort(code.aborted);
+  }
+  const asked = await askRegister(process, "payment", beforeHost, presented.card);
+  if (asked !== "go-on") return await stop(process, asked.stop);
+  await askHost(process, script);
+  if (process.fault("wrong-pin-first")) {
+    await process.status(status.wrongPin);
+    await process.report(abortedReport(code.wrongPin, parts.device));
+    await askHost(process, script);
+  }
+  const trace = parts.memory.takeTrace();
+  if (outcome.kind === "decline") {
+    const told = { ...order, ...presented, trace, ...neverStored, atMs: parts.now.getTime() };
+    return await decline(process, told, outcome);
+  }
+  const signed = await askRegister(process, "payment", ["signature"], presented.card);
+  if (signed !== "go-on") return await stop(process, signed.stop);
+  const charged = chargedOrder(process, order);
+  const tipAllowed = sale.kind === "payment" && asks(process, TIP_ALLOWED);
+  await settle(charge(process, { ...sale, ...presented, order: charged, trace, tipAllowed }));
+}
+
+/** Ends the payment before the bank has charged. */
+async function stop(process: Process, resultCode: number): Promise<void> {
+  await process.report(abortedReport(resultCode, process.parts.device));
+  await process.abort(resultCode);
+}
+
+/** Field 19: use the card of the Read Card before, the register offers a tip (docs/zvt.md 6.2). */
+const USE_READ_CARD = 0x02;
+const TIP_ALLOWED = 0x08;
+
+function asks({ request }: Process, bit: number): boolean {
+  return ((request.fields.typeByte ?? 0) & bit) !== 0;
+}
+
+async function cardFor(
+  process: Process,
+  outcome: Outcome,
+  script: PaymentScript,
+): Promise<Presented | "no-card-data"> {
+  if (!asks(process, USE_READ_CARD)) return await presentCard(process, outcome, script);
+  const { readCard } = process.parts;
+  return readCard ? { card: readCard.card } : "no-card-data";
+}
+
+/** docs/zvt.md 6.3: Card poll tells what kind of card it was; a payment only that it is unknown. */
+async function refuseOtherCard(process: Process): Promise<void> {
+  if (process.control !== cardPoll.control) {
+    return await stop(process, code.cardUnknown);
+  }
+  const found = [tag("uid", Uint8Array.of(0x08, 0x00, 0x00, 0xff)), tag("cardKind", 0x01)];
+  await process.abort(code.cardUnknown, { tags: [container("card", found)] });
+}
+
+const neverStored = { originalTrace: null, authorisation: "", receiptNumber: null };
+
+function chargedOrder(process: Process, order: Order): Order {
+  const fault = process.fault("other-amount");
+  if (!fault) return order;
+  return { ...order, amountMinor: Math.max(order.amountMinor + Number(fault["by"]), 1) };
+}
+
+async function decline(
+  process: Process,
+  told: Reported,
+  outcome: Extract<Outcome, { kind: "decline" }>,
+): Promise<void> {
+  await process.status(status.declined);
+  const { language, device } = process.parts;
+  const text = statusText(status.declined, language);
+  const charset = process.parts.textCharset(process);
+  await process.report(declinedReport(told, outcome.code, device, { text, charset }));
+  await printDeclined(process, told, outcome.code);
+  await process.abort(outcome.code);
+}

@@ -1,0 +1,113 @@
+import {
+  container,
+  decodeMessage,
+  findTags,
+  type Message,
+  type Tag,
+  tag,
+  tagValue,
+  ZvtCodecError,
+} from "../../../../zvt/index.ts";
+import type { Answer, Process } from "../machine/process.ts";
+import { code } from "../machine/sale.ts";
+import type { Command } from "./command.ts";
+
+/** All files together; more is memory full. */
+const FILE_BYTES_MAX = 4 * 1024 * 1024;
+
+/** Write file 08 14 (docs/zvt.md 6.4, 7.4): the terminal asks for block after block with 04 0C. */
+export const writeFile: Command = {
+  control: 0x0814,
+  async run(process) {
+    const { files } = process.parts;
+    const announced = announcedFiles(process.request);
+    if (!announced) return await process.refuse(code.messageWrong);
+    await process.accept();
+    const kept = [...files.values()].reduce((sum, { length }) => sum + length, 0);
+    const coming = announced.reduce((sum, { length }) => sum + length, 0);
+    if (kept + coming > FILE_BYTES_MAX) return await process.abort(code.memoryFull);
+    for (const { id, length } of announced) {
+      const content = await fetched(process, id, length);
+      if ("problem" in content) return await process.abort(content.problem);
+      files.set(id, content.bytes);
+    }
+    await process.complete();
+  },
+};
+
+/** Delete file 08 12 (docs/zvt.md 6.4). */
+export const deleteFile: Command = {
+  control: 0x0812,
+  async run(process) {
+    const ids = findTags(process.request.tags, "file", "fileId").map(({ value }) => Number(value));
+    if (ids.length === 0) return await process.refuse(code.messageWrong);
+    await process.accept();
+    const known = ids.filter((id) => process.parts.files.delete(id));
+    await (known.length === ids.length ? process.complete() : process.abort(code.notPossible));
+  },
+};
+
+/**
+ * Change configuration 08 13 (docs/zvt.md 6.4): the content is the vendor's, and has to be there.
+ */
+export const changeConfiguration: Command = {
+  control: 0x0813,
+  async run(process) {
+    const { memory } = process.parts;
+    if (!process.request.tags?.length) return await process.refuse(code.messageWrong);
+    await process.accept();
+    if (memory.demands.includes("configuration")) {
+      memory.cure(changeConfiguration.control);
+      memory.demand("initialisation", true);
+      memory.demand("diagnosis", true);
+    }
+    await process.complete();
+  },
+};
+
+interface Announced {
+  readonly id: number;
+  readonly length: number;
+}
+
+/** undefined when a file comes without its id or its length. */
+function announcedFiles({ tags }: Message): readonly Announced[] | undefined {
+  const files = findTags(tags, "file").map(({ children }) => ({
+    id: tagValue(children as readonly Tag[], "fileId"),
+    length: tagValue(children as readonly Tag[], "fileLength"),
+  }));
+  const whole = files.every(({ id, length }) => id !== undefined && length !== undefined);
+  return whole && files.length > 0 ? (files as Announced[]) : undefined;
+}
+
+type Fetched = { readonly bytes: Uint8Array } | { readonly problem: number };
+
+async function fetched(process: Process, id: number, length: number): Promise<Fetched> {
+  const bytes = new Uint8Array(length);
+  for (let at = 0; at < length; ) {
+    const offset = new Uint8Array(4);
+    new DataView(offset.buffer).setUint32(0, at);
+    const wanted = [tag("fileId", id), tag("fileOffset", offset)];
+    const answer = await process.say("file-request", { tags: [container("file", wanted)] });
+    if (answer.kind !== "positive") {
+      return { problem: answer.kind === "negative" ? answer.code : code.aborted };
+    }
+    const block = blockOf(answer);
+    if (!block || block.length === 0 || at + block.length > length) {
+      return { problem: code.messageWrong };
+    }
+    bytes.set(block, at);
+    at += block.length;
+  }
+  return { bytes };
+}
+
+/** undefined for an answer without a block, or one that cannot be read. */
+function blockOf({ apdu }: Extract<Answer, { kind: "positive" }>): Uint8Array | undefined {
+  try {
+    return tagValue(decodeMessage(apdu).tags, "file", "fileBlock");
+  } catch (error) {
+    if (error instanceof ZvtCodecError) return undefined;
+    throw error;
+  }
+}

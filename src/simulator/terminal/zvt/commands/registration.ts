@@ -1,0 +1,143 @@
+import {
+  type Apdu,
+  type Charset,
+  charsetOfCode,
+  codeOfCharset,
+  concat,
+  container,
+  findTags,
+  type Message,
+  type RawTag,
+  type Tag,
+  tag,
+  tagValue,
+} from "../../../../zvt/index.ts";
+import type { Parts } from "../machine/parts.ts";
+import { loggedOff, type Registration } from "../machine/registration.ts";
+import type { Command } from "./command.ts";
+
+/** Bits of the status byte in the completion (docs/zvt.md 6.1). */
+const INITIALISATION_NEEDED = 0x01;
+const DIAGNOSIS_NEEDED = 0x02;
+const VENDING_MODE = 0x10;
+const WRONG_CURRENCY = 0x6f;
+
+const PRINTER_COLUMNS_MIN = 16;
+const PRINTER_COLUMNS_MAX = 80;
+/** A register that takes less could not even be told a result. */
+const MESSAGE_BYTES_MIN = 255;
+
+const CURRENCY_FIELD = 0x49;
+/** Password and configuration byte stand in front of it. */
+const CURRENCY_AT = 4;
+
+/**
+ * Some registers write the currency as field 49 in place of two bare bytes (docs/zvt.md 6.1). No
+ * currency begins with 49: answers the message as it should be, undefined when it is already.
+ */
+export function withBareCurrency({ control, data }: Apdu): Apdu | undefined {
+  if (control !== registration.control || data[CURRENCY_AT] !== CURRENCY_FIELD) return undefined;
+  return { control, data: concat([data.subarray(0, CURRENCY_AT), data.subarray(CURRENCY_AT + 1)]) };
+}
+
+/** Registration 06 00 (docs/zvt.md 6.1). */
+export const registration: Command = {
+  control: 0x0600,
+  whenLocked: true,
+  async run(process) {
+    const { parts, request } = process;
+    const currency = request.parts.currency ?? null;
+    if (currency !== null && !parts.options.behaviour.currencies.includes(currency)) {
+      await process.answerWith("currency-refused", {
+        parts: { resultCode: WRONG_CURRENCY, currency },
+      });
+      return;
+    }
+    await process.accept();
+    parts.registration = agreed(request, currency, parts);
+    parts.beginMessageIds();
+    await process.complete({
+      fields: {
+        typeByte: statusByte(parts),
+        terminalId: parts.device.terminalId,
+        currency: currency ?? (parts.options.behaviour.currencies[0] as string),
+      },
+      tags: completionTags(request, parts.registration),
+    });
+  },
+};
+
+/** Log-Off 06 02 (docs/zvt.md 6.4). */
+export const logOff: Command = {
+  control: 0x0602,
+  whenLocked: true,
+  async run(process) {
+    await process.finish();
+    // card complete keeps BE (docs/zvt.md 6.4).
+    const byte = process.parts.is("log-off-be") ? { configByte: 0xbe } : {};
+    process.parts.registration = { ...loggedOff, ...byte };
+  },
+};
+
+function agreed(request: Message, currency: string | null, parts: Parts): Registration {
+  const width = Number(tagValue(request.tags, "printerWidth") ?? 0);
+  const limit = tagValue(request.tags, "maxApdu") ?? 0xffff;
+  return {
+    registered: true,
+    configByte: request.parts.configByte ?? 0,
+    currency,
+    containers: request.tags !== null,
+    permitted: permittedCommands(request.tags),
+    charset: agreedCharset(request.tags) ?? "cp437",
+    printerWidth:
+      width === 0
+        ? loggedOff.printerWidth
+        : Math.min(Math.max(width, PRINTER_COLUMNS_MIN), PRINTER_COLUMNS_MAX),
+    messageBytesMax: Math.max(limit, MESSAGE_BYTES_MIN),
+    messageIds:
+      parts.options.behaviour.messageIds && tagValue(request.tags, "messageSequence") !== undefined,
+  };
+}
+
+/** Tag 26: two bytes each, in one tag 0A or in several. */
+function permittedCommands(tags: readonly Tag[] | null): ReadonlySet<number> {
+  const permitted = new Set<number>();
+  for (const { value } of findTags(tags, "permittedCommands", "command")) {
+    if (!(value instanceof Uint8Array)) continue;
+    for (let at = 0; at + 1 < value.length; at += 2) {
+      permitted.add(((value[at] as number) << 8) + (value[at + 1] as number));
+    }
+  }
+  return permitted;
+}
+
+/** docs/zvt.md 6.1: one set in tag 27 asks for it. */
+function agreedCharset(tags: readonly Tag[] | null): Charset | undefined {
+  const asked = findTags(tags, "charsets", "charset");
+  const code = asked[0]?.value;
+  return asked.length === 1 && typeof code === "number" ? charsetOfCode(code) : undefined;
+}
+
+function statusByte({ memory, options }: Parts): number {
+  return (
+    (memory.demands.includes("initialisation") ? INITIALISATION_NEEDED : 0) +
+    (memory.demands.includes("diagnosis") ? DIAGNOSIS_NEEDED : 0) +
+    (options.behaviour.vending ? VENDING_MODE : 0)
+  );
+}
+
+/** What was asked for comes back as it will be done (docs/zvt.md 6.1). */
+function completionTags(request: Message, now: Registration): readonly RawTag[] {
+  const tags: RawTag[] = [];
+  if (tagValue(request.tags, "printerWidth") !== undefined) {
+    tags.push(tag("printerWidth", String(now.printerWidth).padStart(2, "0")));
+  }
+  if (agreedCharset(request.tags) === now.charset) {
+    tags.push(container("charsets", [tag("charset", codeOfCharset(now.charset))]));
+  }
+  if (now.permitted.size > 0) {
+    const commands = [...now.permitted].flatMap((control) => [control >> 8, control & 0xff]);
+    tags.push(container("permittedCommands", [tag("command", Uint8Array.from(commands))]));
+  }
+  return tags;
+}

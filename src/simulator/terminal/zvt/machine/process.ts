@@ -1,0 +1,366 @@
+import { sleep } from "../../../../shared/time.ts";
+import {
+  type Apdu,
+  decodeMessage,
+  encodeApdu,
+  errorCodeOf,
+  fromHex,
+  type Message,
+  type MessageName,
+  sameBytes,
+  tagValue,
+  ZvtCodecError,
+} from "../../../../zvt/index.ts";
+import type { FaultArguments } from "../../faults/fault-request.ts";
+import type { FaultName, Point } from "../../faults/fault-table.ts";
+import type { Line } from "../link/line.ts";
+import { type Outgoing, type Parts, ProcessOver } from "./parts.ts";
+import { has } from "./registration.ts";
+
+/** What the register said to a message of ours. */
+export type Answer =
+  | { readonly kind: "positive"; readonly apdu: Apdu }
+  | { readonly kind: "negative"; readonly code: number; readonly apdu: Apdu }
+  | { readonly kind: "silent"; readonly because: Silence };
+
+export type Silence =
+  /** T3, or the window of a sale with goods, is over. */
+  | "time-out"
+  /** All repeats without ACK. */
+  | "not-delivered"
+  | "line-closed";
+
+const STATUS_ENQUIRY = 0x0501;
+/** A frame leaves at most so often (docs/zvt.md 2.4). */
+const SENDS_MAX = 3;
+
+/**
+ * One command of the register from its arrival to its end. While it runs the terminal is master:
+ * {@link Process.say} sends a message and waits for the answer (docs/zvt.md 1.3, 5.2).
+ */
+export class Process {
+  readonly parts: Parts;
+  readonly request: Message;
+  readonly control: number;
+  /** The last moment that was reached, for the trace and for `GET /state`. */
+  phase: Point = "command";
+  /** Whether Abort (06 B0) would be taken now. */
+  cancellable = false;
+  readonly #line: Line;
+  readonly #killed = new AbortController();
+  #cancel: (() => void) | undefined;
+  #waiter: ((answer: Answer) => void) | undefined;
+  /** The id of the message that waits for its answer (docs/zvt.md 9.4). */
+  #askedUnder: string | undefined;
+  #exchange: Promise<unknown> = Promise.resolve();
+  #ending = false;
+  #endsWithLine = false;
+  readonly #requestBytes: Uint8Array;
+  readonly #startedMs: number;
+  #lastAnswer: Uint8Array | undefined;
+
+  constructor(parts: Parts, line: Line, request: Message, requestBytes: Uint8Array) {
+    this.parts = parts;
+    this.request = request;
+    this.control = request.control;
+    this.#line = line;
+    this.#requestBytes = requestBytes;
+    this.#startedMs = parts.clock.monotonicMs();
+  }
+
+  get line(): Line {
+    return this.#line;
+  }
+
+  get waitsForAnswer(): boolean {
+    return this.#waiter !== undefined;
+  }
+
+  /** The last message of the command is out: the register is master again. */
+  get ending(): boolean {
+    return this.#ending;
+  }
+
+  get signal(): AbortSignal {
+    return this.#killed.signal;
+  }
+
+  /** Ends the process where it stands; everything that waits rejects with {@link ProcessOver}. */
+  kill(why: string): void {
+    this.#killed.abort(new ProcessOver(why));
+    this.#settle({ kind: "silent", because: "line-closed" });
+  }
+
+  /** The register asked to cancel and the answer was yes. */
+  cancel(): void {
+    this.#cancel?.();
+  }
+
+  answered(apdu: Apdu): void {
+    // An answer with another id is one to an earlier message.
+    const id = this.#askedUnder === undefined ? undefined : idOf(apdu);
+    if (id !== undefined && id !== this.#askedUnder) return;
+    const code = errorCodeOf(apdu.control);
+    this.#settle(
+      code === undefined ? { kind: "positive", apdu } : { kind: "negative", code, apdu },
+    );
+  }
+
+  /** The line broke, or the register went on without answering the end of the process. */
+  unanswered(): void {
+    this.#settle({ kind: "silent", because: "line-closed" });
+  }
+
+  /** Its register has gone: nobody is left to whom a card or a key could be told. */
+  lineClosed(): void {
+    this.unanswered();
+    if (this.#endsWithLine) this.cancel();
+  }
+
+  /** The first word counts; a second one finds nobody waiting. */
+  #settle(answer: Answer): void {
+    const waiter = this.#waiter;
+    this.#waiter = undefined;
+    waiter?.(answer);
+  }
+
+  /**
+   * docs/zvt.md 2.4: the command once more, within the time of its repeats, from a register that
+   * missed our ACK and does not take our answer for it. It gets the same answer again.
+   */
+  isRepeat(bytes: Uint8Array): boolean {
+    const sinceMs = this.parts.clock.monotonicMs() - this.#startedMs;
+    return (
+      this.#line.transport === "serial" &&
+      sinceMs <= SENDS_MAX * this.parts.options.timers.t2Ms &&
+      sameBytes(bytes, this.#requestBytes)
+    );
+  }
+
+  answerAgain(): void {
+    if (this.#lastAnswer) void this.#line.send(this.#lastAnswer);
+  }
+
+  /** Answers the command with 80 00, unless a fault has it otherwise. */
+  async accept(): Promise<void> {
+    await this.#prepareAnswer();
+    await this.#answer("positive-acknowledgement", {});
+    await this.reach("accepted");
+  }
+
+  /** Answers with 80 00 a command that ends with its answer (docs/zvt.md 5.2). */
+  async finish(): Promise<void> {
+    await this.answerWith("positive-acknowledgement", {});
+  }
+
+  /** Answers the command with 84 xx: nothing follows. */
+  async refuse(code: number): Promise<void> {
+    await this.answerWith("negative-acknowledgement", { errorCode: code });
+  }
+
+  /** Answers the command, which is over then. */
+  async answerWith(name: MessageName, input: Outgoing): Promise<void> {
+    await this.#prepareAnswer();
+    this.#ending = true;
+    await this.#answer(name, input);
+  }
+
+  async #prepareAnswer(): Promise<void> {
+    await this.reach("command");
+    const refused = this.fault("refuse");
+    if (!refused) return;
+    const errorCode = Number.parseInt(String(refused["code"]), 16);
+    await this.#answer("negative-acknowledgement", { errorCode });
+    throw new ProcessOver("refused by a fault");
+  }
+
+  async #answer(name: MessageName, input: Outgoing): Promise<void> {
+    // An answer repeats the id of the message that it answers (docs/zvt.md 9.4).
+    const answer = this.parts.encode(name, input, this.parts.requestId(this.request));
+    this.#lastAnswer = answer;
+    const sent = await this.#line.send(answer);
+    // docs/zvt.md 2.4: three sends without ACK are a transmission error, back to the basic state. A
+    // line that is gone is another matter, and so is the silence of a fault.
+    if (sent === "failed" && !this.#line.closed && !this.parts.faults.muted) {
+      throw new ProcessOver("the answer to the command was not acknowledged");
+    }
+  }
+
+  /** Sends a message and waits for its answer, T3 when not told otherwise (docs/zvt.md 5.1). */
+  async say(name: MessageName, input: Outgoing, timeoutMs?: number): Promise<Answer> {
+    const id = this.parts.nextMessageId();
+    const apdu = this.parts.encode(name, this.#permitted(input), id);
+    return await this.sayRaw(apdu, timeoutMs, undefined, id);
+  }
+
+  /** A message of which nothing but its control field matters. */
+  async sayBare(control: number): Promise<Answer> {
+    const id = this.parts.nextMessageId();
+    const data = id === undefined ? new Uint8Array(0) : fromHex(`06061f7303${id}`);
+    return await this.sayRaw(encodeApdu({ control, data }), undefined, undefined, id);
+  }
+
+  async sayRaw(
+    apdu: Uint8Array,
+    timeoutMs?: number,
+    afterSending?: () => Promise<void>,
+    id?: string,
+  ): Promise<Answer> {
+    // One question at a time: a prompt that a cancellation left open is answered first, or the
+    // answer to it would be taken for the answer to this.
+    const before = this.#exchange;
+    const exchange = before.then(() => this.#ask(apdu, timeoutMs, afterSending, id));
+    this.#exchange = exchange.catch(() => undefined);
+    return await exchange;
+  }
+
+  async #ask(
+    apdu: Uint8Array,
+    timeoutMs: number | undefined,
+    afterSending: (() => Promise<void>) | undefined,
+    id: string | undefined,
+  ): Promise<Answer> {
+    this.signal.throwIfAborted();
+    this.#askedUnder = id;
+    // Waiter first, write second, clock third.
+    const answer = new Promise<Answer>((resolve) => {
+      this.#waiter = resolve;
+    });
+    const sent = await this.#line.send(apdu);
+    await afterSending?.();
+    if (sent === "failed") {
+      const because = this.#line.closed ? "line-closed" : "not-delivered";
+      this.#settle({ kind: "silent", because });
+    }
+    const limitMs = timeoutMs ?? this.parts.options.timers.t3Ms;
+    const timer = this.parts.clock.startTimer("T3", limitMs, () => {
+      this.#settle({ kind: "silent", because: "time-out" });
+      // docs/zvt.md 3.3: T3 over ends the connection; a window for goods being over does not.
+      if (timeoutMs === undefined && this.#line.transport === "tcp") this.#line.close();
+    });
+    const given = await answer;
+    timer.clear();
+    this.signal.throwIfAborted();
+    return given;
+  }
+
+  /** 04 FF, when the register wants it (configuration bit 08, docs/zvt.md 6.1). */
+  async status(code: number): Promise<void> {
+    if (!has(this.parts.registration, "intermediateStatus")) return;
+    const answer = await this.say("intermediate-status", this.parts.statusInput(code, this));
+    const lost = answer.kind === "silent" && answer.because !== "line-closed";
+    // docs/zvt.md 3.3, 5.1: the process counts as aborted. A register that closes the line is
+    // another matter: the customer at the terminal does not know, and goes on.
+    if (lost && this.cancellable) throw new ProcessOver("a status was not answered");
+  }
+
+  /** The report 04 0F, with its moments before and after. */
+  async report(input: Outgoing, timeoutMs?: number): Promise<Answer> {
+    await this.reach("report");
+    const id = this.parts.nextMessageId();
+    const apdu = this.parts.encode("status-information", this.#permitted(input), id);
+    const answer = await this.sayRaw(apdu, timeoutMs, () => this.reach("reported"), id);
+    if (answer.kind !== "silent") await this.reach("acknowledged");
+    return answer;
+  }
+
+  /** The report as the last word: Read Card has no 06 0F (docs/zvt.md 5.2, 6.7). */
+  async completeWithReport(input: Outgoing): Promise<void> {
+    await this.reach("report");
+    const id = this.parts.nextMessageId();
+    const apdu = this.parts.encode("status-information", this.#permitted(input), id);
+    this.#ending = true;
+    await this.sayRaw(apdu, undefined, () => this.reach("reported"), id);
+  }
+
+  /** 06 0F: done, and good. */
+  async complete(input: Outgoing = {}): Promise<void> {
+    await this.#end("completion", input);
+  }
+
+  /** The completion of a status enquiry begins with positional parts (docs/zvt.md 6.5). */
+  async completeStatus(input: Outgoing): Promise<void> {
+    await this.#end("status-completion", input);
+  }
+
+  /** 06 1E: not carried out. */
+  async abort(resultCode: number, input: Outgoing = {}): Promise<void> {
+    const parts = this.fault("abort-without-code") ? {} : { ...input.parts, resultCode };
+    await this.#end("abort-from-pt", { ...input, parts });
+  }
+
+  async #end(name: MessageName, input: Outgoing): Promise<void> {
+    await this.reach("completion");
+    const id = this.parts.nextMessageId();
+    const apdu = this.parts.encode(name, this.#permitted(input), id);
+    this.#ending = true;
+    await this.sayRaw(apdu, undefined, () => this.reach("completed"), id);
+  }
+
+  /** A register that sent no container, now or at registration, gets none (docs/zvt.md 4.3). */
+  #permitted(input: Outgoing): Outgoing {
+    if (input.tags === undefined || this.mayContain) return input;
+    const { tags: _, ...rest } = input;
+    return rest;
+  }
+
+  get mayContain(): boolean {
+    const unasked = this.parts.is("container-unasked");
+    if (unasked || this.parts.registration.containers || this.request.tags !== null) return true;
+    // Service byte 04 of the status enquiry asks for the container by itself (docs/zvt.md 6.5).
+    return this.control === STATUS_ENQUIRY && ((this.request.fields.serviceByte ?? 0) & 0x04) !== 0;
+  }
+
+  /** The arguments of a fault whose chance this is; the fault is thereby used. */
+  fault(name: FaultName): FaultArguments | undefined {
+    return this.parts.faults.take(name, { command: this.control });
+  }
+
+  /** A moment at which faults may strike. Throws {@link ProcessOver} when one ended the process. */
+  async reach(point: Point): Promise<void> {
+    this.phase = point;
+    this.parts.onPhase(this.#line.name);
+    for (const struck of this.parts.faults.takeAt(point, this.control)) {
+      await this.parts.strike(struck, this);
+    }
+    this.signal.throwIfAborted();
+  }
+
+  async pause(name: string, delayMs: number): Promise<void> {
+    if (delayMs > 0) await sleep(this.parts.clock, name, delayMs, this.signal);
+  }
+
+  /** The same for what is of no use without the register; a payment is of use. */
+  async untilCancelledOrGone<T>(
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T | "cancelled"> {
+    this.#endsWithLine = true;
+    return await this.untilCancelled(work);
+  }
+
+  /** Resolves as soon as the register has cancelled; `work` is then left alone. */
+  async untilCancelled<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T | "cancelled"> {
+    const stop = new AbortController();
+    const cancelled = new Promise<"cancelled">((resolve) => {
+      this.#cancel = () => resolve("cancelled");
+    });
+    this.cancellable = true;
+    try {
+      return await Promise.race([work(AbortSignal.any([stop.signal, this.signal])), cancelled]);
+    } finally {
+      this.cancellable = false;
+      this.#cancel = undefined;
+      stop.abort(new ProcessOver("cancelled"));
+    }
+  }
+}
+
+/** undefined for an answer without an id, or one that cannot be read. */
+function idOf(apdu: Apdu): string | undefined {
+  try {
+    return tagValue(decodeMessage(apdu).tags, "messageSequence");
+  } catch (error) {
+    if (error instanceof ZvtCodecError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,49 @@
+import type { Charset } from "../../../../zvt/index.ts";
+
+/** Bits of the configuration byte (docs/zvt.md 6.1). */
+export const configBits = {
+  registerPrintsPayments: 0x02,
+  registerPrintsAdministration: 0x04,
+  intermediateStatus: 0x08,
+  printMessages: 0x80,
+} as const;
+
+/** What a register agreed on. */
+export interface Registration {
+  readonly registered: boolean;
+  readonly configByte: number;
+  /** ISO 4217 numeric with a leading zero; null when the register named none. */
+  readonly currency: string | null;
+  /** The register may be sent containers (docs/zvt.md 4.3). */
+  readonly containers: boolean;
+  /** Control fields of tag 26. */
+  readonly permitted: ReadonlySet<number>;
+  readonly charset: Charset;
+  readonly printerWidth: number;
+  /** Largest message the register takes, tag 1A. */
+  readonly messageBytesMax: number;
+  /** Both sides number their messages, tag 1F73. */
+  readonly messageIds: boolean;
+}
+
+const PRINTER_COLUMNS = 24;
+
+/** A terminal that nobody has registered with prints by itself and says nothing in between. */
+export const unregistered: Registration = {
+  registered: false,
+  configByte: 0x00,
+  currency: null,
+  containers: false,
+  permitted: new Set(),
+  charset: "cp437",
+  printerWidth: PRINTER_COLUMNS,
+  messageBytesMax: 0xffff,
+  messageIds: false,
+};
+
+/** docs/zvt.md 6.4: Log-Off sets the configuration byte to 86 and switches containers off. */
+export const loggedOff: Registration = { ...unregistered, configByte: 0x86 };
+
+export function has(registration: Registration, bit: keyof typeof configBits): boolean {
+  return (registration.configByte & configBits[bit]) !== 0;
+}

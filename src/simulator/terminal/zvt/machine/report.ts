@@ -1,0 +1,160 @@
+import {
+  type Charset,
+  container,
+  type FieldInputs,
+  fromHex,
+  type MessageInput,
+  type RawTag,
+  rawTag,
+  tag,
+} from "../../../../zvt/index.ts";
+import { type TestCard, testCards } from "../../bank/cards.ts";
+import type { StoredTransaction } from "../../memory/memory.ts";
+import type { Device } from "../../options.ts";
+import { localTime } from "./local-time.ts";
+import type { Parts } from "./parts.ts";
+
+/** What 04 0F tells about a transaction, stored or not. */
+export type Reported = Pick<
+  StoredTransaction,
+  | "amountMinor"
+  | "currency"
+  | "currencyTold"
+  | "card"
+  | "trace"
+  | "originalTrace"
+  | "authorisation"
+  | "atMs"
+  | "tipAllowed"
+> & { readonly receiptNumber: number | null };
+
+/** Field 19 of a report (docs/zvt.md 7.1): online, and with PIN. */
+const ONLINE = 0x60;
+const WITH_PIN = 0x70;
+
+/** An approved transaction; fields in the order of the table (docs/zvt.md 4.2, 7.1). */
+export function approvedReport(told: Reported, parts: Parts): MessageInput {
+  const { device } = parts;
+  const card = testCards[told.card];
+  const fields: FieldInputs = {
+    resultCode: 0x00,
+    amount: told.amountMinor,
+    trace: parts.is("long-trace") ? "000000" : digits(told.trace, 6),
+    ...(told.originalTrace === null ? {} : { originalTrace: digits(told.originalTrace, 6) }),
+    ...time(told.atMs),
+    expiry: card.expiry,
+    cardSequence: card.sequence,
+    typeByte: card.holderCheck === 2 ? WITH_PIN : ONLINE,
+    pan: card.maskedDigits,
+    terminalId: device.terminalId,
+    authorisationAttribute: told.authorisation,
+    ...(told.currencyTold ? { currency: told.currency } : {}),
+    ...(told.receiptNumber === null ? {} : { receiptNumber: digits(told.receiptNumber, 4) }),
+    cardType: card.cardType,
+    contractNumber: device.contractNumber,
+    cardName: card.scheme,
+  };
+  if (parts.is("short-report")) return shortReport(fields);
+  const tip = told.tipAllowed ? [tag("tipAllowed", 1)] : [];
+  return { fields, tags: [...cardTags(card), ...tip, ...otherTags(told, parts)] };
+}
+
+/** A bare result byte, the amount behind it, and only what a register cannot do without. */
+function shortReport({ amount, trace, time: at, date, receiptNumber, ...more }: FieldInputs) {
+  const { terminalId, currency, pan, cardType } = more;
+  const short = { amount, trace, time: at, date, pan, terminalId, currency, receiptNumber };
+  const present = Object.entries({ ...short, cardType }).filter(([, value]) => value !== undefined);
+  return { parts: { resultCode: 0x00 }, fields: Object.fromEntries(present) as FieldInputs };
+}
+
+/** What some terminals add (docs/zvt.md 12.2, 12.3, 12.5). */
+function otherTags(told: Reported, parts: Parts): readonly RawTag[] {
+  return [
+    ...(parts.is("long-trace") ? [tag("longTrace", digits(told.trace, 8))] : []),
+    ...(parts.is("private-tags") ? privateTags : []),
+    ...(parts.is("opaque-tags") ? opaqueTags : []),
+  ];
+}
+
+const privateTags: readonly RawTag[] = [
+  rawTag(0xc0, fromHex("01")),
+  rawTag(0xd0, fromHex("0203")),
+  rawTag(0xd1, fromHex("04")),
+  rawTag(0xdf01, fromHex("0506")),
+];
+
+/** Plain content that is no list of tags, although bit 6 says so. */
+export const opaqueTags: readonly RawTag[] = [
+  rawTag(0xff40, fromHex("123456")),
+  rawTag(0xff41, fromHex("d5b7136976c101")),
+];
+
+/** A transaction that the host refused; it has no receipt number. */
+export function declinedReport(
+  told: Reported,
+  resultCode: number,
+  device: Device,
+  text: { readonly text: string; readonly charset: Charset },
+): MessageInput {
+  const card = testCards[told.card];
+  return {
+    charset: text.charset,
+    fields: {
+      resultCode,
+      amount: told.amountMinor,
+      trace: digits(told.trace, 6),
+      ...time(told.atMs),
+      pan: card.maskedDigits,
+      terminalId: device.terminalId,
+      ...(told.currencyTold ? { currency: told.currency } : {}),
+      cardType: card.cardType,
+      additionalText: text.text,
+      cardName: card.scheme,
+    },
+    tags: cardTags(card),
+  };
+}
+
+/** A transaction that came to nothing before the host was asked (27 6C for example). */
+export function abortedReport(
+  resultCode: number,
+  device: Device,
+  text?: { readonly text: string; readonly charset: Charset },
+): MessageInput {
+  const fields = { resultCode, terminalId: device.terminalId };
+  if (text === undefined) return { fields };
+  return { charset: text.charset, fields: { ...fields, additionalText: text.text } };
+}
+
+function time(atMs: number): FieldInputs {
+  const local = localTime(new Date(atMs));
+  return { time: local.time, date: local.date.slice(4) };
+}
+
+/** How it was paid, and the application of the card (docs/zvt.md 11.2). */
+function cardTags(card: TestCard): readonly RawTag[] {
+  return [
+    container("payment", [
+      tag("cardholderIdentification", card.holderCheck),
+      tag("onlineFlag", 1),
+      tag("technology", card.technology),
+    ]),
+    tag("cardType", card.cardType),
+    tag("applicationLabel", card.label),
+    tag("aid", fromHex(card.aid)),
+  ];
+}
+
+/** A field that came after revision 13.08 (docs/zvt.md 11.1): nobody can know how long it is. */
+export const unknownField = fromHex("760102");
+
+/** Tags that no table has: of one, two and three bytes. */
+export const unknownTags: readonly RawTag[] = [
+  rawTag(0xdf01, fromHex("0102")),
+  rawTag(0x5e, fromHex("aabb")),
+  rawTag(0x1f8105, fromHex("00")),
+];
+
+function digits(value: number, count: number): string {
+  return String(value).padStart(count, "0");
+}

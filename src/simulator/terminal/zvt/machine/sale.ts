@@ -1,0 +1,228 @@
+import { sleep } from "../../../../shared/time.ts";
+import {
+  type Apdu,
+  decodeMessage,
+  type MessageInput,
+  tagValue,
+  ZvtCodecError,
+} from "../../../../zvt/index.ts";
+import { type CardName, testCards } from "../../bank/cards.ts";
+import { type Outcome, outcomeOf } from "../../bank/outcome.ts";
+import type { CustomerAction, Wanted } from "../../customer.ts";
+import type { PaymentScript } from "../../scenario.ts";
+import { ProcessOver } from "./parts.ts";
+import type { Answer, Process } from "./process.ts";
+import { status } from "./texts.ts";
+
+/** What a sale is about, after the command has been checked. */
+export interface Order {
+  readonly amountMinor: number;
+  /** ISO 4217 numeric. */
+  readonly currency: string;
+  readonly currencyTold: boolean;
+}
+
+/** Result codes (docs/zvt.md 11.4). */
+export const code = {
+  wrongPin: 0x37,
+  noCardData: 0x65,
+  notForDebitCards: 0x67,
+  aborted: 0x6c,
+  wrongCurrency: 0x6f,
+  notRegistered: 0x6b,
+  cardBlocked: 0x6e,
+  textNotAuthentic: 0x75,
+  cardUnknown: 0x7a,
+  notPossible: 0x83,
+  alreadyReversed: 0xb4,
+  reversalImpossible: 0xb5,
+  preAuthorisationWrong: 0xb7,
+  openPreAuthorisations: 0xb8,
+  amountTooSmall: 0xc8,
+  amountTooHigh: 0xc3,
+  printerNotReady: 0xcc,
+  messageWrong: 0x9a,
+  memoryFull: 0xb1,
+} as const;
+
+/** What the customer at the terminal made of it. */
+export type Presented = { readonly card: CardName } | "cancelled" | "time-out" | "other-card";
+
+/** Reads amount and currency; refuses the command, or ends it, when they cannot be used. */
+export async function checkedOrder(process: Process): Promise<Order | undefined> {
+  const { parts, request } = process;
+  const { behaviour } = parts.options;
+  const { amount, currency } = request.fields;
+  // Without an amount a terminal with keys would ask for one; this one has none.
+  if (amount === undefined) {
+    await process.refuse(code.messageWrong);
+    return undefined;
+  }
+  await process.accept();
+  const used = currency ?? (behaviour.currencies[0] as string);
+  if (!behaviour.currencies.includes(used)) {
+    await process.abort(code.wrongCurrency, { parts: { currency: used } });
+    return undefined;
+  }
+  if (amount === 0) {
+    await process.abort(code.amountTooSmall);
+    return undefined;
+  }
+  return { amountMinor: amount, currency: used, currencyTold: currency !== undefined };
+}
+
+/**
+ * Asks for a card and waits for the customer; the register may cancel meanwhile (docs/zvt.md 5.2).
+ */
+export async function presentCard(
+  process: Process,
+  outcome: Outcome,
+  script: PaymentScript,
+): Promise<Presented> {
+  return await process.untilCancelled(async (signal) => {
+    await process.status(status.insertCard);
+    signal.throwIfAborted();
+    await process.reach("card");
+    const waitMs = cardWaitMs(process);
+    const action = await customerActs(process, { wanted: "card", waitMs, outcome, script, signal });
+    if (action.action === "cancel") return "cancelled";
+    if (action.action !== "insert") return action.action === "time-out" ? "time-out" : "other-card";
+    const card = action.card ?? script.card ?? process.parts.options.behaviour.card;
+    const asksPin = testCards[card].holderCheck === 2;
+    if (asksPin && !process.parts.is("no-pin-status")) await process.status(status.lookAtPinPad);
+    return { card };
+  });
+}
+
+export interface CustomerWait {
+  readonly wanted: Wanted;
+  /** How long the terminal waits; null: for ever. */
+  readonly waitMs: number | null;
+  readonly signal: AbortSignal;
+  readonly outcome?: Outcome;
+  readonly script?: PaymentScript;
+}
+
+/** What the customer does, by hand or by itself; "time-out" when the terminal has waited. */
+export async function customerActs(
+  { parts }: Process,
+  { wanted, waitMs, signal, outcome, script = {} }: CustomerWait,
+): Promise<CustomerAction> {
+  const { behaviour, pace } = parts.options;
+  const over = new AbortController();
+  const either = AbortSignal.any([signal, over.signal]);
+  const byHand = parts.customer.wait(wanted, either);
+  const timeOut = async (limitMs: number): Promise<CustomerAction> => {
+    await sleep(parts.clock, "card wait", Math.min(limitMs, waitMs ?? limitMs), either);
+    return { action: "time-out" };
+  };
+  const itself = async (): Promise<CustomerAction> => {
+    if (behaviour.customer === "manual") {
+      return await (waitMs === null ? byHand : timeOut(waitMs));
+    }
+    if (outcome?.kind === "customer-timeout") return await timeOut(pace.walkAwayMs);
+    const delayMs = script.customerMs ?? pace.customerMs;
+    if (waitMs !== null && delayMs >= waitMs) return await timeOut(waitMs);
+    if (delayMs > 0) await sleep(parts.clock, "customer", delayMs, either);
+    return byThemselves[wanted];
+  };
+  try {
+    return await Promise.race([byHand, itself()]);
+  } finally {
+    over.abort();
+  }
+}
+
+/** What a customer does whom nobody plays. */
+const byThemselves: Readonly<Record<Wanted, CustomerAction>> = {
+  card: { action: "insert" },
+  key: { action: "key", key: "ok" },
+  "key-or-card": { action: "key", key: "ok" },
+  digits: { action: "digits", digits: "1234567890" },
+};
+
+/** Tag 1F5B: how long the register wants a card to be waited for (docs/zvt.md 6.2). */
+function cardWaitMs({ parts, request }: Process): number {
+  const seconds = tagValue(request.tags, "cardWaitSeconds");
+  return seconds === undefined ? parts.options.pace.cardWaitMs : seconds * 1_000;
+}
+
+/** The bank is asked: from here on Abort comes too late (docs/zvt.md 5.2). */
+export async function askHost(process: Process, script: PaymentScript = {}): Promise<void> {
+  await process.reach("host");
+  await failByFault(process);
+  await process.status(status.waitingForHost);
+  await process.pause("host", script.hostMs ?? process.parts.options.pace.hostMs);
+}
+
+/** The fault `fail`: the command ends here with 06 1E. */
+export async function failByFault(process: Process): Promise<void> {
+  const fault = process.fault("fail");
+  if (!fault) return;
+  await process.abort(Number.parseInt(String(fault["code"]), 16));
+  throw new ProcessOver("failed by a fault");
+}
+
+export function scriptedOutcome(process: Process, order: Order, script: PaymentScript): Outcome {
+  const rule = script.outcome ?? process.parts.options.behaviour.outcome;
+  return outcomeOf(rule, order.amountMinor);
+}
+
+/** How the register took a good report (docs/zvt.md 8.1). */
+export type Taken =
+  | { readonly how: "acknowledged" }
+  /** Only goods of this value came out. */
+  | { readonly how: "partly"; readonly amountMinor: number }
+  | { readonly how: "undo"; readonly because: UndoReason };
+
+export type UndoReason =
+  | "not-issued"
+  /** "Ask again" more often than the register itself had allowed. */
+  | "asked-too-often"
+  /** No word in time, on a line that still stands. */
+  | "no-word"
+  | "line-lost";
+
+const ASK_AGAIN = 0x9c;
+const PARTLY_ISSUED = 0x9d;
+
+/** Sends the report until the register has decided what became of the goods (docs/zvt.md 8.1). */
+export async function reportSale(process: Process, input: MessageInput): Promise<Taken> {
+  const { parts, request } = process;
+  const { timeoutSeconds, maxStatusInfos } = request.fields;
+  const windowMs = timeoutSeconds ? timeoutSeconds * 1_000 : undefined;
+  const unnamed = parts.is("asks-three-times") ? 3 : Number.POSITIVE_INFINITY;
+  const repeatsMax = maxStatusInfos ?? unnamed;
+  for (let repeats = 0; ; repeats++) {
+    const answer = await process.report(input, windowMs);
+    if (answer.kind !== "negative" || answer.code !== ASK_AGAIN) {
+      return taken(answer, !parts.is("no-partial-issue"));
+    }
+    if (repeats >= repeatsMax) return undo("asked-too-often");
+    await process.pause("goods", parts.options.pace.goodsPauseMs);
+  }
+}
+
+function undo(because: UndoReason): Taken {
+  return { how: "undo", because };
+}
+
+function taken(answer: Answer, knowsPartly: boolean): Taken {
+  if (answer.kind === "positive") return { how: "acknowledged" };
+  if (answer.kind === "silent") {
+    return undo(answer.because === "time-out" ? "no-word" : "line-lost");
+  }
+  if (answer.code !== PARTLY_ISSUED || !knowsPartly) return undo("not-issued");
+  const amountMinor = amountOf(answer.apdu);
+  return amountMinor === undefined ? undo("not-issued") : { how: "partly", amountMinor };
+}
+
+/** undefined for an answer that cannot be read: then nothing was issued. */
+function amountOf(apdu: Apdu): number | undefined {
+  try {
+    return decodeMessage(apdu).fields.amount;
+  } catch (error) {
+    if (error instanceof ZvtCodecError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,83 @@
+import type { DatabaseSync } from "node:sqlite";
+import { type RaisedAlarm, tapAlarms } from "../../shared/alarm-log.ts";
+import type { ResponseOf, supervisorMessages } from "../../shared/ipc/contract.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { transaction } from "../../shared/sqlite.ts";
+import type { Clock } from "../../shared/time.ts";
+
+/** Months of a troubled kiosk; tp-manager has taken them long before. */
+const ALARMS_KEPT = 1_000;
+/** An alarm about no order, a paused queue for example, is told again only after so long. */
+const REPEATED_AFTER_MS = 24 * 3_600_000;
+
+/** Alarms on disk, until tp-manager has taken them for `GET /events`. */
+export class AlarmStore {
+  readonly #database: DatabaseSync;
+  readonly #clock: Clock;
+  /** Ids of another database are ids of other alarms. */
+  readonly #origin: string;
+
+  constructor(database: DatabaseSync, clock: Clock) {
+    this.#database = database;
+    this.#clock = clock;
+    this.#origin = String(database.prepare("SELECT name FROM alarm_origin").get()?.["name"]);
+  }
+
+  /** A logger whose alarms are stored too. */
+  tap(log: Logger): Logger {
+    return tapAlarms(log, (alarm) => this.#add(alarm));
+  }
+
+  /** Behind `after` of the database `origin`, oldest first; all of them for another database. */
+  behind(
+    origin: string | undefined,
+    after: number,
+    limit: number,
+  ): ResponseOf<typeof supervisorMessages, "alarms"> {
+    const rows = this.#database
+      .prepare("SELECT * FROM alarms WHERE id > ? ORDER BY id LIMIT ?")
+      .all(origin === this.#origin ? after : 0, limit);
+    const alarms = rows.map((row) => ({
+      id: Number(row["id"]),
+      atMs: Number(row["at_ms"]),
+      alarm: String(row["alarm"]),
+      message: String(row["message"]),
+      orderId: row["order_id"] as string | null,
+      transactionId: row["transaction_id"] as string | null,
+    }));
+    return { origin: this.#origin, alarms };
+  }
+
+  #add(raised: RaisedAlarm): void {
+    const atMs = this.#clock.now();
+    if (this.#isRepeated(raised, atMs)) return;
+    const { alarm, message, orderId, transactionId } = raised;
+    // Raised in the middle of a transaction it is part of that one.
+    const within = this.#database.isTransaction
+      ? (work: () => void): void => work()
+      : (work: () => void): void => transaction(this.#database, work);
+    within(() => {
+      const { lastInsertRowid } = this.#database
+        .prepare(
+          `INSERT INTO alarms (at_ms, alarm, message, order_id, transaction_id)
+           VALUES (?, ?, ?, ?, ?)`,
+        )
+        .run(atMs, alarm, message, orderId, transactionId);
+      this.#database
+        .prepare("DELETE FROM alarms WHERE id <= ?")
+        .run(Number(lastInsertRowid) - ALARMS_KEPT);
+    });
+  }
+
+  #isRepeated({ alarm, message, orderId, transactionId }: RaisedAlarm, nowMs: number): boolean {
+    if (orderId !== null || transactionId !== null) return false;
+    const before = this.#database
+      .prepare(
+        `SELECT at_ms FROM alarms WHERE alarm = ? AND message = ?
+           AND order_id IS NULL AND transaction_id IS NULL ORDER BY id DESC LIMIT 1`,
+      )
+      .get(alarm, message);
+    const ageMs = nowMs - Number(before?.["at_ms"] ?? Number.NEGATIVE_INFINITY);
+    return ageMs >= 0 && ageMs < REPEATED_AFTER_MS; // a clock that went back tells it again
+  }
+}

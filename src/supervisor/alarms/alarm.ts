@@ -1,0 +1,38 @@
+import type { Logger } from "../../shared/logger.ts";
+
+/**
+ * Reasons for an operator to look. An alarm is an error line of the log whose field `alarm` holds
+ * one of these stable names, so that monitoring can watch for it.
+ */
+type Alarm =
+  /** The gateway refuses GATEWAY_LOGIN / GATEWAY_PWD; nothing is sent until that is settled. */
+  | "gateway-credentials-refused"
+  /** The gateway's address, certificate or access is wrong; the queue goes on trying. */
+  | "gateway-misconfigured"
+  /** A refused transaction, or one that cannot be sent as it is, waits for an operator. */
+  | "transaction-parked"
+  /** tp-manager handed over a known transaction id with another content, which was refused. */
+  | "transaction-changed"
+  /** Two charged transactions name the same order. */
+  | "order-charged-twice"
+  /** A sale was reversed at the terminal, but its order may be at the gateway. */
+  | "reversed-after-sending"
+  /** The answer of a confirm, cancel or refund was lost; the request is never sent again. */
+  | "gateway-operation-unknown"
+  /** The gateway has two transactions of one order. */
+  | "gateway-order-twice"
+  /** A verified notification does not agree with our order. */
+  | "notification-mismatch"
+  /** The cardholder's bank took the money of an order back, or the acquirer reported fraud. */
+  | "chargeback-or-fraud"
+  /** A card number arrived unmasked and was masked here. */
+  | "card-number-masked";
+
+export function raiseAlarm(
+  log: Logger,
+  alarm: Alarm,
+  details: Readonly<Record<string, unknown>>,
+  message: string,
+): void {
+  log.error({ alarm, ...details }, message);
+}

@@ -1,0 +1,98 @@
+import type { DeliveryState } from "../../shared/ipc/contract.ts";
+import type { Transaction } from "../../shared/transaction.ts";
+import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
+import type {
+  Attempt,
+  AttemptEvent,
+  AttemptPhase,
+  AttemptState,
+  PaymentRequest,
+} from "./payment.ts";
+
+export interface ListPage {
+  readonly sinceMs: number;
+  readonly status: ListStatus | null;
+  readonly limit: number;
+  /** The {@link ListedAttempt.position} of the last one seen. */
+  readonly before: number | null;
+}
+
+export const listStatuses = [
+  "Success",
+  "Approved",
+  "Declined",
+  "Cancelled",
+  "Failed",
+  "Reversed",
+  "Unknown",
+] as const;
+export type ListStatus = (typeof listStatuses)[number];
+
+export interface ListedAttempt {
+  readonly attempt: Attempt;
+  readonly delivery: DeliveryState | null;
+  readonly position: number;
+}
+
+/**
+ * The attempts to charge an order. As in every store of this folder a change is on disk when the
+ * method returns, and the method throws when the change could not be written. Methods are
+ * synchronous on purpose: between a decision and its record nothing else can run.
+ */
+export interface AttemptStore {
+  /** The newest attempt of an order, or undefined when the order was never asked for. */
+  latest(orderId: string): Attempt | undefined;
+  /** Every attempt of an order, oldest first. */
+  ofOrder(orderId: string): Attempt[];
+  read(transactionId: string): Attempt | undefined;
+  events(transactionId: string): AttemptEvent[];
+
+  /** The write-ahead record: an attempt in phase "sent". */
+  begin(attempt: {
+    readonly transactionId: string;
+    readonly request: PaymentRequest;
+    readonly baseline: Baseline;
+    readonly startedAtMs: number;
+  }): Attempt;
+  /** An attempt that ended before anything financial could leave. */
+  recordFailure(attempt: {
+    readonly transactionId: string;
+    readonly request: PaymentRequest;
+    readonly state: Extract<AttemptState, { phase: "not-charged" }>;
+    readonly startedAtMs: number;
+  }): Attempt;
+  /**
+   * A new state with the event that led to it; in the same transaction `handOff` when the attempt
+   * has become charged, or its withdrawal when it was reversed. `ticket` is kept when given.
+   */
+  update(
+    transactionId: string,
+    change: {
+      /** What it must be now; anything else is a fault of this program. */
+      readonly from: AttemptPhase;
+      readonly state: AttemptState;
+      readonly event: AttemptEvent;
+      readonly ticket?: string;
+      readonly handOff?: Transaction;
+      readonly withdraw?: boolean;
+    },
+  ): Attempt;
+  /** Attempts, newest first; `before` continues behind an earlier page. */
+  list(page: ListPage): ListedAttempt[];
+  /** What stays of the orders in the archive; it has positions of its own. */
+  listArchived(page: ListPage): ListedAttempt[];
+  addEvent(transactionId: string, event: AttemptEvent): void;
+
+  countInDoubt(): number;
+  /** Attempts that a process cannot leave behind unasked, in the order they were begun. */
+  unfinished(): Attempt[];
+  /** The order a charged transaction with this very report belongs to, other than `except`. */
+  orderOfReport(report: TransactionReport, except: string): string | undefined;
+
+  /** What the terminal looked like before the next attempt that was begun after this one. */
+  nextBaseline(transactionId: string): Baseline | undefined;
+
+  /** An order with a generated id, charged or unknown, whose answer nobody has read. */
+  undeliveredGenerated(amountMinor: number, currencyAlpha: string): string | undefined;
+  markAnswerDelivered(orderId: string): void;
+}

@@ -1,0 +1,34 @@
+import type { Attempt, AttemptEvent, OpenReturn } from "./payment.ts";
+
+/** What the gateway's notifications say about the money of one of our transactions. */
+export interface NotedReturn {
+  readonly transactionId: string;
+  /** In all, by whomever it was asked for; 0: something, but nothing for certain. */
+  readonly returnedMinor: number;
+}
+
+/** Money that goes back by way of the gateway. */
+export interface ReturnStore {
+  /**
+   * Reserves a return at the gateway: only for a charged attempt without another return under way,
+   * and never of more than is left. false: it is not reserved. An attempt with one, or of which a
+   * part was returned, can no longer become "reversing".
+   */
+  reserveReturn(transactionId: string, open: OpenReturn, chargedMinor: number): boolean;
+  /**
+   * The gateway's word about a reserved return: how much of the order has gone back in all, or null
+   * when nothing happened.
+   */
+  endReturn(
+    transactionId: string,
+    open: OpenReturn,
+    returnedMinor: number | null,
+    event: AttemptEvent,
+  ): void;
+  /** Attempts with a reserved return whose end is not known, oldest first. */
+  openReturns(): Attempt[];
+  /** How far the gateway's notifications of returned money are known here; 0: none. */
+  returnsSeen(): number;
+  /** What was notified, up to `seen`. The same again changes nothing; sums never shrink. */
+  noteReturns(returns: readonly NotedReturn[], seen: number, atMs: number): void;
+}

@@ -1,0 +1,67 @@
+import type {
+  TelecollectionEnd,
+  TerminalIdentity,
+  TransactionReport,
+} from "../terminal/terminal.ts";
+import type { StrayFinding } from "./stray-policy.ts";
+
+/** An end of day as it was asked for and as it ended; null while its end is not known. */
+export interface TelecollectionRow {
+  readonly id: number;
+  readonly startedAtMs: number;
+  readonly result: TelecollectionEnd | null;
+}
+
+/** A result that the terminal reported although nothing ran, masked. */
+export interface StrayRow {
+  /** null: the journal did not take it. */
+  readonly id: number | null;
+  /** Epoch milliseconds. */
+  readonly atMs: number;
+  readonly report: TransactionReport;
+  /** The terminal that reported it. */
+  readonly identity: TerminalIdentity;
+}
+
+export interface SettledStray extends StrayRow {
+  /** "open": it is being asked about. "not-good": the terminal itself says that it failed. */
+  readonly finding: StrayFinding | "open" | "not-good";
+  readonly because: string;
+  readonly endedAtMs: number | null;
+}
+
+/** Who wanted an end of day: somebody by `/tlc`, or the terminal itself. */
+export type TelecollectionAsker = "operator" | "terminal";
+
+/** What is remembered about the terminal and not about one order. */
+export interface TerminalLog {
+  /** Before the command leaves. */
+  beginTelecollection(atMs: number, askedBy: TelecollectionAsker): number;
+  endTelecollection(id: number, atMs: number, result: TelecollectionEnd): void;
+  /** When ends of day were begun that the terminal demanded, oldest first, epoch milliseconds. */
+  demandedTelecollections(sinceMs: number): number[];
+  /**
+   * The newest end of day that may have been carried out since the attempt was begun; at or after
+   * `atMs` when the journal does not know the order of the two.
+   */
+  telecollectionSince(atMs: number, transactionId?: string): TelecollectionRow | undefined;
+
+  /**
+   * A result that no order asked for, before anything is made of it. undefined: the newest one is
+   * the same and is still asked about, or was found in the terminal.
+   */
+  keepStray(seen: Omit<StrayRow, "id">): number | undefined;
+  /** Not yet asked about, oldest first. */
+  openStrays(): StrayRow[];
+  /** Something may have been sold after it was reported. */
+  soldSinceStray(id: number): boolean;
+  /** An end of day may have run after it was reported, one that had been begun before included. */
+  closedSinceStray(id: number): boolean;
+  endStray(id: number, atMs: number, finding: StrayFinding, because: string): void;
+  /** Newest first. */
+  strays(limit: number): SettledStray[];
+
+  /** The terminal this installation works with; undefined before the first one. */
+  acceptedTerminal(): TerminalIdentity | undefined;
+  acceptTerminal(identity: TerminalIdentity, atMs: number): void;
+}

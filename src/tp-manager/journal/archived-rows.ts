@@ -1,0 +1,130 @@
+import type { DeliveryState } from "../../shared/ipc/contract.ts";
+import { type Currency, formatMajor } from "../../shared/money.ts";
+import type { ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
+import { bareReport } from "../attempts/bare-report.ts";
+import type {
+  Attempt,
+  AttemptState,
+  ChargedBy,
+  NotChargedState,
+  PaymentRequest,
+} from "../attempts/payment.ts";
+import { type Listings, listings } from "./attempt-columns.ts";
+import type { Row, Statement, Statements } from "./statements.ts";
+
+/** What stays of an attempt beside its order, amount and ids. */
+export interface Kept {
+  /** Whole: a currency that is abolished one day must still be readable. */
+  readonly currency: Currency;
+  readonly end:
+    | {
+        readonly phase: "charged" | "reversed";
+        readonly by: ChargedBy;
+        /** Less than was asked for when only a part of the goods came out. */
+        readonly chargedMinor: number | null;
+        /** Given back at the gateway. */
+        readonly returnedMinor: number;
+      }
+    | NotChargedState;
+}
+
+const texts = {
+  ofOrder: "SELECT * FROM archived_order WHERE order_id = ? ORDER BY number",
+  delivery: "SELECT delivery FROM archived_order WHERE transaction_id = ?",
+  noteReturn: `UPDATE archived_order SET kept = json_set(kept, '$.end.returnedMinor', ?1)
+    WHERE transaction_id = ?2 AND json_extract(kept, '$.end.phase') = 'charged'
+      AND json_extract(kept, '$.end.returnedMinor') < ?1`,
+};
+
+/**
+ * Newest first; `position` is the order in which they were put away. The columns that the
+ * conditions of a status name are made from what was kept.
+ */
+const listed = listings(
+  (condition) => `
+  SELECT * FROM (
+    SELECT *, rowid AS position,
+      json_extract(kept, '$.end.phase') AS phase,
+      json_object(
+        'outcome', json_extract(kept, '$.end.outcome'),
+        'report', json_object('amountMinor', json_extract(kept, '$.end.chargedMinor'))) AS state,
+      ifnull(json_extract(kept, '$.end.returnedMinor'), 0) AS returned_minor,
+      0 AS notified_return_minor,
+      NULL AS open_return
+    FROM archived_order WHERE started_at_ms >= ? AND rowid < ?)
+  WHERE (${condition}) ORDER BY position DESC LIMIT ?`,
+);
+
+/** What the journal answers of orders that were put away: the truth, without its details. */
+export class ArchivedRows {
+  readonly #sql: Record<keyof typeof texts, Statement>;
+  readonly #listed: Listings<Statement>;
+
+  constructor(statements: Statements) {
+    this.#sql = statements.prepare("archived", texts);
+    this.#listed = statements.prepare("archived listed", listed);
+  }
+
+  ofOrder(orderId: string): Attempt[] {
+    return this.#sql.ofOrder.all(orderId).map(attemptOf);
+  }
+
+  delivery(transactionId: string): DeliveryState | null {
+    return (this.#sql.delivery.get(transactionId)?.["delivery"] ?? null) as DeliveryState | null;
+  }
+
+  list({ sinceMs, status, limit, before }: ListPage): ListedAttempt[] {
+    const end = before ?? Number.MAX_SAFE_INTEGER;
+    return this.#listed[status ?? "all"].all(sinceMs, end, limit).map((row) => ({
+      attempt: attemptOf(row),
+      delivery: row["delivery"] as DeliveryState | null,
+      position: Number(row["position"]),
+    }));
+  }
+
+  /** Money of an archived order went back; sums never shrink. */
+  noteReturn(transactionId: string, returnedMinor: number): void {
+    this.#sql.noteReturn.run(returnedMinor, transactionId);
+  }
+}
+
+const ARCHIVED = "the order is in the archive: receipt, ticket, basket and customer are gone";
+
+function attemptOf(row: Row): Attempt {
+  const { currency, end } = JSON.parse(String(row["kept"])) as Kept;
+  const amountMinor = Number(row["amount_minor"]);
+  const request: PaymentRequest = {
+    orderId: String(row["order_id"]),
+    generatedId: row["generated_id"] === 1,
+    amountMinor,
+    currency,
+    echo: { amount: Number(formatMajor(amountMinor, currency.exponent)) },
+    cart: [],
+    customerEmail: null,
+    customData: {},
+    delivery: null,
+    warnings: [ARCHIVED],
+  };
+  return {
+    transactionId: String(row["transaction_id"]),
+    number: Number(row["number"]),
+    request,
+    state: stateOf(end, currency),
+    startedAtMs: Number(row["started_at_ms"]),
+    endedAtMs: Number(row["ended_at_ms"]),
+    baseline: null,
+    ticket: "",
+    returnedMinor: end.phase === "not-charged" ? 0 : end.returnedMinor,
+    returnedSome: end.phase !== "not-charged" && end.returnedMinor > 0,
+    openReturn: null,
+  };
+}
+
+function stateOf(end: Kept["end"], currency: Currency): AttemptState {
+  if (end.phase === "not-charged") return end;
+  const report = bareReport(currency, end.chargedMinor);
+  const sale = { report, by: end.by };
+  return end.phase === "charged"
+    ? { phase: "charged", ...sale }
+    : { phase: "reversed", sale, report };
+}

@@ -1,0 +1,236 @@
+import { isDeepStrictEqual } from "node:util";
+import { invariant } from "../../shared/invariant.ts";
+import type { DeliveryState } from "../../shared/ipc/contract.ts";
+import type { AttemptStore, ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
+import {
+  type Attempt,
+  type AttemptEvent,
+  type AttemptState,
+  unfinishedPhases,
+} from "../attempts/payment.ts";
+import { paymentEventOf } from "../attempts/payment-event.ts";
+import { sameReport } from "../attempts/recovery-policy.ts";
+import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
+import type { ArchivedRows } from "./archived-rows.ts";
+import {
+  type Listings,
+  listings,
+  readAttempt,
+  readJson,
+  returnedSql,
+  saleOf,
+  unfinishedSql,
+} from "./attempt-columns.ts";
+import type { EventRows } from "./event-rows.ts";
+import type { HandOffRows } from "./hand-off-rows.ts";
+import type { Statement, Statements } from "./statements.ts";
+
+const texts = {
+  latest: "SELECT * FROM attempt WHERE order_id = ? ORDER BY number DESC LIMIT 1",
+  ofOrder: "SELECT * FROM attempt WHERE order_id = ? ORDER BY number",
+  read: "SELECT * FROM attempt WHERE transaction_id = ?",
+  events: "SELECT * FROM attempt_event WHERE transaction_id = ? ORDER BY id",
+  addEvent: "INSERT INTO attempt_event (transaction_id, at_ms, kind, detail) VALUES (?, ?, ?, ?)",
+  insert: `INSERT INTO attempt (transaction_id, order_id, number, amount_minor, currency,
+      generated_id, phase, request, state, baseline, started_at_ms, ended_at_ms,
+      after_telecollection)
+    VALUES (?1, ?2, (SELECT coalesce(max(number), 0) + 1 FROM
+        (SELECT number, order_id FROM attempt UNION ALL
+         SELECT number, order_id FROM archived_order) WHERE order_id = ?2),
+      ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
+      (SELECT coalesce(max(id), 0) FROM telecollection))`,
+  update: `UPDATE attempt SET phase = ?, state = ?, ticket = coalesce(?, ticket), ended_at_ms = ?,
+      receipt_number = ?, trace_number = ? WHERE transaction_id = ? AND phase = ?
+      AND (?1 <> 'reversing' OR (open_return IS NULL AND ${returnedSql} = 0))`,
+  unfinished: `SELECT * FROM attempt WHERE ${unfinishedSql} ORDER BY rowid`,
+  countInDoubt: `SELECT count(*) AS n FROM attempt
+    WHERE ${unfinishedSql} AND phase IN ('in-doubt', 'reversal-in-doubt')`,
+  withReport: `SELECT * FROM attempt WHERE receipt_number = ? AND trace_number IS ?
+    AND transaction_id <> ?`,
+  // In the order of insertion: a wall clock can jump.
+  nextBaseline: `SELECT baseline FROM attempt WHERE baseline IS NOT NULL
+      AND rowid > (SELECT rowid FROM attempt WHERE transaction_id = ?)
+    ORDER BY rowid LIMIT 1`,
+  undeliveredGenerated: `SELECT order_id FROM attempt WHERE generated_id = 1
+      AND answer_delivered = 0 AND phase <> 'not-charged' AND amount_minor = ? AND currency = ?
+    LIMIT 1`,
+  markAnswerDelivered:
+    "UPDATE attempt SET answer_delivered = 1 WHERE order_id = ? AND answer_delivered = 0",
+};
+
+const listed = listings(
+  (condition) => `SELECT attempt.*, attempt.rowid AS position, hand_off.delivery AS delivery
+    FROM attempt LEFT JOIN hand_off USING (transaction_id)
+    WHERE started_at_ms >= ? AND attempt.rowid < ? AND (${condition})
+    ORDER BY attempt.rowid DESC LIMIT ?`,
+);
+
+type NewAttempt = Omit<
+  Attempt,
+  "number" | "ticket" | "returnedMinor" | "returnedSome" | "openReturn"
+>;
+
+/** Attempts and their events. Every change is one commit, on disk when the method returns. */
+export class AttemptRows implements AttemptStore {
+  readonly #sql: Record<keyof typeof texts, Statement>;
+  readonly #listed: Listings<Statement>;
+  readonly #events: EventRows;
+  readonly #handOffs: HandOffRows;
+  readonly #archived: ArchivedRows;
+  /** Told every step of an attempt once it is on disk. Must not throw. */
+  onStep: (attempt: Attempt, step: AttemptEvent) => void = () => {};
+
+  constructor(
+    statements: Statements,
+    events: EventRows,
+    handOffs: HandOffRows,
+    archived: ArchivedRows,
+  ) {
+    this.#sql = statements.prepare("attempts", texts);
+    this.#listed = statements.prepare("attempts listed", listed);
+    this.#events = events;
+    this.#handOffs = handOffs;
+    this.#archived = archived;
+  }
+
+  latest(orderId: string): Attempt | undefined {
+    const recent = this.#sql.latest.get(orderId);
+    return recent ? readAttempt(recent) : this.#archived.ofOrder(orderId).at(-1);
+  }
+
+  ofOrder(orderId: string): Attempt[] {
+    const recent = this.#sql.ofOrder.all(orderId);
+    return [...this.#archived.ofOrder(orderId), ...recent.map(readAttempt)];
+  }
+
+  read(transactionId: string): Attempt | undefined {
+    const row = this.#sql.read.get(transactionId);
+    return row && readAttempt(row);
+  }
+
+  events(transactionId: string): AttemptEvent[] {
+    return this.#sql.events.all(transactionId).map((row) => ({
+      atMs: Number(row["at_ms"]),
+      kind: String(row["kind"]),
+      detail: readJson(row["detail"]),
+    }));
+  }
+
+  begin({ baseline, ...attempt }: Parameters<AttemptStore["begin"]>[0]): Attempt {
+    const state: AttemptState = { phase: "sent", last: null, goods: null };
+    return this.#insert({ ...attempt, state, baseline, endedAtMs: null });
+  }
+
+  recordFailure(attempt: Parameters<AttemptStore["recordFailure"]>[0]): Attempt {
+    return this.#insert({ ...attempt, baseline: null, endedAtMs: attempt.startedAtMs });
+  }
+
+  update(transactionId: string, change: Parameters<AttemptStore["update"]>[1]): Attempt {
+    const { state, event, ticket, handOff, withdraw } = change;
+    const attempt = this.#events.telling((tell) => {
+      const before = this.#mustRead(transactionId);
+      const report = saleOf(state);
+      const ended = !(unfinishedPhases as readonly string[]).includes(state.phase);
+      const { changes } = this.#sql.update.run(
+        state.phase,
+        JSON.stringify(state),
+        ticket ?? null,
+        ended ? event.atMs : null,
+        report?.receiptNumber ?? null,
+        report?.traceNumber ?? null,
+        transactionId,
+        change.from,
+      );
+      invariant(changes === 1, `attempt ${transactionId} is not ${change.from} in the journal`);
+      this.addEvent(transactionId, event);
+      if (handOff) this.#handOffs.add(transactionId, handOff);
+      if (withdraw) this.#handOffs.withdraw(transactionId);
+      const after = this.#mustRead(transactionId);
+      const data = paymentEventOf(after);
+      if (!isDeepStrictEqual(data, paymentEventOf(before))) tell("payment", data, event.atMs);
+      return after;
+    });
+    this.onStep(attempt, event);
+    return attempt;
+  }
+
+  addEvent(transactionId: string, { atMs, kind, detail }: AttemptEvent): void {
+    this.#sql.addEvent.run(transactionId, atMs, kind, JSON.stringify(detail));
+  }
+
+  list({ sinceMs, status, limit, before }: ListPage): ListedAttempt[] {
+    const end = before ?? Number.MAX_SAFE_INTEGER;
+    return this.#listed[status ?? "all"].all(sinceMs, end, limit).map((row) => ({
+      attempt: readAttempt(row),
+      delivery: row["delivery"] as DeliveryState | null,
+      position: Number(row["position"]),
+    }));
+  }
+
+  listArchived(page: ListPage): ListedAttempt[] {
+    return this.#archived.list(page);
+  }
+
+  unfinished(): Attempt[] {
+    return this.#sql.unfinished.all().map(readAttempt);
+  }
+
+  countInDoubt(): number {
+    return Number(this.#sql.countInDoubt.get()?.["n"]);
+  }
+
+  orderOfReport(report: TransactionReport, except: string): string | undefined {
+    const isOfReport = ({ state }: Attempt): boolean => {
+      const sale = saleOf(state);
+      return sale !== undefined && sameReport(sale, report);
+    };
+    const rows = this.#sql.withReport.all(report.receiptNumber, report.traceNumber, except);
+    return rows.map(readAttempt).find(isOfReport)?.request.orderId;
+  }
+
+  nextBaseline(transactionId: string): Baseline | undefined {
+    const row = this.#sql.nextBaseline.get(transactionId);
+    return row && readJson(row["baseline"]);
+  }
+
+  undeliveredGenerated(amountMinor: number, currencyAlpha: string): string | undefined {
+    const row = this.#sql.undeliveredGenerated.get(amountMinor, currencyAlpha);
+    return row && String(row["order_id"]);
+  }
+
+  markAnswerDelivered(orderId: string): void {
+    this.#sql.markAnswerDelivered.run(orderId);
+  }
+
+  #insert(attempt: NewAttempt): Attempt {
+    return this.#events.telling((tell) => {
+      this.#insertRow(attempt);
+      const inserted = this.#mustRead(attempt.transactionId);
+      tell("payment", paymentEventOf(inserted), attempt.startedAtMs);
+      return inserted;
+    });
+  }
+
+  #insertRow(attempt: NewAttempt): void {
+    const { request, state } = attempt;
+    this.#sql.insert.run(
+      attempt.transactionId,
+      request.orderId,
+      request.amountMinor,
+      request.currency.alpha,
+      request.generatedId ? 1 : 0,
+      state.phase,
+      JSON.stringify(request),
+      JSON.stringify(state),
+      attempt.baseline && JSON.stringify(attempt.baseline),
+      attempt.startedAtMs,
+      attempt.endedAtMs,
+    );
+  }
+
+  #mustRead(transactionId: string): Attempt {
+    const attempt = this.read(transactionId);
+    invariant(attempt, `attempt ${transactionId} is not in the journal`);
+    return attempt;
+  }
+}

@@ -1,0 +1,98 @@
+import { invariant } from "../../shared/invariant.ts";
+import type { DeliveryState } from "../../shared/ipc/contract.ts";
+import type { Transaction } from "../../shared/transaction.ts";
+import type { HandOffRow, HandOffStore, PendingHandOff } from "../attempts/hand-off-store.ts";
+import type { ArchivedRows } from "./archived-rows.ts";
+import { readJson } from "./attempt-columns.ts";
+import type { EventRows } from "./event-rows.ts";
+import type { Statement, Statements } from "./statements.ts";
+
+const texts = {
+  add: "INSERT INTO hand_off (transaction_id, body) VALUES (?, ?)",
+  withdraw: "UPDATE hand_off SET withdrawn = 1 WHERE transaction_id = ?",
+  read: "SELECT * FROM hand_off WHERE transaction_id = ?",
+  pending: `SELECT body, withdrawn FROM hand_off WHERE acknowledged = 0 OR withdrawn = 1
+    ORDER BY id LIMIT ?`,
+  countPending: "SELECT count(*) AS n FROM hand_off WHERE acknowledged = 0 OR withdrawn = 1",
+  acknowledge: "UPDATE hand_off SET acknowledged = 1 WHERE transaction_id = ?",
+  acknowledgeWithdrawal:
+    "UPDATE hand_off SET acknowledged = 1, withdrawn = 2 WHERE transaction_id = ?",
+  setDelivery: "UPDATE hand_off SET delivery = ?1 WHERE transaction_id = ?2 AND delivery <> ?1",
+  orderOf: "SELECT order_id FROM attempt WHERE transaction_id = ?",
+  undelivered: `SELECT transaction_id FROM hand_off
+    WHERE acknowledged = 1 AND delivery IN ('pending', 'parked')
+    ORDER BY delivery = 'parked', id DESC LIMIT ?`,
+};
+
+/** Charged transactions, and what the supervisor and the gateway have of them. */
+export class HandOffRows implements HandOffStore {
+  readonly #sql: Record<keyof typeof texts, Statement>;
+  readonly #events: EventRows;
+  readonly #archived: ArchivedRows;
+
+  constructor(statements: Statements, events: EventRows, archived: ArchivedRows) {
+    this.#sql = statements.prepare("handOffs", texts);
+    this.#events = events;
+    this.#archived = archived;
+  }
+
+  /** Inside the transaction that makes the attempt charged. */
+  add(transactionId: string, handOff: Transaction): void {
+    this.#sql.add.run(transactionId, JSON.stringify(handOff));
+  }
+
+  /** Inside the transaction that makes the attempt reversed. */
+  withdraw(transactionId: string): void {
+    this.#sql.withdraw.run(transactionId);
+  }
+
+  handOff(transactionId: string): HandOffRow | undefined {
+    const row = this.#sql.read.get(transactionId);
+    return (
+      row && {
+        transaction: readJson(row["body"]),
+        acknowledged: row["acknowledged"] === 1,
+        delivery: row["delivery"] as DeliveryState,
+      }
+    );
+  }
+
+  archivedDelivery(transactionId: string): DeliveryState | null {
+    return this.#archived.delivery(transactionId);
+  }
+
+  pendingHandOffs(limit: number): PendingHandOff[] {
+    return this.#sql.pending.all(limit).map((row) => ({
+      what: row["withdrawn"] === 1 ? "reversed" : "charged",
+      transaction: readJson<Transaction>(row["body"]),
+    }));
+  }
+
+  countPendingHandOffs(): number {
+    return Number(this.#sql.countPending.get()?.["n"]);
+  }
+
+  acknowledgeHandOff(transactionId: string): void {
+    this.#sql.acknowledge.run(transactionId);
+  }
+
+  acknowledgeWithdrawal(transactionId: string): void {
+    this.#sql.acknowledgeWithdrawal.run(transactionId);
+  }
+
+  setDelivery(transactionId: string, delivery: DeliveryState, atMs: number): void {
+    this.#events.telling((tell) => {
+      const { changes } = this.#sql.setDelivery.run(delivery, transactionId);
+      if (changes === 0) return;
+      const row = this.#sql.orderOf.get(transactionId);
+      invariant(row, `attempt ${transactionId} is not in the journal`);
+      const orderId = String(row["order_id"]);
+      const notificationGatewaySent = delivery === "sent";
+      tell("delivery", { orderId, transactionId, delivery, notificationGatewaySent }, atMs);
+    });
+  }
+
+  undelivered(limit: number): string[] {
+    return this.#sql.undelivered.all(limit).map((row) => String(row["transaction_id"]));
+  }
+}

@@ -1,0 +1,117 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Attempt, AttemptEvent, OpenReturn } from "../attempts/payment.ts";
+import { paymentEventOf } from "../attempts/payment-event.ts";
+import type { NotedReturn, ReturnStore } from "../attempts/return-store.ts";
+import type { ArchivedRows } from "./archived-rows.ts";
+import { readAttempt, returnedSql } from "./attempt-columns.ts";
+import type { AttemptRows } from "./attempt-rows.ts";
+import type { EventRows } from "./event-rows.ts";
+import type { Statement, Statements } from "./statements.ts";
+
+const texts = {
+  // What was notified before cannot hold this return, so that the two add up.
+  reserve: `UPDATE attempt SET open_return = ?, returned_minor = ${returnedSql}
+    WHERE transaction_id = ? AND phase = 'charged'
+      AND open_return IS NULL AND ${returnedSql} + ? <= ?`,
+  end: `UPDATE attempt SET open_return = NULL, returned_minor = max(returned_minor, ?),
+      returned_some = max(returned_some, ?)
+    WHERE transaction_id = ? AND json_extract(open_return, '$.operationId') = ?`,
+  open: "SELECT * FROM attempt WHERE open_return IS NOT NULL ORDER BY started_at_ms",
+  seen: "SELECT last FROM returns_seen",
+  see: "INSERT INTO returns_seen (id, last) VALUES (1, ?1) ON CONFLICT DO UPDATE SET last = ?1",
+  note: `UPDATE attempt SET notified_return_minor = max(notified_return_minor, ?1),
+      returned_some = 1
+    WHERE transaction_id = ?2 AND (notified_return_minor < ?1 OR returned_some = 0)`,
+};
+
+/** What is known of money that went back by way of the gateway. */
+export class ReturnRows implements ReturnStore {
+  readonly #statements: Statements;
+  readonly #sql: Record<keyof typeof texts, Statement>;
+  readonly #events: EventRows;
+  readonly #attempts: AttemptRows;
+  readonly #archived: ArchivedRows;
+
+  constructor(
+    statements: Statements,
+    events: EventRows,
+    attempts: AttemptRows,
+    archived: ArchivedRows,
+  ) {
+    this.#statements = statements;
+    this.#sql = statements.prepare("returns", texts);
+    this.#events = events;
+    this.#attempts = attempts;
+    this.#archived = archived;
+  }
+
+  reserveReturn(transactionId: string, open: OpenReturn, chargedMinor: number): boolean {
+    return this.#statements.transaction(() => {
+      const { changes } = this.#sql.reserve.run(
+        JSON.stringify(open),
+        transactionId,
+        open.amountMinor,
+        chargedMinor,
+      );
+      if (changes !== 1) return false;
+      const { atMs, ...detail } = open;
+      this.#attempts.addEvent(transactionId, { atMs, kind: "gateway-return-reserved", detail });
+      return true;
+    });
+  }
+
+  endReturn(
+    transactionId: string,
+    open: OpenReturn,
+    returnedMinor: number | null,
+    event: AttemptEvent,
+  ): void {
+    this.#changing(transactionId, event.atMs, () => {
+      const { changes } = this.#sql.end.run(
+        returnedMinor ?? 0,
+        returnedMinor === null ? 0 : 1,
+        transactionId,
+        open.operationId,
+      );
+      // Two who asked at the same time heard the same word; it counts once.
+      if (changes === 1) this.#attempts.addEvent(transactionId, event);
+    });
+  }
+
+  openReturns(): Attempt[] {
+    return this.#sql.open.all().map(readAttempt);
+  }
+
+  returnsSeen(): number {
+    return Number(this.#sql.seen.get()?.["last"] ?? 0);
+  }
+
+  noteReturns(returns: readonly NotedReturn[], seen: number, atMs: number): void {
+    for (const one of returns) {
+      this.#changing(one.transactionId, atMs, () => this.#note(one, atMs));
+    }
+    // Last: after a crash in between they are noted again, which changes nothing.
+    this.#sql.see.run(seen);
+  }
+
+  #note({ transactionId, returnedMinor }: NotedReturn, atMs: number): void {
+    const { changes } = this.#sql.note.run(returnedMinor, transactionId);
+    if (changes === 1) {
+      const detail = { returnedMinor };
+      this.#attempts.addEvent(transactionId, { atMs, kind: "gateway-return-notified", detail });
+    }
+    this.#archived.noteReturn(transactionId, returnedMinor);
+  }
+
+  /** One transaction, told as an event when the attempt looks different afterwards. */
+  #changing(transactionId: string, atMs: number, change: () => void): void {
+    this.#events.telling((tell) => {
+      const before = this.#attempts.read(transactionId);
+      change();
+      const after = this.#attempts.read(transactionId);
+      if (!before || !after) return;
+      const data = paymentEventOf(after);
+      if (!isDeepStrictEqual(data, paymentEventOf(before))) tell("payment", data, atMs);
+    });
+  }
+}

@@ -1,0 +1,167 @@
+import type { EventData } from "../attempts/event-table.ts";
+import { sameReport } from "../attempts/recovery-policy.ts";
+import type { StrayFinding } from "../attempts/stray-policy.ts";
+import type {
+  SettledStray,
+  StrayRow,
+  TelecollectionAsker,
+  TelecollectionRow,
+  TerminalLog,
+} from "../attempts/terminal-log.ts";
+import type { TelecollectionEnd, TerminalIdentity } from "../terminal/terminal.ts";
+import { readJson, unfinishedSql } from "./attempt-columns.ts";
+import type { EventRows } from "./event-rows.ts";
+import type { Row, Statement, Statements } from "./statements.ts";
+
+/** A terminal that does nothing else must not fill the disk; what it kept stays for ever. */
+const STRAYS_KEPT = 1_000;
+
+/**
+ * Ends of day that did something, or of which that is not known yet. Named by their index: left to
+ * itself, SQLite takes the table's own order and reads every end of day that did nothing.
+ */
+const closings = "telecollection INDEXED BY telecollection_closing";
+const mayHaveClosed = `(result IS NULL
+  OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'))`;
+
+const texts = {
+  beginTelecollection: "INSERT INTO telecollection (started_at_ms, asked_by) VALUES (?, ?)",
+  endTelecollection:
+    "UPDATE telecollection SET ended_at_ms = ?, result = ? WHERE id = ? RETURNING asked_by",
+  demanded: `SELECT started_at_ms FROM telecollection INDEXED BY telecollection_demanded
+    WHERE asked_by = 'terminal' AND started_at_ms >= ? ORDER BY id`,
+  // By number where the attempt has one, otherwise by the clock.
+  telecollectionSince: `WITH begun (after) AS
+      (SELECT (SELECT after_telecollection FROM attempt WHERE transaction_id = ?))
+    SELECT * FROM ${closings}
+    WHERE id > (SELECT ifnull(after, -1) FROM begun)
+      AND ((SELECT after FROM begun) IS NOT NULL OR started_at_ms >= ?)
+      AND ${mayHaveClosed}
+    ORDER BY id DESC LIMIT 1`,
+  keepStray: `INSERT INTO unexpected_report
+      (at_ms, report, identity, finding, before_attempt, before_telecollection)
+    VALUES (?, ?, ?, ?, coalesce(
+        (SELECT min(rowid) FROM attempt WHERE ${unfinishedSql} AND phase IN ('sent', 'reversing')),
+        (SELECT max(rowid) + 1 FROM attempt), 1),
+      ifnull((SELECT id + (result IS NOT NULL) FROM telecollection ORDER BY id DESC LIMIT 1), 1))`,
+  dropStrays: `DELETE FROM unexpected_report INDEXED BY unexpected_report_passing
+    WHERE id <= ? AND finding NOT IN ('open', 'held')`,
+  openStrays: "SELECT * FROM unexpected_report WHERE finding = 'open' ORDER BY id",
+  soldSince: `SELECT EXISTS (SELECT 1 FROM attempt WHERE phase <> 'not-charged' AND rowid >=
+    (SELECT before_attempt FROM unexpected_report WHERE id = ?)) AS sold`,
+  closedSince: `SELECT EXISTS (SELECT 1 FROM ${closings} WHERE ${mayHaveClosed} AND id >=
+    (SELECT before_telecollection FROM unexpected_report WHERE id = ?)) AS closed`,
+  endStray: "UPDATE unexpected_report SET finding = ?, because = ?, ended_at_ms = ? WHERE id = ?",
+  strays: "SELECT * FROM unexpected_report ORDER BY id DESC LIMIT ?",
+  accepted: "SELECT identity FROM accepted_terminal ORDER BY id DESC LIMIT 1",
+  accept: "INSERT INTO accepted_terminal (identity, accepted_at_ms) VALUES (?, ?)",
+};
+
+/** The accepted terminal, its ends of day, and what it reported although nothing ran. */
+export class TerminalRows implements TerminalLog {
+  readonly #statements: Statements;
+  readonly #sql: Record<keyof typeof texts, Statement>;
+  readonly #events: EventRows;
+
+  constructor(statements: Statements, events: EventRows) {
+    this.#statements = statements;
+    this.#sql = statements.prepare("terminalLog", texts);
+    this.#events = events;
+  }
+
+  beginTelecollection(atMs: number, askedBy: TelecollectionAsker): number {
+    return Number(this.#sql.beginTelecollection.run(atMs, askedBy).lastInsertRowid);
+  }
+
+  endTelecollection(id: number, atMs: number, result: TelecollectionEnd): void {
+    this.#events.telling((tell) => {
+      const row = this.#sql.endTelecollection.get(atMs, JSON.stringify(result), id);
+      const askedBy = row?.["asked_by"] as TelecollectionAsker;
+      tell("end-of-day", endOfDayEventOf(result, askedBy), atMs);
+    });
+  }
+
+  demandedTelecollections(sinceMs: number): number[] {
+    return this.#sql.demanded.all(sinceMs).map((row) => Number(row["started_at_ms"]));
+  }
+
+  telecollectionSince(atMs: number, transactionId?: string): TelecollectionRow | undefined {
+    const row = this.#sql.telecollectionSince.get(transactionId ?? null, atMs);
+    return (
+      row && {
+        id: Number(row["id"]),
+        startedAtMs: Number(row["started_at_ms"]),
+        result: row["result"] === null ? null : readJson(row["result"]),
+      }
+    );
+  }
+
+  keepStray(seen: Omit<StrayRow, "id">): number | undefined {
+    const [newest] = this.strays(1);
+    const isKnown = newest?.finding === "open" || newest?.finding === "held";
+    if (isKnown && sameReport(newest.report, seen.report)) return undefined;
+    return this.#statements.transaction(() => this.#insertStray(seen));
+  }
+
+  openStrays(): StrayRow[] {
+    return this.#sql.openStrays.all().map(strayOf);
+  }
+
+  soldSinceStray(id: number): boolean {
+    return this.#sql.soldSince.get(id)?.["sold"] === 1;
+  }
+
+  closedSinceStray(id: number): boolean {
+    return this.#sql.closedSince.get(id)?.["closed"] === 1;
+  }
+
+  endStray(id: number, atMs: number, finding: StrayFinding, because: string): void {
+    this.#sql.endStray.run(finding, because, atMs, id);
+  }
+
+  strays(limit: number): SettledStray[] {
+    return this.#sql.strays.all(limit).map(strayOf);
+  }
+
+  acceptedTerminal(): TerminalIdentity | undefined {
+    const row = this.#sql.accepted.get();
+    return row && readJson(row["identity"]);
+  }
+
+  acceptTerminal(identity: TerminalIdentity, atMs: number): void {
+    this.#sql.accept.run(JSON.stringify(identity), atMs);
+  }
+
+  #insertStray({ atMs, report, identity }: Omit<StrayRow, "id">): number {
+    const { lastInsertRowid } = this.#sql.keepStray.run(
+      atMs,
+      JSON.stringify(report),
+      JSON.stringify(identity),
+      report.good || report.resultCode === null ? "open" : "not-good",
+    );
+    const id = Number(lastInsertRowid);
+    this.#sql.dropStrays.run(id - STRAYS_KEPT);
+    return id;
+  }
+}
+
+function strayOf(row: Row): SettledStray {
+  return {
+    id: Number(row["id"]),
+    atMs: Number(row["at_ms"]),
+    report: readJson(row["report"]),
+    identity: readJson(row["identity"]),
+    finding: row["finding"] as SettledStray["finding"],
+    because: String(row["because"]),
+    endedAtMs: row["ended_at_ms"] === null ? null : Number(row["ended_at_ms"]),
+  };
+}
+
+function endOfDayEventOf(
+  result: TelecollectionEnd,
+  askedBy: TelecollectionAsker,
+): EventData<"end-of-day"> {
+  const applications = result.end === "completed" ? result.applications : [];
+  const text = "text" in result ? result.text : "";
+  return { askedBy, end: result.end, text, applications: [...applications] };
+}

@@ -1,0 +1,141 @@
+import { ALARMS_PAGE_MAX } from "../../shared/ipc/contract.ts";
+import type { Logger } from "../../shared/logger.ts";
+import type { Clock, Timer } from "../../shared/time.ts";
+import type { HandOffStore } from "../attempts/hand-off-store.ts";
+import type { ReturnStore } from "../attempts/return-store.ts";
+import type { SupervisorAnswer, SupervisorLink } from "./supervisor-link.ts";
+
+export const POLL_MS = 5_000;
+/** Deliveries asked for in one round; older ones are asked for when these are settled. */
+const DELIVERIES_MAX = 50;
+const RETURNS_PAGE = 100;
+
+interface Subject {
+  readonly name: string;
+  /** For the log, when the supervisor is down or too old to know the message. */
+  readonly untold: string;
+  /** Whoever asks in several steps ends between two of them once the poll is closed. */
+  round(isClosed: () => boolean): Promise<void>;
+}
+
+/** Asks the supervisor about one subject again and again, with a pause after each round. */
+export class Poll {
+  readonly #subject: Subject;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  #timer: Timer | undefined;
+  #round: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  constructor(subject: Subject, clock: Clock, log: Logger) {
+    this.#subject = subject;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Begins the first round after one pause. */
+  start(): void {
+    if (this.#closed) return;
+    this.#timer = this.#clock.startTimer(this.#subject.name, POLL_MS, () => this.startAtOnce());
+  }
+
+  startAtOnce(): void {
+    this.#round = this.ask().finally(() => this.start());
+  }
+
+  /** One round. A supervisor that does not answer is asked again in the next one. */
+  async ask(): Promise<void> {
+    try {
+      await this.#subject.round(() => this.#closed);
+    } catch (error) {
+      this.#log.debug({ err: error }, this.#subject.untold);
+    }
+  }
+
+  /** Resolves when a round that runs has ended. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#timer?.clear();
+    await this.#round;
+  }
+}
+
+/**
+ * Learns what became of transactions whose kiosk has had its answer before the gateway took them,
+ * so that events and lookups tell it. Costs nothing when all are settled.
+ */
+export function deliveryPoll(
+  store: Pick<HandOffStore, "undelivered" | "setDelivery">,
+  link: SupervisorLink,
+  clock: Clock,
+  log: Logger,
+): Poll {
+  const round = async (isClosed: () => boolean): Promise<void> => {
+    for (const transactionId of store.undelivered(DELIVERIES_MAX)) {
+      if (isClosed()) return;
+      const { state } = await link.call("transaction-delivery", { transactionId, waitMs: 0 });
+      if (state) store.setDelivery(transactionId, state, clock.now());
+    }
+  };
+  const untold = "the supervisor did not tell the deliveries";
+  return new Poll({ name: "delivery poll", untold, round }, clock, log);
+}
+
+/**
+ * Learns of money that went back without us: a refund that the merchant made in the gateway's own
+ * pages, a chargeback. Such an order is finished (docs/design.md 3.8): it is told as reversed and
+ * its repetition charges nothing.
+ */
+export function returnPoll(
+  store: Pick<ReturnStore, "returnsSeen" | "noteReturns">,
+  link: SupervisorLink,
+  clock: Clock,
+  log: Logger,
+): Poll {
+  const round = async (isClosed: () => boolean): Promise<void> => {
+    for (let more = true; more && !isClosed(); ) {
+      const after = store.returnsSeen();
+      const answer = await link.call("gateway-returns", { after, limit: RETURNS_PAGE });
+      more = answer.more;
+      const { returns, uncertain = [] } = answer;
+      const some = uncertain.map((transactionId) => ({ transactionId, returnedMinor: 0 }));
+      if (answer.last === after && returns.length + some.length === 0) return;
+      store.noteReturns([...returns, ...some], answer.last, clock.now());
+      for (const one of returns) log.info(one, "money went back at the gateway");
+    }
+  };
+  const untold = "the supervisor did not tell of returned money";
+  return new Poll({ name: "return poll", untold, round }, clock, log);
+}
+
+export type SupervisorAlarms = SupervisorAnswer<"alarms">;
+
+/** The alarms taken are remembered with the events they became, in one transaction. */
+export interface AlarmTaker {
+  /** The database and the id of the last alarm taken; undefined before the first one. */
+  readonly last: { readonly origin: string; readonly id: number } | undefined;
+  take(alarms: SupervisorAlarms): void;
+}
+
+/**
+ * Brings the supervisor's alarms into the journal, where `GET /events` tells and repeats them: each
+ * once, whichever of the two programs was stopped meanwhile.
+ */
+export function alarmPoll(
+  taker: AlarmTaker,
+  link: SupervisorLink,
+  clock: Clock,
+  log: Logger,
+): Poll {
+  const round = async (isClosed: () => boolean): Promise<void> => {
+    for (let taken = ALARMS_PAGE_MAX; taken === ALARMS_PAGE_MAX && !isClosed(); ) {
+      const { origin, id = 0 } = taker.last ?? {};
+      const request = { ...(origin ? { origin } : {}), after: id, limit: ALARMS_PAGE_MAX };
+      const answer = await link.call("alarms", request);
+      taker.take(answer);
+      taken = answer.alarms.length;
+    }
+  };
+  const untold = "the supervisor did not tell its alarms";
+  return new Poll({ name: "supervisor alarms", untold, round }, clock, log);
+}

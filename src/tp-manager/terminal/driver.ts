@@ -1,0 +1,23 @@
+import type { Config } from "../../shared/config/config.ts";
+import type { ConfigPart } from "../../shared/config/config-field.ts";
+import type { Logger } from "../../shared/logger.ts";
+import type { Clock } from "../../shared/time.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** What a driver tells the registry. */
+export interface Driver {
+  /** The word for TERMINAL_PROTOCOL. */
+  readonly protocol: string;
+  /** What the driver adds to the setup file; no two drivers add the same name. */
+  readonly config: Pick<ConfigPart, "fields" | "check">;
+  /**
+   * docs/design.md 3.2: after this much silence a terminal that never got our answer to its report
+   * has given up waiting for that answer; only then is the second look worth anything.
+   */
+  recoverySilenceMs(config: Config): number;
+  /**
+   * Loads the driver and its line, which others who read the registry do without: the doctor has
+   * to run where the serial line's own library does not load.
+   */
+  create(config: Config, clock: Clock, log: Logger): Promise<Terminal>;
+}

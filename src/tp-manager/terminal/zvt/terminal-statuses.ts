@@ -1,0 +1,94 @@
+import { type Message, tagValue, toHex } from "../../../zvt/index.ts";
+import { codeText, resultText } from "../../../zvt/tables/result-codes.ts";
+import type { TerminalStatus } from "../terminal.ts";
+
+type Digits = Pick<TerminalStatus, "cr" | "card" | "call" | "periph">;
+type Row = readonly [
+  code: number,
+  cr: Digits["cr"],
+  card: Digits["card"],
+  call: Digits["call"],
+  periph: Digits["periph"],
+  text: string,
+];
+
+/**
+ * The status byte of the status enquiry, docs/zvt.md 11.5, in the digits of docs/design.md 5.16.
+ */
+const rows: readonly Row[] = [
+  [0x00, "0", "0", "0", "0", "ready"],
+  [0x51, "2", "0", "1", "0", "initialisation needed"],
+  [0x62, "2", "0", "1", "0", "clock not set"],
+  [0x64, "0", "0", "0", "0", "the last card was unreadable"],
+  [0x65, "2", "0", "1", "0", "OPT action needed"],
+  [0x9c, "1", "0", "0", "0", "busy, please wait"],
+  [0x9d, "1", "0", "0", "0", "partial issue running"],
+  [0xb1, "2", "0", "1", "0", "memory full, end of day needed"],
+  [0xb2, "2", "0", "1", "0", "journal full"],
+  [0xbf, "2", "0", "0", "3", "power supply too low"],
+  [0xc0, "2", "0", "0", "1", "card lock defective"],
+  [0xc1, "2", "0", "1", "0", "merchant card locked"],
+  [0xc2, "2", "0", "1", "0", "diagnosis needed"],
+  [0xc4, "2", "0", "1", "0", "card profile missing, update needed"],
+  [0xcc, "2", "0", "0", "2", "printer not ready"],
+  [0xdc, "0", "1", "0", "0", "ready, a card is in the reader"],
+  [0xdf, "2", "0", "0", "3", "out of order"],
+  [0xe0, "2", "0", "0", "3", "remote maintenance needed"],
+  [0xe1, "2", "1", "0", "1", "a card was not taken out"],
+  [0xe2, "2", "0", "0", "1", "card reader defective"],
+  [0xe3, "2", "0", "0", "1", "shutter does not close"],
+  [0xe4, "2", "0", "0", "1", "activation needed"],
+  [0xf0, "2", "0", "1", "0", "end of day required"],
+  [0xf6, "2", "0", "1", "0", "OPT data missing"],
+];
+
+const byCode = new Map(rows.map((row) => [row[0], row]));
+
+/** 1F43 in E4 (docs/zvt.md 11.2): anything but 00 keeps cards out. */
+const deviceStates: ReadonlyMap<number, readonly [call: Digits["call"], text: string]> = new Map([
+  [1, ["1", "initialisation needed"]],
+  [2, ["0", "no keys"]],
+  [3, ["0", "tampered with"]],
+]);
+
+/** Reads the completion of a status enquiry (docs/zvt.md 6.5). */
+export function terminalStatus(message: Message): TerminalStatus {
+  const code = message.parts.terminalStatus;
+  const base = statusOfCode(code);
+  const details = [base.detail];
+  let { cr, call, periph } = base;
+  const locks = tagValue(message.tags, "locks");
+  // docs/zvt.md 11.2: the bits are documented both ways round; any one keeps cards out.
+  if (locks?.some((byte) => byte !== 0)) {
+    if (cr === "0") cr = "2";
+    details.push(`locks ${toHex(locks)}`);
+  }
+  const device = tagValue(message.tags, "device", "deviceState") ?? 0;
+  if (device !== 0) {
+    const [deviceCall, text] = deviceStates.get(device) ?? ["0", `device state ${device}`];
+    if (cr === "0") cr = "2";
+    if (deviceCall === "1") call = "1";
+    else if (periph === "0") periph = "3";
+    if (!base.detail.endsWith(` ${text}`)) details.push(text); // many terminals say it twice
+  }
+  return { cr, card: base.card, call, periph, detail: details.join("; ") };
+}
+
+/** A terminal that refuses even the status enquiry, with the code it gave. */
+export function statusOfRefusal(code: number): TerminalStatus {
+  const { cr, ...rest } = statusOfCode(code === 0 ? undefined : code);
+  return { ...rest, cr: cr === "0" ? "2" : cr };
+}
+
+function statusOfCode(code: number | undefined): TerminalStatus {
+  if (code === undefined) {
+    return { cr: "2", card: "0", call: "0", periph: "0", detail: "no status in the answer" };
+  }
+  const [, cr, card, call, periph, text] = byCode.get(code) ?? unknown(code);
+  return { cr, card, call, periph, detail: `${codeText(code)} ${text}` };
+}
+
+/** A code that docs/zvt.md 11.5 does not list: no sale until somebody has looked at it. */
+function unknown(code: number): Row {
+  return [code, "2", "0", "0", "0", resultText(code, "en")];
+}

@@ -1,0 +1,71 @@
+/** What a terminal asks its register to do (docs/zvt.md 6.1, 11.2, 11.5). */
+import { findTags, type Message, type Tag, tagValue } from "../index.ts";
+
+export type Demand =
+  | "initialisation"
+  | "diagnosis"
+  | "configuration-diagnosis"
+  | "emv-diagnosis"
+  | "clock"
+  | "end-of-day";
+
+/** The status byte of the status enquiry and its cure, docs/zvt.md 11.5. */
+const ofStatus: ReadonlyMap<number, Demand> = new Map([
+  [0x51, "initialisation"],
+  [0x62, "clock"],
+  [0xb1, "end-of-day"],
+  // A merchant card: 06 91 or 06 70.
+  [0xc1, "clock"],
+  [0xc2, "diagnosis"],
+  [0xf0, "end-of-day"],
+]);
+
+/** Tag 1F13, docs/zvt.md 11.2; 03 asks for the outdated OPT commands. */
+const ofTag: ReadonlyMap<number, Demand> = new Map([
+  [0x00, "diagnosis"],
+  [0x01, "end-of-day"],
+  [0x02, "configuration-diagnosis"],
+  [0x04, "emv-diagnosis"],
+]);
+
+/** Bits of the registration's status byte, docs/zvt.md 6.1. */
+const INITIALISATION_NEEDED = 0x01;
+const DIAGNOSIS_NEEDED = 0x02;
+/** 1F43 in E4. */
+const DEVICE_NOT_INITIALISED = 0x01;
+
+/**
+ * From the completion of a status enquiry. The locks 1F55 are left out on purpose: they are
+ * documented both ways round (docs/zvt.md 11.2) and no cure is built on one reading.
+ */
+export function demandsOfStatus({ parts, tags }: Message): readonly Demand[] {
+  const status = ofStatus.get(parts.terminalStatus ?? 0);
+  const device = tagValue(tags, "device", "deviceState") === DEVICE_NOT_INITIALISED;
+  return distinct([
+    ...(status ? [status] : []),
+    ...(device ? (["initialisation"] as const) : []),
+    ...demandsOfTags(tags),
+  ]);
+}
+
+export function demandsOfRegistration(
+  statusByte: number,
+  tags: readonly Tag[] | null,
+): readonly Demand[] {
+  return distinct([
+    ...((statusByte & INITIALISATION_NEEDED) !== 0 ? (["initialisation"] as const) : []),
+    ...((statusByte & DIAGNOSIS_NEEDED) !== 0 ? (["diagnosis"] as const) : []),
+    ...demandsOfTags(tags),
+  ]);
+}
+
+function demandsOfTags(tags: readonly Tag[] | null): readonly Demand[] {
+  return findTags(tags, "askedFor").flatMap(({ value }) => {
+    const demand = typeof value === "number" ? ofTag.get(value) : undefined;
+    return demand ? [demand] : [];
+  });
+}
+
+export function distinct(demands: readonly Demand[]): readonly Demand[] {
+  return [...new Set(demands)];
+}

@@ -1,0 +1,135 @@
+import { maskPan, maskPansInText } from "../shared/mask.ts";
+import { decodeBcd, decodeBigEndian, encodeBcd, encodeBigEndian, fromHex, toHex } from "./bytes.ts";
+import { type Charset, decodeText, encodeText } from "./charset.ts";
+import { ZvtCodecError } from "./errors.ts";
+import { type Encoding, type FieldName, fields } from "./field-table.ts";
+import { decodeTotals, encodeTotals, type Totals } from "./totals.ts";
+
+/** Stands for card data, and for content that might be some: only its size is told. */
+export interface Hidden {
+  readonly hiddenBytes: number;
+}
+
+export type ValueOf<E extends Encoding> = E extends "number" | "amount"
+  ? number
+  : E extends "digits" | "pan" | "track2" | "text" | "zero-text"
+    ? string
+    : E extends "totals"
+      ? Totals
+      : E extends "bytes"
+        ? Uint8Array
+        : E extends "secret"
+          ? Hidden
+          : never;
+
+/** Decoded numbered fields by name; field 06 apart. */
+export type FieldValues = {
+  readonly [N in Exclude<FieldName, "tlv">]?: ValueOf<(typeof fields)[N]["as"]>;
+};
+
+/**
+ * Values to be encoded, in the order in which they shall stand on the wire. Bytes are taken as they
+ * are for every field.
+ */
+export type FieldInputs = {
+  readonly [N in Exclude<FieldName, "tlv">]?:
+    | Exclude<ValueOf<(typeof fields)[N]["as"]>, Hidden>
+    | Uint8Array;
+};
+
+export type FieldValue = number | string | Uint8Array | Totals | Hidden;
+
+export function decodeValue(as: Encoding, content: Uint8Array, charset: Charset): FieldValue {
+  switch (as) {
+    case "number":
+      return decodeBigEndian(content);
+    case "amount":
+      return decodeBcd(content);
+    case "digits":
+      return toHex(content).toUpperCase();
+    case "pan":
+    case "track2":
+      return maskedPan(content);
+    case "text":
+      return maskPansInText(decodeText(content, charset));
+    case "zero-text":
+      return maskPansInText(decodeText(withoutZeros(content), charset));
+    case "totals":
+      return decodeTotals(content);
+    case "bytes":
+      return content;
+    case "secret":
+    case "container":
+      return { hiddenBytes: content.length };
+  }
+}
+
+/**
+ * docs/zvt.md 4.2: digits, E for a masked one, F for padding, D before what follows the number on
+ * track 2 or in an EF_ID. Only the number is kept, masked with X.
+ */
+function maskedPan(content: Uint8Array): string {
+  const number = /^[0-9e]*/.exec(toHex(content))?.[0] ?? "";
+  return maskPan(number.replaceAll("e", "X"));
+}
+
+function withoutZeros(content: Uint8Array): Uint8Array {
+  let end = content.length;
+  while (end > 0 && content[end - 1] === 0) end--;
+  return content.subarray(0, end);
+}
+
+export function encodeFieldValue(
+  name: Exclude<FieldName, "tlv">,
+  value: FieldValue,
+  charset: Charset,
+): Uint8Array {
+  const { as, length } = fields[name];
+  const bytes = value instanceof Uint8Array ? value : encodeValue(as, length, value, charset);
+  if (typeof length === "number" && bytes.length !== length) {
+    throw new ZvtCodecError("value", `${name} needs ${length} bytes, not ${bytes.length}`);
+  }
+  return bytes;
+}
+
+function encodeValue(
+  as: Encoding,
+  length: number | string,
+  value: Exclude<FieldValue, Uint8Array>,
+  charset: Charset,
+): Uint8Array {
+  if (typeof value === "number") {
+    if (as === "amount") return encodeBcd(value, length as number);
+    if (as === "number") return encodeBigEndian(value, length as number);
+  }
+  if (typeof value === "string") {
+    if (as === "digits") return fromHex(value.padStart(digitsOf(length), "0"));
+    if (as === "pan" || as === "track2") return encodePan(value);
+    if (as === "text") return paddedText(encodeText(value, charset), length, 0x20);
+    if (as === "zero-text") return zeroText(encodeText(value, charset), length);
+  }
+  if (as === "totals" && typeof value === "object" && "groups" in value) return encodeTotals(value);
+  throw new ZvtCodecError("value", `a ${typeof value} cannot be encoded as ${as}`);
+}
+
+function digitsOf(length: number | string): number {
+  return typeof length === "number" ? 2 * length : 0;
+}
+
+function encodePan(text: string): Uint8Array {
+  const digits = text.replaceAll("X", "E");
+  return fromHex(digits.length % 2 === 0 ? digits : `${digits}F`);
+}
+
+function paddedText(bytes: Uint8Array, length: number | string, fill: number): Uint8Array {
+  if (typeof length !== "number" || bytes.length >= length) return bytes;
+  const padded = new Uint8Array(length).fill(fill);
+  padded.set(bytes);
+  return padded;
+}
+
+/** 3B is filled up with zeros, 8B ends with one (docs/zvt.md 7.1). */
+function zeroText(bytes: Uint8Array, length: number | string): Uint8Array {
+  if (typeof length === "number") return paddedText(bytes, length, 0);
+  return paddedText(bytes, bytes.length > 0 ? bytes.length + 1 : 0, 0);
+}

@@ -1,0 +1,228 @@
+import { writeSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { sleep, within } from "../../../../../src/shared/time.ts";
+import { ApduReader } from "../../../../../src/simulator/terminal/zvt/link/apdu-reader.ts";
+import { ACK, encodeFrame, NAK } from "../../../../../src/simulator/terminal/zvt/link/frame.ts";
+import { FrameReader } from "../../../../../src/simulator/terminal/zvt/link/frame-reader.ts";
+import { PATIENCE_MS } from "../../../../support/patience.ts";
+import { steppedClock } from "../../../../support/stepped-clock.ts";
+
+/** Everything a register under test control may hear, in order. */
+export type Heard = { readonly apdu: string } | "ack" | "nak" | "closed";
+
+/** A register that does only what the test says. Messages are hexadecimal, frames are implied. */
+export class ScriptedRegister {
+  readonly #heard: Heard[] = [];
+  readonly #wakers = new Set<() => void>();
+  readonly #write: (bytes: Uint8Array) => void;
+  readonly #end: () => Promise<void>;
+  readonly #gone: () => boolean;
+  readonly #serial: boolean;
+  /** Serial: whether good frames are acknowledged. */
+  acknowledges = true;
+
+  private constructor(
+    serial: boolean,
+    write: (bytes: Uint8Array) => void,
+    end: () => Promise<void>,
+    gone: () => boolean = () => false,
+  ) {
+    this.#serial = serial;
+    this.#write = write;
+    this.#end = end;
+    this.#gone = gone;
+  }
+
+  static async tcp(port: number, host = "127.0.0.1"): Promise<ScriptedRegister> {
+    const socket = await connected(port, host);
+    const register = new ScriptedRegister(
+      false,
+      (bytes) => socket.write(bytes),
+      () =>
+        new Promise((resolve) => {
+          if (socket.closed) resolve();
+          else socket.once("close", () => resolve());
+          socket.destroy();
+        }),
+    );
+    const reader = new ApduReader();
+    socket.on("data", (bytes) => {
+      for (const apdu of reader.push(bytes)) register.#hear({ apdu: hex(apdu) });
+    });
+    socket.on("error", () => {});
+    socket.once("close", () => register.#hear("closed"));
+    return register;
+  }
+
+  /** Opens a pseudo-terminal as a program opens a serial port. */
+  static async serial(path: string): Promise<ScriptedRegister> {
+    const { SerialPort } = await import("serialport");
+    const port = await new Promise<InstanceType<typeof SerialPort>>((resolve, reject) => {
+      const opened = new SerialPort({ path, baudRate: 115_200 }, (error) =>
+        error ? reject(error) : resolve(opened),
+      );
+    });
+    const register = new ScriptedRegister(
+      true,
+      (bytes) => {
+        if (port.isOpen) port.write(Buffer.from(bytes));
+      },
+      () =>
+        new Promise((resolve) => {
+          if (!port.isOpen) resolve();
+          else port.close(() => resolve());
+        }),
+      () => isHungUp((port.port as { fd?: number } | undefined)?.fd),
+    );
+    const reader = new FrameReader();
+    port.on("data", (bytes: Buffer) => {
+      for (const event of reader.push(bytes)) {
+        if (event.kind === "frame") {
+          if (register.acknowledges) register.#write(Uint8Array.of(ACK));
+          register.#hear({ apdu: hex(event.apdu) });
+        } else if (event.kind === "bad-frame") register.#write(Uint8Array.of(NAK));
+        else if (event.kind !== "noise") register.#hear(event.kind);
+      }
+    });
+    port.on("error", () => {});
+    port.once("close", () => register.#hear("closed"));
+    return register;
+  }
+
+  /** Sends one message; on a serial line as a frame. */
+  send(apdu: string): void {
+    const bytes = fromHex(apdu);
+    this.#write(this.#serial ? encodeFrame(bytes) : bytes);
+  }
+
+  /** Sends bytes as they are. */
+  sendBytes(bytes: string): void {
+    this.#write(fromHex(bytes));
+  }
+
+  /** The next thing heard; ACK bytes are skipped unless asked for. */
+  async next({ acks = false, patienceMs = PATIENCE_MS } = {}): Promise<Heard> {
+    const found = await within(steppedClock, "register", patienceMs, this.#take(acks));
+    if (found === undefined) throw new Error(`nothing heard for ${patienceMs} ms`);
+    return found;
+  }
+
+  async nextApdu(): Promise<string> {
+    const heard = await this.next();
+    if (typeof heard === "string") throw new Error(`heard ${heard} in place of a message`);
+    return heard.apdu;
+  }
+
+  /** Nothing but ACK bytes arrives for so long. */
+  async hearsNothing(ms: number): Promise<boolean> {
+    await sleep(steppedClock, "silence", ms);
+    return this.#heard.every((heard) => heard === "ack");
+  }
+
+  /**
+   * Sends a command and answers 80 00 00 to everything until the command is over. Answers all
+   * messages of the terminal, 80 00 and 84 xx included.
+   */
+  async run(command: string, answer: (apdu: string) => string = () => "800000"): Promise<string[]> {
+    this.send(command);
+    const messages: string[] = [];
+    for (;;) {
+      const apdu = await this.nextApdu();
+      messages.push(apdu);
+      if (apdu.startsWith("84")) return messages;
+      if (apdu.startsWith("80")) {
+        if (!hasCompletion(command)) return messages;
+        continue;
+      }
+      this.send(answer(apdu));
+      if (apdu.startsWith("060f") || apdu.startsWith("061e")) return messages;
+      // Read Card has no completion of its own (docs/zvt.md 6.7).
+      if (command.startsWith("06c0") && apdu.startsWith("040f")) return messages;
+    }
+  }
+
+  /** Sends a payment and answers its prompts, but not the report: that is handed back. */
+  async runToReport(command: string): Promise<string> {
+    this.send(command);
+    for (;;) {
+      const apdu = await this.nextApdu();
+      if (apdu.startsWith("040f")) return apdu;
+      if (!apdu.startsWith("80")) this.send("800000");
+    }
+  }
+
+  /**
+   * Sends a command and answers 80 00 00 to everything, whatever comes: tells what it heard as
+   * control fields, with "closed", "silence" or the end of the command as the last.
+   */
+  async attempt(command: string, patienceMs: number): Promise<string[]> {
+    this.send(command);
+    const story: string[] = [];
+    for (;;) {
+      const heard = await within(steppedClock, "register", patienceMs, this.#take(false));
+      if (typeof heard !== "object")
+        return [...story, heard ?? (this.#gone() ? "closed" : "silence")];
+      const control = heard.apdu.slice(0, 4);
+      story.push(control);
+      if (control.startsWith("84")) return story;
+      if (!control.startsWith("80")) this.send("800000");
+      if (control === "060f" || control === "061e") return story;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#end();
+  }
+
+  #hear(heard: Heard): void {
+    this.#heard.push(heard);
+    for (const wake of [...this.#wakers]) wake();
+  }
+
+  async #take(acks: boolean): Promise<Heard> {
+    for (;;) {
+      const heard = this.#heard.shift();
+      if (heard !== undefined && (acks || heard !== "ack")) return heard;
+      if (heard === undefined) {
+        await new Promise<void>((resolve) => {
+          const wake = () => {
+            this.#wakers.delete(wake);
+            resolve();
+          };
+          this.#wakers.add(wake);
+        });
+      }
+    }
+  }
+}
+
+function hasCompletion(command: string): boolean {
+  return !/^(0602|06b0|06e[012]|0830|0840|0850|0802)/.test(command);
+}
+
+function connected(port: number, host: string): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host, noDelay: true });
+    socket.once("connect", () => resolve(socket));
+    socket.once("error", reject);
+  });
+}
+
+export function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("hex");
+}
+
+export function fromHex(text: string): Uint8Array {
+  return Uint8Array.from(Buffer.from(text.replaceAll(" ", ""), "hex"));
+}
+
+/** The serial library misses a hang-up now and then; writing nothing finds it and sends nothing. */
+function isHungUp(descriptor: number | undefined): boolean {
+  if (descriptor === undefined) return true;
+  try {
+    writeSync(descriptor, Buffer.alloc(0));
+    return false;
+  } catch {
+    return true;
+  }
+}

@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+import { raiseAlarm } from "../../../src/supervisor/alarms/alarm.ts";
+import type { AlarmStore } from "../../../src/supervisor/alarms/alarm-store.ts";
+import { openRig } from "../supervisor-rig.ts";
+
+const names = (store: AlarmStore, after = 0, origin = store.behind(undefined, 0, 1).origin) =>
+  store.behind(origin, after, 200).alarms.map(({ id, alarm }) => `${id} ${alarm}`);
+
+test("an alarm of any part is on disk, and is there after a restart", async () => {
+  const rig = await openRig();
+  rig.handOver("A-1", { transactionId: "0d5c9a3c-9f0e-4a41-9b1c-000000000001" });
+  rig.handOver("A-1", { transactionId: "0d5c9a3c-9f0e-4a41-9b1c-000000000002" });
+  const { origin, alarms } = rig.alarmStore.behind(undefined, 0, 200);
+  expect(alarms).toEqual([
+    {
+      id: 1,
+      atMs: rig.clock.now(),
+      alarm: "order-charged-twice",
+      message: "another transaction has the same order id",
+      orderId: "A-1",
+      transactionId: "0d5c9a3c-9f0e-4a41-9b1c-000000000002",
+    },
+  ]);
+  await rig.stop();
+  const again = await openRig({ path: rig.path });
+  expect(again.alarmStore.behind(origin, 0, 200)).toEqual({ origin, alarms });
+  expect(again.alarmStore.behind(origin, 1, 200)).toEqual({ origin, alarms: [] });
+});
+
+test("the ids of another database mean nothing here", async () => {
+  const [one, other] = [await openRig(), await openRig()];
+  raiseAlarm(one.log, "transaction-parked", { orderId: "A-1" }, "parked");
+  const { origin } = other.alarmStore.behind(undefined, 0, 1);
+  expect(names(one.alarmStore, 5, origin)).toEqual(["1 transaction-parked"]);
+});
+
+test("what is about no order is told once a day, the rest each time", async () => {
+  const { alarmStore, clock, log } = await openRig();
+  const paused = (): void => raiseAlarm(log, "gateway-credentials-refused", {}, "paused");
+  for (let hour = 0; hour < 25; hour++) {
+    paused();
+    await clock.advance(3_600_000);
+  }
+  for (let i = 0; i < 2; i++) raiseAlarm(log, "transaction-parked", { orderId: "A-1" }, "parked");
+  expect(names(alarmStore)).toEqual([
+    "1 gateway-credentials-refused",
+    "2 gateway-credentials-refused",
+    "3 transaction-parked",
+    "4 transaction-parked",
+  ]);
+});
+
+test("only the newest are kept, and no id is given twice", async () => {
+  const { alarmStore, log } = await openRig();
+  for (let i = 0; i < 1_005; i++) {
+    raiseAlarm(log, "transaction-parked", { orderId: `A-${i}` }, "parked");
+  }
+  expect(names(alarmStore)[0]).toBe("6 transaction-parked");
+  expect(names(alarmStore, 1_004)).toEqual(["1005 transaction-parked"]);
+});
+
+test("an alarm within a transaction is undone with it; a closed database is no fault", async () => {
+  const rig = await openRig();
+  rig.database.exec("BEGIN");
+  raiseAlarm(rig.log, "transaction-parked", { orderId: "A-1" }, "parked");
+  rig.database.exec("ROLLBACK");
+  expect(names(rig.alarmStore)).toEqual([]);
+  await rig.stop();
+  raiseAlarm(rig.log, "transaction-parked", { orderId: "A-1" }, "parked");
+  expect(rig.alarms()).toHaveLength(2);
+});

@@ -1,0 +1,205 @@
+import { existsSync, readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import {
+  citedIn,
+  constantsIn,
+  namesIn,
+  pathsIn,
+  referencesIn,
+  refusedIn,
+  sectionsOf,
+  standards,
+  standardsIn,
+  withoutSection,
+} from "./citations.ts";
+import { repositoryFiles, root, type Source } from "./sources.ts";
+
+const books = new Map(
+  ["design", "gateway", "zvt"].map((name) => [name, read(`docs/${name}.md`)] as const),
+);
+const sections = new Map([...books].map(([name, text]) => [name, sectionsOf(text)] as const));
+
+/** Everything with comments or strings, except the tests of the books themselves. */
+const sources = repositoryFiles("src", "test", "scripts")
+  .filter((path) => /\.(ts|js|mjs|py|cs|php|pl|md|html|sh|wsdl|toml)$/.test(path))
+  .filter((path) => !/^test\/tidy\/(citations|books)[.]/.test(path))
+  .flatMap((path): Source[] => {
+    try {
+      return [{ path, text: read(path) }];
+    } catch {
+      return []; // deleted in the work tree, still in the index
+    }
+  });
+
+/** Books about this program; what names in capitals mean in the other one, its protocol says. */
+const ours = ["design", "gateway"];
+const code = sources.flatMap(({ path, text }) => (path.startsWith("src/") ? [text] : [])).join("");
+
+describe("a citation", () => {
+  test("leads to a section of a book in docs", () => {
+    const lost = sources.flatMap(({ path, text }) =>
+      citedIn(text)
+        .filter((cited) => titleOf(cited) === undefined)
+        .map((cited) => `${path}: ${cited}`),
+    );
+    expect(lost).toEqual([]);
+  });
+
+  test("names its section, except in a page that links to the whole book", () => {
+    const vague = sources
+      .filter(({ path }) => !path.endsWith(".md"))
+      .flatMap(({ path, text }) => withoutSection(text).map((found) => `${path}: ${found}`));
+    expect(vague).toEqual([]);
+  });
+
+  test("names no document that is not in the repository", () => {
+    const wrong = sources.flatMap(({ path, text }) =>
+      refusedIn(text).map((found) => `${path}: ${found}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test("of a standard is one of the closed list, and the list has no other", () => {
+    const named = sources.flatMap(({ path, text }) =>
+      standardsIn(text).map((name) => ({ path, name })),
+    );
+    expect(named.filter(({ name }) => !standards.includes(name))).toEqual([]);
+    expect(standards.filter((name) => !named.some((one) => one.name === name))).toEqual([]);
+  });
+
+  test("in src relies on nothing that is written down but not built yet", () => {
+    const early = sources
+      .filter(({ path }) => path.startsWith("src/"))
+      .flatMap(({ path, text }) =>
+        citedIn(text)
+          .filter((cited) => titleOf(cited)?.endsWith("(not yet)"))
+          .map((cited) => `${path}: ${cited}`),
+      );
+    expect(early).toEqual([]);
+  });
+});
+
+test("README and every page of docs cite only sections that exist", () => {
+  const pages = repositoryFiles("README.md", "docs").filter((path) => path.endsWith(".md"));
+  const lost = pages.flatMap((path) =>
+    citedIn(read(path))
+      .filter((cited) => titleOf(cited) === undefined)
+      .map((cited) => `${path}: ${cited}`),
+  );
+  expect(lost).toEqual([]);
+  expect(pages.length).toBeGreaterThan(books.size);
+});
+
+describe("a book", () => {
+  test.each([...books.keys()])("%s counts its sections without a gap, each once", (name) => {
+    const headings = [...(books.get(name) ?? "").matchAll(/^(##|###) (\d+(?:\.\d+)?) \S/gm)];
+    const counted: string[] = [];
+    let [chapter, section] = [0, 0];
+    for (const [, depth] of headings) {
+      if (depth === "##") [chapter, section] = [chapter + 1, 0];
+      else section += 1;
+      counted.push(depth === "##" ? `${chapter}` : `${chapter}.${section}`);
+    }
+    expect(headings.map(([, , number]) => number)).toEqual(counted);
+    expect(counted.length).toBeGreaterThan(10);
+  });
+
+  test.each([...books.keys()])("%s refers only to sections that exist", (name) => {
+    const here = referencesIn(books.get(name) ?? "").map((number) => `${name} ${number}`);
+    expect(here.filter((cited) => titleOf(cited) === undefined)).toEqual([]);
+  });
+
+  test.each(ours)("%s names constants with the values that the code gives them", (name) => {
+    const wrong = constantsIn(books.get(name) ?? "").filter((constant) => !isInCode(constant));
+    expect(wrong).toEqual([]);
+  });
+
+  test.each(ours)("%s names settings and error codes that exist", (name) => {
+    const unknown = namesIn(books.get(name) ?? "").filter((word) => !code.includes(word));
+    expect(unknown).toEqual([]);
+  });
+
+  test.each([...books.keys()])("%s names only files and folders that exist", (name) => {
+    const paths = pathsIn(books.get(name) ?? "");
+    expect(paths.filter((path) => !existsSync(`${root}/${path}`))).toEqual([]);
+  });
+
+  test.each([...books.keys()])("%s has a text under every heading", (name) => {
+    const parts = (books.get(name) ?? "").split(/^(?=##)/m).filter((part) => /^### /.test(part));
+    expect(parts.filter((part) => part.trim().split("\n").length < 2)).toEqual([]);
+  });
+
+  test.each(["gateway", "zvt"])("%s grades its statements in every section", (name) => {
+    const ungraded = (books.get(name) ?? "")
+      .split(/^(?=##)/m)
+      .filter((part) => part.startsWith("### ") && !/\*\*\[[PDC]\]/.test(part))
+      .map((part) => part.slice(0, part.indexOf("\n")));
+    expect(ungraded).toEqual([]);
+  });
+
+  test("design holds the money rules as 3.1 to 3.24", () => {
+    const rules = [...(sections.get("design")?.keys() ?? [])].filter((n) => n.startsWith("3."));
+    expect(rules).toEqual(Array.from({ length: 24 }, (_, i) => `3.${i + 1}`));
+  });
+});
+
+describe("this test finds", () => {
+  test.each([
+    ["a name in capitals", "as DESIGN 5 says"],
+    ["a book without its folder", "(zvt.md 6.1)"],
+    ["a number across a line's end", " * may run (rule\n * 5)."],
+    ["a document that nobody has", "as the specification shows it"],
+    ["a chapter of no document", "// see chapter 6"],
+    ["a section of no document", "/** Section 4.2 */"],
+    ["a paragraph sign", "§ 8"],
+    ["a number outside the name", "see `docs/zvt.md` 8.1"],
+  ])("%s", (_, text) => expect(refusedIn(text)).toHaveLength(1));
+
+  test.each([
+    ["a book alone", "see docs/design.md, please"],
+    ["a chapter alone", "(docs/zvt.md 12)"],
+    ["three levels", "docs/gateway.md 3.4.1"],
+  ])("%s", (_, text) => expect(withoutSection(text)).toHaveLength(1));
+
+  test("every section of a list, across a line's end", () => {
+    expect(citedIn("// (docs/zvt.md 9.1,\n  // 9.4; docs/design.md 3.99)")).toEqual([
+      "zvt 9.1",
+      "zvt 9.4",
+      "design 3.99",
+    ]);
+    expect(titleOf("design 3.99")).toBeUndefined();
+  });
+
+  test("references, constants, names and files of a book", () => {
+    const text = "`KEPT_FIRST = 6` of `src/shared/mask.ts` (6.2, `docs/zvt.md 9.9`), `LOG_DAYS`";
+    expect(referencesIn(text)).toEqual(["6.2"]);
+    expect(constantsIn(text)).toEqual(["KEPT_FIRST = 6"]);
+    expect(namesIn(text)).toEqual(["KEPT_FIRST", "LOG_DAYS"]);
+    expect(pathsIn(text)).toEqual(["src/shared/mask.ts"]);
+    expect(["KEPT_FIRST = 6", "KEPT_FIRST = 7"].map(isInCode)).toEqual([true, false]);
+  });
+
+  test("a standard that is not in the list", () => {
+    expect(standards).not.toContain(standardsIn("RFC 1149, in the air")[0]);
+    expect(standardsIn("ISO/IEC 7812-1 and PA00P016")).toEqual(["ISO 7812", "PA00P016"]);
+  });
+
+  test("nothing in the wordings that are asked for", () => {
+    const good = "/** docs/design.md 3.7, 5.12; RFC 5280 chapter 4.2; SOAP 1.1 chapter 4.4. */";
+    expect([...refusedIn(good), ...withoutSection(good)]).toEqual([]);
+  });
+});
+
+/** The constant stands in the code with exactly this value. */
+function isInCode(constant: string): boolean {
+  return [";", ",", " as const;"].some((end) => code.includes(constant + end));
+}
+
+function titleOf(cited: string): string | undefined {
+  const [book = "", number = ""] = cited.split(" ");
+  return sections.get(book)?.get(number);
+}
+
+function read(path: string): string {
+  return readFileSync(`${root}/${path}`, "utf8");
+}

@@ -1,0 +1,168 @@
+import { expect, onTestFinished, test } from "vitest";
+import { createIpcClient } from "../../../src/shared/ipc/client.ts";
+import { supervisorMessages } from "../../../src/shared/ipc/contract.ts";
+import { openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
+import { startIpcServer } from "../../../src/shared/ipc/server.ts";
+import { systemClock } from "../../../src/shared/time.ts";
+import { raiseAlarm } from "../../../src/supervisor/alarms/alarm.ts";
+import { supervisorHandlers } from "../../../src/supervisor/intake/message-handlers.ts";
+import { alarmPoll } from "../../../src/tp-manager/supervisor/polls.ts";
+import { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
+import { openRig } from "../../supervisor/supervisor-rig.ts";
+import { type House, house } from "../../support/payment-house.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+type Rig = Awaited<ReturnType<typeof openRig>>;
+
+const originOf = ({ alarmStore }: Rig): string => alarmStore.behind(undefined, 0, 1).origin;
+
+/** A supervisor that answers on a real local socket; `without` leaves a message out. */
+async function answering(rig: Rig, runDirectory: string, without?: string) {
+  const handlers = supervisorHandlers({
+    ...rig,
+    version: "1.2.3",
+    paused: () => rig.forwarder.paused,
+    requestStop: () => {},
+  });
+  const known = Object.entries(supervisorMessages).filter(([name]) => name !== without);
+  const server = await startIpcServer({
+    runDirectory,
+    program: "supervisor",
+    messages: Object.fromEntries(known) as typeof supervisorMessages,
+    handlers,
+    log: rig.log,
+  });
+  let open = true;
+  const close = async (): Promise<void> => {
+    if (open) await server.close();
+    open = false;
+  };
+  onTestFinished(async () => {
+    rig.watch.close();
+    await close();
+  });
+  return { close };
+}
+
+/** tp-manager's side, polling. */
+function polling(at: House, runDirectory: string) {
+  const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, systemClock);
+  const link = new SupervisorLink(client, 1_000);
+  const poll = alarmPoll(at.journal.alarms, link, at.clock, at.log);
+  poll.startAtOnce();
+  let open = true;
+  const close = async (): Promise<void> => {
+    if (open) await poll.close();
+    open = false;
+    client.close();
+  };
+  onTestFinished(close);
+  return { close };
+}
+
+const told = ({ journal }: House) =>
+  journal.events.newest("alarm", 100).map(({ data }) => {
+    const { alarm, orderId, source } = data as Record<string, unknown>;
+    return `${source}: ${alarm} ${orderId}`;
+  });
+const later = (at: House): Promise<void> => at.clock.advance(5_000);
+
+test("an alarm of the supervisor is an event, once, at the time it was raised", async () => {
+  const [rig, at, folder] = [await openRig(), house(), openRunDirectory(temporaryFolder())];
+  await answering(rig, folder);
+  raiseAlarm(rig.log, "chargeback-or-fraud", { orderId: "A-1" }, "card 4111111111111111");
+  polling(at, folder);
+  await expect.poll(() => told(at)).toEqual(["supervisor: chargeback-or-fraud A-1"]);
+  expect(at.journal.events.newest("alarm", 1)[0]).toMatchObject({
+    atMs: rig.clock.now(),
+    data: { message: "card 411111XXXXXX1111", transactionId: null },
+  });
+  raiseAlarm(rig.log, "notification-mismatch", { orderId: "A-2" }, "not ours");
+  await later(at);
+  await expect.poll(() => told(at)).toHaveLength(2);
+  await later(at);
+  await later(at);
+  expect(told(at)).toHaveLength(2);
+});
+
+test("nothing is lost or doubled when either program is started again", async () => {
+  const [rig, at, folder] = [await openRig(), house(), openRunDirectory(temporaryFolder())];
+  for (let i = 0; i < 450; i++) {
+    raiseAlarm(rig.log, "transaction-parked", { orderId: `A-${i}` }, "parked");
+  }
+  const first = await answering(rig, folder);
+  const poll = polling(at, folder);
+  await expect.poll(() => at.journal.alarms.last?.id).toBe(450);
+  await first.close();
+  await rig.stop();
+  await poll.close();
+  at.close();
+
+  const [rigAgain, atAgain] = [await openRig({ path: rig.path }), house(at.path)];
+  polling(atAgain, folder);
+  raiseAlarm(rigAgain.log, "transaction-parked", { orderId: "A-450" }, "parked");
+  await later(atAgain);
+  await answering(rigAgain, folder);
+  await later(atAgain);
+  await expect.poll(() => atAgain.journal.alarms.last?.id).toBe(451);
+  const orders = atAgain.journal.events
+    .after(0, 1_000)
+    .map(({ data }) => ("orderId" in data ? data.orderId : ""));
+  expect(orders).toEqual(Array.from({ length: 451 }, (_, i) => `A-${i}`));
+});
+
+test("a supervisor with a new database begins anew, the old one is not told again", async () => {
+  const at = house();
+  const folders = [0, 1, 0].map(() => openRunDirectory(temporaryFolder()));
+  const rigs = [await openRig(), await openRig()];
+  for (const [i, rig] of rigs.entries()) {
+    for (let n = 0; n < 300; n++) {
+      raiseAlarm(rig.log, "transaction-parked", { orderId: `${i} ${n}` }, "parked");
+    }
+  }
+  for (const [turn, which] of [0, 1, 0].entries()) {
+    const folder = folders[turn] ?? "";
+    const server = await answering(rigs[which] as Rig, folder);
+    const poll = polling(at, folder);
+    await expect
+      .poll(() => at.journal.alarms.last)
+      .toMatchObject({ id: 300, origin: originOf(rigs[which] as Rig) });
+    await poll.close();
+    await server.close();
+  }
+  const orders = at.journal.events
+    .after(0, 1_000)
+    .map(({ data }) => ("orderId" in data ? data.orderId : ""));
+  const all = (i: number): string[] => Array.from({ length: 300 }, (_, n) => `${i} ${n}`);
+  expect(orders).toEqual([...all(0), ...all(1)]);
+});
+
+test("what both programs raise about one transaction is told once", async () => {
+  const [rig, at, folder] = [await openRig(), house(), openRunDirectory(temporaryFolder())];
+  await answering(rig, folder);
+  const about = { orderId: "A-1", transactionId: "T-1" };
+  at.hub.tap(at.log).error({ alarm: "reversed-after-sending", ...about }, "reversed");
+  raiseAlarm(rig.log, "reversed-after-sending", about, "reversed at the terminal");
+  raiseAlarm(rig.log, "reversed-after-sending", { ...about, transactionId: "T-2" }, "reversed");
+  polling(at, folder);
+  await expect.poll(() => told(at)).toHaveLength(2);
+  expect(told(at)).toEqual([
+    "supervisor: reversed-after-sending A-1",
+    "tp-manager: reversed-after-sending A-1",
+  ]);
+});
+
+test("a supervisor that is down, or too old to tell, is asked again", async () => {
+  const [rig, at, folder] = [await openRig(), house(), openRunDirectory(temporaryFolder())];
+  raiseAlarm(rig.log, "transaction-parked", { orderId: "A-1" }, "parked");
+  polling(at, folder);
+  await later(at);
+  const old = await answering(rig, folder, "alarms");
+  await later(at);
+  await later(at);
+  expect(told(at)).toEqual([]);
+  await old.close();
+  await answering(rig, folder);
+  await later(at);
+  await expect.poll(() => told(at)).toEqual(["supervisor: transaction-parked A-1"]);
+});

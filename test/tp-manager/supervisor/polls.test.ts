@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import { POLL_MS, Poll } from "../../../src/tp-manager/supervisor/polls.ts";
+import { recordingLog } from "../../support/recording-log.ts";
+import { TestClock } from "../../support/test-clock.ts";
+
+function polling(round: (isClosed: () => boolean) => Promise<void>) {
+  const clock = new TestClock();
+  const { log } = recordingLog();
+  return { clock, poll: new Poll({ name: "test", untold: "nothing told", round }, clock, log) };
+}
+
+test("a round begins a pause after the one before has ended, never beside it", async () => {
+  const ends: (() => void)[] = [];
+  const { clock, poll } = polling(() => new Promise((resolve) => ends.push(resolve)));
+  poll.start();
+  await clock.advance(POLL_MS - 1);
+  expect(ends).toHaveLength(0);
+  await clock.advance(1);
+  await clock.advance(60_000);
+  expect(ends).toHaveLength(1);
+  ends[0]?.();
+  await clock.advance(POLL_MS);
+  expect(ends).toHaveLength(2);
+  ends[1]?.();
+  await poll.close();
+});
+
+test("closing waits for the round that runs, and none comes after it", async () => {
+  let [begun, end, isClosedInside] = [0, (): void => {}, (): boolean => false];
+  const { clock, poll } = polling((isClosed) => {
+    begun++;
+    isClosedInside = isClosed;
+    return new Promise((resolve) => {
+      end = resolve;
+    });
+  });
+  poll.startAtOnce();
+  let isClosed = false;
+  const closing = poll.close().then(() => {
+    isClosed = true;
+  });
+  await clock.advance(5_000);
+  expect([isClosed, isClosedInside()]).toEqual([false, true]);
+  end();
+  await closing;
+  await clock.advance(5_000);
+  expect(begun).toBe(1);
+});
+
+test("a round that fails is followed by the next one", async () => {
+  let begun = 0;
+  const { clock, poll } = polling(() => {
+    begun++;
+    return Promise.reject(new Error("nobody listens"));
+  });
+  poll.startAtOnce();
+  await clock.advance(2 * POLL_MS);
+  expect(begun).toBe(3);
+  await poll.close();
+});

@@ -1,0 +1,101 @@
+import { describe, expect, test } from "vitest";
+import { type Config, parseConfig } from "../../../src/shared/config/config.ts";
+import { metaOf } from "../../../src/shared/config/config-field.ts";
+import { driverFor, protocolPart } from "../../../src/tp-manager/terminal/registry.ts";
+import { same, testValues, type Values, yesOrNo } from "../../shared/config/config-values.ts";
+import { setupText } from "../../shared/config/setup-text.ts";
+
+const parse = (text: string) => parseConfig(text, "tp-manager", protocolPart);
+
+const values: Readonly<Record<string, Values>> = {
+  TERMINAL_PROTOCOL: { good: same("zvt"), bad: ["ZVT", "concert", "none"] },
+  ZVT_CONFIG_BYTE: {
+    good: same("BE", "3e"),
+    bad: ["B", "0xBE", "BEE", "XX"],
+  },
+  ZVT_PROFILE: { good: same("standard", "card-complete", "ccv"), bad: ["CCV", "other"] },
+  ZVT_CHARSET: { good: same("cp437", "iso8859-15", "zvt7"), bad: ["latin1", "CP437"] },
+  ZVT_SEND_LAST_RECEIPT: { good: yesOrNo, bad: ["true", "1f1f"] },
+  ZVT_LOG_OFF: { good: yesOrNo, bad: ["86", "true"] },
+  ZVT_MESSAGE_IDS: { good: same("auto", "off"), bad: ["yes", "Auto", "1f73"] },
+  ZVT_T1_MS: { good: [["1000", 1_000]], bad: ["1001", "4", "0200", "x"] },
+  ZVT_T2_MS: { good: [["30000", 30_000]], bad: ["30001", "19", "05000"] },
+  ZVT_T3_MS: { good: [["60000", 60_000]], bad: ["60001", "49"] },
+  ZVT_T4_MS: { good: [["900000", 900_000]], bad: ["900001", "499"] },
+  POLL_INTERVAL_MS: { good: [["60000", 60_000]], bad: ["60001", "99"] },
+  RECOVERY_SILENCE_MS: { good: [["120000", 120_000]], bad: ["120001", "-1"] },
+  TEST_TIMERS: { good: yesOrNo, bad: ["true", "1", "YES", "on"] },
+};
+
+testValues(protocolPart.fields, values, protocolPart);
+
+test("a minimal file chooses ZVT with the protocol's own timers", () => {
+  const config = parse(setupText()).config as Config;
+  expect(config).toMatchObject({ TERMINAL_PROTOCOL: "zvt", TEST_TIMERS: false });
+  expect(driverFor(config).protocol).toBe("zvt");
+});
+
+test("a mistyped name of a driver is told with the nearest one", () => {
+  expect(parse(`${setupText()}ZVT_T5_MS=1\n`).warnings).toEqual([
+    expect.stringMatching(/^line 12: ZVT_T5_MS is not a known name, did you mean ZVT_T\d_MS\?$/),
+  ]);
+});
+
+test.each([
+  // Field 01 of a sale: both repeats of our answer on a serial line and T3, at least the silence.
+  ["", 15_000],
+  ["ZVT_T2_MS=6000\nZVT_T3_MS=8000\n", 20_000],
+  ["RECOVERY_SILENCE_MS=40000\n", 40_000],
+  ["TEST_TIMERS=yes\nZVT_T2_MS=20\nZVT_T3_MS=50\nRECOVERY_SILENCE_MS=60\n", 90],
+])("with %j a second look comes after %d ms of silence", (lines, silenceMs) => {
+  const config = parse(setupText() + lines).config as Config;
+  expect(driverFor(config).recoverySilenceMs(config)).toBe(silenceMs);
+});
+
+test("a configuration that was read without the drivers' names opens no driver", () => {
+  const { config } = parseConfig(setupText(), "supervisor");
+  expect(() => driverFor(config as Config)).toThrow("TERMINAL_PROTOCOL");
+});
+
+test("the last receipt is sent only to a terminal that begins no payment by itself", () => {
+  const text = `${setupText()}ZVT_SEND_LAST_RECEIPT=yes\n`;
+  expect(parse(text).faults).toEqual([]);
+  expect(parse(`${text}ZVT_CONFIG_BYTE=8E\n`).faults).toMatchObject([
+    { line: 12, message: expect.stringContaining("bit 10") },
+  ]);
+  expect(parse(`${setupText()}ZVT_CONFIG_BYTE=8E\n`).faults).toEqual([]);
+});
+
+describe("protocol timers", () => {
+  const floors = Object.entries(protocolPart.fields).flatMap(([name, field]) => {
+    const { floor } = metaOf(field);
+    return floor === undefined ? [] : [[name, floor] as const];
+  });
+
+  test("are those of the protocol", () => {
+    expect(Object.fromEntries(floors)).toEqual({
+      ZVT_T1_MS: 200,
+      ZVT_T2_MS: 5_000,
+      ZVT_T3_MS: 5_000,
+      ZVT_T4_MS: 60_000,
+      POLL_INTERVAL_MS: 3_000,
+      RECOVERY_SILENCE_MS: 10_000,
+    });
+  });
+
+  test.each(floors)("%s keeps its floor of %d ms", (name, floor) => {
+    const below = `${name}=${floor - 1}\n`;
+    expect(parse(`${setupText()}${name}=${floor}\n`).faults).toEqual([]);
+    expect(parse(setupText() + below).faults).toEqual([
+      { line: 12, message: `${name} must be at least ${floor}, the protocol's own limit` },
+    ]);
+    expect(parse(`${setupText()}TEST_TIMERS=yes\n${below}`).faults).toEqual([]);
+    expect(parse(`${setupText()}TEST_TIMERS=no\n${below}`).faults.length).toBe(1);
+    expect(parse(`${setupText()}TEST_TIMERS=maybe\n${below}`).faults.length).toBe(2);
+  });
+
+  test("have defaults that keep their own floors", () => {
+    const config = parse(setupText()).config as Record<string, unknown> | undefined;
+    for (const [name, floor] of floors) expect(config?.[name]).toBeGreaterThanOrEqual(floor);
+  });
+});
