@@ -31,12 +31,12 @@ export interface PaymentResult {
   readonly replayed: boolean;
 }
 
-export interface FoundOrder extends PaymentResult {
+interface FoundOrder extends PaymentResult {
   /** Every attempt of the order, the oldest first. */
   readonly attempts: ReadonlyArray<Attempt & { events: AttemptEvent[] }>;
 }
 
-export interface OrderParts {
+interface OrderParts {
   readonly attempts: AttemptStore;
   readonly handOffs: Pick<HandOffStore, "handOff" | "archivedDelivery">;
   readonly terminalLog: Pick<TerminalLog, "strays">;
