@@ -28,7 +28,7 @@ export type PaymentStatus =
   | "Unknown";
 
 /** A payment's answer as the kiosk reads it; absent echoes were not in the request. */
-interface PaymentAnswer {
+export interface PaymentAnswer {
   readonly status: PaymentStatus;
   readonly error: AnswerError | null;
   readonly receipt: Receipt;
