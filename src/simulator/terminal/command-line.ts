@@ -13,7 +13,7 @@ import { type Draft, type Switch, SwitchError } from "./switch.ts";
 import { switches } from "./switches.ts";
 import { devices } from "./zvt/devices/devices.ts";
 import { quirks } from "./zvt/devices/quirks.ts";
-import { askKinds } from "./zvt/machine/asks.ts";
+import { askKinds } from "./zvt/machine/ask-list.ts";
 
 /** What a command line asks for. */
 export type Asked =

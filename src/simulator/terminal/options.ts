@@ -4,7 +4,7 @@ import type { OutcomeRule } from "./bank/outcome.ts";
 import type { FaultRequest } from "./faults/fault-request.ts";
 import type { PaymentScript } from "./scenario.ts";
 import type { QuirkName } from "./zvt/devices/quirks.ts";
-import type { AskKind } from "./zvt/machine/asks.ts";
+import type { AskKind } from "./zvt/machine/ask-list.ts";
 
 /** Everything that can be set; `switches.ts` has the switches, {@link defaultOptions} the rest. */
 export interface TerminalSimulatorOptions {

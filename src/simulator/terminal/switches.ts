@@ -15,7 +15,7 @@ import {
 } from "./switch.ts";
 import { behaviourOf, deviceNames } from "./zvt/devices/devices.ts";
 import { quirkNames } from "./zvt/devices/quirks.ts";
-import { askNames } from "./zvt/machine/asks.ts";
+import { askNames } from "./zvt/machine/ask-list.ts";
 
 const { device, behaviour } = defaultOptions;
 

@@ -20,14 +20,6 @@ export function isLoopbackHost(host: string | undefined, port: number): boolean 
   return parts !== null && Number(parts[2] ?? 80) === port;
 }
 
-/** GETs that act; each has a twin with POST. */
-const actingGets: readonly (string | undefined)[] = ["/cancel", "/stop", "/reset", "/tlc"];
-
-/** Whether a call does something, by its method and the route it found. */
-export function isActing(method: string, route: string | undefined): boolean {
-  return method !== "GET" || actingGets.includes(route);
-}
-
 /**
  * Whether a browser may make this request. Programs send none of the headers. A page must be
  * same-origin or of a listed origin; other ports of localhost are foreign too.

@@ -9,7 +9,7 @@ import { faultKinds } from "../../../src/simulator/terminal/faults/fault-table.t
 import { switches } from "../../../src/simulator/terminal/switches.ts";
 import { deviceNames } from "../../../src/simulator/terminal/zvt/devices/devices.ts";
 import { quirks } from "../../../src/simulator/terminal/zvt/devices/quirks.ts";
-import { askNames } from "../../../src/simulator/terminal/zvt/machine/asks.ts";
+import { askNames } from "../../../src/simulator/terminal/zvt/machine/ask-list.ts";
 import { runToEnd, startProcess } from "../../support/own-processes.ts";
 import { root } from "../../tidy/sources.ts";
 import { authorisation, controls, LAST_TRANSACTION, REGISTRATION } from "./support/started.ts";

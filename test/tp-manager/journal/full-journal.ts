@@ -15,38 +15,44 @@ export const idOf = (i: number, kind = "o"): string => kind + String(i).padStart
 const id = (kind: string): string => `printf('${kind}%07d', i)`;
 
 /**
- * A journal with `n` rows in each table, as they make a search long: `n` charged orders, behind
- * them `n` that failed, and of everything that is searched for a handful at the far end.
+ * A journal with `n` rows in each table, as they make a search long: orders of which the first half
+ * was charged and the second failed, and of everything that is searched for a handful at the far
+ * end. Only charged orders have events and hand-offs.
  */
 export function fullJournal(n: number): Journal {
   const journal = new Journal(join(temporaryFolder(), "journal.db"));
   onTestFinished(() => journal.close());
   const { database, statements } = journal;
-  const numbers = `SELECT 1 UNION ALL SELECT i + 1 FROM row WHERE i < ${n}`;
-  const rows = `WITH RECURSIVE row (i) AS (${numbers})`;
-  const fill = (into: string, values: string): void =>
-    database.exec(`${into} ${rows} SELECT ${values} FROM row`);
+  const half = n / 2;
+  const fill = (into: string, values: string, last = n): void => {
+    const numbers = `SELECT 1 UNION ALL SELECT i + 1 FROM row WHERE i < ${last}`;
+    database.exec(`${into} WITH RECURSIVE row (i) AS (${numbers}) SELECT ${values} FROM row`);
+  };
   database.exec("PRAGMA cache_size = -200000");
   statements.transaction(() => {
     fill(
       attempt,
       `${id("o")}, ${id("o")}, 1, 999, 'EUR', 1, '{}', i, i, 10, 1,
-       CASE i WHEN ${n} THEN 'sent' WHEN ${n - 1} THEN 'in-doubt' ELSE 'charged' END,
+       CASE i WHEN ${half} THEN 'sent' WHEN ${half - 1} THEN 'in-doubt' ELSE 'charged' END,
        ${charged}, '{}', printf('%04d', i % 10000), printf('%06d', i),
        CASE i WHEN 1 THEN '{"operationId":"1"}' END`,
+      half,
     );
     fill(
       attempt,
-      `${id("f")}, ${id("f")}, 1, 999, 'EUR', 1, '{}', ${n} + i, ${n} + i, 10, 0, 'not-charged',
-       ${failed}, NULL, NULL, NULL, NULL`,
+      `${id("f")}, ${id("f")}, 1, 999, 'EUR', 1, '{}', ${half} + i, ${half} + i, 10, 0,
+       'not-charged', ${failed}, NULL, NULL, NULL, NULL`,
+      half,
     );
     fill(
       "INSERT INTO attempt_event (transaction_id, at_ms, kind, detail)",
       `${id("o")}, i, 'charged', '{}'`,
+      half,
     );
     fill(
       "INSERT INTO hand_off (transaction_id, body, acknowledged, delivery)",
       `${id("o")}, '{}', i > 3, CASE WHEN i BETWEEN 4 AND 6 THEN 'pending' ELSE 'sent' END`,
+      half,
     );
     fill(
       `INSERT INTO archived_order (transaction_id, order_id, number, amount_minor, currency,
@@ -56,7 +62,7 @@ export function fullJournal(n: number): Journal {
     fill(
       "INSERT INTO telecollection (started_at_ms, asked_by, result)",
       `i, CASE WHEN i < 3 THEN 'terminal' ELSE 'operator' END,
-       CASE WHEN i < ${n / 2} THEN '{"end":"completed"}' ELSE '{"end":"refused"}' END`,
+       CASE WHEN i < ${half} THEN '{"end":"completed"}' ELSE '{"end":"refused"}' END`,
     );
     fill("INSERT INTO accepted_terminal (identity, accepted_at_ms)", "'{}', i");
     fill(
@@ -68,7 +74,7 @@ export function fullJournal(n: number): Journal {
       `INSERT INTO unexpected_report
          (at_ms, report, identity, finding, before_attempt, before_telecollection)`,
       `i, '{}', '{}', CASE i WHEN 1 THEN 'open' WHEN 2 THEN 'not-good' ELSE 'held' END,
-       ${n + 1}, ${n / 2}`,
+       ${half + 1}, ${half}`,
     );
   });
   database.exec("PRAGMA cache_size = -2000");

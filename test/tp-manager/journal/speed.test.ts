@@ -15,8 +15,9 @@ const FAST_MS = 0.02;
 const SLOW_MS = 20;
 
 /**
- * Statements that take longer the longer the journal is, and how many times as long that was seen
- * to be. One that no longer does must go from this list.
+ * Statements that take longer the longer the journal is, and how many times as long each took once
+ * (100 at least; the rest is memory that the short journal does not need). One that no longer grows
+ * must go from this list.
  */
 const growing: Readonly<Record<string, number>> = {
   "attempts listed all": 300,

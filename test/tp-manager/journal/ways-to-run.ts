@@ -3,7 +3,7 @@ import { listStatuses } from "../../../src/tp-manager/attempts/attempt-store.ts"
 import { idOf } from "./full-journal.ts";
 
 /** The values of a statement for a {@link fullJournal} of `n` rows, in each way that may matter. */
-export type Ways = (n: number) => readonly Values[];
+type Ways = (n: number) => readonly Values[];
 export type Values = readonly SQLInputValue[];
 
 const one =
@@ -17,14 +17,14 @@ const each =
 
 const order = idOf(2);
 const firstFailed = idOf(1, "f");
-const ofAttempt = each((n) => [order, idOf(n)]);
+const ofAttempt = each((n) => [order, idOf(n / 2)]);
 const ofArchived = each(() => [idOf(1, "a")]);
 const noBound = Number.MAX_SAFE_INTEGER;
 /** From the newest, from the middle, and with a begin that lies in the future. */
 const page: Ways = (n) => [
   [0, noBound, 50],
-  [0, n, 50],
-  [3 * n, noBound, 50],
+  [0, n / 2, 50],
+  [2 * n, noBound, 50],
 ];
 const pages = (part: string): Record<string, Ways> =>
   Object.fromEntries(["all", ...listStatuses].map((status) => [`${part} ${status}`, page]));
@@ -37,7 +37,7 @@ const attempts: Record<string, Ways> = {
   "attempts addEvent": one(order, 0, "test", "{}"),
   "attempts insert": one("new", order, 999, "EUR", 0, "sent", "{}", "{}", "{}", 0, null),
   "attempts update": (n) =>
-    [idOf(n), "nowhere"].map((id) => ["charged", "{}", null, 0, "0001", "000001", id, "sent"]),
+    [idOf(n / 2), "nowhere"].map((id) => ["charged", "{}", null, 0, "0001", "000001", id, "sent"]),
   "attempts unfinished": one(),
   "attempts countInDoubt": one(),
   "attempts withReport": () => [
@@ -57,8 +57,8 @@ const attempts: Record<string, Ways> = {
 const archive: Record<string, Ways> = {
   "archive next": (n) => [
     [0, 100],
+    [n / 2, 100],
     [n, 100],
-    [2 * n, 100],
   ],
   "archive isArchivable": () => [
     [0, order],
@@ -87,7 +87,7 @@ const handOffs: Record<string, Ways> = {
   "handOffs countPending": one(),
   "handOffs acknowledge": ofAttempt,
   "handOffs acknowledgeWithdrawal": ofAttempt,
-  "handOffs setDelivery": (n) => [idOf(4), idOf(n), "nowhere"].map((id) => ["sent", id]),
+  "handOffs setDelivery": (n) => [idOf(4), idOf(n / 2), "nowhere"].map((id) => ["sent", id]),
   "handOffs orderOf": ofAttempt,
   "handOffs undelivered": one(50),
 };

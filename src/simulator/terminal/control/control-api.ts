@@ -5,7 +5,7 @@ import { type CustomerAction, type KeyName, keys } from "../customer.ts";
 import { FaultError, faultRequest } from "../faults/fault-request.ts";
 import type { TerminalSimulator } from "../terminal-simulator.ts";
 import { type Demand, demands } from "../zvt/demands.ts";
-import { type AskKind, askNames } from "../zvt/machine/asks.ts";
+import { type AskKind, askNames } from "../zvt/machine/ask-list.ts";
 
 export interface ControlApi {
   readonly url: string;

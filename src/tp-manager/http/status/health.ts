@@ -13,7 +13,7 @@ export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 /** What the desk knows of the terminal and of open doubts. */
 export type DeskFacts = Pick<TerminalDesk, "turn" | "gate" | "blockedBy" | "strayAsked">;
 
-export interface HealthParts {
+interface HealthParts {
   readonly clock: Clock;
   readonly desk: DeskFacts;
   readonly counts: JournalCounts;

@@ -13,8 +13,8 @@ import { withBareCurrency } from "../commands/registration.ts";
 import { demandTable, isCuredBy } from "../demands.ts";
 import { hasTrueLength } from "../link/apdu-reader.ts";
 import type { Line } from "../link/line.ts";
-import type { Parts } from "./parts.ts";
-import { Process, ProcessOver } from "./process.ts";
+import { type Parts, ProcessOver } from "./parts.ts";
+import { Process } from "./process.ts";
 import { unregistered } from "./registration.ts";
 import { reverseUnfinished } from "./unfinished.ts";
 
