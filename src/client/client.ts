@@ -39,7 +39,7 @@ export interface ApiError {
 export interface PaymentRequest {
   /** In major units: 9.99 */
   readonly amount: number;
-  /** The key of the sale, for ever: the same order again is never charged twice. */
+  /** The key of the sale, for ever: one order id is never charged twice. */
   readonly orderId: string;
   readonly currency?: string;
   readonly basket?: CartLine | readonly CartLine[];
@@ -194,7 +194,7 @@ export class ConnectorClient {
     return (await this.#call("POST", "/payment", request, signal)).one as unknown as Outcome;
   }
 
-  /** What became of an order; undefined when it was never asked for here. */
+  /** The state of an order; undefined when the order was never asked for here. */
   async payment(
     orderId: string,
     signal?: AbortSignal,

@@ -13,7 +13,7 @@ export type TpManagerStatus = ResponseOf<typeof tpManagerMessages, "status">;
 export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 type ProgramStatus = TpManagerStatus | SupervisorStatus;
 
-/** What a program of this installation is doing, as far as can be told from outside. */
+/** The state of a program of this installation, as far as can be told from outside. */
 export type Condition =
   | { readonly state: "running"; readonly pid: number; readonly status: ProgramStatus }
   /** A process is there, but its socket does not answer as it should: starting, hung, other. */

@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * Whether node_modules holds what package-lock.json names: exit code 0 or 1. Called by the shell
- * files before anything else is loaded, so it uses nothing but Node. Looking at versions rather
- * than dates keeps a kiosk without network from throwing away what fits.
+ * Whether node_modules holds the packages of package-lock.json: exit code 0 or 1. The shell files
+ * call this before anything else is loaded, so the file uses nothing but Node. A look at versions
+ * rather than dates keeps a kiosk without network from throwing away packages that fit.
  */
 interface Package {
   readonly version?: string;

@@ -46,7 +46,7 @@ export async function runForeground(site: Site): Promise<number> {
   const first = await Promise.race(children.map(({ ended }) => ended));
   // `launch.sh stop` from elsewhere is as good as a signal.
   const asked = stopping !== undefined || deliberateStop(dataDirectory) !== undefined;
-  // What is wrong for one is often wrong for the other: it may still say so.
+  // Trouble of one program is often trouble of the other: the other may still tell its own.
   const all = Promise.all(children.map(({ ended }) => ended));
   if (!asked) await within(site.clock, "last words", LAST_WORDS_MS, all);
   stopAll();
@@ -100,7 +100,7 @@ async function stopInOrder(children: readonly Child[], site: Site): Promise<void
     if (child.exitCode === null && child.signalCode === null) {
       // Windows knows no SIGTERM for other processes; the message asks for the same.
       if (process.platform !== "win32") child.kill("SIGTERM");
-      // One that does not answer must not outlive us: its output would go nowhere.
+      // A program that does not answer must not outlive us: its output would go nowhere.
       else await askStop(part.name, run, site.clock, ANSWER_WITHIN_MS).catch(() => child.kill());
     }
     await ended;

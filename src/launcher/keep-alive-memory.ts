@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { z } from "zod";
 import { exitCodes } from "../shared/exit-codes.ts";
 
-/** What one look of the keep-alive leaves for the next, per program; kept in data/run. */
+/** Notes of one look of the keep-alive for the next, per program; kept in data/run. */
 const troubleSchema = z.object({
   /** Looks in a row without an answer from a process that is there. */
   missed: z.int(),
   /** Failures of the same kind in a row. */
   failures: z.int(),
-  /** "exit 78", "died", "hung": what the failures have in common; "" without any. */
+  /** The common cause of the failures: "exit 78", "died", "hung"; "" without any. */
   kind: z.string(),
   /** Its last launch that succeeded; 0 once it has failed since. */
   launchedMs: z.number(),

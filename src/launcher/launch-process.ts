@@ -12,7 +12,7 @@ export interface LaunchedProcess {
   readonly pid: number;
   /** undefined while it runs. */
   readonly ended: Ended | undefined;
-  /** What it has written to standard output and error so far. */
+  /** The process's standard output and error so far. */
   output(): string;
 }
 

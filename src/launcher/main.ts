@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 
 /**
- * What launch.sh, launch.cmd, always-up.sh and always-up.cmd call. Loads as little as possible
- * before it knows what is wanted: the keep-alive runs every two minutes on a small machine.
+ * The entry of launch.sh, launch.cmd, always-up.sh and always-up.cmd. Loads as little as possible
+ * before the command is known: the keep-alive runs every two minutes on a small machine.
  */
 const [first, second, third, ...others] = process.argv.slice(2);
 const plainKeepAlive =

@@ -14,7 +14,7 @@ import { findProcesses } from "./process-table.ts";
 import { READY_WITHIN_MS, type Started, startPrograms } from "./start.ts";
 import { type Stopped, stopProcess, stopProgram } from "./stop.ts";
 
-/** What every command works on. */
+/** The surroundings that every command works on. */
 export interface Site {
   readonly installation: Installation;
   readonly clock: Clock;
@@ -86,7 +86,7 @@ export async function startHere(site: Site): Promise<number> {
   return failure.result === "ended" ? failure.exitCode : exitCodes.unavailable;
 }
 
-/** What keeps nothing from running, and nobody would look for in a log. */
+/** Troubles that keep nothing from running, and that nobody would look for in a log. */
 function reportWarnings(installation: Installation, output: Output): void {
   for (const { verdict, says } of checkConfig(installation).findings) {
     if (verdict === "warn") output.row("setup file", "warn", "warning", says);

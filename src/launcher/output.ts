@@ -1,4 +1,4 @@
-/** What the launcher prints: one line per program, readable with and without colours. */
+/** The launcher's output: one line per program, readable with and without colours. */
 
 export interface Output {
   /** A line of the form `name  state  details`. */
@@ -9,7 +9,7 @@ export interface Output {
   text(text: string): void;
   /** A sentence for people. */
   note(text: string): void;
-  /** What went wrong, to standard error. */
+  /** Errors go to standard error. */
   fault(text: string): void;
   heading(text: string): void;
 }
@@ -120,7 +120,7 @@ export function goOnWithoutReader(): void {
   }
 }
 
-/** What people are told to type. */
+/** Commands that people are told to type. */
 export function forThisSystem(text: string, platform: string = process.platform): string {
   return platform === "win32" ? text.replace(/\.\/(launch|always-up)\.sh\b/g, "$1.cmd") : text;
 }

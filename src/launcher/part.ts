@@ -4,7 +4,7 @@ import type { Program } from "../shared/ipc/contract.ts";
 
 export type PartName = Program | "terminal-simulator" | "gateway-sandbox";
 
-/** One process of an installation: what is started, and what it is recognised by. */
+/** One process of an installation: how to start it, and the marks it is recognised by. */
 export interface Part {
   readonly name: PartName;
   readonly script: string;

@@ -12,7 +12,7 @@ import type { Part } from "./part.ts";
 
 interface Entry {
   readonly pid: number;
-  /** What relative arguments are relative to. */
+  /** The folder that relative arguments are relative to. */
   readonly directory: string;
   readonly args: readonly string[];
 }
@@ -60,7 +60,7 @@ function listProc(): Entry[] {
       if (args.length < 2) return [];
       return [{ pid: Number(name), directory: readlinkSync(`/proc/${name}/cwd`), args }];
     } catch {
-      return []; // it has ended meanwhile, or is none of ours
+      return []; // the process has ended meanwhile, or is none of ours
     }
   });
 }

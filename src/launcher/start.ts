@@ -14,14 +14,14 @@ export const READY_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 100;
 const ANSWER_WITHIN_MS = 2_000;
 
-/** What became of one program of a start. */
+/** The end of one program's start. */
 export type Started =
   | {
       readonly program: Program;
       readonly result: "started" | "already-running";
       readonly pid: number;
     }
-  /** It ended by itself; `reason` is what it said. */
+  /** The program ended by itself; `reason` is its last word. */
   | {
       readonly program: Program;
       readonly result: "ended";
@@ -66,7 +66,7 @@ export async function startProgram(
   const launched = await launchDetached(part, installation.logDirectory);
   const endMs = clock.monotonicMs() + readyWithinMs;
   for (;;) {
-    // Read before asking: what has ended before an answer came from somebody else is no start.
+    // Read before asking: a child that ended before somebody else's answer came is no start.
     const { ended } = launched;
     const pid = await answeringPid(program, run, clock);
     if (pid === launched.pid) return { program, result: "started", pid };
@@ -79,7 +79,7 @@ export async function startProgram(
   }
 }
 
-/** A process is there that we did not start: it is starting too, stopping, or hung. */
+/** A process that we did not start is there: starting too, stopping, or hung. */
 async function waitForOther(
   part: ProgramPart,
   run: string,

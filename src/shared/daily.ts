@@ -37,7 +37,10 @@ export function startDaily(options: DailyOptions): { stop(): Promise<void> } {
   return { stop: async () => void (await task.destroy()) };
 }
 
-/** One that fails keeps no other from being done; it is logged and tried again the next day. */
+/**
+ * A chore that fails keeps no other from being done: the failure is logged, the chore tried again
+ * the next day.
+ */
 export async function runChores({ idle, chores, clock, log }: DailyOptions): Promise<void> {
   const deadlineMs = clock.monotonicMs() + IDLE_WAIT_MAX_MS;
   while (!idle()) {

@@ -11,7 +11,7 @@ export interface ErrorRow {
   readonly charged: Charged;
   readonly retry: Retry;
   readonly meaning: string;
-  /** What the operator or developer should do. */
+  /** Advice to the operator or developer. */
   readonly action: string;
 }
 

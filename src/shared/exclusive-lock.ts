@@ -14,10 +14,10 @@ export interface ExclusiveLock {
 }
 
 /**
- * A lock of the operating system on a small file, by way of SQLite, which has it on every system:
- * it goes when the process goes, however that happens, so it is never left behind. Nothing is ever
- * written, so a full disk keeps nobody from it. undefined: somebody else has held it for the whole
- * of `timeoutMs`.
+ * A lock of the operating system on a small file, by way of SQLite, which has such locks on every
+ * system: the lock goes when the process goes, however that happens, so none is ever left behind.
+ * Nothing is ever written, so a full disk keeps nobody from the lock. undefined: another process
+ * has held the lock for the whole of `timeoutMs`.
  */
 export function takeExclusiveLock(file: string, timeoutMs: number): ExclusiveLock | undefined {
   for (let attempt = 1; ; attempt++) {
@@ -31,8 +31,8 @@ export function takeExclusiveLock(file: string, timeoutMs: number): ExclusiveLoc
       if (code === SQLITE_BUSY) return undefined;
       const damaged = code === SQLITE_NOTADB || code === SQLITE_CORRUPT;
       if (!damaged || attempt > 1) throw error;
-      // What a power cut or somebody else has put there. Emptied and not removed: should another
-      // process have taken the lock meanwhile, it keeps it.
+      // The file holds bytes of a power cut or of another program. The file is emptied and not
+      // removed: a process that has taken the lock meanwhile keeps it.
       truncateSync(file);
     }
   }

@@ -17,7 +17,7 @@ export function logFileOf({ logDirectory }: Installation, program: Program): str
   return join(logDirectory, `${program}.log`);
 }
 
-/** What a program is given at start; parts that it must close are added with {@link onStop}. */
+/** The surroundings a program is given at start; {@link onStop} takes the parts to close. */
 export interface ProgramContext {
   readonly config: Config;
   readonly installation: Installation;

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import type { DestinationStream } from "pino";
 import { type Clock, systemClock } from "./time.ts";
 
-/** Others of the group may read a log; nobody else. It holds no secrets. */
+/** Others of the group may read a log; nobody else. A log holds no secrets. */
 const LOG_FILE_MODE = 0o640;
 /** A log this large is put aside before its day is over. */
 const LOG_FILE_BYTES_MAX = 20 * 1024 * 1024;
@@ -26,7 +26,7 @@ export function openLogFile(path: string, clock: Clock = systemClock): Destinati
       const count = writeSync(file.descriptor, bytes, written);
       written += count;
       file.bytes += count;
-      // What follows a line that was cut begins on a line of its own.
+      // The line after one that was cut begins on a line of its own.
       rest = written < bytes.length ? "\n" : "";
     }
   };
@@ -66,7 +66,7 @@ function putAside(path: string, file: OpenFile, clock: Clock): OpenFile {
   try {
     renameSync(path, `${path}.${stamp}`);
   } catch {
-    // Held by somebody on Windows, or the disk is full: the same file goes on for another day.
+    // Another program holds the file on Windows, or the disk is full: this file goes on for a day.
     return { descriptor: file.descriptor, day: dayOf(clock.now()), bytes: 0 };
   }
   const next = open(path, clock);

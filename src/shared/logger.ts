@@ -2,7 +2,7 @@ import { type DestinationStream, multistream, type Logger as PinoLogger, pino } 
 import { cleanLine, withoutSecrets } from "./log-cleaning.ts";
 import { openLogFile } from "./log-file.ts";
 
-/** What the parts of a program log with: `log.info({transactionId}, "what happened")`. */
+/** The interface that parts of a program log with: `log.info({transactionId}, "paid")`. */
 export type Logger = Pick<PinoLogger, "debug" | "info" | "warn" | "error" | "fatal">;
 export type RootLogger = PinoLogger;
 

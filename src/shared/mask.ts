@@ -47,8 +47,8 @@ export function maskPansInText(text: string): string {
 
 /**
  * Whether a text holds a card number written as a number of its own: one or more whole groups of
- * digits. Stricter than the masking: it decides about refusing somebody's order number, and every
- * tenth number of any kind has a correct check digit.
+ * digits. This test is stricter than the masking, because it decides about refusing an order
+ * number, and every tenth number of any kind has a correct check digit.
  */
 export function containsPan(text: string): boolean {
   for (const run of digitRuns(text)) {

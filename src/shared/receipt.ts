@@ -40,7 +40,7 @@ export const receiptFields = [
 type ReceiptField = (typeof receiptFields)[number];
 export type Receipt = Record<ReceiptField, string>;
 
-/** Width of `amount` and `inclusiveAmount`: what does not fit is refused before the sale. */
+/** Width of `amount` and `inclusiveAmount`: a wider amount is refused before the sale. */
 export const RECEIPT_AMOUNT_DIGITS = 8;
 
 export function emptyReceipt(): Receipt {

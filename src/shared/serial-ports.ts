@@ -103,7 +103,7 @@ function realPath(path: string): string | undefined {
   try {
     return realpathSync(path);
   } catch {
-    return undefined; // it has gone meanwhile
+    return undefined; // the process has gone meanwhile
   }
 }
 
@@ -117,7 +117,7 @@ function readLine(path: string): string | undefined {
 
 interface PortUser {
   readonly pid: number;
-  /** The program's name; its arguments may hold somebody's secrets. */
+  /** The program's name only: its arguments may hold secrets. */
   readonly command: string;
 }
 

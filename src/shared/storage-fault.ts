@@ -7,7 +7,7 @@ const FREE_BYTES_MIN = 256 * 1024;
 const sqlite = { permission: 3, readOnly: 8, ioError: 10, full: 13, cannotOpen: 14 } as const;
 
 /**
- * What keeps the disk of a folder from being written, in words for an operator, with what to do;
+ * The reason why the disk of a folder cannot be written, in words for an operator, with advice;
  * undefined when the error is of another kind.
  */
 export function storageFault(error: unknown, folder: string): string | undefined {

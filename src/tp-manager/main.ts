@@ -6,7 +6,7 @@ import { startIpcServer } from "../shared/ipc/server.ts";
 import { logFileOf, type ProgramContext, runProgram } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
 import { ClosingKeeper, type ClosingParts } from "./desk/closing-keeper.ts";
-import { Upkeep } from "./desk/upkeep.ts";
+import { type DeskSettings, TerminalDesk } from "./desk/terminal-desk.ts";
 import { type ApiOptions, createApi } from "./http/app.ts";
 import { EventHub } from "./http/events/event-hub.ts";
 import { listenOnLoopback } from "./http/loopback-server.ts";
@@ -15,7 +15,7 @@ import { archiveChore } from "./journal/archive.ts";
 import { Journal } from "./journal/journal.ts";
 import { tpManagerHandlers } from "./message-handlers.ts";
 import { AfterSale } from "./orders/after-sale.ts";
-import { PaymentService, type PaymentSettings } from "./orders/payment-service.ts";
+import { type OrderSettings, Orders } from "./orders/orders.ts";
 import { settleByOperator } from "./orders/settlement.ts";
 import { GatewayDesk } from "./supervisor/gateway-desk.ts";
 import { HandOff } from "./supervisor/hand-off.ts";
@@ -59,66 +59,68 @@ async function start(context: ProgramContext): Promise<void> {
   const deliveries = deliveryPoll(handOffs, supervisor, clock, areaLog("hand-off"));
   onStop("delivery poll", () => deliveries.close());
 
-  const { announce } = hub;
   const stores = { attempts, handOffs, terminalLog };
-  const selling = { ...stores, terminal, clock, announce, log: areaLog("payments") };
-  const payments = new PaymentService({ ...selling, handOff, settings: settingsOf(context) });
-  const shared = { ...selling, payments };
-  const upkeep = new Upkeep({ ...shared, ...UPKEEP_LIMITS });
-  const monitor = createMonitor(context, { hub, terminal, payments, journal }, supervisor);
+  const payments = { ...stores, clock, log: areaLog("payments"), settings: settingsOf(context) };
+  const { announce } = hub;
+  const settled = (): void => handOff.nudge();
+  const desk = new TerminalDesk({ ...payments, terminal, announce, settled });
+  const orders = new Orders({ ...payments, terminal, desk, handOff });
+  const monitor = createMonitor(context, { hub, terminal, desk, journal }, supervisor);
   onStop("monitor", () => monitor.close());
   const atGateway = gatewayParts(context, supervisor, journal, areaLog("gateway"));
   const api = await createApi(
     apiOptions(context, {
       monitor,
-      payments,
-      afterSale: new AfterSale(shared),
-      upkeep,
+      orders,
+      desk,
+      afterSale: new AfterSale({ terminalLog, terminal, desk, orders }),
       terminal,
       supervisor,
       gateway: atGateway.gateway,
-      settle: (word) => settleByOperator(payments, shared, word),
+      settle: (word) => settleByOperator({ orders, desk }, word),
     }),
   );
   const listening = await listenOnLoopback(api, config.LOCAL_PORT, log);
   onStop("local API", () => listening.close());
-  onStop("payments", () => payments.stop());
+  onStop("payments", () => desk.stop());
 
   const ipc = await startIpcServer({
     runDirectory,
     program: "tp-manager",
     messages: tpManagerMessages,
     handlers: tpManagerHandlers({
-      ...{ port: config.LOCAL_PORT, attempts, handOffs, payments, terminal },
+      ...{ port: config.LOCAL_PORT, attempts, handOffs, desk, terminal },
       requestStop: context.requestStop,
     }),
     log,
   });
   onStop("local messages", () => ipc.close());
 
-  startChores(context, { journal, journalPath, payments, handOff });
+  startChores(context, { journal, journalPath, desk, handOff });
   terminal.start();
-  payments.start();
-  startClosing(context, { ...shared, upkeep });
+  desk.start();
+  handOff.nudge();
+  startClosing(context, { ...payments, terminal, desk });
   deliveries.start();
   startAlarmPoll(context, journal, supervisor);
   atGateway.start();
 }
 
-function settingsOf({ config }: ProgramContext): PaymentSettings {
+function settingsOf({ config }: ProgramContext): DeskSettings & OrderSettings {
   return {
     paymentTimeoutMs: config.PAYMENT_TIMEOUT * 1000,
     graceMs: config.PAYMENT_GRACE * 1000,
     gatewayWaitMs: config.GATEWAY_WAIT,
     prepareMs: PREPARE_MS,
     stopPatienceMs: STOP_PATIENCE_MS,
+    ...UPKEEP_LIMITS,
     confirmAfterMs: driverFor(config).recoverySilenceMs(config),
   };
 }
 
 function createMonitor(
   { config, installation, clock, log }: ProgramContext,
-  parts: Pick<MonitorParts, "hub" | "terminal" | "payments" | "journal">,
+  parts: Pick<MonitorParts, "hub" | "terminal" | "desk" | "journal">,
   supervisor: SupervisorLink,
 ): Monitor {
   const monitor = new Monitor({
@@ -195,17 +197,17 @@ function startAlarmPoll(
 interface ChoreParts {
   readonly journal: Journal;
   readonly journalPath: string;
-  readonly payments: PaymentService;
+  readonly desk: TerminalDesk;
   readonly handOff: HandOff;
 }
 
 function startChores(
   { config, installation, clock, log, onStop }: ProgramContext,
-  { journal, journalPath, payments, handOff }: ChoreParts,
+  { journal, journalPath, desk, handOff }: ChoreParts,
 ): void {
   const daily = startDaily({
     at: config.UPDATE_TIME,
-    idle: () => payments.turn.current === undefined,
+    idle: () => desk.turn.current === undefined,
     chores: [
       backupChore(journal.database, journalPath, clock),
       archiveChore(journal.archive, config.JOURNAL_DAYS, clock, (id) => handOff.delivered(id, 0)),

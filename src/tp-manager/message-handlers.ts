@@ -2,21 +2,21 @@ import { versionNumber } from "../shared/installation.ts";
 import type { Handlers, tpManagerMessages } from "../shared/ipc/contract.ts";
 import type { AttemptStore } from "./attempts/attempt-store.ts";
 import type { HandOffStore } from "./attempts/hand-off-store.ts";
-import type { PaymentService } from "./orders/payment-service.ts";
-import type { Terminal } from "./terminal/terminal.ts";
+import type { TurnView } from "./desk/terminal-turn.ts";
+import type { TerminalView } from "./terminal/terminal.ts";
 
-export interface HandlerParts {
+interface HandlerParts {
   readonly port: number;
   readonly attempts: Pick<AttemptStore, "unfinished">;
   readonly handOffs: Pick<HandOffStore, "countPendingHandOffs">;
-  readonly payments: PaymentService;
-  readonly terminal: Terminal;
+  readonly desk: { readonly turn: Pick<TurnView, "current" | "close"> };
+  readonly terminal: TerminalView;
   readonly requestStop: (why: string) => void;
 }
 
 /** What tp-manager answers to the other programs of its installation (docs/design.md 7.2). */
 export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManagerMessages> {
-  const { port, attempts, handOffs, payments, terminal, requestStop } = parts;
+  const { port, attempts, handOffs, desk, terminal, requestStop } = parts;
   return {
     status() {
       const { link, linkProblem, identity, status } = terminal.state;
@@ -33,7 +33,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
           status: status?.detail ?? link,
         },
         payments: {
-          running: payments.turn.current === undefined ? 0 : 1,
+          running: desk.turn.current === undefined ? 0 : 1,
           inDoubt: attempts.unfinished().filter(({ state }) => state.phase.endsWith("in-doubt"))
             .length,
           notHandedOver: handOffs.countPendingHandOffs(),
@@ -41,7 +41,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
       };
     },
     stop() {
-      payments.turn.close();
+      desk.turn.close();
       requestStop("local message");
       return { stopping: true };
     },

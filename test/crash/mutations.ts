@@ -112,9 +112,9 @@ export const mutations: readonly Mutation[] = [
     removes: "docs/design.md 3.5: no sale before the doubtful one was asked about",
     edits: [
       {
-        file: `${room}/orders/admission.ts`,
-        from: '    if (orderId !== undefined) {\n      throw new AppError("TERMINAL_IN_DOUBT"',
-        to: '    if (orderId === "") {\n      throw new AppError("TERMINAL_IN_DOUBT"',
+        file: `${room}/desk/terminal-turn.ts`,
+        from: "    if (blockedBy !== undefined) {",
+        to: '    if (blockedBy === "") {',
       },
     ],
   },
@@ -146,8 +146,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${room}/orders/admission.ts`,
-        from: '    // Before anything is refused: "busy" says',
-        to: '    turn.assertFree();\n    // Before anything is refused: "busy" says',
+        from: '  // Before anything is refused: "busy" says',
+        to: '  desk.turn.assertFree();\n  // Before anything is refused: "busy" says',
       },
     ],
   },
@@ -155,8 +155,8 @@ export const mutations: readonly Mutation[] = [
     removes: "the end of a payment that was cancelled while the terminal was made ready",
     edits: [
       {
-        file: `${room}/orders/payment-service.ts`,
-        from: "      running.preparing.abort(new CancelledInTime());",
+        file: `${room}/desk/terminal-desk.ts`,
+        from: "      current.preparing.abort(new CancelledInTime());",
         to: "      void CancelledInTime;",
       },
     ],

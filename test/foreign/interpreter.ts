@@ -1,13 +1,14 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { createConnection, createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { until } from "../support/child-program.ts";
+import { startProcess } from "../support/own-processes.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
 
 /** A language that programs of this folder are written in, and what they need of it. */
-export interface Interpreter {
+interface Interpreter {
   readonly command: string;
   /** Arguments of a check that fails where something is missing. */
   readonly check: readonly string[];
@@ -63,7 +64,7 @@ export class ForeignProgram {
     args: readonly string[],
     environment: Readonly<Record<string, string>> = {},
   ) {
-    this.#process = spawn(command, args, {
+    this.#process = startProcess(command, args, {
       cwd: fileURLToPath(new URL(".", import.meta.url)),
       env: { ...process.env, ...environment },
       stdio: ["ignore", "pipe", "pipe"],

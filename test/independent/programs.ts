@@ -1,8 +1,9 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { projectRoot } from "../../src/shared/installation.ts";
 import { until } from "../support/child-program.ts";
+import { startProcess } from "../support/own-processes.ts";
 
 const folder = join(projectRoot, "test/independent");
 /** Nothing is left beside the sources. */
@@ -65,7 +66,10 @@ export async function runRegister(where: readonly string[], steps: readonly stri
 
 /** All that a program printed; its exit code is not judged. */
 export function runProgram(program: string, args: readonly string[]): Promise<string> {
-  const child = spawn(program, args, { env: environment, stdio: ["ignore", "pipe", "pipe"] });
+  const child = startProcess(program, args, {
+    env: environment,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.on("data", (chunk: Buffer) => {
@@ -109,7 +113,7 @@ export interface Plan {
   readonly fault?: Readonly<Partial<Record<"nak" | "mute" | "corrupt", number>>>;
 }
 
-export interface Event {
+interface Event {
   readonly event: string;
   readonly control?: string;
   readonly hex?: string;
@@ -130,7 +134,7 @@ export class MockTerminal {
 
   private constructor(where: readonly string[]) {
     const args = [join(folder, "terminal.py"), ...where];
-    this.#process = spawn(python as string, args, { env: environment });
+    this.#process = startProcess(python as string, args, { env: environment });
     this.#process.stderr?.on("data", (chunk: Buffer) => {
       this.#errors += chunk.toString("utf8");
     });

@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, test as alone, beforeAll, expect } from "vitest";
+import { startProcess } from "../support/own-processes.ts";
 import { TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 /** Most of the time is waiting for processes, each test with a data folder of its own. */
@@ -22,7 +23,7 @@ interface Foreground {
 }
 
 function foreground(data: string): Foreground {
-  const child = spawn(join(checkout.root, "launch.sh"), ["--foreground", "--data", data]);
+  const child = startProcess(join(checkout.root, "launch.sh"), ["--foreground", "--data", data]);
   let text = "";
   const collect = (chunk: Buffer): void => {
     text += chunk.toString();

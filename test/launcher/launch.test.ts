@@ -1,8 +1,8 @@
-import { spawn } from "node:child_process";
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, test as alone, beforeAll, expect } from "vitest";
+import { startProcess } from "../support/own-processes.ts";
 import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 /** Most of the time is waiting for processes, each test with a data folder of its own. */
@@ -214,10 +214,14 @@ test("a process with the same script and another data folder is left alone", asy
 
 test("a program started by hand with a relative path is found and stopped", async () => {
   const data = checkout.dataFolder("by-hand");
-  const child = spawn("node_modules/.bin/node", ["src/supervisor/main.ts", "--data", "by-hand"], {
-    cwd: checkout.root,
-    stdio: "ignore",
-  });
+  const child = startProcess(
+    "node_modules/.bin/node",
+    ["src/supervisor/main.ts", "--data", "by-hand"],
+    {
+      cwd: checkout.root,
+      stdio: "ignore",
+    },
+  );
   const ended = new Promise((resolve) => child.once("exit", resolve));
   const started = await checkout.launch("--data", data);
   expect(started.code).toBe(0);
@@ -238,7 +242,7 @@ alone("starts from twenty shells end with one copy of each program", async () =>
 
 test("a start whose output nobody reads is carried out all the same", async () => {
   const data = checkout.dataFolder("unread");
-  const child = spawn(join(checkout.root, "launch.sh"), ["--data", data]);
+  const child = startProcess(join(checkout.root, "launch.sh"), ["--data", data]);
   child.stdout.destroy();
   child.stderr.destroy();
   expect(await new Promise((resolve) => child.once("exit", resolve))).toBe(0);

@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Part } from "../../src/launcher/part.ts";
 import { findProcesses, isRunning } from "../../src/launcher/process-table.ts";
+import { startProcess } from "../support/own-processes.ts";
 
 let folder: string;
 let children: ChildProcess[];
@@ -20,7 +21,7 @@ afterEach(async () => {
 
 /** Once a process has been spawned, its arguments can be read. */
 async function start(args: string[], cwd = "/"): Promise<number> {
-  const child = spawn(process.execPath, args, { cwd, stdio: ["pipe", "ignore", "ignore"] });
+  const child = startProcess(process.execPath, args, { cwd, stdio: ["pipe", "ignore", "ignore"] });
   children.push(child);
   await new Promise((resolve) => child.once("spawn", resolve));
   return child.pid as number;
@@ -66,7 +67,7 @@ test("a process that has ended is not running, even while nobody has reaped it",
   await end(children[0] as ChildProcess);
   expect(isRunning(pid)).toBe(false);
   // A shell that does not wait for its child leaves it as a zombie.
-  const shell = spawn("sh", ["-c", "exec 3<&0; cat <&3 & echo $!; exec sleep 30"], {
+  const shell = startProcess("sh", ["-c", "exec 3<&0; cat <&3 & echo $!; exec sleep 30"], {
     stdio: ["pipe", "pipe", "ignore"],
   });
   children.push(shell);

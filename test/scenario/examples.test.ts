@@ -1,17 +1,16 @@
-import { execFile, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { projectRoot } from "../../src/shared/installation.ts";
 import { TestInstallation } from "../support/installation.ts";
+import { runToEnd } from "../support/own-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { hasTool } from "../support/tools.ts";
 
 /** The examples of the documentation, run as they are printed, against running programs. */
 
-const run = promisify(execFile);
 const assemblies = ["-r:System.Net.Http.dll", "-r:System.Runtime.Serialization.dll"];
 const at = new TestInstallation({ terminalSwitches: ["--instant"] });
 beforeAll(async () => {
@@ -65,7 +64,7 @@ describe("docs/examples.md", () => {
 
   test.skipIf(!hasTool("curl"))("curl", async () => {
     const [code = ""] = blocks("docs/examples.md", "sh");
-    const { stdout } = await run("sh", ["-ec", curlHere + here(code, "CURL")]);
+    const { stdout } = await runToEnd("sh", ["-ec", curlHere + here(code, "CURL")]);
     expect(stdout.split("\n").filter((line) => line === "200")).toHaveLength(2);
     expect(stdout.split('"status":"Success"')).toHaveLength(4); // the lookup has its attempt too
     expect(stdout).toContain("event: terminal");
@@ -113,10 +112,10 @@ async function paysOnce(
   const folder = temporaryFolder();
   writeFileSync(join(folder, file), here(code ?? "", file.toUpperCase()));
   copyFileSync(join(projectRoot, "src/client/client.ts"), join(folder, "client.ts"));
-  if (compiler) await run(compiler, compilerWords, { cwd: folder });
+  if (compiler) await runToEnd(compiler, compilerWords, { cwd: folder });
   const before = await charged();
   for (let i = 0; i < 2; i++) {
-    const { stdout } = await run(program, words, { cwd: folder });
+    const { stdout } = await runToEnd(program, words, { cwd: folder });
     expect(stdout.trim().split("\n").at(-1)?.trim()).toBe("Success");
   }
   expect((await charged()) - before).toBe(1_200);
@@ -130,7 +129,7 @@ describe.skipIf(!hasTool("curl"))("README.md", () => {
   });
 
   test.each(commands)("%s", async (code) => {
-    const { stdout } = await run("sh", ["-ec", curlHere + here(code, "README")]);
+    const { stdout } = await runToEnd("sh", ["-ec", curlHere + here(code, "README")]);
     const answers = stdout.split("\n").filter((line) => line.startsWith("[{"));
     for (const answer of answers) expect(Object.keys(JSON.parse(answer)[0])).not.toEqual([]);
     const statuses = stdout.split("\n").filter((line) => /^\d{3}$/.test(line));

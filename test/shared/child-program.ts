@@ -1,8 +1,9 @@
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
+import { startProcess } from "../support/own-processes.ts";
 
 /** Halves the start of a child, of which there are some fifty. */
 const compileCache = join(tmpdir(), "utc-test-compile-cache");
@@ -30,7 +31,7 @@ export function startChild(program: string, ...parameters: string[]): ChildProgr
 /** For a child that several tests share: whoever starts it kills it. */
 export function spawnChild(program: string, ...parameters: string[]): ChildProgram {
   return control(
-    spawn(process.execPath, [`${import.meta.dirname}/${program}`, ...parameters], {
+    startProcess(process.execPath, [`${import.meta.dirname}/${program}`, ...parameters], {
       env: { ...process.env, NODE_OPTIONS: "", NODE_COMPILE_CACHE: compileCache },
     }),
   );

@@ -24,7 +24,7 @@ export interface End {
  * by the world itself: write-ahead, evidence before acknowledgement, evidence before the next sale
  * (docs/design.md 3.5), broken invariants.
  */
-export const invariants: ReadonlyArray<{
+const invariants: ReadonlyArray<{
   readonly sentence: string;
   readonly broken: (end: End) => string[];
 }> = [
@@ -185,12 +185,12 @@ function lateAnswers({ world }: End): string[] {
 }
 
 function leftWaiting({ world, found }: End): string[] {
-  const { payments, handOff, journal, life } = world.tpManager ?? {};
-  if (!payments || !journal || !life || !handOff) return ["tp-manager does not run"];
+  const { desk, handOff, journal, life } = world.tpManager ?? {};
+  if (!desk || !journal || !life || !handOff) return ["tp-manager does not run"];
   const wrong: string[] = [];
-  const { current } = payments.turn;
+  const { current } = desk.turn;
   if (current) wrong.push(`a ${current.what} still has the terminal`);
-  if (payments.recovery.blockedBy) wrong.push("recovery never ended");
+  if (desk.blockedBy) wrong.push("recovery never ended");
   if (journal.handOffs.countPendingHandOffs() > 0) wrong.push("something is not handed over");
   for (const { status, code, order } of found.values()) {
     if (code === "PAYMENT_RUNNING") wrong.push(`${order} is ${status} although nothing runs`);

@@ -1,6 +1,6 @@
 import { AppError, type Charged } from "../../src/shared/errors.ts";
 import { answerOf, type PaymentStatus } from "../../src/tp-manager/orders/answer.ts";
-import type { PaymentResult } from "../../src/tp-manager/orders/payment-service.ts";
+import type { PaymentResult } from "../../src/tp-manager/orders/orders.ts";
 import type { TestClock } from "../support/test-clock.ts";
 import { DiskFailure } from "./disk.ts";
 import type { Life } from "./life.ts";
@@ -21,7 +21,7 @@ export interface Told {
   readonly amountMinor: number | null;
 }
 
-export interface Asked {
+interface Asked {
   readonly order: string;
   readonly call: string;
   readonly askedAtMs: number;

@@ -14,13 +14,10 @@ import { OutboxDesk } from "../../src/supervisor/outbox/outbox-desk.ts";
 import { OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
 import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";
 import { ClosingKeeper } from "../../src/tp-manager/desk/closing-keeper.ts";
-import { Upkeep } from "../../src/tp-manager/desk/upkeep.ts";
+import { type DeskSettings, TerminalDesk } from "../../src/tp-manager/desk/terminal-desk.ts";
 import { Journal } from "../../src/tp-manager/journal/journal.ts";
 import { AfterSale } from "../../src/tp-manager/orders/after-sale.ts";
-import {
-  PaymentService,
-  type PaymentSettings,
-} from "../../src/tp-manager/orders/payment-service.ts";
+import { type OrderSettings, Orders } from "../../src/tp-manager/orders/orders.ts";
 import { HandOff } from "../../src/tp-manager/supervisor/hand-off.ts";
 import type { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import type { Terminal } from "../../src/tp-manager/terminal/terminal.ts";
@@ -29,13 +26,15 @@ import type { Life } from "./life.ts";
 import type { ModelGateway } from "./model-gateway.ts";
 
 /** As in production (config defaults). */
-export const settings: PaymentSettings = {
+export const settings: DeskSettings & OrderSettings = {
   paymentTimeoutMs: 180_000,
   graceMs: 30_000,
   gatewayWaitMs: 5_000,
   prepareMs: 15_000,
   stopPatienceMs: 10_000,
   confirmAfterMs: 10_000,
+  resetLimitMs: 60_000,
+  telecollectionLimitMs: 60_000,
 };
 
 export const journalPath = (folder: string): string => join(folder, "journal.db");
@@ -51,15 +50,18 @@ export function startTpManager(
   const journal = onDisk(life.disk, () => new Journal(journalPath(folder)));
   const { attempts, handOffs, terminalLog } = journal;
   const handOff = new HandOff(handOffs, link, clock, log);
-  const payments = new PaymentService({
-    ...{ attempts, handOffs, terminalLog, terminal, handOff, clock, log, settings },
-  });
-  const shared = { attempts, terminalLog, terminal, payments, clock, log };
-  const afterSale = new AfterSale(shared);
-  const upkeep = new Upkeep({ ...shared, resetLimitMs: 60_000, telecollectionLimitMs: 60_000 });
-  const closing = new ClosingKeeper({ ...shared, upkeep });
+  const shared = { attempts, handOffs, terminalLog, terminal, clock, log, settings };
+  const desk = new TerminalDesk({ ...shared, settled: () => handOff.nudge() });
+  const orders = new Orders({ ...shared, desk, handOff });
+  const afterSale = new AfterSale({ ...shared, desk, orders });
+  const closing = new ClosingKeeper({ ...shared, desk });
+  const start = (): void => {
+    desk.start();
+    handOff.nudge();
+    closing.start();
+  };
   const close = (): void => journal.close();
-  return { life, journal, handOff, payments, afterSale, upkeep, closing, close };
+  return { life, journal, handOff, desk, orders, afterSale, closing, start, close };
 }
 export type TpManager = ReturnType<typeof startTpManager>;
 

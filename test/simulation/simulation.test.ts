@@ -1,7 +1,6 @@
-import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { runToEnd } from "../support/own-processes.ts";
 import { root } from "../tidy/sources.ts";
 import { planOf } from "./plan.ts";
 import type { Tally } from "./tally.ts";
@@ -9,9 +8,7 @@ import type { Tally } from "./tally.ts";
 /** In a process of its own: a simulated process may end by an error that nobody caught. */
 async function simulate(...given: string[]): Promise<{ tally: Tally; story: string }> {
   const main = join(root, "test/simulation/main.ts");
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, [main, ...given], {
-    maxBuffer: 64 * 1024 * 1024,
-  });
+  const { stdout, stderr } = await runToEnd(process.execPath, [main, ...given]);
   return { tally: JSON.parse(stdout) as Tally, story: stderr };
 }
 
@@ -22,7 +19,7 @@ test("no promise about the money is broken in a few hundred runs full of faults"
   // The faults did strike and orders did get through.
   expect(Object.keys(tally.byFault).length).toBeGreaterThan(25);
   expect(tally.byFault["crash"]?.ends["Success"]).toBeGreaterThan(0);
-}, 120_000);
+});
 
 test("a seed replays exactly", async () => {
   const stories = await Promise.all([1, 2].map(() => simulate("--seed", "944")));
@@ -35,4 +32,4 @@ test("a seed replays exactly", async () => {
   expect(one).not.toBe("");
   expect(one).toBe(two);
   expect(planOf(944)).toEqual(planOf(944));
-}, 60_000);
+});

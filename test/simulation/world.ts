@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { AppError } from "../../src/shared/errors.ts";
-import type { PaymentResult } from "../../src/tp-manager/orders/payment-service.ts";
+import type { PaymentResult } from "../../src/tp-manager/orders/orders.ts";
 import { request } from "../support/payment-house.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { Bank } from "./bank.ts";
@@ -35,7 +35,7 @@ import {
 } from "./processes.ts";
 
 /** What the world saw at once and no ledger shows afterwards. */
-export interface Sighting {
+interface Sighting {
   readonly invariant: string;
   readonly what: string;
 }
@@ -93,7 +93,7 @@ export class World {
     const life = new Life(this.clock, (error) => this.fell(error));
     const terminal = new ModelTerminal(life, {
       device: () => this.device,
-      order: () => this.tpManager?.payments.turn.current?.orderId ?? "?",
+      order: () => this.tpManager?.desk.turn.current?.orderId ?? "?",
       wireMs: () => this.#wireWait(),
       leaves: (what, order) => this.#leaves(what, order),
       acknowledges: (order) => this.#acknowledges(order),
@@ -103,8 +103,7 @@ export class World {
     const link = this.ipc.linkFor(life);
     this.tpManager = startTpManager(life, this.folder, { terminal, link, log });
     try {
-      this.tpManager.payments.start();
-      this.tpManager.closing.start();
+      this.tpManager.start();
     } catch (error) {
       this.fell(error);
     }
@@ -212,10 +211,10 @@ export class World {
   }
 
   /** Remembers what was taken before the command left. */
-  async #cancel(payments: TpManager["payments"]): Promise<void> {
-    const { current } = payments.turn;
+  async #cancel(desk: TpManager["desk"]): Promise<void> {
+    const { current } = desk.turn;
     const before = current?.what === "payment" && !this.#left.has(current) ? current : undefined;
-    await payments.cancel();
+    await desk.cancel();
     if (before) this.#cancelled.add(before);
   }
 
@@ -254,7 +253,7 @@ export class World {
     }
   }
 
-  #ask(action: Call, { life, payments, afterSale, upkeep }: TpManager): void {
+  #ask(action: Call, { life, desk, orders, afterSale }: TpManager): void {
     const ask = (order: string, work: () => Promise<PaymentResult | undefined>): void =>
       this.kiosk.ask(
         { order, call: action.do, ...("patienceMs" in action ? action : {}) },
@@ -269,7 +268,7 @@ export class World {
       case "pay": {
         const { order, amountMinor, goodsSeconds } = action;
         const delivery = goodsSeconds === null ? null : { withinSeconds: goodsSeconds };
-        ask(order, () => payments.pay(request(order, { amountMinor, delivery })));
+        ask(order, () => orders.pay(request(order, { amountMinor, delivery })));
         return;
       }
       case "deliver": {
@@ -282,25 +281,25 @@ export class World {
         ask(action.order, () => afterSale.reverse(action.order));
         return;
       case "look-up":
-        ask(action.order, () => payments.lookUp(action.order));
+        ask(action.order, () => orders.lookUp(action.order));
         return;
       case "cancel":
-        ask("", () => nothing(() => this.#cancel(payments)));
+        ask("", () => nothing(() => this.#cancel(desk)));
         return;
       case "end-of-day":
-        ask("", () => nothing(() => upkeep.telecollect()));
+        ask("", () => nothing(() => desk.upkeep.telecollect()));
         return;
       case "accept-terminal":
-        ask("", () => nothing(() => payments.acceptTerminal()));
+        ask("", () => nothing(() => desk.gate.accept()));
         return;
     }
   }
 
   /** The ordered stop of main.ts, and a start `ms` later. */
   async #stop(tpManager: TpManager, ms: number): Promise<void> {
-    const { life, payments, handOff, closing } = tpManager;
+    const { life, desk, handOff, closing } = tpManager;
     closing.close();
-    await payments.stop();
+    await desk.stop();
     await handOff.close();
     if (this.tpManager !== tpManager) return;
     if (life.timers.size > 0) await this.clock.advance(0);
@@ -336,7 +335,7 @@ export class World {
   }
 
   #leaves(what: "payment" | "reversal", order: string): void {
-    const turn = this.tpManager?.payments.turn.current;
+    const turn = this.tpManager?.desk.turn.current;
     if (turn && this.#cancelled.has(turn)) this.see("a cancel that was taken is not lost", order);
     if (turn) this.#left.add(turn);
     const phase = what === "payment" ? "sent" : "reversing";

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,6 +8,7 @@ import { createIpcClient } from "../../src/shared/ipc/client.ts";
 import { supervisorMessages } from "../../src/shared/ipc/contract.ts";
 import { openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
 import { systemClock } from "../../src/shared/time.ts";
+import { startProcess } from "../support/own-processes.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
 import { PASSWORD } from "./supervisor-rig.ts";
 
@@ -42,7 +43,7 @@ export class SupervisorProcess {
   constructor(data: string, nodeOptions: readonly string[] = []) {
     this.#data = data;
     const main = join(projectRoot, "src/supervisor/main.ts");
-    this.#process = spawn(process.execPath, [...nodeOptions, main, "--data", data], {
+    this.#process = startProcess(process.execPath, [...nodeOptions, main, "--data", data], {
       stdio: ["ignore", "pipe", "pipe"],
     });
     for (const stream of [this.#process.stdout, this.#process.stderr]) {

@@ -112,7 +112,7 @@ test("an ordered stop does not wait for somebody who waits for a delivery", asyn
   const waiting = supervisor.call(
     "transaction-delivery",
     { transactionId, waitMs: 60_000 },
-    70_000,
+    60_000 + PATIENCE_MS,
   );
   await expect.poll(() => gateway.requests).toHaveLength(1);
   const ended = supervisor.ended("SIGTERM");

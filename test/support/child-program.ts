@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { projectRoot } from "../../src/shared/installation.ts";
 import { sleep, systemClock } from "../../src/shared/time.ts";
+import { startProcess } from "./own-processes.ts";
 import { PATIENCE_MS } from "./patience.ts";
 
 const POLL_MS = 10;
@@ -34,7 +35,7 @@ export class ChildProgram {
   constructor(main: string, args: readonly string[], nodeSwitches: readonly string[] = []) {
     this.name = main;
     const command = [...nodeSwitches, join(projectRoot, "src", main), ...args];
-    this.#process = spawn(process.execPath, command, { stdio: ["ignore", "pipe", "pipe"] });
+    this.#process = startProcess(process.execPath, command, { stdio: ["ignore", "pipe", "pipe"] });
     for (const stream of [this.#process.stdout, this.#process.stderr]) {
       stream?.on("data", (chunk: Buffer) => {
         this.output += chunk.toString("utf8");

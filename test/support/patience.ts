@@ -9,7 +9,7 @@ const SLOWNESS_MAX = 20;
  * How many times slower than an idle machine this one is, 1 at least: the longest of three first
  * starts. Measured once, in the program that starts the tests; its children are told.
  */
-export const slowness = Number(process.env["TEST_SLOWNESS"] ?? measured());
+const slowness = Number(process.env["TEST_SLOWNESS"] ?? measured());
 process.env["TEST_SLOWNESS"] = String(slowness);
 
 /**

@@ -6,13 +6,13 @@ import { type Currency, currencyOf } from "../../src/shared/money.ts";
 import { type Transaction, transactionSchema } from "../../src/shared/transaction.ts";
 import type { PaymentRequest } from "../../src/tp-manager/attempts/payment.ts";
 import { ClosingKeeper } from "../../src/tp-manager/desk/closing-keeper.ts";
-import { Upkeep } from "../../src/tp-manager/desk/upkeep.ts";
+import { TerminalDesk } from "../../src/tp-manager/desk/terminal-desk.ts";
 import { EventHub } from "../../src/tp-manager/http/events/event-hub.ts";
 import { Journal } from "../../src/tp-manager/journal/journal.ts";
 import { AfterSale } from "../../src/tp-manager/orders/after-sale.ts";
 import { answerOf } from "../../src/tp-manager/orders/answer.ts";
-import { PaymentService } from "../../src/tp-manager/orders/payment-service.ts";
-import { settleByOperator } from "../../src/tp-manager/orders/settlement.ts";
+import { Orders } from "../../src/tp-manager/orders/orders.ts";
+import { type SettlementWord, settleByOperator } from "../../src/tp-manager/orders/settlement.ts";
 import { HandOff } from "../../src/tp-manager/supervisor/hand-off.ts";
 import { answeringLink } from "./answering-link.ts";
 import { recordingLog } from "./recording-log.ts";
@@ -82,28 +82,29 @@ export function house(path = join(temporaryFolder(), "journal.db")) {
   const hub = new EventHub(journal.events, clock, log);
   const tapped = hub.tap(log);
   const handOff = new HandOff(handOffs, supervisor.link, clock, tapped);
-  const payments = new PaymentService({
-    ...{ attempts, handOffs, terminalLog },
-    terminal,
-    handOff,
-    clock,
-    log: tapped,
-    announce: hub.announce,
-    settings: {
-      paymentTimeoutMs: 180_000,
-      graceMs: 30_000,
-      gatewayWaitMs: 5_000,
-      prepareMs: 15_000,
-      stopPatienceMs: 10_000,
-      confirmAfterMs: 10_000,
-    },
-  });
-  const shared = { attempts, terminalLog, terminal, payments, clock, log: tapped };
-  const afterSale = new AfterSale(shared);
-  const upkeep = new Upkeep({ ...shared, resetLimitMs: 60_000, telecollectionLimitMs: 60_000 });
-  const closing = new ClosingKeeper({ ...shared, upkeep });
-  const settle = (word: Parameters<typeof settleByOperator>[2]) =>
-    settleByOperator(payments, shared, word);
+  const settings = {
+    paymentTimeoutMs: 180_000,
+    graceMs: 30_000,
+    gatewayWaitMs: 5_000,
+    prepareMs: 15_000,
+    stopPatienceMs: 10_000,
+    confirmAfterMs: 10_000,
+    resetLimitMs: 60_000,
+    telecollectionLimitMs: 60_000,
+  };
+  const stores = { attempts, handOffs, terminalLog };
+  const shared = { ...stores, terminal, clock, log: tapped, settings };
+  const settled = (): void => handOff.nudge();
+  const desk = new TerminalDesk({ ...shared, announce: hub.announce, settled });
+  const orders = new Orders({ ...shared, desk, handOff });
+  const afterSale = new AfterSale({ ...shared, desk, orders });
+  const { upkeep } = desk;
+  const closing = new ClosingKeeper({ ...shared, desk });
+  const settle = (word: SettlementWord) => settleByOperator({ orders, desk }, word);
+  const start = (): void => {
+    desk.start();
+    handOff.nudge();
+  };
   let open = true;
   const close = (): void => {
     if (open) journal.close();
@@ -117,7 +118,9 @@ export function house(path = join(temporaryFolder(), "journal.db")) {
     terminal,
     supervisor,
     handOff,
-    payments,
+    start,
+    desk,
+    orders,
     afterSale,
     upkeep,
     closing,
@@ -131,8 +134,8 @@ export function house(path = join(temporaryFolder(), "journal.db")) {
 
 export type House = ReturnType<typeof house>;
 
-export async function pay({ payments, clock }: House, order: PaymentRequest) {
-  const answer = payments.pay(order).then(({ attempt, delivery, replayed }) => ({
+export async function pay({ orders, clock }: House, order: PaymentRequest) {
+  const answer = orders.pay(order).then(({ attempt, delivery, replayed }) => ({
     ...answerOf(attempt, delivery),
     replayed,
   }));

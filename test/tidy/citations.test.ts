@@ -19,10 +19,10 @@ const books = new Map(
 );
 const sections = new Map([...books].map(([name, text]) => [name, sectionsOf(text)] as const));
 
-/** Everything with comments or strings, except the tables and the samples of this very test. */
+/** Everything with comments or strings, except the tests of the books themselves. */
 const sources = repositoryFiles("src", "test", "scripts")
   .filter((path) => /\.(ts|js|mjs|py|cs|php|pl|md|html|sh|wsdl|toml)$/.test(path))
-  .filter((path) => !path.startsWith("test/tidy/citations."))
+  .filter((path) => !/^test\/tidy\/(citations|books)[.]/.test(path))
   .flatMap((path): Source[] => {
     try {
       return [{ path, text: read(path) }];
@@ -79,6 +79,17 @@ describe("a citation", () => {
   });
 });
 
+test("README and every page of docs cite only sections that exist", () => {
+  const pages = repositoryFiles("README.md", "docs").filter((path) => path.endsWith(".md"));
+  const lost = pages.flatMap((path) =>
+    citedIn(read(path))
+      .filter((cited) => titleOf(cited) === undefined)
+      .map((cited) => `${path}: ${cited}`),
+  );
+  expect(lost).toEqual([]);
+  expect(pages.length).toBeGreaterThan(books.size);
+});
+
 describe("a book", () => {
   test.each([...books.keys()])("%s counts its sections without a gap, each once", (name) => {
     const headings = [...(books.get(name) ?? "").matchAll(/^(##|###) (\d+(?:\.\d+)?) \S/gm)];
@@ -94,9 +105,8 @@ describe("a book", () => {
   });
 
   test.each([...books.keys()])("%s refers only to sections that exist", (name) => {
-    const text = books.get(name) ?? "";
-    const here = referencesIn(text).map((number) => `${name} ${number}`);
-    expect([...here, ...citedIn(text)].filter((cited) => titleOf(cited) === undefined)).toEqual([]);
+    const here = referencesIn(books.get(name) ?? "").map((number) => `${name} ${number}`);
+    expect(here.filter((cited) => titleOf(cited) === undefined)).toEqual([]);
   });
 
   test.each(ours)("%s names constants with the values that the code gives them", (name) => {

@@ -39,10 +39,7 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^src\/tp-manager\/desk\//,
-    may: within(
-      ...["shared/", "tp-manager/(desk|attempts)/", driverInterface],
-      "tp-manager/orders/payment-service[.]ts$",
-    ),
+    may: within("shared/", "tp-manager/(desk|attempts)/", driverInterface),
     because: "the desk knows attempts and the driver interface, not orders",
   },
   {
@@ -149,6 +146,7 @@ const imports = typescriptSources().flatMap(({ path, text }) =>
       const target = (source ?? dynamic) as string;
       return {
         path,
+        names: clause.match(/\w+/g) ?? [],
         typeOnly: clause.startsWith("type "),
         target: target.startsWith(".") ? posix.join(posix.dirname(path), target) : target,
       };
@@ -181,6 +179,17 @@ test("nothing outside a driver knows a word of its protocol", () => {
       .filter(({ text }) => word.test(text.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "")))
       .map(({ path }) => `${path}: ${protocol}`);
   });
+  expect(wrong).toEqual([]);
+});
+
+test("only the desk and what makes a driver know a whole terminal", () => {
+  const wrong = imports.filter(
+    ({ path, target, names }) =>
+      path.startsWith("src/") &&
+      /\/terminal\/terminal\.ts$/.test(target) &&
+      names.some((name) => name === "Terminal" || name === "HeldTerminal") &&
+      !/^src\/tp-manager\/(desk|terminal)\//.test(path),
+  );
   expect(wrong).toEqual([]);
 });
 

@@ -3,7 +3,7 @@ import { projectRoot } from "../../shared/installation.ts";
 import type { Part } from "../part.ts";
 import { demoFiles, readDemoPorts } from "./demo-settings.ts";
 
-/** A simulator: it writes its ready file when it can be used, and is stopped by a signal. */
+/** A simulator: writes its ready file when it can be used, and is stopped by a signal. */
 export interface SimulatorPart extends Part {
   readonly readyFile: string;
 }

@@ -24,7 +24,7 @@ const answerSchema = z.tuple([
   }),
 ]);
 
-/** What was refused before it was a payment has neither a receipt nor an order at the gateway. */
+/** A request refused before it was a payment has neither a receipt nor an order at the gateway. */
 const refusalSchema = z.tuple([
   z.object({
     status: z.literal("Failed"),

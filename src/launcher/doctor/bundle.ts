@@ -47,7 +47,7 @@ export function writeBundle(
     asFile("config.txt", entries.map(shownEntry).join("")),
     ...logTexts(installation).map(({ name, text }) => asFile(`logs/${name}`, text)),
   ];
-  // "wx": nothing is overwritten. Passwords are out, but it is still nobody else's business.
+  // "wx": nothing is overwritten. Passwords are out, yet the bundle is nobody else's business.
   writeFileSync(file, tarGz(files, clock.now()), { mode: 0o600, flag: "wx" });
 }
 

@@ -8,9 +8,9 @@ import { bad, doubtful, type Finding, good, inTwo } from "./finding.ts";
 export const CONFIG_CHECK = "config";
 
 export interface ReadConfigs {
-  /** What tp-manager needs; undefined when that is faulty. */
+  /** The settings of tp-manager; undefined when they are faulty. */
   readonly terminal: Config | undefined;
-  /** What the supervisor needs; undefined when that is faulty. */
+  /** The settings of the supervisor; undefined when they are faulty. */
   readonly gateway: Config | undefined;
   readonly findings: readonly Finding[];
 }

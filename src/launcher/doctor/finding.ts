@@ -5,7 +5,7 @@ export interface Finding {
   readonly check: string;
   readonly verdict: Verdict;
   readonly says: string;
-  /** What to do about it; also a hint where all is well; null when there is nothing to do. */
+  /** Advice to the operator, also where all is well; null when there is nothing to do. */
   readonly todo: string | null;
 }
 
@@ -21,7 +21,7 @@ export function bad(check: string, says: string, todo: string): Finding {
   return { check, verdict: "fail", says: oneLine(says), todo };
 }
 
-/** A refusal as a finding's two parts: what is wrong stands in the first line, then what to do. */
+/** A refusal as a finding's two parts: its first line names the trouble, the rest is the advice. */
 export function inTwo(message: string, otherwise: string): [says: string, todo: string] {
   const [says = "", ...todo] = message.split("\n");
   return [says, todo.length === 0 ? otherwise : oneLine(todo.join(" "))];

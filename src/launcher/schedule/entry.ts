@@ -3,7 +3,7 @@ import { dirname, join, relative } from "node:path";
 import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
 import { defaultDataDirectory, projectRoot } from "../../shared/installation.ts";
 
-/** What the scheduler of the machine is to run: always-up with the data folder it watches. */
+/** The command for the machine's scheduler: always-up with the data folder it watches. */
 export interface KeepAliveEntry {
   /** always-up.sh or always-up.cmd, absolute: a scheduler starts it from anywhere. */
   readonly script: string;

@@ -11,9 +11,9 @@ import { addressOf, ipcToken } from "./run-directory.ts";
 import { IPC_BODY_BYTES_MAX, IPC_TOKEN_HEADER } from "./server.ts";
 
 /**
- * Why a local message was not answered. "unreachable": nobody listens. "no-answer": it may or may
- * not have been carried out; messages are idempotent, so it may be sent again. "refused": the other
- * side answered that it cannot, for example because it is of another version.
+ * Why a local message was not answered. "unreachable": nobody listens. "no-answer": the message may
+ * or may not have been carried out; messages are idempotent, so the sender may repeat them.
+ * "refused": the other side answered that it cannot, for example because it is of another version.
  */
 export type IpcFailure = "unreachable" | "no-answer" | "refused";
 

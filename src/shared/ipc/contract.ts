@@ -11,7 +11,7 @@ export const IPC_VERSION = 1;
 const programs = ["tp-manager", "supervisor"] as const;
 export type Program = (typeof programs)[number];
 
-/** What became of a transaction at the gateway. */
+/** The state of a transaction's delivery to the gateway. */
 export const deliveryStateSchema = z.enum([
   /** Waiting for its first or next try. */
   "pending",
@@ -72,7 +72,7 @@ export const NOTE_CHARACTERS_MAX = 500;
 export const gatewayOperationKindSchema = z.enum(["confirm", "cancel", "refund"]);
 export type GatewayOperationKind = z.infer<typeof gatewayOperationKindSchema>;
 
-/** A confirm, cancel or refund and what became of it. It is sent at most once. */
+/** A confirm, cancel or refund, which is sent at most once, and its end. */
 export const gatewayOperationSchema = z.object({
   operationId: z.string(),
   kind: gatewayOperationKindSchema,
@@ -80,8 +80,8 @@ export const gatewayOperationSchema = z.object({
   /** null: all of it. */
   amountMinor: z.int().nullable(),
   /**
-   * "done" and "refused": the gateway's own word. "not-sent": it was not carried out. "unknown":
-   * the answer was lost; a notification, a lookup or an operator settles it.
+   * "done" and "refused": the gateway's own word. "not-sent": the operation was not carried out.
+   * "unknown": the answer was lost; a notification, a lookup or an operator settles the operation.
    */
   state: z.enum(["sending", "done", "refused", "not-sent", "unknown"]),
   code: z.int().nullable(),
@@ -140,7 +140,9 @@ const gatewayTransactionSchema = z.object({
   transactionId: z.string().nullable(),
   currency: z.string(),
   exponent: z.int(),
-  /** What went back of this one already. Missing: not ours, or an older supervisor. */
+  /**
+   * The sum that went back of this transaction already. Missing: not ours, or an older supervisor.
+   */
   returnedMinor: z.int().min(0).optional(),
 });
 
@@ -154,14 +156,15 @@ const empty = z.object({});
 
 /** Messages the supervisor answers. */
 export const supervisorMessages = {
-  /** Stores a transaction durably before answering; the same id again changes nothing. */
+  /** Stores a transaction durably before answering; a repeated id changes nothing. */
   "store-transaction": {
     request: z.object({ transaction: transactionSchema }),
     response: z.object({ stored: z.literal(true) }),
   },
   /**
-   * The sale was reversed at the terminal. "closed": it was never sent to the gateway and never
-   * will be. "sent": the gateway has it or may have it, which raised an alarm. Again is harmless.
+   * The sale was reversed at the terminal. "closed": the transaction was never sent to the gateway
+   * and never will be. "sent": the gateway has or may have the transaction, which raised an alarm.
+   * Repeating the message is harmless.
    */
   "withdraw-transaction": {
     request: z.object({ transaction: transactionSchema }),
@@ -212,8 +215,8 @@ export const supervisorMessages = {
     ]),
   },
   /**
-   * Carries out a confirm, cancel or refund, once; the same operation id again only tells what
-   * became of it. null: an earlier one of this transaction is still open.
+   * Carries out a confirm, cancel or refund, once; a repeated operation id only tells the
+   * operation's end. null: an earlier operation of this transaction is still open.
    */
   "gateway-operation": {
     request: z.object({
@@ -227,8 +230,8 @@ export const supervisorMessages = {
     response: z.object({ operation: gatewayOperationSchema.nullable(), orderReturnedMinor }),
   },
   /**
-   * What became of an operation. One that never arrived is closed as "not-sent", so that it cannot
-   * be carried out when its message arrives late; then the answer is null.
+   * The end of an operation. An operation that never arrived is closed as "not-sent", so that its
+   * late message cannot be carried out; then the answer is null.
    */
   "gateway-operation-end": {
     request: z.object({ operationId: z.uuid() }),
@@ -243,7 +246,7 @@ export const supervisorMessages = {
     }),
     response: z.object({ operation: gatewayOperationSchema.nullable() }),
   },
-  /** The v3 lookup. What it proves about open operations is kept. */
+  /** The v3 lookup. Its proofs about open operations are kept. */
   "gateway-lookup": {
     request: z.object({ id: z.string() }),
     response: z.object({
@@ -267,7 +270,7 @@ export const supervisorMessages = {
       more: z.boolean(),
     }),
   },
-  /** What the gateway has told about an order, and what was asked of it. */
+  /** The gateway's notifications about an order, and the operations asked of it. */
   "gateway-history": {
     request: z.object({ orderId: z.string() }),
     response: gatewayHistorySchema,

@@ -49,7 +49,7 @@ export const accountFileSchema = z.preprocess(
 export type Category = z.infer<typeof category>;
 export type Website = z.infer<typeof websiteSchema>;
 export type Account = z.infer<typeof accountSchema>;
-/** An account as it may be given: what has a default can be left out. */
+/** An account as it may be given: members with a default can be left out. */
 export type AccountInput = z.input<typeof accountSchema>;
 
 /** The account of a login and its password, compared in constant time. */

@@ -7,7 +7,7 @@ import type { Sender } from "./notifications/sender.ts";
 import type { Ledger } from "./orders/ledger.ts";
 import type { OrderStore } from "./orders/order-store.ts";
 
-/** What the sandbox is made of, as its routes see it. */
+/** The parts of the sandbox, as its routes see them. */
 export interface SandboxParts {
   readonly accounts: readonly Account[];
   readonly clock: Clock;

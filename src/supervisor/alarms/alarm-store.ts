@@ -7,7 +7,7 @@ import type { Clock } from "../../shared/time.ts";
 
 /** Months of a troubled kiosk; tp-manager has taken them long before. */
 const ALARMS_KEPT = 1_000;
-/** What is about no order, a paused queue for example, is told again only after so long. */
+/** An alarm about no order, a paused queue for example, is told again only after so long. */
 const REPEATED_AFTER_MS = 24 * 3_600_000;
 
 /** Alarms on disk, until tp-manager has taken them for `GET /events`. */

@@ -1,7 +1,7 @@
 import type { Logger } from "../../shared/logger.ts";
 
 /**
- * What an operator has to look at. An alarm is an error line of the log whose field `alarm` holds
+ * Reasons for an operator to look. An alarm is an error line of the log whose field `alarm` holds
  * one of these stable names, so that monitoring can watch for it.
  */
 type Alarm =
@@ -9,15 +9,15 @@ type Alarm =
   | "gateway-credentials-refused"
   /** The gateway's address, certificate or access is wrong; the queue goes on trying. */
   | "gateway-misconfigured"
-  /** A transaction was refused, or cannot be sent as it is; it waits for an operator. */
+  /** A refused transaction, or one that cannot be sent as it is, waits for an operator. */
   | "transaction-parked"
-  /** tp-manager handed over a known transaction id with another content; it was refused. */
+  /** tp-manager handed over a known transaction id with another content, which was refused. */
   | "transaction-changed"
   /** Two charged transactions name the same order. */
   | "order-charged-twice"
   /** A sale was reversed at the terminal, but its order may be at the gateway. */
   | "reversed-after-sending"
-  /** The answer of a confirm, cancel or refund was lost; it is never sent again. */
+  /** The answer of a confirm, cancel or refund was lost; the request is never sent again. */
   | "gateway-operation-unknown"
   /** The gateway has two transactions of one order. */
   | "gateway-order-twice"

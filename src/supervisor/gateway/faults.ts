@@ -20,7 +20,7 @@ export type Exchange =
       readonly detail: string;
     };
 
-/** What happens to the transaction. */
+/** The fate of the transaction after the try. */
 type Action =
   /** Done. */
   | "sent"
@@ -51,7 +51,7 @@ export interface FaultRow {
   readonly doubtful: boolean;
   /** Parked when the gateway has answered like this, and nothing else, for a day. */
   readonly parkAfterADay: boolean;
-  /** Somebody has to set something right, or it will never work. */
+  /** The trouble stays until an operator sets something right. */
   readonly misconfigured: boolean;
   readonly meaning: string;
 }
@@ -130,7 +130,7 @@ export const faultTable = {
 
 export type TryClass = keyof typeof faultTable;
 
-/** What one try came to. */
+/** The result of one try. */
 export interface Verdict {
   readonly class: TryClass;
   readonly httpStatus: number | null;

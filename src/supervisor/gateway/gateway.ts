@@ -23,11 +23,11 @@ export interface Gateway {
 
 export interface GatewayReply {
   readonly verdict: Verdict;
-  /** What was cut, changed or left out of the request, for people. */
+  /** Cuts, changes and omissions in the request, in words for people. */
   readonly notes: readonly string[];
 }
 
-/** What can be done to an order that the gateway has. */
+/** The operations on an order that the gateway has. */
 export interface GatewayOperations {
   /**
    * Sends confirm, cancel or card, once, and never again by itself (docs/design.md 3.7). Resolves

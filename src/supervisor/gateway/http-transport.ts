@@ -59,7 +59,7 @@ export function createHttpTransport(clock: Clock, settings: TransportSettings = 
   };
 }
 
-/** The runtime's own list, the system's store, and what the setup file adds. */
+/** The runtime's own list, the system's store, and the certificates of the setup file. */
 function trust({ certificates = [] }: TransportSettings): { ca: string[] } {
   const known = [...getCACertificates("default"), ...getCACertificates("system")];
   return { ca: [...new Set([...known, ...certificates])] };

@@ -51,13 +51,14 @@ export function operationParameters(
 
 /**
  * How an operation stands. "sending": on disk, its answer is awaited. "unknown": the answer was
- * lost; it is never sent again (docs/design.md 3.7).
+ * lost, and the request is never sent again (docs/design.md 3.7).
  */
 export type OperationState = "sending" | "done" | "refused" | "not-sent" | "unknown";
 
 /**
- * What one exchange means for an operation that is sent only once: the same fault table. "not-sent"
- * only where nothing left, or where a refusal of the request itself says that nothing was done.
+ * The end that one exchange gives an operation that is sent only once, by the same fault table.
+ * "not-sent" only where nothing left, or where a refusal of the request itself says that nothing
+ * was done.
  */
 export function operationEnd(verdict: Verdict): Exclude<OperationState, "sending"> {
   const { action, ambiguous, doubtful } = faultTable[verdict.class];

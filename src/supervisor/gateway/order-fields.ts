@@ -48,9 +48,9 @@ export type OrderFieldName = keyof typeof orderFields;
 export type OrderValues = Readonly<Record<OrderFieldName, string | null>>;
 
 interface FittedFields {
-  /** What is sent, in order; null when something must not be changed and does not fit. */
+  /** The fields to send, in order; null when a value does not fit and must not be changed. */
   readonly values: Readonly<Record<string, string>> | null;
-  /** What was changed or left out. */
+  /** The changes and omissions, in words for people. */
   readonly notes: readonly string[];
   /** Why nothing is sent. */
   readonly problems: readonly string[];

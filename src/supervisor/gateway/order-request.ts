@@ -4,7 +4,7 @@ import { freeDataOf } from "./free-data.ts";
 import { fitOrderFields } from "./order-fields.ts";
 import type { SoapParameters } from "./soap-writer.ts";
 
-/** What of the configuration goes into every order. */
+/** The part of the configuration that goes into every order. */
 export interface OrderSettings {
   readonly login: string;
   readonly password: string;

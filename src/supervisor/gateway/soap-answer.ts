@@ -1,6 +1,6 @@
 import { XMLParser, XMLValidator } from "fast-xml-parser";
 
-/** What the body of an answer says, whatever the HTTP status. */
+/** The statement of an answer's body, whatever the HTTP status. */
 export type SoapAnswer =
   | {
       readonly kind: "result";

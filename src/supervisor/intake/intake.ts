@@ -31,8 +31,8 @@ export class Intake {
   }
 
   /**
-   * Stores a transaction durably with its place in the outbox. The same transaction again changes
-   * nothing; the same id with another content is refused with {@link TransactionChanged}.
+   * Stores a transaction durably with its place in the outbox. Storing an unchanged transaction
+   * again changes nothing; a known id with another content throws {@link TransactionChanged}.
    */
   store(given: Transaction): void {
     const { store, clock, log, onStored } = this.#parts;
@@ -55,8 +55,8 @@ export class Intake {
   }
 
   /**
-   * The sale was reversed at the terminal (docs/design.md 3.7): what is not with the gateway is not
-   * sent any more; what is, or may be, is an operator's to put right there.
+   * The sale was reversed at the terminal (docs/design.md 3.7). A transaction that is not with the
+   * gateway is not sent any more; one that is, or may be, has to be put right there by an operator.
    */
   withdraw(given: Transaction): "closed" | "sent" {
     const { store, clock, log } = this.#parts;

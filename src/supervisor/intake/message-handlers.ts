@@ -25,7 +25,7 @@ export interface HandlerParts {
   readonly requestStop: (why: string) => void;
 }
 
-/** What the supervisor answers to the other programs of its installation (docs/design.md 7.2). */
+/** The supervisor's answers to the other programs of its installation (docs/design.md 7.2). */
 export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervisorMessages> {
   const { intake, store, watch, clock } = parts;
   const startedMs = clock.monotonicMs();

@@ -25,7 +25,7 @@ interface NotificationDeskParts {
 const AMOUNT_DIGITS_MAX = 12;
 
 /**
- * What becomes of a notification: verified, compared with our order, kept once, and told to whoever
+ * Takes a notification: verifies it, compares it with our order, keeps it once, and tells whoever
  * waits for it. true: taken, or known already. false: not genuine, or not about our order.
  */
 export class NotificationDesk {
@@ -123,7 +123,7 @@ export class NotificationDesk {
 
   #fraud({ orderId, amount, currency, body, fingerprint }: FraudEvent, raw: string): boolean {
     const { operations, log } = this.#parts;
-    // The published sample names no order: it is kept, and an operator hears of it.
+    // The published sample names no order: such a document is kept, and an operator hears of it.
     const known = orderId !== null && operations.transactionsOf(orderId).length > 0;
     const owner =
       known && amount !== null && currency !== null
@@ -183,7 +183,7 @@ function minorOf(amount: string, currency: Currency): number | null {
   try {
     return parseAmount(amount.trim(), currency, AMOUNT_DIGITS_MAX);
   } catch {
-    return null; // not an amount of this currency: it agrees with none of ours
+    return null; // an amount that the currency cannot have agrees with none of ours
   }
 }
 

@@ -110,7 +110,7 @@ async function respond(
 
 function answer(request: IncomingMessage, response: ServerResponse, status: number): void {
   if (response.destroyed) return;
-  // What was not read to its end would be taken for the next request.
+  // The rest of a body that was not read to its end would be taken for the next request.
   const last = request.complete ? {} : { connection: "close" };
   response.writeHead(status, {
     "content-type": "text/plain",

@@ -3,7 +3,7 @@ import type { Notified } from "../operations/gateway-state.ts";
 
 /** A document that was verified, ready to be kept. Texts are masked already. */
 interface VerifiedDocument {
-  /** SHA-256 of the verified bytes, hex: the same document again is no news. */
+  /** SHA-256 of the verified bytes, hex: a document that is kept already is no news. */
   readonly fingerprint: string;
   readonly kind: "operation" | "fraud";
   readonly verdict: "accepted" | "mismatch";
@@ -25,7 +25,7 @@ export interface StoredNotification extends Notified {
   readonly parsed: Readonly<Record<string, unknown>>;
 }
 
-/** What the gateway has sent by itself. On disk when a call returns. */
+/** The gateway's notifications. On disk when a call returns. */
 export class NotificationStore {
   readonly #database: DatabaseSync;
 
@@ -33,7 +33,7 @@ export class NotificationStore {
     this.#database = database;
   }
 
-  /** true when the document is new; the same again is only counted. */
+  /** true when the document is new; a repeated one is only counted. */
   add(document: VerifiedDocument, nowMs: number): boolean {
     const row = this.#database
       .prepare(
@@ -81,7 +81,7 @@ export class NotificationStore {
       }));
   }
 
-  /** What was accepted about these transactions of ours, oldest first. */
+  /** The accepted documents about these transactions of ours, oldest first. */
   acceptedOf(transactionIds: readonly string[]): StoredNotification[] {
     const statement = this.#database.prepare(
       `SELECT * FROM notifications WHERE transaction_id = ? AND verdict = 'accepted' ORDER BY id`,

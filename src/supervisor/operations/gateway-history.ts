@@ -8,7 +8,7 @@ export interface HistoryParts {
   readonly notifications: NotificationStore;
 }
 
-/** What the gateway has told about an order, and what was asked of it. */
+/** The gateway's notifications about an order, and the operations asked of it. */
 export function gatewayHistoryOf(
   orderId: string,
   { operations, notifications }: HistoryParts,
@@ -40,9 +40,9 @@ export function gatewayHistoryOf(
 }
 
 /**
- * What was notified settles the unknown operation of a transaction, when it can mean nothing else:
- * as many refunds as were done and this one, a cancellation, a capture. A refusal counts only where
- * no other operation of the kind could be meant.
+ * Notifications settle the unknown operation of a transaction when they can mean nothing else: as
+ * many refunds as were done and this one, a cancellation, a capture. A refusal counts only where no
+ * other operation of the kind could be meant.
  */
 export function notifiedEnd(
   transactionPublicId: string,

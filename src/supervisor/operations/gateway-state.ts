@@ -25,7 +25,7 @@ interface Done {
   readonly amountMinor: number | null;
 }
 
-/** Every operation and status, and what it makes of an order by itself; null: nothing. */
+/** The state that each operation and status alone gives an order; null: none. */
 const effects: Readonly<Record<NotifiedOperation, Readonly<Record<string, GatewayState | null>>>> =
   {
     authorization: { ok: "authorized", nok: "declined", cancel: "aborted", waiting: "waiting" },
@@ -43,14 +43,14 @@ const ownEffects: Readonly<Record<OperationKind, GatewayState>> = {
 
 const ranks = gatewayStateSchema.options;
 
-/** What one notification makes of an order; undefined when its words are not known. */
+/** The state that one notification gives an order; undefined when its words are not known. */
 export function effectOf({ operation, status }: Notified): GatewayState | null | undefined {
   const known = notifiedOperations.find((name) => name === operation);
   const row = known && effects[known];
   return row && Object.hasOwn(row, status) ? row[status] : undefined;
 }
 
-/** What is known of one transaction of the gateway. */
+/** The notifications and finished operations of one transaction of the gateway. */
 interface Copy {
   readonly notified: readonly Notified[];
   readonly done: readonly Done[];
@@ -100,9 +100,10 @@ export function doneSum(amountMinor: number, done: readonly Done[]): number {
 }
 
 /**
- * What was refunded for certain, in minor units. A refund that was asked for here is notified a
- * while after it was done: until its amount is, it adds to those that were notified. Two of one
- * amount may be the same refund: the smaller sum never makes a charge look undone.
+ * The sum refunded for certain, in minor units. The notification of a refund that was asked for
+ * here comes a while after the refund: until its amount is notified, the refund adds to those that
+ * were. Two refunds of one amount may be one and the same: the smaller sum never makes a charge
+ * look undone.
  */
 export function refundedSum(
   amountMinor: number,

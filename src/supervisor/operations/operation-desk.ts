@@ -64,7 +64,7 @@ export class OperationDesk {
     }
   }
 
-  /** Abandons what runs: what was written already is recorded as unknown. */
+  /** Abandons the running requests: one that was written already is recorded as unknown. */
   async stop(): Promise<void> {
     this.#abandon.abort(new Error("stopping"));
     await Promise.all(this.#running.values());
@@ -128,8 +128,8 @@ export class OperationDesk {
   }
 
   /**
-   * Everything known of an order went back, and whether the gateway has more of it was not known:
-   * it has not. Returns the operation by which the money went back; null: nothing to settle.
+   * Whether the gateway has more transactions of a fully returned order was not known: an operator
+   * says it has none. Returns the operation by which the money went back; null: nothing to settle.
    */
   #settleCopies(transactionPublicId: string, note: string): GatewayOperation | null {
     const { store, clock, log } = this.#parts;
@@ -139,7 +139,7 @@ export class OperationDesk {
       .findLast(({ kind, state }) => kind !== "confirm" && state === "done");
     if (!owner || !returned || !hasOrMayHaveOthers(owner.transactionId, this.#known)) return null;
     if (returnedOfKnown(owner, this.#known) < owner.amountMinor) return null;
-    // What waits would be sent, and make another one.
+    // An item that still waits would be sent and make another transaction.
     if (store.copiesPossible(owner.transactionId) === Number.POSITIVE_INFINITY) return null;
     store.settleCopies(owner.transactionId, maskPansInText(note), clock.now());
     const { transactionId, orderId } = owner;
@@ -156,13 +156,13 @@ export class OperationDesk {
     return { outcome: answer.outcome, description: answer.description, transaction: null };
   }
 
-  /** Something was notified about a transaction: it may settle an unknown operation. */
+  /** A notification about a transaction came in: an unknown operation may be settled by it. */
   notified(transactionPublicId: string): void {
     const end = notifiedEnd(transactionPublicId, this.#known);
     if (end) this.#settle(end.open, end.state, "notification", "a notification says so");
   }
 
-  /** What was notified as returned after the document number `after`. */
+  /** The returned money that was notified after the document number `after`. */
   returns(after: number, limit: number): Response<"gateway-returns"> {
     return gatewayReturns(after, limit, this.#known);
   }
@@ -249,10 +249,10 @@ export class OperationDesk {
   }
 
   /**
-   * A lookup proves that something was carried out; it never proves that it was not, because a
-   * request may still be under way inside the gateway. The published object has no word for a
-   * cancellation (docs/gateway.md 4.6), but one that shows a capture proves that none has been and
-   * none can follow: only authorised transactions can be cancelled (docs/design.md 12.16).
+   * A lookup can prove that an operation was carried out, never that it was not: its request may
+   * still be under way inside the gateway. The published object has no word for a cancellation
+   * (docs/gateway.md 4.6), but a capture proves that no cancellation has been and none can follow:
+   * only authorised transactions can be cancelled (docs/design.md 12.16).
    */
   #settleByLookup(publicId: string, looked: LookedUp): void {
     const { store } = this.#parts;
@@ -301,10 +301,13 @@ export class OperationDesk {
     if (state === "done" && kind !== "confirm") this.#alarmTwice(transactionPublicId);
     if (state !== "unknown") return;
     this.#alarmUnknown(operationId);
-    this.notified(transactionPublicId); // what was notified may have overtaken the answer
+    this.notified(transactionPublicId); // a notification may have overtaken the answer
   }
 
-  /** One that went back is not the whole order when the gateway has it twice, or may have. */
+  /**
+   * A returned transaction is not the whole order when the gateway has, or may have, two of the
+   * order.
+   */
   #alarmTwice(transactionPublicId: string): void {
     const { store, log } = this.#parts;
     const { transactionId, orderId } = store.ownerOf(transactionPublicId) ?? {};

@@ -11,7 +11,7 @@ type Row = Record<string, SQLOutputValue>;
 
 export type SettledBy = "answer" | "notification" | "lookup" | "operator";
 
-/** The gateway's ids of our orders, and what was asked of it. On disk when a call returns. */
+/** The gateway's ids of our orders and the operations asked of it. On disk when a call returns. */
 export class OperationStore {
   readonly #database: DatabaseSync;
 
@@ -90,7 +90,7 @@ export class OperationStore {
     );
   }
 
-  /** true when the id is new. Its order is with the gateway: it is not sent again. */
+  /** true when the id is new. The gateway then has the order, so the item is not sent again. */
   learnId(
     transactionPublicId: string,
     transactionId: string,

@@ -9,9 +9,9 @@ import { effectOf, type Notified, refundedSum } from "./gateway-state.ts";
 
 /**
  * How much of a transaction of ours has gone back for certain, in minor units. An order that the
- * gateway has twice is returned as far as both are, and one that it may have twice (its answer was
- * lost and it was sent again) is not, until both are known: what was given back of one alone leaves
- * the customer charged.
+ * gateway has twice is returned as far as both of its transactions are. An order that the gateway
+ * may have twice (an answer was lost and the item was sent again) counts as not returned until both
+ * are known: a return of one alone leaves the customer charged.
  */
 export function returnedOfOrder(transactionId: string, parts: HistoryParts): number {
   const { operations } = parts;
@@ -20,7 +20,7 @@ export function returnedOfOrder(transactionId: string, parts: HistoryParts): num
   return hasOrMayHaveOthers(transactionId, parts) ? 0 : returnedOfKnown(transaction, parts);
 }
 
-/** The same, if the gateway had no others than those it has named. */
+/** How much went back if the gateway has no other transactions than those it has named. */
 export function returnedOfKnown(transaction: Transaction, parts: HistoryParts): number {
   const { operations } = parts;
   const publicIds = operations.publicIdsOf(transaction.orderId);
@@ -28,13 +28,15 @@ export function returnedOfKnown(transaction: Transaction, parts: HistoryParts): 
   return sums.length === 0 ? 0 : Math.min(...sums);
 }
 
-/** The gateway may have made transactions of it, or may still make them, that are not known. */
+/**
+ * The gateway may have made, or may still make, transactions of an order that are not known here.
+ */
 export function hasOrMayHaveOthers(transactionId: string, { operations }: HistoryParts): boolean {
   const known = operations.copiesOf(transactionId);
   return known < operations.copiesPossible(transactionId);
 }
 
-/** How much of one transaction of the gateway has gone back, whoever asked for it. */
+/** How much of one transaction of the gateway has gone back, whoever asked for the return. */
 export function returnedOfCopy(
   transactionPublicId: string,
   { orderId, amountMinor }: Transaction,
@@ -53,7 +55,7 @@ export function returnedOfCopy(
   return Math.min(refundedSum(amountMinor, clear, done), amountMinor);
 }
 
-/** Cancellation and chargeback are of all of it. */
+/** A cancellation and a chargeback always return the whole amount. */
 function wholeOf(told: readonly Notified[], done: readonly GatewayOperation[]): boolean {
   const effects = told.map(effectOf);
   if (effects.includes("cancelled") || effects.includes("reversed")) return true;

@@ -27,7 +27,7 @@ interface ForwarderParts {
   readonly chance: () => number;
 }
 
-/** A try that is over, and what the policy makes of it. */
+/** A finished try with the policy's decision about it. */
 interface Ended extends GatewayReply {
   readonly item: ClaimedItem;
   readonly inQueue: boolean;
@@ -246,7 +246,7 @@ export class Forwarder {
   }
 }
 
-/** What the store keeps of a try that is over. */
+/** The part of a finished try that the store keeps. */
 function tryOf(endedAtMs: number): (decided: Decided) => EndedTry {
   return ({ item, verdict, notes, decision: { state, itemDelayMs, history } }) => {
     const { class: tryClass, httpStatus, code, description } = verdict;

@@ -11,7 +11,7 @@ interface Page {
   readonly more: boolean;
 }
 
-/** What an operator may see of the outbox and do to it. */
+/** The operator's view of the outbox, and the operator's acts on it. */
 export class OutboxDesk {
   readonly #database: DatabaseSync;
 

@@ -31,7 +31,7 @@ export interface Attempt {
   readonly notes: readonly string[];
 }
 
-/** What becomes of the item after a try. */
+/** The item's state after a try. */
 export interface ItemUpdate {
   readonly state: DeliveryState;
   /** null: keeps its place. */
@@ -41,7 +41,7 @@ export interface ItemUpdate {
   readonly reason: string | null;
 }
 
-/** A try that is over, and what it means for its item. */
+/** A finished try and its meaning for the item. */
 export interface EndedTry {
   readonly item: ClaimedItem;
   readonly attempt: Attempt;
@@ -79,8 +79,9 @@ const oldest = `(
   ORDER BY queued_at_ms, sequence LIMIT 1)`;
 
 /**
- * The gateway has named its transaction of this item, so it has the order, whatever became of our
- * answers: sent again it would have it twice. Not while a try runs, whose end comes here too.
+ * The gateway has named its transaction of this item, so the gateway has the order, whatever became
+ * of our answers: sending the item again would make a second one. Not while a try runs: the end of
+ * that try comes here too.
  */
 export const namedIsSent = `
   UPDATE outbox SET state = 'sent', settled_at_ms = :now,

@@ -66,7 +66,7 @@ export class QueueGate {
     return this.#begun;
   }
 
-  /** What the try with this number means for those that follow. */
+  /** Takes the meaning of the numbered try for the ones that follow. */
   learn(number: number, verdict: Verdict, { itemDelayMs, queueHoldMs, pause }: Decision): void {
     const { action, waits } = faultTable[verdict.class];
     this.#reportMisconfiguration(verdict);
@@ -82,7 +82,7 @@ export class QueueGate {
   }
 
   #works(number: number): void {
-    // It was under way when another one met the trouble: it says nothing about now.
+    // This try was under way when another one met the trouble: its end says nothing about now.
     if (number <= this.#begunBeforeHold) return;
     // A result: the gateway works and knows us.
     this.#open("the gateway answers with results");

@@ -4,17 +4,19 @@ import { transaction } from "../../shared/sqlite.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
 
 const DAY_MS = 24 * 3_600_000;
-/** The page of a sent order can be paid: it is of use only while somebody may ask for it. */
+/**
+ * The page of a sent order can be paid: the address is of use only while somebody may ask for it.
+ */
 export const PAYMENT_PAGE_DAYS = 7;
 /** Rows of one commit: a try that ends meanwhile waits for a few milliseconds. */
 const BATCH = 200;
 const BETWEEN_BATCHES_MS = 20;
 
 /**
- * What a settled transaction keeps for ever: its ids, amount, currency, how and when it was
- * approved, and its state; that it was sent must be known as long as the order id is. What
- * describes people, goods and card goes. An item that an operator dropped is kept whole: it can be
- * requeued.
+ * The members that a settled transaction keeps for ever: its ids, amount, currency, how and when it
+ * was approved, and its state; that it was sent must be known as long as the order id is. The
+ * members that describe people, goods and card go. An item that an operator dropped is kept whole,
+ * because it can be requeued.
  */
 const trimTransactions = `
   UPDATE transactions SET content = json_set(content, '$.maskedPan', NULL,
@@ -71,7 +73,7 @@ export function retentionChore(database: DatabaseSync, days: number, clock: Cloc
   return {
     name: "retention of the outbox",
     async run() {
-      // What is erased is overwritten, in this database; copies of it go with their own time.
+      // Erased bytes are overwritten, in this database; copies of it go with their own time.
       database.exec("PRAGMA secure_delete = ON");
       while (trimOnce(database, clock.now(), days) > 0) {
         await sleep(clock, "retention of the outbox", BETWEEN_BATCHES_MS);

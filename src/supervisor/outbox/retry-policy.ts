@@ -53,7 +53,7 @@ export interface Circumstances {
 
 const settled = { itemDelayMs: 0, queueHoldMs: 0, pause: false } as const;
 
-/** What one try, with this row of the fault table, means for the item and for the queue. */
+/** The consequence of one try, with this row of the fault table, for the item and for the queue. */
 export function decide(row: FaultRow, item: ItemHistory, now: Circumstances): Decision {
   const kept: ItemHistory = { ...item, noResultSinceMs: null, noResultTries: 0 };
   switch (row.action) {

@@ -4,7 +4,6 @@ import type {
   TerminalIdentity,
   TransactionReport,
 } from "../terminal/terminal.ts";
-import type { Look } from "./look.ts";
 import type { JudgedReport } from "./payment.ts";
 
 /**
@@ -32,7 +31,15 @@ export interface Doubt {
   readonly last: JudgedReport | null;
 }
 
-/** One look: the terminal was idle and answered. */
+/** What an idle terminal showed when it was asked. */
+export interface Look {
+  readonly identity: TerminalIdentity;
+  readonly last: LastTransaction;
+  /** Monotonic milliseconds. */
+  readonly atMs: number;
+}
+
+/** A look together with what the journal knows about the transaction that it found. */
 export interface Observation extends Look {
   /** The order another attempt of which this very transaction is known to belong to. */
   readonly knownAs: string | null;

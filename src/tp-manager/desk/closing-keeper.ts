@@ -4,48 +4,48 @@ import type { Logger } from "../../shared/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
-import type { PaymentService } from "../orders/payment-service.ts";
-import { type Terminal, TerminalUnavailable } from "../terminal/terminal.ts";
-import type { Upkeep } from "./upkeep.ts";
+import { TerminalUnavailable, type TerminalView } from "../terminal/terminal.ts";
+import type { TerminalDesk } from "./terminal-desk.ts";
 
 export interface ClosingParts {
   readonly attempts: Pick<AttemptStore, "list">;
   readonly terminalLog: Pick<TerminalLog, "demandedTelecollections">;
-  readonly terminal: Terminal;
-  readonly payments: PaymentService;
-  readonly upkeep: Upkeep;
+  readonly terminal: TerminalView;
+  readonly desk: TerminalDesk;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** How often it is looked whether the moment has come. */
+/** How often a demanded end of day looks whether it can begin. */
 const LOOK_MS = 5_000;
 /**
- * A kiosk whose goods got stuck gives the money back within this, the slowest machine included;
- * afterwards it cannot. A terminal that still takes cards can wait for so long. One that is locked
- * until its end of day reverses nothing either (docs/zvt.md 5.3) and is not left waiting.
+ * A kiosk whose goods got stuck gives the money back within this time, the slowest machine
+ * included; after an end of day no sale can be reversed. A terminal that still takes cards can wait
+ * for so long. A terminal that is locked until its end of day reverses nothing either
+ * (docs/zvt.md 5.3) and is not left waiting.
  */
 const QUIET_MS = 300_000;
-/** Between two of them: doubled from the first to the second, whatever came of the one before. */
+/** The pause between two tries doubles from try to try, however the one before ended. */
 const PAUSE_MIN_MS = 60_000;
 const PAUSE_MAX_MS = 3_600_000;
-/** What is older has nothing to do with the demand of now. */
+/** Tries that are older have nothing to do with the demand of now. */
 const RECENT_MS = 6 * 3_600_000;
 /** An earlier payment can turn out to be charged after the newest one has ended. */
 const PAYMENTS_LOOKED_AT = 50;
 /** A terminal that could not be asked is asked again. */
 const RETRY_MS = 60_000;
 const ASK_LIMIT_MS = 10_000;
-/** What passes, or is the operator's to end and told elsewhere. */
+/** States that pass by themselves, or that the operator ends and other alarms tell. */
 const waitFor = ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "TERMINAL_CHANGED", "STOPPING"];
 
 /**
  * Runs the end of day when the terminal demands it (docs/zvt.md 11.5: F0, B1, tag 1F13) and nothing
- * is going on, because a terminal that waits for it takes no cards. It closes what evidence there
- * is about a doubt, so it waits until recovery has asked about every one (docs/design.md 3.5).
+ * is going on, because a terminal that waits for it takes no cards. An end of day destroys the
+ * evidence about a doubt, so the keeper waits until recovery has asked about every one
+ * (docs/design.md 3.5).
  *
- * It remembers nothing: the terminal demands for as long as it needs it, and the journal knows when
- * it was tried. So a restart changes nothing.
+ * The keeper remembers nothing, so a restart changes nothing: the terminal demands for as long as
+ * it needs an end of day, and the journal knows when one was tried.
  */
 export class ClosingKeeper {
   readonly #parts: ClosingParts;
@@ -91,7 +91,7 @@ export class ClosingKeeper {
     try {
       if (!this.#isQuiet()) return LOOK_MS;
       await this.#askAgain();
-      // Somebody may have met it, or begun something, meanwhile.
+      // An operator may have met the demand, or a payment may have begun, meanwhile.
       if (!this.#isDemanded) return undefined;
       if (!this.#isQuiet()) return LOOK_MS;
       await this.#close();
@@ -105,9 +105,8 @@ export class ClosingKeeper {
 
   /** Nothing is going on, nothing is in doubt, nothing was sold or tried a moment ago. */
   #isQuiet(): boolean {
-    const { payments, terminalLog, terminal, clock } = this.#parts;
-    const { turn, recovery, strays } = payments;
-    if (turn.current || turn.closed || recovery.isAsking || strays.isAsking) return false;
+    const { desk, terminalLog, terminal, clock } = this.#parts;
+    if (desk.turn.current || desk.turn.closed || desk.isAsking) return false;
     const nowMs = clock.now();
     // A wall clock can jump either way.
     const sinceMs = (atMs: number): number => Math.abs(nowMs - atMs);
@@ -127,22 +126,22 @@ export class ClosingKeeper {
   }
 
   async #askAgain(): Promise<void> {
-    const { terminal, clock } = this.#parts;
+    const { desk, clock } = this.#parts;
     const abort = new AbortController();
     const limit = clock.startTimer("end of day", ASK_LIMIT_MS, () =>
       abort.abort(new TerminalUnavailable("no-answer", "the terminal did not answer in time")),
     );
     try {
-      await terminal.check(abort.signal);
+      await desk.check(abort.signal);
     } finally {
       limit.clear();
     }
   }
 
   async #close(): Promise<void> {
-    const { log, upkeep } = this.#parts;
+    const { log, desk } = this.#parts;
     log.info("the terminal demands an end of day: begun");
-    const { applications } = await upkeep.telecollect("terminal");
+    const { applications } = await desk.upkeep.telecollect("terminal");
     log.info({ applications }, "the end of day that the terminal demanded is done");
   }
 

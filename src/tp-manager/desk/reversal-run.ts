@@ -2,8 +2,9 @@ import { invariant } from "../../shared/invariant.ts";
 import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
 import type { Attempt } from "../attempts/payment.ts";
 import { judgeReversal } from "../attempts/reversal-machine.ts";
-import type { Baseline, Terminal, TransactionReport } from "../terminal/terminal.ts";
+import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
 import { observe, orderOf, writeEnd } from "./payment-run.ts";
+import type { Held } from "./terminal-turn.ts";
 
 /** The event of the write-ahead record. */
 export const REVERSAL_BEGINS = "reversal-begins";
@@ -16,7 +17,7 @@ export const REVERSAL_BEGINS = "reversal-begins";
 export async function runReversal(
   attempt: Attempt,
   baseline: Baseline,
-  reverse: NonNullable<Terminal["reverse"]>,
+  terminal: Held<"reverse">,
   parts: WriterParts,
 ): Promise<Attempt> {
   const { state, request } = attempt;
@@ -28,7 +29,7 @@ export async function runReversal(
     receiptNumber: sale.receiptNumber,
   });
   const { goodsWindowSeconds: _, ...order } = orderOf(request);
-  const end = await reverse(
+  const end = await terminal.reverse(
     {
       ...order,
       amountMinor: sale.amountMinor ?? order.amountMinor,
@@ -40,8 +41,8 @@ export async function runReversal(
 }
 
 /**
- * Always accepted on the wire: a refusal could undo a reversal that has happened. What does not
- * agree leaves the reversal in doubt.
+ * Every report is accepted on the wire, because a refusal could undo a reversal that has happened.
+ * A report that does not agree leaves the reversal in doubt.
  */
 function write(
   writer: AttemptWriter,

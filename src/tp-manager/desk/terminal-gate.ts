@@ -11,9 +11,9 @@ import {
   TerminalUnavailable,
 } from "../terminal/terminal.ts";
 
-export interface GateParts {
+interface GateParts {
   readonly terminalLog: Pick<TerminalLog, "acceptedTerminal" | "acceptTerminal">;
-  readonly terminal: Terminal;
+  readonly terminal: Pick<Terminal, "prepare" | "state">;
   readonly clock: Clock;
   /** How long the terminal may take to answer before anything financial. */
   readonly prepareMs: number;
@@ -60,12 +60,7 @@ export class TerminalGate {
     try {
       const baseline = await terminal.prepare(preparing.signal);
       preparing.signal.throwIfAborted();
-      const accepted = terminalLog.acceptedTerminal();
-      if (accepted && !sameTerminal(accepted, baseline.identity)) {
-        throw new AppError("TERMINAL_CHANGED", undefined, {
-          details: { accepted, found: baseline.identity },
-        });
-      }
+      const accepted = this.#accepted(baseline.identity);
       const known = completed(accepted, baseline.identity);
       if (!isDeepStrictEqual(accepted, known)) terminalLog.acceptTerminal(known, clock.now());
       return baseline;
@@ -73,10 +68,31 @@ export class TerminalGate {
       limit.clear();
     }
   }
+
+  /**
+   * The same before an end of day, except that the terminal need not take cards: the end of day is
+   * what cures a terminal that is locked until one has run (docs/zvt.md 11.5).
+   */
+  async prepareToClose(preparing: AbortController): Promise<void> {
+    try {
+      await this.prepare(preparing);
+    } catch (error) {
+      const isLocked = error instanceof TerminalUnavailable && error.reason === "out-of-order";
+      if (!isLocked) throw error;
+      this.#accepted(this.#parts.terminal.state.identity);
+    }
+  }
+
+  /** The accepted terminal, if there is one. Throws TERMINAL_CHANGED when `found` is another. */
+  #accepted(found: TerminalIdentity): TerminalIdentity | undefined {
+    const accepted = this.#parts.terminalLog.acceptedTerminal();
+    if (!accepted || sameTerminal(accepted, found)) return accepted;
+    throw new AppError("TERMINAL_CHANGED", undefined, { details: { accepted, found } });
+  }
 }
 
 /**
- * A terminal may tell more of itself later; what it once told is never forgotten
+ * A terminal may tell more of itself later; nothing that it once told is forgotten
  * (docs/design.md 3.12).
  */
 function completed(

@@ -1,20 +1,61 @@
 import { AppError } from "../../shared/errors.ts";
+import { failureOf } from "../attempts/failures.ts";
+import type { HeldTerminal } from "../terminal/terminal.ts";
+import type { PaymentRun } from "./payment-run.ts";
 
-/** What has the terminal for itself now. */
-export interface Turn {
+/** What has the terminal to itself now. */
+interface Turn {
   readonly what: "payment" | "reversal" | "reset" | "end of day";
-  /** The order it is about; undefined for the terminal's own affairs. */
+  /** The order that it is about; undefined for the terminal's own affairs. */
   readonly orderId: string | undefined;
+  /** Ends the preparation, with a reason. */
+  readonly preparing: AbortController;
+  /** The payment on the wire; undefined before its write-ahead record, and for other work. */
+  run: PaymentRun | undefined;
   readonly ended: Promise<unknown>;
 }
 
+/** A terminal that can do what a piece of work needs. */
+export type Held<Needs extends keyof HeldTerminal> = HeldTerminal &
+  Required<Pick<HeldTerminal, Needs>>;
+
+/** One use of the terminal. */
+interface Work<Needs extends keyof HeldTerminal, Ready, Result> {
+  readonly needs: Needs;
+  /** Makes the terminal ready; nothing financial leaves. */
+  prepare(preparing: AbortController): Promise<Ready>;
+  /**
+   * Begins in the moment of the last check, so between the two nothing can arise. It waits for
+   * nothing before its command leaves.
+   */
+  run(terminal: Held<Needs>, ready: Ready, turn: Turn): Promise<Result>;
+  /** Nothing financial has left. Without this, {@link TerminalTurn.use} rejects with `why`. */
+  refused?(why: AppError): Result;
+}
+
+/** What is being found out about the terminal's money (docs/design.md 3.5). */
+export interface Doubts {
+  /** The order that has to be asked about before anything else may leave. */
+  readonly blockedBy: string | undefined;
+  /** A result that no order asked for is being asked about. */
+  readonly strayAsked: boolean;
+}
+
 /**
- * One thing at a time on a terminal: a payment, a reversal, a restart, an end of day. A turn lasts
- * until its work has really ended on the wire, whoever is still waiting for it.
+ * The only way to the wire for everything that takes the terminal: one thing at a time, prepared,
+ * and with no doubt open before and after its preparation (docs/design.md 3.5). A turn lasts until
+ * its work has really ended on the wire, whoever is still waiting for it.
  */
 export class TerminalTurn {
+  readonly #terminal: HeldTerminal;
+  readonly #doubts: Doubts;
   #current: Turn | undefined;
   #closed = false;
+
+  constructor(terminal: HeldTerminal, doubts: Doubts) {
+    this.#terminal = terminal;
+    this.#doubts = doubts;
+  }
 
   get current(): Turn | undefined {
     return this.#current;
@@ -40,12 +81,35 @@ export class TerminalTurn {
     });
   }
 
-  /** Begins `work` at once, in the same turn of the event loop. Throws as {@link assertFree}. */
-  take<T>(what: Turn["what"], orderId: string | undefined, work: () => Promise<T>): Promise<T> {
+  /** docs/design.md 3.5. Throws TERMINAL_IN_DOUBT. */
+  assertNoDoubt(): void {
+    const { blockedBy, strayAsked } = this.#doubts;
+    if (blockedBy !== undefined) {
+      throw new AppError("TERMINAL_IN_DOUBT", undefined, { details: { orderId: blockedBy } });
+    }
+    if (strayAsked) {
+      const words = "The terminal reported a sale that no order asked for; it is being asked.";
+      throw new AppError("TERMINAL_IN_DOUBT", words);
+    }
+  }
+
+  /**
+   * Gives `work` the terminal, at once or not at all: throws NOT_SUPPORTED, TERMINAL_IN_DOUBT,
+   * STOPPING or TERMINAL_BUSY. Resolves when the turn has ended.
+   */
+  use<Needs extends keyof HeldTerminal, Ready, Result>(
+    what: Turn["what"],
+    orderId: string | undefined,
+    work: Work<Needs, Ready, Result>,
+  ): Promise<Result> {
+    const terminal = this.#terminal;
+    if (!isAble(terminal, work.needs)) throw new AppError("NOT_SUPPORTED", lacking[work.needs]);
+    this.assertNoDoubt();
     this.assertFree();
-    const { promise: ended, resolve, reject } = Promise.withResolvers<T>();
-    this.#current = { what, orderId, ended };
-    work()
+    const { promise: ended, resolve, reject } = Promise.withResolvers<Result>();
+    const turn: Turn = { what, orderId, preparing: new AbortController(), run: undefined, ended };
+    this.#current = turn;
+    this.#carryOut(turn, work, terminal)
       .finally(() => {
         this.#current = undefined;
       })
@@ -53,8 +117,46 @@ export class TerminalTurn {
     return ended;
   }
 
+  async #carryOut<Needs extends keyof HeldTerminal, Ready, Result>(
+    turn: Turn,
+    work: Work<Needs, Ready, Result>,
+    terminal: Held<Needs>,
+  ): Promise<Result> {
+    let ready: Ready;
+    try {
+      ready = await work.prepare(turn.preparing);
+      // A cancel may come between the last answer of the terminal and this line.
+      turn.preparing.signal.throwIfAborted();
+      // A result that the terminal reported meanwhile would be hidden by the command that follows.
+      this.assertNoDoubt();
+    } catch (error) {
+      const why = failureOf(error);
+      if (why && work.refused) return work.refused(why);
+      throw why ?? error;
+    }
+    return await work.run(terminal, ready, turn);
+  }
+
   /** Resolves when nothing has the terminal. */
   async whenFree(): Promise<void> {
     while (this.#current) await this.#current.ended.then(undefined, () => undefined);
   }
+}
+
+/** What whoever does not use the terminal may know and ask of the turn. */
+export interface TurnView extends Omit<TerminalTurn, "use" | "current"> {
+  readonly current: Pick<Turn, "what" | "orderId"> | undefined;
+}
+
+const lacking: Partial<Record<keyof HeldTerminal, string>> = {
+  reverse: "This terminal cannot reverse a sale.",
+  reset: "This terminal cannot be restarted.",
+  telecollect: "This terminal has no end of day.",
+};
+
+function isAble<Needs extends keyof HeldTerminal>(
+  terminal: HeldTerminal,
+  needs: Needs,
+): terminal is Held<Needs> {
+  return terminal[needs] !== undefined;
 }

@@ -1,23 +1,16 @@
 import { AppError } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
-import { failureOf, storage } from "../attempts/failures.ts";
-import { sameTerminal } from "../attempts/recovery-policy.ts";
+import { storage } from "../attempts/failures.ts";
 import type { TelecollectionAsker, TerminalLog } from "../attempts/terminal-log.ts";
-import type { PaymentService } from "../orders/payment-service.ts";
-import {
-  type TelecollectionEnd,
-  type Terminal,
-  TerminalUnavailable,
-} from "../terminal/terminal.ts";
+import { type TelecollectionEnd, TerminalUnavailable } from "../terminal/terminal.ts";
+import type { TerminalGate } from "./terminal-gate.ts";
+import type { TerminalTurn } from "./terminal-turn.ts";
 
-export interface UpkeepParts {
-  readonly terminalLog: Pick<
-    TerminalLog,
-    "acceptedTerminal" | "beginTelecollection" | "endTelecollection"
-  >;
-  readonly terminal: Terminal;
-  readonly payments: PaymentService;
+interface UpkeepParts {
+  readonly terminalLog: Pick<TerminalLog, "beginTelecollection" | "endTelecollection">;
+  readonly turn: TerminalTurn;
+  readonly gate: TerminalGate;
   readonly clock: Clock;
   readonly log: Logger;
   /** How long a restart may take before the caller is told to wait. */
@@ -34,19 +27,23 @@ export class Upkeep {
     this.#parts = parts;
   }
 
-  /** Restarts the terminal and waits until it answers again. Throws {@link AppError}. */
+  /**
+   * Restarts the terminal and waits until it answers again. Throws {@link AppError}. The terminal
+   * is not asked before, because a restart is also for one that does not answer.
+   */
   async reset(): Promise<void> {
-    const { terminal, payments } = this.#parts;
-    const { reset } = terminal;
-    if (!reset) throw new AppError("NOT_SUPPORTED", "This terminal cannot be restarted.");
-    payments.assertNoDoubt();
-    await payments.turn.take("reset", undefined, async () => {
-      try {
-        await this.#limited(this.#parts.resetLimitMs, (signal) => reset.call(terminal, signal));
-      } catch (error) {
-        if (!(error instanceof TerminalUnavailable)) throw error;
-        throw new AppError("RESET_FAILED", error.message, { cause: error });
-      }
+    const { turn, resetLimitMs } = this.#parts;
+    await turn.use("reset", undefined, {
+      needs: "reset",
+      prepare: () => Promise.resolve(),
+      run: async (terminal) => {
+        try {
+          await this.#limited(resetLimitMs, (signal) => terminal.reset(signal));
+        } catch (error) {
+          if (!(error instanceof TerminalUnavailable)) throw error;
+          throw new AppError("RESET_FAILED", error.message, { cause: error });
+        }
+      },
     });
   }
 
@@ -57,20 +54,18 @@ export class Upkeep {
   async telecollect(
     askedBy: TelecollectionAsker = "operator",
   ): Promise<Extract<TelecollectionEnd, { end: "completed" }>> {
-    const { terminal, payments, terminalLog, clock, log } = this.#parts;
-    const { telecollect } = terminal;
-    if (!telecollect) throw new AppError("NOT_SUPPORTED", "This terminal has no end of day.");
-    payments.assertNoDoubt();
-    const end = await payments.turn.take("end of day", undefined, async () => {
-      await this.#prepared();
-      // What the terminal reported meanwhile would be closed before it was asked about.
-      payments.assertNoDoubt();
-      const id = storage(() => terminalLog.beginTelecollection(clock.now(), askedBy), "no");
-      const ended = await this.#limited(this.#parts.telecollectionLimitMs, (signal) =>
-        telecollect.call(terminal, signal),
-      );
-      storage(() => terminalLog.endTelecollection(id, clock.now(), ended), "no");
-      return ended;
+    const { turn, gate, terminalLog, clock, log, telecollectionLimitMs } = this.#parts;
+    const end = await turn.use("end of day", undefined, {
+      needs: "telecollect",
+      prepare: (preparing) => gate.prepareToClose(preparing),
+      run: async (terminal) => {
+        const id = storage(() => terminalLog.beginTelecollection(clock.now(), askedBy), "no");
+        const ended = await this.#limited(telecollectionLimitMs, (signal) =>
+          terminal.telecollect(signal),
+        );
+        storage(() => terminalLog.endTelecollection(id, clock.now(), ended), "no");
+        return ended;
+      },
     });
     log.info({ end: end.end, askedBy }, "end of day");
     switch (end.end) {
@@ -86,27 +81,6 @@ export class Upkeep {
         throw new AppError("TELECOLLECTION_FAILED", end.text, {
           details: { terminalCode: end.code, end: end.end },
         });
-    }
-  }
-
-  /**
-   * As before a payment, except that the terminal need not take cards: the end of day is what cures
-   * one that is locked until it has run (docs/zvt.md 11.5).
-   */
-  async #prepared(): Promise<void> {
-    const { payments, terminalLog, terminal } = this.#parts;
-    try {
-      await payments.prepare();
-    } catch (error) {
-      const locked = error instanceof TerminalUnavailable && error.reason === "out-of-order";
-      const accepted = terminalLog.acceptedTerminal();
-      const { identity } = terminal.state;
-      if (!locked) throw failureOf(error) ?? error;
-      if (accepted && !sameTerminal(accepted, identity)) {
-        throw new AppError("TERMINAL_CHANGED", undefined, {
-          details: { accepted, found: identity },
-        });
-      }
     }
   }
 

@@ -42,10 +42,11 @@ const texts = {
   dropEvents: "DELETE FROM attempt_event WHERE transaction_id = ?",
   dropAttempt: "DELETE FROM attempt WHERE transaction_id = ?",
   unsent: `SELECT transaction_id FROM attempt JOIN hand_off USING (transaction_id)
-    WHERE ended_at_ms < ? AND acknowledged = 1 AND delivery = 'pending' AND withdrawn = 0`,
+    WHERE ended_at_ms < ? AND acknowledged = 1 AND delivery IN ('pending', 'parked')
+      AND delivery = 'pending' AND withdrawn = 0`,
 };
 
-export interface ArchiveStep {
+interface ArchiveStep {
   /** Orders that were put away. */
   readonly archived: number;
   /** Where the next step goes on; undefined when every attempt was looked at. */

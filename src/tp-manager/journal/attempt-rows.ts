@@ -19,6 +19,7 @@ import {
   readJson,
   returnedSql,
   saleOf,
+  unfinishedSql,
 } from "./attempt-columns.ts";
 import type { EventRows } from "./event-rows.ts";
 import type { HandOffRows } from "./hand-off-rows.ts";
@@ -41,9 +42,9 @@ const texts = {
   update: `UPDATE attempt SET phase = ?, state = ?, ticket = coalesce(?, ticket), ended_at_ms = ?,
       receipt_number = ?, trace_number = ? WHERE transaction_id = ? AND phase = ?
       AND (?1 <> 'reversing' OR (open_return IS NULL AND ${returnedSql} = 0))`,
-  unfinished: `SELECT * FROM attempt
-    WHERE phase IN ('sent', 'in-doubt', 'reversing', 'reversal-in-doubt') ORDER BY rowid`,
-  countInDoubt: "SELECT count(*) AS n FROM attempt WHERE phase IN ('in-doubt','reversal-in-doubt')",
+  unfinished: `SELECT * FROM attempt WHERE ${unfinishedSql} ORDER BY rowid`,
+  countInDoubt: `SELECT count(*) AS n FROM attempt
+    WHERE ${unfinishedSql} AND phase IN ('in-doubt', 'reversal-in-doubt')`,
   withReport: `SELECT * FROM attempt WHERE receipt_number = ? AND trace_number IS ?
     AND transaction_id <> ?`,
   // In the order of insertion: a wall clock can jump.

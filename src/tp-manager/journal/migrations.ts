@@ -145,4 +145,24 @@ export const migrations: readonly Migration[] = [
   `
   ALTER TABLE unexpected_report ADD COLUMN before_telecollection INTEGER NOT NULL DEFAULT 0;
   `,
+  // Searches that went through whole tables. None of these indexes is written by a payment, except
+  // the first, which holds less than before.
+  `
+  DROP INDEX attempt_undelivered;
+  CREATE INDEX attempt_undelivered ON attempt (amount_minor, currency)
+    WHERE generated_id = 1 AND answer_delivered = 0 AND phase <> 'not-charged';
+  CREATE INDEX hand_off_undelivered ON hand_off (delivery)
+    WHERE acknowledged = 1 AND delivery IN ('pending', 'parked');
+  CREATE INDEX telecollection_demanded ON telecollection (started_at_ms)
+    WHERE asked_by = 'terminal';
+  CREATE INDEX telecollection_closing ON telecollection (id)
+    WHERE (result IS NULL
+      OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'));
+  CREATE INDEX unexpected_report_open ON unexpected_report (id) WHERE finding = 'open';
+  CREATE INDEX unexpected_report_passing ON unexpected_report (id)
+    WHERE finding NOT IN ('open', 'held');
+  CREATE INDEX event_alarm_about ON event (json_extract(data, '$.transactionId'))
+    WHERE name = 'alarm';
+  CREATE INDEX alarm_taken_newest ON alarm_taken (taken);
+  `,
 ];

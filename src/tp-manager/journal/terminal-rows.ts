@@ -9,14 +9,18 @@ import type {
   TerminalLog,
 } from "../attempts/terminal-log.ts";
 import type { TelecollectionEnd, TerminalIdentity } from "../terminal/terminal.ts";
-import { readJson } from "./attempt-columns.ts";
+import { readJson, unfinishedSql } from "./attempt-columns.ts";
 import type { EventRows } from "./event-rows.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
 
 /** A terminal that does nothing else must not fill the disk; what it kept stays for ever. */
 const STRAYS_KEPT = 1_000;
 
-/** An end of day that did something, or of which that is not known yet. */
+/**
+ * Ends of day that did something, or of which that is not known yet. Named by their index: left to
+ * itself, SQLite takes the table's own order and reads every end of day that did nothing.
+ */
+const closings = "telecollection INDEXED BY telecollection_closing";
 const mayHaveClosed = `(result IS NULL
   OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'))`;
 
@@ -24,24 +28,28 @@ const texts = {
   beginTelecollection: "INSERT INTO telecollection (started_at_ms, asked_by) VALUES (?, ?)",
   endTelecollection:
     "UPDATE telecollection SET ended_at_ms = ?, result = ? WHERE id = ? RETURNING asked_by",
-  demanded: `SELECT started_at_ms FROM telecollection
+  demanded: `SELECT started_at_ms FROM telecollection INDEXED BY telecollection_demanded
     WHERE asked_by = 'terminal' AND started_at_ms >= ? ORDER BY id`,
-  telecollectionSince: `SELECT * FROM telecollection
-    WHERE ifnull(id > (SELECT after_telecollection FROM attempt WHERE transaction_id = ?),
-        started_at_ms >= ?)
+  // By number where the attempt has one, otherwise by the clock.
+  telecollectionSince: `WITH begun (after) AS
+      (SELECT (SELECT after_telecollection FROM attempt WHERE transaction_id = ?))
+    SELECT * FROM ${closings}
+    WHERE id > (SELECT ifnull(after, -1) FROM begun)
+      AND ((SELECT after FROM begun) IS NOT NULL OR started_at_ms >= ?)
       AND ${mayHaveClosed}
     ORDER BY id DESC LIMIT 1`,
   keepStray: `INSERT INTO unexpected_report
       (at_ms, report, identity, finding, before_attempt, before_telecollection)
     VALUES (?, ?, ?, ?, coalesce(
-        (SELECT min(rowid) FROM attempt WHERE phase IN ('sent', 'reversing')),
+        (SELECT min(rowid) FROM attempt WHERE ${unfinishedSql} AND phase IN ('sent', 'reversing')),
         (SELECT max(rowid) + 1 FROM attempt), 1),
-      (SELECT ifnull(max(id + (result IS NOT NULL)), 1) FROM telecollection))`,
-  dropStrays: "DELETE FROM unexpected_report WHERE id <= ? AND finding NOT IN ('open', 'held')",
+      ifnull((SELECT id + (result IS NOT NULL) FROM telecollection ORDER BY id DESC LIMIT 1), 1))`,
+  dropStrays: `DELETE FROM unexpected_report INDEXED BY unexpected_report_passing
+    WHERE id <= ? AND finding NOT IN ('open', 'held')`,
   openStrays: "SELECT * FROM unexpected_report WHERE finding = 'open' ORDER BY id",
   soldSince: `SELECT EXISTS (SELECT 1 FROM attempt WHERE phase <> 'not-charged' AND rowid >=
     (SELECT before_attempt FROM unexpected_report WHERE id = ?)) AS sold`,
-  closedSince: `SELECT EXISTS (SELECT 1 FROM telecollection WHERE ${mayHaveClosed} AND id >=
+  closedSince: `SELECT EXISTS (SELECT 1 FROM ${closings} WHERE ${mayHaveClosed} AND id >=
     (SELECT before_telecollection FROM unexpected_report WHERE id = ?)) AS closed`,
   endStray: "UPDATE unexpected_report SET finding = ?, because = ?, ended_at_ms = ? WHERE id = ?",
   strays: "SELECT * FROM unexpected_report ORDER BY id DESC LIMIT ?",

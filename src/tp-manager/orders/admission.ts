@@ -1,23 +1,18 @@
-import { AppError } from "../../shared/errors.ts";
+import { AppError, type Charged } from "../../shared/errors.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
 import { type Attempt, chargedOf, type PaymentRequest, returnOf } from "../attempts/payment.ts";
-import type { TerminalTurn } from "../desk/terminal-turn.ts";
-import type { Terminal } from "../terminal/terminal.ts";
-import { assertSameOrder } from "./same-order.ts";
+import type { TerminalDesk } from "../desk/terminal-desk.ts";
+import type { TerminalView } from "../terminal/terminal.ts";
 
-export interface AdmissionParts {
+interface AdmissionParts {
   readonly attempts: Pick<AttemptStore, "latest" | "undeliveredGenerated">;
-  readonly terminal: Terminal;
-  readonly turn: TerminalTurn;
-  /** The order that no sale may follow before it was asked about (docs/design.md 3.5). */
-  readonly blockedBy: () => string | undefined;
-  /** A result that no order asked for is being asked about. */
-  readonly strayAsked: () => boolean;
+  readonly terminal: TerminalView;
+  readonly desk: TerminalDesk;
 }
 
 /** What becomes of a request for an order that is not being paid at this moment. */
-export type Admission =
+type Admission =
   /** A new attempt. */
   | { readonly phase: "begin" }
   /** Answered as it stands. */
@@ -27,53 +22,36 @@ export type Admission =
 
 /**
  * The table of docs/design.md 5.11 about repeated orders, and what keeps a new one from being
- * begun.
+ * begun. Throws {@link AppError} when the request is refused; nothing has been begun then.
  */
-export class Admissions {
-  readonly #parts: AdmissionParts;
-
-  constructor(parts: AdmissionParts) {
-    this.#parts = parts;
+export function admissionOf(
+  request: PaymentRequest,
+  { attempts, terminal, desk }: AdmissionParts,
+): Admission {
+  // Before anything is refused: "busy" says that the order is not charged (docs/design.md 3.10).
+  const earlier = storage(() => attempts.latest(request.orderId), "unknown");
+  if (earlier && earlier.state.phase !== "not-charged") return known(request, earlier);
+  desk.turn.assertFree();
+  assertAnswerRead(request, attempts);
+  desk.turn.assertNoDoubt();
+  if (request.delivery && !terminal.capabilities.vending) {
+    throw new AppError("NOT_SUPPORTED", "The terminal is not in vending mode.");
   }
+  return { phase: "begin" };
+}
 
-  /** Throws {@link AppError} when the request is refused; nothing has been begun then. */
-  judge(request: PaymentRequest): Admission {
-    const { attempts, turn, terminal } = this.#parts;
-    // Before anything is refused: "busy" says that the order is not charged (docs/design.md 3.10).
-    const earlier = storage(() => attempts.latest(request.orderId), "unknown");
-    if (earlier && earlier.state.phase !== "not-charged") return known(request, earlier);
-    turn.assertFree();
-    this.#assertAnswerRead(request);
-    this.assertNoDoubt();
-    if (request.delivery && !terminal.capabilities.vending) {
-      throw new AppError("NOT_SUPPORTED", "The terminal is not in vending mode.");
-    }
-    return { phase: "begin" };
-  }
-
-  /** docs/design.md 3.5. Throws TERMINAL_IN_DOUBT. */
-  assertNoDoubt(): void {
-    const orderId = this.#parts.blockedBy();
-    if (orderId !== undefined) {
-      throw new AppError("TERMINAL_IN_DOUBT", undefined, { details: { orderId } });
-    }
-    if (this.#parts.strayAsked()) {
-      const words = "The terminal reported a sale that no order asked for; it is being asked.";
-      throw new AppError("TERMINAL_IN_DOUBT", words);
-    }
-  }
-
-  /** docs/design.md 3.11. */
-  #assertAnswerRead({ generatedId, amountMinor, currency }: PaymentRequest): void {
-    if (!generatedId) return;
-    const { attempts } = this.#parts;
-    const orderId = storage(
-      () => attempts.undeliveredGenerated(amountMinor, currency.alpha),
-      "unknown",
-    );
-    if (orderId !== undefined) {
-      throw new AppError("ANSWER_NOT_DELIVERED", undefined, { details: { orderId } });
-    }
+/** docs/design.md 3.11. */
+function assertAnswerRead(
+  { generatedId, amountMinor, currency }: PaymentRequest,
+  attempts: AdmissionParts["attempts"],
+): void {
+  if (!generatedId) return;
+  const orderId = storage(
+    () => attempts.undeliveredGenerated(amountMinor, currency.alpha),
+    "unknown",
+  );
+  if (orderId !== undefined) {
+    throw new AppError("ANSWER_NOT_DELIVERED", undefined, { details: { orderId } });
   }
 }
 
@@ -89,4 +67,23 @@ function known(request: PaymentRequest, earlier: Attempt): Admission {
   assertSameOrder(request, earlier.request, open ? "unknown" : chargedOf(state));
   const asIs = open || state.phase === "charged";
   return { phase: asIs ? "known" : "in-doubt", attempt: earlier };
+}
+
+/**
+ * An order id stands for one amount and currency, for ever (docs/design.md 5.11). Throws
+ * ORDER_MISMATCH.
+ */
+export function assertSameOrder(
+  request: PaymentRequest,
+  earlier: PaymentRequest,
+  charged: Charged,
+): void {
+  const same =
+    request.amountMinor === earlier.amountMinor &&
+    request.currency.alpha === earlier.currency.alpha;
+  if (same) return;
+  throw new AppError("ORDER_MISMATCH", undefined, {
+    charged,
+    details: { amount: earlier.echo.amount, currency: earlier.currency.alpha },
+  });
 }

@@ -1,25 +1,17 @@
 import { AppError } from "../../shared/errors.ts";
-import type { Logger } from "../../shared/logger.ts";
-import type { Clock } from "../../shared/time.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
-import type { Announce } from "../attempts/event-table.ts";
-import { failureOf, storage } from "../attempts/failures.ts";
+import { storage } from "../attempts/failures.ts";
 import { type Attempt, chargedOf, returnOf } from "../attempts/payment.ts";
 import { sameTerminal } from "../attempts/recovery-policy.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
-import { runReversal } from "../desk/reversal-run.ts";
-import type { Baseline, GoodsDecision, Terminal } from "../terminal/terminal.ts";
-import type { PaymentResult, PaymentService } from "./payment-service.ts";
+import type { TerminalDesk } from "../desk/terminal-desk.ts";
+import type { Baseline, GoodsDecision, TerminalView } from "../terminal/terminal.ts";
+import type { Orders, PaymentResult } from "./orders.ts";
 
-export interface AfterSaleParts {
-  readonly attempts: AttemptStore;
+interface AfterSaleParts {
   readonly terminalLog: Pick<TerminalLog, "telecollectionSince">;
-  readonly terminal: Terminal;
-  readonly payments: PaymentService;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** For `GET /events`. */
-  readonly announce?: Announce | undefined;
+  readonly terminal: TerminalView;
+  readonly desk: TerminalDesk;
+  readonly orders: Orders;
 }
 
 /** What can still happen to a sale that the terminal has approved: delivery and reversal. */
@@ -36,27 +28,25 @@ export class AfterSale {
    * REVERSAL_REFUSED when the terminal says that the sale stands.
    */
   async reverse(orderId: string): Promise<PaymentResult> {
-    const { payments } = this.#parts;
-    const attempt = await this.#settled(orderId);
+    const { orders } = this.#parts;
+    const attempt = await orders.latestAsked(orderId);
     switch (attempt.state.phase) {
       case "reversed":
-        return payments.result(attempt, true);
+        return orders.result(attempt, true);
       case "not-charged":
         throw new AppError("ORDER_NOT_CHARGED");
       case "charged":
-        if (returnOf(attempt) === "all") return payments.result(attempt, true);
+        if (returnOf(attempt) === "all") return orders.result(attempt, true);
         assertNotReturned(attempt);
         break;
       default:
-        return payments.result(attempt, true); // still unknown
+        return orders.result(attempt, true); // still unknown
     }
-    const end = await this.#begin(orderId).catch((error: unknown) => {
-      throw this.#truthful(error, orderId);
-    });
+    const end = await this.#reverse(orderId);
     if (end.state.phase === "charged") {
       throw new AppError("REVERSAL_REFUSED", "The terminal did not reverse the sale.");
     }
-    return payments.result(end, false);
+    return orders.result(end, false);
   }
 
   /**
@@ -68,9 +58,8 @@ export class AfterSale {
     delivered: boolean,
     amountMinor: number | undefined,
   ): Promise<PaymentResult> {
-    const { payments, terminal } = this.#parts;
-    const run = payments.runOf(orderId);
-    const attempt = payments.latest(orderId);
+    const { orders, terminal, desk } = this.#parts;
+    const attempt = orders.latest(orderId);
     if (!attempt.request.delivery) {
       throw new AppError("DELIVERY_DECIDED", "The order was not asked for as a two-phase sale.", {
         charged: chargedOf(attempt.state),
@@ -83,22 +72,23 @@ export class AfterSale {
         charged: chargedOf(attempt.state),
       });
     }
-    if (!run) return this.#decidedBefore(await this.#settled(orderId), decision);
+    const word = desk.decide(orderId, decision);
+    if (word === undefined) return this.#decidedBefore(orderId, decision);
     const isEarly = attempt.state.phase === "sent" && attempt.state.goods === null;
-    if (isEarly) throw this.#decided(attempt);
-    const word = run.decide(decision, "the kiosk said so");
+    if (isEarly) throw decided(attempt);
     // What the other word, or the terminal's own window, made of the sale is known at its end.
-    await payments.turn.whenFree();
-    if (word === "other") throw this.#decided(await this.#settled(orderId));
-    const end = payments.latest(orderId);
+    await desk.turn.whenFree();
+    if (word === "other") throw decided(await orders.latestAsked(orderId));
+    const end = orders.latest(orderId);
     const inVain = decision.goods !== "not-issued" && end.state.phase === "not-charged";
-    if (inVain) throw this.#decided(end);
-    return payments.result(end, false);
+    if (inVain) throw decided(end);
+    return orders.result(end, false);
   }
 
-  /** After the end the same word is harmless; another one is told the truth. */
-  async #decidedBefore(attempt: Attempt, decision: GoodsDecision): Promise<PaymentResult> {
-    const { payments } = this.#parts;
+  /** After the end of a sale the same word is harmless; another one is told the truth. */
+  async #decidedBefore(orderId: string, decision: GoodsDecision): Promise<PaymentResult> {
+    const { orders } = this.#parts;
+    const attempt = await orders.latestAsked(orderId);
     const { state } = attempt;
     const agrees =
       (state.phase === "charged" && decision.goods !== "not-issued") ||
@@ -108,67 +98,31 @@ export class AfterSale {
       decision.goods !== "partly-issued" ||
       state.report.amountMinor === decision.amountMinor ||
       state.goodsMinor === decision.amountMinor;
-    if (agrees && sameSum) return await payments.result(attempt, true);
-    throw this.#decided(attempt);
+    if (agrees && sameSum) return await orders.result(attempt, true);
+    throw decided(attempt);
   }
 
-  #decided({ state }: Attempt): AppError {
-    return new AppError("DELIVERY_DECIDED", undefined, { charged: chargedOf(state) });
-  }
-
-  /** The order's newest attempt; one in doubt is asked about first. */
-  async #settled(orderId: string): Promise<Attempt> {
-    const { payments } = this.#parts;
-    const attempt = payments.latest(orderId);
-    if (!attempt.state.phase.endsWith("in-doubt")) return attempt;
-    await payments.settle(attempt);
-    return payments.latest(orderId);
-  }
-
-  async #begin(orderId: string): Promise<Attempt> {
-    const { payments, terminal } = this.#parts;
-    const { reverse } = terminal;
-    if (!reverse) throw new AppError("NOT_SUPPORTED", "This terminal cannot reverse a sale.");
-    payments.assertNoDoubt();
-    return await payments.turn.take("reversal", orderId, () =>
-      this.#run(orderId, reverse.bind(terminal)),
-    );
+  /** A refusal knows nothing of the order; its `charged` must (docs/design.md 3.10). */
+  async #reverse(orderId: string): Promise<Attempt> {
+    const { orders, desk } = this.#parts;
+    try {
+      return await desk.reverse(orderId, (now) => this.#reversible(orderId, now));
+    } catch (error) {
+      if (!(error instanceof AppError) || error.charged === "unknown") throw error;
+      const { code, message, details } = error;
+      const charged = chargedOf(orders.latest(orderId).state);
+      throw new AppError(code, message, { charged, details, cause: error });
+    }
   }
 
   /**
-   * What refuses a reversal says nothing of the order; its `charged` must (docs/design.md 3.10).
+   * The sale to reverse: sold on this terminal, and nothing closed since (docs/design.md 3.7). Read
+   * only now that nothing else can have the terminal: an earlier call may have reversed the sale.
    */
-  #truthful(error: unknown, orderId: string): unknown {
-    if (!(error instanceof AppError) || error.charged === "unknown") return error;
-    const { code, message, details } = error;
-    const charged = chargedOf(this.#parts.payments.latest(orderId).state);
-    return new AppError(code, message, { charged, details, cause: error });
-  }
-
-  async #run(orderId: string, reverse: NonNullable<Terminal["reverse"]>): Promise<Attempt> {
-    const { payments, log } = this.#parts;
-    let attempt: Attempt;
-    let baseline: Baseline;
-    try {
-      baseline = await payments.prepare();
-      // What the terminal reported meanwhile would be hidden by the reversal.
-      payments.assertNoDoubt();
-      // Read only now that nothing else can have the terminal: it may have been reversed meanwhile.
-      attempt = payments.latest(orderId);
-      this.#assertReversible(attempt, baseline);
-    } catch (error) {
-      // Nothing has left: the sale stands.
-      throw failureOf(error) ?? error;
-    }
-    const { transactionId } = attempt;
-    log.info({ transactionId, orderId }, "reversal begins");
-    const run = runReversal(attempt, baseline, reverse, this.#parts);
-    return await payments.finished(attempt, run);
-  }
-
-  /** docs/design.md 3.7: the same terminal, and its storage not closed since. */
-  #assertReversible(attempt: Attempt, now: Baseline): void {
-    const { state } = attempt;
+  #reversible(orderId: string, now: Baseline): Attempt {
+    const { orders, terminalLog } = this.#parts;
+    const attempt = orders.latest(orderId);
+    const { state, startedAtMs, transactionId } = attempt;
     if (state.phase !== "charged" || state.report.receiptNumber === null) {
       throw new AppError("REVERSAL_REFUSED", "The terminal gave no receipt number for this sale.");
     }
@@ -176,19 +130,18 @@ export class AfterSale {
     if (!attempt.baseline || !sameTerminal(attempt.baseline.identity, now.identity)) {
       throw new AppError("REVERSAL_REFUSED", "Another terminal is connected than at the sale.");
     }
-    const { terminalLog } = this.#parts;
-    const { startedAtMs, transactionId } = attempt;
-    const closed = storage(
-      () => terminalLog.telecollectionSince(startedAtMs, transactionId),
-      "yes",
-    );
-    if (closed) {
+    if (storage(() => terminalLog.telecollectionSince(startedAtMs, transactionId), "yes")) {
       throw new AppError("REVERSAL_REFUSED", "An end of day ran since the sale.");
     }
+    return attempt;
   }
 }
 
-/** docs/design.md 3.7: the terminal and the gateway share one reservation per order. */
+function decided({ state }: Attempt): AppError {
+  return new AppError("DELIVERY_DECIDED", undefined, { charged: chargedOf(state) });
+}
+
+/** The terminal and the gateway share one reservation per order (docs/design.md 3.7). */
 function assertNotReturned(attempt: Attempt): void {
   switch (returnOf(attempt)) {
     case "none":

@@ -158,7 +158,7 @@ function receiptOf(state: AttemptState, request: PaymentRequest): Receipt {
 }
 
 /**
- * Recovery found the whole amount charged although less than that came out (docs/design.md 5.12).
+ * Recovery found the whole amount charged although fewer goods came out (docs/design.md 5.12).
  */
 function goodsWarnings({ state, request: { currency } }: Attempt): string[] {
   if (state.phase !== "charged" || state.goodsMinor === undefined) return [];

@@ -1,14 +1,20 @@
 import { AppError } from "../../shared/errors.ts";
 import { RECEIPT_AMOUNT_DIGITS } from "../../shared/receipt.ts";
-import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
 import { bareReport } from "../attempts/bare-report.ts";
 import { type Attempt, chargedOf, type PaymentRequest } from "../attempts/payment.ts";
+import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
-import type { PaymentResult, PaymentService } from "./payment-service.ts";
+import type { Orders, PaymentResult } from "./orders.ts";
 
 /** What an operator may find out about an order in doubt. */
 export const settlements = ["charged", "not_charged", "reversed"] as const;
 export type Settlement = (typeof settlements)[number];
+
+export interface SettlementWord {
+  readonly orderId: string;
+  readonly outcome: Settlement;
+  readonly note: string;
+}
 
 /**
  * Settles an order that recovery could not (docs/design.md 1.2, 3.8): by an operator's word, with a
@@ -16,33 +22,24 @@ export type Settlement = (typeof settlements)[number];
  * Throws NOTHING_TO_SETTLE when the order is not in doubt, or not in that kind of doubt.
  */
 export function settleByOperator(
-  payments: PaymentService,
-  parts: WriterParts,
-  word: { readonly orderId: string; readonly outcome: Settlement; readonly note: string },
+  { orders, desk }: { readonly orders: Orders; readonly desk: Pick<TerminalDesk, "settle"> },
+  { orderId, outcome, note }: SettlementWord,
 ): Promise<PaymentResult> {
-  const attempt = payments.latest(word.orderId);
+  const attempt = orders.latest(orderId);
   const { phase } = attempt.state;
   const possible =
-    (phase === "in-doubt" && word.outcome !== "reversed") ||
-    (phase === "reversal-in-doubt" && word.outcome !== "not_charged");
+    (phase === "in-doubt" && outcome !== "reversed") ||
+    (phase === "reversal-in-doubt" && outcome !== "not_charged");
   if (!possible) {
     throw new AppError("NOTHING_TO_SETTLE", undefined, { charged: chargedOf(attempt.state) });
   }
-  const outcome = word.outcome === "not_charged" ? "not-charged" : word.outcome;
+  const found = outcome === "not_charged" ? "not-charged" : outcome;
   const report = reportOf(attempt);
-  const writer = new AttemptWriter(attempt, parts);
-  const settled = payments.writing(() =>
-    writer.advance({ input: "settled", outcome, report }, "settled-by-operator", {
-      outcome: word.outcome,
-      note: word.note,
-    }),
-  );
-  writer.log("warn", { outcome: word.outcome, note: word.note }, "settled by an operator");
-  payments.handOver();
-  return payments.result(settled, false, 0);
+  const settled = desk.settle(attempt, { outcome: found, report }, { outcome, note });
+  return orders.result(settled, false, 0);
 }
 
-/** What the terminal reported of it, if it did; else what was asked, with nothing made up. */
+/** The terminal's report of the sale, if there is one; else what was asked, nothing made up. */
 function reportOf({ state, request }: Attempt): TransactionReport {
   if (state.phase === "reversal-in-doubt") return state.last?.report ?? state.sale.report;
   if (state.phase === "in-doubt" && state.last?.judgement === "agrees") return state.last.report;

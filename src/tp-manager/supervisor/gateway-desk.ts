@@ -208,7 +208,7 @@ export class GatewayDesk {
     return assertDone(word.operation);
   }
 
-  /** The supervisor may have it or not: its own word counts, however late. */
+  /** The supervisor may have the operation or not: its own word counts, however late. */
   async #afterLostAnswer(operationId: string): Promise<Word> {
     try {
       return await this.#parts.link.call("gateway-operation-end", { operationId });
@@ -222,7 +222,7 @@ export class GatewayDesk {
     }
   }
 
-  /** No operation: it was not carried out and never will be. */
+  /** No operation: the return was not carried out and never will be. */
   #conclude(attempt: Attempt, open: OpenReturn, { operation, orderReturnedMinor }: Word): void {
     const { returns, clock, log } = this.#parts;
     const state = operation?.state ?? "not-sent";
@@ -239,7 +239,7 @@ export class GatewayDesk {
     log.info({ transactionId, orderId: attempt.request.orderId, ...detail }, "return ended");
   }
 
-  /** What the supervisor tells of an order without a reservation. */
+  /** Takes the supervisor's sum for an order without a reservation. */
   #note({ transactionId }: Attempt, { orderReturnedMinor: returnedMinor = 0 }: Word): void {
     if (returnedMinor === 0) return;
     const { returns, clock } = this.#parts;
@@ -248,7 +248,7 @@ export class GatewayDesk {
   }
 }
 
-/** Only a charged order has money at the gateway; the same words as for a reversal. */
+/** Only a charged order has money at the gateway; the refusals are those of a reversal. */
 function assertChargedStill(attempt: Attempt): void {
   const returned = returnOf(attempt);
   switch (attempt.state.phase) {

@@ -46,8 +46,8 @@ export class HandOff {
   }
 
   /**
-   * What the gateway has said about a transaction, waiting at most `waitMs` for its hand-over and
-   * first try together. What is learnt is kept in the journal.
+   * The gateway's word about a transaction, waiting at most `waitMs` for its hand-over and first
+   * try together. Every new word is kept in the journal.
    */
   async delivered(transactionId: string, waitMs: number): Promise<DeliveryState> {
     const deadlineMs = this.#clock.monotonicMs() + waitMs;

@@ -110,7 +110,7 @@ export function returnPoll(
 
 export type SupervisorAlarms = SupervisorAnswer<"alarms">;
 
-/** What was taken is remembered with the events it became, in one transaction. */
+/** The alarms taken are remembered with the events they became, in one transaction. */
 export interface AlarmTaker {
   /** The database and the id of the last alarm taken; undefined before the first one. */
   readonly last: { readonly origin: string; readonly id: number } | undefined;

@@ -62,7 +62,7 @@ export class SupervisorLink {
     return this.#client.call(name, request, limitMs);
   }
 
-  /** The same for callers to whom every failure is one: throws SUPERVISOR_UNAVAILABLE. */
+  /** Like {@link call}, for callers to whom every failure is one: throws SUPERVISOR_UNAVAILABLE. */
   async ask<K extends Name>(name: K, request: SupervisorRequest<K>): Promise<SupervisorAnswer<K>> {
     try {
       return await this.call(name, request);

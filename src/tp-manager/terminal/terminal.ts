@@ -1,52 +1,31 @@
 import type { Receipt } from "../../shared/receipt.ts";
 
 /**
- * The only thing the rest of tp-manager knows about a card terminal. A driver tells facts (what
- * left, what came, how it ended); `attempts/` alone decides what they mean for the money.
+ * What every part of tp-manager may know about a card terminal: facts and news. Reading them puts
+ * nothing on the wire. A driver tells facts (what left, what came, how it ended); `attempts/` alone
+ * decides what they mean for the money.
  *
  * Amounts are integers in minor units. No card number crosses this border unmasked.
  */
-export interface Terminal {
+export interface TerminalView {
   readonly protocol: string;
   readonly capabilities: TerminalCapabilities;
-  /** The last known state; reading it puts nothing on the wire. */
+  /** The last known state. */
   readonly state: TerminalState;
-  /** Begins to connect, for ever. Returns at once; a missing port is a state. */
-  start(): void;
-  /** Ends the link in order. No method may be called afterwards. */
-  close(): Promise<void>;
   /** Calls `listener` for every event until the returned function is called. */
   subscribe(listener: (event: TerminalEvent) => void): () => void;
-  /**
-   * Makes sure, before anything financial, that the terminal is there, registered, able to take
-   * cards and idle; asks it when it has not answered for 10 s (docs/design.md 3.3). Answers with
-   * what it looks like now, for the write-ahead record (docs/design.md 3.1). Throws {@link
-   * TerminalUnavailable}: nothing financial has left.
-   */
-  prepare(signal: AbortSignal): Promise<Baseline>;
+}
+
+/** What a piece of work may do with the terminal while it has the terminal to itself. */
+export interface HeldTerminal {
   /**
    * Runs one payment. The financial command leaves once (identical link-level repeats of the same
-   * frame apart, docs/design.md 3.3) and never again, whatever happens to the link. Never rejects
-   * for anything that happens on the wire: that is a {@link PaymentEnd}.
+   * frame apart, docs/design.md 3.3) and never again, whatever happens to the link.
+   * Never rejects for anything that happens on the wire: that is a {@link PaymentEnd}.
    */
   pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd>;
   /** Asks the terminal to cancel the running payment. The payment's own end decides. */
   cancel(): Promise<CancelAnswer>;
-  /**
-   * Asks for the terminal's last stored transaction once it is idle, reconnecting and registering
-   * as needed (docs/zvt.md 9.2). Has no side effects. Rejects with {@link TerminalUnavailable} when
-   * the terminal cannot be asked, or with `signal.reason`.
-   */
-  lastTransaction(signal: AbortSignal): Promise<LastTransaction>;
-  /** Asks for the terminal's status, no side effects. Throws {@link TerminalUnavailable}. */
-  check(signal: AbortSignal): Promise<TerminalStatus>;
-
-  /**
-   * While `keep` is true the driver does nothing of its own accord that could change what the
-   * terminal has stored: somebody is still finding out what became of something financial
-   * (docs/design.md 3.5). Absent in a driver that never does.
-   */
-  keepEvidence?(keep: boolean): void;
 
   // What follows a protocol may lack; the calls that need it then answer 501.
 
@@ -67,6 +46,35 @@ export interface Terminal {
    * happens on the wire; what kept the command from leaving is an end too ("refused").
    */
   telecollect?(signal: AbortSignal): Promise<TelecollectionEnd>;
+}
+
+/** A whole driver. Only `desk/` calls one; the registry makes it, main.ts hands it to the desk. */
+export interface Terminal extends TerminalView, HeldTerminal {
+  /** Begins to connect, for ever. Returns at once; a missing port is a state. */
+  start(): void;
+  /** Ends the link in order. No method may be called afterwards. */
+  close(): Promise<void>;
+  /**
+   * Makes sure, before anything financial, that the terminal is there, registered, able to take
+   * cards and idle; asks it when it has not answered for 10 s (docs/design.md 3.3). Answers with
+   * what it looks like now, for the write-ahead record (docs/design.md 3.1).
+   * Throws {@link TerminalUnavailable}: nothing financial has left.
+   */
+  prepare(signal: AbortSignal): Promise<Baseline>;
+  /**
+   * Asks for the terminal's last stored transaction once it is idle, reconnecting and registering
+   * as needed (docs/zvt.md 9.2). Has no side effects. Rejects with {@link TerminalUnavailable} when
+   * the terminal cannot be asked, or with `signal.reason`.
+   */
+  lastTransaction(signal: AbortSignal): Promise<LastTransaction>;
+  /** Asks for the terminal's status, no side effects. Throws {@link TerminalUnavailable}. */
+  check(signal: AbortSignal): Promise<TerminalStatus>;
+  /**
+   * While `keep` is true the driver does nothing of its own accord that could change what the
+   * terminal has stored, because recovery still has to read it (docs/design.md 3.5). Absent in a
+   * driver that never does.
+   */
+  keepEvidence?(keep: boolean): void;
 }
 
 /** What happened to the goods of a held sale. */

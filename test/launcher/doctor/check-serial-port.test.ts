@@ -1,9 +1,9 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { accessAdvice, checkSerialPort } from "../../../src/launcher/doctor/check-serial-port.ts";
+import { startProcess } from "../../support/own-processes.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { FakeMachine } from "../../tp-manager/terminal/transport/fake-machine.ts";
 import { openPtyLine } from "../../tp-manager/terminal/transport/pty-line.ts";
@@ -60,7 +60,7 @@ const OTHER_PROGRAM = `
 
 test("a port that another process has open is a failure that names it", async () => {
   const { fake, path, pty } = machine();
-  const other = spawn(process.execPath, ["-e", OTHER_PROGRAM, pty.path]);
+  const other = startProcess(process.execPath, ["-e", OTHER_PROGRAM, pty.path]);
   onTestFinished(async () => {
     other.stdin.end();
     await once(other, "exit");

@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { faultKinds } from "../../../src/simulator/gateway/faults/fault.ts";
+import { startProcess } from "../../support/own-processes.ts";
 import { root } from "../../tidy/sources.ts";
 import {
   account,
@@ -25,7 +26,7 @@ interface Run {
 const main = "src/simulator/gateway/main.ts";
 
 function run(...args: readonly string[]): Run {
-  const child = spawn(process.execPath, [main, ...args], { cwd: root });
+  const child = startProcess(process.execPath, [main, ...args], { cwd: root });
   let output = "";
   child.stdout.on("data", (chunk) => {
     output += chunk;

@@ -1,16 +1,16 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { allSwitches, readCommandLine } from "../../../src/simulator/terminal/command-line.ts";
 import { deviceNames } from "../../../src/simulator/terminal/zvt/devices/devices.ts";
 import { quirks } from "../../../src/simulator/terminal/zvt/devices/quirks.ts";
 import { faultKinds } from "../../../src/simulator/terminal/zvt/faults/fault-table.ts";
-import { askNames } from "../../../src/simulator/terminal/zvt/machine/asks.ts";
+import { askNames } from "../../../src/simulator/terminal/zvt/machine/ask-list.ts";
 import { zvtProtocol } from "../../../src/simulator/terminal/zvt/zvt-protocol.ts";
+import { runToEnd, startProcess } from "../../support/own-processes.ts";
 import { root } from "../../tidy/sources.ts";
 import { authorisation, controls, LAST_TRANSACTION, REGISTRATION } from "./support/started.ts";
 import { ScriptedRegister } from "./zvt/support/register.ts";
@@ -30,7 +30,7 @@ afterEach(async () => {
 
 describe("the program", () => {
   test("explains every switch and every fault in --help", async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, [main, "--help"]);
+    const { stdout } = await runToEnd(process.execPath, [main, "--help"]);
     const words = stdout.replaceAll(/\s+/g, " ");
     for (const [name, { description }] of Object.entries(allSwitches(zvtProtocol))) {
       expect(stdout).toContain(`--${name}`);
@@ -67,7 +67,7 @@ describe("the program", () => {
 
   test("refuses what it does not know with exit code 64", async () => {
     const argv = [main, "--nonsense"];
-    const failed = await promisify(execFile)(process.execPath, argv).catch((error) => error);
+    const failed = await runToEnd(process.execPath, argv).catch((error) => error);
     expect(failed).toMatchObject({ code: 64, stderr: expect.stringContaining("--nonsense") });
   });
 
@@ -127,10 +127,10 @@ describe("the program", () => {
   test("cannot start where port or ready file cannot be had, and says so", async () => {
     const { ready } = await start();
     const argv = [main, "--tcp", `127.0.0.1:${ready.tcpPort}`];
-    const failed = await promisify(execFile)(process.execPath, argv).catch((e) => e);
+    const failed = await runToEnd(process.execPath, argv).catch((e) => e);
     expect(failed).toMatchObject({ code: 69, stderr: expect.stringContaining("EADDRINUSE") });
     const nowhere = [main, "--tcp", "127.0.0.1:0", "--ready-file", join(folder, "no", "where")];
-    const stopped = await promisify(execFile)(process.execPath, nowhere).catch((error) => error);
+    const stopped = await runToEnd(process.execPath, nowhere).catch((error) => error);
     expect(stopped).toMatchObject({ code: 69, stderr: expect.stringContaining("ENOENT") });
   });
 });
@@ -157,7 +157,7 @@ async function start(
     readyFile,
     ...switches,
   ];
-  const program = spawn(process.execPath, argv, { stdio: ["ignore", "pipe", "inherit"] });
+  const program = startProcess(process.execPath, argv, { stdio: ["ignore", "pipe", "inherit"] });
   running.add(program);
   let printed = "";
   program.stdout.setEncoding("utf8").on("data", (text: string) => {

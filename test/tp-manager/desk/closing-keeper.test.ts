@@ -38,7 +38,7 @@ function demanding(
 
 function open(path?: string): House {
   const at = house(path);
-  at.payments.start();
+  at.start();
   at.closing.start();
   return at;
 }
@@ -113,7 +113,7 @@ describe("an end of day that the terminal demands", () => {
     await at.clock.advance(10 * MINUTE_MS);
     expect(begun).toEqual([]);
     expect(at.hub.source.newest("alarm", 9)).toEqual([]);
-    at.payments.acceptTerminal();
+    at.desk.gate.accept();
     await at.clock.advance(2 * MINUTE_MS);
     expect(begun).toHaveLength(1);
   });
@@ -213,7 +213,7 @@ describe("an end of day that the terminal demands", () => {
     before.close();
     const after = house(before.path);
     const second = demanding(after);
-    after.payments.start();
+    after.start();
     after.closing.start();
     await after.clock.advance(50_000);
     expect(second.begun).toEqual([]);

@@ -78,7 +78,7 @@ describe("a payment in doubt", () => {
 
     const after = house(at.path);
     after.terminal.last = { kind: "transaction", report: report() };
-    after.payments.start();
+    after.start();
     await expect(pay(after, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
     expect(after.terminal.paid).toEqual([]);
   });
@@ -91,7 +91,7 @@ describe("a payment in doubt", () => {
     before.close();
 
     const after = house(before.path);
-    after.payments.start();
+    after.start();
     expect(after.terminal.evidenceKept).toBe(true);
     await after.clock.advance(0);
     expect([after.terminal.looks, after.terminal.evidenceKept]).toEqual([1, true]);
@@ -132,7 +132,7 @@ describe("a payment in doubt", () => {
 
     const after = house(before.path);
     after.terminal.last = { kind: "transaction", report: report() };
-    after.payments.start();
+    after.start();
     await after.clock.advance(60_000);
     expect(after.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
     expect(after.journal.attempts.latest("A-2")?.state.phase).toBe("charged");
@@ -197,11 +197,11 @@ describe("after a restart", () => {
 
     const after = house(before.path);
     after.terminal.last = { kind: "transaction", report: report() };
-    after.payments.start();
+    after.start();
     expect(after.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
     await expect(pay(after, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
     await after.clock.advance(10_000);
-    const found = await after.payments.lookUp("A-1");
+    const found = await after.orders.lookUp("A-1");
     expect(answerOf(found.attempt, found.delivery).body).toMatchObject({
       status: "Success",
       notificationGatewaySent: true,
@@ -223,7 +223,7 @@ describe("after a restart", () => {
     const after = house(before.path);
     // Same amount and minute: by itself it would fit either of the two.
     after.terminal.last = { kind: "transaction", report: report() };
-    after.payments.start();
+    after.start();
     await after.clock.advance(60_000);
     expect(after.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
     expect(after.journal.attempts.latest("A-2")?.state.phase).toBe("charged");
@@ -239,7 +239,7 @@ describe("after a restart", () => {
     before.close();
 
     const after = house(before.path);
-    after.payments.start();
+    after.start();
     await after.clock.advance(0);
     expect(after.supervisor.stored).toMatchObject([{ orderId: "A-1" }]);
   });

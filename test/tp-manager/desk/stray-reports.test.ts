@@ -12,7 +12,7 @@ const stored = (told = stray): LastTransaction => ({ kind: "transaction", report
 
 /** The terminal reports a sale although nothing runs, and has `last` stored afterwards. */
 function surprised(last: LastTransaction, at = house()): House {
-  at.payments.start();
+  at.start();
   at.terminal.last = last;
   at.terminal.tell({ type: "unexpected-report", report: stray });
   return at;
@@ -29,7 +29,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
     expect(alarms(at)).toEqual(["unexpected-report"]);
     at.close();
     const after = house(at.path);
-    after.payments.start();
+    after.start();
     await after.clock.advance(0);
     expect(findings(after)).toEqual(["gone"]);
   });
@@ -48,7 +48,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
         },
       },
     ]);
-    expect(at.payments.unexpectedReports(9)).toMatchObject([{ report: { receiptNumber: "0042" } }]);
+    expect(at.orders.unexpectedReports(9)).toMatchObject([{ report: { receiptNumber: "0042" } }]);
   });
 
   test("that the terminal takes back between the looks is gone", async () => {
@@ -100,7 +100,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
 
   test("that comes while a payment is prepared keeps that payment from leaving", async () => {
     const at = house();
-    at.payments.start();
+    at.start();
     const { promise: ready, resolve } = Promise.withResolvers<typeof baseline>();
     at.terminal.prepare = () => ready;
     const answer = pay(at, request("A-1"));
@@ -118,7 +118,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
 
   test("below something that was sold since is unclear, and told as such", async () => {
     const at = house();
-    at.payments.start();
+    at.start();
     at.terminal.script = (order, observer) => {
       at.terminal.tell({ type: "unexpected-report", report: stray });
       at.terminal.last = stored(report());
@@ -144,7 +144,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
   test("of an order that is charged is that order's", async () => {
     const at = house();
     await pay(at, request("A-1"));
-    at.payments.start();
+    at.start();
     at.terminal.tell({ type: "unexpected-report", report: report() });
     at.terminal.last = stored(report());
     await at.clock.advance(15_000);
@@ -153,7 +153,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
 
   test("of an order in doubt belongs to that order once recovery has proved it", async () => {
     const at = house();
-    at.payments.start();
+    at.start();
     at.terminal.script = () => Promise.resolve(lost("line broken"));
     at.terminal.last = stored(report());
     await pay(at, request("A-1"));
@@ -201,7 +201,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
 
   test("that is not good is kept, and nothing waits for it", async () => {
     const at = house();
-    at.payments.start();
+    at.start();
     at.terminal.tell({ type: "unexpected-report", report: declined() });
     expect(findings(at)).toEqual(["not-good"]);
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
@@ -218,12 +218,12 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
     at.journal.terminalLog.endStray = end;
     await at.clock.advance(15_000);
     expect(findings(at)).toEqual(["gone"]);
-    expect(at.payments.strays.isAsking).toBe(false);
+    expect(at.desk.strayAsked).toBe(false);
   });
 
   test("is told and asked about even when the journal takes nothing", async () => {
     const at = house();
-    at.payments.start();
+    at.start();
     at.terminal.last = stored();
     const keep = at.journal.terminalLog.keepStray.bind(at.journal.terminalLog);
     at.journal.terminalLog.keepStray = () => {

@@ -19,9 +19,9 @@ async function api(change: Partial<ApiOptions> = {}, at: House = house()) {
     operator: undefined,
     allowedOrigins: [],
     defaultCurrency: "EUR",
-    payments: at.payments,
+    orders: at.orders,
+    desk: at.desk,
     afterSale: at.afterSale,
-    upkeep: at.upkeep,
     settle: at.settle,
     ...withoutSupervisor(at),
     terminal: at.terminal,
@@ -260,7 +260,7 @@ describe("GET /payments", () => {
 describe("GET /unexpected-reports", () => {
   test("lists what no order asked for, masked, and what became of it", async () => {
     const { call, at } = await api();
-    at.payments.start();
+    at.start();
     at.terminal.last = { kind: "transaction", report: report() };
     at.terminal.tell({ type: "unexpected-report", report: report() });
     const health = await call("GET", "/health");
@@ -313,7 +313,7 @@ describe("maintenance", () => {
       return approves(order, observer);
     };
     const attempt = call("POST", "/", { payload: { amount: 1 } });
-    await expect.poll(() => at.payments.turn.current).toBeDefined();
+    await expect.poll(() => at.desk.turn.current).toBeDefined();
     expect((await call("GET", "/check")).one.cr).toBe("1");
     expect(at.terminal.checks).toBe(1);
     resolve();
@@ -413,7 +413,7 @@ describe("who gets in", () => {
       const ahead = { headers: { ...typed.headers, "sec-purpose": "prefetch" } };
       expect([path, (await call("GET", path, ahead)).http]).toEqual([path, 403]);
     }
-    expect(at.payments.turn.closed).toBe(false);
+    expect(at.desk.turn.closed).toBe(false);
   });
 
   test("a listed origin, with correct preflights; others get none", async () => {

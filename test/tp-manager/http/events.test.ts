@@ -60,7 +60,7 @@ describe("GET /events", () => {
       observer.prompt({ code: "0A", text: "Insert card", language: "en" });
       return approves(order, observer);
     };
-    await api.at.payments.pay(request("A-1"));
+    await api.at.orders.pay(request("A-1"));
     await expect.poll(() => seen.length).toBe(5);
     expect(names(seen)).toEqual([
       "terminal ready",
@@ -75,8 +75,8 @@ describe("GET /events", () => {
 
   test("repeats what was kept behind Last-Event-ID, after a restart too", async () => {
     const first = house();
-    await first.payments.pay(request("A-1"));
-    await first.payments.pay(request("A-2"));
+    await first.orders.pay(request("A-1"));
+    await first.orders.pay(request("A-2"));
     first.close();
     const api = await listening({}, house(first.path));
     const { seen } = await stream(api, { "last-event-id": "2" });
@@ -206,7 +206,7 @@ describe("GET /events", () => {
     onTestFinished(() => poll.close());
     at.supervisor.state = "pending";
     const { seen } = await stream(api);
-    await at.payments.pay(request("A-1"));
+    await at.orders.pay(request("A-1"));
     await at.clock.advance(6_000);
     expect(names(seen)).not.toContain("delivery sent");
     at.supervisor.state = "sent";

@@ -1,7 +1,6 @@
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
+import { runToEnd } from "../../support/own-processes.ts";
 import { approves } from "../../support/scripted-terminal.ts";
 import { hasTool } from "../../support/tools.ts";
 import { listening, rawSocket } from "./listening.ts";
@@ -167,7 +166,7 @@ test.skipIf(!hasTool("curl"))(
     const curl = async (...words: string[]): Promise<string> => {
       const always = ["-sS", "-u", "kiosk:secret", "-w", "%{http_code}", "-o", "/dev/null"];
       const url = `http://localhost:${api.port}${words.at(-1)}`;
-      return (await promisify(execFile)("curl", [...always, ...words.slice(0, -1), url])).stdout;
+      return (await runToEnd("curl", [...always, ...words.slice(0, -1), url])).stdout;
     };
     expect(await curl("-X", "POST", "/cancel")).toBe("409");
     expect(await curl("-d", "", "/cancel")).toBe("409");

@@ -9,7 +9,7 @@ import { type House, house } from "../../support/payment-house.ts";
 import { withoutSupervisor } from "./no-supervisor.ts";
 import { createWatchedApi } from "./watched-api.ts";
 
-export const supervisorStatus: SupervisorStatus = {
+const supervisorStatus: SupervisorStatus = {
   program: "supervisor",
   version: "0.1.0",
   pid: 1,
@@ -21,9 +21,9 @@ export function monitorOf(
   at: House,
   supervisor: () => Promise<SupervisorStatus> = () => Promise.resolve(supervisorStatus),
 ): Monitor {
-  const { hub, terminal, payments, journal, clock } = at;
+  const { hub, terminal, desk, journal, clock } = at;
   const monitor = new Monitor({
-    ...{ hub, terminal, payments, journal, clock, supervisor },
+    ...{ hub, terminal, desk, journal, clock, supervisor },
     dataDirectory: tmpdir(),
     choresAt: "03:30",
     log: createLogger({ program: "test", level: "error" }),
@@ -35,9 +35,9 @@ export function monitorOf(
 export const authorization = `Basic ${btoa("kiosk:secret")}`;
 
 export function apiOptions(at: House, change: Partial<ApiOptions> = {}): ApiOptions {
-  const { payments, afterSale, upkeep, settle, terminal } = at;
+  const { orders, desk, afterSale, settle, terminal } = at;
   return {
-    ...{ payments, afterSale, upkeep, settle, terminal },
+    ...{ orders, desk, afterSale, settle, terminal },
     ...withoutSupervisor(at),
     monitor: change.monitor ?? monitorOf(at),
     port: 8765,

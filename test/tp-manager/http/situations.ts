@@ -48,11 +48,11 @@ const telecollects =
   };
 
 const paid: Prepare = (at) => pay(at, request("A-1"));
-const stopping: Prepare = (at) => at.payments.turn.close();
+const stopping: Prepare = (at) => at.desk.turn.close();
 const broken: Prepare = (at) => at.close();
 /** A sale that no order asked for. */
 const strange: Prepare = (at) => {
-  at.payments.start();
+  at.start();
   at.terminal.tell({ type: "unexpected-report", report: report() });
 };
 const reversed: Prepare = after(paid, (at) => at.afterSale.reverse("A-1"));

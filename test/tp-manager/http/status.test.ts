@@ -47,18 +47,18 @@ describe("GET /health", () => {
       await gate.promise;
       return lost("line broken");
     };
-    const answer = at.payments.pay(request("A-1"));
+    const answer = at.orders.pay(request("A-1"));
     expect((await one("GET", "/health")).one).toMatchObject({
       status: "Ready",
       running: { what: "payment", orderId: "A-1" },
     });
     at.terminal.unavailable = disconnected();
     gate.resolve();
-    await expect.poll(() => at.payments.recovery.blockedBy).toBe("A-1");
+    await expect.poll(() => at.desk.blockedBy).toBe("A-1");
     const { one: health } = await one("GET", "/health");
     expect(health.reasons).toEqual(["order A-1 is in doubt and asked about"]);
     expect(health.payments).toEqual({ inDoubt: 1, notHandedOver: 0 });
-    const stopped = at.payments.recovery.close();
+    const stopped = at.desk.stop();
     await at.clock.advance(0);
     await Promise.all([stopped, answer]);
   });
@@ -67,10 +67,10 @@ describe("GET /health", () => {
     const at = house();
     const silent = monitorOf(at, () => Promise.reject(new Error("nobody listens")));
     const { one } = await api({ monitor: silent }, at);
-    await at.payments.prepare();
+    at.desk.gate.accept();
     const other = { ...at.terminal.state.identity, serialNumber: "SN-2", terminalId: "99999999" };
     at.terminal.become({ identity: other });
-    at.payments.turn.close();
+    at.desk.turn.close();
     const { one: health } = await one("GET", "/health");
     expect(health.outbox).toBeNull();
     expect(health.warnings[0]).toMatch(/supervisor does not answer/);

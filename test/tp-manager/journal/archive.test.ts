@@ -23,7 +23,7 @@ const rows = ({ journal }: House, table: string): number =>
   Number(journal.database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.["n"]);
 
 async function lookUp(at: House, orderId: string) {
-  const { attempt, delivery, attempts } = await at.payments.lookUp(orderId);
+  const { attempt, delivery, attempts } = await at.orders.lookUp(orderId);
   return { ...answerOf(attempt, delivery).body, attempts };
 }
 
@@ -167,7 +167,7 @@ test("what is not settled, not handed over or not sent is never archived", async
   const unread = house();
   await pay(unread, request("unread", { generatedId: true }));
   expect(archive(unread)).toBe(0);
-  unread.payments.answerRead("unread");
+  unread.orders.answerRead("unread");
   expect(archive(unread)).toBe(1);
 });
 

@@ -50,7 +50,7 @@ describe.each(versions)("a journal of schema %i", (version) => {
   test("keeps what was charged, and asks about what was open", async () => {
     const at = house(journalOf(version));
     at.terminal.last = { kind: "transaction", report: report() };
-    at.payments.start();
+    at.start();
     await at.clock.advance(60_000);
     const phase = (orderId: string) => at.journal.attempts.latest(orderId)?.state.phase;
     expect(["charged", "in-doubt", "running"].map(phase)).toEqual([

@@ -76,7 +76,7 @@ describe("a reversal (docs/design.md 3.7)", () => {
     const at = house();
     await pay(at, request("A-1"));
     await reverse(at);
-    at.payments.start();
+    at.start();
     await at.clock.advance(0);
     expect(at.lines.filter((line) => line.includes("reversed-after-sending"))).toHaveLength(1);
     expect(at.supervisor.stored).toHaveLength(1);
@@ -138,7 +138,7 @@ describe("a reversal (docs/design.md 3.7)", () => {
     await before.clock.advance(0);
     before.close();
     const after = house(before.path);
-    after.payments.start();
+    after.start();
     expect(phaseOf(after)).toBe("reversal-in-doubt");
     expect(after.terminal.reversed).toEqual([]);
   });
@@ -195,7 +195,7 @@ describe("a reversal (docs/design.md 3.7)", () => {
 describe("restart and end of day", () => {
   test("a sale without an order that is reported meanwhile stops all but the asking", async () => {
     const at = house();
-    at.payments.start();
+    at.start();
     await pay(at, request("A-1"));
     const kept = report({ receiptNumber: "0042", traceNumber: "000077" });
     at.terminal.last = { kind: "transaction", report: kept };

@@ -54,7 +54,7 @@ test("settled as not charged, the order may be paid again", async () => {
 test("the operator's word and note stay with the order", async () => {
   const at = await unknown(true);
   await at.settle(word("charged"));
-  const { attempts } = await at.payments.lookUp("A-1");
+  const { attempts } = await at.orders.lookUp("A-1");
   expect(attempts[0]?.events.at(-1)).toMatchObject({
     kind: "settled-by-operator",
     detail: { outcome: "charged", note: "seen on the terminal's own receipt" },

@@ -77,7 +77,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
   });
 
   test("is reversed by /cancel and by a stop", async () => {
-    for (const end of [(at: House) => at.payments.cancel(), (at: House) => at.payments.stop()]) {
+    for (const end of [(at: House) => at.desk.cancel(), (at: House) => at.desk.stop()]) {
       const at = vending();
       await pay(at, twoPhase);
       const ended = end(at);
@@ -146,7 +146,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     before.close();
     const at = house(before.path);
     at.terminal.last = { kind: "transaction", report: report() };
-    at.payments.start();
+    at.start();
     await at.clock.advance(180_000);
     expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
     expect(at.hub.source.newest("alarm", 9)).toMatchObject([
@@ -271,7 +271,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     await pay(before, twoPhase);
     before.close();
     const after = house(before.path);
-    after.payments.start();
+    after.start();
     await after.clock.advance(180_000);
     expect(after.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
   });

@@ -25,7 +25,7 @@ const operatorPolicy =
   "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; " +
   "frame-ancestors 'none'";
 
-/** What tests and operators use: / and /sandbox are no part of the gateway's own interface. */
+/** The interface for tests and operators: / and /sandbox are no part of the gateway's own. */
 export function controlRoutes(app: FastifyInstance, parts: SandboxParts): void {
   const { orders, notifications } = parts;
   const showOperatorPage = (reply: FastifyReply, problem?: string): FastifyReply => {

@@ -11,7 +11,7 @@ import type { SandboxParts } from "../parts.ts";
 
 type Action = (order: Order, parts: SandboxParts, amountMinor: number | undefined) => Order;
 
-/** What an operator may have happen to an order. */
+/** The events that an operator may have happen to an order. */
 const actions: Readonly<Record<string, Action>> = {
   pay: (order, { ledger }) => ledger.pay(order, autoPayment(order)),
   decline: (order, { ledger }) => {

@@ -1,6 +1,6 @@
 import { concernsNotifications, type Fault, type FaultKind } from "./fault.ts";
 
-/** What a request meets: how long it waits, and the fault that strikes it, if any. */
+/** The fate of a request: how long it waits, and the fault that strikes it, if any. */
 interface Plan {
   readonly latencyMs: number;
   readonly strike: Fault | undefined;

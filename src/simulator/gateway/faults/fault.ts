@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { operationNames } from "../soap/services.ts";
 
-/** What the sandbox does wrong on purpose, and the words of `--help` for it. */
+/** The sandbox's faults on purpose, with the words of `--help` for each. */
 export const faultKinds = {
   latency: "answers after delayMs",
   "hang-before-commit": "never answers, nothing is stored",

@@ -19,7 +19,7 @@ export interface Notification extends NewNotification {
   readonly id: number;
   readonly state: DeliveryState;
   readonly attempts: number;
-  /** What the last attempt met: an HTTP status or the fault of the connection. */
+  /** The end of the last attempt: an HTTP status or the fault of the connection. */
   readonly outcome: string;
   readonly createdAt: string;
   readonly updatedAt: string;

@@ -12,7 +12,7 @@ const declinedReason = {
 
 const noReason = { code: "", short: "", long: "" } as const;
 
-/** What a notification says: docs/design.md 12.17; docs/gateway.md 3.1. */
+/** The members of a notification: docs/design.md 12.17; docs/gateway.md 3.1. */
 export function resultFields(order: Order, operation: OrderOperation): ResultFields {
   const [date = "", clock = ""] = operation.createdAt.split("T");
   const reason = operation.status === "nok" ? declinedReason : noReason;

@@ -18,8 +18,8 @@ interface SenderParts {
 }
 
 /**
- * Delivers what is due: one order's notifications one after the other, several orders at once.
- * What waits is in the database, so nothing is forgotten when the sandbox stops.
+ * Delivers due notifications: those of one order one after the other, several orders at once.
+ * Waiting ones are in the database, so nothing is forgotten when the sandbox stops.
  */
 export class Sender {
   readonly #parts: SenderParts;
@@ -112,7 +112,7 @@ export class Sender {
   }
 }
 
-/** What a merchant may say in its body, which is ignored. */
+/** The merchant's words in the body, which are ignored. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 
 /** One POST on a connection of its own; redirects are not followed, the body is not kept. */

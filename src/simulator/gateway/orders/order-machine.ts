@@ -1,6 +1,6 @@
 import type { OperationStatus, OperationType, Order } from "./order.ts";
 
-/** What may happen to an order: docs/design.md 12.16. No I/O here. */
+/** The rules of an order's life: docs/design.md 12.16. No I/O here. */
 
 export type Demand =
   | { readonly kind: "authorize" | "decline" | "abort" | "cancel" | "reject" }

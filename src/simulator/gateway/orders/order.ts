@@ -24,7 +24,7 @@ export interface FreeDatum {
   readonly value: string;
 }
 
-/** How an order was paid: what may be kept of a card. Texts are empty before. */
+/** How an order was paid: the part of a card that may be kept. Texts are empty before. */
 export interface Payment {
   readonly paymentMethod: string;
   /** Masked card number. */
@@ -47,7 +47,7 @@ export interface OrderOperation {
   readonly fraudAt: string;
 }
 
-/** What generate stores. */
+/** The order as generate stores it. */
 export interface NewOrder {
   readonly login: string;
   readonly websiteId: number;
@@ -64,7 +64,7 @@ export interface NewOrder {
 
 export interface Order extends NewOrder, Payment {
   readonly id: number;
-  /** 16 upper-case hex digits: what merchants know the transaction by. */
+  /** 16 upper-case hex digits: the name that merchants know the transaction by. */
   readonly transactionPublicId: string;
   /** 32 hex digits: last part of the payment page's address. */
   readonly pageId: string;

@@ -1,7 +1,7 @@
 import { testCard } from "./test-cards.ts";
 import type { Texts } from "./texts.ts";
 
-/** What a customer entered on the payment page, beside the card's number and security code. */
+/** The customer's entries on the payment page, beside the card's number and security code. */
 export interface Entry {
   readonly email: string;
   readonly country: string;

@@ -3,7 +3,7 @@ import { formatAmount } from "../orders/amount.ts";
 import type { Order, OrderOperation, OrderState } from "../orders/order.ts";
 import { type Html, html, htmlPage } from "./html.ts";
 
-/** The sandbox's own page: what came in, what became of it, and buttons for what a bank does. */
+/** The sandbox's own page: the orders that came in, their states, and buttons for a bank's acts. */
 
 export interface OperatorRow {
   readonly order: Order;

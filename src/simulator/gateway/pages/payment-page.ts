@@ -18,7 +18,7 @@ export interface PageContext {
   readonly year: number;
 }
 
-/** What the customer entered before, and what was wrong with it; never a card number. */
+/** The customer's former entries, and their faults; never a card number. */
 export interface Retry {
   readonly entry: Entry;
   readonly fault: EntryFault;

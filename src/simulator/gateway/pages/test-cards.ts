@@ -38,7 +38,7 @@ export function testCard(number: string): TestCard | undefined {
   return testCards.find((candidate) => candidate.number === number);
 }
 
-/** What is kept of a card, with the customer's own words. */
+/** The part of a card that is kept, with the customer's own words. */
 export function paymentWith(
   { number, paymentMethod, country, enrolled3ds }: TestCard,
   customer: Pick<Payment, "customerEmail" | "customerCountry">,

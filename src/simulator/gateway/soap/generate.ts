@@ -7,8 +7,8 @@ import { ParameterRefused, textOf, type Values } from "./parameters.ts";
 import type { OperationContext, Result } from "./result.ts";
 
 /**
- * Creates an order and answers the address of its payment page. The same merchant reference again
- * makes another order: the gateway promises no more than that (docs/design.md 8.5).
+ * Creates an order and answers the address of its payment page. A repeated merchant reference makes
+ * another order: the gateway promises no more than that (docs/design.md 8.5).
  */
 export function generate(values: Values, context: OperationContext): Result {
   const { account, orders, baseUrl } = context;

@@ -2,7 +2,7 @@ import type { Account } from "../account.ts";
 import type { Ledger } from "../orders/ledger.ts";
 import type { OrderStore } from "../orders/order-store.ts";
 
-/** What an operation may use, and for whom it works. */
+/** The parts that an operation may use, and the account it works for. */
 export interface OperationContext {
   readonly account: Account;
   readonly orders: OrderStore;

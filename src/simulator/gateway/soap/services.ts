@@ -22,7 +22,7 @@ export interface Operation {
 export interface Service {
   /** Last part of the service's address, which is also its target namespace. */
   readonly path: string;
-  /** What the names of port, binding and service in the WSDL are made of. */
+  /** The stem of the names of port, binding and service in the WSDL. */
   readonly title: string;
   readonly operations: readonly Operation[];
 }

@@ -40,8 +40,8 @@ function addressRule(value: string, protocols: readonly string[]): string | unde
 }
 
 /**
- * Y-m-dTH:i:s, and what clients make of it: a blank or the name of a zone in place of the T, a
- * fraction of seconds, an offset at the end (docs/gateway.md 2.3).
+ * Y-m-dTH:i:s, and the forms that clients make of it: a blank or the name of a zone in place of the
+ * T, a fraction of seconds, an offset at the end (docs/gateway.md 2.3).
  */
 const executionDatePattern = new RegExp(
   String.raw`^(\d{4})-(\d{2})-(\d{2})(?:T| |[A-Z]{2,5}|[+-]\d{2}(?::?\d{2})?)` +
@@ -61,7 +61,7 @@ export const executionDate: ValueRule = (value) => {
     : wrong;
 };
 
-/** Formats N and R of the tables, and what XML Schema calls them. */
+/** Formats N and R of the tables, with their names in XML Schema. */
 const typeRules: Readonly<Record<SimpleType, ValueRule | undefined>> = {
   string: undefined,
   int: matches(/^[+-]?\d{1,11}$/, "must be a whole number"),

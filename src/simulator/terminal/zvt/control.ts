@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { Machine } from "../protocol.ts";
-import { type AskKind, askNames } from "./machine/asks.ts";
+import { type AskKind, askNames } from "./machine/ask-list.ts";
 import type { Parts } from "./machine/parts.ts";
 import type { Process } from "./machine/process.ts";
 

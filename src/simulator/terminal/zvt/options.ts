@@ -1,6 +1,6 @@
 import { type Behaviour, defaultOptions, type Pace, type TerminalOptions } from "../options.ts";
 import type { QuirkName } from "./devices/quirks.ts";
-import type { AskKind } from "./machine/asks.ts";
+import type { AskKind } from "./machine/ask-list.ts";
 
 /** Everything that can be set of a simulated ZVT terminal. */
 export interface ZvtOptions extends TerminalOptions {

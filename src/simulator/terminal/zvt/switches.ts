@@ -2,7 +2,7 @@ import { oneOf, type SwitchTable, ValueError, whole } from "../../switch-table.t
 import type { Draft } from "../options.ts";
 import { behaviourOf, deviceNames } from "./devices/devices.ts";
 import { quirkNames } from "./devices/quirks.ts";
-import { askNames } from "./machine/asks.ts";
+import { askNames } from "./machine/ask-list.ts";
 import { type ZvtOptions, zvtDefaults } from "./options.ts";
 
 type Table = SwitchTable<Draft<ZvtOptions>>;

@@ -3,7 +3,7 @@ import { demands } from "./demands.ts";
 import { devices } from "./devices/devices.ts";
 import { quirks } from "./devices/quirks.ts";
 import { zvtFaults } from "./faults/fault-table.ts";
-import { askKinds } from "./machine/asks.ts";
+import { askKinds } from "./machine/ask-list.ts";
 import { Parts } from "./machine/parts.ts";
 import { Terminal } from "./machine/terminal.ts";
 import { type ZvtOptions, zvtDefaults } from "./options.ts";

@@ -10,7 +10,7 @@ import { sendResult } from "./payment-routes.ts";
 type Call = FastifyRequest<{ Body: Record<string, unknown> | undefined }>;
 
 export function installAfterSaleRoutes(app: FastifyInstance, options: ApiOptions): void {
-  const { payments, afterSale } = options;
+  const { orders, afterSale } = options;
   app.post("/reversal", async (call: Call, reply) => {
     const orderId = text("orderId", members(call, ["orderId"])["orderId"]);
     await assertNotReturnedElsewhere(options, orderId);
@@ -22,7 +22,7 @@ export function installAfterSaleRoutes(app: FastifyInstance, options: ApiOptions
     const orderId = text("orderId", body["orderId"]);
     const { delivered } = body;
     if (typeof delivered !== "boolean") throw fault("delivered", "must be true or false");
-    const amountMinor = partOf(body["amount"], () => payments.latest(orderId).request.currency);
+    const amountMinor = partOf(body["amount"], () => orders.latest(orderId).request.currency);
     return sendResult(reply, await afterSale.deliver(orderId, delivered, amountMinor));
   });
 }

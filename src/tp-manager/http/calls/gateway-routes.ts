@@ -89,10 +89,10 @@ const returnedStates: readonly GatewayHistory["state"][] = [
  * supervisor that does not answer keeps nobody from a reversal.
  */
 export async function assertNotReturnedElsewhere(
-  { payments, supervisor }: ApiOptions,
+  { orders, supervisor }: ApiOptions,
   orderId: string,
 ): Promise<void> {
-  const attempt = payments.latest(orderId);
+  const attempt = orders.latest(orderId);
   if (attempt.state.phase !== "charged" || returnOf(attempt) !== "none") return;
   const history = await supervisor.ask("gateway-history", { orderId }).catch((error: unknown) => {
     if (!(error instanceof AppError)) throw error;

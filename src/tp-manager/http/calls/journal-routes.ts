@@ -19,7 +19,7 @@ type SettleCall = FastifyRequest<{
 
 /** The journal for operators: what happened, and settling what nobody could find out. */
 export function installJournalRoutes(app: FastifyInstance, options: ApiOptions): void {
-  const { payments } = options;
+  const { orders } = options;
   /**
    * Attempts, newest first, and behind them those in the archive; the header `next-cursor`
    * continues behind a full page. One that is put away meanwhile may be listed twice, never not.
@@ -34,8 +34,8 @@ export function installJournalRoutes(app: FastifyInstance, options: ApiOptions):
       status: status === undefined ? null : statusOf(status),
     };
     const { archived, before } = placeOf(cursor);
-    const recent = archived ? [] : payments.list({ ...page, limit: count, before });
-    const old = payments.listArchived({
+    const recent = archived ? [] : orders.list({ ...page, limit: count, before });
+    const old = orders.listArchived({
       ...page,
       limit: count - recent.length,
       before: archived ? before : null,

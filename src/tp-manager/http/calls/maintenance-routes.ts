@@ -12,13 +12,13 @@ const CHECK_LIMIT_MS = 10_000;
 const APPLICATION_TYPE = "tpa";
 
 export function installMaintenanceRoutes(app: FastifyInstance, options: ApiOptions): void {
-  const { payments, terminal } = options;
+  const { desk, terminal } = options;
 
   app.route({
     method: ["GET", "POST"],
     url: "/cancel",
     async handler(_call, reply) {
-      await payments.cancel();
+      await desk.cancel();
       return sendOne(reply, 200, {
         status: "Success",
         cancelled: true,
@@ -32,8 +32,8 @@ export function installMaintenanceRoutes(app: FastifyInstance, options: ApiOptio
     url: "/stop",
     handler(call, reply) {
       requireOperator(call, options);
-      const running = payments.turn.current !== undefined;
-      payments.turn.close();
+      const running = desk.turn.current !== undefined;
+      desk.turn.close();
       reply.raw.once("close", () => options.requestStop("/stop"));
       return sendOne(reply, 200, {
         status: "Success",
@@ -58,7 +58,7 @@ export function installMaintenanceRoutes(app: FastifyInstance, options: ApiOptio
 }
 
 /** While a payment runs, and without a link, from what is known: nothing goes on the wire. */
-async function check({ payments, terminal }: ApiOptions): Promise<TerminalStatus> {
+async function check({ desk, terminal }: ApiOptions): Promise<TerminalStatus> {
   const { link, linkProblem, status } = terminal.state;
   const noLink: TerminalStatus = {
     cr: "9",
@@ -68,11 +68,11 @@ async function check({ payments, terminal }: ApiOptions): Promise<TerminalStatus
     detail: linkProblem ?? link,
   };
   if (link !== "connected") return noLink;
-  if (payments.turn.current !== undefined) {
+  if (desk.turn.current !== undefined) {
     return { ...(status ?? noLink), cr: "1", detail: "a payment is running" };
   }
   try {
-    return await terminal.check(AbortSignal.timeout(CHECK_LIMIT_MS));
+    return await desk.check(AbortSignal.timeout(CHECK_LIMIT_MS));
   } catch (error) {
     if (error instanceof TerminalUnavailable && error.reason === "busy") {
       return { ...(status ?? noLink), cr: "1", detail: error.message };

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../../../shared/errors.ts";
 import type { Attempt, AttemptEvent, PaymentRequest } from "../../attempts/payment.ts";
 import { answerOf } from "../../orders/answer.ts";
-import type { PaymentResult } from "../../orders/payment-service.ts";
+import type { PaymentResult } from "../../orders/orders.ts";
 import type { ApiOptions } from "../app.ts";
 import { sendError, sendOne } from "../envelope.ts";
 import { readPaymentRequest } from "../payment-request.ts";
@@ -11,14 +11,14 @@ import { gatewayPart } from "./gateway-routes.ts";
 type PaymentCall = FastifyRequest<{ Body: Record<string, unknown> | undefined }>;
 
 export function installPaymentRoutes(app: FastifyInstance, options: ApiOptions): void {
-  const { payments, defaultCurrency, log } = options;
+  const { orders, defaultCurrency, log } = options;
 
   async function pay(call: PaymentCall, reply: FastifyReply): Promise<FastifyReply> {
     if (call.body === undefined) throw new AppError("BODY_NOT_JSON", "The body is missing.");
     const request = readPaymentRequest(call.body, defaultCurrency);
     const generatedId = request.generatedId ? request.orderId : undefined;
     try {
-      const result = await payments.pay(request);
+      const result = await orders.pay(request);
       whenWritten(reply, generatedId);
       return sendResult(reply, result);
     } catch (error) {
@@ -35,7 +35,7 @@ export function installPaymentRoutes(app: FastifyInstance, options: ApiOptions):
     if (orderId === undefined) return;
     reply.raw.once("finish", () => {
       try {
-        payments.answerRead(orderId);
+        orders.answerRead(orderId);
       } catch (error) {
         log.error({ orderId, err: error }, "the journal did not take that an answer was read");
       }
@@ -47,10 +47,10 @@ export function installPaymentRoutes(app: FastifyInstance, options: ApiOptions):
 
   app.get<{ Params: { orderId: string } }>("/payment/:orderId", async (call, reply) => {
     const { orderId } = call.params;
-    await options.gateway.reconcile(payments.latest(orderId)).catch((error: unknown) => {
+    await options.gateway.reconcile(orders.latest(orderId)).catch((error: unknown) => {
       if (!(error instanceof AppError)) throw error; // it stays as it is, and is shown so
     });
-    const found = await payments.lookUp(orderId);
+    const found = await orders.lookUp(orderId);
     whenWritten(reply, found.attempt.request.generatedId ? orderId : undefined);
     const { http, body } = answerOf(found.attempt, found.delivery);
     // The lookup itself went well; only an outcome that is still open keeps its own status.

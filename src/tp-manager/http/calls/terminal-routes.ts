@@ -6,12 +6,12 @@ import { sendOne } from "../envelope.ts";
 
 /** The terminal's own affairs: restart, end of day, and its replacement by another one. */
 export function installTerminalRoutes(app: FastifyInstance, options: ApiOptions): void {
-  const { payments } = options;
+  const { desk } = options;
   const exponent = currencyOf(options.defaultCurrency)?.exponent ?? 2;
 
   app.post("/terminal/accept", (call, reply) => {
     requireOwnOperator(call, options);
-    const identity = payments.acceptTerminal();
+    const identity = desk.gate.accept();
     const name = identity.terminalId || identity.serialNumber || "without a name";
     return sendOne(reply, 200, { status: "Success", message: `Terminal ${name} is accepted.` });
   });
@@ -21,7 +21,7 @@ export function installTerminalRoutes(app: FastifyInstance, options: ApiOptions)
     url: "/reset",
     async handler(call, reply) {
       requireOperator(call, options);
-      await options.upkeep.reset();
+      await desk.upkeep.reset();
       const message = "The terminal has restarted and is registered.";
       return sendOne(reply, 200, { status: "Success", message });
     },
@@ -32,7 +32,7 @@ export function installTerminalRoutes(app: FastifyInstance, options: ApiOptions)
     url: "/tlc",
     async handler(call, reply) {
       requireOperator(call, options);
-      const { applications, ticket } = await options.upkeep.telecollect();
+      const { applications, ticket } = await desk.upkeep.telecollect();
       return sendOne(reply, 200, {
         NbApp: String(applications.length),
         App: applications.map(({ name, status, count, sumMinor }) => ({

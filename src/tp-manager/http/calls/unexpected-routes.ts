@@ -5,9 +5,9 @@ import type { ApiOptions } from "../app.ts";
 const LISTED_MAX = 100;
 
 /** Results that the terminal reported although nothing ran, for operators (docs/design.md 3.4). */
-export function installUnexpectedRoutes(app: FastifyInstance, { payments }: ApiOptions): void {
+export function installUnexpectedRoutes(app: FastifyInstance, { orders }: ApiOptions): void {
   app.get("/unexpected-reports", (_call, reply) =>
-    reply.send(payments.unexpectedReports(LISTED_MAX).map(entry)),
+    reply.send(orders.unexpectedReports(LISTED_MAX).map(entry)),
   );
 }
 

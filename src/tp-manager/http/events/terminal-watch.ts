@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../../shared/time.ts";
 import type { Announce, EventData } from "../../attempts/event-table.ts";
-import type { Terminal, TerminalEvent, TerminalState } from "../../terminal/terminal.ts";
+import type { TerminalEvent, TerminalState, TerminalView } from "../../terminal/terminal.ts";
 
 type Condition = Omit<EventData<"terminal">, "since">;
 
@@ -9,7 +9,7 @@ const stateNames = { "0": "ready", "1": "busy", "2": "action-needed", "9": "no-l
 
 /** Keeps since when the terminal is as it is, and tells every change. */
 export class TerminalWatch {
-  readonly #terminal: Terminal;
+  readonly #terminal: TerminalView;
   readonly #clock: Clock;
   readonly #announce: Announce;
   readonly #stop: () => void;
@@ -19,7 +19,7 @@ export class TerminalWatch {
   #linksLost = 0;
   #protocolFaults = 0;
 
-  constructor(terminal: Terminal, clock: Clock, announce: Announce) {
+  constructor(terminal: TerminalView, clock: Clock, announce: Announce) {
     this.#terminal = terminal;
     this.#clock = clock;
     this.#announce = announce;

@@ -5,14 +5,17 @@ import type { Clock } from "../../../shared/time.ts";
 import type { AttemptStore } from "../../attempts/attempt-store.ts";
 import type { EventData, KeptEvent } from "../../attempts/event-table.ts";
 import type { HandOffStore } from "../../attempts/hand-off-store.ts";
-import type { PaymentService } from "../../orders/payment-service.ts";
+import type { TerminalDesk } from "../../desk/terminal-desk.ts";
 import type { TerminalIdentity } from "../../terminal/terminal.ts";
 
 export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 
-export interface HealthParts {
+/** What the desk knows of the terminal and of open doubts. */
+export type DeskFacts = Pick<TerminalDesk, "turn" | "gate" | "blockedBy" | "strayAsked">;
+
+interface HealthParts {
   readonly clock: Clock;
-  readonly payments: PaymentService;
+  readonly desk: DeskFacts;
   readonly counts: JournalCounts;
   readonly terminal: () => EventData<"terminal">;
   readonly identity: () => TerminalIdentity;
@@ -80,11 +83,11 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
   const terminal = parts.terminal();
   const journal = readJournal(parts);
   const payments = journal?.counts ?? null;
-  const current = parts.payments.turn.current;
+  const current = parts.desk.turn.current;
   const full = disk !== null && disk.freeBytes < disk.freeMinBytes;
   const reasons = [
     ...terminalReasons(terminal),
-    ...paymentReasons(parts.payments),
+    ...paymentReasons(parts.desk),
     ...journalReasons(journal),
   ];
   return {
@@ -121,12 +124,11 @@ function terminalReasons({ link, problem, state, detail }: EventData<"terminal">
   return state === "action-needed" ? [`the terminal needs action: ${detail}`] : [];
 }
 
-function paymentReasons({ turn, recovery, strays }: PaymentService): string[] {
-  const blockedBy = recovery.blockedBy;
+function paymentReasons({ turn, blockedBy, strayAsked }: DeskFacts): string[] {
   return [
     ...(turn.closed ? ["the connector is being stopped"] : []),
     ...(blockedBy === undefined ? [] : [`order ${blockedBy} is in doubt and asked about`]),
-    ...(strays.isAsking ? ["the terminal reported a sale without an order and is asked"] : []),
+    ...(strayAsked ? ["the terminal reported a sale without an order and is asked"] : []),
   ];
 }
 
@@ -177,14 +179,14 @@ interface JournalFacts {
 }
 
 /** null: the journal cannot be read. */
-function readJournal({ counts, payments }: HealthParts): JournalFacts | null {
+function readJournal({ counts, desk }: HealthParts): JournalFacts | null {
   try {
     return {
       counts: {
         inDoubt: counts.attempts.countInDoubt(),
         notHandedOver: counts.handOffs.countPendingHandOffs(),
       },
-      terminalChanged: payments.terminalChanged,
+      terminalChanged: desk.gate.changed,
     };
   } catch {
     return null; // told as a reason for not being ready

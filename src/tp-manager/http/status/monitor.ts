@@ -1,17 +1,22 @@
 import type { Logger } from "../../../shared/logger.ts";
 import type { Clock } from "../../../shared/time.ts";
 import type { Attempt, AttemptEvent } from "../../attempts/payment.ts";
-import type { PaymentService } from "../../orders/payment-service.ts";
-import type { Terminal } from "../../terminal/terminal.ts";
+import type { TerminalView } from "../../terminal/terminal.ts";
 import type { EventHub } from "../events/event-hub.ts";
 import { TerminalWatch } from "../events/terminal-watch.ts";
-import { type Health, healthOf, type JournalCounts, type SupervisorStatus } from "./health.ts";
+import {
+  type DeskFacts,
+  type Health,
+  healthOf,
+  type JournalCounts,
+  type SupervisorStatus,
+} from "./health.ts";
 import { Metrics } from "./metrics.ts";
 
 export interface MonitorParts {
   readonly hub: EventHub;
-  readonly terminal: Terminal;
-  readonly payments: PaymentService;
+  readonly terminal: TerminalView;
+  readonly desk: DeskFacts;
   readonly journal: JournalCounts & {
     readonly attempts: { onStep: (attempt: Attempt, step: AttemptEvent) => void };
   };

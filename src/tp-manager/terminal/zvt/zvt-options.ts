@@ -5,7 +5,7 @@ import type { ByteTransport } from "../transport/byte-transport.ts";
 import type { Log } from "./log.ts";
 
 /** Timers of docs/zvt.md 5.1. Production never goes below the protocol's values, tests do. */
-export interface ZvtTimers {
+interface ZvtTimers {
   /** Between two bytes of a frame; serial only. */
   readonly t1Ms: number;
   /** From a frame to its acknowledgement; serial only. */

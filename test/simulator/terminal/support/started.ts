@@ -4,6 +4,7 @@ import {
   type StartOptions,
   startTerminalSimulator,
 } from "../../../../src/simulator/terminal/zvt/start.ts";
+import { steppedClock } from "../../../support/stepped-clock.ts";
 import { ScriptedRegister } from "../zvt/support/register.ts";
 
 export type Transport = "tcp" | "pty";
@@ -27,6 +28,7 @@ export async function started(transport: Transport, options: StartOptions = {}):
   const simulator = await startTerminalSimulator({
     tcp: transport === "tcp" ? { host: "127.0.0.1", port: 0 } : null,
     pty: transport === "pty" ? { link: null } : null,
+    clock: steppedClock,
     ...options,
     pace: {
       customerMs: 0,

@@ -1,7 +1,8 @@
 import { container, encodeText, fromHex, type RawTag, tag } from "../../../../zvt/index.ts";
 import type { Device } from "../../options.ts";
 import { demandTable, mostUrgent } from "../demands.ts";
-import { askNames, askRegister } from "../machine/asks.ts";
+import { askNames } from "../machine/ask-list.ts";
+import { askRegister } from "../machine/asks.ts";
 import { localTime } from "../machine/local-time.ts";
 import type { Parts } from "../machine/parts.ts";
 import { opaqueTags } from "../machine/report.ts";

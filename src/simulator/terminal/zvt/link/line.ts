@@ -48,7 +48,7 @@ export type WireEvent =
 export const ZVT_OFF = Uint8Array.of(0x15, 0x03, 0x69);
 
 /** Seen from the terminal. */
-export type Direction = "in" | "out";
+type Direction = "in" | "out";
 
 export type WireListener = (event: WireEvent) => void;
 
@@ -94,7 +94,7 @@ export const undisturbed: Interference = {
 };
 
 /** How one transmission leaves: pieces with the pause before each. */
-export interface Piece {
+interface Piece {
   readonly pauseMs: number;
   readonly bytes: Uint8Array;
 }

@@ -22,17 +22,27 @@ import type { Device } from "../../options.ts";
 import type { Host, MachineParts } from "../../protocol.ts";
 import type { PaymentScript } from "../../scenario.ts";
 import type { QuirkName } from "../devices/quirks.ts";
+import type { FaultName } from "../faults/fault-table.ts";
 import type { ZvtOptions } from "../options.ts";
-import { AskList } from "./asks.ts";
-import { type Process, ProcessOver } from "./process.ts";
+import { AskList } from "./ask-list.ts";
 import { type Registration, unregistered } from "./registration.ts";
-import { nextRestart } from "./restart.ts";
 import { type Language, statusText } from "./texts.ts";
 
 /** A message on its way out. */
 export interface Outgoing extends MessageInput {
   /** Bytes behind everything that the codec can write, for faults. */
   readonly tail?: Uint8Array;
+}
+
+/** The command ends here without another word: power gone, or told to fall silent. */
+export class ProcessOver extends Error {
+  override readonly name = "ProcessOver";
+}
+
+/** The running process, as far as its faults reach into the parts. */
+interface Faulty {
+  readonly signal: AbortSignal;
+  fault(name: FaultName): FaultArguments | undefined;
 }
 
 const MESSAGE_ID_MAX = 999_999;
@@ -189,7 +199,7 @@ export class Parts implements MachineParts {
   }
 
   /** 04 FF: status, T4 in minutes, and a text for the display (docs/zvt.md 7.2). */
-  statusInput(code: number, process: Process): MessageInput {
+  statusInput(code: number, process: Faulty): MessageInput {
     const minutes = this.is("t4-byte-zero") ? 0 : this.options.timers.t4Ms / 60_000;
     const text = this.is("no-texts") ? "" : statusText(code, this.language);
     const omitted = this.is("no-t4-byte") || (text && process.fault("no-timeout-byte"));
@@ -202,14 +212,14 @@ export class Parts implements MachineParts {
   }
 
   /** The agreed set, or another one by fault. */
-  textCharset(process: Process): Charset {
+  textCharset(process: Faulty): Charset {
     const agreed = this.is("latin1") ? "iso8859-1" : this.registration.charset;
     return (process.fault("charset")?.["set"] as Charset) ?? agreed;
   }
 
   async strike(
     fault: { name: PointFault; arguments: FaultArguments },
-    process: Process,
+    process: Faulty,
   ): Promise<void> {
     const delayMs = Number(fault.arguments["ms"] ?? 0);
     switch (fault.name) {
@@ -257,6 +267,15 @@ export class Parts implements MachineParts {
       over.abort();
     }
   }
+}
+
+/** The next HH:MM of the daily restart (docs/zvt.md 10.4, tag 35), on the terminal's own clock. */
+function nextRestart(now: Date, restartAt: string | null): Date | undefined {
+  if (restartAt === null) return undefined;
+  const next = new Date(now);
+  next.setHours(Number(restartAt.slice(0, 2)), Number(restartAt.slice(3, 5)), 0, 0);
+  if (next <= now) next.setDate(next.getDate() + 1);
+  return next;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

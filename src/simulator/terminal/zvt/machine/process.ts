@@ -14,7 +14,7 @@ import {
 import type { FaultArguments } from "../../faults/fault-request.ts";
 import type { FaultName, Point } from "../faults/fault-table.ts";
 import type { Line } from "../link/line.ts";
-import type { Outgoing, Parts } from "./parts.ts";
+import { type Outgoing, type Parts, ProcessOver } from "./parts.ts";
 import { has } from "./registration.ts";
 
 /** What the register said to a message of ours. */
@@ -33,11 +33,6 @@ export type Silence =
 const STATUS_ENQUIRY = 0x0501;
 /** A frame leaves at most so often (docs/zvt.md 2.4). */
 const SENDS_MAX = 3;
-
-/** The command ends here without another word: power gone, or told to fall silent. */
-export class ProcessOver extends Error {
-  override readonly name = "ProcessOver";
-}
 
 /**
  * One command of the register from its arrival to its end. While it runs the terminal is master:

@@ -10,7 +10,8 @@ import { type CardName, testCards } from "../../bank/cards.ts";
 import { type Outcome, outcomeOf } from "../../bank/outcome.ts";
 import type { CustomerAction, Wanted } from "../../customer.ts";
 import type { PaymentScript } from "../../scenario.ts";
-import { type Answer, type Process, ProcessOver } from "./process.ts";
+import { ProcessOver } from "./parts.ts";
+import type { Answer, Process } from "./process.ts";
 import { status } from "./texts.ts";
 
 /** What a sale is about, after the command has been checked. */
@@ -93,7 +94,7 @@ export async function presentCard(
   });
 }
 
-export interface CustomerWait {
+interface CustomerWait {
   readonly wanted: Wanted;
   /** How long the terminal waits; null: for ever. */
   readonly waitMs: number | null;
@@ -168,7 +169,7 @@ export function scriptedOutcome(process: Process, order: Order, script: PaymentS
 }
 
 /** How the register took a good report (docs/zvt.md 8.1). */
-export type Taken =
+type Taken =
   | { readonly how: "acknowledged" }
   /** Only goods of this value came out. */
   | { readonly how: "partly"; readonly amountMinor: number }

@@ -22,8 +22,8 @@ import type { Line, Transport, WireEvent } from "../link/line.ts";
 import { SerialLine } from "../link/serial-line.ts";
 import { TcpLine } from "../link/tcp-line.ts";
 import { traceEntry } from "../trace.ts";
-import type { Parts } from "./parts.ts";
-import { Process, ProcessOver } from "./process.ts";
+import { type Parts, ProcessOver } from "./parts.ts";
+import { Process } from "./process.ts";
 import { unregistered } from "./registration.ts";
 
 /** Error codes of 84 xx (docs/zvt.md 11.4). */

@@ -1,10 +1,10 @@
 import { concat } from "../../../../zvt/index.ts";
 import { crc16 } from "./crc16.ts";
 
-export const STX = 0x02;
-export const ETX = 0x03;
+const STX = 0x02;
+const ETX = 0x03;
 export const ACK = 0x06;
-export const DLE = 0x10;
+const DLE = 0x10;
 export const NAK = 0x15;
 
 /** More than the largest APDU is no frame but a line that babbles. */

@@ -8,18 +8,7 @@
 import { type Apdu, encodeMessage, type Message } from "../../../../zvt/index.ts";
 import type { GoodsDecision } from "../../terminal.ts";
 import { accept, answer, note, processingError, refusal } from "./answer-policy.ts";
-import type { Served, SessionState, Step } from "./session-state.ts";
-
-export interface HeldGoods {
-  /** The 04 0F and its bytes in hexadecimal, as they came last. */
-  readonly report: Message;
-  readonly bytes: string;
-  /** The terminal waits for our answer now. */
-  readonly open: boolean;
-  /** How often it was told to ask again. */
-  readonly asked: number;
-  readonly decision: GoodsDecision | null;
-}
+import type { HeldGoods, Served, SessionState, Step } from "./session-state.ts";
 
 const askAgain = refusal(0x9c);
 

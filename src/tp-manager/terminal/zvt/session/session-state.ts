@@ -4,7 +4,6 @@ import type { Apdu, Message } from "../../../../zvt/index.ts";
 import type { GoodsDecision } from "../../terminal.ts";
 import type { Command } from "../commands/command.ts";
 import type { SendOutcome } from "../link/apdu-link.ts";
-import type { HeldGoods } from "./goods-machine.ts";
 
 export interface SessionTimers {
   /** Command to answer (docs/zvt.md 5.1). */
@@ -36,6 +35,18 @@ export interface Served {
   readonly accepted: string | null;
   /** A sale that waits for its goods, or waited. */
   readonly goods: HeldGoods | null;
+}
+
+/** A good 04 0F that waits for its goods. */
+export interface HeldGoods {
+  /** The 04 0F and its bytes in hexadecimal, as they came last. */
+  readonly report: Message;
+  readonly bytes: string;
+  /** The terminal waits for our answer now. */
+  readonly open: boolean;
+  /** How often it was told to ask again. */
+  readonly asked: number;
+  readonly decision: GoodsDecision | null;
 }
 
 export interface Abort {

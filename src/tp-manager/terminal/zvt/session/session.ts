@@ -58,7 +58,7 @@ export interface SessionListener {
   down(problem: string | null): void;
 }
 
-export interface SessionOptions extends LinkOptions {
+interface SessionOptions extends LinkOptions {
   readonly openLink: OpenLink;
   readonly sessionTimers: SessionTimers;
   readonly charset: Charset;

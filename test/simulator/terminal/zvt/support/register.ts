@@ -1,13 +1,14 @@
 import { writeSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { sleep, systemClock, within } from "../../../../../src/shared/time.ts";
+import { sleep, within } from "../../../../../src/shared/time.ts";
 import { ApduReader } from "../../../../../src/simulator/terminal/zvt/link/apdu-reader.ts";
 import { ACK, encodeFrame, NAK } from "../../../../../src/simulator/terminal/zvt/link/frame.ts";
 import { FrameReader } from "../../../../../src/simulator/terminal/zvt/link/frame-reader.ts";
 import { PATIENCE_MS } from "../../../../support/patience.ts";
+import { steppedClock } from "../../../../support/stepped-clock.ts";
 
 /** Everything a register under test control may hear, in order. */
-export type Heard = { readonly apdu: string } | "ack" | "nak" | "closed";
+type Heard = { readonly apdu: string } | "ack" | "nak" | "closed";
 
 /** A register that does only what the test says. Messages are hexadecimal, frames are implied. */
 export class ScriptedRegister {
@@ -101,7 +102,7 @@ export class ScriptedRegister {
 
   /** The next thing heard; ACK bytes are skipped unless asked for. */
   async next({ acks = false, patienceMs = PATIENCE_MS } = {}): Promise<Heard> {
-    const found = await within(systemClock, "register", patienceMs, this.#take(acks));
+    const found = await within(steppedClock, "register", patienceMs, this.#take(acks));
     if (found === undefined) throw new Error(`nothing heard for ${patienceMs} ms`);
     return found;
   }
@@ -114,7 +115,7 @@ export class ScriptedRegister {
 
   /** Nothing but ACK bytes arrives for so long. */
   async hearsNothing(ms: number): Promise<boolean> {
-    await sleep(systemClock, "silence", ms);
+    await sleep(steppedClock, "silence", ms);
     return this.#heard.every((heard) => heard === "ack");
   }
 
@@ -158,7 +159,7 @@ export class ScriptedRegister {
     this.send(command);
     const story: string[] = [];
     for (;;) {
-      const heard = await within(systemClock, "register", patienceMs, this.#take(false));
+      const heard = await within(steppedClock, "register", patienceMs, this.#take(false));
       if (typeof heard !== "object")
         return [...story, heard ?? (this.#gone() ? "closed" : "silence")];
       const control = heard.apdu.slice(0, 4);

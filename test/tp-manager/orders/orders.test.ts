@@ -111,7 +111,7 @@ describe("a payment", () => {
   test("approved after a cancel is charged and raises an alarm", async () => {
     const at = house();
     at.terminal.script = async (order, observer) => {
-      await at.payments.cancel();
+      await at.desk.cancel();
       return approves(order, observer);
     };
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
@@ -179,7 +179,7 @@ describe("a payment", () => {
 
 test("a result with no payment running raises an alarm", () => {
   const at = house();
-  at.payments.start();
+  at.start();
   at.terminal.tell({ type: "unexpected-report", report: report() });
   const alarms = at.lines.filter((line) => line.includes('"alarm":"unexpected-report"'));
   expect(alarms).toEqual([expect.stringContaining('"traceNumber":"000012"')]);
@@ -274,7 +274,7 @@ describe("generated order ids (docs/design.md 3.11)", () => {
       details: { orderId: "g-1" },
     });
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
-    at.payments.answerRead("g-1");
+    at.orders.answerRead("g-1");
     expect(outcome(await pay(at, nameless("g-3")))).toBe("Success");
   });
 });
@@ -289,7 +289,7 @@ describe("another terminal (docs/design.md 3.12)", () => {
     const { body } = await pay(at, request("A-2"));
     expect(body.error?.code).toBe("TERMINAL_CHANGED");
     expect(at.terminal.paid).toHaveLength(1);
-    at.payments.acceptTerminal();
+    at.desk.gate.accept();
     expect(outcome(await pay(at, request("A-2")))).toBe("Success");
   });
 });
@@ -307,7 +307,7 @@ test("a terminal that first tells nothing of itself is known by what it tells la
 
 describe("cancel and stop", () => {
   test("with nothing running there is nothing to cancel", async () => {
-    await expect(house().payments.cancel()).rejects.toMatchObject({ code: "NOTHING_TO_CANCEL" });
+    await expect(house().desk.cancel()).rejects.toMatchObject({ code: "NOTHING_TO_CANCEL" });
   });
 
   test("a cancel before the command could leave ends the order as cancelled", async () => {
@@ -320,7 +320,7 @@ describe("cancel and stop", () => {
     at.terminal.onCancel = () => withdraw();
     const answer = pay(at, request("A-1"));
     await at.clock.advance(0);
-    await at.payments.cancel();
+    await at.desk.cancel();
     const { body } = await answer;
     expect([body.status, body.error]).toMatchObject([
       "Cancelled",
@@ -338,7 +338,7 @@ describe("cancel and stop", () => {
     resolve(baseline);
     // One turn: the driver has answered, the payment has not gone on yet.
     await Promise.resolve();
-    await at.payments.cancel();
+    await at.desk.cancel();
     expect(outcome(await answer)).toBe("Cancelled");
     expect(at.terminal.paid).toEqual([]);
   });
@@ -353,7 +353,7 @@ describe("cancel and stop", () => {
     };
     const answer = pay(at, request("A-1"));
     await at.clock.advance(0);
-    await at.payments.cancel();
+    await at.desk.cancel();
     expect(outcome(await answer)).toBe("Success");
   });
 
@@ -363,7 +363,7 @@ describe("cancel and stop", () => {
     at.terminal.cancelAnswer = { answer: "refused", code: "83", text: "not possible" };
     void pay(at, request("A-1"));
     await at.clock.advance(0);
-    await expect(at.payments.cancel()).rejects.toMatchObject({ code: "CANCEL_REFUSED" });
+    await expect(at.desk.cancel()).rejects.toMatchObject({ code: "CANCEL_REFUSED" });
     expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("sent");
   });
 
@@ -377,7 +377,7 @@ describe("cancel and stop", () => {
     };
     const answer = pay(at, request("A-1"));
     await at.clock.advance(0);
-    const stopped = at.payments.stop();
+    const stopped = at.desk.stop();
     await expect(pay(at, request("A-2"))).rejects.toMatchObject({ code: "STOPPING" });
     await at.clock.advance(10_000);
     await stopped;

@@ -1,0 +1,267 @@
+import { AppError } from "../../shared/errors.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { type Clock, within } from "../../shared/time.ts";
+import type { AttemptInput } from "../attempts/attempt-input.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
+import { AttemptWriter } from "../attempts/attempt-writer.ts";
+import type { Announce } from "../attempts/event-table.ts";
+import { CancelledInTime, storage } from "../attempts/failures.ts";
+import type { Attempt } from "../attempts/payment.ts";
+import type { TerminalLog } from "../attempts/terminal-log.ts";
+import type { Baseline, GoodsDecision, Terminal, TerminalStatus } from "../terminal/terminal.ts";
+import { PaymentRun } from "./payment-run.ts";
+import { Recovery } from "./recovery.ts";
+import { runReversal } from "./reversal-run.ts";
+import { StrayReports } from "./stray-reports.ts";
+import { TerminalGate } from "./terminal-gate.ts";
+import { type LookAtTerminal, lookAtTerminal } from "./terminal-look.ts";
+import { type Doubts, TerminalTurn, type TurnView } from "./terminal-turn.ts";
+import { Upkeep } from "./upkeep.ts";
+
+export interface DeskSettings {
+  /** Then the terminal is asked to cancel. */
+  readonly paymentTimeoutMs: number;
+  /** How long the terminal may take to answer before anything financial. */
+  readonly prepareMs: number;
+  /** At a stop: how long a running payment may go on before it is cancelled. */
+  readonly stopPatienceMs: number;
+  /** Time between the two reads of a recovery. */
+  readonly confirmAfterMs: number;
+  /** How long a restart may take before the caller is told to wait. */
+  readonly resetLimitMs: number;
+  /** How long an end of day may take. */
+  readonly telecollectionLimitMs: number;
+}
+
+interface DeskParts {
+  readonly attempts: AttemptStore;
+  readonly terminalLog: TerminalLog;
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly settings: DeskSettings;
+  /** For `GET /events`. */
+  readonly announce?: Announce | undefined;
+  /** An attempt has become charged or reversed: there is something to hand over. */
+  readonly settled: () => void;
+}
+
+/** What the desk wants of an order that is paid; called while the payment has the terminal. */
+interface PaymentWork {
+  /** Writes the write-ahead record. The command leaves at once afterwards. */
+  begin(baseline: Baseline): Attempt;
+  /** A two-phase sale was approved and waits for its goods. */
+  approved(attempt: Attempt): void;
+  /** Nothing financial has left: the attempt is recorded as failed. */
+  refused(why: AppError): Attempt;
+}
+
+/**
+ * Who has the terminal. Every use of the driver passes here: payments, reversals and upkeep in
+ * turns, the questions of recovery and of stray reports between them (docs/design.md 3.5).
+ */
+export class TerminalDesk implements Doubts {
+  readonly #parts: DeskParts;
+  readonly #turn: TerminalTurn;
+  readonly #gate: TerminalGate;
+  readonly #recovery: Recovery;
+  readonly #strays: StrayReports;
+  /** Restart and end of day. */
+  readonly upkeep: Upkeep;
+
+  constructor(parts: DeskParts) {
+    this.#parts = parts;
+    const { terminal, settings, settled } = parts;
+    this.#turn = new TerminalTurn(terminal, this);
+    this.#gate = new TerminalGate({ ...parts, ...settings });
+    this.upkeep = new Upkeep({ ...parts, ...settings, turn: this.#turn, gate: this.#gate });
+    const shared = { ...parts, ...settings, asking: () => this.#keepEvidence() };
+    const turnFree = (): Promise<void> => this.#turn.whenFree();
+    this.#recovery = new Recovery({ ...shared, settled, look: this.#lookWhen(turnFree) });
+    this.#strays = new StrayReports({
+      ...shared,
+      look: this.#lookWhen(async () => {
+        await turnFree();
+        await this.#recovery.whenIdle();
+      }),
+    });
+  }
+
+  /** Who has the terminal now. */
+  get turn(): TurnView {
+    return this.#turn;
+  }
+
+  /** Whether the terminal is the one that this installation works with (docs/design.md 3.12). */
+  get gate(): Pick<TerminalGate, "accept" | "changed"> {
+    return this.#gate;
+  }
+
+  /** Attempts that a former process left open are put in doubt and asked about. */
+  start(): void {
+    this.#parts.terminal.subscribe((event) => {
+      if (event.type === "unexpected-report") this.#strays.take(event.report);
+    });
+    this.#recovery.begin();
+    this.#strays.begin();
+  }
+
+  /** Refuses new work, lets what runs end, cancels a payment that takes too long. */
+  async stop(): Promise<void> {
+    this.#turn.close();
+    const { clock, settings, log } = this.#parts;
+    const free = this.#turn.whenFree().then(() => true);
+    if (!(await within(clock, "stop patience", settings.stopPatienceMs, free))) {
+      await this.cancel().catch((error: unknown) =>
+        log.warn({ err: error }, "what runs could not be cancelled for the stop"),
+      );
+      await free;
+    }
+    await Promise.all([this.#recovery.close(), this.#strays.close()]);
+  }
+
+  get blockedBy(): string | undefined {
+    return this.#recovery.blockedBy;
+  }
+
+  get strayAsked(): boolean {
+    return this.#strays.isAsking;
+  }
+
+  /** The terminal has something to be asked about, for the first time or again. */
+  get isAsking(): boolean {
+    return this.#recovery.isAsking || this.#strays.isAsking;
+  }
+
+  /**
+   * Pays an order, at once or not at all: throws TERMINAL_IN_DOUBT, STOPPING or TERMINAL_BUSY.
+   * Resolves with the attempt as it ended; rejects with STORAGE_FAILED when that is not on disk.
+   */
+  pay(orderId: string, payment: PaymentWork): Promise<Attempt> {
+    const { log, settings } = this.#parts;
+    return this.#turn.use("payment", orderId, {
+      needs: "pay",
+      prepare: (preparing) => this.#gate.prepare(preparing),
+      run: async (terminal, baseline, turn) => {
+        const begun = payment.begin(baseline);
+        const { transactionId, number } = begun;
+        const about = { transactionId, orderId, attempt: number };
+        log.info(about, "payment begins");
+        const run = new PaymentRun(begun, { ...this.#parts, ...settings, terminal });
+        turn.run = run;
+        void run.approved.then(payment.approved);
+        const end = await this.#ended(begun, run.finish());
+        log.info(about, `payment ended: ${end.state.phase}`);
+        return end;
+      },
+      refused: payment.refused,
+    });
+  }
+
+  /**
+   * Reverses a sale of an order, at once or not at all: throws as {@link pay}, and NOT_SUPPORTED.
+   * `saleOf` chooses the sale, or throws, when nothing else can have the terminal any more.
+   */
+  reverse(orderId: string, saleOf: (baseline: Baseline) => Attempt): Promise<Attempt> {
+    const { log } = this.#parts;
+    return this.#turn.use("reversal", orderId, {
+      needs: "reverse",
+      prepare: (preparing) => this.#gate.prepare(preparing),
+      run: async (terminal, baseline) => {
+        const sale = saleOf(baseline);
+        log.info({ transactionId: sale.transactionId, orderId }, "reversal begins");
+        return await this.#ended(sale, runReversal(sale, baseline, terminal, this.#parts));
+      },
+    });
+  }
+
+  /** The end of something financial: in doubt it is asked about; not on disk it is not known. */
+  async #ended(begun: Attempt, run: Promise<Attempt>): Promise<Attempt> {
+    const { log, settled } = this.#parts;
+    const end = await run.catch((error: unknown) => {
+      const { transactionId } = begun;
+      log.error({ transactionId, err: error, alarm: "journal" }, "an end is not on disk");
+      this.#recovery.doubted(begun);
+      throw new AppError("STORAGE_FAILED", undefined, { charged: "unknown", cause: error });
+    });
+    if (end.state.phase.endsWith("in-doubt")) this.#recovery.doubted(end);
+    if (end.state.phase === "reversed") settled();
+    return end;
+  }
+
+  /**
+   * Says whether the goods of the order on the terminal came out; see {@link PaymentRun.decide}.
+   * undefined: no payment of that order is on the terminal.
+   */
+  decide(orderId: string, decision: GoodsDecision): ReturnType<PaymentRun["decide"]> | undefined {
+    const { current } = this.#turn;
+    if (current?.orderId !== orderId) return undefined;
+    return current.run?.decide(decision, "the kiosk said so");
+  }
+
+  /**
+   * Asks the terminal to cancel the running payment. Resolves when it has taken the request; the
+   * payment's own answer decides. Takes no turn.
+   */
+  async cancel(): Promise<void> {
+    const { current } = this.#turn;
+    if (current?.what !== "payment") throw new AppError("NOTHING_TO_CANCEL");
+    if (!current.run) {
+      current.preparing.abort(new CancelledInTime());
+      return;
+    }
+    const answer = await current.run.cancel();
+    switch (answer.answer) {
+      case "taken":
+        return;
+      case "nothing-running":
+        throw new AppError("NOTHING_TO_CANCEL");
+      case "refused":
+        throw new AppError("CANCEL_REFUSED", undefined, {
+          details: { terminalCode: answer.code, terminalText: answer.text },
+        });
+      case "no-answer":
+        throw new AppError("CANCEL_REFUSED", `The terminal did not answer: ${answer.text}`);
+    }
+  }
+
+  /** Asks for the terminal's status. Takes no turn. Throws {@link TerminalUnavailable}. */
+  check(signal: AbortSignal): Promise<TerminalStatus> {
+    return this.#parts.terminal.check(signal);
+  }
+
+  /** Asks the terminal about an attempt in doubt. Never rejects; see {@link Recovery.recover}. */
+  recover(transactionId: string): Promise<void> {
+    return this.#recovery.recover(transactionId);
+  }
+
+  /**
+   * Writes what an operator found out about an attempt in doubt. Nothing of it goes on the wire and
+   * it ends a doubt, so it takes no turn and no doubt holds it up.
+   */
+  settle(
+    attempt: Attempt,
+    found: Omit<Extract<AttemptInput, { input: "settled" }>, "input">,
+    word: { readonly outcome: string; readonly note: string },
+  ): Attempt {
+    const writer = new AttemptWriter(attempt, this.#parts);
+    const settled = storage(
+      () => writer.advance({ input: "settled", ...found }, "settled-by-operator", word),
+      "no",
+    );
+    writer.log("warn", word, "settled by an operator");
+    this.#parts.settled();
+    return settled;
+  }
+
+  /** While the terminal is asked about anything it is not to change by itself. */
+  #keepEvidence(): void {
+    this.#parts.terminal.keepEvidence?.(this.isAsking);
+  }
+
+  /** Questions take no turn: they wait for the free terminal and let whatever comes next begin. */
+  #lookWhen(terminalFree: () => Promise<void>): LookAtTerminal {
+    const parts = { ...this.#parts, terminalFree };
+    return (about, signal) => lookAtTerminal(parts, about, signal);
+  }
+}

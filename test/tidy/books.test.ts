@@ -1,0 +1,60 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { errorTable } from "../../src/shared/errors.ts";
+import { exitCodes } from "../../src/shared/exit-codes.ts";
+import { receiptFields } from "../../src/shared/receipt.ts";
+import { orderFields } from "../../src/supervisor/gateway/order-fields.ts";
+import { root } from "./sources.ts";
+
+const design = readFileSync(`${root}/docs/design.md`, "utf8");
+
+test("docs/design.md 9.3 has every exit code, and no other", () => {
+  const told = rowsOf("9.3").map(([code]) => Number(code));
+  expect(told).toEqual(Object.values(exitCodes).toSorted((a, b) => a - b));
+});
+
+test("docs/design.md 12.10 has every field of an order with its format, length and need", () => {
+  const told = rowsOf("12.10").flatMap(([names = "", format, length = "", needed]) =>
+    namesIn(names).map(
+      (name) => [name, { format, length: Number(length), needed: needed !== "no" }] as const,
+    ),
+  );
+  const sent = Object.entries(orderFields).map(([name, { format, lengthMax, mandatory }]) => {
+    return [name, { format, length: Number(lengthMax), needed: mandatory }] as const;
+  });
+  const isSent = ([name]: readonly [string, unknown]): boolean => name in orderFields;
+  expect(Object.fromEntries(told.filter(isSent))).toEqual(Object.fromEntries(sent));
+  expect(told.filter((field) => !isSent(field)).map(([name]) => name)).toEqual([
+    ...["urlAccept", "urlDecline", "urlCancel", "urlLogo"],
+    ...["merchantComment", "emailCallback", "freedata"],
+  ]);
+});
+
+test("docs/design.md 12.7 counts the fields of a receipt", () => {
+  expect(sectionOf("12.7")).toContain(`${receiptFields.length} fields`);
+});
+
+test("docs/design.md names an error code with the HTTP status that its row has", () => {
+  const told = [...design.matchAll(/\b([45]\d\d)\s+`([A-Z]+_[A-Z_]+)`/g)];
+  const wrong = told.filter(([, http, code]) => {
+    const row = Object.entries(errorTable).find(([name]) => name === code)?.[1];
+    return row?.http !== Number(http);
+  });
+  expect(wrong.map(([words]) => words)).toEqual([]);
+  expect(told.length).toBeGreaterThan(10);
+});
+
+function sectionOf(number: string): string {
+  return design.split(/^(?=###? )/m).find((part) => part.startsWith(`### ${number} `)) ?? "";
+}
+
+/** The cells of a section's table, without its head. */
+function rowsOf(number: string): string[][] {
+  return [...sectionOf(number).matchAll(/^\| (.*) \|$/gm)]
+    .slice(1)
+    .map(([, row = ""]) => row.split("|").map((cell) => cell.trim()));
+}
+
+function namesIn(cell: string): string[] {
+  return [...cell.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name);
+}

@@ -1,0 +1,154 @@
+import type { SQLInputValue } from "node:sqlite";
+import { listStatuses } from "../../../src/tp-manager/attempts/attempt-store.ts";
+import { idOf } from "./full-journal.ts";
+
+/** The values of a statement for a {@link fullJournal} of `n` rows, in each way that may matter. */
+type Ways = (n: number) => readonly Values[];
+export type Values = readonly SQLInputValue[];
+
+const one =
+  (...values: Values): Ways =>
+  () => [values];
+/** Each of `given` alone, and something that matches nothing. */
+const each =
+  (given: (n: number) => Values): Ways =>
+  (n) =>
+    [...given(n), "nowhere"].map((value) => [value]);
+
+const order = idOf(2);
+const firstFailed = idOf(1, "f");
+const ofAttempt = each((n) => [order, idOf(n / 2)]);
+const ofArchived = each(() => [idOf(1, "a")]);
+const noBound = Number.MAX_SAFE_INTEGER;
+/** From the newest, from the middle, and with a begin that lies in the future. */
+const page: Ways = (n) => [
+  [0, noBound, 50],
+  [0, n / 2, 50],
+  [2 * n, noBound, 50],
+];
+const pages = (part: string): Record<string, Ways> =>
+  Object.fromEntries(["all", ...listStatuses].map((status) => [`${part} ${status}`, page]));
+
+const attempts: Record<string, Ways> = {
+  "attempts latest": ofAttempt,
+  "attempts ofOrder": ofAttempt,
+  "attempts read": ofAttempt,
+  "attempts events": ofAttempt,
+  "attempts addEvent": one(order, 0, "test", "{}"),
+  "attempts insert": one("new", order, 999, "EUR", 0, "sent", "{}", "{}", "{}", 0, null),
+  "attempts update": (n) =>
+    [idOf(n / 2), "nowhere"].map((id) => ["charged", "{}", null, 0, "0001", "000001", id, "sent"]),
+  "attempts unfinished": one(),
+  "attempts countInDoubt": one(),
+  "attempts withReport": () => [
+    ["0001", "000001", ""],
+    ["0001", null, ""],
+    ["none", "none", ""],
+  ],
+  "attempts nextBaseline": ofAttempt,
+  "attempts undeliveredGenerated": () => [
+    [999, "EUR"],
+    [1, "EUR"],
+  ],
+  "attempts markAnswerDelivered": each(() => [firstFailed, order]),
+  ...pages("attempts listed"),
+};
+
+const archive: Record<string, Ways> = {
+  "archive next": (n) => [
+    [0, 100],
+    [n / 2, 100],
+    [n, 100],
+  ],
+  "archive isArchivable": () => [
+    [0, order],
+    [0, "nowhere"],
+  ],
+  "archive attempts": ofAttempt,
+  "archive keep": one("new", "new", 1, 999, "EUR", 0, null, 0, 0, "{}"),
+  "archive dropHandOff": ofAttempt,
+  "archive dropEvents": ofAttempt,
+  "archive dropAttempt": each(() => [firstFailed]),
+  "archive unsent": (n) => [[0], [n]],
+  "archived ofOrder": ofArchived,
+  "archived delivery": ofArchived,
+  "archived noteReturn": () => [
+    [5, idOf(1, "a")],
+    [5, "nowhere"],
+  ],
+  ...pages("archived listed"),
+};
+
+const handOffs: Record<string, Ways> = {
+  "handOffs add": one(firstFailed, "{}"),
+  "handOffs withdraw": ofAttempt,
+  "handOffs read": ofAttempt,
+  "handOffs pending": one(10),
+  "handOffs countPending": one(),
+  "handOffs acknowledge": ofAttempt,
+  "handOffs acknowledgeWithdrawal": ofAttempt,
+  "handOffs setDelivery": (n) => [idOf(4), idOf(n / 2), "nowhere"].map((id) => ["sent", id]),
+  "handOffs orderOf": ofAttempt,
+  "handOffs undelivered": one(50),
+};
+
+const returns: Record<string, Ways> = {
+  "returns reserve": () => [order, "nowhere"].map((id) => ["{}", id, 1, 999]),
+  "returns end": () => [idOf(1), order, "nowhere"].map((id) => [1, 1, id, "1"]),
+  "returns open": one(),
+  "returns seen": one(),
+  "returns see": one(1),
+  "returns note": () => [order, "nowhere"].map((id) => [1, id]),
+};
+
+const terminalLog: Record<string, Ways> = {
+  "terminalLog beginTelecollection": one(0, "operator"),
+  "terminalLog endTelecollection": () => [1, -1].map((id) => [0, "{}", id]),
+  "terminalLog demanded": (n) => [[0], [2 * n]],
+  "terminalLog telecollectionSince": (n) =>
+    [order, null].flatMap((id) => [0, 2 * n].map((atMs) => [id, atMs])),
+  "terminalLog keepStray": one(0, "{}", "{}", "open"),
+  "terminalLog dropStrays": (n) => [[n - 1_000], [n]],
+  "terminalLog openStrays": one(),
+  "terminalLog soldSince": (n) => [[1], [n], [-1]],
+  "terminalLog closedSince": (n) => [[1], [n], [-1]],
+  "terminalLog endStray": () => [1, -1].map((id) => ["held", "", 0, id]),
+  "terminalLog strays": one(20),
+  "terminalLog accepted": one(),
+  "terminalLog accept": one("{}", 0),
+};
+
+const events: Record<string, Ways> = {
+  "events append": one(0, "alarm", "{}"),
+  "events drop": one(1),
+  "events after": (n) => [
+    [0, 100],
+    [n, 100],
+  ],
+  "events newest": () => [
+    ["alarm", 5],
+    ["end-of-day", 5],
+  ],
+  "events lastId": one(),
+  "alarms last": one(),
+  "alarms lastOf": each(() => [idOf(1, "d")]),
+  "alarms told": () => [
+    ["test", order],
+    ["test", "nowhere"],
+    ["nothing", order],
+  ],
+  "alarms remember": () => [
+    [idOf(1, "d"), 1],
+    ["new", 1],
+  ],
+};
+
+/** By the name of each statement of the journal; a test fails for one that has no entry. */
+export const waysToRun: Readonly<Record<string, Ways>> = {
+  ...attempts,
+  ...archive,
+  ...handOffs,
+  ...returns,
+  ...terminalLog,
+  ...events,
+};
