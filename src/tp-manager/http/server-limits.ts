@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import { AppError, type ErrorCode, errorTable } from "../../shared/errors.ts";
 import { errorOfAppError } from "../orders/answer.ts";
 import type { Connections } from "./connections.ts";
+import { jsonText } from "./envelope.ts";
 
 /** A request that has not arrived completely by then is cut. */
 const REQUEST_ARRIVAL_MAX_MS = 10_000;
@@ -90,7 +91,7 @@ function refuseOnSocket(socket: Duplex, code: ErrorCode): void {
   const { http } = errorTable[code];
   const text = code === "REQUEST_INVALID" ? "The request is not HTTP/1.1." : undefined;
   const error = errorOfAppError(new AppError(code, text));
-  const body = JSON.stringify([{ status: "Failed", error }]);
+  const body = jsonText([{ status: "Failed", error }]);
   const head = [
     `HTTP/1.1 ${http} ${reasons[http] ?? "Error"}`,
     "content-type: application/json; charset=utf-8",

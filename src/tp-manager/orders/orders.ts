@@ -31,7 +31,7 @@ export interface PaymentResult {
   readonly replayed: boolean;
 }
 
-interface FoundOrder extends PaymentResult {
+export interface FoundOrder extends PaymentResult {
   /** Every attempt of the order, the oldest first. */
   readonly attempts: ReadonlyArray<Attempt & { events: AttemptEvent[] }>;
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 /** The files of the page, read once; they are part of the program. */
 const read = (name: string): string => readFileSync(join(import.meta.dirname, name), "utf8");
 
-interface Page {
+export interface Page {
   readonly html: string;
   /** Allows exactly this script and this style, and calls to nobody but us. */
   readonly policy: string;
