@@ -1,4 +1,4 @@
-import { faultKinds, points } from "../../src/simulator/terminal/faults/fault-table.ts";
+import { faultKinds, points } from "../../src/simulator/terminal/zvt/faults/fault-table.ts";
 import { until } from "../support/child-program.ts";
 import { type Answer, TestInstallation } from "../support/installation.ts";
 import { asSlow, PATIENCE_MS } from "../support/patience.ts";
@@ -6,7 +6,7 @@ import { asSlow, PATIENCE_MS } from "../support/patience.ts";
 export type Line = "tcp" | "pty";
 
 /** One fault of the simulator's table, armed for one payment. */
-export interface FaultCase {
+interface FaultCase {
   /** As in `--fault`. */
   readonly fault: string;
   /** The order is cancelled while the terminal waits for a card. */

@@ -262,7 +262,7 @@ export interface Answer {
   readonly one: AnswerBody;
 }
 
-export interface AnswerBody {
+interface AnswerBody {
   readonly status: string;
   readonly error: {
     readonly code: string;
@@ -281,7 +281,7 @@ export interface AnswerBody {
   readonly terminalId: string;
 }
 
-export interface Ledger {
+interface Ledger {
   readonly charged: number;
   readonly entries: ReadonlyArray<{
     readonly kind: "charge" | "reversal";
@@ -290,7 +290,7 @@ export interface Ledger {
   }>;
 }
 
-export interface SandboxOrder {
+interface SandboxOrder {
   readonly merchantReference: string;
   readonly amount: string | number;
   readonly freeData: Readonly<Record<string, string>>;
