@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 
 /** One switch of a simulator: the same table parses a command line and explains it. */
-export interface Switch<D> {
+interface Switch<D> {
   /** Name of the value in `--help`; a switch without one is on or off. */
   readonly argument?: string;
   readonly multiple?: boolean;
@@ -24,7 +24,7 @@ export type Asked<T> =
   /** Exit code 64. */
   | { readonly ask: "wrong"; readonly problem: string };
 
-export interface CommandLine<D extends { readyFile?: string }, T> {
+interface CommandLine<D extends { readyFile?: string }, T> {
   readonly switches: SwitchTable<D>;
   readonly draft: D;
   /** What was entered, put together. Throws {@link ValueError}. */

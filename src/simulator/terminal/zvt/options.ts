@@ -12,14 +12,14 @@ export interface ZvtOptions extends TerminalOptions {
 }
 
 /** docs/zvt.md 5.1. */
-export interface Timers {
+interface Timers {
   readonly t1Ms: number;
   readonly t2Ms: number;
   readonly t3Ms: number;
   readonly t4Ms: number;
 }
 
-export interface ZvtPace extends Pace {
+interface ZvtPace extends Pace {
   /** Pause before 04 0F is repeated while goods are on their way (docs/zvt.md 8.3). */
   readonly goodsPauseMs: number;
   /** From the answer to 08 40 until the new speed holds (docs/zvt.md 2.6). */
