@@ -7,7 +7,7 @@ import { supervisorMessages, tpManagerMessages } from "../../src/shared/ipc/cont
 import { openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { ChildProgram, until } from "./child-program.ts";
-import { PATIENCE_MS } from "./patience.ts";
+import { asSlow, PATIENCE_MS } from "./patience.ts";
 
 export interface InstallationOptions {
   readonly line?: "tcp" | "pty";
@@ -26,6 +26,33 @@ interface TerminalEndpoints {
   readonly tcpPort: number | null;
   readonly pty: string | null;
   readonly control: string;
+}
+
+/** Times of the product that tests make short, with the longest that the setup file may have. */
+const scaled: Readonly<Record<string, number>> = {
+  ZVT_T1_MS: 1_000,
+  ZVT_T2_MS: 30_000,
+  ZVT_T3_MS: 60_000,
+  ZVT_T4_MS: 900_000,
+  GATEWAY_WAIT: 60_000,
+  GATEWAY_TIMEOUT: 120_000,
+};
+
+/** On a slow machine nobody is late who would be in time on a fast one. */
+function slowly(config: InstallationOptions["config"] = {}): Record<string, string | number> {
+  return Object.fromEntries(
+    Object.entries(config).map(([name, value]) => {
+      const max = scaled[name];
+      return [name, max === undefined ? value : asSlow(Number(value), max)];
+    }),
+  );
+}
+
+/** `--t2-ms 200` and its kind, for the simulated terminal. */
+function slowSwitches(switches: readonly string[]): string[] {
+  return switches.map((word, i) =>
+    /^--t[1-4]-ms$/.test(switches[i - 1] ?? "") ? String(asSlow(Number(word))) : word,
+  );
 }
 
 const LOGIN = "kiosk";
@@ -77,7 +104,7 @@ export class TestInstallation {
       ...way,
       ...["--control", control, "--ready-file", ready],
       ...["--state", join(this.folder, "terminal.db")],
-      ...terminalSwitches,
+      ...slowSwitches(terminalSwitches),
     ]);
     this.terminalEndpoints = await this.terminal.readyFile<TerminalEndpoints>(ready);
   }
@@ -217,7 +244,7 @@ export class TestInstallation {
       GATEWAY_CATEGORY_ID: "1",
       GATEWAY_CALLBACK_URL: "http://127.0.0.1:1/notify",
       UPDATE_TIME: "03:30",
-      ...this.#options.config,
+      ...slowly(this.#options.config),
     };
     const lines = Object.entries(config).map(([name, value]) => `${name}=${value}\n`);
     openRunDirectory(this.data);
@@ -232,7 +259,7 @@ export interface Answer {
   readonly one: AnswerBody;
 }
 
-export interface AnswerBody {
+interface AnswerBody {
   readonly status: string;
   readonly error: {
     readonly code: string;
@@ -251,7 +278,7 @@ export interface AnswerBody {
   readonly terminalId: string;
 }
 
-export interface Ledger {
+interface Ledger {
   readonly charged: number;
   readonly entries: ReadonlyArray<{
     readonly kind: "charge" | "reversal";
@@ -260,7 +287,7 @@ export interface Ledger {
   }>;
 }
 
-export interface SandboxOrder {
+interface SandboxOrder {
   readonly merchantReference: string;
   readonly amount: string | number;
   readonly freeData: Readonly<Record<string, string>>;

@@ -16,7 +16,7 @@ import { quirks } from "./zvt/devices/quirks.ts";
 import { askKinds } from "./zvt/machine/ask-list.ts";
 
 /** What a command line asks for. */
-export type Asked =
+type Asked =
   | { readonly ask: "help"; readonly text: string }
   | { readonly ask: "start"; readonly options: StartOptions; readonly readyFile: string | null }
   /** Exit code 64. */
@@ -66,7 +66,7 @@ function parsedSwitches(
 
 const HELP_INDENT = 27;
 
-export function helpText(): string {
+function helpText(): string {
   return [
     "A simulated card terminal that speaks ZVT, with a bank behind it.",
     "",

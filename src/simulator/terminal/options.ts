@@ -92,7 +92,7 @@ export interface Device {
   readonly clockOffsetMs: number;
 }
 
-export type ReceiptCopies = "both" | "customer" | "merchant";
+type ReceiptCopies = "both" | "customer" | "merchant";
 
 export interface Behaviour {
   readonly outcome: OutcomeRule;

@@ -13,7 +13,7 @@ export interface PaymentScript {
   readonly faults?: readonly FaultRequest[];
 }
 
-export interface Scenario {
+interface Scenario {
   readonly faults: readonly FaultRequest[];
   readonly payments: readonly PaymentScript[];
 }

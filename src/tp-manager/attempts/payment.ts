@@ -145,7 +145,7 @@ export const unfinishedPhases = ["sent", "in-doubt", "reversing", "reversal-in-d
 export type ChargedBy = "payment" | "recovery" | "operator";
 
 /** A request that is answered at the approval and charged when the goods came out. */
-export interface DeliveryTerms {
+interface DeliveryTerms {
   readonly withinSeconds: number;
 }
 

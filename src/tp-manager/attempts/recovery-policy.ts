@@ -233,7 +233,7 @@ export function sameTerminal(a: TerminalIdentity, b: TerminalIdentity): boolean 
   return !differs(a.serialNumber, b.serialNumber) && !differs(a.terminalId, b.terminalId);
 }
 
-export function sameTransaction(a: LastTransaction, b: LastTransaction): boolean {
+function sameTransaction(a: LastTransaction, b: LastTransaction): boolean {
   if (a.kind === "transaction" && b.kind === "transaction") return sameReport(a.report, b.report);
   return a.kind === "none" && b.kind === "none";
 }

@@ -15,7 +15,7 @@ import type {
   TransactionReport,
 } from "../terminal/terminal.ts";
 
-export interface RunParts extends WriterParts {
+interface RunParts extends WriterParts {
   readonly attempts: WriterParts["attempts"] & Pick<AttemptStore, "unfinished" | "list">;
   readonly terminal: HeldTerminal;
   readonly paymentTimeoutMs: number;

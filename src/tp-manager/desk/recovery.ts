@@ -19,7 +19,7 @@ import { type LookAtTerminal, RETRY_MAX_MS, RETRY_MIN_MS } from "./terminal-look
 /** The event of an attempt whose first complete run ended without proof (docs/design.md 3.5). */
 const UNSETTLED = "recovery-unsettled";
 
-export interface RecoveryParts {
+interface RecoveryParts {
   readonly attempts: AttemptStore;
   readonly terminal: TerminalView;
   readonly clock: Clock;

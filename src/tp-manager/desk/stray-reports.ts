@@ -9,7 +9,7 @@ import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
 import type { TerminalView, TransactionReport } from "../terminal/terminal.ts";
 import { type LookAtTerminal, RETRY_MAX_MS, RETRY_MIN_MS } from "./terminal-look.ts";
 
-export interface StrayParts {
+interface StrayParts {
   readonly attempts: Pick<AttemptStore, "orderOfReport">;
   readonly terminalLog: TerminalLog;
   readonly terminal: TerminalView;

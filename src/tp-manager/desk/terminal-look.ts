@@ -3,7 +3,7 @@ import { type Clock, sleep } from "../../shared/time.ts";
 import type { Look } from "../attempts/recovery-policy.ts";
 import { type Terminal, TerminalUnavailable } from "../terminal/terminal.ts";
 
-export interface LookParts {
+interface LookParts {
   readonly terminal: Pick<Terminal, "lastTransaction" | "state">;
   readonly clock: Clock;
   readonly log: Logger;

@@ -7,7 +7,7 @@ import { plain } from "./json-body.ts";
 import type { Known } from "./openapi/known-answers.ts";
 
 export type Method = "GET" | "POST";
-export type Role = "kiosk" | "operator";
+type Role = "kiosk" | "operator";
 type Json = Readonly<Record<string, unknown>>;
 type Headers = Readonly<Record<string, string | undefined>>;
 
@@ -21,7 +21,7 @@ type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${inf
  * about a browser's address bar, validation, the OpenAPI document and the README's table all derive
  * from it.
  */
-export interface CallRecord<Path extends string, Body, Query> {
+interface CallRecord<Path extends string, Body, Query> {
   /** As OpenAPI writes it: `/payment/{orderId}`. */
   readonly path: Path;
   /** A second path of the same call. */
@@ -62,7 +62,7 @@ export interface Documented {
   readonly errors: readonly ErrorCode[];
 }
 
-export type Answer =
+type Answer =
   | {
       readonly schema: z.ZodType;
       readonly example: Json;
@@ -75,7 +75,7 @@ export type Answer =
   | { readonly type: string; readonly schema: z.ZodType; readonly description: string };
 
 /** One request for a call, checked. */
-export interface Call<Path extends string, Body, Query> {
+interface Call<Path extends string, Body, Query> {
   readonly params: ParamsOf<Path>;
   readonly query: Query;
   /** Those that the record names. */

@@ -3,7 +3,7 @@
  * (docs/design.md 5.2). Pure.
  */
 
-export interface RequestHeaders {
+interface RequestHeaders {
   readonly host: string | undefined;
   readonly origin: string | undefined;
   readonly secFetchSite: string | undefined;

@@ -40,7 +40,7 @@ export function installCalls(app: FastifyInstance, context: CallContext): void {
 }
 
 /** The methods a path knows; none when there is no such call. */
-export function allowedMethods(url: string): string[] {
+function allowedMethods(url: string): string[] {
   const path = url.split("?")[0] ?? "";
   return forms.flatMap(({ form, methods }) => (form.test(path) ? methods : [])).toSorted();
 }

@@ -65,7 +65,7 @@ export function faultsOf(pointer: readonly string[], value: unknown, id = "docum
 }
 
 /** An answer as it was sent. */
-export interface SentAnswer {
+interface SentAnswer {
   readonly method: string;
   /** With or without a query. */
   readonly url: string;

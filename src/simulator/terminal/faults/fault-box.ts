@@ -20,7 +20,7 @@ interface Loaded {
 }
 
 /** Where the terminal is when a fault is asked for. */
-export interface Chance {
+interface Chance {
   /** Control field of the running command; undefined when none runs. */
   readonly command: number | undefined;
   readonly message?: MessageKind;
@@ -189,7 +189,7 @@ function isCommand(apdu: Uint8Array): boolean {
   return apdu[0] !== 0x80 && apdu[0] !== 0x84 && controlOf(apdu) !== 0x06b0;
 }
 
-export function messageKindOf(apdu: Uint8Array): MessageKind {
+function messageKindOf(apdu: Uint8Array): MessageKind {
   const control = controlOf(apdu);
   if (control >> 8 === 0x80 || control >> 8 === 0x84) return "answer";
   switch (control) {

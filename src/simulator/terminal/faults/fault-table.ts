@@ -48,7 +48,7 @@ export const pointDescriptions: Readonly<Record<Point, string>> = {
 };
 
 /** Kinds of messages that the terminal sends. */
-export const messageKinds = ["answer", "prompt", "report", "print", "end", "any"] as const;
+const messageKinds = ["answer", "prompt", "report", "print", "end", "any"] as const;
 export type MessageKind = (typeof messageKinds)[number];
 
 const at: FaultArgument = {

@@ -30,8 +30,8 @@ export interface StoredTransaction {
 
 export type TransactionKind = "payment" | "reversal" | "refund" | "reservation" | "booking";
 
-export const RECEIPT_NUMBER_MAX = 9_999;
-export const TRACE_MAX = 999_999;
+const RECEIPT_NUMBER_MAX = 9_999;
+const TRACE_MAX = 999_999;
 
 export interface Counters {
   readonly nextReceiptNumber: number;

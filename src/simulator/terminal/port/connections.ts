@@ -19,7 +19,7 @@ export interface Endpoints {
   readonly serial: string | null;
 }
 
-export interface ConnectionsInput {
+interface ConnectionsInput {
   readonly options: TerminalSimulatorOptions;
   readonly faults: FaultBox;
   readonly trace: Trace;

@@ -10,7 +10,7 @@ import type { TerminalWatch } from "./terminal-watch.ts";
 /** A kiosk page, an operator page, a monitor, and some that are being cut off. */
 const READERS_MAX = 16;
 
-export interface EventStreamsParts {
+interface EventStreamsParts {
   readonly hub: EventHub;
   readonly watch: Pick<TerminalWatch, "now">;
   readonly clock: Clock;

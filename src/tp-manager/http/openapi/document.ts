@@ -9,7 +9,7 @@ import { type Json, SchemaBook } from "./schema-book.ts";
 import { apiErrors, oneOfErrors, time } from "./schemas.ts";
 
 /** Within one version members, calls and codes are added, never removed or changed in meaning. */
-export const API_VERSION = "1";
+const API_VERSION = "1";
 const PORT_DEFAULT = "8765";
 
 /** Faults that any call may answer, before it is known who asks for what. */

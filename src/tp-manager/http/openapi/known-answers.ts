@@ -58,7 +58,7 @@ const replay = {
   answeredAt: time.optional(),
 };
 
-export const paymentAnswer = z.object({ ...payment, ...replay });
+const paymentAnswer = z.object({ ...payment, ...replay });
 
 /** What every refusal of a payment has; the rest as far as it was understood. */
 export const paymentRefusal = z

@@ -35,7 +35,7 @@ export const declineAdvice = z.object({
   tryAgain: z.enum(["same-card", "other-card", "no"]),
 });
 
-export const openReturn = z.object({
+const openReturn = z.object({
   operationId: z.string(),
   kind: z.enum(["cancel", "refund"]),
   amountMinor: z.int(),

@@ -10,7 +10,7 @@ import { ScriptedRegister } from "../zvt/support/register.ts";
 export type Transport = "tcp" | "pty";
 export const transports: readonly Transport[] = ["tcp", "pty"];
 
-export interface Started {
+interface Started {
   readonly simulator: TerminalSimulator;
   readonly register: ScriptedRegister;
   /** Connects once more, after the line was lost. */

@@ -2,7 +2,7 @@ import type { Behaviour } from "../../options.ts";
 import type { QuirkName } from "./quirks.ts";
 
 /** A real terminal, as far as it is known what it does otherwise (docs/zvt.md 12.2 to 12.8). */
-export interface DeviceProfile {
+interface DeviceProfile {
   readonly name: string;
   readonly quirks: readonly QuirkName[];
   readonly behaviour?: Partial<Pick<Behaviour, "vending" | "asks">>;

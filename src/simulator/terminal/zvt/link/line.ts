@@ -86,13 +86,6 @@ export type Disturbance =
   | { readonly kind: "noise-inside"; readonly noise: Uint8Array }
   | { readonly kind: "delay"; readonly delayMs: number };
 
-export const undisturbed: Interference = {
-  mute: false,
-  rewrite: (apdu) => apdu,
-  disturb: () => [],
-  acknowledge: () => ({ how: "ack", delayMs: 0 }),
-};
-
 /** How one transmission leaves: pieces with the pause before each. */
 interface Piece {
   readonly pauseMs: number;

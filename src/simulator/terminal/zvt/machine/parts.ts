@@ -26,7 +26,7 @@ import { AskList } from "./ask-list.ts";
 import { type Registration, unregistered } from "./registration.ts";
 import { type Language, statusText } from "./texts.ts";
 
-export interface PartsInput {
+interface PartsInput {
   readonly options: TerminalSimulatorOptions;
   readonly memory: Memory;
   readonly ledger: Ledger;

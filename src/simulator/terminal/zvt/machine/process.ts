@@ -23,7 +23,7 @@ export type Answer =
   | { readonly kind: "negative"; readonly code: number; readonly apdu: Apdu }
   | { readonly kind: "silent"; readonly because: Silence };
 
-export type Silence =
+type Silence =
   /** T3, or the window of a sale with goods, is over. */
   | "time-out"
   /** All repeats without ACK. */
