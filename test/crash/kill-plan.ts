@@ -1,4 +1,4 @@
-import { type Point, points } from "../../src/simulator/terminal/faults/fault-table.ts";
+import { type Point, points } from "../../src/simulator/terminal/zvt/faults/fault-table.ts";
 import { Random } from "../simulation/random.ts";
 
 const victims = ["tp-manager", "terminal", "supervisor", "sandbox", "both programs"] as const;

@@ -1,4 +1,4 @@
-import { faultKinds, points } from "../../src/simulator/terminal/faults/fault-table.ts";
+import { faultKinds, points } from "../../src/simulator/terminal/zvt/faults/fault-table.ts";
 import { until } from "../support/child-program.ts";
 import { type Answer, TestInstallation } from "../support/installation.ts";
 import { asSlow, PATIENCE_MS } from "../support/patience.ts";

@@ -12,7 +12,7 @@ import {
   ZvtCodecError,
 } from "../../../../zvt/index.ts";
 import type { FaultArguments } from "../../faults/fault-request.ts";
-import type { FaultName, Point } from "../../faults/fault-table.ts";
+import type { FaultName, Point } from "../faults/fault-table.ts";
 import type { Line } from "../link/line.ts";
 import { type Outgoing, type Parts, ProcessOver } from "./parts.ts";
 import { has } from "./registration.ts";
