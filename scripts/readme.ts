@@ -1,6 +1,7 @@
 /**
  * Writes the generated parts of README.md: the configuration table from the schema, the table of
- * calls from their records and the error table from the error codes. `npm run readme` writes, the tidy test compares.
+ * calls from their records, the event table and the error table. `npm run readme` writes, the tidy
+ * test compares.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
