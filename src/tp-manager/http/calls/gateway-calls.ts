@@ -6,10 +6,10 @@ import {
   gatewayOperationSchema,
   NOTE_CHARACTERS_MAX,
 } from "../../../shared/ipc/contract.ts";
+import { majorOf } from "../../../shared/money.ts";
 import type { GatewayTarget } from "../../supervisor/gateway-desk.ts";
 import { type AnyCall, call } from "../call.ts";
 import { sendOne } from "../envelope.ts";
-import { majorOf } from "../gateway-standing.ts";
 import { amount, exactlyOne, fault, note, orderId, readAmount, yesOrNo } from "../input.ts";
 
 const PUBLIC_ID_CHARACTERS_MAX = 32;
