@@ -98,7 +98,9 @@ function operation(kind: GatewayOperationKind): AnyCall {
     methods: ["POST"],
     role: "operator",
     summary: `Ask the gateway to ${kind} an order's transaction`,
-    description: "Sent once. When its answer is lost the operation stays open until it is settled.",
+    description:
+      "By `orderId` or `transactionPublicId`. Sent once. When its answer is lost the operation " +
+      `stays open until it is settled.${kind === "cancel" ? "" : " A part with `amount`."}`,
     body: exactlyOne(z.strictObject({ ...target, ...part }), ...either),
     document: ({ orderExample, operationDone }) => ({
       bodyExample: orderExample,

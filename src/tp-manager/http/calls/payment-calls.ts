@@ -166,7 +166,9 @@ export const paymentCalls: readonly AnyCall[] = [
     methods: ["POST"],
     role: "own-operator",
     summary: "Settle an order that nobody could find out about",
-    description: "The operator's word, kept with its note.",
+    description:
+      'The operator\'s word, kept with its note: `{"outcome": "charged", "not_charged" or ' +
+      '"reversed", "note": "…"}`.',
     body: z.strictObject({ outcome: oneOf(settlements), note: note(NOTE_CHARACTERS_MAX) }),
     answersPayment: true,
     document: ({ payment }) => ({
