@@ -7,7 +7,7 @@ import { supervisorMessages, tpManagerMessages } from "../../src/shared/ipc/cont
 import { openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { ChildProgram, until } from "./child-program.ts";
-import { asSlow, PATIENCE_MS } from "./patience.ts";
+import { asSlow } from "./patience.ts";
 
 export interface InstallationOptions {
   readonly line?: "tcp" | "pty";
@@ -54,6 +54,9 @@ function slowSwitches(switches: readonly string[]): string[] {
     /^--t[1-4]-ms$/.test(switches[i - 1] ?? "") ? String(asSlow(Number(word))) : word,
   );
 }
+
+/** One of many questions: one that finds nobody is asked again. */
+const ATTEMPT_MS = 2_000;
 
 const LOGIN = "kiosk";
 const PASSWORD = "test-kiosk-password";
@@ -137,8 +140,8 @@ export class TestInstallation {
   async connected(): Promise<void> {
     const client = this.#client("tp-manager");
     await until("the terminal is connected", async () => {
-      const { terminal } = await client.call("status", {}, PATIENCE_MS);
-      return terminal.link === "connected" || undefined;
+      const told = await client.call("status", {}, ATTEMPT_MS).catch(() => undefined);
+      return told?.terminal.link === "connected" || undefined;
     });
     client.close();
   }
@@ -222,7 +225,7 @@ export class TestInstallation {
   ): Promise<void> {
     await until(`${program.name} answers`, async () => {
       if (!program.running) throw new Error(`${program.name} ended: ${program.output}`);
-      return await client.call("status", {}, PATIENCE_MS).then(
+      return await client.call("status", {}, ATTEMPT_MS).then(
         ({ pid }) => pid === program.pid || undefined,
         () => undefined,
       );
