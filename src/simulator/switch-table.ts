@@ -24,7 +24,7 @@ export type Asked<T> =
   /** Exit code 64. */
   | { readonly ask: "wrong"; readonly problem: string };
 
-export interface CommandLine<D extends { readyFile?: string }, T> {
+interface CommandLine<D extends { readyFile?: string }, T> {
   readonly switches: SwitchTable<D>;
   readonly draft: D;
   /** What was entered, put together. Throws {@link ValueError}. */

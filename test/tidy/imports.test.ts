@@ -201,6 +201,17 @@ test("src never imports tests or scripts, and nobody imports a main.ts", () => {
   expect(wrong).toEqual([]);
 });
 
+test("answer schemas and examples are loaded by their generator and by tests only", () => {
+  const wrong = imports.filter(
+    ({ path, target, typeOnly }) =>
+      path.startsWith("src/") &&
+      !typeOnly &&
+      target.startsWith("src/tp-manager/http/openapi/") &&
+      !path.startsWith("src/tp-manager/http/openapi/"),
+  );
+  expect(wrong).toEqual([]);
+});
+
 test("the client imports nothing at all, so that it runs in a browser as it is", () => {
   expect(imports.filter(({ path }) => path.startsWith("src/client/"))).toEqual([]);
 });

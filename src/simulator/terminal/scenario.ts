@@ -21,7 +21,7 @@ interface Scenario {
 }
 
 /** A scenario file that cannot be used; the message says where and why. */
-export class ScenarioError extends ValueError {
+class ScenarioError extends ValueError {
   override readonly name = "ScenarioError";
 }
 

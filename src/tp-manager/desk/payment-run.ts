@@ -1,4 +1,4 @@
-import type { Timer } from "../../shared/time.ts";
+import { isoTime, type Timer } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
 import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
@@ -158,7 +158,7 @@ export class PaymentRun {
     const decideByMs = clock.now() + windowMs;
     const attempt = this.#writer.advance({ input: "hold", report, decideByMs }, "approved", {
       report,
-      decideBy: new Date(decideByMs).toISOString(),
+      decideBy: isoTime(decideByMs),
     });
     this.#timer?.clear();
     this.#timer = clock.startTimer("goods window", windowMs, () =>

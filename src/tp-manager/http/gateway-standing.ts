@@ -1,6 +1,7 @@
 import { AppError } from "../../shared/errors.ts";
 import type { GatewayHistory } from "../../shared/ipc/contract.ts";
-import { type Currency, formatMajor } from "../../shared/money.ts";
+import { type Currency, majorOf } from "../../shared/money.ts";
+import { isoTime } from "../../shared/time.ts";
 import { returnOf } from "../attempts/payment.ts";
 import type { CallContext } from "./call-context.ts";
 
@@ -49,20 +50,12 @@ export async function gatewayPart(
   if (!known) return null;
   return {
     ...standing,
-    history: events.map(({ atMs, ...event }) => ({ at: iso(atMs), ...event })),
+    history: events.map(({ atMs, ...event }) => ({ at: isoTime(atMs), ...event })),
     operations: operations.map(({ askedAtMs, endedAtMs, amountMinor, ...operation }) => ({
       ...operation,
       amount: majorOf(amountMinor, currency),
-      askedAt: iso(askedAtMs),
-      endedAt: endedAtMs === null ? null : iso(endedAtMs),
+      askedAt: isoTime(askedAtMs),
+      endedAt: isoTime(endedAtMs),
     })),
   };
-}
-
-export function majorOf(amountMinor: number | null, { exponent }: Currency): number | null {
-  return amountMinor === null ? null : Number(formatMajor(amountMinor, exponent));
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -138,7 +138,8 @@ function text(): z.ZodString {
       error: "holds what looks like a card number.",
       params: { holdsCardData: true },
     })
-    .min(1, "must be a text");
+    .min(1, "must be a text")
+    .meta({ description: "Card numbers are refused." });
 }
 
 const orderIdWords = `must be a text of 1 to ${ORDER_ID_CHARACTERS_MAX} characters`;
@@ -179,18 +180,19 @@ export function oneOf<const T extends readonly string[]>(
 const wholeForm = /^[1-9]\d{0,15}$/;
 
 /** A number of a query, which comes as text. */
-export function wholeNumber(max: number) {
+export function wholeNumber(max: number, documented: z.ZodType = z.int().min(1).max(max)) {
   const isWhole = (value: unknown): boolean =>
     typeof value === "string" && wholeForm.test(value) && Number(value) <= max;
   return z
     .custom<string>(isWhole, `must be a whole number from 1 to ${max}`)
     .transform(Number)
-    .meta({ documented: z.int().min(1).max(max) });
+    .meta({ documented });
 }
 
 /** A listing without `limit` has so many entries at most. */
 const PAGE_DEFAULT = 50;
 
 export function pageLimit(max: number) {
-  return wholeNumber(max).default(PAGE_DEFAULT).meta({ default: PAGE_DEFAULT });
+  const documented = z.int().min(1).max(max).default(PAGE_DEFAULT);
+  return wholeNumber(max, documented).default(PAGE_DEFAULT);
 }

@@ -24,6 +24,8 @@ export const cartObject = z.looseObject({
   total_amount: z.number().optional().describe("unit_price × quantity − discount"),
 });
 
+export const basket = z.union([cartObject, z.array(cartObject)]).nullable();
+
 const personName = z.string("must be a text").nullish();
 const emailWords = "must be an e-mail address";
 
@@ -64,7 +66,7 @@ export const paymentRequest = z.strictObject({
     .refine((alpha) => currencyOf(alpha) !== undefined, currencyWords)
     .meta({ description: "ISO 4217; the setting CURRENCY if missing." })
     .nullish(),
-  basket: taken(z.union([cartObject, z.array(cartObject)]).nullish())
+  basket: taken(basket)
     .optional()
     .describe("One cart object or a list of them; one that does not add up is echoed only."),
   customer: customer.nullish(),

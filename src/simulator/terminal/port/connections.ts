@@ -14,7 +14,7 @@ export interface Endpoints {
   readonly serial: string | null;
 }
 
-export interface ConnectionsInput {
+interface ConnectionsInput {
   readonly options: TerminalOptions;
   /** Takes a register on this port. */
   connect(port: BytePort, transport: "tcp" | "serial"): void;

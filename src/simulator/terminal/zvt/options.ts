@@ -19,7 +19,7 @@ export interface Timers {
   readonly t4Ms: number;
 }
 
-export interface ZvtPace extends Pace {
+interface ZvtPace extends Pace {
   /** Pause before 04 0F is repeated while goods are on their way (docs/zvt.md 8.3). */
   readonly goodsPauseMs: number;
   /** From the answer to 08 40 until the new speed holds (docs/zvt.md 2.6). */

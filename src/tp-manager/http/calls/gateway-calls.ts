@@ -6,10 +6,10 @@ import {
   gatewayOperationSchema,
   NOTE_CHARACTERS_MAX,
 } from "../../../shared/ipc/contract.ts";
+import { majorOf } from "../../../shared/money.ts";
 import type { GatewayTarget } from "../../supervisor/gateway-desk.ts";
 import { type AnyCall, call } from "../call.ts";
 import { sendOne } from "../envelope.ts";
-import { majorOf } from "../gateway-standing.ts";
 import { amount, exactlyOne, fault, note, orderId, readAmount, yesOrNo } from "../input.ts";
 
 const PUBLIC_ID_CHARACTERS_MAX = 32;
@@ -98,7 +98,9 @@ function operation(kind: GatewayOperationKind): AnyCall {
     methods: ["POST"],
     role: "operator",
     summary: `Ask the gateway to ${kind} an order's transaction`,
-    description: "Sent once. When its answer is lost the operation stays open until it is settled.",
+    description:
+      "By `orderId` or `transactionPublicId`. Sent once. When its answer is lost the operation " +
+      `stays open until it is settled.${kind === "cancel" ? "" : " A part with `amount`."}`,
     body: exactlyOne(z.strictObject({ ...target, ...part }), ...either),
     document: ({ orderExample, operationDone }) => ({
       bodyExample: orderExample,

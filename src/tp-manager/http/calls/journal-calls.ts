@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isoTime } from "../../../shared/time.ts";
 import { type ListedAttempt, listStatuses } from "../../attempts/attempt-store.ts";
 import type { SettledStray } from "../../attempts/terminal-log.ts";
 import { answerOf } from "../../orders/answer.ts";
@@ -91,8 +92,8 @@ function entry({ attempt, delivery }: ListedAttempt, archived: boolean): object 
     ...body,
     attempt: attempt.number,
     archived,
-    startedAt: new Date(attempt.startedAtMs).toISOString(),
-    endedAt: attempt.endedAtMs === null ? null : new Date(attempt.endedAtMs).toISOString(),
+    startedAt: isoTime(attempt.startedAtMs),
+    endedAt: isoTime(attempt.endedAtMs),
   };
 }
 
@@ -102,10 +103,10 @@ function stray({ id, atMs, report, identity, finding, because, endedAtMs }: Sett
   const { resultCode, authorisationNumber, localDate, localTime, receipt } = report;
   return {
     id,
-    at: new Date(atMs).toISOString(),
+    at: isoTime(atMs),
     finding,
     because,
-    foundAt: endedAtMs === null ? null : new Date(endedAtMs).toISOString(),
+    foundAt: isoTime(endedAtMs),
     ...{ receiptNumber, traceNumber, amountMinor, currency: receipt.currencyAlphaCode || "EUR" },
     ...{ maskedPan, cardName, resultCode, authorisationNumber, localDate, localTime },
     terminalId: report.terminalId ?? identity.terminalId,

@@ -6,7 +6,8 @@ import {
   OUTBOX_PAGE_MAX,
   type OutboxItem,
 } from "../../../shared/ipc/contract.ts";
-import { formatMajor } from "../../../shared/money.ts";
+import { majorOf } from "../../../shared/money.ts";
+import { isoTime } from "../../../shared/time.ts";
 import { type AnyCall, call } from "../call.ts";
 import { sendList, sendOne } from "../envelope.ts";
 import { note, oneOf, pageLimit, wholeNumber } from "../input.ts";
@@ -99,29 +100,25 @@ function refusal(
 }
 
 function entry(item: OutboxItem): object {
-  const { amountMinor, exponent, lastTry } = item;
+  const { amountMinor, lastTry } = item;
   return {
     transactionId: item.transactionId,
     orderId: item.orderId,
     state: item.state,
-    amount: Number(formatMajor(amountMinor, exponent)),
+    amount: majorOf(amountMinor, item),
     currency: item.currency,
-    queuedAt: iso(item.queuedAtMs),
-    nextTryAt: iso(item.nextTryAtMs),
-    settledAt: iso(item.settledAtMs),
+    queuedAt: isoTime(item.queuedAtMs),
+    nextTryAt: isoTime(item.nextTryAtMs),
+    settledAt: isoTime(item.settledAtMs),
     tries: item.tries,
     ambiguous: item.ambiguous,
     reason: item.reason,
     lastTry: lastTry && {
-      endedAt: iso(lastTry.endedAtMs),
+      endedAt: isoTime(lastTry.endedAtMs),
       class: lastTry.class,
       httpStatus: lastTry.httpStatus,
       code: lastTry.code,
       description: lastTry.description,
     },
   };
-}
-
-function iso(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
 }

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { AppError } from "../../../shared/errors.ts";
 import { NOTE_CHARACTERS_MAX } from "../../../shared/ipc/contract.ts";
+import { isoTime } from "../../../shared/time.ts";
 import { answerOf } from "../../orders/answer.ts";
 import type { FoundOrder } from "../../orders/orders.ts";
 import { settlements } from "../../orders/settlement.ts";
@@ -165,7 +166,9 @@ export const paymentCalls: readonly AnyCall[] = [
     methods: ["POST"],
     role: "own-operator",
     summary: "Settle an order that nobody could find out about",
-    description: "The operator's word, kept with its note.",
+    description:
+      'The operator\'s word, kept with its note: `{"outcome": "charged", "not_charged" or ' +
+      '"reversed", "note": "…"}`.',
     body: z.strictObject({ outcome: oneOf(settlements), note: note(NOTE_CHARACTERS_MAX) }),
     answersPayment: true,
     document: ({ payment }) => ({
@@ -210,11 +213,11 @@ function history(attempt: FoundOrder["attempts"][number]): object {
     error: body.error,
     amount: body.amount,
     currency: body.currency,
-    startedAt: new Date(attempt.startedAtMs).toISOString(),
-    endedAt: attempt.endedAtMs === null ? null : new Date(attempt.endedAtMs).toISOString(),
+    startedAt: isoTime(attempt.startedAtMs),
+    endedAt: isoTime(attempt.endedAtMs),
     baseline: attempt.baseline,
     events: attempt.events.map(({ atMs, kind, detail }) => ({
-      at: new Date(atMs).toISOString(),
+      at: isoTime(atMs),
       kind,
       ...detail,
     })),

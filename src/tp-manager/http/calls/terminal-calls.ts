@@ -42,7 +42,9 @@ export const terminalCalls: readonly AnyCall[] = [
     methods: ["GET", "POST"],
     role: "operator",
     summary: "Telecollection: the terminal's end of day",
-    description: "Runs by itself too when the terminal demands it (`AUTO_END_OF_DAY`).",
+    description:
+      "`NbApp`, `App` with `Name`, `Status`, `Count`, `Sum`, and the ticket. Runs by itself too " +
+      "when the terminal demands it (`AUTO_END_OF_DAY`).",
     document: ({ errors }) => ({
       answer: {
         schema: z.object({
@@ -101,14 +103,18 @@ export const terminalCalls: readonly AnyCall[] = [
     methods: ["GET"],
     reads: true,
     summary: "The terminal's status, without side effects",
+    description:
+      "`cr` 0 ready 1 busy 2 action needed 9 no link · `card` 0 none 1 in reader · `call` 1 a " +
+      "host call or an end of day is due · `periph` 0 good 1 reader 2 printer 3 other · `detail` " +
+      "in words",
     document: () => ({
       answer: {
         schema: z.object({
-          cr: z.enum(["0", "1", "2", "9"]).describe("0 ready, 1 busy, 2 action needed, 9 no link"),
-          card: z.enum(["0", "1"]).describe("1: a card is in the reader"),
-          call: z.enum(["0", "1"]).describe("1: a call to the host or an end of day is due"),
-          periph: z.enum(["0", "1", "2", "3"]).describe("1 reader, 2 printer, 3 other fault"),
-          detail: z.string().describe("In words."),
+          cr: z.enum(["0", "1", "2", "9"]),
+          card: z.enum(["0", "1"]),
+          call: z.enum(["0", "1"]),
+          periph: z.enum(["0", "1", "2", "3"]),
+          detail: z.string(),
         }),
         example: { cr: "0", card: "0", call: "0", periph: "0", detail: "ready" },
       },
@@ -124,7 +130,9 @@ export const terminalCalls: readonly AnyCall[] = [
     methods: ["GET"],
     reads: true,
     summary: "The terminal's identity",
-    description: 'Members are "" where the terminal does not tell.',
+    description:
+      '`serialNumber`, `deviceId`, `terminalId`, `terminalVersion`, "" where it does not tell; ' +
+      "and `/version`.",
     document: () => ({
       answer: {
         schema: z.object({

@@ -10,7 +10,7 @@ import { emptyReceipt } from "../../../shared/receipt.ts";
 import { listStatuses } from "../../attempts/attempt-store.ts";
 import { eventTable } from "../../attempts/event-table.ts";
 import { strayFindings } from "../../attempts/stray-policy.ts";
-import { cartObject, customData, customer, paymentRequest } from "../payment-request.ts";
+import { basket, cartObject, customData, customer, paymentRequest } from "../payment-request.ts";
 import * as evidence from "./evidence.ts";
 import { jsonValue, oneOfErrors, receipt, time } from "./schemas.ts";
 
@@ -267,7 +267,7 @@ export const namedSchemas = {
   ...{ operationDone, gatewayStanding, gatewayTransaction, outboxItem, outboxDone, message },
   ...{ attemptEvent: evidence.attemptEvent, baseline: evidence.baseline, jsonValue },
   ...{ transactionReport: evidence.transactionReport, observation: evidence.observation },
-  ...{ paymentRequest, cartObject, customer, customData, outcomeError },
+  ...{ paymentRequest, basket, cartObject, customer, customData, outcomeError },
 };
 
 const orderExample = { orderId: "A-1001" };

@@ -37,32 +37,32 @@ export class SchemaBook {
       // A later version may add members to an answer.
       io: "input",
       unrepresentable: "any",
-      override: ({ zodSchema, jsonSchema }) => documented(zodSchema, jsonSchema),
+      override: ({ zodSchema, jsonSchema }) => this.#asDocumented(zodSchema, jsonSchema),
     });
     for (const [id, { $schema: _, $id: __, ...schema }] of Object.entries(schemas)) {
       Object.assign(this.#places.get(id) ?? {}, schema);
     }
   }
+
+  /** What a schema's own words say in place of what zod can tell. */
+  #asDocumented(schema: z.core.$ZodType, json: z.core.JSONSchema.BaseSchema): void {
+    const meta = z.globalRegistry.get(schema) ?? {};
+    const shown = meta.documented as z.ZodType | undefined;
+    delete json["documented"];
+    delete json["exactlyOne"];
+    if (shown) {
+      const name = this.#registry.get(shown)?.id;
+      const options = { io: "input", unrepresentable: "any" } as const;
+      const { $schema: _, ...told } = name ? refTo(name) : z.toJSONSchema(shown, options);
+      Object.assign(json, { ...told, ...json });
+    }
+    if (meta.exactlyOne) Object.assign(json, withEither(json as Json, meta.exactlyOne));
+  }
 }
 
 const refTo = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
 
-/** What a schema's own words say in place of what zod can tell. */
-function documented(schema: z.core.$ZodType, json: z.core.JSONSchema.BaseSchema): void {
-  const { documented: shown, exactlyOne } = z.globalRegistry.get(schema) ?? {};
-  delete json["documented"];
-  delete json["exactlyOne"];
-  if (shown) {
-    const { $schema: _, ...told } = z.toJSONSchema(shown as z.ZodType, {
-      io: "input",
-      unrepresentable: "any",
-    });
-    Object.assign(json, { ...told, ...json });
-  }
-  if (exactlyOne) Object.assign(json, withEither(json as Json, exactlyOne));
-}
-
-/** JSON Schema tells it as two objects, of which each lacks a member of the other. */
+/** JSON Schema tells one of two members as two objects, each without the other's member. */
 function withEither(json: Json, names: readonly [string, string]): Json {
   const {
     properties,

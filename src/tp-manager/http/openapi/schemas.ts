@@ -9,14 +9,15 @@ export const NONE_SO_FAR = "x-none-so-far";
 
 export const time = z.iso.datetime();
 
-type JsonValue = string | number | boolean | null | JsonValue[] | { [name: string]: JsonValue };
-export const jsonValue: z.ZodType<JsonValue> = z.lazy(() =>
-  z.union([
-    z.union([z.string(), z.number(), z.boolean(), z.null()]),
-    z.array(jsonValue),
-    z.record(z.string(), jsonValue),
-  ]),
-);
+type Scalar = string | number | boolean | null;
+type JsonObject = { [name: string]: JsonValue };
+type JsonValue = Scalar | JsonObject | Array<Scalar | JsonObject>;
+const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+/** What the gateway tells in its own words; no list of it holds a list. */
+export const jsonValue: z.ZodType<JsonValue> = z.lazy(() => {
+  const object = z.record(z.string(), jsonValue);
+  return z.union([scalar, object, z.array(z.union([scalar, object]))]);
+});
 
 export const receipt = z
   .object(Object.fromEntries(receiptFields.map((field) => [field, z.string()])))
@@ -104,7 +105,7 @@ const details: Partial<Record<ErrorCode, z.ZodObject>> = {
 };
 
 const noDetails = z
-  .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+  .record(z.string(), scalar)
   .meta({ description: "None so far.", [NONE_SO_FAR]: true });
 
 /** The `error` member of each code. */

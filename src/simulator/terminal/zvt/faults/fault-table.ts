@@ -17,7 +17,7 @@ export const points = [
 ] as const;
 export type Point = (typeof points)[number];
 
-export const pointDescriptions: Readonly<Record<Point, string>> = {
+const pointDescriptions: Readonly<Record<Point, string>> = {
   command: "command received, before 80 00",
   accepted: "80 00 sent",
   card: "waiting for the customer",
@@ -33,7 +33,7 @@ export const pointDescriptions: Readonly<Record<Point, string>> = {
 };
 
 /** Kinds of messages that the terminal sends. */
-export const messageKinds = ["answer", "prompt", "report", "print", "end", "any"] as const;
+const messageKinds = ["answer", "prompt", "report", "print", "end", "any"] as const;
 export type MessageKind = (typeof messageKinds)[number];
 
 const at: FaultArgument = {
@@ -51,7 +51,7 @@ function milliseconds(description: string, fallback: number): FaultArgument {
 }
 
 /** What every fault takes. */
-export const sharedArguments = {
+const sharedArguments = {
   times: { description: "how often it strikes, 0 without end", type: "number", fallback: 1 },
   skip: { description: "chances to let pass first", type: "number", fallback: 0 },
   command: {

@@ -82,7 +82,7 @@ function isCommand(apdu: Uint8Array): boolean {
   return apdu[0] !== 0x80 && apdu[0] !== 0x84 && controlOf(apdu) !== 0x06b0;
 }
 
-export function messageKindOf(apdu: Uint8Array): MessageKind {
+function messageKindOf(apdu: Uint8Array): MessageKind {
   const control = controlOf(apdu);
   if (control >> 8 === 0x80 || control >> 8 === 0x84) return "answer";
   switch (control) {
