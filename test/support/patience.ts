@@ -16,7 +16,7 @@ process.env["TEST_SLOWNESS"] = String(slowness);
  * How long a test waits for something that takes moments. Only a test that fails waits so long, and
  * load that comes after the measuring is allowed for.
  */
-export const PATIENCE_MS = Math.round(30_000 * slowness);
+export const PATIENCE_MS = Math.round(60_000 * slowness);
 
 /** A test does much of that, one after the other. */
 export const TEST_LIMIT_MS = 8 * PATIENCE_MS;

@@ -1,4 +1,7 @@
-import type { Language, Texts } from "./language.ts";
+/** Languages in which a driver can put a code into words. */
+export type Language = "en" | "fr" | "de";
+
+export type Texts = Readonly<Record<Language, string>>;
 
 /** Result and error codes of docs/zvt.md 11.4: field 27, 06 1E and 84 xx. */
 interface ResultCode {
