@@ -1,6 +1,7 @@
 import { sleep, systemClock } from "../../src/shared/time.ts";
 import { until } from "../support/child-program.ts";
 import { type Answer, TestInstallation } from "../support/installation.ts";
+import { asSlow, PATIENCE_MS } from "../support/patience.ts";
 import type { KillPlan, Victim } from "./kill-plan.ts";
 import { type Evidence, violationsOf } from "./verdict.ts";
 import { type WireEvent, WireWatch } from "./wire-watch.ts";
@@ -24,15 +25,8 @@ interface Settled {
   readonly attempts: unknown;
 }
 
-/**
- * On a serial line a terminal whose report was acknowledged by the link but never answered waits
- * for the answer as long as field 01 of the authorisation says, at least 10 s, before the terminal
- * reverses and is idle again (docs/zvt.md 8.2). Only then can anybody ask it.
- */
-const SETTLED_LIMIT_MS = 60_000;
-const HANDED_OVER_LIMIT_MS = 60_000;
 /** A kill whose moment never comes is done anyway. */
-const MOMENT_LIMIT_MS = 1_500;
+const MOMENT_LIMIT_MS = asSlow(1_500);
 const HOLD_MS = 30;
 
 /**
@@ -71,8 +65,7 @@ export class CrashHouse {
     await this.#at.start();
     await this.#at.connected();
     this.#watch = await WireWatch.open(this.#control);
-    const { one } = await this.#at.pay(7, "seed");
-    if (one.status !== "Success") throw new Error(`no first sale: ${JSON.stringify(one)}`);
+    await this.#at.firstPaid("seed");
   }
 
   async close(): Promise<void> {
@@ -137,7 +130,7 @@ export class CrashHouse {
     };
     const all = async (): Promise<true | undefined> =>
       (await missing()).length === 0 ? true : undefined;
-    await until("every charged order is at the gateway", all, HANDED_OVER_LIMIT_MS).catch(() => {});
+    await until("every charged order is at the gateway", all).catch(() => {});
     const lost = await missing();
     const wrong = (await this.#orders()).filter(({ merchantReference }) =>
       this.#notCharged.has(merchantReference),
@@ -203,9 +196,14 @@ export class CrashHouse {
     }
   }
 
-  /** Asks for the order until nothing runs and nothing is in doubt that can be proved. */
+  /**
+   * Asks for the order until nothing runs and nothing is in doubt that can be proved. On a serial
+   * line a terminal whose report was acknowledged by the link but never answered waits for the
+   * answer as long as field 01 of the authorisation says, at least 10 s, before the terminal
+   * reverses and is idle again (docs/zvt.md 8.2). Only then can anybody ask it.
+   */
   async #settled(orderId: string): Promise<Settled> {
-    const deadlineMs = systemClock.monotonicMs() + SETTLED_LIMIT_MS;
+    const deadlineMs = systemClock.monotonicMs() + PATIENCE_MS;
     for (;;) {
       const answer = await this.#at.call("GET", `/payment/${orderId}`).catch(() => undefined);
       const { status, error } = answer?.one ?? {};

@@ -7,7 +7,7 @@ import { supervisorMessages, tpManagerMessages } from "../../src/shared/ipc/cont
 import { openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { ChildProgram, until } from "./child-program.ts";
-import { asSlow } from "./patience.ts";
+import { asSlow, PATIENCE_MS } from "./patience.ts";
 
 export interface InstallationOptions {
   readonly line?: "tcp" | "pty";
@@ -146,6 +146,18 @@ export class TestInstallation {
     client.close();
   }
 
+  /**
+   * Pays until one payment has succeeded, which gives the terminal a last transaction: an empty
+   * storage proves nothing. On a busy machine the first payment may be late for the short timers.
+   */
+  async firstPaid(orderId: string): Promise<void> {
+    let number = 0;
+    await until("a first payment succeeds", async () => {
+      const { one } = await this.pay(1, `${orderId}-${++number}`);
+      return one.status === "Success" || undefined;
+    });
+  }
+
   call(
     method: "GET" | "POST",
     path: string,
@@ -223,13 +235,14 @@ export class TestInstallation {
     program: ChildProgram,
     client: IpcClient<{ readonly status: typeof tpManagerMessages.status }>,
   ): Promise<void> {
-    await until(`${program.name} answers`, async () => {
+    const asked = async (): Promise<true | undefined> => {
       if (!program.running) throw new Error(`${program.name} ended: ${program.output}`);
       return await client.call("status", {}, ATTEMPT_MS).then(
         ({ pid }) => pid === program.pid || undefined,
         () => undefined,
       );
-    });
+    };
+    await until(`${program.name} answers`, asked, PATIENCE_MS, program.pid);
     client.close();
   }
 

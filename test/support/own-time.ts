@@ -14,7 +14,7 @@ export async function ownTimeOf(pids: readonly number[], work: () => Promise<voi
 }
 
 /** Time that the main thread of a process has waited for a processor. */
-function queuedMs(pid: number): number {
+export function queuedMs(pid: number): number {
   try {
     // proc(5), schedstat: time on the processor, time on a run queue, slices; nanoseconds.
     return Number(readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ")[1]) / 1e6;

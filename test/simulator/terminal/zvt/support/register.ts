@@ -4,6 +4,7 @@ import { sleep, within } from "../../../../../src/shared/time.ts";
 import { ApduReader } from "../../../../../src/simulator/terminal/zvt/link/apdu-reader.ts";
 import { ACK, encodeFrame, NAK } from "../../../../../src/simulator/terminal/zvt/link/frame.ts";
 import { FrameReader } from "../../../../../src/simulator/terminal/zvt/link/frame-reader.ts";
+import { until } from "../../../../support/child-program.ts";
 import { PATIENCE_MS } from "../../../../support/patience.ts";
 import { steppedClock } from "../../../../support/stepped-clock.ts";
 
@@ -57,11 +58,15 @@ export class ScriptedRegister {
   /** Opens a pseudo-terminal as a program opens a serial port. */
   static async serial(path: string): Promise<ScriptedRegister> {
     const { SerialPort } = await import("serialport");
-    const port = await new Promise<InstanceType<typeof SerialPort>>((resolve, reject) => {
-      const opened = new SerialPort({ path, baudRate: 115_200 }, (error) =>
-        error ? reject(error) : resolve(opened),
-      );
-    });
+    const open = (): Promise<InstanceType<typeof SerialPort> | undefined> =>
+      new Promise((resolve, reject) => {
+        const opened = new SerialPort({ path, baudRate: 115_200 }, (error) => {
+          if (!error) resolve(opened);
+          else if (isStillLocked(error)) resolve(undefined);
+          else reject(error);
+        });
+      });
+    const port = await until("the serial port is free", open);
     const register = new ScriptedRegister(
       true,
       (bytes) => {
@@ -214,6 +219,14 @@ export function hex(bytes: Uint8Array): string {
 
 export function fromHex(text: string): Uint8Array {
   return Uint8Array.from(Buffer.from(text.replaceAll(" ", ""), "hex"));
+}
+
+/**
+ * The library closes a port while a thread of its own may still read: on a busy machine that thread
+ * keeps the device, and so its lock, a moment longer than the port.
+ */
+function isStillLocked({ message }: Error): boolean {
+  return message.includes("Cannot lock port");
 }
 
 /** The serial library misses a hang-up now and then; writing nothing finds it and sends nothing. */
