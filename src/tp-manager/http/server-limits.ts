@@ -16,7 +16,7 @@ const HEADERS_MAX = 100;
 /** Connections the system keeps until we take them: a flood must not make it drop the kiosk. */
 export const BACKLOG = 2_048;
 
-/** What node:http must know when a server is made. */
+/** Options that node:http must know when a server is made. */
 export const serverOptions: ServerOptions = {
   maxHeaderSize: HEADER_BYTES_MAX,
   connectionsCheckingInterval: ARRIVAL_CHECK_MS,
@@ -30,7 +30,7 @@ export const arrivalLimits = {
   keepAliveTimeout: KEEP_ALIVE_MS,
 } as const;
 
-/** The same limits and the same refusals on 127.0.0.1 and ::1. */
+/** Gives a server its limits and refusals, which are the same on 127.0.0.1 and ::1. */
 export function harden(server: Server, connections: Connections): void {
   server.requestTimeout = REQUEST_ARRIVAL_MAX_MS;
   server.headersTimeout = HEADERS_ARRIVAL_MAX_MS;
@@ -54,9 +54,9 @@ export function harden(server: Server, connections: Connections): void {
 }
 
 /**
- * What the HTTP parser gave up on: answered in the form of every other error, then closed. Never
- * while a request that came whole is being carried out on the same connection: its sender would
- * take the refusal for the answer of a payment that goes on.
+ * Answers a request that the HTTP parser gave up on in the form of every other error, then closes
+ * the connection. No such answer leaves while a request that came whole is being carried out on the
+ * same connection: its sender would take the refusal for the answer of a payment that goes on.
  */
 export function refuseUnparsed(
   connections: Connections,
