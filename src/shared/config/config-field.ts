@@ -12,6 +12,8 @@ export interface Meta {
   readonly secret?: boolean;
   /** The protocol's own limit: less is refused unless TEST_TIMERS is yes. */
   readonly floor?: number;
+  /** Says what is doubtful about a value that is taken; never repeats the value. */
+  doubt?(value: string): string | undefined;
 }
 
 /** The names of a part of the setup file, in its order. */

@@ -1,5 +1,6 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { announcePresence } from "../../shared/presence.ts";
+import { LOGIN_LENGTH_DESCRIBED } from "./account.ts";
 import { startGatewaySandbox } from "./sandbox.ts";
 import { type CommandLine, helpText, readCommandLine, UsageError } from "./switches.ts";
 
@@ -19,6 +20,7 @@ function commandLine(): CommandLine {
 }
 
 async function run({ options, readyFile }: CommandLine & { help: false }): Promise<void> {
+  for (const { login } of options.accounts) warnOfLongLogin(login);
   const sandbox = await startGatewaySandbox(options);
   console.log(`listening ${sandbox.url}`);
   if (readyFile !== undefined && process.platform !== "linux") announcePresence(readyFile);
@@ -31,6 +33,15 @@ async function run({ options, readyFile }: CommandLine & { help: false }): Promi
   for (const signal of ["SIGTERM", "SIGINT", "SIGBREAK"] as const) {
     process.once(signal, () => stop().catch(fail));
   }
+}
+
+function warnOfLongLogin(login: string): void {
+  const { length } = [...login];
+  if (length <= LOGIN_LENGTH_DESCRIBED) return;
+  console.error(
+    `warning: login ${login} has ${length} characters, the description allows ` +
+      `${LOGIN_LENGTH_DESCRIBED}; the gateway issues longer ones all the same`,
+  );
 }
 
 /** Whoever waits for the file never reads half of it. */

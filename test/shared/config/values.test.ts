@@ -153,7 +153,7 @@ const values: Record<SharedName, Values> = {
       "https://",
     ],
   },
-  GATEWAY_LOGIN: { good: same("12345.gateway.example", "l".repeat(32)), bad: ["l".repeat(33)] },
+  GATEWAY_LOGIN: { good: same("12345.gateway.example", "l".repeat(255)), bad: ["l".repeat(256)] },
   GATEWAY_PWD: { good: same("p".repeat(32), "a:b"), bad: ["p".repeat(33), "a\u0001b"] },
   GATEWAY_WEBSITE_ID: { good: same("1", "12345678901"), bad: ["123456789012", "a1", "-1", "1.0"] },
   GATEWAY_CATEGORY_ID: { good: same("42"), bad: ["123456789012", "x"] },
