@@ -1,5 +1,6 @@
 import basicAuth from "@fastify/basic-auth";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
+import { Connections } from "../../shared/connections.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
@@ -19,7 +20,6 @@ import { installPaymentRoutes } from "./calls/payment-routes.ts";
 import { installStatusRoutes } from "./calls/status-routes.ts";
 import { installTerminalRoutes } from "./calls/terminal-routes.ts";
 import { installUnexpectedRoutes } from "./calls/unexpected-routes.ts";
-import { Connections } from "./connections.ts";
 import { Credentials, type Pair, type Role } from "./credentials.ts";
 import { installErrorAnswers, sendError } from "./envelope.ts";
 import { installEventRoutes } from "./events/event-routes.ts";
@@ -28,7 +28,13 @@ import { isActing, isAllowedOrigin, isLoopbackHost } from "./origin-check.ts";
 import { installPageRoute } from "./page/page-route.ts";
 import { readBody } from "./request-body.ts";
 import { allowedMethods, hintFor } from "./route-table.ts";
-import { arrivalLimits, harden, refuseUnparsed, serverOptions } from "./server-limits.ts";
+import {
+  arrivalLimits,
+  CONNECTIONS_MAX,
+  harden,
+  refuseUnparsed,
+  serverOptions,
+} from "./server-limits.ts";
 import type { Monitor } from "./status/monitor.ts";
 
 export interface ApiOptions {
@@ -75,7 +81,7 @@ declare module "fastify" {
 
 /** The local API without a port: everything that `inject` can test. */
 export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
-  const connections = new Connections();
+  const connections = new Connections({ total: CONNECTIONS_MAX });
   const app = fastify({
     bodyLimit: BODY_BYTES_MAX,
     ...arrivalLimits,
