@@ -100,6 +100,17 @@ const origins = z.string().transform((value, context) => {
   return list;
 });
 
+const SECRETS_MAX = 8;
+
+/** No value is repeated in a message: it is a secret. */
+const secrets = text(SECRETS_MAX * 129).transform((value, context) => {
+  const list = value.split(" ").filter((secret) => secret !== "");
+  if (list.length <= SECRETS_MAX && list.every(({ length }) => length <= 128)) return list;
+  const message = `must list at most ${SECRETS_MAX} secrets of at most 128 characters each`;
+  context.addIssue({ code: "custom", message });
+  return z.NEVER;
+});
+
 const terminalAndApi = {
   SERIAL_PORT: described(serialPort, {
     help: "Where the terminal is: a serial port, a USB device, or a terminal on the network.",
@@ -241,6 +252,12 @@ const gateway = {
   NOTIFICATION_HOST: described(bindAddress.default("127.0.0.1"), {
     help: "Address on which notifications are taken.",
     example: "192.0.2.10",
+  }),
+  NOTIFICATION_DIGEST_SECRETS: described(secrets.default([]), {
+    help: "Secrets besides GATEWAY_PWD that may sign notifications: a website's salt, an old password.",
+    example: "salt-of-the-website old-password",
+    secret: true,
+    list: true,
   }),
   NOTIFICATION_SECRET: described(text(128).optional(), {
     help: "Passphrase that signs the gateway's fraud event; without it none is taken.",

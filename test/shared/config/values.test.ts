@@ -183,6 +183,15 @@ const values: Record<SharedName, Values> = {
     good: same("127.0.0.1", "0.0.0.0", "::", "2001:db8::7"),
     bad: ["localhost", "256.0.0.1", "*", "127.0.0.1:80", "[::1]"],
   },
+  NOTIFICATION_DIGEST_SECRETS: {
+    good: [
+      ["salt", ["salt"]],
+      ["  a:b   c,d#e ", ["a:b", "c,d#e"]],
+      ["s".repeat(128), ["s".repeat(128)]],
+      ["1 2 3 4 5 6 7 8", ["1", "2", "3", "4", "5", "6", "7", "8"]],
+    ],
+    bad: ["s".repeat(129), "1 2 3 4 5 6 7 8 9", "a\u0007b"],
+  },
   NOTIFICATION_SECRET: { good: same("a:b", "s".repeat(128)), bad: ["s".repeat(129), "a\u0007b"] },
   GATEWAY_WAIT: { ...wholeNumbers(0, 60_000), bad: ["-1", "60001", "00", "5s"] },
   GATEWAY_TIMEOUT: wholeNumbers(1_000, 120_000),
