@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/support/longest-first.ts";
 import { PATIENCE_MS, TEST_LIMIT_MS } from "./test/support/patience.ts";
 import "./test/support/run-folder.ts";
 import { SummaryReporter } from "./test/support/summary-reporter.ts";
@@ -11,6 +12,7 @@ export default defineConfig({
     testTimeout: TEST_LIMIT_MS,
     hookTimeout: TEST_LIMIT_MS,
     expect: { poll: { timeout: PATIENCE_MS, interval: 20 } },
+    sequence: { sequencer: LongestFirst },
     setupFiles: ["test/support/end-of-test.ts"],
     projects: [
       { extends: true, test: { name: "tidy", include: ["test/tidy/**/*.test.ts"] } },

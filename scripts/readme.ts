@@ -1,6 +1,7 @@
 /**
- * Writes the generated parts of README.md: the configuration table from the schema and the error
- * table from the error codes. `npm run readme` writes, the tidy test compares.
+ * Writes the generated parts of README.md: the configuration table from the schema, the table of
+ * calls from their records, the event table and the error table. `npm run readme` writes, the tidy
+ * test compares.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,6 +11,7 @@ import { sharedParts } from "../src/shared/config/schema.ts";
 import { errorTable } from "../src/shared/errors.ts";
 import { projectRoot } from "../src/shared/installation.ts";
 import { eventTable } from "../src/tp-manager/attempts/event-table.ts";
+import { calls } from "../src/tp-manager/http/calls/calls.ts";
 import { protocolPart } from "../src/tp-manager/terminal/registry.ts";
 import { choicesOf } from "./config-choices.ts";
 
@@ -17,7 +19,12 @@ const path = join(projectRoot, "README.md");
 
 /** The README with its generated parts made anew. */
 export function withGeneratedParts(readme: string): string {
-  const parts = { configuration: configuration(), events: events(), errors: errors() };
+  const parts = {
+    configuration: configuration(),
+    calls: callTable(),
+    events: events(),
+    errors: errors(),
+  };
   return Object.entries(parts).reduce(
     (text, [name, part]) => replacePart(text, name, part),
     readme,
@@ -56,6 +63,24 @@ function defaultOf(schema: z.ZodType): string {
   if (value === undefined || (Array.isArray(value) && value.length === 0)) return "none";
   if (typeof value === "boolean") return value ? "`yes`" : "`no`";
   return `\`${String(value)}\``;
+}
+
+const who = { operator: "operator", "own-operator": "operator only" };
+
+function callTable(): string {
+  const rows = calls.map((record) => {
+    const { methods, path, alias, role, summary, description, query } = record;
+    const names = Object.keys((query as z.ZodObject | undefined)?.shape ?? {});
+    const asked = names.length > 0 ? `?${names.map((name) => `${name}=`).join("&")}` : "";
+    const verbs = methods
+      .map((method) => `\`${method}\``)
+      .join(" or ")
+      .slice(0, -1);
+    const also = alias === undefined ? "" : ` or \`${methods.join("")} ${alias}\``;
+    const does = [summary, description].filter(Boolean).join(". ");
+    return [`${verbs} ${path}${asked}\`${also}`, role ? who[role] : "", does];
+  });
+  return table(["Call", "Who", "Does"], rows);
 }
 
 function errors(): string {

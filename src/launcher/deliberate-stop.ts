@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openRunDirectory } from "../shared/ipc/run-directory.ts";
+import { isoTime } from "../shared/time.ts";
 
 /**
  * A stop that an operator asked for is written down, so that the keep-alive leaves it alone, also
@@ -11,7 +12,7 @@ const STOP_FILE = "stopped";
 export function recordStop(dataDirectory: string, nowMs: number): void {
   const file = join(openRunDirectory(dataDirectory), STOP_FILE);
   try {
-    writeFileSync(file, new Date(nowMs).toISOString());
+    writeFileSync(file, isoTime(nowMs));
   } catch (error) {
     // On a full disk it is there all the same, empty.
     if (!existsSync(file)) throw error;

@@ -66,3 +66,16 @@ export function formatMajor(amountMinor: number, exponent: number): string {
   if (exponent === 0) return sign + digits;
   return `${sign}${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`;
 }
+
+/** Major units as the number of a JSON answer: 899 of euros is 8.99. */
+export function majorOf(amountMinor: number, currency: Pick<Currency, "exponent">): number;
+export function majorOf(
+  amountMinor: number | null,
+  currency: Pick<Currency, "exponent">,
+): number | null;
+export function majorOf(
+  amountMinor: number | null,
+  { exponent }: Pick<Currency, "exponent">,
+): number | null {
+  return amountMinor === null ? null : Number(formatMajor(amountMinor, exponent));
+}

@@ -80,3 +80,10 @@ export async function within<T>(
 export function chance(): number {
   return Math.random();
 }
+
+/** A moment as every answer, event and file writes it. */
+export function isoTime(ms: number): string;
+export function isoTime(ms: number | null): string | null;
+export function isoTime(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}

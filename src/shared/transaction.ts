@@ -21,10 +21,13 @@ const cartLineSchema = z.object({
 });
 export type CartLine = z.infer<typeof cartLineSchema>;
 
+/** Of the key of a sale, everywhere. */
+export const ORDER_ID_CHARACTERS_MAX = 64;
+
 export const transactionSchema = z.object({
   /** UUID, made before anything was sent; the key of every later step. */
   transactionId: z.uuid(),
-  orderId: z.string().min(1).max(64),
+  orderId: z.string().min(1).max(ORDER_ID_CHARACTERS_MAX),
   /** How it became known to be charged. */
   origin: z.enum(["payment", "recovery", "operator"]),
   amountMinor: z.int().positive(),

@@ -5,7 +5,7 @@ import type { HandOffStore } from "./attempts/hand-off-store.ts";
 import type { TurnView } from "./desk/terminal-turn.ts";
 import type { TerminalView } from "./terminal/terminal.ts";
 
-export interface HandlerParts {
+interface HandlerParts {
   readonly port: number;
   readonly attempts: Pick<AttemptStore, "unfinished">;
   readonly handOffs: Pick<HandOffStore, "countPendingHandOffs">;

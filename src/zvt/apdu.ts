@@ -10,7 +10,7 @@ export interface Apdu {
   readonly extended?: boolean;
 }
 
-export const APDU_DATA_MAX = 65_535;
+const APDU_DATA_MAX = 65_535;
 const SHORT_LENGTH_MAX = 0xfe;
 const EXTENDED_MARK = 0xff;
 
@@ -41,11 +41,11 @@ export function decodeApdu(bytes: Uint8Array): Apdu {
  * Whether these two bytes can begin a ZVT message at all. On a TCP stream anything else means that
  * another protocol answers, or that we have lost our place (docs/zvt.md 12.7, 12.8).
  */
-export function isPlausibleControl(control: number): boolean {
+function isPlausibleControl(control: number): boolean {
   return [0x04, 0x05, 0x06, 0x08, 0x0f, 0x80, 0x84].includes(control >> 8);
 }
 
-export type ApduEvent =
+type ApduEvent =
   | { readonly event: "apdu"; readonly apdu: Apdu }
   /** Everything from an impossible control field on; there is no way back into step. */
   | { readonly event: "garbage"; readonly bytes: Uint8Array };

@@ -1,5 +1,5 @@
 /** What can be wrong with bytes that claim to be ZVT, or with values that shall become bytes. */
-export type ZvtCodecErrorCode =
+type ZvtCodecErrorCode =
   /** The length of the APDU is not the number of its data bytes. */
   | "length-mismatch"
   /** More data than a length can express. */

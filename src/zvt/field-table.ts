@@ -119,7 +119,7 @@ export const fields = {
 
 export type FieldName = keyof typeof fields;
 
-export interface NamedField extends Field {
+interface NamedField extends Field {
   readonly name: FieldName;
 }
 

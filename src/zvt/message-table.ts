@@ -61,7 +61,7 @@ export type Condition =
   | "if-line-feeds"
   | "if-no-line-feeds";
 
-export interface MessageShape {
+interface MessageShape {
   readonly control: number;
   readonly parts: readonly Part[];
   /** The command that a completion or an answer belongs to. */

@@ -14,7 +14,7 @@ export interface RawField {
   readonly lengthBytes?: number;
 }
 
-export interface RawFields {
+interface RawFields {
   readonly fields: readonly RawField[];
   /** A number without an entry in the table: its length is unknown, reading ended there. */
   readonly unknownField: number | null;

@@ -20,7 +20,7 @@ export interface RawPart {
  * A message cut into its pieces without a loss: {@link encodeRaw} gives the same bytes again. Holds
  * card data; what goes on to a session or a log is {@link Message}.
  */
-export interface RawMessage {
+interface RawMessage {
   readonly control: number;
   readonly extended: boolean;
   readonly parts: readonly RawPart[];

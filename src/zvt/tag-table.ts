@@ -3,7 +3,7 @@
  * (docs/zvt.md 4.3); `container` states it here and a test compares the two. `opaque` marks the
  * tags that have the bit set and hold plain content all the same (Feig, docs/zvt.md 12.5).
  */
-export type TagEncoding =
+type TagEncoding =
   | "number"
   | "digits"
   | "text"

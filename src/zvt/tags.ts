@@ -88,7 +88,7 @@ export function container(name: TagName, children: readonly RawTag[]): RawTag {
 }
 
 /** The same for a tag that is not in the table. */
-export function rawContainer(number: number, children: readonly RawTag[]): RawTag {
+function rawContainer(number: number, children: readonly RawTag[]): RawTag {
   if (!hasConstructedBit(number)) {
     throw new ZvtCodecError("tag", `tag ${number.toString(16)} cannot hold others`);
   }

@@ -10,7 +10,7 @@ export interface Hidden {
   readonly hiddenBytes: number;
 }
 
-export type ValueOf<E extends Encoding> = E extends "number" | "amount"
+type ValueOf<E extends Encoding> = E extends "number" | "amount"
   ? number
   : E extends "digits" | "pan" | "track2" | "text" | "zero-text"
     ? string

@@ -125,6 +125,8 @@ describe.skipIf(!haveChromium)("the connector's page for the operator", () => {
     const at = house();
     const api = await listening({}, at);
     const page = await opened(`http://127.0.0.1:${api.port}`, "kiosk", "secret");
+    // A prompt is told to those who listen at that moment only.
+    await expect.poll(() => text(page, "stream")).toMatch(/^Connected/);
     const gate = Promise.withResolvers<void>();
     at.terminal.script = async (_order, observer) => {
       observer.prompt({ code: "0a", text: hostile("prompt"), language: "" });

@@ -1,13 +1,7 @@
-import { type Point, points } from "../../src/simulator/terminal/faults/fault-table.ts";
+import { type Point, points } from "../../src/simulator/terminal/zvt/faults/fault-table.ts";
 import { Random } from "../simulation/random.ts";
 
-export const victims = [
-  "tp-manager",
-  "terminal",
-  "supervisor",
-  "sandbox",
-  "both programs",
-] as const;
+const victims = ["tp-manager", "terminal", "supervisor", "sandbox", "both programs"] as const;
 export type Victim = (typeof victims)[number];
 
 /**

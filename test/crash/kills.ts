@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { CrashHouse, type KillResult } from "./crash-house.ts";
 import { killPlan } from "./kill-plan.ts";
 
-export interface KillOptions {
+interface KillOptions {
   readonly kills: number;
   readonly seed: number;
   /** Installations side by side; every second one has its terminal on a pseudo-terminal. */

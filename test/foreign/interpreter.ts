@@ -8,7 +8,7 @@ import { startProcess } from "../support/own-processes.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
 
 /** A language that programs of this folder are written in, and what they need of it. */
-export interface Interpreter {
+interface Interpreter {
   readonly command: string;
   /** Arguments of a check that fails where something is missing. */
   readonly check: readonly string[];

@@ -113,7 +113,7 @@ export interface Plan {
   readonly fault?: Readonly<Partial<Record<"nak" | "mute" | "corrupt", number>>>;
 }
 
-export interface Event {
+interface Event {
   readonly event: string;
   readonly control?: string;
   readonly hex?: string;

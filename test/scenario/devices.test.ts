@@ -1,13 +1,13 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../src/shared/time.ts";
-import type { Behaviour } from "../../src/simulator/terminal/options.ts";
-import { startTerminalSimulator } from "../../src/simulator/terminal/start.ts";
 import {
   behaviourOf,
   type DeviceName,
   deviceNames,
 } from "../../src/simulator/terminal/zvt/devices/devices.ts";
 import { type QuirkName, quirkNames } from "../../src/simulator/terminal/zvt/devices/quirks.ts";
+import type { ZvtBehaviour } from "../../src/simulator/terminal/zvt/options.ts";
+import { startTerminalSimulator } from "../../src/simulator/terminal/zvt/start.ts";
 import { createTransport } from "../../src/tp-manager/terminal/transport/open-transport.ts";
 import { profileOptions, profiles } from "../../src/tp-manager/terminal/zvt/profiles.ts";
 import type { ZvtOptions } from "../../src/tp-manager/terminal/zvt/zvt-options.ts";
@@ -35,7 +35,7 @@ describe("one deviation by itself", () => {
 async function sells(
   name: string,
   line: Line,
-  behaviour: Partial<Behaviour>,
+  behaviour: Partial<ZvtBehaviour>,
   profile: Partial<ZvtOptions>,
 ): Promise<void> {
   const { driver, simulator } = await connected(line, behaviour, profile);
@@ -72,7 +72,11 @@ async function sells(
   expect(ledger.entries.filter(({ final }) => !final)).toEqual([]);
 }
 
-async function connected(line: Line, behaviour: Partial<Behaviour>, profile: Partial<ZvtOptions>) {
+async function connected(
+  line: Line,
+  behaviour: Partial<ZvtBehaviour>,
+  profile: Partial<ZvtOptions>,
+) {
   const simulator = await startTerminalSimulator({
     tcp: line === "tcp" ? { host: "127.0.0.1", port: 0 } : null,
     pty: line === "pty" ? { link: null } : null,

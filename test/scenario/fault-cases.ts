@@ -1,12 +1,12 @@
-import { faultKinds, points } from "../../src/simulator/terminal/faults/fault-table.ts";
+import { faultKinds, points } from "../../src/simulator/terminal/zvt/faults/fault-table.ts";
 import { until } from "../support/child-program.ts";
 import { type Answer, TestInstallation } from "../support/installation.ts";
-import { PATIENCE_MS } from "../support/patience.ts";
+import { asSlow, PATIENCE_MS } from "../support/patience.ts";
 
 export type Line = "tcp" | "pty";
 
 /** One fault of the simulator's table, armed for one payment. */
-export interface FaultCase {
+interface FaultCase {
   /** As in `--fault`. */
   readonly fault: string;
   /** The order is cancelled while the terminal waits for a card. */
@@ -36,7 +36,7 @@ function atEveryPoint(name: string): readonly string[] {
 
 /** Long enough to be seen, short enough for a test. */
 function withLimits(name: string): string {
-  if (name === "delay") return "delay:message=answer,ms=1500";
+  if (name === "delay") return `delay:message=answer,ms=${asSlow(1_500)}`;
   if (name === "hold") return "hold:at=reported,ms=300";
   return name;
 }
@@ -102,7 +102,7 @@ export class FaultHouse {
     this.#played = fault;
     const before = (await this.#at.ledger()).charged;
     await this.#arm(fault);
-    if (cancel) await this.#arm("hold:at=card,ms=600");
+    if (cancel) await this.#arm(`hold:at=card,ms=${asSlow(600)}`);
     const orderId = `${this.#prefix}-${++this.#orders}`;
     const startedMs = performance.now();
     // The cents are the bank's answer; an abort needs a decline.

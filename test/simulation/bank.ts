@@ -1,5 +1,5 @@
 /** One movement at the terminal's bank, whatever anybody believes of it. */
-export interface Movement {
+interface Movement {
   readonly kind: "charge" | "reversal";
   /** Counts the financial commands of all terminals; the one that charged. */
   readonly sale: number;

@@ -24,7 +24,7 @@ export interface End {
  * by the world itself: write-ahead, evidence before acknowledgement, evidence before the next sale
  * (docs/design.md 3.5), broken invariants.
  */
-export const invariants: ReadonlyArray<{
+const invariants: ReadonlyArray<{
   readonly sentence: string;
   readonly broken: (end: End) => string[];
 }> = [

@@ -21,7 +21,7 @@ export interface Told {
   readonly amountMinor: number | null;
 }
 
-export interface Asked {
+interface Asked {
   readonly order: string;
   readonly call: string;
   readonly askedAtMs: number;

@@ -12,7 +12,7 @@ import type {
 import { report as sampleReport } from "../support/reports.ts";
 import type { TestClock } from "../support/test-clock.ts";
 import type { Bank } from "./bank.ts";
-import { type Behaviour, goodBehaviour, type Moment } from "./plan.ts";
+import type { Behaviour, Moment } from "./plan.ts";
 
 /** The driver's end of one financial command. Nothing reaches a register that is gone. */
 export interface Register {
@@ -424,5 +424,3 @@ function aborted(code: string, reason: AbortReason): PaymentEnd {
 function refused(code: string, text: string): PaymentEnd {
   return { end: "refused", code, text };
 }
-
-export const afterThat = goodBehaviour;

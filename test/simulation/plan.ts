@@ -18,7 +18,7 @@ export interface Behaviour {
   readonly cancel: "taken" | "refused" | "ignored" | "taken-but-approves";
 }
 
-export const outcomes = [
+const outcomes = [
   "approve",
   "decline",
   "walk-away",
@@ -31,9 +31,9 @@ export const outcomes = [
   "wrong-pin-first",
   "report-twice",
 ] as const;
-export type Outcome = (typeof outcomes)[number];
+type Outcome = (typeof outcomes)[number];
 
-export const moments = [
+const moments = [
   "command",
   "command-late",
   "accepted",
@@ -56,7 +56,7 @@ export interface Plan {
   readonly steps: readonly Step[];
 }
 
-export type Step = { readonly afterMs: number } & Action;
+type Step = { readonly afterMs: number } & Action;
 
 export type Action = Call | Harm | Surroundings;
 

@@ -8,7 +8,7 @@ export interface Tally {
   byFault: Record<string, Row>;
 }
 
-export interface Row {
+interface Row {
   runs: number;
   /** How often orders ended so, by status. */
   ends: Record<string, number>;

@@ -35,7 +35,7 @@ import {
 } from "./processes.ts";
 
 /** What the world saw at once and no ledger shows afterwards. */
-export interface Sighting {
+interface Sighting {
   readonly invariant: string;
   readonly what: string;
 }

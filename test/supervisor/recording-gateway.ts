@@ -14,7 +14,7 @@ export type Behaviour =
   | "reset"
   | "hang";
 
-export interface RecordedRequest {
+interface RecordedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;

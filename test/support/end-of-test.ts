@@ -1,11 +1,14 @@
 import { afterAll, beforeEach } from "vitest";
 import { endProcesses, runningProcesses } from "./own-processes.ts";
 
-// After everything that the test itself does at its end; also when it failed or took too long.
+// A test that failed or took too long has not ended what it started; its file goes on without it.
+// One that passed may have started a program again that others of its file share.
 beforeEach(({ task, onTestFinished }) => {
   if (task.concurrent) return; // those of its neighbours are not told apart from its own
   const before = runningProcesses();
-  onTestFinished(() => endProcesses(before));
+  onTestFinished(() => {
+    if (task.result?.state === "fail") endProcesses(before);
+  });
 });
 
 afterAll(() => endProcesses());

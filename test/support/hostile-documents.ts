@@ -1,7 +1,7 @@
 import { Random } from "../simulation/random.ts";
 
 /** One document that nobody should send, and how it was made. */
-export interface Hostile {
+interface Hostile {
   readonly kind: string;
   readonly bytes: Buffer;
 }

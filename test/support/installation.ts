@@ -7,7 +7,7 @@ import { supervisorMessages, tpManagerMessages } from "../../src/shared/ipc/cont
 import { openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { ChildProgram, until } from "./child-program.ts";
-import { PATIENCE_MS } from "./patience.ts";
+import { asSlow } from "./patience.ts";
 
 export interface InstallationOptions {
   readonly line?: "tcp" | "pty";
@@ -27,6 +27,36 @@ interface TerminalEndpoints {
   readonly pty: string | null;
   readonly control: string;
 }
+
+/** Times of the product that tests make short, with the longest that the setup file may have. */
+const scaled: Readonly<Record<string, number>> = {
+  ZVT_T1_MS: 1_000,
+  ZVT_T2_MS: 30_000,
+  ZVT_T3_MS: 60_000,
+  ZVT_T4_MS: 900_000,
+  GATEWAY_WAIT: 60_000,
+  GATEWAY_TIMEOUT: 120_000,
+};
+
+/** On a slow machine nobody is late who would be in time on a fast one. */
+function slowly(config: InstallationOptions["config"] = {}): Record<string, string | number> {
+  return Object.fromEntries(
+    Object.entries(config).map(([name, value]) => {
+      const max = scaled[name];
+      return [name, max === undefined ? value : asSlow(Number(value), max)];
+    }),
+  );
+}
+
+/** `--t2-ms 200` and its kind, for the simulated terminal. */
+function slowSwitches(switches: readonly string[]): string[] {
+  return switches.map((word, i) =>
+    /^--t[1-4]-ms$/.test(switches[i - 1] ?? "") ? String(asSlow(Number(word))) : word,
+  );
+}
+
+/** One of many questions: one that finds nobody is asked again. */
+const ATTEMPT_MS = 2_000;
 
 const LOGIN = "kiosk";
 const PASSWORD = "test-kiosk-password";
@@ -77,7 +107,7 @@ export class TestInstallation {
       ...way,
       ...["--control", control, "--ready-file", ready],
       ...["--state", join(this.folder, "terminal.db")],
-      ...terminalSwitches,
+      ...slowSwitches(terminalSwitches),
     ]);
     this.terminalEndpoints = await this.terminal.readyFile<TerminalEndpoints>(ready);
   }
@@ -110,8 +140,8 @@ export class TestInstallation {
   async connected(): Promise<void> {
     const client = this.#client("tp-manager");
     await until("the terminal is connected", async () => {
-      const { terminal } = await client.call("status", {}, PATIENCE_MS);
-      return terminal.link === "connected" || undefined;
+      const told = await client.call("status", {}, ATTEMPT_MS).catch(() => undefined);
+      return told?.terminal.link === "connected" || undefined;
     });
     client.close();
   }
@@ -195,7 +225,7 @@ export class TestInstallation {
   ): Promise<void> {
     await until(`${program.name} answers`, async () => {
       if (!program.running) throw new Error(`${program.name} ended: ${program.output}`);
-      return await client.call("status", {}, PATIENCE_MS).then(
+      return await client.call("status", {}, ATTEMPT_MS).then(
         ({ pid }) => pid === program.pid || undefined,
         () => undefined,
       );
@@ -217,7 +247,7 @@ export class TestInstallation {
       GATEWAY_CATEGORY_ID: "1",
       GATEWAY_CALLBACK_URL: "http://127.0.0.1:1/notify",
       UPDATE_TIME: "03:30",
-      ...this.#options.config,
+      ...slowly(this.#options.config),
     };
     const lines = Object.entries(config).map(([name, value]) => `${name}=${value}\n`);
     openRunDirectory(this.data);
@@ -232,7 +262,7 @@ export interface Answer {
   readonly one: AnswerBody;
 }
 
-export interface AnswerBody {
+interface AnswerBody {
   readonly status: string;
   readonly error: {
     readonly code: string;
@@ -251,7 +281,7 @@ export interface AnswerBody {
   readonly terminalId: string;
 }
 
-export interface Ledger {
+interface Ledger {
   readonly charged: number;
   readonly entries: ReadonlyArray<{
     readonly kind: "charge" | "reversal";
@@ -260,7 +290,7 @@ export interface Ledger {
   }>;
 }
 
-export interface SandboxOrder {
+interface SandboxOrder {
   readonly merchantReference: string;
   readonly amount: string | number;
   readonly freeData: Readonly<Record<string, string>>;

@@ -12,8 +12,8 @@ function own<Child extends ChildProcess>(child: Child): Child {
 }
 
 /**
- * The only `spawn` of the tests: the process ends with its test or its file, and at the latest with
- * the run ({@link runFolder}), whatever becomes of them.
+ * The only `spawn` of the tests: the process ends with its file, with its test if that fails, and
+ * at the latest with the run ({@link runFolder}), whatever becomes of them.
  */
 export const startProcess = ((...words: Parameters<typeof spawn>) =>
   own(spawn(...words))) as typeof spawn;

@@ -9,14 +9,14 @@ const SLOWNESS_MAX = 20;
  * How many times slower than an idle machine this one is, 1 at least: the longest of three first
  * starts. Measured once, in the program that starts the tests; its children are told.
  */
-export const slowness = Number(process.env["TEST_SLOWNESS"] ?? measured());
+const slowness = Number(process.env["TEST_SLOWNESS"] ?? measured());
 process.env["TEST_SLOWNESS"] = String(slowness);
 
 /**
  * How long a test waits for something that takes moments. Only a test that fails waits so long, and
  * load that comes after the measuring is allowed for.
  */
-export const PATIENCE_MS = Math.round(30_000 * slowness);
+export const PATIENCE_MS = Math.round(60_000 * slowness);
 
 /** A test does much of that, one after the other. */
 export const TEST_LIMIT_MS = 8 * PATIENCE_MS;

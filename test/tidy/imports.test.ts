@@ -12,9 +12,13 @@ interface Rule {
   readonly because: string;
 }
 
-/** `src/<protocol>/`: what driver and simulator share of a protocol. */
-const leaf = "^src/(?!(?:shared|tp-manager|supervisor|simulator|launcher|client)/)([a-z0-9-]+)/";
-const driverFolder = /^src\/tp-manager\/terminal\/([a-z0-9-]+)\//;
+const driverFolder = /^src\/tp-manager\/terminal\/(?!transport\/)([a-z0-9-]+)\//;
+const protocols = new Set(
+  typescriptSources().flatMap(({ path }) => driverFolder.exec(path)?.[1] ?? []),
+);
+const anyProtocol = `(${[...protocols].join("|")})`;
+/** What driver and simulator share of a protocol. */
+const leaf = `^src/${anyProtocol}/`;
 const driverInterface = "tp-manager/terminal/terminal[.]ts$";
 
 function within(...places: string[]): RegExp {
@@ -80,14 +84,38 @@ const rules: readonly Rule[] = [
     because: "the supervisor meets tp-manager only in shared",
   },
   {
+    from: new RegExp(`^src/simulator/terminal/${anyProtocol}/`),
+    may: (protocol) =>
+      within(
+        ...[
+          "shared/",
+          `${protocol}/`,
+          `simulator/terminal/${protocol}/`,
+          "simulator/[a-z-]+[.]ts$",
+        ],
+        `simulator/terminal/(?!${anyProtocol}/)`,
+      ),
+    because: "a simulated terminal shares a protocol's leaf only and has its own link layer",
+  },
+  {
+    from: /^src\/simulator\/terminal\/registry\.ts$/,
+    may: within("simulator/terminal/"),
+    because: "the registry is the one place that knows all simulated protocols",
+  },
+  {
     from: /^src\/simulator\/terminal\//,
-    may: new RegExp(`${leaf}|^src/(shared|simulator/terminal)/`),
-    because: "a simulator shares a protocol's leaf only and has its own link layer",
+    may: within("shared/", "simulator/[a-z-]+[.]ts$", `simulator/terminal/(?!${anyProtocol}/)`),
+    because: "what every card terminal has knows no protocol",
   },
   {
     from: /^src\/simulator\/gateway\//,
-    may: /^src\/(shared|simulator\/gateway)\//,
+    may: within("shared/", "simulator/[a-z-]+[.]ts$", "simulator/gateway/"),
     because: "the sandbox is independent of the programs it tests",
+  },
+  {
+    from: /^src\/simulator\//,
+    may: within("shared/", "simulator/[a-z-]+[.]ts$"),
+    because: "what the simulators share knows neither of them",
   },
   { from: /^src\/client\//, may: /^$/, because: "the client is copied into other programs" },
   {
@@ -138,6 +166,22 @@ test("every folder imports only what its place in the design allows", () => {
   expect(wrong).toEqual([]);
 });
 
+test("nothing outside a driver knows a word of its protocol", () => {
+  expect(protocols.size).toBeGreaterThan(0);
+  const wrong = [...protocols].flatMap((protocol) => {
+    const own = within(
+      `${protocol}/`,
+      `(tp-manager|simulator)/terminal/(${protocol}/|registry[.]ts$)`,
+    );
+    const word = new RegExp(protocol, "i");
+    return typescriptSources()
+      .filter(({ path }) => path.startsWith("src/") && !own.test(path))
+      .filter(({ text }) => word.test(text.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "")))
+      .map(({ path }) => `${path}: ${protocol}`);
+  });
+  expect(wrong).toEqual([]);
+});
+
 test("only the desk and what makes a driver know a whole terminal", () => {
   const wrong = imports.filter(
     ({ path, target, names }) =>
@@ -153,6 +197,17 @@ test("src never imports tests or scripts, and nobody imports a main.ts", () => {
   const wrong = imports.filter(
     ({ path, target }) =>
       (path.startsWith("src/") && /^(test|scripts)\//.test(target)) || /\/main\.ts$/.test(target),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("answer schemas and examples are loaded by their generator and by tests only", () => {
+  const wrong = imports.filter(
+    ({ path, target, typeOnly }) =>
+      path.startsWith("src/") &&
+      !typeOnly &&
+      target.startsWith("src/tp-manager/http/openapi/") &&
+      !path.startsWith("src/tp-manager/http/openapi/"),
   );
   expect(wrong).toEqual([]);
 });

@@ -15,6 +15,8 @@ import {
   withTag,
 } from "../../src/zvt/index.ts";
 
+const tenEuro = { amount: 10_00, currency: "0978" } as const;
+
 /** Name, input and bytes, written from docs/zvt.md 6.1 to 7.3. */
 const golden: readonly (readonly [MessageName, MessageInput, string])[] = [
   [
@@ -42,6 +44,29 @@ const golden: readonly (readonly [MessageName, MessageInput, string])[] = [
     { parts: { password: "000000" }, fields: { serviceByte: 3 } },
     "062005 000000 0303",
   ],
+  [
+    "refund",
+    { parts: { password: "123456" }, fields: tenEuro },
+    "06310d 123456 04000000001000 490978",
+  ],
+  ["pre-authorisation", { fields: tenEuro }, "06220a 04000000001000 490978"],
+  [
+    "partial-reversal",
+    { fields: { receiptNumber: "0042", ...tenEuro } },
+    "06230d 870042 04000000001000 490978",
+  ],
+  [
+    "book-total",
+    { fields: { receiptNumber: "0042", ...tenEuro } },
+    "06240d 870042 04000000001000 490978",
+  ],
+  ["turnover-totals", { parts: { password: "123456" } }, "061003 123456"],
+  [
+    "display-text",
+    { fields: { duration: 10, text1Line1: "ABC", text1Line2: "D" }, charset: "cp437" },
+    "06e00c f00a f1f0f3414243 f2f0f144",
+  ],
+  ["display-text", { fields: { duration: 0 } }, "06e002 f000"],
   ["abort", {}, "06b000"],
   [
     "set-date-time",

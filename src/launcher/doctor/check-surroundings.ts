@@ -2,7 +2,7 @@ import { accessSync, constants, readdirSync, readFileSync, statfsSync } from "no
 import { join } from "node:path";
 import { ProgramExit } from "../../shared/exit-codes.ts";
 import type { Installation } from "../../shared/installation.ts";
-import type { Clock } from "../../shared/time.ts";
+import { type Clock, isoTime } from "../../shared/time.ts";
 import { quoted } from "../schedule/crontab.ts";
 import { keepAliveEntry, scriptPath } from "../schedule/entry.ts";
 import { machineSchedule } from "../schedule/schedule.ts";
@@ -53,7 +53,7 @@ const SKEW_WARN_MS = 60_000;
 export function checkClock(clock: Clock, gatewayMs: number | undefined): Finding {
   const nowMs = clock.now();
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const says = `${new Date(nowMs).toISOString()}, time zone ${zone}`;
+  const says = `${isoTime(nowMs)}, time zone ${zone}`;
   const todo = "let the machine set its clock from the network (timedatectl set-ntp true)";
   if (nowMs < EARLIEST_MS) return bad("clock", `${says} is in the past`, todo);
   if (gatewayMs === undefined) return good("clock", `${says} (not compared: no gateway)`);

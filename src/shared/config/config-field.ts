@@ -3,7 +3,7 @@ import { invariant } from "../invariant.ts";
 import type { Program } from "../ipc/contract.ts";
 
 /** What the names of the setup file are made of, in `schema.ts` and in every driver. */
-export interface Meta {
+interface Meta {
   /** One sentence for the example file and the README. */
   readonly help: string;
   readonly example: string;

@@ -309,8 +309,6 @@ export const sharedParts = [
 ] as const satisfies readonly ConfigPart[];
 
 export const sharedFields = { ...terminalAndApi, ...gateway, ...daily } as const;
-export type SharedName = keyof typeof sharedFields;
-
 /**
  * Every shared value, parsed. A name is sure to be present for the program that requires it; the
  * other program has no business reading it. What a driver has added is read with `valuesOf`.

@@ -1,32 +1,22 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { announcePresence } from "../../shared/presence.ts";
 import { LOGIN_LENGTH_DESCRIBED } from "./account.ts";
-import { startGatewaySandbox } from "./sandbox.ts";
-import { type CommandLine, helpText, readCommandLine, UsageError } from "./switches.ts";
+import { type SandboxOptions, startGatewaySandbox } from "./sandbox.ts";
+import { readCommandLine } from "./switches.ts";
 
 /** Exit codes of docs/design.md 9.3. */
 const EXIT_OK = 0;
 const EXIT_USAGE = 64;
 const EXIT_INTERNAL = 70;
 
-function commandLine(): CommandLine {
-  try {
-    return readCommandLine(process.argv.slice(2));
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    console.error(`gateway sandbox: ${error.message}\nTry --help for every switch.`);
-    process.exit(EXIT_USAGE);
-  }
-}
-
-async function run({ options, readyFile }: CommandLine & { help: false }): Promise<void> {
+async function run(options: SandboxOptions, readyFile: string | null): Promise<void> {
   for (const { login } of options.accounts) warnOfLongLogin(login);
   const sandbox = await startGatewaySandbox(options);
   console.log(`listening ${sandbox.url}`);
-  if (readyFile !== undefined && process.platform !== "linux") announcePresence(readyFile);
-  if (readyFile !== undefined) writeReadyFile(readyFile, sandbox.url);
+  if (readyFile !== null && process.platform !== "linux") announcePresence(readyFile);
+  if (readyFile !== null) writeReadyFile(readyFile, sandbox.url);
   const stop = async (): Promise<void> => {
-    if (readyFile !== undefined) rmSync(readyFile, { force: true });
+    if (readyFile !== null) rmSync(readyFile, { force: true });
     await sandbox.close();
     process.exit(EXIT_OK);
   };
@@ -56,6 +46,16 @@ function fail(error: unknown): never {
   process.exit(EXIT_INTERNAL);
 }
 
-const wanted = commandLine();
-if (wanted.help) process.stdout.write(helpText());
-else await run(wanted).catch(fail);
+const asked = readCommandLine(process.argv.slice(2));
+switch (asked.ask) {
+  case "help":
+    process.stdout.write(asked.text);
+    break;
+  case "wrong":
+    console.error(`gateway sandbox: ${asked.problem}\nTry --help for every switch.`);
+    process.exitCode = EXIT_USAGE;
+    break;
+  case "start":
+    await run(asked.options, asked.readyFile).catch(fail);
+    break;
+}

@@ -1,104 +1,82 @@
-import { parseArgs } from "node:util";
-import { FaultError } from "./faults/fault-request.ts";
 import {
-  type FaultArgument,
-  type FaultKind,
-  faultKinds,
-  pointDescriptions,
-  sharedArguments,
-} from "./faults/fault-table.ts";
-import { ScenarioError } from "./scenario.ts";
-import type { StartOptions } from "./start.ts";
-import { type Draft, type Switch, SwitchError } from "./switch.ts";
-import { switches } from "./switches.ts";
-import { devices } from "./zvt/devices/devices.ts";
-import { quirks } from "./zvt/devices/quirks.ts";
-import { askKinds } from "./zvt/machine/ask-list.ts";
+  type Asked,
+  helpLines,
+  oneOf,
+  readSwitches,
+  type SwitchTable,
+  switchLines,
+} from "../switch-table.ts";
+import type { FaultArgument, FaultTable } from "./faults/fault-table.ts";
+import type { Draft, StartOptions, TerminalOptions } from "./options.ts";
+import type { HelpSection, TerminalProtocol } from "./protocol.ts";
+import { protocols } from "./registry.ts";
+import { terminalSwitches } from "./switches.ts";
 
-/** What a command line asks for. */
-export type Asked =
-  | { readonly ask: "help"; readonly text: string }
-  | { readonly ask: "start"; readonly options: StartOptions; readonly readyFile: string | null }
-  /** Exit code 64. */
-  | { readonly ask: "wrong"; readonly problem: string };
+export interface Start {
+  readonly protocol: TerminalProtocol;
+  readonly options: StartOptions<TerminalOptions>;
+}
 
 /** Reads the arguments behind `main.ts`. Never throws for what somebody may have typed. */
-export function readCommandLine(argv: readonly string[]): Asked {
-  const parsed = parsedSwitches(argv);
-  if ("problem" in parsed) return { ask: "wrong", problem: parsed.problem };
-  if (parsed.values["help"] !== undefined) return { ask: "help", text: helpText() };
-  const draft: Draft = { faults: [], timers: {}, pace: {}, device: {}, behaviour: {} };
-  try {
-    for (const [name, given] of Object.entries(parsed.values)) {
-      const { apply } = switches[name] as Switch;
-      for (const value of Array.isArray(given) ? given : [given]) apply?.(String(value), draft);
-    }
-  } catch (error) {
-    const known =
-      error instanceof SwitchError || error instanceof FaultError || error instanceof ScenarioError;
-    if (!known) throw error;
-    return { ask: "wrong", problem: error.message };
-  }
-  const { readyFile = null, ...options } = draft;
-  return { ask: "start", options, readyFile };
+export function readCommandLine(argv: readonly string[]): Asked<Start> {
+  const protocol = protocolIn(argv);
+  const switches = allSwitches(protocol);
+  return readSwitches(
+    {
+      switches,
+      draft: {
+        faults: [],
+        timers: {},
+        pace: {},
+        device: {},
+        behaviour: {},
+      } as Draft<TerminalOptions>,
+      options: ({ readyFile: _, ...options }): Start => ({ protocol, options }),
+      help: () => helpText(protocol, switches),
+    },
+    argv,
+  );
 }
 
-function parsedSwitches(
-  argv: readonly string[],
-): { values: Record<string, unknown> } | { problem: string } {
-  try {
-    const { values } = parseArgs({
-      args: [...argv],
-      strict: true,
-      allowPositionals: false,
-      options: Object.fromEntries(
-        Object.entries(switches).map(([name, { argument, multiple = false }]) => [
-          name,
-          { type: argument ? ("string" as const) : ("boolean" as const), multiple },
-        ]),
-      ),
-    });
-    return { values };
-  } catch (error) {
-    return { problem: (error as Error).message };
-  }
+/** Which switches there are depends on the protocol, so that one is looked for first. */
+function protocolIn(argv: readonly string[]): TerminalProtocol {
+  const at = argv.findIndex((argument) => /^--protocol(=|$)/.test(argument));
+  const name = argv[at]?.split("=")[1] ?? argv[at + 1];
+  return protocols.find((protocol) => at >= 0 && protocol.name === name) ?? protocols[0];
 }
 
-const HELP_INDENT = 27;
+/** Every switch, in the order of `--help`. */
+export function allSwitches(protocol: TerminalProtocol): SwitchTable<Draft<TerminalOptions>> {
+  const names = protocols.map(({ name }) => name);
+  return {
+    protocol: {
+      argument: "NAME",
+      description: `what the terminal speaks: ${names.join(", ")}; default ${names[0]}`,
+      apply: (value) => {
+        oneOf(value, names);
+      },
+    },
+    ...protocol.switches,
+    ...terminalSwitches(protocol.faults),
+  };
+}
 
-export function helpText(): string {
+function helpText(
+  { name, faults, help }: TerminalProtocol,
+  switches: SwitchTable<Draft<TerminalOptions>>,
+): string {
   return [
-    "A simulated card terminal that speaks ZVT, with a bank behind it.",
+    `A simulated card terminal that speaks ${name.toUpperCase()}, with a bank behind it.`,
     "",
     "node src/simulator/terminal/main.ts [switches]",
     "",
     "Cents of the amount are the bank's answer: 00 approves, 68 is a customer who walks away,",
     "every other number declines with that ISO 8583 code.",
     "",
-    ...Object.entries(switches).map(([name, { argument, description }]) =>
-      row(`--${name}${argument ? ` ${argument}` : ""}`, description),
-    ),
+    ...switchLines(switches),
     "",
-    "Terminals (--device):",
-    ...Object.entries(devices).flatMap(([name, { name: title, quirks: those }]) => [
-      row(name, title),
-      ...folded(those.join(", ")).map((line) => row("", line)),
-    ]),
-    "",
-    "What they do otherwise (--quirk):",
-    ...Object.entries(quirks).map(([name, text]) => row(name, text)),
-    "",
-    "Questions (--ask), each only where tag 26 of the registration permits it:",
-    ...Object.entries(askKinds).map(([name, { description }]) => row(name, description)),
-    "",
-    "Faults, as NAME or NAME:key=value,key=value. Every fault also takes",
-    ...Object.entries(sharedArguments).map(([name, argument]) => row(name, argumentText(argument))),
-    "",
-    ...Object.entries(faultKinds as Readonly<Record<string, FaultKind>>).flatMap(faultRows),
-    "",
-    "Moments (at=):",
-    ...Object.entries(pointDescriptions).map(([name, text]) => row(name, text)),
-    "",
+    ...help.flatMap(sectionLines),
+    ...faultLines(faults),
     'Scenario file: {"faults": ["mute:at=report"], "payments": [{"outcome": "decline:05",',
     '"customerMs": 100, "hostMs": 0, "card": "visa", "faults": [{"name": "bad-crc"}]}]}',
     "payments are used up in order, then everything is as the switches say.",
@@ -106,38 +84,32 @@ export function helpText(): string {
   ].join("\n");
 }
 
-function faultRows([name, kind]: [string, FaultKind]): string[] {
+function sectionLines({ title, rows }: HelpSection): readonly string[] {
+  const lines = rows.flatMap(([left, ...texts]) =>
+    texts
+      .filter((text) => text !== "")
+      .flatMap((text, index) => helpLines(index === 0 ? left : "", text)),
+  );
+  return [`${title}:`, ...lines, ""];
+}
+
+function faultLines({ kinds, points, shared }: FaultTable): readonly string[] {
+  const argumentsOf = (given: Readonly<Record<string, FaultArgument>>) =>
+    Object.entries(given).map(([name, argument]) => [name, argumentText(argument)] as const);
   return [
-    row(name, kind.description),
-    ...Object.entries(kind.arguments).map(([key, argument]) =>
-      row("", `${key}: ${argumentText(argument)}`),
-    ),
+    "Faults, as NAME or NAME:key=value,key=value. Every fault also takes",
+    ...argumentsOf(shared).flatMap(([name, text]) => helpLines(name, text)),
+    "",
+    ...Object.entries(kinds).flatMap(([name, kind]) => [
+      ...helpLines(name, kind.description),
+      ...argumentsOf(kind.arguments).flatMap(([key, text]) => helpLines("", `${key}: ${text}`)),
+    ]),
+    "",
+    ...sectionLines({ title: "Moments (at=)", rows: Object.entries(points) }),
   ];
 }
 
 function argumentText({ description, words, fallback }: FaultArgument): string {
   const choice = words && words.length <= 6 ? ` (${words.join(", ")})` : "";
   return `${description}${choice}${fallback === undefined ? "" : `; default ${fallback}`}`;
-}
-
-const HELP_COLUMNS = 100;
-
-/** Words in lines that fit behind the indent; no line for no words. */
-function folded(text: string): readonly string[] {
-  const lines: string[] = [];
-  for (const word of text.split(" ").filter(Boolean)) {
-    const last = lines.at(-1);
-    const longer = `${last} ${word}`;
-    if (last !== undefined && longer.length <= HELP_COLUMNS - HELP_INDENT)
-      lines.splice(-1, 1, longer);
-    else lines.push(word);
-  }
-  return lines;
-}
-
-function row(left: string, right: string): string {
-  const padded = `  ${left}`.padEnd(HELP_INDENT);
-  return padded.endsWith(" ")
-    ? `${padded}${right}`
-    : `${padded}\n${" ".repeat(HELP_INDENT)}${right}`;
 }

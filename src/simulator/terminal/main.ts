@@ -1,8 +1,9 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { announcePresence } from "../../shared/presence.ts";
-import { readCommandLine } from "./command-line.ts";
-import { startTerminalSimulator } from "./start.ts";
-import type { TerminalSimulator } from "./terminal-simulator.ts";
+import { systemClock } from "../../shared/time.ts";
+import { readCommandLine, type Start } from "./command-line.ts";
+import { completed } from "./options.ts";
+import { openTerminal, type TerminalSimulator } from "./terminal-simulator.ts";
 
 /** Exit codes of docs/design.md 9.3. */
 const EXIT_USAGE = 64;
@@ -22,13 +23,10 @@ switch (asked.ask) {
     break;
 }
 
-async function run(
-  options: Parameters<typeof startTerminalSimulator>[0],
-  readyFile: string | null,
-): Promise<void> {
+async function run({ protocol, options }: Start, readyFile: string | null): Promise<void> {
   let simulator: TerminalSimulator | undefined;
   try {
-    simulator = await startTerminalSimulator(options);
+    simulator = await openTerminal(protocol, completed(protocol.defaults, systemClock, options));
     announce(simulator);
     if (readyFile && process.platform !== "linux") announcePresence(readyFile);
     if (readyFile) writeReadyFile(readyFile, simulator);

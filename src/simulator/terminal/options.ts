@@ -3,11 +3,9 @@ import type { CardName } from "./bank/cards.ts";
 import type { OutcomeRule } from "./bank/outcome.ts";
 import type { FaultRequest } from "./faults/fault-request.ts";
 import type { PaymentScript } from "./scenario.ts";
-import type { QuirkName } from "./zvt/devices/quirks.ts";
-import type { AskKind } from "./zvt/machine/ask-list.ts";
 
-/** Everything that can be set; `switches.ts` has the switches, {@link defaultOptions} the rest. */
-export interface TerminalSimulatorOptions {
+/** What can be set of every terminal; a protocol adds its own, and has the defaults. */
+export interface TerminalOptions {
   /** null: no TCP. Port 0 takes a free one. */
   readonly tcp: { readonly host: string; readonly port: number } | null;
   /** null: no pseudo-terminal. `link` is a symbolic link that always points to it. */
@@ -15,13 +13,10 @@ export interface TerminalSimulatorOptions {
   readonly serial: SerialDevice | null;
   /** Bits per second that a serial line is slowed down to; null: as fast as it goes. */
   readonly lineSpeed: number | null;
-  /** Speeds that command 08 40 can set; another one is refused with 84 7D (docs/zvt.md 2.6). */
-  readonly speeds: readonly number[];
   /** null: no control API. Always on 127.0.0.1; port 0 takes a free one. */
   readonly controlPort: number | null;
   /** Keeps ledger and turnover; null: in memory only. */
   readonly stateFile: string | null;
-  readonly timers: Timers;
   readonly pace: Pace;
   readonly device: Device;
   readonly behaviour: Behaviour;
@@ -39,14 +34,6 @@ export interface SerialDevice {
   readonly stopBits: 1 | 2;
 }
 
-/** docs/zvt.md 5.1. */
-export interface Timers {
-  readonly t1Ms: number;
-  readonly t2Ms: number;
-  readonly t3Ms: number;
-  readonly t4Ms: number;
-}
-
 /** How long things take in the simulated world. */
 export interface Pace {
   /** Until the customer presents a card. */
@@ -59,13 +46,9 @@ export interface Pace {
   readonly hostMs: number;
   /** Automatic reversal. */
   readonly reversalMs: number;
-  /** Pause before 04 0F is repeated while goods are on their way (docs/zvt.md 8.3). */
-  readonly goodsPauseMs: number;
   /** Initialisation, diagnosis, end of day. */
   readonly administrationMs: number;
   readonly rebootMs: number;
-  /** From the answer to 08 40 until the new speed holds (docs/zvt.md 2.6). */
-  readonly speedChangeMs: number;
 }
 
 /** Nothing is waited for that a protocol does not ask for. */
@@ -80,72 +63,46 @@ export const instantPace: Partial<Pace> = {
 export interface Device {
   /** Eight digits. */
   readonly terminalId: string;
-  /** Digits, tag 1F42. */
   readonly serialNumber: string;
   readonly name: string;
   readonly version: string;
   /** The merchant's contract with the bank, at most 15 characters. */
   readonly contractNumber: string;
-  /** Six digits that commands must bring; null: any will do (docs/zvt.md 6.1). */
+  /** Six digits that commands must bring; null: any will do. */
   readonly password: string | null;
   /** Terminal clock minus ours. */
   readonly clockOffsetMs: number;
 }
-
-export type ReceiptCopies = "both" | "customer" | "merchant";
 
 export interface Behaviour {
   readonly outcome: OutcomeRule;
   readonly card: CardName;
   /** "manual": nothing happens until the control API says so. */
   readonly customer: "auto" | "manual";
-  /** ISO 4217 numeric codes; the first is used when a command names none. */
+  /** ISO 4217 numeric codes with a leading zero; the first is used when a command names none. */
   readonly currencies: readonly string[];
-  readonly receipts: ReceiptCopies;
   readonly language: "de" | "en" | "fr";
-  /** Says at registration that it is a vending machine's terminal (docs/zvt.md 6.1, bit 10). */
-  readonly vending: boolean;
-  /**
-   * Reverses what was not acknowledged (docs/zvt.md 9.1); false: keeps it, as newer terminals do.
-   */
-  readonly autoReversal: boolean;
-  /** Repeat Receipt tells what was not acknowledged too; false: only what was. */
-  readonly tellsUnacknowledged: boolean;
-  /** Refuses payments of a register that has not registered (84 6B). */
-  readonly registrationRequired: boolean;
-  /** Echoes tag 1F73 and numbers its messages (docs/zvt.md 9.4). */
-  readonly messageIds: boolean;
-  /** What it does otherwise than the text (docs/zvt.md 12.2 to 12.8). */
-  readonly quirks: readonly QuirkName[];
-  /** Asked of the register in every payment, where tag 26 permits it (docs/zvt.md 7.4). */
-  readonly asks: readonly AskKind[];
-  /** Knows tag 1F1F (docs/zvt.md 9.4). */
-  readonly receiptNumberCheck: boolean;
   readonly firstReceiptNumber: number;
   readonly firstTrace: number;
   /** Local time HH:MM of the daily restart; null: none. */
   readonly restartAt: string | null;
 }
 
-export const defaultOptions: Omit<TerminalSimulatorOptions, "clock"> = {
+export const defaultOptions: Omit<TerminalOptions, "clock"> = {
   tcp: { host: "127.0.0.1", port: 20_007 },
   pty: null,
   serial: null,
   lineSpeed: null,
-  speeds: [9_600, 19_200, 57_600, 115_200],
   controlPort: null,
   stateFile: null,
-  timers: { t1Ms: 200, t2Ms: 5_000, t3Ms: 5_000, t4Ms: 180_000 },
   pace: {
     customerMs: 1_500,
     cardWaitMs: 60_000,
     walkAwayMs: 5_000,
     hostMs: 300,
     reversalMs: 300,
-    goodsPauseMs: 2_000,
     administrationMs: 300,
     rebootMs: 3_000,
-    speedChangeMs: 2_000,
   },
   device: {
     terminalId: "52500042",
@@ -161,16 +118,7 @@ export const defaultOptions: Omit<TerminalSimulatorOptions, "clock"> = {
     card: "mastercard",
     customer: "auto",
     currencies: ["0978"],
-    receipts: "both",
     language: "en",
-    vending: false,
-    autoReversal: true,
-    tellsUnacknowledged: true,
-    registrationRequired: false,
-    messageIds: false,
-    quirks: [],
-    asks: [],
-    receiptNumberCheck: false,
     firstReceiptNumber: 1,
     firstTrace: 1,
     restartAt: null,
@@ -179,3 +127,33 @@ export const defaultOptions: Omit<TerminalSimulatorOptions, "clock"> = {
   payments: [],
   traceEvents: 1_000,
 };
+
+/** Groups of options, of which some may be set and the others stay as they are. */
+type Group = "timers" | "pace" | "device" | "behaviour";
+
+/** What may be set to start a terminal; all else as on the command line without switches. */
+export type StartOptions<O extends TerminalOptions> = {
+  readonly [K in keyof O]?: K extends Group ? Partial<O[K]> : O[K];
+};
+
+/** Options as switches fill them in. */
+export type Draft<O extends TerminalOptions> = {
+  -readonly [K in keyof O]?: K extends Group ? { -readonly [V in keyof O[K]]?: O[K][V] } : O[K];
+} & { readonly faults: FaultRequest[] } & {
+  [K in Group & keyof O]: { -readonly [V in keyof O[K]]?: O[K][V] };
+} & { readyFile?: string };
+
+/** What was set over the defaults, group by group. */
+export function completed<O extends TerminalOptions>(
+  defaults: Omit<O, "clock">,
+  clock: Clock,
+  given: StartOptions<O>,
+): O {
+  const groups = (["timers", "pace", "device", "behaviour"] as const).flatMap((name) => {
+    const [all, some] = [defaults, given].map((options) => (options as Groups)[name]);
+    return all ? [[name, { ...all, ...some }] as const] : [];
+  });
+  return { ...defaults, clock, ...given, ...Object.fromEntries(groups) } as unknown as O;
+}
+
+type Groups = Readonly<Partial<Record<Group, object>>>;

@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { ValueError } from "../switch-table.ts";
 import { cardNames } from "./bank/cards.ts";
 import { type OutcomeRule, parseOutcomeRule } from "./bank/outcome.ts";
 import { FaultError, type FaultRequest, faultRequest, parseFault } from "./faults/fault-request.ts";
+import type { FaultTable } from "./faults/fault-table.ts";
 
 /** What one payment shall be like; what is not said is as always. */
 export interface PaymentScript {
@@ -13,24 +15,23 @@ export interface PaymentScript {
   readonly faults?: readonly FaultRequest[];
 }
 
-export interface Scenario {
+interface Scenario {
   readonly faults: readonly FaultRequest[];
   readonly payments: readonly PaymentScript[];
 }
 
 /** A scenario file that cannot be used; the message says where and why. */
-export class ScenarioError extends Error {
+class ScenarioError extends ValueError {
   override readonly name = "ScenarioError";
 }
 
 /** `"mute:at=report"`, or `{"name": "mute", "at": "report"}`. */
-const fault = z
-  .union([z.string(), z.looseObject({ name: z.string() })])
-  .transform((given, context) => {
+const faultOf = (table: FaultTable) =>
+  z.union([z.string(), z.looseObject({ name: z.string() })]).transform((given, context) => {
     try {
-      if (typeof given === "string") return parseFault(given);
+      if (typeof given === "string") return parseFault(table, given);
       const { name, ...rest } = given;
-      return faultRequest(name, rest);
+      return faultRequest(table, name, rest);
     } catch (error) {
       if (!(error instanceof FaultError)) throw error;
       context.addIssue({ code: "custom", message: error.message });
@@ -48,30 +49,31 @@ const outcome = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-const scenario = z.strictObject({
-  faults: z.array(fault).default([]),
-  payments: z
-    .array(
-      z.strictObject({
-        outcome: outcome.optional(),
-        card: z.enum(cardNames).optional(),
-        customerMs: z.number().int().min(0).optional(),
-        hostMs: z.number().int().min(0).optional(),
-        faults: z.array(fault).optional(),
-      }),
-    )
-    .default([]),
-});
+const scenarioOf = (fault: ReturnType<typeof faultOf>) =>
+  z.strictObject({
+    faults: z.array(fault).default([]),
+    payments: z
+      .array(
+        z.strictObject({
+          outcome: outcome.optional(),
+          card: z.enum(cardNames).optional(),
+          customerMs: z.number().int().min(0).optional(),
+          hostMs: z.number().int().min(0).optional(),
+          faults: z.array(fault).optional(),
+        }),
+      )
+      .default([]),
+  });
 
 /** Reads the JSON file of `--scenario`. Throws {@link ScenarioError}. */
-export function readScenario(path: string): Scenario {
+export function readScenario(table: FaultTable, path: string): Scenario {
   let json: unknown;
   try {
     json = JSON.parse(readFileSync(path, "utf8"));
   } catch (error) {
     throw new ScenarioError(`cannot read ${path}: ${(error as Error).message}`, { cause: error });
   }
-  const parsed = scenario.safeParse(json);
+  const parsed = scenarioOf(faultOf(table)).safeParse(json);
   if (!parsed.success) throw new ScenarioError(`${path}: ${z.prettifyError(parsed.error)}`);
   return parsed.data as Scenario;
 }

@@ -5,60 +5,69 @@ import { type ArmedFault, FaultBox } from "./faults/fault-box.ts";
 import { parseFault } from "./faults/fault-request.ts";
 import { Memory } from "./memory/memory.ts";
 import { StateFile } from "./memory/state-file.ts";
-import type { TerminalSimulatorOptions } from "./options.ts";
+import type { TerminalOptions } from "./options.ts";
 import { Connections, type Endpoints } from "./port/connections.ts";
-import { Parts } from "./zvt/machine/parts.ts";
-import { Terminal } from "./zvt/machine/terminal.ts";
-import { reverseUnfinished } from "./zvt/machine/unfinished.ts";
-import { Trace, type Whereabouts } from "./zvt/trace.ts";
+import type { Machine, TerminalProtocol } from "./protocol.ts";
+
+/** Makes a terminal that speaks `protocol`, and opens its ports. */
+export async function openTerminal<O extends TerminalOptions, M extends Machine>(
+  protocol: TerminalProtocol<O, M>,
+  options: O,
+): Promise<TerminalSimulator<O, M>> {
+  const simulator = new TerminalSimulator(protocol, options);
+  try {
+    await simulator.open();
+    return simulator;
+  } catch (error) {
+    await simulator.close();
+    throw error;
+  }
+}
 
 /**
  * A card terminal with a bank behind it:
  *
- *   port/ (bytes) -> link/ (messages) -> machine/terminal.ts -> commands/ -> bank/, memory/
+ *   port/ (bytes) -> the protocol's machine (messages, commands) -> bank/, memory/, customer.ts
  *
- * with faults/ asked by link and commands, wire/ keeping the trace, control/ as a way in for people
- * and test harnesses.
+ * with faults/ asked by the machine, and control/ as a way in for people and test harnesses.
  */
-export class TerminalSimulator {
-  readonly options: TerminalSimulatorOptions;
+export class TerminalSimulator<
+  O extends TerminalOptions = TerminalOptions,
+  M extends Machine = Machine,
+> {
+  readonly protocol: TerminalProtocol<O, M>;
+  readonly options: O;
   readonly faults = new FaultBox();
   readonly ledger: Ledger;
-  readonly terminal: Terminal;
-  readonly trace: Trace;
+  readonly memory: Memory;
+  readonly terminal: M;
   readonly #stateFile: StateFile | undefined;
   readonly #connections: Connections;
   readonly #over = new AbortController();
   #control: ControlApi | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(options: TerminalSimulatorOptions) {
+  constructor(protocol: TerminalProtocol<O, M>, options: O) {
+    this.protocol = protocol;
     this.options = options;
     this.#stateFile = options.stateFile ? new StateFile(options.stateFile) : undefined;
     for (const fault of options.faults) this.faults.arm(fault);
     this.ledger = new Ledger(options.clock, this.#stateFile?.ledger);
     const { firstReceiptNumber: receiptNumber, firstTrace: trace } = options.behaviour;
-    const parts = new Parts({
+    this.memory = new Memory({ receiptNumber, trace }, this.#stateFile?.memory);
+    this.terminal = protocol.machine({
       options,
       faults: this.faults,
-      memory: new Memory({ receiptNumber, trace }, this.#stateFile?.memory),
+      memory: this.memory,
       ledger: this.ledger,
       drop: (awayMs) => this.unplug(awayMs),
       reboot: () => this.reboot(),
     });
-    reverseUnfinished(parts);
-    this.terminal = new Terminal(parts);
-    this.trace = new Trace(options.clock, options.traceEvents, () => whereabouts(this.terminal));
-    parts.onPhase = (line) => this.trace.phase(line);
-    this.faults.onStrike = (name) =>
-      this.trace.wire("fault", { what: "fault", direction: "out", note: name });
+    this.faults.onStrike = (name) => this.trace.fault("fault", name);
     this.#connections = new Connections({
       options,
-      faults: this.faults,
-      trace: this.trace,
-      runningCommand: () => this.terminal.process?.control,
-      zvtOff: () => this.terminal.parts.zvtOff,
-      attach: (line) => this.terminal.attach(line),
+      connect: (port, transport) => this.terminal.connect(port, transport),
+      note: (text) => this.trace.fault("all lines", text),
     });
   }
 
@@ -68,6 +77,10 @@ export class TerminalSimulator {
       this.#control = await startControlApi(this.options.controlPort, this);
     }
     void this.#restartDaily();
+  }
+
+  get trace(): M["trace"] {
+    return this.terminal.trace;
   }
 
   get endpoints(): Endpoints {
@@ -90,7 +103,7 @@ export class TerminalSimulator {
 
   /** Arms a fault, given as in `--fault`. Throws FaultError. */
   arm(fault: string): ArmedFault {
-    return this.faults.arm(parseFault(fault));
+    return this.faults.arm(parseFault(this.protocol.faults, fault));
   }
 
   /** Power off and on: the lines are gone for a while, what ran is over. */
@@ -113,14 +126,14 @@ export class TerminalSimulator {
   async #close(): Promise<void> {
     this.#over.abort(new Error("the simulator is closing"));
     await this.#control?.close();
-    this.terminal.process?.kill("the simulator is closing");
+    this.terminal.stop("the simulator is closing");
     await this.#connections.close();
     await this.terminal.idle();
     this.#stateFile?.close();
   }
 
   /**
-   * The daily restart, as soon as nothing runs (docs/zvt.md 10.4); anew when clock or time change.
+   * The daily restart, as soon as nothing runs; anew when clock or time change.
    */
   async #restartDaily(): Promise<void> {
     const { parts } = this.terminal;
@@ -142,9 +155,3 @@ export class TerminalSimulator {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
-
-function whereabouts({ process }: Terminal): Whereabouts {
-  if (!process) return {};
-  const { control, phase } = process;
-  return { command: control.toString(16).padStart(4, "0"), phase, control };
-}

@@ -83,7 +83,7 @@ export class AttemptWriter {
 }
 
 /** What a charged attempt hands to the supervisor. */
-export function transactionOf(
+function transactionOf(
   { transactionId, request }: Attempt,
   { report, by }: ChargedState,
   approvedAtMs: number,

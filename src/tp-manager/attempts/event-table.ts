@@ -116,7 +116,7 @@ type Kept = {
   [N in EventName]: (typeof eventTable)[N]["kept"] extends true ? N : never;
 }[EventName];
 export type KeptName = Kept;
-export type PassingName = Exclude<EventName, Kept>;
+type PassingName = Exclude<EventName, Kept>;
 
 /** An event that is in the journal. */
 export type KeptEvent = {

@@ -72,7 +72,7 @@ export interface Goods {
 }
 
 /** What was charged and how it became known. */
-export interface Sale {
+interface Sale {
   readonly report: TransactionReport;
   readonly by: ChargedBy;
   /** What came out was worth only this, and the terminal charged more all the same. */
@@ -119,7 +119,7 @@ export interface ReversalInDoubtState {
   readonly why: string;
 }
 
-export interface ReversedState {
+interface ReversedState {
   readonly phase: "reversed";
   readonly sale: Sale;
   /** The terminal's report of the reversal. */
@@ -145,7 +145,7 @@ export const unfinishedPhases = ["sent", "in-doubt", "reversing", "reversal-in-d
 export type ChargedBy = "payment" | "recovery" | "operator";
 
 /** A request that is answered at the approval and charged when the goods came out. */
-export interface DeliveryTerms {
+interface DeliveryTerms {
   readonly withinSeconds: number;
 }
 

@@ -4,7 +4,6 @@ import type {
   TerminalIdentity,
   TransactionReport,
 } from "../terminal/terminal.ts";
-import type { Look } from "./look.ts";
 import type { JudgedReport } from "./payment.ts";
 
 /**
@@ -32,7 +31,15 @@ export interface Doubt {
   readonly last: JudgedReport | null;
 }
 
-/** One look: the terminal was idle and answered. */
+/** What an idle terminal showed when it was asked. */
+export interface Look {
+  readonly identity: TerminalIdentity;
+  readonly last: LastTransaction;
+  /** Monotonic milliseconds. */
+  readonly atMs: number;
+}
+
+/** A look together with what the journal knows about the transaction that it found. */
 export interface Observation extends Look {
   /** The order another attempt of which this very transaction is known to belong to. */
   readonly knownAs: string | null;
@@ -226,7 +233,7 @@ export function sameTerminal(a: TerminalIdentity, b: TerminalIdentity): boolean 
   return !differs(a.serialNumber, b.serialNumber) && !differs(a.terminalId, b.terminalId);
 }
 
-export function sameTransaction(a: LastTransaction, b: LastTransaction): boolean {
+function sameTransaction(a: LastTransaction, b: LastTransaction): boolean {
   if (a.kind === "transaction" && b.kind === "transaction") return sameReport(a.report, b.report);
   return a.kind === "none" && b.kind === "none";
 }

@@ -1,6 +1,5 @@
 import type { TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
-import type { Look } from "./look.ts";
-import { sameReport, sameTerminal } from "./recovery-policy.ts";
+import { type Look, sameReport, sameTerminal } from "./recovery-policy.ts";
 
 /**
  * What the terminal made of a result that was refused because no order asked for it

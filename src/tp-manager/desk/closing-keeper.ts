@@ -16,34 +16,36 @@ export interface ClosingParts {
   readonly log: Logger;
 }
 
-/** How often it is looked whether the moment has come. */
+/** How often a demanded end of day looks whether it can begin. */
 const LOOK_MS = 5_000;
 /**
- * A kiosk whose goods got stuck gives the money back within this, the slowest machine included;
- * afterwards it cannot. A terminal that still takes cards can wait for so long. One that is locked
- * until its end of day reverses nothing either (docs/zvt.md 5.3) and is not left waiting.
+ * A kiosk whose goods got stuck gives the money back within this time, the slowest machine
+ * included; after an end of day no sale can be reversed. A terminal that still takes cards can wait
+ * for so long. A terminal that is locked until its end of day reverses nothing either
+ * (docs/zvt.md 5.3) and is not left waiting.
  */
 const QUIET_MS = 300_000;
-/** Between two of them: doubled from the first to the second, whatever came of the one before. */
+/** The pause between two tries doubles from try to try, however the one before ended. */
 const PAUSE_MIN_MS = 60_000;
 const PAUSE_MAX_MS = 3_600_000;
-/** What is older has nothing to do with the demand of now. */
+/** Tries that are older have nothing to do with the demand of now. */
 const RECENT_MS = 6 * 3_600_000;
 /** An earlier payment can turn out to be charged after the newest one has ended. */
 const PAYMENTS_LOOKED_AT = 50;
 /** A terminal that could not be asked is asked again. */
 const RETRY_MS = 60_000;
 const ASK_LIMIT_MS = 10_000;
-/** What passes, or is the operator's to end and told elsewhere. */
+/** States that pass by themselves, or that the operator ends and other alarms tell. */
 const waitFor = ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "TERMINAL_CHANGED", "STOPPING"];
 
 /**
  * Runs the end of day when the terminal demands it (docs/zvt.md 11.5: F0, B1, tag 1F13) and nothing
- * is going on, because a terminal that waits for it takes no cards. It closes what evidence there
- * is about a doubt, so it waits until recovery has asked about every one (docs/design.md 3.5).
+ * is going on, because a terminal that waits for it takes no cards. An end of day destroys the
+ * evidence about a doubt, so the keeper waits until recovery has asked about every one
+ * (docs/design.md 3.5).
  *
- * It remembers nothing: the terminal demands for as long as it needs it, and the journal knows when
- * it was tried. So a restart changes nothing.
+ * The keeper remembers nothing, so a restart changes nothing: the terminal demands for as long as
+ * it needs an end of day, and the journal knows when one was tried.
  */
 export class ClosingKeeper {
   readonly #parts: ClosingParts;
@@ -89,7 +91,7 @@ export class ClosingKeeper {
     try {
       if (!this.#isQuiet()) return LOOK_MS;
       await this.#askAgain();
-      // Somebody may have met it, or begun something, meanwhile.
+      // An operator may have met the demand, or a payment may have begun, meanwhile.
       if (!this.#isDemanded) return undefined;
       if (!this.#isQuiet()) return LOOK_MS;
       await this.#close();

@@ -1,7 +1,6 @@
-import type { Timer } from "../../shared/time.ts";
+import { isoTime, type Timer } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
-import { inStep } from "../attempts/in-step.ts";
 import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
 import { sameReport } from "../attempts/recovery-policy.ts";
@@ -16,8 +15,8 @@ import type {
   TransactionReport,
 } from "../terminal/terminal.ts";
 
-export interface RunParts extends WriterParts {
-  readonly attempts: AttemptStore;
+interface RunParts extends WriterParts {
+  readonly attempts: WriterParts["attempts"] & Pick<AttemptStore, "unfinished" | "list">;
   readonly terminal: HeldTerminal;
   readonly paymentTimeoutMs: number;
 }
@@ -49,8 +48,8 @@ export class PaymentRun {
   }
 
   /**
-   * Resolves with the attempt as it ended. Rejects only when its end could not be written: then the
-   * journal still says "sent" and the next start recovers.
+   * Resolves with the attempt as it ended. Rejects only when its end could not be written; the
+   * journal then still says "sent", and recovery asks the terminal.
    */
   async finish(): Promise<Attempt> {
     const { terminal, clock, paymentTimeoutMs } = this.#parts;
@@ -72,7 +71,7 @@ export class PaymentRun {
       );
       const ended = writeEnd(this.#writer, end);
       if (this.#cancelAsked && ended.state.phase === "charged") {
-        // docs/design.md 5.13: the approval wins, and somebody has to know.
+        // docs/design.md 5.13: the approval wins, and the operator has to know.
         const detail = { alarm: "approved-after-cancel" };
         this.#writer.log("error", detail, "the terminal approved a payment that was cancelled");
       }
@@ -82,7 +81,7 @@ export class PaymentRun {
     }
   }
 
-  /** A journal that cannot be read claims nothing. */
+  /** false as well when the journal cannot be read, because then nothing is known. */
   get #isInStep(): boolean {
     try {
       return inStep(this.#parts.attempts, this.#writer.attempt);
@@ -92,7 +91,7 @@ export class PaymentRun {
     }
   }
 
-  /** Asks the terminal once; what it answers decides nothing about the payment. */
+  /** Asks the terminal once; its answer decides nothing about the payment. */
   async cancel(): Promise<CancelAnswer> {
     if (this.#awaitsGoods) {
       this.decide({ goods: "not-issued" }, "cancelled before the goods came out");
@@ -106,7 +105,8 @@ export class PaymentRun {
 
   /**
    * The one decision about the goods of an approved sale: on disk first, then to the terminal.
-   * "decided": the same was decided before. "other": something else was, or it is too late.
+   * "decided": this very decision was taken before. "other": another one was, or no goods are
+   * waited for.
    */
   decide(decision: GoodsDecision, why: string): "taken" | "decided" | "other" {
     const { state } = this.#writer.attempt;
@@ -158,7 +158,7 @@ export class PaymentRun {
     const decideByMs = clock.now() + windowMs;
     const attempt = this.#writer.advance({ input: "hold", report, decideByMs }, "approved", {
       report,
-      decideBy: new Date(decideByMs).toISOString(),
+      decideBy: isoTime(decideByMs),
     });
     this.#timer?.clear();
     this.#timer = clock.startTimer("goods window", windowMs, () =>
@@ -169,14 +169,14 @@ export class PaymentRun {
   }
 }
 
-/** Prompts and acknowledgements are the same for every financial command. */
+/** Prompts and acknowledgements are treated alike for every financial command. */
 export function observe(writer: AttemptWriter): Omit<PaymentObserver, "report"> {
   return {
     acknowledged() {
       try {
         writer.advance({ input: "acknowledged" }, "acknowledged", {});
       } catch (error) {
-        // Only evidence is lost: recovery then asks for two matching reads instead of one.
+        // Only evidence is lost: a recovery needs two matching reads instead of one.
         writer.log("error", { err: error }, "the journal did not take an acknowledgement");
       }
     },
@@ -208,4 +208,31 @@ function sameDecision(a: GoodsDecision, b: GoodsDecision): boolean {
   const part = (decision: GoodsDecision): number | null =>
     decision.goods === "partly-issued" ? decision.amountMinor : null;
   return a.goods === b.goods && part(a) === part(b);
+}
+
+/** With more customers turned away in a row than these, nothing is claimed. */
+const ATTEMPTS_LOOKED_AT = 50;
+
+/**
+ * Whether journal and terminal agree on everything before this attempt: nothing else is unsettled,
+ * and the last transaction that the terminal told just before it is the last one that was settled
+ * here. Only then may a terminal be asked to undo what the two do not share (docs/design.md 3.13).
+ */
+function inStep(
+  attempts: Pick<AttemptStore, "unfinished" | "list">,
+  { transactionId, baseline }: Attempt,
+): boolean {
+  const others = attempts.unfinished().filter((open) => open.transactionId !== transactionId);
+  if (others.length > 0 || !baseline) return false;
+  const page = { sinceMs: 0, status: null, limit: ATTEMPTS_LOOKED_AT, before: null };
+  const last = attempts
+    .list(page)
+    .map(({ attempt }) => attempt.state)
+    .find(({ phase }) => phase === "charged" || phase === "reversed");
+  if (!last) return baseline.last.kind === "none";
+  return (
+    last.phase === "charged" &&
+    baseline.last.kind === "transaction" &&
+    sameReport(last.report, baseline.last.report)
+  );
 }

@@ -16,10 +16,10 @@ import type { TerminalView } from "../terminal/terminal.ts";
 import { REVERSAL_BEGINS } from "./reversal-run.ts";
 import { type LookAtTerminal, RETRY_MAX_MS, RETRY_MIN_MS } from "./terminal-look.ts";
 
-/** The event that says: one complete run has ended without proof (docs/design.md 3.5). */
+/** The event of an attempt whose first complete run ended without proof (docs/design.md 3.5). */
 const UNSETTLED = "recovery-unsettled";
 
-export interface RecoveryParts {
+interface RecoveryParts {
   readonly attempts: AttemptStore;
   readonly terminal: TerminalView;
   readonly clock: Clock;
@@ -27,9 +27,9 @@ export interface RecoveryParts {
   /** Time between the two reads that prove a charge whose acknowledgement is not proven. */
   readonly confirmAfterMs: number;
   readonly look: LookAtTerminal;
-  /** {@link Recovery.isAsking} may have changed. */
+  /** Called whenever {@link Recovery.isAsking} may have changed. */
   readonly asking: () => void;
-  /** An attempt has become charged or reversed: there is something to hand over. */
+  /** Called when an attempt has become charged or reversed, so that it is handed over. */
   readonly settled: (attempt: Attempt) => void;
 }
 
@@ -47,7 +47,10 @@ export class Recovery {
     this.#parts = parts;
   }
 
-  /** At start: what an earlier process left running is in doubt; everything in doubt is asked. */
+  /**
+   * At start: an attempt that an earlier process left running is put in doubt, because nobody heard
+   * its end. The terminal is asked about every attempt in doubt.
+   */
   begin(): void {
     for (const attempt of this.#parts.attempts.unfinished()) {
       if (attempt.state.phase === "sent" || attempt.state.phase === "reversing") {
@@ -62,13 +65,14 @@ export class Recovery {
   }
 
   /**
-   * An order whose first complete recovery run has not ended: no sale before (docs/design.md 3.5).
+   * The oldest order whose first complete run has not ended. Nothing may be sold before it has,
+   * because the next sale would overwrite the terminal's answer (docs/design.md 3.5).
    */
   get blockedBy(): string | undefined {
     return [...this.#queue.values()].find(({ blocks }) => blocks)?.orderId;
   }
 
-  /** Resolves when nothing is asked about. */
+  /** Resolves when the terminal has been asked about every attempt in the queue. */
   async whenIdle(): Promise<void> {
     while (this.#runner !== undefined) await this.#runner;
   }
@@ -88,16 +92,16 @@ export class Recovery {
     const attempt = this.#parts.attempts.read(transactionId);
     if (!attempt || !doubtOf(attempt) || this.#abort.signal.aborted) return Promise.resolve();
     const events = this.#parts.attempts.events(transactionId);
-    // What was once unknown of the sale says nothing of its reversal.
+    // A run about the sale proves nothing of its reversal, so only later runs count.
     const since = events.findLastIndex(({ kind }) => kind === REVERSAL_BEGINS);
     const wasAsked = events.slice(since + 1).some(({ kind }) => kind === UNSETTLED);
     return this.#enqueue(attempt, !wasAsked);
   }
 
   /**
-   * A command has just ended in doubt, or its end could not be written and the journal still says
-   * that it runs. No sale may follow as if nothing were open (docs/design.md 3.5), whether or not
-   * the journal can be read at this moment: it is told as soon as it takes anything again.
+   * A command has just ended in doubt, or its end could not be written, so that the journal still
+   * says "sent". The attempt blocks sales even while the journal cannot be read
+   * (docs/design.md 3.5); the journal is told as soon as it takes a record again.
    */
   doubted(attempt: Attempt): void {
     if (!this.#queue.has(attempt.transactionId)) void this.#enqueue(attempt, true);
@@ -134,7 +138,7 @@ export class Recovery {
         doubtful.ended.resolve();
       }
     } catch (error) {
-      // Only the ordered stop ends a run early; anything else is a fault and must be seen.
+      // Only the ordered stop ends a run early; any other error is a fault and must be seen.
       if (!this.#abort.signal.aborted) throw error;
     } finally {
       this.#runner = undefined;
@@ -147,7 +151,7 @@ export class Recovery {
     let earlier: Observation | null = null;
     for (;;) {
       const observation = await this.#look(transactionId);
-      // Read after the look: an operator may have settled it meanwhile.
+      // Read after the look, because an operator may have settled the attempt meanwhile.
       const attempt = attempts.read(transactionId);
       const state = attempt && doubtOf(attempt);
       if (!attempt || !state) return;
@@ -164,7 +168,7 @@ export class Recovery {
     }
   }
 
-  /** Tells the journal that a command has no end, trying until it takes it. */
+  /** Writes that a command was interrupted, trying until the journal takes the record. */
   async #interrupted(transactionId: string): Promise<void> {
     const { attempts, clock, log } = this.#parts;
     for (let retryMs = RETRY_MIN_MS; ; retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)) {
@@ -265,18 +269,18 @@ export class Recovery {
 interface Doubtful {
   readonly orderId: string;
   readonly blocks: boolean;
-  /** Monotonic; see recovery-policy.ts. */
+  /** When the end was lost, monotonic milliseconds: the wait of {@link judge} counts from here. */
   readonly lostSinceMs: number;
   readonly ended: PromiseWithResolvers<void>;
 }
 
-/** A sale of which only a part of the goods came out, and which was told so. */
+/** What the terminal was told to charge when only a part of the goods came out. */
 function partOf(state: InDoubtState | ReversalInDoubtState): number | null {
   const decision = state.phase === "in-doubt" ? state.goods?.decision : undefined;
   return decision?.goods === "partly-issued" ? decision.amountMinor : null;
 }
 
-/** Somebody has to give money back, and only people can decide how. */
+/** Raises an alarm when the terminal kept more than came out: people must give money back. */
 function tellBeyondGoods(writer: AttemptWriter, before: Attempt): void {
   const { state } = writer.attempt;
   if (before.state.phase === "in-doubt" && before.state.goods?.decision === null) {

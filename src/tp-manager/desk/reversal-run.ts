@@ -41,8 +41,8 @@ export async function runReversal(
 }
 
 /**
- * Always accepted on the wire: a refusal could undo a reversal that has happened. What does not
- * agree leaves the reversal in doubt.
+ * Every report is accepted on the wire, because a refusal could undo a reversal that has happened.
+ * A report that does not agree leaves the reversal in doubt.
  */
 function write(
   writer: AttemptWriter,

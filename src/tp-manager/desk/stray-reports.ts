@@ -3,31 +3,30 @@ import type { Logger } from "../../shared/logger.ts";
 import { currencyOf, formatMajor } from "../../shared/money.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
-import type { Look } from "../attempts/look.ts";
-import { sameReport } from "../attempts/recovery-policy.ts";
+import { type Look, sameReport } from "../attempts/recovery-policy.ts";
 import { judgeStray, type Stray, type StrayVerdict } from "../attempts/stray-policy.ts";
 import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
 import type { TerminalView, TransactionReport } from "../terminal/terminal.ts";
 import { type LookAtTerminal, RETRY_MAX_MS, RETRY_MIN_MS } from "./terminal-look.ts";
 
-export interface StrayParts {
+interface StrayParts {
   readonly attempts: Pick<AttemptStore, "orderOfReport">;
   readonly terminalLog: TerminalLog;
   readonly terminal: TerminalView;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Time between the two looks that show that the terminal keeps it. */
+  /** Time between the two looks that show that the terminal keeps the sale. */
   readonly confirmAfterMs: number;
-  /** {@link StrayReports.isAsking} may have changed. */
+  /** Called whenever {@link StrayReports.isAsking} may have changed. */
   readonly asking: () => void;
   /** Waits until no attempt in doubt is asked about, because the result may belong to one. */
   readonly look: LookAtTerminal;
 }
 
 /**
- * Results that the terminal reports although nothing runs (docs/design.md 3.4). They are refused on
- * the wire; here they are stored, told, and the terminal is asked whether it has kept them all the
- * same. Until one complete run has ended nothing is sold: the next sale would hide the answer.
+ * Results that the terminal reports although nothing runs (docs/design.md 3.4). The driver refuses
+ * them on the wire; here they are stored and told, and the terminal is asked whether it has kept
+ * them in spite of that. Nothing is sold meanwhile, because the next sale would hide the answer.
  */
 export class StrayReports {
   readonly #parts: StrayParts;
@@ -39,7 +38,7 @@ export class StrayReports {
     this.#parts = parts;
   }
 
-  /** At start: those of an earlier process that were not asked about. */
+  /** At start: takes up the reports that an earlier process did not ask about. */
   begin(): void {
     for (const row of this.#parts.terminalLog.openStrays()) this.#ask(row);
   }
@@ -64,7 +63,7 @@ export class StrayReports {
       { alarm: "unexpected-report", ...told },
       "the terminal reported a result although no payment runs; refused",
     );
-    // What the terminal itself calls not good charged nobody.
+    // A result that the terminal itself calls not good charged nobody.
     if (good || resultCode === null) this.#ask({ id: kept, ...seen });
   }
 
@@ -75,7 +74,7 @@ export class StrayReports {
 
   #keep(seen: Omit<StrayRow, "id">): number | null | "repeated" {
     const { terminalLog, log } = this.#parts;
-    // A journal that takes nothing does not know what was told before.
+    // A journal that takes no record cannot tell that this report was told before.
     const isAsked = this.#waiting.some(
       ({ id, report }) => id === null && sameReport(report, seen.report),
     );
@@ -138,7 +137,7 @@ export class StrayReports {
     }
   }
 
-  /** Tells what was found out, then has it on disk, trying until the journal takes it. */
+  /** Raises the alarm, then writes the finding, trying until the journal takes the record. */
   async #conclude(row: StrayRow, { verdict, because }: Concluded): Promise<void> {
     const { terminalLog, clock, log } = this.#parts;
     this.#tell(row.report, { verdict, because });

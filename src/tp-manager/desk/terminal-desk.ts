@@ -33,7 +33,7 @@ export interface DeskSettings {
   readonly telecollectionLimitMs: number;
 }
 
-export interface DeskParts {
+interface DeskParts {
   readonly attempts: AttemptStore;
   readonly terminalLog: TerminalLog;
   readonly terminal: Terminal;
@@ -47,7 +47,7 @@ export interface DeskParts {
 }
 
 /** What the desk wants of an order that is paid; called while the payment has the terminal. */
-export interface PaymentWork {
+interface PaymentWork {
   /** Writes the write-ahead record. The command leaves at once afterwards. */
   begin(baseline: Baseline): Attempt;
   /** A two-phase sale was approved and waits for its goods. */

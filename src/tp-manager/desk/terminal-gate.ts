@@ -11,7 +11,7 @@ import {
   TerminalUnavailable,
 } from "../terminal/terminal.ts";
 
-export interface GateParts {
+interface GateParts {
   readonly terminalLog: Pick<TerminalLog, "acceptedTerminal" | "acceptTerminal">;
   readonly terminal: Pick<Terminal, "prepare" | "state">;
   readonly clock: Clock;

@@ -1,26 +1,26 @@
 import type { Logger } from "../../shared/logger.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
-import type { Look } from "../attempts/look.ts";
+import type { Look } from "../attempts/recovery-policy.ts";
 import { type Terminal, TerminalUnavailable } from "../terminal/terminal.ts";
 
-export interface LookParts {
+interface LookParts {
   readonly terminal: Pick<Terminal, "lastTransaction" | "state">;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Resolves when no payment runs on the terminal. */
+  /** Resolves when nothing has the terminal that a question would disturb. */
   readonly terminalFree: () => Promise<void>;
 }
 
 export const RETRY_MIN_MS = 500;
 export const RETRY_MAX_MS = 15_000;
 
-/**
- * One complete look at the idle terminal, trying for as long as it cannot be asked. Rejects with
- * the reason of `signal`. `about` goes into the log.
- */
+/** Looks at the terminal as {@link lookAtTerminal} does, and knows when the terminal is free. */
 export type LookAtTerminal = (about: object, signal: AbortSignal) => Promise<Look>;
 
-/** The question behind a {@link LookAtTerminal}. */
+/**
+ * One complete look at the idle terminal, tried again for as long as the terminal cannot be asked.
+ * Rejects with the reason of `signal`. `about` goes into the log.
+ */
 export async function lookAtTerminal(
   { terminal, clock, log, terminalFree }: LookParts,
   about: object,

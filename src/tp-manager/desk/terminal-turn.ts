@@ -4,7 +4,7 @@ import type { HeldTerminal } from "../terminal/terminal.ts";
 import type { PaymentRun } from "./payment-run.ts";
 
 /** What has the terminal to itself now. */
-export interface Turn {
+interface Turn {
   readonly what: "payment" | "reversal" | "reset" | "end of day";
   /** The order that it is about; undefined for the terminal's own affairs. */
   readonly orderId: string | undefined;
@@ -20,7 +20,7 @@ export type Held<Needs extends keyof HeldTerminal> = HeldTerminal &
   Required<Pick<HeldTerminal, Needs>>;
 
 /** One use of the terminal. */
-export interface Work<Needs extends keyof HeldTerminal, Ready, Result> {
+interface Work<Needs extends keyof HeldTerminal, Ready, Result> {
   readonly needs: Needs;
   /** Makes the terminal ready; nothing financial leaves. */
   prepare(preparing: AbortController): Promise<Ready>;

@@ -7,7 +7,7 @@ import { type TelecollectionEnd, TerminalUnavailable } from "../terminal/termina
 import type { TerminalGate } from "./terminal-gate.ts";
 import type { TerminalTurn } from "./terminal-turn.ts";
 
-export interface UpkeepParts {
+interface UpkeepParts {
   readonly terminalLog: Pick<TerminalLog, "beginTelecollection" | "endTelecollection">;
   readonly turn: TerminalTurn;
   readonly gate: TerminalGate;

@@ -1,52 +1,33 @@
-import type { FastifyInstance, FastifyReply } from "fastify";
-import { AppError, type ErrorCode, errorTable } from "../../shared/errors.ts";
-import type { Logger } from "../../shared/logger.ts";
-import { errorOfAppError } from "../orders/answer.ts";
+import type { FastifyReply } from "fastify";
+import { type AppError, errorTable } from "../../shared/errors.ts";
+import { answerOf, errorOfAppError } from "../orders/answer.ts";
+import type { PaymentResult } from "../orders/orders.ts";
 
 /** Every body is a JSON array with one object (docs/design.md 5.4). */
 export function sendOne(reply: FastifyReply, http: number, body: object): FastifyReply {
-  return reply.code(http).send([body]);
+  return sendList(reply, http, [body]);
 }
 
-/** The error answer of any call; `echo` is what can be repeated of the request. */
-export function sendError(reply: FastifyReply, error: AppError, echo: object = {}): FastifyReply {
+export function sendList(reply: FastifyReply, http: number, list: readonly object[]): FastifyReply {
+  return reply.code(http).type("application/json; charset=utf-8").send(jsonText(list));
+}
+
+/** The error answer of any call; `more` is what can be told besides. */
+export function sendError(reply: FastifyReply, error: AppError, more: object = {}): FastifyReply {
   const { http } = errorTable[error.code];
   const status = http >= 500 && error.charged === "unknown" ? "Unknown" : "Failed";
-  return sendOne(reply, http, { status, error: errorOfAppError(error), ...echo });
+  return sendOne(reply, http, { status, error: errorOfAppError(error), ...more });
 }
 
-/** Codes of the HTTP framework and their meaning here. */
-const frameworkCodes: Readonly<Record<string, ErrorCode>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: "BODY_TOO_LARGE",
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: "CONTENT_TYPE_REFUSED",
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: "BODY_NOT_JSON",
-  FST_ERR_CTP_EMPTY_JSON_BODY: "BODY_NOT_JSON",
-  FST_BASIC_AUTH_MISSING_OR_BAD_AUTHORIZATION_HEADER: "UNAUTHORIZED",
-};
-
-export function installErrorAnswers(app: FastifyInstance, log: Logger): void {
-  app.setErrorHandler((error: unknown, request, reply) => {
-    const known = toAppError(error);
-    const { http } = errorTable[known.code];
-    if (http === 500 || known.code === "STORAGE_FAILED") {
-      log.error({ err: error, method: request.method, url: request.url }, "a call failed");
-    }
-    return sendError(reply, known);
-  });
+export function sendResult(reply: FastifyReply, result: PaymentResult): FastifyReply {
+  const { http, body } = answerOf(result.attempt, result.delivery);
+  if (!result.replayed) return sendOne(reply, http, body);
+  void reply.header("idempotent-replay", "true");
+  const answeredAt = new Date(result.attempt.endedAtMs ?? result.attempt.startedAtMs);
+  return sendOne(reply, http, { ...body, replayed: true, answeredAt: answeredAt.toISOString() });
 }
 
-function toAppError(error: unknown): AppError {
-  if (error instanceof AppError) return error;
-  const { code, statusCode, message } = error as {
-    code?: string;
-    statusCode?: number;
-    message?: string;
-  };
-  const known = code === undefined ? undefined : frameworkCodes[code];
-  if (known) return new AppError(known);
-  if (statusCode === 401) return new AppError("UNAUTHORIZED");
-  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
-    return new AppError("REQUEST_INVALID", message);
-  }
-  return new AppError("INTERNAL", undefined, { cause: error });
+/** A JSON text as a file has it: the next prompt of a terminal is on a line of its own. */
+export function jsonText(body: object): string {
+  return `${JSON.stringify(body)}\n`;
 }

@@ -47,7 +47,7 @@ export function parseJsonBody(text: string): Record<string, unknown> {
 }
 
 /** A JSON object, which an array and a {@link JsonNumber} are not. */
-export function isObject(value: unknown): value is Record<string, unknown> {
+function isObject(value: unknown): value is Record<string, unknown> {
   return (
     typeof value === "object" &&
     value !== null &&

@@ -4,7 +4,7 @@ import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { BACKLOG, harden, refuseUnparsed, serverOptions } from "./server-limits.ts";
 
-export interface Listening {
+interface Listening {
   close(): Promise<void>;
 }
 

@@ -3,7 +3,7 @@
  * (docs/design.md 5.2). Pure.
  */
 
-export interface RequestHeaders {
+interface RequestHeaders {
   readonly host: string | undefined;
   readonly origin: string | undefined;
   readonly secFetchSite: string | undefined;
@@ -18,14 +18,6 @@ export interface RequestHeaders {
 export function isLoopbackHost(host: string | undefined, port: number): boolean {
   const parts = /^(localhost|127\.0\.0\.1|\[::1\])(?::(\d{1,5}))?$/i.exec(host ?? "");
   return parts !== null && Number(parts[2] ?? 80) === port;
-}
-
-/** GETs that act; each has a twin with POST. */
-const actingGets: readonly (string | undefined)[] = ["/cancel", "/stop", "/reset", "/tlc"];
-
-/** Whether a call does something, by its method and the route it found. */
-export function isActing(method: string, route: string | undefined): boolean {
-  return method !== "GET" || actingGets.includes(route);
 }
 
 /**

@@ -1,29 +1,52 @@
-/** Every call with its methods, so that a wrong method is told apart from a wrong path. */
-const calls: ReadonlyArray<{ readonly path: RegExp; readonly methods: readonly string[] }> = [
-  { path: /^\/$/, methods: ["GET", "POST"] },
-  { path: /^\/payment$/, methods: ["POST"] },
-  { path: /^\/payment\/[^/]+$/, methods: ["GET"] },
-  { path: /^\/(cancel|stop|reset|tlc)$/, methods: ["GET", "POST"] },
-  {
-    path: /^\/(version|config|check|payments|events|health|metrics|openapi\.json)$/,
-    methods: ["GET"],
-  },
-  { path: /^\/(delivery|reversal|terminal\/accept)$/, methods: ["POST"] },
-  { path: /^\/payment\/[^/]+\/settle$/, methods: ["POST"] },
-  { path: /^\/(outbox|unexpected-reports)$/, methods: ["GET"] },
-  { path: /^\/outbox\/[^/]+\/(requeue|drop)$/, methods: ["POST"] },
-  { path: /^\/gateway\/(confirm|cancel|refund|settle)$/, methods: ["POST"] },
-  { path: /^\/gateway\/transaction\/[^/]+$/, methods: ["GET"] },
-];
+import type { FastifyInstance } from "fastify";
+import { AppError } from "../../shared/errors.ts";
+import { type AnyCall, carryOut, methodsOf, pathsOf } from "./call.ts";
+import type { CallContext } from "./call-context.ts";
+import { calls } from "./calls/calls.ts";
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** The call that a route belongs to. */
+    call?: AnyCall;
+  }
+}
+
+/** Every path with what it looks like, so that a wrong method is told apart from a wrong path. */
+const forms = calls.flatMap((record) =>
+  pathsOf(record).map((path) => ({
+    form: new RegExp(`^${path.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`),
+    methods: methodsOf(record),
+  })),
+);
+
+/** A route for each path of each call; whatever else is asked for is told what there is. */
+export function installCalls(app: FastifyInstance, context: CallContext): void {
+  for (const record of calls) {
+    for (const path of pathsOf(record)) {
+      app.route({
+        method: methodsOf(record),
+        url: path.replace(/\{(\w+)\}/g, ":$1"),
+        config: { call: record },
+        handler: (request, reply) => carryOut(record, request, reply, context),
+      });
+    }
+  }
+  app.setNotFoundHandler((request, reply) => {
+    const methods = allowedMethods(request.url);
+    if (methods.length === 0) throw new AppError("NOT_FOUND", hintFor(request.url));
+    void reply.header("allow", methods.join(", "));
+    throw new AppError("METHOD_NOT_ALLOWED");
+  });
+}
 
 /** The methods a path knows; none when there is no such call. */
-export function allowedMethods(url: string): readonly string[] {
+function allowedMethods(url: string): string[] {
   const path = url.split("?")[0] ?? "";
-  return calls.find((call) => call.path.test(path))?.methods ?? [];
+  return forms.flatMap(({ form, methods }) => (form.test(path) ? methods : [])).toSorted();
 }
 
 /** What to write instead, for a path that is nearly one of ours; undefined for the others. */
-export function hintFor(url: string): string | undefined {
+function hintFor(url: string): string | undefined {
   const path = url.split("?")[0] ?? "";
   const known = path
     .toLowerCase()

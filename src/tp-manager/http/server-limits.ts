@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import type { Connections } from "../../shared/connections.ts";
 import { AppError, type ErrorCode, errorTable } from "../../shared/errors.ts";
 import { errorOfAppError } from "../orders/answer.ts";
+import { jsonText } from "./envelope.ts";
 
 /** On both loopback addresses together; one kiosk needs a handful. */
 export const CONNECTIONS_MAX = 256;
@@ -92,7 +93,7 @@ function refuseOnSocket(socket: Duplex, code: ErrorCode): void {
   const { http } = errorTable[code];
   const text = code === "REQUEST_INVALID" ? "The request is not HTTP/1.1." : undefined;
   const error = errorOfAppError(new AppError(code, text));
-  const body = JSON.stringify([{ status: "Failed", error }]);
+  const body = jsonText([{ status: "Failed", error }]);
   const head = [
     `HTTP/1.1 ${http} ${reasons[http] ?? "Error"}`,
     "content-type: application/json; charset=utf-8",

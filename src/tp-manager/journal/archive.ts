@@ -46,7 +46,7 @@ const texts = {
       AND delivery = 'pending' AND withdrawn = 0`,
 };
 
-export interface ArchiveStep {
+interface ArchiveStep {
   /** Orders that were put away. */
   readonly archived: number;
   /** Where the next step goes on; undefined when every attempt was looked at. */

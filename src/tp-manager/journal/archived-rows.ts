@@ -1,5 +1,5 @@
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
-import { type Currency, formatMajor } from "../../shared/money.ts";
+import { type Currency, majorOf } from "../../shared/money.ts";
 import type { ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
 import { bareReport } from "../attempts/bare-report.ts";
 import type {
@@ -98,7 +98,7 @@ function attemptOf(row: Row): Attempt {
     generatedId: row["generated_id"] === 1,
     amountMinor,
     currency,
-    echo: { amount: Number(formatMajor(amountMinor, currency.exponent)) },
+    echo: { amount: majorOf(amountMinor, currency) },
     cart: [],
     customerEmail: null,
     customData: {},

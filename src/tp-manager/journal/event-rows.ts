@@ -12,7 +12,7 @@ const texts = {
   lastId: "SELECT max(id) AS id FROM event",
 };
 
-export type Tell = <N extends KeptName>(name: N, data: EventData<N>, atMs: number) => void;
+type Tell = <N extends KeptName>(name: N, data: EventData<N>, atMs: number) => void;
 
 /** The kept events of the journal. Ids only grow and are never given twice. */
 export class EventRows {

@@ -5,14 +5,14 @@ import { type Attempt, chargedOf, type PaymentRequest, returnOf } from "../attem
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { TerminalView } from "../terminal/terminal.ts";
 
-export interface AdmissionParts {
+interface AdmissionParts {
   readonly attempts: Pick<AttemptStore, "latest" | "undeliveredGenerated">;
   readonly terminal: TerminalView;
   readonly desk: TerminalDesk;
 }
 
 /** What becomes of a request for an order that is not being paid at this moment. */
-export type Admission =
+type Admission =
   /** A new attempt. */
   | { readonly phase: "begin" }
   /** Answered as it stands. */

@@ -7,7 +7,7 @@ import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { Baseline, GoodsDecision, TerminalView } from "../terminal/terminal.ts";
 import type { Orders, PaymentResult } from "./orders.ts";
 
-export interface AfterSaleParts {
+interface AfterSaleParts {
   readonly terminalLog: Pick<TerminalLog, "telecollectionSince">;
   readonly terminal: TerminalView;
   readonly desk: TerminalDesk;

@@ -10,7 +10,7 @@ import {
 } from "../attempts/payment.ts";
 
 /** The `error` member of every answer (docs/design.md 5.10). */
-export interface AnswerError {
+interface AnswerError {
   readonly code: ErrorCode;
   readonly message: string;
   readonly charged: Charged;
@@ -44,7 +44,7 @@ export interface PaymentAnswer {
   readonly warnings: readonly string[];
 }
 
-export interface HttpAnswer {
+interface HttpAnswer {
   readonly http: number;
   readonly body: PaymentAnswer;
 }
@@ -71,7 +71,7 @@ export function answerOf(attempt: Attempt, delivery: DeliveryState | null): Http
   };
 }
 
-export function errorOf(
+function errorOf(
   code: ErrorCode,
   message: string,
   charged: Charged,
@@ -158,7 +158,7 @@ function receiptOf(state: AttemptState, request: PaymentRequest): Receipt {
 }
 
 /**
- * Recovery found the whole amount charged although less than that came out (docs/design.md 5.12).
+ * Recovery found the whole amount charged although fewer goods came out (docs/design.md 5.12).
  */
 function goodsWarnings({ state, request: { currency } }: Attempt): string[] {
   if (state.phase !== "charged" || state.goodsMinor === undefined) return [];

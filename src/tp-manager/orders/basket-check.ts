@@ -65,7 +65,7 @@ function checkLine(
   return { line: { ...(given as CartLine), discount: Number(given["discount"] ?? 0) }, totalMinor };
 }
 
-/** Minor units of a figure that may be zero or negative; null when it is not such a number. */
+/** Minor units of a figure that may be zero or negative; null for any other value. */
 function signedMinor(value: unknown, currency: Currency): number | null {
   if (typeof value !== "number" || !Number.isFinite(value)) return null;
   if (value === 0) return 0;

@@ -36,7 +36,7 @@ export interface FoundOrder extends PaymentResult {
   readonly attempts: ReadonlyArray<Attempt & { events: AttemptEvent[] }>;
 }
 
-export interface OrderParts {
+interface OrderParts {
   readonly attempts: AttemptStore;
   readonly handOffs: Pick<HandOffStore, "handOff" | "archivedDelivery">;
   readonly terminalLog: Pick<TerminalLog, "strays">;

@@ -8,7 +8,7 @@ import type { Orders, PaymentResult } from "./orders.ts";
 
 /** What an operator may find out about an order in doubt. */
 export const settlements = ["charged", "not_charged", "reversed"] as const;
-export type Settlement = (typeof settlements)[number];
+type Settlement = (typeof settlements)[number];
 
 export interface SettlementWord {
   readonly orderId: string;

@@ -1,4 +1,4 @@
-import type { Language, Texts } from "./language.ts";
+import type { Language, Texts } from "./result-codes.ts";
 
 /**
  * The status codes of 04 FF, docs/zvt.md 11.3. Where that table marks a code with x, the German

@@ -1,16 +1,19 @@
-import type { Language, Texts } from "./language.ts";
+/** Languages in which a driver can put a code into words. */
+export type Language = "en" | "fr" | "de";
+
+export type Texts = Readonly<Record<Language, string>>;
 
 /** Result and error codes of docs/zvt.md 11.4: field 27, 06 1E and 84 xx. */
-export interface ResultCode {
+interface ResultCode {
   readonly reason: CodeReason;
   readonly texts: Texts;
 }
 
 /** What a code means to the customer. */
-export type CodeReason = "declined" | "cancelled" | "terminal-fault";
+type CodeReason = "declined" | "cancelled" | "terminal-fault";
 
 /** What a customer who was turned away can do. */
-export interface CodeAdvice {
+interface CodeAdvice {
   /** The code of the bank's host; null when the terminal decided by itself. */
   readonly hostCode: string | null;
   readonly tryAgain: "same-card" | "other-card" | "no";

@@ -1,5 +1,5 @@
 /** A good value for every name that some program requires. */
-export const required = {
+const required = {
   SERIAL_PORT: "/dev/ttyUSB0",
   LOCAL_PORT: "8765",
   TERMINAL_MANAGER_LOGIN: "kiosk",

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { parseConfig } from "../../../src/shared/config/config.ts";
 import { metaOf } from "../../../src/shared/config/config-field.ts";
-import { type SharedName, sharedFields } from "../../../src/shared/config/schema.ts";
+import { sharedFields } from "../../../src/shared/config/schema.ts";
 import { same, testValues, type Values, wholeNumbers } from "./config-values.ts";
 import { setupText } from "./setup-text.ts";
 
-const values: Record<SharedName, Values> = {
+const values: Record<keyof typeof sharedFields, Values> = {
   SERIAL_PORT: {
     good: same(
       "COM1",

@@ -23,10 +23,10 @@ interface Run {
   output(): string;
 }
 
+const main = "src/simulator/gateway/main.ts";
+
 function run(...args: readonly string[]): Run {
-  const child = startProcess(process.execPath, ["src/simulator/gateway/main.ts", ...args], {
-    cwd: root,
-  });
+  const child = startProcess(process.execPath, [main, ...args], { cwd: root });
   let output = "";
   child.stdout.on("data", (chunk) => {
     output += chunk;
@@ -134,13 +134,20 @@ describe("a command line that cannot be obeyed stops with 64 and says why:", () 
     [credentials, /--database is missing/],
     [database, /no account/],
     [[...database, "--login", "a"], /belong together/],
-    [[...database, ...credentials, "--port", "99999"], /--port must be .* not "99999"/],
+    [
+      [...database, ...credentials, "--port", "99999"],
+      /--port 99999 cannot be used: it must be a whole number from 0 to 65535/,
+    ],
     [[...database, ...credentials, "--port", "1", "--port", "2"], /--port is given 2 times/],
-    [[...database, ...credentials, "--website", "x"], /--website must be/],
+    [
+      [...database, ...credentials, "--website", "x"],
+      /--website x cannot be used: it must be a whole/,
+    ],
     [[...database, ...credentials, "--currency", "eur"], /three capital letters/],
-    [[...database, ...credentials, "--fault", "explode"], /--fault explode: kind/],
-    [[...database, ...credentials, "--tls-key", "k"], /belong together/],
-    [[...database, "--account", "/nowhere.json"], /--account cannot be read/],
+    [[...database, ...credentials, "--fault", "explode"], /--fault explode cannot be used: kind/],
+    [[...database, ...credentials, "--tls-key", main], /belong together/],
+    [[...database, ...credentials, "--tls-key", "k"], /--tls-key k .* cannot be read/],
+    [[...database, "--account", "/nowhere.json"], /--account .* cannot be read/],
     [
       [...database, ...credentials, "--tls-self-signed", "/nowhere/c.pem"],
       /--tls-self-signed cannot be written/,

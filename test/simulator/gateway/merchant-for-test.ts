@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { onTestFinished } from "vitest";
 
-export interface Received {
+interface Received {
   readonly contentType: string;
   readonly signature: string;
   readonly body: string;

@@ -87,7 +87,7 @@ export function soapRequest(service: string, operation: string, parameters: stri
 /** The order request as {@link generate} sends it. */
 export const orderBody = soapRequest("payment-v2", "generate", elements(orderRequest));
 
-export interface Answered {
+interface Answered {
   readonly status: number;
   readonly text: string;
   /** Children of the result element by name, in their order. */

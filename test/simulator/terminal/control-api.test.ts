@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { TraceEvent } from "../../../src/simulator/terminal/zvt/trace.ts";
+import type { TraceEvent } from "../../../src/simulator/terminal/trace-log.ts";
 import { authorisation, bank, REGISTRATION_WITHOUT_PRINT, started } from "./support/started.ts";
 
 test("the ledger tells what was charged, with masked card numbers", async () => {

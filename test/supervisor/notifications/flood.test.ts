@@ -23,7 +23,11 @@ const TAKEN_WITHIN_MS = 5_000;
 const GROWTH_MAX = 256 * 1024 * 1024;
 
 /** The answer, and how long it took; only Linux has further loopback addresses by itself. */
-function notify(port: number, localAddress: string, number: number): Promise<{ status: number; tookMs: number }> {
+function notify(
+  port: number,
+  localAddress: string,
+  number: number,
+): Promise<{ status: number; tookMs: number }> {
   const orderId = `A-${number}`;
   const transid = `5CF62325CB21${String(number).padStart(4, "0")}`;
   const xml = mapiOf(resultOf({ idForMerchant: orderId, transid }));

@@ -36,15 +36,14 @@ async function unasked(): Promise<{ at: House; left: Left }> {
 
 const stray = report({ amountMinor: 1250, receiptNumber: "0042", traceNumber: "000077" });
 
+function tellStray(at: House): void {
+  at.terminal.last = { kind: "transaction", report: stray };
+  at.terminal.tell({ type: "unexpected-report", report: stray });
+}
+
 /** The two kinds of doubt; both can arise at any moment. */
 const doubts: ReadonlyArray<readonly [string, (at: House) => void]> = [
-  [
-    "a result that no order asked for",
-    (at) => {
-      at.terminal.last = { kind: "transaction", report: stray };
-      at.terminal.tell({ type: "unexpected-report", report: stray });
-    },
-  ],
+  ["a result that no order asked for", tellStray],
   ["an order in doubt that is asked for again", (at) => void pay(at, request("A-1"))],
 ];
 
@@ -78,8 +77,14 @@ describe.each(doubts)("%s", (_doubt, arises) => {
     const { at, left } = await unasked();
     listen(at);
     arises(at);
-    await expect(use(at)).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
-    expect(left).toEqual([]);
+    let prepared = false;
+    whilePreparing(at, () => {
+      prepared = true;
+    });
+    const refused = use(at);
+    expect(at.desk.turn.current).toBeUndefined();
+    await expect(refused).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    expect([left, prepared]).toEqual([[], false]);
     expect(at.journal.attempts.latest("B-1")).toBeUndefined();
     expect(at.journal.terminalLog.telecollectionSince(0)).toBeUndefined();
     await at.clock.advance(400_000);
@@ -136,3 +141,27 @@ describe.each(doubts)("%s", (_doubt, arises) => {
     expect(kept).toEqual([false, true]);
   });
 });
+
+test.each(users)(
+  "no doubt comes between the last check and the command of a %s",
+  async (_w, use) => {
+    const refused: number[] = [];
+    for (let turns = 0; turns < 12; turns++) {
+      const { at, left } = await unasked();
+      listen(at);
+      const answer = use(at).catch(() => undefined);
+      for (let i = 0; i < turns; i++) await Promise.resolve();
+      if (left.length === 0) {
+        refused.push(turns);
+        tellStray(at);
+        await answer;
+        expect(left).toEqual([]);
+      }
+      await answer;
+      at.close();
+    }
+    // The command has left by then, so every moment before it was tried.
+    expect(refused).toEqual([...refused.keys()]);
+    expect(refused.length).toBeLessThan(12);
+  },
+);

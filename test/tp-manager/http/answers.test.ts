@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { type ErrorCode, errorTable } from "../../../src/shared/errors.ts";
-import { documentedCalls } from "../../../src/tp-manager/http/openapi/calls.ts";
+import { calls } from "../../../src/tp-manager/http/calls/calls.ts";
+import { known } from "../../../src/tp-manager/http/openapi/known-answers.ts";
 import { type House, house } from "../../support/payment-house.ts";
 import { document, documentedCall } from "./conformity.ts";
 import { api } from "./rig.ts";
@@ -78,10 +79,13 @@ const rare: Readonly<Record<string, readonly ErrorCode[]>> = {
 };
 
 test("every code that a call names for itself is brought about", () => {
-  const missing = documentedCalls
+  const missing = calls
     .filter(({ path }) => elsewhere[path] === undefined)
-    .flatMap(({ path, methods, errors }) => {
-      const seen = new Set(methods.flatMap((verb) => listOf(path, verb)).map(([says]) => says));
+    .flatMap(({ path, methods, document }) => {
+      const { errors } = document(known);
+      const seen = new Set(
+        methods.flatMap((method) => listOf(path, method.toLowerCase())).map(([says]) => says),
+      );
       return errors
         .filter((code) => !seen.has(code) && !rare[path]?.includes(code))
         .map((code) => `${path} ${code}`);

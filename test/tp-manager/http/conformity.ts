@@ -1,16 +1,36 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { openApiDocument } from "../../../src/tp-manager/http/openapi/document.ts";
+import { NONE_SO_FAR } from "../../../src/tp-manager/http/openapi/schemas.ts";
 
-export const document = openApiDocument(8765) as unknown as {
+interface Document {
   readonly paths: Record<string, Record<string, Operation>>;
-  readonly components: { readonly schemas: Record<string, object> };
-  readonly info: { readonly description: string };
-};
+  readonly components: {
+    readonly schemas: Record<string, object>;
+    readonly responses: Record<string, Response>;
+  };
+  readonly info: { readonly description: string; readonly version: string };
+}
+
+/** As it is given to programs: an answer may have members that a later version adds. */
+export const document = openApiDocument() as unknown as Document;
+
+/** As this version answers: what is not described must not be there. */
+const closed = closedObjects(openApiDocument()) as Document;
 
 interface Operation {
   readonly operationId: string;
-  readonly requestBody?: { readonly content: Record<string, Media> };
-  readonly responses: Record<string, { readonly content?: Record<string, Media> }>;
+  readonly parameters?: ReadonlyArray<{
+    readonly name: string;
+    readonly in: string;
+    readonly schema: object;
+  }>;
+  readonly requestBody?: { readonly required: boolean; readonly content: Record<string, Media> };
+  readonly responses: Record<string, Response>;
+}
+
+interface Response {
+  readonly $ref?: string;
+  readonly content?: Record<string, Media>;
 }
 
 interface Media {
@@ -20,19 +40,32 @@ interface Media {
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
 ajv.addSchema({ $id: "document", ...document });
+ajv.addSchema({ $id: "closed", ...closed });
+
+function closedObjects(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(closedObjects);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([name, member]) => [name, closedObjects(member)]);
+  const schema = Object.fromEntries(entries);
+  const isObject = schema["type"] === "object" && schema["properties"] !== undefined;
+  if (NONE_SO_FAR in schema || (isObject && schema["additionalProperties"] === undefined)) {
+    schema["additionalProperties"] = false;
+  }
+  return schema;
+}
 
 /** What keeps a value from being as a place of the document says; [] when nothing does. */
-export function faultsOf(pointer: readonly string[], value: unknown): unknown[] {
+export function faultsOf(pointer: readonly string[], value: unknown, id = "document"): unknown[] {
   const path = pointer.map((part) =>
     encodeURIComponent(part.replace(/~/g, "~0").replace(/\//g, "~1")),
   );
-  const validate = ajv.getSchema(`document#/${path.join("/")}`);
+  const validate = ajv.getSchema(`${id}#/${path.join("/")}`);
   if (!validate) throw new Error(`the document has no ${pointer.join(" ")}`);
   return validate(value) ? [] : (validate.errors ?? []);
 }
 
 /** An answer as it was sent. */
-export interface SentAnswer {
+interface SentAnswer {
   readonly method: string;
   /** With or without a query. */
   readonly url: string;
@@ -47,7 +80,8 @@ export function documentedCall(method: string, url: string): readonly [string, s
   const template = Object.keys(document.paths).find((known) =>
     new RegExp(`^${known.replace(/\{\w+\}/g, "[^/]+")}$`).test(path),
   );
-  const verb = method.toLowerCase();
+  // An answer to HEAD is that to GET without its body.
+  const verb = method === "HEAD" ? "get" : method.toLowerCase();
   if (template === undefined || !document.paths[template]?.[verb]) return undefined;
   return [template, verb];
 }
@@ -58,12 +92,27 @@ export function nonconformityOf(answer: SentAnswer): string | undefined {
   const who = `${method} ${url} ${status}`;
   // A call that does not exist is described by every other: 404 and 405.
   const [path, verb] = documentedCall(method, url) ?? ["/version", "get"];
-  const response = document.paths[path]?.[verb]?.responses[String(status)];
-  if (!response) return `${who} is not documented: ${text}`;
+  const where = placeOf(path, verb, status);
+  const response = where && responseAt(where);
+  if (!where || !response) return `${who} is not documented: ${text}`;
   const type = contentType.split(";")[0] ?? "";
   if (!Object.hasOwn(response.content ?? {}, type)) return `${who} is of the type ${type}`;
   if (type !== "application/json" || method === "HEAD") return undefined;
-  const where = ["paths", path, verb, "responses", String(status), "content", type, "schema"];
-  const faults = faultsOf(where, JSON.parse(text));
+  if (!text.endsWith("\n")) return `${who} does not end with a line feed`;
+  const faults = faultsOf([...where, "content", type, "schema"], JSON.parse(text), "closed");
   return faults.length === 0 ? undefined : `${who}: ${text}\n${JSON.stringify(faults, null, 1)}`;
+}
+
+/** Where the document describes an answer. */
+export function placeOf(path: string, verb: string, status: number): string[] | undefined {
+  const response = document.paths[path]?.[verb]?.responses[String(status)];
+  if (response?.$ref !== undefined) return response.$ref.split("/").slice(1);
+  return response && ["paths", path, verb, "responses", String(status)];
+}
+
+function responseAt(where: readonly string[]): Response {
+  return where.reduce<unknown>(
+    (at, name) => (at as Record<string, unknown>)[name],
+    document,
+  ) as Response;
 }

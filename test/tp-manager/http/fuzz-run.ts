@@ -3,14 +3,14 @@ import { TestInstallation } from "../../support/installation.ts";
 import { type FuzzResult, fuzz } from "./fuzz.ts";
 import { Chance } from "./fuzz-requests.ts";
 
-export interface FuzzRun extends FuzzResult {
+interface FuzzRun extends FuzzResult {
   /** Bytes in use by tp-manager after a collection, at each mark, in their order. */
   readonly usedBytes: readonly number[];
   /** What the terminal's bank booked, in minor units. */
   readonly chargedMinor: number;
 }
 
-export interface FuzzPlan {
+interface FuzzPlan {
   readonly seed: number;
   /** After how many attacks the heap is measured; the last one ends the run. */
   readonly marks: readonly number[];

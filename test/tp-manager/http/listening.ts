@@ -27,7 +27,7 @@ export async function listening(change: Partial<ApiOptions> = {}, at: House = ho
   return { app, at, port, get, close, raw: (text?: string) => rawSocket(port, text) };
 }
 
-export interface RawSocket {
+interface RawSocket {
   readonly socket: Socket;
   readonly received: () => string;
   readonly ended: Promise<string>;

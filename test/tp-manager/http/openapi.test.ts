@@ -1,8 +1,9 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
 import { errorTable } from "../../../src/shared/errors.ts";
-import { documentedCalls } from "../../../src/tp-manager/http/openapi/calls.ts";
-import { document, faultsOf } from "./conformity.ts";
+import { calls } from "../../../src/tp-manager/http/calls/calls.ts";
+import { known } from "../../../src/tp-manager/http/openapi/known-answers.ts";
+import { document, faultsOf, placeOf } from "./conformity.ts";
 import { api } from "./rig.ts";
 
 describe("GET /openapi.json", () => {
@@ -10,6 +11,8 @@ describe("GET /openapi.json", () => {
     const { call } = await api();
     const { http, text } = await call("GET", "/openapi.json");
     expect(http).toBe(200);
+    // "npm run readme" writes the file that is served.
+    expect(JSON.parse(text)).toEqual(document);
     const validator = new Validator();
     const { valid, errors } = await validator.validate(JSON.parse(text));
     expect([valid, errors]).toEqual([true, undefined]);
@@ -22,25 +25,28 @@ describe("GET /openapi.json", () => {
     expect(routes.length).toBeGreaterThan(15);
     const missing = routes.filter(([path = "", method = ""]) => {
       const template = path.replace(/:(\w+)/g, "{$1}");
-      return !document.paths[template]?.[method.toLowerCase()];
+      const verb = method === "HEAD" ? "get" : method.toLowerCase();
+      return !document.paths[template]?.[verb];
     });
     expect(missing).toEqual([]);
   });
 
   test("names every error code with its HTTP status", () => {
-    const text = JSON.stringify(document.paths);
+    const text = JSON.stringify([document.paths, document.components.responses]);
     const missing = Object.keys(errorTable).filter((code) => !text.includes(code));
     expect(missing).toEqual([]);
     for (const code of Object.keys(errorTable)) expect(document.info.description).toContain(code);
   });
 
-  const examples = documentedCalls.flatMap(({ path, methods, body, answer }) => {
-    const at = (rest: string[]) => ["paths", path, methods.at(-1) ?? "", ...rest];
+  const examples = calls.flatMap(({ path, methods, document }) => {
+    const { bodyExample, answer } = document(known);
+    const verb = methods.at(-1)?.toLowerCase() ?? "";
     const json = ["content", "application/json", "schema"];
+    const body = ["paths", path, verb, "requestBody", ...json];
     return [
-      ...(body ? [{ where: at(["requestBody", ...json]), example: body.example as unknown }] : []),
+      ...(bodyExample ? [{ where: body, example: bodyExample as unknown }] : []),
       ...("example" in answer
-        ? [{ where: at(["responses", "200", ...json]), example: [answer.example] }]
+        ? [{ where: [...(placeOf(path, verb, 200) ?? []), ...json], example: [answer.example] }]
         : []),
     ];
   });

@@ -9,7 +9,7 @@ import { type House, house } from "../../support/payment-house.ts";
 import { withoutSupervisor } from "./no-supervisor.ts";
 import { createWatchedApi } from "./watched-api.ts";
 
-export const supervisorStatus: SupervisorStatus = {
+const supervisorStatus: SupervisorStatus = {
   program: "supervisor",
   version: "0.1.0",
   pid: 1,

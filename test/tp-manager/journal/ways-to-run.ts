@@ -3,7 +3,7 @@ import { listStatuses } from "../../../src/tp-manager/attempts/attempt-store.ts"
 import { idOf } from "./full-journal.ts";
 
 /** The values of a statement for a {@link fullJournal} of `n` rows, in each way that may matter. */
-export type Ways = (n: number) => readonly Values[];
+type Ways = (n: number) => readonly Values[];
 export type Values = readonly SQLInputValue[];
 
 const one =

@@ -43,7 +43,7 @@ export type LedgerReason =
   | "booking"
   | "fault";
 
-export type NewEntry = Omit<LedgerEntry, "id" | "at" | "originalId" | "reason"> &
+type NewEntry = Omit<LedgerEntry, "id" | "at" | "originalId" | "reason"> &
   Partial<Pick<LedgerEntry, "originalId" | "reason">>;
 
 /** Keeps a ledger beyond the process; see `memory/state-file.ts`. */

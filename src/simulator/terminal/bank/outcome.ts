@@ -10,7 +10,7 @@ export type Outcome =
 const CUSTOMER_TIMEOUT_CENTS = 68;
 
 /** Cents equal the ISO 8583 response code: 00 approves, all others decline, 68 apart. */
-export function outcomeOfAmount(amountMinor: number): Outcome {
+function outcomeOfAmount(amountMinor: number): Outcome {
   const cents = amountMinor % 100;
   if (cents === 0) return { kind: "approve" };
   if (cents === CUSTOMER_TIMEOUT_CENTS) return { kind: "customer-timeout" };

@@ -3,9 +3,8 @@ import { z } from "zod";
 import { cardNames } from "../bank/cards.ts";
 import { type CustomerAction, type KeyName, keys } from "../customer.ts";
 import { FaultError, faultRequest } from "../faults/fault-request.ts";
+import type { Machine, Toggle } from "../protocol.ts";
 import type { TerminalSimulator } from "../terminal-simulator.ts";
-import { type Demand, demands } from "../zvt/demands.ts";
-import { type AskKind, askNames } from "../zvt/machine/ask-list.ts";
 
 export interface ControlApi {
   readonly url: string;
@@ -23,8 +22,8 @@ const routes = {
   "GET /ledger": "what the bank has charged and given back, and the sum",
   "GET /state": "registration, running command, turnover, demands, endpoints",
   "POST /state":
-    '{"outOfOrder": bool, "demand": {"end-of-day": bool, ...}, "zvtOff": bool, ' +
-    '"restartAt": "HH:MM" | null} lock, demand, restart every day',
+    '{"outOfOrder": bool, "demand": {NAME: bool, ...}, "restartAt": "HH:MM" | null} ' +
+    "lock, demand, restart every day",
   "GET /trace?last=N": "the last wire events",
   "GET /events": "wire events as they happen, one JSON object a line",
   "GET /faults": "armed faults",
@@ -33,7 +32,6 @@ const routes = {
   "POST /customer":
     '{"action": "insert" | "other-card" | "key" | "digits" | "cancel" | "time-out", ' +
     '"card": NAME, "key": NAME, "digits": "123"} play the customer',
-  "POST /ask": '{"kind": NAME, "in": "payment" | "status"} ask the register once, in the next one',
   "POST /reboot": "power off and on",
   "POST /unplug": '{"ms": 1000} take socket and pty away for a while',
 };
@@ -51,10 +49,12 @@ export async function startControlApi(
     const status = refused ? 400 : ((error as { statusCode?: number }).statusCode ?? 500);
     void reply.code(status).send({ error: message });
   });
-  server.get("/", () => routes);
+  server.get("/", () => ({ ...routes, ...simulator.terminal.routes }));
   readingRoutes(server, simulator);
   faultRoutes(server, simulator);
   actingRoutes(server, simulator);
+  stateRoute(server, simulator);
+  simulator.terminal.addRoutes(server);
   const url = await server.listen({ host: "127.0.0.1", port });
   return { url, close: () => server.close() };
 }
@@ -69,38 +69,20 @@ function refuseForeigners(server: FastifyInstance): void {
 }
 
 function readingRoutes(server: FastifyInstance, simulator: TerminalSimulator): void {
-  const { ledger, trace, terminal } = simulator;
+  const { ledger, memory, trace, terminal } = simulator;
   server.get("/ledger", () => ({ entries: ledger.entries, charged: ledger.charged }));
-  server.get("/state", () => {
-    const { parts, process } = terminal;
-    const { registration, memory, outOfOrder, customer, language, displayed } = parts;
-    return {
-      registration: {
-        ...registration,
-        configByte: registration.configByte.toString(16).padStart(2, "0"),
-        permitted: [...registration.permitted].map((control) => control.toString(16)),
-      },
-      running: process
-        ? { command: process.control.toString(16).padStart(4, "0"), phase: process.phase }
-        : null,
-      waitsForCustomer: customer.waiting,
-      outOfOrder,
-      demands: memory.demands,
-      last: memory.last ?? null,
-      turnover: memory.turnover,
-      nextReceiptNumber: memory.nextReceiptNumber,
-      language,
-      displayed,
-      terminalId: parts.device.terminalId,
-      card: parts.readCard ?? null,
-      reader: parts.reader,
-      files: Object.fromEntries([...parts.files].map(([id, { length }]) => [id, length])),
-      asked: parts.asks.asked,
-      nextRestart: parts.nextRestart?.toISOString() ?? null,
-      zvtOff: parts.zvtOff,
-      endpoints: simulator.endpoints,
-    };
-  });
+  server.get("/state", () => ({
+    ...terminal.state(),
+    waitsForCustomer: terminal.parts.customer.waiting,
+    outOfOrder: terminal.parts.outOfOrder,
+    demands: memory.demands,
+    last: memory.last ?? null,
+    turnover: memory.turnover,
+    nextReceiptNumber: memory.nextReceiptNumber,
+    nextRestart: terminal.parts.nextRestart?.toISOString() ?? null,
+    ...conditions(terminal),
+    endpoints: simulator.endpoints,
+  }));
   const traceQuery = z.object({ last: z.coerce.number().int().min(0).optional() });
   server.get("/trace", ({ query }) => {
     const { last } = traceQuery.parse(query);
@@ -120,12 +102,15 @@ function readingRoutes(server: FastifyInstance, simulator: TerminalSimulator): v
   });
 }
 
-function faultRoutes(server: FastifyInstance, { faults, terminal }: TerminalSimulator): void {
+function faultRoutes(
+  server: FastifyInstance,
+  { faults, protocol, terminal }: TerminalSimulator,
+): void {
   const body = z.looseObject({ name: z.string() });
   server.get("/faults", () => ({ armed: faults.armed }));
   server.post("/faults", (request) => {
     const { name, ...given } = body.parse(request.body);
-    return faults.arm(faultRequest(name, given));
+    return faults.arm(faultRequest(protocol.faults, name, given));
   });
   server.delete("/faults", () => {
     const disarmed = faults.disarm();
@@ -149,39 +134,6 @@ function actingRoutes(server: FastifyInstance, simulator: TerminalSimulator): vo
     if (acted) return { acted };
     return await reply.code(409).send({ error: "the terminal is not waiting for that" });
   });
-  const state = z.strictObject({
-    outOfOrder: z.boolean().optional(),
-    demand: z.partialRecord(z.enum(demands as [Demand, ...Demand[]]), z.boolean()).optional(),
-    zvtOff: z.boolean().optional(),
-    restartAt: z
-      .string()
-      .regex(/^([01]\d|2[0-3]):[0-5]\d$/, "not HH:MM")
-      .nullish(),
-  });
-  server.post("/state", (request) => {
-    const { outOfOrder, demand = {}, zvtOff, restartAt } = state.parse(request.body);
-    if (restartAt !== undefined) parts.restartAt = restartAt;
-    if (zvtOff !== undefined) parts.zvtOff = zvtOff;
-    if (outOfOrder !== undefined) parts.outOfOrder = outOfOrder;
-    for (const [name, due] of Object.entries(demand)) {
-      parts.memory.demand(name as Demand, due ?? false);
-    }
-    return {
-      outOfOrder: parts.outOfOrder,
-      demands: parts.memory.demands,
-      zvtOff: parts.zvtOff,
-      restartAt: parts.restartAt,
-    };
-  });
-  const ask = z.strictObject({
-    kind: z.enum(askNames as [AskKind, ...AskKind[]]),
-    in: z.enum(["payment", "status"]).default("payment"),
-  });
-  server.post("/ask", (request) => {
-    const { kind, in: place } = ask.parse(request.body);
-    parts.asks.add(kind, place);
-    return { kind, in: place };
-  });
   server.post("/reboot", () => {
     simulator.reboot();
     return { rebooting: true };
@@ -191,4 +143,40 @@ function actingRoutes(server: FastifyInstance, simulator: TerminalSimulator): vo
     await simulator.unplug(unplug.parse(request.body ?? {}).ms);
     return { unplugged: true };
   });
+}
+
+function stateRoute(
+  server: FastifyInstance,
+  { memory, protocol, terminal }: TerminalSimulator,
+): void {
+  const { parts, toggles } = terminal;
+  const toggled = Object.keys(toggles).map((name) => [name, z.boolean().optional()] as const);
+  const state = z.strictObject({
+    outOfOrder: z.boolean().optional(),
+    demand: z.partialRecord(z.enum(protocol.demands), z.boolean()).optional(),
+    restartAt: z
+      .string()
+      .regex(/^([01]\d|2[0-3]):[0-5]\d$/, "not HH:MM")
+      .nullish(),
+    ...Object.fromEntries(toggled),
+  });
+  server.post("/state", (request) => {
+    const { outOfOrder, demand = {}, restartAt, ...others } = state.parse(request.body);
+    if (restartAt !== undefined) parts.restartAt = restartAt;
+    if (outOfOrder !== undefined) parts.outOfOrder = outOfOrder;
+    for (const [name, on] of Object.entries(others as Readonly<Record<string, boolean>>)) {
+      (toggles[name] as Toggle).on = on;
+    }
+    for (const [name, due] of Object.entries(demand)) memory.demand(name, due ?? false);
+    return {
+      outOfOrder: parts.outOfOrder,
+      demands: memory.demands,
+      restartAt: parts.restartAt,
+      ...conditions(terminal),
+    };
+  });
+}
+
+function conditions({ toggles }: Machine): Readonly<Record<string, boolean>> {
+  return Object.fromEntries(Object.entries(toggles).map(([name, { on }]) => [name, on]));
 }

@@ -1,26 +1,21 @@
-import {
-  type FaultArgument,
-  type FaultKind,
-  type FaultName,
-  faultKinds,
-  sharedArguments,
-} from "./fault-table.ts";
+import { ValueError } from "../../switch-table.ts";
+import type { FaultArgument, FaultTable } from "./fault-table.ts";
 
 /** A fault as asked for: checked, every argument filled in. */
 export interface FaultRequest {
-  readonly name: FaultName;
+  readonly name: string;
   readonly arguments: FaultArguments;
 }
 
 export type FaultArguments = Readonly<Record<string, number | string>>;
 
 /** A fault that cannot be armed; the message says what would be right. */
-export class FaultError extends Error {
+export class FaultError extends ValueError {
   override readonly name = "FaultError";
 }
 
 /** Reads `NAME` or `NAME:key=value,key=value`. Throws {@link FaultError}. */
-export function parseFault(text: string): FaultRequest {
+export function parseFault(table: FaultTable, text: string): FaultRequest {
   const [name = "", rest] = splitOnce(text, ":");
   const given: Record<string, string> = {};
   for (const pair of rest === undefined || rest === "" ? [] : rest.split(",")) {
@@ -28,16 +23,18 @@ export function parseFault(text: string): FaultRequest {
     if (value === undefined) throw new FaultError(`fault ${name}: ${pair} is not key=value`);
     given[key] = value;
   }
-  return faultRequest(name, given);
+  return faultRequest(table, name, given);
 }
 
 /** Checks a fault given as a name and loose arguments, as in JSON. Throws {@link FaultError}. */
-export function faultRequest(name: string, given: Readonly<Record<string, unknown>>): FaultRequest {
-  const kind = (faultKinds as Readonly<Record<string, FaultKind>>)[name];
-  if (!kind) {
-    throw new FaultError(`no fault ${name}; there are ${Object.keys(faultKinds).join(", ")}`);
-  }
-  const known: Readonly<Record<string, FaultArgument>> = { ...sharedArguments, ...kind.arguments };
+export function faultRequest(
+  { kinds, shared }: FaultTable,
+  name: string,
+  given: Readonly<Record<string, unknown>>,
+): FaultRequest {
+  const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
+  if (!kind) throw new FaultError(`no fault ${name}; there are ${Object.keys(kinds).join(", ")}`);
+  const known: Readonly<Record<string, FaultArgument>> = { ...shared, ...kind.arguments };
   for (const key of Object.keys(given)) {
     if (known[key]) continue;
     throw new FaultError(
@@ -48,7 +45,7 @@ export function faultRequest(name: string, given: Readonly<Record<string, unknow
     key,
     argumentValue(`fault ${name}: ${key}`, argument, given[key] ?? argument.fallback),
   ]);
-  return { name: name as FaultName, arguments: Object.fromEntries(filled) };
+  return { name, arguments: Object.fromEntries(filled) };
 }
 
 function argumentValue(what: string, argument: FaultArgument, value: unknown): number | string {

@@ -1,7 +1,6 @@
 import type { CardName } from "../bank/cards.ts";
-import { type Demand, demands, isCuredBy } from "../zvt/demands.ts";
 
-/** What the terminal itself keeps: its turnover list and counters (docs/zvt.md 13.1). */
+/** What the terminal itself keeps: its turnover list and counters. */
 export interface StoredTransaction {
   /** 1 to 9999. */
   readonly receiptNumber: number;
@@ -11,7 +10,7 @@ export interface StoredTransaction {
   readonly amountMinor: number;
   /** ISO 4217 numeric. */
   readonly currency: string;
-  /** The register named the currency, so it is told it again (docs/zvt.md 4.2). */
+  /** The register named the currency, so it is told it again. */
   readonly currencyTold: boolean;
   readonly card: CardName;
   readonly authorisation: string;
@@ -30,15 +29,15 @@ export interface StoredTransaction {
 
 export type TransactionKind = "payment" | "reversal" | "refund" | "reservation" | "booking";
 
-export const RECEIPT_NUMBER_MAX = 9_999;
-export const TRACE_MAX = 999_999;
+const RECEIPT_NUMBER_MAX = 9_999;
+const TRACE_MAX = 999_999;
 
 export interface Counters {
   readonly nextReceiptNumber: number;
   readonly nextTrace: number;
   /** Receipt number of the transaction that Repeat Receipt tells; 0 when there is none. */
   readonly lastReceiptNumber: number;
-  readonly demands: readonly Demand[];
+  readonly demands: readonly string[];
   /** Set by command 06 1B; null: as the simulator was started. */
   readonly terminalId: string | null;
   /** Set by command 06 95; null: as the simulator was started. */
@@ -104,7 +103,8 @@ export class Memory {
     this.#count(change);
   }
 
-  get demands(): readonly Demand[] {
+  /** Jobs that the terminal wants done before it takes cards again. */
+  get demands(): readonly string[] {
     return this.#counters.demands;
   }
 
@@ -140,7 +140,7 @@ export class Memory {
     if (this.#last?.trace === transaction.trace) this.#last = transaction;
   }
 
-  /** Takes the newest transaction out again and gives its receipt number back (docs/zvt.md 9.4). */
+  /** Takes the newest transaction out again and gives its receipt number back. */
   forgetLast(): void {
     const last = this.#last;
     if (!last) return;
@@ -169,17 +169,7 @@ export class Memory {
     this.#keeper?.forgetClosed(this.#last?.trace ?? 0);
   }
 
-  /** What has to be done first, and is told by the status enquiry. */
-  get mostUrgent(): Demand | undefined {
-    return demands.find((demand) => this.demands.includes(demand));
-  }
-
-  /** The command was carried out: what it cures is not due any more. */
-  cure(control: number): void {
-    for (const demand of this.demands) if (isCuredBy(demand, control)) this.demand(demand, false);
-  }
-
-  demand(demand: Demand, due: boolean): void {
+  demand(demand: string, due: boolean): void {
     const others = this.#counters.demands.filter((other) => other !== demand);
     this.#count({ demands: due ? [...others, demand] : others });
   }

@@ -1,10 +1,5 @@
 import { sleep } from "../../../shared/time.ts";
-import type { FaultBox } from "../faults/fault-box.ts";
-import type { TerminalSimulatorOptions } from "../options.ts";
-import type { Line } from "../zvt/link/line.ts";
-import { SerialLine } from "../zvt/link/serial-line.ts";
-import { TcpLine } from "../zvt/link/tcp-line.ts";
-import type { Trace } from "../zvt/trace.ts";
+import type { TerminalOptions } from "../options.ts";
 import type { BytePort } from "./byte-port.ts";
 import { PacedPort } from "./paced-port.ts";
 import { PseudoTerminal } from "./pseudo-terminal.ts";
@@ -19,18 +14,16 @@ export interface Endpoints {
   readonly serial: string | null;
 }
 
-export interface ConnectionsInput {
-  readonly options: TerminalSimulatorOptions;
-  readonly faults: FaultBox;
-  readonly trace: Trace;
-  runningCommand(): number | undefined;
-  zvtOff(): boolean;
-  attach(line: Line): void;
+interface ConnectionsInput {
+  readonly options: TerminalOptions;
+  /** Takes a register on this port. */
+  connect(port: BytePort, transport: "tcp" | "serial"): void;
+  note(text: string): void;
 }
 
 const RETRY_MS = 500;
 
-/** Opens the ports, makes lines of them, takes them away and brings them back. */
+/** Opens the ports, hands them over, takes them away and brings them back. */
 export class Connections {
   readonly #input: ConnectionsInput;
   readonly #over = new AbortController();
@@ -55,7 +48,7 @@ export class Connections {
     const { tcp, pty, serial } = this.#input.options;
     this.#endpoints = { tcp: null, pty: null, serial: null };
     if (tcp) {
-      this.#listener = new TcpListener((port) => this.#attachTcp(port));
+      this.#listener = new TcpListener((port) => this.#input.connect(port, "tcp"));
       this.#tcpPort = await this.#listener.open(tcp.host, this.#tcpPort ?? tcp.port);
       this.#endpoints = { ...this.#endpoints, tcp: { host: tcp.host, port: this.#tcpPort } };
     }
@@ -93,8 +86,7 @@ export class Connections {
       this.#opening = this.open().then(
         () => true,
         (error: Error) => {
-          const note = `cannot come back: ${error.message}`;
-          this.#input.trace.wire("all lines", { what: "fault", direction: "out", note });
+          this.#input.note(`cannot come back: ${error.message}`);
           return false;
         },
       );
@@ -112,31 +104,11 @@ export class Connections {
     await listener?.close();
   }
 
-  #attachTcp(port: BytePort): void {
-    const { options, faults, runningCommand, zvtOff, attach } = this.#input;
-    const line = new TcpLine(port, {
-      clock: options.clock,
-      t3Ms: options.timers.t3Ms,
-      interference: faults.interference("tcp", runningCommand),
-      zvtOff,
-      onWire: (event) => this.#input.trace.wire(port.name, event),
-    });
-    attach(line);
-  }
-
   #attachSerial(port: BytePort): void {
-    const { options, faults, runningCommand, zvtOff, attach } = this.#input;
+    const { options, connect } = this.#input;
     this.#ports.push(port);
-    // A line that comes back has the speed of the start, as after a restart (docs/zvt.md 2.6).
+    // A line that comes back has the speed of the start, as after a restart.
     const paced = options.lineSpeed ? new PacedPort(port, options.lineSpeed, options.clock) : port;
-    const line = new SerialLine(paced, {
-      clock: options.clock,
-      t1Ms: options.timers.t1Ms,
-      t2Ms: options.timers.t2Ms,
-      interference: faults.interference("serial", runningCommand),
-      zvtOff,
-      onWire: (event) => this.#input.trace.wire(port.name, event),
-    });
-    attach(line);
+    connect(paced, "serial");
   }
 }

@@ -4,7 +4,7 @@ import type { ReadStream } from "node:tty";
 import type { BytePort, BytePortHandlers } from "./byte-port.ts";
 
 /** A pseudo-terminal that cannot be had; the message says what to do. */
-export class PseudoTerminalError extends Error {
+class PseudoTerminalError extends Error {
   override readonly name = "PseudoTerminalError";
 }
 

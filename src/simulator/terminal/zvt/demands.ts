@@ -1,3 +1,5 @@
+import type { Memory } from "../memory/memory.ts";
+
 /** What a job that is due looks like to the register (docs/zvt.md 11.4, 11.5). */
 interface DemandKind {
   /** Of the status enquiry. */
@@ -23,7 +25,22 @@ export const demandTable = {
 export type Demand = keyof typeof demandTable;
 export const demands = Object.keys(demandTable) as Demand[];
 
-export function isCuredBy(demand: Demand, control: number): boolean {
+/** What has to be done first, and is told by the status enquiry. */
+export function mostUrgent(memory: Memory): Demand | undefined {
+  return demands.find((demand) => memory.demands.includes(demand));
+}
+
+/** The command was carried out: what it cures is not due any more. */
+export function cure(memory: Memory, control: number): void {
+  for (const demand of demands) if (isCuredBy(demand, control)) memory.demand(demand, false);
+}
+
+/** Of several jobs each can be done, or one would keep the other from being done. */
+export function curesSomething(memory: Memory, control: number): boolean {
+  return demands.some((name) => memory.demands.includes(name) && isCuredBy(name, control));
+}
+
+function isCuredBy(demand: Demand, control: number): boolean {
   const { cures }: DemandKind = demandTable[demand];
   return cures.includes(control);
 }

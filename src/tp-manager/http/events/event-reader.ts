@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Clock, Timer } from "../../../shared/time.ts";
+import { type Clock, isoTime, type Timer } from "../../../shared/time.ts";
 import type { EventData, KeptEvent, PassingEvent } from "../../attempts/event-table.ts";
 import type { EventHub, HubEvent } from "./event-hub.ts";
 
@@ -124,12 +124,12 @@ export class EventReader {
 }
 
 function textOf({ id, atMs, name, data }: KeptEvent): string {
-  const body = JSON.stringify({ at: new Date(atMs).toISOString(), ...data });
+  const body = JSON.stringify({ at: isoTime(atMs), ...data });
   return `id: ${id}\nevent: ${name}\ndata: ${body}\n\n`;
 }
 
 /** Without an id: a Last-Event-ID stays that of the last kept one. */
 function passingText({ name, data }: PassingEvent, atMs: number): string {
-  const body = JSON.stringify({ at: new Date(atMs).toISOString(), ...data });
+  const body = JSON.stringify({ at: isoTime(atMs), ...data });
   return `event: ${name}\ndata: ${body}\n\n`;
 }

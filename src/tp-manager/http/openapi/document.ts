@@ -1,131 +1,183 @@
 import { z } from "zod";
 import { type ErrorCode, errorTable } from "../../../shared/errors.ts";
-import { versionNumber } from "../../../shared/installation.ts";
 import { eventTable } from "../../attempts/event-table.ts";
-import * as answers from "./answers.ts";
-import { documentedCalls } from "./calls.ts";
-import type { DocumentedCall } from "./documented-call.ts";
-import * as requests from "./requests.ts";
+import { type AnyCall, type Documented, type Method, pathsOf } from "../call.ts";
+import { calls } from "../calls/calls.ts";
+import { acceptsNothing } from "../input.ts";
+import { known, namedSchemas, paymentRefusal } from "./known-answers.ts";
+import { type Json, SchemaBook } from "./schema-book.ts";
+import { apiErrors, oneOfErrors, time } from "./schemas.ts";
 
-/** Faults that any call may answer. */
+/** Within one version members, calls and codes are added, never removed or changed in meaning. */
+const API_VERSION = "1";
+const PORT_DEFAULT = "8765";
+
+/** Faults that any call may answer, before it is known who asks for what. */
 const always: readonly ErrorCode[] = [
-  "REQUEST_INVALID",
-  "UNAUTHORIZED",
-  "HOST_REFUSED",
-  "ORIGIN_REFUSED",
-  "NOT_FOUND",
-  "METHOD_NOT_ALLOWED",
-  "REQUEST_TOO_SLOW",
-  "TOO_MANY_FAILURES",
-  "HEADERS_TOO_LARGE",
-  "INTERNAL",
-  "STORAGE_FAILED",
+  ...(["REQUEST_INVALID", "UNAUTHORIZED", "HOST_REFUSED", "ORIGIN_REFUSED", "NOT_FOUND"] as const),
+  ...(["METHOD_NOT_ALLOWED", "REQUEST_TOO_SLOW", "TOO_MANY_FAILURES"] as const),
+  ...(["HEADERS_TOO_LARGE", "INTERNAL"] as const),
 ];
 /** A body is refused before the call is looked at. */
 const withBody: readonly ErrorCode[] = ["BODY_NOT_JSON", "BODY_TOO_LARGE", "CONTENT_TYPE_REFUSED"];
 
-type Json = Record<string, unknown>;
-
-/** The OpenAPI 3.1 document of the local API, made from the schemas. Pure. */
-export function openApiDocument(port: number): Json {
-  return {
+/** The OpenAPI 3.1 document of the local API, made from the call records. Pure. */
+export function openApiDocument(): Json {
+  const book = new SchemaBook({
+    ...named(namedSchemas),
+    ...Object.fromEntries(
+      Object.entries(apiErrors).map(([code, schema]) => [`Error_${code}`, schema]),
+    ),
+  });
+  const document = {
     openapi: "3.1.0",
     info: {
       title: "Unattended terminal connector: local API",
-      version: versionNumber,
+      version: API_VERSION,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
-      description:
-        "Card payments for kiosks. Every JSON body is a list with one object, errors included; " +
-        `/payments and /unexpected-reports list as many as there are.\n\n${errorsText()}`,
+      description: descriptionText(),
     },
-    servers: [{ url: `http://localhost:${port}` }],
+    servers: [
+      {
+        url: "http://localhost:{port}",
+        variables: { port: { default: PORT_DEFAULT, description: "LOCAL_PORT" } },
+      },
+    ],
     security: [{ basic: [] }],
-    paths: pathsOf(documentedCalls),
+    paths: paths(book),
     components: {
       securitySchemes: { basic: { type: "http", scheme: "basic" } },
-      schemas: components(),
+      responses: {} as Json,
+      schemas: book.components,
     },
     "x-events": Object.fromEntries(
       Object.entries(eventTable).map(([name, { kept, meaning, data }]) => [
         name,
-        { meaning, hasId: kept, data: inline(data.extend({ at: z.iso.datetime() })) },
+        { meaning, hasId: kept, data: book.of(data.extend({ at: time })) },
       ]),
     ),
   };
+  book.fill();
+  document.components.responses = shareResponses(document.paths);
+  return document;
 }
 
-function pathsOf(calls: readonly DocumentedCall[]): Json {
-  const paths: Record<string, Json> = {};
-  for (const call of calls) {
-    const operations = call.methods.map((method) => [method, operation(call, method)]);
-    paths[call.path] = { ...paths[call.path], ...Object.fromEntries(operations) };
+/** Responses that several calls have are told once, and referred to. */
+function shareResponses(paths: Json): Json {
+  const operations = Object.values(paths).flatMap((path) => Object.values(path as Json)) as Array<{
+    readonly responses: Json;
+  }>;
+  const all = operations.flatMap(({ responses }) => Object.entries(responses));
+  const byText = Map.groupBy(all, ([, response]) => JSON.stringify(response));
+  const shared: Json = {};
+  const names = new Map<string, string>();
+  for (const [text, [first, second]] of byText) {
+    if (!first || !second) continue;
+    const count = Object.keys(shared).filter((name) => name.startsWith(`Status${first[0]}`)).length;
+    const name = `Status${first[0]}${count === 0 ? "" : `_${count + 1}`}`;
+    names.set(text, name);
+    shared[name] = first[1];
   }
-  const pay = paths["/payment"]?.["post"] as Json;
-  const page = {
-    operationId: "getPage",
-    summary: "The operator's page",
-    responses: {
-      "200": { description: "HTML", content: { "text/html": { schema: { type: "string" } } } },
-      ...errorResponses(always, undefined),
-    },
-  };
-  paths["/"] = { get: page, post: { ...pay, operationId: "postRoot" } };
-  return paths;
+  for (const { responses } of operations) {
+    for (const [status, response] of Object.entries(responses)) {
+      const name = names.get(JSON.stringify(response));
+      if (name !== undefined) responses[status] = { $ref: `#/components/responses/${name}` };
+    }
+  }
+  return shared;
 }
 
-function operation(call: DocumentedCall, method: "get" | "post"): Json {
-  const { path, summary, description, role, body, query = {} } = call;
-  const errors = [...always, ...(method === "post" ? withBody : [])];
-  const also = role === undefined ? [] : (["OPERATOR_REQUIRED"] as const);
-  const parameters = [
-    ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-      ...{ name, in: "path", required: true },
-      schema: { type: "string" },
-    })),
-    ...Object.entries(query).map(([name, text]) => ({
-      ...{ name, in: "query", description: text },
-      schema: { type: "string" },
-    })),
-  ];
+function named(schemas: Readonly<Record<string, z.ZodType>>): Record<string, z.ZodType> {
+  const capital = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => [capital(name), schema]),
+  );
+}
+
+function paths(book: SchemaBook): Json {
+  const all: Record<string, Json> = {};
+  for (const record of calls) {
+    for (const path of pathsOf(record)) {
+      const operations = record.methods.map((method) => [
+        method.toLowerCase(),
+        operation(record, path, method, book),
+      ]);
+      all[path] = { ...all[path], ...Object.fromEntries(operations) };
+    }
+  }
+  return all;
+}
+
+function operation(record: AnyCall, path: string, method: Method, book: SchemaBook): Json {
+  const { summary, description, role, body } = record;
+  const documented = record.document(known);
+  const parameters = parametersOf(record, path, book);
   return {
-    operationId: `${method}${path.replace(/[^A-Za-z]+(.)?/g, (_, c = "") => c.toUpperCase())}`,
+    operationId: operationId(method, path),
     summary,
     description: [description, roleText(role)].filter(Boolean).join("\n\n"),
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(body && method === "post"
+    ...(body && method === "POST"
       ? {
           requestBody: {
-            required: true,
-            content: { "application/json": { schema: ref(body.schema), example: body.example } },
+            required: !acceptsNothing(body),
+            content: {
+              "application/json": {
+                schema: book.of(body),
+                ...(documented.bodyExample ? { example: documented.bodyExample } : {}),
+              },
+            },
           },
         }
       : {}),
     responses: {
-      ...errorResponses([...errors, ...call.errors, ...also], call),
-      "200": goodResponse(call),
+      "200": goodResponse(documented, book),
+      ...refusals(record, method, documented, book),
     },
   };
 }
 
-function roleText(role: DocumentedCall["role"]): string {
+function operationId(method: Method, path: string): string {
+  const name = path === "/" ? "Root" : path;
+  const words = name.replace(/[^A-Za-z]+(.)?/g, (_, first = "") => first.toUpperCase());
+  return `${method.toLowerCase()}${words}`;
+}
+
+function parametersOf({ query, headers }: AnyCall, path: string, book: SchemaBook): Json[] {
+  const listed = (where: string, schema: z.ZodType | undefined): Json[] =>
+    Object.entries((schema as z.ZodObject | undefined)?.shape ?? {}).map(([name, member]) => {
+      const { description } = member as z.ZodType;
+      return { name, in: where, ...(description ? { description } : {}), schema: book.of(member) };
+    });
+  return [
+    ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+      ...{ name, in: "path", required: true },
+      schema: { type: "string", minLength: 1 },
+    })),
+    ...listed("query", query),
+    ...listed("header", headers),
+  ];
+}
+
+function roleText(role: AnyCall["role"]): string {
   if (role === undefined) return "";
   const without =
-    role === "own" ? "without that setting nobody may" : "without it the one pair may";
+    role === "own-operator" ? "without that setting nobody may" : "without it the one pair may";
   return `Where OPERATOR_LOGIN is set this call needs that pair; ${without}.`;
 }
 
-function goodResponse({ answer, list, errors }: DocumentedCall): Json {
+function goodResponse({ answer, errors }: Documented, book: SchemaBook): Json {
   if ("type" in answer) {
-    const schema = answer.type === "application/json" ? { type: "object" } : { type: "string" };
-    return { description: answer.description, content: { [answer.type]: { schema } } };
+    const content = { [answer.type]: { schema: book.of(answer.schema) } };
+    return { description: answer.description, content };
   }
   const codes = errors.filter((code) => errorTable[code].http === 200);
-  const named = codes.length === 0 ? "" : `; error.code may be ${codes.join(", ")}`;
+  const codesText = codes.length === 0 ? "" : `; error.code may be ${codes.join(", ")}`;
   return {
-    description: `The answer${named}.`,
+    description: `The answer${codesText}.`,
     content: {
       "application/json": {
-        schema: arrayOf([ref(answer.schema)], list),
+        schema: arrayOf([book.of(answer.schema)], answer.list),
         example: [answer.example],
       },
     },
@@ -133,78 +185,79 @@ function goodResponse({ answer, list, errors }: DocumentedCall): Json {
 }
 
 /** One response for each status, with the codes that come with it. */
-function errorResponses(codes: readonly ErrorCode[], call: DocumentedCall | undefined): Json {
-  const byStatus = Map.groupBy(
-    codes.filter((code) => errorTable[code].http !== 200),
-    (code) => errorTable[code].http,
-  );
-  for (const status of call?.answerAlso ?? []) {
-    if (!byStatus.has(status)) byStatus.set(status, []);
-  }
+function refusals(
+  { role, answersPayment }: AnyCall,
+  method: Method,
+  { answer, errors }: Documented,
+  book: SchemaBook,
+): Json {
+  const own: readonly ErrorCode[] = [
+    ...(method === "POST" ? withBody : []),
+    ...errors,
+    ...(role === undefined ? [] : (["OPERATOR_REQUIRED"] as const)),
+    "STORAGE_FAILED",
+  ];
+  const also = "also" in answer ? (answer.also ?? []) : [];
+  const codes = [...new Set([...always, ...own])].filter((code) => errorTable[code].http !== 200);
+  const byStatus = Map.groupBy(codes, (code) => errorTable[code].http);
+  for (const status of also) if (!byStatus.has(status)) byStatus.set(status, []);
   return Object.fromEntries(
     [...byStatus].map(([status, here]) => {
-      const unique = [...new Set(here)];
-      const { answer } = call ?? {};
-      const also = call?.answerAlso?.includes(status) && answer && "schema" in answer;
-      const failure = { allOf: [ref(answers.failure), withCodes(unique)] };
-      const schema = arrayOf([failure, ...(also ? [ref(answer.schema)] : [])], false);
-      const lines = unique.map((code) => `- \`${code}\`: ${errorTable[code].meaning}`);
+      const early = here.filter((code) => always.includes(code));
+      const kinds = [
+        ...(answersPayment && here.length > 0 ? [refusal(here, true)] : []),
+        ...(answersPayment
+          ? early.length > 0
+            ? [refusal(early, false)]
+            : []
+          : [refusal(here, false)]),
+        ...(also.includes(status) && "example" in answer ? [answer.schema] : []),
+      ];
+      const lines = here.map((code) => `- \`${code}\`: ${errorTable[code].meaning}`);
       return [
         String(status),
         {
           description: lines.join("\n") || "The answer.",
-          ...(status === 401 ? { headers: { "WWW-Authenticate": { schema: string } } } : {}),
-          content: { "application/json": { schema } },
+          ...(status === 401
+            ? { headers: { "WWW-Authenticate": { schema: { type: "string" } } } }
+            : {}),
+          content: {
+            "application/json": { schema: arrayOf(kinds.map((kind) => book.of(kind))) },
+          },
         },
       ];
     }),
   );
 }
 
-const string = { type: "string" };
-
-function withCodes(codes: readonly ErrorCode[]): Json {
-  return { properties: { error: { properties: { code: { enum: codes } } } } };
+function refusal(codes: readonly ErrorCode[], ofPayment: boolean): z.ZodType {
+  return z.object({
+    status: z.enum(["Failed", "Unknown"]),
+    error: oneOfErrors(codes),
+    ...(ofPayment ? paymentRefusal.shape : {}),
+  });
 }
 
-function arrayOf(kinds: readonly Json[], list: boolean | undefined): Json {
+function arrayOf(kinds: readonly Json[], list?: true): Json {
   const items = kinds.length === 1 ? kinds[0] : { anyOf: kinds };
   return { type: "array", items, ...(list ? {} : { minItems: 1, maxItems: 1 }) };
 }
 
-/** Names of schemas: a type's name is that of its constant. */
-const names = new Map<z.ZodType, string>(
-  Object.entries({ ...answers, ...requests }).map(([name, schema]) => [
-    schema,
-    `${name.charAt(0).toUpperCase()}${name.slice(1)}`,
-  ]),
-);
-
-function ref(schema: z.ZodType): Json {
-  const name = names.get(schema);
-  return name === undefined ? inline(schema) : { $ref: `#/components/schemas/${name}` };
-}
-
-function inline(schema: z.ZodType): Json {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema);
-  return rest;
-}
-
-function components(): Json {
-  const registry = z.registry<{ id: string }>();
-  for (const [schema, id] of names) registry.add(schema, { id });
-  const { schemas } = z.toJSONSchema(registry, { uri: (id) => `#/components/schemas/${id}` });
-  return Object.fromEntries(
-    Object.entries(schemas).map(([name, { $schema: _, $id: __, ...schema }]) => [name, schema]),
-  );
-}
-
-function errorsText(): string {
+function descriptionText(): string {
   const rows = Object.entries(errorTable).map(
     ([code, { http, charged, retry, meaning, action }]) =>
       `| \`${code}\` | ${http} | ${charged} | ${retry} | ${meaning} ${action} |`,
   );
-  return ["| Code | HTTP | charged | retry | Meaning |", "|---|---|---|---|---|", ...rows].join(
-    "\n",
-  );
+  return [
+    "Card payments for kiosks. Every JSON body is a list with one object, errors included; lists",
+    "have more or none.",
+    "",
+    `This is version ${API_VERSION} of the API. Within a version members, calls and error codes`,
+    "may be added, never removed or changed in meaning: a program ignores members that are new to",
+    "it, and goes by `charged` and `retry` of an error code that is new to it.",
+    "",
+    "| Code | HTTP | charged | retry | Meaning |",
+    "|---|---|---|---|---|",
+    ...rows,
+  ].join("\n");
 }

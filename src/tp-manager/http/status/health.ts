@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises";
 import { osName, versionNumber } from "../../../shared/installation.ts";
 import type { ResponseOf, supervisorMessages } from "../../../shared/ipc/contract.ts";
-import type { Clock } from "../../../shared/time.ts";
+import { type Clock, isoTime } from "../../../shared/time.ts";
 import type { AttemptStore } from "../../attempts/attempt-store.ts";
 import type { EventData, KeptEvent } from "../../attempts/event-table.ts";
 import type { HandOffStore } from "../../attempts/hand-off-store.ts";
@@ -13,7 +13,7 @@ export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 /** What the desk knows of the terminal and of open doubts. */
 export type DeskFacts = Pick<TerminalDesk, "turn" | "gate" | "blockedBy" | "strayAsked">;
 
-export interface HealthParts {
+interface HealthParts {
   readonly clock: Clock;
   readonly desk: DeskFacts;
   readonly counts: JournalCounts;
@@ -165,7 +165,7 @@ function alarmsOf({ alarms, clock }: HealthParts): Alarm[] {
   try {
     return alarms().flatMap((event) => {
       const isNew = event.name === "alarm" && clock.now() - event.atMs < ALARMS_FOR_MS;
-      const at = new Date(event.atMs).toISOString();
+      const at = isoTime(event.atMs);
       return isNew ? [{ id: event.id, at, ...event.data }] : [];
     });
   } catch {

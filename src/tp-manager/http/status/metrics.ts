@@ -5,7 +5,7 @@ import type { EventHub } from "../events/event-hub.ts";
 import type { TerminalWatch } from "../events/terminal-watch.ts";
 import type { JournalCounts, SupervisorStatus } from "./health.ts";
 
-export interface MetricsParts {
+interface MetricsParts {
   readonly hub: EventHub;
   readonly watch: TerminalWatch;
   readonly counts: JournalCounts;

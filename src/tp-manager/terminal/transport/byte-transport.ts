@@ -30,7 +30,7 @@ export interface ByteConnection {
   close(): Promise<void>;
 }
 
-export type TransportErrorCode =
+type TransportErrorCode =
   /** No such port, or nobody listens there. */
   | "unreachable"
   /** Another program has the port, or this user may not open it. */

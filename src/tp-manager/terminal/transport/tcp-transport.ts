@@ -7,12 +7,12 @@ import {
   type TransportListener,
 } from "./byte-transport.ts";
 
-export interface TcpAddress {
+interface TcpAddress {
   readonly host: string;
   readonly port: number;
 }
 
-export interface TcpOptions extends TcpAddress {
+interface TcpOptions extends TcpAddress {
   readonly connectTimeoutMs?: number;
 }
 

@@ -17,7 +17,7 @@ import {
 import { KnownTerminal } from "./known-terminal.ts";
 import type { ZvtDependencies, ZvtOptions } from "./zvt-options.ts";
 
-export interface EnquiryHooks {
+interface EnquiryHooks {
   /** The terminal has been introduced: what it tells from now on is news. */
   connected(): boolean;
   /** The terminal has agreed to write its texts so. */

@@ -1,7 +1,7 @@
 import { maskPansInText } from "../../../shared/mask.ts";
 import { findTags, type Message, tagValue } from "../../../zvt/index.ts";
 import { intermediateText } from "../../../zvt/tables/intermediate-statuses.ts";
-import type { Language } from "../../../zvt/tables/language.ts";
+import type { Language } from "../../../zvt/tables/result-codes.ts";
 import {
   codeText,
   declineAdvice,

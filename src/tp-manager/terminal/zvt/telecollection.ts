@@ -6,10 +6,9 @@ import type { TelecollectedApplication, TelecollectionEnd } from "../terminal.ts
 import { endOfDay } from "./commands/end-of-day.ts";
 import { NO_RECEIPT_NUMBER, openPreAuths } from "./commands/open-pre-auths.ts";
 import { codeOf, type RunCommand } from "./introduction.ts";
-import type { Log } from "./log.ts";
 import { PrintCollector } from "./report/print-collector.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
-import type { ZvtOptions } from "./zvt-options.ts";
+import type { Log, ZvtOptions } from "./zvt-options.ts";
 
 const PRE_AUTHORISATIONS_OPEN = 0xb8;
 const GOOD_STATUS = "0";

@@ -1,11 +1,10 @@
 import type { Clock } from "../../../shared/time.ts";
 import type { Charset } from "../../../zvt/index.ts";
-import type { Language } from "../../../zvt/tables/language.ts";
+import type { Language } from "../../../zvt/tables/result-codes.ts";
 import type { ByteTransport } from "../transport/byte-transport.ts";
-import type { Log } from "./log.ts";
 
 /** Timers of docs/zvt.md 5.1. Production never goes below the protocol's values, tests do. */
-export interface ZvtTimers {
+interface ZvtTimers {
   /** Between two bytes of a frame; serial only. */
   readonly t1Ms: number;
   /** From a frame to its acknowledgement; serial only. */
@@ -93,6 +92,14 @@ export const defaultZvtOptions: ZvtOptions = {
   partialIssue: true,
   totalsInFirstGroup: false,
 };
+
+/** The part of a logger that the driver needs; pino has it. */
+export interface Log {
+  debug(details: object, text: string): void;
+  info(details: object, text: string): void;
+  warn(details: object, text: string): void;
+  error(details: object, text: string): void;
+}
 
 export interface ZvtDependencies {
   readonly transport: ByteTransport;

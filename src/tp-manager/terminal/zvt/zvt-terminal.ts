@@ -45,7 +45,7 @@ export function createZvtTerminal(
   return new ZvtTerminal(checkedZvtOptions(given.options ?? {}), given);
 }
 
-/** The facade: what tp-manager wants from a terminal, in terms of ZVT commands. */
+/** The facade: it carries out what tp-manager asks of a terminal with ZVT commands. */
 class ZvtTerminal implements Terminal {
   readonly protocol = "zvt";
   readonly #options: ZvtOptions;
@@ -55,11 +55,11 @@ class ZvtTerminal implements Terminal {
   #payment: RunningPayment | undefined;
   #paymentLimitMs: number;
   #preparedAtMs = Number.NEGATIVE_INFINITY;
-  /** What the terminal told on this very connection before the payment that comes now. */
+  /** The answer of the terminal, on this very connection, before the payment that comes now. */
   #told: { readonly session: Session | undefined; readonly last: LastTransaction } | undefined;
   /** docs/design.md 3.5: a lost command is asked about before anything else runs. */
   #evidenceDue = false;
-  /** The same, said by those who ask: also after a restart, and until they know. */
+  /** Recovery keeps evidence, also after a restart, until it knows what became of a command. */
   #evidenceKept = false;
 
   constructor(options: ZvtOptions, dependencies: ZvtDependencies) {
@@ -83,12 +83,12 @@ class ZvtTerminal implements Terminal {
     };
   }
 
-  /** Nobody uses the terminal, and nothing on it is still to be found out. */
+  /** No caller uses the terminal, and no lost command is still to be asked about. */
   get #isSettled(): boolean {
     return !this.#payment && !this.#evidenceDue && !this.#evidenceKept;
   }
 
-  /** The same, and nobody is about to use it. */
+  /** The terminal is free as above, and no caller is about to use it. */
   get #isLeftAlone(): boolean {
     const sinceMs = this.#deps.clock.monotonicMs() - this.#preparedAtMs;
     return this.#isSettled && sinceMs > SILENCE_BEFORE_SALE_MS;
@@ -152,7 +152,7 @@ class ZvtTerminal implements Terminal {
     return await this.#financial(command, observer);
   }
 
-  /** Runs a command that moves money, once; or says why nothing of it has left. */
+  /** Runs a command that moves money, once; or says why no byte of the command has left. */
   async #financial(
     command: Command | string,
     observer: PaymentObserver,
@@ -170,7 +170,7 @@ class ZvtTerminal implements Terminal {
         payment.phase = "over";
         // docs/zvt.md 7.2: the terminal may have taken itself more time than T4.
         const t4Ms = Math.max(this.#options.timers.t4Ms, session?.t4Ms ?? 0);
-        // docs/zvt.md 8.2: left alone with its 04 0F it reverses when its window for goods is over.
+        // docs/zvt.md 8.2: left alone with its 04 0F a terminal reverses after the goods window.
         this.#paymentLimitMs = t4Ms + (command.goods?.windowMs ?? 0);
         if (ended.end === "completed" && payment.partUnconfirmed) await this.#confirm(payment, run);
         return await this.#believed(ended, run);
@@ -190,14 +190,14 @@ class ZvtTerminal implements Terminal {
     }
   }
 
-  /** A refusal counts only when the terminal shows that it is ours (refused-command.ts). */
+  /** A refusal counts only when the terminal shows that the payment does not run. */
   async #believed(end: ExchangeEnd, run: RunCommand): Promise<ExchangeEnd> {
     if (end.end !== "refused") return end;
     if (await isOver(end.message, run, this.#options, this.#deps.clock)) return end;
     return { end: "lost", problem: "the terminal refused, and did not show that nothing runs" };
   }
 
-  /** docs/design.md 3.13: only what was told on this very connection. */
+  /** docs/design.md 3.13: a receipt number counts only when told on this very connection. */
   #withLastReceipt(command: Command): Command {
     const told = this.#told;
     if (!this.#options.sendLastReceipt || !told) return command;
@@ -205,7 +205,7 @@ class ZvtTerminal implements Terminal {
     return namingLastReceipt(command, told.last);
   }
 
-  /** What cannot be confirmed stays as it was reported, for a recovery to find out. */
+  /** A part that cannot be confirmed stays as the report told it; recovery finds out more. */
   async #confirm(payment: RunningPayment, run: RunCommand): Promise<void> {
     try {
       payment.stored(await this.#connection.asks.lastTransaction(run));
@@ -224,7 +224,7 @@ class ZvtTerminal implements Terminal {
     const payment = this.#payment;
     if (!payment?.held) throw new Error("no sale waits for its goods");
     payment.decision = decision;
-    // The terminal may have given up, or the line: then the end that follows says so.
+    // When the terminal or the line has given up, the end that follows says so.
     session?.decideGoods(decision);
   }
 
@@ -279,7 +279,7 @@ class ZvtTerminal implements Terminal {
       const why = resultText(codeOf(end.message), this.#options.language);
       throw new TerminalUnavailable("out-of-order", `the terminal refuses to restart: ${why}`);
     }
-    // One that went down before its 06 0F has restarted all the same.
+    // A terminal that went down before its 06 0F has restarted all the same.
     this.#connection.restart();
     try {
       await this.#connection.whenUp({ waitMs: Number.POSITIVE_INFINITY, signal });
@@ -328,14 +328,14 @@ class ZvtTerminal implements Terminal {
   }
 
   #emit(event: TerminalEvent): void {
-    // Refused on the wire by a session that knows of no sale; it may be this one's all the same.
+    // The session refused this report, because it knows of no sale; the running payment may own it.
     const isLate = event.type === "unexpected-report" && this.#payment?.phase !== "waiting";
     if (isLate) this.#payment?.unjudged();
     for (const listener of [...this.#listeners]) {
       try {
         listener(event);
       } catch (error) {
-        // What a listener does with news must not change what happens on the wire.
+        // A listener that throws must not change what happens on the wire.
         this.#deps.log.error({ err: error }, `a listener failed: ${event.type}`);
       }
     }

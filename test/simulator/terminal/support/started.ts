@@ -1,17 +1,17 @@
 import { afterEach } from "vitest";
+import type { ZvtSimulator } from "../../../../src/simulator/terminal/zvt/start.ts";
 import {
   type StartOptions,
   startTerminalSimulator,
-} from "../../../../src/simulator/terminal/start.ts";
-import type { TerminalSimulator } from "../../../../src/simulator/terminal/terminal-simulator.ts";
+} from "../../../../src/simulator/terminal/zvt/start.ts";
 import { steppedClock } from "../../../support/stepped-clock.ts";
 import { ScriptedRegister } from "../zvt/support/register.ts";
 
 export type Transport = "tcp" | "pty";
 export const transports: readonly Transport[] = ["tcp", "pty"];
 
-export interface Started {
-  readonly simulator: TerminalSimulator;
+interface Started {
+  readonly simulator: ZvtSimulator;
   readonly register: ScriptedRegister;
   /** Connects once more, after the line was lost. */
   reconnect(): Promise<ScriptedRegister>;
@@ -50,7 +50,7 @@ export async function started(transport: Transport, options: StartOptions = {}):
   return { simulator, register: await reconnect(), reconnect };
 }
 
-function connect({ tcpPort, ptyPath }: TerminalSimulator): Promise<ScriptedRegister> {
+function connect({ tcpPort, ptyPath }: ZvtSimulator): Promise<ScriptedRegister> {
   if (tcpPort !== undefined) return ScriptedRegister.tcp(tcpPort);
   return ScriptedRegister.serial(String(ptyPath));
 }
@@ -68,7 +68,7 @@ export function authorisation(amountMinor: number): string {
 }
 
 /** What the bank believes, in short: `charge 1000 final`. */
-export function bank({ ledger }: TerminalSimulator): string[] {
+export function bank({ ledger }: ZvtSimulator): string[] {
   return ledger.entries.map(({ kind, amountMinor, final, reason }) =>
     [kind, amountMinor, ...(final ? ["final"] : []), ...(reason ? [reason] : [])].join(" "),
   );

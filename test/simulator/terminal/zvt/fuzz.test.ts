@@ -3,11 +3,8 @@ import type {
   BytePort,
   BytePortHandlers,
 } from "../../../../src/simulator/terminal/port/byte-port.ts";
-import { startTerminalSimulator } from "../../../../src/simulator/terminal/start.ts";
-import type { TerminalSimulator } from "../../../../src/simulator/terminal/terminal-simulator.ts";
-import type { Line } from "../../../../src/simulator/terminal/zvt/link/line.ts";
-import { SerialLine } from "../../../../src/simulator/terminal/zvt/link/serial-line.ts";
-import { TcpLine } from "../../../../src/simulator/terminal/zvt/link/tcp-line.ts";
+import type { ZvtSimulator } from "../../../../src/simulator/terminal/zvt/start.ts";
+import { startTerminalSimulator } from "../../../../src/simulator/terminal/zvt/start.ts";
 import { encodeFrame } from "../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
 import { fromHex, toHex } from "../../../../src/zvt/index.ts";
 import {
@@ -84,17 +81,9 @@ class MemoryPort implements BytePort {
   }
 }
 
-function attach(kind: Kind, simulator: TerminalSimulator): MemoryPort {
+function attach(kind: Kind, simulator: ZvtSimulator): MemoryPort {
   const port = new MemoryPort();
-  const { clock, timers } = simulator.options;
-  const shared = {
-    clock,
-    ...timers,
-    interference: simulator.faults.interference(kind, () => simulator.terminal.process?.control),
-    onWire: simulator.trace.wire.bind(simulator.trace, port.name),
-  };
-  const line: Line = kind === "tcp" ? new TcpLine(port, shared) : new SerialLine(port, shared);
-  simulator.terminal.attach(line);
+  simulator.terminal.connect(port, kind);
   return port;
 }
 
@@ -137,7 +126,7 @@ async function expectAlive(kind: Kind, port: MemoryPort, clock: TestClock): Prom
 }
 
 /** No card pays for something that the terminal has not stored for good. */
-function expectSound({ ledger }: TerminalSimulator): void {
+function expectSound({ ledger }: ZvtSimulator): void {
   for (const { id, kind, final } of ledger.entries) {
     if (kind === "charge" && !final && ledger.remaining(id) > 0) {
       throw new Error(`charge ${id} is neither final nor taken back`);

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import type { StartOptions } from "../../../../src/simulator/terminal/start.ts";
 import {
   type QuirkName,
   quirkNames,
 } from "../../../../src/simulator/terminal/zvt/devices/quirks.ts";
+import type { StartOptions } from "../../../../src/simulator/terminal/zvt/start.ts";
 import {
   ABORT,
   authorisation,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { StartOptions } from "../../../../src/simulator/terminal/start.ts";
+import type { StartOptions } from "../../../../src/simulator/terminal/zvt/start.ts";
 import { usedBy } from "../../../zvt/vector-uses.ts";
 import { hasVectors, type Step } from "../../../zvt/vectors.ts";
 import { started, type Transport } from "../support/started.ts";

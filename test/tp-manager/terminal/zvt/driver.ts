@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../../../src/shared/time.ts";
+import type { Clock } from "../../../../src/shared/time.ts";
 import type {
   PaymentObserver,
   Prompt,
@@ -9,6 +9,7 @@ import type {
 import type * as bytes from "../../../../src/tp-manager/terminal/transport/byte-transport.ts";
 import type { ZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
 import { createZvtTerminal } from "../../../../src/tp-manager/terminal/zvt/zvt-terminal.ts";
+import { steppedClock } from "../../../support/stepped-clock.ts";
 
 /** Long enough that a slow machine never runs into one; tests that want one shorten it. */
 export const patientTimers = { t1Ms: 2_000, t2Ms: 10_000, t3Ms: 10_000, t4Ms: 15_000 };
@@ -31,7 +32,7 @@ export class Driver {
   constructor(
     transport: bytes.ByteTransport,
     options: Partial<ZvtOptions> = {},
-    clock: Clock = systemClock,
+    clock: Clock = steppedClock,
   ) {
     const write =
       (level: string) =>

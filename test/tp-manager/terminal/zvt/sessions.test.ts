@@ -2,7 +2,6 @@ import { afterEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../../../src/shared/time.ts";
 import { authorisation } from "../../../../src/tp-manager/terminal/zvt/commands/authorisation.ts";
 import { anyTime, type Command } from "../../../../src/tp-manager/terminal/zvt/commands/command.ts";
-import { displayText } from "../../../../src/tp-manager/terminal/zvt/commands/display-text.ts";
 import { endOfDay } from "../../../../src/tp-manager/terminal/zvt/commands/end-of-day.ts";
 import { openPreAuths } from "../../../../src/tp-manager/terminal/zvt/commands/open-pre-auths.ts";
 import { registration } from "../../../../src/tp-manager/terminal/zvt/commands/registration.ts";
@@ -31,7 +30,15 @@ const commands: Readonly<Record<string, (steps: readonly Step[]) => Command>> = 
   "0623": openPreAuths,
   "0625": () => judged("pre-authorisation-reversal", { receiptNumber: "0231" }),
   "0650": () => endOfDay("000000"),
-  "06e0": () => displayText(["Hello", "Welt"], { seconds: 2, charset: "cp437" }),
+  "06e0": () => ({
+    name: "display-text",
+    apdu: encodeMessage("display-text", {
+      fields: { duration: 2, text1Line1: "Hello", text1Line2: "Welt" },
+    }),
+    replies: [],
+    ends: "answer",
+    judged: false,
+  }),
 };
 
 /** Not sent by the driver itself; its session carries them like any other. */

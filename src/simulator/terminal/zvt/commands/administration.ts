@@ -1,4 +1,5 @@
 import { tagValue } from "../../../../zvt/index.ts";
+import { cure } from "../demands.ts";
 import { localTime } from "../machine/local-time.ts";
 import { print, registerPrints } from "../machine/printing.ts";
 import type { Process } from "../machine/process.ts";
@@ -21,7 +22,7 @@ export const endOfDay: Command = {
     await work(process);
     const totals = await reportTotals(process);
     memory.closeTurnover();
-    memory.cure(endOfDay.control);
+    cure(memory, endOfDay.control);
     await printAdministration(process, "END OF DAY", totals);
     if (!process.parts.is("update-after-end-of-day")) return await process.complete();
     await process.complete({ fields: { resultCode: UPDATE_STARTS } });
@@ -45,7 +46,7 @@ export const initialisation: Command = {
   control: 0x0693,
   async run(process) {
     await work(process);
-    process.parts.memory.cure(initialisation.control);
+    cure(process.parts.memory, initialisation.control);
     await printAdministration(process, "INITIALISATION", []);
     await process.complete();
   },
@@ -63,7 +64,7 @@ export const diagnosis: Command = {
     const named = tagValue(request.tags, "diagnosisType") !== undefined;
     if (!named && parts.is("diagnosis-needs-type")) return await process.refuse(code.messageWrong);
     await work(process);
-    parts.memory.cure(diagnosis.control);
+    cure(parts.memory, diagnosis.control);
     if (parts.registration.permitted.has(SET_REGISTER_TIME)) {
       const { date, time } = localTime(parts.now);
       await process.say("set-register-time", { fields: { dateYYMMDD: date.slice(2), time } });
@@ -110,7 +111,7 @@ export const softwareUpdate: Command = {
     const { parts } = process;
     await process.accept();
     if (parts.is("no-update")) return await process.abort(UPDATE_FORBIDDEN);
-    parts.memory.cure(softwareUpdate.control);
+    cure(parts.memory, softwareUpdate.control);
     const { date, time } = localTime(parts.now);
     await process.complete({ fields: { resultCode: 0x00, time, dateYYMMDD: date.slice(2) } });
     await restart(process);

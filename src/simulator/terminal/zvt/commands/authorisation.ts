@@ -1,9 +1,8 @@
-import { container, tag } from "../../../../zvt/index.ts";
+import { container, findTags, tag } from "../../../../zvt/index.ts";
 import type { Outcome } from "../../bank/outcome.ts";
 import type { PaymentScript } from "../../scenario.ts";
 import { askRegister, beforeHost } from "../machine/asks.ts";
 import { charge, settle } from "../machine/deal.ts";
-import { reverseMissed } from "../machine/missed.ts";
 import { printDeclined } from "../machine/printing.ts";
 import type { Process } from "../machine/process.ts";
 import { abortedReport, declinedReport, type Reported } from "../machine/report.ts";
@@ -147,4 +146,36 @@ async function decline(
   await process.report(declinedReport(told, outcome.code, device, { text, charset }));
   await printDeclined(process, told, outcome.code);
   await process.abort(outcome.code);
+}
+
+/**
+ * Tag 1F1F (docs/zvt.md 9.4): the register names the last receipt number it knows, or sends the tag
+ * empty when it knows none. Ours one higher: it missed that one, which is reversed and its number
+ * used again. Equal, or any other difference: nothing.
+ */
+async function reverseMissed(process: Process): Promise<void> {
+  const { ledger, memory, options } = process.parts;
+  const { autoReversal, receiptNumberCheck } = options.behaviour;
+  if (autoReversal && !receiptNumberCheck) return;
+  const named = findTags(process.request.tags, "lastReceiptNumber")[0]?.value;
+  const { last } = memory;
+  if (typeof named !== "string" || !last) return;
+  const missed =
+    named === "" ? isOnly(last.receiptNumber, process) : follows(named, last.receiptNumber);
+  if (!missed || ledger.remaining(last.ledgerId) === 0) return;
+  await process.pause("reversal", options.pace.reversalMs);
+  memory.together(() => {
+    ledger.takeBack(last.ledgerId, "register-missed-it", { trace: memory.takeTrace() });
+    memory.forgetLast();
+  });
+}
+
+function follows(named: string, receiptNumber: number): boolean {
+  const known = Number(named);
+  return receiptNumber === (known === 9_999 ? 1 : known + 1);
+}
+
+/** A register that knows none has missed the last one only when it was the very first. */
+function isOnly(receiptNumber: number, { parts }: Process): boolean {
+  return receiptNumber === parts.options.behaviour.firstReceiptNumber;
 }

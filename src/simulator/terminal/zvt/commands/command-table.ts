@@ -29,7 +29,7 @@ import {
 import { statusEnquiry } from "./status-enquiry.ts";
 
 /** Every command that the terminal knows; all others get 84 83 00 (docs/zvt.md 4.1). */
-export const commands: readonly Command[] = [
+const commands: readonly Command[] = [
   registration,
   authorisation,
   logOff,

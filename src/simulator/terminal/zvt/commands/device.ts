@@ -1,3 +1,4 @@
+import { cure } from "../demands.ts";
 import { restart } from "../machine/restart.ts";
 import { code } from "../machine/sale.ts";
 import { languageOfCode } from "../machine/texts.ts";
@@ -23,7 +24,7 @@ export const setDateTime: Command = {
     if (!wanted) return await process.refuse(code.messageWrong);
     await process.accept();
     parts.now = wanted;
-    parts.memory.cure(setDateTime.control);
+    cure(parts.memory, setDateTime.control);
     await process.complete();
   },
 };

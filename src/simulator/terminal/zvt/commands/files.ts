@@ -8,6 +8,7 @@ import {
   tagValue,
   ZvtCodecError,
 } from "../../../../zvt/index.ts";
+import { cure } from "../demands.ts";
 import type { Answer, Process } from "../machine/process.ts";
 import { code } from "../machine/sale.ts";
 import type { Command } from "./command.ts";
@@ -57,7 +58,7 @@ export const changeConfiguration: Command = {
     if (!process.request.tags?.length) return await process.refuse(code.messageWrong);
     await process.accept();
     if (memory.demands.includes("configuration")) {
-      memory.cure(changeConfiguration.control);
+      cure(memory, changeConfiguration.control);
       memory.demand("initialisation", true);
       memory.demand("diagnosis", true);
     }

@@ -88,6 +88,6 @@ function trackOf({ maskedDigits, expiry }: TestCard): string {
 }
 
 /** Four bytes that no real chip has: they begin with 08, which means random. */
-export function uidOf({ cardType }: TestCard): Uint8Array {
+function uidOf({ cardType }: TestCard): Uint8Array {
   return Uint8Array.of(0x08, 0x00, 0x00, cardType);
 }

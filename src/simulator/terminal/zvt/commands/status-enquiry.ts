@@ -1,6 +1,6 @@
 import { container, encodeText, fromHex, type RawTag, tag } from "../../../../zvt/index.ts";
 import type { Device } from "../../options.ts";
-import { demandTable } from "../demands.ts";
+import { demandTable, mostUrgent } from "../demands.ts";
 import { askNames } from "../machine/ask-list.ts";
 import { askRegister } from "../machine/asks.ts";
 import { localTime } from "../machine/local-time.ts";
@@ -36,7 +36,8 @@ export const statusEnquiry: Command = {
 /** docs/zvt.md 11.5. */
 function terminalStatus({ memory, outOfOrder, cardInside }: Parts): number {
   if (outOfOrder) return 0xdf;
-  if (memory.mostUrgent) return demandTable[memory.mostUrgent].status;
+  const demand = mostUrgent(memory);
+  if (demand) return demandTable[demand].status;
   return cardInside ? 0xdc : 0x00;
 }
 

@@ -1,11 +1,11 @@
-import type { Behaviour } from "../../options.ts";
+import type { ZvtBehaviour } from "../options.ts";
 import type { QuirkName } from "./quirks.ts";
 
 /** A real terminal, as far as it is known what it does otherwise (docs/zvt.md 12.2 to 12.8). */
-export interface DeviceProfile {
+interface DeviceProfile {
   readonly name: string;
   readonly quirks: readonly QuirkName[];
-  readonly behaviour?: Partial<Pick<Behaviour, "vending" | "asks">>;
+  readonly behaviour?: Partial<Pick<ZvtBehaviour, "vending" | "asks">>;
 }
 
 /** Named as the driver's profiles where it has one. */
@@ -73,7 +73,7 @@ export type DeviceName = keyof typeof devices;
 export const deviceNames = Object.keys(devices) as DeviceName[];
 
 /** The behaviour of a device, before other switches. */
-export function behaviourOf(name: DeviceName): Partial<Behaviour> {
+export function behaviourOf(name: DeviceName): Partial<ZvtBehaviour> {
   const { quirks, behaviour }: DeviceProfile = devices[name];
   return { ...behaviour, quirks };
 }

@@ -11,7 +11,7 @@ export type LineEvent =
   /** Bytes between frames that mean nothing. */
   | { readonly kind: "noise"; readonly count: number };
 
-export type BadFrameReason = "crc" | "escape" | "too-long" | "cut";
+type BadFrameReason = "crc" | "escape" | "too-long" | "cut";
 
 /** 2 control bytes, 3 length bytes, 65535 of data (docs/zvt.md 4.1). */
 const APDU_BYTES_MAX = 2 + 3 + 0xffff;

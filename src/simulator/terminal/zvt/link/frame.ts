@@ -1,5 +1,3 @@
-import { crcKermit } from "./crc.ts";
-
 /** Bytes of the serial transport (docs/zvt.md 2.2, 2.4). */
 export const STX = 0x02;
 export const ETX = 0x03;
@@ -21,4 +19,17 @@ export function encodeFrame(apdu: Uint8Array, crc = frameCrc(apdu)): Uint8Array 
   }
   bytes.push(DLE, ETX, crc & 0xff, crc >>> 8);
   return Uint8Array.from(bytes);
+}
+
+/**
+ * CRC-16/KERMIT (docs/zvt.md 2.3): polynomial 1021 bit-reflected (8408), start value 0, no final
+ * exclusive-or. The simulator's own, so that a mistake in the driver's cannot cancel itself out.
+ */
+export function crcKermit(bytes: Uint8Array, start = 0): number {
+  let crc = start;
+  for (const byte of bytes) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0x8408 : crc >>> 1;
+  }
+  return crc;
 }

@@ -48,7 +48,7 @@ export type WireEvent =
 export const ZVT_OFF = Uint8Array.of(0x15, 0x03, 0x69);
 
 /** Seen from the terminal. */
-export type Direction = "in" | "out";
+type Direction = "in" | "out";
 
 export type WireListener = (event: WireEvent) => void;
 
@@ -86,15 +86,8 @@ export type Disturbance =
   | { readonly kind: "noise-inside"; readonly noise: Uint8Array }
   | { readonly kind: "delay"; readonly delayMs: number };
 
-export const undisturbed: Interference = {
-  mute: false,
-  rewrite: (apdu) => apdu,
-  disturb: () => [],
-  acknowledge: () => ({ how: "ack", delayMs: 0 }),
-};
-
 /** How one transmission leaves: pieces with the pause before each. */
-export interface Piece {
+interface Piece {
   readonly pauseMs: number;
   readonly bytes: Uint8Array;
 }

@@ -11,7 +11,7 @@ import {
   ZVT_OFF,
 } from "./line.ts";
 
-export interface SerialLineOptions {
+interface SerialLineOptions {
   readonly clock: Clock;
   /** Between two bytes of a frame (docs/zvt.md 2.4). */
   readonly t1Ms: number;

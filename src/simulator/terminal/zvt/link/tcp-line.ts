@@ -10,7 +10,7 @@ import {
   ZVT_OFF,
 } from "./line.ts";
 
-export interface TcpLineOptions {
+interface TcpLineOptions {
   readonly clock: Clock;
   /**
    * A message that comes in pieces more slowly than this closes the connection (docs/zvt.md 3.3).

@@ -18,7 +18,7 @@ import { code } from "./sale.ts";
 import { signatureImage } from "./signature-image.ts";
 
 /** What follows for the payment: nothing, or its end with that result code. */
-export type AskEnd = "go-on" | { readonly stop: number };
+type AskEnd = "go-on" | { readonly stop: number };
 
 /** Before the bank is asked; the signature comes when the bank has agreed. */
 export const beforeHost: readonly AskKind[] = [

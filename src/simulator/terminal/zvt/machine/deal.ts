@@ -10,7 +10,7 @@ import { code, type Order, reportSale, type UndoReason } from "./sale.ts";
 import { status } from "./texts.ts";
 
 /** A movement that the bank has agreed to, on its way to be final (docs/zvt.md 9.1). */
-export interface Deal {
+interface Deal {
   readonly process: Process;
   /** Printed on the receipt. */
   readonly title: string;
@@ -208,7 +208,7 @@ async function undoUnprinted(deal: Deal, how: Exclude<Printed, "printed">): Prom
 }
 
 /** Automatic reversal: the bank gives the money back, the terminal forgets (docs/zvt.md 9.1). */
-export async function reverse({ process, transaction }: Deal, reason: LedgerReason): Promise<void> {
+async function reverse({ process, transaction }: Deal, reason: LedgerReason): Promise<void> {
   const { ledger, memory, options } = process.parts;
   await process.status(status.reversing);
   await process.pause("reversal", options.pace.reversalMs);

@@ -1,5 +1,5 @@
 /** A terminal shows the time of its place, here that of the machine. */
-export interface LocalTime {
+interface LocalTime {
   /** YYYYMMDD. */
   readonly date: string;
   /** HHMMSS. */

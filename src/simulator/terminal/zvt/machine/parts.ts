@@ -17,24 +17,16 @@ import type { Ledger } from "../../bank/ledger.ts";
 import { CustomerDesk } from "../../customer.ts";
 import type { FaultBox, PointFault } from "../../faults/fault-box.ts";
 import type { FaultArguments } from "../../faults/fault-request.ts";
-import type { FaultName } from "../../faults/fault-table.ts";
 import type { Memory } from "../../memory/memory.ts";
-import type { Device, TerminalSimulatorOptions } from "../../options.ts";
+import type { Device } from "../../options.ts";
+import type { Host, MachineParts } from "../../protocol.ts";
 import type { PaymentScript } from "../../scenario.ts";
 import type { QuirkName } from "../devices/quirks.ts";
+import type { FaultName } from "../faults/fault-table.ts";
+import type { ZvtOptions } from "../options.ts";
 import { AskList } from "./ask-list.ts";
 import { type Registration, unregistered } from "./registration.ts";
 import { type Language, statusText } from "./texts.ts";
-
-export interface PartsInput {
-  readonly options: TerminalSimulatorOptions;
-  readonly memory: Memory;
-  readonly ledger: Ledger;
-  readonly faults: FaultBox;
-  /** Takes all lines away and brings them back after `awayMs`. */
-  drop(awayMs: number): Promise<void>;
-  reboot(): void;
-}
 
 /** A message on its way out. */
 export interface Outgoing extends MessageInput {
@@ -56,8 +48,8 @@ interface Faulty {
 const MESSAGE_ID_MAX = 999_999;
 
 /** What all commands of the terminal share. */
-export class Parts {
-  readonly options: TerminalSimulatorOptions;
+export class Parts implements MachineParts {
+  readonly options: ZvtOptions;
   readonly clock: Clock;
   readonly memory: Memory;
   readonly ledger: Ledger;
@@ -94,13 +86,13 @@ export class Parts {
   zvtOff = false;
   /** Told about every moment that a command reaches, for the trace. */
   onPhase: (line: string) => void = () => {};
-  readonly #input: PartsInput;
+  readonly #input: Host<ZvtOptions>;
   readonly #payments: PaymentScript[];
   readonly #holds = new Set<() => void>();
   #lastMessageId = 0;
   #muteUntilMs = 0;
 
-  constructor(input: PartsInput) {
+  constructor(input: Host<ZvtOptions>) {
     this.#input = input;
     this.options = input.options;
     this.clock = input.options.clock;

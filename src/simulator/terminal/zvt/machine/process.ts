@@ -12,7 +12,7 @@ import {
   ZvtCodecError,
 } from "../../../../zvt/index.ts";
 import type { FaultArguments } from "../../faults/fault-request.ts";
-import type { FaultName, Point } from "../../faults/fault-table.ts";
+import type { FaultName, Point } from "../faults/fault-table.ts";
 import type { Line } from "../link/line.ts";
 import { type Outgoing, type Parts, ProcessOver } from "./parts.ts";
 import { has } from "./registration.ts";
@@ -23,7 +23,7 @@ export type Answer =
   | { readonly kind: "negative"; readonly code: number; readonly apdu: Apdu }
   | { readonly kind: "silent"; readonly because: Silence };
 
-export type Silence =
+type Silence =
   /** T3, or the window of a sale with goods, is over. */
   | "time-out"
   /** All repeats without ACK. */

@@ -1,7 +1,7 @@
 import type { Charset } from "../../../../zvt/index.ts";
 
 /** Bits of the configuration byte (docs/zvt.md 6.1). */
-export const configBits = {
+const configBits = {
   registerPrintsPayments: 0x02,
   registerPrintsAdministration: 0x04,
   intermediateStatus: 0x08,

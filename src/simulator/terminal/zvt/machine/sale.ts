@@ -94,7 +94,7 @@ export async function presentCard(
   });
 }
 
-export interface CustomerWait {
+interface CustomerWait {
   readonly wanted: Wanted;
   /** How long the terminal waits; null: for ever. */
   readonly waitMs: number | null;
@@ -169,7 +169,7 @@ export function scriptedOutcome(process: Process, order: Order, script: PaymentS
 }
 
 /** How the register took a good report (docs/zvt.md 8.1). */
-export type Taken =
+type Taken =
   | { readonly how: "acknowledged" }
   /** Only goods of this value came out. */
   | { readonly how: "partly"; readonly amountMinor: number }

@@ -1,3 +1,4 @@
+import type { FastifyInstance } from "fastify";
 import {
   type Apdu,
   decodeApdu,
@@ -7,16 +8,23 @@ import {
   type Message,
   ZvtCodecError,
 } from "../../../../zvt/index.ts";
+import type { BytePort } from "../../port/byte-port.ts";
+import type { Machine } from "../../protocol.ts";
+import { TraceLog, type Whereabouts } from "../../trace-log.ts";
 import type { Command } from "../commands/command.ts";
 import { commandOf } from "../commands/command-table.ts";
 import { withBareCurrency } from "../commands/registration.ts";
-import { demandTable, isCuredBy } from "../demands.ts";
+import { addAskRoute, askRoutes, stateOf, togglesOf } from "../control.ts";
+import { curesSomething, demandTable, mostUrgent } from "../demands.ts";
+import { FaultyWire } from "../faults/faulty-wire.ts";
 import { hasTrueLength } from "../link/apdu-reader.ts";
-import type { Line } from "../link/line.ts";
+import type { Line, Transport, WireEvent } from "../link/line.ts";
+import { SerialLine } from "../link/serial-line.ts";
+import { TcpLine } from "../link/tcp-line.ts";
+import { traceEntry } from "../trace.ts";
 import { type Parts, ProcessOver } from "./parts.ts";
 import { Process } from "./process.ts";
 import { unregistered } from "./registration.ts";
-import { reverseUnfinished } from "./unfinished.ts";
 
 /** Error codes of 84 xx (docs/zvt.md 11.4). */
 const UNKNOWN = 0x83;
@@ -35,8 +43,11 @@ const ABORT = 0x06b0;
  * The simulated terminal (docs/zvt.md 13.1): takes commands from whichever register is connected,
  * runs one at a time, and gives its answers to the one that runs.
  */
-export class Terminal {
+export class Terminal implements Machine {
   readonly parts: Parts;
+  readonly trace: TraceLog;
+  readonly toggles: Machine["toggles"];
+  readonly routes = askRoutes;
   #process: Process | undefined;
   /** What a register sent right behind the end of its last command. */
   #next: { line: Line; bytes: Uint8Array } | undefined;
@@ -44,6 +55,36 @@ export class Terminal {
 
   constructor(parts: Parts) {
     this.parts = parts;
+    const { clock, traceEvents } = parts.options;
+    this.trace = new TraceLog(clock, traceEvents, () => whereabouts(this.#process));
+    this.toggles = togglesOf(parts);
+    parts.onPhase = (line) => this.trace.phase(line);
+    reverseUnfinished(parts);
+  }
+
+  state(): object {
+    return stateOf(this);
+  }
+
+  addRoutes(server: FastifyInstance): void {
+    addAskRoute(server, this.parts);
+  }
+
+  connect(port: BytePort, transport: Transport): void {
+    const { clock, timers } = this.parts.options;
+    const running = (): number | undefined => this.#process?.control;
+    const given = {
+      clock,
+      ...timers,
+      interference: new FaultyWire(this.parts.faults, transport, running),
+      zvtOff: () => this.parts.zvtOff,
+      onWire: (event: WireEvent) => this.trace.add(port.name, traceEntry(event, running())),
+    };
+    this.attach(transport === "tcp" ? new TcpLine(port, given) : new SerialLine(port, given));
+  }
+
+  stop(why: string): void {
+    this.#process?.kill(why);
   }
 
   /** The running command; undefined when the register is master. */
@@ -213,9 +254,7 @@ export class Terminal {
 /** docs/zvt.md 5.3: a locked terminal accepts, and answers 06 1E to all but a few commands. */
 async function runUnlessLocked(command: Command, process: Process): Promise<void> {
   const { memory, outOfOrder } = process.parts;
-  // Of several jobs each can be done; else one would keep the other from being done.
-  const cures = memory.demands.some((demand) => isCuredBy(demand, command.control));
-  const lock = cures ? undefined : memory.mostUrgent;
+  const lock = curesSomething(memory, command.control) ? undefined : mostUrgent(memory);
   if (command.whenLocked || (lock === undefined && !outOfOrder)) {
     await command.run(process);
     return;
@@ -225,3 +264,20 @@ async function runUnlessLocked(command: Command, process: Process): Promise<void
 }
 
 const OUT_OF_ORDER = 0xdf;
+
+function whereabouts(process: Process | undefined): Whereabouts {
+  if (!process) return {};
+  return { command: process.control.toString(16).padStart(4, "0"), phase: process.phase };
+}
+
+/**
+ * After power came back: a charge that never became final is reversed (docs/zvt.md 9.1), unless the
+ * terminal is of the newer kind that keeps it until the next transaction (docs/zvt.md 9.4).
+ */
+function reverseUnfinished({ ledger, memory, options }: Parts): void {
+  if (!options.behaviour.autoReversal) return;
+  for (const { id, kind, final, receiptNumber } of ledger.entries) {
+    if (final || kind === "reversal" || kind === "release" || ledger.remaining(id) === 0) continue;
+    ledger.takeBack(id, "restart", { trace: memory.takeTrace(), receiptNumber });
+  }
+}

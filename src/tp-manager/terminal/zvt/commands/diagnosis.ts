@@ -2,8 +2,8 @@ import { encodeMessage, tag } from "../../../../zvt/index.ts";
 import { anyTime, type Command } from "./command.ts";
 
 /** Tag 1B, docs/zvt.md 6.4. */
-export const diagnosisTypes = { line: 1, extended: 2, configuration: 3, emv: 4 } as const;
-export type DiagnosisType = keyof typeof diagnosisTypes;
+const diagnosisTypes = { line: 1, extended: 2, configuration: 3, emv: 4 } as const;
+type DiagnosisType = keyof typeof diagnosisTypes;
 
 /** Diagnosis 06 70, docs/zvt.md 6.4. Always with its type: card complete terminals require it. */
 export function diagnosis(type: DiagnosisType): Command {

@@ -8,7 +8,7 @@ import {
 } from "../../../../zvt/index.ts";
 import { anyTime, type Command } from "./command.ts";
 
-export interface RegistrationOptions {
+interface RegistrationOptions {
   readonly password: string;
   readonly configByte: number;
   /** ISO 4217 numeric with a leading zero, `0978`. */

@@ -1,10 +1,9 @@
 import { concat } from "../../../../zvt/index.ts";
-import { crc16 } from "./crc16.ts";
 
-export const STX = 0x02;
-export const ETX = 0x03;
+const STX = 0x02;
+const ETX = 0x03;
 export const ACK = 0x06;
-export const DLE = 0x10;
+const DLE = 0x10;
 export const NAK = 0x15;
 
 /** More than the largest APDU is no frame but a line that babbles. */
@@ -153,4 +152,24 @@ export class FrameReader {
     this.#apdu = [];
     this.#broken = null;
   }
+}
+
+/**
+ * docs/zvt.md 2.3: CRC-16/KERMIT. Polynomial 1021 bit-reflected, initial value 0, no final
+ * exclusive-or.
+ */
+const REFLECTED_POLYNOMIAL = 0x8408;
+
+const table = Uint16Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit++) {
+    crc = crc & 1 ? (crc >> 1) ^ REFLECTED_POLYNOMIAL : crc >> 1;
+  }
+  return crc;
+});
+
+export function crc16(bytes: Iterable<number>, start = 0): number {
+  let crc = start;
+  for (const byte of bytes) crc = (crc >> 8) ^ (table[(crc ^ byte) & 0xff] as number);
+  return crc;
 }

@@ -1,5 +1,5 @@
 /** ZVT sends no year (docs/zvt.md 7.1): the one that brings the day nearest to now is taken. */
-export function yearOfLocalDate(dateMmdd: string, nowMs: number): number {
+function yearOfLocalDate(dateMmdd: string, nowMs: number): number {
   const month = Number(dateMmdd.slice(0, 2));
   const day = Number(dateMmdd.slice(2, 4));
   const now = new Date(nowMs).getFullYear();

@@ -3,7 +3,7 @@ import { formatMajor } from "../../../../shared/money.ts";
 import { emptyReceipt, RECEIPT_AMOUNT_DIGITS, type Receipt } from "../../../../shared/receipt.ts";
 import { findTags, type Message, type TagName, tagValue, toHex } from "../../../../zvt/index.ts";
 import { cardTypeName } from "../../../../zvt/tables/card-types.ts";
-import type { Language } from "../../../../zvt/tables/language.ts";
+import type { Language } from "../../../../zvt/tables/result-codes.ts";
 import {
   codeText,
   declineAdvice,
@@ -13,7 +13,7 @@ import {
 import type { AbortReason, TransactionReport } from "../../terminal.ts";
 import { expiryYymmdd, localDateDdmmyy } from "./local-date.ts";
 
-export interface ReportContext {
+interface ReportContext {
   readonly language: Language;
   /** Wall clock, for the year of the date. */
   readonly nowMs: number;

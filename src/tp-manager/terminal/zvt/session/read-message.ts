@@ -10,7 +10,7 @@ import {
   ZvtCodecError,
 } from "../../../../zvt/index.ts";
 
-export interface ReadMessage {
+interface ReadMessage {
   readonly message: Message;
   /** Why it could not be read beyond its control field; null when it could. */
   readonly problem: string | null;

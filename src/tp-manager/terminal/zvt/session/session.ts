@@ -20,7 +20,7 @@ import {
   type OpenLink,
   type SendOutcome,
 } from "../link/apdu-link.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../zvt-options.ts";
 import { MessageIds } from "./message-ids.ts";
 import { readMessage } from "./read-message.ts";
 import { initialState, step } from "./session-machine.ts";
@@ -58,7 +58,7 @@ export interface SessionListener {
   down(problem: string | null): void;
 }
 
-export interface SessionOptions extends LinkOptions {
+interface SessionOptions extends LinkOptions {
   readonly openLink: OpenLink;
   readonly sessionTimers: SessionTimers;
   readonly charset: Charset;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import {
   type FaultName,
   faultKinds,
-} from "../../../../../src/simulator/terminal/faults/fault-table.ts";
+} from "../../../../../src/simulator/terminal/zvt/faults/fault-table.ts";
 import {
   authorisation,
   bank,

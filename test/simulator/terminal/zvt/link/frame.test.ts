@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { crcKermit } from "../../../../../src/simulator/terminal/zvt/link/crc.ts";
-import { encodeFrame } from "../../../../../src/simulator/terminal/zvt/link/frame.ts";
+import { crcKermit, encodeFrame } from "../../../../../src/simulator/terminal/zvt/link/frame.ts";
 import {
   FrameReader,
   type LineEvent,

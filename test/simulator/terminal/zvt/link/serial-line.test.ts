@@ -4,12 +4,19 @@ import type {
   BytePortHandlers,
 } from "../../../../../src/simulator/terminal/port/byte-port.ts";
 import { encodeFrame } from "../../../../../src/simulator/terminal/zvt/link/frame.ts";
-import { undisturbed } from "../../../../../src/simulator/terminal/zvt/link/line.ts";
+import type { Interference } from "../../../../../src/simulator/terminal/zvt/link/line.ts";
 import { SerialLine } from "../../../../../src/simulator/terminal/zvt/link/serial-line.ts";
 import { TestClock } from "../../../../support/test-clock.ts";
 import { usedBy } from "../../../../zvt/vector-uses.ts";
 import { hasVectors } from "../../../../zvt/vectors.ts";
 import { fromHex, hex } from "../support/register.ts";
+
+const undisturbed: Interference = {
+  mute: false,
+  rewrite: (apdu) => apdu,
+  disturb: () => [],
+  acknowledge: () => ({ how: "ack", delayMs: 0 }),
+};
 
 const STATUS = encoded("04ff010e");
 const POSITIVE = encoded("800000");

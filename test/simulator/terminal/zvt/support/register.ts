@@ -8,7 +8,7 @@ import { PATIENCE_MS } from "../../../../support/patience.ts";
 import { steppedClock } from "../../../../support/stepped-clock.ts";
 
 /** Everything a register under test control may hear, in order. */
-export type Heard = { readonly apdu: string } | "ack" | "nak" | "closed";
+type Heard = { readonly apdu: string } | "ack" | "nak" | "closed";
 
 /** A register that does only what the test says. Messages are hexadecimal, frames are implied. */
 export class ScriptedRegister {

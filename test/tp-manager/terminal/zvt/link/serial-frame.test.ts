@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { crc16 } from "../../../../../src/tp-manager/terminal/zvt/link/crc16.ts";
 import {
+  crc16,
   encodeFrame,
   type FrameEvent,
   FrameReader,

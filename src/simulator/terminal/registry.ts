@@ -1,0 +1,5 @@
+import type { TerminalProtocol } from "./protocol.ts";
+import { zvtProtocol } from "./zvt/zvt-protocol.ts";
+
+/** All protocols of the simulated terminal; the first is the default. */
+export const protocols: readonly [TerminalProtocol, ...TerminalProtocol[]] = [zvtProtocol];

@@ -1,0 +1,83 @@
+import type { Clock } from "../../shared/time.ts";
+
+/** One thing that happened on a wire, safe to show: no card data, no password. */
+export interface TraceEvent extends TraceEntry {
+  readonly seq: number;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  /** Milliseconds since the simulator started, for intervals. */
+  readonly sinceStartMs: number;
+  readonly line: string;
+  /** The running command, and how far it is. */
+  readonly command?: string;
+  readonly phase?: string;
+}
+
+export interface TraceEntry {
+  readonly what: string;
+  /** Seen from the terminal: "in" comes from the register. */
+  readonly direction?: "in" | "out";
+  /** Message in hexadecimal with two dots for every byte that is not shown. */
+  readonly hex?: string;
+  readonly message?: string;
+  /** How often this frame was sent before. */
+  readonly repeat?: number;
+  readonly note?: string;
+}
+
+/** Where the terminal is when something happens on a wire. */
+export type Whereabouts = Pick<TraceEvent, "command" | "phase">;
+
+/** Keeps the last wire events and tells each one to whoever listens. */
+export class TraceLog {
+  readonly #clock: Clock;
+  readonly #eventsMax: number;
+  readonly #startMs: number;
+  readonly #whereabouts: () => Whereabouts;
+  readonly #listeners = new Set<(event: TraceEvent) => void>();
+  #events: TraceEvent[] = [];
+  #seq = 0;
+
+  constructor(clock: Clock, eventsMax: number, whereabouts: () => Whereabouts) {
+    this.#clock = clock;
+    this.#eventsMax = eventsMax;
+    this.#startMs = clock.monotonicMs();
+    this.#whereabouts = whereabouts;
+  }
+
+  last(count: number): readonly TraceEvent[] {
+    return count > 0 ? this.#events.slice(-count) : [];
+  }
+
+  /** Calls `listener` for every event until the returned function is called. */
+  subscribe(listener: (event: TraceEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** A command reached a moment (see the fault table), so that a harness can act there. */
+  phase(line: string): void {
+    this.add(line, { what: "phase" });
+  }
+
+  fault(line: string, note: string): void {
+    this.add(line, { what: "fault", direction: "out", note });
+  }
+
+  add(line: string, entry: TraceEntry): void {
+    const added: TraceEvent = {
+      seq: ++this.#seq,
+      at: new Date(this.#clock.now()).toISOString(),
+      sinceStartMs: Math.round((this.#clock.monotonicMs() - this.#startMs) * 10) / 10,
+      line,
+      ...entry,
+      ...this.#whereabouts(),
+    };
+    this.#events.push(added);
+    // Cut rarely, so that a long run does not copy the list for every event.
+    if (this.#events.length > 2 * this.#eventsMax) {
+      this.#events = this.#events.slice(-this.#eventsMax);
+    }
+    for (const listener of this.#listeners) listener(added);
+  }
+}

@@ -1,0 +1,116 @@
+import { fromHex } from "../../../../zvt/index.ts";
+import type { FaultBox } from "../../faults/fault-box.ts";
+import type { FaultArguments } from "../../faults/fault-request.ts";
+import type { Acknowledgement, Disturbance, Interference, Transport } from "../link/line.ts";
+import type { FaultName, MessageKind } from "./fault-table.ts";
+
+/** What a line asks before bytes leave it; the armed faults answer. */
+export class FaultyWire implements Interference {
+  readonly #box: FaultBox;
+  readonly #transport: Transport;
+  readonly #runningCommand: () => number | undefined;
+
+  constructor(box: FaultBox, transport: Transport, runningCommand: () => number | undefined) {
+    this.#box = box;
+    this.#transport = transport;
+    this.#runningCommand = runningCommand;
+  }
+
+  get mute(): boolean {
+    return this.#box.muted;
+  }
+
+  rewrite(apdu: Uint8Array): Uint8Array {
+    const chance = { command: this.#runningCommand(), message: messageKindOf(apdu) };
+    const extended = this.#box.take("extended-length", chance) ? extendedForm(apdu) : apdu;
+    const wrong = this.#box.take("wrong-length", chance);
+    return wrong ? wrongLength(extended, Number(wrong["by"])) : extended;
+  }
+
+  disturb(apdu: Uint8Array): readonly Disturbance[] {
+    const chance = { command: this.#runningCommand(), message: messageKindOf(apdu) };
+    return disturbances.flatMap(({ name, serialOnly, make }) => {
+      if (serialOnly && this.#transport !== "serial") return [];
+      const found = this.#box.take(name, chance);
+      return found ? [make(found)] : [];
+    });
+  }
+
+  acknowledge(apdu: Uint8Array): Acknowledgement {
+    const chance = { command: isCommand(apdu) ? controlOf(apdu) : this.#runningCommand() };
+    if (this.#box.take("nak-storm", chance)) return { how: "nak" };
+    if (this.#box.take("drop-ack", chance)) return { how: "nothing" };
+    return { how: "ack", delayMs: Number(this.#box.take("late-ack", chance)?.["ms"] ?? 0) };
+  }
+}
+
+interface DisturbanceKind {
+  readonly name: FaultName;
+  readonly serialOnly?: boolean;
+  make(given: FaultArguments): Disturbance;
+}
+
+const disturbances: readonly DisturbanceKind[] = [
+  { name: "bad-crc", serialOnly: true, make: () => ({ kind: "bad-crc" }) },
+  {
+    name: "noise-inside",
+    make: ({ hex }) => ({ kind: "noise-inside", noise: fromHex(String(hex)) }),
+  },
+  { name: "half-frame", make: () => ({ kind: "half" }) },
+  { name: "duplicate", make: () => ({ kind: "duplicate" }) },
+  {
+    name: "noise-before",
+    make: ({ hex }) => ({ kind: "noise-before", noise: fromHex(String(hex)) }),
+  },
+  {
+    name: "split",
+    make: ({ bytes, ms }) => ({
+      kind: "split",
+      bytes: Math.max(1, Number(bytes)),
+      pauseMs: Number(ms),
+    }),
+  },
+  { name: "delay", make: ({ ms }) => ({ kind: "delay", delayMs: Number(ms) }) },
+];
+
+function controlOf(apdu: Uint8Array): number {
+  return ((apdu[0] ?? 0) << 8) + (apdu[1] ?? 0);
+}
+
+/** A frame of the register that begins a command; answers and Abort belong to the running one. */
+function isCommand(apdu: Uint8Array): boolean {
+  return apdu[0] !== 0x80 && apdu[0] !== 0x84 && controlOf(apdu) !== 0x06b0;
+}
+
+function messageKindOf(apdu: Uint8Array): MessageKind {
+  const control = controlOf(apdu);
+  if (control >> 8 === 0x80 || control >> 8 === 0x84) return "answer";
+  switch (control) {
+    case 0x04ff:
+      return "prompt";
+    case 0x040f:
+      return "report";
+    case 0x06d1:
+    case 0x06d3:
+      return "print";
+    case 0x060f:
+    case 0x061e:
+      return "end";
+    default:
+      return "any";
+  }
+}
+
+/** docs/zvt.md 4.1: the three-byte form is allowed for short data too. */
+function extendedForm(apdu: Uint8Array): Uint8Array {
+  const length = apdu[2] ?? 0;
+  if (length === 0xff) return apdu;
+  return Uint8Array.of(apdu[0] ?? 0, apdu[1] ?? 0, 0xff, length, 0, ...apdu.subarray(3));
+}
+
+function wrongLength(apdu: Uint8Array, by: number): Uint8Array {
+  const wrong = apdu.slice();
+  const at = wrong[2] === 0xff ? 3 : 2;
+  wrong[at] = ((wrong[at] ?? 0) + by) & 0xff;
+  return wrong;
+}

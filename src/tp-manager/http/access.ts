@@ -1,0 +1,121 @@
+import basicAuth from "@fastify/basic-auth";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { AppError } from "../../shared/errors.ts";
+import type { Clock } from "../../shared/time.ts";
+import { isActing } from "./call.ts";
+import { Credentials, type Pair } from "./credentials.ts";
+import { FailureDelay } from "./failure-delay.ts";
+import { isAllowedOrigin, isLoopbackHost } from "./origin-check.ts";
+
+/** Nothing this API answers may be kept, framed, guessed at or read by another site. */
+export const securityHeaders = {
+  "cache-control": "no-store",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+};
+
+export interface AccessOptions {
+  readonly port: number;
+  readonly kiosk: Pair;
+  readonly operator: Pair | undefined;
+  readonly allowedOrigins: readonly string[];
+  readonly clock: Clock;
+}
+
+/** Who may come in: the right place first, then the right pair (docs/design.md 5.2, 5.3). */
+export async function installAccess(app: FastifyInstance, options: AccessOptions): Promise<void> {
+  const credentials = new Credentials(options.kiosk, options.operator);
+  const delay = new FailureDelay(options.clock);
+  await app.register(basicAuth, {
+    authenticate: { realm: "terminal" },
+    async validate(login, password, request, reply) {
+      const role = credentials.roleOf(login, password);
+      if (!role) return await refuseLogin(delay, login, reply);
+      app.connections.trust(request.raw.socket);
+      request.role = role;
+    },
+  });
+  app.addHook("onRequest", (request, reply, done) => {
+    void reply.headers(securityHeaders);
+    checkPlace(request, reply, options);
+    done();
+  });
+  // Many programs name a type for the body that they do not send with POST /cancel.
+  app.addHook("onRequest", ({ raw: { headers } }, _reply, done) => {
+    const isEmpty = headers["content-length"] === "0" && !headers["transfer-encoding"];
+    if (isEmpty) delete headers["content-type"];
+    done();
+  });
+  app.addHook("onRequest", (request, reply, done) => {
+    if (isPreflight(request)) {
+      void reply.code(204).send();
+      return;
+    }
+    app.basicAuth(request, reply, done);
+  });
+}
+
+/** Later and later; when too many wait at once, and end their connections. */
+async function refuseLogin(
+  delay: FailureDelay,
+  login: string,
+  reply: FastifyReply,
+): Promise<never> {
+  const gone = new AbortController();
+  reply.raw.once("close", () => gone.abort());
+  if (await delay.wait(login, gone.signal)) throw new AppError("UNAUTHORIZED");
+  void reply.headers({ "retry-after": "5", connection: "close" });
+  throw new AppError("TOO_MANY_FAILURES");
+}
+
+/** Refuses what does not come from this machine's own programs and listed pages. */
+function checkPlace(request: FastifyRequest, reply: FastifyReply, options: AccessOptions): void {
+  const { host, origin } = request.headers;
+  if (isAmbiguous(request) || !isLoopbackHost(host, options.port))
+    throw new AppError("HOST_REFUSED");
+  const headers = {
+    host,
+    origin,
+    secFetchSite: request.headers["sec-fetch-site"]?.toString(),
+    secPurpose: request.headers["sec-purpose"]?.toString(),
+  };
+  const acting = isActing(request.method, request.routeOptions.config.call);
+  if (!isAllowedOrigin(headers, options.allowedOrigins, acting)) {
+    throw new AppError("ORIGIN_REFUSED");
+  }
+  if (origin === undefined || !options.allowedOrigins.includes(origin)) return;
+  void reply.headers({
+    "access-control-allow-origin": origin,
+    "access-control-expose-headers": "idempotent-replay, next-cursor",
+    vary: "origin",
+  });
+  if (!isPreflight(request)) return;
+  void reply.headers({
+    "access-control-allow-methods": "GET, POST",
+    "access-control-allow-headers": "authorization, content-type, last-event-id",
+    "access-control-max-age": "600",
+  });
+  if (request.headers["access-control-request-private-network"] === "true") {
+    void reply.header("access-control-allow-private-network", "true");
+  }
+}
+
+/** Headers that decide who may come in must be there once: node keeps the first, others may not. */
+function isAmbiguous({ raw }: FastifyRequest): boolean {
+  const names = raw.rawHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase());
+  return ["host", "origin", "authorization", "sec-fetch-site"].some(
+    (single) => names.indexOf(single) !== names.lastIndexOf(single),
+  );
+}
+
+/** Only reached for listed origins: others are refused before. */
+function isPreflight({ method, headers }: FastifyRequest): boolean {
+  return (
+    method === "OPTIONS" &&
+    headers.origin !== undefined &&
+    headers["access-control-request-method"] !== undefined
+  );
+}

@@ -1,0 +1,33 @@
+import type { Logger } from "../../shared/logger.ts";
+import type { TerminalDesk } from "../desk/terminal-desk.ts";
+import type { AfterSale } from "../orders/after-sale.ts";
+import type { Orders, PaymentResult } from "../orders/orders.ts";
+import type { SettlementWord } from "../orders/settlement.ts";
+import type { GatewayDesk } from "../supervisor/gateway-desk.ts";
+import type { SupervisorLink } from "../supervisor/supervisor-link.ts";
+import type { TerminalView } from "../terminal/terminal.ts";
+import type { EventStreams } from "./events/event-streams.ts";
+import type { Page } from "./page/operator-page.ts";
+import type { Monitor } from "./status/monitor.ts";
+
+/** What the handlers of calls may use. */
+export interface CallContext {
+  readonly orders: Pick<
+    Orders,
+    ("pay" | "lookUp" | "latest" | "answerRead") | ("list" | "listArchived" | "unexpectedReports")
+  >;
+  readonly desk: Pick<TerminalDesk, "turn" | "gate" | "cancel" | "check" | "upkeep">;
+  readonly afterSale: Pick<AfterSale, "deliver" | "reverse">;
+  readonly settle: (word: SettlementWord) => Promise<PaymentResult>;
+  readonly terminal: Pick<TerminalView, "state">;
+  readonly monitor: Pick<Monitor, "health" | "metrics">;
+  readonly supervisor: Pick<SupervisorLink, "ask">;
+  readonly gateway: Pick<GatewayDesk, "ask" | "publicIdOf" | "reconcile" | "settle">;
+  readonly defaultCurrency: string;
+  /** OPERATOR_LOGIN is set. */
+  readonly hasOperator: boolean;
+  readonly events: Pick<EventStreams, "open">;
+  readonly page: Page;
+  readonly log: Logger;
+  readonly requestStop: (why: string) => void;
+}

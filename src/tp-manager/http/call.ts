@@ -1,0 +1,144 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { z } from "zod";
+import { AppError, type ErrorCode } from "../../shared/errors.ts";
+import type { CallContext } from "./call-context.ts";
+import { acceptsNothing, checkedBody, checkedParameters } from "./input.ts";
+import { plain } from "./json-body.ts";
+import type { Known } from "./openapi/known-answers.ts";
+
+export type Method = "GET" | "POST";
+type Role = "kiosk" | "operator";
+type Json = Readonly<Record<string, unknown>>;
+type Headers = Readonly<Record<string, string | undefined>>;
+
+/** The members that a path names in braces. */
+type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? { readonly [K in Name]: string } & ParamsOf<Rest>
+  : unknown;
+
+/**
+ * One call of the local API: the only place that says what it is. Routing, `Allow`, roles, the rule
+ * about a browser's address bar, validation, the OpenAPI document and the README's table all derive
+ * from it.
+ */
+interface CallRecord<Path extends string, Body, Query> {
+  /** As OpenAPI writes it: `/payment/{orderId}`. */
+  readonly path: Path;
+  /** A second path of the same call. */
+  readonly alias?: string;
+  readonly methods: readonly Method[];
+  /**
+   * Its GET changes nothing. Only such a call may be made from a browser's address bar, and only
+   * such a call has HEAD: a GET without this word acts.
+   */
+  readonly reads?: true;
+  /** The answer goes on until its reader leaves, so there is no HEAD of it. */
+  readonly streams?: true;
+  /**
+   * Who may call it where OPERATOR_LOGIN is set; missing: both pairs. "own-operator": without that
+   * setting nobody may.
+   */
+  readonly role?: "operator" | "own-operator";
+  /** In the README and in the document. */
+  readonly summary: string;
+  readonly description?: string;
+  readonly query?: z.ZodType<Query>;
+  readonly headers?: z.ZodObject;
+  readonly body?: z.ZodType<Body>;
+  /** The handler reads the body itself, because it names every fault at once. */
+  readonly readsBody?: true;
+  /** It answers a payment, so its refusals have the members that every payment has. */
+  readonly answersPayment?: true;
+  /** Evaluated by the document's generator and by tests only; a running process never does. */
+  document(known: Known): Documented;
+  handle(call: Call<Path, Body, Query>, at: CallContext): FastifyReply | Promise<FastifyReply>;
+}
+
+/** What the document says of a call besides its input. */
+export interface Documented {
+  readonly bodyExample?: Json;
+  readonly answer: Answer;
+  /** Codes of this call; what every call can answer is added by the generator. */
+  readonly errors: readonly ErrorCode[];
+}
+
+type Answer =
+  | {
+      readonly schema: z.ZodType;
+      readonly example: Json;
+      /** The answer is a list of any length instead of one object. */
+      readonly list?: true;
+      /** Statuses besides 200 that it may come with. */
+      readonly also?: readonly number[];
+    }
+  /** Anything but one of our JSON lists. */
+  | { readonly type: string; readonly schema: z.ZodType; readonly description: string };
+
+/** One request for a call, checked. */
+interface Call<Path extends string, Body, Query> {
+  readonly params: ParamsOf<Path>;
+  readonly query: Query;
+  /** Those that the record names. */
+  readonly headers: Headers;
+  readonly body: Body;
+  /** The body with the text of its numbers, for amounts. */
+  readonly raw: Readonly<Record<string, unknown>>;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+export type AnyCall = CallRecord<string, unknown, unknown>;
+
+/** Infers the types of body, query and path for the handler. */
+export function call<const Path extends string, Body, Query>(
+  record: CallRecord<Path, Body, Query>,
+): AnyCall {
+  return record as unknown as AnyCall;
+}
+
+export function pathsOf({ path, alias }: AnyCall): string[] {
+  return alias === undefined ? [path] : [path, alias];
+}
+
+/** HEAD is no twin of every GET: a HEAD of one that acts would act. */
+export function methodsOf({ methods, reads, streams }: AnyCall): string[] {
+  return reads && !streams ? [...methods, "HEAD"] : [...methods];
+}
+
+/** Whether a request for a call may change something. Without a call nothing is done at all. */
+export function isActing(method: string, record: AnyCall | undefined): boolean {
+  const asksToRead = method === "GET" || method === "HEAD";
+  return !(asksToRead && (record === undefined || record.reads));
+}
+
+/** Checks who asks and what is asked, in this order, and carries the call out. */
+export function carryOut(
+  record: AnyCall,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  at: CallContext,
+): FastifyReply | Promise<FastifyReply> {
+  checkRole(record, request.role, at.hasOperator);
+  const query = record.query ? checkedParameters(record.query, request.query) : undefined;
+  const headers = (
+    record.headers ? checkedParameters(record.headers, request.headers) : {}
+  ) as Headers;
+  const raw = request.body as Record<string, unknown> | undefined;
+  const { body: schema } = record;
+  if (schema && raw === undefined && !acceptsNothing(schema)) {
+    throw new AppError("BODY_NOT_JSON", "The body is missing.");
+  }
+  const body = schema && !record.readsBody ? checkedBody(schema, plain(raw)) : undefined;
+  const params = request.params as Record<string, string>;
+  return record.handle({ params, query, headers, body, raw: raw ?? {}, request, reply }, at);
+}
+
+/** docs/design.md 5.14. */
+function checkRole({ role }: AnyCall, given: Role | null, hasOperator: boolean): void {
+  if (role === "own-operator" && !hasOperator) {
+    throw new AppError("OPERATOR_REQUIRED", "Set OPERATOR_LOGIN and OPERATOR_PWD for this call.");
+  }
+  if (role !== undefined && hasOperator && given !== "operator") {
+    throw new AppError("OPERATOR_REQUIRED");
+  }
+}

@@ -1,0 +1,17 @@
+import type { AnyCall } from "../call.ts";
+import { gatewayCalls } from "./gateway-calls.ts";
+import { journalCalls } from "./journal-calls.ts";
+import { outboxCalls } from "./outbox-calls.ts";
+import { paymentCalls } from "./payment-calls.ts";
+import { programCalls } from "./program-calls.ts";
+import { terminalCalls } from "./terminal-calls.ts";
+
+/** Every call of the local API, in the order of the README's table. */
+export const calls: readonly AnyCall[] = [
+  ...paymentCalls,
+  ...journalCalls,
+  ...gatewayCalls,
+  ...outboxCalls,
+  ...terminalCalls,
+  ...programCalls,
+];

@@ -1,0 +1,132 @@
+import { z } from "zod";
+import { AppError, type ErrorCode } from "../../../shared/errors.ts";
+import {
+  type GatewayOperationKind,
+  gatewayOperationKindSchema,
+  gatewayOperationSchema,
+  NOTE_CHARACTERS_MAX,
+} from "../../../shared/ipc/contract.ts";
+import { majorOf } from "../../../shared/money.ts";
+import type { GatewayTarget } from "../../supervisor/gateway-desk.ts";
+import { type AnyCall, call } from "../call.ts";
+import { sendOne } from "../envelope.ts";
+import { amount, exactlyOne, fault, note, orderId, readAmount, yesOrNo } from "../input.ts";
+
+const PUBLIC_ID_CHARACTERS_MAX = 32;
+const publicIdForm = new RegExp(`^[0-9A-Za-z]{1,${PUBLIC_ID_CHARACTERS_MAX}}$`);
+const publicIdWords = `must be 1 to ${PUBLIC_ID_CHARACTERS_MAX} letters and digits`;
+
+const target = {
+  orderId: orderId.optional(),
+  transactionPublicId: z.string(publicIdWords).regex(publicIdForm, publicIdWords).optional(),
+};
+const either = ["orderId", "transactionPublicId"] as const;
+
+const operating: readonly ErrorCode[] = [
+  ...(["CARD_DATA_REFUSED", "ORDER_NOT_FOUND", "ORDER_NOT_CHARGED", "ORDER_REVERSED"] as const),
+  ...(["PAYMENT_UNKNOWN", "GATEWAY_ID_UNKNOWN", "GATEWAY_OPERATION_OPEN"] as const),
+  ...(["GATEWAY_REFUSED", "GATEWAY_NOT_SENT", "GATEWAY_OPERATION_UNKNOWN"] as const),
+  "SUPERVISOR_UNAVAILABLE",
+];
+
+/** The gateway's operations (docs/design.md 5.14): an operator's, when there is one. */
+export const gatewayCalls: readonly AnyCall[] = [
+  ...gatewayOperationKindSchema.options.map(operation),
+
+  call({
+    path: "/gateway/settle",
+    methods: ["POST"],
+    role: "own-operator",
+    summary: "Say whether an operation happened whose answer was lost",
+    description: "What an operator found out, kept with its note.",
+    body: exactlyOne(
+      z.strictObject({ ...target, happened: yesOrNo, note: note(NOTE_CHARACTERS_MAX) }),
+      ...either,
+    ),
+    document: ({ orderExample, operationExample }) => ({
+      bodyExample: { ...orderExample, happened: true, note: "seen in the merchant account" },
+      answer: {
+        schema: z.object({
+          status: z.literal("Success"),
+          operationId: z.string(),
+          transactionPublicId: z.string(),
+          state: gatewayOperationSchema.shape.state,
+        }),
+        example: { status: "Success", ...operationExample, state: "done" },
+      },
+      errors: ["NOTHING_TO_SETTLE", ...operating],
+    }),
+    async handle({ body: { happened, note, ...target }, reply }, { gateway }) {
+      const operation = await gateway.settle(target as GatewayTarget, happened, note);
+      const { operationId, transactionPublicId, state } = operation;
+      return sendOne(reply, 200, { status: "Success", operationId, transactionPublicId, state });
+    },
+  }),
+
+  call({
+    path: "/gateway/transaction/{id}",
+    methods: ["GET"],
+    reads: true,
+    role: "operator",
+    summary: "Look a transaction up at the gateway, by its id there or by the order id",
+    document: ({ gatewayTransaction }) => ({
+      answer: gatewayTransaction,
+      errors: [
+        ...(["GATEWAY_ID_UNKNOWN", "GATEWAY_TRANSACTION_NOT_FOUND"] as const),
+        ...(["GATEWAY_LOOKUP_FAILED", "SUPERVISOR_UNAVAILABLE"] as const),
+      ],
+    }),
+    async handle({ params, reply }, { gateway, supervisor }) {
+      const id = (await gateway.publicIdOf(params.id)) ?? params.id;
+      if (!publicIdForm.test(id)) throw fault("id", publicIdWords);
+      const answer = await supervisor.ask("gateway-lookup", { id });
+      if (answer.outcome === "not-found") throw new AppError("GATEWAY_TRANSACTION_NOT_FOUND");
+      if (answer.outcome === "failed" || answer.transaction === null) {
+        const details = { description: answer.description };
+        throw new AppError("GATEWAY_LOOKUP_FAILED", undefined, { details });
+      }
+      return sendOne(reply, 200, answer.transaction);
+    },
+  }),
+];
+
+function operation(kind: GatewayOperationKind): AnyCall {
+  // A cancel is always of the whole amount.
+  const part = kind === "cancel" ? {} : { amount: amount().nullish() };
+  return call({
+    path: `/gateway/${kind}`,
+    methods: ["POST"],
+    role: "operator",
+    summary: `Ask the gateway to ${kind} an order's transaction`,
+    description:
+      "By `orderId` or `transactionPublicId`. Sent once. When its answer is lost the operation " +
+      `stays open until it is settled.${kind === "cancel" ? "" : " A part with `amount`."}`,
+    body: exactlyOne(z.strictObject({ ...target, ...part }), ...either),
+    document: ({ orderExample, operationDone }) => ({
+      bodyExample: orderExample,
+      answer: operationDone,
+      errors: operating,
+    }),
+    async handle({ body, raw, reply }, { gateway }) {
+      const { orderId, transactionPublicId } = body;
+      const target = (
+        orderId === undefined ? { transactionPublicId } : { orderId }
+      ) as GatewayTarget;
+      const result = await gateway.ask(kind, target, (currency) =>
+        readAmount(raw["amount"], currency),
+      );
+      const { operation, currency, amountMinor } = result;
+      return sendOne(reply, 200, {
+        status: "Success",
+        error: null,
+        operationId: operation.operationId,
+        transactionPublicId: operation.transactionPublicId,
+        orderId: result.orderId,
+        code: operation.code,
+        description: operation.description,
+        amount: majorOf(amountMinor, currency),
+        currency: currency.alpha,
+      });
+    },
+  });
+}

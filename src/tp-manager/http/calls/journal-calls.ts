@@ -1,0 +1,115 @@
+import { z } from "zod";
+import { isoTime } from "../../../shared/time.ts";
+import { type ListedAttempt, listStatuses } from "../../attempts/attempt-store.ts";
+import type { SettledStray } from "../../attempts/terminal-log.ts";
+import { answerOf } from "../../orders/answer.ts";
+import { type AnyCall, call } from "../call.ts";
+import { sendList } from "../envelope.ts";
+import { oneOf, pageLimit } from "../input.ts";
+
+const PAGE_MAX = 500;
+const STRAYS_LISTED_MAX = 100;
+/** Of a cursor that continues in the archive. */
+const ARCHIVE = "archive-";
+
+const instant = z
+  .custom<string>(
+    (value) => typeof value === "string" && !Number.isNaN(Date.parse(value)),
+    "must be a time like 2026-01-31T00:00:00Z",
+  )
+  .transform((text) => Date.parse(text))
+  .meta({ documented: z.iso.datetime({ offset: true }).or(z.iso.date()) });
+
+const cursorWords = `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`;
+const cursor = z
+  .string(cursorWords)
+  .regex(new RegExp(`^(${ARCHIVE})?[1-9]\\d{0,15}$`), cursorWords)
+  .transform((text) => {
+    const archived = text.startsWith(ARCHIVE);
+    return { archived, before: Number(archived ? text.slice(ARCHIVE.length) : text) };
+  })
+  .refine(({ before }) => before <= Number.MAX_SAFE_INTEGER, cursorWords)
+  .meta({ description: "The next-cursor of the page before." });
+
+/** The journal for operators: what happened. */
+export const journalCalls: readonly AnyCall[] = [
+  call({
+    path: "/payments",
+    methods: ["GET"],
+    reads: true,
+    summary: "The journal, newest first",
+    description:
+      "Those in the archive come last. The header next-cursor continues behind a full page.",
+    query: z.strictObject({
+      since: instant.optional().describe("A time like 2026-01-31T00:00:00Z."),
+      status: oneOf(listStatuses).optional().describe("Only attempts with this status."),
+      limit: pageLimit(PAGE_MAX),
+      cursor: cursor.optional(),
+    }),
+    document: ({ listedPayment }) => ({ answer: { ...listedPayment, list: true }, errors: [] }),
+    /** An attempt that is put away meanwhile may be listed twice, never not. */
+    handle({ query: { since = 0, status = null, limit, cursor }, reply }, { orders }) {
+      const { archived, before } = cursor ?? { archived: false, before: null };
+      const page = { sinceMs: since, status };
+      const recent = archived ? [] : orders.list({ ...page, limit, before });
+      const old = orders.listArchived({
+        ...page,
+        limit: limit - recent.length,
+        before: archived ? before : null,
+      });
+      if (recent.length + old.length === limit) {
+        const prefix = old.length > 0 ? ARCHIVE : "";
+        void reply.header("next-cursor", `${prefix}${[...recent, ...old].at(-1)?.position}`);
+      }
+      return sendList(reply, 200, [
+        ...recent.map((one) => entry(one, false)),
+        ...old.map((one) => entry(one, true)),
+      ]);
+    },
+  }),
+
+  call({
+    path: "/unexpected-reports",
+    methods: ["GET"],
+    reads: true,
+    summary: "Results that no order asked for, newest first",
+    description:
+      "Refused on the wire; then the terminal was asked whether it has kept them. The newest " +
+      `${STRAYS_LISTED_MAX}, masked. Each raised the alarm unexpected-report, a kept sale ` +
+      "sale-without-order.",
+    document: ({ unexpectedReport }) => ({
+      answer: { ...unexpectedReport, list: true },
+      errors: [],
+    }),
+    handle: ({ reply }, { orders }) =>
+      sendList(reply, 200, orders.unexpectedReports(STRAYS_LISTED_MAX).map(stray)),
+  }),
+];
+
+function entry({ attempt, delivery }: ListedAttempt, archived: boolean): object {
+  const { body } = answerOf(attempt, delivery);
+  return {
+    ...body,
+    attempt: attempt.number,
+    archived,
+    startedAt: isoTime(attempt.startedAtMs),
+    endedAt: isoTime(attempt.endedAtMs),
+  };
+}
+
+/** A result that the terminal reported although nothing ran (docs/design.md 3.4). */
+function stray({ id, atMs, report, identity, finding, because, endedAtMs }: SettledStray): object {
+  const { receiptNumber, traceNumber, amountMinor, maskedPan, cardName } = report;
+  const { resultCode, authorisationNumber, localDate, localTime, receipt } = report;
+  return {
+    id,
+    at: isoTime(atMs),
+    finding,
+    because,
+    foundAt: isoTime(endedAtMs),
+    ...{ receiptNumber, traceNumber, amountMinor, currency: receipt.currencyAlphaCode || "EUR" },
+    ...{ maskedPan, cardName, resultCode, authorisationNumber, localDate, localTime },
+    terminalId: report.terminalId ?? identity.terminalId,
+    serialNumber: identity.serialNumber,
+  };
+}

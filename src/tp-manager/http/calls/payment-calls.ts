@@ -1,0 +1,225 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
+import { AppError } from "../../../shared/errors.ts";
+import { NOTE_CHARACTERS_MAX } from "../../../shared/ipc/contract.ts";
+import { isoTime } from "../../../shared/time.ts";
+import { answerOf } from "../../orders/answer.ts";
+import type { FoundOrder } from "../../orders/orders.ts";
+import { settlements } from "../../orders/settlement.ts";
+import { type AnyCall, call } from "../call.ts";
+import type { CallContext } from "../call-context.ts";
+import { sendOne, sendResult } from "../envelope.ts";
+import { assertNotReturnedElsewhere, gatewayPart } from "../gateway-standing.ts";
+import { amount, note, oneOf, orderId, readAmount, yesOrNo } from "../input.ts";
+import { paymentRequest, readPaymentRequest } from "../payment-request.ts";
+
+/** What a kiosk needs for its sales. */
+export const paymentCalls: readonly AnyCall[] = [
+  call({
+    path: "/payment",
+    alias: "/",
+    methods: ["POST"],
+    summary: "Pay",
+    description:
+      "Answers when the payment has ended. Declined and Cancelled are answers with 200. The " +
+      "orderId is the key for ever: the same order again is never charged twice.",
+    body: paymentRequest,
+    readsBody: true,
+    answersPayment: true,
+    document: ({ payment, paymentRequestExample, errors }) => ({
+      bodyExample: paymentRequestExample,
+      answer: payment,
+      errors: [
+        ...errors.money,
+        ...errors.notCharged,
+        ...(["CARD_DATA_REFUSED", "ORDER_REVERSED", "ANSWER_NOT_DELIVERED"] as const),
+        ...(["ORDER_MISMATCH", "NOT_SUPPORTED", "GOODS_NOT_DELIVERED"] as const),
+      ],
+    }),
+    async handle({ raw, request, reply }, at) {
+      const order = readPaymentRequest(raw, at.defaultCurrency);
+      const { orderId, generatedId, currency, echo } = order;
+      const repeated = { currency: currency.alpha, ...echo };
+      const named = { orderId, ...repeated };
+      request.about = { orderId, echo: generatedId ? repeated : named };
+      try {
+        const result = await at.orders.pay(order);
+        if (generatedId) whenWritten(request, reply, at, orderId);
+        return sendResult(reply, result);
+      } catch (error) {
+        // A payment may be stored under this id, and without the id nobody could look it up: the
+        // answer that tells the id must not count as read before it was (docs/design.md 3.11).
+        if (generatedId && error instanceof AppError && error.code === "STORAGE_FAILED") {
+          request.about = { orderId, echo: named };
+          whenWritten(request, reply, at, orderId);
+        }
+        throw error;
+      }
+    },
+  }),
+
+  call({
+    path: "/payment/{orderId}",
+    methods: ["GET"],
+    reads: true,
+    summary: "What became of an order",
+    description: "With every attempt and its evidence. 504 while it is not known.",
+    answersPayment: true,
+    document: ({ lookup }) => ({
+      answer: { ...lookup, also: [504] },
+      errors: ["ORDER_NOT_FOUND", "PAYMENT_UNKNOWN", "PAYMENT_RUNNING"],
+    }),
+    async handle({ params: { orderId }, request, reply }, at) {
+      await at.gateway.reconcile(at.orders.latest(orderId)).catch((error: unknown) => {
+        if (!(error instanceof AppError)) throw error; // the return stays open, and is shown so
+      });
+      const found = await at.orders.lookUp(orderId);
+      const { generatedId, currency } = found.attempt.request;
+      if (generatedId) whenWritten(request, reply, at, orderId);
+      const { http, body } = answerOf(found.attempt, found.delivery);
+      // The lookup itself went well; only an outcome that is still open keeps its own status.
+      return sendOne(reply, http === 504 ? 504 : 200, {
+        ...body,
+        gateway: await gatewayPart(at, orderId, currency),
+        attempts: found.attempts.map(history),
+      });
+    },
+  }),
+
+  call({
+    path: "/cancel",
+    methods: ["GET", "POST"],
+    summary: "Ask the terminal to cancel the running payment",
+    description: "Only a request: the payment's own answer decides.",
+    document: ({ done }) => ({
+      answer: {
+        schema: z.object({ ...done, cancelled: z.literal(true) }),
+        example: { status: "Success", cancelled: true, message: "The terminal was asked." },
+      },
+      errors: ["NOTHING_TO_CANCEL", "CANCEL_REFUSED"],
+    }),
+    async handle({ reply }, { desk }) {
+      await desk.cancel();
+      return sendOne(reply, 200, {
+        status: "Success",
+        cancelled: true,
+        message: "The terminal was asked to cancel; the payment's own answer decides.",
+      });
+    },
+  }),
+
+  call({
+    path: "/delivery",
+    methods: ["POST"],
+    summary: "Say whether the goods of a two-phase sale came out",
+    description: "`amount`: only goods of this value came out; 0 is none.",
+    body: z.strictObject({
+      orderId,
+      delivered: yesOrNo,
+      // Zero is allowed: nothing came out.
+      amount: amount().meta({ minimum: 0, exclusiveMinimum: undefined }).nullish(),
+    }),
+    answersPayment: true,
+    document: ({ payment, errors, orderExample }) => ({
+      bodyExample: { ...orderExample, delivered: true },
+      answer: payment,
+      errors: [
+        ...(["ORDER_NOT_FOUND", "DELIVERY_DECIDED", "CARD_DATA_REFUSED", "NOT_SUPPORTED"] as const),
+        ...(["GOODS_NOT_DELIVERED", "PAYMENT_UNKNOWN"] as const),
+        // "Not delivered" of an order that had failed is answered with why it had failed.
+        ...errors.notCharged,
+      ],
+    }),
+    async handle({ body: { orderId, delivered, amount }, raw, request, reply }, at) {
+      request.about = { orderId, echo: {} };
+      const part = (): number | undefined =>
+        readAmount(raw["amount"], at.orders.latest(orderId).request.currency);
+      const amountMinor = amount === 0 ? 0 : part();
+      return sendResult(reply, await at.afterSale.deliver(orderId, delivered, amountMinor));
+    },
+  }),
+
+  call({
+    path: "/reversal",
+    methods: ["POST"],
+    summary: "Reverse a charged order on the terminal, once",
+    body: z.strictObject({ orderId }),
+    answersPayment: true,
+    document: ({ payment, errors, orderExample }) => ({
+      bodyExample: orderExample,
+      answer: payment,
+      errors: [
+        ...errors.money,
+        ...(["ORDER_NOT_FOUND", "ORDER_NOT_CHARGED", "REVERSAL_REFUSED"] as const),
+        ...(["CARD_DATA_REFUSED", "NOT_SUPPORTED", "GATEWAY_OPERATION_OPEN"] as const),
+      ],
+    }),
+    async handle({ body: { orderId }, request, reply }, at) {
+      request.about = { orderId, echo: {} };
+      await assertNotReturnedElsewhere(at, orderId);
+      return sendResult(reply, await at.afterSale.reverse(orderId));
+    },
+  }),
+
+  call({
+    path: "/payment/{orderId}/settle",
+    methods: ["POST"],
+    role: "own-operator",
+    summary: "Settle an order that nobody could find out about",
+    description:
+      'The operator\'s word, kept with its note: `{"outcome": "charged", "not_charged" or ' +
+      '"reversed", "note": "…"}`.',
+    body: z.strictObject({ outcome: oneOf(settlements), note: note(NOTE_CHARACTERS_MAX) }),
+    answersPayment: true,
+    document: ({ payment }) => ({
+      bodyExample: { outcome: "charged", note: "seen on the terminal's journal, M. Operator" },
+      answer: payment,
+      errors: ["ORDER_NOT_FOUND", "NOTHING_TO_SETTLE", "CARD_DATA_REFUSED", "SETTLED_NOT_CHARGED"],
+    }),
+    async handle({ params: { orderId }, body: { outcome, note }, request, reply }, at) {
+      request.about = { orderId, echo: {} };
+      return sendResult(reply, await at.settle({ orderId, outcome, note }));
+    },
+  }),
+];
+
+/**
+ * docs/design.md 3.11: an answer that was not written completely blocks a second one of its kind.
+ * An answer to HEAD has no body, so nobody has read anything.
+ */
+function whenWritten(
+  { method }: FastifyRequest,
+  { raw }: FastifyReply,
+  { orders, log }: CallContext,
+  orderId: string,
+): void {
+  if (method === "HEAD") return;
+  raw.once("finish", () => {
+    try {
+      orders.answerRead(orderId);
+    } catch (error) {
+      log.error({ orderId, err: error }, "the journal did not take that an answer was read");
+    }
+  });
+}
+
+/** One attempt of the order with everything that happened to it, masked as it was stored. */
+function history(attempt: FoundOrder["attempts"][number]): object {
+  const { body } = answerOf(attempt, null);
+  return {
+    transactionId: attempt.transactionId,
+    number: attempt.number,
+    status: body.status,
+    error: body.error,
+    amount: body.amount,
+    currency: body.currency,
+    startedAt: isoTime(attempt.startedAtMs),
+    endedAt: isoTime(attempt.endedAtMs),
+    baseline: attempt.baseline,
+    events: attempt.events.map(({ atMs, kind, detail }) => ({
+      at: isoTime(atMs),
+      kind,
+      ...detail,
+    })),
+  };
+}

@@ -1,0 +1,140 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { projectRoot } from "../../../shared/installation.ts";
+import { type AnyCall, call } from "../call.ts";
+import { sendOne } from "../envelope.ts";
+
+/** Made by `npm run readme`. */
+export const openApiFile = join(projectRoot, "docs", "openapi.json");
+
+const eventIdForm = /^\d{0,15}$/;
+const eventId = z
+  .custom<string>((value) => typeof value === "string" && eventIdForm.test(value), {
+    error: "must be the id of an event, or 0 for all that are kept",
+    params: { field: "Last-Event-ID" },
+  })
+  .meta({ documented: z.string().regex(eventIdForm) });
+
+/** The connector's own affairs: whether it is ready, what it tells, its end. */
+export const programCalls: readonly AnyCall[] = [
+  call({
+    path: "/stop",
+    methods: ["GET", "POST"],
+    role: "operator",
+    summary: "Stop tp-manager",
+    description:
+      "Answers at once and refuses new payments; a running one may end, and is cancelled after " +
+      "10 s.",
+    document: ({ done }) => ({
+      answer: {
+        schema: z.object({ ...done, stopped: z.boolean().describe("No payment was running.") }),
+        example: { status: "Success", stopped: true, message: "The terminal manager stops." },
+      },
+      errors: [],
+    }),
+    handle({ reply }, { desk, requestStop }) {
+      const running = desk.turn.current !== undefined;
+      desk.turn.close();
+      reply.raw.once("close", () => requestStop("/stop"));
+      return sendOne(reply, 200, {
+        status: "Success",
+        stopped: !running,
+        message: running
+          ? "Stops when the running payment has ended."
+          : "The terminal manager stops.",
+      });
+    },
+  }),
+
+  call({
+    path: "/health",
+    methods: ["GET"],
+    reads: true,
+    summary: "Whether a payment can be taken now, or why not",
+    description:
+      "200 Ready or 503 NotReady with reasons, and the same body: link, terminal, outbox, " +
+      "counts, alarms of the last day, disk, clock, versions, time of the daily chores.",
+    document: ({ health }) => ({ answer: { ...health, also: [503] }, errors: [] }),
+    async handle({ reply }, { monitor }) {
+      const health = await monitor.health();
+      return sendOne(reply, health.status === "Ready" ? 200 : 503, health);
+    },
+  }),
+
+  call({
+    path: "/metrics",
+    methods: ["GET"],
+    reads: true,
+    summary: "Figures for Prometheus",
+    document: () => ({
+      answer: {
+        type: "text/plain",
+        schema: z.string(),
+        description: "Prometheus text format 0.0.4.",
+      },
+      errors: [],
+    }),
+    async handle({ reply }, { monitor: { metrics } }) {
+      const text = await metrics.text();
+      return reply.type(metrics.registry.contentType).send(text);
+    },
+  }),
+
+  call({
+    path: "/events",
+    methods: ["GET"],
+    reads: true,
+    streams: true,
+    summary: "Server-sent events",
+    description: "The header Last-Event-ID repeats what was kept behind that id.",
+    query: z.strictObject({
+      lastEventId: eventId
+        .optional()
+        .describe("As the header Last-Event-ID, for programs that cannot set it."),
+    }),
+    headers: z.object({
+      "last-event-id": eventId.optional().describe("The last one seen; 0: all that are kept."),
+    }),
+    document: () => ({
+      answer: {
+        type: "text/event-stream",
+        schema: z.string(),
+        description: "See x-events for the vocabulary.",
+      },
+      errors: ["TOO_MANY_READERS"],
+    }),
+    /** A browser's EventSource sends the header, and again the query it began with. */
+    handle({ query, headers, reply }, { events }) {
+      const given = headers["last-event-id"] ?? query.lastEventId;
+      return events.open(reply, given ? Number(given) : undefined);
+    },
+  }),
+
+  call({
+    path: "/openapi.json",
+    methods: ["GET"],
+    reads: true,
+    summary: "This API as OpenAPI 3.1, with every answer and error",
+    document: ({ openApi }) => ({
+      answer: { type: "application/json", schema: openApi, description: "OpenAPI 3.1." },
+      errors: [],
+    }),
+    handle: async ({ reply }) =>
+      reply.type("application/json; charset=utf-8").send(await readFile(openApiFile, "utf8")),
+  }),
+
+  call({
+    path: "/",
+    methods: ["GET"],
+    reads: true,
+    summary: "A page for the operator: state, running payment, last payments, alarms",
+    description: "Everything it shows comes from the other calls.",
+    document: () => ({
+      answer: { type: "text/html", schema: z.string(), description: "HTML" },
+      errors: [],
+    }),
+    handle: ({ reply }, { page: { html, policy } }) =>
+      reply.header("content-security-policy", policy).type("text/html; charset=utf-8").send(html),
+  }),
+];

@@ -1,0 +1,201 @@
+import { z } from "zod";
+import { osName, versionNumber } from "../../../shared/installation.ts";
+import { currencyOf, formatMajor } from "../../../shared/money.ts";
+import { type TerminalStatus, TerminalUnavailable } from "../../terminal/terminal.ts";
+import { type AnyCall, call } from "../call.ts";
+import type { CallContext } from "../call-context.ts";
+import { sendOne } from "../envelope.ts";
+
+/** How long `/check` waits for the terminal. */
+const CHECK_LIMIT_MS = 10_000;
+
+/** The type of an unattended terminal's connector (docs/design.md 12.8). */
+const APPLICATION_TYPE = "tpa";
+
+const version = {
+  version: z.string().describe("The connector's: number, type and system."),
+  type: z.literal(APPLICATION_TYPE),
+  os: z.string(),
+};
+const versionExample = { version: "0.1.0-tpa-linux_x64", type: "tpa", os: "linux_x64" };
+
+/** The terminal's own affairs: restart, end of day, what it is and how it is. */
+export const terminalCalls: readonly AnyCall[] = [
+  call({
+    path: "/reset",
+    methods: ["GET", "POST"],
+    role: "operator",
+    summary: "Restart the terminal and wait until it is back",
+    document: ({ message }) => ({
+      answer: message("The terminal has restarted and is registered."),
+      errors: ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "STOPPING", "RESET_FAILED", "NOT_SUPPORTED"],
+    }),
+    async handle({ reply }, { desk }) {
+      await desk.upkeep.reset();
+      const message = "The terminal has restarted and is registered.";
+      return sendOne(reply, 200, { status: "Success", message });
+    },
+  }),
+
+  call({
+    path: "/tlc",
+    methods: ["GET", "POST"],
+    role: "operator",
+    summary: "Telecollection: the terminal's end of day",
+    description:
+      "`NbApp`, `App` with `Name`, `Status`, `Count`, `Sum`, and the ticket. Runs by itself too " +
+      "when the terminal demands it (`AUTO_END_OF_DAY`).",
+    document: ({ errors }) => ({
+      answer: {
+        schema: z.object({
+          NbApp: z.string(),
+          App: z.array(
+            z.object({ Name: z.string(), Status: z.string(), Count: z.string(), Sum: z.string() }),
+          ),
+          ticket: z.string(),
+        }),
+        example: {
+          NbApp: "1",
+          App: [{ Name: "Mastercard", Status: "0", Count: "2", Sum: "19.98" }],
+          ticket: "END OF DAY|…",
+        },
+      },
+      // A terminal that takes no cards until its end of day is asked for it all the same.
+      errors: [
+        ...errors.terminal.filter((code) => code !== "TERMINAL_OUT_OF_ORDER"),
+        ...(["TELECOLLECTION_FAILED", "OPEN_PRE_AUTHORISATIONS", "NOT_SUPPORTED"] as const),
+      ],
+    }),
+    async handle({ reply }, { desk, defaultCurrency }) {
+      const { applications, ticket } = await desk.upkeep.telecollect();
+      const exponent = currencyOf(defaultCurrency)?.exponent ?? 2;
+      return sendOne(reply, 200, {
+        NbApp: String(applications.length),
+        App: applications.map(({ name, status, count, sumMinor }) => ({
+          Name: name,
+          Status: status,
+          Count: String(count),
+          Sum: formatMajor(sumMinor, exponent),
+        })),
+        ticket,
+      });
+    },
+  }),
+
+  call({
+    path: "/terminal/accept",
+    methods: ["POST"],
+    role: "own-operator",
+    summary: "Accept a replaced terminal",
+    document: ({ message }) => ({
+      answer: message("Terminal 52500001 is accepted."),
+      errors: ["TERMINAL_DISCONNECTED"],
+    }),
+    handle({ reply }, { desk }) {
+      const identity = desk.gate.accept();
+      const name = identity.terminalId || identity.serialNumber || "without a name";
+      return sendOne(reply, 200, { status: "Success", message: `Terminal ${name} is accepted.` });
+    },
+  }),
+
+  call({
+    path: "/check",
+    methods: ["GET"],
+    reads: true,
+    summary: "The terminal's status, without side effects",
+    description:
+      "`cr` 0 ready 1 busy 2 action needed 9 no link · `card` 0 none 1 in reader · `call` 1 a " +
+      "host call or an end of day is due · `periph` 0 good 1 reader 2 printer 3 other · `detail` " +
+      "in words",
+    document: () => ({
+      answer: {
+        schema: z.object({
+          cr: z.enum(["0", "1", "2", "9"]),
+          card: z.enum(["0", "1"]),
+          call: z.enum(["0", "1"]),
+          periph: z.enum(["0", "1", "2", "3"]),
+          detail: z.string(),
+        }),
+        example: { cr: "0", card: "0", call: "0", periph: "0", detail: "ready" },
+      },
+      errors: [],
+    }),
+    handle: async ({ reply }, at) => sendOne(reply, 200, await check(at)),
+  }),
+
+  // `/config` has the three fields of `/version` (docs/design.md 12.8), so the terminal's own
+  // version has a name of its own.
+  call({
+    path: "/config",
+    methods: ["GET"],
+    reads: true,
+    summary: "The terminal's identity",
+    description:
+      '`serialNumber`, `deviceId`, `terminalId`, `terminalVersion`, "" where it does not tell; ' +
+      "and `/version`.",
+    document: () => ({
+      answer: {
+        schema: z.object({
+          ...version,
+          serialNumber: z.string(),
+          deviceId: z.string(),
+          terminalId: z.string(),
+          terminalVersion: z.string().describe("The terminal's own."),
+        }),
+        example: {
+          ...versionExample,
+          serialNumber: "SN-1",
+          deviceId: "",
+          terminalId: "52500001",
+          terminalVersion: "1.0",
+        },
+      },
+      errors: [],
+    }),
+    handle({ reply }, { terminal }) {
+      const { version: terminalVersion, ...identity } = terminal.state.identity;
+      return sendOne(reply, 200, { ...identity, terminalVersion, ...versionBody() });
+    },
+  }),
+
+  call({
+    path: "/version",
+    methods: ["GET"],
+    reads: true,
+    summary: "Version of the connector: number, type and system",
+    document: () => ({
+      answer: { schema: z.object(version), example: versionExample },
+      errors: [],
+    }),
+    handle: ({ reply }) => sendOne(reply, 200, versionBody()),
+  }),
+];
+
+/** While a payment runs, and without a link, from what is known: nothing goes on the wire. */
+async function check({ desk, terminal }: CallContext): Promise<TerminalStatus> {
+  const { link, linkProblem, status } = terminal.state;
+  const noLink: TerminalStatus = {
+    cr: "9",
+    card: "0",
+    call: "0",
+    periph: "0",
+    detail: linkProblem ?? link,
+  };
+  if (link !== "connected") return noLink;
+  if (desk.turn.current !== undefined) {
+    return { ...(status ?? noLink), cr: "1", detail: "a payment is running" };
+  }
+  try {
+    return await desk.check(AbortSignal.timeout(CHECK_LIMIT_MS));
+  } catch (error) {
+    if (error instanceof TerminalUnavailable && error.reason === "busy") {
+      return { ...(status ?? noLink), cr: "1", detail: error.message };
+    }
+    return { ...noLink, detail: (error as Error).message };
+  }
+}
+
+function versionBody(): { version: string; type: string; os: string } {
+  const os = osName();
+  return { version: `${versionNumber}-${APPLICATION_TYPE}-${os}`, type: APPLICATION_TYPE, os };
+}

@@ -1,0 +1,61 @@
+import { AppError } from "../../shared/errors.ts";
+import type { GatewayHistory } from "../../shared/ipc/contract.ts";
+import { type Currency, majorOf } from "../../shared/money.ts";
+import { isoTime } from "../../shared/time.ts";
+import { returnOf } from "../attempts/payment.ts";
+import type { CallContext } from "./call-context.ts";
+
+/** States in which the gateway has given money back, asked by us or by another program. */
+const returnedStates: readonly GatewayHistory["state"][] = [
+  "partly-refunded",
+  "refunded",
+  "cancelled",
+  "reversed",
+];
+
+/**
+ * Money that went back at the gateway without us (a merchant's own refund, a chargeback) is told
+ * only by its notifications: the terminal must not return it again (docs/design.md 3.7). A
+ * supervisor that does not answer keeps nobody from a reversal.
+ */
+export async function assertNotReturnedElsewhere(
+  { orders, supervisor }: CallContext,
+  orderId: string,
+): Promise<void> {
+  const attempt = orders.latest(orderId);
+  if (attempt.state.phase !== "charged" || returnOf(attempt) !== "none") return;
+  const history = await supervisor.ask("gateway-history", { orderId }).catch((error: unknown) => {
+    if (!(error instanceof AppError)) throw error;
+  });
+  if (!history || !returnedStates.includes(history.state)) return;
+  throw new AppError("REVERSAL_REFUSED", `The order is ${history.state} at the gateway.`, {
+    details: { state: history.state },
+  });
+}
+
+/** `gateway` of `GET /payment/{orderId}`; null for an order the supervisor was never given. */
+export async function gatewayPart(
+  { supervisor }: CallContext,
+  orderId: string,
+  currency: Currency,
+): Promise<object | null> {
+  let history: GatewayHistory;
+  try {
+    history = await supervisor.ask("gateway-history", { orderId });
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { state: "unknown", problem: error.message };
+  }
+  const { known, events, operations, ...standing } = history;
+  if (!known) return null;
+  return {
+    ...standing,
+    history: events.map(({ atMs, ...event }) => ({ at: isoTime(atMs), ...event })),
+    operations: operations.map(({ askedAtMs, endedAtMs, amountMinor, ...operation }) => ({
+      ...operation,
+      amount: majorOf(amountMinor, currency),
+      askedAt: isoTime(askedAtMs),
+      endedAt: isoTime(endedAtMs),
+    })),
+  };
+}

@@ -1,0 +1,87 @@
+import { z } from "zod";
+
+export type Json = Record<string, unknown>;
+
+/**
+ * The JSON Schemas of a document. Schemas with a name are told once, among the components, and
+ * referred to; others stand where they are used. {@link fill} writes all of them at the end, so
+ * that those in use can refer to each other.
+ */
+export class SchemaBook {
+  readonly components: Record<string, Json> = {};
+  readonly #places = new Map<string, Json>();
+  readonly #registry = z.registry<{ id: string }>();
+
+  constructor(named: Readonly<Record<string, z.ZodType>>) {
+    for (const [id, schema] of Object.entries(named)) {
+      this.#registry.add(schema, { id });
+      this.#places.set(id, {});
+    }
+    for (const id of Object.keys(named)) this.components[id] = this.#places.get(id) as Json;
+  }
+
+  /** The schema, or a reference to it. */
+  of(schema: z.core.$ZodType): Json {
+    const name = this.#registry.get(schema)?.id;
+    if (name !== undefined && name in this.components) return refTo(name);
+    const id = name ?? `inline-${this.#places.size}`;
+    const place = this.#places.get(id) ?? {};
+    this.#places.set(id, place);
+    this.#registry.add(schema, { id });
+    return place;
+  }
+
+  fill(): void {
+    const { schemas } = z.toJSONSchema(this.#registry, {
+      uri: (id) => `#/components/schemas/${id}`,
+      // A later version may add members to an answer.
+      io: "input",
+      unrepresentable: "any",
+      override: ({ zodSchema, jsonSchema }) => this.#asDocumented(zodSchema, jsonSchema),
+    });
+    for (const [id, { $schema: _, $id: __, ...schema }] of Object.entries(schemas)) {
+      Object.assign(this.#places.get(id) ?? {}, schema);
+    }
+  }
+
+  /** What a schema's own words say in place of what zod can tell. */
+  #asDocumented(schema: z.core.$ZodType, json: z.core.JSONSchema.BaseSchema): void {
+    const meta = z.globalRegistry.get(schema) ?? {};
+    const shown = meta.documented as z.ZodType | undefined;
+    delete json["documented"];
+    delete json["exactlyOne"];
+    if (shown) {
+      const name = this.#registry.get(shown)?.id;
+      const options = { io: "input", unrepresentable: "any" } as const;
+      const { $schema: _, ...told } = name ? refTo(name) : z.toJSONSchema(shown, options);
+      Object.assign(json, { ...told, ...json });
+    }
+    if (meta.exactlyOne) Object.assign(json, withEither(json as Json, meta.exactlyOne));
+  }
+}
+
+const refTo = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
+
+/** JSON Schema tells one of two members as two objects, each without the other's member. */
+function withEither(json: Json, names: readonly [string, string]): Json {
+  const {
+    properties,
+    required = [],
+    additionalProperties,
+    type,
+  } = json as {
+    properties: Json;
+    required?: string[];
+    additionalProperties?: boolean;
+    type: string;
+  };
+  const oneOf = names.map((name) => {
+    const other = names.find((one) => one !== name) as string;
+    const { [other]: _, ...members } = properties;
+    return { type, properties: members, required: [...required, name], additionalProperties };
+  });
+  for (const member of ["properties", "required", "additionalProperties", "type"]) {
+    delete json[member];
+  }
+  return { oneOf };
+}

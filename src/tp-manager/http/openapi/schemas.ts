@@ -1,0 +1,132 @@
+import { z } from "zod";
+import { type ErrorCode, errorTable } from "../../../shared/errors.ts";
+import { receiptFields } from "../../../shared/receipt.ts";
+
+/** Schemas that several answers share. */
+
+/** Of an object that has no members in this version: later ones may be added. */
+export const NONE_SO_FAR = "x-none-so-far";
+
+export const time = z.iso.datetime();
+
+type Scalar = string | number | boolean | null;
+type JsonObject = { [name: string]: JsonValue };
+type JsonValue = Scalar | JsonObject | Array<Scalar | JsonObject>;
+const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+/** What the gateway tells in its own words; no list of it holds a list. */
+export const jsonValue: z.ZodType<JsonValue> = z.lazy(() => {
+  const object = z.record(z.string(), jsonValue);
+  return z.union([scalar, object, z.array(z.union([scalar, object]))]);
+});
+
+export const receipt = z
+  .object(Object.fromEntries(receiptFields.map((field) => [field, z.string()])))
+  .describe('All 32 fields, every one a text; "" where the terminal does not say.');
+
+export const terminalIdentity = z.object({
+  serialNumber: z.string(),
+  deviceId: z.string(),
+  terminalId: z.string(),
+  version: z.string(),
+});
+
+export const declineAdvice = z.object({
+  hostCode: z.string().nullable().describe("The bank's own; null: the terminal decided by itself."),
+  tryAgain: z.enum(["same-card", "other-card", "no"]),
+});
+
+const openReturn = z.object({
+  operationId: z.string(),
+  kind: z.enum(["cancel", "refund"]),
+  amountMinor: z.int(),
+  transactionPublicId: z.string(),
+  atMs: z.int(),
+});
+
+const outcome = z
+  .object({ terminalCode: z.string(), ...declineAdvice.shape })
+  .partial()
+  .describe("Where the terminal ended the payment: its code, and what the customer can do.");
+const aboutOrder = z.object({ orderId: z.string().optional() });
+const operation = z
+  .object({
+    operationId: z.string(),
+    transactionPublicId: z.string(),
+    code: z.int().nullable(),
+    description: z.string(),
+    class: z.string().nullable(),
+  })
+  .partial();
+const aboutItem = z.object({ transactionId: z.string() });
+
+/** `error.details` of each code; a code that is missing here has none. */
+const details: Partial<Record<ErrorCode, z.ZodObject>> = {
+  REQUEST_INVALID: z.object({
+    faults: z
+      .array(z.object({ field: z.string(), message: z.string() }))
+      .optional()
+      .describe("Absent when the request could not be read so far."),
+  }),
+  CARD_DATA_REFUSED: z.object({ field: z.string().optional() }),
+  TERMINAL_BUSY: outcome.extend(aboutOrder.shape),
+  TERMINAL_IN_DOUBT: outcome.extend(aboutOrder.shape),
+  TERMINAL_CHANGED: outcome.extend({
+    accepted: terminalIdentity.optional(),
+    found: terminalIdentity.optional(),
+  }),
+  TERMINAL_DISCONNECTED: outcome,
+  TERMINAL_NO_ANSWER: outcome,
+  TERMINAL_OUT_OF_ORDER: outcome,
+  TERMINAL_REFUSED: outcome,
+  TERMINAL_FAULT: outcome,
+  STOPPING: outcome,
+  PAYMENT_DECLINED: outcome,
+  PAYMENT_CANCELLED: outcome,
+  CUSTOMER_TIMEOUT: outcome,
+  GOODS_NOT_DELIVERED: outcome,
+  SETTLED_NOT_CHARGED: outcome,
+  PAYMENT_UNKNOWN: z.object({ why: z.string().optional() }),
+  CANCEL_REFUSED: z.object({ terminalCode: z.string(), terminalText: z.string() }).partial(),
+  ORDER_MISMATCH: z.object({ amount: z.number(), currency: z.string() }),
+  ANSWER_NOT_DELIVERED: z.object({ orderId: z.string() }),
+  REVERSAL_REFUSED: z.object({ state: z.string().optional().describe("At the gateway.") }),
+  OPEN_PRE_AUTHORISATIONS: z.object({ receiptNumbers: z.array(z.string()) }),
+  TELECOLLECTION_FAILED: z.object({ terminalCode: z.string(), end: z.string() }),
+  GATEWAY_ID_UNKNOWN: z.object({ transactionPublicIds: z.array(z.string()).optional() }),
+  GATEWAY_OPERATION_OPEN: openReturn.partial(),
+  GATEWAY_REFUSED: operation,
+  GATEWAY_NOT_SENT: operation,
+  GATEWAY_OPERATION_UNKNOWN: operation,
+  GATEWAY_LOOKUP_FAILED: z.object({ description: z.string() }),
+  OUTBOX_ITEM_NOT_FOUND: aboutItem,
+  OUTBOX_ITEM_BUSY: aboutItem,
+  OUTBOX_ITEM_SETTLED: aboutItem.extend({ state: z.enum(["sent", "closed"]) }),
+  SUPERVISOR_UNAVAILABLE: z.object({ failure: z.string() }),
+};
+
+const noDetails = z
+  .record(z.string(), scalar)
+  .meta({ description: "None so far.", [NONE_SO_FAR]: true });
+
+/** The `error` member of each code. */
+export const apiErrors = Object.fromEntries(
+  Object.entries(errorTable).map(([code, { meaning, action, retry }]) => [
+    code,
+    z
+      .object({
+        code: z.literal(code),
+        message: z.string().describe("For people; may change."),
+        charged: z.enum(["no", "yes", "unknown"]).describe("Whether the order is charged."),
+        retry: z.literal(retry).describe("What the kiosk's program may do."),
+        details: details[code as ErrorCode] ?? noDetails,
+      })
+      .describe(`${meaning} ${action}`),
+  ]),
+) as unknown as Readonly<Record<ErrorCode, z.ZodObject>>;
+
+/** One of several errors, told apart by their codes. */
+export function oneOfErrors(codes: readonly ErrorCode[]): z.ZodType {
+  const [first, ...others] = [...new Set(codes)].map((code) => apiErrors[code]);
+  if (!first) throw new Error("an error has a code");
+  return others.length === 0 ? first : z.discriminatedUnion("code", [first, ...others]);
+}

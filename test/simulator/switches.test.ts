@@ -1,0 +1,286 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import * as gateway from "../../src/simulator/gateway/switches.ts";
+import type { Asked } from "../../src/simulator/switch-table.ts";
+import { allSwitches, readCommandLine } from "../../src/simulator/terminal/command-line.ts";
+import { zvtProtocol } from "../../src/simulator/terminal/zvt/zvt-protocol.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "switches-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const file = (name: string, content: string): string => {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+};
+
+/** What a switch does to the options (or to where they are told), and values that it refuses. */
+interface Tried {
+  readonly given: readonly string[];
+  readonly does: object;
+  readonly refused?: readonly string[];
+}
+
+const scenario = file(
+  "scenario.json",
+  '{"faults": ["mute:at=report"], "payments": [{"outcome": "decline:05", "hostMs": 7}]}',
+);
+const behaviour = (does: object): object => ({ options: { options: { behaviour: does } } });
+const device = (does: object): object => ({ options: { options: { device: does } } });
+const place = (does: object): object => ({ options: { options: does } });
+const duration = (group: string, key: string): Tried => ({
+  given: ["7"],
+  does: place({ [group]: { [key]: 7 } }),
+  refused: ["-1", "1.5", "soon", "1000000000"],
+});
+
+const terminal: Readonly<Record<string, Tried>> = {
+  protocol: { given: ["zvt"], does: { options: { protocol: zvtProtocol } }, refused: ["ZVT", ""] },
+  tcp: {
+    given: ["localhost:0"],
+    does: place({ tcp: { host: "localhost", port: 0 } }),
+    refused: ["here", "host:65536", ":1"],
+  },
+  "no-tcp": { given: [], does: place({ tcp: null }) },
+  pty: { given: [], does: place({ pty: { link: null } }) },
+  "pty-link": { given: ["/tmp/x"], does: place({ pty: { link: "/tmp/x" } }) },
+  serial: {
+    given: ["/dev/ttyUSB0"],
+    does: place({ serial: { path: "/dev/ttyUSB0", baudRate: 9_600, stopBits: 2 } }),
+  },
+  "baud-rate": {
+    given: ["19200"],
+    does: place({ serial: { baudRate: 19_200 } }),
+    refused: ["fast", "0"],
+  },
+  "stop-bits": { given: ["1"], does: place({ serial: { stopBits: 1 } }), refused: ["0", "3"] },
+  "line-speed": { given: ["9600"], does: place({ lineSpeed: 9_600 }), refused: ["0", "x"] },
+  speeds: { given: ["9600,57600"], does: place({ speeds: [9_600, 57_600] }), refused: ["300"] },
+  control: { given: ["0"], does: place({ controlPort: 0 }), refused: ["65536", "x"] },
+  "ready-file": { given: ["/tmp/r"], does: { readyFile: "/tmp/r" } },
+  state: { given: ["/tmp/s"], does: place({ stateFile: "/tmp/s" }) },
+  instant: { given: [], does: place({ pace: { customerMs: 0, hostMs: 0 } }) },
+  "customer-delay-ms": duration("pace", "customerMs"),
+  "card-wait-ms": duration("pace", "cardWaitMs"),
+  "walk-away-ms": duration("pace", "walkAwayMs"),
+  "host-delay-ms": duration("pace", "hostMs"),
+  "reversal-ms": duration("pace", "reversalMs"),
+  "goods-pause-ms": duration("pace", "goodsPauseMs"),
+  "administration-ms": duration("pace", "administrationMs"),
+  "reboot-ms": duration("pace", "rebootMs"),
+  "speed-change-ms": duration("pace", "speedChangeMs"),
+  "t1-ms": duration("timers", "t1Ms"),
+  "t2-ms": duration("timers", "t2Ms"),
+  "t3-ms": duration("timers", "t3Ms"),
+  "t4-ms": duration("timers", "t4Ms"),
+  outcome: {
+    given: ["decline:05"],
+    does: behaviour({ outcome: { kind: "decline", code: 5 } }),
+    refused: ["decline:00", "perhaps"],
+  },
+  card: { given: ["visa"], does: behaviour({ card: "visa" }), refused: ["Visa"] },
+  customer: { given: ["manual"], does: behaviour({ customer: "manual" }), refused: ["me"] },
+  currency: {
+    given: ["CHF,978"],
+    does: behaviour({ currencies: ["0756", "0978"] }),
+    refused: ["XYZ"],
+  },
+  receipts: { given: ["merchant"], does: behaviour({ receipts: "merchant" }), refused: ["none"] },
+  language: { given: ["fr"], does: behaviour({ language: "fr" }), refused: ["it"] },
+  vending: { given: [], does: behaviour({ vending: true }) },
+  "no-auto-reversal": { given: [], does: behaviour({ autoReversal: false }) },
+  "hides-unacknowledged": { given: [], does: behaviour({ tellsUnacknowledged: false }) },
+  "knows-1f1f": { given: [], does: behaviour({ receiptNumberCheck: true }) },
+  "knows-1f73": { given: [], does: behaviour({ messageIds: true }) },
+  device: { given: ["ccv"], does: behaviour({ vending: true }), refused: ["CCV"] },
+  quirk: { given: ["latin1"], does: behaviour({ quirks: ["latin1"] }), refused: ["odd"] },
+  ask: { given: ["menu"], does: behaviour({ asks: ["menu"] }), refused: ["why"] },
+  "require-registration": { given: [], does: behaviour({ registrationRequired: true }) },
+  "terminal-id": {
+    given: ["12345678"],
+    does: device({ terminalId: "12345678" }),
+    refused: ["1234567", "1234567x"],
+  },
+  "serial-number": {
+    given: ["123456"],
+    does: device({ serialNumber: "123456" }),
+    refused: ["12345", "12345x", "1".repeat(22)],
+  },
+  "contract-number": {
+    given: ["K 1"],
+    does: device({ contractNumber: "K 1" }),
+    refused: ["", "x".repeat(16), "ä"],
+  },
+  password: { given: ["123456"], does: device({ password: "123456" }), refused: ["12345"] },
+  "first-receipt": {
+    given: ["9999"],
+    does: behaviour({ firstReceiptNumber: 9_999 }),
+    refused: ["0", "10000"],
+  },
+  "first-trace": {
+    given: ["999999"],
+    does: behaviour({ firstTrace: 999_999 }),
+    refused: ["0", "1000000"],
+  },
+  "clock-offset-ms": {
+    given: ["-60000"],
+    does: device({ clockOffsetMs: -60_000 }),
+    refused: ["x"],
+  },
+  "restart-at": {
+    given: ["03:30"],
+    does: behaviour({ restartAt: "03:30" }),
+    refused: ["24:00", "3:30"],
+  },
+  fault: {
+    given: ["mute:at=report"],
+    does: place({
+      faults: [{ name: "mute", arguments: expect.objectContaining({ at: "report" }) }],
+    }),
+    refused: ["earthquake", "mute:at=noon", "mute:at", "toString"],
+  },
+  scenario: {
+    given: [scenario],
+    does: place({
+      faults: [{ name: "mute" }],
+      payments: [{ outcome: { kind: "decline", code: 5 }, hostMs: 7 }],
+    }),
+    refused: [join(folder, "nowhere.json"), file("broken.json", "{"), file("odd.json", '{"x": 1}')],
+  },
+};
+
+const needed = ["--database", ":memory:"];
+const credentials = ["--login", "l", "--password", "p", "--website", "107"];
+const account = { login: "other", password: "q", websites: [{ id: 8, currency: "CHF" }] };
+const key = file("key.pem", "a key");
+const certificate = file("certificate.pem", "a certificate");
+const mine = (does: object): object => ({ options: { accounts: [does] } });
+const website = (does: object): object => mine({ websites: [does] });
+
+const sandbox: Readonly<Record<string, Tried & { readonly with?: readonly string[] }>> = {
+  host: { given: ["::1"], does: { options: { host: "::1" } } },
+  port: { given: ["0"], does: { options: { port: 0 } }, refused: ["65536", "x", "-1"] },
+  database: {
+    given: ["/tmp/d.db"],
+    does: { options: { database: "/tmp/d.db" } },
+    with: credentials,
+  },
+  account: {
+    given: [file("account.json", JSON.stringify(account))],
+    does: mine(account),
+    refused: [join(folder, "nowhere.json"), file("text.json", "{"), file("empty.json", "{}")],
+    with: needed,
+  },
+  login: {
+    given: ["me"],
+    does: mine({ login: "me" }),
+    with: [...needed, "--password", "p", "--website", "107"],
+  },
+  password: {
+    given: ["word"],
+    does: mine({ password: "word" }),
+    with: [...needed, "--login", "l", "--website", "107"],
+  },
+  website: {
+    given: ["99999999999"],
+    does: website({ id: 99_999_999_999, currency: "EUR" }),
+    refused: ["0", "x", "100000000000"],
+    with: [...needed, "--login", "l", "--password", "p"],
+  },
+  currency: { given: ["CHF"], does: website({ currency: "CHF" }) },
+  category: {
+    given: ["42=Tickets"],
+    does: website({ categories: [{ id: 42, label: "Tickets" }] }),
+    refused: ["0", "x=Tickets"],
+  },
+  fault: {
+    given: ["latency:delayMs=500"],
+    does: { options: { faults: [{ kind: "latency", delayMs: 500 }] } },
+    refused: ["explode", "latency:delayMs=x"],
+  },
+  "auto-pay": { given: [], does: { options: { autoPay: true } } },
+  "tls-key": {
+    given: [key],
+    does: { options: { tls: { key: "a key" } } },
+    refused: [join(folder, "nowhere.pem")],
+    with: [...needed, ...credentials, "--tls-cert", certificate],
+  },
+  "tls-cert": {
+    given: [certificate],
+    does: { options: { tls: { cert: "a certificate" } } },
+    refused: [join(folder, "nowhere.pem")],
+    with: [...needed, ...credentials, "--tls-key", key],
+  },
+  "tls-self-signed": {
+    given: [join(folder, "made.pem")],
+    does: { options: { tls: { cert: expect.stringContaining("BEGIN CERTIFICATE") } } },
+  },
+  "ready-file": { given: ["/tmp/r"], does: { readyFile: "/tmp/r" } },
+};
+
+type Read = (argv: readonly string[]) => Asked<unknown>;
+
+function tryAll(
+  read: Read,
+  names: readonly string[],
+  tried: Readonly<Record<string, Tried & { readonly with?: readonly string[] }>>,
+  usual: readonly string[],
+): void {
+  const help = read(["--help"]) as { readonly text: string };
+
+  test("every switch is tried here", () => {
+    expect(names.toSorted()).toEqual(Object.keys(tried).toSorted());
+  });
+
+  test.each(Object.entries(tried))("--%s", (name, { given, does, refused = [], with: others }) => {
+    const argv = others ?? usual;
+    expect(help.text).toMatch(new RegExp(`^  --${name}( [^ ]+)?( |$)`, "m"));
+    // A value that begins with a minus sign needs the other form.
+    const one = given.map((value) => `--${name}=${value}`);
+    const asked = read([...argv, ...(one.length > 0 ? one : [`--${name}`])]);
+    expect(asked).toMatchObject({ ask: "start", ...does });
+    for (const value of refused) {
+      const wrong = read([...argv, `--${name}=${value}`]);
+      expect(wrong).toEqual({
+        ask: "wrong",
+        problem: expect.stringContaining(`--${name} ${value} cannot be used: `),
+      });
+    }
+    if (given.length === 0) return;
+    const apart = read([...argv, `--${name}`, ...given]);
+    if (!given[0]?.startsWith("-")) expect(apart).toMatchObject({ ask: "start", ...does });
+    expect(read([...argv, `--${name}`])).toMatchObject({ ask: "wrong" });
+  });
+
+  test("--help tells a line for each switch and ends with exit code 0", () => {
+    expect(help).toMatchObject({ ask: "help" });
+    const told = [...help.text.matchAll(/^ {2}--([a-z0-9-]+)/gm)].map(([, name]) => name);
+    expect(told).toEqual([...names, "help"]);
+    for (const line of help.text.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
+  });
+
+  test("a switch that takes one value is refused the second", () => {
+    const argv = [...usual, "--ready-file", "a", "--ready-file", "b"];
+    expect(read(argv)).toEqual({ ask: "wrong", problem: "--ready-file is given 2 times" });
+  });
+
+  test("what no switch knows is refused", () => {
+    for (const argv of [["--nonsense"], ["extra"], ["--no-help"]]) {
+      expect(read([...usual, ...argv])).toMatchObject({ ask: "wrong" });
+    }
+  });
+}
+
+describe("the simulated terminal", () => {
+  tryAll(readCommandLine, Object.keys(allSwitches(zvtProtocol)), terminal, []);
+});
+
+describe("the gateway sandbox", () => {
+  const usual = [...needed, ...credentials];
+  tryAll(gateway.readCommandLine, Object.keys(gateway.switches), sandbox, usual);
+
+  test("the certificate that is made lies where it was asked for", () => {
+    expect(readFileSync(join(folder, "made.pem"), "utf8")).toContain("BEGIN CERTIFICATE");
+  });
+});

@@ -1,0 +1,28 @@
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** Files that wait for minutes, as real programs, browsers and protocol timers need them. */
+const long = [
+  "test/crash/",
+  "test/scenario/terminal-faults",
+  "test/independent/terminal-python",
+  "test/launcher/",
+  "test/scenario/",
+  "test/browser/",
+  "test/supervisor/supervisor.test",
+  "test/tp-manager/http/flood",
+  "test/client/",
+];
+
+/**
+ * A new clone has no times of an earlier run, and vitest would begin with the largest files: one
+ * that is short and takes a minute would be begun when all others have ended.
+ */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const found = long.findIndex((part) => moduleId.includes(part));
+      return found < 0 ? long.length : found;
+    };
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+  }
+}

@@ -1,0 +1,182 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { emptyReceipt } from "../../../src/shared/receipt.ts";
+import { isActing } from "../../../src/tp-manager/http/call.ts";
+import { openApiFile } from "../../../src/tp-manager/http/calls/program-calls.ts";
+import { approves } from "../../support/scripted-terminal.ts";
+import { document, faultsOf } from "./conformity.ts";
+import { api } from "./rig.ts";
+
+/** What document and API once told differently. */
+
+const noProof = { receipt: emptyReceipt(), ticket: "", notificationGatewaySent: false };
+const pay = { amount: 9.99, orderId: "A-1" };
+
+describe("a refusal of a payment has the members that every payment has", () => {
+  const refused: ReadonlyArray<readonly [string, string, object | undefined, number, string]> = [
+    ["POST", "/payment", { amount: "x" }, 400, "REQUEST_INVALID"],
+    ["POST", "/payment", { ...pay, orderId: "4111111111111111" }, 400, "CARD_DATA_REFUSED"],
+    ["POST", "/payment", undefined, 400, "BODY_NOT_JSON"],
+    ["POST", "/", { amount: 0 }, 400, "REQUEST_INVALID"],
+    ["POST", "/reversal", { orderId: "B-1" }, 404, "ORDER_NOT_FOUND"],
+    ["POST", "/delivery", { orderId: "B-1" }, 400, "REQUEST_INVALID"],
+    ["GET", "/payment/B-1", undefined, 404, "ORDER_NOT_FOUND"],
+  ];
+  test.each(refused)("%s %s %j: empty ones", async (method, url, body, status, code) => {
+    const { one } = await api();
+    const { http, one: answer } = await one(method as "GET" | "POST", url, body);
+    expect([http, answer.error.code]).toEqual([status, code]);
+    expect(answer).toMatchObject(noProof);
+  });
+
+  test("those of the stored order that it is about", async () => {
+    const { one, at } = await api();
+    const { one: paid } = await one("POST", "/payment", pay);
+    expect(paid.receipt.amount).not.toBe("");
+    const { receipt, ticket } = paid;
+    const own = { receipt, ticket, notificationGatewaySent: true };
+    const other = await one("POST", "/payment", { ...pay, amount: 1 });
+    expect([other.http, other.one.error.charged]).toEqual([422, "yes"]);
+    expect(other.one).toMatchObject({ ...own, orderId: "A-1", amount: 1 });
+    await at.afterSale.reverse("A-1");
+    const again = await one("POST", "/payment", pay);
+    expect([again.http, again.one.error.code]).toEqual([409, "ORDER_REVERSED"]);
+    expect(again.one.receipt).toEqual((await one("GET", "/payment/A-1")).one.receipt);
+  });
+
+  test("a refusal because of another order does not borrow that order's", async () => {
+    const { one, at } = await api();
+    const gate = Promise.withResolvers<void>();
+    at.terminal.script = async (order, observer) => {
+      await gate.promise;
+      return approves(order, observer);
+    };
+    const first = one("POST", "/payment", pay);
+    await expect.poll(() => at.desk.turn.current).toBeDefined();
+    const busy = await one("POST", "/payment", { ...pay, orderId: "A-2" });
+    expect(busy.one).toMatchObject({ ...noProof, error: { code: "TERMINAL_BUSY" } });
+    gate.resolve();
+    await first;
+  });
+
+  test("nothing is told before authentication, nor by calls that answer no payment", async () => {
+    const { call } = await api();
+    const early = await call("POST", "/payment", pay, { authorization: "" });
+    const cancel = await call("POST", "/cancel");
+    for (const { text } of [early, cancel]) expect(text).not.toContain("receipt");
+  });
+});
+
+describe("HEAD", () => {
+  test("answers as GET does, without a body, where a call only reads", async () => {
+    const { app } = await api();
+    const headers = { host: "localhost:8765", authorization: `Basic ${btoa("kiosk:secret")}` };
+    for (const url of ["/health", "/version", "/openapi.json", "/", "/metrics", "/payments"]) {
+      const { statusCode, body } = await app.inject({ method: "HEAD", url, headers });
+      expect([url, statusCode, body]).toEqual([url, 200, ""]);
+    }
+  });
+
+  test("acts nowhere: what acts, and a stream, have no HEAD", async () => {
+    const { app, at } = await api();
+    const headers = { host: "localhost:8765", authorization: `Basic ${btoa("kiosk:secret")}` };
+    for (const [url, allow] of [
+      ["/stop", "GET, POST"],
+      ["/cancel", "GET, POST"],
+      ["/reset", "GET, POST"],
+      ["/tlc", "GET, POST"],
+      ["/payment", "POST"],
+      ["/events", "GET"],
+    ] as const) {
+      const answer = await app.inject({ method: "HEAD", url, headers });
+      expect([url, answer.statusCode, answer.headers["allow"]]).toEqual([url, 405, allow]);
+    }
+    expect(at.desk.turn.closed).toBe(false);
+  });
+
+  test("of an order with a generated id has not told its answer", async () => {
+    const { app, at, one } = await api();
+    const { one: paid } = await one("POST", "/payment", { amount: 9.99 });
+    const read: string[] = [];
+    at.orders.answerRead = (orderId) => void read.push(orderId);
+    const headers = { host: "localhost:8765", authorization: `Basic ${btoa("kiosk:secret")}` };
+    const url = `/payment/${paid.orderId}`;
+    expect((await app.inject({ method: "HEAD", url, headers })).statusCode).toBe(200);
+    expect(read).toEqual([]);
+    expect((await app.inject({ method: "GET", url, headers })).statusCode).toBe(200);
+    expect(read).toEqual([paid.orderId]);
+  });
+});
+
+test("a GET reads only when its record says so", () => {
+  const record = { path: "/new", methods: ["GET"] } as unknown as Parameters<typeof isActing>[1];
+  expect([isActing("GET", record), isActing("HEAD", record)]).toEqual([true, true]);
+  const reads = { ...record, reads: true } as typeof record;
+  expect([isActing("GET", reads), isActing("HEAD", reads)]).toEqual([false, false]);
+  expect(isActing("POST", reads)).toBe(true);
+});
+
+describe("the document", () => {
+  const bodyOf = (path: string) => {
+    return ["paths", path, "post", "requestBody", "content", "application/json", "schema"];
+  };
+
+  test("allows no amount at a cancel, and order ids of 64 characters everywhere", () => {
+    expect(faultsOf(bodyOf("/gateway/cancel"), { orderId: "A-1" })).toEqual([]);
+    expect(faultsOf(bodyOf("/gateway/cancel"), { orderId: "A-1", amount: 1 })).not.toEqual([]);
+    const long = { orderId: "x".repeat(65) };
+    for (const path of ["/reversal", "/gateway/refund", "/gateway/cancel", "/gateway/confirm"]) {
+      expect([path, faultsOf(bodyOf(path), long).length > 0]).toEqual([path, true]);
+    }
+    expect(faultsOf(bodyOf("/delivery"), { ...long, delivered: true })).not.toEqual([]);
+  });
+
+  test("has types for limit, status and since", () => {
+    const listed = document.paths["/payments"]?.["get"]?.parameters ?? [];
+    const schemas = Object.fromEntries(listed.map(({ name, schema }) => [name, schema]));
+    expect(schemas["limit"]).toEqual({ type: "integer", minimum: 1, maximum: 500, default: 50 });
+    expect(schemas["status"]).toMatchObject({ enum: expect.arrayContaining(["Success"]) });
+    expect(schemas["since"]).toMatchObject({
+      anyOf: [{ format: "date-time" }, { format: "date" }],
+    });
+  });
+
+  test("carries the API's version, and is what docs/openapi.json says", () => {
+    expect(document.info.version).toBe("1");
+    expect(JSON.parse(readFileSync(openApiFile, "utf8"))).toEqual(document);
+  });
+
+  /** Only what is somebody else's: the kiosk's basket and customer. */
+  const open = [
+    /^CartObject\.additionalProperties$/,
+    /^Customer\.additionalProperties$/,
+    /\.properties\.basket$/,
+  ];
+
+  test("has no schema that is empty or open but for the kiosk's own data", () => {
+    const found = Object.entries(document.components.schemas).flatMap(([name, schema]) =>
+      openSchemas(schema, name),
+    );
+    const others = Object.entries({ ...document.paths, ...document.components.responses });
+    found.push(...others.flatMap(([name, part]) => openSchemas(part, name)));
+    expect(found.filter((place) => !open.some((known) => known.test(place)))).toEqual([]);
+    expect(found).toContain("PaymentAnswer.properties.basket");
+  });
+});
+
+/** The places of schemas that allow anything. */
+function openSchemas(value: unknown, place: string): string[] {
+  if (Array.isArray(value)) return value.flatMap((one, i) => openSchemas(one, `${place}.${i}`));
+  if (typeof value !== "object" || value === null) return [];
+  const schema = value as Record<string, unknown>;
+  const isSchema = /\.(schema|additionalProperties|items|properties\.\w+)$/.test(place);
+  const says = ["type", "$ref", "anyOf", "oneOf", "const", "enum"].some((name) => name in schema);
+  const isBare =
+    schema["type"] === "object" && !("properties" in schema) && !("additionalProperties" in schema);
+  const here = (isSchema && !says) || isBare || schema["additionalProperties"] === true;
+  const { example: _, examples: __, ...parts } = schema;
+  return [
+    ...(here ? [place] : []),
+    ...Object.entries(parts).flatMap(([name, part]) => openSchemas(part, `${place}.${name}`)),
+  ];
+}

@@ -1,0 +1,127 @@
+import { expect, test } from "vitest";
+import type { z } from "zod";
+import { calls } from "../../../src/tp-manager/http/calls/calls.ts";
+import { house, pay, request } from "../../support/payment-house.ts";
+import { document, faultsOf } from "./conformity.ts";
+import { hostileSamples } from "./hostile-samples.ts";
+import { api } from "./rig.ts";
+
+/**
+ * The document and the API judge every hostile sample alike. A sample that they do not is listed
+ * here by what it holds, with the reason. The words of the refusals are in the folder `refused`:
+ * programs show them to people, so they change only on purpose.
+ */
+const exceptions: ReadonlyArray<readonly [call: RegExp, sample: RegExp, because: string]> = [
+  [/./, /4111|1{4} 1{4}/, "a schema cannot compute the check digit of a card number"],
+  [/payment$|delivery/, /"amount":(9\.999|1000000|99999999|1e-7)[,}]/, "the currency decides"],
+  [/payment$/, /"JPY","amount":1\.5/, "the currency decides"],
+  [/payment$/, /"currency":"(ZZZ|XAU)"/, "ISO 4217 changes; the document has the form of a code"],
+  [/payment$/, /"basket":(5|"x"|\[\[\]\]|\[.*"name":5)/, "a basket that is none is echoed only"],
+  [/gateway/, /"amount":(-?0|-1|1e9|100000000)[,}]/, "read when the supervisor told the currency"],
+  [/payments/, /since=2026$/, "more forms of a time are read than the document promises"],
+  [/payments/, /cursor=9{16}$/, "above 2^53 the digits of a pattern cannot be counted"],
+];
+const used = new Set<string>();
+const refusals = ["REQUEST_INVALID", "BODY_NOT_JSON", "CARD_DATA_REFUSED"];
+const operator = { login: "boss", password: "of-the-terminal" };
+const authorization = `Basic ${btoa(`${operator.login}:${operator.password}`)}`;
+
+test.each(Object.entries(hostileSamples))(
+  "document and API judge the samples of %s alike",
+  async (call, samples) => {
+    const [method = "", url = ""] = call.split(" ");
+    const at = house();
+    if (url !== "/payment") await pay(at, request("A-1"));
+    const { app } = await api({ operator }, at);
+    const different: string[] = [];
+    const words: string[] = [];
+    for (const sample of samples) {
+      const isQuery = sample.startsWith("?");
+      const { body } = await app.inject({
+        method: method as "GET" | "POST",
+        url: isQuery ? `${url}${sample}` : url,
+        headers: {
+          ...{ host: "localhost:8765", authorization },
+          ...(isQuery ? {} : { "content-type": "application/json" }),
+        },
+        ...(isQuery ? {} : { payload: sample }),
+      });
+      const [one] = JSON.parse(body) as [{ error?: { code: string; message: string } | null }];
+      const { code, message } = one?.error ?? { code: "", message: "" };
+      const taken = !refusals.includes(code);
+      if (!taken) words.push(`${JSON.stringify(sample).slice(0, 110)} ${code} ${message}`);
+      const allowed = isQuery ? allowsQuery(url, sample) : allowsBody(url, sample);
+      if (taken === allowed) continue;
+      const known = exceptions.filter(([of, what]) => of.test(url) && what.test(sample));
+      for (const [, , because] of known) used.add(because);
+      if (known.length === 0) {
+        different.push(`${sample.slice(0, 120)}: API ${taken}, document ${allowed}`);
+      }
+    }
+    expect(different).toEqual([]);
+    const file = `refused/${call.replace(/\W+/g, "-").toLowerCase()}.txt`;
+    await expect(`${words.join("\n")}\n`).toMatchFileSnapshot(file);
+  },
+);
+
+test("every exception is one", () => {
+  expect(exceptions.map(([, , because]) => because).filter((one) => !used.has(one))).toEqual([]);
+});
+
+function pathOf(url: string): string {
+  return url.replace("/payment/A-1", "/payment/{orderId}").replace("/outbox/1", "/outbox/{id}");
+}
+
+function allowsBody(url: string, sample: string): boolean {
+  const path = pathOf(url);
+  const { required = false } = document.paths[path]?.["post"]?.requestBody ?? {};
+  if (sample === "") return !required;
+  const where = ["paths", path, "post", "requestBody", "content", "application/json", "schema"];
+  try {
+    return faultsOf(where, JSON.parse(sample)).length === 0;
+  } catch (error) {
+    if (error instanceof SyntaxError) return false;
+    throw error;
+  }
+}
+
+/** Numbers are read as OpenAPI writes them; a name that is there twice is a list. */
+function allowsQuery(url: string, sample: string): boolean {
+  const path = pathOf(url);
+  const parameters = document.paths[path]?.["get"]?.parameters ?? [];
+  const given = [...new URLSearchParams(sample)];
+  return given.every(([name, text]) => {
+    const index = parameters.findIndex((one) => one.in === "query" && one.name === name);
+    if (index < 0) return false;
+    const twice = given.filter(([other]) => other === name).length > 1;
+    const { type } = (parameters[index]?.schema ?? {}) as { readonly type?: string };
+    const isInteger = type === "integer";
+    const value = isInteger && /^-?(0|[1-9]\d*)$/.test(text) ? Number(text) : text;
+    const where = ["paths", path, "get", "parameters", String(index), "schema"];
+    return !twice && faultsOf(where, value).length === 0;
+  });
+}
+
+test("every check of a request that JSON Schema cannot tell has words for the document", () => {
+  const silent = calls.flatMap(({ path, body, query, headers }) =>
+    [body, query, headers].flatMap((schema) => (schema ? silentChecks(schema, path) : [])),
+  );
+  expect(silent).toEqual([]);
+});
+
+/** Refinements and customs without a description or a schema in their place. */
+function silentChecks(schema: z.ZodType, path: string): string[] {
+  const { def } = schema as unknown as { def: Record<string, unknown> & { type: string } };
+  const meta = schema.meta() ?? {};
+  const told = ["description", "documented", "exactlyOne"].some((name) => name in meta);
+  if (told && "documented" in meta) return [];
+  const checks = (def["checks"] ?? []) as ReadonlyArray<{ _zod: { def: { check: string } } }>;
+  const isCustom = def.type === "custom" || checks.some((one) => one._zod.def.check === "custom");
+  const inner = [
+    ...Object.entries((def["shape"] ?? {}) as Record<string, z.ZodType>),
+    ...["innerType", "in", "out", "element", "valueType"].map((name) => [name, def[name]] as const),
+  ].flatMap(([name, member]) =>
+    member ? silentChecks(member as z.ZodType, `${path} ${name}`) : [],
+  );
+  return [...(isCustom && !told ? [path] : []), ...inner];
+}
