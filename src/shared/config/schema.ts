@@ -254,7 +254,7 @@ const gateway = {
     example: "192.0.2.10",
   }),
   NOTIFICATION_DIGEST_SECRETS: described(secrets.default([]), {
-    help: "Secrets besides GATEWAY_PWD that may sign notifications: a website's salt, an old password.",
+    help: "What else than GATEWAY_PWD may sign notifications: a website's salt, an old password.",
     example: "salt-of-the-website old-password",
     secret: true,
     list: true,

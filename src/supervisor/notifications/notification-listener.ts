@@ -155,8 +155,8 @@ function answer(request: IncomingMessage, response: ServerResponse, status: numb
 }
 
 /**
- * The body in one buffer, however small the pieces are in which it comes: kept one by one, pieces of
- * a byte would take hundreds of times their size.
+ * The body in one buffer, however small the pieces are in which it comes: pieces of a byte, kept
+ * one by one, would take hundreds of times their size.
  */
 async function readBody(request: IncomingMessage): Promise<Buffer | "too large" | "cut"> {
   if (Number(request.headers["content-length"] ?? 0) > NOTIFICATION_BYTES_MAX) return "too large";

@@ -10,6 +10,7 @@ const [port = 0, perSecond = 0, dribbling = 0] = process.argv.slice(2).map(Numbe
 const HOST = "127.0.0.1";
 const TICK_MS = 20;
 const DRIBBLE_MS = 100;
+const TELL_MS = 1_000;
 /** A server that does not keep up is not attacked by ever more sockets of ours. */
 const OPEN_MAX = 1_500;
 
@@ -68,4 +69,4 @@ setInterval(() => {
 }, TICK_MS);
 setInterval(() => {
   console.log(JSON.stringify({ seconds: (performance.now() - beganMs) / 1_000, sent, answered }));
-}, 1_000);
+}, TELL_MS);
