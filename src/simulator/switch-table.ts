@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 
 /** One switch of a simulator: the same table parses a command line and explains it. */
-export interface Switch<D> {
+interface Switch<D> {
   /** Name of the value in `--help`; a switch without one is on or off. */
   readonly argument?: string;
   readonly multiple?: boolean;

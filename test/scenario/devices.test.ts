@@ -7,10 +7,10 @@ import {
 } from "../../src/simulator/terminal/zvt/devices/devices.ts";
 import { type QuirkName, quirkNames } from "../../src/simulator/terminal/zvt/devices/quirks.ts";
 import type { ZvtBehaviour } from "../../src/simulator/terminal/zvt/options.ts";
-import { startTerminalSimulator } from "../../src/simulator/terminal/zvt/start.ts";
 import { createTransport } from "../../src/tp-manager/terminal/transport/open-transport.ts";
 import { profileOptions, profiles } from "../../src/tp-manager/terminal/zvt/profiles.ts";
 import type { ZvtOptions } from "../../src/tp-manager/terminal/zvt/zvt-options.ts";
+import { startTerminalSimulator } from "../simulator/terminal/support/start-simulator.ts";
 import { Driver, never, Observer, tenEuro } from "../tp-manager/terminal/zvt/driver.ts";
 
 const lines = process.platform === "linux" ? (["tcp", "pty"] as const) : (["tcp"] as const);

@@ -193,6 +193,21 @@ test("only the desk and what makes a driver know a whole terminal", () => {
   expect(wrong).toEqual([]);
 });
 
+test("no file imports itself in a circle, types and dynamic imports included", () => {
+  const of = new Map<string, string[]>();
+  for (const { path, target } of imports) of.set(path, [...(of.get(path) ?? []), target]);
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const follow = (path: string, way: readonly string[]): void => {
+    if (way.includes(path)) circles.push([...way.slice(way.indexOf(path)), path].join(" -> "));
+    if (way.includes(path) || done.has(path)) return;
+    for (const target of of.get(path) ?? []) follow(target, [...way, path]);
+    done.add(path);
+  };
+  for (const path of of.keys()) follow(path, []);
+  expect(circles).toEqual([]);
+});
+
 test("src never imports tests or scripts, and nobody imports a main.ts", () => {
   const wrong = imports.filter(
     ({ path, target }) =>

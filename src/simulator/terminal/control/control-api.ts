@@ -3,12 +3,24 @@ import { z } from "zod";
 import { cardNames } from "../bank/cards.ts";
 import { type CustomerAction, type KeyName, keys } from "../customer.ts";
 import { FaultError, faultRequest } from "../faults/fault-request.ts";
-import type { Machine, Toggle } from "../protocol.ts";
-import type { TerminalSimulator } from "../terminal-simulator.ts";
+import type { TerminalOptions } from "../options.ts";
+import type { Endpoints } from "../port/connections.ts";
+import type { Host, Machine, TerminalProtocol, Toggle } from "../protocol.ts";
 
 export interface ControlApi {
   readonly url: string;
   close(): Promise<void>;
+}
+
+/** The running simulator, as far as it is controlled from outside. */
+interface Controlled
+  extends Pick<Host<TerminalOptions>, "memory" | "ledger" | "faults" | "reboot"> {
+  readonly protocol: Pick<TerminalProtocol, "faults" | "demands">;
+  readonly terminal: Machine;
+  readonly trace: Machine["trace"];
+  readonly endpoints: Endpoints;
+  /** Takes all lines away and brings them back after `awayMs`. */
+  unplug(awayMs: number): Promise<void>;
 }
 
 const keyNames = Object.keys(keys) as KeyName[];
@@ -37,10 +49,7 @@ const routes = {
 };
 
 /** A way into the running simulator for people and test harnesses, on 127.0.0.1 only. */
-export async function startControlApi(
-  port: number,
-  simulator: TerminalSimulator,
-): Promise<ControlApi> {
+export async function startControlApi(port: number, simulator: Controlled): Promise<ControlApi> {
   const server = Fastify({ bodyLimit: BODY_BYTES_MAX, forceCloseConnections: true });
   refuseForeigners(server);
   server.setErrorHandler((error, _request, reply) => {
@@ -68,7 +77,7 @@ function refuseForeigners(server: FastifyInstance): void {
   });
 }
 
-function readingRoutes(server: FastifyInstance, simulator: TerminalSimulator): void {
+function readingRoutes(server: FastifyInstance, simulator: Controlled): void {
   const { ledger, memory, trace, terminal } = simulator;
   server.get("/ledger", () => ({ entries: ledger.entries, charged: ledger.charged }));
   server.get("/state", () => ({
@@ -102,10 +111,7 @@ function readingRoutes(server: FastifyInstance, simulator: TerminalSimulator): v
   });
 }
 
-function faultRoutes(
-  server: FastifyInstance,
-  { faults, protocol, terminal }: TerminalSimulator,
-): void {
+function faultRoutes(server: FastifyInstance, { faults, protocol, terminal }: Controlled): void {
   const body = z.looseObject({ name: z.string() });
   server.get("/faults", () => ({ armed: faults.armed }));
   server.post("/faults", (request) => {
@@ -119,7 +125,7 @@ function faultRoutes(
   });
 }
 
-function actingRoutes(server: FastifyInstance, simulator: TerminalSimulator): void {
+function actingRoutes(server: FastifyInstance, simulator: Controlled): void {
   const { parts } = simulator.terminal;
   const customer = z.discriminatedUnion("action", [
     z.strictObject({ action: z.literal("insert"), card: z.enum(cardNames).optional() }),
@@ -145,10 +151,7 @@ function actingRoutes(server: FastifyInstance, simulator: TerminalSimulator): vo
   });
 }
 
-function stateRoute(
-  server: FastifyInstance,
-  { memory, protocol, terminal }: TerminalSimulator,
-): void {
+function stateRoute(server: FastifyInstance, { memory, protocol, terminal }: Controlled): void {
   const { parts, toggles } = terminal;
   const toggled = Object.keys(toggles).map((name) => [name, z.boolean().optional()] as const);
   const state = z.strictObject({

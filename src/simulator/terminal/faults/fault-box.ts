@@ -17,7 +17,7 @@ interface Loaded {
 }
 
 /** Where the terminal is when a fault is asked for. */
-export interface Chance {
+interface Chance {
   /** Number of the running command; undefined when none runs. */
   readonly command: number | undefined;
   readonly message?: string;

@@ -22,7 +22,7 @@ export const demandTable = {
   "end-of-day": { status: 0xf0, cures: [0x0650], refusal: 0xf0 },
 } as const satisfies Record<string, DemandKind>;
 
-export type Demand = keyof typeof demandTable;
+type Demand = keyof typeof demandTable;
 export const demands = Object.keys(demandTable) as Demand[];
 
 /** What has to be done first, and is told by the status enquiry. */

@@ -12,7 +12,7 @@ export interface ZvtOptions extends TerminalOptions {
 }
 
 /** docs/zvt.md 5.1. */
-export interface Timers {
+interface Timers {
   readonly t1Ms: number;
   readonly t2Ms: number;
   readonly t3Ms: number;

@@ -1,11 +1,8 @@
 import { afterEach } from "vitest";
-import type { ZvtSimulator } from "../../../../src/simulator/terminal/zvt/start.ts";
-import {
-  type StartOptions,
-  startTerminalSimulator,
-} from "../../../../src/simulator/terminal/zvt/start.ts";
 import { steppedClock } from "../../../support/stepped-clock.ts";
 import { ScriptedRegister } from "../zvt/support/register.ts";
+import type { ZvtSimulator } from "./start-simulator.ts";
+import { type StartOptions, startTerminalSimulator } from "./start-simulator.ts";
 
 export type Transport = "tcp" | "pty";
 export const transports: readonly Transport[] = ["tcp", "pty"];

@@ -3,8 +3,6 @@ import type {
   BytePort,
   BytePortHandlers,
 } from "../../../../src/simulator/terminal/port/byte-port.ts";
-import type { ZvtSimulator } from "../../../../src/simulator/terminal/zvt/start.ts";
-import { startTerminalSimulator } from "../../../../src/simulator/terminal/zvt/start.ts";
 import { encodeFrame } from "../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
 import { fromHex, toHex } from "../../../../src/zvt/index.ts";
 import {
@@ -18,6 +16,8 @@ import {
 } from "../../../support/fuzz-input.ts";
 import { TestClock } from "../../../support/test-clock.ts";
 import { withoutGrowth } from "../../../support/without-growth.ts";
+import type { ZvtSimulator } from "../support/start-simulator.ts";
+import { startTerminalSimulator } from "../support/start-simulator.ts";
 import {
   ABORT,
   authorisation,

@@ -3,7 +3,7 @@ import {
   type QuirkName,
   quirkNames,
 } from "../../../../src/simulator/terminal/zvt/devices/quirks.ts";
-import type { StartOptions } from "../../../../src/simulator/terminal/zvt/start.ts";
+import type { StartOptions } from "../support/start-simulator.ts";
 import {
   ABORT,
   authorisation,

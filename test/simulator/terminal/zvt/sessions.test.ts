@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { StartOptions } from "../../../../src/simulator/terminal/zvt/start.ts";
 import { usedBy } from "../../../zvt/vector-uses.ts";
 import { hasVectors, type Step } from "../../../zvt/vectors.ts";
+import type { StartOptions } from "../support/start-simulator.ts";
 import { started, type Transport } from "../support/started.ts";
 
 /**

@@ -5,10 +5,10 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { PseudoTerminal } from "../../../../src/simulator/terminal/port/pseudo-terminal.ts";
 import { encodeFrame } from "../../../../src/simulator/terminal/zvt/link/frame.ts";
-import { startTerminalSimulator } from "../../../../src/simulator/terminal/zvt/start.ts";
 import { TestClock } from "../../../support/test-clock.ts";
 import { usedBy } from "../../../zvt/vector-uses.ts";
 import { hasVectors } from "../../../zvt/vectors.ts";
+import { startTerminalSimulator } from "../support/start-simulator.ts";
 import {
   authorisation,
   bank,

