@@ -10,8 +10,12 @@ interface Meta {
   /** Without a value these programs do not start. */
   readonly requiredBy?: readonly Program[];
   readonly secret?: boolean;
+  /** Several values, with blanks between them. */
+  readonly list?: boolean;
   /** The protocol's own limit: less is refused unless TEST_TIMERS is yes. */
   readonly floor?: number;
+  /** Says what is doubtful about a value that is taken; never repeats the value. */
+  doubt?(value: string): string | undefined;
 }
 
 /** The names of a part of the setup file, in its order. */

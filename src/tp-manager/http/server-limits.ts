@@ -1,10 +1,12 @@
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import type { Connections } from "../../shared/connections.ts";
 import { AppError, type ErrorCode, errorTable } from "../../shared/errors.ts";
 import { errorOfAppError } from "../orders/answer.ts";
-import type { Connections } from "./connections.ts";
 import { jsonText } from "./envelope.ts";
 
+/** On both loopback addresses together; one kiosk needs a handful. */
+export const CONNECTIONS_MAX = 256;
 /** A request that has not arrived completely by then is cut. */
 const REQUEST_ARRIVAL_MAX_MS = 10_000;
 const HEADERS_ARRIVAL_MAX_MS = 5_000;
