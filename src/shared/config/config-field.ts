@@ -2,7 +2,7 @@ import { z } from "zod";
 import { invariant } from "../invariant.ts";
 import type { Program } from "../ipc/contract.ts";
 
-/** What the names of the setup file are made of, in `schema.ts` and in every driver. */
+/** The facts about a name of the setup file, in `schema.ts` and in every driver. */
 interface Meta {
   /** One sentence for the example file and the README. */
   readonly help: string;

@@ -311,6 +311,7 @@ export const sharedParts = [
 export const sharedFields = { ...terminalAndApi, ...gateway, ...daily } as const;
 /**
  * Every shared value, parsed. A name is sure to be present for the program that requires it; the
- * other program has no business reading it. What a driver has added is read with `valuesOf`.
+ * other program has no business reading it. A value that a driver has added is read with
+ * `valuesOf`.
  */
 export type Config = ValuesOf<typeof sharedFields>;

@@ -34,7 +34,7 @@ function warnOfLongLogin(login: string): void {
   );
 }
 
-/** Whoever waits for the file never reads half of it. */
+/** A reader that waits for the file never reads half of it. */
 function writeReadyFile(path: string, url: string): void {
   const unfinished = `${path}.${process.pid}`;
   writeFileSync(unfinished, `${JSON.stringify({ url })}\n`);

@@ -42,8 +42,8 @@ const ELEMENTS_MAX = 500;
 const FREE_DATA_PREFIX = "_aKey_";
 
 /**
- * Everything around the signed bytes. It is not signed, so nothing but the documented form is
- * taken: one root, exactly `<mapi>`, with version and digest, and nothing behind it
+ * Everything around the signed bytes. No signature covers this part, so nothing but the documented
+ * form is taken: one root, exactly `<mapi>`, with version and digest, and nothing behind it
  * (docs/gateway.md 3.4). The XML package alone would accept a second root and text behind a root
  * that closes itself. Blanks before it are cut off beforehand: two patterns for blanks beside each
  * other would make 60 KB of them take half a minute.
