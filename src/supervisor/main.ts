@@ -45,6 +45,9 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
 
   const gateway = createGatewayClient(gatewaySettings(config), clock, log);
   onStop("gateway client", () => gateway.close());
+  // The soap package takes 0.1 s to load, seconds on a busy machine, and nothing is answered then:
+  // before the program listens, so that whoever reaches the program is answered.
+  await gateway.ready();
 
   const watch = new DeliveryWatch(clock);
   const forwarder = new Forwarder({ store, gateway, watch, clock, log, chance });
@@ -81,10 +84,6 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
     log,
   });
   onStop("daily chores", () => daily.stop());
-
-  // The soap package takes 0.1 s and more to load: after the program is ready, before it is needed.
-  const loading = clock.startTimer("load the gateway client", 0, () => void gateway.ready());
-  onStop("loading the gateway client", () => loading.clear());
 });
 
 /** The port of the gateway's notifications, when there is one. */

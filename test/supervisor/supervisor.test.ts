@@ -41,7 +41,7 @@ test("the program stores, sends, tells and stops when it is asked to", async () 
     { transaction: { transactionId, ...rest } },
     PATIENCE_MS,
   );
-  const delivery = { transactionId, waitMs: PATIENCE_MS };
+  const delivery = { transactionId, waitMs: 60_000 };
   expect(await supervisor.call("transaction-delivery", delivery, 2 * PATIENCE_MS)).toEqual({
     known: true,
     state: "sent",
@@ -50,6 +50,26 @@ test("the program stores, sends, tells and stops when it is asked to", async () 
   expect(await supervisor.call("stop", {}, PATIENCE_MS)).toEqual({ stopping: true });
   expect(await supervisor.ended()).toBe(0);
   expect(supervisor.log()).toContain("supervisor has stopped");
+});
+
+test("a supervisor has loaded its gateway client before anybody can ask it", async () => {
+  const data = join(temporaryFolder(), "data");
+  writeConfig(data, "http://127.0.0.1:1");
+  // The record of the address is written before the program listens.
+  const address = JSON.stringify(join(data, "run/supervisor.address"));
+  const hook = `
+    import { existsSync, writeSync } from "node:fs";
+    import { registerHooks } from "node:module";
+    registerHooks({
+      resolve(specifier, context, next) {
+        if (specifier === "soap") writeSync(2, "soap, listening: " + existsSync(${address}));
+        return next(specifier, context);
+      },
+    });`;
+  const module = `data:text/javascript,${encodeURIComponent(hook)}`;
+  const supervisor = new SupervisorProcess(data, ["--import", module]);
+  await supervisor.ready();
+  await expect.poll(() => supervisor.output).toContain("soap, listening: false");
 });
 
 test("a supervisor killed between storing and sending sends after its next start", async () => {
