@@ -2,6 +2,7 @@ import { versionNumber } from "../shared/installation.ts";
 import type { Handlers, tpManagerMessages } from "../shared/ipc/contract.ts";
 import type { AttemptStore } from "./attempts/attempt-store.ts";
 import type { HandOffStore } from "./attempts/hand-off-store.ts";
+import { isInDoubt } from "./attempts/payment.ts";
 import type { TurnView } from "./desk/terminal-turn.ts";
 import type { TerminalView } from "./terminal/terminal.ts";
 
@@ -34,8 +35,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
         },
         payments: {
           running: desk.turn.current === undefined ? 0 : 1,
-          inDoubt: attempts.unfinished().filter(({ state }) => state.phase.endsWith("in-doubt"))
-            .length,
+          inDoubt: attempts.unfinished().filter(({ state }) => isInDoubt(state)).length,
           notHandedOver: handOffs.countPendingHandOffs(),
         },
       };

@@ -3,7 +3,12 @@ import type { Logger } from "../../shared/logger.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
-import type { Attempt, InDoubtState, ReversalInDoubtState } from "../attempts/payment.ts";
+import {
+  type Attempt,
+  type InDoubtState,
+  isInDoubt,
+  type ReversalInDoubtState,
+} from "../attempts/payment.ts";
 import {
   type Conclusion,
   type Doubt,
@@ -295,5 +300,5 @@ function tellBeyondGoods(writer: AttemptWriter, before: Attempt): void {
 
 /** The state of an attempt that recovery can ask about; undefined for any other. */
 function doubtOf({ state }: Attempt): InDoubtState | ReversalInDoubtState | undefined {
-  return state.phase === "in-doubt" || state.phase === "reversal-in-doubt" ? state : undefined;
+  return isInDoubt(state) ? state : undefined;
 }

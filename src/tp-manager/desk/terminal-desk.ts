@@ -6,7 +6,7 @@ import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import type { Announce } from "../attempts/event-table.ts";
 import { CancelledInTime, storage } from "../attempts/failures.ts";
-import type { Attempt } from "../attempts/payment.ts";
+import { type Attempt, isInDoubt } from "../attempts/payment.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import type { Baseline, GoodsDecision, Terminal, TerminalStatus } from "../terminal/terminal.ts";
 import { PaymentRun } from "./payment-run.ts";
@@ -184,7 +184,7 @@ export class TerminalDesk implements Doubts {
       this.#recovery.doubted(begun);
       throw new AppError("STORAGE_FAILED", undefined, { charged: "unknown", cause: error });
     });
-    if (end.state.phase.endsWith("in-doubt")) this.#recovery.doubted(end);
+    if (isInDoubt(end.state)) this.#recovery.doubted(end);
     if (end.state.phase === "reversed") settled();
     return end;
   }
@@ -197,6 +197,12 @@ export class TerminalDesk implements Doubts {
     const { current } = this.#turn;
     if (current?.orderId !== orderId) return undefined;
     return current.run?.decide(decision, "the kiosk said so");
+  }
+
+  /** The terminal holds an approved sale of the order, and no word about its goods was taken. */
+  awaitsGoods(orderId: string): boolean {
+    const { current } = this.#turn;
+    return current?.orderId === orderId && current.run?.awaitsGoods === true;
   }
 
   /**
