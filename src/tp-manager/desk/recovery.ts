@@ -17,7 +17,7 @@ import {
   type Observation,
   type Verdict,
 } from "../attempts/recovery-policy.ts";
-import type { TerminalView } from "../terminal/terminal.ts";
+import type { TerminalFacts } from "../terminal/terminal.ts";
 import { REVERSAL_BEGINS } from "./reversal-run.ts";
 import { type LookAtTerminal, RETRY_MAX_MS, RETRY_MIN_MS } from "./terminal-look.ts";
 
@@ -26,7 +26,7 @@ const UNSETTLED = "recovery-unsettled";
 
 interface RecoveryParts {
   readonly attempts: AttemptStore;
-  readonly terminal: TerminalView;
+  readonly terminal: TerminalFacts;
   readonly clock: Clock;
   readonly log: Logger;
   /** Time between the two reads that prove a charge whose acknowledgement is not proven. */

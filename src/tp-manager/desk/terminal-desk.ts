@@ -15,7 +15,9 @@ import { runReversal } from "./reversal-run.ts";
 import { StrayReports } from "./stray-reports.ts";
 import { TerminalGate } from "./terminal-gate.ts";
 import { type LookAtTerminal, lookAtTerminal } from "./terminal-look.ts";
-import { type Doubts, TerminalTurn, type TurnView } from "./terminal-turn.ts";
+import { type Doubts, TerminalTurn } from "./terminal-turn.ts";
+import { TerminalView } from "./terminal-view.ts";
+import { TurnView } from "./turn-view.ts";
 import { Upkeep } from "./upkeep.ts";
 
 export interface DeskSettings {
@@ -66,14 +68,29 @@ export class TerminalDesk implements Doubts {
   readonly #gate: TerminalGate;
   readonly #recovery: Recovery;
   readonly #strays: StrayReports;
+  /** All that other rooms see of the driver. */
+  readonly terminal: TerminalView;
+  /** Who has the terminal now. */
+  readonly turn: TurnView;
+  /** Whether the terminal is the one that this installation works with (docs/design.md 3.12). */
+  readonly gate: Pick<TerminalGate, "accept" | "changed">;
   /** Restart and end of day. */
   readonly upkeep: Upkeep;
 
   constructor(parts: DeskParts) {
     this.#parts = parts;
     const { terminal, settings, settled } = parts;
+    this.terminal = new TerminalView(terminal);
     this.#turn = new TerminalTurn(terminal, this);
-    this.#gate = new TerminalGate({ ...parts, ...settings });
+    this.turn = new TurnView(this.#turn);
+    const gate = new TerminalGate({ ...parts, ...settings });
+    this.#gate = gate;
+    this.gate = Object.freeze({
+      accept: () => gate.accept(),
+      get changed() {
+        return gate.changed;
+      },
+    });
     this.upkeep = new Upkeep({ ...parts, ...settings, turn: this.#turn, gate: this.#gate });
     const shared = { ...parts, ...settings, asking: () => this.#keepEvidence() };
     const turnFree = (): Promise<void> => this.#turn.whenFree();
@@ -85,16 +102,6 @@ export class TerminalDesk implements Doubts {
         await this.#recovery.whenIdle();
       }),
     });
-  }
-
-  /** Who has the terminal now. */
-  get turn(): TurnView {
-    return this.#turn;
-  }
-
-  /** Whether the terminal is the one that this installation works with (docs/design.md 3.12). */
-  get gate(): Pick<TerminalGate, "accept" | "changed"> {
-    return this.#gate;
   }
 
   /** Attempts that a former process left open are put in doubt and asked about. */

@@ -4,7 +4,7 @@ import type { HeldTerminal } from "../terminal/terminal.ts";
 import type { PaymentRun } from "./payment-run.ts";
 
 /** What has the terminal to itself now. */
-interface Turn {
+export interface Turn {
   readonly what: "payment" | "reversal" | "reset" | "end of day";
   /** The order that it is about; undefined for the terminal's own affairs. */
   readonly orderId: string | undefined;
@@ -141,11 +141,6 @@ export class TerminalTurn {
   async whenFree(): Promise<void> {
     while (this.#current) await this.#current.ended.then(undefined, () => undefined);
   }
-}
-
-/** What whoever does not use the terminal may know and ask of the turn. */
-export interface TurnView extends Omit<TerminalTurn, "use" | "current"> {
-  readonly current: Pick<Turn, "what" | "orderId"> | undefined;
 }
 
 const lacking: Partial<Record<keyof HeldTerminal, string>> = {

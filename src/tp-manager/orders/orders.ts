@@ -16,7 +16,6 @@ import {
 import type { SettledStray, TerminalLog } from "../attempts/terminal-log.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { HandOff } from "../supervisor/hand-off.ts";
-import type { TerminalView } from "../terminal/terminal.ts";
 import { admissionOf, assertSameOrder } from "./admission.ts";
 
 export interface OrderSettings {
@@ -46,7 +45,6 @@ interface OrderParts {
   readonly attempts: AttemptStore;
   readonly handOffs: Pick<HandOffStore, "handOff" | "archivedDelivery">;
   readonly terminalLog: Pick<TerminalLog, "strays">;
-  readonly terminal: TerminalView;
   readonly desk: TerminalDesk;
   readonly handOff: HandOff;
   readonly clock: Clock;
@@ -89,12 +87,10 @@ export class Orders {
   async lookUp(orderId: string): Promise<FoundOrder> {
     const { attempts: store } = this.#parts;
     const attempts = reading(() =>
-      store
-        .ofOrder(orderId)
-        .map((attempt) => ({
-          ...this.#toTell(attempt),
-          events: store.events(attempt.transactionId),
-        })),
+      store.ofOrder(orderId).map((attempt) => ({
+        ...this.#toTell(attempt),
+        events: store.events(attempt.transactionId),
+      })),
     );
     const latest = attempts.at(-1);
     if (!latest) throw new AppError("ORDER_NOT_FOUND");

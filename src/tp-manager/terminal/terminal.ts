@@ -2,12 +2,12 @@ import type { Receipt } from "../../shared/receipt.ts";
 
 /**
  * What every part of tp-manager may know about a card terminal: facts and news. Reading them puts
- * nothing on the wire. A driver tells facts (what left, what came, how it ended); `attempts/` alone
+ * nothing on the wire. Other rooms than the desk get them as the `TerminalView` of the desk. A driver tells facts (what left, what came, how it ended); `attempts/` alone
  * decides what they mean for the money.
  *
  * Amounts are integers in minor units. No card number crosses this border unmasked.
  */
-export interface TerminalView {
+export interface TerminalFacts {
   readonly protocol: string;
   readonly capabilities: TerminalCapabilities;
   /** The last known state. */
@@ -49,7 +49,7 @@ export interface HeldTerminal {
 }
 
 /** A whole driver. Only `desk/` calls one; the registry makes it, main.ts hands it to the desk. */
-export interface Terminal extends TerminalView, HeldTerminal {
+export interface Terminal extends TerminalFacts, HeldTerminal {
   /** Begins to connect, for ever. Returns at once; a missing port is a state. */
   start(): void;
   /** Ends the link in order. No method may be called afterwards. */

@@ -11,7 +11,10 @@ import type { TerminalIdentity } from "../../terminal/terminal.ts";
 export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 
 /** What the desk knows of the terminal and of open doubts. */
-export type DeskFacts = Pick<TerminalDesk, "turn" | "gate" | "blockedBy" | "strayAsked">;
+export type DeskFacts = Pick<
+  TerminalDesk,
+  "terminal" | "turn" | "gate" | "blockedBy" | "strayAsked"
+>;
 
 interface HealthParts {
   readonly clock: Clock;
