@@ -46,7 +46,7 @@ interface DeskParts {
   readonly settled: () => void;
 }
 
-/** What the desk wants of an order that is paid; called while the payment has the terminal. */
+/** Calls of the desk to the order that is paid, made while the payment has the terminal. */
 interface PaymentWork {
   /** Writes the write-ahead record. The command leaves at once afterwards. */
   begin(baseline: Baseline): Attempt;
