@@ -1,6 +1,6 @@
 /**
- * A client of the local API for programs in TypeScript or JavaScript, in Node and in browsers. It
- * needs nothing but `fetch` and imports nothing: the file can be copied as it is.
+ * A client of the local API for programs in TypeScript or JavaScript, in Node and in browsers. The
+ * client needs nothing but `fetch` and imports nothing: the file can be copied as it is.
  *
  *   const connector = new ConnectorClient({ url: "http://localhost:8765", login, password });
  *   const answer = await connector.pay({ amount: 12.0, orderId: "A-1001" });

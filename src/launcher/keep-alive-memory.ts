@@ -60,7 +60,7 @@ export function failed(before: Trouble, kind: string, nowMs: number): Trouble {
   return { missed: 0, failures, kind, launchedMs: 0, notBeforeMs };
 }
 
-/** Whether a pause is running. One that lies too far ahead comes from a clock that was wrong. */
+/** Whether a pause is running. A pause too far ahead comes from a clock that was wrong. */
 export function isPaused(trouble: Trouble, nowMs: number): boolean {
   const leftMs = trouble.notBeforeMs - nowMs;
   return leftMs > 0 && leftMs <= pauseMs(trouble.kind, trouble.failures);

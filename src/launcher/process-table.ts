@@ -33,7 +33,9 @@ function isPart({ directory, args }: Entry, part: Part): boolean {
   return part.mark === defaultDataDirectory && !args.some((arg) => /^--data(=|$)/.test(arg));
 }
 
-/** Whether a process is still there. One that has ended and only waits to be reaped is not. */
+/**
+ * Whether a process is still there. A process that has ended and only waits to be reaped is not.
+ */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);

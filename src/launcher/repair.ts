@@ -38,7 +38,8 @@ interface Outcome {
 
 /**
  * Relaunches what is dead and replaces what is hung, with a growing pause after repeated failures.
- * Whoever comes while another launcher is at work leaves it to that one. Answers the exit code.
+ * A launcher that comes while another one is at work leaves the repair to that one. Answers the
+ * exit code.
  */
 export async function repair(dataDirectory: string, answerWithinMs: number): Promise<number> {
   goOnWithoutReader();

@@ -150,7 +150,10 @@ interface Part {
   readonly close: () => void | Promise<void>;
 }
 
-/** Closes the last part first. One that fails keeps no other open; the names of those are given. */
+/**
+ * Closes the last part first. A part that fails keeps no other open; the names of failed parts are
+ * given.
+ */
 async function closeAll(parts: Part[], log: RootLogger): Promise<string[]> {
   const failed: string[] = [];
   for (let part = parts.pop(); part; part = parts.pop()) {

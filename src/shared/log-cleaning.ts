@@ -20,7 +20,7 @@ const secretNames = new Set([
 ]);
 
 /** Passwords and shared secrets, also as part of a longer name: wsPassword, GATEWAY_PWD. */
-const secretEnding = /(password|passwd|pwd|secret)$/i;
+const secretEnding = /(password|passwd|pwd|secrets?)$/i;
 
 const REMOVED = "[removed]";
 

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import type { DestinationStream } from "pino";
 import { type Clock, systemClock } from "./time.ts";
 
-/** Others of the group may read a log; nobody else. A log holds no secrets. */
+/** Other users of the file's group may read a log; nobody else may. A log holds no secrets. */
 const LOG_FILE_MODE = 0o640;
 /** A log this large is put aside before its day is over. */
 const LOG_FILE_BYTES_MAX = 20 * 1024 * 1024;

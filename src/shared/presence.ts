@@ -13,7 +13,7 @@ import { invariant } from "./invariant.ts";
 /** Held until the process ends, however that happens. */
 const held: ExclusiveLock[] = [];
 
-/** Whoever looks at the file holds its lock for a moment. */
+/** A process that looks at the file holds its lock for a moment. */
 const CONTENTION_MS = 2_000;
 
 /** `base` is the path that {@link presentProcesses} is asked with; its folder must exist. */

@@ -17,7 +17,7 @@ export class ValueError extends Error {
   override readonly name: string = "ValueError";
 }
 
-/** What a command line asks for. */
+/** The request that a command line makes of a simulator. */
 export type Asked<T> =
   | { readonly ask: "help"; readonly text: string }
   | { readonly ask: "start"; readonly options: T; readonly readyFile: string | null }
@@ -27,7 +27,7 @@ export type Asked<T> =
 interface CommandLine<D extends { readyFile?: string }, T> {
   readonly switches: SwitchTable<D>;
   readonly draft: D;
-  /** What was entered, put together. Throws {@link ValueError}. */
+  /** The options that the entered values make. Throws {@link ValueError}. */
   options(draft: D): T;
   /** The text of `--help`. */
   help(): string;

@@ -15,6 +15,7 @@ import { AlarmStore } from "./alarms/alarm-store.ts";
 import { createGatewayClient, type GatewaySettings } from "./gateway/gateway-client.ts";
 import { Intake } from "./intake/intake.ts";
 import { type HandlerParts, supervisorHandlers } from "./intake/message-handlers.ts";
+import type { DigestSecret } from "./notifications/mapi-notification.ts";
 import { NotificationDesk } from "./notifications/notification-desk.ts";
 import { startNotificationListener } from "./notifications/notification-listener.ts";
 import { NotificationStore } from "./notifications/notification-store.ts";
@@ -100,12 +101,20 @@ async function startListening(
     operations: store,
     clock,
     log,
-    password: config.GATEWAY_PWD,
+    secrets: digestSecrets(config),
     fraudSecret: config.NOTIFICATION_SECRET,
     onAccepted,
   });
   const listener = await startNotificationListener({ host, port, desk, clock, log });
   onStop("notifications", () => listener.close());
+}
+
+function digestSecrets(config: Config): DigestSecret[] {
+  const others = config.NOTIFICATION_DIGEST_SECRETS.map((value, i) => ({
+    place: `NOTIFICATION_DIGEST_SECRETS ${i + 1}`,
+    value,
+  }));
+  return [{ place: "GATEWAY_PWD", value: config.GATEWAY_PWD }, ...others];
 }
 
 async function startMessages(

@@ -13,7 +13,7 @@ interface HandlerParts {
   readonly requestStop: (why: string) => void;
 }
 
-/** What tp-manager answers to the other programs of its installation (docs/design.md 7.2). */
+/** The answers of tp-manager to the other programs of its installation (docs/design.md 7.2). */
 export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManagerMessages> {
   const { port, attempts, handOffs, desk, requestStop } = parts;
   return {

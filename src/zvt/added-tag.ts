@@ -5,7 +5,7 @@ import { decodeRaw, encodeRaw } from "./raw-message.ts";
 import type { RawTag } from "./tlv.ts";
 
 /**
- * The same message with one more tag at the end of its container, which is added when there is
+ * The given message with one more tag at the end of its container, which is added when there is
  * none. Throws {@link ZvtCodecError} when the message cannot be read.
  */
 export function withTag(apdu: Apdu, added: RawTag): Apdu {

@@ -1,4 +1,4 @@
-/** What can be wrong with bytes that claim to be ZVT, or with values that shall become bytes. */
+/** Faults of bytes that claim to be ZVT, or of values that shall become bytes. */
 type ZvtCodecErrorCode =
   /** The length of the APDU is not the number of its data bytes. */
   | "length-mismatch"
@@ -16,7 +16,7 @@ type ZvtCodecErrorCode =
   | "tlv-depth"
   /** A decimal value with a nibble above 9. */
   | "not-decimal"
-  /** The same field twice, with different contents. */
+  /** One field twice, with different contents. */
   | "duplicate-field"
   /** A positional part is missing. */
   | "missing-part"

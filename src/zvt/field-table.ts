@@ -6,7 +6,7 @@
 /** A number of bytes, or how the length stands in front of the content (docs/zvt.md 4.2, 4.3). */
 export type FieldLength = number | "llvar" | "lllvar" | "tlv";
 
-/** How the content becomes a value. What is named `pan`, `track2` or `secret` is card data. */
+/** How the content becomes a value. Content named `pan`, `track2` or `secret` is card data. */
 export type Encoding =
   /** Unsigned number, high byte first. */
   | "number"

@@ -1,4 +1,6 @@
-/** What the ZVT driver and the simulated terminal share; see message.ts for the picture. */
+/**
+ * The codec that the ZVT driver and the simulated terminal share; see message.ts for the picture.
+ */
 export { withTag } from "./added-tag.ts";
 export { type Apdu, ApduReader, decodeApdu, encodeApdu } from "./apdu.ts";
 export { concat, fromHex, sameBytes, toHex } from "./bytes.ts";

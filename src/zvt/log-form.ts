@@ -15,8 +15,8 @@ const HIDDEN_BYTE = "..";
 
 /**
  * The bytes of an APDU in hexadecimal, with two dots for every byte that is, or might be, card
- * data, a password, or the digits of a card number inside a text. What cannot be read, an unknown
- * field and all behind it, and unknown tags are not shown at all.
+ * data, a password, or the digits of a card number inside a text. Bytes that cannot be read, an
+ * unknown field and all behind it, and unknown tags are not shown at all.
  */
 export function safeHex(apdu: Apdu, options: Answering = {}): string {
   const head = toHex(encodeApdu(apdu)).slice(0, 2 * headBytes(apdu));

@@ -48,12 +48,13 @@ export type Condition =
   /** Bytes are left. */
   | "if-any"
   /**
-   * Three bytes F0..F9 follow: a length (docs/zvt.md 6.5). One alone is a status, F0 for example.
+   * Three bytes F0..F9 follow: a length (docs/zvt.md 6.5). One such byte alone is a status, F0 for
+   * example.
    */
   | "if-length-digits"
   /** The result code before it is 6F, and what follows is no field (docs/zvt.md 6.1, 7.4). */
   | "if-wrong-currency"
-  /** What is left is not just a container (docs/zvt.md 7.2). */
+  /** More is left than just a container (docs/zvt.md 7.2). */
   | "if-no-container"
   /** The short form of a vendor: a bare result code before the amount (docs/zvt.md 7.1, 12.8). */
   | "if-bare-result"

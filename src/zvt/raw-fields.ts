@@ -18,7 +18,7 @@ interface RawFields {
   readonly fields: readonly RawField[];
   /** A number without an entry in the table: its length is unknown, reading ended there. */
   readonly unknownField: number | null;
-  /** What was not read: empty, or the unknown field and all behind it. */
+  /** The bytes that were not read: none, or the unknown field and all behind it. */
   readonly rest: Uint8Array;
 }
 

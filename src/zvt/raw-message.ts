@@ -27,7 +27,10 @@ interface RawMessage {
   readonly fields: readonly RawField[];
   /** A field number that is not in the table; reading ended there (docs/zvt.md 4.2). */
   readonly unknownField: number | null;
-  /** What was not read: the unknown field and all behind it, or all of an unknown command. */
+  /**
+   * The bytes that were not read: the unknown field and all behind it, or all of an unknown
+   * command.
+   */
   readonly rest: Uint8Array;
 }
 

@@ -87,7 +87,7 @@ export function container(name: TagName, children: readonly RawTag[]): RawTag {
   return rawContainer(tagOfName(name).number, children);
 }
 
-/** The same for a tag that is not in the table. */
+/** A tag that holds others, by its number: the tag need not be in the table. */
 function rawContainer(number: number, children: readonly RawTag[]): RawTag {
   if (!hasConstructedBit(number)) {
     throw new ZvtCodecError("tag", `tag ${number.toString(16)} cannot hold others`);

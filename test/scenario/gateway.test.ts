@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { GatewayHistory, OutboxItem } from "../../src/shared/ipc/contract.ts";
@@ -14,13 +15,13 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 const SECRET = "fraud passphrase";
 
 /** A real supervisor process before a sandbox that pays every order and notifies it. */
-async function gatewayAndSupervisor() {
+async function gatewayAndSupervisor(login = "login") {
   const port = await freePort();
   const listener = `http://127.0.0.1:${port}`;
   const sandbox = await startGatewaySandbox({
     accounts: [
       {
-        login: "login",
+        login,
         password: PASSWORD,
         websites: [{ id: 107, currency: "EUR", fraudUrl: `${listener}/fraud`, passphrase: SECRET }],
       },
@@ -31,6 +32,7 @@ async function gatewayAndSupervisor() {
   onTestFinished(() => sandbox.close());
   const data = join(temporaryFolder(), "data");
   writeConfig(data, sandbox.url, {
+    GATEWAY_LOGIN: login,
     GATEWAY_CALLBACK_URL: `${listener}/notify`,
     GATEWAY_TIMEOUT: "1000",
     NOTIFICATION_PORT: String(port),
@@ -134,6 +136,21 @@ describe("the real supervisor before every fault of the gateway", () => {
       });
       expect(found.transactionPublicIds).toHaveLength(copies.length === 0 ? 0 : 1);
     }
+  });
+
+  test.each([35, 255])("a login of %i characters sends, notifies, refunds, looks up", async (n) => {
+    const at = await gatewayAndSupervisor("x".repeat(n));
+    await at.handOver("A-1");
+    const { transactionPublicIds } = await at.inState("A-1", "captured");
+    const id = transactionPublicIds[0] ?? "";
+    const found = await at.supervisor.call("gateway-lookup", { id }, PATIENCE_MS);
+    expect(found).toMatchObject({ outcome: "found" });
+    const refund = {
+      ...({ operationId: randomUUID(), kind: "refund", transactionPublicId: id } as const),
+      ...{ amountMinor: 100, currency: "EUR", exponent: 2 },
+    };
+    const done = await at.supervisor.call("gateway-operation", refund, PATIENCE_MS);
+    expect(done.operation?.state).toBe("done");
   });
 
   test("chargeback and fraud reach the order's history", async () => {

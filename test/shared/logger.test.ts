@@ -38,6 +38,7 @@ const secretNames = [
   "GATEWAY_PWD",
   "OPERATOR_PWD",
   "notificationSecret",
+  "NOTIFICATION_DIGEST_SECRETS",
   "token",
   "x-connector-token",
   "cookie",

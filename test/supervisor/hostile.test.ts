@@ -10,14 +10,14 @@ import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client
 import { NotificationDesk } from "../../src/supervisor/notifications/notification-desk.ts";
 import {
   NOTIFICATION_BYTES_MAX,
-  REQUESTS_PER_MINUTE_MAX,
   startNotificationListener,
 } from "../../src/supervisor/notifications/notification-listener.ts";
+import { MESSAGES_PER_MINUTE_MAX } from "../../src/supervisor/notifications/source-rate.ts";
 import { Random } from "../simulation/random.ts";
 import { heapInUse, objectPrototype } from "../support/heap.ts";
 import { hostileDocuments, jsonMakers, xmlMakers } from "../support/hostile-documents.ts";
 import { TestClock } from "../support/test-clock.ts";
-import { mapiOf, md5, resultOf } from "./notifications/mapi.ts";
+import { mapiOf, md5, resultOf, secrets } from "./notifications/mapi.ts";
 import { resultBody } from "./recording-gateway.ts";
 import { sampleTransaction } from "./sample-transaction.ts";
 import { openRig, PASSWORD } from "./supervisor-rig.ts";
@@ -37,7 +37,7 @@ async function listening() {
   const rig = await openRig();
   rig.handOver("A-1");
   const { notifications: store, operationStore: operations, clock, log } = rig;
-  const parts = { store, operations, clock, log, password: PASSWORD, fraudSecret: SECRET };
+  const parts = { store, operations, clock, log, secrets, fraudSecret: SECRET };
   const desk = new NotificationDesk({ ...parts, onAccepted: (id) => rig.operations.notified(id) });
   const listener = await startNotificationListener({
     host: "127.0.0.1",
@@ -85,7 +85,7 @@ async function sendAll<T>(
     sent += batch.length;
     batch = [];
     (rig.lines as unknown[]).length = 0;
-    if (sent % (REQUESTS_PER_MINUTE_MAX / 2) < AT_A_TIME) await rig.clock.advance(60_000);
+    if (sent % (MESSAGES_PER_MINUTE_MAX / 2) < AT_A_TIME) await rig.clock.advance(60_000);
     if (before === 0 && sent > DOCUMENTS / 10) before = heapInUse();
   };
   for (const document of documents) {

@@ -13,6 +13,7 @@ import { PATIENCE_MS } from "../support/patience.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { TestClock } from "../support/test-clock.ts";
+import { secrets } from "./notifications/mapi.ts";
 import { sampleTransaction } from "./sample-transaction.ts";
 import { SupervisorProcess, writeConfig } from "./supervisor-process.ts";
 import { openRig, PASSWORD, type RigOptions } from "./supervisor-rig.ts";
@@ -136,7 +137,10 @@ async function openWithListener() {
   const listening = await listener.startNotificationListener({
     host: "127.0.0.1",
     port: 0,
-    desk: { takeOperation: (one) => desk?.takeOperation(one) ?? false, takeFraud: () => false },
+    desk: {
+      takeOperation: (one, mayStore) => desk?.takeOperation(one, mayStore) ?? "refused",
+      takeFraud: () => "refused",
+    },
     clock: new TestClock(),
     log: recordingLog().log,
   });
@@ -148,7 +152,7 @@ async function openWithListener() {
     operations: rig.operationStore,
     clock: rig.clock,
     log: rig.log,
-    password: PASSWORD,
+    secrets,
     fraudSecret: undefined,
     onAccepted: (id) => rig.operations.notified(id),
   });

@@ -14,7 +14,7 @@ export async function startSimulator(
   installation: Installation,
   clock: Clock,
 ): Promise<number> {
-  // One left by a process that was killed would be taken for the new one's.
+  // A file left by a process that was killed would be taken for the new one's.
   rmSync(part.readyFile, { force: true });
   const launched = await launchDetached(part, installation.logDirectory);
   const endMs = clock.monotonicMs() + READY_WITHIN_MS;

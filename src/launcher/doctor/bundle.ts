@@ -91,7 +91,11 @@ function secretsOf(entries: readonly Entry[]): string[] {
   const pairs = logins.flatMap((login) =>
     hidden.map(({ value }) => Buffer.from(`${login.value}:${value}`).toString("base64")),
   );
-  const values = hidden.flatMap(({ value }) => [value, ...passwordWithin(value)]);
+  const values = hidden.flatMap((entry) => [
+    entry.value,
+    ...listed(entry),
+    ...passwordWithin(entry.value),
+  ]);
   const forms = values.flatMap((value) => [
     value,
     JSON.stringify(value).slice(1, -1),
@@ -100,6 +104,12 @@ function secretsOf(entries: readonly Entry[]): string[] {
     Buffer.from(value).toString("base64"),
   ]);
   return [...pairs, ...forms];
+}
+
+/** The single ones of several secrets under one name. */
+function listed({ name, value }: Entry): string[] {
+  const field = knownFields[name];
+  return field && metaOf(field).list ? value.split(" ") : [];
 }
 
 /** http://login:password@host, where a password does not belong but ends up. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { invariant } from "../invariant.ts";
 import type { Program } from "../ipc/contract.ts";
 
-/** What the names of the setup file are made of, in `schema.ts` and in every driver. */
+/** The facts about a name of the setup file, in `schema.ts` and in every driver. */
 interface Meta {
   /** One sentence for the example file and the README. */
   readonly help: string;
@@ -10,8 +10,12 @@ interface Meta {
   /** Without a value these programs do not start. */
   readonly requiredBy?: readonly Program[];
   readonly secret?: boolean;
+  /** Several values, with blanks between them. */
+  readonly list?: boolean;
   /** The protocol's own limit: less is refused unless TEST_TIMERS is yes. */
   readonly floor?: number;
+  /** Says what is doubtful about a value that is taken; never repeats the value. */
+  doubt?(value: string): string | undefined;
 }
 
 /** The names of a part of the setup file, in its order. */

@@ -11,7 +11,7 @@ export type { Config } from "./schema.ts";
 
 interface ConfigResult {
   readonly config: Config;
-  /** Things that do not stop the program: unknown names, a file others can read. */
+  /** No reason to stop: unknown names, doubtful values, a file that others can read. */
   readonly warnings: readonly string[];
 }
 
@@ -92,7 +92,7 @@ export function parseConfig(
       faults.push({ line: entry.line, message });
     } else {
       byName.set(entry.name, entry);
-      warnings.push(...commentWarning(entry));
+      warnings.push(...commentWarning(entry), ...doubts(entry, fields[entry.name]));
     }
   }
   const values = Object.fromEntries(
@@ -141,6 +141,11 @@ function readValue(
 function commentWarning({ line, name, value, quoted }: Entry): string[] {
   if (quoted || !/\s#/.test(value)) return [];
   return [`line ${line}: the # belongs to the value of ${name}; comments need their own line`];
+}
+
+function doubts({ line, name, value }: Entry, schema: z.ZodType | undefined): string[] {
+  const doubt = schema && metaOf(schema).doubt?.(value);
+  return doubt === undefined ? [] : [`line ${line}: ${name} ${doubt}`];
 }
 
 function unknownName({ line, name }: Entry, known: readonly string[]): string {

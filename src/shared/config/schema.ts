@@ -39,6 +39,14 @@ function isSerialPort(value: string): boolean {
 
 const basicLogin = text(128).regex(/^[^:]*$/, "must not hold a colon");
 
+/** The gateway issues longer ones than its description allows (docs/gateway.md 2.2). */
+function longLogin(login: string): string | undefined {
+  const { length } = [...login];
+  return length > 32
+    ? `has ${length} characters, the gateway's description allows 32; right if it was issued so`
+    : undefined;
+}
+
 /** https for anything that leaves the machine (docs/design.md 4.3). */
 const gatewayUrl = z.string().refine(isGatewayUrl, {
   error:
@@ -90,6 +98,17 @@ const origins = z.string().transform((value, context) => {
     });
   }
   return list;
+});
+
+const SECRETS_MAX = 8;
+
+/** No value is repeated in a message: it is a secret. */
+const secrets = text(SECRETS_MAX * 129).transform((value, context) => {
+  const list = value.split(" ").filter((secret) => secret !== "");
+  if (list.length <= SECRETS_MAX && list.every(({ length }) => length <= 128)) return list;
+  const message = `must list at most ${SECRETS_MAX} secrets of at most 128 characters each`;
+  context.addIssue({ code: "custom", message });
+  return z.NEVER;
 });
 
 const terminalAndApi = {
@@ -175,10 +194,11 @@ const gateway = {
     example: "https://gateway.example",
     requiredBy: ["supervisor"],
   }),
-  GATEWAY_LOGIN: described(text(32), {
+  GATEWAY_LOGIN: described(text(255), {
     help: "Public API user name at the payment gateway.",
     example: "12345.gateway.example",
     requiredBy: ["supervisor"],
+    doubt: longLogin,
   }),
   GATEWAY_PWD: described(text(32), {
     help: "Public API password at the payment gateway.",
@@ -233,6 +253,12 @@ const gateway = {
     help: "Address on which notifications are taken.",
     example: "192.0.2.10",
   }),
+  NOTIFICATION_DIGEST_SECRETS: described(secrets.default([]), {
+    help: "What else than GATEWAY_PWD may sign notifications: a website's salt, an old password.",
+    example: "salt-of-the-website old-password",
+    secret: true,
+    list: true,
+  }),
   NOTIFICATION_SECRET: described(text(128).optional(), {
     help: "Passphrase that signs the gateway's fraud event; without it none is taken.",
     example: "the passphrase of the merchant account",
@@ -285,6 +311,7 @@ export const sharedParts = [
 export const sharedFields = { ...terminalAndApi, ...gateway, ...daily } as const;
 /**
  * Every shared value, parsed. A name is sure to be present for the program that requires it; the
- * other program has no business reading it. What a driver has added is read with `valuesOf`.
+ * other program has no business reading it. A value that a driver has added is read with
+ * `valuesOf`.
  */
 export type Config = ValuesOf<typeof sharedFields>;

@@ -31,8 +31,8 @@ const tokenForm = new RegExp(`^[0-9a-f]{${TOKEN_BYTES * 2}}$`);
 
 /**
  * The secret every local request carries. Made once by whichever program comes first; written
- * aside, synced and linked, so that nobody ever reads half of it. One that was damaged on the disk
- * is replaced: an empty token would let everybody in.
+ * aside, synced and linked, so that nobody ever reads half of it. A token that was damaged on the
+ * disk is replaced: an empty token would let everybody in.
  */
 export function ipcToken(runDirectory: string): string {
   const path = join(runDirectory, "token");

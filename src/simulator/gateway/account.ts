@@ -31,8 +31,12 @@ const websiteSchema = z.strictObject({
   passphrase: z.string().min(1).optional(),
 });
 
+/** Real logins are longer than the table of the order request says (docs/gateway.md 2.2). */
+export const LOGIN_LENGTH_MAX = 255;
+export const LOGIN_LENGTH_DESCRIBED = 32;
+
 export const accountSchema = z.strictObject({
-  login: z.string().min(1).max(32),
+  login: z.string().min(1).max(LOGIN_LENGTH_MAX),
   password: z.string().min(1).max(32),
   /** Second way to authenticate the v3 lookup. */
   apiKey: z.string().min(1).optional(),

@@ -1,5 +1,6 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { announcePresence } from "../../shared/presence.ts";
+import { LOGIN_LENGTH_DESCRIBED } from "./account.ts";
 import { type SandboxOptions, startGatewaySandbox } from "./sandbox.ts";
 import { readCommandLine } from "./switches.ts";
 
@@ -9,6 +10,7 @@ const EXIT_USAGE = 64;
 const EXIT_INTERNAL = 70;
 
 async function run(options: SandboxOptions, readyFile: string | null): Promise<void> {
+  for (const { login } of options.accounts) warnOfLongLogin(login);
   const sandbox = await startGatewaySandbox(options);
   console.log(`listening ${sandbox.url}`);
   if (readyFile !== null && process.platform !== "linux") announcePresence(readyFile);
@@ -23,7 +25,16 @@ async function run(options: SandboxOptions, readyFile: string | null): Promise<v
   }
 }
 
-/** Whoever waits for the file never reads half of it. */
+function warnOfLongLogin(login: string): void {
+  const { length } = [...login];
+  if (length <= LOGIN_LENGTH_DESCRIBED) return;
+  console.error(
+    `warning: login ${login} has ${length} characters, the description allows ` +
+      `${LOGIN_LENGTH_DESCRIBED}; the gateway issues longer ones all the same`,
+  );
+}
+
+/** A reader that waits for the file never reads half of it. */
 function writeReadyFile(path: string, url: string): void {
   const unfinished = `${path}.${process.pid}`;
   writeFileSync(unfinished, `${JSON.stringify({ url })}\n`);

@@ -1,6 +1,6 @@
 import type { CardName } from "./bank/cards.ts";
 
-/** What the simulated customer does at the terminal. */
+/** One act of the simulated customer at the terminal. */
 export type CustomerAction =
   | { readonly action: "insert"; readonly card?: CardName }
   /** A card that is not for payments (docs/zvt.md 6.3, Card poll). */
@@ -25,7 +25,7 @@ export const keys = {
 } as const;
 export type KeyName = keyof typeof keys;
 
-/** What the terminal waits for; leaving and doing nothing fit everywhere. */
+/** The act that the terminal waits for; leaving and doing nothing fit everywhere. */
 export type Wanted = "card" | "key" | "key-or-card" | "digits";
 
 const fitting: Readonly<Record<Wanted, readonly CustomerAction["action"][]>> = {

@@ -4,7 +4,7 @@ import type { OutcomeRule } from "./bank/outcome.ts";
 import type { FaultRequest } from "./faults/fault-request.ts";
 import type { PaymentScript } from "./scenario.ts";
 
-/** What can be set of every terminal; a protocol adds its own, and has the defaults. */
+/** Options of every terminal; a protocol adds its own and supplies the defaults. */
 export interface TerminalOptions {
   /** null: no TCP. Port 0 takes a free one. */
   readonly tcp: { readonly host: string; readonly port: number } | null;
@@ -21,7 +21,7 @@ export interface TerminalOptions {
   readonly device: Device;
   readonly behaviour: Behaviour;
   readonly faults: readonly FaultRequest[];
-  /** What the first, second ... payment shall be like. */
+  /** Scripts of the first, second ... payment. */
   readonly payments: readonly PaymentScript[];
   /** Wire events that `GET /trace` keeps. */
   readonly traceEvents: number;
@@ -40,7 +40,7 @@ export interface Pace {
   readonly customerMs: number;
   /** How long the terminal waits for a card, when the control API plays the customer. */
   readonly cardWaitMs: number;
-  /** The same for the customer of the amounts that end in 68, who never presents a card. */
+  /** The wait for the customer of the amounts that end in 68, who never presents a card. */
   readonly walkAwayMs: number;
   /** The bank's answer. */
   readonly hostMs: number;
@@ -131,7 +131,7 @@ export const defaultOptions: Omit<TerminalOptions, "clock"> = {
 /** Groups of options, of which some may be set and the others stay as they are. */
 type Group = "timers" | "pace" | "device" | "behaviour";
 
-/** What may be set to start a terminal; all else as on the command line without switches. */
+/** Options to start a terminal with; a missing one is as on the command line without switches. */
 export type StartOptions<O extends TerminalOptions> = {
   readonly [K in keyof O]?: K extends Group ? Partial<O[K]> : O[K];
 };
@@ -143,7 +143,7 @@ export type Draft<O extends TerminalOptions> = {
   [K in Group & keyof O]: { -readonly [V in keyof O[K]]?: O[K][V] };
 } & { readyFile?: string };
 
-/** What was set over the defaults, group by group. */
+/** The defaults with the given options put over them, group by group. */
 export function completed<O extends TerminalOptions>(
   defaults: Omit<O, "clock">,
   clock: Clock,

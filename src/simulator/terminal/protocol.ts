@@ -32,7 +32,7 @@ export interface HelpSection {
   readonly rows: readonly (readonly [left: string, ...right: readonly string[]])[];
 }
 
-/** What every terminal has, whatever it speaks. */
+/** The parts that every terminal has, whatever protocol it speaks. */
 export interface Host<O extends TerminalOptions> {
   readonly options: O;
   readonly memory: Memory;
@@ -55,7 +55,7 @@ export interface Machine {
   stop(why: string): void;
   /** Resolves when nothing runs. */
   idle(): Promise<void>;
-  /** What `GET /state` tells besides what every terminal has. */
+  /** Members of the answer to `GET /state` beside those of every terminal. */
   state(): object;
   /** Conditions that `POST /state` switches by name. */
   readonly toggles: Readonly<Record<string, Toggle>>;
@@ -68,7 +68,7 @@ export interface Toggle {
   on: boolean;
 }
 
-/** What control API and daily restart know of a terminal. */
+/** The parts of a terminal that the control API and the daily restart use. */
 export interface MachineParts {
   readonly customer: CustomerDesk;
   /** Takes no cards until unlocked. */

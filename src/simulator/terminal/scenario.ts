@@ -6,7 +6,7 @@ import { type OutcomeRule, parseOutcomeRule } from "./bank/outcome.ts";
 import { FaultError, type FaultRequest, faultRequest, parseFault } from "./faults/fault-request.ts";
 import type { FaultTable } from "./faults/fault-table.ts";
 
-/** What one payment shall be like; what is not said is as always. */
+/** The course of one payment; a member that is missing stays as always. */
 export interface PaymentScript {
   readonly outcome?: OutcomeRule;
   readonly card?: (typeof cardNames)[number];

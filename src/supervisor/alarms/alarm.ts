@@ -23,6 +23,8 @@ type Alarm =
   | "gateway-order-twice"
   /** A verified notification does not agree with our order. */
   | "notification-mismatch"
+  /** A notification that is most likely the gateway's was refused for its form. */
+  | "notification-unreadable"
   /** The cardholder's bank took the money of an order back, or the acquirer reported fraud. */
   | "chargeback-or-fraud"
   /** A card number arrived unmasked and was masked here. */

@@ -27,7 +27,7 @@ const field = (
 
 /** In the order in which they are sent. */
 export const orderFields = {
-  wsLogin: field("AN", 32, true),
+  wsLogin: field("AN", 255, true),
   wsPassword: field("AN", 32, true),
   websiteId: field("N", 11, true),
   categoryId: field("N", 11, true),

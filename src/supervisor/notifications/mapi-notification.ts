@@ -12,24 +12,44 @@ export interface MapiNotification {
   readonly fingerprint: string;
 }
 
+/** The gateway signs with it. Logs tell its place, never its value. */
+export interface DigestSecret {
+  /** Where it stands in the setup file. */
+  readonly place: string;
+  readonly value: string;
+}
+
 type MapiVerdict =
-  | { readonly genuine: true; readonly notification: MapiNotification }
-  | { readonly genuine: false; readonly why: string };
+  | {
+      readonly genuine: true;
+      readonly notification: MapiNotification;
+      /** Place of the secret that fitted. */
+      readonly signedWith: string;
+    }
+  | {
+      readonly genuine: false;
+      readonly why: string;
+      /** Nobody but the gateway is likely to have sent it: an operator has to look. */
+      readonly alarming: boolean;
+    };
 
 const OPENING = "<result>";
 const CLOSING = "</result>";
+const CDATA_OPENING = "<![CDATA[";
+const CDATA_CLOSING = "]]>";
 const NESTED_TAGS_MAX = 4;
 const ELEMENTS_MAX = 500;
 const FREE_DATA_PREFIX = "_aKey_";
 
 /**
- * Everything around the signed bytes. It is not signed, so nothing but the documented form is
- * taken: one root, exactly `<mapi>`, with version and digest, and nothing behind it
+ * Everything around the signed bytes. No signature covers this part, so nothing but the documented
+ * form is taken: one root, exactly `<mapi>`, with version and digest, and nothing behind it
  * (docs/gateway.md 3.4). The XML package alone would accept a second root and text behind a root
- * that closes itself.
+ * that closes itself. Blanks before it are cut off beforehand: two patterns for blanks beside each
+ * other would make 60 KB of them take half a minute.
  */
 const before = new RegExp(
-  "^\\u{FEFF}?\\s*(?:<\\?xml\\s[^<>]*\\?>)?\\s*<mapi>\\s*" +
+  "^(?:<\\?xml\\s[^<>]*\\?>\\s*)?<mapi>\\s*" +
     "(?:<mapiversion>[^<>&]*</mapiversion>\\s*)?" +
     "<md5content>\\s*([0-9A-Fa-f]{32})\\s*</md5content>\\s*$",
   "u",
@@ -47,37 +67,71 @@ const parser = new XMLParser({
 
 /**
  * Checks and reads one notification: MD5 over the bytes of exactly one `<result>...</result>`
- * followed by the password, in any letter case, compared in constant time; only those bytes are
- * parsed. Pure, never throws.
+ * followed by one of the secrets, in any letter case, compared in constant time; only those bytes
+ * are parsed. Pure, never throws.
  */
-export function readMapi(document: Buffer, password: string): MapiVerdict {
+export function readMapi(document: Buffer, secrets: readonly DigestSecret[]): MapiVerdict {
   if (!isUtf8(document)) return refused("not UTF-8");
-  const opening = document.indexOf(OPENING);
-  const closing = document.indexOf(CLOSING);
+  const outline = outlineOf(document);
+  const opening = outline.indexOf(OPENING);
+  const closing = outline.indexOf(CLOSING);
   const only =
     opening >= 0 &&
     closing > opening &&
-    opening === document.lastIndexOf(OPENING) &&
-    closing === document.lastIndexOf(CLOSING);
+    opening === outline.lastIndexOf(OPENING) &&
+    closing === outline.lastIndexOf(CLOSING);
   if (!only) return refused("not exactly one result element");
   const end = closing + CLOSING.length;
   const signed = document.subarray(opening, end);
-  const digest = before.exec(document.subarray(0, opening).toString("utf8"))?.[1];
+  const digest = before.exec(document.subarray(0, opening).toString("utf8").trimStart())?.[1];
   if (digest === undefined || !after.test(document.subarray(end).toString("utf8"))) {
     return refused("not one mapi element with version, digest and result");
   }
-  const expected = createHash("md5").update(signed).update(password, "utf8").digest();
-  if (!timingSafeEqual(expected, Buffer.from(digest, "hex"))) return refused("wrong digest");
-  return readSigned(signed);
+  const signedWith = signerOf(signed, Buffer.from(digest, "hex"), secrets);
+  if (signedWith !== undefined) return readSigned(signed, outline.slice(opening, end), signedWith);
+  // Not every writer and verifier agrees about CDATA, so this may be the gateway all the same.
+  return document.includes(CDATA_OPENING)
+    ? alarming("wrong digest of a result with CDATA")
+    : refused("wrong digest");
 }
 
-function readSigned(signed: Buffer): MapiVerdict {
+/** Every secret is tried, so that the time tells nothing about which one was near. */
+function signerOf(
+  signed: Buffer,
+  digest: Buffer,
+  secrets: readonly DigestSecret[],
+): string | undefined {
+  const hash = createHash("md5").update(signed);
+  return secrets
+    .filter(({ value }) => timingSafeEqual(hash.copy().update(value, "utf8").digest(), digest))
+    .at(0)?.place;
+}
+
+/**
+ * The document, a character for each byte, with all that stands in CDATA sections crossed out: tags
+ * in them are no tags. Takes the same time however many sections there are and whether they end.
+ */
+function outlineOf(document: Buffer): string {
+  const text = document.toString("latin1");
+  const parts: string[] = [];
+  let at = 0;
+  for (;;) {
+    const from = text.indexOf(CDATA_OPENING, at);
+    const closing = from < 0 ? -1 : text.indexOf(CDATA_CLOSING, from + CDATA_OPENING.length);
+    if (closing < 0) return parts.join("") + text.slice(at);
+    const end = closing + CDATA_CLOSING.length;
+    parts.push(text.slice(at, from), "x".repeat(end - from));
+    at = end;
+  }
+}
+
+function readSigned(signed: Buffer, outline: string, signedWith: string): MapiVerdict {
   const text = signed.toString("utf8");
-  // Document types, entities, comments and CDATA: the gateway sends none (docs/gateway.md 3.4).
-  if (/<[!?]/.test(text)) return refused("declarations inside the result");
-  if ((text.match(/</g) ?? []).length > 2 * ELEMENTS_MAX) return refused("too many elements");
+  // Document types, entities and comments: the gateway sends none (docs/gateway.md 3.4).
+  if (/<[!?]/.test(outline)) return alarming("declarations inside the result");
+  if ((outline.match(/</g) ?? []).length > 2 * ELEMENTS_MAX) return alarming("too many elements");
   const result = parse(text);
-  if (!result) return refused("not well-formed XML");
+  if (!result) return alarming("not well-formed XML");
   const fields: Record<string, string> = {};
   const freeData: Record<string, string> = {};
   for (const [name, value] of Object.entries(result)) {
@@ -88,10 +142,10 @@ function readSigned(signed: Buffer): MapiVerdict {
         set(freeData, key.slice(FREE_DATA_PREFIX.length), item);
       }
     } else if (typeof value === "string") set(fields, name, value);
-    else return refused(`${name.slice(0, 40)} stands there twice or has elements in it`);
+    else return alarming(`${name.slice(0, 40)} stands there twice or has elements in it`);
   }
   const fingerprint = createHash("sha256").update(signed).digest("hex");
-  return { genuine: true, notification: { fields, freeData, fingerprint } };
+  return { genuine: true, notification: { fields, freeData, fingerprint }, signedWith };
 }
 
 function set(target: Record<string, string>, name: string, value: unknown): void {
@@ -114,5 +168,9 @@ function parse(text: string): Readonly<Record<string, unknown>> | undefined {
 }
 
 function refused(why: string): MapiVerdict {
-  return { genuine: false, why };
+  return { genuine: false, why, alarming: false };
+}
+
+function alarming(why: string): MapiVerdict {
+  return { genuine: false, why, alarming: true };
 }

@@ -7,15 +7,17 @@ import { raiseAlarm } from "../alarms/alarm.ts";
 import { effectOf } from "../operations/gateway-state.ts";
 import type { OperationStore } from "../operations/operation-store.ts";
 import { type FraudEvent, readFraudEvent } from "./fraud-event.ts";
-import { type MapiNotification, readMapi } from "./mapi-notification.ts";
+import { type DigestSecret, type MapiNotification, readMapi } from "./mapi-notification.ts";
 import type { NotificationStore } from "./notification-store.ts";
+import { RefusalLog } from "./refusal-log.ts";
 
 interface NotificationDeskParts {
   readonly store: NotificationStore;
   readonly operations: OperationStore;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly password: string;
+  /** Each of them may have signed a notification. */
+  readonly secrets: readonly DigestSecret[];
   /** Without one no fraud event is taken. */
   readonly fraudSecret: string | undefined;
   /** Something was accepted about a transaction of the gateway. */
@@ -24,39 +26,68 @@ interface NotificationDeskParts {
 
 const AMOUNT_DIGITS_MAX = 12;
 
+/** "taken" or known already; "refused": not genuine, or not about our order; "put-off": later. */
+export type Reception = "taken" | "refused" | "put-off";
+
+/** Asked about every message that is genuine, before anything of it is stored. */
+type MayStore = () => boolean;
+
 /**
  * Takes a notification: verifies it, compares it with our order, keeps it once, and tells whoever
- * waits for it. true: taken, or known already. false: not genuine, or not about our order.
+ * waits for it.
  */
 export class NotificationDesk {
   readonly #parts: NotificationDeskParts;
+  readonly #refusals: RefusalLog;
 
   constructor(parts: NotificationDeskParts) {
     this.#parts = parts;
+    this.#refusals = new RefusalLog(parts.clock);
   }
 
   /** A document of the form field `xml` (docs/gateway.md 3.1). */
-  takeOperation(document: Buffer): boolean {
-    const { password, log } = this.#parts;
-    const verdict = readMapi(document, password);
-    if (verdict.genuine) return this.#operation(verdict.notification, document.toString("utf8"));
-    log.warn({ why: verdict.why }, "a notification that is not genuine was refused");
-    return false;
+  takeOperation(document: Buffer, mayStore: MayStore): Reception {
+    const verdict = readMapi(document, this.#parts.secrets);
+    if (!verdict.genuine) {
+      return verdict.alarming
+        ? this.#unreadable(verdict.why)
+        : this.#refuse("a notification that is not genuine", verdict.why);
+    }
+    if (!mayStore()) return "put-off";
+    const { notification, signedWith } = verdict;
+    return this.#operation(notification, signedWith, document.toString("utf8"));
   }
 
   /** The fraud event (docs/gateway.md 4.1). */
-  takeFraud(body: Buffer, signature: string | undefined): boolean {
-    const { fraudSecret, log } = this.#parts;
+  takeFraud(body: Buffer, signature: string | undefined, mayStore: MayStore): Reception {
+    const { fraudSecret } = this.#parts;
     const verdict =
       fraudSecret === undefined
         ? ({ genuine: false, why: "NOTIFICATION_SECRET is not set" } as const)
         : readFraudEvent(body, signature, fraudSecret);
-    if (verdict.genuine) return this.#fraud(verdict.event, body.toString("utf8"));
-    log.warn({ why: verdict.why }, "a fraud event that is not genuine was refused");
-    return false;
+    if (!verdict.genuine) return this.#refuse("a fraud event that is not genuine", verdict.why);
+    return mayStore() ? this.#fraud(verdict.event, body.toString("utf8")) : "put-off";
   }
 
-  #operation({ fields, freeData, fingerprint }: MapiNotification, raw: string): boolean {
+  #refuse(what: string, why: string): "refused" {
+    const count = this.#refusals.due(`${what}: ${why}`);
+    if (count > 0) this.#parts.log.warn({ why, count }, `${what} was refused`);
+    return "refused";
+  }
+
+  #unreadable(why: string): "refused" {
+    const count = this.#refusals.due(why);
+    if (count === 0) return "refused";
+    const what = `a notification that is most likely the gateway's cannot be taken: ${why}`;
+    raiseAlarm(this.#parts.log, "notification-unreadable", { why, count }, what);
+    return "refused";
+  }
+
+  #operation(
+    { fields, freeData, fingerprint }: MapiNotification,
+    signedWith: string,
+    raw: string,
+  ): Reception {
     const { operation = "", status = "", idForMerchant: orderId = "" } = fields;
     const publicId = (fields["transid"] ?? "").toUpperCase();
     const owner = this.#ownerOf(orderId, freeData["transactionId"], {
@@ -84,10 +115,10 @@ export class NotificationDesk {
       raw: maskPansInText(raw),
     });
     const about = { orderId: maskPansInText(orderId), transactionPublicId: publicId };
-    const details = { ...about, operation, status };
+    const details = { ...about, operation, status, signedWith };
     if (!agrees) return this.#mismatch(details, isNew);
     this.#accepted(owner, details, isNew);
-    return true;
+    return "taken";
   }
 
   /** Done for repeated documents too: the first time may have been cut short. */
@@ -97,6 +128,7 @@ export class NotificationDesk {
       readonly transactionPublicId: string;
       readonly operation: string;
       readonly status: string;
+      readonly signedWith: string;
     },
     isNew: boolean,
   ): void {
@@ -121,7 +153,7 @@ export class NotificationDesk {
     onAccepted(publicId);
   }
 
-  #fraud({ orderId, amount, currency, body, fingerprint }: FraudEvent, raw: string): boolean {
+  #fraud({ orderId, amount, currency, body, fingerprint }: FraudEvent, raw: string): Reception {
     const { operations, log } = this.#parts;
     // The published sample names no order: such a document is kept, and an operator hears of it.
     const known = orderId !== null && operations.transactionsOf(orderId).length > 0;
@@ -145,7 +177,7 @@ export class NotificationDesk {
     const details = { orderId, operation: "fraud", status: "reported" };
     if (!agrees) return this.#mismatch(details, isNew);
     if (isNew) raiseAlarm(log, "chargeback-or-fraud", details, "the acquirer reported fraud");
-    return true;
+    return "taken";
   }
 
   /** Our transaction of that order, amount and currency; undefined when none or several agree. */
@@ -171,10 +203,10 @@ export class NotificationDesk {
     return this.#parts.store.add(document, this.#parts.clock.now());
   }
 
-  #mismatch(details: Readonly<Record<string, unknown>>, isNew: boolean): false {
+  #mismatch(details: Readonly<Record<string, unknown>>, isNew: boolean): "refused" {
     const what = "a verified notification does not agree with our order: not taken";
     if (isNew) raiseAlarm(this.#parts.log, "notification-mismatch", details, what);
-    return false;
+    return "refused";
   }
 }
 

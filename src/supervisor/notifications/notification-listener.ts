@@ -1,16 +1,27 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import { Connections, sourceOf } from "../../shared/connections.ts";
 import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
+import { formField } from "./form-field.ts";
 import { SIGNATURE_HEADER } from "./fraud-event.ts";
-import type { NotificationDesk } from "./notification-desk.ts";
+import type { NotificationDesk, Reception } from "./notification-desk.ts";
+import { SourceRate } from "./source-rate.ts";
 
 /** A notification is below 4 KB, its form encoding three times that; free data may be long. */
 export const NOTIFICATION_BYTES_MAX = 64 * 1024;
-/** More in a minute than any kiosk's gateway sends; the gateway repeats after a 503. */
-export const REQUESTS_PER_MINUTE_MAX = 600;
-export const CONNECTIONS_MAX = 32;
+/** Of all senders together. */
+export const CONNECTIONS_MAX = 256;
+/** So that two addresses at least can be served; a reverse proxy is one address for everybody. */
+export const CONNECTIONS_OF_SOURCE_MAX = CONNECTIONS_MAX / 2;
+/**
+ * Connections the system keeps until we take them: enough that no moment of rest makes it drop the
+ * gateway's, and few enough that those that wait behind a flood are taken within two seconds.
+ */
+const BACKLOG = 1_024;
+const HEADERS_MAX = 100;
+const BODY_BYTES_AT_FIRST = 4 * 1024;
 const REQUEST_MS_MAX = 10_000;
 const HEADER_BYTES_MAX = 8 * 1024;
 
@@ -34,15 +45,20 @@ export interface NotificationListener {
 
 /**
  * Takes the gateway's own messages. Anybody may reach this port, so nothing is believed but what
- * the digest or the signature covers. Only the status counts for the gateway: 200 taken, 403 not
- * genuine or not ours, 413 too large, 500 not stored and 503 too many, both repeated by it
+ * the digest or the signature covers, and nothing else is counted: a flood of anything else takes
+ * no place from the gateway. Only the status counts for the gateway: 200 taken, 403 not genuine or
+ * not ours, 413 too large, 500 not stored and 503 too many, both repeated by it
  * (docs/gateway.md 3.6).
  */
 export async function startNotificationListener(
   parts: ListenerParts,
 ): Promise<NotificationListener> {
   const { host, port, log, requestMs = REQUEST_MS_MAX } = parts;
-  const allowed = rateLimit(parts.clock);
+  const connections = new Connections({
+    total: CONNECTIONS_MAX,
+    ofSource: CONNECTIONS_OF_SOURCE_MAX,
+  });
+  const rate = new SourceRate(parts.clock);
   const server = createServer(
     {
       requestTimeout: requestMs,
@@ -52,7 +68,11 @@ export async function startNotificationListener(
       maxHeaderSize: HEADER_BYTES_MAX,
     },
     (request, response) => {
-      respond(request, parts, allowed).then(
+      const mayStore = (): boolean => {
+        connections.trust(request.socket);
+        return rate.allows(sourceOf(request.socket.remoteAddress));
+      };
+      respond(request, parts, mayStore).then(
         (status) => answer(request, response, status),
         (error: unknown) => {
           log.error({ err: error }, "a notification could not be taken");
@@ -61,10 +81,17 @@ export async function startNotificationListener(
       );
     },
   );
-  server.maxConnections = CONNECTIONS_MAX;
+  server.maxHeadersCount = HEADERS_MAX;
+  // Destroyed before anything is read of it, so that no request of it can begin.
+  server.prependListener("connection", (socket: Socket) => {
+    if (!connections.admit(socket)) socket.destroy();
+  });
+  server.prependListener("request", (_request: IncomingMessage, response: ServerResponse) =>
+    connections.begin(response),
+  );
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error) => reject(cannotListen(host, port, error)));
-    server.listen(port, host, resolve);
+    server.listen(port, host, BACKLOG, resolve);
   });
   const bound = (server.address() as AddressInfo).port;
   log.info({ host, port: bound }, "notifications of the gateway are taken");
@@ -89,10 +116,9 @@ function cannotListen(host: string, port: number, error: Error): ProgramExit {
 async function respond(
   request: IncomingMessage,
   { desk }: ListenerParts,
-  allowed: () => boolean,
+  mayStore: () => boolean,
 ): Promise<number> {
   if (request.method !== "POST") return 405;
-  if (!allowed()) return 503;
   const body = await readBody(request);
   if (body === "cut") return 400;
   if (body === "too large") return 413;
@@ -101,12 +127,19 @@ async function respond(
   if (path === FRAUD_PATH) {
     if (type !== "application/json") return 415;
     const signature = request.headers[SIGNATURE_HEADER];
-    return desk.takeFraud(body, typeof signature === "string" ? signature : undefined) ? 200 : 403;
+    const given = typeof signature === "string" ? signature : undefined;
+    return statusOf[desk.takeFraud(body, given, mayStore)];
   }
   if (type !== "application/x-www-form-urlencoded") return 415;
   const document = formField(body, "xml");
-  return document && desk.takeOperation(document) ? 200 : 403;
+  return document ? statusOf[desk.takeOperation(document, mayStore)] : 403;
 }
+
+const statusOf = {
+  taken: 200,
+  refused: 403,
+  "put-off": 503,
+} as const satisfies Record<Reception, number>;
 
 function answer(request: IncomingMessage, response: ServerResponse, status: number): void {
   if (response.destroyed) return;
@@ -121,57 +154,29 @@ function answer(request: IncomingMessage, response: ServerResponse, status: numb
   response.end(status === 200 ? "OK" : "");
 }
 
+/**
+ * The body in one buffer, however small the pieces are in which it comes: pieces of a byte, kept
+ * one by one, would take hundreds of times their size.
+ */
 async function readBody(request: IncomingMessage): Promise<Buffer | "too large" | "cut"> {
   if (Number(request.headers["content-length"] ?? 0) > NOTIFICATION_BYTES_MAX) return "too large";
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+  let body = Buffer.alloc(BODY_BYTES_AT_FIRST);
+  let length = 0;
   try {
-    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-      bytes += (chunk as Buffer).length;
-      if (bytes > NOTIFICATION_BYTES_MAX) return "too large";
-      chunks.push(chunk as Buffer);
+    for await (const piece of request.iterator({ destroyOnReturn: false })) {
+      const chunk = piece as Buffer;
+      const needed = length + chunk.length;
+      if (needed > NOTIFICATION_BYTES_MAX) return "too large";
+      if (needed > body.length) {
+        const larger = Buffer.alloc(Math.max(needed, 2 * body.length));
+        body.copy(larger, 0, 0, length);
+        body = larger;
+      }
+      chunk.copy(body, length);
+      length = needed;
     }
   } catch {
     return "cut"; // the sender is gone; nobody reads the answer
   }
-  return Buffer.concat(chunks);
-}
-
-/** A bucket that fills evenly and holds what one minute may bring. */
-function rateLimit(clock: Clock): () => boolean {
-  let left = REQUESTS_PER_MINUTE_MAX;
-  let lastMs = clock.monotonicMs();
-  return () => {
-    const nowMs = clock.monotonicMs();
-    const refill = ((nowMs - lastMs) / 60_000) * REQUESTS_PER_MINUTE_MAX;
-    left = Math.min(REQUESTS_PER_MINUTE_MAX, left + refill);
-    lastMs = nowMs;
-    if (left < 1) return false;
-    left -= 1;
-    return true;
-  };
-}
-
-/**
- * The bytes of one field of an `application/x-www-form-urlencoded` body, decoded byte for byte: the
- * digest covers bytes, so no character set may come in between. undefined: not there exactly once,
- * or badly encoded. Pure.
- */
-export function formField(body: Buffer, name: string): Buffer | undefined {
-  const fields = body
-    .toString("latin1")
-    .split("&")
-    .filter((field) => field.slice(0, field.indexOf("=") + 1) === `${name}=`);
-  const [only] = fields;
-  return fields.length === 1 && only ? decode(only.slice(name.length + 1)) : undefined;
-}
-
-function decode(text: string): Buffer | undefined {
-  if (/%(?![0-9A-Fa-f]{2})/.test(text)) return undefined;
-  const bytes = text
-    .replaceAll("+", " ")
-    .replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) =>
-      String.fromCharCode(Number.parseInt(hex, 16)),
-    );
-  return Buffer.from(bytes, "latin1");
+  return body.subarray(0, length);
 }

@@ -68,7 +68,7 @@ export interface AttemptStore {
   update(
     transactionId: string,
     change: {
-      /** What it must be now; anything else is a fault of this program. */
+      /** The phase that the attempt must be in now; any other is a fault of this program. */
       readonly from: AttemptPhase;
       readonly state: AttemptState;
       readonly event: AttemptEvent;
@@ -79,7 +79,7 @@ export interface AttemptStore {
   ): Attempt;
   /** Attempts, newest first; `before` continues behind an earlier page. */
   list(page: ListPage): ListedAttempt[];
-  /** What stays of the orders in the archive; it has positions of its own. */
+  /** Attempts of the orders in the archive; the archive has positions of its own. */
   listArchived(page: ListPage): ListedAttempt[];
   addEvent(transactionId: string, event: AttemptEvent): void;
 
@@ -89,7 +89,7 @@ export interface AttemptStore {
   /** The order a charged transaction with this very report belongs to, other than `except`. */
   orderOfReport(report: TransactionReport, except: string): string | undefined;
 
-  /** What the terminal looked like before the next attempt that was begun after this one. */
+  /** The terminal as it looked before the next attempt that was begun after this one. */
   nextBaseline(transactionId: string): Baseline | undefined;
 
   /** An order with a generated id, charged or unknown, whose answer nobody has read. */

@@ -68,7 +68,7 @@ export class AttemptWriter {
     }
   }
 
-  /** What the customer sees now; kept nowhere. */
+  /** Tells the prompt that the customer sees now; the prompt is kept nowhere. */
   prompted({ code, text, language }: Prompt): void {
     const { transactionId, request } = this.#attempt;
     this.log("info", { prompt: code }, text);
@@ -82,7 +82,7 @@ export class AttemptWriter {
   }
 }
 
-/** What a charged attempt hands to the supervisor. */
+/** The transaction that a charged attempt hands to the supervisor. */
 function transactionOf(
   { transactionId, request }: Attempt,
   { report, by }: ChargedState,

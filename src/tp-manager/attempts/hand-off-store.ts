@@ -9,7 +9,7 @@ export interface HandOffRow {
   readonly delivery: DeliveryState;
 }
 
-/** What the supervisor has yet to learn: a charged transaction, or that it was reversed. */
+/** News for the supervisor: a transaction was charged, or a charged transaction was reversed. */
 export interface PendingHandOff {
   readonly what: "charged" | "reversed";
   readonly transaction: Transaction;
@@ -21,7 +21,7 @@ export interface PendingHandOff {
  */
 export interface HandOffStore {
   handOff(transactionId: string): HandOffRow | undefined;
-  /** What the gateway has of an order that is in the archive; null when it is not there. */
+  /** The delivery state of an order in the archive; null when the order is not there. */
   archivedDelivery(transactionId: string): DeliveryState | null;
   /** Not yet acknowledged by the supervisor, oldest first, at most `limit`. */
   pendingHandOffs(limit: number): PendingHandOff[];

@@ -14,7 +14,7 @@ import type {
 import { advanceReversal } from "./reversal-machine.ts";
 
 /**
- * What can happen to a payment attempt. Pure: no I/O, no time.
+ * The next state of a payment attempt after an input. Pure: no I/O, no time.
  *
  * An attempt begins as *sent*: the write-ahead record is on disk and the financial command may have
  * left. While it is sent the terminal reports results, any number of them; the last one is kept
@@ -291,8 +291,8 @@ function outcomeOf(reason: AbortReason): [NotCharged["status"], ErrorCode] {
 }
 
 /**
- * What a report is worth for an order (docs/design.md 3.4). A terminal that names no currency means
- * the one it was asked for only when that is the euro (docs/zvt.md 4.2).
+ * Judges the worth of a report for an order (docs/design.md 3.4). A terminal that names no currency
+ * means the one it was asked for only when that is the euro (docs/zvt.md 4.2).
  */
 export function judgeReport(
   order: { readonly amountMinor: number; readonly currencyNumeric: string },

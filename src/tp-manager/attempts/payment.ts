@@ -15,9 +15,9 @@ export interface PaymentRequest {
   readonly generatedId: boolean;
   readonly amountMinor: number;
   readonly currency: Currency;
-  /** What is echoed in the answer, exactly as it came; missing members were not sent. */
+  /** Members that the answer echoes, exactly as they came; missing members were not sent. */
   readonly echo: Echo;
-  /** What goes to the gateway: empty unless the basket is filled correctly and adds up. */
+  /** Lines for the gateway: none unless the basket is filled correctly and adds up. */
   readonly cart: readonly CartLine[];
   readonly customerEmail: string | null;
   readonly customData: Readonly<Record<string, string | number | boolean>>;
@@ -44,7 +44,7 @@ export interface NotCharged {
   readonly advice?: DeclineAdvice;
 }
 
-/** What the last result report of a running attempt is worth (docs/design.md 3.4). */
+/** The worth of the last result report of a running attempt (docs/design.md 3.4). */
 export type Judgement =
   /** Good, amount and currency as asked. */
   | "agrees"
@@ -71,11 +71,11 @@ export interface Goods {
   readonly decision: GoodsDecision | null;
 }
 
-/** What was charged and how it became known. */
+/** The report of a charged sale, and how the charge became known. */
 interface Sale {
   readonly report: TransactionReport;
   readonly by: ChargedBy;
-  /** What came out was worth only this, and the terminal charged more all the same. */
+  /** Value of the goods that came out, when the terminal charged more all the same. */
   readonly goodsMinor?: number;
 }
 
@@ -162,7 +162,7 @@ export interface Attempt {
   /** null for an attempt that failed before the terminal could be prepared. */
   readonly baseline: Baseline | null;
   readonly ticket: string;
-  /** What went back by way of the gateway or the bank, asked for here or elsewhere. */
+  /** Minor units that went back by way of the gateway or the bank, asked for here or elsewhere. */
   readonly returnedMinor: number;
   /** Something went back, be it only of one of several transactions the gateway made of it. */
   readonly returnedSome: boolean;
@@ -186,7 +186,7 @@ export function returnOf(attempt: Attempt): "none" | "open" | "part" | "all" {
   return attempt.returnedMinor < chargedMinorOf(attempt) ? "part" : "all";
 }
 
-/** What was really charged; a part of what was asked when only a part of the goods came out. */
+/** Minor units really charged: fewer than asked for when only a part of the goods came out. */
 export function chargedMinorOf({ state, request }: Attempt): number {
   const reported = state.phase === "charged" ? state.report.amountMinor : null;
   return reported ?? request.amountMinor;

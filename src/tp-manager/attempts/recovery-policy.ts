@@ -7,7 +7,7 @@ import type {
 import type { JudgedReport } from "./payment.ts";
 
 /**
- * What one look at the terminal proves about a payment in doubt (docs/design.md 3.1, 3.2;
+ * Rules for what one look at the terminal proves about a payment in doubt (docs/design.md 3.1, 3.2;
  * docs/zvt.md 9.2). Pure. Compares with the baseline of the write-ahead record, never by number
  * order alone: numbers wrap and reset.
  */
@@ -27,11 +27,11 @@ export interface Doubt {
   readonly lostSinceMs: number;
   /** The terminal's own time limit for a payment it was left alone with. */
   readonly paymentLimitMs: number;
-  /** What the terminal reported before the end was lost. */
+  /** The terminal's last report before the end was lost. */
   readonly last: JudgedReport | null;
 }
 
-/** What an idle terminal showed when it was asked. */
+/** The facts that an idle terminal showed when it was asked. */
 export interface Look {
   readonly identity: TerminalIdentity;
   readonly last: LastTransaction;
@@ -44,7 +44,8 @@ export interface Observation extends Look {
   /** The order another attempt of which this very transaction is known to belong to. */
   readonly knownAs: string | null;
   /**
-   * What the next command that was begun after this one found stored before it; null when none was.
+   * The last transaction that the next command, begun after this one, found stored; null when no
+   * command followed.
    */
   readonly foundByNext: LastTransaction | null;
 }
@@ -183,8 +184,8 @@ function reversed(doubt: Doubt, report: TransactionReport): Verdict {
 }
 
 /**
- * What one look proves about a reversal in doubt (docs/design.md 3.7). `doubt.baseline` is what the
- * terminal looked like before the reversal, `sale` what was to be reversed.
+ * Judges what one look proves about a reversal in doubt (docs/design.md 3.7). `doubt.baseline` is
+ * the terminal as it looked before the reversal, `sale` the report of the sale to be reversed.
  */
 export function judgeReversalDoubt(
   doubt: Doubt,

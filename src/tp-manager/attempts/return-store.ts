@@ -1,6 +1,6 @@
 import type { Attempt, AttemptEvent, OpenReturn } from "./payment.ts";
 
-/** What the gateway's notifications say about the money of one of our transactions. */
+/** The word of the gateway's notifications about the money of one of our transactions. */
 export interface NotedReturn {
   readonly transactionId: string;
   /** In all, by whomever it was asked for; 0: something, but nothing for certain. */
@@ -29,6 +29,9 @@ export interface ReturnStore {
   openReturns(): Attempt[];
   /** How far the gateway's notifications of returned money are known here; 0: none. */
   returnsSeen(): number;
-  /** What was notified, up to `seen`. The same again changes nothing; sums never shrink. */
+  /**
+   * Notes the notified returns up to `seen`. A return noted again changes nothing; sums never
+   * shrink.
+   */
   noteReturns(returns: readonly NotedReturn[], seen: number, atMs: number): void;
 }

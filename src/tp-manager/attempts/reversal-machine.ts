@@ -95,7 +95,7 @@ function inDoubt({ sale, baseline, last }: ReversingState, why: string): Attempt
   return { phase: "reversal-in-doubt", sale, baseline, last, why };
 }
 
-/** What a report is worth for the reversal of a sale. */
+/** Judges the worth of a report for the reversal of a sale. */
 export function judgeReversal(sale: TransactionReport, report: TransactionReport): Judgement {
   if (report.resultCode === null) return "no-result";
   if (!report.good) return "not-good";

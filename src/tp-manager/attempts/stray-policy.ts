@@ -2,19 +2,19 @@ import type { TerminalIdentity, TransactionReport } from "../terminal/terminal.t
 import { type Look, sameReport, sameTerminal } from "./recovery-policy.ts";
 
 /**
- * What the terminal made of a result that was refused because no order asked for it
+ * Rules for what the terminal made of a result that was refused because no order asked for it
  * (docs/design.md 3.4). Pure.
  */
 
 export const strayFindings = ["held", "reversed", "gone", "known", "unclear"] as const;
 export type StrayFinding =
-  /** The terminal has it stored as a sale: a card was charged and nobody here knows why. */
+  /** The terminal has the result stored as a sale: a card was charged and nobody here knows why. */
   | "held"
   /** The terminal's last transaction is its reversal. */
   | "reversed"
-  /** It is not the terminal's last transaction, and nothing was sold or closed since. */
+  /** The result is not the terminal's last transaction, and nothing was sold or closed since. */
   | "gone"
-  /** It is the sale of an order. */
+  /** The result is the sale of an order. */
   | "known"
   /** The terminal does not tell, is another one, or something was sold or closed since. */
   | "unclear";

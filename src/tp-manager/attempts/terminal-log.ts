@@ -33,7 +33,7 @@ export interface SettledStray extends StrayRow {
 /** Who wanted an end of day: somebody by `/tlc`, or the terminal itself. */
 export type TelecollectionAsker = "operator" | "terminal";
 
-/** What is remembered about the terminal and not about one order. */
+/** Records about the terminal itself, not about one order. */
 export interface TerminalLog {
   /** Before the command leaves. */
   beginTelecollection(atMs: number, askedBy: TelecollectionAsker): number;

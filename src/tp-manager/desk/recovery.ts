@@ -279,7 +279,7 @@ interface Doubtful {
   readonly ended: PromiseWithResolvers<void>;
 }
 
-/** What the terminal was told to charge when only a part of the goods came out. */
+/** The amount that the terminal was told to charge when only a part of the goods came out. */
 function partOf(state: InDoubtState | ReversalInDoubtState): number | null {
   const decision = state.phase === "in-doubt" ? state.goods?.decision : undefined;
   return decision?.goods === "partly-issued" ? decision.amountMinor : null;

@@ -48,7 +48,7 @@ interface DeskParts {
   readonly settled: () => void;
 }
 
-/** What the desk wants of an order that is paid; called while the payment has the terminal. */
+/** Calls of the desk to the order that is paid, made while the payment has the terminal. */
 interface PaymentWork {
   /** Writes the write-ahead record. The command leaves at once afterwards. */
   begin(baseline: Baseline): Attempt;
@@ -68,7 +68,7 @@ export class TerminalDesk implements Doubts {
   readonly #gate: TerminalGate;
   readonly #recovery: Recovery;
   readonly #strays: StrayReports;
-  /** All that other rooms see of the driver. */
+  /** The driver's facts and news for other rooms. */
   readonly terminal: TerminalView;
   /** Who has the terminal now. */
   readonly turn: TurnView;

@@ -20,7 +20,7 @@ interface GateParts {
 }
 
 /**
- * What every financial command passes first: the terminal answers, and it is the one this
+ * The gate that every financial command passes first: the terminal answers, and it is the one this
  * installation works with (docs/design.md 3.1, 3.3, 3.12).
  */
 export class TerminalGate {
@@ -69,8 +69,9 @@ export class TerminalGate {
   }
 
   /**
-   * The same before an end of day, except that the terminal need not take cards: the end of day is
-   * what cures a terminal that is locked until one has run (docs/zvt.md 11.5).
+   * Makes the terminal ready for an end of day, like {@link prepare}, except that it need not take
+   * cards: the end of day is what cures a terminal that is locked until one has run
+   * (docs/zvt.md 11.5).
    */
   async prepareToClose(preparing: AbortController): Promise<void> {
     try {

@@ -3,10 +3,10 @@ import { failureOf } from "../attempts/failures.ts";
 import type { HeldTerminal } from "../terminal/terminal.ts";
 import type { PaymentRun } from "./payment-run.ts";
 
-/** What has the terminal to itself now. */
+/** The piece of work that has the terminal to itself now. */
 export interface Turn {
   readonly what: "payment" | "reversal" | "reset" | "end of day";
-  /** The order that it is about; undefined for the terminal's own affairs. */
+  /** The order that the work is about; undefined for the terminal's own affairs. */
   readonly orderId: string | undefined;
   /** Ends the preparation, with a reason. */
   readonly preparing: AbortController;
@@ -25,15 +25,15 @@ interface Work<Needs extends keyof HeldTerminal, Ready, Result> {
   /** Makes the terminal ready; nothing financial leaves. */
   prepare(preparing: AbortController): Promise<Ready>;
   /**
-   * Begins in the moment of the last check, so between the two nothing can arise. It waits for
-   * nothing before its command leaves.
+   * Begins in the moment of the last check, so between the two nothing can arise. The work waits
+   * for nothing before its command leaves.
    */
   run(terminal: Held<Needs>, ready: Ready, turn: Turn): Promise<Result>;
   /** Nothing financial has left. Without this, {@link TerminalTurn.use} rejects with `why`. */
   refused?(why: AppError): Result;
 }
 
-/** What is being found out about the terminal's money (docs/design.md 3.5). */
+/** Open questions about the terminal's money (docs/design.md 3.5). */
 export interface Doubts {
   /** The order that has to be asked about before anything else may leave. */
   readonly blockedBy: string | undefined;

@@ -6,8 +6,9 @@ import type {
 } from "../terminal/terminal.ts";
 
 /**
- * What everybody but the desk gets of the terminal: facts and news. An object of its own and not
- * the driver under another type, so that no cast leads from it to the wire (docs/design.md 2.2).
+ * The view of the terminal for every room but the desk: facts and news. The view is an object of
+ * its own and not the driver under another type, so that no cast leads from the view to the wire
+ * (docs/design.md 2.2).
  */
 export class TerminalView implements TerminalFacts {
   readonly #terminal: TerminalFacts;

@@ -1,8 +1,8 @@
 import type { TerminalTurn, Turn } from "./terminal-turn.ts";
 
 /**
- * What whoever does not use the terminal may know and ask of the turn. An object of its own, so
- * that no cast leads to {@link TerminalTurn.use} or to the payment that runs.
+ * The view of the turn for the parts of the program that do not use the terminal. The view is an
+ * object of its own, so that no cast leads to {@link TerminalTurn.use} or to the running payment.
  */
 export class TurnView {
   readonly #turn: TerminalTurn;

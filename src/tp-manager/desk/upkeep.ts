@@ -19,7 +19,10 @@ interface UpkeepParts {
   readonly telecollectionLimitMs: number;
 }
 
-/** What a terminal needs besides payments: a restart, an end of day. Never beside a payment. */
+/**
+ * The care that a terminal needs besides payments: a restart, an end of day. Never beside a
+ * payment.
+ */
 export class Upkeep {
   readonly #parts: UpkeepParts;
 

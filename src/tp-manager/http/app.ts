@@ -1,8 +1,8 @@
 import { type FastifyInstance, fastify } from "fastify";
+import { Connections } from "../../shared/connections.ts";
 import { AppError } from "../../shared/errors.ts";
 import { type AccessOptions, installAccess, securityHeaders } from "./access.ts";
 import type { CallContext } from "./call-context.ts";
-import { Connections } from "./connections.ts";
 import type { Role } from "./credentials.ts";
 import { sendError } from "./envelope.ts";
 import { type About, installErrorAnswers } from "./error-answers.ts";
@@ -10,7 +10,13 @@ import { EventStreams } from "./events/event-streams.ts";
 import { loadOperatorPage } from "./page/operator-page.ts";
 import { readBody } from "./request-body.ts";
 import { installCalls } from "./route-table.ts";
-import { arrivalLimits, harden, refuseUnparsed, serverOptions } from "./server-limits.ts";
+import {
+  arrivalLimits,
+  CONNECTIONS_MAX,
+  harden,
+  refuseUnparsed,
+  serverOptions,
+} from "./server-limits.ts";
 import type { Monitor } from "./status/monitor.ts";
 
 export interface ApiOptions
@@ -36,7 +42,7 @@ declare module "fastify" {
 
 /** The local API without a port: everything that `inject` can test. */
 export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
-  const connections = new Connections();
+  const connections = new Connections({ total: CONNECTIONS_MAX });
   const app = fastify({
     bodyLimit: BODY_BYTES_MAX,
     ...arrivalLimits,

@@ -9,7 +9,7 @@ import type { EventStreams } from "./events/event-streams.ts";
 import type { Page } from "./page/operator-page.ts";
 import type { Monitor } from "./status/monitor.ts";
 
-/** What the handlers of calls may use. */
+/** The parts that the handlers of calls may use. */
 export interface CallContext {
   readonly orders: Pick<
     Orders,

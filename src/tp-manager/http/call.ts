@@ -47,14 +47,14 @@ interface CallRecord<Path extends string, Body, Query> {
   readonly body?: z.ZodType<Body>;
   /** The handler reads the body itself, because it names every fault at once. */
   readonly readsBody?: true;
-  /** It answers a payment, so its refusals have the members that every payment has. */
+  /** The call answers a payment, so its refusals have the members that every payment has. */
   readonly answersPayment?: true;
   /** Evaluated by the document's generator and by tests only; a running process never does. */
   document(known: Known): Documented;
   handle(call: Call<Path, Body, Query>, at: CallContext): FastifyReply | Promise<FastifyReply>;
 }
 
-/** What the document says of a call besides its input. */
+/** The facts that the document tells of a call besides its input. */
 export interface Documented {
   readonly bodyExample?: Json;
   readonly answer: Answer;

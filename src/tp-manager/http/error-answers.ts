@@ -6,7 +6,7 @@ import { answerOf, type PaymentAnswer } from "../orders/answer.ts";
 import type { Orders } from "../orders/orders.ts";
 import { sendError } from "./envelope.ts";
 
-/** What was understood of a request that was refused later. */
+/** The members that were understood of a request that was refused later. */
 export interface About {
   readonly orderId: string;
   /** Members of the request that its refusal repeats. */

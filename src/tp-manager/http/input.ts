@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../shared/errors.ts";
-import { containsPan } from "../../shared/mask.ts";
+import { containsPan, maskPansInText } from "../../shared/mask.ts";
 import { AmountError, type Currency, parseAmount } from "../../shared/money.ts";
 import { RECEIPT_AMOUNT_DIGITS } from "../../shared/receipt.ts";
 import { ORDER_ID_CHARACTERS_MAX } from "../../shared/transaction.ts";
@@ -62,7 +62,10 @@ export function faultsOf(schema: z.ZodType, error: z.ZodError, notKnown: string)
   const known = Object.keys((schema as z.ZodObject).shape ?? {}).join(", ");
   const unknown = error.issues.flatMap((issue) =>
     issue.code === "unrecognized_keys"
-      ? issue.keys.map((field) => ({ field, message: `${notKnown} (known: ${known})` }))
+      ? issue.keys.map((name) => ({
+          field: maskPansInText(name), // a name is the sender's text like any other
+          message: `${notKnown} (known: ${known})`,
+        }))
       : [],
   );
   const wrong = error.issues.flatMap((issue) => {

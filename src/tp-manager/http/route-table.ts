@@ -45,7 +45,7 @@ function allowedMethods(url: string): string[] {
   return forms.flatMap(({ form, methods }) => (form.test(path) ? methods : [])).toSorted();
 }
 
-/** What to write instead, for a path that is nearly one of ours; undefined for the others. */
+/** A hint at the right path, for a path that is nearly one of ours; undefined for the others. */
 function hintFor(url: string): string | undefined {
   const path = url.split("?")[0] ?? "";
   const known = path

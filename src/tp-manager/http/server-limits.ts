@@ -1,10 +1,12 @@
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import type { Connections } from "../../shared/connections.ts";
 import { AppError, type ErrorCode, errorTable } from "../../shared/errors.ts";
 import { errorOfAppError } from "../orders/answer.ts";
-import type { Connections } from "./connections.ts";
 import { jsonText } from "./envelope.ts";
 
+/** On both loopback addresses together; one kiosk needs a handful. */
+export const CONNECTIONS_MAX = 256;
 /** A request that has not arrived completely by then is cut. */
 const REQUEST_ARRIVAL_MAX_MS = 10_000;
 const HEADERS_ARRIVAL_MAX_MS = 5_000;
@@ -16,7 +18,7 @@ const HEADERS_MAX = 100;
 /** Connections the system keeps until we take them: a flood must not make it drop the kiosk. */
 export const BACKLOG = 2_048;
 
-/** What node:http must know when a server is made. */
+/** Options that node:http must know when a server is made. */
 export const serverOptions: ServerOptions = {
   maxHeaderSize: HEADER_BYTES_MAX,
   connectionsCheckingInterval: ARRIVAL_CHECK_MS,
@@ -30,7 +32,7 @@ export const arrivalLimits = {
   keepAliveTimeout: KEEP_ALIVE_MS,
 } as const;
 
-/** The same limits and the same refusals on 127.0.0.1 and ::1. */
+/** Gives a server its limits and refusals, which are the same on 127.0.0.1 and ::1. */
 export function harden(server: Server, connections: Connections): void {
   server.requestTimeout = REQUEST_ARRIVAL_MAX_MS;
   server.headersTimeout = HEADERS_ARRIVAL_MAX_MS;
@@ -54,9 +56,9 @@ export function harden(server: Server, connections: Connections): void {
 }
 
 /**
- * What the HTTP parser gave up on: answered in the form of every other error, then closed. Never
- * while a request that came whole is being carried out on the same connection: its sender would
- * take the refusal for the answer of a payment that goes on.
+ * Answers a request that the HTTP parser gave up on in the form of every other error, then closes
+ * the connection. No such answer leaves while a request that came whole is being carried out on the
+ * same connection: its sender would take the refusal for the answer of a payment that goes on.
  */
 export function refuseUnparsed(
   connections: Connections,

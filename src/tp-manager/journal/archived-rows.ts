@@ -12,7 +12,7 @@ import type {
 import { type Listings, listings } from "./attempt-columns.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
 
-/** What stays of an attempt beside its order, amount and ids. */
+/** The facts that stay of an attempt beside its order, amount and ids. */
 export interface Kept {
   /** Whole: a currency that is abolished one day must still be readable. */
   readonly currency: Currency;
@@ -55,7 +55,7 @@ const listed = listings(
   WHERE (${condition}) ORDER BY position DESC LIMIT ?`,
 );
 
-/** What the journal answers of orders that were put away: the truth, without its details. */
+/** The journal's answers about orders that were put away: the truth, without its details. */
 export class ArchivedRows {
   readonly #sql: Record<keyof typeof texts, Statement>;
   readonly #listed: Listings<Statement>;

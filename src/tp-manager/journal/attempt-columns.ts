@@ -22,8 +22,8 @@ export function readAttempt(row: Row): Attempt {
 }
 
 /**
- * What went back in all. A return of ours is notified too, so the larger of the two counts: their
- * sum would count that return twice.
+ * Minor units that went back in all. A return of ours is notified too, so the larger of the two
+ * counts: their sum would count that return twice.
  */
 export function returnedOf(row: Row): number {
   return Math.max(Number(row["returned_minor"]), Number(row["notified_return_minor"]));
@@ -32,7 +32,7 @@ export function returnedOf(row: Row): number {
 /** {@link returnedOf} inside a statement. */
 export const returnedSql = "max(returned_minor, notified_return_minor)";
 
-/** What the terminal reported of a sale that was charged, returned or not. */
+/** The terminal's report of a sale that was charged, returned or not. */
 export function saleOf(state: AttemptState): TransactionReport | undefined {
   switch (state.phase) {
     case "charged":

@@ -66,7 +66,7 @@ export const migrations: readonly Migration[] = [
     accepted_at_ms INTEGER NOT NULL
   ) STRICT;
   `,
-  // What GET /events repeats. Ids are never given twice, so that Last-Event-ID stays true.
+  // Events that GET /events repeats. Ids are never given twice, so that Last-Event-ID stays true.
   `
   CREATE TABLE event (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -82,7 +82,7 @@ export const migrations: readonly Migration[] = [
   ALTER TABLE attempt ADD COLUMN open_return TEXT;
   CREATE INDEX attempt_open_return ON attempt (started_at_ms) WHERE open_return IS NOT NULL;
   `,
-  // What stays for ever of an order older than JOURNAL_DAYS, one row for each of its attempts.
+  // Rows that stay for ever of an order older than JOURNAL_DAYS, one for each of its attempts.
   `
   CREATE TABLE archived_order (
     transaction_id TEXT PRIMARY KEY,

@@ -9,7 +9,7 @@ import type { EventRows } from "./event-rows.ts";
 import type { Statement, Statements } from "./statements.ts";
 
 const texts = {
-  // What was notified before cannot hold this return, so that the two add up.
+  // Sums notified before cannot hold this return, so that the two add up.
   reserve: `UPDATE attempt SET open_return = ?, returned_minor = ${returnedSql}
     WHERE transaction_id = ? AND phase = 'charged'
       AND open_return IS NULL AND ${returnedSql} + ? <= ?`,
@@ -24,7 +24,7 @@ const texts = {
     WHERE transaction_id = ?2 AND (notified_return_minor < ?1 OR returned_some = 0)`,
 };
 
-/** What is known of money that went back by way of the gateway. */
+/** The journal's record of money that went back by way of the gateway. */
 export class ReturnRows implements ReturnStore {
   readonly #statements: Statements;
   readonly #sql: Record<keyof typeof texts, Statement>;

@@ -9,7 +9,7 @@ interface AdmissionParts {
   readonly desk: TerminalDesk;
 }
 
-/** What becomes of a request for an order that is not being paid at this moment. */
+/** The way of a request for an order that is not being paid at this moment. */
 type Admission =
   /** A new attempt. */
   | { readonly phase: "begin" }

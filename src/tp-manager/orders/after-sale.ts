@@ -13,7 +13,7 @@ interface AfterSaleParts {
   readonly orders: Orders;
 }
 
-/** What can still happen to a sale that the terminal has approved: delivery and reversal. */
+/** Delivery and reversal, which can still follow a sale that the terminal has approved. */
 export class AfterSale {
   readonly #parts: AfterSaleParts;
 
@@ -75,7 +75,7 @@ export class AfterSale {
     if (word === undefined) return this.#decidedBefore(orderId, decision);
     const isEarly = attempt.state.phase === "sent" && attempt.state.goods === null;
     if (isEarly) throw decided(attempt);
-    // What the other word, or the terminal's own window, made of the sale is known at its end.
+    // The sale's end shows what the other word, or the terminal's own window, made of the sale.
     await desk.turn.whenFree();
     if (word === "other") throw decided(await orders.latestAsked(orderId));
     const end = orders.latest(orderId);

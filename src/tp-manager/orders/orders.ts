@@ -104,7 +104,7 @@ export class Orders {
     return attempt;
   }
 
-  /** The same; the terminal is asked about one in doubt first, as long as an answer may take. */
+  /** The newest attempt; one in doubt is asked about first, as long as an answer may take. */
   async latestAsked(orderId: string): Promise<Attempt> {
     const attempt = this.latest(orderId);
     if (!isInDoubt(attempt.state)) return attempt;

@@ -6,7 +6,7 @@ import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { Orders, PaymentResult } from "./orders.ts";
 
-/** What an operator may find out about an order in doubt. */
+/** Findings of an operator about an order in doubt. */
 export const settlements = ["charged", "not_charged", "reversed"] as const;
 type Settlement = (typeof settlements)[number];
 

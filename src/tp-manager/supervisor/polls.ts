@@ -14,7 +14,7 @@ interface Subject {
   readonly name: string;
   /** For the log, when the supervisor is down or too old to know the message. */
   readonly untold: string;
-  /** Whoever asks in several steps ends between two of them once the poll is closed. */
+  /** A round of several steps ends between two of them once the poll is closed. */
   round(isClosed: () => boolean): Promise<void>;
 }
 

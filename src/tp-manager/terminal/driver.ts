@@ -4,11 +4,11 @@ import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** What a driver tells the registry. */
+/** The facts that a driver tells the registry. */
 export interface Driver {
   /** The word for TERMINAL_PROTOCOL. */
   readonly protocol: string;
-  /** What the driver adds to the setup file; no two drivers add the same name. */
+  /** Settings that the driver adds to the setup file; no two drivers add the same name. */
   readonly config: Pick<ConfigPart, "fields" | "check">;
   /**
    * docs/design.md 3.2: after this much silence a terminal that never got our answer to its report

@@ -39,7 +39,7 @@ invariant(
   "no two drivers add the same name to the setup file",
 );
 
-/** What all drivers add to the setup file. */
+/** Settings that all drivers add to the setup file. */
 export const protocolPart: ConfigPart = {
   title: "Protocol",
   fields: { ...fields, ...testTimers },

@@ -1,9 +1,10 @@
 import type { Receipt } from "../../shared/receipt.ts";
 
 /**
- * What every part of tp-manager may know about a card terminal: facts and news. Reading them puts
- * nothing on the wire. Other rooms than the desk get them as the `TerminalView` of the desk. A driver tells facts (what left, what came, how it ended); `attempts/` alone
- * decides what they mean for the money.
+ * The facts and news that every part of tp-manager may know about a card terminal. Reading them
+ * puts nothing on the wire. Rooms other than the desk get them as the desk's `TerminalView`. A
+ * driver tells facts (what left, what came, how it ended); `attempts/` alone decides what they mean
+ * for the money.
  *
  * Amounts are integers in minor units. No card number crosses this border unmasked.
  */
@@ -16,7 +17,7 @@ export interface TerminalFacts {
   subscribe(listener: (event: TerminalEvent) => void): () => void;
 }
 
-/** What a piece of work may do with the terminal while it has the terminal to itself. */
+/** The calls that a piece of work may make while it has the terminal to itself. */
 export interface HeldTerminal {
   /**
    * Runs one payment. The financial command leaves once (identical link-level repeats of the same
@@ -27,7 +28,7 @@ export interface HeldTerminal {
   /** Asks the terminal to cancel the running payment. The payment's own end decides. */
   cancel(): Promise<CancelAnswer>;
 
-  // What follows a protocol may lack; the calls that need it then answer 501.
+  // A protocol may lack the members below; the API's calls that need them then answer 501.
 
   /**
    * Says whether the goods came out, after a report was held (docs/design.md 5.12;
@@ -77,7 +78,7 @@ export interface Terminal extends TerminalFacts, HeldTerminal {
   keepEvidence?(keep: boolean): void;
 }
 
-/** What happened to the goods of a held sale. */
+/** The fate of the goods of a held sale. */
 export type GoodsDecision =
   | { readonly goods: "issued" }
   /** Only goods of this value came out. */
@@ -134,7 +135,7 @@ export interface TerminalState {
   readonly status: TerminalStatus | null;
   /** A command is running on the wire. */
   readonly busy: boolean;
-  /** What the terminal wants done now, as in the event "demand"; empty without a link. */
+  /** Jobs that the terminal wants done now, as in the event "demand"; empty without a link. */
   readonly demands: readonly string[];
 }
 
@@ -231,10 +232,10 @@ export type PaymentEnd =
   /** No end was heard: line broken, time-out, protocol broken. */
   | { readonly end: "lost"; readonly code: string; readonly text: string; readonly ticket: string };
 
-/** What a not-good result or an abort means to the customer. */
+/** The meaning of a not-good result or an abort to the customer. */
 export type AbortReason = "declined" | "cancelled" | "customer-timeout" | "terminal-fault";
 
-/** What a customer who was turned away can do. */
+/** Advice for a customer who was turned away. */
 export interface DeclineAdvice {
   /** The code of the bank's host; null when the terminal decided by itself. */
   readonly hostCode: string | null;
@@ -273,7 +274,7 @@ export type LastTransaction =
   /** The terminal has stored none. */
   | { readonly kind: "none" }
   | { readonly kind: "transaction"; readonly report: TransactionReport }
-  /** It answered, but did not tell (docs/zvt.md 9.2 step 5). */
+  /** The terminal answered, but did not tell (docs/zvt.md 9.2 step 5). */
   | { readonly kind: "not-told"; readonly why: string };
 
 export type CancelAnswer =

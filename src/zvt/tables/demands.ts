@@ -1,4 +1,4 @@
-/** What a terminal asks its register to do (docs/zvt.md 6.1, 11.2, 11.5). */
+/** The jobs that a terminal asks its register to start (docs/zvt.md 6.1, 11.2, 11.5). */
 import { findTags, type Message, type Tag, tagValue } from "../index.ts";
 
 export type Demand =

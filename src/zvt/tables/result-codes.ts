@@ -9,10 +9,10 @@ interface ResultCode {
   readonly texts: Texts;
 }
 
-/** What a code means to the customer. */
+/** The meaning of a code to the customer. */
 type CodeReason = "declined" | "cancelled" | "terminal-fault";
 
-/** What a customer who was turned away can do. */
+/** Advice for a customer who was turned away. */
 interface CodeAdvice {
   /** The code of the bank's host; null when the terminal decided by itself. */
   readonly hostCode: string | null;

@@ -113,11 +113,14 @@ test("a hung program is a failure", async () => {
 });
 
 test("the bundle holds report, versions, setup and logs, and neither secret nor card", async () => {
-  const secrets = ['Ki"osk&<pass>%wörd', "Gateway-Secret-99", "operator-secret-1", "654321"];
-  const [kiosk = "", gateway = "", operator = "", register = ""] = secrets;
+  const salts = ["salt-1", "salt-2"];
+  const pairs = ['Ki"osk&<pass>%wörd', "Gateway-Secret-99", "operator-secret-1", "654321"];
+  const secrets = [...pairs, ...salts];
+  const [kiosk = "", gateway = "", operator = "", register = ""] = pairs;
   const setup =
     config({ ...base, TERMINAL_MANAGER_PWD: kiosk, GATEWAY_PWD: gateway }) +
     `OPERATOR_LOGIN=boss\nOPERATOR_PWD=${operator}\nTERMINAL_PASSWORD=${register}\n` +
+    `NOTIFICATION_DIGEST_SECRETS=${salts.join(" ")}\n` +
     "GATEWAY_PASSWORT=mistyped-secret\nTICKET_WIDTH=24\n" +
     "PROXY=http://me:within-a-url@proxy.example\n";
   const data = checkout.dataFolder("bundle", setup);

@@ -67,7 +67,7 @@ export function testValues(
         const setup = setupText({ ...partner, [name]: example });
         expect(parseConfig(setup, "supervisor", added).faults).toEqual([]);
       }
-      expect(secret ?? false).toBe(/(PWD|PASSWORD|SECRET|KEY)$/.test(name));
+      expect(secret ?? false).toBe(/(PWD|PASSWORD|SECRETS?|KEY)$/.test(name));
     });
   });
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -232,6 +232,32 @@ describe("secrets", () => {
     const { faults } = parse(text);
     expect(faults.length).toBe(5);
     expect(JSON.stringify(faults)).not.toContain("hunter2");
+  });
+});
+
+describe("a gateway login", () => {
+  const warningsOf = (login: string): readonly string[] =>
+    parseConfig(setupText({ GATEWAY_LOGIN: login }), "supervisor").warnings;
+
+  test("longer than described is taken, with a warning that does not repeat it", () => {
+    expect(warningsOf("l".repeat(32))).toEqual([]);
+    const [warning, ...others] = warningsOf("l".repeat(33));
+    expect(others).toEqual([]);
+    expect(warning).toMatch(/^line 6: GATEWAY_LOGIN has 33 characters, .* 32;/);
+    expect(warning).not.toContain("lll");
+  });
+
+  const vectors = process.env["CONFORMANCE_VECTORS"];
+  test.skipIf(!vectors)("is taken as the published sample of a setup file has it", () => {
+    const sample = readFileSync(join(vectors ?? "", "gateway/connector/config.txt.sample"), "utf8");
+    const replaced = [...sample.matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => [name, undefined]);
+    const text = setupText(Object.fromEntries(replaced)) + sample;
+    for (const program of ["tp-manager", "supervisor"] as const) {
+      const { config, faults, warnings } = parseConfig(text, program);
+      expect(faults).toEqual([]);
+      expect(config?.GATEWAY_LOGIN).toBe("99999999.stage.gateway.example.test");
+      expect(warnings).toEqual([expect.stringMatching(/GATEWAY_LOGIN has 35 characters/)]);
+    }
   });
 });
 

@@ -153,7 +153,7 @@ const values: Record<keyof typeof sharedFields, Values> = {
       "https://",
     ],
   },
-  GATEWAY_LOGIN: { good: same("12345.gateway.example", "l".repeat(32)), bad: ["l".repeat(33)] },
+  GATEWAY_LOGIN: { good: same("12345.gateway.example", "l".repeat(255)), bad: ["l".repeat(256)] },
   GATEWAY_PWD: { good: same("p".repeat(32), "a:b"), bad: ["p".repeat(33), "a\u0001b"] },
   GATEWAY_WEBSITE_ID: { good: same("1", "12345678901"), bad: ["123456789012", "a1", "-1", "1.0"] },
   GATEWAY_CATEGORY_ID: { good: same("42"), bad: ["123456789012", "x"] },
@@ -182,6 +182,15 @@ const values: Record<keyof typeof sharedFields, Values> = {
   NOTIFICATION_HOST: {
     good: same("127.0.0.1", "0.0.0.0", "::", "2001:db8::7"),
     bad: ["localhost", "256.0.0.1", "*", "127.0.0.1:80", "[::1]"],
+  },
+  NOTIFICATION_DIGEST_SECRETS: {
+    good: [
+      ["salt", ["salt"]],
+      ["  a:b   c,d#e ", ["a:b", "c,d#e"]],
+      ["s".repeat(128), ["s".repeat(128)]],
+      ["1 2 3 4 5 6 7 8", ["1", "2", "3", "4", "5", "6", "7", "8"]],
+    ],
+    bad: ["s".repeat(129), "1 2 3 4 5 6 7 8 9", "a\u0007b"],
   },
   NOTIFICATION_SECRET: { good: same("a:b", "s".repeat(128)), bad: ["s".repeat(129), "a\u0007b"] },
   GATEWAY_WAIT: { ...wholeNumbers(0, 60_000), bad: ["-1", "60001", "00", "5s"] },

@@ -63,6 +63,21 @@ test("the program listens, says where, takes an order, and stops on a signal", a
   expect(readFileSync(database, "latin1")).not.toContain(PASSWORD);
 });
 
+test("a login longer than the description allows is taken, and the start says so", async () => {
+  const readyFile = join(temporaryFolder(), "ready.json");
+  const login = "99999999.stage.gateway.example.test";
+  const program = run(
+    ...["--port", "0", "--database", ":memory:", "--ready-file", readyFile],
+    ...["--login", login, "--password", PASSWORD, "--website", "107"],
+  );
+  await eventually(() => existsSync(readyFile)).toBe(true);
+  const { url } = JSON.parse(readFileSync(readyFile, "utf8"));
+  expect((await generate({ url }, { wsLogin: login })).result["code"]).toBe("0");
+  await eventually(program.output).toMatch(
+    /^warning: login 99999999\.stage\S+ has 35 characters, the description allows 32; .*$/m,
+  );
+});
+
 test("accounts and faults come from files and switches", async () => {
   const folder = temporaryFolder();
   const file = join(folder, "account.json");

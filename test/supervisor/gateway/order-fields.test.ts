@@ -27,7 +27,7 @@ const good: OrderValues = {
 
 /** The lengths of docs/design.md 12.10, written down once more on purpose. */
 const lengths: ReadonlyArray<[OrderFieldName, number]> = [
-  ["wsLogin", 32],
+  ["wsLogin", 255],
   ["wsPassword", 32],
   ["websiteId", 11],
   ["categoryId", 11],

@@ -2,12 +2,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { formField } from "../../../src/supervisor/notifications/form-field.ts";
 import { readMapi } from "../../../src/supervisor/notifications/mapi-notification.ts";
-import { formField } from "../../../src/supervisor/notifications/notification-listener.ts";
+import { asSlow } from "../../support/patience.ts";
 import { PASSWORD } from "../supervisor-rig.ts";
-import { mapiOf, md5, resultOf } from "./mapi.ts";
+import { mapiOf, md5, resultOf, secrets } from "./mapi.ts";
 
-const read = (document: string) => readMapi(Buffer.from(document), PASSWORD);
+const read = (document: string) => readMapi(Buffer.from(document), secrets);
 const why = (document: string): string => {
   const verdict = read(document);
   return verdict.genuine ? "genuine" : verdict.why;
@@ -64,11 +65,13 @@ describe("a notification", () => {
   ];
   test.each(refused)("is refused with %s", (_name, document, words) => {
     expect(why(document)).toMatch(words);
+    expect(read(document)).toMatchObject({ alarming: false });
   });
 
   const signedEvil: Array<[string, string, RegExp]> = [
     ["a document type", "<!DOCTYPE x>", /declarations/],
-    ["CDATA", "<x><![CDATA[y]]></x>", /declarations/],
+    ["CDATA without an end", "<x><![CDATA[y</x>", /declarations/],
+    ["a comment in front of CDATA", "<!-- <![CDATA[ --><x>]]></x>", /declarations/],
     ["a comment", "<!-- x -->", /declarations/],
     ["an element twice", "<operation>refund</operation>", /twice/],
     ["elements in a leaf", "<x><y>1</y></x>", /has elements/],
@@ -77,13 +80,78 @@ describe("a notification", () => {
     ["very many elements", "<a/>".repeat(2_000), /too many/],
   ];
   test.each(signedEvil)("even a signed one is refused with %s", (_name, inside, words) => {
-    expect(why(mapiOf(resultOf().replace("</result>", `${inside}</result>`)))).toMatch(words);
+    const document = mapiOf(resultOf().replace("</result>", `${inside}</result>`));
+    expect(why(document)).toMatch(words);
+    expect(read(document)).toMatchObject({ alarming: true });
+  });
+
+  const cdata: Array<[string, string, string]> = [
+    ["text", "<![CDATA[y]]>", "y"],
+    ["nothing", "<![CDATA[]]>", ""],
+    ["what would be an element or an entity", "<![CDATA[<b>&amp;&#65;</b>]]>", "<b>&amp;&#65;</b>"],
+    ["two sections and text", "a<![CDATA[b]]> &amp; <![CDATA[c]]>", "ab & c"],
+    ["tags of a result", "<![CDATA[<result></result>]]>", "<result></result>"],
+    ["the opening of another", "<![CDATA[<![CDATA[]]>", "<![CDATA["],
+    ["very many signs", `<![CDATA[${"<".repeat(5_000)}]]>`, "<".repeat(5_000)],
+    ["text that is not ASCII", "<![CDATA[é€😀]]>", "é€😀"],
+  ];
+  test.each(cdata)("is read with %s in CDATA when its digest fits", (_name, value, text) => {
+    const children = resultOf({ emailClient: value }).slice(0, -"</result>".length);
+    const freeData = `<merchantDatas><_aKey_a>${value}</_aKey_a></merchantDatas>`;
+    const result = `${children}${freeData}</result>`;
+    const verdict = read(mapiOf(result));
+    if (!verdict.genuine) throw new Error(verdict.why);
+    expect(verdict.notification.fields["emailClient"]).toBe(text);
+    expect(verdict.notification.freeData).toEqual({ a: text });
+    const forged = mapiOf(result, md5(`${result}other`));
+    expect(read(forged)).toMatchObject({ genuine: false, alarming: true });
+  });
+
+  test("CDATA hides neither a second result nor what stands around it", () => {
+    const section = "<![CDATA[x]]>";
+    const twice = good.replace("</mapi>", `${section}${evil}</mapi>`);
+    expect(why(twice)).toMatch(/exactly one result/);
+    for (const around of [
+      good.replace("<mapi>", `<mapi>${section}`),
+      good.replace("</mapi>", `${section}</mapi>`),
+      good.replace("<result>", "<![CDATA[<result>]]><result>"),
+    ]) {
+      expect(why(around)).toMatch(/not one mapi/);
+    }
+  });
+
+  test("may be signed with each of the secrets, and tells which by its place", () => {
+    const places = ["GATEWAY_PWD", "SALT 1", "SALT 2"];
+    const several = places.map((place) => ({ place, value: `value of ${place}` }));
+    for (const { place, value } of several) {
+      const document = mapiOf(result, md5(result + value));
+      const verdict = readMapi(Buffer.from(document), several);
+      expect(verdict).toMatchObject({ genuine: true, signedWith: place });
+    }
+    expect(readMapi(Buffer.from(good), several).genuine).toBe(false);
+    expect(readMapi(Buffer.from(good), []).genuine).toBe(false);
+  });
+
+  /** Half a minute and more when the time grows with the square of the length. */
+  const long: Array<[string, string]> = [
+    ["blanks in front", `${" ".repeat(60_000)}${result}`],
+    ["a declaration that goes on", `<?xml ${"?".repeat(60_000)}${result}`],
+    ["blanks inside", `<mapi>${" ".repeat(60_000)}${result}`],
+    ["sections that never end", `<mapi>${"<![CDATA[".repeat(6_000)}`],
+    ["sections", `<mapi>${"<![CDATA[]]>".repeat(5_000)}${result}`],
+  ];
+  test.each(long)("that is 60 KB of %s takes no time", (_name, document) => {
+    const bytes = Buffer.from(document);
+    const startedMs = performance.now();
+    expect(readMapi(bytes, secrets).genuine).toBe(false);
+    expect(performance.now() - startedMs).toBeLessThan(asSlow(300));
   });
 
   test("is refused when it is not UTF-8", () => {
-    expect(readMapi(Buffer.from(good.replace("VISA", "VIS\u00c4"), "latin1"), PASSWORD)).toEqual({
+    expect(readMapi(Buffer.from(good.replace("VISA", "VIS\u00c4"), "latin1"), secrets)).toEqual({
       genuine: false,
       why: "not UTF-8",
+      alarming: false,
     });
   });
 
@@ -95,7 +163,7 @@ describe("a notification", () => {
       fc.property(fc.nat(bytes.length - 1), fc.nat(255), (at, value) => {
         const changed = Buffer.from(bytes);
         changed[at] = value;
-        const { genuine } = readMapi(changed, PASSWORD);
+        const { genuine } = readMapi(changed, secrets);
         if (at >= from && at < to && value !== bytes[at]) expect(genuine).toBe(false);
       }),
       { numRuns: 3_000, seed: 7 },
@@ -140,7 +208,7 @@ describe.skipIf(!vectors)("the documents of the vectors", () => {
     : { cases: [] };
 
   test.each(cases)("$file: as a verifier of raw bytes", ({ file, password, observed }) => {
-    const verdict = readMapi(bytes(file), password);
+    const verdict = readMapi(bytes(file), [{ place: "GATEWAY_PWD", value: password }]);
     expect(verdict.genuine).toBe(observed.raw_bytes_signed === "accept");
     if (verdict.genuine) {
       expect(verdict.notification.freeData).toEqual(observed.kit_parser_merchantDatas);
@@ -149,9 +217,10 @@ describe.skipIf(!vectors)("the documents of the vectors", () => {
 
   test("the real one is genuine, its older form without the password is not", () => {
     const password = "f2022629d27c42ada763d7875ca11d9a";
-    const verdict = readMapi(bytes("real-signed.xml"), password);
+    const signer = [{ place: "GATEWAY_PWD", value: password }];
+    const verdict = readMapi(bytes("real-signed.xml"), signer);
     expect(verdict.genuine && verdict.notification.fields["transid"]).toBe("5CF62325CB217655");
-    expect(readMapi(bytes("real-legacy-digest.xml"), password).genuine).toBe(false);
+    expect(readMapi(bytes("real-legacy-digest.xml"), signer).genuine).toBe(false);
     expect(cases).toHaveLength(8);
   });
 });

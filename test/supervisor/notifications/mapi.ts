@@ -1,5 +1,8 @@
 import { createHash } from "node:crypto";
+import type { DigestSecret } from "../../../src/supervisor/notifications/mapi-notification.ts";
 import { PASSWORD } from "../supervisor-rig.ts";
+
+export const secrets: readonly DigestSecret[] = [{ place: "GATEWAY_PWD", value: PASSWORD }];
 
 export const PUBLIC_ID = "5CF62325CB217655";
 

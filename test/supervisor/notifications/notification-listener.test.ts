@@ -5,21 +5,28 @@ import { request } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import type { DigestSecret } from "../../../src/supervisor/notifications/mapi-notification.ts";
 import { NotificationDesk } from "../../../src/supervisor/notifications/notification-desk.ts";
 import {
   CONNECTIONS_MAX,
+  CONNECTIONS_OF_SOURCE_MAX,
   NOTIFICATION_BYTES_MAX,
-  REQUESTS_PER_MINUTE_MAX,
   startNotificationListener,
 } from "../../../src/supervisor/notifications/notification-listener.ts";
+import { MESSAGES_PER_MINUTE_MAX } from "../../../src/supervisor/notifications/source-rate.ts";
+import { heapInUse } from "../../support/heap.ts";
 import { openRig, PASSWORD } from "../supervisor-rig.ts";
-import { type Fields, mapiOf, md5, PUBLIC_ID, resultOf } from "./mapi.ts";
+import { type Fields, mapiOf, md5, PUBLIC_ID, resultOf, secrets } from "./mapi.ts";
 
 const SECRET = "fraud passphrase";
 
 /** A supervisor with one order of 8.99 that listens for notifications. */
 async function listening(
-  options: { fraudSecret?: string | undefined; requestMs?: number } = { fraudSecret: SECRET },
+  options: {
+    fraudSecret?: string | undefined;
+    requestMs?: number;
+    moreSecrets?: readonly DigestSecret[];
+  } = { fraudSecret: SECRET },
 ) {
   const rig = await openRig();
   const transactionId = rig.handOver("A-1");
@@ -29,7 +36,7 @@ async function listening(
     operations: operationStore,
     clock,
     log,
-    password: PASSWORD,
+    secrets: [...secrets, ...(options.moreSecrets ?? [])],
     fraudSecret: options.fraudSecret,
     onAccepted: (id) => operations.notified(id),
   });
@@ -166,6 +173,36 @@ describe("a notification of our order", () => {
     expect(JSON.stringify([row, rig.lines])).not.toContain("4111111111111111");
   });
 
+  test("may be signed with another secret, and the log tells which by its place", async () => {
+    const salt = "salt-of-the-website";
+    const place = "NOTIFICATION_DIGEST_SECRETS 1";
+    const { rig, notify } = await listening({ moreSecrets: [{ place, value: salt }] });
+    expect(await notify()).toBe(200);
+    const fields = { operation: "refund" };
+    expect(await notify(fields, md5(resultOf(fields) + salt))).toBe(200);
+    const taken = rig.lines.filter(({ msg }) => msg === "notified by the gateway");
+    expect(taken.map(({ signedWith }) => signedWith)).toEqual(["GATEWAY_PWD", place]);
+    expect(JSON.stringify(rig.lines)).not.toContain(salt);
+    expect(JSON.stringify(rig.lines)).not.toContain(PASSWORD);
+  });
+
+  test("is taken with CDATA when the digest covers it, else an operator hears of it", async () => {
+    const { rig, notify, history } = await listening();
+    const fields = { emailClient: "<![CDATA[a&b<c>@shop.example]]>" };
+    expect(await notify(fields, md5("forged"))).toBe(403);
+    expect([history().state, rig.alarms()]).toEqual(["unknown", ["notification-unreadable"]]);
+    expect(await notify(fields)).toBe(200);
+    const parsed = rig.database.prepare("SELECT parsed FROM notifications").get()?.["parsed"];
+    expect(JSON.parse(String(parsed))["emailClient"]).toBe("a&b<c>@shop.example");
+    expect([history().state, rig.alarms().length]).toEqual(["captured", 1]);
+  });
+
+  test("that is signed but cannot be read raises an alarm", async () => {
+    const { rig, notify } = await listening();
+    expect(await notify({ emailClient: "<!-- a comment -->" })).toBe(403);
+    expect(rig.alarms()).toEqual(["notification-unreadable"]);
+  });
+
   test("with a wrong digest leaves no trace but a line of the log", async () => {
     const { rig, notify, history } = await listening();
     expect(await notify({}, md5("forged"))).toBe(403);
@@ -220,26 +257,67 @@ describe("what anybody may send", () => {
     expect(response).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  test("senders that never come to an end make room for the others in time", async () => {
+  test("senders that never come to an end keep nobody out, and are cut in time", async () => {
     const at = await listening({ fraudSecret: SECRET, requestMs: 300 });
-    const slow = Array.from({ length: CONNECTIONS_MAX }, () => {
+    const slow = Array.from({ length: CONNECTIONS_MAX + 10 }, () => {
       const socket = connect(at.listener.port, "127.0.0.1", () =>
         socket.write("POST /notify HTTP/1.1\r\nhost: a\r\n"),
       );
       return once(socket.on("error", () => {}).resume(), "close");
     });
+    expect(await at.notify()).toBe(200);
     await Promise.all(slow);
     expect(await at.notify()).toBe(200);
   });
 
-  test("more than the rate allows is put off, so that the gateway repeats it", async () => {
-    const { rig, send, notify } = await listening();
-    const answers = new Set<number>();
-    for (let i = 0; i < REQUESTS_PER_MINUTE_MAX + 1; i++) answers.add(await send("x=1"));
-    expect([...answers]).toEqual([403, 503]);
+  test("of one address hold half of the connections at most", async () => {
+    const at = await listening();
+    let open = 0;
+    for (let i = 0; i < CONNECTIONS_MAX; i++) {
+      const socket = connect(at.listener.port, "127.0.0.1", () => open++);
+      socket.on("error", () => {}).on("close", () => open--);
+      onTestFinished(() => void socket.destroy());
+    }
+    await expect.poll(() => open).toBe(CONNECTIONS_OF_SOURCE_MAX);
+  });
+
+  test("junk is not counted, however much of it comes", async () => {
+    const { send, notify } = await listening();
+    for (let i = 0; i < MESSAGES_PER_MINUTE_MAX + 1; i++) expect(await send("xml=1")).toBe(403);
+    expect(await notify()).toBe(200);
+  });
+
+  test("more genuine ones than the rate allows are put off, so that they come again", async () => {
+    const { rig, notify } = await listening();
+    for (let i = 0; i < MESSAGES_PER_MINUTE_MAX; i++) expect(await notify()).toBe(200);
     expect(await notify()).toBe(503);
+    expect(await notify({}, md5("forged"))).toBe(403);
     await rig.clock.advance(1_000);
     expect(await notify()).toBe(200);
+  });
+
+  test("refusals are told at once, then once a minute with their number", async () => {
+    const { rig, notify } = await listening();
+    const told = () =>
+      rig.lines.filter(({ msg }) => /refused/.test(String(msg))).map(({ count }) => count);
+    for (let i = 0; i < 50; i++) await notify({}, md5("forged"));
+    expect(told()).toEqual([1]);
+    await rig.clock.advance(60_000);
+    await notify({}, md5("forged"));
+    expect(told()).toEqual([1, 50]);
+  });
+
+  test("a body in pieces of one byte takes no more memory than its bytes", async () => {
+    const { listener, notify } = await listening();
+    const socket = connect(listener.port, "127.0.0.1").on("error", () => {});
+    onTestFinished(() => void socket.destroy());
+    socket.write("POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n");
+    const before = heapInUse();
+    const sent = Promise.withResolvers<void>();
+    socket.write("1\r\nx\r\n".repeat(60_000), () => sent.resolve());
+    await sent.promise;
+    expect(await notify()).toBe(200);
+    expect(heapInUse() - before).toBeLessThan(4 * 1024 * 1024);
   });
 
   test("what cannot be stored is answered 500, so that the gateway repeats it", async () => {

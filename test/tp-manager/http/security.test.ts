@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import type { ServerResponse } from "node:http";
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { Connections } from "../../../src/tp-manager/http/connections.ts";
+import { Connections } from "../../../src/shared/connections.ts";
 import { duplicateKeyIn } from "../../../src/tp-manager/http/duplicate-keys.ts";
 import { FailureDelay } from "../../../src/tp-manager/http/failure-delay.ts";
 import { house } from "../../support/payment-house.ts";
@@ -312,7 +312,7 @@ describe("the limit of connections", () => {
   });
 
   test("when all carry out trusted requests the next is cut before it is read", () => {
-    const connections = new Connections(2);
+    const connections = new Connections({ total: 2 });
     const [a, b, c] = [new PassThrough(), new PassThrough(), new PassThrough()];
     const response = (socket: PassThrough) =>
       Object.assign(new EventEmitter(), { req: { socket } }) as unknown as ServerResponse;

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { NotificationDesk } from "../../../src/supervisor/notifications/notification-desk.ts";
 import { POLL_MS } from "../../../src/tp-manager/supervisor/polls.ts";
-import { type Fields, mapiOf, resultOf } from "../../supervisor/notifications/mapi.ts";
+import { type Fields, mapiOf, resultOf, secrets } from "../../supervisor/notifications/mapi.ts";
 import type { RecordingGateway } from "../../supervisor/recording-gateway.ts";
-import { PASSWORD } from "../../supervisor/supervisor-rig.ts";
 import { pay, request } from "../../support/payment-house.ts";
 import { apiWithSupervisor } from "../http/api-with-supervisor.ts";
 
@@ -22,13 +21,13 @@ async function charged(behave?: RecordingGateway["behave"]) {
     operations: rig.operationStore,
     clock: rig.clock,
     log: rig.log,
-    password: PASSWORD,
+    secrets,
     fraudSecret: undefined,
     onAccepted: (id) => rig.operations.notified(id),
   });
   const notify = (fields: Fields): boolean => {
     const result = resultOf({ origAmount: "9.99", ...fields });
-    return desk.takeOperation(Buffer.from(mapiOf(result)));
+    return desk.takeOperation(Buffer.from(mapiOf(result)), () => true) === "taken";
   };
   const status = async () => (await api.call("GET", "/payment/A-1")).one.status;
   return { ...api, notify, status, transactionId: transaction.transactionId };

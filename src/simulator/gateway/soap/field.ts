@@ -1,3 +1,5 @@
+import { LOGIN_LENGTH_MAX } from "../account.ts";
+
 /**
  * Parameters declared as data: the WSDL and the checks of a request are both made from these
  * tables, so that what is published and what is accepted cannot drift apart.
@@ -49,7 +51,7 @@ export function list(name: string, item: RecordType): ListType {
 
 /** Credentials, the same in every operation (docs/design.md 12.15). */
 export const credentialFields: readonly Field[] = [
-  { name: "wsLogin", type: "string", mandatory: true, lengthMax: 32 },
+  { name: "wsLogin", type: "string", mandatory: true, lengthMax: LOGIN_LENGTH_MAX },
   { name: "wsPassword", type: "string", mandatory: true, lengthMax: 32 },
   { name: "wsSubAccountLogin", type: "string", nillable: true },
   { name: "wsSubAccountId", type: "int", nillable: true },

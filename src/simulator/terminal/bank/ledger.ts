@@ -73,7 +73,7 @@ export class Ledger {
     return this.#entries.reduce((sum, { kind, amountMinor }) => sum + sign[kind] * amountMinor, 0);
   }
 
-  /** The same for one card. */
+  /** Minor units that one card has really paid. */
   chargedTo(pan: string): number {
     return this.#entries
       .filter(({ maskedPan }) => maskedPan === pan)
@@ -84,7 +84,7 @@ export class Ledger {
     return this.#entries[id - 1];
   }
 
-  /** What is left of an entry after everything that took some of it back. */
+  /** Minor units left of an entry after all later entries that took some of it back. */
   remaining(id: number): number {
     return this.#entries
       .filter(({ originalId }) => originalId === id)

@@ -1,4 +1,4 @@
-/** What becomes of a payment once the customer is there. */
+/** The end that a payment takes once the customer is there. */
 export type Outcome =
   | { readonly kind: "approve" }
   /** Refused by the host; `code` is the ISO 8583 response code, 1 to 99. */

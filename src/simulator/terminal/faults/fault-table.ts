@@ -5,7 +5,7 @@
  */
 export interface FaultTable {
   readonly kinds: Readonly<Record<string, FaultKind>>;
-  /** What every fault takes. */
+  /** Arguments that every fault takes. */
   readonly shared: Readonly<Record<string, FaultArgument>>;
   /** Moments of a command at which a fault can strike, in their order. */
   readonly points: Readonly<Record<string, string>>;

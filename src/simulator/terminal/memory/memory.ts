@@ -1,6 +1,6 @@
 import type { CardName } from "../bank/cards.ts";
 
-/** What the terminal itself keeps: its turnover list and counters. */
+/** An entry of the turnover list, which the terminal itself keeps beside its counters. */
 export interface StoredTransaction {
   /** 1 to 9999. */
   readonly receiptNumber: number;
@@ -94,7 +94,7 @@ export class Memory {
     return this.#last;
   }
 
-  /** What commands have set over what the simulator was started with. */
+  /** Settings that commands can change; null: as the simulator was started. */
   get settings(): Pick<Counters, "terminalId" | "password"> {
     return this.#counters;
   }

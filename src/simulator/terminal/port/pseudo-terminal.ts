@@ -8,7 +8,7 @@ class PseudoTerminalError extends Error {
   override readonly name = "PseudoTerminalError";
 }
 
-/** What `open()` of the package really returns; its own types leave the two streams out. */
+/** The real result of the package's `open()`; its own types leave the two streams out. */
 interface OpenPty {
   readonly ptsName: string;
   readonly master: ReadStream;

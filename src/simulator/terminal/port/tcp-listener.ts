@@ -70,7 +70,7 @@ class TcpPort implements BytePort {
   }
 
   close(): void {
-    // What was written leaves first, then the connection is gone for both sides.
+    // Bytes written before leave first, then the connection is gone for both sides.
     this.#socket.destroySoon();
   }
 }

@@ -5,7 +5,7 @@ import { type AskKind, askNames } from "./machine/ask-list.ts";
 import type { Parts } from "./machine/parts.ts";
 import type { Process } from "./machine/process.ts";
 
-/** What the control API tells and does of a ZVT terminal only. */
+/** The control API's answers and routes that only a ZVT terminal has. */
 
 export function stateOf({
   parts,

@@ -1,12 +1,12 @@
 import type { Memory } from "../memory/memory.ts";
 
-/** What a job that is due looks like to the register (docs/zvt.md 11.4, 11.5). */
+/** The way in which a due job looks to the register (docs/zvt.md 11.4, 11.5). */
 interface DemandKind {
   /** Of the status enquiry. */
   readonly status: number;
   /** Control fields of the commands that get the job done. */
   readonly cures: readonly number[];
-  /** What 06 1E says to a command that is refused for it. */
+  /** Result code of the 06 1E that refuses a command because the job is due. */
   readonly refusal: number;
 }
 
@@ -25,7 +25,7 @@ export const demandTable = {
 type Demand = keyof typeof demandTable;
 export const demands = Object.keys(demandTable) as Demand[];
 
-/** What has to be done first, and is told by the status enquiry. */
+/** The job that has to be done first; the status enquiry tells it. */
 export function mostUrgent(memory: Memory): Demand | undefined {
   return demands.find((demand) => memory.demands.includes(demand));
 }

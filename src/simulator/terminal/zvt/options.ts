@@ -39,7 +39,7 @@ export interface ZvtBehaviour extends Behaviour {
   readonly registrationRequired: boolean;
   /** Echoes tag 1F73 and numbers its messages (docs/zvt.md 9.4). */
   readonly messageIds: boolean;
-  /** What it does otherwise than the text (docs/zvt.md 12.2 to 12.8). */
+  /** The terminal's departures from the text (docs/zvt.md 12.2 to 12.8). */
   readonly quirks: readonly QuirkName[];
   /** Asked of the register in every payment, where tag 26 permits it (docs/zvt.md 7.4). */
   readonly asks: readonly AskKind[];

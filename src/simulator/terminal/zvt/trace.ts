@@ -4,8 +4,8 @@ import { hasTrueLength } from "./link/apdu-reader.ts";
 import type { WireEvent } from "./link/line.ts";
 
 /**
- * What the trace shows of a wire event. Some messages can only be read with the command that they
- * answer (docs/zvt.md 6.5), `answering`.
+ * The form in which the trace shows a wire event. Some messages can only be read with the command
+ * that they answer (docs/zvt.md 6.5), `answering`.
  */
 export function traceEntry(event: WireEvent, answering: number | undefined): TraceEntry {
   switch (event.what) {

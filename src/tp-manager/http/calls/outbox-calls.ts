@@ -20,7 +20,7 @@ const aboutItem: readonly ErrorCode[] = [
   "SUPERVISOR_UNAVAILABLE",
 ];
 
-/** What waits for the gateway, for operators. */
+/** Calls of operators about transactions that wait for the gateway. */
 export const outboxCalls: readonly AnyCall[] = [
   call({
     path: "/outbox",

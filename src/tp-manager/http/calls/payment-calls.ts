@@ -13,7 +13,7 @@ import { assertNotReturnedElsewhere, gatewayPart } from "../gateway-standing.ts"
 import { amount, note, oneOf, orderId, readAmount, yesOrNo } from "../input.ts";
 import { paymentRequest, readPaymentRequest } from "../payment-request.ts";
 
-/** What a kiosk needs for its sales. */
+/** Calls that a kiosk needs for its sales. */
 export const paymentCalls: readonly AnyCall[] = [
   call({
     path: "/payment",

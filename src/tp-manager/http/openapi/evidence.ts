@@ -2,7 +2,7 @@ import { z } from "zod";
 import { settlements } from "../../orders/settlement.ts";
 import { declineAdvice, receipt, terminalIdentity, time } from "./schemas.ts";
 
-/** What `GET /payment/{orderId}` tells of the steps of an attempt, as the journal has them. */
+/** Schemas of an attempt's steps in `GET /payment/{orderId}`, as the journal has them. */
 
 const text = z.string().nullable();
 

@@ -23,7 +23,7 @@ const terminal: readonly ErrorCode[] = [
   ...(["TERMINAL_BUSY", "TERMINAL_DISCONNECTED", "TERMINAL_NO_ANSWER"] as const),
   ...(["TERMINAL_OUT_OF_ORDER", "TERMINAL_IN_DOUBT", "TERMINAL_CHANGED", "STOPPING"] as const),
 ];
-/** What a payment that was not charged can have ended with. */
+/** Codes that a payment can have ended with when it was not charged. */
 const notCharged: readonly ErrorCode[] = [
   ...terminal.filter((code) => code !== "TERMINAL_IN_DOUBT"),
   ...(["TERMINAL_REFUSED", "TERMINAL_FAULT", "PAYMENT_DECLINED", "PAYMENT_CANCELLED"] as const),
@@ -33,7 +33,7 @@ const money: readonly ErrorCode[] = [...terminal, "PAYMENT_UNKNOWN", "PAYMENT_RU
 
 const outcomeError = oneOfErrors([...money, ...notCharged, "GOODS_NOT_DELIVERED"]);
 
-/** What an answer repeats of its request, as it came; absent members were not sent. */
+/** Members of the request that an answer repeats as they came; absent ones were not sent. */
 const echoed = {
   basket: z.unknown().optional().describe("The kiosk's own, whatever it was."),
   customer: customer.nullish(),
@@ -60,7 +60,7 @@ const replay = {
 
 const paymentAnswer = z.object({ ...payment, ...replay });
 
-/** What every refusal of a payment has; the rest as far as it was understood. */
+/** Members of every refusal of a payment; the others as far as the request was understood. */
 export const paymentRefusal = z
   .object({ ...payment, ...replay })
   .omit({ status: true, error: true })
@@ -418,7 +418,7 @@ const outboxExample = {
   },
 };
 
-/** What `document` of a call record gets. */
+/** Codes, schemas and examples that `document` of a call record gets. */
 export const known = {
   errors: { terminal, notCharged, money },
   done,

@@ -44,7 +44,7 @@ export class SchemaBook {
     }
   }
 
-  /** What a schema's own words say in place of what zod can tell. */
+  /** Puts a schema's own words in the place of those that zod can tell. */
   #asDocumented(schema: z.core.$ZodType, json: z.core.JSONSchema.BaseSchema): void {
     const meta = z.globalRegistry.get(schema) ?? {};
     const shown = meta.documented as z.ZodType | undefined;

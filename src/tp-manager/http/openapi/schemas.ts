@@ -13,7 +13,7 @@ type Scalar = string | number | boolean | null;
 type JsonObject = { [name: string]: JsonValue };
 type JsonValue = Scalar | JsonObject | Array<Scalar | JsonObject>;
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
-/** What the gateway tells in its own words; no list of it holds a list. */
+/** A value that the gateway tells in its own words; no list in the value holds a list. */
 export const jsonValue: z.ZodType<JsonValue> = z.lazy(() => {
   const object = z.record(z.string(), jsonValue);
   return z.union([scalar, object, z.array(z.union([scalar, object]))]);

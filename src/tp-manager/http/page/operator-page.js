@@ -63,7 +63,7 @@ function queueOf(outbox) {
   return [`${outbox.pending}${age}, refused ${outbox.parked}`, outbox.parked > 0];
 }
 
-/** What is shown of the state: words, and whether they need somebody. */
+/** The facts shown of the state: words, and whether they need somebody. */
 function factsOf({ terminal, payments, outbox, disk, clock: time, versions, dailyChoresAt }) {
   const { state, link, problem, detail, since, terminalId, serialNumber } = terminal;
   const lost = link !== "connected";
@@ -187,7 +187,7 @@ function showAlarm({ at, alarm, message, orderId }) {
   fill("alarms", items(alarms));
 }
 
-/** What is shown is as old as the last answer; it stays, marked, while none comes. */
+/** The last answer stays on the page, marked as old, while no new one comes. */
 function showSilence(error) {
   const text = error.refused === 401 ? "Login or password is no longer right" : "does not answer";
   showStatus(`✕ ${error.refused === 401 ? text : `The connector ${text}`}`, "bad");

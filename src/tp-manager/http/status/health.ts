@@ -43,7 +43,7 @@ export interface Health {
   readonly status: "Ready" | "NotReady";
   /** Why no payment can be taken now; empty when one can. */
   readonly reasons: readonly string[];
-  /** What does not stop payments and still wants somebody. */
+  /** Conditions that do not stop payments and still want somebody. */
   readonly warnings: readonly string[];
   readonly terminal: EventData<"terminal"> & { readonly version: string };
   readonly running: { readonly what: string; readonly orderId: string | null } | null;

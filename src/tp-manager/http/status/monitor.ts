@@ -28,7 +28,7 @@ export interface MonitorParts {
 /** In `/health`. */
 const ALARMS_SHOWN = 5;
 
-/** What watches tp-manager from inside: events, readiness, figures. */
+/** The watch over tp-manager from inside: events, readiness, figures. */
 export class Monitor {
   readonly hub: EventHub;
   readonly watch: TerminalWatch;

@@ -35,7 +35,7 @@ type TransportErrorCode =
   | "unreachable"
   /** Another program has the port, or this user may not open it. */
   | "refused"
-  /** It was open and broke. */
+  /** The connection was open and broke. */
   | "broken"
   /** Used while not open. */
   | "not-open";

@@ -47,7 +47,7 @@ export function createSerialTransport(options: SerialOptions): ByteTransport {
 function opened(port: SerialPort, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     port.open((cause) => {
-      // What arrived before this connection is no part of it.
+      // Bytes that arrived before this connection are no part of it.
       if (!cause) return port.flush(() => resolve());
       // The driver of the port tells the two apart only in its text.
       const refused = /permission|access denied|EACCES|EPERM|lock|busy/i.test(cause.message);

@@ -26,7 +26,7 @@ interface EnquiryHooks {
   mayKeepHouse(): boolean;
 }
 
-/** What is asked of a terminal besides payments, and what it has told. Needs the wire. */
+/** The questions to a terminal besides payments, and the facts it has told. Needs the wire. */
 export class Enquiries {
   readonly known: KnownTerminal;
   readonly #options: ZvtOptions;
@@ -95,7 +95,7 @@ export class Enquiries {
   }
 
   /**
-   * What the terminal looks like now. Its last transaction is read every time: whatever was read
+   * The terminal as it looks now. Its last transaction is read every time: whatever was read
    * earlier may be outdated without a sign of it on this line (a sale or a reversal at the
    * terminal's own keys, a restart behind a TCP proxy that keeps the connection, a job of the
    * terminal's own), and a recovery would then take a stranger's sale for ours

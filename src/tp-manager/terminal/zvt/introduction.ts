@@ -1,6 +1,6 @@
 /**
- * What happens between an open link and a terminal that can be used: registration, status,
- * identity (docs/zvt.md 6.1, 6.5; docs/design.md 3.1).
+ * The steps between an open link and a terminal that can be used: registration, status, identity
+ * (docs/zvt.md 6.1, 6.5; docs/design.md 3.1).
  */
 
 import { type Charset, charsetOfCode, type Message, tagValue } from "../../../zvt/index.ts";
@@ -182,7 +182,7 @@ function identityOf({ parts, tags }: Message): TerminalIdentity {
   };
 }
 
-/** What is told replaces what was known; what is not told does not erase it. */
+/** Facts that are told replace known ones; a fact that is not told erases none. */
 export function mergedIdentity(
   known: TerminalIdentity,
   told: Partial<TerminalIdentity>,

@@ -11,11 +11,11 @@ import { mergedIdentity, nobody, type Registered, type StatusAnswer } from "./in
 /** Bit of the status byte of a registration, docs/zvt.md 6.1. */
 const VENDING_MODE = 0x10;
 
-/** What a terminal has told about itself. Says what changed; puts nothing on the wire. */
+/** The facts that a terminal has told about itself. Says what changed; puts nothing on the wire. */
 export class KnownTerminal {
   readonly #emit: (event: TerminalEvent) => void;
   #identity: TerminalIdentity = nobody;
-  /** What the terminal on this very link has told; another one may have taken its place. */
+  /** Facts told on this very link, where another terminal may have taken the known one's place. */
   #told: TerminalIdentity = nobody;
   #status: TerminalStatus | null = null;
   #demands: readonly Demand[] = [];

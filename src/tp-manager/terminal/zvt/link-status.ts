@@ -61,7 +61,7 @@ export class LinkStatus {
     }
   }
 
-  /** What to throw at somebody who needs a link now. */
+  /** The error for a caller who needs a link now. */
   unavailable(): TerminalUnavailable {
     if (this.#closed) return new TerminalUnavailable("closed", "shutting down");
     const why = this.#problem ?? "no connection";

@@ -2,8 +2,8 @@ import type { ZvtOptions } from "./zvt-options.ts";
 
 /**
  * Terminals whose readings exclude each other (docs/zvt.md 12.2 to 12.6), by name. Everything else
- * that devices do differently is tolerated by all profiles. What the configuration names itself
- * goes first.
+ * that devices do differently is tolerated by all profiles. Options that the configuration names
+ * itself go first.
  */
 type Profile = Partial<
   Pick<ZvtOptions, "charset" | "partialIssue" | "pollIntervalMs" | "totalsInFirstGroup">
@@ -14,7 +14,7 @@ export const profiles = {
   /** Texts in Latin-1 whatever was agreed, no partial issue, all totals in the first group. */
   "card-complete": { charset: "iso8859-1", partialIssue: false, totalsInFirstGroup: true },
   hobex: { partialIssue: false },
-  /** Print blocks name their own set; what does not is Latin-2. */
+  /** Print blocks name their own set; a text that names none is Latin-2. */
   "pax-a80": { charset: "iso8859-2" },
   feig: {},
   /** docs/zvt.md 10.1: wants to be asked every three seconds. */

@@ -38,7 +38,7 @@ export class RunningPayment implements ExchangeListener {
   phase: "waiting" | "running" | "over" = "waiting";
   /** A report was held for its goods. */
   held = false;
-  /** What was said about the goods of a held sale. */
+  /** The decision about the goods of a held sale. */
   decision: GoodsDecision | undefined;
   #reported: TransactionReport | undefined;
   readonly #language: Language;
@@ -183,7 +183,7 @@ export class RunningPayment implements ExchangeListener {
     });
   }
 
-  /** What an observer does with news must not change what happens on the wire. */
+  /** An observer that fails over news must not change what happens on the wire. */
   #guarded(what: string, call: () => void): void {
     try {
       call();

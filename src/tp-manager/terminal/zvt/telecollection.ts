@@ -79,7 +79,7 @@ function endOf(
   }
 }
 
-/** One for each scheme with turnover; one for all when the terminal tells no more than a sum. */
+/** An application for each scheme with turnover; one for all when the terminal tells only a sum. */
 function applicationsOf(
   settlement: Message | undefined,
   { totalsInFirstGroup }: ZvtOptions,

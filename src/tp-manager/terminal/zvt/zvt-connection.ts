@@ -102,7 +102,7 @@ export class ZvtConnection {
     return await this.withWire(limits, (run) => run(command, listener));
   }
 
-  /** The same for several commands that belong together. */
+  /** Runs several commands that belong together, as {@link exchange} runs one. */
   async withWire<T>(limits: WaitLimits, work: (run: RunCommand) => Promise<T>): Promise<T> {
     try {
       return await this.#wire.run(limits, async () => {
@@ -293,7 +293,7 @@ export class ZvtConnection {
     while (!down && !this.#closing.signal.aborted) {
       const intervalMs = this.asks.pollIntervalMs;
       const idleMs = clock.monotonicMs() - session.heardAtMs;
-      // Somebody else's questions are as good as ours, but must not keep demands waiting.
+      // Any answer to another command makes a poll needless, but must not keep demands waiting.
       const due = idleMs >= intervalMs || this.asks.known.demands.length > 0;
       const polling: boolean = waited && due && !this.#wire.held && session.isFree;
       if (polling) await this.withWire({ waitMs: 0 }, (run) => this.asks.poll(run));

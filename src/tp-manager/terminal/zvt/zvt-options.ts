@@ -30,7 +30,10 @@ export interface ZvtOptions {
    * (docs/zvt.md 6.5).
    */
   readonly pollIntervalMs: number;
-  /** The same while it is busy with jobs of its own or demands something (docs/zvt.md 6.5, CCV). */
+  /**
+   * The interval while the terminal is busy with jobs of its own or demands something
+   * (docs/zvt.md 6.5, CCV).
+   */
   readonly busyPollIntervalMs: number;
   /** Between two attempts to meet a demand of the terminal: doubles, up to the second. */
   readonly housekeepingPause: { readonly minMs: number; readonly maxMs: number };
@@ -57,8 +60,8 @@ export interface ZvtOptions {
    */
   readonly sendLastReceipt: boolean;
   /**
-   * docs/zvt.md 6.4: Log-Off when the driver is closed. It gives the terminal's own keys back until
-   * the next registration, which nobody wants at an unattended terminal.
+   * docs/zvt.md 6.4: Log-Off when the driver is closed. Log-Off gives the terminal's own keys back
+   * until the next registration, which nobody wants at an unattended terminal.
    */
   readonly logOffOnClose: boolean;
   readonly language: Language;

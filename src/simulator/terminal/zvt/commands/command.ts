@@ -5,7 +5,7 @@ export interface Command {
   readonly control: number;
   /**
    * Carried out in a locked terminal too: the list of docs/zvt.md 5.3, and the commands that have
-   * no completion to refuse with. The same ones need no registration.
+   * no completion to refuse with. These commands need no registration either.
    */
   readonly whenLocked?: boolean;
   run(process: Process): Promise<void>;

@@ -3,7 +3,7 @@ import { plain, type ReceiptLine, spread } from "../machine/receipt-text.ts";
 import { printAdministration } from "./administration.ts";
 import type { Command } from "./command.ts";
 
-/** What 06 1A prints, and the service menu shows. */
+/** The lines that 06 1A prints and the service menu shows. */
 export function configurationLines(parts: Parts): readonly ReceiptLine[] {
   const { device, options, registration } = parts;
   const { serial, lineSpeed, behaviour, timers } = options;

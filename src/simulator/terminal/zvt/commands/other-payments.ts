@@ -35,7 +35,7 @@ export const bookTip: Command = {
       stands: false,
     });
     await settle(deal);
-    // One that was not acknowledged has been taken back, and can be booked again.
+    // A tip that was not acknowledged has been taken back, and can be booked again.
     if (ledger.find(deal.transaction.ledgerId)?.final) {
       memory.change({ ...original, tipAllowed: false });
     }
@@ -71,7 +71,7 @@ export const telephonicAuthorisation: Command = {
   },
 };
 
-/** What every card of the bank holds at first, in minor units. */
+/** The balance of every card of the bank at first, in minor units. */
 const BALANCE_AT_FIRST = 100_000;
 
 /** Account balance 06 03 (docs/zvt.md 6.3): told, and nothing is stored. */

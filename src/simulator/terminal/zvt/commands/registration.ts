@@ -126,7 +126,7 @@ function statusByte({ memory, options }: Parts): number {
   );
 }
 
-/** What was asked for comes back as it will be done (docs/zvt.md 6.1). */
+/** The tags that tell the register how its wishes will be carried out (docs/zvt.md 6.1). */
 function completionTags(request: Message, now: Registration): readonly RawTag[] {
   const tags: RawTag[] = [];
   if (tagValue(request.tags, "printerWidth") !== undefined) {

@@ -137,7 +137,7 @@ interface FollowUp {
   readonly ledgerKind: LedgerKind;
   /** Told to the register. */
   readonly amountMinor: number;
-  /** What the bank lets go, when that is not the amount told. */
+  /** Minor units that the bank lets go, when that is not the amount told. */
   readonly releasedMinor?: number;
 }
 

@@ -1,6 +1,5 @@
 /**
- * What real terminals do otherwise than the text (docs/zvt.md 12.2 to 12.8), each by itself, as
- * data.
+ * Departures of real terminals from the text (docs/zvt.md 12.2 to 12.8), each by itself, as data.
  */
 export const quirks = {
   "container-unasked": "sends containers that nobody asked for",

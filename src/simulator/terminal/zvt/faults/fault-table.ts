@@ -50,7 +50,7 @@ function milliseconds(description: string, fallback: number): FaultArgument {
   return { description, type: "number", fallback };
 }
 
-/** What every fault takes. */
+/** Arguments that every fault takes. */
 const sharedArguments = {
   times: { description: "how often it strikes, 0 without end", type: "number", fallback: 1 },
   skip: { description: "chances to let pass first", type: "number", fallback: 0 },

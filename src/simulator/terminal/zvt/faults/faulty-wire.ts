@@ -4,7 +4,7 @@ import type { FaultArguments } from "../../faults/fault-request.ts";
 import type { Acknowledgement, Disturbance, Interference, Transport } from "../link/line.ts";
 import type { FaultName, MessageKind } from "./fault-table.ts";
 
-/** What a line asks before bytes leave it; the armed faults answer. */
+/** The part that a line asks before bytes leave it; the armed faults answer. */
 export class FaultyWire implements Interference {
   readonly #box: FaultBox;
   readonly #transport: Transport;

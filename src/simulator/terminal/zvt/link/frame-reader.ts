@@ -1,6 +1,6 @@
 import { ACK, DLE, ETX, frameCrc, NAK, STX } from "./frame.ts";
 
-/** What a serial line brought. Garbage is an event like any other. */
+/** An event on the incoming side of a serial line. Garbage is an event like any other. */
 export type LineEvent =
   | { readonly kind: "ack" }
   | { readonly kind: "nak" }

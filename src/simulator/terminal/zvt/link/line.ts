@@ -1,6 +1,7 @@
 /**
  * A line carries whole messages to and from one register. Two kinds: `serial-line.ts` (frames,
- * checksum, ACK and NAK, repeats) and `tcp-line.ts` (bare messages). What is above knows neither.
+ * checksum, ACK and NAK, repeats) and `tcp-line.ts` (bare messages). The code above a line knows
+ * neither.
  */
 export interface Line {
   readonly name: string;
@@ -44,7 +45,7 @@ export type WireEvent =
   | { readonly what: "speed"; readonly note: string }
   | { readonly what: "open" | "close" };
 
-/** What a terminal says to a register whose protocol is switched off (docs/zvt.md 12.7). */
+/** The bytes that a terminal with ZVT switched off sends (docs/zvt.md 12.7). */
 export const ZVT_OFF = Uint8Array.of(0x15, 0x03, 0x69);
 
 /** Seen from the terminal. */
@@ -79,7 +80,7 @@ export type Disturbance =
   | { readonly kind: "half" }
   /** The bytes leave in pieces with pauses between them. */
   | { readonly kind: "split"; readonly bytes: number; readonly pauseMs: number }
-  /** The same bytes leave twice. */
+  /** All bytes leave twice. */
   | { readonly kind: "duplicate" }
   | { readonly kind: "noise-before"; readonly noise: Uint8Array }
   /** Foreign bytes in the middle of the message. */

@@ -1,5 +1,5 @@
 /**
- * What the terminal may ask of the register, each only where tag 26 permits it
+ * Requests of the terminal to the register, each made only where tag 26 permits it
  * (docs/zvt.md 6.1, 7.4).
  */
 export const askKinds = {
@@ -30,7 +30,7 @@ export interface Asked {
 
 const ASKED_MAX = 100;
 
-/** What the terminal will ask, and how it was answered so far. */
+/** The requests that the terminal has yet to make, and the answers to those it made. */
 export class AskList {
   readonly #always: readonly AskKind[];
   #once: { readonly kind: AskKind; readonly place: AskPlace }[] = [];

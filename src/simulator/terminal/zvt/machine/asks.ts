@@ -17,7 +17,7 @@ import type { Answer, Process } from "./process.ts";
 import { code } from "./sale.ts";
 import { signatureImage } from "./signature-image.ts";
 
-/** What follows for the payment: nothing, or its end with that result code. */
+/** The consequence for the payment: nothing, or its end with that result code. */
 type AskEnd = "go-on" | { readonly stop: number };
 
 /** Before the bank is asked; the signature comes when the bank has agreed. */

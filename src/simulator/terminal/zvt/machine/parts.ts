@@ -47,7 +47,7 @@ interface Faulty {
 
 const MESSAGE_ID_MAX = 999_999;
 
-/** What all commands of the terminal share. */
+/** The parts that all commands of the terminal share. */
 export class Parts implements MachineParts {
   readonly options: ZvtOptions;
   readonly clock: Clock;
@@ -112,7 +112,7 @@ export class Parts implements MachineParts {
     return this.#quirks.has(quirk);
   }
 
-  /** What the terminal says about itself, with what commands have changed. */
+  /** The terminal's facts about itself, with the changes that commands have made. */
   get device(): Device {
     const { device } = this.options;
     const { terminalId, password } = this.memory.settings;

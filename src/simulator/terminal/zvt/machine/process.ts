@@ -17,7 +17,7 @@ import type { Line } from "../link/line.ts";
 import { type Outgoing, type Parts, ProcessOver } from "./parts.ts";
 import { has } from "./registration.ts";
 
-/** What the register said to a message of ours. */
+/** The register's answer to a message of ours. */
 export type Answer =
   | { readonly kind: "positive"; readonly apdu: Apdu }
   | { readonly kind: "negative"; readonly code: number; readonly apdu: Apdu }
@@ -126,7 +126,7 @@ export class Process {
 
   /**
    * docs/zvt.md 2.4: the command once more, within the time of its repeats, from a register that
-   * missed our ACK and does not take our answer for it. It gets the same answer again.
+   * missed our ACK and does not take our answer for it. The register gets the same answer again.
    */
   isRepeat(bytes: Uint8Array): boolean {
     const sinceMs = this.parts.clock.monotonicMs() - this.#startedMs;
@@ -330,7 +330,10 @@ export class Process {
     if (delayMs > 0) await sleep(this.parts.clock, name, delayMs, this.signal);
   }
 
-  /** The same for what is of no use without the register; a payment is of use. */
+  /**
+   * Like {@link untilCancelled}, and a closed line cancels too: for work that is of no use without
+   * the register. A payment is of use without it.
+   */
   async untilCancelledOrGone<T>(
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T | "cancelled"> {

@@ -14,7 +14,7 @@ import type { Device } from "../../options.ts";
 import { localTime } from "./local-time.ts";
 import type { Parts } from "./parts.ts";
 
-/** What 04 0F tells about a transaction, stored or not. */
+/** The facts that 04 0F tells about a transaction, stored or not. */
 export type Reported = Pick<
   StoredTransaction,
   | "amountMinor"
@@ -67,7 +67,7 @@ function shortReport({ amount, trace, time: at, date, receiptNumber, ...more }: 
   return { parts: { resultCode: 0x00 }, fields: Object.fromEntries(present) as FieldInputs };
 }
 
-/** What some terminals add (docs/zvt.md 12.2, 12.3, 12.5). */
+/** Tags that some terminals add (docs/zvt.md 12.2, 12.3, 12.5). */
 function otherTags(told: Reported, parts: Parts): readonly RawTag[] {
   return [
     ...(parts.is("long-trace") ? [tag("longTrace", digits(told.trace, 8))] : []),

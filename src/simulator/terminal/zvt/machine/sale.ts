@@ -14,7 +14,7 @@ import { ProcessOver } from "./parts.ts";
 import type { Answer, Process } from "./process.ts";
 import { status } from "./texts.ts";
 
-/** What a sale is about, after the command has been checked. */
+/** Amount and currency of a sale, after the command has been checked. */
 export interface Order {
   readonly amountMinor: number;
   /** ISO 4217 numeric. */
@@ -45,7 +45,7 @@ export const code = {
   memoryFull: 0xb1,
 } as const;
 
-/** What the customer at the terminal made of it. */
+/** The card that the customer presented, or why no card for payments came. */
 export type Presented = { readonly card: CardName } | "cancelled" | "time-out" | "other-card";
 
 /** Reads amount and currency; refuses the command, or ends it, when they cannot be used. */
@@ -103,7 +103,7 @@ interface CustomerWait {
   readonly script?: PaymentScript;
 }
 
-/** What the customer does, by hand or by itself; "time-out" when the terminal has waited. */
+/** The customer's act, by hand or by itself; "time-out" when the terminal has waited in vain. */
 export async function customerActs(
   { parts }: Process,
   { wanted, waitMs, signal, outcome, script = {} }: CustomerWait,
@@ -133,7 +133,7 @@ export async function customerActs(
   }
 }
 
-/** What a customer does whom nobody plays. */
+/** The acts of a customer whom nobody plays. */
 const byThemselves: Readonly<Record<Wanted, CustomerAction>> = {
   card: { action: "insert" },
   key: { action: "key", key: "ok" },

@@ -49,7 +49,7 @@ export class Terminal implements Machine {
   readonly toggles: Machine["toggles"];
   readonly routes = askRoutes;
   #process: Process | undefined;
-  /** What a register sent right behind the end of its last command. */
+  /** The command that a register sent right behind the end of its last one. */
   #next: { line: Line; bytes: Uint8Array } | undefined;
   #onIdle: (() => void)[] = [];
 

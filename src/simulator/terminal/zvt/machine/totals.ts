@@ -41,7 +41,7 @@ export async function reportTotals(process: Process): Promise<readonly ReceiptLi
   ];
 }
 
-/** What has moved money, and was not taken back since. */
+/** Whether a transaction has moved money and was not taken back since. */
 function counts({ kind, state }: StoredTransaction): boolean {
   return state === "stored" && (kind === "payment" || kind === "booking" || kind === "refund");
 }

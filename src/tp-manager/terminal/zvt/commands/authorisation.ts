@@ -14,11 +14,12 @@ const ANSWER_SECONDS_MIN = 10;
 const STATUS_INFORMATIONS_MAX = 3;
 
 /**
- * Field 01 of a sale without goods, docs/zvt.md 8.2: how long the terminal waits for our answer
- * to its 04 0F before it reverses. We answer as soon as the report is on disk, so it only matters
- * when the answer is lost or the disk is slow. It must outlast everything that an answer may need:
- * two repeats on a serial line, T2 apart (docs/zvt.md 2.4), and T3 for the disk and a slow network.
- * Longer than that only keeps the terminal, its card and recovery waiting after a lost answer.
+ * Field 01 of a sale without goods, docs/zvt.md 8.2: how long the terminal waits for our answer to
+ * its 04 0F before it reverses. We answer as soon as the report is on disk, so the time only
+ * matters when the answer is lost or the disk is slow. The time must outlast everything that an
+ * answer may need: two repeats on a serial line, T2 apart (docs/zvt.md 2.4), and T3 for the disk
+ * and a slow network. Longer than that only keeps the terminal, its card and recovery waiting after
+ * a lost answer.
  */
 export function answerSeconds({ t2Ms, t3Ms }: Pick<LinkTimers, "t2Ms" | "t3Ms">): number {
   const seconds = Math.ceil((2 * t2Ms + t3Ms) / 1_000);
@@ -75,8 +76,8 @@ export function authorisation(
 }
 
 /**
- * The same with the last receipt number that both sides know, tag 1F1F (docs/zvt.md 9.4): empty
- * when the terminal has told that it has none, and left out when it has told neither.
+ * The given command with the last receipt number that both sides know, tag 1F1F (docs/zvt.md 9.4):
+ * empty when the terminal has told that it has none, and left out when it has told neither.
  */
 export function namingLastReceipt(command: Command, last: LastTransaction): Command {
   const number = last.kind === "transaction" ? last.report.receiptNumber : "";

@@ -5,8 +5,8 @@ export interface Command {
   readonly name: MessageName;
   readonly apdu: Apdu;
   /**
-   * What the terminal may send while the command runs and it is master, besides 06 0F and 06 1E
-   * (docs/zvt.md 5.2). Anything else is refused with 84 83.
+   * Messages that the terminal may send while the command runs and the terminal is master, besides
+   * 06 0F and 06 1E (docs/zvt.md 5.2). Anything else is refused with 84 83.
    */
   readonly replies: readonly MessageName[];
   /**

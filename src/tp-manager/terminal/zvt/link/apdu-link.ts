@@ -12,7 +12,7 @@ export interface ApduLink {
    * command waits for its acknowledgement: the command is then `collided` (docs/zvt.md 2.5).
    */
   send(apdu: Apdu, done: (outcome: SendOutcome) => void): void;
-  /** What came in that was no message, since the link was opened. */
+  /** Counts of noise, repeats and late acknowledgements since the link was opened. */
   readonly counters: LinkCounters;
   close(): Promise<void>;
 }

@@ -33,8 +33,8 @@ export function expiryYymmdd(yymm: string | undefined): string {
 }
 
 /**
- * What the terminal's clock shows minus what ours shows, both local time, from tags 1F0E (YYYYMMDD)
- * and 1F0F (HHMMSS); null when one of them is missing or no time.
+ * The time that the terminal's clock shows minus the time that ours shows, both local, from tags
+ * 1F0E (YYYYMMDD) and 1F0F (HHMMSS); null when one of them is missing or no time.
  */
 export function clockOffsetMs(
   date: string | undefined,

@@ -160,7 +160,7 @@ function texts({ tags }: Message, name: TagName): string {
     .join("|");
 }
 
-/** One that is too long is left out; cut it would be another amount. */
+/** An amount that is too long is left out; cut off, the digits would be another amount. */
 function paddedAmount(amountMinor: number | undefined): string {
   const digits = String(amountMinor ?? "").padStart(RECEIPT_AMOUNT_DIGITS, "0");
   return amountMinor === undefined || digits.length > RECEIPT_AMOUNT_DIGITS ? "" : digits;

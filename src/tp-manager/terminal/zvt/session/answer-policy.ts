@@ -1,4 +1,4 @@
-/** What the register says to messages of the terminal (docs/zvt.md 4.1, 11.4). */
+/** The register's answers to messages of the terminal (docs/zvt.md 4.1, 11.4). */
 import { type Apdu, encodeMessage } from "../../../../zvt/index.ts";
 import type { SessionOutput } from "./session-state.ts";
 

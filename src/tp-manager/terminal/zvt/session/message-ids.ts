@@ -23,7 +23,7 @@ const ABORT = 0x06b0;
 interface Heard {
   readonly id: string;
   readonly bytes: string;
-  /** What was answered; null while it is not. */
+  /** The answer to the message; null until there is one. */
   answer: Apdu | null;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a terminal says while it is master (docs/zvt.md 5.2, 7.4): a part of the session machine.
- * Pure.
+ * The handling of messages of a terminal that is master (docs/zvt.md 5.2, 7.4): a part of the
+ * session machine. Pure.
  */
 import type { Message } from "../../../../zvt/index.ts";
 import { outOfStep } from "./abort-machine.ts";
@@ -37,8 +37,9 @@ export function servedMessage(before: Served, input: MessageInput): Step {
 }
 
 /**
- * docs/design.md 3.2: what a terminal sends only after our 80 00 to its 04 0F has arrived. One that
- * missed it reverses (docs/zvt.md 9.1), and says so with 04 FF, another 04 0F and 06 1E.
+ * docs/design.md 3.2: messages that a terminal sends only after our 80 00 to its 04 0F has arrived.
+ * A terminal that missed our 80 00 reverses (docs/zvt.md 9.1), and says so with 04 FF, another 04
+ * 0F and 06 1E.
  */
 const provesAcknowledgement: readonly string[] = [
   "completion",
@@ -65,7 +66,7 @@ function reply(state: Served, { message: arrived, problem, bytes }: MessageInput
     if (problem !== null) return unreadableReport(state, bytes);
     if (state.goods && isSameSale(state.goods, arrived)) return askedAgain(state, arrived, bytes);
     if (state.command.judged) {
-      // Whatever it turns out to be: an earlier one is not the last word any more.
+      // Whatever this report turns out to be: an earlier one is not the last word any more.
       const outputs = [{ output: "judge", message: arrived, bytes } as const];
       return { state: { ...state, accepted: null }, outputs };
     }
@@ -74,8 +75,9 @@ function reply(state: Served, { message: arrived, problem, bytes }: MessageInput
 }
 
 /**
- * What cannot be read cannot be stored, and must not be acknowledged where that commits a sale
- * (docs/zvt.md 9.1). Totals and repeats commit nothing; a sale that waits for its goods waits on.
+ * A report that cannot be read cannot be stored, and must not be acknowledged where the
+ * acknowledgement commits a sale (docs/zvt.md 9.1). Totals and repeats commit nothing; a sale that
+ * waits for its goods waits on.
  */
 function unreadableReport(state: Served, bytes: string): Step {
   if (state.goods?.decision === null) return askedAgain(state, state.goods.report, bytes);

@@ -82,7 +82,7 @@ export type SessionInput =
 
 export type MessageInput = Extract<SessionInput, { input: "message" }>;
 
-/** What is to become of a 04 0F; "hold" leaves it unanswered until the goods are decided. */
+/** The decision about a 04 0F; "hold" leaves it unanswered until the goods are decided. */
 export type Verdict = "accept" | "refuse" | "hold";
 
 export type Sending = "command" | "abort" | "answer";

@@ -36,7 +36,7 @@ import type {
   Verdict,
 } from "./session-state.ts";
 
-/** What a running command hears besides its end. */
+/** The news that a running command hears besides its end. */
 export interface ExchangeListener {
   /** Asked at the very last moment; false: the command does not leave. */
   begins?(): boolean;
@@ -86,7 +86,7 @@ export class Session implements LinkListener {
   #state: SessionState = initialState;
   readonly #inputs: SessionInput[] = [];
   #stepping = false;
-  /** What the link is busy with. */
+  /** The kind of message that the link is busy sending. */
   #sending: Sending | null = null;
   /** Answers that wait until the one before is acknowledged. */
   readonly #answers: Apdu[] = [];
@@ -183,7 +183,8 @@ export class Session implements LinkListener {
   }
 
   /**
-   * What the id of a message says about it (docs/zvt.md 9.4); without ids the link knows repeats.
+   * Whether a message is a repeat or a late answer by its id (docs/zvt.md 9.4); without ids the
+   * link knows repeats.
    */
   #heardBefore(apdu: Apdu, message: Message, bytes: string): boolean {
     const id = this.#ids.of(message);

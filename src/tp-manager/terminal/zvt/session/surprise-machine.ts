@@ -1,4 +1,7 @@
-/** What comes although nothing is running, or is no message at all (docs/design.md 3.4). Pure. */
+/**
+ * Messages that come although nothing is running, and arrivals that are no message at all
+ * (docs/design.md 3.4). Pure.
+ */
 import type { Apdu, Message } from "../../../../zvt/index.ts";
 import { accept, answer, note, processingError, unknownCommand } from "./answer-policy.ts";
 import type { MessageInput, SessionOutput, SessionState, Step } from "./session-state.ts";

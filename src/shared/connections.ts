@@ -1,0 +1,107 @@
+import type { ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+
+interface ConnectionLimits {
+  readonly total: number;
+  /** From one source; without this limit sources are not told apart. */
+  readonly ofSource?: number;
+}
+
+interface Connection {
+  readonly source: string;
+  /** Its sender has proven who it is. */
+  trusted: boolean;
+  /** Requests whose answer has not ended. */
+  readonly open: Set<ServerResponse>;
+  /** A first answer has ended. */
+  ended: boolean;
+}
+
+type Held = readonly [socket: Duplex, connection: Connection];
+
+/**
+ * The connections of a server. Their number is limited, and whoever holds many of them cannot keep
+ * others out. To make room one is cut over which nothing has been proven: the oldest of the source
+ * that holds most of these; else the oldest that waits for nothing. A newcomer has the longest time
+ * to prove itself.
+ */
+export class Connections {
+  readonly #all = new Map<Duplex, Connection>();
+  readonly #limits: ConnectionLimits;
+
+  constructor(limits: ConnectionLimits) {
+    this.#limits = limits;
+  }
+
+  get size(): number {
+    return this.#all.size;
+  }
+
+  /** False when every connection that could make room carries out a request of somebody trusted. */
+  admit(socket: Duplex & { readonly remoteAddress?: string | undefined }): boolean {
+    const { total, ofSource } = this.#limits;
+    const source = ofSource === undefined ? "" : sourceOf(socket.remoteAddress);
+    const all = [...this.#all];
+    const own = all.filter(([, connection]) => connection.source === source);
+    if (ofSource !== undefined && own.length >= ofSource) {
+      if (!this.#cutOne(own)) return false;
+    } else if (all.length >= total && !this.#cutOne(all)) return false;
+    this.#all.set(socket, { source, trusted: false, open: new Set(), ended: false });
+    socket.once("close", () => this.#all.delete(socket));
+    return true;
+  }
+
+  trust(socket: Duplex): void {
+    const connection = this.#all.get(socket);
+    if (connection) connection.trusted = true;
+  }
+
+  /** A request has begun. */
+  begin(response: ServerResponse): void {
+    const connection = this.#all.get(response.req.socket);
+    if (!connection) return;
+    connection.open.add(response);
+    response.once("close", () => {
+      connection.open.delete(response);
+      connection.ended = true;
+    });
+  }
+
+  of(socket: Duplex): Pick<Connection, "ended"> & { readonly open: ReadonlySet<ServerResponse> } {
+    return this.#all.get(socket) ?? { open: new Set(), ended: false };
+  }
+
+  /** Of these, which are in the order in which they came. */
+  #cutOne(held: readonly Held[]): boolean {
+    const [spare] = oldestUnproven(held) ?? held.find(([, { open }]) => open.size === 0) ?? [];
+    if (!spare) return false;
+    this.#all.delete(spare);
+    spare.destroy();
+    return true;
+  }
+}
+
+function oldestUnproven(held: readonly Held[]): Held | undefined {
+  const bySource = Map.groupBy(
+    held.filter(([, { trusted }]) => !trusted),
+    ([, { source }]) => source,
+  );
+  return [...bySource.values()].reduce<readonly Held[]>(
+    (most, own) => (own.length > most.length ? own : most),
+    [],
+  )[0];
+}
+
+/**
+ * An address as the place that somebody sends from: of IPv6 the network alone, because one sender
+ * has all addresses of a /64. Pure.
+ */
+export function sourceOf(address = ""): string {
+  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
+  if (mapped !== undefined || !address.includes(":")) return mapped ?? address;
+  const groupsOf = (text = ""): string[] => text.split(":").filter((group) => group !== "");
+  const [front, back] = address.split("::");
+  const [before, after] = [groupsOf(front), groupsOf(back)];
+  const zeros = new Array<string>(Math.max(8 - before.length - after.length, 0)).fill("0");
+  return [...before, ...zeros, ...after].slice(0, 4).join(":");
+}

@@ -1,0 +1,53 @@
+import type { Clock } from "../../shared/time.ts";
+
+/** More than any kiosk's gateway sends; the gateway repeats after a 503. */
+export const MESSAGES_PER_MINUTE_MAX = 600;
+/** Sources that are told apart; all others count as one. */
+const SOURCES_MAX = 256;
+const OTHERS = "others";
+
+interface Bucket {
+  left: number;
+  lastMs: number;
+}
+
+/**
+ * How many genuine messages one source may have stored: a bucket for each that fills evenly and
+ * holds the messages of one minute. Only what was verified is counted, so that junk takes nothing
+ * away; what is left to limit is a message that somebody overheard and sends again and again.
+ */
+export class SourceRate {
+  readonly #clock: Clock;
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  allows(source: string): boolean {
+    const nowMs = this.#clock.monotonicMs();
+    const bucket = this.#bucketOf(source, nowMs);
+    const refill = ((nowMs - bucket.lastMs) / 60_000) * MESSAGES_PER_MINUTE_MAX;
+    bucket.left = Math.min(MESSAGES_PER_MINUTE_MAX, bucket.left + refill);
+    bucket.lastMs = nowMs;
+    if (bucket.left < 1) return false;
+    bucket.left -= 1;
+    return true;
+  }
+
+  #bucketOf(source: string, nowMs: number): Bucket {
+    if (!this.#buckets.has(source) && this.#buckets.size >= SOURCES_MAX) this.#forgetFull(nowMs);
+    const isRoom = this.#buckets.has(source) || this.#buckets.size < SOURCES_MAX;
+    const key = isRoom ? source : OTHERS;
+    const bucket = this.#buckets.get(key) ?? { left: MESSAGES_PER_MINUTE_MAX, lastMs: nowMs };
+    this.#buckets.set(key, bucket);
+    return bucket;
+  }
+
+  /** A bucket is full again after a minute of silence, and then no different from a new one. */
+  #forgetFull(nowMs: number): void {
+    for (const [source, { lastMs }] of this.#buckets) {
+      if (nowMs - lastMs >= 60_000) this.#buckets.delete(source);
+    }
+  }
+}
