@@ -154,8 +154,12 @@ interface Import {
   readonly target: string;
 }
 
-const statement =
-  /^\s*(?:import|export)\s([^;"]*?)from\s*"([^"]+)"|^\s*import\s+"([^"]+)"|\bimport\(\s*"([^"]+)"/gm;
+const statement = new RegExp(
+  ['^\\s*(?:import|export)\\s([^;"]*?)from\\s*"([^"]+)"', '^\\s*import\\s+"([^"]+)"']
+    .concat('\\bimport\\(\\s*"([^"]+)"')
+    .join("|"),
+  "gm",
+);
 
 function importsOf({ path, text }: { readonly path: string; readonly text: string }): Import[] {
   return [...text.matchAll(statement)].map(([, clause = "", named, bare, dynamic]) => {
