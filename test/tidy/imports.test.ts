@@ -154,12 +154,12 @@ interface Import {
   readonly target: string;
 }
 
-const statement = new RegExp(
-  ['^\\s*(?:import|export)\\s([^;"]*?)from\\s*"([^"]+)"', '^\\s*import\\s+"([^"]+)"']
-    .concat('\\bimport\\(\\s*"([^"]+)"')
-    .join("|"),
-  "gm",
-);
+const forms = [
+  /^\s*(?:import|export)\s([^;"]*?)from\s*"([^"]+)"/,
+  /^\s*import\s+"([^"]+)"/,
+  /\bimport\(\s*"([^"]+)"/,
+];
+const statement = new RegExp(forms.map(({ source }) => source).join("|"), "gm");
 
 function importsOf({ path, text }: { readonly path: string; readonly text: string }): Import[] {
   return [...text.matchAll(statement)].map(([, clause = "", named, bare, dynamic]) => {

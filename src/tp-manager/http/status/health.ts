@@ -10,7 +10,7 @@ import type { TerminalIdentity } from "../../terminal/terminal.ts";
 
 export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 
-/** What the desk knows of the terminal and of open doubts. */
+/** The desk's facts about the terminal and about open doubts. */
 export type DeskFacts = Pick<
   TerminalDesk,
   "terminal" | "turn" | "gate" | "blockedBy" | "strayAsked"
