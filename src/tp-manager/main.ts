@@ -48,8 +48,8 @@ async function start(context: ProgramContext): Promise<void> {
 
   const hub = new EventHub(journal.events, clock, log.child({ area: "events" }));
   const areaLog = (area: string): Logger => hub.tap(log.child({ area }));
-  const terminal = await driverFor(config).create(config, clock, log.child({ area: "terminal" }));
-  onStop("terminal", () => terminal.close());
+  const driver = await driverFor(config).create(config, clock, log.child({ area: "terminal" }));
+  onStop("terminal", () => driver.close());
 
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock);
   onStop("supervisor link", () => client.close());
@@ -63,9 +63,9 @@ async function start(context: ProgramContext): Promise<void> {
   const payments = { ...stores, clock, log: areaLog("payments"), settings: settingsOf(context) };
   const { announce } = hub;
   const settled = (): void => handOff.nudge();
-  const desk = new TerminalDesk({ ...payments, terminal, announce, settled });
-  const orders = new Orders({ ...payments, terminal, desk, handOff });
-  const monitor = createMonitor(context, { hub, terminal, desk, journal }, supervisor);
+  const desk = new TerminalDesk({ ...payments, terminal: driver, announce, settled });
+  const orders = new Orders({ ...payments, desk, handOff });
+  const monitor = createMonitor(context, { hub, desk, journal }, supervisor);
   onStop("monitor", () => monitor.close());
   const atGateway = gatewayParts(context, supervisor, journal, areaLog("gateway"));
   const api = await createApi(
@@ -73,8 +73,7 @@ async function start(context: ProgramContext): Promise<void> {
       monitor,
       orders,
       desk,
-      afterSale: new AfterSale({ terminalLog, terminal, desk, orders }),
-      terminal,
+      afterSale: new AfterSale({ terminalLog, desk, orders }),
       supervisor,
       gateway: atGateway.gateway,
       settle: (word) => settleByOperator({ orders, desk }, word),
@@ -89,7 +88,7 @@ async function start(context: ProgramContext): Promise<void> {
     program: "tp-manager",
     messages: tpManagerMessages,
     handlers: tpManagerHandlers({
-      ...{ port: config.LOCAL_PORT, attempts, handOffs, desk, terminal },
+      ...{ port: config.LOCAL_PORT, attempts, handOffs, desk },
       requestStop: context.requestStop,
     }),
     log,
@@ -97,10 +96,10 @@ async function start(context: ProgramContext): Promise<void> {
   onStop("local messages", () => ipc.close());
 
   startChores(context, { journal, journalPath, desk, handOff });
-  terminal.start();
+  driver.start();
   desk.start();
   handOff.nudge();
-  startClosing(context, { ...payments, terminal, desk });
+  startClosing(context, { ...payments, desk });
   deliveries.start();
   startAlarmPoll(context, journal, supervisor);
   atGateway.start();
@@ -120,7 +119,7 @@ function settingsOf({ config }: ProgramContext): DeskSettings & OrderSettings {
 
 function createMonitor(
   { config, installation, clock, log }: ProgramContext,
-  parts: Pick<MonitorParts, "hub" | "terminal" | "desk" | "journal">,
+  parts: Pick<MonitorParts, "hub" | "desk" | "journal">,
   supervisor: SupervisorLink,
 ): Monitor {
   const monitor = new Monitor({

@@ -2,24 +2,23 @@ import { versionNumber } from "../shared/installation.ts";
 import type { Handlers, tpManagerMessages } from "../shared/ipc/contract.ts";
 import type { AttemptStore } from "./attempts/attempt-store.ts";
 import type { HandOffStore } from "./attempts/hand-off-store.ts";
-import type { TurnView } from "./desk/terminal-turn.ts";
-import type { TerminalView } from "./terminal/terminal.ts";
+import { isInDoubt } from "./attempts/payment.ts";
+import type { TerminalDesk } from "./desk/terminal-desk.ts";
 
 interface HandlerParts {
   readonly port: number;
   readonly attempts: Pick<AttemptStore, "unfinished">;
   readonly handOffs: Pick<HandOffStore, "countPendingHandOffs">;
-  readonly desk: { readonly turn: Pick<TurnView, "current" | "close"> };
-  readonly terminal: TerminalView;
+  readonly desk: Pick<TerminalDesk, "turn" | "terminal">;
   readonly requestStop: (why: string) => void;
 }
 
 /** The answers of tp-manager to the other programs of its installation (docs/design.md 7.2). */
 export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManagerMessages> {
-  const { port, attempts, handOffs, desk, terminal, requestStop } = parts;
+  const { port, attempts, handOffs, desk, requestStop } = parts;
   return {
     status() {
-      const { link, linkProblem, identity, status } = terminal.state;
+      const { link, linkProblem, identity, status } = desk.terminal.state;
       return {
         program: "tp-manager",
         version: versionNumber,
@@ -34,8 +33,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
         },
         payments: {
           running: desk.turn.current === undefined ? 0 : 1,
-          inDoubt: attempts.unfinished().filter(({ state }) => state.phase.endsWith("in-doubt"))
-            .length,
+          inDoubt: attempts.unfinished().filter(({ state }) => isInDoubt(state)).length,
           notHandedOver: handOffs.countPendingHandOffs(),
         },
       };

@@ -50,8 +50,8 @@ export function startTpManager(
   const journal = onDisk(life.disk, () => new Journal(journalPath(folder)));
   const { attempts, handOffs, terminalLog } = journal;
   const handOff = new HandOff(handOffs, link, clock, log);
-  const shared = { attempts, handOffs, terminalLog, terminal, clock, log, settings };
-  const desk = new TerminalDesk({ ...shared, settled: () => handOff.nudge() });
+  const shared = { attempts, handOffs, terminalLog, clock, log, settings };
+  const desk = new TerminalDesk({ ...shared, terminal, settled: () => handOff.nudge() });
   const orders = new Orders({ ...shared, desk, handOff });
   const afterSale = new AfterSale({ ...shared, desk, orders });
   const closing = new ClosingKeeper({ ...shared, desk });

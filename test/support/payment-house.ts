@@ -93,9 +93,9 @@ export function house(path = join(temporaryFolder(), "journal.db")) {
     telecollectionLimitMs: 60_000,
   };
   const stores = { attempts, handOffs, terminalLog };
-  const shared = { ...stores, terminal, clock, log: tapped, settings };
+  const shared = { ...stores, clock, log: tapped, settings };
   const settled = (): void => handOff.nudge();
-  const desk = new TerminalDesk({ ...shared, announce: hub.announce, settled });
+  const desk = new TerminalDesk({ ...shared, terminal, announce: hub.announce, settled });
   const orders = new Orders({ ...shared, desk, handOff });
   const afterSale = new AfterSale({ ...shared, desk, orders });
   const { upkeep } = desk;

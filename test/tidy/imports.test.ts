@@ -48,6 +48,11 @@ const rules: readonly Rule[] = [
     because: "orders knows no HTTP, no SQL and no driver",
   },
   {
+    from: /^src\/tp-manager\/(http\/|message-handlers\.ts$)/,
+    may: within("shared/", "tp-manager/(http|orders|desk|attempts|supervisor)/", driverInterface),
+    because: "what answers the outside knows no SQL and no driver",
+  },
+  {
     from: /^src\/tp-manager\/terminal\/(terminal|driver)\.ts$/,
     may: within("shared/", driverInterface),
     because: "the driver interface depends on no driver",
@@ -140,19 +145,62 @@ const pureMayUse = new RegExp(
     "^src/shared/(money|errors|invariant|mask|transaction|receipt)\\.ts$",
 );
 
-const imports = typescriptSources().flatMap(({ path, text }) =>
-  [...text.matchAll(/^(?:import|export)\s([^;]*?)from\s+"([^"]+)"|import\("([^"]+)"\)/gm)].map(
-    ([, clause = "", source, dynamic]) => {
-      const target = (source ?? dynamic) as string;
-      return {
-        path,
-        names: clause.match(/\w+/g) ?? [],
-        typeOnly: clause.startsWith("type "),
-        target: target.startsWith(".") ? posix.join(posix.dirname(path), target) : target,
-      };
-    },
-  ),
-);
+interface Import {
+  readonly path: string;
+  readonly names: readonly string[];
+  /** By a star or by `import()`, which names nothing and so may use everything. */
+  readonly whole: boolean;
+  readonly typeOnly: boolean;
+  readonly target: string;
+}
+
+const forms = [
+  /^\s*(?:import|export)\s([^;"]*?)from\s*"([^"]+)"/,
+  /^\s*import\s+"([^"]+)"/,
+  /\bimport\(\s*"([^"]+)"/,
+];
+const statement = new RegExp(forms.map(({ source }) => source).join("|"), "gm");
+
+function importsOf({ path, text }: { readonly path: string; readonly text: string }): Import[] {
+  return [...text.matchAll(statement)].map(([, clause = "", named, bare, dynamic]) => {
+    const target = (named ?? bare ?? dynamic) as string;
+    return {
+      path,
+      names: (clause.match(/\w+/g) ?? []).filter((word) => word !== "type" && word !== "as"),
+      whole: clause.includes("*") || dynamic !== undefined,
+      typeOnly: clause.startsWith("type "),
+      target: target.startsWith(".") ? posix.join(posix.dirname(path), target) : target,
+    };
+  });
+}
+
+const imports = typescriptSources().flatMap(importsOf);
+
+/** What other rooms may name of the desk; everything else of it leads to the driver. */
+const publicOfDesk = new Set([
+  ...["TerminalDesk", "DeskSettings", "TerminalView", "TurnView"],
+  ...["ClosingKeeper", "ClosingParts"],
+]);
+
+/** Why an import leads past the desk to the wire (docs/design.md 2.2); undefined: it does not. */
+function wallFault({ path, target, names, whole }: Import): string | undefined {
+  const room = /^src\/tp-manager\/(desk|terminal)\//;
+  const [, entered] = room.exec(target) ?? [];
+  const [, own] = room.exec(path) ?? [];
+  if (!path.startsWith("src/") || entered === undefined || own === entered) return undefined;
+  if (/\/terminal\/registry\.ts$/.test(target)) {
+    const may = /^src\/(tp-manager\/main\.ts$|launcher\/doctor\/)/.test(path);
+    return may ? undefined : "only main.ts and the doctor read the registry";
+  }
+  if (whole) return "a whole file is imported without a name";
+  if (entered === "desk") {
+    const inner = names.find((name) => !publicOfDesk.has(name));
+    return inner === undefined ? undefined : `${inner} is the desk's own`;
+  }
+  if (target !== "src/tp-manager/terminal/terminal.ts") return "a driver's own file";
+  const isDriver = names.some((name) => name === "Terminal" || name === "HeldTerminal");
+  return isDriver && own !== "desk" ? "only the desk knows a whole terminal" : undefined;
+}
 
 test("every folder imports only what its place in the design allows", () => {
   const wrong = imports.flatMap(({ path, target }) => {
@@ -183,29 +231,43 @@ test("nothing outside a driver knows a word of its protocol", () => {
 });
 
 test("only the desk and what makes a driver know a whole terminal", () => {
-  const wrong = imports.filter(
-    ({ path, target, names }) =>
-      path.startsWith("src/") &&
-      /\/terminal\/terminal\.ts$/.test(target) &&
-      names.some((name) => name === "Terminal" || name === "HeldTerminal") &&
-      !/^src\/tp-manager\/(desk|terminal)\//.test(path),
-  );
+  const wrong = imports.flatMap((one) => {
+    const fault = wallFault(one);
+    return fault === undefined ? [] : [`${one.path} -> ${one.target}: ${fault}`];
+  });
   expect(wrong).toEqual([]);
 });
 
-test("no file imports itself in a circle, types and dynamic imports included", () => {
-  const of = new Map<string, string[]>();
-  for (const { path, target } of imports) of.set(path, [...(of.get(path) ?? []), target]);
-  const done = new Set<string>();
-  const circles: string[] = [];
-  const follow = (path: string, way: readonly string[]): void => {
-    if (way.includes(path)) circles.push([...way.slice(way.indexOf(path)), path].join(" -> "));
-    if (way.includes(path) || done.has(path)) return;
-    for (const target of of.get(path) ?? []) follow(target, [...way, path]);
-    done.add(path);
-  };
-  for (const path of of.keys()) follow(path, []);
-  expect(circles).toEqual([]);
+const aroundTheDesk: readonly string[] = [
+  'import type { Terminal } from "../terminal/terminal.ts";',
+  'import type { HeldTerminal as Facts } from "../terminal/terminal.ts";',
+  'import type * as driver from "../terminal/terminal.ts";',
+  'export type * from "../terminal/terminal.ts";',
+  'type Driver = import("../terminal/terminal.ts").Terminal;',
+  'import type { Held } from "../desk/terminal-turn.ts";',
+  'import { TerminalTurn } from "../desk/terminal-turn.ts";',
+  'import * as desk from "../desk/terminal-desk.ts";',
+  'const { TerminalGate } = await import("../desk/terminal-gate.ts");',
+  'import { driverFor } from "../terminal/registry.ts";',
+  'const { driverFor } = await import("../terminal/registry.ts");',
+  'import type { Driver } from "../terminal/driver.ts";',
+  'import { createZvtTerminal } from "../terminal/zvt/zvt-terminal.ts";',
+];
+test.each(aroundTheDesk)("the wall around the driver refuses %s", (text) => {
+  for (const path of ["src/tp-manager/http/app.ts", "src/tp-manager/orders/orders.ts"]) {
+    expect(importsOf({ path, text }).map(wallFault)).toEqual([expect.any(String)]);
+  }
+});
+
+test("every import() names its file in plain words, so that these rules can read it", () => {
+  const wrong = typescriptSources()
+    .filter(({ path }) => path.startsWith("src/"))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/\b(?:import\((?!\s*")|(?:require|createRequire)\().*/g)].map(
+        ([found]) => `${path}: ${found}`,
+      ),
+    );
+  expect(wrong).toEqual([]);
 });
 
 test("src never imports tests or scripts, and nobody imports a main.ts", () => {

@@ -17,7 +17,7 @@ import { describeIssues } from "./http/request.ts";
 import { selfSignedTls } from "./http/self-signed.ts";
 import type { SandboxOptions } from "./sandbox.ts";
 
-/** What the switches have said so far. */
+/** The options as far as the switches have set them. */
 interface Draft {
   host?: string;
   port: number;

@@ -41,8 +41,8 @@ interface Decided extends Ended {
 
 /**
  * Sends what is in the outbox. The queue begins due items the longest due first, a few at the same
- * time (queue-gate.ts); new items get one try at once beside it. What a failure means is decided by
- * the fault table and the retry policy; this class only carries it out.
+ * time (queue-gate.ts); new items get one try at once beside it. The fault table and the retry
+ * policy decide what a failure means; this class only carries it out.
  *
  *   stored ─tryAtOnce─▶ claim ● ─┐
  *                                ├─▶ gateway ─▶ ended ─▶ decide ─┐

@@ -199,6 +199,16 @@ export interface AttemptEvent {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
+/** The last thing written of a two-phase sale is its approval: no decision, no end. */
+export function isApproved(state: AttemptState): boolean {
+  return state.phase === "sent" && state.goods?.decision === null;
+}
+
+/** Only the terminal or an operator knows what became of the money. */
+export function isInDoubt(state: AttemptState): state is InDoubtState | ReversalInDoubtState {
+  return state.phase === "in-doubt" || state.phase === "reversal-in-doubt";
+}
+
 /** Whether the money of an attempt moved, as far as is known. */
 export function chargedOf(state: AttemptState): Charged {
   switch (state.phase) {

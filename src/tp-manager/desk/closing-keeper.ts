@@ -4,13 +4,12 @@ import type { Logger } from "../../shared/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
-import { TerminalUnavailable, type TerminalView } from "../terminal/terminal.ts";
+import { TerminalUnavailable } from "../terminal/terminal.ts";
 import type { TerminalDesk } from "./terminal-desk.ts";
 
 export interface ClosingParts {
   readonly attempts: Pick<AttemptStore, "list">;
   readonly terminalLog: Pick<TerminalLog, "demandedTelecollections">;
-  readonly terminal: TerminalView;
   readonly desk: TerminalDesk;
   readonly clock: Clock;
   readonly log: Logger;
@@ -58,7 +57,7 @@ export class ClosingKeeper {
   }
 
   start(): void {
-    this.#unsubscribe = this.#parts.terminal.subscribe((event) => {
+    this.#unsubscribe = this.#parts.desk.terminal.subscribe((event) => {
       if (event.type === "demand") this.#lookSoon(0);
     });
     this.#lookSoon(0);
@@ -72,7 +71,7 @@ export class ClosingKeeper {
   }
 
   get #isDemanded(): boolean {
-    return this.#parts.terminal.state.demands.includes("end-of-day");
+    return this.#parts.desk.terminal.state.demands.includes("end-of-day");
   }
 
   #lookSoon(afterMs: number): void {
@@ -105,12 +104,12 @@ export class ClosingKeeper {
 
   /** Nothing is going on, nothing is in doubt, nothing was sold or tried a moment ago. */
   #isQuiet(): boolean {
-    const { desk, terminalLog, terminal, clock } = this.#parts;
+    const { desk, terminalLog, clock } = this.#parts;
     if (desk.turn.current || desk.turn.closed || desk.isAsking) return false;
     const nowMs = clock.now();
     // A wall clock can jump either way.
     const sinceMs = (atMs: number): number => Math.abs(nowMs - atMs);
-    const isLocked = terminal.state.status?.cr === "2";
+    const isLocked = desk.terminal.state.status?.cr === "2";
     if (!isLocked && this.#endsOfPayments.some((atMs) => sinceMs(atMs) < QUIET_MS)) return false;
     const tried = terminalLog.demandedTelecollections(nowMs - RECENT_MS);
     const last = tried.at(-1);

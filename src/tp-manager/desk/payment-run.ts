@@ -1,7 +1,7 @@
 import { isoTime, type Timer } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
-import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
+import { type Attempt, isApproved, type PaymentRequest } from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
 import { sameReport } from "../attempts/recovery-policy.ts";
 import type {
@@ -36,6 +36,8 @@ export class PaymentRun {
   readonly #approved = Promise.withResolvers<Attempt>();
   #timer: Timer | undefined;
   #cancelAsked = false;
+  /** The terminal has nothing more to say about this payment. */
+  #isOver = false;
 
   constructor(attempt: Attempt, parts: RunParts) {
     this.#parts = parts;
@@ -77,6 +79,7 @@ export class PaymentRun {
       }
       return ended;
     } finally {
+      this.#isOver = true;
       this.#timer.clear();
     }
   }
@@ -93,7 +96,7 @@ export class PaymentRun {
 
   /** Asks the terminal once; its answer decides nothing about the payment. */
   async cancel(): Promise<CancelAnswer> {
-    if (this.#awaitsGoods) {
+    if (this.#isUndecided) {
       this.decide({ goods: "not-issued" }, "cancelled before the goods came out");
       return { answer: "taken" };
     }
@@ -113,15 +116,22 @@ export class PaymentRun {
     const goods = state.phase === "sent" ? state.goods : null;
     if (!goods) return "other";
     if (goods.decision) return sameDecision(goods.decision, decision) ? "decided" : "other";
+    if (this.#isOver) return "other";
     this.#writer.advance({ input: "decide", decision }, "goods-decided", { ...decision, why });
     this.#timer?.clear();
     this.#parts.terminal.decideGoods?.(decision);
     return "taken";
   }
 
-  get #awaitsGoods(): boolean {
+  /** The terminal holds the approved sale, and no word about its goods was taken. */
+  get awaitsGoods(): boolean {
     const { state } = this.#writer.attempt;
-    return state.phase === "sent" && state.goods?.decision === null;
+    // A terminal that gives up says so by a second report, before its end.
+    return this.#isUndecided && state.phase === "sent" && state.last?.judgement === "agrees";
+  }
+
+  get #isUndecided(): boolean {
+    return !this.#isOver && isApproved(this.#writer.attempt.state);
   }
 
   #report(report: TransactionReport): "accept" | "refuse" | "hold" {

@@ -3,7 +3,12 @@ import type { Logger } from "../../shared/logger.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
-import type { Attempt, InDoubtState, ReversalInDoubtState } from "../attempts/payment.ts";
+import {
+  type Attempt,
+  type InDoubtState,
+  isInDoubt,
+  type ReversalInDoubtState,
+} from "../attempts/payment.ts";
 import {
   type Conclusion,
   type Doubt,
@@ -12,7 +17,7 @@ import {
   type Observation,
   type Verdict,
 } from "../attempts/recovery-policy.ts";
-import type { TerminalView } from "../terminal/terminal.ts";
+import type { TerminalFacts } from "../terminal/terminal.ts";
 import { REVERSAL_BEGINS } from "./reversal-run.ts";
 import { type LookAtTerminal, RETRY_MAX_MS, RETRY_MIN_MS } from "./terminal-look.ts";
 
@@ -21,7 +26,7 @@ const UNSETTLED = "recovery-unsettled";
 
 interface RecoveryParts {
   readonly attempts: AttemptStore;
-  readonly terminal: TerminalView;
+  readonly terminal: TerminalFacts;
   readonly clock: Clock;
   readonly log: Logger;
   /** Time between the two reads that prove a charge whose acknowledgement is not proven. */
@@ -274,7 +279,7 @@ interface Doubtful {
   readonly ended: PromiseWithResolvers<void>;
 }
 
-/** What the terminal was told to charge when only a part of the goods came out. */
+/** The amount that the terminal was told to charge when only a part of the goods came out. */
 function partOf(state: InDoubtState | ReversalInDoubtState): number | null {
   const decision = state.phase === "in-doubt" ? state.goods?.decision : undefined;
   return decision?.goods === "partly-issued" ? decision.amountMinor : null;
@@ -295,5 +300,5 @@ function tellBeyondGoods(writer: AttemptWriter, before: Attempt): void {
 
 /** The state of an attempt that recovery can ask about; undefined for any other. */
 function doubtOf({ state }: Attempt): InDoubtState | ReversalInDoubtState | undefined {
-  return state.phase === "in-doubt" || state.phase === "reversal-in-doubt" ? state : undefined;
+  return isInDoubt(state) ? state : undefined;
 }

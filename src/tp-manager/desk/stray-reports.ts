@@ -6,13 +6,13 @@ import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { type Look, sameReport } from "../attempts/recovery-policy.ts";
 import { judgeStray, type Stray, type StrayVerdict } from "../attempts/stray-policy.ts";
 import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
-import type { TerminalView, TransactionReport } from "../terminal/terminal.ts";
+import type { TerminalFacts, TransactionReport } from "../terminal/terminal.ts";
 import { type LookAtTerminal, RETRY_MAX_MS, RETRY_MIN_MS } from "./terminal-look.ts";
 
 interface StrayParts {
   readonly attempts: Pick<AttemptStore, "orderOfReport">;
   readonly terminalLog: TerminalLog;
-  readonly terminal: TerminalView;
+  readonly terminal: TerminalFacts;
   readonly clock: Clock;
   readonly log: Logger;
   /** Time between the two looks that show that the terminal keeps the sale. */

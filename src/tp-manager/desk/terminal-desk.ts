@@ -6,7 +6,7 @@ import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import type { Announce } from "../attempts/event-table.ts";
 import { CancelledInTime, storage } from "../attempts/failures.ts";
-import type { Attempt } from "../attempts/payment.ts";
+import { type Attempt, isInDoubt } from "../attempts/payment.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import type { Baseline, GoodsDecision, Terminal, TerminalStatus } from "../terminal/terminal.ts";
 import { PaymentRun } from "./payment-run.ts";
@@ -15,7 +15,9 @@ import { runReversal } from "./reversal-run.ts";
 import { StrayReports } from "./stray-reports.ts";
 import { TerminalGate } from "./terminal-gate.ts";
 import { type LookAtTerminal, lookAtTerminal } from "./terminal-look.ts";
-import { type Doubts, TerminalTurn, type TurnView } from "./terminal-turn.ts";
+import { type Doubts, TerminalTurn } from "./terminal-turn.ts";
+import { TerminalView } from "./terminal-view.ts";
+import { TurnView } from "./turn-view.ts";
 import { Upkeep } from "./upkeep.ts";
 
 export interface DeskSettings {
@@ -46,7 +48,7 @@ interface DeskParts {
   readonly settled: () => void;
 }
 
-/** What the desk wants of an order that is paid; called while the payment has the terminal. */
+/** Calls of the desk to the order that is paid, made while the payment has the terminal. */
 interface PaymentWork {
   /** Writes the write-ahead record. The command leaves at once afterwards. */
   begin(baseline: Baseline): Attempt;
@@ -66,14 +68,29 @@ export class TerminalDesk implements Doubts {
   readonly #gate: TerminalGate;
   readonly #recovery: Recovery;
   readonly #strays: StrayReports;
+  /** The driver's facts and news for other rooms. */
+  readonly terminal: TerminalView;
+  /** Who has the terminal now. */
+  readonly turn: TurnView;
+  /** Whether the terminal is the one that this installation works with (docs/design.md 3.12). */
+  readonly gate: Pick<TerminalGate, "accept" | "changed">;
   /** Restart and end of day. */
   readonly upkeep: Upkeep;
 
   constructor(parts: DeskParts) {
     this.#parts = parts;
     const { terminal, settings, settled } = parts;
+    this.terminal = new TerminalView(terminal);
     this.#turn = new TerminalTurn(terminal, this);
-    this.#gate = new TerminalGate({ ...parts, ...settings });
+    this.turn = new TurnView(this.#turn);
+    const gate = new TerminalGate({ ...parts, ...settings });
+    this.#gate = gate;
+    this.gate = Object.freeze({
+      accept: () => gate.accept(),
+      get changed() {
+        return gate.changed;
+      },
+    });
     this.upkeep = new Upkeep({ ...parts, ...settings, turn: this.#turn, gate: this.#gate });
     const shared = { ...parts, ...settings, asking: () => this.#keepEvidence() };
     const turnFree = (): Promise<void> => this.#turn.whenFree();
@@ -85,16 +102,6 @@ export class TerminalDesk implements Doubts {
         await this.#recovery.whenIdle();
       }),
     });
-  }
-
-  /** Who has the terminal now. */
-  get turn(): TurnView {
-    return this.#turn;
-  }
-
-  /** Whether the terminal is the one that this installation works with (docs/design.md 3.12). */
-  get gate(): Pick<TerminalGate, "accept" | "changed"> {
-    return this.#gate;
   }
 
   /** Attempts that a former process left open are put in doubt and asked about. */
@@ -184,7 +191,7 @@ export class TerminalDesk implements Doubts {
       this.#recovery.doubted(begun);
       throw new AppError("STORAGE_FAILED", undefined, { charged: "unknown", cause: error });
     });
-    if (end.state.phase.endsWith("in-doubt")) this.#recovery.doubted(end);
+    if (isInDoubt(end.state)) this.#recovery.doubted(end);
     if (end.state.phase === "reversed") settled();
     return end;
   }
@@ -197,6 +204,12 @@ export class TerminalDesk implements Doubts {
     const { current } = this.#turn;
     if (current?.orderId !== orderId) return undefined;
     return current.run?.decide(decision, "the kiosk said so");
+  }
+
+  /** The terminal holds an approved sale of the order, and no word about its goods was taken. */
+  awaitsGoods(orderId: string): boolean {
+    const { current } = this.#turn;
+    return current?.orderId === orderId && current.run?.awaitsGoods === true;
   }
 
   /**

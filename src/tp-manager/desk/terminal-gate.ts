@@ -32,18 +32,17 @@ export class TerminalGate {
 
   /** The operator accepts the terminal that is connected now. Throws TERMINAL_DISCONNECTED. */
   accept(): TerminalIdentity {
-    const { terminal, terminalLog, clock } = this.#parts;
+    const { terminal } = this.#parts;
     if (terminal.state.link !== "connected") throw new AppError("TERMINAL_DISCONNECTED");
     const { identity } = terminal.state;
-    storage(() => terminalLog.acceptTerminal(identity, clock.now()), "no");
+    this.#accept(identity);
     return identity;
   }
 
   /** The terminal that is connected now is not the accepted one. */
   get changed(): boolean {
-    const { terminal, terminalLog } = this.#parts;
-    const { link, identity } = terminal.state;
-    const accepted = link === "connected" ? terminalLog.acceptedTerminal() : undefined;
+    const { link, identity } = this.#parts.terminal.state;
+    const accepted = link === "connected" ? this.#accepted : undefined;
     return accepted !== undefined && !sameTerminal(accepted, identity);
   }
 
@@ -53,16 +52,16 @@ export class TerminalGate {
    * TERMINAL_CHANGED.
    */
   async prepare(preparing: AbortController): Promise<Baseline> {
-    const { terminal, clock, prepareMs, terminalLog } = this.#parts;
+    const { terminal, clock, prepareMs } = this.#parts;
     const limit = clock.startTimer("prepare", prepareMs, () =>
       preparing.abort(new TerminalUnavailable("no-answer", "the terminal did not answer in time")),
     );
     try {
       const baseline = await terminal.prepare(preparing.signal);
       preparing.signal.throwIfAborted();
-      const accepted = this.#accepted(baseline.identity);
+      const accepted = this.#assertAccepted(baseline.identity);
       const known = completed(accepted, baseline.identity);
-      if (!isDeepStrictEqual(accepted, known)) terminalLog.acceptTerminal(known, clock.now());
+      if (!isDeepStrictEqual(accepted, known)) this.#accept(known);
       return baseline;
     } finally {
       limit.clear();
@@ -80,13 +79,23 @@ export class TerminalGate {
     } catch (error) {
       const isLocked = error instanceof TerminalUnavailable && error.reason === "out-of-order";
       if (!isLocked) throw error;
-      this.#accepted(this.#parts.terminal.state.identity);
+      this.#assertAccepted(this.#parts.terminal.state.identity);
     }
   }
 
+  /** Nothing financial has left when the journal cannot be read or written here. */
+  get #accepted(): TerminalIdentity | undefined {
+    return storage(() => this.#parts.terminalLog.acceptedTerminal(), "no");
+  }
+
+  #accept(identity: TerminalIdentity): void {
+    const { terminalLog, clock } = this.#parts;
+    storage(() => terminalLog.acceptTerminal(identity, clock.now()), "no");
+  }
+
   /** The accepted terminal, if there is one. Throws TERMINAL_CHANGED when `found` is another. */
-  #accepted(found: TerminalIdentity): TerminalIdentity | undefined {
-    const accepted = this.#parts.terminalLog.acceptedTerminal();
+  #assertAccepted(found: TerminalIdentity): TerminalIdentity | undefined {
+    const accepted = this.#accepted;
     if (!accepted || sameTerminal(accepted, found)) return accepted;
     throw new AppError("TERMINAL_CHANGED", undefined, { details: { accepted, found } });
   }

@@ -4,7 +4,7 @@ import type { HeldTerminal } from "../terminal/terminal.ts";
 import type { PaymentRun } from "./payment-run.ts";
 
 /** The piece of work that has the terminal to itself now. */
-interface Turn {
+export interface Turn {
   readonly what: "payment" | "reversal" | "reset" | "end of day";
   /** The order that the work is about; undefined for the terminal's own affairs. */
   readonly orderId: string | undefined;
@@ -141,11 +141,6 @@ export class TerminalTurn {
   async whenFree(): Promise<void> {
     while (this.#current) await this.#current.ended.then(undefined, () => undefined);
   }
-}
-
-/** The view of the turn for the parts of the program that do not use the terminal. */
-export interface TurnView extends Omit<TerminalTurn, "use" | "current"> {
-  readonly current: Pick<Turn, "what" | "orderId"> | undefined;
 }
 
 const lacking: Partial<Record<keyof HeldTerminal, string>> = {

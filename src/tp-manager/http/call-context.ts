@@ -5,7 +5,6 @@ import type { Orders, PaymentResult } from "../orders/orders.ts";
 import type { SettlementWord } from "../orders/settlement.ts";
 import type { GatewayDesk } from "../supervisor/gateway-desk.ts";
 import type { SupervisorLink } from "../supervisor/supervisor-link.ts";
-import type { TerminalView } from "../terminal/terminal.ts";
 import type { EventStreams } from "./events/event-streams.ts";
 import type { Page } from "./page/operator-page.ts";
 import type { Monitor } from "./status/monitor.ts";
@@ -16,10 +15,9 @@ export interface CallContext {
     Orders,
     ("pay" | "lookUp" | "latest" | "answerRead") | ("list" | "listArchived" | "unexpectedReports")
   >;
-  readonly desk: Pick<TerminalDesk, "turn" | "gate" | "cancel" | "check" | "upkeep">;
+  readonly desk: Pick<TerminalDesk, "terminal" | "turn" | "gate" | "cancel" | "check" | "upkeep">;
   readonly afterSale: Pick<AfterSale, "deliver" | "reverse">;
   readonly settle: (word: SettlementWord) => Promise<PaymentResult>;
-  readonly terminal: Pick<TerminalView, "state">;
   readonly monitor: Pick<Monitor, "health" | "metrics">;
   readonly supervisor: Pick<SupervisorLink, "ask">;
   readonly gateway: Pick<GatewayDesk, "ask" | "publicIdOf" | "reconcile" | "settle">;

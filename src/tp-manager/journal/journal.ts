@@ -30,16 +30,21 @@ export class Journal {
   /** Opens or creates the journal. Throws when the file cannot be used. */
   constructor(path: string) {
     this.database = openDatabase(path, migrations);
-    this.statements = new Statements(this.database);
-    this.events = new EventRows(this.statements);
-    this.alarms = new AlarmRows(this.statements, this.events);
-    const archived = new ArchivedRows(this.statements);
-    const handOffs = new HandOffRows(this.statements, this.events, archived);
-    this.handOffs = handOffs;
-    this.attempts = new AttemptRows(this.statements, this.events, handOffs, archived);
-    this.returns = new ReturnRows(this.statements, this.events, this.attempts, archived);
-    this.terminalLog = new TerminalRows(this.statements, this.events);
-    this.archive = new Archive(this.statements);
+    try {
+      this.statements = new Statements(this.database);
+      this.events = new EventRows(this.statements);
+      this.alarms = new AlarmRows(this.statements, this.events);
+      const archived = new ArchivedRows(this.statements);
+      const handOffs = new HandOffRows(this.statements, this.events, archived);
+      this.handOffs = handOffs;
+      this.attempts = new AttemptRows(this.statements, this.events, handOffs, archived);
+      this.returns = new ReturnRows(this.statements, this.events, this.attempts, archived);
+      this.terminalLog = new TerminalRows(this.statements, this.events);
+      this.archive = new Archive(this.statements);
+    } catch (error) {
+      this.database.close();
+      throw error;
+    }
   }
 
   close(): void {

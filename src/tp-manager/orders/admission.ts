@@ -3,11 +3,9 @@ import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
 import { type Attempt, chargedOf, type PaymentRequest, returnOf } from "../attempts/payment.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
-import type { TerminalView } from "../terminal/terminal.ts";
 
 interface AdmissionParts {
   readonly attempts: Pick<AttemptStore, "latest" | "undeliveredGenerated">;
-  readonly terminal: TerminalView;
   readonly desk: TerminalDesk;
 }
 
@@ -26,7 +24,7 @@ type Admission =
  */
 export function admissionOf(
   request: PaymentRequest,
-  { attempts, terminal, desk }: AdmissionParts,
+  { attempts, desk }: AdmissionParts,
 ): Admission {
   // Before anything is refused: "busy" says that the order is not charged (docs/design.md 3.10).
   const earlier = storage(() => attempts.latest(request.orderId), "unknown");
@@ -34,7 +32,7 @@ export function admissionOf(
   desk.turn.assertFree();
   assertAnswerRead(request, attempts);
   desk.turn.assertNoDoubt();
-  if (request.delivery && !terminal.capabilities.vending) {
+  if (request.delivery && !desk.terminal.capabilities.vending) {
     throw new AppError("NOT_SUPPORTED", "The terminal is not in vending mode.");
   }
   return { phase: "begin" };

@@ -4,12 +4,11 @@ import { type Attempt, chargedOf, returnOf } from "../attempts/payment.ts";
 import { sameTerminal } from "../attempts/recovery-policy.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
-import type { Baseline, GoodsDecision, TerminalView } from "../terminal/terminal.ts";
+import type { Baseline, GoodsDecision } from "../terminal/terminal.ts";
 import type { Orders, PaymentResult } from "./orders.ts";
 
 interface AfterSaleParts {
   readonly terminalLog: Pick<TerminalLog, "telecollectionSince">;
-  readonly terminal: TerminalView;
   readonly desk: TerminalDesk;
   readonly orders: Orders;
 }
@@ -58,7 +57,7 @@ export class AfterSale {
     delivered: boolean,
     amountMinor: number | undefined,
   ): Promise<PaymentResult> {
-    const { orders, terminal, desk } = this.#parts;
+    const { orders, desk } = this.#parts;
     const attempt = orders.latest(orderId);
     if (!attempt.request.delivery) {
       throw new AppError("DELIVERY_DECIDED", "The order was not asked for as a two-phase sale.", {
@@ -67,7 +66,7 @@ export class AfterSale {
     }
     const askedMinor = attempt.request.amountMinor;
     const decision = decisionOf(delivered, amountMinor, askedMinor);
-    if (decision.goods === "partly-issued" && !terminal.capabilities.partialIssue) {
+    if (decision.goods === "partly-issued" && !desk.terminal.capabilities.partialIssue) {
       throw new AppError("NOT_SUPPORTED", "This terminal cannot charge a part of an approval.", {
         charged: chargedOf(attempt.state),
       });

@@ -5,6 +5,7 @@ import { emptyReceipt, type Receipt } from "../../shared/receipt.ts";
 import {
   type Attempt,
   type AttemptState,
+  isApproved,
   type PaymentRequest,
   returnOf,
 } from "../attempts/payment.ts";
@@ -123,7 +124,7 @@ function outcomeOf(attempt: Attempt): Outcome {
       };
     }
     case "sent":
-      if (state.goods?.decision === null) return { status: "Approved", error: null };
+      if (isApproved(state)) return { status: "Approved", error: null };
       return {
         status: "Unknown",
         error: errorOf("PAYMENT_RUNNING", errorTable.PAYMENT_RUNNING.meaning, "unknown"),

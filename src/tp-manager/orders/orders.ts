@@ -6,11 +6,16 @@ import { type Clock, within } from "../../shared/time.ts";
 import type { AttemptStore, ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
 import type { HandOffStore } from "../attempts/hand-off-store.ts";
-import type { Attempt, AttemptEvent, PaymentRequest } from "../attempts/payment.ts";
+import {
+  type Attempt,
+  type AttemptEvent,
+  isApproved,
+  isInDoubt,
+  type PaymentRequest,
+} from "../attempts/payment.ts";
 import type { SettledStray, TerminalLog } from "../attempts/terminal-log.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { HandOff } from "../supervisor/hand-off.ts";
-import type { TerminalView } from "../terminal/terminal.ts";
 import { admissionOf, assertSameOrder } from "./admission.ts";
 
 export interface OrderSettings {
@@ -40,7 +45,6 @@ interface OrderParts {
   readonly attempts: AttemptStore;
   readonly handOffs: Pick<HandOffStore, "handOff" | "archivedDelivery">;
   readonly terminalLog: Pick<TerminalLog, "strays">;
-  readonly terminal: TerminalView;
   readonly desk: TerminalDesk;
   readonly handOff: HandOff;
   readonly clock: Clock;
@@ -50,8 +54,9 @@ interface OrderParts {
 
 interface RunningPayment {
   readonly request: PaymentRequest;
-  /** The first of: approved and waiting for goods, ended. */
-  readonly answerable: Promise<Attempt>;
+  /** A two-phase sale was approved. */
+  readonly approved: Promise<Attempt>;
+  readonly ended: Promise<Attempt>;
 }
 
 /**
@@ -82,9 +87,10 @@ export class Orders {
   async lookUp(orderId: string): Promise<FoundOrder> {
     const { attempts: store } = this.#parts;
     const attempts = reading(() =>
-      store
-        .ofOrder(orderId)
-        .map((attempt) => ({ ...attempt, events: store.events(attempt.transactionId) })),
+      store.ofOrder(orderId).map((attempt) => ({
+        ...this.#toTell(attempt),
+        events: store.events(attempt.transactionId),
+      })),
     );
     const latest = attempts.at(-1);
     if (!latest) throw new AppError("ORDER_NOT_FOUND");
@@ -98,10 +104,10 @@ export class Orders {
     return attempt;
   }
 
-  /** The same; the terminal is asked about one in doubt first, as long as an answer may take. */
+  /** The newest attempt; one in doubt is asked about first, as long as an answer may take. */
   async latestAsked(orderId: string): Promise<Attempt> {
     const attempt = this.latest(orderId);
-    if (!attempt.state.phase.endsWith("in-doubt")) return attempt;
+    if (!isInDoubt(attempt.state)) return attempt;
     await this.#ask(attempt);
     return this.latest(orderId);
   }
@@ -113,7 +119,8 @@ export class Orders {
 
   /** The journal, newest first. */
   list(page: ListPage): ListedAttempt[] {
-    return reading(() => this.#parts.attempts.list(page));
+    const listed = reading(() => this.#parts.attempts.list(page));
+    return listed.map((one) => ({ ...one, attempt: this.#toTell(one.attempt) }));
   }
 
   listArchived(page: ListPage): ListedAttempt[] {
@@ -126,8 +133,9 @@ export class Orders {
   }
 
   /** An attempt with what the gateway has of it. */
-  async result(attempt: Attempt, replayed: boolean, waitMs?: number): Promise<PaymentResult> {
+  async result(read: Attempt, replayed: boolean, waitMs?: number): Promise<PaymentResult> {
     const { handOff, settings, attempts, handOffs } = this.#parts;
+    const attempt = this.#toTell(read);
     const { transactionId } = attempt;
     if (attempt.state.phase !== "charged") {
       const delivery = reading(
@@ -161,33 +169,56 @@ export class Orders {
   #begin(request: PaymentRequest): Promise<PaymentResult> {
     const { attempts, desk, clock } = this.#parts;
     const transactionId = randomUUID();
-    const { promise: answerable, resolve: answer } = Promise.withResolvers<Attempt>();
+    const { promise: approved, resolve: approve } = Promise.withResolvers<Attempt>();
     const ended = desk.pay(request.orderId, {
       begin: (baseline) =>
         writing(() =>
           attempts.begin({ transactionId, request, baseline, startedAtMs: clock.now() }),
         ),
-      approved: answer,
+      approved: approve,
       refused: (why) => this.#failed(transactionId, request, why),
     });
-    const running = { request, answerable };
+    const running = { request, approved, ended };
     this.#running = running;
     const over = (): void => {
       if (this.#running === running) this.#running = undefined;
-      answer(ended);
     };
     ended.then(over, over);
     return this.#answer(running);
   }
 
-  async #answer({ request, answerable }: RunningPayment): Promise<PaymentResult> {
+  async #answer(running: RunningPayment): Promise<PaymentResult> {
     const { clock, settings, attempts } = this.#parts;
     const limitMs = settings.prepareMs + settings.paymentTimeoutMs + settings.graceMs;
-    const attempt = await within(clock, "payment answer", limitMs, answerable);
+    const attempt = await within(clock, "payment answer", limitMs, this.#answerable(running));
     if (attempt) return this.result(attempt, false);
-    const still = reading(() => attempts.latest(request.orderId));
+    const still = reading(() => attempts.latest(running.request.orderId));
     if (!still) throw new AppError("TERMINAL_NO_ANSWER");
     return this.result(still, false);
+  }
+
+  /**
+   * Resolves with the sale while it waits for its goods, else with its end: a decision about the
+   * goods may have been taken since the approval, and then only the end tells the truth.
+   */
+  async #answerable({ request, approved, ended }: RunningPayment): Promise<Attempt> {
+    const first = await Promise.race([approved, ended]);
+    return this.#parts.desk.awaitsGoods(request.orderId) ? first : ended;
+  }
+
+  /**
+   * An attempt as it may be told: "Approved" is told only while the terminal really holds the sale,
+   * because a kiosk hands out its goods on that word (docs/design.md 5.11). The record on disk says
+   * less when the end could not be written, or was not heard by an earlier process.
+   */
+  #toTell(read: Attempt): Attempt {
+    const { attempts, desk } = this.#parts;
+    if (!isApproved(read.state) || desk.awaitsGoods(read.request.orderId)) return read;
+    const attempt = reading(() => attempts.read(read.transactionId)) ?? read;
+    const { state } = attempt;
+    return state.phase === "sent" && isApproved(state)
+      ? { ...attempt, state: { ...state, goods: null } }
+      : attempt;
   }
 
   /** Nothing financial has left: the attempt is recorded as failed, with the reason. */

@@ -2,12 +2,13 @@ import type { Receipt } from "../../shared/receipt.ts";
 
 /**
  * The facts and news that every part of tp-manager may know about a card terminal. Reading them
- * puts nothing on the wire. A driver tells facts (what left, what came, how it ended); `attempts/`
- * alone decides what they mean for the money.
+ * puts nothing on the wire. Rooms other than the desk get them as the desk's `TerminalView`. A
+ * driver tells facts (what left, what came, how it ended); `attempts/` alone decides what they mean
+ * for the money.
  *
  * Amounts are integers in minor units. No card number crosses this border unmasked.
  */
-export interface TerminalView {
+export interface TerminalFacts {
   readonly protocol: string;
   readonly capabilities: TerminalCapabilities;
   /** The last known state. */
@@ -49,7 +50,7 @@ export interface HeldTerminal {
 }
 
 /** A whole driver. Only `desk/` calls one; the registry makes it, main.ts hands it to the desk. */
-export interface Terminal extends TerminalView, HeldTerminal {
+export interface Terminal extends TerminalFacts, HeldTerminal {
   /** Begins to connect, for ever. Returns at once; a missing port is a state. */
   start(): void;
   /** Ends the link in order. No method may be called afterwards. */

@@ -24,7 +24,6 @@ async function api(change: Partial<ApiOptions> = {}, at: House = house()) {
     afterSale: at.afterSale,
     settle: at.settle,
     ...withoutSupervisor(at),
-    terminal: at.terminal,
     monitor: monitorOf(at),
     clock: systemClock,
     log: createLogger({ program: "test", level: "error" }),

@@ -21,9 +21,9 @@ export function monitorOf(
   at: House,
   supervisor: () => Promise<SupervisorStatus> = () => Promise.resolve(supervisorStatus),
 ): Monitor {
-  const { hub, terminal, desk, journal, clock } = at;
+  const { hub, desk, journal, clock } = at;
   const monitor = new Monitor({
-    ...{ hub, terminal, desk, journal, clock, supervisor },
+    ...{ hub, desk, journal, clock, supervisor },
     dataDirectory: tmpdir(),
     choresAt: "03:30",
     log: createLogger({ program: "test", level: "error" }),
@@ -35,9 +35,9 @@ export function monitorOf(
 export const authorization = `Basic ${btoa("kiosk:secret")}`;
 
 export function apiOptions(at: House, change: Partial<ApiOptions> = {}): ApiOptions {
-  const { orders, desk, afterSale, settle, terminal } = at;
+  const { orders, desk, afterSale, settle } = at;
   return {
-    ...{ orders, desk, afterSale, settle, terminal },
+    ...{ orders, desk, afterSale, settle },
     ...withoutSupervisor(at),
     monitor: change.monitor ?? monitorOf(at),
     port: 8765,

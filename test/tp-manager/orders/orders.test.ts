@@ -294,6 +294,27 @@ describe("another terminal (docs/design.md 3.12)", () => {
   });
 });
 
+test("a journal that cannot tell the accepted terminal charges nobody, and is named", async () => {
+  for (const method of ["acceptedTerminal", "acceptTerminal"] as const) {
+    const at = house();
+    at.journal.terminalLog[method] = () => {
+      throw new Error("database disk image is malformed");
+    };
+    const { body } = await pay(at, request("A-1"));
+    expect(body.error).toMatchObject({ code: "STORAGE_FAILED", charged: "no" });
+    await expect(at.upkeep.telecollect()).rejects.toMatchObject({
+      code: "STORAGE_FAILED",
+      charged: "no",
+    });
+    expect(at.terminal.paid).toEqual([]);
+  }
+  const at = house();
+  at.journal.terminalLog.acceptedTerminal = () => {
+    throw new Error("database disk image is malformed");
+  };
+  expect(() => at.desk.gate.changed).toThrow(expect.objectContaining({ code: "STORAGE_FAILED" }));
+});
+
 test("a terminal that first tells nothing of itself is known by what it tells later", async () => {
   const at = house();
   const silent = { serialNumber: "", deviceId: "", terminalId: "", version: "" };

@@ -190,14 +190,16 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
 
   test("that gave up while the word came says that the word was in vain", async () => {
     const at = house();
+    let giveUp = (): void => {};
     at.terminal.script = (_order, observer) => {
       observer.report(report());
       return new Promise((resolve) => {
-        observer.report(declined({ resultCode: "6C", reason: "cancelled" }));
+        giveUp = () => observer.report(declined({ resultCode: "6C", reason: "cancelled" }));
         at.terminal.onDecision = () => resolve({ ...aborted, code: "6C", reason: "cancelled" });
       });
     };
     await pay(at, twoPhase);
+    giveUp();
     await expect(deliver(at, true)).rejects.toMatchObject({
       code: "DELIVERY_DECIDED",
       charged: "no",

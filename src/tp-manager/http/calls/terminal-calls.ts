@@ -152,8 +152,8 @@ export const terminalCalls: readonly AnyCall[] = [
       },
       errors: [],
     }),
-    handle({ reply }, { terminal }) {
-      const { version: terminalVersion, ...identity } = terminal.state.identity;
+    handle({ reply }, { desk }) {
+      const { version: terminalVersion, ...identity } = desk.terminal.state.identity;
       return sendOne(reply, 200, { ...identity, terminalVersion, ...versionBody() });
     },
   }),
@@ -172,8 +172,8 @@ export const terminalCalls: readonly AnyCall[] = [
 ];
 
 /** While a payment runs, and without a link, from what is known: nothing goes on the wire. */
-async function check({ desk, terminal }: CallContext): Promise<TerminalStatus> {
-  const { link, linkProblem, status } = terminal.state;
+async function check({ desk }: CallContext): Promise<TerminalStatus> {
+  const { link, linkProblem, status } = desk.terminal.state;
   const noLink: TerminalStatus = {
     cr: "9",
     card: "0",

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../../shared/time.ts";
 import type { Announce, EventData } from "../../attempts/event-table.ts";
-import type { TerminalEvent, TerminalState, TerminalView } from "../../terminal/terminal.ts";
+import type { TerminalView } from "../../desk/terminal-view.ts";
+import type { TerminalEvent, TerminalState } from "../../terminal/terminal.ts";
 
 type Condition = Omit<EventData<"terminal">, "since">;
 

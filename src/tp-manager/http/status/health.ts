@@ -10,8 +10,11 @@ import type { TerminalIdentity } from "../../terminal/terminal.ts";
 
 export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 
-/** What the desk knows of the terminal and of open doubts. */
-export type DeskFacts = Pick<TerminalDesk, "turn" | "gate" | "blockedBy" | "strayAsked">;
+/** The desk's facts about the terminal and about open doubts. */
+export type DeskFacts = Pick<
+  TerminalDesk,
+  "terminal" | "turn" | "gate" | "blockedBy" | "strayAsked"
+>;
 
 interface HealthParts {
   readonly clock: Clock;
@@ -40,7 +43,7 @@ export interface Health {
   readonly status: "Ready" | "NotReady";
   /** Why no payment can be taken now; empty when one can. */
   readonly reasons: readonly string[];
-  /** What does not stop payments and still wants somebody. */
+  /** Conditions that do not stop payments and still want somebody. */
   readonly warnings: readonly string[];
   readonly terminal: EventData<"terminal"> & { readonly version: string };
   readonly running: { readonly what: string; readonly orderId: string | null } | null;

@@ -89,7 +89,7 @@ export class Metrics {
   }
 
   answered(method: string, route: string, status: number, ms: number): void {
-    // Whoever sends wrong requests must not be able to make new series without end.
+    // A sender of wrong requests must not be able to make new series without end.
     const known = method === "GET" || method === "POST" ? method : "other";
     this.#answers.observe({ method: known, route, status: String(status) }, ms / 1000);
   }

@@ -1,7 +1,6 @@
 import type { Logger } from "../../../shared/logger.ts";
 import type { Clock } from "../../../shared/time.ts";
 import type { Attempt, AttemptEvent } from "../../attempts/payment.ts";
-import type { TerminalView } from "../../terminal/terminal.ts";
 import type { EventHub } from "../events/event-hub.ts";
 import { TerminalWatch } from "../events/terminal-watch.ts";
 import {
@@ -15,7 +14,6 @@ import { Metrics } from "./metrics.ts";
 
 export interface MonitorParts {
   readonly hub: EventHub;
-  readonly terminal: TerminalView;
   readonly desk: DeskFacts;
   readonly journal: JournalCounts & {
     readonly attempts: { onStep: (attempt: Attempt, step: AttemptEvent) => void };
@@ -30,7 +28,7 @@ export interface MonitorParts {
 /** In `/health`. */
 const ALARMS_SHOWN = 5;
 
-/** What watches tp-manager from inside: events, readiness, figures. */
+/** The watch over tp-manager from inside: events, readiness, figures. */
 export class Monitor {
   readonly hub: EventHub;
   readonly watch: TerminalWatch;
@@ -38,22 +36,22 @@ export class Monitor {
   readonly #parts: MonitorParts;
 
   constructor(parts: MonitorParts) {
-    const { hub, terminal, journal, clock, supervisor } = parts;
+    const { hub, desk, journal, clock, supervisor } = parts;
     this.#parts = parts;
     this.hub = hub;
-    this.watch = new TerminalWatch(terminal, clock, hub.announce);
+    this.watch = new TerminalWatch(desk.terminal, clock, hub.announce);
     this.metrics = new Metrics({ hub, watch: this.watch, counts: journal, supervisor });
     journal.attempts.onStep = (attempt, step) => this.metrics.step(attempt, step);
   }
 
   health(): Promise<Health> {
-    const { journal, terminal, choresAt, hub, ...others } = this.#parts;
+    const { journal, choresAt, hub, ...others } = this.#parts;
     return healthOf({
       ...others,
       counts: journal,
       alarms: () => hub.source.newest("alarm", ALARMS_SHOWN),
       terminal: () => this.watch.now,
-      identity: () => terminal.state.identity,
+      identity: () => others.desk.terminal.state.identity,
       choresAt,
     });
   }

@@ -1,0 +1,44 @@
+import type { TerminalTurn, Turn } from "./terminal-turn.ts";
+
+/**
+ * The view of the turn for the parts of the program that do not use the terminal. The view is an
+ * object of its own, so that no cast leads to {@link TerminalTurn.use} or to the running payment.
+ */
+export class TurnView {
+  readonly #turn: TerminalTurn;
+
+  constructor(turn: TerminalTurn) {
+    this.#turn = turn;
+    Object.freeze(this);
+  }
+
+  get current(): Pick<Turn, "what" | "orderId"> | undefined {
+    const { current } = this.#turn;
+    return current && { what: current.what, orderId: current.orderId };
+  }
+
+  /** Nothing new gets a turn any more. */
+  get closed(): boolean {
+    return this.#turn.closed;
+  }
+
+  /** From now on nothing new gets a turn: 503 `STOPPING`. */
+  close(): void {
+    this.#turn.close();
+  }
+
+  /** Throws STOPPING or TERMINAL_BUSY. */
+  assertFree(): void {
+    this.#turn.assertFree();
+  }
+
+  /** docs/design.md 3.5. Throws TERMINAL_IN_DOUBT. */
+  assertNoDoubt(): void {
+    this.#turn.assertNoDoubt();
+  }
+
+  /** Resolves when nothing has the terminal. */
+  whenFree(): Promise<void> {
+    return this.#turn.whenFree();
+  }
+}

@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { house, pay, request } from "../../support/payment-house.ts";
+
+/** Every name that an object answers to, those of its prototypes too. */
+function namesOf(object: object): string[] {
+  const names = new Set<string>();
+  for (let at = object; at !== Object.prototype; at = Object.getPrototypeOf(at) as object) {
+    for (const name of Reflect.ownKeys(at)) names.add(String(name));
+  }
+  return [...names].filter((name) => name !== "constructor").sort();
+}
+
+test("what other rooms see of the terminal is no driver, whatever it is cast to", () => {
+  const { desk } = house();
+  expect(namesOf(desk.terminal)).toEqual(["capabilities", "protocol", "state", "subscribe"]);
+  expect(Object.isFrozen(desk.terminal)).toBe(true);
+});
+
+test("what other rooms see of the turn gives nobody the terminal", async () => {
+  const at = house();
+  const { turn } = at.desk;
+  const views = ["assertFree", "assertNoDoubt", "close", "closed", "current", "whenFree"];
+  expect(namesOf(turn)).toEqual(views);
+  expect(Object.isFrozen(turn)).toBe(true);
+
+  at.terminal.script = () => new Promise(() => {});
+  void pay(at, request("A-1"));
+  await at.clock.advance(0);
+  expect(turn.current).toEqual({ what: "payment", orderId: "A-1" });
+});
+
+test("what other rooms see of the gate asks the terminal nothing", () => {
+  const { gate } = house().desk;
+  expect(namesOf(gate)).toEqual(["accept", "changed"]);
+  expect(Object.isFrozen(gate)).toBe(true);
+});

@@ -1,0 +1,17 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { openDatabase } from "../../../src/shared/sqlite.ts";
+import { Journal } from "../../../src/tp-manager/journal/journal.ts";
+import { migrations } from "../../../src/tp-manager/journal/migrations.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+test("a journal that lacks a table is refused, and its file is let go", () => {
+  const path = join(temporaryFolder(), "journal.db");
+  const database = openDatabase(path, migrations);
+  database.exec("DROP TABLE telecollection");
+  database.close();
+  expect(() => new Journal(path)).toThrow("no such table");
+  // The last connection that closes removes the write-ahead log.
+  expect(existsSync(`${path}-wal`)).toBe(false);
+});

@@ -1,0 +1,208 @@
+import { describe, expect, test } from "vitest";
+import type { GoodsDecision, PaymentEnd } from "../../../src/tp-manager/terminal/terminal.ts";
+import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
+import { declined, report } from "../../support/reports.ts";
+import { lost } from "../../support/scripted-terminal.ts";
+
+/** A card terminal in vending mode whose approval and whose end come when the test says so. */
+interface Slow extends House {
+  approve(): void;
+  /** The terminal reports that it has taken the sale back; its end is not here yet. */
+  giveUp(): void;
+  /** The end that belongs to the decision. */
+  end(): void;
+  lose(): void;
+}
+
+const aborted: PaymentEnd = {
+  end: "aborted",
+  code: "6C",
+  text: "aborted",
+  reason: "cancelled",
+  ticket: "",
+};
+
+function slow(path?: string): Slow {
+  const at = house(path);
+  let approve = (): void => {};
+  let giveUp = (): void => {};
+  let resolve: (end: PaymentEnd) => void = () => {};
+  let decided: GoodsDecision = { goods: "not-issued" };
+  at.terminal.onDecision = (decision) => {
+    decided = decision;
+  };
+  at.terminal.script = (_order, observer) => {
+    approve = () => void observer.report(report());
+    giveUp = () => void observer.report(declined({ resultCode: "6C", reason: "cancelled" }));
+    const { promise, resolve: ends } = Promise.withResolvers<PaymentEnd>();
+    resolve = (end) => {
+      if (end.end === "completed") {
+        const amountMinor = decided.goods === "partly-issued" ? decided.amountMinor : 999;
+        observer.report(report({ amountMinor }));
+        observer.acknowledged();
+      }
+      ends(end);
+    };
+    return promise;
+  };
+  return {
+    ...at,
+    approve: () => approve(),
+    giveUp: () => giveUp(),
+    end: () => {
+      if (decided.goods === "not-issued") giveUp();
+      resolve(decided.goods === "not-issued" ? aborted : { end: "completed", ticket: "" });
+    },
+    lose: () => resolve(lost("line broken")),
+  };
+}
+
+/** Asks again, and tells the answer or that there is none yet. */
+function again(at: House) {
+  const answer = pay(at, twoPhase);
+  answer.catch(() => undefined);
+  const waits = Symbol("waits");
+  return {
+    answer,
+    soon: () => Promise.race([answer.then(outcome), at.clock.advance(0).then(() => waits)]),
+    waits,
+  };
+}
+
+async function approved(at: Slow): Promise<void> {
+  const first = pay(at, twoPhase);
+  await at.clock.advance(0);
+  at.approve();
+  expect(outcome(await first)).toBe("Approved");
+}
+
+const twoPhase = request("A-1", { delivery: { withinSeconds: 30 } });
+const dearer = request("A-1", { amountMinor: 1000, delivery: { withinSeconds: 30 } });
+
+/** Repeats of a two-phase order: every row of its table in docs/design.md 5.11. */
+describe("a two-phase order that is asked for again", () => {
+  test("before the approval attaches and is answered Approved with the first", async () => {
+    const at = slow();
+    const first = pay(at, twoPhase);
+    await at.clock.advance(0);
+    const second = again(at);
+    expect(await second.soon()).toBe(second.waits);
+    at.approve();
+    const answers = [await first, await second.answer];
+    expect(answers.map(outcome)).toEqual(["Approved", "Approved"]);
+    expect(new Set(answers.map(({ body }) => body.transactionId)).size).toBe(1);
+    expect(at.terminal.paid).toHaveLength(1);
+  });
+
+  test("while it waits for its goods is answered Approved", async () => {
+    const at = slow();
+    await approved(at);
+    expect(outcome(await pay(at, twoPhase))).toBe("Approved");
+    expect(at.terminal.paid).toHaveLength(1);
+  });
+
+  const words: readonly [string, string, (at: Slow) => unknown][] = [
+    ["they did not come out", "Cancelled", (at) => at.afterSale.deliver("A-1", false, undefined)],
+    ["they came out", "Success", (at) => at.afterSale.deliver("A-1", true, undefined)],
+    ["a part came out", "Success", (at) => at.afterSale.deliver("A-1", true, 500)],
+    ["nothing in time", "Cancelled", (at) => at.clock.advance(30_000)],
+    ["cancelled", "Cancelled", (at) => at.desk.cancel()],
+  ];
+  test.each(words)("after the word (%s) waits for the end: %s", async (_word, end, say) => {
+    const at = slow();
+    await approved(at);
+    void say(at);
+    await at.clock.advance(0);
+    const repeat = again(at);
+    expect(await repeat.soon()).toBe(repeat.waits);
+    await expect(pay(at, dearer)).rejects.toMatchObject({ code: "ORDER_MISMATCH" });
+    at.end();
+    expect(outcome(await repeat.answer)).toBe(end);
+    expect(at.terminal.paid).toHaveLength(1);
+  });
+
+  test("that the terminal is taking back by itself waits for the end", async () => {
+    const at = slow();
+    await approved(at);
+    at.giveUp();
+    const repeat = again(at);
+    expect(await repeat.soon()).toBe(repeat.waits);
+    at.end();
+    expect(outcome(await repeat.answer)).toBe("Cancelled");
+  });
+
+  test("after the word, with no end within the limit, is running and unknown", async () => {
+    const at = slow();
+    await approved(at);
+    void at.afterSale.deliver("A-1", false, undefined);
+    const repeat = again(at);
+    await at.clock.advance(225_000);
+    const { http, body } = await repeat.answer;
+    expect([http, body.status, body.error?.code]).toEqual([504, "Unknown", "PAYMENT_RUNNING"]);
+  });
+
+  test("at any moment after its end was lost is never answered Approved", async () => {
+    for (let moments = 0; moments < 20; moments += 1) {
+      const at = slow();
+      await approved(at);
+      at.terminal.lastTransaction = () => new Promise(() => {});
+      at.lose();
+      for (let moment = 0; moment < moments; moment += 1) await Promise.resolve();
+      const repeat = again(at);
+      await at.clock.advance(220_000);
+      expect(outcome(await repeat.answer)).toBe("Unknown");
+    }
+  });
+
+  /** No end is on disk: the record still says that the sale waits for its goods. */
+  async function tellsNobodyApproved(at: House): Promise<void> {
+    expect(at.journal.attempts.latest("A-1")?.state).toMatchObject({ goods: { decision: null } });
+    const [repeat, found] = [again(at), await at.orders.lookUp("A-1")];
+    await at.clock.advance(220_000);
+    const { http, body } = await repeat.answer;
+    expect([http, body.status, body.error?.charged]).toEqual([504, "Unknown", "unknown"]);
+    const page = { sinceMs: 0, status: null, limit: 9, before: null };
+    const told = [found.attempt, ...found.attempts, ...at.orders.list(page).map((l) => l.attempt)];
+    expect(told.map(({ state }) => state)).toMatchObject(told.map(() => ({ goods: null })));
+  }
+
+  test("whose end could not be written is unknown", async () => {
+    const at = slow();
+    await approved(at);
+    at.journal.attempts.update = () => {
+      throw new Error("the disk is full");
+    };
+    at.lose();
+    await at.clock.advance(0);
+    await tellsNobodyApproved(at);
+  });
+
+  test("that an earlier process left is unknown before recovery has begun", async () => {
+    const before = slow();
+    await approved(before);
+    before.close();
+    const at = house(before.path);
+    await tellsNobodyApproved(at);
+    expect(at.terminal.paid).toEqual([]);
+  });
+
+  test("after its end is answered as any other order", async () => {
+    const charged = slow();
+    await approved(charged);
+    const word = charged.afterSale.deliver("A-1", true, undefined);
+    charged.end();
+    await word;
+    const replay = await pay(charged, twoPhase);
+    expect([replay.body.status, replay.replayed]).toEqual(["Success", true]);
+    await charged.afterSale.reverse("A-1");
+    await expect(pay(charged, twoPhase)).rejects.toMatchObject({ code: "ORDER_REVERSED" });
+
+    const cancelled = slow();
+    await approved(cancelled);
+    const no = cancelled.afterSale.deliver("A-1", false, undefined);
+    cancelled.end();
+    await no;
+    await approved(cancelled);
+    expect(cancelled.journal.attempts.latest("A-1")?.number).toBe(2);
+  });
+});
