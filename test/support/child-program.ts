@@ -10,9 +10,9 @@ import { PATIENCE_MS } from "./patience.ts";
 const POLL_MS = 10;
 
 /**
- * Polls until `read` gives something; rejects with `what` when the limit is over. The limit does not
- * run while the process `pid` is kept from the processor: dozens of programs that start together
- * on a busy machine are each late without a fault.
+ * Polls until `read` gives something; rejects with `what` when the limit is over. The limit does
+ * not run while the process `pid` is kept from the processor: dozens of programs that start
+ * together on a busy machine are each late without a fault.
  */
 export async function until<T>(
   what: string,
