@@ -42,6 +42,8 @@ interface CallRecord<Path extends string, Body, Query> {
   /** In the README and in the document. */
   readonly summary: string;
   readonly description?: string;
+  /** Of the path's members; one that is not named here is any text. */
+  readonly params?: z.ZodObject;
   readonly query?: z.ZodType<Query>;
   readonly headers?: z.ZodObject;
   readonly body?: z.ZodType<Body>;
@@ -129,7 +131,9 @@ export function carryOut(
     throw new AppError("BODY_NOT_JSON", "The body is missing.");
   }
   const body = schema && !record.readsBody ? checkedBody(schema, plain(raw)) : undefined;
-  const params = request.params as Record<string, string>;
+  const params = (
+    record.params ? checkedParameters(record.params, request.params) : request.params
+  ) as Record<string, string>;
   return record.handle({ params, query, headers, body, raw: raw ?? {}, request, reply }, at);
 }
 

@@ -63,6 +63,48 @@ test.each(Object.entries(hostileSamples))(
   },
 );
 
+test("every call with a body or a query has samples", () => {
+  const expected = calls.flatMap(({ path, methods, body, query }) =>
+    methods
+      .filter((method) => (method === "POST" ? body : query))
+      .map((method) => `${method} ${path}`),
+  );
+  expect(Object.keys(hostileSamples).map(pathOf).toSorted()).toEqual(expected.toSorted());
+});
+
+/** By the paths that hold them; an order that may exist is looked up, and not found. */
+const orderIds: ReadonlyArray<readonly [id: string, taken: boolean]> = [
+  ["B-1", true],
+  ["Ord/1 ä ☃", true],
+  ["4111111111111111", true],
+  ["x".repeat(64), true],
+  ["x".repeat(65), false],
+  ["☃".repeat(65), false],
+  ["a\nb", false],
+  ["\u0000", false],
+  ["\u009f", false],
+];
+
+test.each(orderIds)("document and API judge the order id %j of a path alike", async (id, taken) => {
+  const { app } = await api({ operator });
+  const headers = { host: "localhost:8765", authorization };
+  const settlement = { outcome: "charged", note: "seen" };
+  const code = taken ? "ORDER_NOT_FOUND" : "REQUEST_INVALID";
+  for (const [method, rest, payload] of [
+    ["GET", "", undefined],
+    ["POST", "/settle", settlement],
+  ] as const) {
+    const url = `/payment/${encodeURIComponent(id)}${rest}`;
+    const answer = await app.inject({ method, url, headers, ...(payload ? { payload } : {}) });
+    const [{ error, receipt }] = answer.json();
+    expect([answer.statusCode, error.code]).toEqual([taken ? 404 : 400, code]);
+    if (!taken) expect(error.message).toBe("orderId must be a text of 1 to 64 characters");
+    expect(receipt).toBeDefined();
+    const where = ["paths", `/payment/{orderId}${rest}`, method.toLowerCase(), "parameters", "0"];
+    expect(faultsOf([...where, "schema"], id).length === 0).toBe(taken);
+  }
+});
+
 test("every exception is one", () => {
   expect(exceptions.map(([, , because]) => because).filter((one) => !used.has(one))).toEqual([]);
 });

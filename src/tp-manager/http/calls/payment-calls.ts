@@ -10,8 +10,14 @@ import { type AnyCall, call } from "../call.ts";
 import type { CallContext } from "../call-context.ts";
 import { sendOne, sendResult } from "../envelope.ts";
 import { assertNotReturnedElsewhere, gatewayPart } from "../gateway-standing.ts";
-import { amount, note, oneOf, orderId, readAmount, yesOrNo } from "../input.ts";
+import { amount, newOrderId, note, oneOf, orderId, readAmount, yesOrNo } from "../input.ts";
 import { paymentRequest, readPaymentRequest } from "../payment-request.ts";
+
+/**
+ * An order that is asked about by its path. Card numbers are not looked for here: an id that this
+ * program made may have digits that look like one, and such an order must be found.
+ */
+const params = z.object({ orderId: newOrderId.describe("The key of the sale.") });
 
 /** Calls that a kiosk needs for its sales. */
 export const paymentCalls: readonly AnyCall[] = [
@@ -64,6 +70,7 @@ export const paymentCalls: readonly AnyCall[] = [
     reads: true,
     summary: "What became of an order",
     description: "With every attempt and its evidence. 504 while it is not known.",
+    params,
     answersPayment: true,
     document: ({ lookup }) => ({
       answer: { ...lookup, also: [504] },
@@ -169,6 +176,7 @@ export const paymentCalls: readonly AnyCall[] = [
     description:
       'The operator\'s word, kept with its note: `{"outcome": "charged", "not_charged" or ' +
       '"reversed", "note": "…"}`.',
+    params,
     body: z.strictObject({ outcome: oneOf(settlements), note: note(NOTE_CHARACTERS_MAX) }),
     answersPayment: true,
     document: ({ payment }) => ({

@@ -143,17 +143,18 @@ function operationId(method: Method, path: string): string {
   return `${method.toLowerCase()}${words}`;
 }
 
-function parametersOf({ query, headers }: AnyCall, path: string, book: SchemaBook): Json[] {
+function parametersOf({ params, query, headers }: AnyCall, path: string, book: SchemaBook): Json[] {
   const listed = (where: string, schema: z.ZodType | undefined): Json[] =>
     Object.entries((schema as z.ZodObject | undefined)?.shape ?? {}).map(([name, member]) => {
       const { description } = member as z.ZodType;
       return { name, in: where, ...(description ? { description } : {}), schema: book.of(member) };
     });
   return [
-    ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-      ...{ name, in: "path", required: true },
-      schema: { type: "string", minLength: 1 },
-    })),
+    ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => {
+      const member = params?.shape[name];
+      const schema = member ? book.of(member) : { type: "string", minLength: 1 };
+      return { name, in: "path", required: true, schema };
+    }),
     ...listed("query", query),
     ...listed("header", headers),
   ];
