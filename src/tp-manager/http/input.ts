@@ -48,7 +48,8 @@ function checked<T>(schema: z.ZodType<T>, value: unknown, notKnown: string): T {
   if (success) return data;
   const [first] = faultsOf(schema, error, notKnown);
   if (first?.holdsCardData) {
-    throw new AppError("CARD_DATA_REFUSED", `${first.field} ${first.message}`);
+    const { field, message } = first;
+    throw new AppError("CARD_DATA_REFUSED", `${field} ${message}`, { details: { field } });
   }
   throw first ? fault(first.field, first.message) : new AppError("REQUEST_INVALID");
 }

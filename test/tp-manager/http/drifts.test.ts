@@ -67,6 +67,21 @@ describe("a refusal of a payment has the members that every payment has", () => 
   });
 });
 
+test("a refused card number is told with its field by every call", async () => {
+  const { one } = await api();
+  const orderId = "4111111111111111";
+  for (const [url, body, field] of [
+    ["/payment", { amount: 1, orderId }, "orderId"],
+    ["/reversal", { orderId }, "orderId"],
+    ["/delivery", { orderId, delivered: true }, "orderId"],
+    ["/gateway/cancel", { orderId }, "orderId"],
+    ["/outbox/1/drop", { note: `card ${orderId}` }, "note"],
+  ] as const) {
+    const { code, details } = (await one("POST", url, body)).one.error;
+    expect([url, code, details]).toEqual([url, "CARD_DATA_REFUSED", { field }]);
+  }
+});
+
 describe("HEAD", () => {
   test("answers as GET does, without a body, where a call only reads", async () => {
     const { app } = await api();
@@ -117,6 +132,12 @@ test("a GET reads only when its record says so", () => {
 });
 
 describe("the document", () => {
+  test("lets a later version add any member to details that have none", () => {
+    const where = ["components", "schemas", "Error_NOT_FOUND", "properties", "details"];
+    expect(faultsOf(where, { paths: ["/a", { b: [] }] })).toEqual([]);
+    expect(faultsOf(where, { paths: [] }, "closed")).not.toEqual([]);
+  });
+
   const bodyOf = (path: string) => {
     return ["paths", path, "post", "requestBody", "content", "application/json", "schema"];
   };

@@ -4,9 +4,6 @@ import { receiptFields } from "../../../shared/receipt.ts";
 
 /** Schemas that several answers share. */
 
-/** Of an object that has no members in this version: later ones may be added. */
-export const NONE_SO_FAR = "x-none-so-far";
-
 export const time = z.iso.datetime();
 
 type Scalar = string | number | boolean | null;
@@ -67,7 +64,7 @@ const details: Partial<Record<ErrorCode, z.ZodObject>> = {
       .optional()
       .describe("Absent when the request could not be read so far."),
   }),
-  CARD_DATA_REFUSED: z.object({ field: z.string().optional() }),
+  CARD_DATA_REFUSED: z.object({ field: z.string() }),
   TERMINAL_BUSY: outcome.extend(aboutOrder.shape),
   TERMINAL_IN_DOUBT: outcome.extend(aboutOrder.shape),
   TERMINAL_CHANGED: outcome.extend({
@@ -104,9 +101,8 @@ const details: Partial<Record<ErrorCode, z.ZodObject>> = {
   SUPERVISOR_UNAVAILABLE: z.object({ failure: z.string() }),
 };
 
-const noDetails = z
-  .record(z.string(), scalar)
-  .meta({ description: "None so far.", [NONE_SO_FAR]: true });
+/** Nothing is promised of members to come, so that a later version may add any, a list too. */
+const noDetails = z.object({}).describe("None so far.");
 
 /** The `error` member of each code. */
 export const apiErrors = Object.fromEntries(
