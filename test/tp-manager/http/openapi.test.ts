@@ -29,6 +29,10 @@ describe("GET /openapi.json", () => {
       return !document.paths[template]?.[verb];
     });
     expect(missing).toEqual([]);
+    const heads = routes.filter(([, method]) => method === "HEAD");
+    const paths = heads.map(([path = ""]) => `\`${path.replace(/:(\w+)/g, "{$1}")}\``);
+    const told = /has HEAD too.*\n(.*)\.\n/.exec(document.info.description)?.[1]?.split(", ");
+    expect(told?.toSorted()).toEqual(paths.toSorted());
   });
 
   test("names every error code with its HTTP status", () => {

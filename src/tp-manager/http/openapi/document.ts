@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type ErrorCode, errorTable } from "../../../shared/errors.ts";
 import { eventTable } from "../../attempts/event-table.ts";
-import { type AnyCall, type Documented, type Method, pathsOf } from "../call.ts";
+import { type AnyCall, type Documented, type Method, methodsOf, pathsOf } from "../call.ts";
 import { calls } from "../calls/calls.ts";
 import { acceptsNothing } from "../input.ts";
 import { known, namedSchemas, paymentRefusal } from "./known-answers.ts";
@@ -249,6 +249,10 @@ function descriptionText(): string {
     ([code, { http, charged, retry, meaning, action }]) =>
       `| \`${code}\` | ${http} | ${charged} | ${retry} | ${meaning} ${action} |`,
   );
+  const withHead = calls
+    .filter((record) => methodsOf(record).includes("HEAD"))
+    .flatMap(pathsOf)
+    .map((path) => `\`${path}\``);
   return [
     "Card payments for kiosks. Every JSON body is a list with one object, errors included; lists",
     "have more or none.",
@@ -256,6 +260,9 @@ function descriptionText(): string {
     `This is version ${API_VERSION} of the API. Within a version members, calls and error codes`,
     "may be added, never removed or changed in meaning: a program ignores members that are new to",
     "it, and goes by `charged` and `retry` of an error code that is new to it.",
+    "",
+    "A GET that only reads has HEAD too, with the same status and headers and without a body:",
+    `${withHead.join(", ")}.`,
     "",
     "| Code | HTTP | charged | retry | Meaning |",
     "|---|---|---|---|---|",
