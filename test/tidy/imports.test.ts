@@ -1,6 +1,7 @@
 import { posix } from "node:path";
 import { expect, test } from "vitest";
-import { typescriptSources } from "./sources.ts";
+import { readModule, type Use, withoutComments } from "./modules.ts";
+import { type Source, typescriptSources } from "./sources.ts";
 
 /**
  * docs/design.md 2.2: who may import whom. The first rule that names the importing file decides.
@@ -145,33 +146,12 @@ const pureMayUse = new RegExp(
     "^src/shared/(money|errors|invariant|mask|transaction|receipt)\\.ts$",
 );
 
-interface Import {
+interface Import extends Use {
   readonly path: string;
-  readonly names: readonly string[];
-  /** By a star or by `import()`, which names nothing and so may use everything. */
-  readonly whole: boolean;
-  readonly typeOnly: boolean;
-  readonly target: string;
 }
 
-const forms = [
-  /^\s*(?:import|export)\s([^;"]*?)from\s*"([^"]+)"/,
-  /^\s*import\s+"([^"]+)"/,
-  /\bimport\(\s*"([^"]+)"/,
-];
-const statement = new RegExp(forms.map(({ source }) => source).join("|"), "gm");
-
-function importsOf({ path, text }: { readonly path: string; readonly text: string }): Import[] {
-  return [...text.matchAll(statement)].map(([, clause = "", named, bare, dynamic]) => {
-    const target = (named ?? bare ?? dynamic) as string;
-    return {
-      path,
-      names: (clause.match(/\w+/g) ?? []).filter((word) => word !== "type" && word !== "as"),
-      whole: clause.includes("*") || dynamic !== undefined,
-      typeOnly: clause.startsWith("type "),
-      target: target.startsWith(".") ? posix.join(posix.dirname(path), target) : target,
-    };
-  });
+function importsOf(source: Source): Import[] {
+  return readModule(source).uses.map((use) => ({ ...use, path: source.path }));
 }
 
 const imports = typescriptSources().flatMap(importsOf);
@@ -183,22 +163,23 @@ const publicOfDesk = new Set([
 ]);
 
 /** Why an import leads past the desk to the wire (docs/design.md 2.2); undefined: it does not. */
-function wallFault({ path, target, names, whole }: Import): string | undefined {
+function wallFault({ path, target, name, passedOn }: Import): string | undefined {
   const room = /^src\/tp-manager\/(desk|terminal)\//;
   const [, entered] = room.exec(target) ?? [];
   const [, own] = room.exec(path) ?? [];
-  if (!path.startsWith("src/") || entered === undefined || own === entered) return undefined;
+  if (!path.startsWith("src/") || entered === undefined) return undefined;
+  if (passedOn) return "a re-export gives another name to what the wall keeps";
+  if (own === entered) return undefined;
   if (/\/terminal\/registry\.ts$/.test(target)) {
     const may = /^src\/(tp-manager\/main\.ts$|launcher\/doctor\/)/.test(path);
     return may ? undefined : "only main.ts and the doctor read the registry";
   }
-  if (whole) return "a whole file is imported without a name";
+  if (name === "*") return "a whole file is imported without a name";
   if (entered === "desk") {
-    const inner = names.find((name) => !publicOfDesk.has(name));
-    return inner === undefined ? undefined : `${inner} is the desk's own`;
+    return publicOfDesk.has(name) ? undefined : `${name} is the desk's own`;
   }
   if (target !== "src/tp-manager/terminal/terminal.ts") return "a driver's own file";
-  const isDriver = names.some((name) => name === "Terminal" || name === "HeldTerminal");
+  const isDriver = name === "Terminal" || name === "HeldTerminal";
   return isDriver && own !== "desk" ? "only the desk knows a whole terminal" : undefined;
 }
 
@@ -221,13 +202,29 @@ test("nothing outside a driver knows a word of its protocol", () => {
       `${protocol}/`,
       `(tp-manager|simulator)/terminal/(${protocol}/|registry[.]ts$)`,
     );
-    const word = new RegExp(protocol, "i");
     return typescriptSources()
       .filter(({ path }) => path.startsWith("src/") && !own.test(path))
-      .filter(({ text }) => word.test(text.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "")))
+      .filter((source) => saysProtocol(withoutComments(source), protocol))
       .map(({ path }) => `${path}: ${protocol}`);
   });
   expect(wrong).toEqual([]);
+});
+
+/** As a word or as a part of an identifier or path: createZvtTerminal, ZVT_PORT, "./zvt/bmp.ts". */
+function saysProtocol(code: string, protocol: string): boolean {
+  const parts = code.replace(/[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z])/g, "$&-").toLowerCase();
+  return new RegExp(`(?<![a-z0-9])${protocol}(?![a-z])`).test(parts);
+}
+
+test("a protocol is found as a part of a name, not inside another word", () => {
+  const named = ["createOpiTerminal", "OPI_PORT", "opiPort", "OPITerminal", '"./opi/x.ts"', "opi2"];
+  expect(named.filter((code) => !saysProtocol(code, "opi"))).toEqual([]);
+  const innocent = ["copied", "topic", "OPINION", "utopia", "echoOpinion", "copiOf"];
+  expect(innocent.filter((code) => saysProtocol(code, "opi"))).toEqual([]);
+  const source = { path: "src/a.ts", text: 'f("tcp://opi"); // zvt\n/* zvt */' };
+  expect(["opi", "zvt"].filter((one) => saysProtocol(withoutComments(source), one))).toEqual([
+    "opi",
+  ]);
 });
 
 test("only the desk and what makes a driver know a whole terminal", () => {
@@ -258,6 +255,50 @@ test.each(aroundTheDesk)("the wall around the driver refuses %s", (text) => {
     expect(importsOf({ path, text }).map(wallFault)).toEqual([expect.any(String)]);
   }
 });
+
+const handedOn: readonly string[] = [
+  'export type { Terminal as TerminalView } from "../terminal/terminal.ts";',
+  'export type { TerminalTurn as TurnView } from "../desk/terminal-turn.ts";',
+  'export type * from "../terminal/terminal.ts";',
+  'import type { Terminal } from "../terminal/terminal.ts"; export type { Terminal as TurnView };',
+];
+test.each(handedOn)("the wall has no door inside it that hands on: %s", (text) => {
+  for (const path of ["src/tp-manager/desk/door.ts", "src/tp-manager/terminal/door.ts"]) {
+    expect(importsOf({ path, text }).map(wallFault)).toContainEqual(expect.any(String));
+  }
+});
+
+test("no file imports itself in a circle, types and dynamic imports included", () => {
+  expect(circlesOf(imports)).toEqual([]);
+});
+
+test.each([
+  'import { b } from "./b.ts";',
+  'import "./b.ts";',
+  'import type { b } from "./b.ts";',
+  'export * from "./b.ts";',
+  'const { b } = await import("./b.ts");',
+  'type B = import("./b.ts").B;',
+])("a circle closes through %s", (text) => {
+  const back = importsOf({ path: "src/b.ts", text: 'import "./a.ts";' });
+  const circle = ["src/a.ts -> src/b.ts -> src/a.ts"];
+  expect(circlesOf([...importsOf({ path: "src/a.ts", text }), ...back])).toEqual(circle);
+});
+
+function circlesOf(found: readonly Import[]): string[] {
+  const byPath = Map.groupBy(found, ({ path }) => path);
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const follow = (path: string, way: readonly string[]): void => {
+    if (way.includes(path)) circles.push([...way.slice(way.indexOf(path)), path].join(" -> "));
+    if (way.includes(path) || done.has(path)) return;
+    const targets = new Set(byPath.get(path)?.map(({ target }) => target));
+    for (const target of targets) follow(target, [...way, path]);
+    done.add(path);
+  };
+  for (const path of byPath.keys()) follow(path, []);
+  return circles;
+}
 
 test("every import() names its file in plain words, so that these rules can read it", () => {
   const wrong = typescriptSources()

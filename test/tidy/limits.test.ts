@@ -1,5 +1,6 @@
 import { parseSync } from "vite";
 import { expect, test } from "vitest";
+import { type Node, visit } from "./modules.ts";
 import { type Source, typescriptSources } from "./sources.ts";
 
 const LINE_COLUMNS_MAX = 100;
@@ -36,12 +37,6 @@ test("nothing is left to do later", () => {
   expect(marked).toEqual([]);
 });
 
-interface Node {
-  readonly type: string;
-  readonly start: number;
-  readonly end: number;
-}
-
 function longFunctions({ path, text }: Source): string[] {
   const parsed = parseSync(path, text);
   expect(parsed.errors, path).toEqual([]);
@@ -55,17 +50,4 @@ function longFunctions({ path, text }: Source): string[] {
     if (lines > FUNCTION_LINES_MAX) found.push(`${path}:${line} has ${lines} lines`);
   });
   return found;
-}
-
-function visit(node: Node, see: (node: Node) => void): void {
-  see(node);
-  for (const value of Object.values(node)) {
-    for (const child of Array.isArray(value) ? value : [value]) {
-      if (isNode(child)) visit(child, see);
-    }
-  }
-}
-
-function isNode(value: unknown): value is Node {
-  return typeof value === "object" && value !== null && "type" in value && "start" in value;
 }

@@ -2,12 +2,16 @@ import { posix } from "node:path";
 import { parseSync } from "vite";
 import { type Source, typescriptSources } from "./sources.ts";
 
-/** One import or re-export of another module. */
-interface Use {
+/** One name that a module imports or re-exports from another one. */
+export interface Use {
   /** Path from the root for a file of the project, else the package as it is written. */
   readonly target: string;
-  /** "*": everything that the module exports. */
+  /** "*": everything that the module exports, or its side effects alone. */
   readonly name: string;
+  /** Nothing is loaded for it when the program runs. */
+  readonly typeOnly: boolean;
+  /** The module hands the name on to whoever imports it. */
+  readonly passedOn: boolean;
 }
 
 export interface Module {
@@ -23,29 +27,87 @@ export function modules(): Module[] {
   return typescriptSources().map(readModule);
 }
 
-function readModule({ path, text }: Source): Module {
-  const { module } = parseSync(path, text);
+export function readModule({ path, text }: Source): Module {
+  const { module, program } = parseSync(path, text);
   const uses: Use[] = [];
-  const use = (request: string, name: string | null): void => {
+  const use = (request: string, name: string | null, start: number, passedOn = false): void => {
     const target = request.startsWith(".") ? posix.join(posix.dirname(path), request) : request;
-    uses.push({ target, name: name ?? "*" });
+    const typeOnly = /^(import|export) type\b/.test(text.slice(start, start + 20));
+    uses.push({ target, name: name ?? "*", typeOnly, passedOn });
   };
-  for (const { moduleRequest, entries } of module.staticImports) {
-    if (entries.length === 0) use(moduleRequest.value, "*");
-    for (const { importName } of entries) use(moduleRequest.value, nameOf(importName));
+  for (const { moduleRequest, entries, start } of module.staticImports) {
+    if (entries.length === 0) use(moduleRequest.value, "*", start);
+    for (const { importName } of entries) use(moduleRequest.value, nameOf(importName), start);
   }
-  for (const [, request] of text.matchAll(/\bimport\("([^"]+)"\)/g)) use(request as string, "*");
   const exports = new Map<string, { local: string | null }>();
-  for (const { entries } of module.staticExports) {
+  for (const { entries, start } of module.staticExports) {
     for (const { moduleRequest, importName, exportName, localName } of entries) {
-      if (moduleRequest) use(moduleRequest.value, nameOf(importName));
+      if (moduleRequest) use(moduleRequest.value, nameOf(importName), start, true);
       const name = nameOf(exportName);
       if (name) exports.set(name, { local: moduleRequest ? null : (localName.name ?? null) });
     }
+  }
+  if (text.includes("import(")) {
+    visit(program as unknown as Node, ({ type, source, start }) => {
+      if (type !== "ImportExpression" && type !== "TSImportType") return;
+      if (typeof source?.value === "string") use(source.value, "*", start);
+    });
   }
   return { path, text, uses, exports };
 }
 
 function nameOf({ kind, name }: { kind: string; name?: string | null }): string | null {
   return kind === "Default" ? "default" : (name ?? null);
+}
+
+/** A node of a parsed file, with what the rules read of it. */
+export interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  readonly name?: unknown;
+  readonly source?: { readonly value?: unknown } | null;
+  readonly computed?: boolean;
+  readonly shorthand?: boolean;
+  readonly key?: Node | null;
+  readonly property?: Node | null;
+  readonly exported?: Node | null;
+}
+
+/** The text with its comments left out. */
+export function withoutComments({ path, text }: Source): string {
+  let end = 0;
+  const kept: string[] = [];
+  for (const comment of parseSync(path, text).comments) {
+    kept.push(text.slice(end, comment.start));
+    end = comment.end;
+  }
+  return [...kept, text.slice(end)].join(" ");
+}
+
+/** Each mention of a name in the code: no word of a comment or text, no member, no export list. */
+export function namesIn({ path, text }: Source): string[] {
+  const others = new Set<number>();
+  const names = new Map<number, string>();
+  visit(parseSync(path, text).program as unknown as Node, (node) => {
+    const { type, name, start, computed, shorthand, key, property, exported } = node;
+    if (!computed && !shorthand && key) others.add(key.start);
+    if (!computed && property) others.add(property.start);
+    if (type === "ExportSpecifier" && exported) others.add(start).add(exported.start);
+    if (type === "Identifier" && typeof name === "string") names.set(start, name);
+  });
+  return [...names].flatMap(([start, name]) => (others.has(start) ? [] : [name]));
+}
+
+export function visit(node: Node, see: (node: Node) => void): void {
+  see(node);
+  for (const value of Object.values(node)) {
+    for (const child of Array.isArray(value) ? value : [value]) {
+      if (isNode(child)) visit(child, see);
+    }
+  }
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === "object" && value !== null && "type" in value && "start" in value;
 }

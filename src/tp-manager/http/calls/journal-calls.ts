@@ -5,20 +5,17 @@ import type { SettledStray } from "../../attempts/terminal-log.ts";
 import { answerOf } from "../../orders/answer.ts";
 import { type AnyCall, call } from "../call.ts";
 import { sendList } from "../envelope.ts";
-import { oneOf, pageLimit } from "../input.ts";
+import { judged, oneOf, pageLimit } from "../input.ts";
 
 const PAGE_MAX = 500;
 const STRAYS_LISTED_MAX = 100;
 /** Of a cursor that continues in the archive. */
 const ARCHIVE = "archive-";
 
-const instant = z
-  .custom<string>(
-    (value) => typeof value === "string" && !Number.isNaN(Date.parse(value)),
-    "must be a time like 2026-01-31T00:00:00Z",
-  )
-  .transform((text) => Date.parse(text))
-  .meta({ documented: z.iso.datetime({ offset: true }).or(z.iso.date()) });
+const instant = judged(
+  z.iso.datetime({ offset: true }).or(z.iso.date()),
+  "must be a time like 2026-01-31T00:00:00Z",
+).transform((text) => Date.parse(text));
 
 const cursorWords = `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`;
 const cursor = z
@@ -41,7 +38,9 @@ export const journalCalls: readonly AnyCall[] = [
     description:
       "Those in the archive come last. The header next-cursor continues behind a full page.",
     query: z.strictObject({
-      since: instant.optional().describe("A time like 2026-01-31T00:00:00Z."),
+      since: instant
+        .optional()
+        .describe("A time like 2026-01-31T00:00:00Z; a date is its midnight in UTC."),
       status: oneOf(listStatuses).optional().describe("Only attempts with this status."),
       limit: pageLimit(PAGE_MAX),
       cursor: cursor.optional(),
