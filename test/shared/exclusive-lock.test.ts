@@ -5,16 +5,16 @@ import { expect, test } from "vitest";
 import { acquireProcessLock } from "../../src/shared/exclusive-lock.ts";
 import { ProgramExit } from "../../src/shared/exit-codes.ts";
 import { sleep, systemClock } from "../../src/shared/time.ts";
-import { type ChildProgram, startChild } from "./child-program.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { startChild, type TalkingChild } from "./talking-child.ts";
 
-async function taker(folder: string): Promise<ChildProgram> {
+async function taker(folder: string): Promise<TalkingChild> {
   const child = startChild("lock-taker.ts", folder);
   expect(await child.nextLine()).toBe("ready");
   return child;
 }
 
-async function holder(folder: string): Promise<ChildProgram> {
+async function holder(folder: string): Promise<TalkingChild> {
   const child = await taker(folder);
   child.send("take");
   expect(await child.nextLine()).toBe("locked");

@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type ChildProgram, startChild } from "./child-program.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { setupText } from "./config/setup-text.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { startChild, type TalkingChild } from "./talking-child.ts";
 
 interface LogLine {
   readonly level: string;
@@ -29,12 +29,12 @@ function install(behaviour = "", setup = setupText()) {
   };
 }
 
-async function started(program: ChildProgram): Promise<ChildProgram> {
+async function started(program: TalkingChild): Promise<TalkingChild> {
   expect(await program.nextLine()).toBe("started");
   return program;
 }
 
-async function lines(program: ChildProgram, count: number): Promise<string[]> {
+async function lines(program: TalkingChild, count: number): Promise<string[]> {
   const read: string[] = [];
   while (read.length < count) read.push(await program.nextLine());
   return read;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createLogger, type RootLogger } from "../../src/shared/logger.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { testCards } from "./test-cards.ts";
 
 interface Line {

@@ -2,10 +2,10 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { presentProcesses } from "../../src/shared/presence.ts";
-import { type ChildProgram, startChild } from "./child-program.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { startChild, type TalkingChild } from "./talking-child.ts";
 
-async function announcer(base: string): Promise<ChildProgram> {
+async function announcer(base: string): Promise<TalkingChild> {
   const child = startChild("presence-announcer.ts", base);
   expect(await child.nextLine()).toBe("announced");
   return child;

@@ -4,8 +4,8 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { BrokenInvariant } from "../../src/shared/invariant.ts";
 import { openDatabase, transaction } from "../../src/shared/sqlite.ts";
-import { startChild } from "./child-program.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { startChild } from "./talking-child.ts";
 
 const table = "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT";
 

@@ -7,6 +7,7 @@ import {
   pathsIn,
   referencesIn,
   refusedIn,
+  refusedInPage,
   sectionsOf,
   standards,
   standardsIn,
@@ -19,17 +20,22 @@ const books = new Map(
 );
 const sections = new Map([...books].map(([name, text]) => [name, sectionsOf(text)] as const));
 
-/** Everything with comments or strings, except the tests of the books themselves. */
-const sources = repositoryFiles("src", "test", "scripts")
-  .filter((path) => /\.(ts|js|mjs|py|cs|php|pl|md|html|sh|wsdl|toml)$/.test(path))
+/** Every text that git knows, except the licence, npm's lock and the tests of the books. */
+const texts = repositoryFiles()
+  .filter((path) => !/^(LICENSE|package-lock[.]json)$/.test(path))
   .filter((path) => !/^test\/tidy\/(citations|books)[.]/.test(path))
   .flatMap((path): Source[] => {
     try {
-      return [{ path, text: read(path) }];
+      const text = read(path);
+      return text.includes("\0") ? [] : [{ path, text }];
     } catch {
       return []; // deleted in the work tree, still in the index
     }
   });
+
+/** Pages may speak of the specification, and of chapters of their own. */
+const isPage = ({ path }: Source): boolean => /^(README|docs\/[\w-]+)[.]md$/.test(path);
+const sources = texts.filter((text) => !isPage(text));
 
 /** Books about this program; what names in capitals mean in the other one, its protocol says. */
 const ours = ["design", "gateway"];
@@ -37,7 +43,7 @@ const code = sources.flatMap(({ path, text }) => (path.startsWith("src/") ? [tex
 
 describe("a citation", () => {
   test("leads to a section of a book in docs", () => {
-    const lost = sources.flatMap(({ path, text }) =>
+    const lost = texts.flatMap(({ path, text }) =>
       citedIn(text)
         .filter((cited) => titleOf(cited) === undefined)
         .map((cited) => `${path}: ${cited}`),
@@ -79,14 +85,20 @@ describe("a citation", () => {
   });
 });
 
-test("README and every page of docs cite only sections that exist", () => {
-  const pages = repositoryFiles("README.md", "docs").filter((path) => path.endsWith(".md"));
-  const lost = pages.flatMap((path) =>
-    citedIn(read(path))
-      .filter((cited) => titleOf(cited) === undefined)
-      .map((cited) => `${path}: ${cited}`),
+test("README, docs and what starts the programs are read too", () => {
+  const paths = texts.map(({ path }) => path);
+  expect(paths).toEqual(
+    expect.arrayContaining(["README.md", "docs/evidence.md", "launch.sh", "vitest.config.ts"]),
   );
-  expect(lost).toEqual([]);
+  expect(paths).toEqual(expect.arrayContaining([".ci/run", "package.json", "docs/openapi.json"]));
+});
+
+test("README and every page of docs count no rules or lists that a reader cannot find", () => {
+  const pages = texts.filter(isPage);
+  const wrong = pages.flatMap(({ path, text }) =>
+    refusedInPage(text).map((found) => `${path}: ${found}`),
+  );
+  expect(wrong).toEqual([]);
   expect(pages.length).toBeGreaterThan(books.size);
 });
 
@@ -148,6 +160,9 @@ describe("this test finds", () => {
     ["a name in capitals", "as DESIGN 5 says"],
     ["a book without its folder", "(zvt.md 6.1)"],
     ["a number across a line's end", " * may run (rule\n * 5)."],
+    ["a number in words", "as rule\n// five has it"],
+    ["a number of a tracker", "(issue 12)"],
+    ["a text of no file", "The brief says so"],
     ["a document that nobody has", "as the specification shows it"],
     ["a chapter of no document", "// see chapter 6"],
     ["a section of no document", "/** Section 4.2 */"],
@@ -168,6 +183,10 @@ describe("this test finds", () => {
       "design 3.99",
     ]);
     expect(titleOf("design 3.99")).toBeUndefined();
+  });
+
+  test("a section of a page that counts none", () => {
+    expect(citedIn("(docs/evidence.md 1.2)").map(titleOf)).toEqual([undefined]);
   });
 
   test("references, constants, names and files of a book", () => {

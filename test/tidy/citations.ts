@@ -9,18 +9,30 @@ export const standards: readonly string[] = [
 ];
 
 const numbers = String.raw`\d+\.\d+(?:(?:,| and| to) \d+\.\d+)*(?![\d.]*\d)`;
-const citation = new RegExp(String.raw`\bdocs/(${books})\.md (${numbers})`, "g");
+const citation = new RegExp(String.raw`\bdocs/([\w-]+)\.md (${numbers})`, "g");
 const standard = new RegExp(
   String.raw`\b(RFC|ISO(?:/IEC)?|IEEE|OpenAPI|SOAP|WSDL|XML)[ -](\d+(?:\.\d)?)` +
     String.raw`|\b(EMV|PA00P\d+)\b`,
   "g",
 );
 
+/** Numbers of lists that the repository does not hold; refused in its books and pages too. */
+const strayNumbers: readonly RegExp[] = [
+  /\b[Rr]ules? (?:number )?\d+/g,
+  new RegExp(
+    String.raw`\brules? (?:number )?(?:one|two|three|four|five|six|seven|eight|nine|ten` +
+      String.raw`|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|twenty)\b`,
+    "gi",
+  ),
+  /\bissues? #?\d/gi,
+  /\bthe brief\b/gi,
+];
+
 /** What a reader cannot follow: it names no file of this repository, or no section of it. */
 const refused: readonly RegExp[] = [
+  ...strayNumbers,
   /\bDESIGN\b/g,
   new RegExp(String.raw`(?<!docs/)\b(${books})\.md\b`, "g"),
-  /\b[Rr]ules? \d+/g,
   /\b[Ss]pecifications?\b/g,
   /(?<!\b(RFC \d{4}|(SOAP|XML) 1\.\d) )\b[Cc]hapters? \d/g,
   /\b[Ss]ections? \d/g,
@@ -66,8 +78,17 @@ export function pathsIn(text: string): string[] {
 
 /** The wordings of a text that name a document without leading to it. */
 export function refusedIn(text: string): string[] {
+  return matchesOf(refused, text);
+}
+
+/** The few of them that a book or a page may not use either. */
+export function refusedInPage(text: string): string[] {
+  return matchesOf(strayNumbers, text);
+}
+
+function matchesOf(patterns: readonly RegExp[], text: string): string[] {
   const plain = unwrapped(text);
-  return refused.flatMap((pattern) => [...plain.matchAll(pattern)].map(([found]) => found));
+  return patterns.flatMap((pattern) => [...plain.matchAll(pattern)].map(([found]) => found));
 }
 
 /** Mentions of a book that no section number follows. */

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { type Module, modules } from "./modules.ts";
+import { type Module, modules, namesIn } from "./modules.ts";
 import { root } from "./sources.ts";
 
 const all = modules();
@@ -37,9 +37,16 @@ test("whatever only tests import is used by its own file: no code lives for its 
       isUsed(usedByAll, path, name) &&
       !isUsed(usedByOurs, path, name) &&
       local !== null &&
-      (text.match(new RegExp(`\\b${local}\\b`, "g")) ?? []).length < 2,
+      namesIn({ path, text }).filter((named) => named === local).length < 2,
   );
   expect(dead.map(({ path, name }) => `${path}: ${name}`)).toEqual([]);
+});
+
+test("a name in a comment, in a text, behind a dot or in an export list is no use", () => {
+  const text = `/** one */ const one = { one: "one" }; // one
+    two.one; export { one as three };`;
+  expect(namesIn({ path: "src/a.ts", text })).toEqual(["one", "two"]);
+  expect(namesIn({ path: "src/a.ts", text: "f(one); ({ one })[one];" }).length).toBe(4);
 });
 
 test("every file in src is reached from a program", () => {

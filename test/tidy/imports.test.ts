@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { expect, test } from "vitest";
-import { readModule, type Use } from "./modules.ts";
+import { readModule, type Use, withoutComments } from "./modules.ts";
 import { type Source, typescriptSources } from "./sources.ts";
 
 /**
@@ -202,13 +202,29 @@ test("nothing outside a driver knows a word of its protocol", () => {
       `${protocol}/`,
       `(tp-manager|simulator)/terminal/(${protocol}/|registry[.]ts$)`,
     );
-    const word = new RegExp(protocol, "i");
     return typescriptSources()
       .filter(({ path }) => path.startsWith("src/") && !own.test(path))
-      .filter(({ text }) => word.test(text.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "")))
+      .filter((source) => saysProtocol(withoutComments(source), protocol))
       .map(({ path }) => `${path}: ${protocol}`);
   });
   expect(wrong).toEqual([]);
+});
+
+/** As a word or as a part of an identifier or path: createZvtTerminal, ZVT_PORT, "./zvt/bmp.ts". */
+function saysProtocol(code: string, protocol: string): boolean {
+  const parts = code.replace(/[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z])/g, "$&-").toLowerCase();
+  return new RegExp(`(?<![a-z0-9])${protocol}(?![a-z])`).test(parts);
+}
+
+test("a protocol is found as a part of a name, not inside another word", () => {
+  const named = ["createOpiTerminal", "OPI_PORT", "opiPort", "OPITerminal", '"./opi/x.ts"', "opi2"];
+  expect(named.filter((code) => !saysProtocol(code, "opi"))).toEqual([]);
+  const innocent = ["copied", "topic", "OPINION", "utopia", "echoOpinion", "copiOf"];
+  expect(innocent.filter((code) => saysProtocol(code, "opi"))).toEqual([]);
+  const source = { path: "src/a.ts", text: 'f("tcp://opi"); // zvt\n/* zvt */' };
+  expect(["opi", "zvt"].filter((one) => saysProtocol(withoutComments(source), one))).toEqual([
+    "opi",
+  ]);
 });
 
 test("only the desk and what makes a driver know a whole terminal", () => {

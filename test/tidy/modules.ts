@@ -67,6 +67,36 @@ export interface Node {
   readonly end: number;
   readonly name?: unknown;
   readonly source?: { readonly value?: unknown } | null;
+  readonly computed?: boolean;
+  readonly shorthand?: boolean;
+  readonly key?: Node | null;
+  readonly property?: Node | null;
+  readonly exported?: Node | null;
+}
+
+/** The text with its comments left out. */
+export function withoutComments({ path, text }: Source): string {
+  let end = 0;
+  const kept: string[] = [];
+  for (const comment of parseSync(path, text).comments) {
+    kept.push(text.slice(end, comment.start));
+    end = comment.end;
+  }
+  return [...kept, text.slice(end)].join(" ");
+}
+
+/** Each mention of a name in the code: no word of a comment or text, no member, no export list. */
+export function namesIn({ path, text }: Source): string[] {
+  const others = new Set<number>();
+  const names = new Map<number, string>();
+  visit(parseSync(path, text).program as unknown as Node, (node) => {
+    const { type, name, start, computed, shorthand, key, property, exported } = node;
+    if (!computed && !shorthand && key) others.add(key.start);
+    if (!computed && property) others.add(property.start);
+    if (type === "ExportSpecifier" && exported) others.add(start).add(exported.start);
+    if (type === "Identifier" && typeof name === "string") names.set(start, name);
+  });
+  return [...names].flatMap(([start, name]) => (others.has(start) ? [] : [name]));
 }
 
 export function visit(node: Node, see: (node: Node) => void): void {

@@ -3,6 +3,7 @@ import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { logLevels } from "../logger.ts";
 import { currencyOf } from "../money.ts";
+import { PORT_MAX } from "../port-max.ts";
 import { parseUsbAddress } from "../serial-ports.ts";
 import {
   type ConfigPart,
@@ -23,7 +24,7 @@ import {
 const serialPort = z.string().refine(isSerialPort, {
   error:
     "must be a COM port, the whole path of a device, usb:vid:pid or usb:vid:pid:serial, " +
-    "or tcp://host:port with a port up to 65535",
+    `or tcp://host:port with a port up to ${PORT_MAX}`,
 });
 
 function isSerialPort(value: string): boolean {
@@ -34,7 +35,7 @@ function isSerialPort(value: string): boolean {
   const [, address, name, port] =
     /^tcp:\/\/(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+)):([1-9]\d{0,4})$/.exec(value) ?? [];
   const host = address === undefined ? name !== undefined : isIP(address) === 6;
-  return host && Number(port) <= 65_535;
+  return host && Number(port) <= PORT_MAX;
 }
 
 const basicLogin = text(128).regex(/^[^:]*$/, "must not hold a colon");
@@ -117,7 +118,7 @@ const terminalAndApi = {
     example: "/dev/ttyUSB0, COM8, usb:0403:6001, tcp://192.0.2.7:20007",
     requiredBy: ["tp-manager"],
   }),
-  LOCAL_PORT: described(integer(1, 65_535), {
+  LOCAL_PORT: described(integer(1, PORT_MAX), {
     help: "Port of the local API, on this machine only.",
     example: "8765",
     requiredBy: ["tp-manager"],
@@ -245,7 +246,7 @@ const gateway = {
     help: "File with certificates (PEM) to trust beside the system's.",
     example: "/etc/ssl/kiosk-proxy.pem",
   }),
-  NOTIFICATION_PORT: described(integer(1, 65_535).optional(), {
+  NOTIFICATION_PORT: described(integer(1, PORT_MAX).optional(), {
     help: "Port on which the gateway's notifications are taken; none are without it.",
     example: "8766",
   }),

@@ -1,13 +1,9 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { exitCodes } from "../../shared/exit-codes.ts";
 import { announcePresence } from "../../shared/presence.ts";
 import { LOGIN_LENGTH_DESCRIBED } from "./account.ts";
 import { type SandboxOptions, startGatewaySandbox } from "./sandbox.ts";
 import { readCommandLine } from "./switches.ts";
-
-/** Exit codes of docs/design.md 9.3. */
-const EXIT_OK = 0;
-const EXIT_USAGE = 64;
-const EXIT_INTERNAL = 70;
 
 async function run(options: SandboxOptions, readyFile: string | null): Promise<void> {
   for (const { login } of options.accounts) warnOfLongLogin(login);
@@ -18,7 +14,7 @@ async function run(options: SandboxOptions, readyFile: string | null): Promise<v
   const stop = async (): Promise<void> => {
     if (readyFile !== null) rmSync(readyFile, { force: true });
     await sandbox.close();
-    process.exit(EXIT_OK);
+    process.exit(exitCodes.ok);
   };
   for (const signal of ["SIGTERM", "SIGINT", "SIGBREAK"] as const) {
     process.once(signal, () => stop().catch(fail));
@@ -43,7 +39,7 @@ function writeReadyFile(path: string, url: string): void {
 
 function fail(error: unknown): never {
   console.error(`gateway sandbox: ${error instanceof Error ? error.message : String(error)}`);
-  process.exit(EXIT_INTERNAL);
+  process.exit(exitCodes.internal);
 }
 
 const asked = readCommandLine(process.argv.slice(2));
@@ -53,7 +49,7 @@ switch (asked.ask) {
     break;
   case "wrong":
     console.error(`gateway sandbox: ${asked.problem}\nTry --help for every switch.`);
-    process.exitCode = EXIT_USAGE;
+    process.exitCode = exitCodes.usage;
     break;
   case "start":
     await run(asked.options, asked.readyFile).catch(fail);

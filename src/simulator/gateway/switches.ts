@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { z } from "zod";
+import { PORT_MAX } from "../../shared/port-max.ts";
 import { systemClock } from "../../shared/time.ts";
 import {
   type Asked,
@@ -36,7 +37,6 @@ interface Draft {
   readyFile?: string;
 }
 
-const PORT_MAX = 65_535;
 const ID_MAX = 99_999_999_999;
 
 /** Every switch of the sandbox, in the order of `--help`. */

@@ -1,13 +1,10 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { exitCodes } from "../../shared/exit-codes.ts";
 import { announcePresence } from "../../shared/presence.ts";
 import { systemClock } from "../../shared/time.ts";
 import { readCommandLine, type Start } from "./command-line.ts";
 import { completed } from "./options.ts";
 import { openTerminal, type TerminalSimulator } from "./terminal-simulator.ts";
-
-/** Exit codes of docs/design.md 9.3. */
-const EXIT_USAGE = 64;
-const EXIT_MISSING = 69;
 
 const asked = readCommandLine(process.argv.slice(2));
 switch (asked.ask) {
@@ -16,7 +13,7 @@ switch (asked.ask) {
     break;
   case "wrong":
     process.stderr.write(`${asked.problem}\nTry --help.\n`);
-    process.exitCode = EXIT_USAGE;
+    process.exitCode = exitCodes.usage;
     break;
   case "start":
     await run(asked.options, asked.readyFile);
@@ -32,7 +29,7 @@ async function run({ protocol, options }: Start, readyFile: string | null): Prom
     if (readyFile) writeReadyFile(readyFile, simulator);
   } catch (error) {
     process.stderr.write(`cannot start: ${(error as Error).message}\n`);
-    process.exitCode = EXIT_MISSING;
+    process.exitCode = exitCodes.unavailable;
     await simulator?.close();
     return;
   }

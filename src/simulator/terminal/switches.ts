@@ -1,4 +1,5 @@
 import { code as currencyOfCode, number as currencyOfNumber } from "currency-codes";
+import { PORT_MAX } from "../../shared/port-max.ts";
 import { formed, oneOf, type SwitchTable, ValueError, whole } from "../switch-table.ts";
 import { cardNames } from "./bank/cards.ts";
 import { parseOutcomeRule } from "./bank/outcome.ts";
@@ -17,7 +18,6 @@ import { readScenario } from "./scenario.ts";
 type Table = SwitchTable<Draft<TerminalOptions>>;
 
 const { device, behaviour } = defaultOptions;
-const PORT_MAX = 65_535;
 
 /** How terminal and register are connected, and where the program keeps and tells things. */
 const places = {

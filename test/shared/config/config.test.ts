@@ -13,7 +13,7 @@ import {
 import { nearestName } from "../../../src/shared/config/config-file.ts";
 import { sharedFields } from "../../../src/shared/config/schema.ts";
 import { ProgramExit } from "../../../src/shared/exit-codes.ts";
-import { temporaryFolder } from "../temporary-folder.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { setupText } from "./setup-text.ts";
 
 /** As tp-manager reads it, with a part that adds no name. */

@@ -7,11 +7,11 @@ import { createIpcClient, IpcError } from "../../../src/shared/ipc/client.ts";
 import { claimAddress, ipcToken, openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import { asSlow, PATIENCE_MS } from "../../support/patience.ts";
-import { type ChildProgram, spawnChild, startChild } from "../child-program.ts";
-import { temporaryFolder } from "../temporary-folder.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { spawnChild, startChild, type TalkingChild } from "../talking-child.ts";
 import { testMessages } from "./test-messages.ts";
 
-async function startServer(data: string): Promise<ChildProgram> {
+async function startServer(data: string): Promise<TalkingChild> {
   const child = startChild("ipc/test-server.ts", data);
   expect(await child.nextLine()).toBe("listening");
   return child;
@@ -39,7 +39,7 @@ async function pair() {
   return ends(data, await startServer(data));
 }
 
-function ends(data: string, server: ChildProgram) {
+function ends(data: string, server: TalkingChild) {
   const run = openRunDirectory(data);
   const log = (): string => readFileSync(join(data, "logs", "supervisor.log"), "utf8");
   return { server, run, data, log, client: clientFor(run) };

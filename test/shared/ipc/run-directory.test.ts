@@ -18,8 +18,8 @@ import {
   ipcToken,
   openRunDirectory,
 } from "../../../src/shared/ipc/run-directory.ts";
-import { startChild } from "../child-program.ts";
-import { temporaryFolder } from "../temporary-folder.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { startChild } from "../talking-child.ts";
 
 const mode = (path: string): number => statSync(path).mode & 0o777;
 

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { emptyReceipt } from "../../../src/shared/receipt.ts";
-import { isActing } from "../../../src/tp-manager/http/call.ts";
+import { isActing, pathsOf } from "../../../src/tp-manager/http/call.ts";
+import { calls } from "../../../src/tp-manager/http/calls/calls.ts";
 import { openApiFile } from "../../../src/tp-manager/http/calls/program-calls.ts";
 import { approves } from "../../support/scripted-terminal.ts";
 import { document, faultsOf } from "./conformity.ts";
@@ -129,6 +130,34 @@ test("a GET reads only when its record says so", () => {
   const reads = { ...record, reads: true } as typeof record;
   expect([isActing("GET", reads), isActing("HEAD", reads)]).toEqual([false, false]);
   expect(isActing("POST", reads)).toBe(true);
+});
+
+/** Every GET that an address bar may send: a new one is added here after thought. */
+const readingPaths: readonly string[] = [
+  ...["/", "/check", "/config", "/events", "/gateway/transaction/{id}", "/health", "/metrics"],
+  ...["/openapi.json", "/outbox", "/payment/{orderId}", "/payments", "/unexpected-reports"],
+  "/version",
+];
+
+test("an address bar sends no GET but those of a closed list", async () => {
+  const reading = calls.filter(({ reads }) => reads).flatMap(pathsOf);
+  expect(reading.toSorted()).toEqual(readingPaths);
+  const { app, at } = await api();
+  const headers = {
+    ...{ host: "localhost:8765", authorization: `Basic ${btoa("kiosk:secret")}` },
+    ...{ "sec-fetch-site": "none", "sec-fetch-mode": "navigate" },
+  };
+  const gets = calls.filter(({ methods }) => methods.includes("GET")).flatMap(pathsOf);
+  const acting = gets.filter((path) => !readingPaths.includes(path));
+  expect(acting).toEqual(expect.arrayContaining(["/stop", "/cancel", "/reset", "/tlc"]));
+  for (const path of acting) {
+    const url = path.replace(/\{\w+\}/g, "A-1");
+    const { statusCode, body } = await app.inject({ method: "GET", url, headers });
+    expect([path, statusCode, JSON.parse(body)[0].error.code]).toEqual([
+      ...[path, 403, "ORIGIN_REFUSED"],
+    ]);
+  }
+  expect(at.desk.turn.closed).toBe(false);
 });
 
 describe("the document", () => {

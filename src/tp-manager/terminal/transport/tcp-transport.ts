@@ -1,4 +1,5 @@
 import { createConnection, type Socket } from "node:net";
+import { PORT_MAX } from "../../../shared/port-max.ts";
 import type { Clock } from "../../../shared/time.ts";
 import {
   type ByteConnection,
@@ -25,7 +26,7 @@ export function parseTcpAddress(text: string): TcpAddress | undefined {
   const match = /^tcp:\/\/(\[[0-9a-fA-F:.]+\]|[^\s:/[\]]+):(\d{1,5})$/.exec(text);
   const [, host = "", digits = ""] = match ?? [];
   const port = Number(digits);
-  if (!match || port < 1 || port > 65_535) return undefined;
+  if (!match || port < 1 || port > PORT_MAX) return undefined;
   return { host: host.replace(/^\[|\]$/g, ""), port };
 }
 

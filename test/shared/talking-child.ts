@@ -9,7 +9,7 @@ import { startProcess } from "../support/own-processes.ts";
 const compileCache = join(tmpdir(), "utc-test-compile-cache");
 
 /** A real process that runs one of the programs beside the tests and talks in lines. */
-export interface ChildProgram {
+export interface TalkingChild {
   readonly pid: number;
   /** Resolves with the next line of standard output; rejects when the process ends before. */
   nextLine(): Promise<string>;
@@ -22,14 +22,14 @@ export interface ChildProgram {
 }
 
 /** Starts `program` (a file below this folder); it is killed when the test ends. */
-export function startChild(program: string, ...parameters: string[]): ChildProgram {
+export function startChild(program: string, ...parameters: string[]): TalkingChild {
   const child = spawnChild(program, ...parameters);
   onTestFinished(() => child.kill("SIGKILL"));
   return child;
 }
 
 /** For a child that several tests share: whoever starts it kills it. */
-export function spawnChild(program: string, ...parameters: string[]): ChildProgram {
+export function spawnChild(program: string, ...parameters: string[]): TalkingChild {
   return control(
     startProcess(process.execPath, [`${import.meta.dirname}/${program}`, ...parameters], {
       env: { ...process.env, NODE_OPTIONS: "", NODE_COMPILE_CACHE: compileCache },
@@ -37,7 +37,7 @@ export function spawnChild(program: string, ...parameters: string[]): ChildProgr
   );
 }
 
-function control(child: ChildProcessWithoutNullStreams): ChildProgram {
+function control(child: ChildProcessWithoutNullStreams): TalkingChild {
   let stderr = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     stderr += text;
