@@ -1,6 +1,8 @@
 /**
- * The evidence that money is safe: simulated runs full of faults, real processes killed with -9.
- *   npm run chaos -- [--runs 2000] [--kills 100] [--seed 1] [--results FILE] [--markdown FILE]
+ * The evidence that money is safe: simulated runs full of faults, real processes killed with -9,
+ * power cuts at every moment of a recorded day.
+ *   npm run chaos -- [--runs 2000] [--kills 100] [--sessions 3] [--seed 1] [--results FILE]
+ *     [--markdown FILE]
  * Prints a table of faults, runs, outcomes and violations; exits with 1 when a promise was broken.
  * With --results the kills of an interrupted run are not done again.
  */
@@ -11,12 +13,14 @@ import { parseArgs, promisify } from "node:util";
 import { projectRoot } from "../src/shared/installation.ts";
 import { systemClock } from "../src/shared/time.ts";
 import type { KillResult } from "../test/crash/crash-house.ts";
+import type { PowerCuts } from "../test/crash/power/power-cuts.ts";
 import { addRow, merge, newTally, type Tally } from "../test/simulation/tally.ts";
 
 const { values } = parseArgs({
   options: {
     runs: { type: "string", default: "2000" },
     kills: { type: "string", default: "100" },
+    sessions: { type: "string", default: "3" },
     seed: { type: "string", default: "1" },
     houses: { type: "string", default: "5" },
     results: { type: "string" },
@@ -29,11 +33,16 @@ if (![runs, kills, seed].every((number) => Number.isInteger(number) && Number(nu
   process.exit(64);
 }
 
+const IMAGES_EACH = "10";
+
 const startedMs = systemClock.monotonicMs();
 const simulated = await simulate(Number(runs), Number(seed));
 const simulatedMs = systemClock.monotonicMs() - startedMs;
 const killed = killTally(await kill(Number(kills), Number(seed)));
 const killedMs = systemClock.monotonicMs() - startedMs - simulatedMs;
+const cuts = await program<PowerCuts | null>("test/crash/power/main.ts", [
+  ...["--sessions", values.sessions, "--images", IMAGES_EACH, "--seed", values.seed],
+]);
 
 const text = [
   `${await version()}, ${new Date(systemClock.now()).toISOString().slice(0, 10)}, ` +
@@ -44,15 +53,31 @@ const text = [
   "",
   ...table(simulated, "fault"),
   "",
-  `Killed with -9: ${killed.runs} processes in ${seconds(killedMs)}, ` +
+  `Killed with -9 or by a power cut: ${killed.runs} times in ${seconds(killedMs)}, ` +
     `${killed.violations} violations.`,
   "",
-  ...table(killed, "killed, while on the terminal's wire"),
+  ...table(killed, "command: killed"),
+  "",
+  ...powerCuts(),
   "",
 ].join("\n");
 process.stdout.write(text);
 if (values.markdown) writeFileSync(values.markdown, text);
-process.exitCode = simulated.violations + killed.violations > 0 ? 1 : 0;
+const broken = simulated.violations + killed.violations + (cuts?.violations.length ?? 0);
+process.exitCode = broken > 0 ? 1 : 0;
+
+function powerCuts(): string[] {
+  if (cuts === null) return ["Power cuts: not played, because there is no C compiler here."];
+  const { moments, images, promised, violations } = cuts;
+  return [
+    `Power cuts: at ${moments} moments of ${values.sessions} recorded days, ${images} disks ` +
+      `compared, ${violations.length} violations.`,
+    "",
+    "| promised before a cut | times |",
+    "| --- | ---: |",
+    ...Object.entries(promised).map(([sentence, times]) => `| ${sentence} | ${times} |`),
+  ];
+}
 
 /** Every core has its share of the seeds. */
 async function simulate(count: number, from: number): Promise<Tally> {
@@ -89,14 +114,12 @@ async function program<T>(main: string, given: readonly string[]): Promise<T> {
 
 function killTally(results: readonly KillResult[]): Tally {
   const tally = newTally();
-  for (const { victim, where, end, violations } of results) {
+  for (const { command, victim, end, violations } of results) {
     tally.runs += 1;
     tally.violations += violations.length;
-    addRow(tally, `${victim}: ${where}`, {
-      runs: 1,
-      ends: { [end]: 1 },
-      violations: violations.length,
-    });
+    const row = { runs: 1, ends: { [end]: 1 }, violations: violations.length };
+    addRow(tally, command, row);
+    addRow(tally, `${command}: ${victim}`, row);
   }
   return tally;
 }

@@ -1,8 +1,9 @@
 /**
- * Proves that the chaos run can fail: takes one safety measure after the other out of a copy of the
- * tree and lets the simulation look for it, then kills.
- *   npm run mutations -- [--runs 5000] [--kills 60]
- * Prints by which sentences each was found and after how many runs; exits with 1 when one was not.
+ * Proves that the tests can fail: takes one safety measure after the other out of a copy of the
+ * tree and runs the tests that must notice, each for a minute at most.
+ *   npm run mutations -- [--only TEXT] [--chaos [--runs 5000] [--kills 60]]
+ * With --chaos the simulation has to find it, or the kills. Prints the sentence of the design that
+ * is not true without the measure, and what noticed; exits with 1 when nothing did.
  */
 import { execFile, execFileSync } from "node:child_process";
 import {
@@ -18,26 +19,35 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { projectRoot } from "../src/shared/installation.ts";
+import { systemClock } from "../src/shared/time.ts";
 import type { KillResult } from "../test/crash/crash-house.ts";
 import { type Mutation, mutations } from "../test/crash/mutations.ts";
 import type { Tally } from "../test/simulation/tally.ts";
 
 const { values } = parseArgs({
   options: {
+    only: { type: "string", default: "" },
+    chaos: { type: "boolean", default: false },
     runs: { type: "string", default: "5000" },
     kills: { type: "string", default: "60" },
   },
 });
 
-process.stdout.write("| removed | found after | by |\n| --- | --- | --- |\n");
+const TESTS_MS = 60_000;
+
+process.stdout.write("| removed | breaks | found after | by |\n| --- | --- | --- | --- |\n");
 let missed = 0;
-for (const mutation of mutations) {
+for (const mutation of mutations.filter(({ removes }) => removes.includes(values.only))) {
   const tree = mutatedCopy(mutation);
   try {
-    const found = (await simulated(tree)) ?? (await killed(tree));
+    const found = values.chaos
+      ? ((await simulated(tree)) ?? (await killed(tree)))
+      : await tested(tree, mutation);
     if (!found) missed += 1;
     const { after, by } = found ?? { after: "not found", by: [] };
-    process.stdout.write(`| ${mutation.removes} | ${after} | ${by.join("; ")} |\n`);
+    const [section, sentence] = mutation.breaks;
+    const broken = `${section}: ${sentence}`;
+    process.stdout.write(`| ${mutation.removes} | ${broken} | ${after} | ${by.join("; ")} |\n`);
   } finally {
     rmSync(tree, { recursive: true, force: true });
   }
@@ -47,6 +57,41 @@ process.exitCode = missed > 0 ? 1 : 0;
 interface Found {
   readonly after: string;
   readonly by: readonly string[];
+}
+
+interface TestResults {
+  readonly testResults: ReadonlyArray<{
+    readonly assertionResults: ReadonlyArray<{ readonly status: string; readonly title: string }>;
+  }>;
+}
+
+/** The tests that fail; a file that does not load has noticed nothing. */
+async function tested(tree: string, { tests }: Mutation): Promise<Found | undefined> {
+  const results = join(tree, "results.json");
+  const json = ["--reporter=json", `--outputFile=${results}`];
+  const vitest = join(tree, "node_modules/vitest/vitest.mjs");
+  const startedMs = systemClock.monotonicMs();
+  const run = [vitest, "run", "--project", "main", ...json, ...tests];
+  await promisify(execFile)(process.execPath, run, { cwd: tree, timeout: TESTS_MS }).catch(
+    // Failing tests are what is looked for; the file of results says which.
+    () => undefined,
+  );
+  const seconds = Math.ceil((systemClock.monotonicMs() - startedMs) / 1000);
+  const { testResults } = readJson<TestResults>(results) ?? { testResults: [] };
+  const failed = testResults
+    .flatMap(({ assertionResults }) => assertionResults)
+    .filter(({ status }) => status === "failed");
+  const [first, ...more] = failed.map(({ title }) => title);
+  if (first === undefined) return undefined;
+  return { after: `${seconds} s`, by: more.length > 0 ? [first, `${more.length} more`] : [first] };
+}
+
+function readJson<T>(path: string): T | undefined {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as T;
+  } catch {
+    return undefined;
+  }
 }
 
 async function simulated(tree: string): Promise<Found | undefined> {
@@ -71,7 +116,7 @@ function mutatedCopy({ removes, edits }: Mutation): string {
   const tree = mkdtempSync(join(tmpdir(), "utc-mutation-"));
   const list = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
   const files = execFileSync("git", list, { cwd: projectRoot, encoding: "utf8" }).split("\0");
-  for (const file of files.filter((name) => /^(src|test|package\.json)/.test(name))) {
+  for (const file of files.filter((name) => name !== "")) {
     mkdirSync(dirname(join(tree, file)), { recursive: true });
     cpSync(join(projectRoot, file), join(tree, file));
   }

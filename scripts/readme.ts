@@ -10,6 +10,7 @@ import { metaOf } from "../src/shared/config/config-field.ts";
 import { sharedParts } from "../src/shared/config/schema.ts";
 import { errorTable } from "../src/shared/errors.ts";
 import { projectRoot } from "../src/shared/installation.ts";
+import { troubleNames, troubleTable } from "../src/shared/troubles.ts";
 import { eventTable } from "../src/tp-manager/attempts/event-table.ts";
 import { calls } from "../src/tp-manager/http/calls/calls.ts";
 import { protocolPart } from "../src/tp-manager/terminal/registry.ts";
@@ -24,6 +25,7 @@ export function withGeneratedParts(readme: string): string {
     calls: callTable(),
     events: events(),
     errors: errors(),
+    troubles: troubles(),
   };
   return Object.entries(parts).reduce(
     (text, [name, part]) => replacePart(text, name, part),
@@ -95,6 +97,14 @@ function errors(): string {
     ],
   );
   return table(["Code", "HTTP", "charged", "retry", "Meaning", "What to do"], rows);
+}
+
+function troubles(): string {
+  const rows = troubleNames.map((name) => {
+    const { when, todo, alarm } = troubleTable[name];
+    return [`\`${name}\``, when, todo, `\`${alarm}\``];
+  });
+  return table(["Trouble", "It is there when", "What to do", "Alarm"], rows);
 }
 
 function events(): string {

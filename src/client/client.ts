@@ -74,7 +74,10 @@ export interface PaymentAnswer {
   readonly receipt: Readonly<Record<string, string>>;
   /** Lines separated by |. */
   readonly ticket: string;
+  /** As it was asked for. */
   readonly amount: number;
+  /** As the terminal or an operator says; null: not known, 0: nothing. */
+  readonly chargedAmount: number | null;
   readonly currency: string;
   readonly orderId: string;
   readonly basket?: unknown;
@@ -122,8 +125,22 @@ export interface Health {
     readonly sent: number;
     readonly oldestAgeSeconds: number | null;
     readonly paused: string | null;
+    /** Of sends whose answer was lost; null: an older supervisor. */
+    readonly ambiguous: {
+      readonly sends: number;
+      readonly inDoubt: number;
+      readonly possibleCopies: number;
+    } | null;
   } | null;
-  /** The newest of the last day. */
+  /** Troubles on the way to the gateway while payments go on. */
+  readonly troubles: ReadonlyArray<{
+    readonly trouble: string;
+    readonly says: string;
+    readonly todo: string;
+    readonly since: string | null;
+    readonly count: number | null;
+  }>;
+  /** The newest of the last day, or as long as their trouble lasts. */
   readonly alarms: ReadonlyArray<{
     readonly id: number;
     readonly at: string;
@@ -131,6 +148,12 @@ export interface Health {
     readonly message: string;
     readonly orderId: string | null;
     readonly transactionId: string | null;
+    /** The trouble that it tells of, as it is now. */
+    readonly trouble: {
+      readonly trouble: string;
+      readonly since: string | null;
+      readonly count: number | null;
+    } | null;
   }>;
   readonly disk: { readonly freeBytes: number; readonly freeMinBytes: number } | null;
   readonly clock: {

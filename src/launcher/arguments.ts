@@ -9,6 +9,9 @@ const commands = [
   "status",
   "keep-alive",
   "doctor",
+  "audit",
+  "restore",
+  "stores",
   "systemd-unit",
 ] as const;
 type Command = (typeof commands)[number] | "demo" | "foreground" | "help" | "version";
@@ -22,6 +25,12 @@ export interface LauncherArguments {
   readonly schedule: "install" | "uninstall" | undefined;
   /** Of doctor: where the support archive goes. */
   readonly bundle: string | undefined;
+  /** Of audit: a journal file, a backup for example, instead of that of the data folder. */
+  readonly journal: string | undefined;
+  /** Of restore: the day of the copy; undefined: the newest one. */
+  readonly from: string | undefined;
+  /** The word after the command: of restore the database, of stores what to do. */
+  readonly subject: string | undefined;
   /** `--answer-within`, milliseconds. */
   readonly answerWithinMs: number;
 }
@@ -36,23 +45,30 @@ export const usage = `Starts, watches and stops the connector's programs, tp-man
   ./launch.sh keep-alive --install | --uninstall      (also ./always-up.sh --install)
                              run it every 2 minutes (Windows: 5), or no longer
   ./launch.sh doctor         what is right, what is wrong, and what to do about it
+  ./launch.sh audit          every payment of the journal checked against the rules, on a copy
+  ./launch.sh restore [journal | supervisor] [--from YYYY-MM-DD]
+                             put nightly copies of both databases, or of one, back
+  ./launch.sh stores         whether a database was lost or restored; stores accept: orders are no
+                             longer looked up before they are paid
   ./launch.sh systemd-unit   print a unit for systemd, with the way to install it
   ./launch.sh --foreground   both programs in this terminal or service manager, until one stops
   ./launch.sh --demo         simulated terminal and gateway, and one sample payment
   ./launch.sh --help | --version
 
   --data DIR             data folder (default: data beside launch.sh)
-  --json                 status and doctor as JSON
+  --json                 status, doctor and audit as JSON
+  --journal FILE         audit: this copy of a journal, a backup for example
   --bundle FILE          doctor: write an archive for support too, without secrets
   --answer-within SEC    keep-alive: a program that does not answer for so long, twice in a row,
                          is hung (default 5)
 
-status, stop, restart and doctor mean the demo when it runs, nothing else does, and --data is not
-given.
+status, stop, restart, doctor and audit mean the demo when it runs, nothing else does, and --data is
+not given.
 On Windows the same words follow launch.cmd.
 
 Exit codes: 0 well (also: was running, was stopped already), 64 usage, 69 something is down,
-70 internal fault, 75 another launcher or copy is at work, 78 configuration.`;
+70 internal fault, also one that the audit found, 75 another launcher or copy is at work,
+78 configuration.`;
 
 /** Throws {@link ProgramExit} 64 with the reason. */
 export function readArguments(args: readonly string[]): LauncherArguments {
@@ -62,19 +78,40 @@ export function readArguments(args: readonly string[]): LauncherArguments {
     ...(["demo", "foreground", "help", "version"] as const).filter((name) => values[name]),
   ];
   if (wanted.includes("help")) return { ...options(values), command: "help" };
-  if (wanted.length > 1) throw wrong(`${wanted.join(" and ")} do not go together`);
-  const command = wanted[0] ?? "start";
+  const [command = "start", subject, more] = wanted;
+  const mayFollow = subjects.get(command) ?? [];
+  if (more !== undefined || (subject !== undefined && !mayFollow.includes(subject))) {
+    throw wrong(`${wanted.join(" and ")} do not go together`);
+  }
   if (!isCommand(command)) throw wrong(`there is no command ${command}`);
   refuseMisplaced(values, command);
-  return { ...options(values), command };
+  return { ...options(values), command, subject };
 }
 
+/** Words that may follow a command. */
+const subjects: ReadonlyMap<string, readonly string[]> = new Map([
+  ["restore", ["journal", "supervisor"]],
+  ["stores", ["accept"]],
+]);
+
 function refuseMisplaced(values: ReturnType<typeof parse>["values"], command: Command): void {
-  if (values.json && command !== "status" && command !== "doctor") {
-    throw wrong("--json belongs to status and doctor");
+  if (values.json && !["status", "doctor", "audit"].includes(command)) {
+    throw wrong("--json belongs to status, doctor and audit");
+  }
+  if (values.journal !== undefined && command !== "audit") {
+    throw wrong("--journal belongs to audit");
+  }
+  if (values.from !== undefined && command !== "restore") {
+    throw wrong("--from belongs to restore");
+  }
+  if (values.from !== undefined && !/^\d{4}-\d\d-\d\d$/.test(values.from)) {
+    throw wrong("--from must name a day, such as 2026-01-31");
   }
   if (values.bundle !== undefined && command !== "doctor") {
     throw wrong("--bundle belongs to doctor");
+  }
+  if (values["answer-within"] !== undefined && command !== "keep-alive") {
+    throw wrong("--answer-within belongs to keep-alive");
   }
   if ((values.install || values.uninstall) && command !== "keep-alive") {
     throw wrong("--install and --uninstall belong to keep-alive and always-up");
@@ -92,13 +129,15 @@ function parse(args: readonly string[]) {
         data: { type: "string" },
         json: { type: "boolean", default: false },
         bundle: { type: "string" },
+        journal: { type: "string" },
+        from: { type: "string" },
         install: { type: "boolean", default: false },
         uninstall: { type: "boolean", default: false },
         demo: { type: "boolean", default: false },
         foreground: { type: "boolean", default: false },
         help: { type: "boolean", short: "h", default: false },
         version: { type: "boolean", default: false },
-        "answer-within": { type: "string", default: String(answerWithinDefaultMs / 1_000) },
+        "answer-within": { type: "string" },
       },
     });
   } catch (error) {
@@ -107,17 +146,21 @@ function parse(args: readonly string[]) {
 }
 
 function options(values: ReturnType<typeof parse>["values"]): Omit<LauncherArguments, "command"> {
-  const seconds = Number(values["answer-within"]);
+  const seconds = Number(values["answer-within"] ?? answerWithinDefaultMs / 1_000);
   if (!(seconds > 0 && seconds <= 60)) {
     throw wrong("--answer-within must be a number of seconds up to 60");
   }
   if (values.data === "") throw wrong("--data must name a folder");
   if (values.bundle === "") throw wrong("--bundle must name a file");
+  if (values.journal === "") throw wrong("--journal must name a file");
   return {
     data: values.data,
     json: values.json,
     schedule: values.install ? "install" : values.uninstall ? "uninstall" : undefined,
     bundle: values.bundle,
+    journal: values.journal,
+    from: values.from,
+    subject: undefined,
     answerWithinMs: seconds * 1_000,
   };
 }

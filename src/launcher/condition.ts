@@ -6,6 +6,7 @@ import {
   tpManagerMessages,
 } from "../shared/ipc/contract.ts";
 import type { Clock } from "../shared/time.ts";
+import { type Trouble, troublesOf } from "../shared/troubles.ts";
 import type { ProgramPart } from "./part.ts";
 import { findProcesses } from "./process-table.ts";
 
@@ -41,6 +42,14 @@ export async function conditionOf(
     if (pids.length === 0) return { state: "stopped" };
     return { state: "silent", pids, failure: error.failure, why: error.message };
   }
+}
+
+/** The troubles that the programs tell of; that one does not run is told without them. */
+export function troublesToldBy(conditions: readonly Condition[]): Trouble[] {
+  const told = conditions.flatMap((one) => (one.state === "running" ? [one.status] : []));
+  const supervisor = told.find((one) => one.program === "supervisor");
+  const tpManager = told.find((one) => one.program === "tp-manager");
+  return troublesOf({ supervisor, handOver: tpManager?.handOver });
 }
 
 /** Rejects with IpcError. */

@@ -73,6 +73,19 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
       const { runDoctor } = await import("./doctor/doctor.ts");
       return await runDoctor(at(meant()), given);
     }
+    case "audit": {
+      const { showAudit } = await import("./audit.ts");
+      return await showAudit(at(meant()), given);
+    }
+    case "restore": {
+      const { restore, restorable } = await import("./restore.ts");
+      const store = restorable.find((one) => one === given.subject);
+      return await restore(at(meant()), { store, day: given.from });
+    }
+    case "stores": {
+      const { stores } = await import("./stores.ts");
+      return await stores(at(meant()), given.subject === "accept");
+    }
     case "systemd-unit": {
       const { systemdUnit } = await import("./schedule/systemd-unit.ts");
       output.text(systemdUnit(at(defaultDataDirectory).installation.dataDirectory));

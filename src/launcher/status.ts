@@ -1,11 +1,13 @@
 import { exitCodes } from "../shared/exit-codes.ts";
 import type { Installation } from "../shared/installation.ts";
 import type { Clock } from "../shared/time.ts";
+import { type TroubleName, wordsOf } from "../shared/troubles.ts";
 import {
   type Condition,
   conditionOf,
   type SupervisorStatus,
   type TpManagerStatus,
+  troublesToldBy,
 } from "./condition.ts";
 import { deliberateStop } from "./deliberate-stop.ts";
 import { demoParts } from "./demo/demo-parts.ts";
@@ -22,6 +24,12 @@ export interface InstallationStatus {
   /** When an operator stopped the programs; null when they are meant to run. */
   readonly stoppedSince: string | null;
   readonly programs: ReadonlyArray<{ readonly program: PartName } & Condition>;
+  /** Troubles between a charged card and the gateway while payments go on. */
+  readonly troubles: ReadonlyArray<{
+    readonly name: TroubleName;
+    readonly about: string;
+    readonly words: string;
+  }>;
   /** The demo's simulators; empty for a real installation. */
   readonly simulators: ReadonlyArray<{ readonly name: PartName; readonly pid: number | null }>;
 }
@@ -47,6 +55,11 @@ export async function readStatus(
     well: programs.every(isWell) && simulators.every(({ pid }) => pid !== null),
     stoppedSince: deliberateStop(dataDirectory) ?? null,
     programs,
+    troubles: troublesToldBy(programs).map((trouble) => ({
+      name: trouble.name,
+      about: trouble.row.check,
+      words: wordsOf(trouble),
+    })),
     simulators,
   };
 }
@@ -60,6 +73,7 @@ function isWell(condition: Condition): boolean {
 /** Prints it for people; answers the exit code. */
 export function printStatus(status: InstallationStatus, output: Output): number {
   for (const { program, ...condition } of status.programs) printProgram(program, condition, output);
+  for (const { about, words } of status.troubles) output.row(about, "warn", "trouble", words);
   for (const { name, pid } of status.simulators) {
     if (pid === null) output.row(name, "bad", "stopped");
     else output.row(name, "good", "running", `pid ${pid}`);

@@ -11,6 +11,8 @@ export interface RaisedAlarm {
   readonly message: string;
   readonly orderId: string | null;
   readonly transactionId: string | null;
+  /** Id of an operation or gateway transaction that the alarm is about; null: none. */
+  readonly about: string | null;
 }
 
 /**
@@ -40,7 +42,7 @@ export function tapAlarms(log: Logger, raise: (alarm: RaisedAlarm) => void): Log
 }
 
 function alarmOf(detail: unknown, message: string): RaisedAlarm | undefined {
-  const { alarm, orderId, transactionId } = (detail ?? {}) as Record<string, unknown>;
+  const { alarm, orderId, transactionId, ...others } = (detail ?? {}) as Record<string, unknown>;
   if (typeof alarm !== "string") return undefined;
   const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null);
   return {
@@ -48,5 +50,6 @@ function alarmOf(detail: unknown, message: string): RaisedAlarm | undefined {
     message: maskPansInText(message).slice(0, MESSAGE_LENGTH_MAX),
     orderId: textOf(orderId),
     transactionId: textOf(transactionId),
+    about: textOf(others["about"] ?? others["operationId"] ?? others["transactionPublicId"]),
   };
 }

@@ -3,6 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { backup, type DatabaseSync } from "node:sqlite";
 import { schedule } from "node-cron";
 import type { Logger } from "./logger.ts";
+import type { Store } from "./stores/store.ts";
 import { type Clock, sleep } from "./time.ts";
 
 /** One thing to do each day. */
@@ -62,9 +63,15 @@ export async function runChores({ idle, chores, clock, log }: DailyOptions): Pro
 
 /**
  * Copies a database that is in use into `<data>/backup`, page by page, and keeps the newest copies.
- * The copy appears under its name only when it is whole.
+ * The copy appears under its name only when it is whole. From then on it is an older one, which
+ * {@link Store.copied} is told.
  */
-export function backupChore(database: DatabaseSync, databasePath: string, clock: Clock): Chore {
+export function backupChore(
+  database: DatabaseSync,
+  databasePath: string,
+  clock: Clock,
+  store: Pick<Store, "copied">,
+): Chore {
   return {
     name: `backup of ${basename(databasePath)}`,
     async run() {
@@ -75,6 +82,7 @@ export function backupChore(database: DatabaseSync, databasePath: string, clock:
       const unfinished = join(folder, `${name}.unfinished`);
       rmSync(unfinished, { force: true });
       await backup(database, unfinished);
+      store.copied();
       renameSync(unfinished, join(folder, `${name}-${day}.db`));
       const copies = readdirSync(folder)
         .filter((file) => new RegExp(`^${name}-\\d{4}-\\d\\d-\\d\\d\\.db$`).test(file))

@@ -1,28 +1,12 @@
+import { type Charged, type ErrorRow, row } from "./error-row.ts";
+
+export type { Charged, ErrorRow, Retry } from "./error-row.ts";
+
 /**
  * The one table of error codes. The README prints it and a test compares the two
  * (docs/design.md 5.10). `charged` and `retry` are what the kiosk may believe; an {@link AppError}
  * may carry a more exact `charged` where the table says what holds without further knowledge.
  */
-export type Charged = "no" | "yes" | "unknown";
-type Retry = "safe" | "same_order" | "after_recovery" | "never";
-
-export interface ErrorRow {
-  readonly http: number;
-  readonly charged: Charged;
-  readonly retry: Retry;
-  readonly meaning: string;
-  /** Advice to the operator or developer. */
-  readonly action: string;
-}
-
-const row = (
-  http: number,
-  charged: Charged,
-  retry: Retry,
-  meaning: string,
-  action: string,
-): ErrorRow => ({ http, charged, retry, meaning, action });
-
 export const errorTable = {
   BODY_NOT_JSON: row(400, "no", "safe", "The body is not JSON.", "Send one JSON object."),
   REQUEST_INVALID: row(
@@ -159,6 +143,13 @@ export const errorTable = {
     "The terminal did not reverse the sale, or it can no longer be reversed there.",
     "Refund it at the gateway or by hand.",
   ),
+  REVERSAL_NOT_SAFE: row(
+    409,
+    "yes",
+    "never",
+    "The sale's receipt number may name another sale by now, so no reversal was sent.",
+    "Look at the terminal's own receipts, then refund the order at the gateway or by hand.",
+  ),
   OPEN_PRE_AUTHORISATIONS: row(
     409,
     "no",
@@ -229,6 +220,7 @@ export const errorTable = {
     "The orderId was used before with another amount or currency; `charged` is that order's.",
     "Use a new orderId for another sale.",
   ),
+  CURRENCY_REFUSED: row(422, "no", "never", "The terminal lacks this currency.", "Send its own."),
   TOO_MANY_FAILURES: row(
     429,
     "no",
@@ -327,6 +319,20 @@ export const errorTable = {
     "The journal on disk cannot be read or written.",
     "Check free space and permissions of the data folder.",
   ),
+  STORES_DISAGREE: row(
+    503,
+    "unknown",
+    "same_order",
+    "The journal was lost or restored, and whether this order was paid cannot be looked up now.",
+    "Start the supervisor, or wait for the gateway; ./launch.sh stores accept ends the doubt.",
+  ),
+  TERMINAL_SALE_UNMATCHED: row(
+    409,
+    "unknown",
+    "after_recovery",
+    "The terminal has a sale of this amount that no order here has: it may be this one.",
+    "Find out who paid it; an end of day or ./launch.sh stores accept ends the wait.",
+  ),
   GATEWAY_NOT_SENT: row(
     503,
     "yes",
@@ -343,15 +349,15 @@ export const errorTable = {
   ),
   GATEWAY_LOOKUP_FAILED: row(
     503,
-    "no",
-    "safe",
+    "unknown",
+    "same_order",
     "The gateway's lookup did not answer.",
     "Try again; `details` has the reason.",
   ),
   SUPERVISOR_UNAVAILABLE: row(
     503,
-    "no",
-    "safe",
+    "unknown",
+    "same_order",
     "The supervisor does not answer.",
     "Check that it runs: launch.sh status.",
   ),
@@ -428,6 +434,8 @@ export class AppError extends Error {
   readonly code: ErrorCode;
   readonly charged: Charged;
   readonly details: Readonly<Record<string, unknown>> | undefined;
+  /** The order that it is about, where the request names that order by another id. */
+  orderId: string | undefined;
 
   constructor(code: ErrorCode, message?: string, options: AppErrorOptions = {}) {
     super(message ?? errorTable[code].meaning, options);

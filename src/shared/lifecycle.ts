@@ -1,3 +1,4 @@
+import { flushCompileCache } from "node:module";
 import { join } from "node:path";
 import { inspect, parseArgs } from "node:util";
 import { type Config, loadConfig } from "./config/config.ts";
@@ -136,6 +137,8 @@ async function runUntilStopped(
   };
   await Promise.race([start(context), broken]);
   if (!stopping) log.info({ pid: process.pid }, `${program} is ready`);
+  // Node.js writes it at an ordered end only, and a kiosk that loses power has none.
+  flushCompileCache();
   await Promise.race([stopRequested, broken]);
   const failed = await Promise.race([closeAll(parts, log), broken]);
   lock.release();

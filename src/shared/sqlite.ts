@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync } from "node:fs";
+import { chmodSync, mkdirSync, renameSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { invariant } from "./invariant.ts";
@@ -16,6 +16,7 @@ const BUSY_TIMEOUT_MS = 2_000;
  */
 export function openDatabase(path: string, migrations: readonly Migration[]): DatabaseSync {
   mkdirSync(dirname(path), { recursive: true });
+  keepOrphan(path);
   const database = new DatabaseSync(path, {
     enableForeignKeyConstraints: true,
     timeout: BUSY_TIMEOUT_MS,
@@ -29,6 +30,21 @@ export function openDatabase(path: string, migrations: readonly Migration[]): Da
     database.close();
     throw error;
   }
+}
+
+/**
+ * A write-ahead log without its database would be deleted by SQLite. The log may be all that is
+ * left of the newest payments, so it is put aside for people.
+ */
+function keepOrphan(path: string): void {
+  const log = `${path}-wal`;
+  if (sizeOf(path) > 0 || sizeOf(log) === 0) return;
+  const changedMs = Math.round(statSync(log).mtimeMs);
+  renameSync(log, `${log}.orphan-${changedMs}`);
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** SQLite answers a journal mode it cannot give (some network drives) with the one it keeps. */

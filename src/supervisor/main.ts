@@ -10,15 +10,18 @@ import { startIpcServer } from "../shared/ipc/server.ts";
 import { logFileOf, type ProgramContext, runProgram } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
 import { openDatabase } from "../shared/sqlite.ts";
+import type { StoreExchange } from "../shared/stores/store-exchange.ts";
 import { chance } from "../shared/time.ts";
 import { AlarmStore } from "./alarms/alarm-store.ts";
 import { createGatewayClient, type GatewaySettings } from "./gateway/gateway-client.ts";
 import { Intake } from "./intake/intake.ts";
 import { type HandlerParts, supervisorHandlers } from "./intake/message-handlers.ts";
+import { supervisorTroubleWatch } from "./intake/supervisor-troubles.ts";
 import type { DigestSecret } from "./notifications/mapi-notification.ts";
 import { NotificationDesk } from "./notifications/notification-desk.ts";
 import { startNotificationListener } from "./notifications/notification-listener.ts";
 import { NotificationStore } from "./notifications/notification-store.ts";
+import { NotificationTally } from "./notifications/notification-tally.ts";
 import { OperationDesk } from "./operations/operation-desk.ts";
 import { OperationStore } from "./operations/operation-store.ts";
 import { DeliveryWatch } from "./outbox/delivery-watch.ts";
@@ -26,6 +29,7 @@ import { Forwarder } from "./outbox/forwarder.ts";
 import { OutboxDesk } from "./outbox/outbox-desk.ts";
 import { OutboxStore } from "./outbox/outbox-store.ts";
 import { retentionChore } from "./outbox/retention.ts";
+import { openStores, storeMessages } from "./stores/supervisor-stores.ts";
 import { supervisorMigrations } from "./supervisor-schema.ts";
 
 /** Running tries get this long to end when the program stops; then they are abandoned. */
@@ -40,7 +44,8 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
   onStop("database", () => database.close());
   const alarmStore = new AlarmStore(database, clock);
   const log = alarmStore.tap(context.log);
-  const store = new OutboxStore(database);
+  const stores = openStores(database, databasePath, clock, log);
+  const store = new OutboxStore(database, () => stores.exchange.ride());
   const desk = new OutboxDesk(database);
 
   const gateway = createGatewayClient(gatewaySettings(config), clock, log);
@@ -62,21 +67,23 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
   operations.start();
   onStop("gateway operations", () => operations.stop());
 
-  const intake = new Intake({
-    store,
-    clock,
-    log,
-    onStored: (transactionId) => forwarder.tryAtOnce(transactionId),
-  });
-  await startListening(context, log, atGateway, (id) => operations.notified(id));
-  await startMessages(context, { intake, store, desk, operations, watch, alarmStore, forwarder });
+  const tally = new NotificationTally(database, clock);
+  const onStored = (transactionId: string): void => forwarder.tryAtOnce(transactionId);
+  const intake = new Intake({ store, clock, log, onStored });
+  const aboutStores = storeMessages({ ...stores, database, store, gateway, clock, log, onStored });
+  const onAccepted = (id: string): void => operations.notified(id);
+  await startListening(context, log, { ...atGateway, tally, onAccepted });
+  const outbox = { intake, store, desk, watch, forwarder, storeMessages: aboutStores };
+  const messages = { ...outbox, operations, alarmStore, tally, clock, version: versionNumber };
+  await startMessages(context, messages, stores.exchange);
   onStop("waiting messages", () => watch.close());
+  startTroubleWatch(context, messages, log);
 
   const daily = startDaily({
     at: config.UPDATE_TIME,
     idle: () => true, // a copy is made beside the running tries
     chores: [
-      backupChore(database, databasePath, clock),
+      backupChore(database, databasePath, clock, stores.store),
       retentionChore(database, config.JOURNAL_DAYS, clock),
       oldLogsChore(logFileOf(installation, "supervisor"), config.LOG_DAYS, clock),
     ],
@@ -86,12 +93,18 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
   onStop("daily chores", () => daily.stop());
 });
 
+interface ListeningParts {
+  readonly store: OperationStore;
+  readonly notifications: NotificationStore;
+  readonly tally: NotificationTally;
+  readonly onAccepted: (transactionPublicId: string) => void;
+}
+
 /** The port of the gateway's notifications, when there is one. */
 async function startListening(
   { config, clock, onStop }: ProgramContext,
   log: Logger,
-  { store, notifications }: { store: OperationStore; notifications: NotificationStore },
-  onAccepted: (transactionPublicId: string) => void,
+  { store, notifications, tally, onAccepted }: ListeningParts,
 ): Promise<void> {
   const { NOTIFICATION_PORT: port, NOTIFICATION_HOST: host } = config;
   if (port === undefined) return;
@@ -102,6 +115,7 @@ async function startListening(
     log,
     secrets: digestSecrets(config),
     fraudSecret: config.NOTIFICATION_SECRET,
+    tally,
     onAccepted,
   });
   const listener = await startNotificationListener({ host, port, desk, clock, log });
@@ -116,11 +130,15 @@ function digestSecrets(config: Config): DigestSecret[] {
   return [{ place: "GATEWAY_PWD", value: config.GATEWAY_PWD }, ...others];
 }
 
+type MessageParts = Omit<HandlerParts, "log" | "paused" | "requeued" | "requestStop"> & {
+  readonly forwarder: Forwarder;
+  readonly tally: NotificationTally;
+};
+
 async function startMessages(
-  { runDirectory, log, clock, onStop, requestStop }: ProgramContext,
-  parts: Pick<HandlerParts, "intake" | "store" | "desk" | "operations" | "watch" | "alarmStore"> & {
-    readonly forwarder: Forwarder;
-  },
+  { runDirectory, log, onStop, requestStop }: ProgramContext,
+  parts: MessageParts,
+  stores: StoreExchange,
 ): Promise<void> {
   const server = await startIpcServer({
     runDirectory,
@@ -128,16 +146,24 @@ async function startMessages(
     messages: supervisorMessages,
     handlers: supervisorHandlers({
       ...parts,
-      clock,
       log,
-      version: versionNumber,
       paused: () => parts.forwarder.paused,
       requeued: (transactionId) => parts.forwarder.requeued(transactionId),
       requestStop,
     }),
     log,
+    stores,
   });
   onStop("local messages", () => server.close());
+}
+
+function startTroubleWatch({ onStop }: ProgramContext, parts: MessageParts, log: Logger): void {
+  const watch = supervisorTroubleWatch({ ...parts, log, paused: () => parts.forwarder.paused });
+  onStop("trouble watch", async () => {
+    await watch.close();
+    parts.tally.save();
+  });
+  watch.start();
 }
 
 function gatewaySettings(config: Config): GatewaySettings {

@@ -1,4 +1,5 @@
 import type { Migration } from "../shared/sqlite.ts";
+import { storeMigration } from "../shared/stores/store.ts";
 
 /** Schema of data/supervisor.db. Append steps, never change one. */
 export const supervisorMigrations: readonly Migration[] = [
@@ -149,5 +150,76 @@ export const supervisorMigrations: readonly Migration[] = [
     at_ms INTEGER NOT NULL,
     note TEXT NOT NULL
   ) STRICT;
+  `,
+  `
+  -- An alarm is about an order, a transaction, or something else with an id.
+  ALTER TABLE alarms ADD COLUMN about TEXT;
+  -- Alarms of troubles that are not over yet: told once, however long they last.
+  CREATE TABLE lasting_alarms (alarm TEXT PRIMARY KEY, since_ms INTEGER NOT NULL) STRICT;
+  -- One row while notifications are refused.
+  CREATE TABLE refused_notifications (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    count INTEGER NOT NULL,
+    since_ms INTEGER NOT NULL,
+    last_ms INTEGER NOT NULL,
+    accepted_ms INTEGER, -- a genuine one came after the last that was refused
+    reason TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX outbox_parked ON outbox (settled_at_ms) WHERE state = 'parked';
+  CREATE INDEX operations_unknown ON gateway_operations (ended_at_ms) WHERE state = 'unknown';
+  `,
+  `
+  -- An order whose answer was lost is looked up before it is sent again.
+  ALTER TABLE outbox ADD COLUMN look_next INTEGER NOT NULL DEFAULT 0; -- the next step is a lookup
+  ALTER TABLE outbox ADD COLUMN sent_at_ms INTEGER; -- last send that may have arrived, in doubt
+  ALTER TABLE outbox ADD COLUMN resends INTEGER NOT NULL DEFAULT 0; -- made without knowing
+  ALTER TABLE outbox ADD COLUMN orders_possible INTEGER NOT NULL DEFAULT 0; -- at the gateway
+  ALTER TABLE outbox ADD COLUMN absent_since_ms INTEGER; -- first lookup that did not find it
+  ALTER TABLE outbox ADD COLUMN untold INTEGER NOT NULL DEFAULT 0; -- lookups in a row without word
+  ALTER TABLE outbox ADD COLUMN lookups INTEGER NOT NULL DEFAULT 0; -- begun
+  UPDATE outbox SET orders_possible = (SELECT count(*) FROM attempts
+    WHERE attempts.transaction_id = outbox.transaction_id AND (ambiguous = 1 OR class = 'sent'))
+    WHERE ambiguous = 1;
+  UPDATE outbox SET look_next = 1, sent_at_ms = 0
+    WHERE ambiguous = 1 AND state IN ('pending', 'parked');
+  CREATE INDEX outbox_send_due ON outbox (next_try_at_ms, sequence)
+    WHERE state = 'pending' AND look_next = 0;
+  CREATE INDEX outbox_look_due ON outbox (next_try_at_ms, sequence)
+    WHERE state = 'pending' AND look_next = 1;
+  CREATE INDEX outbox_doubt ON outbox (sequence) WHERE state = 'pending' AND sent_at_ms IS NOT NULL;
+  CREATE INDEX outbox_copies ON outbox (sequence) WHERE orders_possible > 1;
+  CREATE TABLE ambiguous_sends (sends INTEGER NOT NULL) STRICT;
+  INSERT INTO ambiguous_sends VALUES (0);
+  `,
+  // The marks of this database and of the journal, and the losses of this database.
+  `
+  ${storeMigration}
+  CREATE TABLE store_count (count INTEGER NOT NULL) STRICT;
+  INSERT INTO store_count VALUES (0);
+  CREATE TRIGGER store_counts_item AFTER INSERT ON outbox BEGIN
+    UPDATE store_count SET count = count + 1;
+  END;
+  CREATE TRIGGER store_counts_step AFTER UPDATE OF state, claimed_at_ms ON outbox
+    WHEN OLD.state <> NEW.state OR OLD.claimed_at_ms IS NOT NEW.claimed_at_ms BEGIN
+    UPDATE store_count SET count = count + 1;
+  END;
+  CREATE TRIGGER store_counts_operation AFTER INSERT ON gateway_operations BEGIN
+    UPDATE store_count SET count = count + 1;
+  END;
+  CREATE TRIGGER store_counts_operation_end AFTER UPDATE OF state ON gateway_operations BEGIN
+    UPDATE store_count SET count = count + 1;
+  END;
+  CREATE TRIGGER store_counts_notification AFTER INSERT ON notifications BEGIN
+    UPDATE store_count SET count = count + 1;
+  END;
+  CREATE TABLE store_loss (
+    id INTEGER PRIMARY KEY,
+    at_ms INTEGER NOT NULL,
+    because TEXT NOT NULL,
+    ended_at_ms INTEGER -- a whole journal has handed over again what was lost
+  ) STRICT;
+  -- The sale was reversed at the terminal, whatever became of the item.
+  ALTER TABLE outbox ADD COLUMN reversed INTEGER NOT NULL DEFAULT 0;
+  UPDATE outbox SET reversed = 1 WHERE state = 'closed' AND dropped = 0;
   `,
 ];

@@ -5,6 +5,10 @@ import { supervisorMessages, tpManagerMessages } from "../shared/ipc/contract.ts
 import { startIpcServer } from "../shared/ipc/server.ts";
 import { logFileOf, type ProgramContext, runProgram } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
+import { StoreExchange } from "../shared/stores/store-exchange.ts";
+import type { Clock } from "../shared/time.ts";
+import { TroubleWatch } from "../shared/trouble-watch.ts";
+import type { Trouble } from "../shared/troubles.ts";
 import { ClosingKeeper, type ClosingParts } from "./desk/closing-keeper.ts";
 import { type DeskSettings, TerminalDesk } from "./desk/terminal-desk.ts";
 import { type ApiOptions, createApi } from "./http/app.ts";
@@ -18,8 +22,10 @@ import { AfterSale } from "./orders/after-sale.ts";
 import { type OrderSettings, Orders } from "./orders/orders.ts";
 import { settleByOperator } from "./orders/settlement.ts";
 import { GatewayDesk } from "./supervisor/gateway-desk.ts";
+import { HandAgain } from "./supervisor/hand-again.ts";
 import { HandOff } from "./supervisor/hand-off.ts";
 import { alarmPoll, deliveryPoll, returnPoll } from "./supervisor/polls.ts";
+import { StoreGuard } from "./supervisor/store-guard.ts";
 import { SupervisorLink } from "./supervisor/supervisor-link.ts";
 import { driverFor, protocolPart } from "./terminal/registry.ts";
 
@@ -44,28 +50,29 @@ async function start(context: ProgramContext): Promise<void> {
   const journalPath = join(installation.dataDirectory, "journal.db");
   const journal = new Journal(journalPath);
   onStop("journal", () => journal.close());
-  const { attempts, handOffs, terminalLog } = journal;
+  const isDoubted = beginSession(journal, clock);
+  const { attempts, handOffs, terminalLog, reconciliations } = journal;
 
   const hub = new EventHub(journal.events, clock, log.child({ area: "events" }));
   const areaLog = (area: string): Logger => hub.tap(log.child({ area }));
   const driver = await driverFor(config).create(config, clock, log.child({ area: "terminal" }));
   onStop("terminal", () => driver.close());
 
-  const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock);
-  onStop("supervisor link", () => client.close());
-  const supervisor = new SupervisorLink(client, config.GATEWAY_TIMEOUT);
+  const { link: supervisor, guard } = linkSupervisor(context, journal, areaLog("stores"));
   const handOff = new HandOff(handOffs, supervisor, clock, areaLog("hand-off"));
   onStop("hand-off", () => handOff.close());
   const deliveries = deliveryPoll(handOffs, supervisor, clock, areaLog("hand-off"));
   onStop("delivery poll", () => deliveries.close());
 
-  const stores = { attempts, handOffs, terminalLog };
-  const payments = { ...stores, clock, log: areaLog("payments"), settings: settingsOf(context) };
+  const stores = { attempts, handOffs, terminalLog, reconciliations };
+  const settings = settingsOf(context);
+  const payments = { ...stores, guard, clock, log: areaLog("payments"), settings };
   const { announce } = hub;
   const settled = (): void => handOff.nudge();
-  const desk = new TerminalDesk({ ...payments, terminal: driver, announce, settled });
+  const journalWhole = (signal: AbortSignal) => guard.whole(signal);
+  const desk = new TerminalDesk({ ...payments, terminal: driver, announce, settled, journalWhole });
   const orders = new Orders({ ...payments, desk, handOff });
-  const monitor = createMonitor(context, { hub, desk, journal }, supervisor);
+  const monitor = createMonitor(context, { hub, desk, journal, handOff, guard }, supervisor);
   onStop("monitor", () => monitor.close());
   const atGateway = gatewayParts(context, supervisor, journal, areaLog("gateway"));
   const api = await createApi(
@@ -73,7 +80,7 @@ async function start(context: ProgramContext): Promise<void> {
       monitor,
       orders,
       desk,
-      afterSale: new AfterSale({ terminalLog, desk, orders }),
+      afterSale: new AfterSale({ attempts, terminalLog, desk, orders }),
       supervisor,
       gateway: atGateway.gateway,
       settle: (word) => settleByOperator({ orders, desk }, word),
@@ -88,7 +95,8 @@ async function start(context: ProgramContext): Promise<void> {
     program: "tp-manager",
     messages: tpManagerMessages,
     handlers: tpManagerHandlers({
-      ...{ port: config.LOCAL_PORT, attempts, handOffs, desk },
+      ...{ port: config.LOCAL_PORT, attempts, handOffs, handOff, desk },
+      ...{ guard, again: journal.again },
       requestStop: context.requestStop,
     }),
     log,
@@ -97,12 +105,55 @@ async function start(context: ProgramContext): Promise<void> {
 
   startChores(context, { journal, journalPath, desk, handOff });
   driver.start();
+  guard.start(isDoubted);
   desk.start();
   handOff.nudge();
   startClosing(context, { ...payments, desk });
   deliveries.start();
   startAlarmPoll(context, journal, supervisor);
+  startTroubleWatch(context, monitor, areaLog("hand-off"));
   atGateway.start();
+}
+
+/** true: the journal was found to be lost, or an older or another one, and that is on disk. */
+function beginSession({ store, doubts }: Journal, clock: Clock): boolean {
+  let isDoubted = false;
+  store.begin((finding) => {
+    if (finding.kind === "whole") return;
+    isDoubted = true;
+    doubts.begin(`journal.db: ${finding.because}`, false, clock.now());
+  });
+  return isDoubted;
+}
+
+/** The link, with what the two databases know of each other (docs/design.md 3.17). */
+function linkSupervisor(
+  { config, runDirectory, clock, onStop }: ProgramContext,
+  { store, handOffs, again, attempts, doubts }: Journal,
+  log: Logger,
+): { readonly link: SupervisorLink; readonly guard: StoreGuard } {
+  const exchange = new StoreExchange({
+    store,
+    onMissing: () => guard.doubt("the supervisor remembers more of it than it holds"),
+    onOtherLacks: () => handAgain.begin(),
+  });
+  handOffs.riding = () => exchange.ride();
+  const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock, exchange);
+  onStop("supervisor link", () => client.close());
+  const link = new SupervisorLink(client, config.GATEWAY_TIMEOUT);
+  const handAgain = new HandAgain(again, link, clock, log);
+  onStop("hand over again", () => handAgain.close());
+  handAgain.start();
+  const guard = new StoreGuard({
+    doubts,
+    attempts,
+    link,
+    clock,
+    log,
+    isShared: config.TERMINAL_SHARED,
+  });
+  onStop("store guard", () => guard.close());
+  return { link, guard };
 }
 
 function settingsOf({ config }: ProgramContext): DeskSettings & OrderSettings {
@@ -113,13 +164,14 @@ function settingsOf({ config }: ProgramContext): DeskSettings & OrderSettings {
     prepareMs: PREPARE_MS,
     stopPatienceMs: STOP_PATIENCE_MS,
     ...UPKEEP_LIMITS,
+    terminalShared: config.TERMINAL_SHARED,
     confirmAfterMs: driverFor(config).recoverySilenceMs(config),
   };
 }
 
 function createMonitor(
   { config, installation, clock, log }: ProgramContext,
-  parts: Pick<MonitorParts, "hub" | "desk" | "journal">,
+  parts: Pick<MonitorParts, "hub" | "desk" | "journal" | "handOff" | "guard">,
   supervisor: SupervisorLink,
 ): Monitor {
   const monitor = new Monitor({
@@ -193,6 +245,14 @@ function startAlarmPoll(
   poll.startAtOnce();
 }
 
+/** Alarms of what only this program sees: a supervisor that is silent or takes nothing. */
+function startTroubleWatch({ clock, onStop }: ProgramContext, monitor: Monitor, log: Logger): void {
+  const read = (): Promise<Trouble[]> => monitor.troubles();
+  const watch = new TroubleWatch({ by: "tp-manager", read, clock, log });
+  onStop("trouble watch", () => watch.close());
+  watch.start();
+}
+
 interface ChoreParts {
   readonly journal: Journal;
   readonly journalPath: string;
@@ -208,7 +268,7 @@ function startChores(
     at: config.UPDATE_TIME,
     idle: () => desk.turn.current === undefined,
     chores: [
-      backupChore(journal.database, journalPath, clock),
+      backupChore(journal.database, journalPath, clock, journal.store),
       archiveChore(journal.archive, config.JOURNAL_DAYS, clock, (id) => handOff.delivered(id, 0)),
       oldLogsChore(logFileOf(installation, "tp-manager"), config.LOG_DAYS, clock),
     ],

@@ -1,14 +1,25 @@
-import { sleep, systemClock } from "../../src/shared/time.ts";
+import { systemClock } from "../../src/shared/time.ts";
+import { Random } from "../simulation/random.ts";
 import { until } from "../support/child-program.ts";
-import { type Answer, TestInstallation } from "../support/installation.ts";
-import { asSlow, PATIENCE_MS } from "../support/patience.ts";
-import type { KillPlan, Victim } from "./kill-plan.ts";
-import { type Evidence, violationsOf } from "./verdict.ts";
+import { asSlow } from "../support/patience.ts";
+import type { Attack } from "./attack.ts";
+import { CrashSite } from "./crash-site.ts";
+import { GatewayAttack } from "./gateway-attacks.ts";
+import { type Command, type KillPlan, type Victim, wires } from "./kill-plan.ts";
+import { Recorder, recordingLibrary } from "./power/recorder.ts";
+import {
+  EndOfDayAttack,
+  HousekeepingAttack,
+  ReversalAttack,
+  SaleAttack,
+  TwoPhaseAttack,
+} from "./terminal-attacks.ts";
 import { type WireEvent, WireWatch } from "./wire-watch.ts";
 
 /** What became of one kill. JSON. */
 export interface KillResult {
   readonly index: number;
+  readonly command: Command;
   readonly victim: Victim;
   /** Where the terminal was: `0601 reported`, or "idle". */
   readonly where: string;
@@ -19,110 +30,78 @@ export interface KillResult {
   readonly detail?: unknown;
 }
 
-interface Settled {
-  readonly status: string;
-  readonly kinds: string[];
-  readonly attempts: unknown;
-}
-
 /** A kill whose moment never comes is done anyway. */
 const MOMENT_LIMIT_MS = asSlow(1_500);
 const HOLD_MS = 30;
 
 /**
- * One installation of real processes that takes one sale after the other while its processes are
- * killed with -9 and started again.
+ * One installation of real processes that takes one command after the other while its processes
+ * are killed with -9, or lose their power, and are started again.
  */
 export class CrashHouse {
-  readonly #at: TestInstallation;
+  readonly #site: CrashSite;
+  #recorder: Recorder | undefined;
   #watch: WireWatch | undefined;
-  #amountMinor = 10_000;
   readonly #charged = new Map<string, number>();
   readonly #notCharged = new Set<string>();
 
   constructor(line: "tcp" | "pty") {
-    const pace = { "customer-delay": 40, "host-delay": 20, reversal: 40, reboot: 200 };
-    const timers = { ...pace, t2: 150, t3: 400, t4: 1_500 };
-    this.#at = new TestInstallation({
-      line,
-      terminalSwitches: Object.entries(timers).flatMap(([name, ms]) => [`--${name}-ms`, `${ms}`]),
-      config: {
-        TEST_TIMERS: "yes",
-        ZVT_T2_MS: 300,
-        ZVT_T3_MS: 400,
-        ZVT_T4_MS: 1_500,
-        POLL_INTERVAL_MS: 500,
-        RECOVERY_SILENCE_MS: 150,
-        GATEWAY_WAIT: 300,
-        GATEWAY_TIMEOUT: 1_000,
-        LOG_LEVEL: "info",
-      },
+    this.#site = new CrashSite(line, (data) => {
+      const library = recordingLibrary();
+      if (library !== null) this.#recorder ??= new Recorder(library, data);
+      return this.#recorder;
     });
   }
 
   /** Everything runs and one sale is made: the terminal has a last transaction. */
   async open(): Promise<void> {
-    await this.#at.start();
-    await this.#at.connected();
-    this.#watch = await WireWatch.open(this.#control);
-    await this.#at.firstPaid("seed");
+    const { at } = this.#site;
+    await at.start();
+    await at.connected();
+    this.#watch = await WireWatch.open(this.#site.control);
+    await at.firstPaid("seed");
   }
 
   async close(): Promise<void> {
     this.#watch?.close();
-    await this.#at.stop();
+    await this.#site.at.stop();
+    this.#recorder?.close();
   }
 
-  /** One sale, one kill, recovery, comparison. */
+  /** One command, one kill, recovery, comparison. */
   async kill(plan: KillPlan): Promise<KillResult> {
-    const orderId = `order-${plan.index}`;
-    this.#amountMinor += 100;
-    const amountMinor = this.#amountMinor + (plan.declined ? 5 : 0);
-    const ledgerBefore = (await this.#at.ledger()).entries.length;
-    if (plan.moment.at === "hold") await this.#hold(plan.moment.phase);
+    const { index, command, victim } = plan;
+    const attack = attackOf(plan, this.#site);
+    await attack.prepare();
+    if (plan.moment.at === "hold") await this.#hold(plan.moment.phase, command);
     if (plan.gateway) await this.#gatewayFault(plan.gateway);
 
-    const answers: Answer[] = [];
-    const pay = async (): Promise<void> => {
-      const answer = await this.#at.pay(amountMinor / 100, orderId).catch(() => undefined);
-      if (answer) answers.push(answer);
-    };
     const seen: WireEvent[] = [];
     const moment = this.#momentOf(plan, seen);
-    const first = pay();
+    const first = attack.ask();
     await moment;
-    const where = whereabouts(seen.at(-1));
-    await this.#killAndStart(plan.victim);
-    const repeat = plan.repeats === "at once" ? pay() : undefined;
+    const where = whereabouts(seen.at(-1), wires[command]?.control);
+    await this.#killAndStart(plan);
+    const repeat = plan.repeats === "at once" ? attack.ask() : undefined;
     await Promise.all([first, repeat]);
     await this.#clearFaults();
-    let found = await this.#settled(orderId);
-    if (plan.repeats === "afterwards" && found.status !== "Unknown") {
-      await pay();
-      found = await this.#settled(orderId);
+    const { mayRepeat } = await attack.settle();
+    if (plan.repeats === "afterwards" && mayRepeat) {
+      await attack.ask();
+      await attack.settle();
     }
-    const entries = (await this.#at.ledger()).entries.slice(ledgerBefore);
-    const evidence: Evidence = {
-      amountMinor,
-      movements: entries.filter((entry) => entry.amountMinor === amountMinor),
-      answers,
-      found: found.status,
-      eventKinds: found.kinds,
-      acknowledged: hasHeardAcknowledgement(seen),
-    };
-    if (found.status === "Success") this.#charged.set(orderId, amountMinor);
-    else this.#notCharged.add(orderId);
-    const { index, victim } = plan;
-    const violations = violationsOf(evidence);
-    const detail = { plan, movements: entries, attempts: found.attempts };
-    const result = { index, victim, where, end: found.status, violations };
+    const { end, violations, detail, atGatewayMinor } = await attack.verdict(seen);
+    if (atGatewayMinor === 0) this.#notCharged.add(attack.orderId);
+    else if (atGatewayMinor !== null) this.#charged.set(attack.orderId, atGatewayMinor);
+    const result = { index, command, victim, where, end, violations };
     return violations.length > 0 ? { ...result, detail } : result;
   }
 
   /** The third ledger: every charged order is at the gateway, and no other one. */
   async compareGateway(): Promise<string[]> {
+    const { at } = this.#site;
     const missing = async (): Promise<string[]> => {
-      const orders = await this.#orders();
+      const orders = await at.orders();
       return [...this.#charged].flatMap(([orderId, amountMinor]) => {
         const found = orders.find((order) => order.merchantReference === orderId);
         return found && Math.round(Number(found.amount) * 100) === amountMinor ? [] : [orderId];
@@ -132,7 +111,7 @@ export class CrashHouse {
       (await missing()).length === 0 ? true : undefined;
     await until("every charged order is at the gateway", all).catch(() => {});
     const lost = await missing();
-    const wrong = (await this.#orders()).filter(({ merchantReference }) =>
+    const wrong = (await at.orders()).filter(({ merchantReference }) =>
       this.#notCharged.has(merchantReference),
     );
     return [
@@ -142,14 +121,6 @@ export class CrashHouse {
           `only charged orders reach the gateway: ${merchantReference} did`,
       ),
     ];
-  }
-
-  get #control(): string {
-    return this.#at.terminalEndpoints?.control ?? "";
-  }
-
-  async #orders() {
-    return await this.#at.orders();
   }
 
   /** Resolves when the moment of the kill has come. */
@@ -171,8 +142,8 @@ export class CrashHouse {
     });
   }
 
-  async #killAndStart(victim: Victim): Promise<void> {
-    const at = this.#at;
+  async #killAndStart({ victim, luck }: KillPlan): Promise<void> {
+    const { at } = this.#site;
     switch (victim) {
       case "tp-manager":
         await at.tpManager?.end("SIGKILL");
@@ -181,14 +152,16 @@ export class CrashHouse {
         await at.supervisor?.end("SIGKILL");
         return await at.startSupervisor();
       case "both programs":
+      case "the kiosk's power":
         await Promise.all([at.tpManager?.end("SIGKILL"), at.supervisor?.end("SIGKILL")]);
+        if (victim === "the kiosk's power") this.#recorder?.cutPower(new Random(luck));
         await Promise.all([at.startTpManager(), at.startSupervisor()]);
         return;
       case "terminal":
         this.#watch?.close();
         await at.terminal?.end("SIGKILL");
         await at.startTerminal();
-        this.#watch = await WireWatch.open(this.#control);
+        this.#watch = await WireWatch.open(this.#site.control);
         return;
       case "sandbox":
         await at.sandbox?.end("SIGKILL");
@@ -196,78 +169,50 @@ export class CrashHouse {
     }
   }
 
-  /**
-   * Asks for the order until nothing runs and nothing is in doubt that can be proved. On a serial
-   * line a terminal whose report was acknowledged by the link but never answered waits for the
-   * answer as long as field 01 of the authorisation says, at least 10 s, before the terminal
-   * reverses and is idle again (docs/zvt.md 8.2). Only then can anybody ask it.
-   */
-  async #settled(orderId: string): Promise<Settled> {
-    const deadlineMs = systemClock.monotonicMs() + PATIENCE_MS;
-    for (;;) {
-      const answer = await this.#at.call("GET", `/payment/${orderId}`).catch(() => undefined);
-      const { status, error } = answer?.one ?? {};
-      const { attempts = [] } = (answer?.one ?? {}) as {
-        attempts?: Array<{ events: Array<{ kind: string; because?: string }> }>;
-      };
-      const kinds = attempts.flatMap(({ events }) =>
-        events.map(({ kind, because }) => (because ? `${kind}: ${because}` : kind)),
-      );
-      if (error?.code === "ORDER_NOT_FOUND") {
-        return { status: "never begun", kinds, attempts };
-      }
-      const open = status === undefined || status === "Unknown";
-      if (!open && (await this.#quiet())) return { status, kinds, attempts };
-      if (systemClock.monotonicMs() > deadlineMs) {
-        return { status: status ?? "Unknown", kinds, attempts };
-      }
-      await sleep(systemClock, "settled", 40);
-    }
-  }
-
-  /** The terminal is idle: an automatic reversal would be over. */
-  async #quiet(): Promise<boolean> {
-    const state = (await (await fetch(`${this.#control}/state`)).json()) as { running: unknown };
-    return state.running === null;
-  }
-
-  async #hold(phase: string): Promise<void> {
-    await this.#post(`${this.#control}/faults`, { name: "hold", at: phase, ms: HOLD_MS });
+  async #hold(phase: string, command: Command): Promise<void> {
+    const { control } = this.#site;
+    const fault = { name: "hold", at: phase, ms: HOLD_MS, command: wires[command]?.control };
+    await this.#site.post(`${control}/faults`, fault);
   }
 
   async #gatewayFault(kind: string): Promise<void> {
     const delay = kind === "latency" ? { delayMs: 150 } : {};
-    await this.#post(`${this.#at.sandboxUrl}/sandbox/faults`, { kind, times: 1, ...delay });
+    await this.#site.post(`${this.#site.at.sandboxUrl}/sandbox/faults`, {
+      ...{ kind, times: 1 },
+      ...delay,
+    });
   }
 
   async #clearFaults(): Promise<void> {
-    await fetch(`${this.#control}/faults`, { method: "DELETE" });
-    await fetch(`${this.#at.sandboxUrl}/sandbox/faults`, { method: "DELETE" });
-  }
-
-  async #post(url: string, body: object): Promise<void> {
-    const response = await fetch(url, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
-    if (!response.ok) throw new Error(`${url}: ${await response.text()}`);
+    await fetch(`${this.#site.control}/faults`, { method: "DELETE" });
+    await fetch(`${this.#site.at.sandboxUrl}/sandbox/faults`, { method: "DELETE" });
   }
 }
 
-/** The terminal got 80 00 for a report of the payment. */
-function hasHeardAcknowledgement(seen: readonly WireEvent[]): boolean {
-  let reported = false;
-  return seen.some(({ what, command, direction, message = "" }) => {
-    if (what !== "apdu" || command !== "0601") return false;
-    if (direction === "out") reported = message.startsWith("040f");
-    return direction === "in" && reported && message.startsWith("8000");
-  });
+function attackOf(plan: KillPlan, site: CrashSite): Attack {
+  switch (plan.command) {
+    case "sale":
+      return new SaleAttack(site, plan);
+    case "two-phase sale":
+      return new TwoPhaseAttack(site, plan);
+    case "reversal":
+      return new ReversalAttack(site, plan);
+    case "end of day":
+      return new EndOfDayAttack(site, plan);
+    case "housekeeping":
+      return new HousekeepingAttack(site, plan);
+    case "gateway confirm":
+      return new GatewayAttack(site, plan, "confirm");
+    case "gateway cancel":
+      return new GatewayAttack(site, plan, "cancel");
+    case "gateway refund":
+      return new GatewayAttack(site, plan, "refund");
+  }
 }
 
-function whereabouts(event: WireEvent | undefined): string {
+function whereabouts(event: WireEvent | undefined, control: string | undefined): string {
   if (!event) return "before any message";
   const { command = "", phase = "", message = "", direction = "" } = event;
-  if (command !== "0601") return "between commands";
+  if (command !== control) return "between commands";
   return message ? `${direction} ${message}` : `phase ${phase}`;
 }

@@ -1,29 +1,31 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { projectRoot } from "../../src/shared/installation.ts";
-import { killPlan } from "./kill-plan.ts";
+import { commands, killPlan } from "./kill-plan.ts";
 import { runKills } from "./kills.ts";
 import { mutations } from "./mutations.ts";
 import { type Evidence, violationsOf } from "./verdict.ts";
 
-const KILLS = 24;
+/** Each command has its turn. */
+const KILLS = 11;
 
 test("kill -9 of any process at any moment breaks no promise about the money", async () => {
-  const results = await runKills({ kills: KILLS, seed: 7, houses: 3 });
+  const results = await runKills({ kills: KILLS, seed: 4, houses: 2 });
   expect(results.filter(({ violations }) => violations.length > 0)).toEqual([]);
   expect(results).toHaveLength(KILLS);
   expect(results.some(({ end }) => end === "Success")).toBe(true);
+  expect(new Set(results.map(({ command }) => command))).toEqual(new Set(commands));
   expect(new Set(results.map(({ victim }) => victim)).size).toBeGreaterThan(2);
 });
 
 test("the same seed gives the same kills", () => {
-  expect(killPlan(7, 3)).toEqual(killPlan(7, 3));
-  expect(killPlan(7, 3)).not.toEqual(killPlan(8, 3));
+  expect(killPlan(7, 3, true)).toEqual(killPlan(7, 3, true));
+  expect(killPlan(7, 3, true)).not.toEqual(killPlan(8, 3, true));
 });
 
 const clean: Evidence = {
-  amountMinor: 100,
+  worth: [100],
   movements: [{ kind: "charge", amountMinor: 100 }],
   answers: [],
   found: "Success",
@@ -49,5 +51,19 @@ test.each(mutations.map((mutation) => [mutation.removes, mutation] as const))(
       const text = readFileSync(join(projectRoot, file), "utf8");
       expect([file, text.split(from).length - 1]).toEqual([file, 1]);
     }
+  },
+);
+
+test.each(mutations.map((mutation) => [mutation.removes, mutation] as const))(
+  "the sentence that a mutation breaks stands in the design, and its tests exist: %s",
+  (_removes, { breaks: [section, sentence], tests }) => {
+    const books = join(projectRoot, "docs");
+    const name = readdirSync(books).find((each) => each.startsWith("design")) ?? "";
+    const design = readFileSync(join(books, name), "utf8");
+    const [, text = ""] = design.split(`\n### ${section} `);
+    const [body = ""] = text.split("\n### ");
+    expect(body.replace(/\s+/g, " ")).toContain(sentence);
+    expect(tests.filter((file) => !existsSync(join(projectRoot, file)))).toEqual([]);
+    expect(tests).not.toEqual([]);
   },
 );

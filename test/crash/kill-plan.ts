@@ -1,55 +1,126 @@
 import { type Point, points } from "../../src/simulator/terminal/zvt/faults/fault-table.ts";
 import { Random } from "../simulation/random.ts";
 
-const victims = ["tp-manager", "terminal", "supervisor", "sandbox", "both programs"] as const;
+const victims = [
+  "tp-manager",
+  "terminal",
+  "supervisor",
+  "sandbox",
+  "both programs",
+  "the kiosk's power",
+] as const;
 export type Victim = (typeof victims)[number];
 
 /**
- * "event": after this wire event of the payment and a little later, around what follows from it.
- * "hold": the terminal stands still at this moment. "time": so long after the sale was asked for.
+ * "event": after this wire event of the command and a little later, around what follows from it.
+ * "hold": the terminal stands still at this moment. "time": so long after the command began.
  */
 type Moment =
   | { readonly at: "event"; readonly number: number; readonly delayMs: number }
   | { readonly at: "hold"; readonly phase: Point }
   | { readonly at: "time"; readonly afterMs: number };
 
+export const gatewayKinds = ["confirm", "cancel", "refund"] as const;
+
+/** Every third kill is of a sale, the others take turns: of 1 000 each has more than 80. */
+const turns = [
+  "sale",
+  "two-phase sale",
+  "reversal",
+  "sale",
+  "end of day",
+  "gateway confirm",
+  "sale",
+  "gateway cancel",
+  "gateway refund",
+  "sale",
+  "housekeeping",
+] as const;
+export type Command = (typeof turns)[number];
+export const commands: readonly Command[] = [...new Set(turns)];
+
+/** How a command shows on the terminal's wire. */
+interface Wire {
+  /** Control field. */
+  readonly control: string;
+  /** About as many wire events as it has. */
+  readonly events: number;
+  readonly holds: readonly Point[];
+}
+
+const plain: readonly Point[] = ["command", "accepted", "completion", "completed"];
+
+export const wires: Readonly<Record<Command, Wire | null>> = {
+  sale: { control: "0601", events: 45, holds: points },
+  "two-phase sale": { control: "0601", events: 50, holds: points },
+  reversal: { control: "0630", events: 35, holds: points },
+  "end of day": { control: "0650", events: 15, holds: plain },
+  housekeeping: { control: "0670", events: 15, holds: plain },
+  "gateway confirm": null,
+  "gateway cancel": null,
+  "gateway refund": null,
+};
+
 /** One kill: who, when, and what the kiosk does afterwards. The same seed gives the same plan. */
 export interface KillPlan {
   readonly index: number;
+  readonly command: Command;
   readonly victim: Victim;
   readonly moment: Moment;
-  /** The bank declines. */
+  /** The bank declines a sale. */
   readonly declined: boolean;
   /** The kiosk repeats its order while recovery runs, or only afterwards. */
   readonly repeats: "at once" | "afterwards" | "never";
+  /** What comes of the goods of a two-phase sale; what a refund is of. */
+  readonly share: "all" | "part" | "nothing" | "no word";
   /** What the gateway does with the request, so that a kill can hit it in between. */
   readonly gateway: "hang-before-commit" | "hang-after-commit" | "latency" | null;
+  /** Chooses what a power cut leaves of what was not synced. */
+  readonly luck: number;
 }
 
-export function killPlan(seed: number, index: number): KillPlan {
+/** `powerCuts`: the programs' writes are recorded, so that the power can be cut. */
+export function killPlan(seed: number, index: number, powerCuts: boolean): KillPlan {
   const random = new Random(seed * 1_000_003 + index);
-  const victim = random.weighted<Victim>([
-    [10, "tp-manager"],
-    [4, "terminal"],
-    [3, "supervisor"],
-    [1, "sandbox"],
-    [2, "both programs"],
-  ]);
-  const behind = victim === "supervisor" || victim === "sandbox";
+  const command = turns[index % turns.length] ?? "sale";
+  const wire = wires[command];
+  const victim = victimOf(random, wire !== null, powerCuts);
+  const behind = victim === "supervisor" || victim === "sandbox" || wire === null;
+  const timed = { at: "time", afterMs: random.between(0, wire ? 400 : 60) } as const;
   return {
     index,
+    command,
     victim,
-    moment: random.weighted<Moment>([
-      [behind ? 1 : 6, { at: "event", number: random.between(0, 45), delayMs: delay(random) }],
-      [behind ? 1 : 3, { at: "hold", phase: random.pick(points) }],
-      [behind ? 6 : 1, { at: "time", afterMs: random.between(0, 400) }],
-    ]),
-    declined: random.chance(0.08),
+    moment: wire
+      ? random.weighted<Moment>([
+          [behind ? 1 : 6, eventOf(random, wire)],
+          [behind ? 1 : 3, { at: "hold", phase: random.pick(wire.holds) }],
+          [behind ? 6 : 1, timed],
+        ])
+      : timed,
+    declined: command === "sale" && random.chance(0.08),
     repeats: random.pick(["at once", "afterwards", "never"]),
+    share: random.pick(["all", "part", "nothing", "no word"]),
     gateway: behind
       ? random.pick(["hang-before-commit", "hang-after-commit", "latency", null])
       : null,
+    luck: random.between(1, 1_000_000),
   };
+}
+
+function victimOf(random: Random, onWire: boolean, powerCuts: boolean): Victim {
+  return random.weighted<Victim>([
+    [10, "tp-manager"],
+    [onWire ? 4 : 0, "terminal"],
+    [onWire ? 3 : 8, "supervisor"],
+    [onWire ? 1 : 3, "sandbox"],
+    [2, "both programs"],
+    [powerCuts ? 5 : 0, "the kiosk's power"],
+  ]);
+}
+
+function eventOf(random: Random, { events }: Wire): Moment {
+  return { at: "event", number: random.between(0, events), delayMs: delay(random) };
 }
 
 /** Commits take a fraction of a millisecond. */

@@ -1,6 +1,7 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { CrashHouse, type KillResult } from "./crash-house.ts";
 import { killPlan } from "./kill-plan.ts";
+import { recordingLibrary } from "./power/recorder.ts";
 
 interface KillOptions {
   readonly kills: number;
@@ -54,7 +55,7 @@ async function inOneHouse(
       const index = next();
       if (index === undefined) break;
       if (last) keep(last);
-      last = await house.kill(killPlan(seed, index));
+      last = await house.kill(killPlan(seed, index, recordingLibrary() !== null));
       if (last.violations.length > 0) break;
     }
     if (last)

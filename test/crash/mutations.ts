@@ -1,6 +1,10 @@
 /** One safety measure taken out of the product; each text must be there exactly once. */
 export interface Mutation {
   readonly removes: string;
+  /** The section of the design, and its sentence that is not true any more. */
+  readonly breaks: readonly [section: string, sentence: string];
+  /** Tests of `npm test` that fail without it, within a minute. */
+  readonly tests: readonly string[];
   readonly edits: ReadonlyArray<{
     readonly file: string;
     readonly from: string;
@@ -10,16 +14,19 @@ export interface Mutation {
 
 const room = "src/tp-manager";
 const attempts = "src/tp-manager/journal/attempt-rows.ts";
+const ladderTests = "test/tp-manager/attempts/ladder-policy.test.ts";
 
-/** What the chaos run must find, one at a time: a test that cannot fail proves nothing. */
+/** What the tests and the chaos run must find: a test that cannot fail proves nothing. */
 export const mutations: readonly Mutation[] = [
   {
     removes: "the write-ahead record (kept in memory until the first report)",
+    breaks: ["1.2", "The attempt is written as *sent*, with the baseline, before the first byte"],
+    tests: ["test/tp-manager/orders/orders.test.ts"],
     edits: [
       {
         file: attempts,
-        from: "return this.#insert({ ...attempt, state, baseline, endedAtMs: null });",
-        to: `this.held = { ...attempt, state, baseline, endedAtMs: null };
+        from: "return this.#insert({ ...attempt, state: begun, baseline, endedAtMs: null });",
+        to: `this.held = { ...attempt, state: begun, baseline, endedAtMs: null };
     return { ...this.held, number: 1, ticket: "" };`,
       },
       {
@@ -41,6 +48,11 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the commit before 04 0F is acknowledged (done a moment later)",
+    breaks: [
+      "1.2",
+      "The terminal's report of a result is written before the driver acknowledges it",
+    ],
+    tests: ["test/tp-manager/orders/orders.test.ts"],
     edits: [
       {
         file: `${room}/desk/payment-run.ts`,
@@ -56,6 +68,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the one transaction of outcome and hand-off row",
+    breaks: ["1.2", "are written in one transaction of the database."],
+    tests: ["test/tp-manager/journal/one-commit.test.ts"],
     edits: [
       {
         file: "src/tp-manager/journal/event-rows.ts",
@@ -66,50 +80,61 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the lookup of the order before a payment (idempotency)",
+    breaks: ["5.11", "The order id is the key, remembered for ever."],
+    tests: ["test/tp-manager/orders/orders.test.ts"],
     edits: [
       {
         file: `${room}/orders/admission.ts`,
-        from: 'if (earlier && earlier.state.phase !== "not-charged") return known',
-        to: 'if (earlier?.state.phase === "reversed") return known',
+        from: "  if (known) return known;",
+        to: '  if (known && earlier?.state.phase === "reversed") return known;',
       },
     ],
   },
   {
     removes: "the comparison of recovery with the baseline",
+    breaks: ["3.1", "Recovery compares with the baseline."],
+    tests: ["test/tp-manager/desk/recovery.test.ts"],
     edits: [
       {
-        file: `${room}/attempts/recovery-policy.ts`,
-        from: "if (sameTransaction(doubt.baseline.last, last)) return unchanged(",
-        to: "if (doubt.amountMinor < 0) return unchanged(",
+        file: `${room}/attempts/evidence-policy.ts`,
+        from: "    asBefore: asBefore(doubt, last, known),",
+        to: '    asBefore: asBefore(doubt, last, known) === "same" ? "different" : "different",',
       },
     ],
   },
   {
     removes: "the wait for the lost payment's own time limit",
+    breaks: ["3.2", "the lost payment's own time limit is over"],
+    tests: ["test/explore/explore.test.ts", "test/tp-manager/desk/recovery.test.ts"],
     edits: [
       {
-        file: `${room}/attempts/recovery-policy.ts`,
-        from: "  if (leftMs > 0) {",
-        to: "  if (leftMs > Number.MAX_SAFE_INTEGER) {",
+        file: `${room}/attempts/ladder-policy.ts`,
+        from: "silenceLeftMs > 0,",
+        to: "silenceLeftMs > Number.MAX_SAFE_INTEGER,",
       },
     ],
   },
   {
     removes: "the second matching read of a charge that was not acknowledged",
+    breaks: ["3.2", "It must be seen twice, with the terminal idle between the two reads"],
+    tests: ["test/tp-manager/desk/recovery.test.ts"],
     edits: [
       {
-        file: `${room}/attempts/recovery-policy.ts`,
-        from: `  if (proven || confirmed) {
-    return {
-      verdict: "charged",`,
-        to: `  if (proven || confirmed || report.good) {
-    return {
-      verdict: "charged",`,
+        file: `${room}/attempts/ladder-policy.ts`,
+        from: `    holds: (facts) => facts.confirmed || isProven(facts),
+    because: "the terminal has stored a new`,
+        to: `    holds: (facts) => facts.confirmed || facts.kind === "transaction",
+    because: "the terminal has stored a new`,
       },
     ],
   },
   {
     removes: "docs/design.md 3.5: no sale before the doubtful one was asked about",
+    breaks: [
+      "3.5",
+      "no sale, reversal, end of day or reset begins before one complete recovery run has ended",
+    ],
+    tests: ["test/tp-manager/desk/evidence-first.test.ts"],
     edits: [
       {
         file: `${room}/desk/terminal-turn.ts`,
@@ -120,16 +145,23 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the check that a found sale is not that of a later order",
+    breaks: ["3.2", "or can be that of a later command"],
+    tests: [
+      "test/tp-manager/attempts/ladder-policy.test.ts",
+      "test/tp-manager/desk/recovery.test.ts",
+    ],
     edits: [
       {
-        file: `${room}/attempts/recovery-policy.ts`,
-        from: "  if (mayBeOfLater(doubt, observation, report)) {",
-        to: "  if (report.amountMinor === -1 && mayBeOfLater(doubt, observation, report)) {",
+        file: `${room}/attempts/evidence-policy.ts`,
+        from: "    mayBeLater: found !== null && mayBeLater(doubt, found, known),",
+        to: "    mayBeLater: found?.amountMinor === -1 && mayBeLater(doubt, found, known),",
       },
     ],
   },
   {
     removes: "the supervisor's storing before a hand-off counts as done",
+    breaks: ["1.2", "The supervisor stores the transaction and acknowledges."],
+    tests: ["test/tp-manager/orders/orders.test.ts"],
     edits: [
       {
         file: `${room}/supervisor/hand-off.ts`,
@@ -143,6 +175,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the truth about an order while another one is paid",
+    breaks: ["3.10", "An earlier attempt of the order is read before any other refusal"],
+    tests: ["test/tp-manager/orders/orders.test.ts"],
     edits: [
       {
         file: `${room}/orders/admission.ts`,
@@ -153,6 +187,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the end of a payment that was cancelled while the terminal was made ready",
+    breaks: ["5.5", "`/cancel` is only a request: the payment's own answer decides."],
+    tests: ["test/tp-manager/orders/orders.test.ts"],
     edits: [
       {
         file: `${room}/desk/terminal-desk.ts`,
@@ -163,11 +199,145 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the second look at a sale that no order asked for",
+    breaks: ["3.4", "A single look never calls a stray `gone`"],
+    tests: ["test/tp-manager/desk/stray-reports.test.ts"],
     edits: [
       {
-        file: `${room}/attempts/stray-policy.ts`,
-        from: "    return confirmed\n",
-        to: "    return confirmed || report.good\n",
+        file: `${room}/attempts/ladder-policy.ts`,
+        from: '    holds: ({ asReported, confirmed }) => asReported === "same" && confirmed,',
+        to: '    holds: ({ asReported }) => asReported === "same",',
+      },
+    ],
+  },
+  {
+    removes: "date and time in the comparison of two transactions",
+    breaks: ["3.1", "They are different when date and time differ, or no number agrees."],
+    tests: ["test/tp-manager/attempts/comparison-policy.test.ts"],
+    edits: [
+      {
+        file: `${room}/attempts/comparison-policy.ts`,
+        from: '  if (moment === "differ") return "different";\n',
+        to: "",
+      },
+    ],
+  },
+  {
+    removes: "the amount and the original trace in the proof of a reversal",
+    breaks: ["3.7", "by the stored reversal of this trace and amount"],
+    tests: [ladderTests, "test/tp-manager/attempts/ladder-columns.test.ts"],
+    edits: [
+      {
+        file: `${room}/attempts/evidence-policy.ts`,
+        from: "    return sale && givesBack(sale, found) ?",
+        to: "    return sale && (givesBack(sale, found) || found.good) ?",
+      },
+    ],
+  },
+  {
+    removes: "the amount in the proof that a reported sale went back",
+    breaks: [
+      "3.2",
+      "A stored reversal of exactly the reported trace and amount proves not charged",
+    ],
+    tests: [ladderTests, "test/tp-manager/attempts/ladder-columns.test.ts"],
+    edits: [
+      {
+        file: `${room}/attempts/evidence-policy.ts`,
+        from: "    return whole || found.amountMinor === heard.good?.amountMinor ?",
+        to: "    return whole || found.amountMinor !== null ?",
+      },
+    ],
+  },
+  {
+    removes: "the gate's memory of the accepted serial number",
+    breaks: ["3.12", "what it once told is never forgotten"],
+    tests: ["test/tp-manager/desk/terminal-gate.test.ts"],
+    edits: [
+      {
+        file: `${room}/desk/terminal-gate.ts`,
+        from: "serialNumber: accepted.serialNumber || told.serialNumber,",
+        to: "serialNumber: told.serialNumber,",
+      },
+    ],
+  },
+  {
+    removes: "the check for returns under the turn, and the journal's guard behind it",
+    breaks: ["3.7", "Which of them holds it keeps out the others"],
+    tests: ["test/tp-manager/journal/return-reservation.test.ts"],
+    edits: [
+      {
+        file: `${room}/orders/after-sale.ts`,
+        from: `    assertReversible(attempt);
+    return reversibleSale(`,
+        to: "    return reversibleSale(",
+      },
+      {
+        file: attempts,
+        from: "OR (open_return IS NULL AND",
+        to: "OR (open_return IS open_return OR",
+      },
+    ],
+  },
+  {
+    removes: "the phase in the reservation of a return",
+    breaks: ["3.7", "share one reservation for each order"],
+    tests: ["test/tp-manager/journal/return-reservation.test.ts"],
+    edits: [
+      {
+        file: `${room}/journal/return-rows.ts`,
+        from: `AND \${phaseIn(({ gateway }) => gateway === "begin")}`,
+        to: "",
+      },
+    ],
+  },
+  {
+    removes: "the reservation of a return whose answer was lost",
+    breaks: ["3.7", "One whose answer was lost is `Unknown`, and is never sent again"],
+    tests: ["test/tp-manager/http/gateway-routes.test.ts"],
+    edits: [
+      {
+        file: `${room}/supervisor/gateway-desk.ts`,
+        from: '    if (state === "unknown" || state === "sending") return;',
+        to: '    if (state === "sending") return;',
+      },
+    ],
+  },
+  {
+    removes: "the archive's look at an open return",
+    breaks: ["3.7", "It is on disk before anything is sent."],
+    tests: ["test/tp-manager/journal/return-reservation.test.ts"],
+    edits: [
+      {
+        file: `${room}/journal/archive.ts`,
+        from: "    AND open_return IS NULL\n",
+        to: "",
+      },
+    ],
+  },
+  {
+    removes: "the writing of an answer before it counts as read",
+    breaks: [
+      "3.11",
+      "when the answer of a charged or unknown order with a generated id could not be written",
+    ],
+    tests: ["test/tp-manager/http/answer-read.test.ts"],
+    edits: [
+      {
+        file: `${room}/http/calls/payment-calls.ts`,
+        from: '  raw.once("finish", () => {',
+        to: "  queueMicrotask(() => {\n    void raw;",
+      },
+    ],
+  },
+  {
+    removes: "the goods window in the limit of a recovery",
+    breaks: ["3.2", "plus the window for goods"],
+    tests: ["test/tp-manager/attempts/doubt-policy.test.ts"],
+    edits: [
+      {
+        file: `${room}/attempts/doubt-policy.ts`,
+        from: "limitMs: given.limitMs + windowMs }",
+        to: "limitMs: given.limitMs + 0 * windowMs }",
       },
     ],
   },

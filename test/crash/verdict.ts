@@ -1,42 +1,51 @@
-import type { Answer } from "../support/installation.ts";
+/** What the kiosk was told about an order by one answer. */
+interface Told {
+  readonly one: {
+    readonly status: string;
+    readonly error: { readonly code: string; readonly charged: string } | null;
+  };
+}
 
 /** Three ledgers and every answer about one order, when all is quiet. */
 export interface Evidence {
-  readonly amountMinor: number;
+  /** What a charged order may have cost, minor units. */
+  readonly worth: readonly number[];
   /** The terminal's bank: movements of this order, oldest first. */
-  readonly movements: ReadonlyArray<{
-    readonly kind: "charge" | "reversal";
-    readonly amountMinor: number;
-  }>;
-  /** What the kiosk was told when it asked for the payment, every time it got an answer. */
-  readonly answers: readonly Answer[];
+  readonly movements: ReadonlyArray<{ readonly kind: string; readonly amountMinor: number }>;
+  /** What the kiosk was told about the order, every time it got an answer, oldest first. */
+  readonly answers: readonly Told[];
   /** What the journal answers; its status is "never begun" for an unknown order. */
   readonly found: string;
   readonly eventKinds: readonly string[];
   /** The terminal has heard our acknowledgement of its report. */
   readonly acknowledged: boolean;
+  /** The kiosk asked for the money back. */
+  readonly reversalAsked?: boolean;
 }
 
 /** The sentences that a kill broke; crash-house.ts compares the gateway's ledger. */
 export function violationsOf(evidence: Evidence): string[] {
-  const { amountMinor, movements, answers, found, eventKinds, acknowledged } = evidence;
-  let open = 0;
+  const { worth, movements, answers, found, eventKinds, acknowledged } = evidence;
+  let balance = 0;
   let twice = false;
-  for (const { kind } of movements) {
-    open += kind === "charge" ? 1 : -1;
-    twice ||= open > 1;
+  for (const { kind, amountMinor } of movements) {
+    twice ||= kind === "charge" && balance > 0;
+    balance += kind === "charge" ? amountMinor : -amountMinor;
   }
-  const balance = open * amountMinor;
-  const told = answers.map(({ one }) => one.error?.charged ?? "yes");
+  const told = answers.map(({ one }) => one.error?.charged ?? meaning[one.status] ?? "unknown");
+  const returned = found === "Reversed" && evidence.reversalAsked === true;
   const broken: Array<[boolean, string]> = [
     [twice, "no order is charged twice unless a reversal stands between"],
-    [found === "Success" && open !== 1, "an order answered charged is charged"],
-    [notCharged.includes(found) && open !== 0, "an order answered not-charged is not charged"],
-    [told.at(-1) === "no" && open !== 0, "an order answered not-charged is not charged"],
-    [told.includes("yes") && found !== "Success", "an answer never contradicts an earlier one"],
+    [found === "Success" && !worth.includes(balance), "an order answered charged is charged"],
+    [notCharged.includes(found) && balance !== 0, "an order answered not-charged is not charged"],
+    [told.at(-1) === "no" && balance !== 0, "an order answered not-charged is not charged"],
+    [
+      told.includes("yes") && found !== "Success" && !returned,
+      "an answer never contradicts an earlier one",
+    ],
     [found === "Unknown", "what the terminal can prove does not stay unknown"],
     [
-      acknowledged && !eventKinds.includes("report"),
+      acknowledged && !eventKinds.some((kind) => reports.includes(kind)),
       "evidence: no report is acknowledged before it is stored",
     ],
   ];
@@ -48,4 +57,6 @@ export function violationsOf(evidence: Evidence): string[] {
     });
 }
 
-const notCharged = ["Declined", "Cancelled", "Failed", "never begun"];
+const meaning: Readonly<Record<string, string>> = { Success: "yes", Reversed: "no" };
+const notCharged = ["Declined", "Cancelled", "Failed", "Reversed", "never begun"];
+const reports = ["report", "approved", "reversal-report"];

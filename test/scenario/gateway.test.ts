@@ -50,32 +50,52 @@ async function gatewayAndSupervisor(login = "login") {
   const history = (orderId: string): Promise<GatewayHistory> =>
     supervisor.call("gateway-history", { orderId }, PATIENCE_MS);
   const settled = (orderId: string): Promise<OutboxItem> =>
-    until(`${orderId} is settled`, async () =>
-      (await items()).find((item) => item.orderId === orderId && item.state !== "pending"),
+    until(
+      `${orderId} is settled`,
+      async () =>
+        (await items()).find((item) => item.orderId === orderId && item.state !== "pending"),
+      PATIENCE_MS,
+    );
+  const tried = (orderId: string): Promise<OutboxItem> =>
+    until(`${orderId} was tried`, async () =>
+      (await items()).find((item) => item.orderId === orderId && item.lastTry !== null),
     );
   const inState = (orderId: string, state: string): Promise<GatewayHistory> =>
     until(`${orderId} is ${state}`, async () => {
       const found = await history(orderId);
       return found.state === state ? found : undefined;
     });
-  return { sandbox, supervisor, handOver, settled, history, inState };
+  return { sandbox, supervisor, handOver, tried, settled, history, inState };
 }
 
-type AnswerFault = Exclude<FaultKind, `notification-${string}`>;
+/** The lookups' own faults are tried in test/supervisor/sandbox-faults.test.ts. */
+const lookupFaults = ["lookup-refused", "lookup-plural-refused"] as const;
+type AnswerFault = Exclude<FaultKind, `notification-${string}` | (typeof lookupFaults)[number]>;
 
-/** The state in the end, and whether a try is marked as ambiguous. */
+/**
+ * The state after the first try, and whether it is marked as ambiguous. What the gateway does not
+ * have is looked up again a minute later and then sent (test/supervisor/sandbox-faults.test.ts).
+ */
 const answerFaults: Readonly<Record<AnswerFault, readonly [state: string, ambiguous: boolean]>> = {
+  // These strike later than the order that is handed over here.
+  "capture-nok": ["sent", false],
+  "refund-nok": ["sent", false],
+  "cancellation-nok": ["sent", false],
   latency: ["sent", false],
-  "hang-before-commit": ["sent", true],
+  "hang-before-commit": ["pending", true],
   "hang-after-commit": ["sent", true],
-  "reset-before-commit": ["sent", true],
+  "reset-before-commit": ["pending", true],
   "reset-after-commit": ["sent", true],
-  "error-500": ["sent", true],
-  "error-500-empty": ["sent", true],
+  "error-500": ["pending", true],
+  "error-500-empty": ["pending", true],
   "unavailable-503": ["sent", false],
   "not-found-404": ["sent", false],
   "malformed-xml": ["sent", true],
   "wrong-code": ["parked", false],
+  "wrong-id": ["sent", false],
+  "wrong-amount": ["sent", false],
+  "wrong-currency": ["sent", false],
+  "answer-twice": ["sent", true],
 };
 
 const notificationFaults: Readonly<
@@ -83,6 +103,7 @@ const notificationFaults: Readonly<
 > = {
   "notification-twice": ["captured", [2, 2]],
   "notification-reversed": ["captured", [1, 1]],
+  "notification-waiting": ["captured", [1, 1, 1, 1]],
   "notification-delayed": ["captured", [1, 1]],
   "notification-before-answer": ["captured", [1, 1]],
   "notification-bad-digest": ["unknown", []],
@@ -90,27 +111,33 @@ const notificationFaults: Readonly<
 
 describe("the real supervisor before every fault of the gateway", () => {
   test("every switch of the sandbox is tried here", () => {
-    const tried = [...Object.keys(answerFaults), ...Object.keys(notificationFaults)];
+    const tried = [answerFaults, notificationFaults].flatMap((table) => Object.keys(table));
+    tried.push(...lookupFaults);
     expect(tried.sort()).toEqual(Object.keys(faultKinds).sort());
   });
 
-  test("no order is lost, and what may have come twice is marked", async () => {
-    const at = await gatewayAndSupervisor();
-    for (const [kind, [state, ambiguous]] of Object.entries(answerFaults)) {
-      at.sandbox.addFault({ kind: kind as AnswerFault, times: 1, delayMs: 100, retryAfter: 1 });
-      await at.handOver(kind);
-      const item = await at.settled(kind);
-      expect([kind, item.state, item.ambiguous]).toEqual([kind, state, ambiguous]);
-    }
-    const arrived = new Set(at.sandbox.orders().map((order) => order.merchantReference));
-    const lost = Object.keys(answerFaults).filter(
-      (kind) => kind !== "wrong-code" && !arrived.has(kind),
-    );
-    expect(lost).toEqual([]);
-    const doubled = at.sandbox.orders().filter((order) => order.merchantReference === "latency");
-    expect(doubled).toHaveLength(1);
-    expect(await at.supervisor.ended("SIGTERM")).toBe(0);
-  });
+  test(
+    "no order is lost, none comes twice, and a lost answer is marked",
+    async () => {
+      const at = await gatewayAndSupervisor();
+      for (const kind of Object.keys(answerFaults)) {
+        at.sandbox.addFault({ kind: kind as AnswerFault, times: 1, delayMs: 100, retryAfter: 1 });
+        await at.handOver(kind);
+        await at.tried(kind);
+      }
+      const ends = Object.entries(answerFaults);
+      for (const [kind, [state, ambiguous]] of ends) {
+        const item = state === "pending" ? await at.tried(kind) : await at.settled(kind);
+        expect([kind, item.state, item.ambiguous]).toEqual([kind, state, ambiguous]);
+      }
+      const arrived = new Set(at.sandbox.orders().map((order) => order.merchantReference));
+      const lost = ends.filter(([kind, [state]]) => state === "sent" && !arrived.has(kind));
+      expect(lost).toEqual([]);
+      expect(at.sandbox.orders()).toHaveLength(arrived.size);
+      expect(await at.supervisor.ended("SIGTERM")).toBe(0);
+    },
+    10 * PATIENCE_MS,
+  );
 
   test("notifications are taken in any number and order, and only genuine ones", async () => {
     const at = await gatewayAndSupervisor();
@@ -151,6 +178,29 @@ describe("the real supervisor before every fault of the gateway", () => {
     };
     const done = await at.supervisor.call("gateway-operation", refund, PATIENCE_MS);
     expect(done.operation?.state).toBe("done");
+  });
+
+  test("a refund that is answered as done and fails later raises an alarm", async () => {
+    const at = await gatewayAndSupervisor();
+    await at.handOver("A-1");
+    const { transactionPublicIds } = await at.inState("A-1", "captured");
+    at.sandbox.addFault({ kind: "refund-nok", times: 1 });
+    const operationId = randomUUID();
+    const refund = {
+      ...({
+        operationId,
+        kind: "refund",
+        transactionPublicId: transactionPublicIds[0] ?? "",
+      } as const),
+      ...{ amountMinor: 899, currency: "EUR", exponent: 2 },
+    };
+    const { operation } = await at.supervisor.call("gateway-operation", refund, PATIENCE_MS);
+    expect(operation?.state).toBe("done");
+    await until("the failure is notified", async () => {
+      return (await at.history("A-1")).failed?.includes(operationId) || undefined;
+    });
+    const { alarms } = await at.supervisor.call("alarms", { after: 0, limit: 10 }, PATIENCE_MS);
+    expect(alarms).toMatchObject([{ alarm: "gateway-operation-failed", orderId: "A-1" }]);
   });
 
   test("chargeback and fraud reach the order's history", async () => {

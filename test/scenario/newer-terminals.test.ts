@@ -47,6 +47,10 @@ const quick = {
 };
 const quickTerminal = ["--instant", "--t2-ms", "200", "--t3-ms", "400", "--t4-ms", "1000"];
 
+interface Compared {
+  readonly reconciliation: object;
+}
+
 describe.each(lines)("a terminal that keeps what was not acknowledged, over %s", (line) => {
   const keeping = [...quickTerminal, "--no-auto-reversal"];
 
@@ -78,6 +82,23 @@ describe.each(lines)("a terminal that keeps what was not acknowledged, over %s",
       "reversal 500",
       "charge 700",
     ]);
+  });
+
+  test("and hides it for good: the end of day names the order", async () => {
+    const at = await installed({
+      line,
+      terminalSwitches: [...keeping, "--hides-unacknowledged"],
+      config: quick,
+    });
+    expect(await missed(at)).toBe("Failed");
+    expect((await at.pay(5, "missed")).one.status).toBe("Success");
+    expect((await at.ledger()).charged).toBe(1_800);
+    const { reconciliation } = (await at.call("POST", "/tlc")).one as object as Compared;
+    const orders = [{ orderId: "missed", told: "failed", chargedElsewhere: true, now: "Failed" }];
+    expect(reconciliation).toMatchObject({
+      ...{ result: "differs", sole: true, differenceMinor: 500, orders },
+    });
+    expect((await at.call("GET", "/reconciliation")).one).toEqual(reconciliation);
   });
 
   test("and tells it has it charged, in the journal too: nothing is reversed", async () => {

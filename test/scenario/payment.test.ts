@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/child-program.ts";
 import { TestInstallation } from "../support/installation.ts";
+import { asSlow } from "../support/patience.ts";
 
 const lines = process.platform === "linux" ? (["tcp", "pty"] as const) : (["tcp"] as const);
 
@@ -80,11 +81,18 @@ describe.each(lines)("a whole installation with the terminal on %s", (line) => {
   });
 
   test("refuses a second order while one is being paid", async () => {
-    const first = at.pay(8, "first");
-    const second = await until("the terminal is busy", async () => {
-      const answer = await at.pay(8, "second");
-      return answer.http === 409 ? answer : undefined;
+    await fetch(`${at.terminalEndpoints?.control}/faults`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ name: "hold", at: "card", ms: String(asSlow(2_000)) }),
     });
+    const first = at.pay(8, "first");
+    await until("the first is being paid", async () => {
+      const known = await at.call("GET", "/payment/first");
+      return known.http === 504 || undefined;
+    });
+    const second = await at.pay(8, "second");
+    expect(second.http).toBe(409);
     expect(second.one.error?.code).toBe("TERMINAL_BUSY");
     expect((await first).one.status).toBe("Success");
   });

@@ -11,6 +11,8 @@ import { TestClock } from "../support/test-clock.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
+const store = { copied: () => {} };
+
 function database(folder: string) {
   const path = join(folder, "journal.db");
   const opened = openDatabase(path, ["CREATE TABLE sale (id INTEGER) STRICT"]);
@@ -22,7 +24,7 @@ test("a backup is a whole database, made while the original is in use", async ()
   const folder = temporaryFolder();
   const { path, opened } = database(folder);
   opened.exec("INSERT INTO sale VALUES (1)");
-  const copied = backupChore(opened, path, new TestClock()).run();
+  const copied = backupChore(opened, path, new TestClock(), store).run();
   opened.exec("INSERT INTO sale VALUES (2)");
   await copied;
   const copy = new DatabaseSync(join(folder, "backup", "journal-2026-01-15.db"));
@@ -38,7 +40,7 @@ test("seven backups are kept, and other files are left alone", async () => {
   mkdirSync(join(folder, "backup"));
   writeFileSync(join(folder, "backup", "journal-mine.db"), "");
   for (let day = 0; day < 9; day++) {
-    await backupChore(opened, path, clock).run();
+    await backupChore(opened, path, clock, store).run();
     clock.jumpWallClock(DAY_MS);
   }
   const kept = readdirSync(join(folder, "backup")).sort();

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { containsPan, maskPan, maskPansInText } from "../../src/shared/mask.ts";
+import { ownTimeOf } from "../support/own-time.ts";
 import { asSlow } from "../support/patience.ts";
 import { testCards } from "./test-cards.ts";
 
@@ -208,12 +209,12 @@ test.each([
   ["runs one digit too short", (n: number) => "44444444444,".repeat(n / 12)],
   ["hyphens only", (n: number) => "-".repeat(n)],
   ["UUIDs in a row", (n: number) => "00000000-0000-4000-8000-676770000000".repeat(n / 36)],
-])("1 MiB of %s is masked in a bounded time", (_what, make) => {
+])("1 MiB of %s is masked in a bounded time", async (_what, make) => {
   const text = make(1024 * 1024);
-  const startedMs = performance.now();
-  const masked = maskPansInText(text);
-  expect(performance.now() - startedMs).toBeLessThan(asSlow(5_000));
-  expect(masked.length).toBe(text.length);
+  const tookMs = await ownTimeOf([], () => {
+    expect(maskPansInText(text).length).toBe(text.length);
+  });
+  expect(tookMs).toBeLessThan(asSlow(5_000));
 });
 
 test("masking a card number leaves at most first six and last four, short ones nothing", () => {

@@ -1,20 +1,84 @@
-import type { Plan } from "./plan.ts";
+import type { Plan, Step } from "./plan.ts";
 
-export interface Doubtful {
-  readonly order: string;
+const MINUTE_MS = 60_000;
+
+/** A situation in which the truth cannot be had, written down before any run. */
+interface Row {
+  readonly situation: string;
+  readonly is: (plan: Plan, struck: ReadonlySet<string>) => boolean;
+  /** After the last fault a sale is made within this time, whatever stays unknown. */
+  readonly nextSaleWithinMs: number;
 }
 
-const blinding = ["not-told", "replace-terminal", "end-of-day", "accept-terminal", "stray-sale"];
-const unclear = ["other-amount", "no-result-code", "report-then-abort-kept", "no-report"];
+const happens =
+  (...names: readonly Step["do"][]) =>
+  ({ steps }: Pick<Plan, "steps">): boolean =>
+    steps.some((step) => names.includes(step.do));
 
-/**
- * Whether something in the plan can take the evidence away, so that an order may stay unknown: the
- * terminal was replaced, does not tell, forgot; or it charged something else than was asked, which
- * recovery cannot tell from another sale.
- */
-export function mayStayUnknown({ steps, behaviours }: Plan, _doubtful: Doubtful): boolean {
-  return (
-    steps.some((step) => blinding.includes(step.do)) ||
-    behaviours.some(({ outcome }) => unclear.includes(outcome))
-  );
+const ends =
+  (...outcomes: readonly string[]) =>
+  ({ behaviours }: Plan): boolean =>
+    behaviours.some(({ outcome }) => outcomes.includes(outcome));
+
+/** The rows in which an order may end unknown (docs/design.md 3.2). In no other one it may. */
+const rows: readonly Row[] = [
+  {
+    situation: "another terminal is there for good, or an operator has accepted one",
+    is: (plan, struck) => happens("replace-terminal")(plan) || struck.has("accept-terminal"),
+    nextSaleWithinMs: 10 * MINUTE_MS,
+  },
+  {
+    situation: "the terminal does not tell what it has stored",
+    is: happens("not-told"),
+    nextSaleWithinMs: 10 * MINUTE_MS,
+  },
+  {
+    situation: "what was stored was closed or is lost",
+    is: happens("end-of-day", "terminal-forgets", "numbers-start-over", "closes-by-itself"),
+    nextSaleWithinMs: 10 * MINUTE_MS,
+  },
+  {
+    situation: "two spellings of a number leave open whether they mean one transaction",
+    is: happens("spells-numbers"),
+    nextSaleWithinMs: 10 * MINUTE_MS,
+  },
+  {
+    situation: "the terminal contradicts what was proved on the wire",
+    is: happens("answers-stale"),
+    nextSaleWithinMs: 10 * MINUTE_MS,
+  },
+  {
+    situation: "a reversal in doubt names no original",
+    is: ({ behaviours, steps }) =>
+      happens("reverse")({ steps }) && behaviours.some(({ numbersOriginal }) => !numbersOriginal),
+    nextSaleWithinMs: 10 * MINUTE_MS,
+  },
+  {
+    situation: "a sale that nobody asked for can be taken for the one in doubt",
+    is: happens("stray-sale"),
+    nextSaleWithinMs: 10 * MINUTE_MS,
+  },
+  {
+    // It took our acknowledgement and reversed all the same (docs/design.md 3.2).
+    situation: "the terminal contradicts its own approval",
+    is: ends("report-then-abort-reversed"),
+    nextSaleWithinMs: 10 * MINUTE_MS,
+  },
+  {
+    situation: "the terminal charged something else than was asked, or says nothing clear",
+    is: ends("other-amount", "no-result-code", "report-then-abort-kept", "no-report"),
+    nextSaleWithinMs: 10 * MINUTE_MS,
+  },
+];
+
+/** Where everything can be proved, recovery needs the terminal's own time limit and some looks. */
+const NEXT_SALE_MS = 10 * MINUTE_MS;
+
+export const mayStayUnknown = (plan: Plan, struck: ReadonlySet<string>): boolean =>
+  rows.some(({ is }) => is(plan, struck));
+
+/** Milliseconds after the last fault within which a sale is made again. */
+export function nextSaleWithinMs(plan: Plan, struck: ReadonlySet<string>): number {
+  const found = rows.filter(({ is }) => is(plan, struck));
+  return Math.max(NEXT_SALE_MS, ...found.map((row) => row.nextSaleWithinMs));
 }

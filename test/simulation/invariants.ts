@@ -1,8 +1,9 @@
-import { type Doubtful, mayStayUnknown } from "./evidence.ts";
+import type { TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
+import { mayStayUnknown, nextSaleWithinMs } from "./evidence.ts";
 import type { Told } from "./kiosk.ts";
 import type { Plan } from "./plan.ts";
 import { settings } from "./processes.ts";
-import type { World } from "./world.ts";
+import { NEXT_SALE, type World } from "./world.ts";
 
 /** A sentence that was not true in a run. */
 export interface Violation {
@@ -48,6 +49,7 @@ const invariants: ReadonlyArray<{
   },
   { sentence: "every request ends within its limit", broken: lateAnswers },
   { sentence: "no state machine is left waiting", broken: leftWaiting },
+  { sentence: "a next sale is possible again within its stated time", broken: noNextSale },
 ];
 
 export function violations(end: End): Violation[] {
@@ -123,9 +125,9 @@ function contradictions({ world, orders, found }: End): string[] {
 }
 
 function needlesslyUnknown(end: End): string[] {
+  if (mayStayUnknown(end.plan, end.world.struck)) return [];
   return end.orders
     .filter((order) => end.found.get(order)?.status === "Unknown")
-    .filter((order) => !mayStayUnknown(end.plan, { order } satisfies Doubtful))
     .map((order) => `${order} is unknown; the bank has ${end.world.bank.balance(order)}`);
 }
 
@@ -163,12 +165,28 @@ function sentTwice({ world }: End): string[] {
 function falseStrays({ world }: End): string[] {
   return (world.tpManager?.journal.terminalLog.strays(100) ?? []).flatMap(({ report, finding }) => {
     const order = world.strays.get(report.traceNumber ?? "");
-    if (order === undefined) return [`${finding}: a report that the terminal never made`];
+    if (order === undefined) return isStanding(world, report) ? [] : notStored(finding);
     const kept = world.bank.balance(order) > 0;
-    const possible = kept ? ["held", "unclear"] : ["gone", "reversed", "unclear"];
+    const emptied = ["terminal-forgets", "numbers-start-over", "closes-by-itself"];
+    const isLost = emptied.some((fault) => world.struck.has(fault));
+    // What was emptied before the terminal was asked is not there, and nobody can tell.
+    const possible = kept
+      ? ["held", "unclear", ...(isLost ? ["gone"] : [])]
+      : ["gone", "reversed", "unclear"];
     return possible.includes(finding) ? [] : [`${order} is ${finding}, kept: ${kept}`];
   });
 }
+
+/** A sale that was never reported is found in the terminal's storage. */
+function isStanding({ bank }: World, { amountMinor }: TransactionReport): boolean {
+  return bank.movements.some(
+    ({ kind, sale, amountMinor: charged }) =>
+      kind === "charge" && charged === amountMinor && bank.balanceOfSale(sale) > 0,
+  );
+}
+
+const notStored = (finding: string): string[] =>
+  finding === "held" ? ["held: neither reported nor charged"] : [];
 
 function lateAnswers({ world }: End): string[] {
   const { prepareMs, paymentTimeoutMs, graceMs, gatewayWaitMs } = settings;
@@ -195,9 +213,19 @@ function leftWaiting({ world, found }: End): string[] {
   for (const { status, code, order } of found.values()) {
     if (code === "PAYMENT_RUNNING") wrong.push(`${order} is ${status} although nothing runs`);
   }
-  const waiting = [...life.timers].filter((name) => !/^(ipc limit|end of day)/.test(name));
+  const waiting = [...life.timers].filter(
+    (name) => !/^(ipc limit|end of day|recovery at another terminal)/.test(name),
+  );
   if (waiting.length > 0) wrong.push(`timers run: ${waiting.join(", ")}`);
   return wrong;
+}
+
+function noNextSale({ world, plan }: End): string[] {
+  const { nextSaleAfterMs } = world;
+  const limitMs = nextSaleWithinMs(plan, world.struck);
+  if (nextSaleAfterMs !== null && nextSaleAfterMs <= limitMs) return [];
+  const last = world.kiosk.told.findLast(({ order }) => order === NEXT_SALE);
+  return [`${nextSaleAfterMs ?? "never"} for ${limitMs} ms: ${last ? sentence(last) : "untold"}`];
 }
 
 function sentence({ call, order, atMs, status, code, charged }: Told): string {

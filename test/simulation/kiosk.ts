@@ -1,6 +1,7 @@
 import { AppError, type Charged } from "../../src/shared/errors.ts";
-import { answerOf, type PaymentStatus } from "../../src/tp-manager/orders/answer.ts";
-import type { PaymentResult } from "../../src/tp-manager/orders/orders.ts";
+import type { PaymentStatus } from "../../src/tp-manager/attempts/phase-table.ts";
+import { answerOf } from "../../src/tp-manager/orders/answer.ts";
+import type { Orders, PaymentResult } from "../../src/tp-manager/orders/orders.ts";
 import type { TestClock } from "../support/test-clock.ts";
 import { DiskFailure } from "./disk.ts";
 import type { Life } from "./life.ts";
@@ -43,7 +44,7 @@ export class Kiosk {
   /** Asks; the answer of a process that is gone, or after hanging up, is never heard. */
   ask(
     about: { order: string; call: string; patienceMs?: number | null },
-    life: Life,
+    { life, orders }: { life: Life; orders: Pick<Orders, "chargedOf"> },
     work: () => Promise<PaymentResult | undefined>,
   ): void {
     const { order, call, patienceMs } = about;
@@ -59,7 +60,9 @@ export class Kiosk {
       this.told.push({ order, call, askedAtMs, atMs, ...none, ...told });
     };
     asAnswer(work).then(hear, (error: unknown) => {
-      const { code, charged } = error instanceof AppError ? error : internal;
+      const { code, charged: ofRow } = error instanceof AppError ? error : internal;
+      // As http/asked-order.ts has it.
+      const charged = (order === "" ? undefined : orders.chargedOf(order)) ?? ofRow;
       hear({ http: 0, status: "Failed", code, charged });
       // http/app.ts answers 500; only the disk may be the reason.
       if (code === "INTERNAL" && !(error instanceof DiskFailure)) throw error;

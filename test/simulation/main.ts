@@ -5,7 +5,7 @@
  * The last line is JSON. A seed replays exactly.
  */
 import { parseArgs } from "node:util";
-import { planOf } from "./plan.ts";
+import { planOf } from "./plan-of-seed.ts";
 import { run } from "./run.ts";
 import { shrink } from "./shrink.ts";
 import { addOutcome, newTally } from "./tally.ts";

@@ -9,10 +9,10 @@ import type {
   TerminalIdentity,
   TransactionReport,
 } from "../../src/tp-manager/terminal/terminal.ts";
-import { report as sampleReport } from "../support/reports.ts";
 import type { TestClock } from "../support/test-clock.ts";
 import type { Bank } from "./bank.ts";
-import type { Behaviour, Moment } from "./plan.ts";
+import { ModelNumbers, ModelStorage } from "./model-storage.ts";
+import type { Behaviour, Moment, Spelling } from "./plan.ts";
 
 /** The driver's end of one financial command. Nothing reaches a register that is gone. */
 export interface Register {
@@ -29,11 +29,6 @@ const REPORT_TIMEOUT_MS = 5_000;
 /** An automatic reversal has begun long before a recovery looks for the second time. */
 const LATE_REVERSAL_MS = 8_000;
 const REBOOT_MS = 20_000;
-
-interface Stored {
-  readonly sale: number;
-  readonly report: TransactionReport;
-}
 
 interface Running {
   readonly register: Register;
@@ -56,15 +51,18 @@ export class ModelDevice {
   readonly #bank: Bank;
   readonly #next: () => Behaviour;
   readonly #wallStartMs: number;
-  last: LastTransaction = { kind: "none" };
+  readonly numbers = new ModelNumbers(() => this.nowMs);
+  readonly #storage = new ModelStorage();
   notToldUntilMs = 0;
   lineDownUntilMs = 0;
+  lockedUntilMs = 0;
+  staleUntilMs = 0;
+  /** How much later than usual it answers questions, and until when. */
+  late: { readonly byMs: number; readonly untilMs: number } = { byMs: 0, untilMs: 0 };
+  spelling: { readonly is: Spelling; readonly untilMs: number } = { is: "full", untilMs: 0 };
   /** The terminal wants its end of day. */
   demanding = false;
   #running: Running | undefined;
-  #stored: Stored[] = [];
-  #receipt = 9_996;
-  #trace = 999_990;
 
   constructor(clock: TestClock, bank: Bank, serialNumber: string, next: () => Behaviour) {
     this.#clock = clock;
@@ -92,16 +90,26 @@ export class ModelDevice {
     return this.#clock.monotonicMs() >= this.lineDownUntilMs;
   }
 
+  get locked(): boolean {
+    return this.#clock.monotonicMs() < this.lockedUntilMs;
+  }
+
+  get lateByMs(): number {
+    return this.#clock.monotonicMs() < this.late.untilMs ? this.late.byMs : 0;
+  }
+
   tell(): LastTransaction {
-    const hidden = this.#clock.monotonicMs() < this.notToldUntilMs;
-    return hidden ? { kind: "not-told", why: "nothing was told" } : this.last;
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs < this.notToldUntilMs) return { kind: "not-told", why: "nothing was told" };
+    const spelling = nowMs < this.spelling.untilMs ? this.spelling.is : "full";
+    return this.#storage.tell(spelling, nowMs < this.staleUntilMs);
   }
 
   /** A sale of another register, from before. */
   use(): void {
     const sale = this.#bank.begin(this.#clock.monotonicMs());
-    this.#commit(sale, this.#newReport({ amountMinor: 700, currencyNumeric: "978" }));
-    this.#nextReceipt();
+    this.#commit(sale, this.numbers.report({ amountMinor: 700, currencyNumeric: "978" }));
+    this.numbers.nextReceipt();
   }
 
   /** A sale out of nowhere; its report is refused, and then it becomes of it what is planned. */
@@ -109,10 +117,10 @@ export class ModelDevice {
     if (this.busy || !this.reachable) return undefined;
     const amountMinor = 4_321;
     const sale = this.#bank.begin(this.#clock.monotonicMs());
-    const report = this.#newReport({ amountMinor, currencyNumeric: "978" });
+    const report = this.numbers.report({ amountMinor, currencyNumeric: "978" });
     this.#bank.enter(this.#movement("charge", sale, order, amountMinor));
     if (fate === "kept") this.#commit(sale, report);
-    if (fate === "reversed-late") this.#keep(sale, report);
+    if (fate === "reversed-late") this.#storage.keep(sale, report);
     const afterMs = fate === "reversed-late" ? LATE_REVERSAL_MS : 3_000;
     if (fate !== "kept") void this.#pause(afterMs).then(() => this.#takeBack(sale, order));
     return report;
@@ -135,9 +143,28 @@ export class ModelDevice {
 
   /** The turnover is closed: what was stored cannot be reversed, and nothing is last any more. */
   endOfDay(): void {
-    this.#stored = [];
-    this.last = { kind: "none" };
+    this.#storage.empty();
     this.demanding = false;
+  }
+
+  /** All that lasts is over. */
+  heal(): void {
+    this.notToldUntilMs = 0;
+    this.lockedUntilMs = 0;
+    this.staleUntilMs = 0;
+    this.late = { byMs: 0, untilMs: 0 };
+    this.spelling = { is: "full", untilMs: 0 };
+  }
+
+  /**
+   * Everything stored is gone; the numbers go on, or begin again as far as is said. Not between an
+   * empty storage and the next sale's baseline: two looks at nothing show nothing. False: not done.
+   */
+  forget(startsOver: "receipts" | "all" | null): boolean {
+    if (this.#storage.beganEmpty) return false;
+    this.#storage.empty();
+    if (startsOver) this.numbers.startOver(startsOver);
+    return true;
   }
 
   /** Asks for the end of the running command. */
@@ -203,11 +230,11 @@ export class ModelDevice {
     if (outcome === "walk-away") return register.end(aborted("6C", "customer-timeout"));
     if (outcome === "decline") return this.#declined(running);
     if (outcome === "wrong-pin-first") {
-      register.report(this.#newReport({ ...order, good: false, resultCode: "75" }));
+      register.report(this.numbers.report({ ...order, good: false, resultCode: "75" }));
       await this.#pause(3_000);
     }
     const amountMinor = order.amountMinor + (outcome === "other-amount" ? 1 : 0);
-    const report = this.#newReport({
+    const report = this.numbers.report({
       amountMinor,
       currencyNumeric: order.currencyNumeric,
       ...(outcome === "no-result-code" ? { resultCode: null, good: false } : {}),
@@ -223,7 +250,7 @@ export class ModelDevice {
       this.#commit(sale, report);
       return this.#complete(running);
     }
-    if (behaviour.unacknowledged === "reversed-late") this.#keep(sale, report);
+    if (behaviour.unacknowledged === "reversed-late") this.#storage.keep(sale, report);
     let answer = this.#lost(running, "report") ? "silent" : register.report(report);
     if (answer === "accept" && behaviour.outcome === "report-twice")
       answer = register.report(report);
@@ -249,11 +276,16 @@ export class ModelDevice {
     await this.#pause(50);
     this.#lost(running, "printing");
     const unprinted = !register.alive() || running.rebooted;
-    if (!unprinted) register.acknowledged();
+    if (!unprinted) {
+      register.acknowledged();
+      if (!behaviour.printsCount && outcome !== "report-then-abort-reversed") {
+        this.#storage.keep(sale, report, true);
+      }
+    }
     await this.#pause(200);
     if (behaviour.printsCount && unprinted) return await this.#undo(running, sale);
     if (outcome === "report-then-abort-reversed") return await this.#undo(running, sale);
-    if (behaviour.printsCount) this.#commit(sale, report);
+    if (behaviour.printsCount) this.#commit(sale, report, true);
     if (outcome === "report-then-abort-kept") return register.end(aborted("6C", "terminal-fault"));
     this.#complete(running);
   }
@@ -300,8 +332,10 @@ export class ModelDevice {
       await this.#pause(REPORT_TIMEOUT_MS);
       return await this.#undo(running, sale);
     }
-    if (unacknowledged === "kept") {
-      this.#commit(sale, report);
+    if (unacknowledged === "kept" || unacknowledged === "hidden") {
+      if (unacknowledged === "kept") this.#storage.keep(sale, report);
+      else this.#storage.hide(sale, report);
+      this.numbers.nextReceipt();
       return running.register.end(aborted("6C", "terminal-fault"));
     }
     // Looks idle and has it stored, and takes it back a little later all the same.
@@ -321,10 +355,8 @@ export class ModelDevice {
   #takeBack(sale: number, order: string): void {
     const amountMinor = this.#bank.balanceOfSale(sale);
     this.#bank.enter(this.#movement("reversal", sale, order, amountMinor));
-    this.#stored = this.#stored.filter((stored) => stored.sale !== sale);
-    const before = this.#stored.at(-1);
-    this.last = before ? { kind: "transaction", report: before.report } : { kind: "none" };
-    this.#trace += 1;
+    this.#storage.takeBack(sale);
+    this.numbers.skipTrace();
   }
 
   async #reversal({ receiptNumber, amountMinor }: ReversalOrder, running: Running): Promise<void> {
@@ -332,16 +364,17 @@ export class ModelDevice {
     if (behaviour.outcome === "refuse") return register.end(refused("84 83", "not possible"));
     await this.#customer({ ...running, behaviour: { ...behaviour, customerMs: 1_000 } });
     if (running.rebooted) return;
-    const found = this.#stored.findLast(
+    const found = this.#storage.find(
       ({ sale, report }) =>
         report.receiptNumber === receiptNumber && this.#bank.balanceOfSale(sale) === amountMinor,
     );
     if (!found || behaviour.outcome === "decline") return this.#declined(running);
     const movement = this.#movement("reversal", found.sale, register.order, amountMinor);
     this.#bank.enter({ ...movement, asked: true });
-    const report = this.#newReport({ amountMinor, originalTrace: found.report.traceNumber });
-    this.#keep(found.sale, report);
-    this.#nextReceipt();
+    const originalTrace = behaviour.numbersOriginal ? found.report.traceNumber : null;
+    const report = this.numbers.report({ amountMinor, originalTrace });
+    this.#storage.keep(found.sale, report);
+    this.numbers.nextReceipt();
     const answer = this.#lost(running, "report") ? "silent" : register.report(report);
     if (answer === "silent" || this.#lost(running, "answer")) return;
     // It stands, whatever the register says to it.
@@ -354,7 +387,7 @@ export class ModelDevice {
   }
 
   #declined({ register }: Running): void {
-    register.report(this.#newReport({ good: false, resultCode: "05", reason: "declined" }));
+    register.report(this.numbers.report({ good: false, resultCode: "05", reason: "declined" }));
     register.end(aborted("05", "declined"));
   }
 
@@ -384,32 +417,9 @@ export class ModelDevice {
     return sleep(this.#clock, "model terminal", ms);
   }
 
-  /** Visible as the last transaction. */
-  #keep(sale: number, report: TransactionReport): void {
-    this.#stored = [...this.#stored.filter((stored) => stored.report !== report), { sale, report }];
-    this.last = { kind: "transaction", report };
-  }
-
-  #commit(sale: number, report: TransactionReport): void {
-    this.#keep(sale, report);
-    this.#nextReceipt();
-  }
-
-  #nextReceipt(): void {
-    this.#receipt = this.#receipt === 9_999 ? 1 : this.#receipt + 1;
-  }
-
-  #newReport(change: Partial<TransactionReport>): TransactionReport {
-    this.#trace = this.#trace === 999_999 ? 1 : this.#trace + 1;
-    const at = new Date(this.nowMs);
-    const two = (n: number): string => String(n).padStart(2, "0");
-    return sampleReport({
-      receiptNumber: String(this.#receipt).padStart(4, "0"),
-      traceNumber: String(this.#trace).padStart(6, "0"),
-      localDate: two(at.getMonth() + 1) + two(at.getDate()),
-      localTime: two(at.getHours()) + two(at.getMinutes()) + two(at.getSeconds()),
-      ...change,
-    });
+  #commit(sale: number, report: TransactionReport, known = false): void {
+    this.#storage.keep(sale, report, known);
+    this.numbers.nextReceipt();
   }
 
   #movement(kind: "charge" | "reversal", sale: number, order: string, amountMinor: number) {

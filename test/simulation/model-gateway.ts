@@ -1,6 +1,7 @@
 import { sleep } from "../../src/shared/time.ts";
 import type { Transaction } from "../../src/shared/transaction.ts";
-import type { TryClass, Verdict } from "../../src/supervisor/gateway/faults.ts";
+import type { TryClass } from "../../src/supervisor/gateway/fault-table.ts";
+import type { Verdict } from "../../src/supervisor/gateway/faults.ts";
 import type { Gateway, GatewayReply } from "../../src/supervisor/gateway/gateway.ts";
 import type { TestClock } from "../support/test-clock.ts";
 import type { Life } from "./life.ts";
@@ -37,11 +38,23 @@ export class ModelGateway {
         await sleep(clock, "gateway", 200);
         return answer;
       },
+      findOrder: async ({ transactionId }) => {
+        await sleep(clock, "gateway", 200);
+        const failing = this.#failing();
+        if (failing !== undefined)
+          return { kind: "untold", verdict: verdict(failing), refused: false };
+        const known = this.orders.some((order) => order.transactionId === transactionId);
+        return { kind: known ? "ours" : "absent" };
+      },
     };
   }
 
+  #failing(): GatewayMode | undefined {
+    return this.#clock.monotonicMs() < this.#untilMs ? this.#mode : undefined;
+  }
+
   #take(transaction: Transaction): GatewayReply {
-    const failing = this.#clock.monotonicMs() < this.#untilMs ? this.#mode : undefined;
+    const failing = this.#failing();
     if (failing === undefined || failing === "lost-answer") this.orders.push(transaction);
     return { verdict: verdict(failing ?? "sent"), notes: [] };
   }

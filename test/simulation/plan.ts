@@ -1,5 +1,3 @@
-import { Random } from "./random.ts";
-
 /** What the terminal does with one financial command. */
 export interface Behaviour {
   readonly outcome: Outcome;
@@ -12,13 +10,15 @@ export interface Behaviour {
     readonly ms: number;
   } | null;
   /** What becomes of a sale whose report was not acknowledged (docs/zvt.md 9.1, 9.4). */
-  readonly unacknowledged: "reversed" | "kept" | "reversed-late";
+  readonly unacknowledged: "reversed" | "kept" | "reversed-late" | "hidden";
+  /** A reversal that was asked for names the number of what it reverses. */
+  readonly numbersOriginal: boolean;
   /** The acknowledgements of the print messages count (docs/zvt.md 9.1). */
   readonly printsCount: boolean;
   readonly cancel: "taken" | "refused" | "ignored" | "taken-but-approves";
 }
 
-const outcomes = [
+export const outcomes = [
   "approve",
   "decline",
   "walk-away",
@@ -33,7 +33,7 @@ const outcomes = [
 ] as const;
 type Outcome = (typeof outcomes)[number];
 
-const moments = [
+export const moments = [
   "command",
   "command-late",
   "accepted",
@@ -56,9 +56,9 @@ export interface Plan {
   readonly steps: readonly Step[];
 }
 
-type Step = { readonly afterMs: number } & Action;
+export type Step = { readonly afterMs: number } & Action;
 
-export type Action = Call | Harm | Surroundings;
+export type Action = Call | Harm | StoreHarm | TerminalFault | Surroundings;
 
 /** What the kiosk or the operator asks of tp-manager. */
 export type Call =
@@ -87,6 +87,18 @@ export type Harm =
   | ({ readonly do: "supervisor-disk-full" } & FullDisk)
   | { readonly do: "disk-unreadable"; readonly reads: number };
 
+/** What becomes of the files of the databases while nothing runs. */
+export type StoreHarm =
+  | { readonly do: "nightly-copy" }
+  | { readonly do: "store-lost"; readonly store: Store; readonly ms: number }
+  | { readonly do: "store-zeroed"; readonly store: Store; readonly ms: number }
+  | { readonly do: "store-restored"; readonly store: Store; readonly ms: number }
+  | { readonly do: "stores-restored"; readonly ms: number }
+  /** The other store is that of another day. */
+  | { readonly do: "stores-swapped"; readonly store: Store; readonly ms: number };
+
+export type Store = "journal" | "supervisor";
+
 interface CrashAtWrite {
   readonly writes: number;
   readonly when: "before" | "after";
@@ -104,6 +116,8 @@ export type Surroundings =
   | { readonly do: "reboot" }
   | { readonly do: "line-down"; readonly ms: number }
   | { readonly do: "not-told"; readonly ms: number }
+  /** Another terminal is there for a while, and then the former one again. */
+  | { readonly do: "terminal-comes-back"; readonly ms: number }
   /** The terminal wants its end of day. */
   | { readonly do: "demand" }
   /** A sale that nobody asked for, reported while the terminal is idle, and what becomes of it. */
@@ -113,9 +127,27 @@ export type Surroundings =
   | { readonly do: "ipc"; readonly mode: IpcMode; readonly ms: number }
   | { readonly do: "gateway"; readonly mode: GatewayMode; readonly ms: number };
 
+/** What a terminal does to its own storage and answers. */
+export type TerminalFault =
+  /** The terminal takes no cards and answers no question about what it has stored. */
+  | { readonly do: "terminal-locked"; readonly ms: number }
+  | { readonly do: "answers-late"; readonly byMs: number; readonly ms: number }
+  /** The last transaction is told only later, although it was acknowledged. */
+  | { readonly do: "answers-stale"; readonly ms: number }
+  | { readonly do: "spells-numbers"; readonly spelling: Spelling; readonly ms: number }
+  /** Its storage is emptied, the numbers go on. */
+  | { readonly do: "terminal-forgets" }
+  | { readonly do: "numbers-start-over" }
+  /** An end of day that nobody here asked for; receipt numbers begin again. */
+  | { readonly do: "closes-by-itself" };
+
+export type Spelling = "full" | "without-zeros" | "no-receipt" | "no-trace";
+
 const calls = ["pay", "deliver", "reverse", "look-up", "cancel", "end-of-day", "accept-terminal"];
 
 export const isCall = (action: Action): action is Call => calls.includes(action.do);
+export const isStoreHarm = (action: Action): action is StoreHarm =>
+  /^(nightly|stores?-)/.test(action.do);
 export const isHarm = (action: Action): action is Harm => /crash|disk/.test(action.do);
 
 export type IpcMode = "down" | "slow" | "lost-answer";
@@ -130,182 +162,8 @@ const good: Omit<Behaviour, "customerMs"> = {
   outcome: "approve",
   lost: null,
   unacknowledged: "reversed",
+  numbersOriginal: true,
   printsCount: false,
   cancel: "taken",
 };
 export const goodBehaviour: Behaviour = { ...good, customerMs: 2_000 };
-
-/** The run of a seed: a few orders with about as many faults as orders. */
-export function planOf(seed: number): Plan {
-  const random = new Random(seed);
-  const orders = random.between(1, 4);
-  const amounts = [random.pick([999, 500]), random.pick([999, 1250]), 999, 100];
-  const steps: Step[] = [];
-  for (let i = 0; i < orders; i++) {
-    const order = `order-${i + 1}`;
-    const amountMinor = amounts[i] ?? 999;
-    const goodsSeconds = random.chance(0.2) ? random.between(5, 30) : null;
-    steps.push(...aboutOrder(random, { order, amountMinor, goodsSeconds }));
-  }
-  if (random.chance(0.5))
-    steps.push({ afterMs: random.between(1, 60_000), do: "look-up", order: "order-1" });
-  return {
-    seed,
-    usedTerminal: random.chance(0.85),
-    behaviours: Array.from({ length: random.between(0, orders + 2) }, () => behaviour(random)),
-    ...edges(new Random(seed + EDGES), orders, steps),
-  };
-}
-
-/** Drawn apart, so that the rest of a seed's plan does not depend on it. */
-const EDGES = 1_000_000_007;
-
-function edges(
-  random: Random,
-  orders: number,
-  before: readonly Step[],
-): Pick<Plan, "wireMs" | "steps"> {
-  const waits = (): number => (random.chance(0.15) ? random.between(1, 4_000) : 0);
-  const wireMs = Array.from({ length: orders + 2 }, waits);
-  const steps = [...before];
-  const insert = (action: Action): void => {
-    const at = random.between(0, steps.length);
-    steps.splice(at, 0, { afterMs: soon(random), ...action });
-  };
-  if (wireMs.some((ms) => ms > 0) && random.chance(0.6)) insert({ do: "cancel" });
-  if (random.chance(0.12)) {
-    const unacknowledged = random.pick(["reversed", "kept", "reversed-late"] as const);
-    insert({ do: "stray-sale", unacknowledged });
-  }
-  if (random.chance(0.12)) insert({ do: "demand" });
-  return { wireMs, steps };
-}
-
-type Sale = Pick<Extract<Action, { do: "pay" }>, "order" | "amountMinor" | "goodsSeconds">;
-
-function aboutOrder(random: Random, sale: Sale): Step[] {
-  const steps: Step[] = [];
-  const faults = random.weighted([
-    [3, 0],
-    [4, 1],
-    [2, 2],
-  ]);
-  const pay = (afterMs: number, change: Partial<Sale> = {}): Step => ({
-    afterMs,
-    do: "pay",
-    ...sale,
-    ...change,
-    patienceMs: random.chance(0.15) ? random.between(1, 8_000) : null,
-  });
-  for (let i = 0; i < faults; i++) {
-    const fault = disturbance(random);
-    // Before the payment, or while it runs.
-    if (random.chance(0.5)) steps.push({ afterMs: soon(random), ...fault });
-    else if (i === 0) steps.push(pay(soon(random)), { afterMs: soon(random), ...fault });
-    else steps.push({ afterMs: soon(random), ...fault });
-  }
-  steps.push(pay(soon(random)));
-  const { order, amountMinor, goodsSeconds } = sale;
-  if (random.chance(0.25)) steps.push(pay(soon(random)));
-  if (random.chance(0.08)) steps.push(pay(soon(random), { amountMinor: amountMinor + 1 }));
-  if (random.chance(0.15)) steps.push({ afterMs: soon(random), do: "cancel" });
-  if (goodsSeconds !== null && random.chance(0.85)) {
-    const part = random.weighted([
-      [4, null],
-      [2, 0],
-      [1, 50],
-    ]);
-    steps.push({ afterMs: random.between(2_000, 20_000), do: "deliver", order, amountMinor: part });
-    if (random.chance(0.3)) {
-      steps.push({
-        afterMs: soon(random),
-        do: "deliver",
-        order,
-        amountMinor: random.pick([null, 0]),
-      });
-    }
-  }
-  if (random.chance(0.3)) steps.push(pay(random.between(1, 400_000)));
-  if (random.chance(0.25)) {
-    steps.push({ afterMs: random.between(1, 60_000), do: "reverse", order });
-    if (random.chance(0.4)) steps.push({ afterMs: soon(random), do: "reverse", order });
-    if (random.chance(0.3)) steps.push({ afterMs: soon(random), ...disturbance(random) });
-    if (random.chance(0.3)) steps.push(pay(random.between(1, 250_000)));
-  }
-  return steps;
-}
-
-const soon = (random: Random): number =>
-  random.weighted([
-    [2, 0],
-    [3, random.between(1, 500)],
-    [4, random.between(1, 10_000)],
-    [1, random.between(1, 240_000)],
-  ]);
-
-function behaviour(random: Random): Behaviour {
-  const outcome = random.chance(0.65) ? "approve" : random.pick(outcomes);
-  const lost = random.chance(0.45)
-    ? {
-        at: random.pick(moments),
-        how: random.pick(["line", "silence"] as const),
-        ms: random.between(10, 90_000),
-      }
-    : null;
-  return {
-    outcome,
-    customerMs: random.chance(0.2) ? random.between(1, 100_000) : random.between(1, 6_000),
-    lost,
-    unacknowledged: random.pick(["reversed", "kept", "reversed-late"] as const),
-    printsCount: random.chance(0.5),
-    cancel: random.pick(["taken", "refused", "ignored", "taken-but-approves"] as const),
-  };
-}
-
-function disturbance(random: Random): Action {
-  const writes = random.between(1, 12);
-  const when = random.pick(["before", "after"] as const);
-  const ms = random.between(0, 5_000);
-  return random.weighted<Action>([
-    [4, { do: "crash-at-write", writes, when, ms }],
-    [4, { do: "crash", ms }],
-    [2, { do: "supervisor-crash", ms: random.between(0, 30_000) }],
-    [2, { do: "supervisor-crash-at-write", writes: random.between(1, 6), when, ms }],
-    [3, { do: "disk-full", afterWrites: random.between(0, 10), writes: random.between(1, 6) }],
-    [
-      1,
-      {
-        do: "supervisor-disk-full",
-        afterWrites: random.between(0, 5),
-        writes: random.between(1, 4),
-      },
-    ],
-    [1, { do: "disk-unreadable", reads: random.between(1, 4) }],
-    [3, { do: "line-down", ms: random.between(10, 120_000) }],
-    [2, { do: "reboot" }],
-    [1, { do: "not-told", ms: random.between(1_000, 400_000) }],
-    [1, { do: "end-of-day" }],
-    [1, { do: "replace-terminal" }],
-    [1, { do: "accept-terminal" }],
-    [
-      2,
-      {
-        do: "ipc",
-        mode: random.pick(["down", "slow", "lost-answer"]),
-        ms: random.between(10, 60_000),
-      },
-    ],
-    [2, { do: "gateway", mode: random.pick(gatewayModes), ms: random.between(10, 600_000) }],
-    [2, { do: "clock-jump", ms: random.pick([-1, 1]) * random.between(1, 6) * 3_600_000 }],
-    [2, { do: "cancel" }],
-    [1, { do: "stop", ms }],
-  ]);
-}
-
-const gatewayModes = [
-  "unreachable",
-  "unavailable",
-  "lost-answer",
-  "server-error",
-  "credentials-refused",
-] as const;

@@ -6,12 +6,15 @@ import type { GatewayOperations } from "../../src/supervisor/gateway/gateway.ts"
 import { Intake } from "../../src/supervisor/intake/intake.ts";
 import { supervisorHandlers } from "../../src/supervisor/intake/message-handlers.ts";
 import { NotificationStore } from "../../src/supervisor/notifications/notification-store.ts";
+import { NotificationTally } from "../../src/supervisor/notifications/notification-tally.ts";
 import { OperationDesk } from "../../src/supervisor/operations/operation-desk.ts";
 import { OperationStore } from "../../src/supervisor/operations/operation-store.ts";
 import { DeliveryWatch } from "../../src/supervisor/outbox/delivery-watch.ts";
 import { Forwarder } from "../../src/supervisor/outbox/forwarder.ts";
 import { OutboxDesk } from "../../src/supervisor/outbox/outbox-desk.ts";
 import { OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
+import { StoreLosses } from "../../src/supervisor/stores/store-losses.ts";
+import { storeMessages } from "../../src/supervisor/stores/supervisor-stores.ts";
 import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";
 import { ClosingKeeper } from "../../src/tp-manager/desk/closing-keeper.ts";
 import { type DeskSettings, TerminalDesk } from "../../src/tp-manager/desk/terminal-desk.ts";
@@ -19,6 +22,7 @@ import { Journal } from "../../src/tp-manager/journal/journal.ts";
 import { AfterSale } from "../../src/tp-manager/orders/after-sale.ts";
 import { type OrderSettings, Orders } from "../../src/tp-manager/orders/orders.ts";
 import { HandOff } from "../../src/tp-manager/supervisor/hand-off.ts";
+import { StoreGuard } from "../../src/tp-manager/supervisor/store-guard.ts";
 import type { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import type { Terminal } from "../../src/tp-manager/terminal/terminal.ts";
 import { onDisk } from "./disk.ts";
@@ -35,6 +39,7 @@ export const settings: DeskSettings & OrderSettings = {
   confirmAfterMs: 10_000,
   resetLimitMs: 60_000,
   telecollectionLimitMs: 60_000,
+  terminalShared: false,
 };
 
 export const journalPath = (folder: string): string => join(folder, "journal.db");
@@ -48,10 +53,16 @@ export function startTpManager(
   const { terminal, link, log } = parts;
   const { clock } = life;
   const journal = onDisk(life.disk, () => new Journal(journalPath(folder)));
-  const { attempts, handOffs, terminalLog } = journal;
+  const { attempts, handOffs, terminalLog, reconciliations } = journal;
   const handOff = new HandOff(handOffs, link, clock, log);
-  const shared = { attempts, handOffs, terminalLog, clock, log, settings };
-  const desk = new TerminalDesk({ ...shared, terminal, settled: () => handOff.nudge() });
+  const guard = new StoreGuard({
+    ...{ doubts: journal.doubts, attempts, link, clock, log, isShared: false },
+  });
+  const stores = { attempts, handOffs, terminalLog, reconciliations };
+  const shared = { ...stores, guard, clock, log, settings };
+  const journalWhole = (signal: AbortSignal) => guard.whole(signal);
+  const settled = (): void => handOff.nudge();
+  const desk = new TerminalDesk({ ...shared, terminal, settled, journalWhole });
   const orders = new Orders({ ...shared, desk, handOff });
   const afterSale = new AfterSale({ ...shared, desk, orders });
   const closing = new ClosingKeeper({ ...shared, desk });
@@ -87,6 +98,10 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
   const onStored = (transactionId: string): void => forwarder.tryAtOnce(transactionId);
   const intake = new Intake({ store, clock, log, onStored });
   const desk = new OutboxDesk(database);
+  const losses = new StoreLosses(database, clock, log);
+  const aboutStores = storeMessages({
+    ...{ database, store, losses, gateway: client, clock, log, onStored },
+  });
   const operations = new OperationDesk({
     store: new OperationStore(database),
     notifications: new NotificationStore(database),
@@ -94,6 +109,8 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
   });
   const handlers = supervisorHandlers({
     ...{ intake, store, desk, operations, watch, alarmStore, clock, log, version: "0" },
+    storeMessages: aboutStores,
+    ...{ forwarder, tally: new NotificationTally(database, clock) },
     paused: () => forwarder.paused,
     requeued: (transactionId) => forwarder.tryAtOnce(transactionId),
     requestStop: () => {},

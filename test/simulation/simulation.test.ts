@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runToEnd } from "../support/own-processes.ts";
 import { root } from "../tidy/sources.ts";
-import { planOf } from "./plan.ts";
+import { planOf } from "./plan-of-seed.ts";
 import type { Tally } from "./tally.ts";
 
 /** In a process of its own: a simulated process may end by an error that nobody caught. */

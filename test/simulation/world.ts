@@ -7,6 +7,7 @@ import type { PaymentResult } from "../../src/tp-manager/orders/orders.ts";
 import { request } from "../support/payment-house.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { Bank } from "./bank.ts";
+import { isTerminalFault, suffer } from "./device-faults.ts";
 import { DiskFailure } from "./disk.ts";
 import { ModelIpc } from "./ipc.ts";
 import { Kiosk } from "./kiosk.ts";
@@ -22,6 +23,7 @@ import {
   type Harm,
   isCall,
   isHarm,
+  isStoreHarm,
   type Plan,
   type Surroundings,
 } from "./plan.ts";
@@ -33,6 +35,7 @@ import {
   startTpManager,
   type TpManager,
 } from "./processes.ts";
+import { harmStores } from "./store-faults.ts";
 
 /** What the world saw at once and no ledger shows afterwards. */
 interface Sighting {
@@ -41,6 +44,10 @@ interface Sighting {
 }
 
 const KEEP_ALIVE_MS = 1_000;
+/** The order that is paid when all faults are over. */
+export const NEXT_SALE = "next-sale";
+const NEXT_SALE_EVERY_MS = 30_000;
+const NEXT_SALE_TRIES = 60;
 const START_MS = new Date(2026, 0, 15, 13, 0, 0).getTime();
 const readers = {
   sent: "SELECT 1 FROM attempt WHERE order_id = ? AND phase = ?",
@@ -76,8 +83,12 @@ export class World {
   #behaviours: Plan["behaviours"];
   #wireMs: number[];
   #next = 0;
+  /** How long after the last fault a sale was made; null: not at all. */
+  nextSaleAfterMs: number | null = null;
   #reader: DatabaseSync | undefined;
   #devices = 1;
+  /** The terminal that is to come back. */
+  #away: ModelDevice | undefined;
 
   constructor(plan: Plan) {
     this.#behaviours = plan.behaviours;
@@ -153,8 +164,13 @@ export class World {
   }
 
   act(action: Action): void {
+    if (isTerminalFault(action)) {
+      if (suffer(this.device, action, this.clock.monotonicMs())) this.struck.add(action.do);
+      return;
+    }
     if (action.do !== "pay" && action.do !== "look-up") this.struck.add(action.do);
-    if (isHarm(action)) this.#harm(action);
+    if (isStoreHarm(action)) harmStores(this, action);
+    else if (isHarm(action)) this.#harm(action);
     else if (!isCall(action)) this.#change(action);
     else if (this.tpManager) this.#ask(action, this.tpManager);
   }
@@ -164,6 +180,9 @@ export class World {
       case "replace-terminal":
         this.device.breakLine(1_000);
         this.device = this.#newDevice();
+        return;
+      case "terminal-comes-back":
+        this.#absent(action.ms);
         return;
       case "reboot":
         this.device.reboot();
@@ -194,6 +213,21 @@ export class World {
         this.gateway.fail(action.mode, action.ms);
         return;
     }
+  }
+
+  /** Another terminal is plugged in, and then the one that was there before. */
+  #absent(ms: number): void {
+    this.#away ??= this.device;
+    this.device.breakLine(1_000);
+    this.device = this.#newDevice();
+    this.clock.startTimer("comes back", ms, () => this.#comeBack());
+  }
+
+  #comeBack(): void {
+    if (!this.#away) return;
+    this.device.breakLine(1_000);
+    this.device = this.#away;
+    this.#away = undefined;
   }
 
   /** Only a process that lives hears of it, and only one that has begun to listen. */
@@ -254,10 +288,11 @@ export class World {
   }
 
   #ask(action: Call, { life, desk, orders, afterSale }: TpManager): void {
+    const asked = { life, orders };
     const ask = (order: string, work: () => Promise<PaymentResult | undefined>): void =>
       this.kiosk.ask(
         { order, call: action.do, ...("patienceMs" in action ? action : {}) },
-        life,
+        asked,
         work,
       );
     const nothing = async (work: () => unknown): Promise<undefined> => {
@@ -310,13 +345,30 @@ export class World {
   async settle(): Promise<void> {
     this.gateway.heal();
     this.ipc.heal();
-    this.device.notToldUntilMs = 0;
+    this.#comeBack();
+    this.device.heal();
     for (const { life } of [this.tpManager, this.supervisor].filter((each) => !!each)) {
       life.disk.heal();
     }
+    await this.#sellAgain();
     await this.clock.advance(3_600_000);
     this.tpManager?.handOff.nudge();
     await this.clock.advance(3_600_000);
+  }
+
+  /** The kiosk's next customer, again and again until somebody has paid. */
+  async #sellAgain(): Promise<void> {
+    this.#behaviours = [];
+    const fromMs = this.clock.monotonicMs();
+    const sale = { order: NEXT_SALE, amountMinor: 300, goodsSeconds: null, patienceMs: null };
+    for (let tries = 0; tries < NEXT_SALE_TRIES && this.nextSaleAfterMs === null; tries++) {
+      this.act({ do: "pay", ...sale });
+      await this.clock.advance(NEXT_SALE_EVERY_MS);
+      const told = this.kiosk.told.filter(({ order }) => order === NEXT_SALE);
+      if (told.at(-1)?.code === "TERMINAL_CHANGED") this.act({ do: "accept-terminal" });
+      const paid = told.find(({ status }) => status === "Success");
+      if (paid) this.nextSaleAfterMs = paid.atMs - fromMs;
+    }
   }
 
   close(): void {
@@ -362,6 +414,7 @@ export class World {
     return new ModelDevice(this.clock, this.bank, serial, () => {
       const behaviour = this.#behaviours[this.#next++];
       if (behaviour && behaviour.outcome !== "approve") this.struck.add(behaviour.outcome);
+      if (behaviour?.unacknowledged === "hidden") this.struck.add("hides a kept sale");
       if (behaviour?.lost) this.struck.add(`line lost at ${behaviour.lost.at}`);
       return behaviour ?? goodBehaviour;
     });

@@ -189,6 +189,7 @@ const sandbox: Readonly<Record<string, Tried & { readonly with?: readonly string
     with: [...needed, "--login", "l", "--password", "p"],
   },
   currency: { given: ["CHF"], does: website({ currency: "CHF" }) },
+  salt: { given: ["s alt"], does: website({ salt: "s alt" }) },
   category: {
     given: ["42=Tickets"],
     does: website({ categories: [{ id: 42, label: "Tickets" }] }),
@@ -200,6 +201,13 @@ const sandbox: Readonly<Record<string, Tried & { readonly with?: readonly string
     refused: ["explode", "latency:delayMs=x"],
   },
   "auto-pay": { given: [], does: { options: { autoPay: true } } },
+  "payments-wait": { given: [], does: { options: { paymentsWait: true } } },
+  "website-id-mandatory": { given: [], does: { options: { websiteIdMandatory: true } } },
+  mail: {
+    given: ["smtp://[::1]:2525"],
+    does: { options: { mail: { host: "::1", port: 2_525 } } },
+    refused: ["smtp://mail.example.test:25", "smtp://127.0.0.1", "smtp://localhost:0", "smtp:x"],
+  },
   "tls-key": {
     given: [key],
     does: { options: { tls: { key: "a key" } } },

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createLogger } from "../../src/shared/logger.ts";
 import { readXml } from "../../src/simulator/gateway/xml/read-xml.ts";
 import { childNamed } from "../../src/simulator/gateway/xml/xml-element.ts";
-import type { TryClass } from "../../src/supervisor/gateway/faults.ts";
+import type { TryClass } from "../../src/supervisor/gateway/fault-table.ts";
 import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client.ts";
 import { NotificationDesk } from "../../src/supervisor/notifications/notification-desk.ts";
 import {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { projectRoot } from "../../src/shared/installation.ts";
-import { type FaultRow, faultTable } from "../../src/supervisor/gateway/faults.ts";
+import { type FaultRow, faultTable } from "../../src/supervisor/gateway/fault-table.ts";
 
 const folder = join(projectRoot, "src/supervisor");
 const readme = readFileSync(join(folder, "README.md"), "utf8");

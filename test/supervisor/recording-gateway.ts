@@ -51,17 +51,24 @@ export function resultBody(code: number, description = "N/A", redirectUrl = ""):
   );
 }
 
-/** The answer to confirm, cancel or card, as the public samples have it. */
+/**
+ * The answer to confirm, cancel or card, as the public samples have it; `more` adds elements to
+ * the result or, with their names, replaces them.
+ */
 export function operationBody(
   operation: "confirm" | "cancel" | "card",
   code: number,
   description = "N/A",
+  more: Readonly<Record<string, string>> = {},
 ): string {
+  const sum = operation === "card" && code === 0 ? { currency: "EUR", amount: "8.99" } : {};
+  const named = { transactionPublicId: "5CF62325CB217655", ...sum, ...more };
+  const elements = Object.entries(named).map(([name, value]) => `<${name}>${value}</${name}>`);
   return (
     '<?xml version="1.0" encoding="UTF-8"?>\n<SOAP-ENV:Envelope ' +
     'xmlns:SOAP-ENV="http://schemas.xmlsoap.org/soap/envelope/" ' +
     `xmlns:ns1="urn:x"><SOAP-ENV:Body><ns1:${operation}Response><${operation}Result>` +
-    `<transactionPublicId>5CF62325CB217655</transactionPublicId><code>${code}</code>` +
+    `${elements.join("")}<code>${code}</code>` +
     `<description>${description}</description></${operation}Result>` +
     `</ns1:${operation}Response></SOAP-ENV:Body></SOAP-ENV:Envelope>`
   );
@@ -77,11 +84,19 @@ export const refusedCredentials: Behaviour = {
 };
 export const refusedOrder: Behaviour = { status: 200, body: resultBody(3, "amount invalid") };
 
+/** The lookup's word that there is no order of this number; its status is 404. */
+export const noOrderBody = JSON.stringify({ code: 3_000_001, message: "Unknown Order" });
+export const noOrder: Behaviour = { status: 404, body: noOrderBody };
+
 /** An HTTP server that keeps what it is sent and answers as the test says. */
 export class RecordingGateway {
   readonly requests: RecordedRequest[] = [];
+  /** Lookups of orders; they are no part of {@link requests}. */
+  readonly lookups: RecordedRequest[] = [];
+  /** Decides about each lookup of an order; may be replaced at any time. */
+  lookUp: (request: RecordedRequest) => Behaviour = () => noOrder;
   /** Decides about each request; may be replaced at any time. */
-  behave: (request: RecordedRequest) => Behaviour = () => accepted;
+  behave: (request: RecordedRequest) => Behaviour | Promise<Behaviour> = () => accepted;
   readonly #server: Server;
 
   private constructor(server: Server) {
@@ -99,8 +114,15 @@ export class RecordingGateway {
         const reference = String(parametersOf(body)["merchantReference"]);
         const { url = "", method = "", headers } = request;
         const recorded = { method, path: url, headers, body, reference };
+        if (/^\/v3\/orders?\//.test(url)) {
+          gateway.lookups.push(recorded);
+          answer(gateway.lookUp(recorded), response);
+          return;
+        }
         gateway.requests.push(recorded);
-        answer(gateway.behave(recorded), response);
+        const behaviour = gateway.behave(recorded);
+        if (behaviour instanceof Promise) void behaviour.then((one) => answer(one, response));
+        else answer(behaviour, response);
       });
     });
     await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));

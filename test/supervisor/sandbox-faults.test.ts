@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../src/shared/time.ts";
@@ -5,7 +6,7 @@ import type { FaultKind } from "../../src/simulator/gateway/faults/fault.ts";
 import { selfSignedTls } from "../../src/simulator/gateway/http/self-signed.ts";
 import { startGatewaySandbox } from "../../src/simulator/gateway/sandbox.ts";
 import { helpText } from "../../src/simulator/gateway/switches.ts";
-import type { TryClass } from "../../src/supervisor/gateway/faults.ts";
+import type { TryClass } from "../../src/supervisor/gateway/fault-table.ts";
 import { NotificationDesk } from "../../src/supervisor/notifications/notification-desk.ts";
 import * as listener from "../../src/supervisor/notifications/notification-listener.ts";
 import { ChildProgram } from "../support/child-program.ts";
@@ -19,33 +20,49 @@ import { SupervisorProcess, writeConfig } from "./supervisor-process.ts";
 import { openRig, PASSWORD, type RigOptions } from "./supervisor-rig.ts";
 
 type NotificationFault = Extract<FaultKind, `notification-${string}`>;
-type AnswerFault = Exclude<FaultKind, NotificationFault>;
+type LookupFault = Extract<FaultKind, `lookup-${string}`>;
+type AnswerFault = Exclude<FaultKind, NotificationFault | LookupFault>;
 
 interface Expected {
   /** What the first try comes to. */
   readonly first: TryClass;
   /** It may have left an order behind. */
   readonly ambiguous: boolean;
-  /** Orders that the sandbox has in the end: a lost answer is repeated with the same reference. */
+  /** Orders that the sandbox has in the end: after a lost answer it is looked up. */
   readonly orders: number;
 }
 
 const answers: Readonly<Record<AnswerFault, Expected>> = {
+  // These strike later than the order that is handed over here.
+  "capture-nok": { first: "sent", ambiguous: false, orders: 1 },
+  "refund-nok": { first: "sent", ambiguous: false, orders: 1 },
+  "cancellation-nok": { first: "sent", ambiguous: false, orders: 1 },
   latency: { first: "sent", ambiguous: false, orders: 1 },
   "hang-before-commit": { first: "answer-timeout", ambiguous: true, orders: 1 },
-  "hang-after-commit": { first: "answer-timeout", ambiguous: true, orders: 2 },
+  "hang-after-commit": { first: "answer-timeout", ambiguous: true, orders: 1 },
   "reset-before-commit": { first: "lost-answer", ambiguous: true, orders: 1 },
-  "reset-after-commit": { first: "lost-answer", ambiguous: true, orders: 2 },
+  "reset-after-commit": { first: "lost-answer", ambiguous: true, orders: 1 },
   "error-500": { first: "soap-fault", ambiguous: true, orders: 1 },
   "error-500-empty": { first: "server-error", ambiguous: true, orders: 1 },
   "unavailable-503": { first: "unavailable", ambiguous: false, orders: 1 },
   "not-found-404": { first: "not-found", ambiguous: false, orders: 1 },
-  "malformed-xml": { first: "unreadable-answer", ambiguous: true, orders: 2 },
+  "malformed-xml": { first: "unreadable-answer", ambiguous: true, orders: 1 },
   "wrong-code": { first: "order-refused", ambiguous: false, orders: 0 },
+  // An order's result has neither of these; they are lies about a refund (below).
+  "wrong-id": { first: "sent", ambiguous: false, orders: 1 },
+  "wrong-amount": { first: "sent", ambiguous: false, orders: 1 },
+  "wrong-currency": { first: "sent", ambiguous: false, orders: 1 },
+  "answer-twice": { first: "unreadable-answer", ambiguous: true, orders: 1 },
+};
+
+/** Lookups after a lost answer: how many sends, and what the item comes to within the hour. */
+const lookups: Readonly<Record<LookupFault, { orders: number; state: string }>> = {
+  "lookup-refused": { orders: 2, state: "sent" },
+  "lookup-plural-refused": { orders: 1, state: "sent" },
 };
 
 interface Notified {
-  /** How often each document came, by operation, in the order of their first coming. */
+  /** How often each document came, by operation and status if not ok, in order of first coming. */
   readonly copies: Readonly<Record<string, number>>;
   readonly state: "captured" | "unknown";
 }
@@ -53,6 +70,10 @@ interface Notified {
 const notifications: Readonly<Record<NotificationFault, Notified>> = {
   "notification-twice": { copies: { authorization: 2, capture: 2 }, state: "captured" },
   "notification-reversed": { copies: { capture: 1, authorization: 1 }, state: "captured" },
+  "notification-waiting": {
+    copies: { "authorization waiting": 1, authorization: 1, "capture waiting": 1, capture: 1 },
+    state: "captured",
+  },
   "notification-delayed": { copies: { authorization: 1, capture: 1 }, state: "captured" },
   "notification-bad-digest": { copies: {}, state: "unknown" },
   "notification-before-answer": { copies: { authorization: 1, capture: 1 }, state: "captured" },
@@ -95,7 +116,8 @@ test("every fault switch of --help has a row here", () => {
   const help = helpText().split("\nFaults ")[1]?.split("\n\n")[0] ?? "";
   const kinds = [...help.matchAll(/^ {2}([a-z][a-z0-9-]+) /gm)].map(([, kind]) => kind);
   expect(kinds.length).toBeGreaterThan(10);
-  expect([...Object.keys(answers), ...Object.keys(notifications)].sort()).toEqual(kinds.sort());
+  const rows = [answers, lookups, notifications].flatMap((table) => Object.keys(table));
+  expect(rows.sort()).toEqual(kinds.sort());
 });
 
 const overBoth = (Object.entries(answers) as Array<[AnswerFault, Expected]>).flatMap(
@@ -129,6 +151,52 @@ test.each(overBoth)(
       });
     }
     row(`${kind} (${scheme})`, first, ambiguous ? "ambiguous" : "", `${state()}, ${orders} orders`);
+  },
+);
+
+const refusals = (
+  Object.entries(lookups) as Array<[LookupFault, { orders: number; state: string }]>
+).flatMap(([kind, expected]) => [400, 404, 405].map((status) => ({ kind, status, ...expected })));
+
+test.each(refusals)(
+  "a lost answer with $kind, status $status: $orders orders, told when there may be two",
+  async ({ kind, status, orders, state }) => {
+    const rig = await openWithSandbox();
+    rig.sandbox.addFault({ kind: "reset-after-commit", times: 1 });
+    rig.sandbox.addFault({ kind, status });
+    const id = rig.handOver("Order_1");
+    await rig.tries(id, 1);
+    await rig.advanceInSteps(5_000, () => rig.store.delivery(id)?.state === state);
+    expect(rig.sandbox.orders()).toHaveLength(orders);
+    expect(rig.alarms()).toEqual(orders > 1 ? ["gateway-order-ambiguous"] : []);
+    expect(rig.operations.history("Order_1").possibleOrders).toBe(orders > 1 ? 2 : 0);
+    row(`${kind} ${status}`, "lost-answer", "ambiguous", `${state}, ${orders} orders`);
+  },
+);
+
+test.each(["wrong-id", "wrong-amount", "wrong-currency", "answer-twice"] as const)(
+  "a refund whose answer lies (%s) is unknown until a lookup shows it",
+  async (kind) => {
+    const rig = await openWithSandbox({ autoPay: true });
+    const transactionId = rig.handOver("Order_1");
+    await rig.tries(transactionId, 1);
+    const publicId = rig.sandbox.orders()[0]?.transactionPublicId ?? "";
+    rig.operationStore.learnId(publicId, transactionId, "notification", 1);
+    rig.sandbox.addFault({ kind, operation: "card" });
+    const { operation } = await rig.operations.operate({
+      operationId: randomUUID(),
+      kind: "refund",
+      transactionPublicId: publicId,
+      amountMinor: 899,
+      currency: "EUR",
+      exponent: 2,
+    });
+    expect(operation?.state).toBe("unknown");
+    expect(rig.alarms()).toEqual(["gateway-operation-unknown"]);
+    const open = () => rig.operationStore.openOf(publicId);
+    await rig.advanceInSteps(5_000, () => open() === undefined);
+    expect(rig.operations.history("Order_1")).toMatchObject({ operations: [{ state: "done" }] });
+    row(`${kind} (refund)`, "unknown", "", "done by lookup");
   },
 );
 
@@ -174,7 +242,10 @@ test.each(Object.entries(notifications) as Array<[NotificationFault, Notified]>)
     const waiting = async () => (await sent()).filter((one) => one.state === "waiting");
     await expect.poll(waiting).toEqual([]);
     const history = () => rig.operations.history("Order_1");
-    const events = history().events.map((one) => [one.operation, one.copies]);
+    const events = history().events.map(({ operation, status, copies: came }) => [
+      status === "ok" ? operation : `${operation} ${status}`,
+      came,
+    ]);
     expect(Object.fromEntries(events)).toEqual(copies);
     expect(events.map(([operation]) => operation)).toEqual(Object.keys(copies));
     expect(history().state).toBe(state);

@@ -4,15 +4,18 @@ import { createLogger } from "../../src/shared/logger.ts";
 import { openDatabase } from "../../src/shared/sqlite.ts";
 import type { Transaction } from "../../src/shared/transaction.ts";
 import { AlarmStore } from "../../src/supervisor/alarms/alarm-store.ts";
+import type { Gateway, GatewayOperations } from "../../src/supervisor/gateway/gateway.ts";
 import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client.ts";
 import { Intake } from "../../src/supervisor/intake/intake.ts";
 import { NotificationStore } from "../../src/supervisor/notifications/notification-store.ts";
+import { NotificationTally } from "../../src/supervisor/notifications/notification-tally.ts";
 import { OperationDesk } from "../../src/supervisor/operations/operation-desk.ts";
 import { OperationStore } from "../../src/supervisor/operations/operation-store.ts";
 import { DeliveryWatch } from "../../src/supervisor/outbox/delivery-watch.ts";
 import { Forwarder } from "../../src/supervisor/outbox/forwarder.ts";
 import { OutboxDesk } from "../../src/supervisor/outbox/outbox-desk.ts";
 import { type Attempt, OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
+import { openStores, storeMessages } from "../../src/supervisor/stores/supervisor-stores.ts";
 import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { TestClock } from "../support/test-clock.ts";
@@ -28,6 +31,8 @@ export interface RigOptions {
   readonly server?: RecordingGateway;
   /** Another gateway than the recording one. */
   readonly url?: string;
+  /** One without a network. */
+  readonly gateway?: Gateway & GatewayOperations;
   readonly callbackUrl?: string;
   /** As GATEWAY_CA_FILE gives them. */
   readonly certificates?: readonly string[];
@@ -46,7 +51,8 @@ export async function openRig(options: RigOptions = {}) {
   const database = openDatabase(path, supervisorMigrations);
   const alarmStore = new AlarmStore(database, clock);
   const log = alarmStore.tap(createLogger({ program: "supervisor", level: "debug", stream }));
-  const store = new OutboxStore(database);
+  const { losses, exchange, store: ownStore } = openStores(database, path, clock, log);
+  const store = new OutboxStore(database, () => exchange.ride());
   const desk = new OutboxDesk(database);
   const settings = {
     url: options.url ?? server.url,
@@ -61,11 +67,12 @@ export async function openRig(options: RigOptions = {}) {
     callbackUrl: options.callbackUrl ?? "https://shop.example/notify",
     certificates: options.certificates ?? [],
   };
-  const gateway = createGatewayClient(settings, clock, log);
+  const gateway = options.gateway ?? createGatewayClient(settings, clock, log);
   const watch = new DeliveryWatch(clock);
   const forwarder = new Forwarder({ store, gateway, watch, clock, log, chance: () => 0.5 });
   const onStored = (transactionId: string) => forwarder.tryAtOnce(transactionId);
   const intake = new Intake({ store, clock, log, onStored });
+  const aboutStores = storeMessages({ database, store, losses, gateway, clock, log, onStored });
 
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {
@@ -88,9 +95,12 @@ export async function openRig(options: RigOptions = {}) {
   const notifications = new NotificationStore(database);
   const parts = { store: operationStore, notifications, gateway, clock, log };
   const operations = new OperationDesk(parts);
-  const atGateway = { operationStore, notifications, operations };
+  const tally = new NotificationTally(database, clock);
+  const atGateway = { operationStore, notifications, operations, tally };
   const outbox = { store, desk, watch, forwarder, intake, requeued, alarmStore };
-  const rig = { server, clock, path, database, lines, log, ...outbox, ...atGateway, stop };
+  const stores = { storeMessages: aboutStores, losses, exchange, ownStore };
+  const base = { server, clock, path, database, lines, log };
+  const rig = { ...base, ...outbox, ...atGateway, ...stores, stop };
   return { ...rig, ...conveniences(rig) };
 }
 

@@ -38,10 +38,18 @@ export class ChildProgram {
   output = "";
 
   /** `main` is a path below src, such as `supervisor/main.ts`. */
-  constructor(main: string, args: readonly string[], nodeSwitches: readonly string[] = []) {
+  constructor(
+    main: string,
+    args: readonly string[],
+    nodeSwitches: readonly string[] = [],
+    environment: Readonly<Record<string, string>> = {},
+  ) {
     this.name = main;
     const command = [...nodeSwitches, join(projectRoot, "src", main), ...args];
-    this.#process = startProcess(process.execPath, command, { stdio: ["ignore", "pipe", "pipe"] });
+    this.#process = startProcess(process.execPath, command, {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...environment },
+    });
     for (const stream of [this.#process.stdout, this.#process.stderr]) {
       stream?.on("data", (chunk: Buffer) => {
         this.output += chunk.toString("utf8");

@@ -16,6 +16,8 @@ export interface InstallationOptions {
   readonly sandboxSwitches?: readonly string[];
   /** Further switches of Node.js for tp-manager. */
   readonly nodeSwitches?: readonly string[];
+  /** Further environment of tp-manager and supervisor, whose data folder is `data`. */
+  readonly environment?: (data: string) => Readonly<Record<string, string>>;
   /** Further lines of config.txt. */
   readonly config?: Readonly<Record<string, string | number>>;
 }
@@ -60,7 +62,9 @@ const ATTEMPT_MS = 2_000;
 
 const LOGIN = "kiosk";
 const PASSWORD = "test-kiosk-password";
-const GATEWAY_PASSWORD = "test-gateway-password";
+export const GATEWAY_LOGIN = "shop";
+export const GATEWAY_PASSWORD = "test-gateway-password";
+export const WEBSITE_ID = "123456";
 
 /**
  * A whole installation as real processes: terminal simulator, gateway sandbox, supervisor and
@@ -117,7 +121,7 @@ export class TestInstallation {
     rmSync(ready, { force: true });
     this.sandbox = new ChildProgram("simulator/gateway/main.ts", [
       ...["--port", String(this.#sandboxPort), "--database", join(this.folder, "sandbox.db")],
-      ...["--login", "shop", "--password", GATEWAY_PASSWORD, "--website", "123456"],
+      ...["--login", GATEWAY_LOGIN, "--password", GATEWAY_PASSWORD, "--website", WEBSITE_ID],
       ...["--ready-file", ready],
       ...(this.#options.sandboxSwitches ?? []),
     ]);
@@ -126,13 +130,15 @@ export class TestInstallation {
   }
 
   async startSupervisor(): Promise<void> {
-    this.supervisor = new ChildProgram("supervisor/main.ts", ["--data", this.data]);
+    const given = ["--data", this.data];
+    this.supervisor = new ChildProgram("supervisor/main.ts", given, [], this.#environment);
     await this.#answers(this.supervisor, this.#client("supervisor"));
   }
 
   async startTpManager(): Promise<void> {
+    const given = ["--data", this.data];
     const switches = this.#options.nodeSwitches;
-    this.tpManager = new ChildProgram("tp-manager/main.ts", ["--data", this.data], switches);
+    this.tpManager = new ChildProgram("tp-manager/main.ts", given, switches, this.#environment);
     await this.#answers(this.tpManager, this.#client("tp-manager"));
   }
 
@@ -225,6 +231,10 @@ export class TestInstallation {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
+  get #environment(): Readonly<Record<string, string>> {
+    return this.#options.environment?.(this.data) ?? {};
+  }
+
   #client<P extends "supervisor" | "tp-manager">(program: P): IpcClient<typeof tpManagerMessages> {
     const messages = program === "supervisor" ? supervisorMessages : tpManagerMessages;
     const directory = openRunDirectory(this.data);
@@ -254,9 +264,9 @@ export class TestInstallation {
       TERMINAL_MANAGER_LOGIN: LOGIN,
       TERMINAL_MANAGER_PWD: PASSWORD,
       GATEWAY_URL: this.sandboxUrl,
-      GATEWAY_LOGIN: "shop",
+      GATEWAY_LOGIN,
       GATEWAY_PWD: GATEWAY_PASSWORD,
-      GATEWAY_WEBSITE_ID: "123456",
+      GATEWAY_WEBSITE_ID: WEBSITE_ID,
       GATEWAY_CATEGORY_ID: "1",
       GATEWAY_CALLBACK_URL: "http://127.0.0.1:1/notify",
       UPDATE_TIME: "03:30",

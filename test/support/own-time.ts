@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
  * How long `work` takes, in milliseconds, without the time in which this process or one of `pids`
  * could have run and another program of the machine had the processor (Linux; 0 elsewhere).
  */
-export async function ownTimeOf(pids: readonly number[], work: () => Promise<void>) {
+export async function ownTimeOf(pids: readonly number[], work: () => Promise<void> | void) {
   const all = [process.pid, ...pids];
   const queued = (): number => all.reduce((sum, pid) => sum + queuedMs(pid), 0);
   const beforeMs = queued();

@@ -14,6 +14,8 @@ import { answerOf } from "../../src/tp-manager/orders/answer.ts";
 import { Orders } from "../../src/tp-manager/orders/orders.ts";
 import { type SettlementWord, settleByOperator } from "../../src/tp-manager/orders/settlement.ts";
 import { HandOff } from "../../src/tp-manager/supervisor/hand-off.ts";
+import { StoreGuard } from "../../src/tp-manager/supervisor/store-guard.ts";
+import type { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import { answeringLink } from "./answering-link.ts";
 import { recordingLog } from "./recording-log.ts";
 import { ScriptedTerminal } from "./scripted-terminal.ts";
@@ -47,11 +49,14 @@ class Supervisor {
   stored: Transaction[] = [];
   withdrawn: string[] = [];
   reachable = true;
+  /** Throws what it answers instead of taking a transaction. */
+  refuse: () => void = () => {};
   state: DeliveryState = "sent";
 
   readonly link = answeringLink({
     "store-transaction": ({ transaction }) => {
       this.#mustBeReachable();
+      this.refuse();
       this.stored.push(transactionSchema.parse(transaction));
       return { stored: true };
     },
@@ -71,17 +76,29 @@ class Supervisor {
   }
 }
 
+interface HouseOptions {
+  readonly clock?: TestClock;
+  /** TERMINAL_SHARED: sales that nobody here knows are no sign of a loss. */
+  readonly isShared?: boolean;
+  /** Another supervisor than the one of a few lines. */
+  readonly linkFor?: (journal: Journal) => SupervisorLink;
+}
+
 /** The money side of tp-manager on a scripted terminal, a real journal and the test clock. */
-export function house(path = join(temporaryFolder(), "journal.db")) {
-  const clock = new TestClock(new Date(2026, 0, 15, 13, 0, 0).getTime());
+export function house(
+  path = join(temporaryFolder(), "journal.db"),
+  terminal = new ScriptedTerminal(),
+  options: HouseOptions = {},
+) {
+  const { clock = new TestClock(new Date(2026, 0, 15, 13, 0, 0).getTime()) } = options;
   const journal = new Journal(path);
-  const { attempts, handOffs, terminalLog } = journal;
-  const terminal = new ScriptedTerminal();
+  const { attempts, handOffs, terminalLog, reconciliations } = journal;
   const supervisor = new Supervisor();
+  const link = options.linkFor?.(journal) ?? supervisor.link;
   const { log, lines } = recordingLog();
   const hub = new EventHub(journal.events, clock, log);
   const tapped = hub.tap(log);
-  const handOff = new HandOff(handOffs, supervisor.link, clock, tapped);
+  const handOff = new HandOff(handOffs, link, clock, tapped);
   const settings = {
     paymentTimeoutMs: 180_000,
     graceMs: 30_000,
@@ -91,11 +108,24 @@ export function house(path = join(temporaryFolder(), "journal.db")) {
     confirmAfterMs: 10_000,
     resetLimitMs: 60_000,
     telecollectionLimitMs: 60_000,
+    terminalShared: options.isShared ?? false,
   };
-  const stores = { attempts, handOffs, terminalLog };
+  const { doubts, again } = journal;
+  const guard = new StoreGuard({
+    doubts,
+    attempts,
+    link,
+    clock,
+    log: tapped,
+    isShared: options.isShared ?? false,
+  });
+  const stores = { attempts, handOffs, terminalLog, reconciliations, guard };
   const shared = { ...stores, clock, log: tapped, settings };
+  const journalWhole = (signal: AbortSignal) => guard.whole(signal);
   const settled = (): void => handOff.nudge();
-  const desk = new TerminalDesk({ ...shared, terminal, announce: hub.announce, settled });
+  const desk = new TerminalDesk({
+    ...{ ...shared, terminal, announce: hub.announce, settled, journalWhole },
+  });
   const orders = new Orders({ ...shared, desk, handOff });
   const afterSale = new AfterSale({ ...shared, desk, orders });
   const { upkeep } = desk;
@@ -118,6 +148,8 @@ export function house(path = join(temporaryFolder(), "journal.db")) {
     terminal,
     supervisor,
     handOff,
+    guard,
+    again,
     start,
     desk,
     orders,

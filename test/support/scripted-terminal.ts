@@ -61,6 +61,8 @@ export class ScriptedTerminal implements Terminal {
 
   script: PayScript = approves;
   baseline: Baseline = baseline;
+  /** What a command stored is the terminal's last transaction from then on. */
+  remembers = false;
   unavailable: TerminalUnavailable | undefined;
   last: LastTransaction = baseline.last;
   cancelAnswer: CancelAnswer = { answer: "taken" };
@@ -114,7 +116,26 @@ export class ScriptedTerminal implements Terminal {
 
   reverse(order: ReversalOrder, observer: PaymentObserver): Promise<PaymentEnd> {
     this.reversed.push(order);
-    return this.reversal(order, observer);
+    return this.reversal(order, this.#remembering(observer));
+  }
+
+  #remembering(observer: PaymentObserver): PaymentObserver {
+    if (!this.remembers) return observer;
+    return {
+      report: (told) => {
+        const answer = observer.report(told);
+        if (answer === "accept" && told.good) this.stores(told);
+        return answer;
+      },
+      acknowledged: () => observer.acknowledged(),
+      prompt: (prompt) => observer.prompt(prompt),
+    };
+  }
+
+  /** The terminal's last transaction is this one. */
+  stores(told: TransactionReport): void {
+    this.last = { kind: "transaction", report: told };
+    this.baseline = { ...this.baseline, last: this.last };
   }
 
   reset(signal: AbortSignal): Promise<void> {
@@ -133,7 +154,7 @@ export class ScriptedTerminal implements Terminal {
 
   pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
     this.paid.push(order);
-    return this.script(order, observer);
+    return this.script(order, this.#remembering(observer));
   }
 
   cancel(): Promise<CancelAnswer> {

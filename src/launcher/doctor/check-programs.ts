@@ -1,6 +1,7 @@
 import { createServer } from "node:net";
 import type { Clock } from "../../shared/time.ts";
-import { type Condition, conditionOf, type TpManagerStatus } from "../condition.ts";
+import { saysSince } from "../../shared/troubles.ts";
+import { type Condition, conditionOf, type TpManagerStatus, troublesToldBy } from "../condition.ts";
 import { deliberateStop } from "../deliberate-stop.ts";
 import { duration } from "../output.ts";
 import { programPart } from "../part.ts";
@@ -29,6 +30,7 @@ export function checkPrograms(conditions: Conditions, dataDirectory: string): Fi
     checkTerminal(tpManagerStatus(conditions)),
     checkProgram("supervisor", conditions.supervisor, stopped),
     ...checkQueue(conditions.supervisor),
+    ...checkTroubles(conditions),
   ];
 }
 
@@ -74,17 +76,20 @@ function checkTerminal(status: TpManagerStatus | undefined): Finding {
 
 function checkQueue(condition: Condition): Finding[] {
   if (condition.state !== "running" || condition.status.program !== "supervisor") return [];
-  const { pending, parked, sent, oldestAgeMs, paused } = condition.status.outbox;
+  const { pending, parked, sent, oldestAgeMs } = condition.status.outbox;
   const age = oldestAgeMs === null ? "" : `, oldest ${duration(oldestAgeMs)}`;
   const says = `${pending} waiting${age}, ${parked} refused, ${sent} sent`;
-  if (paused !== null) {
-    const todo = "correct GATEWAY_LOGIN and GATEWAY_PWD, then ./launch.sh restart";
-    return [bad("queue", `${says}; paused: ${paused}`, todo)];
-  }
-  if (parked > 0) {
-    return [doubtful("queue", says, "the supervisor's log says why the gateway refused them")];
-  }
-  return [good("queue", says)];
+  const isTold = troublesToldBy([condition]).some(({ row }) => row.check === "queue");
+  // A warning beside it says what to do.
+  return isTold ? [] : [good("queue", says)];
+}
+
+/** One finding for each trouble, with the table's words. */
+function checkTroubles({ tpManager, supervisor }: Conditions): Finding[] {
+  return troublesToldBy([tpManager, supervisor]).map((trouble) => {
+    const { grave, check, todo } = trouble.row;
+    return (grave ? bad : doubtful)(check, saysSince(trouble), todo);
+  });
 }
 
 /** Free, or held by our own tp-manager. */

@@ -11,6 +11,7 @@ import { dataArguments } from "../schedule/entry.ts";
 import { writeBundle } from "./bundle.ts";
 import { CONFIG_CHECK, checkConfig, type ReadConfigs } from "./check-config.ts";
 import { checkGateway } from "./check-gateway.ts";
+import { checkJournal } from "./check-journal.ts";
 import {
   checkLocalPort,
   checkPrograms,
@@ -80,6 +81,7 @@ export async function examine(installation: Installation, clock: Clock): Promise
     ...configs.findings,
     ...ports,
     ...checkPrograms(conditions, installation.dataDirectory),
+    ...(await checkJournal(installation.dataDirectory)),
     ...(asked ? [asked.finding] : []),
     checkClock(clock, asked?.nowMs),
     await checkSchedule(installation),
@@ -94,7 +96,7 @@ function toBeCopied(finding: Finding, dataDirectory: string): Finding {
   const args = dataArguments(dataDirectory).map((word) => (windows ? `"${word}"` : quoted(word)));
   if (finding.todo === null || args.length === 0) return finding;
   const todo = finding.todo.replace(
-    /\.\/(?:launch\.sh (?:start|restart|systemd-unit)|always-up\.sh --uninstall)\b/g,
+    /\.\/(?:launch\.sh (?:start|restart|audit|systemd-unit)|always-up\.sh --uninstall)\b/g,
     (command) => [command, ...args].join(" "),
   );
   return { ...finding, todo };

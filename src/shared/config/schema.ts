@@ -153,6 +153,10 @@ const terminalAndApi = {
       .transform((bits) => (bits === "1" ? 1 : 2)),
     { help: "Stop bits of the serial line.", example: "1" },
   ),
+  TERMINAL_SHARED: described(yesNo.default(false), {
+    help: "Others are paid at this terminal too: its totals are not compared with the journal.",
+    example: "yes",
+  }),
   TERMINAL_PASSWORD: described(
     z
       .string()

@@ -1,4 +1,6 @@
 import { Agent, request as httpRequest } from "node:http";
+import type { StoreExchange } from "../stores/store-exchange.ts";
+import type { StoreWord } from "../stores/store-mark.ts";
 import type { Clock } from "../time.ts";
 import {
   IPC_VERSION,
@@ -8,7 +10,7 @@ import {
   type ResponseOf,
 } from "./contract.ts";
 import { addressOf, ipcToken } from "./run-directory.ts";
-import { IPC_BODY_BYTES_MAX, IPC_TOKEN_HEADER } from "./server.ts";
+import { IPC_BODY_BYTES_MAX, IPC_STORES_HEADER, IPC_TOKEN_HEADER, storeWordOf } from "./server.ts";
 
 /**
  * Why a local message was not answered. "unreachable": nobody listens. "no-answer": the message may
@@ -20,10 +22,17 @@ export type IpcFailure = "unreachable" | "no-answer" | "refused";
 export class IpcError extends Error {
   override readonly name = "IpcError";
   readonly failure: IpcFailure;
+  /** HTTP status of a refusal; undefined when the message was never sent. */
+  readonly status: number | undefined;
 
-  constructor(failure: IpcFailure, message: string, options?: ErrorOptions) {
+  constructor(
+    failure: IpcFailure,
+    message: string,
+    options: ErrorOptions & { readonly status?: number } = {},
+  ) {
     super(message, options);
     this.failure = failure;
+    this.status = options.status;
   }
 }
 
@@ -48,6 +57,7 @@ export function createIpcClient<M extends Messages>(
   program: Program,
   messages: M,
   clock: Clock,
+  stores?: StoreExchange,
 ): IpcClient<M> {
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
   return {
@@ -58,14 +68,19 @@ export function createIpcClient<M extends Messages>(
       }
       const path = `/v${IPC_VERSION}/${name}`;
       const where = locate(runDirectory, program);
-      const answer = await post({ ...where, path, body: text, timeoutMs, agent, clock });
+      const word = stores?.tell();
+      const answer = await post({ ...where, path, body: text, timeoutMs, agent, clock, word });
+      // Before the answer is used: it may be that of a database that was lost.
+      stores?.hear(answer.word);
       if (answer.status !== 200) {
         const why = answer.text.slice(0, REASON_CHARACTERS_MAX);
-        throw new IpcError("refused", `${program} answered ${answer.status}: ${why}`);
+        const { status } = answer;
+        throw new IpcError("refused", `${program} answered ${status}: ${why}`, { status });
       }
       const parsed = messages[name]?.response.safeParse(parseJson(answer.text));
       if (!parsed?.success) {
-        throw new IpcError("refused", `${program} answered ${name} in a form not understood`);
+        const words = `${program} answered ${name} in a form not understood`;
+        throw new IpcError("refused", words, { status: answer.status });
       }
       return parsed.data as ResponseOf<M, typeof name>;
     },
@@ -101,9 +116,16 @@ interface Post {
   readonly timeoutMs: number;
   readonly agent: Agent;
   readonly clock: Clock;
+  readonly word: StoreWord | undefined;
 }
 
-function post(options: Post): Promise<{ status: number; text: string }> {
+interface Posted {
+  readonly status: number;
+  readonly text: string;
+  readonly word: StoreWord | undefined;
+}
+
+function post(options: Post): Promise<Posted> {
   return new Promise((resolve, reject) => {
     let connected = false;
     const timer = options.clock.startTimer("ipc answer", options.timeoutMs, () =>
@@ -126,6 +148,7 @@ function post(options: Post): Promise<{ status: number; text: string }> {
           "content-type": "application/json",
           "content-length": Buffer.byteLength(options.body),
           [IPC_TOKEN_HEADER]: options.token,
+          ...(options.word ? { [IPC_STORES_HEADER]: JSON.stringify(options.word) } : {}),
         },
       },
       (response) => {
@@ -141,6 +164,7 @@ function post(options: Post): Promise<{ status: number; text: string }> {
           resolve({
             status: response.statusCode ?? 0,
             text: Buffer.concat(chunks).toString("utf8"),
+            word: storeWordOf(response.headers[IPC_STORES_HEADER]),
           });
         });
         response.on("error", fail);

@@ -1,5 +1,21 @@
 import { z } from "zod";
 import { transactionSchema } from "../transaction.ts";
+import {
+  deliveryStateSchema,
+  gatewayOperationKindSchema,
+  gatewayOperationSchema,
+} from "./gateway-words.ts";
+import { storesOfSupervisor, storesOfTpManager } from "./store-messages.ts";
+
+export {
+  type DeliveryState,
+  deliveryStateSchema,
+  type GatewayOperation,
+  type GatewayOperationKind,
+  gatewayOperationKindSchema,
+  gatewayOperationSchema,
+} from "./gateway-words.ts";
+export { type HandedAgain, type KnownOrder, STORE_PAGE_MAX } from "./store-messages.ts";
 
 /**
  * Every message between the processes of one installation (docs/design.md 7.1): HTTP POST with JSON
@@ -10,19 +26,6 @@ export const IPC_VERSION = 1;
 
 const programs = ["tp-manager", "supervisor"] as const;
 export type Program = (typeof programs)[number];
-
-/** The state of a transaction's delivery to the gateway. */
-export const deliveryStateSchema = z.enum([
-  /** Waiting for its first or next try. */
-  "pending",
-  /** The gateway answered code 0. */
-  "sent",
-  /** Refused by the gateway; waits for an operator. */
-  "parked",
-  /** Closed without being sent. */
-  "closed",
-]);
-export type DeliveryState = z.infer<typeof deliveryStateSchema>;
 
 const deliverySchema = z.object({
   known: z.boolean(),
@@ -69,30 +72,6 @@ export const OUTBOX_PAGE_MAX = 200;
 export const ALARMS_PAGE_MAX = 200;
 export const NOTE_CHARACTERS_MAX = 500;
 
-export const gatewayOperationKindSchema = z.enum(["confirm", "cancel", "refund"]);
-export type GatewayOperationKind = z.infer<typeof gatewayOperationKindSchema>;
-
-/** A confirm, cancel or refund, which is sent at most once, and its end. */
-export const gatewayOperationSchema = z.object({
-  operationId: z.string(),
-  kind: gatewayOperationKindSchema,
-  transactionPublicId: z.string(),
-  /** null: all of it. */
-  amountMinor: z.int().nullable(),
-  /**
-   * "done" and "refused": the gateway's own word. "not-sent": the operation was not carried out.
-   * "unknown": the answer was lost; a notification, a lookup or an operator settles the operation.
-   */
-  state: z.enum(["sending", "done", "refused", "not-sent", "unknown"]),
-  code: z.int().nullable(),
-  description: z.string(),
-  /** A row of the fault table. */
-  class: z.string().nullable(),
-  askedAtMs: z.int(),
-  endedAtMs: z.int().nullable(),
-});
-export type GatewayOperation = z.infer<typeof gatewayOperationSchema>;
-
 /**
  * How an order stands at the gateway, as far as the gateway has told. Of two notifications the one
  * with the later state here wins, in whatever order they came.
@@ -129,6 +108,16 @@ const gatewayHistorySchema = z.object({
     }),
   ),
   operations: z.array(gatewayOperationSchema),
+  /**
+   * How many transactions of the order the gateway may have, when nobody knows that these are one.
+   * 0: nothing is open. Missing: an older supervisor.
+   */
+  possibleOrders: z.int().min(0).optional(),
+  /**
+   * Ids of operations that the gateway answered as done and has notified as failed since. Missing:
+   * an older supervisor.
+   */
+  failed: z.array(z.string()).optional(),
 });
 export type GatewayHistory = z.infer<typeof gatewayHistorySchema>;
 
@@ -144,6 +133,8 @@ const gatewayTransactionSchema = z.object({
    * The sum that went back of this transaction already. Missing: not ours, or an older supervisor.
    */
   returnedMinor: z.int().min(0).optional(),
+  /** The rest that can be refunded. Missing: not known, nothing, or an older supervisor. */
+  leftMinor: z.int().positive().optional(),
 });
 
 /**
@@ -153,6 +144,27 @@ const gatewayTransactionSchema = z.object({
 const orderReturnedMinor = z.int().min(0).optional();
 
 const empty = z.object({});
+
+/** A trouble in words for an operator, and since when. */
+const troubleSince = z.object({ reason: z.string(), sinceMs: z.int() });
+
+/** Of the outbox; missing with a supervisor of an older version. */
+const outboxTroubles = {
+  oldestAtMs: z.int().nullable().optional(),
+  pausedSinceMs: z.int().nullable().optional(),
+  parkedSinceMs: z.int().nullable().optional(),
+  /** Certificate, redirect or denied access; null when the last answer showed none of them. */
+  misconfigured: troubleSince.nullable().optional(),
+  /** The order lookup refuses our credentials; null when the last one that was answered did not. */
+  lookupRefused: troubleSince.nullable().optional(),
+};
+
+const notificationFigures = z.object({
+  /** Since the start of the program, by verdict. */
+  verdicts: z.record(z.string(), z.int()),
+  /** null: no trouble. */
+  refused: troubleSince.extend({ count: z.int() }).nullable(),
+});
 
 /** Messages the supervisor answers. */
 export const supervisorMessages = {
@@ -175,6 +187,7 @@ export const supervisorMessages = {
     request: z.object({ transactionId: z.uuid(), waitMs: z.int().min(0).max(60_000) }),
     response: deliverySchema,
   },
+  ...storesOfSupervisor,
   /** Items of the outbox, oldest first, after `cursor`. */
   "outbox-list": {
     request: z.object({
@@ -246,6 +259,22 @@ export const supervisorMessages = {
     }),
     response: z.object({ operation: gatewayOperationSchema.nullable() }),
   },
+  /**
+   * An operator found no other transaction of an order at the gateway than those it has named, or
+   * one where it has named none. false: nothing is open, or the order may still be sent again.
+   */
+  "gateway-copies": {
+    request: z.object({
+      orderId: z.string(),
+      note: z.string().min(1).max(NOTE_CHARACTERS_MAX),
+    }),
+    response: z.object({
+      settled: z.boolean(),
+      transactionId: z.string().nullable(),
+      transactionPublicIds: z.array(z.string()),
+      orderReturnedMinor,
+    }),
+  },
   /** The v3 lookup. Its proofs about open operations are kept. */
   "gateway-lookup": {
     request: z.object({ id: z.string() }),
@@ -314,7 +343,22 @@ export const supervisorMessages = {
         oldestAgeMs: z.number().nullable(),
         /** Why nothing is being sent, in words for an operator; null when it is not paused. */
         paused: z.string().nullable(),
+        ...outboxTroubles,
+        /** Sends whose answer was lost. Missing: an older supervisor. */
+        ambiguous: z
+          .object({
+            /** Sends so far. */
+            sends: z.int(),
+            /** Items that are not sent again before a lookup has told, or has not. */
+            inDoubt: z.int(),
+            /** Orders that the gateway may have more than once. */
+            possibleCopies: z.int(),
+          })
+          .optional(),
       }),
+      /** Confirms, cancels and refunds whose answer was lost and that nobody has settled. */
+      operations: z.object({ unknown: z.int(), unknownSinceMs: z.int().nullable() }).optional(),
+      notifications: notificationFigures.optional(),
     }),
   },
   stop: { request: empty, response: z.object({ stopping: z.literal(true) }) },
@@ -338,8 +382,11 @@ export const tpManagerMessages = {
         status: z.string(),
       }),
       payments: z.object({ running: z.int(), inDoubt: z.int(), notHandedOver: z.int() }),
+      /** The supervisor takes nothing: why, since when, and how many wait; null when it does. */
+      handOver: troubleSince.extend({ pending: z.int() }).nullable().optional(),
     }),
   },
+  ...storesOfTpManager,
   stop: { request: empty, response: z.object({ stopping: z.literal(true) }) },
 } as const;
 

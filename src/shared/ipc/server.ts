@@ -4,14 +4,21 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from "node:net";
 import { invariant } from "../invariant.ts";
 import type { Logger } from "../logger.ts";
+import type { StoreExchange } from "../stores/store-exchange.ts";
+import { type StoreWord, storeWordSchema } from "../stores/store-mark.ts";
 import { type Handlers, IPC_VERSION, type Messages, type Program } from "./contract.ts";
 import { claimAddress, ipcToken } from "./run-directory.ts";
 
 /** A transaction with a basket of 64 KiB and its echo fit many times over. */
 export const IPC_BODY_BYTES_MAX = 1024 * 1024;
 export const IPC_TOKEN_HEADER = "x-connector-token";
+/** JSON: the marks of the two databases (docs/design.md 3.17). */
+export const IPC_STORES_HEADER = "x-connector-stores";
 /** For a whole request to come in; its sender is on this machine. */
 const REQUEST_MS_MAX = 10_000;
+
+/** A handler refuses what one message asks for, and will refuse it again. */
+export class MessageRefused extends Error {}
 
 interface IpcServer {
   /** Ends when the messages being carried out have been answered; idle connections are cut. */
@@ -21,6 +28,7 @@ interface IpcServer {
 interface Answer {
   readonly status: number;
   readonly body: unknown;
+  readonly stores?: StoreWord | undefined;
 }
 
 /**
@@ -33,8 +41,10 @@ export async function startIpcServer<M extends Messages>(options: {
   readonly messages: M;
   readonly handlers: Handlers<M>;
   readonly log: Logger;
+  /** Of a program that has a database of its own. */
+  readonly stores?: StoreExchange;
 }): Promise<IpcServer> {
-  const { runDirectory, program, messages, log } = options;
+  const { runDirectory, program, messages, log, stores } = options;
   ipcToken(runDirectory);
   // The one place where a message name stops being a type: handlers are keyed by `messages`.
   const handlers = options.handlers as Record<string, (request: unknown) => unknown>;
@@ -62,23 +72,23 @@ export async function startIpcServer<M extends Messages>(options: {
       };
     }
     connections.begin(request.socket);
-    return { status: 200, body: await handle(parsed.data) };
+    const standing = stores?.hear(storeWordOf(request.headers[IPC_STORES_HEADER]));
+    // Its own mark is read after the work, so that the mark counts what the answer tells.
+    const done = await handle(parsed.data);
+    return { status: 200, body: done, stores: stores?.tell(standing) };
   }
 
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.once("close", () => connections.end(request.socket));
     try {
-      const { status, body } = await answer(request);
+      const { status, body, stores: word } = await answer(request);
       const text = JSON.stringify(body);
       invariant(text !== undefined, `the answer of ${request.url} is an object`);
+      if (word) response.setHeader(IPC_STORES_HEADER, JSON.stringify(word));
       send(response, status, text, connections.closing);
     } catch (error) {
-      if (response.destroyed) {
-        log.debug({ url: request.url, err: error }, "a local request was broken off");
-      } else {
-        log.error({ err: error, url: request.url }, "local message failed");
-        send(response, 500, '{"error":"failed, see the log"}', connections.closing);
-      }
+      const { status, body } = faultOf(error, request.url, response.destroyed, log);
+      send(response, status, JSON.stringify(body), connections.closing);
     }
   }
 
@@ -94,6 +104,22 @@ export async function startIpcServer<M extends Messages>(options: {
         connections.closeIdle();
       }),
   };
+}
+
+/** The answer to a message whose handler failed. */
+function faultOf(
+  error: unknown,
+  url: string | undefined,
+  isBrokenOff: boolean,
+  log: Logger,
+): Answer {
+  if (error instanceof MessageRefused) {
+    log.warn({ url, err: error }, "a local message was refused");
+    return { status: 422, body: { error: error.message } };
+  }
+  if (isBrokenOff) log.debug({ url, err: error }, "a local request was broken off");
+  else log.error({ err: error, url }, "local message failed");
+  return { status: 500, body: { error: "failed, see the log" } };
 }
 
 interface Connections {
@@ -142,6 +168,12 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
     if (bytes <= IPC_BODY_BYTES_MAX) chunks.push(chunk);
   }
   return bytes <= IPC_BODY_BYTES_MAX ? Buffer.concat(chunks).toString("utf8") : undefined;
+}
+
+/** Of a header; undefined when it is missing or of a form that is not understood. */
+export function storeWordOf(header: string | string[] | undefined): StoreWord | undefined {
+  if (typeof header !== "string") return undefined;
+  return storeWordSchema.safeParse(parseJson(header)).data;
 }
 
 function parseJson(text: string): unknown {

@@ -27,6 +27,8 @@ const websiteSchema = z.strictObject({
   css: httpsAddress.optional(),
   /** Where the fraud event goes (docs/design.md 12.19: svnotif.url). */
   fraudUrl: webAddress.optional(),
+  /** Signs this website's notifications in place of the password (docs/gateway.md 3.2). */
+  salt: z.string().min(1).optional(),
   /** Secret of the fraud event's signature header (docs/gateway.md 4.2). */
   passphrase: z.string().min(1).optional(),
 });

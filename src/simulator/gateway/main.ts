@@ -1,6 +1,5 @@
-import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { exitCodes } from "../../shared/exit-codes.ts";
-import { announcePresence } from "../../shared/presence.ts";
+import { tellReady, untellReady } from "../ready-file.ts";
 import { LOGIN_LENGTH_DESCRIBED } from "./account.ts";
 import { type SandboxOptions, startGatewaySandbox } from "./sandbox.ts";
 import { readCommandLine } from "./switches.ts";
@@ -9,10 +8,9 @@ async function run(options: SandboxOptions, readyFile: string | null): Promise<v
   for (const { login } of options.accounts) warnOfLongLogin(login);
   const sandbox = await startGatewaySandbox(options);
   console.log(`listening ${sandbox.url}`);
-  if (readyFile !== null && process.platform !== "linux") announcePresence(readyFile);
-  if (readyFile !== null) writeReadyFile(readyFile, sandbox.url);
+  tellReady(readyFile, { url: sandbox.url });
   const stop = async (): Promise<void> => {
-    if (readyFile !== null) rmSync(readyFile, { force: true });
+    untellReady(readyFile);
     await sandbox.close();
     process.exit(exitCodes.ok);
   };
@@ -28,13 +26,6 @@ function warnOfLongLogin(login: string): void {
     `warning: login ${login} has ${length} characters, the description allows ` +
       `${LOGIN_LENGTH_DESCRIBED}; the gateway issues longer ones all the same`,
   );
-}
-
-/** A reader that waits for the file never reads half of it. */
-function writeReadyFile(path: string, url: string): void {
-  const unfinished = `${path}.${process.pid}`;
-  writeFileSync(unfinished, `${JSON.stringify({ url })}\n`);
-  renameSync(unfinished, path);
 }
 
 function fail(error: unknown): never {

@@ -19,6 +19,8 @@ export interface SandboxParts {
   readonly faults: FaultList;
   /** Orders are paid as soon as they are generated. */
   readonly autoPay: boolean;
+  /** Refunds name the website, as the table says and real types do not. */
+  readonly websiteIdMandatory: boolean;
   /** Aborts when the sandbox closes: every wait ends. */
   readonly closing: AbortSignal;
 }

@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { DatabaseSync } from "node:sqlite";
 import { openDatabase } from "../../shared/sqlite.ts";
@@ -8,6 +9,7 @@ import { type Fault, type FaultInput, faultSchema } from "./faults/fault.ts";
 import { FaultList } from "./faults/fault-list.ts";
 import { createApp, type Tls } from "./http/app.ts";
 import { categoryRoutes, lookupRoutes } from "./lookup/lookup-routes.ts";
+import type { MailTarget } from "./mail/mail-target.ts";
 import { NotificationStore } from "./notifications/notification-store.ts";
 import { Notifier } from "./notifications/notifier.ts";
 import { Sender } from "./notifications/sender.ts";
@@ -30,6 +32,12 @@ export interface SandboxOptions {
   readonly faults?: readonly FaultInput[];
   /** Pays orders as soon as they are generated; off by default. */
   readonly autoPay?: boolean;
+  /** Payments wait until an operator pays or declines them; off by default. */
+  readonly paymentsWait?: boolean;
+  /** Refunds without a websiteId are refused; off by default. */
+  readonly websiteIdMandatory?: boolean;
+  /** Where mails to emailCallback go; a file beside the database when left out. */
+  readonly mail?: MailTarget;
   readonly clock?: Clock;
   /** Hears of faults of the sandbox itself; without it they go to standard error. */
   readonly report?: (error: Error) => void;
@@ -62,9 +70,8 @@ export async function startGatewaySandbox(options: SandboxOptions): Promise<Gate
   const parts = assemble(options, closing.signal, report);
   const app = createApp(tls, report);
   for (const routes of allRoutes) routes(app, parts);
-  // Notifications leave after the answer to the request that caused them.
-  app.addHook("onResponse", (request, _reply, done) => {
-    if (request.method === "POST") parts.sender.kick();
+  app.addHook("onSend", (request, { raw }, _payload, done) => {
+    if (request.method === "POST") afterAnswer(raw, () => parts.sender.kick());
     done();
   });
   const close = async (): Promise<void> => {
@@ -92,6 +99,15 @@ export async function startGatewaySandbox(options: SandboxOptions): Promise<Gate
   };
 }
 
+/**
+ * Notifications leave after the answer to the request that caused them. A client that has hung up
+ * gets no answer, and its connection has ended before there was one to write.
+ */
+function afterAnswer(answer: ServerResponse, work: () => void): void {
+  if (answer.closed) work();
+  else answer.once("close", work);
+}
+
 const allRoutes = [soapRoutes, lookupRoutes, pageRoutes, categoryRoutes, controlRoutes] as const;
 
 function assemble(
@@ -99,24 +115,35 @@ function assemble(
   closing: AbortSignal,
   report: (error: Error) => void,
 ): SandboxParts {
+  const { paymentsWait = false, websiteIdMandatory = false } = options;
+  const mail = options.mail ?? mailBeside(options.database);
   const accounts = given.map((account) => accountSchema.parse(account));
   const faults = new FaultList(options.faults?.map((fault) => faultSchema.parse(fault)));
   const database = open(options.database);
   const orders = new OrderStore(database, clock);
   const notifications = new NotificationStore(database, clock);
-  const notifier = new Notifier({ accounts, notifications, faults, clock });
+  const notifier = new Notifier({
+    ...{ accounts, notifications, faults, clock },
+    mails: mail !== undefined,
+  });
   return {
     accounts,
     clock,
     database,
     orders,
-    ledger: new Ledger(orders, notifier),
+    ledger: new Ledger({ orders, notifier, faults, paymentsWait }),
     notifications,
-    sender: new Sender({ notifications, clock, closing, report }),
+    sender: new Sender({ notifications, clock, mail, closing, report }),
     faults,
     autoPay,
+    websiteIdMandatory,
     closing,
   };
+}
+
+/** A database that ends with the sandbox leaves no mails behind either. */
+function mailBeside(database: string): MailTarget | undefined {
+  return database === ":memory:" ? undefined : { file: `${database}.mbox` };
 }
 
 function open(path: string): DatabaseSync {

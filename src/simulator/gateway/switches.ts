@@ -16,6 +16,7 @@ import { type FaultInput, faultKinds, parseFault } from "./faults/fault.ts";
 import type { Tls } from "./http/app.ts";
 import { describeIssues } from "./http/request.ts";
 import { selfSignedTls } from "./http/self-signed.ts";
+import { type MailTarget, parseMailTarget } from "./mail/mail-target.ts";
 import type { SandboxOptions } from "./sandbox.ts";
 
 /** The options as far as the switches have set them. */
@@ -28,9 +29,13 @@ interface Draft {
   password?: string;
   readonly websites: number[];
   currency?: string;
+  salt?: string;
   readonly categories: Category[];
   readonly faults: FaultInput[];
   autoPay: boolean;
+  paymentsWait: boolean;
+  websiteIdMandatory: boolean;
+  mail?: MailTarget;
   tlsKey?: string;
   tlsCert?: string;
   tlsSelfSigned?: string;
@@ -99,6 +104,13 @@ export const switches: SwitchTable<Draft> = {
       draft.currency = value;
     },
   },
+  salt: {
+    argument: "TEXT",
+    description: "signs notifications of those websites in place of the password",
+    apply: (value, draft) => {
+      draft.salt = value;
+    },
+  },
   category: {
     argument: "ID[=LABEL]",
     multiple: true,
@@ -120,6 +132,27 @@ export const switches: SwitchTable<Draft> = {
     description: "pay every order as soon as it is generated",
     apply: (_, draft) => {
       draft.autoPay = true;
+    },
+  },
+  "payments-wait": {
+    description: "payments wait until an operator pays or declines them",
+    apply: (_, draft) => {
+      draft.paymentsWait = true;
+    },
+  },
+  "website-id-mandatory": {
+    description: "refuse refunds without websiteId, as documented; real types do not have it",
+    apply: (_, draft) => {
+      draft.websiteIdMandatory = true;
+    },
+  },
+  mail: {
+    argument: "FILE|smtp://HOST:PORT",
+    description:
+      "where mails to emailCallback go: appended to a file, or to a mail server on this machine " +
+      "(default: database file with .mbox; none with :memory:)",
+    apply: (value, draft) => {
+      draft.mail = parseMailTarget(value);
     },
   },
   "tls-key": {
@@ -155,18 +188,21 @@ export const switches: SwitchTable<Draft> = {
 /** Reads the command line and the files it names. Never throws for what somebody has typed. */
 export function readCommandLine(argv: readonly string[]): Asked<SandboxOptions> {
   const lists = { accounts: [], websites: [], categories: [], faults: [] };
-  const draft: Draft = { ...lists, port: 8_080, autoPay: false };
+  const off = { autoPay: false, paymentsWait: false, websiteIdMandatory: false };
+  const draft: Draft = { ...lists, port: 8_080, ...off };
   return readSwitches({ switches, draft, options: sandboxOptions, help: helpText }, argv);
 }
 
 function sandboxOptions(draft: Draft): SandboxOptions {
-  const { database, host = "127.0.0.1", port, autoPay, faults } = draft;
+  const { database, host = "127.0.0.1", port, faults } = draft;
+  const { autoPay, paymentsWait, websiteIdMandatory, mail } = draft;
   if (database === undefined) {
     throw new ValueError("--database is missing: name a file, or :memory: to keep nothing");
   }
   const tls = tlsOf(draft);
   const accounts = accountsOf(draft);
-  return { host, port, database, accounts, autoPay, faults, ...(tls && { tls }) };
+  const behaviour = { autoPay, paymentsWait, websiteIdMandatory, faults, ...(mail && { mail }) };
+  return { host, port, database, accounts, ...behaviour, ...(tls && { tls }) };
 }
 
 function accountsOf({ accounts: given, login, password, ...draft }: Draft): AccountInput[] {
@@ -188,7 +224,7 @@ function accountsOf({ accounts: given, login, password, ...draft }: Draft): Acco
 }
 
 function accountOnCommandLine(
-  { categories, currency = "EUR", websites }: Pick<Draft, "categories" | "currency" | "websites">,
+  { categories, currency = "EUR", salt, websites }: Omit<Draft, "accounts" | "login" | "password">,
   login: string,
   password: string,
 ): AccountInput {
@@ -198,6 +234,7 @@ function accountOnCommandLine(
     websites: websites.map((id) => ({
       ...{ id, currency },
       ...(categories.length > 0 && { categories }),
+      ...(salt !== undefined && { salt }),
     })),
   };
   return checked("--login, --password, --website, --currency: ", account)[0] ?? account;
@@ -273,7 +310,7 @@ export function helpText(): string {
     "Faults (also at run time: POST /sandbox/faults with JSON, DELETE to clear):",
     ...Object.entries(faultKinds).flatMap(([kind, text]) => helpLines(kind, text)),
     "",
-    "Settings of a fault: times=N, operation=NAME, delayMs=N, retryAfter=N, code=N, commit=true,",
+    "Settings of a fault: times=N, operation=NAME, delayMs=N, retryAfter=N, code=N, status=N,",
     "for example --fault latency:delayMs=500 --fault unavailable-503:retryAfter=5,times=2",
     "",
   ].join("\n");

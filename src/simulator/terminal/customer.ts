@@ -3,27 +3,27 @@ import type { CardName } from "./bank/cards.ts";
 /** One act of the simulated customer at the terminal. */
 export type CustomerAction =
   | { readonly action: "insert"; readonly card?: CardName }
-  /** A card that is not for payments (docs/zvt.md 6.3, Card poll). */
+  /** A card that is not for payments. */
   | { readonly action: "other-card" }
   | { readonly action: "key"; readonly key: KeyName }
   | { readonly action: "digits"; readonly digits: string }
   | { readonly action: "cancel" }
   | { readonly action: "time-out" };
 
-/** Keys of the terminal, as 06 E1 tells them (docs/zvt.md 6.8). */
-export const keys = {
-  ok: 0x0d,
-  correct: 0x18,
-  stop: 0x1b,
-  function: 0x46,
-  up: 0x55,
-  down: 0x44,
-  f1: 0x31,
-  f2: 0x32,
-  f3: 0x33,
-  f4: 0x34,
-} as const;
-export type KeyName = keyof typeof keys;
+/** Keys of the terminal. */
+export const keys = [
+  "ok",
+  "correct",
+  "stop",
+  "function",
+  "up",
+  "down",
+  "f1",
+  "f2",
+  "f3",
+  "f4",
+] as const;
+export type KeyName = (typeof keys)[number];
 
 /** The act that the terminal waits for; leaving and doing nothing fit everywhere. */
 export type Wanted = "card" | "key" | "key-or-card" | "digits";

@@ -1,7 +1,6 @@
-import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { exitCodes } from "../../shared/exit-codes.ts";
-import { announcePresence } from "../../shared/presence.ts";
 import { systemClock } from "../../shared/time.ts";
+import { tellReady, untellReady } from "../ready-file.ts";
 import { readCommandLine, type Start } from "./command-line.ts";
 import { completed } from "./options.ts";
 import { openTerminal, type TerminalSimulator } from "./terminal-simulator.ts";
@@ -25,8 +24,7 @@ async function run({ protocol, options }: Start, readyFile: string | null): Prom
   try {
     simulator = await openTerminal(protocol, completed(protocol.defaults, systemClock, options));
     announce(simulator);
-    if (readyFile && process.platform !== "linux") announcePresence(readyFile);
-    if (readyFile) writeReadyFile(readyFile, simulator);
+    tellReady(readyFile, waysIn(simulator));
   } catch (error) {
     process.stderr.write(`cannot start: ${(error as Error).message}\n`);
     process.exitCode = exitCodes.unavailable;
@@ -35,7 +33,7 @@ async function run({ protocol, options }: Start, readyFile: string | null): Prom
   }
   for (const signal of ["SIGINT", "SIGTERM", "SIGBREAK"] as const) {
     process.once(signal, () => {
-      if (readyFile) rmSync(readyFile, { force: true });
+      untellReady(readyFile);
       void simulator.close();
     });
   }
@@ -53,10 +51,10 @@ function announce({ endpoints, controlUrl }: TerminalSimulator): void {
   process.stdout.write(`${lines.join("\n")}\n`);
 }
 
-/** Complete or not there at all, so that a launcher may read it as soon as it exists. */
-function writeReadyFile(path: string, { endpoints, controlUrl }: TerminalSimulator): void {
+/** Where a launcher finds each way in. */
+function waysIn({ endpoints, controlUrl }: TerminalSimulator): Readonly<Record<string, unknown>> {
   const { tcp, pty, serial } = endpoints;
-  const ready = {
+  return {
     pid: process.pid,
     tcp: tcp ? `tcp://${tcp.host}:${tcp.port}` : null,
     tcpPort: tcp?.port ?? null,
@@ -64,6 +62,4 @@ function writeReadyFile(path: string, { endpoints, controlUrl }: TerminalSimulat
     serial,
     control: controlUrl ?? null,
   };
-  writeFileSync(`${path}.new`, `${JSON.stringify(ready)}\n`);
-  renameSync(`${path}.new`, path);
 }

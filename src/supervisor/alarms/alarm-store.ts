@@ -4,11 +4,16 @@ import type { ResponseOf, supervisorMessages } from "../../shared/ipc/contract.t
 import type { Logger } from "../../shared/logger.ts";
 import { transaction } from "../../shared/sqlite.ts";
 import type { Clock } from "../../shared/time.ts";
+import { lastingAlarms } from "../../shared/troubles.ts";
 
 /** Months of a troubled kiosk; tp-manager has taken them long before. */
 const ALARMS_KEPT = 1_000;
-/** An alarm about no order, a paused queue for example, is told again only after so long. */
+/** An alarm that is repeated and has no trouble with an end is told again after so long. */
 const REPEATED_AFTER_MS = 24 * 3_600_000;
+/** Raised with every repetition of a hand-over, notification or send. */
+const repeating: readonly string[] = [
+  ...["transaction-changed", "gateway-operation-failed", "gateway-answer-mismatch"],
+];
 
 /** Alarms on disk, until tp-manager has taken them for `GET /events`. */
 export class AlarmStore {
@@ -48,10 +53,23 @@ export class AlarmStore {
     return { origin: this.#origin, alarms };
   }
 
+  /** Troubles whose alarms are not among these are over: their alarm is told when they return. */
+  keepLasting(alarms: readonly string[]): void {
+    const over = this.#database
+      .prepare("SELECT alarm FROM lasting_alarms")
+      .all()
+      .map((row) => String(row["alarm"]))
+      .filter((alarm) => !alarms.includes(alarm));
+    const drop = this.#database.prepare("DELETE FROM lasting_alarms WHERE alarm = ?");
+    for (const alarm of over) drop.run(alarm);
+  }
+
   #add(raised: RaisedAlarm): void {
     const atMs = this.#clock.now();
-    if (this.#isRepeated(raised, atMs)) return;
-    const { alarm, message, orderId, transactionId } = raised;
+    const { alarm, message, orderId, transactionId, about } = raised;
+    const isOfTrouble =
+      lastingAlarms.has(alarm) && [orderId, transactionId, about].every((one) => one === null);
+    if (isOfTrouble ? this.#lasts(alarm) : this.#isRepeated(raised, atMs)) return;
     // Raised in the middle of a transaction it is part of that one.
     const within = this.#database.isTransaction
       ? (work: () => void): void => work()
@@ -59,24 +77,36 @@ export class AlarmStore {
     within(() => {
       const { lastInsertRowid } = this.#database
         .prepare(
-          `INSERT INTO alarms (at_ms, alarm, message, order_id, transaction_id)
-           VALUES (?, ?, ?, ?, ?)`,
+          `INSERT INTO alarms (at_ms, alarm, message, order_id, transaction_id, about)
+           VALUES (?, ?, ?, ?, ?, ?)`,
         )
-        .run(atMs, alarm, message, orderId, transactionId);
+        .run(atMs, alarm, message, orderId, transactionId, about);
+      if (isOfTrouble) {
+        this.#database.prepare("INSERT INTO lasting_alarms VALUES (?, ?)").run(alarm, atMs);
+      }
       this.#database
         .prepare("DELETE FROM alarms WHERE id <= ?")
         .run(Number(lastInsertRowid) - ALARMS_KEPT);
     });
   }
 
-  #isRepeated({ alarm, message, orderId, transactionId }: RaisedAlarm, nowMs: number): boolean {
-    if (orderId !== null || transactionId !== null) return false;
+  /** Its trouble has been told and is not over. */
+  #lasts(alarm: string): boolean {
+    const row = this.#database.prepare("SELECT 1 FROM lasting_alarms WHERE alarm = ?").get(alarm);
+    return row !== undefined;
+  }
+
+  /** Whatever is about something is told each time, unless it repeats itself. */
+  #isRepeated(raised: RaisedAlarm, nowMs: number): boolean {
+    const { alarm, message, orderId, transactionId, about } = raised;
+    const subject = [orderId, transactionId, about];
+    if (subject.some((one) => one !== null) && !repeating.includes(alarm)) return false;
     const before = this.#database
       .prepare(
         `SELECT at_ms FROM alarms WHERE alarm = ? AND message = ?
-           AND order_id IS NULL AND transaction_id IS NULL ORDER BY id DESC LIMIT 1`,
+           AND order_id IS ? AND transaction_id IS ? AND about IS ? ORDER BY id DESC LIMIT 1`,
       )
-      .get(alarm, message);
+      .get(alarm, message, ...subject);
     const ageMs = nowMs - Number(before?.["at_ms"] ?? Number.NEGATIVE_INFINITY);
     return ageMs >= 0 && ageMs < REPEATED_AFTER_MS; // a clock that went back tells it again
   }

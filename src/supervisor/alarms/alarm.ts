@@ -9,18 +9,32 @@ type Alarm =
   | "gateway-credentials-refused"
   /** The gateway's address, certificate or access is wrong; the queue goes on trying. */
   | "gateway-misconfigured"
+  /** The answer to an order is about something else: it is looked up. */
+  | "gateway-answer-mismatch"
+  /** The gateway refuses the credentials of the order lookup. */
+  | "gateway-lookup-refused"
+  /** A transaction has waited for longer than 10 minutes. */
+  | "queue-old"
   /** A refused transaction, or one that cannot be sent as it is, waits for an operator. */
   | "transaction-parked"
   /** tp-manager handed over a known transaction id with another content, which was refused. */
   | "transaction-changed"
+  /** supervisor.db was lost, or is an older or another one. */
+  | "outbox-lost"
   /** Two charged transactions name the same order. */
   | "order-charged-twice"
   /** A sale was reversed at the terminal, but its order may be at the gateway. */
   | "reversed-after-sending"
   /** The answer of a confirm, cancel or refund was lost; the request is never sent again. */
   | "gateway-operation-unknown"
+  /** An operation that the gateway answered as done was then notified as failed. */
+  | "gateway-operation-failed"
+  /** An order was sent again without knowing whether the gateway has it already. */
+  | "gateway-order-ambiguous"
   /** The gateway has two transactions of one order. */
   | "gateway-order-twice"
+  /** Notifications have a wrong digest or are not about our orders. */
+  | "notifications-refused"
   /** A verified notification does not agree with our order. */
   | "notification-mismatch"
   /** A notification that is most likely the gateway's was refused for its form. */

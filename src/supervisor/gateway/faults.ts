@@ -1,3 +1,5 @@
+import { type AskedFor, disagreement } from "./asked-for.ts";
+import type { TryClass } from "./fault-table.ts";
 import { readSoapAnswer, type SoapAnswer } from "./soap-answer.ts";
 
 /** Why an exchange has no answer. "stopped": we gave up because the program ends. */
@@ -20,116 +22,6 @@ export type Exchange =
       readonly detail: string;
     };
 
-/** The fate of the transaction after the try. */
-type Action =
-  /** Done. */
-  | "sent"
-  /** Tried again later, with the same reference. */
-  | "retry"
-  /** Waits for an operator; the others go on. */
-  | "park"
-  /** Nothing at all is sent until the reason is gone. */
-  | "pause";
-
-/**
- * Who waits after a failed try. "queue": nothing of the transaction was sent, so it keeps its
- * place and the queue waits. "item": it may be its own fault, so the others go on. "both": most
- * likely the gateway as a whole, but perhaps only this transaction; the others wait a little, so
- * that a gateway that takes orders and loses its answers is not sent the whole queue in one go.
- */
-export type Waits = "queue" | "item" | "both" | "nobody";
-
-export interface FaultRow {
-  readonly action: Action;
-  readonly waits: Waits;
-  /** The gateway may have taken the order although we did not learn it. */
-  readonly ambiguous: boolean;
-  /**
-   * Not ambiguous for an order, which is repeated anyway. But for an operation that is sent only
-   * once the answer may be that of a proxy, which does not know what the gateway did: unknown.
-   */
-  readonly doubtful: boolean;
-  /** Parked when the gateway has answered like this, and nothing else, for a day. */
-  readonly parkAfterADay: boolean;
-  /** The trouble stays until an operator sets something right. */
-  readonly misconfigured: boolean;
-  readonly meaning: string;
-}
-
-const row = (
-  action: Action,
-  waits: Waits,
-  meaning: string,
-  marks: Partial<Pick<FaultRow, "ambiguous" | "doubtful" | "parkAfterADay" | "misconfigured">> = {},
-): FaultRow => ({
-  action,
-  waits,
-  meaning,
-  ambiguous: false,
-  doubtful: false,
-  parkAfterADay: false,
-  misconfigured: false,
-  ...marks,
-});
-
-/** The one table of what a try can come to (docs/design.md 8.3). */
-export const faultTable = {
-  sent: row("sent", "nobody", "HTTP 2xx and code 0"),
-
-  unreachable: row("retry", "queue", "no connection; nothing was sent"),
-  "connect-timeout": row("retry", "queue", "no connection in time; nothing was sent"),
-  certificate: row("retry", "queue", "the gateway's certificate is not trusted; nothing was sent", {
-    misconfigured: true,
-  }),
-  stopped: row("retry", "nobody", "this program was stopped; nothing was sent"),
-
-  "lost-answer": row("retry", "both", "the connection broke after the request was written", {
-    ambiguous: true,
-  }),
-  "answer-timeout": row("retry", "both", "no answer in time after the request was written", {
-    ambiguous: true,
-  }),
-  interrupted: row("retry", "nobody", "this program ended after the request was written", {
-    ambiguous: true,
-  }),
-
-  unavailable: row("retry", "both", "HTTP 503: temporarily unable to process", {
-    doubtful: true,
-  }),
-  "not-found": row("retry", "both", "HTTP 404: requested resource does not exist"),
-  "too-many-requests": row("retry", "both", "HTTP 429: too many requests"),
-  "upstream-lost": row("retry", "both", "HTTP 502 or 504: a server in between lost the gateway", {
-    ambiguous: true,
-  }),
-  redirected: row("retry", "both", "HTTP 3xx: redirects are never followed, check GATEWAY_URL", {
-    misconfigured: true,
-  }),
-  "access-denied": row("retry", "both", "HTTP 401, 403, 405 or 407 without a result", {
-    misconfigured: true,
-  }),
-  "request-refused": row("retry", "item", "another HTTP 4xx without a result", {
-    parkAfterADay: true,
-  }),
-  "server-error": row("retry", "item", "HTTP 500 or another 5xx without a result", {
-    ambiguous: true,
-    parkAfterADay: true,
-  }),
-  "soap-fault": row("retry", "item", "a SOAP Fault instead of a result", {
-    ambiguous: true,
-    parkAfterADay: true,
-  }),
-  "unreadable-answer": row("retry", "item", "an answer that holds no result one can rely on", {
-    ambiguous: true,
-    parkAfterADay: true,
-  }),
-
-  "credentials-refused": row("pause", "nobody", "code 1: login or password refused"),
-  "order-refused": row("park", "nobody", "another code than 0 and 1: the gateway refused"),
-  unsendable: row("park", "nobody", "the transaction does not fit the gateway's fields"),
-} as const satisfies Record<string, FaultRow>;
-
-export type TryClass = keyof typeof faultTable;
-
 /** The result of one try. */
 export interface Verdict {
   readonly class: TryClass;
@@ -143,8 +35,11 @@ export interface Verdict {
   readonly fields: ReadonlyMap<string, string>;
 }
 
-/** The verdict on one exchange. Pure; the only place where HTTP statuses and codes have meaning. */
-export function judge(operation: string, exchange: Exchange): Verdict {
+/**
+ * The verdict on one exchange, whose answer has to fit what was `asked` for. Pure; the only place
+ * where HTTP statuses and codes have meaning.
+ */
+export function judge(operation: string, exchange: Exchange, asked: AskedFor): Verdict {
   if (exchange.kind === "failed") {
     return verdict(classOfFailure(exchange.cause, exchange.written), {
       description: exchange.detail,
@@ -157,7 +52,11 @@ export function judge(operation: string, exchange: Exchange): Verdict {
       : readSoapAnswer(operation, body);
   if (answer.kind === "result") {
     const { code, description, fields } = answer;
-    return verdict(classOfResult(httpStatus, code), { httpStatus, code, description, fields });
+    const known = { httpStatus, code, fields };
+    const tryClass = classOfResult(httpStatus, code);
+    const why = disagreement(asked, fields, tryClass === "sent");
+    if (why === null) return verdict(tryClass, { ...known, description });
+    return verdict("other-answer", { ...known, description: `${why} (${description})` });
   }
   const known = { httpStatus, retryAfter };
   const byStatus = classOfStatus(httpStatus);

@@ -3,20 +3,27 @@ import type { Logger } from "../../shared/logger.ts";
 import { maskPansInText } from "../../shared/mask.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import { judge, unsendable, type Verdict } from "./faults.ts";
+import { type Exchange, judge, unsendable, type Verdict } from "./faults.ts";
 import type { Gateway, GatewayOperations, GatewayReply } from "./gateway.ts";
 import {
   createHttpTransport,
   type HttpTransport,
   type TransportSettings,
 } from "./http-transport.ts";
-import { type LookupAnswer, readLookup } from "./lookup.ts";
+import { isUnderstood, type LookupAnswer, readLookup } from "./lookup.ts";
 import {
   type OperationRequest,
   operationAddresses,
+  operationAskedFor,
   operationParameters,
 } from "./operation-request.ts";
-import { type OrderRequest, type OrderSettings, orderRequestOf } from "./order-request.ts";
+import { type OrderFinding, readOrderLookup } from "./order-lookup.ts";
+import {
+  type OrderRequest,
+  type OrderSettings,
+  orderAskedFor,
+  orderRequestOf,
+} from "./order-request.ts";
 import { createSoapWriter, type SoapMessage } from "./soap-writer.ts";
 
 export interface GatewaySettings extends OrderSettings, TransportSettings {
@@ -37,6 +44,7 @@ export function createGatewayClient(
 ): Gateway & GatewayOperations {
   const transport = createHttpTransport(clock, settings);
   const payments = createSoapWriter("payment-v2", settings.url);
+  const look = createLook(settings, transport);
 
   /** The message, or why this transaction cannot become one; then nothing was sent. */
   async function prepare(
@@ -63,16 +71,28 @@ export function createGatewayClient(
       const message = await prepare(transaction, order);
       if ("class" in message) return { verdict: message, notes: order.notes };
       const exchange = await transport.send(message, settings.timeoutMs, signal);
-      const verdict = judge("generate", exchange);
+      const verdict = judge("generate", exchange, orderAskedFor(transaction));
       const description = safeWords(verdict.description, settings.password);
       return { verdict: { ...verdict, description }, notes: order.notes };
     },
-    ...createOperations(settings, transport),
+    async findOrder(transaction: Transaction, signal: AbortSignal): Promise<OrderFinding> {
+      const exchange = await look("order", transaction.orderId, signal);
+      const finding = readOrderLookup(exchange, transaction);
+      if (finding.kind !== "untold") return finding;
+      const { verdict } = finding;
+      const description = lookupWords(verdict, settings);
+      return { ...finding, verdict: { ...verdict, description } };
+    },
+    ...createOperations(settings, transport, look),
     close: () => transport.close(),
   };
 }
 
-function createOperations(settings: GatewaySettings, transport: HttpTransport): GatewayOperations {
+function createOperations(
+  settings: GatewaySettings,
+  transport: HttpTransport,
+  look: Look,
+): GatewayOperations {
   const writers = {
     "transaction-v2": createSoapWriter("transaction-v2", settings.url),
     "refund-v2": createSoapWriter("refund-v2", settings.url),
@@ -88,30 +108,53 @@ function createOperations(settings: GatewaySettings, transport: HttpTransport): 
       }
       const message = { ...written, headers: { ...written.headers, ...ownHeaders } };
       const exchange = await transport.send(message, settings.timeoutMs, signal);
-      const verdict = judge(operation, exchange);
+      const verdict = judge(operation, exchange, operationAskedFor(request));
       return { ...verdict, description: safeWords(verdict.description, settings.password) };
     },
 
     async lookUp(id: string, signal: AbortSignal): Promise<LookupAnswer> {
-      const headers = { ...ownHeaders, accept: "application/json", ...authentication(settings) };
-      const base = settings.url.replace(/\/+$/, "");
-      const get = async (path: string): Promise<LookupAnswer> => {
-        const url = `${base}/v3/${path}/${encodeURIComponent(id)}`;
-        const message = { url, headers, body: null };
-        return readLookup(await transport.send(message, settings.timeoutMs, signal));
-      };
-      // The event's page writes the plural, the published interface the singular
-      // (docs/gateway.md 4.3).
-      const answer = await get("transactions");
-      const last =
-        answer.outcome === "failed" && answer.class === "not-found"
-          ? await get("transaction")
-          : answer;
-      return last.outcome === "found"
-        ? last
-        : { ...last, description: safeWords(last.description, settings.password) };
+      const answer = readLookup(await look("transaction", id, signal));
+      if (answer.outcome === "found") return answer;
+      return { ...answer, description: lookupWords(answer, settings) };
     },
   };
+}
+
+type Look = (what: "order" | "transaction", id: string, signal: AbortSignal) => Promise<Exchange>;
+
+/**
+ * The v3 lookup: plural first, as the event's page has it, then singular, as the published
+ * interface has it (docs/gateway.md 4.3).
+ */
+function createLook(settings: GatewaySettings, transport: HttpTransport): Look {
+  const headers = { ...ownHeaders, accept: "application/json", ...authentication(settings) };
+  const base = settings.url.replace(/\/+$/, "");
+  return async (what, id, signal) => {
+    if (/^\.{1,2}$/.test(id)) return noAddress;
+    const get = (path: string): Promise<Exchange> => {
+      const url = `${base}/v3/${path}/${encodeURIComponent(id)}`;
+      return transport.send({ url, headers, body: null }, settings.timeoutMs, signal);
+    };
+    const plural = await get(`${what}s`);
+    return isUnderstood(plural) ? plural : await get(what);
+  };
+}
+
+/** Such an id is a step in a path, encoded or not: another question would be answered. */
+const noAddress: Exchange = { kind: "answered", httpStatus: 400, retryAfter: null, body: null };
+
+/** A refused login is a matter of the setup file: this says of which line. */
+function lookupWords(
+  { description, httpStatus = null }: { description: string; httpStatus?: number | null },
+  { apiKey, password }: GatewaySettings,
+): string {
+  const words = safeWords(description, password);
+  if (httpStatus !== 401 && httpStatus !== 403) return words;
+  const advice =
+    apiKey === undefined
+      ? "GATEWAY_LOGIN and GATEWAY_PWD are refused there; the lookup may need GATEWAY_API_KEY"
+      : "GATEWAY_API_KEY is refused there; check it, or leave it out to use the login";
+  return `${words}: the gateway refuses the credentials of the lookup; ${advice}`;
 }
 
 /** docs/gateway.md 4.4: Basic, or a key. */

@@ -2,6 +2,7 @@ import type { Transaction } from "../../shared/transaction.ts";
 import type { Verdict } from "./faults.ts";
 import type { LookupAnswer } from "./lookup.ts";
 import type { OperationRequest } from "./operation-request.ts";
+import type { OrderFinding } from "./order-lookup.ts";
 
 /**
  * The payment gateway, as the outbox sees it:
@@ -18,6 +19,8 @@ export interface Gateway {
    * anything the gateway or the transaction can do. An aborted signal ends the try at once.
    */
   generate(transaction: Transaction, signal: AbortSignal): Promise<GatewayReply>;
+  /** Looks the order of one transaction up: whether the gateway has it. Resolves always. */
+  findOrder(transaction: Transaction, signal: AbortSignal): Promise<OrderFinding>;
   close(): void;
 }
 

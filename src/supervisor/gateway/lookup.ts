@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { maskPansInText } from "../../shared/mask.ts";
 import { currencyOf, parseAmount } from "../../shared/money.ts";
-import { type Exchange, judgeStatus, type TryClass } from "./faults.ts";
+import type { TryClass } from "./fault-table.ts";
+import { type Exchange, judgeStatus } from "./faults.ts";
 
 /** Fields of the v3 transaction object that this program relies on (docs/gateway.md 4.6). */
 const transactionSchema = z.looseObject({
@@ -39,6 +40,7 @@ export type LookupAnswer =
     };
 
 const TRANSACTION_UNKNOWN = 3_000_002; // docs/gateway.md 4.5
+export const ORDER_UNKNOWN = 3_000_001;
 const NESTING_MAX = 20;
 
 /** Reads the answer of the v3 lookup. Pure. */
@@ -58,6 +60,17 @@ export function readLookup(exchange: Exchange): LookupAnswer {
   const words = z.object({ message: z.string() }).safeParse(json).data?.message;
   const description = words ? `${verdict.description}: ${words}` : verdict.description;
   return { outcome: "failed", class: verdict.class, httpStatus, description };
+}
+
+/** A server that does not know the address, or takes the name in it for another thing. */
+const addressRefused: readonly number[] = [400, 404, 405];
+
+/** false: the same question may be understood at the other address (docs/gateway.md 4.3). */
+export function isUnderstood(exchange: Exchange): boolean {
+  if (exchange.kind === "failed" || !addressRefused.includes(exchange.httpStatus)) return true;
+  const json = parseJson(exchange.body);
+  const known = z.object({ code: z.literal([TRANSACTION_UNKNOWN, ORDER_UNKNOWN]) });
+  return exchange.httpStatus === 404 && known.safeParse(json).success;
 }
 
 function lookedUp(found: z.infer<typeof transactionSchema>): LookedUp {
@@ -101,9 +114,10 @@ function isUnknownTransaction(json: unknown): boolean {
   return z.object({ code: z.literal(TRANSACTION_UNKNOWN) }).safeParse(json).success;
 }
 
-function parseJson(text: string): unknown {
+/** undefined when it is none. */
+export function parseJson(text: string | null): unknown {
   try {
-    return JSON.parse(text);
+    return text === null ? undefined : JSON.parse(text);
   } catch {
     return undefined;
   }

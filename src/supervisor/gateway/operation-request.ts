@@ -1,5 +1,7 @@
 import { formatMajor } from "../../shared/money.ts";
-import { faultTable, type Verdict } from "./faults.ts";
+import type { AnswerField, AskedFor } from "./asked-for.ts";
+import { faultTable } from "./fault-table.ts";
+import type { Verdict } from "./faults.ts";
 import type { SoapParameters } from "./soap-writer.ts";
 
 const operationKinds = ["confirm", "cancel", "refund"] as const;
@@ -23,6 +25,19 @@ export const operationAddresses = {
   cancel: { service: "transaction-v2", operation: "cancel" },
   refund: { service: "refund-v2", operation: "card" },
 } as const satisfies Record<OperationKind, { service: string; operation: string }>;
+
+/** The fields by which each answer has to show that it is about this request. */
+const neededFields: Readonly<Record<OperationKind, readonly AnswerField[]>> = {
+  confirm: ["transactionPublicId"],
+  cancel: ["transactionPublicId"],
+  refund: ["transactionPublicId", "amount", "currency"],
+};
+
+/** The order and money that the answer to an operation has to be about (docs/design.md 3.21). */
+export function operationAskedFor(request: OperationRequest): AskedFor {
+  const { kind, transactionPublicId, amountMinor, currency, exponent } = request;
+  return { transactionPublicId, amountMinor, currency, exponent, needed: neededFields[kind] };
+}
 
 /**
  * The parameters of an operation. `card` gets no currency: one client sends it, the types do not

@@ -1,5 +1,6 @@
 import { formatMajor } from "../../shared/money.ts";
 import type { Transaction } from "../../shared/transaction.ts";
+import type { AskedFor } from "./asked-for.ts";
 import { freeDataOf } from "./free-data.ts";
 import { fitOrderFields } from "./order-fields.ts";
 import type { SoapParameters } from "./soap-writer.ts";
@@ -53,6 +54,12 @@ export function orderRequestOf(transaction: Transaction, settings: OrderSettings
     notes,
     problems: fields.problems,
   };
+}
+
+/** The order that the answer to `generate` is about; the result need name nothing of it. */
+export function orderAskedFor(transaction: Transaction): AskedFor {
+  const { orderId, amountMinor, currency, exponent } = transaction;
+  return { merchantReference: orderId, amountMinor, currency, exponent, needed: [] };
 }
 
 /** `Y-m-dTH:i:s`, in UTC; null for a time outside the years of four digits. */

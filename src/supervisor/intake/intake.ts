@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { MessageRefused } from "../../shared/ipc/server.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { containsPan, maskPan, maskPansInText } from "../../shared/mask.ts";
 import type { Clock } from "../../shared/time.ts";
@@ -15,7 +16,7 @@ interface IntakeParts {
 }
 
 /** A known transaction id came with another content: one of the two would be lost. */
-export class TransactionChanged extends Error {
+export class TransactionChanged extends MessageRefused {
   override readonly name = "TransactionChanged";
 }
 

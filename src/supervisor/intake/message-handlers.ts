@@ -1,25 +1,19 @@
 import type { DeliveryState, Handlers, supervisorMessages } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
-import type { Clock } from "../../shared/time.ts";
 import type { AlarmStore } from "../alarms/alarm-store.ts";
-import type { OperationDesk } from "../operations/operation-desk.ts";
 import type { DeliveryWatch } from "../outbox/delivery-watch.ts";
 import type { OutboxDesk } from "../outbox/outbox-desk.ts";
-import type { OutboxStore } from "../outbox/outbox-store.ts";
+import type { StoreMessages } from "../stores/supervisor-stores.ts";
 import type { Intake } from "./intake.ts";
+import { type StatusParts, statusReader } from "./supervisor-status.ts";
 
-export interface HandlerParts {
+export interface HandlerParts extends StatusParts {
   readonly intake: Intake;
-  readonly store: OutboxStore;
   readonly desk: OutboxDesk;
-  readonly operations: OperationDesk;
   readonly watch: DeliveryWatch;
   readonly alarmStore: AlarmStore;
-  readonly clock: Clock;
+  readonly storeMessages: StoreMessages;
   readonly log: Logger;
-  readonly version: string;
-  /** Why nothing is being sent; null when it is not paused. */
-  readonly paused: () => string | null;
   /** An operator wants an item tried now. */
   readonly requeued: (transactionId: string) => void;
   readonly requestStop: (why: string) => void;
@@ -27,8 +21,7 @@ export interface HandlerParts {
 
 /** The supervisor's answers to the other programs of its installation (docs/design.md 7.2). */
 export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervisorMessages> {
-  const { intake, store, watch, clock } = parts;
-  const startedMs = clock.monotonicMs();
+  const { intake, store, watch } = parts;
   return {
     "store-transaction": ({ transaction }) => {
       intake.store(transaction);
@@ -52,23 +45,13 @@ export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervi
       return { known: true, state, sent: state === "sent" };
     },
 
+    ...parts.storeMessages,
     ...outboxHandlers(parts),
     ...gatewayHandlers(parts),
 
     alarms: ({ origin, after, limit }) => parts.alarmStore.behind(origin, after, limit),
 
-    status: () => {
-      const { pending, parked, sent } = store.counts();
-      const oldestAtMs = store.oldestQueuedAtMs();
-      const oldestAgeMs = oldestAtMs === undefined ? null : Math.max(clock.now() - oldestAtMs, 0);
-      return {
-        program: "supervisor",
-        version: parts.version,
-        pid: process.pid,
-        uptimeMs: clock.monotonicMs() - startedMs,
-        outbox: { pending, parked, sent, oldestAgeMs, paused: parts.paused() },
-      };
-    },
+    status: statusReader(parts),
 
     stop: () => {
       parts.requestStop("asked to by another program");
@@ -115,6 +98,7 @@ function gatewayHandlers({
     "gateway-operation": (request) => operations.operate(request),
     "gateway-operation-end": (request) => operations.end(request),
     "gateway-settle": (request) => operations.settle(request),
+    "gateway-copies": (request) => operations.settleOrder(request),
     "gateway-lookup": ({ id }) => operations.lookUp(id),
     "gateway-returns": ({ after, limit }) => operations.returns(after, limit),
     "gateway-history": ({ orderId }) => operations.history(orderId),

@@ -9,6 +9,7 @@ import type { OperationStore } from "../operations/operation-store.ts";
 import { type FraudEvent, readFraudEvent } from "./fraud-event.ts";
 import { type DigestSecret, type MapiNotification, readMapi } from "./mapi-notification.ts";
 import type { NotificationStore } from "./notification-store.ts";
+import type { NotificationTally, NotificationVerdict } from "./notification-tally.ts";
 import { RefusalLog } from "./refusal-log.ts";
 
 interface NotificationDeskParts {
@@ -20,6 +21,8 @@ interface NotificationDeskParts {
   readonly secrets: readonly DigestSecret[];
   /** Without one no fraud event is taken. */
   readonly fraudSecret: string | undefined;
+  /** Told every verdict, in our own words. */
+  readonly tally?: Pick<NotificationTally, "count">;
   /** Something was accepted about a transaction of the gateway. */
   readonly onAccepted: (transactionPublicId: string) => void;
 }
@@ -49,11 +52,12 @@ export class NotificationDesk {
   takeOperation(document: Buffer, mayStore: MayStore): Reception {
     const verdict = readMapi(document, this.#parts.secrets);
     if (!verdict.genuine) {
+      this.#count(verdictOf(verdict), verdict.why);
       return verdict.alarming
         ? this.#unreadable(verdict.why)
         : this.#refuse("a notification that is not genuine", verdict.why);
     }
-    if (!mayStore()) return "put-off";
+    if (!mayStore()) return this.#putOff();
     const { notification, signedWith } = verdict;
     return this.#operation(notification, signedWith, document.toString("utf8"));
   }
@@ -65,8 +69,12 @@ export class NotificationDesk {
       fraudSecret === undefined
         ? ({ genuine: false, why: "NOTIFICATION_SECRET is not set" } as const)
         : readFraudEvent(body, signature, fraudSecret);
-    if (!verdict.genuine) return this.#refuse("a fraud event that is not genuine", verdict.why);
-    return mayStore() ? this.#fraud(verdict.event, body.toString("utf8")) : "put-off";
+    if (!verdict.genuine) {
+      const isSigned = verdict.why === "not a fraud event";
+      this.#count(isSigned ? "unreadable" : "wrong-signature", `a fraud event: ${verdict.why}`);
+      return this.#refuse("a fraud event that is not genuine", verdict.why);
+    }
+    return mayStore() ? this.#fraud(verdict.event, body.toString("utf8")) : this.#putOff();
   }
 
   #refuse(what: string, why: string): "refused" {
@@ -174,7 +182,7 @@ export class NotificationDesk {
       parsed: masked(body) as Record<string, unknown>,
       raw: maskPansInText(raw),
     });
-    const details = { orderId, operation: "fraud", status: "reported" };
+    const details = { orderId, about: fingerprint, operation: "fraud", status: "reported" };
     if (!agrees) return this.#mismatch(details, isNew);
     if (isNew) raiseAlarm(log, "chargeback-or-fraud", details, "the acquirer reported fraud");
     return "taken";
@@ -200,7 +208,19 @@ export class NotificationDesk {
   }
 
   #keep(document: Parameters<NotificationStore["add"]>[0]): boolean {
-    return this.#parts.store.add(document, this.#parts.clock.now());
+    const isNew = this.#parts.store.add(document, this.#parts.clock.now());
+    if (document.verdict === "mismatch") this.#count("mismatch", "not about our order");
+    else this.#count(isNew ? "accepted" : "repeated", "");
+    return isNew;
+  }
+
+  #putOff(): "put-off" {
+    this.#count("put-off", "");
+    return "put-off";
+  }
+
+  #count(verdict: NotificationVerdict, why: string): void {
+    this.#parts.tally?.count(verdict, why);
   }
 
   #mismatch(details: Readonly<Record<string, unknown>>, isNew: boolean): "refused" {
@@ -208,6 +228,11 @@ export class NotificationDesk {
     if (isNew) raiseAlarm(this.#parts.log, "notification-mismatch", details, what);
     return "refused";
   }
+}
+
+function verdictOf({ why, alarming }: { why: string; alarming: boolean }): NotificationVerdict {
+  if (why.startsWith("wrong digest")) return "wrong-digest";
+  return alarming ? "unreadable" : "malformed";
 }
 
 /** Amounts have two decimals at least, whatever the currency has (docs/gateway.md 3.1). */

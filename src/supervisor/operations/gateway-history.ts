@@ -1,18 +1,12 @@
 import type { GatewayHistory, GatewayOperation } from "../../shared/ipc/contract.ts";
-import type { NotificationStore, StoredNotification } from "../notifications/notification-store.ts";
-import { doneSum, notifiedSum, orderStateOf } from "./gateway-state.ts";
-import type { OperationStore } from "./operation-store.ts";
-
-export interface HistoryParts {
-  readonly operations: OperationStore;
-  readonly notifications: NotificationStore;
-}
+import type { StoredNotification } from "../notifications/notification-store.ts";
+import { failedOperations } from "./failed-operations.ts";
+import { doneSum, notifiedNames, notifiedSum, orderStateOf } from "./gateway-state.ts";
+import type { HistoryParts } from "./history-parts.ts";
 
 /** The gateway's notifications about an order, and the operations asked of it. */
-export function gatewayHistoryOf(
-  orderId: string,
-  { operations, notifications }: HistoryParts,
-): GatewayHistory {
+export function gatewayHistoryOf(orderId: string, parts: HistoryParts): GatewayHistory {
+  const { operations, notifications } = parts;
   const transactions = operations.transactionsOf(orderId);
   const events = notifications.acceptedOf(transactions.map((one) => one.transactionId));
   const told = events.filter(isOperation);
@@ -36,6 +30,13 @@ export function gatewayHistoryOf(
       details: { ...parsed },
     })),
     operations: asked,
+    failed: transactionPublicIds.flatMap((id) =>
+      failedOperations(id, parts).map(({ operationId }) => operationId),
+    ),
+    possibleOrders: Math.max(
+      0,
+      ...transactions.map(({ transactionId }) => operations.possibleOrders(transactionId)),
+    ),
   };
 }
 
@@ -66,8 +67,9 @@ export function notifiedEnd(
   };
   if (carriedOut[open.kind]) return { open, state: "done" };
   const onlyOne = asked.filter(({ kind }) => kind === open.kind).length === 1;
-  const names = { confirm: "capture", cancel: "cancellation", refund: "refund" } as const;
-  return onlyOne && happened(names[open.kind], "nok") ? { open, state: "refused" } : undefined;
+  return onlyOne && happened(notifiedNames[open.kind], "nok")
+    ? { open, state: "refused" }
+    : undefined;
 }
 
 function isOperation({ kind }: StoredNotification): boolean {

@@ -41,6 +41,13 @@ const ownEffects: Readonly<Record<OperationKind, GatewayState>> = {
   refund: "refunded",
 };
 
+/** The notified name of each operation that we can ask for. */
+export const notifiedNames: Readonly<Record<OperationKind, NotifiedOperation>> = {
+  confirm: "capture",
+  cancel: "cancellation",
+  refund: "refund",
+};
+
 const ranks = gatewayStateSchema.options;
 
 /** The state that one notification gives an order; undefined when its words are not known. */

@@ -13,8 +13,11 @@ import type { GatewayOperations } from "../gateway/gateway.ts";
 import type { LookedUp, LookupAnswer } from "../gateway/lookup.ts";
 import { operationEnd } from "../gateway/operation-request.ts";
 import type { NotificationStore } from "../notifications/notification-store.ts";
-import { gatewayHistoryOf, type HistoryParts, notifiedEnd } from "./gateway-history.ts";
-import { doneSum } from "./gateway-state.ts";
+import { failedOperations } from "./failed-operations.ts";
+import { gatewayHistoryOf, notifiedEnd } from "./gateway-history.ts";
+import type { HistoryParts } from "./history-parts.ts";
+import { provedByLookup } from "./lookup-proof.ts";
+import { OperationLookups } from "./operation-lookups.ts";
 import type { OperationStore, SettledBy } from "./operation-store.ts";
 import {
   gatewayReturns,
@@ -50,24 +53,33 @@ export class OperationDesk {
   readonly #parts: OperationDeskParts;
   readonly #running = new Map<string, Promise<void>>();
   readonly #abandon = new AbortController();
+  readonly #lookups: OperationLookups;
 
   constructor(parts: OperationDeskParts) {
     this.#parts = parts;
+    this.#lookups = new OperationLookups(parts.clock, (id) => this.#lookAgain(id));
   }
 
-  /** Operations that a former process was sending are unknown. */
+  /** Operations that a former process was sending are unknown; all unknown ones are looked up. */
   start(): void {
     const { store, clock, log } = this.#parts;
     for (const operationId of store.endInterrupted(clock.now())) {
       this.#alarmUnknown(operationId);
       log.warn({ operationId }, "an operation was interrupted");
     }
+    for (const transactionPublicId of store.unknownOnes()) this.#lookups.begin(transactionPublicId);
   }
 
   /** Abandons the running requests: one that was written already is recorded as unknown. */
   async stop(): Promise<void> {
     this.#abandon.abort(new Error("stopping"));
     await Promise.all(this.#running.values());
+    await this.#lookups.stop();
+  }
+
+  /** Those whose end is not known, for `status`. */
+  get unknown(): ReturnType<OperationStore["unknown"]> {
+    return this.#parts.store.unknown();
   }
 
   async resolve(wanted: Request<"gateway-resolve">): Promise<Response<"gateway-resolve">> {
@@ -127,23 +139,47 @@ export class OperationDesk {
     return { operation: this.#settle(open, happened ? "done" : "refused", "operator", words) };
   }
 
+  /** An operator says that the gateway has no copies of an order, returned or not. */
+  settleOrder({ orderId, note }: Request<"gateway-copies">): Response<"gateway-copies"> {
+    const { store } = this.#parts;
+    const transactionPublicIds = store.publicIdsOf(orderId);
+    const open = store
+      .transactionsOf(orderId)
+      .find(({ transactionId }) => store.possibleOrders(transactionId) > 0);
+    if (!open || this.#mayBeSent(open.transactionId)) {
+      return { settled: false, transactionId: null, transactionPublicIds };
+    }
+    const { transactionId } = open;
+    this.#keepNoCopies(open, note);
+    const orderReturnedMinor = returnedOfOrder(transactionId, this.#known);
+    return { settled: true, transactionId, transactionPublicIds, orderReturnedMinor };
+  }
+
+  /** An item that still waits would be sent and make another transaction. */
+  #mayBeSent(transactionId: string): boolean {
+    return this.#parts.store.copiesPossible(transactionId) === Number.POSITIVE_INFINITY;
+  }
+
+  #keepNoCopies({ transactionId, orderId }: Transaction, note: string): void {
+    const { store, clock, log } = this.#parts;
+    store.settleCopies(transactionId, maskPansInText(note), clock.now());
+    log.warn({ transactionId, orderId }, "an operator: the gateway has no copies of the order");
+  }
+
   /**
    * Whether the gateway has more transactions of a fully returned order was not known: an operator
    * says it has none. Returns the operation by which the money went back; null: nothing to settle.
    */
   #settleCopies(transactionPublicId: string, note: string): GatewayOperation | null {
-    const { store, clock, log } = this.#parts;
+    const { store } = this.#parts;
     const owner = store.ownerOf(transactionPublicId);
     const returned = store
       .operationsOf([transactionPublicId])
       .findLast(({ kind, state }) => kind !== "confirm" && state === "done");
     if (!owner || !returned || !hasOrMayHaveOthers(owner.transactionId, this.#known)) return null;
     if (returnedOfKnown(owner, this.#known) < owner.amountMinor) return null;
-    // An item that still waits would be sent and make another transaction.
-    if (store.copiesPossible(owner.transactionId) === Number.POSITIVE_INFINITY) return null;
-    store.settleCopies(owner.transactionId, maskPansInText(note), clock.now());
-    const { transactionId, orderId } = owner;
-    log.warn({ transactionId, orderId, transactionPublicId }, "an operator: all of it went back");
+    if (this.#mayBeSent(owner.transactionId)) return null;
+    this.#keepNoCopies(owner, note);
     return returned;
   }
 
@@ -160,6 +196,7 @@ export class OperationDesk {
   notified(transactionPublicId: string): void {
     const end = notifiedEnd(transactionPublicId, this.#known);
     if (end) this.#settle(end.open, end.state, "notification", "a notification says so");
+    this.#alarmFailed(transactionPublicId);
   }
 
   /** The returned money that was notified after the document number `after`. */
@@ -180,7 +217,8 @@ export class OperationDesk {
     const { orderId, transactionId, currency, exponent } = owner;
     const returnedMinor = returnedOfCopy(transactionPublicId, owner, this.#known);
     const where = { orderId, transactionId, currency, exponent, returnedMinor };
-    return { found: true, transactionPublicId, ...where };
+    const left = leftOf(owner.amountMinor - returnedMinor);
+    return { found: true, transactionPublicId, ...where, ...left };
   }
 
   #answer(operation: GatewayOperation | undefined): Response<"gateway-operation"> {
@@ -208,14 +246,19 @@ export class OperationDesk {
       return none("its amount, currency or order does not agree with our order");
     }
     if (currency === null) return none("the lookup tells no currency");
-    return {
-      found: true,
-      transactionPublicId: id,
-      orderId: null,
-      transactionId: null,
-      currency,
-      exponent,
-    };
+    const of = { orderId: null, transactionId: null, currency, exponent };
+    const { amountMinor, capturedMinor, refundedMinor } = answer.found;
+    const left = leftOf((capturedMinor ?? amountMinor ?? 0) - (refundedMinor ?? 0));
+    return { found: true, transactionPublicId: id, ...of, ...left };
+  }
+
+  /** Unasked, a lookup says only that an operation was carried out. true: it is still open. */
+  async #lookAgain(publicId: string): Promise<boolean> {
+    const { store, gateway } = this.#parts;
+    if (store.openOf(publicId)?.state !== "unknown") return false;
+    const answer = await gateway.lookUp(publicId, this.#abandon.signal);
+    if (answer.outcome === "found") this.#settleByLookup(publicId, answer.found, "done");
+    return store.openOf(publicId) !== undefined;
   }
 
   async #lookUp(id: string): Promise<LookupAnswer> {
@@ -248,25 +291,14 @@ export class OperationDesk {
     }
   }
 
-  /**
-   * A lookup can prove that an operation was carried out, never that it was not: its request may
-   * still be under way inside the gateway. The published object has no word for a cancellation
-   * (docs/gateway.md 4.6), but a capture proves that no cancellation has been and none can follow:
-   * only authorised transactions can be cancelled (docs/design.md 12.16).
-   */
-  #settleByLookup(publicId: string, looked: LookedUp): void {
+  #settleByLookup(publicId: string, looked: LookedUp, only?: "done"): void {
     const { store } = this.#parts;
     const open = store.openOf(publicId);
-    if (open?.state !== "unknown" || looked.amountMinor === null) return;
+    if (open?.state !== "unknown") return;
     const done = store.operationsOf([publicId]).filter(({ state }) => state === "done");
-    const wanted = open.amountMinor ?? looked.amountMinor;
-    const proved =
-      open.kind === "refund"
-        ? (looked.refundedMinor ?? 0) >=
-          Math.min(doneSum(looked.amountMinor, done) + wanted, looked.amountMinor)
-        : open.kind === "confirm" && (looked.capturedMinor ?? 0) > 0;
-    if (proved) this.#settle(open, "done", "lookup", "a lookup shows that it was carried out");
-    if (open.kind === "cancel" && (looked.capturedMinor ?? 0) > 0) {
+    const proved = provedByLookup(open, looked, { owner: store.ownerOf(publicId), done });
+    if (proved === "done") this.#settle(open, "done", "lookup", "a lookup shows that it was done");
+    if (proved === "refused" && only !== "done") {
       this.#settle(open, "refused", "lookup", "a lookup shows a capture: it was not cancelled");
     }
   }
@@ -280,6 +312,7 @@ export class OperationDesk {
     const { store, log } = this.#parts;
     store.settle(operationId, state, by, words);
     log.warn({ operationId, transactionPublicId, kind, state, by }, "an operation is settled");
+    if (state === "done") this.#alarmFailed(transactionPublicId);
     return store.operation(operationId) ?? null;
   }
 
@@ -299,9 +332,10 @@ export class OperationDesk {
     const details = { operationId, transactionPublicId, kind, state };
     log.info({ ...details, class: tryClass, httpStatus, code, description }, "the gateway's word");
     if (state === "done" && kind !== "confirm") this.#alarmTwice(transactionPublicId);
-    if (state !== "unknown") return;
-    this.#alarmUnknown(operationId);
+    if (state === "unknown") this.#alarmUnknown(operationId);
     this.notified(transactionPublicId); // a notification may have overtaken the answer
+    if (state !== "unknown") return;
+    if (store.openOf(transactionPublicId)) this.#lookups.begin(transactionPublicId);
   }
 
   /**
@@ -324,14 +358,30 @@ export class OperationDesk {
     );
   }
 
+  /** The money of it did not move, whatever the answer was. */
+  #alarmFailed(publicId: string): void {
+    const { store, log } = this.#parts;
+    const { transactionId, orderId } = store.ownerOf(publicId) ?? {};
+    for (const { operationId, kind } of failedOperations(publicId, this.#known)) {
+      const about = { operationId, kind, transactionPublicId: publicId, transactionId, orderId };
+      const what = `the ${kind} was answered as done and then notified as failed: look it up`;
+      raiseAlarm(log, "gateway-operation-failed", about, `${what} at the gateway, do it there`);
+    }
+  }
+
   #alarmUnknown(operationId: string): void {
     const { store, log } = this.#parts;
-    const { kind, transactionPublicId, description } = store.operation(operationId) ?? {};
+    const { kind, transactionPublicId = "", description } = store.operation(operationId) ?? {};
+    const { transactionId, orderId } = store.ownerOf(transactionPublicId) ?? {};
     raiseAlarm(
       log,
       "gateway-operation-unknown",
-      { operationId, kind, transactionPublicId, description },
+      { operationId, kind, transactionPublicId, transactionId, orderId, description },
       "whether the gateway carried it out is not known: it is never sent again",
     );
   }
+}
+
+function leftOf(leftMinor: number): { leftMinor?: number } {
+  return leftMinor > 0 ? { leftMinor } : {};
 }

@@ -5,6 +5,7 @@ import { transaction } from "../../shared/sqlite.ts";
 import { type Transaction, transactionSchema } from "../../shared/transaction.ts";
 import type { Verdict } from "../gateway/faults.ts";
 import type { OperationRequest, OperationState } from "../gateway/operation-request.ts";
+import { possibleOrders } from "../outbox/doubt-columns.ts";
 import { namedIsSent } from "../outbox/outbox-store.ts";
 
 type Row = Record<string, SQLOutputValue>;
@@ -78,6 +79,11 @@ export class OperationStore {
     if (row?.["state"] === "pending" || row?.["state"] === "parked")
       return Number.POSITIVE_INFINITY;
     return Number(row?.["lost"] ?? 0) + Number(row?.["taken"] ?? 0);
+  }
+
+  /** How many orders of a transaction the gateway may have; 0 when that is known. */
+  possibleOrders(transactionId: string): number {
+    return possibleOrders(this.#database, transactionId);
   }
 
   /** An operator found that the gateway has no others than those that are known. */
@@ -178,6 +184,15 @@ export class OperationStore {
     return row && operationOf(row);
   }
 
+  /** How many have an unknown end, and since when the oldest has. */
+  unknown(): { readonly unknown: number; readonly unknownSinceMs: number | null } {
+    const row = this.#get(
+      `SELECT count(*) AS n, min(ended_at_ms) AS since FROM gateway_operations
+       WHERE state = 'unknown'`,
+    );
+    return { unknown: Number(row?.["n"]), unknownSinceMs: (row?.["since"] as number) ?? null };
+  }
+
   /** The one operation of a transaction that is being sent or unknown. */
   openOf(transactionPublicId: string): GatewayOperation | undefined {
     const row = this.#get(
@@ -186,6 +201,13 @@ export class OperationStore {
       transactionPublicId,
     );
     return row && operationOf(row);
+  }
+
+  /** Transactions whose operation is unknown. */
+  unknownOnes(): string[] {
+    const sql = `SELECT transaction_public_id AS id FROM gateway_operations
+      WHERE state IN ('sending', 'unknown')`;
+    return this.#all(sql).map((row) => String(row["id"]));
   }
 
   /** Every operation of these transactions, oldest first. */

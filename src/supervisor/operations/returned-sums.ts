@@ -4,8 +4,8 @@ import type {
   supervisorMessages,
 } from "../../shared/ipc/contract.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import type { HistoryParts } from "./gateway-history.ts";
 import { effectOf, type Notified, refundedSum } from "./gateway-state.ts";
+import type { HistoryParts } from "./history-parts.ts";
 
 /**
  * How much of a transaction of ours has gone back for certain, in minor units. An order that the

@@ -1,13 +1,16 @@
 import type { Logger } from "../../shared/logger.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
-import { type Transaction, transactionSchema } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
-import { faultTable, unsendable } from "../gateway/faults.ts";
+import { faultTable } from "../gateway/fault-table.ts";
+import { unsendable } from "../gateway/faults.ts";
 import type { Gateway, GatewayReply } from "../gateway/gateway.ts";
 import type { DeliveryWatch } from "./delivery-watch.ts";
+import { type Doubt, doubtAfterSend } from "./doubt-policy.ts";
+import { OrderInquiry } from "./order-inquiry.ts";
 import type { ClaimedItem, EndedTry, OutboxStore } from "./outbox-store.ts";
 import { QueueGate } from "./queue-gate.ts";
 import { type Decision, decide, delayCeilingMs, parseRetryAfter } from "./retry-policy.ts";
+import { readStored } from "./stored-transaction.ts";
 
 /**
  * Tries outside the queue at the same time. More come when tp-manager hands over a backlog; the
@@ -27,16 +30,22 @@ interface ForwarderParts {
   readonly chance: () => number;
 }
 
+interface Troubles extends Pick<QueueGate, "pausedSinceMs" | "misconfigured"> {
+  readonly lookupRefused: OrderInquiry["refused"];
+}
+
 /** A finished try with the policy's decision about it. */
 interface Ended extends GatewayReply {
   readonly item: ClaimedItem;
-  readonly inQueue: boolean;
+  /** Its number among those of the queue; null: a try outside the queue. */
+  readonly place: number | null;
   /** Of the gate. */
   readonly tryNumber: number;
 }
 
 interface Decided extends Ended {
   readonly decision: Decision;
+  readonly doubt: Doubt;
 }
 
 /**
@@ -50,19 +59,23 @@ interface Decided extends Ended {
  *           ▲          └────────────────── record ● ◀────────────┘ all that ended
  *           └─────────────────────────────────┘
  *
+ * An order whose answer was lost is looked up before it is sent again (order-inquiry.ts).
+ *
  * Results that come in together are recorded in one commit, and the same commit claims the items
  * that take their places: under load the disk is asked once for several transactions.
  */
 export class Forwarder {
   readonly #parts: ForwarderParts;
   readonly #gate: QueueGate;
+  readonly #inquiry: OrderInquiry;
   readonly #running = new Set<Promise<void>>();
   readonly #abandon = new AbortController();
   #started = false;
   #stopping = false;
   #immediateTries = 0;
-  /** Tries of the queue whose end is not recorded yet. */
-  #queueTries = 0;
+  /** Tries of the queue so far; those of which the end is not recorded yet, by number. */
+  #queueBegun = 0;
+  readonly #queueTries = new Set<number>();
   #ended: Ended[] = [];
   #recording: Promise<void> | undefined;
   #wake = new AbortController();
@@ -70,11 +83,18 @@ export class Forwarder {
   constructor(parts: ForwarderParts) {
     this.#parts = parts;
     this.#gate = new QueueGate(parts.clock, parts.log);
+    this.#inquiry = new OrderInquiry({ ...parts, onSendable: () => this.#wakeQueue() });
   }
 
   /** Why nothing is being sent, for an operator; null when it is not paused. */
   get paused(): string | null {
     return this.#gate.paused;
+  }
+
+  /** Reasons that stop the queue, or would let it fail for ever, for `status`. */
+  get troubles(): Troubles {
+    const { pausedSinceMs, misconfigured } = this.#gate;
+    return { pausedSinceMs, misconfigured, lookupRefused: this.#inquiry.refused };
   }
 
   /** Settles the tries that a dead process left behind and starts the queue. */
@@ -85,6 +105,7 @@ export class Forwarder {
     }
     this.#started = true;
     this.#track(this.#run());
+    this.#inquiry.start();
   }
 
   /**
@@ -111,6 +132,7 @@ export class Forwarder {
   requeued(transactionId: string): void {
     this.resume();
     this.tryAtOnce(transactionId);
+    this.#inquiry.wake();
   }
 
   /**
@@ -120,12 +142,14 @@ export class Forwarder {
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true;
     this.#wakeQueue();
+    const inquiry = this.#inquiry.stop();
     const timer = this.#parts.clock.startTimer("running tries", graceMs, () =>
       this.#abandon.abort(new Error("stopping")),
     );
     // A try that ends adds the recording of its end.
     while (this.#running.size > 0) await Promise.all(this.#running);
     timer.clear();
+    await inquiry;
   }
 
   async #run(): Promise<void> {
@@ -139,8 +163,8 @@ export class Forwarder {
     const { clock, store } = this.#parts;
     const { heldMs, window } = this.#gate;
     // With every place taken it is the end of a try that wakes the queue.
-    const full = this.#queueTries >= window;
-    const dueAtMs = full ? undefined : store.nextDueAtMs();
+    const full = this.#taken() >= window;
+    const dueAtMs = full ? undefined : store.nextDueAtMs("send");
     const dueMs = dueAtMs === undefined ? RECHECK_MS : dueAtMs - clock.now();
     const waitMs = heldMs > 0 ? heldMs : Math.min(Math.max(dueMs, 1), RECHECK_MS);
     this.#wake = new AbortController();
@@ -160,12 +184,13 @@ export class Forwarder {
   }
 
   #begin(item: ClaimedItem, inQueue: boolean): void {
-    if (inQueue) this.#queueTries += 1;
-    else this.#immediateTries += 1;
+    const place = inQueue ? ++this.#queueBegun : null;
+    if (place === null) this.#immediateTries += 1;
+    else this.#queueTries.add(place);
     const tryNumber = this.#gate.begin();
     this.#track(
       this.#send(item).then((reply) => {
-        this.#ended.push({ item, inQueue, tryNumber, ...reply });
+        this.#ended.push({ item, place, tryNumber, ...reply });
         if (this.#recording !== undefined) return;
         this.#recording = this.#record();
         this.#track(this.#recording);
@@ -201,6 +226,7 @@ export class Forwarder {
     const which = this.paused === null ? "due" : "oldest";
     const claimed = store.turn(decided.map(tryOf(nowMs)), { which, places, nowMs });
     for (const one of decided) this.#report(one);
+    if (decided.some(({ doubt }) => doubt.look)) this.#inquiry.wake();
     for (const { item } of decided) watch.tell(item.transactionId);
     if (!wasPaused && this.paused !== null) watch.tellAll();
     for (const item of claimed) this.#begin(item, true);
@@ -208,22 +234,33 @@ export class Forwarder {
 
   #places(): number {
     if (!this.#started || this.#stopping) return 0;
-    return Math.max(this.#gate.window - this.#queueTries, 0);
+    return Math.max(this.#gate.window - this.#taken(), 0);
+  }
+
+  /**
+   * Places of the window that are taken: those of all tries since the oldest that still runs. So a
+   * slow one is overtaken by no more than the window holds beside it.
+   */
+  #taken(): number {
+    const [oldest] = this.#queueTries; // in the order in which they began
+    return oldest === undefined ? 0 : this.#queueBegun - oldest + 1;
   }
 
   #decide(ended: Ended): Decided {
-    const { item, inQueue, verdict, tryNumber } = ended;
+    const { item, place, verdict, tryNumber } = ended;
     const nowMs = this.#parts.clock.now();
+    const doubt = doubtAfterSend(verdict.class, item.doubt, nowMs);
     const decision = decide(faultTable[verdict.class], item.history, {
       nowMs,
       queueFailures: this.#gate.failures,
       retryAfterMs: parseRetryAfter(verdict.retryAfter, nowMs),
+      resends: doubt.resends,
       chance: this.#parts.chance,
     });
     this.#gate.learn(tryNumber, verdict, decision);
-    if (inQueue) this.#queueTries -= 1;
-    else this.#immediateTries -= 1;
-    return { ...ended, decision };
+    if (place === null) this.#immediateTries -= 1;
+    else this.#queueTries.delete(place);
+    return { ...ended, decision, doubt };
   }
 
   #report({ item, verdict, notes, decision: { state, itemDelayMs, queueHoldMs } }: Decided): void {
@@ -238,6 +275,9 @@ export class Forwarder {
     }
     const { ambiguous, meaning } = faultTable[tryClass];
     const details = { ...about, httpStatus, code, description, ambiguous };
+    if (tryClass === "other-answer") {
+      raiseAlarm(log, "gateway-answer-mismatch", details, `${meaning}: ${description}`);
+    }
     if (state === "parked") {
       raiseAlarm(log, "transaction-parked", details, `parked for an operator: ${meaning}`);
     } else {
@@ -248,7 +288,7 @@ export class Forwarder {
 
 /** The part of a finished try that the store keeps. */
 function tryOf(endedAtMs: number): (decided: Decided) => EndedTry {
-  return ({ item, verdict, notes, decision: { state, itemDelayMs, history } }) => {
+  return ({ item, verdict, notes, doubt, decision: { state, itemDelayMs, history } }) => {
     const { class: tryClass, httpStatus, code, description } = verdict;
     const { ambiguous, meaning } = faultTable[tryClass];
     const attempt = {
@@ -266,18 +306,10 @@ function tryOf(endedAtMs: number): (decided: Decided) => EndedTry {
       state,
       nextTryAtMs: itemDelayMs > 0 ? endedAtMs + itemDelayMs : null,
       history,
+      doubt,
       redirectUrl: tryClass === "sent" ? (verdict.fields.get("redirectUrl") ?? null) : null,
       reason: state === "parked" ? `${meaning}: ${description}` : null,
     };
     return { item, attempt, update };
   };
-}
-
-/** The stored transaction; undefined when the file was damaged or written by another program. */
-function readStored(content: string): Transaction | undefined {
-  try {
-    return transactionSchema.parse(JSON.parse(content));
-  } catch {
-    return undefined; // parked with an alarm by the caller
-  }
 }

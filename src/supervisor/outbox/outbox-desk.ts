@@ -2,6 +2,7 @@ import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import type { DeliveryState, OutboxItem } from "../../shared/ipc/contract.ts";
 import { maskPansInText } from "../../shared/mask.ts";
 import { transaction } from "../../shared/sqlite.ts";
+import { type DoubtCounts, doubtCounts } from "./doubt-columns.ts";
 
 /** Why an operator's wish is not carried out; see the messages of the IPC contract. */
 type DeskRefusal = "unknown" | "running" | "sent" | "closed";
@@ -39,14 +40,22 @@ export class OutboxDesk {
     return { items: rows.slice(0, limit).map(itemOf), more: rows.length > limit };
   }
 
-  /** Parked, pending and dropped items become due now. One reversed at the terminal never does. */
+  /** The open questions about the gateway's orders. */
+  doubts(): DoubtCounts {
+    return doubtCounts(this.#database);
+  }
+
+  /**
+   * Parked, pending and dropped items become due now. One reversed at the terminal never does. One
+   * in doubt is looked up once more, and is sent when the lookup does not tell.
+   */
   requeue(transactionId: string, nowMs: number): "queued" | DeskRefusal {
     return transaction(this.#database, () => {
       const { changes } = this.#database
         .prepare(
           `UPDATE outbox SET state = 'pending', dropped = 0, next_try_at_ms = :now,
              delayed_at_ms = :now, failures = 0, no_result_since_ms = NULL, no_result_tries = 0,
-             reason = NULL, settled_at_ms = NULL
+             sent_at_ms = iif(sent_at_ms IS NULL, NULL, 0), reason = NULL, settled_at_ms = NULL
            WHERE transaction_id = :id AND claimed_at_ms IS NULL
              AND (state IN ('pending', 'parked') OR dropped = 1)`,
         )

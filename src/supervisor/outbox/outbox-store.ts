@@ -3,7 +3,10 @@ import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { transaction } from "../../shared/sqlite.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import type { TryClass } from "../gateway/faults.ts";
+import type { TryClass } from "../gateway/fault-table.ts";
+import { doubtOf, doubtValues, setDoubt } from "./doubt-columns.ts";
+import { type Doubt, doubtAfterSend } from "./doubt-policy.ts";
+import { insertItem } from "./insert-item.ts";
 import type { ItemHistory } from "./retry-policy.ts";
 
 /** An item taken for one try; nobody else can take it until the try is recorded. */
@@ -16,6 +19,7 @@ export interface ClaimedItem {
   readonly number: number;
   readonly startedAtMs: number;
   readonly history: ItemHistory;
+  readonly doubt: Doubt;
 }
 
 /** One try, as it stays in the history. */
@@ -37,6 +41,7 @@ export interface ItemUpdate {
   /** null: keeps its place. */
   readonly nextTryAtMs: number | null;
   readonly history: ItemHistory;
+  readonly doubt: Doubt;
   readonly redirectUrl: string | null;
   readonly reason: string | null;
 }
@@ -46,6 +51,11 @@ export interface EndedTry {
   readonly item: ClaimedItem;
   readonly attempt: Attempt;
   readonly update: ItemUpdate;
+}
+
+/** The item's state after a lookup. */
+interface LookUpdate extends Pick<ItemUpdate, "state" | "nextTryAtMs" | "doubt" | "reason"> {
+  readonly endedAtMs: number;
 }
 
 interface Delivery {
@@ -58,26 +68,33 @@ interface Delivery {
 export const ATTEMPTS_KEPT_FIRST = 10;
 export const ATTEMPTS_KEPT_LAST = 40;
 
+/** A lookup that the process did not survive. */
+const LOOK_AGAIN_MS = 60_000;
+
 const claimed = `
   UPDATE outbox SET claimed_at_ms = :now, tries = tries + 1
-  WHERE state = 'pending' AND claimed_at_ms IS NULL AND sequence = `;
+  WHERE state = 'pending' AND look_next = 0 AND claimed_at_ms IS NULL AND sequence = `;
+const claimedToLook = `
+  UPDATE outbox SET claimed_at_ms = :now, lookups = lookups + 1
+  WHERE state = 'pending' AND look_next = 1 AND claimed_at_ms IS NULL AND sequence = `;
 const returning = `
-  RETURNING transaction_id, tries, failures, no_result_since_ms, no_result_tries`;
+  RETURNING transaction_id, tries, failures, no_result_since_ms, no_result_tries, look_next,
+    sent_at_ms, resends, orders_possible, absent_since_ms, untold`;
 
 /**
  * The item that has been due longest: the oldest one, except that a failed try puts an item behind
  * those that became due before its next try. An item is also due when the clock went back behind
  * the moment at which its delay began.
  */
-const dueLongest = `(
+const dueLongest = (look: 0 | 1): string => `(
   SELECT sequence FROM outbox
-  WHERE state = 'pending' AND claimed_at_ms IS NULL
+  WHERE state = 'pending' AND look_next = ${look} AND claimed_at_ms IS NULL
     AND (next_try_at_ms <= :now OR delayed_at_ms > :now)
   ORDER BY next_try_at_ms, sequence LIMIT 1)`;
 const oldest = `(
-  SELECT sequence FROM outbox WHERE state = 'pending' AND claimed_at_ms IS NULL
+  SELECT sequence FROM outbox
+  WHERE state = 'pending' AND look_next = 0 AND claimed_at_ms IS NULL
   ORDER BY queued_at_ms, sequence LIMIT 1)`;
-
 /**
  * The gateway has named its transaction of this item, so the gateway has the order, whatever became
  * of our answers: sending the item again would make a second one. Not while a try runs: the end of
@@ -92,10 +109,13 @@ export const namedIsSent = `
 /** The outbox in SQLite: every change is on disk when the call returns (docs/design.md 1.3). */
 export class OutboxStore {
   readonly #database: DatabaseSync;
+  readonly #riding: () => void;
   readonly #statements = new Map<string, StatementSync>();
 
-  constructor(database: DatabaseSync) {
+  /** `riding` writes more into the commits that take a transaction over. */
+  constructor(database: DatabaseSync, riding: () => void = () => undefined) {
     this.#database = database;
+    this.#riding = riding;
   }
 
   /** The content stored under a transaction id. */
@@ -117,7 +137,10 @@ export class OutboxStore {
 
   /** Stores a new transaction and its place in the queue, both or neither. */
   add(given: Transaction, nowMs: number): void {
-    transaction(this.#database, () => this.#insert(given, nowMs));
+    transaction(this.#database, () => {
+      insertItem(this.#database, given, nowMs);
+      this.#riding();
+    });
   }
 
   /**
@@ -127,7 +150,11 @@ export class OutboxStore {
    */
   withdraw(given: Transaction, nowMs: number): "closed" | "sent" | "running" {
     return transaction(this.#database, () => {
-      if (this.content(given.transactionId) === undefined) this.#insert(given, nowMs);
+      if (this.content(given.transactionId) === undefined) insertItem(this.#database, given, nowMs);
+      this.#riding();
+      this.#prepare(`UPDATE outbox SET reversed = 1 WHERE transaction_id = ?`).run(
+        given.transactionId,
+      );
       this.#prepare(
         `UPDATE outbox SET state = 'closed', dropped = 0, settled_at_ms = :now,
            reason = 'reversed at the terminal' || iif(ambiguous = 0, '',
@@ -145,26 +172,14 @@ export class OutboxStore {
     });
   }
 
-  #insert(given: Transaction, nowMs: number): void {
-    this.#prepare(`INSERT INTO transactions VALUES (?, ?, ?, ?)`).run(
-      given.transactionId,
-      given.orderId,
-      nowMs,
-      JSON.stringify(given),
-    );
-    this.#prepare(
-      `INSERT INTO outbox (transaction_id, queued_at_ms, next_try_at_ms, delayed_at_ms)
-       VALUES (?1, ?2, ?2, ?2)`,
-    ).run(given.transactionId, nowMs);
-  }
-
   delivery(transactionId: string): Delivery | undefined {
     const row = this.#get(
-      `SELECT state, tries, claimed_at_ms, ambiguous FROM outbox WHERE transaction_id = ?`,
+      `SELECT state, tries, ambiguous, claimed_at_ms IS NOT NULL AND look_next = 0 AS sending
+       FROM outbox WHERE transaction_id = ?`,
       [transactionId],
     );
     if (!row) return undefined;
-    const ended = Number(row["tries"]) - (row["claimed_at_ms"] === null ? 0 : 1);
+    const ended = Number(row["tries"]) - Number(row["sending"]);
     return {
       state: row["state"] as DeliveryState,
       firstTryEnded: ended > 0,
@@ -180,7 +195,12 @@ export class OutboxStore {
 
   /** Takes the item that has been due longest. */
   claimNext(nowMs: number): ClaimedItem | undefined {
-    return this.#claim(claimed + dueLongest + returning, { now: nowMs });
+    return this.#claim(claimed + dueLongest(0) + returning, { now: nowMs });
+  }
+
+  /** Takes the item whose lookup has been due longest. */
+  claimToLook(nowMs: number): ClaimedItem | undefined {
+    return this.#claim(claimedToLook + dueLongest(1) + returning, { now: nowMs });
   }
 
   /** Takes the oldest item, due or not: one try has to show whether the queue can go on. */
@@ -208,11 +228,12 @@ export class OutboxStore {
     });
   }
 
-  /** When the next item falls due, past or future; undefined when none waits. */
-  nextDueAtMs(): number | undefined {
+  /** When the next send or lookup falls due, past or future; undefined when none waits. */
+  nextDueAtMs(what: "send" | "look"): number | undefined {
     const row = this.#get(
       `SELECT min(next_try_at_ms) AS at FROM outbox
-       WHERE state = 'pending' AND claimed_at_ms IS NULL`,
+       WHERE state = 'pending' AND look_next = ${what === "look" ? 1 : 0}
+         AND claimed_at_ms IS NULL`,
     );
     return row?.["at"] === null ? undefined : Number(row?.["at"]);
   }
@@ -229,7 +250,7 @@ export class OutboxStore {
          next_try_at_ms = ifnull(:next, next_try_at_ms),
          delayed_at_ms = iif(:next IS NULL, delayed_at_ms, :now),
          no_result_since_ms = :since, no_result_tries = :noResults,
-         ambiguous = max(ambiguous, :ambiguous),
+         ambiguous = max(ambiguous, :ambiguous), ${setDoubt},
          redirect_url = ifnull(:redirectUrl, redirect_url), reason = :reason,
          settled_at_ms = iif(:state = 'pending', NULL, :now)
        WHERE transaction_id = :id AND claimed_at_ms IS NOT NULL`,
@@ -244,28 +265,59 @@ export class OutboxStore {
       ambiguous: attempt.ambiguous ? 1 : 0,
       redirectUrl: update.redirectUrl,
       reason: update.reason,
+      ...doubtValues(update.doubt),
     });
     invariant(changes === 1, `the try of ${item.transactionId} was still claimed`);
     this.#prepare(namedIsSent).run({ id: item.transactionId, now: attempt.endedAtMs });
   }
 
+  /** Ends a lookup: the item's new state and its claim in one commit. */
+  finishLook({ transactionId }: ClaimedItem, update: LookUpdate): void {
+    transaction(this.#database, () => {
+      const { changes } = this.#prepare(
+        `UPDATE outbox SET claimed_at_ms = NULL, state = :state, ${setDoubt},
+           next_try_at_ms = ifnull(:next, next_try_at_ms),
+           delayed_at_ms = iif(:next IS NULL, delayed_at_ms, :now), reason = :reason,
+           settled_at_ms = iif(:state = 'pending', NULL, :now)
+         WHERE transaction_id = :id AND claimed_at_ms IS NOT NULL`,
+      ).run({
+        id: transactionId,
+        now: update.endedAtMs,
+        state: update.state,
+        next: update.nextTryAtMs,
+        reason: update.reason,
+        ...doubtValues(update.doubt),
+      });
+      invariant(changes === 1, `the lookup of ${transactionId} was still claimed`);
+      this.#prepare(namedIsSent).run({ id: transactionId, now: update.endedAtMs });
+    });
+  }
+
   /**
    * Ends the tries that were running when the process died: whether they reached the gateway is
-   * not known. An item to which it happens again waits longer and longer, so that one that kills
-   * the process cannot keep the others back. Returns the transaction ids. Only at start, before
+   * not known, so they are looked up first. An item to which it happens again waits longer and
+   * longer, so that one that kills the process cannot keep the others back. A lookup that was
+   * running is repeated after a while. Returns the transaction ids. Only at start, before
    * anything is claimed.
    */
   endInterruptedTries(nowMs: number, delayMs: (failures: number) => number): string[] {
     return transaction(this.#database, () => {
+      this.#prepare(
+        `UPDATE outbox SET claimed_at_ms = NULL, next_try_at_ms = :now + :pause,
+           delayed_at_ms = :now WHERE claimed_at_ms IS NOT NULL AND look_next = 1`,
+      ).run({ now: nowMs, pause: LOOK_AGAIN_MS });
       const rows = this.#prepare(
         `UPDATE outbox SET claimed_at_ms = NULL, ambiguous = 1, failures = failures + 1
-         WHERE claimed_at_ms IS NOT NULL RETURNING transaction_id, tries, failures`,
+         WHERE claimed_at_ms IS NOT NULL ${returning}`,
       ).all();
+      const inDoubt = this.#prepare(`UPDATE outbox SET ${setDoubt} WHERE transaction_id = :id`);
       const delay = this.#prepare(
         `UPDATE outbox SET next_try_at_ms = ?, delayed_at_ms = ? WHERE transaction_id = ?`,
       );
       return rows.map((row) => {
         const transactionId = String(row["transaction_id"]);
+        const doubt = doubtAfterSend("interrupted", doubtOf(row), nowMs);
+        inDoubt.run({ id: transactionId, ...doubtValues(doubt) });
         const failuresBefore = Number(row["failures"]) - 1;
         if (failuresBefore > 0) delay.run(nowMs + delayMs(failuresBefore), nowMs, transactionId);
         this.#addAttempt(transactionId, {
@@ -309,6 +361,12 @@ export class OutboxStore {
     return counts;
   }
 
+  /** Since when the first of those that are parked is; null when none is. */
+  parkedSinceMs(): number | null {
+    const row = this.#get(`SELECT min(settled_at_ms) AS at FROM outbox WHERE state = 'parked'`);
+    return (row?.["at"] ?? null) as number | null;
+  }
+
   /** When the oldest pending item was queued; undefined when none is pending. */
   oldestQueuedAtMs(): number | undefined {
     const row = this.#get(`SELECT min(queued_at_ms) AS at FROM outbox WHERE state = 'pending'`);
@@ -316,6 +374,7 @@ export class OutboxStore {
   }
 
   #addAttempt(transactionId: string, attempt: Attempt): void {
+    if (attempt.ambiguous) this.#prepare(`UPDATE ambiguous_sends SET sends = sends + 1`).run();
     this.#prepare(`INSERT INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
       transactionId,
       attempt.number,
@@ -354,6 +413,7 @@ export class OutboxStore {
         noResultSinceMs: typeof since === "number" ? since : null,
         noResultTries: Number(row["no_result_tries"]),
       },
+      doubt: doubtOf(row),
     };
   }
 

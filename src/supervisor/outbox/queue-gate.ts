@@ -1,7 +1,8 @@
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
-import { faultTable, type Verdict, type Waits } from "../gateway/faults.ts";
+import { faultTable, type Waits } from "../gateway/fault-table.ts";
+import type { Verdict } from "../gateway/faults.ts";
 import { type Decision, PROBE_INTERVAL_MS, PROBE_RETRY_MS } from "./retry-policy.ts";
 
 /**
@@ -11,6 +12,12 @@ import { type Decision, PROBE_INTERVAL_MS, PROBE_RETRY_MS } from "./retry-policy
 export const WINDOW_MAX = 8;
 /** So many in a row must have been answered with a result before the window doubles. */
 export const WINDOW_DOUBLES_AFTER = 8;
+
+/** Certificate, redirect or denied access. */
+interface Misconfigured {
+  readonly reason: string;
+  readonly sinceMs: number;
+}
 
 /**
  * Whether the queue may begin a try now, and how many at the same time.
@@ -30,8 +37,8 @@ export class QueueGate {
   /** Tries so far, and how many of them had begun when nothing more could begin. */
   #begun = 0;
   #begunBeforeHold = 0;
-  /** The last class that was logged as a misconfiguration. */
-  #misconfigured: string | null = null;
+  /** The fault that an operator has to set right, by the last answers. */
+  #misconfigured: (Misconfigured & { readonly class: string }) | null = null;
 
   constructor(clock: Clock, log: Logger) {
     this.#clock = clock;
@@ -41,6 +48,15 @@ export class QueueGate {
   /** Why nothing is being sent, for an operator; null when it is not paused. */
   get paused(): string | null {
     return this.#paused?.reason ?? null;
+  }
+
+  get pausedSinceMs(): number | null {
+    return this.#paused?.sinceMs ?? null;
+  }
+
+  get misconfigured(): Misconfigured | null {
+    const { reason = "", sinceMs = 0 } = this.#misconfigured ?? {};
+    return this.#misconfigured && { reason, sinceMs };
   }
 
   /** Failures of the gateway as a whole, in a row. */
@@ -130,11 +146,16 @@ export class QueueGate {
 
   #reportMisconfiguration(verdict: Verdict): void {
     const { misconfigured, meaning } = faultTable[verdict.class];
-    if (misconfigured && this.#misconfigured !== verdict.class) {
-      const { class: tryClass, httpStatus, description } = verdict;
-      const details = { class: tryClass, httpStatus, description };
-      raiseAlarm(this.#log, "gateway-misconfigured", details, meaning);
+    const { class: tryClass, httpStatus, description } = verdict;
+    if (!misconfigured) {
+      // No connection proves nothing; any answer shows that the former trouble is gone.
+      if (httpStatus !== null) this.#misconfigured = null;
+      return;
     }
-    this.#misconfigured = misconfigured ? verdict.class : null;
+    if (this.#misconfigured?.class === tryClass) return;
+    const sinceMs = this.#misconfigured?.sinceMs ?? this.#clock.now();
+    this.#misconfigured = { class: tryClass, reason: `${meaning}: ${description}`, sinceMs };
+    const details = { class: tryClass, httpStatus, description };
+    raiseAlarm(this.#log, "gateway-misconfigured", details, meaning);
   }
 }

@@ -1,4 +1,4 @@
-import type { FaultRow } from "../gateway/faults.ts";
+import type { FaultRow } from "../gateway/fault-table.ts";
 
 /**
  * When a transaction is tried again, and when it is given to an operator (docs/design.md 8.4).
@@ -47,6 +47,8 @@ export interface Circumstances {
   /** Failures of the gateway as a whole, in a row, before this one. */
   readonly queueFailures: number;
   readonly retryAfterMs: number | null;
+  /** Sends so far without knowing whether the gateway has the order (doubt-policy.ts). */
+  readonly resends: number;
   /** From 0 (included) to 1 (excluded). */
   readonly chance: () => number;
 }
@@ -75,7 +77,9 @@ function retry(row: FaultRow, item: ItemHistory, now: Circumstances): Decision {
     noResultSinceMs: row.parkAfterADay ? (item.noResultSinceMs ?? now.nowMs) : null,
     noResultTries: row.parkAfterADay ? item.noResultTries + 1 : 0,
   };
-  if (isHopeless(history, now.nowMs)) return { ...settled, state: "parked", history };
+  // One that may be at the gateway already goes on, once a day, as long as no lookup answers.
+  if (now.resends === 0 && isHopeless(history, now.nowMs))
+    return { ...settled, state: "parked", history };
   const askedMs = Math.min(now.retryAfterMs ?? 0, RETRY_AFTER_CAP_MS);
   const itemDelayMs = itemWaits ? Math.max(delayMs(item.failures, now.chance), askedMs) : 0;
   return { state: "pending", itemDelayMs, queueHoldMs: queueHold(row, now), pause: false, history };

@@ -14,11 +14,16 @@ export type AttemptInput =
   | { readonly input: "hold"; readonly report: TransactionReport; readonly decideByMs: number }
   | { readonly input: "decide"; readonly decision: GoodsDecision }
   | { readonly input: "acknowledged" }
-  | { readonly input: "end"; readonly end: PaymentEnd }
+  /** A good report of another sale than the one reported before; refused on the wire. */
+  | { readonly input: "second-sale"; readonly report: TransactionReport }
+  /** `cancelled`: we had asked the terminal to cancel, so an approval may have crossed it. */
+  | { readonly input: "end"; readonly end: PaymentEnd; readonly cancelled?: boolean }
   /** The process that ran the attempt is gone; found at start. */
   | { readonly input: "interrupted" }
   | { readonly input: "proved-charged"; readonly report: TransactionReport }
   | { readonly input: "proved-not-charged"; readonly message: string }
+  /** The terminal holds a sale that it reported after it had ended this payment. */
+  | { readonly input: "found-charged"; readonly report: TransactionReport }
   | { readonly input: "reverse"; readonly baseline: Baseline }
   | { readonly input: "proved-reversed"; readonly report: TransactionReport }
   | { readonly input: "proved-not-reversed" }

@@ -1,32 +1,25 @@
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
+import type { NextCommand } from "./evidence-policy.ts";
+import type { SinceSale } from "./freshness-policy.ts";
 import type {
   Attempt,
   AttemptEvent,
   AttemptPhase,
   AttemptState,
+  NotCharged,
   PaymentRequest,
 } from "./payment.ts";
+import type { PaymentStatus } from "./phase-table.ts";
 
 export interface ListPage {
   readonly sinceMs: number;
-  readonly status: ListStatus | null;
+  readonly status: PaymentStatus | null;
   readonly limit: number;
   /** The {@link ListedAttempt.position} of the last one seen. */
   readonly before: number | null;
 }
-
-export const listStatuses = [
-  "Success",
-  "Approved",
-  "Declined",
-  "Cancelled",
-  "Failed",
-  "Reversed",
-  "Unknown",
-] as const;
-export type ListStatus = (typeof listStatuses)[number];
 
 export interface ListedAttempt {
   readonly attempt: Attempt;
@@ -45,6 +38,8 @@ export interface AttemptStore {
   /** Every attempt of an order, oldest first. */
   ofOrder(orderId: string): Attempt[];
   read(transactionId: string): Attempt | undefined;
+  /** The order of an attempt, in the archive too. */
+  orderOf(transactionId: string): string | undefined;
   events(transactionId: string): AttemptEvent[];
 
   /** The write-ahead record: an attempt in phase "sent". */
@@ -58,7 +53,7 @@ export interface AttemptStore {
   recordFailure(attempt: {
     readonly transactionId: string;
     readonly request: PaymentRequest;
-    readonly state: Extract<AttemptState, { phase: "not-charged" }>;
+    readonly outcome: NotCharged;
     readonly startedAtMs: number;
   }): Attempt;
   /**
@@ -86,11 +81,20 @@ export interface AttemptStore {
   countInDoubt(): number;
   /** Attempts that a process cannot leave behind unasked, in the order they were begun. */
   unfinished(): Attempt[];
-  /** The order a charged transaction with this very report belongs to, other than `except`. */
+  /**
+   * The order that this very transaction belongs to: as its sale or as the reversal of that sale.
+   * The attempt `except` is left out.
+   */
   orderOfReport(report: TransactionReport, except: string): string | undefined;
 
-  /** The terminal as it looked before the next attempt that was begun after this one. */
-  nextBaseline(transactionId: string): Baseline | undefined;
+  /** The first sale or reversal that was begun at a terminal after the attempt's last command. */
+  nextCommand(transactionId: string): Omit<NextCommand, "foundIs"> | undefined;
+
+  /**
+   * Later attempts and results since an attempt was begun, for docs/design.md 3.16; undefined: too
+   * many to be looked through.
+   */
+  since(transactionId: string): Omit<SinceSale, "stray"> | undefined;
 
   /** An order with a generated id, charged or unknown, whose answer nobody has read. */
   undeliveredGenerated(amountMinor: number, currencyAlpha: string): string | undefined;

@@ -1,3 +1,4 @@
+import { invariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
@@ -5,8 +6,17 @@ import type { Prompt } from "../terminal/terminal.ts";
 import type { AttemptInput } from "./attempt-input.ts";
 import type { AttemptStore } from "./attempt-store.ts";
 import type { Announce } from "./event-table.ts";
-import type { Attempt, ChargedState } from "./payment.ts";
+import {
+  type Attempt,
+  type AttemptState,
+  type ChargedState,
+  isCharged,
+  isPaying,
+  saleOf,
+} from "./payment.ts";
 import { advance } from "./payment-machine.ts";
+import { phaseTable } from "./phase-table.ts";
+import { isReturnedTwice, tellReturnedTwice } from "./returned-twice.ts";
 
 export interface WriterParts {
   readonly attempts: Pick<AttemptStore, "update" | "addEvent">;
@@ -44,17 +54,17 @@ export class AttemptWriter {
     const before = this.#attempt.state;
     const state = advance(before, input);
     const atMs = clock.now();
-    const newlyCharged =
-      state.phase === "charged" && (before.phase === "sent" || before.phase === "in-doubt");
-    const approvedAtMs = before.phase === "sent" ? atMs : this.#attempt.startedAtMs;
+    const newlyCharged = isCharged(state) && saleOf(before) === undefined;
+    const approvedAtMs = isPaying(before) ? atMs : this.#attempt.startedAtMs;
     this.#attempt = attempts.update(this.#attempt.transactionId, {
       from: before.phase,
       state,
       event: { atMs, kind, detail },
       ...(ticket === "" ? {} : { ticket }),
       ...(newlyCharged ? { handOff: transactionOf(this.#attempt, state, approvedAtMs) } : {}),
-      ...(state.phase === "reversed" ? { withdraw: true } : {}),
+      ...(endsSale(before, state) ? { withdraw: true } : {}),
     });
+    if (isReturnedTwice(this.#attempt)) tellReturnedTwice(this.#parts.log, this.#attempt);
     return this.#attempt;
   }
 
@@ -82,18 +92,24 @@ export class AttemptWriter {
   }
 }
 
+/** The sale of an attempt does not stand any more: reversed, or an operator's second word. */
+function endsSale(before: AttemptState, after: AttemptState): boolean {
+  return saleOf(before) !== undefined && phaseTable[after.phase].charged === "no";
+}
+
 /** The transaction that a charged attempt hands to the supervisor. */
 function transactionOf(
   { transactionId, request }: Attempt,
   { report, by }: ChargedState,
   approvedAtMs: number,
 ): Transaction {
+  const { amountMinor: chargedMinor } = report;
+  invariant(chargedMinor !== null, "whoever says that an order is charged says the amount");
   return {
     transactionId,
     orderId: request.orderId,
     origin: by,
-    // Differs from what was asked only when a part of the goods came out, and was verified then.
-    amountMinor: report.amountMinor ?? request.amountMinor,
+    amountMinor: chargedMinor,
     currency: request.currency.alpha,
     exponent: request.currency.exponent,
     approvedAtMs,
@@ -105,6 +121,6 @@ function transactionOf(
     terminalId: report.terminalId,
     customerEmail: request.customerEmail,
     customData: request.customData,
-    cart: report.amountMinor === request.amountMinor ? [...request.cart] : [],
+    cart: chargedMinor === request.amountMinor ? [...request.cart] : [],
   };
 }

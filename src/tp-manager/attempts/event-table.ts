@@ -30,7 +30,12 @@ export const eventTable = {
         .describe("approved: the goods are not confirmed yet. in-doubt: the terminal is asked."),
       charged: z.enum(["no", "yes", "unknown"]),
       error: z.string().nullable().describe("A code of the error table."),
-      amountMinor: z.int().describe("In minor units: 999 is 9.99 EUR."),
+      amountMinor: z.int().describe("As it was asked for, in minor units: 999 is 9.99 EUR."),
+      chargedAmountMinor: z
+        .int()
+        .nullable()
+        .optional()
+        .describe("null while it is not known; absent in events of older versions."),
       currency: z.string(),
     }),
   },
@@ -59,6 +64,18 @@ export const eventTable = {
           sumMinor: z.int(),
         }),
       ),
+    }),
+  },
+  reconciliation: {
+    kept: true,
+    meaning: "An end of day, or a missing receipt number, was compared with the journal.",
+    data: z.object({
+      id: z.int().describe("In GET /reconciliation."),
+      kind: z.enum(["end-of-day", "receipt-jump"]),
+      result: z.enum(["agrees", "differs", "not-comparable", "jump", "refuted"]),
+      differenceMinor: z.int().nullable().describe("What the terminal has more, in minor units."),
+      currency: z.string().nullable(),
+      orderIds: z.array(z.string()).describe("The orders it could be."),
     }),
   },
   alarm: {
@@ -108,6 +125,9 @@ export const eventTable = {
   string,
   { readonly kept: boolean; readonly meaning: string; readonly data: z.ZodType }
 >;
+
+/** The alarm about an order that recovery could not settle; over when the order is. */
+export const PAYMENT_UNKNOWN = "payment-unknown";
 
 export type EventName = keyof typeof eventTable;
 export type EventData<N extends EventName> = z.infer<(typeof eventTable)[N]["data"]>;

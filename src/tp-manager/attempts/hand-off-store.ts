@@ -1,4 +1,4 @@
-import type { DeliveryState } from "../../shared/ipc/contract.ts";
+import type { DeliveryState, HandedAgain } from "../../shared/ipc/contract.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 
 /** A charged transaction on its way to the supervisor. */
@@ -23,13 +23,40 @@ export interface HandOffStore {
   handOff(transactionId: string): HandOffRow | undefined;
   /** The delivery state of an order in the archive; null when the order is not there. */
   archivedDelivery(transactionId: string): DeliveryState | null;
-  /** Not yet acknowledged by the supervisor, oldest first, at most `limit`. */
-  pendingHandOffs(limit: number): PendingHandOff[];
+  /**
+   * Not yet acknowledged by the supervisor, oldest first, at most `limit`; of those put aside only
+   * the ones put aside by `setAsideBeforeMs`.
+   */
+  pendingHandOffs(limit: number, setAsideBeforeMs: number): PendingHandOff[];
   /** For the status line. */
   countPendingHandOffs(): number;
+  /** Of these, how many the supervisor refuses. */
+  countSetAside(): number;
+  /** The supervisor refuses this one, so the others go first. true: for the first time. */
+  setAside(transactionId: string, why: string, atMs: number): boolean;
   acknowledgeHandOff(transactionId: string): void;
   acknowledgeWithdrawal(transactionId: string): void;
   setDelivery(transactionId: string, delivery: DeliveryState, atMs: number): void;
   /** Handed over, but not at the gateway as far as is known; pending first, newest first. */
   undelivered(limit: number): string[];
+}
+
+/** A page of everything that was ever handed over, and the place behind it. */
+export interface AgainPage {
+  readonly items: readonly HandedAgain[];
+  readonly archivedAfter: number;
+  readonly handOffAfter: number;
+  /** Nothing comes behind it. */
+  readonly last: boolean;
+}
+
+/** Handing over again after the supervisor's database was lost (docs/design.md 3.17). */
+export interface AgainStore {
+  /** Begins, or begins anew. */
+  begin(): void;
+  readonly isUnderWay: boolean;
+  /** The next page; undefined when nothing is under way. */
+  page(limit: number): AgainPage | undefined;
+  /** The supervisor has the page. */
+  taken(page: AgainPage): void;
 }

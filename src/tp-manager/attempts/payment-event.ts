@@ -1,18 +1,20 @@
 import type { EventData } from "./event-table.ts";
-import { type Attempt, type AttemptState, chargedOf, returnOf } from "./payment.ts";
+import { type Attempt, type AttemptState, isApproved, isNotCharged } from "./payment.ts";
+import { chargedMinorOf, rowOf } from "./phase-table.ts";
 
 /** An attempt as `GET /events` tells it. Two attempts with equal events look the same outside. */
 export function paymentEventOf(attempt: Attempt): EventData<"payment"> {
   const { request, state } = attempt;
-  const returned = state.phase === "charged" && returnOf(attempt) === "all";
+  const { charged, status } = rowOf(attempt);
   return {
     orderId: request.orderId,
     transactionId: attempt.transactionId,
     attempt: attempt.number,
-    state: returned ? "reversed" : stateOf(state),
-    charged: returned ? "no" : chargedOf(state),
-    error: state.phase === "not-charged" ? state.outcome.error : null,
+    state: status === "Reversed" ? "reversed" : stateOf(state),
+    charged,
+    error: isNotCharged(state) ? state.outcome.error : null,
     amountMinor: request.amountMinor,
+    chargedAmountMinor: chargedMinorOf(attempt),
     currency: request.currency.alpha,
   };
 }
@@ -20,7 +22,7 @@ export function paymentEventOf(attempt: Attempt): EventData<"payment"> {
 function stateOf(state: AttemptState): EventData<"payment">["state"] {
   switch (state.phase) {
     case "sent":
-      return state.goods?.decision === null ? "approved" : "running";
+      return isApproved(state) ? "approved" : "running";
     case "not-charged":
       return state.outcome.status;
     case "charged":

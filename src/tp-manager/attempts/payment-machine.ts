@@ -2,13 +2,16 @@ import type { ErrorCode } from "../../shared/errors.ts";
 import { unreachable } from "../../shared/invariant.ts";
 import type { AbortReason, PaymentEnd, TransactionReport } from "../terminal/terminal.ts";
 import { type AttemptInput, impossible } from "./attempt-input.ts";
+import { namesAnotherSale } from "./comparison-policy.ts";
 import type {
   AttemptState,
+  ChargedState,
   Goods,
   InDoubtState,
   JudgedReport,
   Judgement,
   NotCharged,
+  NotChargedState,
   SentState,
 } from "./payment.ts";
 import { advanceReversal } from "./reversal-machine.ts";
@@ -28,8 +31,8 @@ import { advanceReversal } from "./reversal-machine.ts";
  * only by evidence: recovery proves charged or not charged, or an operator settles it.
  *
  * A charged attempt can be reversed once: see reversal-machine.ts. Not-charged and reversed are
- * final. Every pair of state and event that is not described is a fault of this program and stops
- * it.
+ * final, except that an operator may correct an operator's word once. Every pair of state and event
+ * that is not described is a fault of this program and stops it.
  */
 export function advance(state: AttemptState, input: AttemptInput): AttemptState {
   switch (state.phase) {
@@ -38,10 +41,13 @@ export function advance(state: AttemptState, input: AttemptInput): AttemptState 
     case "in-doubt":
       return advanceInDoubt(state, input);
     case "charged":
+      return input.input === "settled" ? corrected(state, input) : advanceReversal(state, input);
     case "reversing":
     case "reversal-in-doubt":
       return advanceReversal(state, input);
     case "not-charged":
+      if (input.input !== "found-charged") return corrected(state, input);
+      return { phase: "charged", report: input.report, by: "recovery", late: true };
     case "reversed":
       throw impossible(state, input);
   }
@@ -51,7 +57,9 @@ function advanceSent(state: SentState, input: AttemptInput): AttemptState {
   const { last, goods } = state;
   switch (input.input) {
     case "report":
-      return { ...state, last: nextReport(state, input.report, input.judgement) };
+      return withReport(state, input.report, input.judgement);
+    case "second-sale":
+      return { ...state, second: input.report };
     case "hold":
       if (goods) throw impossible(state, input);
       return {
@@ -65,9 +73,9 @@ function advanceSent(state: SentState, input: AttemptInput): AttemptState {
     case "acknowledged":
       return { ...state, last: last && { ...last, acknowledged: true } };
     case "end":
-      return endOf(state, input.end);
+      return endOf(state, input.end, input.cancelled === true);
     case "interrupted":
-      return { phase: "in-doubt", why: "the connector stopped while the payment ran", last, goods };
+      return inDoubt(state, "the connector stopped while the payment ran");
     default:
       throw impossible(state, input);
   }
@@ -80,7 +88,7 @@ function advanceInDoubt(state: InDoubtState, input: AttemptInput): AttemptState 
     case "proved-not-charged":
       return {
         phase: "not-charged",
-        outcome: {
+        outcome: state.heard ?? {
           status: "failed",
           error: "TERMINAL_FAULT",
           message: input.message,
@@ -105,13 +113,25 @@ function beyond(
   return report.amountMinor === goodsMinor ? {} : { goodsMinor };
 }
 
+/** A second word of an operator: the opposite of the first one, once. */
+function corrected(state: ChargedState | NotChargedState, input: AttemptInput): AttemptState {
+  const { settled } = state;
+  const isOpposite = input.input === "settled" && input.outcome !== state.phase;
+  if (!isOpposite || !settled || settled.corrected) throw impossible(state, input);
+  return settledInDoubt(settled.doubt, input, true);
+}
+
 function settledInDoubt(
-  state: AttemptState,
+  state: InDoubtState,
   input: Extract<AttemptInput, { input: "settled" }>,
+  isSecondWord = false,
 ): AttemptState {
+  const settled = { doubt: state, corrected: isSecondWord };
   switch (input.outcome) {
-    case "charged":
-      return { phase: "charged", report: input.report, by: "operator" };
+    case "charged": {
+      const { report } = input;
+      return { phase: "charged", report, by: "operator", settled, ...beyond(state, input) };
+    }
     case "not-charged":
       return {
         phase: "not-charged",
@@ -121,10 +141,24 @@ function settledInDoubt(
           message: "an operator found that nothing was charged",
           terminalCode: null,
         },
+        settled,
       };
     case "reversed":
       throw impossible(state, input);
   }
+}
+
+function withReport(state: SentState, report: TransactionReport, judgement: Judgement): SentState {
+  const { earlier: before, ...rest } = state;
+  const last = nextReport(state, report, judgement);
+  const good = state.last?.report.good ? state.last : undefined;
+  if (!report.good) {
+    const earlier = good ?? before;
+    return { ...rest, last, ...(earlier ? { earlier } : {}) };
+  }
+  // After a decision about goods a second sale is not refused (docs/design.md 3.20).
+  const isSecond = good && namesAnotherSale(good.report, report);
+  return { ...rest, last, ...(isSecond ? { second: good.report } : {}) };
 }
 
 /**
@@ -149,11 +183,16 @@ function isWithheld(goods: Goods | null): boolean {
   return goods !== null && (goods.decision === null || goods.decision.goods === "not-issued");
 }
 
-function endOf({ last, goods }: SentState, end: PaymentEnd): AttemptState {
-  const doubt = (why: string): AttemptState => ({ phase: "in-doubt", why, last, goods });
+function inDoubt(state: SentState, why: string, heard?: NotCharged): InDoubtState {
+  const { phase: _, ...kept } = state;
+  return { phase: "in-doubt", why, ...kept, ...(heard ? { heard } : {}) };
+}
+
+function endOf(state: SentState, end: PaymentEnd, cancelled: boolean): AttemptState {
+  const { last } = state;
   switch (end.end) {
     case "withdrawn":
-      if (last) return doubt(`the terminal reported a result and then: ${end.text}`);
+      if (last) return inDoubt(state, `the terminal reported a result and then: ${end.text}`);
       return {
         phase: "not-charged",
         outcome: {
@@ -165,43 +204,71 @@ function endOf({ last, goods }: SentState, end: PaymentEnd): AttemptState {
       };
     case "not-sent":
     case "refused":
-      if (last) return doubt(`the terminal reported a result and then: ${end.text}`);
+      if (last) return inDoubt(state, `the terminal reported a result and then: ${end.text}`);
       return {
         phase: "not-charged",
         outcome: {
           status: "failed",
-          error: end.end === "refused" ? "TERMINAL_REFUSED" : "TERMINAL_DISCONNECTED",
+          error: end.end === "refused" ? refusalOf(end) : "TERMINAL_DISCONNECTED",
           message: end.text,
           terminalCode: end.code,
         },
       };
     case "completed":
-      return completed(last, goods, doubt);
+      return asked(state, completed(state), cancelled);
     case "aborted":
-      return aborted(last, end, goods, doubt);
+      return asked(state, aborted(state, end), cancelled);
     case "lost":
-      return doubt(end.text);
+      return inDoubt(state, end.text);
   }
 }
 
-function completed(
-  last: JudgedReport | null,
-  goods: Goods | null,
-  doubt: (why: string) => AttemptState,
-): AttemptState {
-  if (!last) return doubt("the terminal ended the payment as good without reporting a result");
+function refusalOf({ reason }: Extract<PaymentEnd, { end: "refused" }>): ErrorCode {
+  if (reason === "wrong-currency") return "CURRENCY_REFUSED";
+  return reason === "busy" ? "TERMINAL_BUSY" : "TERMINAL_REFUSED";
+}
+
+/**
+ * An approval may cross our cancel: the terminal is asked once before its "cancelled" is believed
+ * (docs/design.md 3.22). Goods that were withheld are no such case: nothing was left to approve.
+ */
+function asked(before: SentState, after: AttemptState, cancelled: boolean): AttemptState {
+  if (!cancelled || after.phase !== "not-charged" || before.goods) return after;
+  return inDoubt(
+    before,
+    "the terminal says that it was cancelled; it is asked once",
+    after.outcome,
+  );
+}
+
+function completed(state: SentState): AttemptState {
+  const { last, goods, second } = state;
+  if (!last) return inDoubt(state, "the terminal ended as good without reporting a result");
   switch (last.judgement) {
     case "agrees":
       if (goods && goods.decision?.goods !== "issued" && !isPart(goods, last)) {
-        return doubt("the terminal kept a sale although no goods were said to have come out");
+        return inDoubt(
+          state,
+          goods.decision?.goods === "partly-issued"
+            ? "the terminal ended the sale without telling the part that was decided"
+            : "the terminal kept a sale although no goods were said to have come out",
+        );
+      }
+      if (second && !last.acknowledged) {
+        return inDoubt(state, "the terminal reported two sales in one payment");
       }
       return { phase: "charged", report: last.report, by: "payment" };
     case "not-good":
       return { phase: "not-charged", outcome: withheldOr(goods, last.report.reason, last.report) };
-    case "disagrees":
-      return doubt("the terminal's reports do not agree with what was asked or with each other");
+    case "disagrees": {
+      const why = "the terminal's reports do not agree with what was asked or with each other";
+      // Its last word, and its end, are that it did not work.
+      const bad = !last.report.good && last.report.resultCode !== null;
+      const heard = bad ? notCharged(last.report.reason, last.report) : undefined;
+      return inDoubt(state, why, heard);
+    }
     case "no-result":
-      return doubt("the terminal reported no result code");
+      return inDoubt(state, "the terminal reported no result code");
   }
 }
 
@@ -210,22 +277,15 @@ function isPart({ decision }: Goods, { report }: JudgedReport): boolean {
   return decision?.goods === "partly-issued" && report.amountMinor === decision.amountMinor;
 }
 
-function aborted(
-  last: JudgedReport | null,
-  end: Extract<PaymentEnd, { end: "aborted" }>,
-  goods: Goods | null,
-  doubt: (why: string) => AttemptState,
-): AttemptState {
-  if (!last) {
-    return {
-      phase: "not-charged",
-      outcome: notCharged(end.reason, {
-        resultCode: end.code,
-        resultText: end.text,
-        ...(end.advice ? { advice: end.advice } : {}),
-      }),
-    };
-  }
+function aborted(state: SentState, end: Extract<PaymentEnd, { end: "aborted" }>): AttemptState {
+  const { last, goods } = state;
+  const said = {
+    resultCode: end.code,
+    resultText: end.text,
+    ...(end.advice ? { advice: end.advice } : {}),
+  };
+  const heard = notCharged(end.reason, said);
+  if (!last) return { phase: "not-charged", outcome: heard };
   switch (last.judgement) {
     case "not-good":
       return {
@@ -236,16 +296,17 @@ function aborted(
       // docs/zvt.md 8.1: after our "not issued" the terminal reverses; it need not report that
       // again.
       if (goods?.decision?.goods === "not-issued") {
-        const said = { resultCode: end.code, resultText: end.text };
         return { phase: "not-charged", outcome: withheldOr(goods, end.reason, said) };
       }
       // Whatever came after our acknowledgement, a reversal may be running (docs/design.md 3.2).
       const why = `the terminal approved and then ended with ${end.code}: ${end.text}`;
-      return { phase: "in-doubt", why, last: { ...last, acknowledged: false }, goods };
+      return inDoubt(state, why, heard);
     }
     case "disagrees":
-    case "no-result":
-      return doubt(`the terminal's report is not clear and it ended with ${end.code}: ${end.text}`);
+    case "no-result": {
+      const why = `the terminal's report is not clear and it ended with ${end.code}: ${end.text}`;
+      return inDoubt(state, why, heard);
+    }
   }
 }
 
@@ -278,6 +339,8 @@ function notCharged(
 function outcomeOf(reason: AbortReason): [NotCharged["status"], ErrorCode] {
   switch (reason) {
     case "declined":
+    // docs/zvt.md 12.2: card complete says so of a sale that it takes for a repeated one.
+    case "already-reversed":
       return ["declined", "PAYMENT_DECLINED"];
     case "cancelled":
       return ["cancelled", "PAYMENT_CANCELLED"];
@@ -285,6 +348,8 @@ function outcomeOf(reason: AbortReason): [NotCharged["status"], ErrorCode] {
       return ["cancelled", "CUSTOMER_TIMEOUT"];
     case "terminal-fault":
       return ["failed", "TERMINAL_FAULT"];
+    case "wrong-currency":
+      return ["failed", "CURRENCY_REFUSED"];
     default:
       return unreachable(reason);
   }

@@ -1,4 +1,4 @@
-import type { Charged, ErrorCode } from "../../shared/errors.ts";
+import type { ErrorCode } from "../../shared/errors.ts";
 import type { Currency } from "../../shared/money.ts";
 import type { CartLine } from "../../shared/transaction.ts";
 import type {
@@ -75,30 +75,56 @@ export interface Goods {
 interface Sale {
   readonly report: TransactionReport;
   readonly by: ChargedBy;
-  /** Value of the goods that came out, when the terminal charged more all the same. */
+  /** Value of the goods that came out, when the terminal charged another amount all the same. */
   readonly goodsMinor?: number;
+  /** Present when an operator settled the payment itself. */
+  readonly settled?: Settlement;
+  /** The terminal had ended the payment before, and the order was told so (docs/design.md 3.19). */
+  readonly late?: true;
 }
 
-export interface SentState {
+export interface SentState extends Contradictions {
   readonly phase: "sent";
   readonly last: JudgedReport | null;
   /** Present once a two-phase sale has been approved. */
   readonly goods: Goods | null;
 }
 
+/** A terminal's words besides its last report. Missing where nothing contradicted another. */
+interface Contradictions {
+  /** The good report before one that is not good. */
+  readonly earlier?: JudgedReport;
+  /** A second sale within the payment, refused on the wire (docs/design.md 3.20). */
+  readonly second?: TransactionReport;
+}
+
 export interface ChargedState extends Sale {
   readonly phase: "charged";
+}
+
+/** The evidence that an operator settled, kept for a second word (docs/design.md 3.24). */
+interface Settlement {
+  readonly doubt: InDoubtState;
+  /** The second word was said. */
+  readonly corrected: boolean;
 }
 
 export interface NotChargedState {
   readonly phase: "not-charged";
   readonly outcome: NotCharged;
+  /** Present when an operator settled it. */
+  readonly settled?: Settlement;
 }
 
-export interface InDoubtState {
+export interface InDoubtState extends Contradictions {
   readonly phase: "in-doubt";
   readonly why: string;
   readonly last: JudgedReport | null;
+  /**
+   * The terminal's end was heard, and was that nothing was charged: this outcome is the attempt's
+   * when the terminal's storage bears it out (docs/design.md 3.22).
+   */
+  readonly heard?: NotCharged;
   /** Of a two-phase sale: what was said about its goods. Missing in attempts of older versions. */
   readonly goods?: Goods | null;
 }
@@ -117,6 +143,8 @@ export interface ReversalInDoubtState {
   readonly baseline: Baseline;
   readonly last: JudgedReport | null;
   readonly why: string;
+  /** The terminal's end was heard, and was that nothing was reversed. */
+  readonly heardBad?: true;
 }
 
 interface ReversedState {
@@ -138,15 +166,22 @@ export type AttemptState =
 
 export type AttemptPhase = AttemptState["phase"];
 
-/** Phases that a process cannot leave behind without somebody asking the terminal. */
-export const unfinishedPhases = ["sent", "in-doubt", "reversing", "reversal-in-doubt"] as const;
-
 /** "payment": the terminal said so at the time; "recovery": it was asked afterwards. */
 export type ChargedBy = "payment" | "recovery" | "operator";
 
 /** A request that is answered at the approval and charged when the goods came out. */
 interface DeliveryTerms {
   readonly withinSeconds: number;
+}
+
+/**
+ * The terminal waits this much longer for the goods than the kiosk may take (docs/design.md 5.12).
+ */
+const GOODS_MARGIN_SECONDS = 15;
+
+/** How long the terminal waits for the goods of an approved sale; undefined: it does not wait. */
+export function goodsWindowSeconds({ delivery }: PaymentRequest): number | undefined {
+  return delivery ? delivery.withinSeconds + GOODS_MARGIN_SECONDS : undefined;
 }
 
 /** One try to charge one order. Its id is the transaction id, made before anything was sent. */
@@ -168,6 +203,17 @@ export interface Attempt {
   readonly returnedSome: boolean;
   /** The gateway was asked to return money and its word is not known: nothing else may. */
   readonly openReturn: OpenReturn | null;
+  /** A comparison with the terminal speaks against what was told. */
+  readonly suspicion?: Suspicion | null;
+}
+
+/** The word of an end of day or a missing receipt number (docs/design.md 3.18). */
+export interface Suspicion {
+  /** The terminal may have charged it, or may not have; or a number after it is missing. */
+  readonly says: "charged" | "not-charged" | "number-missing";
+  readonly amountMinor: number;
+  /** Epoch milliseconds. */
+  readonly atMs: number;
 }
 
 /** A return of money at the gateway, reserved before anything is sent (docs/design.md 3.7). */
@@ -183,12 +229,12 @@ export interface OpenReturn {
 export function returnOf(attempt: Attempt): "none" | "open" | "part" | "all" {
   if (attempt.openReturn) return "open";
   if (!attempt.returnedSome) return "none";
-  return attempt.returnedMinor < chargedMinorOf(attempt) ? "part" : "all";
+  return attempt.returnedMinor < returnableMinorOf(attempt) ? "part" : "all";
 }
 
-/** Minor units really charged: fewer than asked for when only a part of the goods came out. */
-export function chargedMinorOf({ state, request }: Attempt): number {
-  const reported = state.phase === "charged" ? state.report.amountMinor : null;
+/** Minor units that can go back at most: what was charged, or asked for where that is not known. */
+export function returnableMinorOf({ state, request }: Attempt): number {
+  const reported = isCharged(state) ? state.report.amountMinor : null;
   return reported ?? request.amountMinor;
 }
 
@@ -204,23 +250,36 @@ export function isApproved(state: AttemptState): boolean {
   return state.phase === "sent" && state.goods?.decision === null;
 }
 
-/** Only the terminal or an operator knows what became of the money. */
-export function isInDoubt(state: AttemptState): state is InDoubtState | ReversalInDoubtState {
-  return state.phase === "in-doubt" || state.phase === "reversal-in-doubt";
+/** The write-ahead record of a payment. */
+export const begun: AttemptState = { phase: "sent", last: null, goods: null };
+
+export function notCharged(outcome: NotCharged): NotChargedState {
+  return { phase: "not-charged", outcome };
 }
 
-/** Whether the money of an attempt moved, as far as is known. */
-export function chargedOf(state: AttemptState): Charged {
-  switch (state.phase) {
-    case "charged":
-      return "yes";
-    case "not-charged":
-    case "reversed":
-      return "no";
-    case "sent":
-    case "in-doubt":
-    case "reversing":
-    case "reversal-in-doubt":
-      return "unknown";
-  }
+/** The command of the payment may be running at the terminal. */
+export function isPaying(state: AttemptState): state is SentState {
+  return state.phase === "sent";
+}
+
+export function isCharged(state: AttemptState): state is ChargedState {
+  return state.phase === "charged";
+}
+
+export function isNotCharged(state: AttemptState): state is NotChargedState {
+  return state.phase === "not-charged";
+}
+
+export function isReversed(state: AttemptState): state is ReversedState {
+  return state.phase === "reversed";
+}
+
+/** The sale that was charged, returned or not. */
+export function saleOf(state: AttemptState): Sale | undefined {
+  return isCharged(state) ? state : "sale" in state ? state.sale : undefined;
+}
+
+/** The terminal's last word about an attempt whose money moved: of the sale or of its reversal. */
+export function endReportOf(state: AttemptState): TransactionReport | undefined {
+  return "report" in state ? state.report : undefined;
 }

@@ -31,7 +31,7 @@ export interface ReturnStore {
   returnsSeen(): number;
   /**
    * Notes the notified returns up to `seen`. A return noted again changes nothing; sums never
-   * shrink.
+   * shrink. Gives back the attempts that changed.
    */
-  noteReturns(returns: readonly NotedReturn[], seen: number, atMs: number): void;
+  noteReturns(returns: readonly NotedReturn[], seen: number, atMs: number): Attempt[];
 }

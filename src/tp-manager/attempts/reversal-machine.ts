@@ -1,5 +1,6 @@
 import type { PaymentEnd, TransactionReport } from "../terminal/terminal.ts";
 import { type AttemptInput, impossible } from "./attempt-input.ts";
+import { namesTrace } from "./comparison-policy.ts";
 import type {
   AttemptState,
   ChargedState,
@@ -14,21 +15,18 @@ import type {
  *
  * A *charged* attempt becomes *reversing*: that is the reservation and the write-ahead record in
  * one, on disk before the command leaves. A good report for the sale's amount followed by a good
- * completion makes it *reversed*, for ever. When the terminal says that it did not reverse, the
- * attempt is charged as before. Everything else is *reversal-in-doubt*: the order is unknown until
- * recovery proves one or the other, or an operator settles it. A reversal in doubt is never sent
- * again.
+ * completion makes it *reversed*, for ever; so does the terminal's word that it had been reversed
+ * before. When the terminal says that it did not reverse, the attempt is charged as before.
+ * Everything else is *reversal-in-doubt*: the order is unknown until recovery proves one or the
+ * other, or an operator settles it. A reversal in doubt is never sent again.
  */
 export function advanceReversal(
   state: ChargedState | ReversingState | ReversalInDoubtState,
   input: AttemptInput,
 ): AttemptState {
   switch (state.phase) {
-    case "charged": {
-      if (input.input !== "reverse") throw impossible(state, input);
-      const { phase: _, ...sale } = state;
-      return { phase: "reversing", sale, baseline: input.baseline, last: null };
-    }
+    case "charged":
+      return advanceCharged(state, input);
     case "reversing":
       return advanceReversing(state, input);
     case "reversal-in-doubt":
@@ -42,6 +40,18 @@ export function advanceReversal(
       if (input.input === "settled" && input.outcome === "reversed") {
         return { phase: "reversed", sale: state.sale, report: input.report };
       }
+      throw impossible(state, input);
+  }
+}
+
+function advanceCharged(state: ChargedState, input: AttemptInput): AttemptState {
+  const { phase: _, ...sale } = state;
+  switch (input.input) {
+    case "reverse":
+      return { phase: "reversing", sale, baseline: input.baseline, last: null };
+    case "proved-reversed":
+      return { phase: "reversed", sale, report: input.report };
+    default:
       throw impossible(state, input);
   }
 }
@@ -75,6 +85,9 @@ function nextReport(
 function endOf(state: ReversingState, end: PaymentEnd): AttemptState {
   const { last, sale } = state;
   const notReversed = last === null || last.judgement === "not-good";
+  if (notReversed && saysReversedBefore(last, end)) {
+    return { phase: "reversed", sale, report: sale.report };
+  }
   switch (end.end) {
     case "completed":
       if (last?.judgement === "agrees") return { phase: "reversed", sale, report: last.report };
@@ -85,24 +98,62 @@ function endOf(state: ReversingState, end: PaymentEnd): AttemptState {
     case "refused":
     case "aborted":
       if (notReversed) return { phase: "charged", ...sale };
-      return inDoubt(state, `the terminal reported a reversal and then: ${end.text}`);
+      return {
+        ...inDoubt(state, `the terminal reported a reversal and then: ${end.text}`),
+        ...(end.end === "aborted" ? { heardBad: true } : {}),
+      };
     case "lost":
       return inDoubt(state, end.text);
   }
 }
 
-function inDoubt({ sale, baseline, last }: ReversingState, why: string): AttemptState {
+/**
+ * The terminal's word that the sale had been reversed before. A reversal leaves only while its
+ * number names this sale and no other (docs/design.md 3.16), so the word is about this sale: the
+ * money went back once, and told as charged it would go back again at the gateway.
+ */
+export function saysReversedBefore(last: JudgedReport | null, end: PaymentEnd): boolean {
+  const said = [last?.report.reason, "reason" in end ? end.reason : undefined];
+  return end.end !== "lost" && said.includes("already-reversed");
+}
+
+function inDoubt({ sale, baseline, last }: ReversingState, why: string): ReversalInDoubtState {
   return { phase: "reversal-in-doubt", sale, baseline, last, why };
 }
 
-/** Judges the worth of a report for the reversal of a sale. */
+/** Judges the worth of a report for the reversal of a sale (docs/design.md 3.16). */
 export function judgeReversal(sale: TransactionReport, report: TransactionReport): Judgement {
   if (report.resultCode === null) return "no-result";
   if (!report.good) return "not-good";
-  const namesAnother =
-    report.originalTrace !== null &&
-    sale.traceNumber !== null &&
-    report.originalTrace !== sale.traceNumber;
-  const agrees = report.amountMinor === sale.amountMinor && !namesAnother;
+  const agrees = report.amountMinor === sale.amountMinor && !namesAnother(sale, report);
   return agrees ? "agrees" : "disagrees";
 }
+
+/** Whether a stored transaction is the reversal of exactly this sale: it names it. */
+export function givesBack(sale: TransactionReport, report: TransactionReport): boolean {
+  const named = report.originalTrace !== null && sale.traceNumber !== null;
+  return named && judgeReversal(sale, report) === "agrees";
+}
+
+/** Another original, or another card, than the sale's; a member that is missing says nothing. */
+function namesAnother(sale: TransactionReport, report: TransactionReport): boolean {
+  const { originalTrace } = report;
+  const isNamed = originalTrace !== null && sale.traceNumber !== null;
+  const anotherTrace = isNamed && !namesTrace(originalTrace, sale.traceNumber);
+  return anotherTrace || anotherCard(sale, report);
+}
+
+/** Masked numbers are of two cards when digits that both show differ, counted from the end. */
+function anotherCard({ maskedPan: a }: TransactionReport, { maskedPan: b }: TransactionReport) {
+  const shown = [...(a ?? "")].reverse();
+  const other = [...(b ?? "")].reverse();
+  const isDigit = (character: string | undefined): boolean => /^\d$/.test(character ?? "");
+  // A longer or shorter mask says nothing about the first digits.
+  const end = a?.length === b?.length ? shown.length : CARD_END;
+  return shown
+    .slice(0, end)
+    .some((digit, at) => isDigit(digit) && isDigit(other[at]) && digit !== other[at]);
+}
+
+/** Digits at the end of a card number that masks leave open. */
+const CARD_END = 4;

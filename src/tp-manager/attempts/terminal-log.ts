@@ -3,7 +3,7 @@ import type {
   TerminalIdentity,
   TransactionReport,
 } from "../terminal/terminal.ts";
-import type { StrayFinding } from "./stray-policy.ts";
+import type { StrayFinding } from "./ladder-policy.ts";
 
 /** An end of day as it was asked for and as it ended; null while its end is not known. */
 export interface TelecollectionRow {
@@ -36,7 +36,11 @@ export type TelecollectionAsker = "operator" | "terminal";
 /** Records about the terminal itself, not about one order. */
 export interface TerminalLog {
   /** Before the command leaves. */
-  beginTelecollection(atMs: number, askedBy: TelecollectionAsker): number;
+  beginTelecollection(
+    atMs: number,
+    askedBy: TelecollectionAsker,
+    identity?: TerminalIdentity,
+  ): number;
   endTelecollection(id: number, atMs: number, result: TelecollectionEnd): void;
   /** When ends of day were begun that the terminal demanded, oldest first, epoch milliseconds. */
   demandedTelecollections(sinceMs: number): number[];
@@ -57,6 +61,8 @@ export interface TerminalLog {
   soldSinceStray(id: number): boolean;
   /** An end of day may have run after it was reported, one that had been begun before included. */
   closedSinceStray(id: number): boolean;
+  /** A result that no order asked for was reported since the attempt was begun. */
+  straySince(transactionId: string): boolean;
   endStray(id: number, atMs: number, finding: StrayFinding, because: string): void;
   /** Newest first. */
   strays(limit: number): SettledStray[];

@@ -41,7 +41,7 @@ const waitFor = ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "TERMINAL_CHANGED", "STOP
  * Runs the end of day when the terminal demands it (docs/zvt.md 11.5: F0, B1, tag 1F13) and nothing
  * is going on, because a terminal that waits for it takes no cards. An end of day destroys the
  * evidence about a doubt, so the keeper waits until recovery has asked about every one
- * (docs/design.md 3.5).
+ * (docs/design.md 3.5), unless the terminal refuses that very question until its end of day.
  *
  * The keeper remembers nothing, so a restart changes nothing: the terminal demands for as long as
  * it needs an end of day, and the journal knows when one was tried.
@@ -105,7 +105,9 @@ export class ClosingKeeper {
   /** Nothing is going on, nothing is in doubt, nothing was sold or tried a moment ago. */
   #isQuiet(): boolean {
     const { desk, terminalLog, clock } = this.#parts;
-    if (desk.turn.current || desk.turn.closed || desk.isAsking) return false;
+    if (desk.turn.current || desk.turn.closed) return false;
+    // Only an end of day lets a terminal answer that refuses the question until one has run.
+    if (desk.isAsking && !desk.isLockedOut) return false;
     const nowMs = clock.now();
     // A wall clock can jump either way.
     const sinceMs = (atMs: number): number => Math.abs(nowMs - atMs);

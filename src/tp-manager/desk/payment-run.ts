@@ -1,9 +1,17 @@
 import { isoTime, type Timer } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
-import { type Attempt, isApproved, type PaymentRequest } from "../attempts/payment.ts";
+import { compareReports, namesAnotherSale } from "../attempts/comparison-policy.ts";
+import {
+  type Attempt,
+  goodsWindowSeconds,
+  isApproved,
+  isCharged,
+  isPaying,
+  type PaymentRequest,
+  saleOf,
+} from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
-import { sameReport } from "../attempts/recovery-policy.ts";
 import type {
   CancelAnswer,
   GoodsDecision,
@@ -20,11 +28,6 @@ interface RunParts extends WriterParts {
   readonly terminal: HeldTerminal;
   readonly paymentTimeoutMs: number;
 }
-
-/**
- * The terminal waits this much longer for the goods than the kiosk may take (docs/design.md 5.12).
- */
-const GOODS_MARGIN_SECONDS = 15;
 
 /**
  * One payment on the terminal, from the write-ahead record to its end: feeds what the terminal says
@@ -71,8 +74,8 @@ export class PaymentRun {
           ...observe(this.#writer),
         },
       );
-      const ended = writeEnd(this.#writer, end);
-      if (this.#cancelAsked && ended.state.phase === "charged") {
+      const ended = writeEnd(this.#writer, end, this.#cancelAsked);
+      if (this.#cancelAsked && isCharged(ended.state)) {
         // docs/design.md 5.13: the approval wins, and the operator has to know.
         const detail = { alarm: "approved-after-cancel" };
         this.#writer.log("error", detail, "the terminal approved a payment that was cancelled");
@@ -113,7 +116,7 @@ export class PaymentRun {
    */
   decide(decision: GoodsDecision, why: string): "taken" | "decided" | "other" {
     const { state } = this.#writer.attempt;
-    const goods = state.phase === "sent" ? state.goods : null;
+    const goods = isPaying(state) ? state.goods : null;
     if (!goods) return "other";
     if (goods.decision) return sameDecision(goods.decision, decision) ? "decided" : "other";
     if (this.#isOver) return "other";
@@ -127,7 +130,7 @@ export class PaymentRun {
   get awaitsGoods(): boolean {
     const { state } = this.#writer.attempt;
     // A terminal that gives up says so by a second report, before its end.
-    return this.#isUndecided && state.phase === "sent" && state.last?.judgement === "agrees";
+    return this.#isUndecided && isPaying(state) && state.last?.judgement === "agrees";
   }
 
   get #isUndecided(): boolean {
@@ -136,7 +139,12 @@ export class PaymentRun {
 
   #report(report: TransactionReport): "accept" | "refuse" | "hold" {
     const { state, request } = this.#writer.attempt;
-    const goods = state.phase === "sent" ? state.goods : null;
+    const goods = isPaying(state) ? state.goods : null;
+    if (this.#isSecondSale(report)) {
+      this.#tellSecondSale(report);
+      // Nothing of what was said about the goods may be undone by a refusal.
+      if (!goods?.decision) return this.#refuseSecond(report);
+    }
     const expectedMinor =
       goods?.decision?.goods === "partly-issued" ? goods.decision.amountMinor : request.amountMinor;
     const order = { amountMinor: expectedMinor, currencyNumeric: request.currency.numeric };
@@ -152,14 +160,33 @@ export class PaymentRun {
     return "refuse";
   }
 
+  /** docs/design.md 3.20: a good result of another sale than the good one before it. */
+  #isSecondSale(report: TransactionReport): boolean {
+    const { state } = this.#writer.attempt;
+    const first = isPaying(state) && state.last?.report.good ? state.last.report : undefined;
+    return report.good && first !== undefined && namesAnotherSale(first, report);
+  }
+
+  #tellSecondSale({ receiptNumber, traceNumber, amountMinor }: TransactionReport): void {
+    const detail = { alarm: "second-sale-in-payment", receiptNumber, traceNumber, amountMinor };
+    const words =
+      "the terminal reported a second sale in one payment: see in the terminal's journal whether " +
+      "the customer was charged twice, and give one charge back";
+    this.#writer.log("error", detail, words);
+  }
+
+  #refuseSecond(report: TransactionReport): "refuse" {
+    this.#writer.advance({ input: "second-sale", report }, "second-sale", { report });
+    return "refuse";
+  }
+
   /**
    * The terminal's last transaction from before the payment cannot be its result
    * (docs/design.md 3.1).
    */
   #isOld(report: TransactionReport): boolean {
     const last = this.#writer.attempt.baseline?.last;
-    const identifiable = report.traceNumber !== null && report.localTime !== null;
-    return identifiable && last?.kind === "transaction" && sameReport(last.report, report);
+    return last?.kind === "transaction" && compareReports(last.report, report) === "same";
   }
 
   #hold(report: TransactionReport): "hold" {
@@ -194,23 +221,26 @@ export function observe(writer: AttemptWriter): Omit<PaymentObserver, "report"> 
   };
 }
 
-export function writeEnd(writer: AttemptWriter, end: PaymentEnd): Attempt {
+/** `cancelled`: we had asked the terminal to cancel. */
+export function writeEnd(writer: AttemptWriter, end: PaymentEnd, cancelled = false): Attempt {
   const { end: kind, ...detail } = end;
   return writer.advance(
-    { input: "end", end },
+    { input: "end", end, cancelled },
     `end-${kind}`,
     detail,
     "ticket" in end ? end.ticket : "",
   );
 }
 
-export function orderOf({ amountMinor, currency, delivery }: PaymentRequest): PaymentOrder {
+export function orderOf(request: PaymentRequest): PaymentOrder {
+  const { amountMinor, currency } = request;
+  const windowSeconds = goodsWindowSeconds(request);
   return {
     amountMinor,
     currencyNumeric: currency.numeric,
     currencyAlpha: currency.alpha,
     exponent: currency.exponent,
-    ...(delivery ? { goodsWindowSeconds: delivery.withinSeconds + GOODS_MARGIN_SECONDS } : {}),
+    ...(windowSeconds === undefined ? {} : { goodsWindowSeconds: windowSeconds }),
   };
 }
 
@@ -238,11 +268,11 @@ function inStep(
   const last = attempts
     .list(page)
     .map(({ attempt }) => attempt.state)
-    .find(({ phase }) => phase === "charged" || phase === "reversed");
+    .find((state) => saleOf(state) !== undefined);
   if (!last) return baseline.last.kind === "none";
   return (
-    last.phase === "charged" &&
+    isCharged(last) &&
     baseline.last.kind === "transaction" &&
-    sameReport(last.report, baseline.last.report)
+    compareReports(last.report, baseline.last.report) === "same"
   );
 }

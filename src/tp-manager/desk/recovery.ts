@@ -1,52 +1,56 @@
-import { BrokenInvariant, invariant } from "../../shared/invariant.ts";
+import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
-import { type Clock, sleep } from "../../shared/time.ts";
+import type { Clock } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
+import { sameTerminal } from "../attempts/comparison-policy.ts";
+import { doubtOfAttempt } from "../attempts/doubt-policy.ts";
+import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
+import type { Doubt, Known, Look } from "../attempts/evidence-policy.ts";
+import { type Conclusion, judge, judgeByNext, type Verdict } from "../attempts/ladder-policy.ts";
 import {
   type Attempt,
   type InDoubtState,
-  isInDoubt,
+  isCharged,
   type ReversalInDoubtState,
 } from "../attempts/payment.ts";
-import {
-  type Conclusion,
-  type Doubt,
-  judge,
-  judgeReversalDoubt,
-  type Observation,
-  type Verdict,
-} from "../attempts/recovery-policy.ts";
-import type { TerminalFacts } from "../terminal/terminal.ts";
-import { REVERSAL_BEGINS } from "./reversal-run.ts";
-import { type LookAtTerminal, RETRY_MAX_MS, RETRY_MIN_MS } from "./terminal-look.ts";
+import { judgeReport } from "../attempts/payment-machine.ts";
+import { isFromPayment } from "../attempts/payment-time-policy.ts";
+import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
+import { REVERSAL_BEGINS } from "../attempts/steps.ts";
+import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
+import type {
+  TelecollectionEnd,
+  TerminalFacts,
+  TerminalIdentity,
+  TransactionReport,
+} from "../terminal/terminal.ts";
+import type { Inquiries, Question } from "./inquiries.ts";
 
 /** The event of an attempt whose first complete run ended without proof (docs/design.md 3.5). */
 const UNSETTLED = "recovery-unsettled";
+/** The newest ones; a result of the attempt in doubt came a short while after it. */
+const STRAYS_LOOKED_AT = 10;
 
 interface RecoveryParts {
   readonly attempts: AttemptStore;
+  readonly terminalLog: Pick<TerminalLog, "telecollectionSince" | "strays">;
   readonly terminal: TerminalFacts;
   readonly clock: Clock;
   readonly log: Logger;
   /** Time between the two reads that prove a charge whose acknowledgement is not proven. */
   readonly confirmAfterMs: number;
-  readonly look: LookAtTerminal;
-  /** Called whenever {@link Recovery.isAsking} may have changed. */
-  readonly asking: () => void;
+  readonly inquiries: Inquiries;
   /** Called when an attempt has become charged or reversed, so that it is handed over. */
   readonly settled: (attempt: Attempt) => void;
 }
 
 /**
  * Finds out what became of attempts in doubt by asking the terminal, never by repeating anything
- * financial (docs/design.md 3.1, 3.2, 3.5). One attempt at a time, oldest first.
+ * financial (docs/design.md 3.1, 3.2, 3.5).
  */
 export class Recovery {
   readonly #parts: RecoveryParts;
-  readonly #queue = new Map<string, Doubtful>();
-  readonly #abort = new AbortController();
-  #runner: Promise<void> | undefined;
 
   constructor(parts: RecoveryParts) {
     this.#parts = parts;
@@ -58,33 +62,9 @@ export class Recovery {
    */
   begin(): void {
     for (const attempt of this.#parts.attempts.unfinished()) {
-      if (attempt.state.phase === "sent" || attempt.state.phase === "reversing") {
-        new AttemptWriter(attempt, this.#parts).advance(
-          { input: "interrupted" },
-          "interrupted",
-          {},
-        );
-      }
+      if (isRunning(attempt.state)) this.#interrupt(attempt);
       void this.recover(attempt.transactionId);
     }
-  }
-
-  /**
-   * The oldest order whose first complete run has not ended. Nothing may be sold before it has,
-   * because the next sale would overwrite the terminal's answer (docs/design.md 3.5).
-   */
-  get blockedBy(): string | undefined {
-    return [...this.#queue.values()].find(({ blocks }) => blocks)?.orderId;
-  }
-
-  /** Resolves when the terminal has been asked about every attempt in the queue. */
-  async whenIdle(): Promise<void> {
-    while (this.#runner !== undefined) await this.#runner;
-  }
-
-  /** The terminal has something to be asked about, for the first time or again. */
-  get isAsking(): boolean {
-    return this.#queue.size > 0;
   }
 
   /**
@@ -92,207 +72,228 @@ export class Recovery {
    * proof; a run that is under way is shared. Never rejects.
    */
   recover(transactionId: string): Promise<void> {
-    const known = this.#queue.get(transactionId);
-    if (known) return known.ended.promise;
-    const attempt = this.#parts.attempts.read(transactionId);
-    if (!attempt || !doubtOf(attempt) || this.#abort.signal.aborted) return Promise.resolve();
+    const { attempts, inquiries } = this.#parts;
+    const attempt = attempts.read(transactionId);
+    if (!attempt || !doubtOf(attempt)) return Promise.resolve();
+    return inquiries.ask(this.#questionOf(attempt, !this.#wasUnsettled(transactionId)));
+  }
+
+  /** Asks once more about every attempt in doubt. */
+  askAgain(): void {
+    for (const { transactionId } of this.#parts.attempts.unfinished()) {
+      void this.recover(transactionId);
+    }
+  }
+
+  /** A run about the sale proves nothing of its reversal, so only later runs count. */
+  #wasUnsettled(transactionId: string): boolean {
     const events = this.#parts.attempts.events(transactionId);
-    // A run about the sale proves nothing of its reversal, so only later runs count.
     const since = events.findLastIndex(({ kind }) => kind === REVERSAL_BEGINS);
-    const wasAsked = events.slice(since + 1).some(({ kind }) => kind === UNSETTLED);
-    return this.#enqueue(attempt, !wasAsked);
+    return events.slice(since + 1).some(({ kind }) => kind === UNSETTLED);
   }
 
   /**
    * A command has just ended in doubt, or its end could not be written, so that the journal still
    * says "sent". The attempt blocks sales even while the journal cannot be read
-   * (docs/design.md 3.5); the journal is told as soon as it takes a record again.
+   * (docs/design.md 3.5); the journal is told as soon as it takes a record again. Resolves as
+   * {@link recover} does.
    */
-  doubted(attempt: Attempt): void {
-    if (!this.#queue.has(attempt.transactionId)) void this.#enqueue(attempt, true);
+  doubted(attempt: Attempt): Promise<void> {
+    return this.#parts.inquiries.ask(this.#questionOf(attempt, true));
   }
 
-  #enqueue({ transactionId, request }: Attempt, blocks: boolean): Promise<void> {
-    const doubtful: Doubtful = {
-      orderId: request.orderId,
-      blocks,
-      lostSinceMs: this.#parts.clock.monotonicMs(),
-      ended: Promise.withResolvers<void>(),
-    };
-    this.#queue.set(transactionId, doubtful);
-    this.#parts.asking();
-    this.#runner ??= this.#run();
-    return doubtful.ended.promise;
-  }
-
-  async close(): Promise<void> {
-    this.#abort.abort(new Error("the connector stops"));
-    await this.#runner;
-    for (const { ended } of this.#queue.values()) ended.resolve();
-  }
-
-  async #run(): Promise<void> {
+  /**
+   * A command has ended: what the terminal told before it may settle attempts that stayed unknown.
+   * Nothing goes on the wire.
+   */
+  learn(): void {
+    const { attempts, inquiries, log } = this.#parts;
     try {
-      for (;;) {
-        const next = this.#queue.entries().next();
-        if (next.done) return;
-        const [transactionId, doubtful] = next.value;
-        await this.#settle(transactionId, doubtful);
-        this.#queue.delete(transactionId);
-        this.#parts.asking();
-        doubtful.ended.resolve();
+      for (const attempt of attempts.unfinished()) {
+        const state = doubtOf(attempt);
+        if (!state || inquiries.has(attempt.transactionId)) continue;
+        const doubt = this.#doubt(attempt, state, 0);
+        const proof = judgeByNext(doubt, this.#known(attempt, null));
+        if (proof) this.#conclude(attempt, proof, null);
       }
     } catch (error) {
-      // Only the ordered stop ends a run early; any other error is a fault and must be seen.
-      if (!this.#abort.signal.aborted) throw error;
-    } finally {
-      this.#runner = undefined;
+      if (error instanceof BrokenInvariant) throw error;
+      log.error({ err: error }, "the journal could not be read about attempts in doubt");
     }
   }
 
-  async #settle(transactionId: string, { orderId, lostSinceMs }: Doubtful): Promise<void> {
-    const { attempts, clock, log } = this.#parts;
-    await this.#interrupted(transactionId);
-    let earlier: Observation | null = null;
-    for (;;) {
-      const observation = await this.#look(transactionId);
-      // Read after the look, because an operator may have settled the attempt meanwhile.
-      const attempt = attempts.read(transactionId);
-      const state = attempt && doubtOf(attempt);
-      if (!attempt || !state) return;
-      const verdict = this.#judge(attempt, state, lostSinceMs, observation, earlier);
-      const about = { transactionId, orderId, verdict: verdict.verdict };
-      log.warn(about, `recovery: ${verdict.because}`);
-      if (verdict.verdict !== "look-again") {
-        this.#conclude(new AttemptWriter(attempt, this.#parts), verdict, observation);
-        return;
-      }
-      this.#note(transactionId, "recovery-look", verdict, observation);
-      earlier = observation;
-      await sleep(clock, "recovery look", verdict.waitMs, this.#abort.signal);
-    }
-  }
-
-  /** Writes that a command was interrupted, trying until the journal takes the record. */
-  async #interrupted(transactionId: string): Promise<void> {
-    const { attempts, clock, log } = this.#parts;
-    for (let retryMs = RETRY_MIN_MS; ; retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)) {
+  /** An end of day was run because the terminal was locked until then: it may be evidence. */
+  closed(end: TelecollectionEnd): void {
+    const { attempts, inquiries, clock, log } = this.#parts;
+    for (const { key, comesLast } of inquiries.questions) {
+      if (comesLast) continue;
       try {
-        const attempt = attempts.read(transactionId);
-        if (attempt?.state.phase !== "sent" && attempt?.state.phase !== "reversing") return;
-        const writer = new AttemptWriter(attempt, this.#parts);
-        writer.advance({ input: "interrupted" }, "interrupted", {});
-        return;
+        const detail = { ...end };
+        attempts.addEvent(key, { atMs: clock.now(), kind: "closed-while-in-doubt", detail });
       } catch (error) {
-        if (error instanceof BrokenInvariant) throw error;
-        log.error({ transactionId, err: error, alarm: "journal" }, "the journal takes nothing");
+        log.error({ err: error }, "the journal did not take an end of day as evidence");
       }
-      await sleep(clock, "journal retry", retryMs, this.#abort.signal);
     }
   }
 
-  #judge(
-    attempt: Attempt,
-    state: InDoubtState | ReversalInDoubtState,
-    lostSinceMs: number,
-    observation: Observation,
-    earlier: Observation | null,
-  ): Verdict {
-    const { terminal, confirmAfterMs } = this.#parts;
-    const baseline = state.phase === "in-doubt" ? attempt.baseline : state.baseline;
-    invariant(baseline, "an attempt in doubt has a baseline");
-    const doubt: Doubt = {
-      baseline,
-      amountMinor: attempt.request.amountMinor,
-      partMinor: partOf(state),
-      currencyNumeric: attempt.request.currency.numeric,
-      sentAtMs: attempt.startedAtMs,
-      lostSinceMs,
-      paymentLimitMs: terminal.capabilities.paymentLimitMs,
-      last: state.last,
+  #questionOf(attempt: Attempt, blocks: boolean): Question {
+    const { transactionId, request } = attempt;
+    const lostSinceMs = this.#parts.clock.monotonicMs();
+    // Only an attempt whose own end could not be written is found running here; a reversal's was
+    // charged when it began.
+    let unwritten = doubtOf(attempt) === undefined;
+    const read = (): Attempt | undefined => {
+      const now = this.#parts.attempts.read(transactionId);
+      if (!now || doubtOf(now)) return now;
+      if (!unwritten || !isRunning(now.state)) return undefined;
+      const interrupted = this.#interrupt(now);
+      unwritten = false;
+      return interrupted;
     };
-    return state.phase === "in-doubt"
-      ? judge(doubt, observation, earlier, confirmAfterMs)
-      : judgeReversalDoubt(doubt, state.sale.report, observation, earlier, confirmAfterMs);
+    const decided = (look: Look, earlier: Look | null): Verdict => {
+      const now = read();
+      const state = now && doubtOf(now);
+      if (!now || !state) return { verdict: "no-answer", because: "it was settled meanwhile" };
+      const doubt = this.#doubt(now, state, lostSinceMs);
+      const known = this.#known(now, look);
+      return judge(doubt, look, known, earlier, this.#parts.confirmAfterMs);
+    };
+    return {
+      key: transactionId,
+      orderId: request.orderId,
+      about: { transactionId, orderId: request.orderId },
+      identity: identityOf(attempt),
+      blocks,
+      comesLast: false,
+      isOpen: () => read() !== undefined,
+      judge: decided,
+      conclude: (conclusion, look) => {
+        const now = read();
+        if (now) this.#conclude(now, conclusion, look);
+      },
+      giveUp: (because) => ({ verdict: "unsettled", because }),
+      note: (verdict, look) => this.#note(transactionId, "recovery-look", verdict, look),
+    };
   }
 
-  async #look(transactionId: string): Promise<Observation> {
-    const { attempts } = this.#parts;
-    const look = await this.#parts.look({ transactionId }, this.#abort.signal);
-    const { last } = look;
-    const knownAs =
-      last.kind === "transaction" ? attempts.orderOfReport(last.report, transactionId) : undefined;
-    const foundByNext = attempts.nextBaseline(transactionId)?.last ?? null;
-    return { ...look, knownAs: knownAs ?? null, foundByNext };
+  #interrupt(attempt: Attempt): Attempt {
+    const writer = new AttemptWriter(attempt, this.#parts);
+    return writer.advance({ input: "interrupted" }, "interrupted", {});
   }
 
-  #conclude(writer: AttemptWriter, verdict: Conclusion, observation: Observation): void {
-    const detail = { because: verdict.because, observation };
-    switch (verdict.verdict) {
+  #doubt(attempt: Attempt, state: InDoubtState | ReversalInDoubtState, lostSinceMs: number): Doubt {
+    const { clock, terminal } = this.#parts;
+    const { paymentLimitMs: limitMs, printsCount = false } = terminal.capabilities;
+    const times = { lostSinceMs, limitMs, nowMs: clock.now(), printsCount };
+    const doubt = doubtOfAttempt(attempt, state, times);
+    const late = doubt.heard.good ? undefined : this.#reportedLate(attempt, doubt);
+    return late ? { ...doubt, heard: { ...doubt.heard, good: late, refused: true } } : doubt;
+  }
+
+  /**
+   * A result that came after the end of the only attempt in doubt at its terminal, for what that
+   * attempt asked: it was refused, and it is that attempt's all the same.
+   */
+  #reportedLate(attempt: Attempt, { identity, asked }: Doubt): TransactionReport | undefined {
+    const { attempts, terminalLog } = this.#parts;
+    const others = attempts
+      .unfinished()
+      .filter((other) => sameTerminal(identityOf(other), identity));
+    if (!asked || others.length !== 1) return undefined;
+    const { amountMinor, currency } = attempt.request;
+    const order = { amountMinor, currencyNumeric: currency.numeric };
+    const isOurs = ({ report, identity: at, atMs }: StrayRow): boolean =>
+      sameTerminal(at, identity) &&
+      judgeReport(order, report) === "agrees" &&
+      // A wall clock can jump either way.
+      Math.abs(atMs - asked.sentAtMs) <= 2 * asked.limitMs &&
+      isFromPayment(asked, report) !== false;
+    const late = terminalLog.strays(STRAYS_LOOKED_AT).filter(isOurs);
+    return late.length === 1 ? late[0]?.report : undefined;
+  }
+
+  #known({ transactionId, startedAtMs }: Attempt, look: Look | null): Known {
+    const { attempts, terminalLog } = this.#parts;
+    const next = attempts.nextCommand(transactionId);
+    const ownerOf = (last: Look["last"] | undefined): string | null =>
+      last?.kind === "transaction"
+        ? (attempts.orderOfReport(last.report, transactionId) ?? null)
+        : null;
+    return {
+      foundIs: ownerOf(look?.last),
+      strayIs: null,
+      next: next ? { ...next, foundIs: ownerOf(next.found) } : null,
+      soldSince: next !== undefined,
+      closedSince: terminalLog.telecollectionSince(startedAtMs, transactionId) !== undefined,
+    };
+  }
+
+  #conclude(before: Attempt, conclusion: Conclusion, look: Look | null): void {
+    const writer = new AttemptWriter(before, this.#parts);
+    const detail = { because: conclusion.because, observation: look };
+    switch (conclusion.verdict) {
       case "charged": {
-        const input = { input: "proved-charged", report: verdict.report } as const;
-        const before = writer.attempt;
+        const input = { input: "proved-charged", report: conclusion.report } as const;
         const attempt = writer.advance(input, "recovery-charged", detail);
         tellBeyondGoods(writer, before);
         this.#parts.settled(attempt);
         return;
       }
       case "not-charged": {
-        const input = { input: "proved-not-charged", message: verdict.because } as const;
+        const input = { input: "proved-not-charged", message: conclusion.because } as const;
         writer.advance(input, "recovery-not-charged", detail);
         return;
       }
       case "reversed": {
-        const input = { input: "proved-reversed", report: verdict.report } as const;
+        const input = { input: "proved-reversed", report: conclusion.report } as const;
         this.#parts.settled(writer.advance(input, "recovery-reversed", detail));
         return;
       }
       case "not-reversed":
         writer.advance({ input: "proved-not-reversed" }, "recovery-not-reversed", detail);
         return;
-      case "unsettled": {
-        const { transactionId, request } = writer.attempt;
-        this.#note(transactionId, UNSETTLED, verdict, observation);
-        this.#parts.log.error(
-          { transactionId, alarm: "payment-unknown" },
-          `order ${request.orderId} stays unknown: ${verdict.because}`,
-        );
-        return;
+      default: {
+        const { transactionId, request } = before;
+        const isNews = !this.#wasUnsettled(transactionId);
+        this.#note(transactionId, UNSETTLED, conclusion, look);
+        const words = `order ${request.orderId} stays unknown: ${conclusion.because}`;
+        const { log } = this.#parts;
+        if (isNews) log.error({ transactionId, alarm: PAYMENT_UNKNOWN }, words);
+        else log.warn({ transactionId }, words);
       }
     }
   }
 
-  #note(transactionId: string, kind: string, verdict: Verdict, observation: Observation): void {
+  #note(transactionId: string, kind: string, verdict: Verdict, look: Look | null): void {
     this.#parts.attempts.addEvent(transactionId, {
       atMs: this.#parts.clock.now(),
       kind,
-      detail: { because: verdict.because, observation },
+      detail: { because: verdict.because, observation: look },
     });
   }
 }
 
-interface Doubtful {
-  readonly orderId: string;
-  readonly blocks: boolean;
-  /** When the end was lost, monotonic milliseconds: the wait of {@link judge} counts from here. */
-  readonly lostSinceMs: number;
-  readonly ended: PromiseWithResolvers<void>;
+/** The terminal that the doubtful command was sent to. */
+function identityOf({ state, baseline }: Attempt): TerminalIdentity {
+  return "baseline" in state ? state.baseline.identity : (baseline?.identity ?? anyTerminal);
 }
 
-/** The amount that the terminal was told to charge when only a part of the goods came out. */
-function partOf(state: InDoubtState | ReversalInDoubtState): number | null {
-  const decision = state.phase === "in-doubt" ? state.goods?.decision : undefined;
-  return decision?.goods === "partly-issued" ? decision.amountMinor : null;
-}
+/** Empty members say nothing. */
+const anyTerminal: TerminalIdentity = {
+  serialNumber: "",
+  deviceId: "",
+  terminalId: "",
+  version: "",
+};
 
 /** Raises an alarm when the terminal kept more than came out: people must give money back. */
 function tellBeyondGoods(writer: AttemptWriter, before: Attempt): void {
   const { state } = writer.attempt;
-  if (before.state.phase === "in-doubt" && before.state.goods?.decision === null) {
+  if ("goods" in before.state && before.state.goods?.decision === null) {
     const alarm = { alarm: "charged-without-delivery" };
     writer.log("error", alarm, "the terminal kept a sale of which nobody said that goods came out");
   }
-  if (state.phase !== "charged" || state.goodsMinor === undefined) return;
+  if (!isCharged(state) || state.goodsMinor === undefined) return;
   const { amountMinor: chargedMinor } = state.report;
   const detail = { alarm: "charged-beyond-goods", chargedMinor, goodsMinor: state.goodsMinor };
   writer.log("error", detail, "the terminal charged more than the goods that came out were worth");

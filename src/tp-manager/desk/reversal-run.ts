@@ -1,32 +1,40 @@
 import { invariant } from "../../shared/invariant.ts";
 import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
-import type { Attempt } from "../attempts/payment.ts";
-import { judgeReversal } from "../attempts/reversal-machine.ts";
+import type { SaleToReverse } from "../attempts/freshness-policy.ts";
+import { type Attempt, isCharged } from "../attempts/payment.ts";
+import { isInDoubt } from "../attempts/phase-table.ts";
+import { judgeReversal, saysReversedBefore } from "../attempts/reversal-machine.ts";
+import { REVERSAL_BEGINS } from "../attempts/steps.ts";
 import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
 import { observe, orderOf, writeEnd } from "./payment-run.ts";
 import type { Held } from "./terminal-turn.ts";
 
-/** The event of the write-ahead record. */
-export const REVERSAL_BEGINS = "reversal-begins";
-
 /**
  * Reverses one charged attempt on the terminal: reservation and write-ahead record first, then the
- * command, once (docs/design.md 3.7). Resolves with the attempt as it stands afterwards; rejects
- * only when its end could not be written.
+ * command, once (docs/design.md 3.7). A sale that was reversed before becomes reversed without a
+ * command (docs/design.md 3.16). Resolves with the attempt as it stands afterwards; rejects only
+ * when its end could not be written.
  */
 export async function runReversal(
-  attempt: Attempt,
+  { attempt, reversedBefore }: SaleToReverse,
   baseline: Baseline,
   terminal: Held<"reverse">,
   parts: WriterParts,
 ): Promise<Attempt> {
   const { state, request } = attempt;
-  invariant(state.phase === "charged", "only a charged attempt is reversed");
+  invariant(isCharged(state), "only a charged attempt is reversed");
   const sale = state.report;
   invariant(sale.receiptNumber !== null, "a reversal names a receipt");
   const writer = new AttemptWriter(attempt, parts);
+  if (reversedBefore) {
+    const input = { input: "proved-reversed", report: reversedBefore } as const;
+    const found = writer.advance(input, "found-reversed", { report: reversedBefore });
+    tellReversedBefore(writer, "the terminal's last transaction is the reversal of this sale");
+    return found;
+  }
   writer.advance({ input: "reverse", baseline }, REVERSAL_BEGINS, {
     receiptNumber: sale.receiptNumber,
+    baseline,
   });
   const { goodsWindowSeconds: _, ...order } = orderOf(request);
   const end = await terminal.reverse(
@@ -37,7 +45,19 @@ export async function runReversal(
     },
     { report: (report) => write(writer, sale, report), ...observe(writer) },
   );
-  return writeEnd(writer, end);
+  const { state: before } = writer.attempt;
+  const ended = writeEnd(writer, end);
+  const said = saysReversedBefore("last" in before ? before.last : null, end);
+  if (said && !isInDoubt(ended.state)) {
+    tellReversedBefore(writer, "the terminal says that it had reversed this sale before");
+  }
+  return ended;
+}
+
+/** The customer has the money; who gave it back is for a person to find out. */
+function tellReversedBefore(writer: AttemptWriter, how: string): void {
+  const alarm = { alarm: "reversed-elsewhere" };
+  writer.log("error", alarm, `${how}; told as Reversed, see who gave the money back`);
 }
 
 /**
@@ -51,5 +71,11 @@ function write(
 ): "accept" {
   const judgement = judgeReversal(sale, report);
   writer.advance({ input: "report", report, judgement }, "reversal-report", { judgement, report });
+  if (judgement === "disagrees") {
+    const { amountMinor, originalTrace, maskedPan } = report;
+    const told = { alarm: "reversal-mismatch", amountMinor, originalTrace, maskedPan };
+    const words = "the terminal's answer to a reversal names another sale, card or amount; ";
+    writer.log("error", told, `${words}compare the terminal's receipts, then settle the order`);
+  }
   return "accept";
 }

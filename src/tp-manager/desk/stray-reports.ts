@@ -1,26 +1,34 @@
-import { BrokenInvariant } from "../../shared/invariant.ts";
+import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "../../shared/logger.ts";
 import { currencyOf, formatMajor } from "../../shared/money.ts";
-import { type Clock, sleep } from "../../shared/time.ts";
+import type { Clock } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
-import { type Look, sameReport } from "../attempts/recovery-policy.ts";
-import { judgeStray, type Stray, type StrayVerdict } from "../attempts/stray-policy.ts";
+import { compareReports } from "../attempts/comparison-policy.ts";
+import { doubtOfStray } from "../attempts/doubt-policy.ts";
+import type { Known, Look } from "../attempts/evidence-policy.ts";
+import {
+  type Conclusion,
+  judge,
+  type StrayFinding,
+  strayFindings,
+  type Verdict,
+} from "../attempts/ladder-policy.ts";
 import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
-import type { TerminalFacts, TransactionReport } from "../terminal/terminal.ts";
-import { type LookAtTerminal, RETRY_MAX_MS, RETRY_MIN_MS } from "./terminal-look.ts";
+import type { Baseline, TerminalFacts, TransactionReport } from "../terminal/terminal.ts";
+import type { Inquiries, Question } from "./inquiries.ts";
+import type { LateCharges } from "./late-charges.ts";
+import { unknownSale } from "./unknown-sale.ts";
 
 interface StrayParts {
-  readonly attempts: Pick<AttemptStore, "orderOfReport">;
+  readonly attempts: Pick<AttemptStore, "orderOfReport" | "list" | "unfinished">;
   readonly terminalLog: TerminalLog;
   readonly terminal: TerminalFacts;
   readonly clock: Clock;
   readonly log: Logger;
   /** Time between the two looks that show that the terminal keeps the sale. */
   readonly confirmAfterMs: number;
-  /** Called whenever {@link StrayReports.isAsking} may have changed. */
-  readonly asking: () => void;
-  /** Waits until no attempt in doubt is asked about, because the result may belong to one. */
-  readonly look: LookAtTerminal;
+  readonly inquiries: Inquiries;
+  readonly lateCharges: LateCharges;
 }
 
 /**
@@ -30,9 +38,8 @@ interface StrayParts {
  */
 export class StrayReports {
   readonly #parts: StrayParts;
-  readonly #waiting: StrayRow[] = [];
-  readonly #abort = new AbortController();
-  #runner: Promise<void> | undefined;
+  readonly #open = new Map<string, StrayRow>();
+  #asked = 0;
 
   constructor(parts: StrayParts) {
     this.#parts = parts;
@@ -41,11 +48,6 @@ export class StrayReports {
   /** At start: takes up the reports that an earlier process did not ask about. */
   begin(): void {
     for (const row of this.#parts.terminalLog.openStrays()) this.#ask(row);
-  }
-
-  /** The terminal still has to be asked about at least one of them. */
-  get isAsking(): boolean {
-    return this.#waiting.length > 0;
   }
 
   /** The terminal has reported `report`, and it was refused. Never throws. */
@@ -67,16 +69,66 @@ export class StrayReports {
     if (good || resultCode === null) this.#ask({ id: kept, ...seen });
   }
 
-  async close(): Promise<void> {
-    this.#abort.abort(new Error("the connector stops"));
-    await this.#runner;
+  /**
+   * A payment is about to leave, and the terminal has told what it has stored: a sale that no order
+   * knows is asked about first, because the payment would hide it (docs/design.md 3.19). Only one
+   * that an order of ours could be told of late, or that is in doubt: any other may be of a journal
+   * that was lost (docs/design.md 3.17). Returns whether there is one. Never
+   * throws.
+   */
+  found(now: Baseline): boolean {
+    const { attempts, clock, log, lateCharges } = this.#parts;
+    try {
+      const report = unknownSale(attempts, now);
+      if (!report || this.#isOpen(report) || this.#wasAsked(report)) return false;
+      const seen = { atMs: clock.now(), report, identity: now.identity };
+      const { receiptNumber, traceNumber, amountMinor } = report;
+      const orders = lateCharges.candidates({ id: null, ...seen });
+      if (orders.length === 0 && attempts.unfinished().length === 0) return false;
+      const kept = this.#keep(seen);
+      if (kept === "repeated") return false;
+      const told = { alarm: "unexpected-report", receiptNumber, traceNumber, amountMinor };
+      log.error(told, "the terminal has stored a sale that no order knows; it is asked about");
+      this.#ask({ id: kept, ...seen });
+      return true;
+    } catch (error) {
+      log.error({ err: error }, "the journal could not be read about the terminal's last sale");
+      return false;
+    }
+  }
+
+  /**
+   * The very same record was asked about and told before. On a terminal that names its transactions
+   * by no number nothing more can be found out, and sales go on.
+   */
+  #wasAsked(report: TransactionReport): boolean {
+    if (report.receiptNumber !== null || report.traceNumber !== null) return false;
+    const [newest] = this.#parts.terminalLog.strays(1);
+    const isTold = newest?.finding === "held" || newest?.finding === "unclear";
+    return isTold && isDeepStrictEqual(newest.report, report);
+  }
+
+  #isOpen(report: TransactionReport): boolean {
+    return [...this.#open.values()].some((row) => compareReports(row.report, report) === "same");
+  }
+
+  /** See {@link TerminalDesk.lateReport}. A journal that cannot be read knows of no order. */
+  lateReport(orderId: string): Promise<void> | undefined {
+    const { lateCharges, inquiries, log } = this.#parts;
+    try {
+      const late = [...this.#open].find(([, row]) => lateCharges.candidates(row).includes(orderId));
+      return late && inquiries.ended(late[0]);
+    } catch (error) {
+      log.error({ err: error }, "the journal could not be read about an unexpected report");
+      return undefined;
+    }
   }
 
   #keep(seen: Omit<StrayRow, "id">): number | null | "repeated" {
     const { terminalLog, log } = this.#parts;
     // A journal that takes no record cannot tell that this report was told before.
-    const isAsked = this.#waiting.some(
-      ({ id, report }) => id === null && sameReport(report, seen.report),
+    const isAsked = [...this.#open.values()].some(
+      ({ id, report }) => id === null && compareReports(report, seen.report) === "same",
     );
     if (isAsked) return "repeated";
     try {
@@ -88,91 +140,99 @@ export class StrayReports {
   }
 
   #ask(row: StrayRow): void {
-    if (this.#abort.signal.aborted) return;
-    this.#waiting.push(row);
-    this.#parts.asking();
-    this.#runner ??= this.#run();
+    this.#asked += 1;
+    const key = `stray ${this.#asked}`;
+    this.#open.set(key, row);
+    void this.#parts.inquiries.ask(this.#questionOf(key, row));
   }
 
-  async #run(): Promise<void> {
-    try {
-      for (let row = this.#waiting[0]; row; row = this.#waiting[0]) {
-        await this.#conclude(row, await this.#settle(row));
-        this.#waiting.shift();
-        this.#parts.asking();
-      }
-    } catch (error) {
-      // Only the ordered stop ends a run early; the next start asks again.
-      if (!this.#abort.signal.aborted) throw error;
-    } finally {
-      this.#runner = undefined;
-    }
-  }
-
-  async #settle(row: StrayRow): Promise<Concluded> {
-    const { clock, log, confirmAfterMs } = this.#parts;
+  #questionOf(key: string, row: StrayRow): Question {
+    const { clock, terminal, confirmAfterMs } = this.#parts;
     const { receiptNumber, traceNumber } = row.report;
-    let earlier: Look | null = null;
-    for (;;) {
-      const about = { receiptNumber, traceNumber };
-      const look = await this.#parts.look(about, this.#abort.signal);
-      const verdict = judgeStray({ ...row, ...this.#known(row) }, look, earlier);
-      log.warn({ ...about, verdict: verdict.verdict }, `unexpected report: ${verdict.because}`);
-      if (verdict.verdict !== "look-again") return verdict;
-      earlier = look;
-      await sleep(clock, "unexpected report", confirmAfterMs, this.#abort.signal);
-    }
+    const lostSinceMs = clock.monotonicMs();
+    let isTold = false;
+    let { id } = row;
+    return {
+      key,
+      orderId: null,
+      about: { receiptNumber, traceNumber },
+      identity: row.identity,
+      blocks: true,
+      // The result may belong to an attempt in doubt.
+      comesLast: true,
+      isOpen: () => true,
+      judge: (look, earlier) => {
+        const { paymentLimitMs: limitMs } = terminal.capabilities;
+        const times = { lostSinceMs, limitMs, nowMs: clock.now(), printsCount: false };
+        const doubt = doubtOfStray(row, times);
+        return judge(doubt, look, this.#known(row), earlier, confirmAfterMs);
+      },
+      conclude: (conclusion, look) => {
+        const { terminalLog } = this.#parts;
+        const { finding, because } = this.#finding(conclusion, row, look);
+        if (!isTold) this.#tell(row.report, { finding, because });
+        isTold = true;
+        id ??= terminalLog.keepStray(row) ?? null;
+        if (id !== null) terminalLog.endStray(id, clock.now(), finding, because);
+        this.#open.delete(key);
+      },
+      giveUp: (because) => ({ verdict: "unclear", because }),
+      note: () => {},
+    };
+  }
+
+  /** A sale that the terminal holds may be that of an order which was told otherwise. */
+  #finding(conclusion: Conclusion, row: StrayRow, look: Look | null): Found {
+    const found = foundIn(conclusion);
+    if (found.finding !== "held" || !look) return found;
+    const orderId = this.#parts.lateCharges.find(row, look);
+    if (orderId === undefined) return found;
+    return { finding: "known", because: `it is the sale of order ${orderId}, reported late` };
   }
 
   /** A journal that cannot be read knows nothing; the alarm is raised all the same. */
-  #known({ id, report }: StrayRow): Pick<Stray, "knownAs" | "soldSince" | "closedSince"> {
+  #known({ id, report }: StrayRow): Known {
     const { attempts, terminalLog, log } = this.#parts;
+    const nothing = { foundIs: null, strayIs: null, next: null };
     try {
       const soldSince = id === null || terminalLog.soldSinceStray(id);
       const closedSince = id === null || terminalLog.closedSinceStray(id);
-      return { knownAs: attempts.orderOfReport(report, "") ?? null, soldSince, closedSince };
+      const strayIs = attempts.orderOfReport(report, "") ?? null;
+      return { ...nothing, strayIs, soldSince, closedSince };
     } catch (error) {
       log.error({ err: error }, "the journal could not be read about an unexpected report");
-      return { knownAs: null, soldSince: true, closedSince: true };
+      return { ...nothing, soldSince: true, closedSince: true };
     }
   }
 
-  /** Raises the alarm, then writes the finding, trying until the journal takes the record. */
-  async #conclude(row: StrayRow, { verdict, because }: Concluded): Promise<void> {
-    const { terminalLog, clock, log } = this.#parts;
-    this.#tell(row.report, { verdict, because });
-    let { id } = row;
-    for (let retryMs = RETRY_MIN_MS; ; retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)) {
-      try {
-        id ??= terminalLog.keepStray(row) ?? null;
-        if (id !== null) terminalLog.endStray(id, clock.now(), verdict, because);
-        return;
-      } catch (error) {
-        if (error instanceof BrokenInvariant) throw error;
-        log.error({ err: error, alarm: "journal" }, "the journal takes nothing");
-      }
-      await sleep(clock, "journal retry", retryMs, this.#abort.signal);
-    }
-  }
-
-  #tell(report: TransactionReport, { verdict, because }: Concluded): void {
+  #tell(report: TransactionReport, { finding, because }: Found): void {
     const { log } = this.#parts;
     const { receiptNumber, traceNumber, amountMinor } = report;
-    if (verdict === "held") {
+    if (finding === "held") {
       log.error(
         { alarm: "sale-without-order", receiptNumber, traceNumber, amountMinor },
         "the terminal holds a sale that no order asked for: " +
           `receipt ${receiptNumber ?? "unknown"}, ${amountOf(report)}`,
       );
     }
-    if (verdict === "unclear") {
+    if (finding === "unclear") {
       const words = `the terminal may hold a sale that no order asked for: ${because}`;
       log.error({ alarm: "sale-without-order-unclear", receiptNumber }, words);
     }
   }
 }
 
-type Concluded = Exclude<StrayVerdict, { verdict: "look-again" }>;
+interface Found {
+  readonly finding: StrayFinding;
+  readonly because: string;
+}
+
+/** "taken-back" is told as "reversed"; anything that is no finding is unclear. */
+function foundIn({ verdict, because }: Verdict): Found {
+  if (verdict === "taken-back") return { finding: "reversed", because };
+  const finding = strayFindings.find((each) => each === verdict);
+  return { finding: finding ?? "unclear", because };
+}
 
 function amountOf({ amountMinor, receipt }: TransactionReport): string {
   if (amountMinor === null) return "of an unknown amount";

@@ -6,15 +6,20 @@ import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import type { Announce } from "../attempts/event-table.ts";
 import { CancelledInTime, storage } from "../attempts/failures.ts";
-import { type Attempt, isInDoubt } from "../attempts/payment.ts";
+import type { SaleToReverse } from "../attempts/freshness-policy.ts";
+import type { Attempt } from "../attempts/payment.ts";
+import { isInDoubt, phaseTable } from "../attempts/phase-table.ts";
+import type { ReconciliationStore } from "../attempts/reconciliation.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import type { Baseline, GoodsDecision, Terminal, TerminalStatus } from "../terminal/terminal.ts";
+import { Inquiries } from "./inquiries.ts";
+import { LateCharges } from "./late-charges.ts";
 import { PaymentRun } from "./payment-run.ts";
+import { Reconciler } from "./reconciler.ts";
 import { Recovery } from "./recovery.ts";
 import { runReversal } from "./reversal-run.ts";
 import { StrayReports } from "./stray-reports.ts";
 import { TerminalGate } from "./terminal-gate.ts";
-import { type LookAtTerminal, lookAtTerminal } from "./terminal-look.ts";
 import { type Doubts, TerminalTurn } from "./terminal-turn.ts";
 import { TerminalView } from "./terminal-view.ts";
 import { TurnView } from "./turn-view.ts";
@@ -33,11 +38,14 @@ export interface DeskSettings {
   readonly resetLimitMs: number;
   /** How long an end of day may take. */
   readonly telecollectionLimitMs: number;
+  /** Others are paid at the terminal too, so its totals are not ours. */
+  readonly terminalShared: boolean;
 }
 
 interface DeskParts {
   readonly attempts: AttemptStore;
   readonly terminalLog: TerminalLog;
+  readonly reconciliations: ReconciliationStore;
   readonly terminal: Terminal;
   readonly clock: Clock;
   readonly log: Logger;
@@ -46,6 +54,11 @@ interface DeskParts {
   readonly announce?: Announce | undefined;
   /** An attempt has become charged or reversed: there is something to hand over. */
   readonly settled: () => void;
+  /**
+   * Resolves when the journal knows every order that is known anywhere (docs/design.md 3.17);
+   * undefined: it does.
+   */
+  readonly journalWhole: (signal: AbortSignal) => Promise<void> | undefined;
 }
 
 /** Calls of the desk to the order that is paid, made while the payment has the terminal. */
@@ -66,8 +79,10 @@ export class TerminalDesk implements Doubts {
   readonly #parts: DeskParts;
   readonly #turn: TerminalTurn;
   readonly #gate: TerminalGate;
+  readonly #inquiries: Inquiries;
   readonly #recovery: Recovery;
   readonly #strays: StrayReports;
+  readonly #reconciler: Reconciler;
   /** The driver's facts and news for other rooms. */
   readonly terminal: TerminalView;
   /** Who has the terminal now. */
@@ -86,21 +101,37 @@ export class TerminalDesk implements Doubts {
     const gate = new TerminalGate({ ...parts, ...settings });
     this.#gate = gate;
     this.gate = Object.freeze({
-      accept: () => gate.accept(),
+      accept: () => {
+        const identity = gate.accept();
+        this.#inquiries.reconsider();
+        return identity;
+      },
       get changed() {
         return gate.changed;
       },
     });
-    this.upkeep = new Upkeep({ ...parts, ...settings, turn: this.#turn, gate: this.#gate });
-    const shared = { ...parts, ...settings, asking: () => this.#keepEvidence() };
-    const turnFree = (): Promise<void> => this.#turn.whenFree();
-    this.#recovery = new Recovery({ ...shared, settled, look: this.#lookWhen(turnFree) });
-    this.#strays = new StrayReports({
-      ...shared,
-      look: this.#lookWhen(async () => {
-        await turnFree();
-        await this.#recovery.whenIdle();
-      }),
+    this.#inquiries = new Inquiries({
+      ...parts,
+      readyToLook: async (signal) => {
+        const whole = parts.journalWhole(signal);
+        if (whole !== undefined) await whole;
+        await this.#turn.whenFree();
+      },
+      accepted: () => parts.terminalLog.acceptedTerminal(),
+      asking: () => this.#keepEvidence(),
+    });
+    const shared = { ...parts, ...settings, settled, inquiries: this.#inquiries };
+    this.#recovery = new Recovery(shared);
+    this.#strays = new StrayReports({ ...shared, lateCharges: new LateCharges(shared) });
+    const reconciler = new Reconciler({ ...parts, ...settings });
+    this.#reconciler = reconciler;
+    this.upkeep = new Upkeep({
+      ...parts,
+      ...settings,
+      turn: this.#turn,
+      gate,
+      reconciler,
+      closedInDoubt: (end) => this.#recovery.closed(end),
     });
   }
 
@@ -109,6 +140,7 @@ export class TerminalDesk implements Doubts {
     this.#parts.terminal.subscribe((event) => {
       if (event.type === "unexpected-report") this.#strays.take(event.report);
     });
+    this.#reconciler.begin();
     this.#recovery.begin();
     this.#strays.begin();
   }
@@ -124,20 +156,24 @@ export class TerminalDesk implements Doubts {
       );
       await free;
     }
-    await Promise.all([this.#recovery.close(), this.#strays.close()]);
+    await this.#inquiries.close();
   }
 
   get blockedBy(): string | undefined {
-    return this.#recovery.blockedBy;
+    return this.#inquiries.blocking.find(({ orderId }) => orderId !== null)?.orderId ?? undefined;
   }
 
   get strayAsked(): boolean {
-    return this.#strays.isAsking;
+    return this.#inquiries.blocking.some(({ orderId }) => orderId === null);
   }
 
   /** The terminal has something to be asked about, for the first time or again. */
   get isAsking(): boolean {
-    return this.#recovery.isAsking || this.#strays.isAsking;
+    return this.#inquiries.isAsking;
+  }
+
+  get isLockedOut(): boolean {
+    return this.#inquiries.isLockedOut;
   }
 
   /**
@@ -146,9 +182,9 @@ export class TerminalDesk implements Doubts {
    */
   pay(orderId: string, payment: PaymentWork): Promise<Attempt> {
     const { log, settings } = this.#parts;
-    return this.#turn.use("payment", orderId, {
+    const ended = this.#turn.use("payment", orderId, {
       needs: "pay",
-      prepare: (preparing) => this.#gate.prepare(preparing),
+      prepare: (preparing) => this.#prepare(preparing),
       run: async (terminal, baseline, turn) => {
         const begun = payment.begin(baseline);
         const { transactionId, number } = begun;
@@ -159,25 +195,50 @@ export class TerminalDesk implements Doubts {
         void run.approved.then(payment.approved);
         const end = await this.#ended(begun, run.finish());
         log.info(about, `payment ended: ${end.state.phase}`);
+        this.#reconciler.sold(end);
         return end;
       },
       refused: payment.refused,
     });
+    return ended.then((attempt) => this.#borneOut(attempt));
+  }
+
+  /** The gate, and a look at what the terminal has stored: nothing may be hidden by a sale. */
+  async #prepare(preparing: AbortController): Promise<Baseline> {
+    const baseline = await this.#gate.prepare(preparing);
+    // The sale may be that of an attempt which stayed unknown.
+    if (this.#strays.found(baseline)) this.#recovery.askAgain();
+    return baseline;
+  }
+
+  /**
+   * An end that was heard is answered when the terminal's storage has borne it out, which takes a
+   * look or two (docs/design.md 3.22). A terminal that is away by then is not waited for.
+   */
+  async #borneOut(attempt: Attempt): Promise<Attempt> {
+    const { clock, settings, attempts } = this.#parts;
+    const { state, transactionId } = attempt;
+    if (!("heard" in state)) return attempt;
+    const limitMs = settings.prepareMs + settings.confirmAfterMs;
+    await within(clock, "heard end", limitMs, this.#recovery.recover(transactionId));
+    return attempts.read(transactionId) ?? attempt;
   }
 
   /**
    * Reverses a sale of an order, at once or not at all: throws as {@link pay}, and NOT_SUPPORTED.
    * `saleOf` chooses the sale, or throws, when nothing else can have the terminal any more.
    */
-  reverse(orderId: string, saleOf: (baseline: Baseline) => Attempt): Promise<Attempt> {
+  reverse(orderId: string, saleOf: (baseline: Baseline) => SaleToReverse): Promise<Attempt> {
     const { log } = this.#parts;
     return this.#turn.use("reversal", orderId, {
       needs: "reverse",
+      // A sale that no order knows makes the reversal unsafe by itself (docs/design.md 3.16).
       prepare: (preparing) => this.#gate.prepare(preparing),
       run: async (terminal, baseline) => {
         const sale = saleOf(baseline);
-        log.info({ transactionId: sale.transactionId, orderId }, "reversal begins");
-        return await this.#ended(sale, runReversal(sale, baseline, terminal, this.#parts));
+        const { transactionId } = sale.attempt;
+        log.info({ transactionId, orderId }, "reversal begins");
+        return await this.#ended(sale.attempt, runReversal(sale, baseline, terminal, this.#parts));
       },
     });
   }
@@ -188,11 +249,12 @@ export class TerminalDesk implements Doubts {
     const end = await run.catch((error: unknown) => {
       const { transactionId } = begun;
       log.error({ transactionId, err: error, alarm: "journal" }, "an end is not on disk");
-      this.#recovery.doubted(begun);
+      void this.#recovery.doubted(begun);
       throw new AppError("STORAGE_FAILED", undefined, { charged: "unknown", cause: error });
     });
-    if (isInDoubt(end.state)) this.#recovery.doubted(end);
-    if (end.state.phase === "reversed") settled();
+    if (isInDoubt(end.state)) void this.#recovery.doubted(end);
+    else this.#recovery.learn();
+    if (phaseTable[end.state.phase].archive === "withdrawal") settled();
     return end;
   }
 
@@ -243,6 +305,14 @@ export class TerminalDesk implements Doubts {
     return this.#parts.terminal.check(signal);
   }
 
+  /**
+   * The order may be charged by a result that came after its end, and the terminal is asked
+   * (docs/design.md 3.19): resolves when that has ended. undefined: nothing of the kind is open.
+   */
+  lateReport(orderId: string): Promise<void> | undefined {
+    return this.#strays.lateReport(orderId);
+  }
+
   /** Asks the terminal about an attempt in doubt. Never rejects; see {@link Recovery.recover}. */
   recover(transactionId: string): Promise<void> {
     return this.#recovery.recover(transactionId);
@@ -263,6 +333,7 @@ export class TerminalDesk implements Doubts {
       "no",
     );
     writer.log("warn", word, "settled by an operator");
+    this.#inquiries.reconsider();
     this.#parts.settled();
     return settled;
   }
@@ -270,11 +341,5 @@ export class TerminalDesk implements Doubts {
   /** While the terminal is asked about anything it is not to change by itself. */
   #keepEvidence(): void {
     this.#parts.terminal.keepEvidence?.(this.isAsking);
-  }
-
-  /** Questions take no turn: they wait for the free terminal and let whatever comes next begin. */
-  #lookWhen(terminalFree: () => Promise<void>): LookAtTerminal {
-    const parts = { ...this.#parts, terminalFree };
-    return (about, signal) => lookAtTerminal(parts, about, signal);
   }
 }

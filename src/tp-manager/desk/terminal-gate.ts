@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../../shared/errors.ts";
 import type { Clock } from "../../shared/time.ts";
+import { sameTerminal } from "../attempts/comparison-policy.ts";
 import { storage } from "../attempts/failures.ts";
-import { sameTerminal } from "../attempts/recovery-policy.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import {
   type Baseline,

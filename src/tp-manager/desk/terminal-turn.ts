@@ -39,6 +39,8 @@ export interface Doubts {
   readonly blockedBy: string | undefined;
   /** A result that no order asked for is being asked about. */
   readonly strayAsked: boolean;
+  /** The question itself was refused by a terminal that is locked (docs/design.md 3.15). */
+  readonly isLockedOut: boolean;
 }
 
 /**
@@ -104,7 +106,7 @@ export class TerminalTurn {
   ): Promise<Result> {
     const terminal = this.#terminal;
     if (!isAble(terminal, work.needs)) throw new AppError("NOT_SUPPORTED", lacking[work.needs]);
-    this.assertNoDoubt();
+    this.#assertMayDo(what);
     this.assertFree();
     const { promise: ended, resolve, reject } = Promise.withResolvers<Result>();
     const turn: Turn = { what, orderId, preparing: new AbortController(), run: undefined, ended };
@@ -128,13 +130,19 @@ export class TerminalTurn {
       // A cancel may come between the last answer of the terminal and this line.
       turn.preparing.signal.throwIfAborted();
       // A result that the terminal reported meanwhile would be hidden by the command that follows.
-      this.assertNoDoubt();
+      this.#assertMayDo(turn.what);
     } catch (error) {
       const why = failureOf(error);
       if (why && work.refused) return work.refused(why);
       throw why ?? error;
     }
     return await work.run(terminal, ready, turn);
+  }
+
+  /** A lock that only an end of day cures answers no question before. */
+  #assertMayDo(what: Turn["what"]): void {
+    if (what === "end of day" && this.#doubts.isLockedOut) return;
+    this.assertNoDoubt();
   }
 
   /** Resolves when nothing has the terminal. */

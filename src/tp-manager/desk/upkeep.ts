@@ -2,13 +2,21 @@ import { AppError } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import { storage } from "../attempts/failures.ts";
+import type { Reconciliation } from "../attempts/reconciliation.ts";
 import type { TelecollectionAsker, TerminalLog } from "../attempts/terminal-log.ts";
-import { type TelecollectionEnd, TerminalUnavailable } from "../terminal/terminal.ts";
+import {
+  type TelecollectionEnd,
+  type TerminalFacts,
+  TerminalUnavailable,
+} from "../terminal/terminal.ts";
+import type { Reconciler } from "./reconciler.ts";
 import type { TerminalGate } from "./terminal-gate.ts";
 import type { TerminalTurn } from "./terminal-turn.ts";
 
 interface UpkeepParts {
   readonly terminalLog: Pick<TerminalLog, "beginTelecollection" | "endTelecollection">;
+  readonly terminal: Pick<TerminalFacts, "state">;
+  readonly reconciler: Pick<Reconciler, "closed">;
   readonly turn: TerminalTurn;
   readonly gate: TerminalGate;
   readonly clock: Clock;
@@ -17,7 +25,14 @@ interface UpkeepParts {
   readonly resetLimitMs: number;
   /** How long an end of day may take. */
   readonly telecollectionLimitMs: number;
+  /** An end of day has ended: evidence, when something is in doubt (docs/design.md 3.15). */
+  readonly closedInDoubt: (end: TelecollectionEnd) => void;
 }
+
+/** A completed end of day, and what its comparison with the journal said. */
+type ClosedDay = Extract<TelecollectionEnd, { end: "completed" }> & {
+  readonly reconciliation: Reconciliation | null;
+};
 
 /**
  * The care that a terminal needs besides payments: a restart, an end of day. Never beside a
@@ -54,26 +69,25 @@ export class Upkeep {
    * Runs the end of day. That it was begun is on disk before the command leaves, because a sale
    * from before it can no longer be reversed (docs/design.md 3.7).
    */
-  async telecollect(
-    askedBy: TelecollectionAsker = "operator",
-  ): Promise<Extract<TelecollectionEnd, { end: "completed" }>> {
-    const { turn, gate, terminalLog, clock, log, telecollectionLimitMs } = this.#parts;
-    const end = await turn.use("end of day", undefined, {
+  async telecollect(askedBy: TelecollectionAsker = "operator"): Promise<ClosedDay> {
+    const { turn, gate, log, telecollectionLimitMs, reconciler } = this.#parts;
+    const { end, id } = await turn.use("end of day", undefined, {
       needs: "telecollect",
       prepare: (preparing) => gate.prepareToClose(preparing),
       run: async (terminal) => {
-        const id = storage(() => terminalLog.beginTelecollection(clock.now(), askedBy), "no");
+        const id = this.#begun(askedBy);
         const ended = await this.#limited(telecollectionLimitMs, (signal) =>
           terminal.telecollect(signal),
         );
-        storage(() => terminalLog.endTelecollection(id, clock.now(), ended), "no");
-        return ended;
+        this.#ended(id, ended);
+        this.#parts.closedInDoubt(ended);
+        return { end: ended, id };
       },
     });
     log.info({ end: end.end, askedBy }, "end of day");
     switch (end.end) {
       case "completed":
-        return end;
+        return { ...end, reconciliation: reconciler.closed(id) ?? null };
       case "open-pre-authorisations":
         throw new AppError("OPEN_PRE_AUTHORISATIONS", undefined, {
           details: { receiptNumbers: end.receiptNumbers },
@@ -85,6 +99,17 @@ export class Upkeep {
           details: { terminalCode: end.code, end: end.end },
         });
     }
+  }
+
+  #begun(askedBy: TelecollectionAsker): number {
+    const { terminalLog, terminal, clock } = this.#parts;
+    const { identity } = terminal.state;
+    return storage(() => terminalLog.beginTelecollection(clock.now(), askedBy, identity), "no");
+  }
+
+  #ended(id: number, end: TelecollectionEnd): void {
+    const { terminalLog, clock } = this.#parts;
+    storage(() => terminalLog.endTelecollection(id, clock.now(), end), "no");
   }
 
   async #limited<T>(limitMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {

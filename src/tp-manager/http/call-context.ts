@@ -13,14 +13,18 @@ import type { Monitor } from "./status/monitor.ts";
 export interface CallContext {
   readonly orders: Pick<
     Orders,
-    ("pay" | "lookUp" | "latest" | "answerRead") | ("list" | "listArchived" | "unexpectedReports")
+    | ("pay" | "lookUp" | "latest" | "answerRead" | "chargedOf" | "orderOfTransaction")
+    | ("list" | "listArchived" | "unexpectedReports" | "reconciliations" | "comparedDay")
   >;
   readonly desk: Pick<TerminalDesk, "terminal" | "turn" | "gate" | "cancel" | "check" | "upkeep">;
   readonly afterSale: Pick<AfterSale, "deliver" | "reverse">;
   readonly settle: (word: SettlementWord) => Promise<PaymentResult>;
   readonly monitor: Pick<Monitor, "health" | "metrics">;
   readonly supervisor: Pick<SupervisorLink, "ask">;
-  readonly gateway: Pick<GatewayDesk, "ask" | "publicIdOf" | "reconcile" | "settle">;
+  readonly gateway: Pick<
+    GatewayDesk,
+    "ask" | "publicIdOf" | "reconcile" | "settle" | "settleCopies"
+  >;
   readonly defaultCurrency: string;
   /** OPERATOR_LOGIN is set. */
   readonly hasOperator: boolean;

@@ -42,6 +42,10 @@ interface CallRecord<Path extends string, Body, Query> {
   /** In the README and in the document. */
   readonly summary: string;
   readonly description?: string;
+  /** A member `id` of the path is that of a transaction of ours; missing: an order's. */
+  readonly idOf?: "transaction";
+  /** The member that may hold an id of the gateway, of an order that is not known then. */
+  readonly gatewayId?: { readonly in: "params" | "body"; readonly name: string };
   /** Of the path's members; one that is not named here is any text. */
   readonly params?: z.ZodObject;
   readonly query?: z.ZodType<Query>;

@@ -20,7 +20,8 @@ export function sendError(reply: FastifyReply, error: AppError, more: object = {
 }
 
 export function sendResult(reply: FastifyReply, result: PaymentResult): FastifyReply {
-  const { http, body } = answerOf(result.attempt, result.delivery);
+  const { http, body: stored } = answerOf(result.attempt, result.delivery);
+  const body = { ...stored, warnings: [...stored.warnings, ...(result.warnings ?? [])] };
   if (!result.replayed) return sendOne(reply, http, body);
   void reply.header("idempotent-replay", "true");
   const answeredAt = new Date(result.attempt.endedAtMs ?? result.attempt.startedAtMs);

@@ -4,6 +4,7 @@ import type { Logger } from "../../shared/logger.ts";
 import { emptyReceipt } from "../../shared/receipt.ts";
 import { answerOf, type PaymentAnswer } from "../orders/answer.ts";
 import type { Orders } from "../orders/orders.ts";
+import { chargedOfAsked, detailsOf } from "./asked-order.ts";
 import { sendError } from "./envelope.ts";
 
 /** The members that were understood of a request that was refused later. */
@@ -24,7 +25,7 @@ const frameworkCodes: Readonly<Record<string, ErrorCode>> = {
 
 export function installErrorAnswers(
   app: FastifyInstance,
-  orders: Pick<Orders, "lookUp">,
+  orders: Pick<Orders, "lookUp" | "chargedOf" | "orderOfTransaction">,
   log: Logger,
 ): void {
   app.setErrorHandler(async (error: unknown, request, reply) => {
@@ -33,7 +34,10 @@ export function installErrorAnswers(
     if (http === 500 || known.code === "STORAGE_FAILED") {
       log.error({ err: error, method: request.method, url: request.url }, "a call failed");
     }
-    return sendError(reply, known, await more(request, orders));
+    const charged = chargedOfAsked(request, known, orders) ?? known.charged;
+    const about = { charged, details: detailsOf(known, orders), cause: error };
+    const told = new AppError(known.code, known.message, about);
+    return sendError(reply, told, await more(request, orders));
   });
 }
 

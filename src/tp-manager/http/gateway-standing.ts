@@ -2,7 +2,7 @@ import { AppError } from "../../shared/errors.ts";
 import type { GatewayHistory } from "../../shared/ipc/contract.ts";
 import { type Currency, majorOf } from "../../shared/money.ts";
 import { isoTime } from "../../shared/time.ts";
-import { returnOf } from "../attempts/payment.ts";
+import { rowOf } from "../attempts/phase-table.ts";
 import type { CallContext } from "./call-context.ts";
 
 /** States in which the gateway has given money back, asked by us or by another program. */
@@ -23,7 +23,7 @@ export async function assertNotReturnedElsewhere(
   orderId: string,
 ): Promise<void> {
   const attempt = orders.latest(orderId);
-  if (attempt.state.phase !== "charged" || returnOf(attempt) !== "none") return;
+  if (rowOf(attempt).reversal !== "begin") return;
   const history = await supervisor.ask("gateway-history", { orderId }).catch((error: unknown) => {
     if (!(error instanceof AppError)) throw error;
   });
@@ -33,12 +33,31 @@ export async function assertNotReturnedElsewhere(
   });
 }
 
+interface GatewayPart {
+  readonly state: GatewayHistory["state"];
+  readonly possibleOrders?: number;
+  readonly failed?: readonly string[];
+  readonly [name: string]: unknown;
+}
+
+/** The words that `warnings` of `GET /payment/{orderId}` adds about the gateway. */
+export function gatewayWarnings(part: GatewayPart | null): string[] {
+  const { possibleOrders = 0, failed = [] } = part ?? {};
+  const copies =
+    `the gateway may have this order ${possibleOrders} times: ` +
+    "an answer was lost and it was sent again; look for copies there";
+  const failure =
+    "the gateway answered that an operation was done and then notified that it failed: " +
+    "look the transaction up there";
+  return [...(possibleOrders < 2 ? [] : [copies]), ...(failed.length === 0 ? [] : [failure])];
+}
+
 /** `gateway` of `GET /payment/{orderId}`; null for an order the supervisor was never given. */
 export async function gatewayPart(
   { supervisor }: CallContext,
   orderId: string,
   currency: Currency,
-): Promise<object | null> {
+): Promise<GatewayPart | null> {
   let history: GatewayHistory;
   try {
     history = await supervisor.ask("gateway-history", { orderId });
@@ -46,10 +65,12 @@ export async function gatewayPart(
     if (!(error instanceof AppError)) throw error;
     return { state: "unknown", problem: error.message };
   }
-  const { known, events, operations, ...standing } = history;
+  const { known, events, operations, possibleOrders = 0, failed = [], ...standing } = history;
   if (!known) return null;
   return {
     ...standing,
+    possibleOrders,
+    failed,
     history: events.map(({ atMs, ...event }) => ({ at: isoTime(atMs), ...event })),
     operations: operations.map(({ askedAtMs, endedAtMs, amountMinor, ...operation }) => ({
       ...operation,

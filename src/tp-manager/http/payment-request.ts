@@ -1,8 +1,8 @@
-import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { AppError } from "../../shared/errors.ts";
 import { containsPan } from "../../shared/mask.ts";
 import { AmountError, type Currency, currencyOf } from "../../shared/money.ts";
+import { newId } from "../../shared/new-id.ts";
 import type { Echo, PaymentRequest } from "../attempts/payment.ts";
 import { cartOf } from "../orders/basket-check.ts";
 import { amount, type Fault, faultsOf, judged, minorOf, newOrderId, taken } from "./input.ts";
@@ -100,7 +100,7 @@ export function readPaymentRequest(
   const { orderId, customer, customData, delivery } = data;
   const { cart, warning } = cartOf(body["basket"], amountMinor, currency);
   return {
-    orderId: orderId ?? randomUUID(),
+    orderId: orderId ?? newId(),
     generatedId: typeof orderId !== "string",
     amountMinor,
     currency,

@@ -1,16 +1,29 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { Chore } from "../../shared/daily.ts";
-import { invariant } from "../../shared/invariant.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
+import { keptEnd } from "../attempts/kept-end.ts";
 import type { AttemptState, PaymentRequest } from "../attempts/payment.ts";
+import { phasesWith, phaseTable } from "../attempts/phase-table.ts";
+import type { LedgerEntry } from "../attempts/reconciliation.ts";
 import type { Kept } from "./archived-rows.ts";
-import { returnedOf } from "./attempt-columns.ts";
+import { neverSold, phaseIn, returnedOf } from "./attempt-columns.ts";
+import { entryOf, keptLedgerOf, spokenOf, spokenOfRow } from "./ledger-rows.ts";
+import { CLOSINGS_LOOKED_AT } from "./reconciliation-rows.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
+import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
 const DAY_MS = 24 * 3_600_000;
 /** Attempts per transaction: a payment that begins meanwhile waits for a few milliseconds. */
 const BATCH = 100;
 const BETWEEN_BATCHES_MS = 20;
+
+/** Knowledge of the supervisor, as a condition for each word of the table of phases. */
+const isKnownThere = {
+  nothing: "hand_off.id IS NULL OR withdrawn = 2",
+  delivery: "acknowledged = 1 AND withdrawn = 0 AND delivery IN ('sent', 'closed')",
+  withdrawal: "acknowledged = 1 AND withdrawn = 2",
+  never: "FALSE",
+};
 
 /**
  * An order is put away whole, and only when nothing of it is open: every attempt has ended before
@@ -19,25 +32,27 @@ const BETWEEN_BATCHES_MS = 20;
  */
 const isArchivable = `
   SELECT min((
-    phase IN ('charged', 'not-charged', 'reversed')
+    ${phaseIn(({ archive }) => archive !== "never")}
     AND open_return IS NULL
     AND ended_at_ms IS NOT NULL AND max(ended_at_ms, started_at_ms) < ?
-    AND (phase = 'not-charged' OR generated_id = 0 OR answer_delivered = 1)
-    AND CASE phase
-      WHEN 'not-charged' THEN hand_off.id IS NULL OR withdrawn = 2
-      WHEN 'charged' THEN acknowledged = 1 AND withdrawn = 0 AND delivery IN ('sent', 'closed')
-      ELSE acknowledged = 1 AND withdrawn = 2
+    AND (${neverSold} OR generated_id = 0 OR answer_delivered = 1)
+    AND CASE phase ${phasesWith(() => true)
+      .map((phase) => `WHEN '${phase}' THEN ${isKnownThere[phaseTable[phase].archive]}`)
+      .join(" ")}
     END) IS TRUE) AS archivable
   FROM attempt LEFT JOIN hand_off USING (transaction_id) WHERE order_id = ?`;
 
 const texts = {
   next: "SELECT rowid, order_id FROM attempt WHERE rowid > ? ORDER BY rowid LIMIT ?",
   isArchivable,
-  attempts: `SELECT attempt.*, delivery FROM attempt LEFT JOIN hand_off USING (transaction_id)
-    WHERE order_id = ?`,
+  attempts: `SELECT attempt.*, delivery, NULL AS handed_minor
+    FROM attempt LEFT JOIN hand_off USING (transaction_id) WHERE order_id = ?`,
+  comparable: `SELECT id FROM ${closings} WHERE ${mayHaveClosed}
+    ORDER BY id DESC LIMIT 1 OFFSET ${CLOSINGS_LOOKED_AT - 1}`,
+  spokenOf,
   keep: `INSERT INTO archived_order (transaction_id, order_id, number, amount_minor, currency,
-      generated_id, delivery, started_at_ms, ended_at_ms, kept)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      generated_id, delivery, started_at_ms, ended_at_ms, kept, after_telecollection)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   dropHandOff: "DELETE FROM hand_off WHERE transaction_id = ?",
   dropEvents: "DELETE FROM attempt_event WHERE transaction_id = ?",
   dropAttempt: "DELETE FROM attempt WHERE transaction_id = ?",
@@ -86,46 +101,32 @@ export class Archive {
 
   #putAwayOrder(orderId: string): void {
     for (const row of this.#sql.attempts.all(orderId)) {
-      this.#sql.keep.run(...keptColumns(row));
+      this.#sql.keep.run(...keptColumns(row, this.#ledgerOf(row)));
       const transactionId = String(row["transaction_id"]);
       this.#sql.dropHandOff.run(transactionId);
       this.#sql.dropEvents.run(transactionId);
       this.#sql.dropAttempt.run(transactionId);
     }
   }
+
+  /** The facts for the next end of day, as long as it can still ask for this attempt. */
+  #ledgerOf(row: Row): LedgerEntry | undefined {
+    const after = row["after_telecollection"];
+    const since = Number(this.#sql.comparable.get()?.["id"] ?? 0);
+    if (typeof after !== "number" || after < since) return undefined;
+    return entryOf(row, (transactionId) => this.#sql.spokenOf.all(transactionId).map(spokenOfRow));
+  }
 }
 
-function keptColumns(row: Row): SQLInputValue[] {
+function keptColumns(row: Row, ledger: LedgerEntry | undefined): SQLInputValue[] {
   const { currency } = JSON.parse(String(row["request"])) as PaymentRequest;
   const state = JSON.parse(String(row["state"])) as AttemptState;
-  const kept: Kept = { currency, end: keptEnd(state, returnedOf(row)) };
+  const end = keptEnd(state, returnedOf(row));
+  const kept: Kept = { currency, end, ...(ledger ? { ledger: keptLedgerOf(ledger) } : {}) };
   const before = ["transaction_id", "order_id", "number", "amount_minor", "currency"];
   const after = ["generated_id", "delivery", "started_at_ms", "ended_at_ms"];
   const columns = [...before, ...after].map((name) => row[name] as SQLInputValue);
-  return [...columns, JSON.stringify(kept)];
-}
-
-function keptEnd(state: AttemptState, returnedMinor: number): Kept["end"] {
-  switch (state.phase) {
-    case "charged":
-      return {
-        phase: "charged",
-        by: state.by,
-        chargedMinor: state.report.amountMinor,
-        returnedMinor,
-      };
-    case "reversed": {
-      const { by, report } = state.sale;
-      return { phase: "reversed", by, chargedMinor: report.amountMinor, returnedMinor };
-    }
-    case "not-charged":
-      return state;
-    case "sent":
-    case "in-doubt":
-    case "reversing":
-    case "reversal-in-doubt":
-      invariant(false, `an attempt that is ${state.phase} is never archived`);
-  }
+  return [...columns, JSON.stringify(kept), ledger?.afterClosing ?? null];
 }
 
 /** Puts away what is older than JOURNAL_DAYS. `learn` asks the supervisor what became of one. */

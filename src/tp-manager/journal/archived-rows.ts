@@ -1,38 +1,27 @@
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { type Currency, majorOf } from "../../shared/money.ts";
 import type { ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
-import { bareReport } from "../attempts/bare-report.ts";
-import type {
-  Attempt,
-  AttemptState,
-  ChargedBy,
-  NotChargedState,
-  PaymentRequest,
-} from "../attempts/payment.ts";
-import { type Listings, listings } from "./attempt-columns.ts";
+import { type KeptEnd, returnedOfKept, stateOfKept } from "../attempts/kept-end.ts";
+import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
+import type { KeptLedger } from "../attempts/reconciliation.ts";
+import { type Listings, listings, phaseIn } from "./attempt-columns.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
 
 /** The facts that stay of an attempt beside its order, amount and ids. */
 export interface Kept {
+  /** Only where an end of day may still be compared with it (docs/design.md 3.18). */
+  readonly ledger?: KeptLedger;
   /** Whole: a currency that is abolished one day must still be readable. */
   readonly currency: Currency;
-  readonly end:
-    | {
-        readonly phase: "charged" | "reversed";
-        readonly by: ChargedBy;
-        /** Less than was asked for when only a part of the goods came out. */
-        readonly chargedMinor: number | null;
-        /** Given back at the gateway. */
-        readonly returnedMinor: number;
-      }
-    | NotChargedState;
+  readonly end: KeptEnd;
 }
 
 const texts = {
   ofOrder: "SELECT * FROM archived_order WHERE order_id = ? ORDER BY number",
   delivery: "SELECT delivery FROM archived_order WHERE transaction_id = ?",
   noteReturn: `UPDATE archived_order SET kept = json_set(kept, '$.end.returnedMinor', ?1)
-    WHERE transaction_id = ?2 AND json_extract(kept, '$.end.phase') = 'charged'
+    WHERE transaction_id = ?2
+      AND ${phaseIn(({ gateway }) => gateway === "begin", "json_extract(kept, '$.end.phase')")}
       AND json_extract(kept, '$.end.returnedMinor') < ?1`,
 };
 
@@ -93,6 +82,7 @@ const ARCHIVED = "the order is in the archive: receipt, ticket, basket and custo
 function attemptOf(row: Row): Attempt {
   const { currency, end } = JSON.parse(String(row["kept"])) as Kept;
   const amountMinor = Number(row["amount_minor"]);
+  const returnedMinor = returnedOfKept(end);
   const request: PaymentRequest = {
     orderId: String(row["order_id"]),
     generatedId: row["generated_id"] === 1,
@@ -109,22 +99,13 @@ function attemptOf(row: Row): Attempt {
     transactionId: String(row["transaction_id"]),
     number: Number(row["number"]),
     request,
-    state: stateOf(end, currency),
+    state: stateOfKept(end, currency),
     startedAtMs: Number(row["started_at_ms"]),
     endedAtMs: Number(row["ended_at_ms"]),
     baseline: null,
     ticket: "",
-    returnedMinor: end.phase === "not-charged" ? 0 : end.returnedMinor,
-    returnedSome: end.phase !== "not-charged" && end.returnedMinor > 0,
+    returnedMinor,
+    returnedSome: returnedMinor > 0,
     openReturn: null,
   };
-}
-
-function stateOf(end: Kept["end"], currency: Currency): AttemptState {
-  if (end.phase === "not-charged") return end;
-  const report = bareReport(currency, end.chargedMinor);
-  const sale = { report, by: end.by };
-  return end.phase === "charged"
-    ? { phase: "charged", ...sale }
-    : { phase: "reversed", sale, report };
 }

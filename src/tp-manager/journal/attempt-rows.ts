@@ -2,33 +2,41 @@ import { isDeepStrictEqual } from "node:util";
 import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { AttemptStore, ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
-import {
-  type Attempt,
-  type AttemptEvent,
-  type AttemptState,
-  unfinishedPhases,
-} from "../attempts/payment.ts";
+import type { ReportedResult, SinceSale } from "../attempts/freshness-policy.ts";
+import { type Attempt, type AttemptEvent, begun, notCharged, saleOf } from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/payment-event.ts";
-import { sameReport } from "../attempts/recovery-policy.ts";
-import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
+import { phaseTable } from "../attempts/phase-table.ts";
+import { REVERSAL_BEGINS, reportSteps } from "../attempts/steps.ts";
+import type { TransactionReport } from "../terminal/terminal.ts";
 import type { ArchivedRows } from "./archived-rows.ts";
 import {
   type Listings,
   listings,
+  mayBeSold,
+  phaseIn,
   readAttempt,
   readJson,
   returnedSql,
-  saleOf,
   unfinishedSql,
 } from "./attempt-columns.ts";
 import type { EventRows } from "./event-rows.ts";
+import { EvidenceRows } from "./evidence-rows.ts";
 import type { HandOffRows } from "./hand-off-rows.ts";
-import type { Statement, Statements } from "./statements.ts";
+import type { Row, Statement, Statements } from "./statements.ts";
+
+/** Attempts and steps since a sale that are looked through before its reversal. */
+const LATER_MAX = 5_000;
+
+/** A command begins on a charged attempt: the terminal's reservation (docs/design.md 3.7). */
+const isReserving = `(${phaseIn(({ charged }) => charged === "yes")}
+  AND ${phaseIn(({ open }) => open === "running", "?1")})`;
 
 const texts = {
   latest: "SELECT * FROM attempt WHERE order_id = ? ORDER BY number DESC LIMIT 1",
   ofOrder: "SELECT * FROM attempt WHERE order_id = ? ORDER BY number",
   read: "SELECT * FROM attempt WHERE transaction_id = ?",
+  orderOf: `SELECT order_id FROM attempt WHERE transaction_id = ?1
+    UNION ALL SELECT order_id FROM archived_order WHERE transaction_id = ?1`,
   events: "SELECT * FROM attempt_event WHERE transaction_id = ? ORDER BY id",
   addEvent: "INSERT INTO attempt_event (transaction_id, at_ms, kind, detail) VALUES (?, ?, ?, ?)",
   insert: `INSERT INTO attempt (transaction_id, order_id, number, amount_minor, currency,
@@ -41,18 +49,17 @@ const texts = {
       (SELECT coalesce(max(id), 0) FROM telecollection))`,
   update: `UPDATE attempt SET phase = ?, state = ?, ticket = coalesce(?, ticket), ended_at_ms = ?,
       receipt_number = ?, trace_number = ? WHERE transaction_id = ? AND phase = ?
-      AND (?1 <> 'reversing' OR (open_return IS NULL AND ${returnedSql} = 0))`,
+      AND (NOT ${isReserving} OR (open_return IS NULL AND ${returnedSql} = 0))`,
   unfinished: `SELECT * FROM attempt WHERE ${unfinishedSql} ORDER BY rowid`,
   countInDoubt: `SELECT count(*) AS n FROM attempt
-    WHERE ${unfinishedSql} AND phase IN ('in-doubt', 'reversal-in-doubt')`,
-  withReport: `SELECT * FROM attempt WHERE receipt_number = ? AND trace_number IS ?
-    AND transaction_id <> ?`,
-  // In the order of insertion: a wall clock can jump.
-  nextBaseline: `SELECT baseline FROM attempt WHERE baseline IS NOT NULL
-      AND rowid > (SELECT rowid FROM attempt WHERE transaction_id = ?)
-    ORDER BY rowid LIMIT 1`,
+    WHERE ${unfinishedSql} AND ${phaseIn(({ open }) => open === "doubt")}`,
+  later: `SELECT * FROM attempt WHERE rowid > (SELECT rowid FROM attempt WHERE transaction_id = ?)
+    ORDER BY rowid LIMIT ?`,
+  laterEvents: `SELECT * FROM attempt_event WHERE id >
+      (SELECT min(id) FROM attempt_event WHERE transaction_id = ?)
+    ORDER BY id LIMIT ?`,
   undeliveredGenerated: `SELECT order_id FROM attempt WHERE generated_id = 1
-      AND answer_delivered = 0 AND phase <> 'not-charged' AND amount_minor = ? AND currency = ?
+      AND answer_delivered = 0 AND ${mayBeSold} AND amount_minor = ? AND currency = ?
     LIMIT 1`,
   markAnswerDelivered:
     "UPDATE attempt SET answer_delivered = 1 WHERE order_id = ? AND answer_delivered = 0",
@@ -77,6 +84,7 @@ export class AttemptRows implements AttemptStore {
   readonly #events: EventRows;
   readonly #handOffs: HandOffRows;
   readonly #archived: ArchivedRows;
+  readonly #evidence: EvidenceRows;
   /** Told every step of an attempt once it is on disk. Must not throw. */
   onStep: (attempt: Attempt, step: AttemptEvent) => void = () => {};
 
@@ -91,6 +99,7 @@ export class AttemptRows implements AttemptStore {
     this.#events = events;
     this.#handOffs = handOffs;
     this.#archived = archived;
+    this.#evidence = new EvidenceRows(statements);
   }
 
   latest(orderId: string): Attempt | undefined {
@@ -108,6 +117,11 @@ export class AttemptRows implements AttemptStore {
     return row && readAttempt(row);
   }
 
+  orderOf(transactionId: string): string | undefined {
+    const row = this.#sql.orderOf.get(transactionId);
+    return row && String(row["order_id"]);
+  }
+
   events(transactionId: string): AttemptEvent[] {
     return this.#sql.events.all(transactionId).map((row) => ({
       atMs: Number(row["at_ms"]),
@@ -117,20 +131,20 @@ export class AttemptRows implements AttemptStore {
   }
 
   begin({ baseline, ...attempt }: Parameters<AttemptStore["begin"]>[0]): Attempt {
-    const state: AttemptState = { phase: "sent", last: null, goods: null };
-    return this.#insert({ ...attempt, state, baseline, endedAtMs: null });
+    return this.#insert({ ...attempt, state: begun, baseline, endedAtMs: null });
   }
 
-  recordFailure(attempt: Parameters<AttemptStore["recordFailure"]>[0]): Attempt {
-    return this.#insert({ ...attempt, baseline: null, endedAtMs: attempt.startedAtMs });
+  recordFailure({ outcome, ...attempt }: Parameters<AttemptStore["recordFailure"]>[0]): Attempt {
+    const state = notCharged(outcome);
+    return this.#insert({ ...attempt, state, baseline: null, endedAtMs: attempt.startedAtMs });
   }
 
   update(transactionId: string, change: Parameters<AttemptStore["update"]>[1]): Attempt {
     const { state, event, ticket, handOff, withdraw } = change;
     const attempt = this.#events.telling((tell) => {
       const before = this.#mustRead(transactionId);
-      const report = saleOf(state);
-      const ended = !(unfinishedPhases as readonly string[]).includes(state.phase);
+      const report = saleOf(state)?.report;
+      const ended = phaseTable[state.phase].open === null;
       const { changes } = this.#sql.update.run(
         state.phase,
         JSON.stringify(state),
@@ -180,17 +194,27 @@ export class AttemptRows implements AttemptStore {
   }
 
   orderOfReport(report: TransactionReport, except: string): string | undefined {
-    const isOfReport = ({ state }: Attempt): boolean => {
-      const sale = saleOf(state);
-      return sale !== undefined && sameReport(sale, report);
-    };
-    const rows = this.#sql.withReport.all(report.receiptNumber, report.traceNumber, except);
-    return rows.map(readAttempt).find(isOfReport)?.request.orderId;
+    return this.#evidence.orderOfReport(report, except);
   }
 
-  nextBaseline(transactionId: string): Baseline | undefined {
-    const row = this.#sql.nextBaseline.get(transactionId);
-    return row && readJson(row["baseline"]);
+  nextCommand(transactionId: string): ReturnType<AttemptStore["nextCommand"]> {
+    return this.#evidence.nextCommand(transactionId);
+  }
+
+  since(transactionId: string): Omit<SinceSale, "stray"> | undefined {
+    const later = this.#sql.later.all(transactionId, LATER_MAX).map(readAttempt);
+    const events = this.#sql.laterEvents.all(transactionId, LATER_MAX);
+    if (later.length === LATER_MAX || events.length === LATER_MAX) return undefined;
+    const sinceThen = new Set([transactionId, ...later.map((one) => one.transactionId)]);
+    const reversed = events
+      .filter((row) => row["kind"] === REVERSAL_BEGINS)
+      .map((row) => String(row["transaction_id"]))
+      .filter((id) => !sinceThen.has(id));
+    return {
+      later: later.filter(({ baseline }) => baseline !== null),
+      earlier: [...new Set(reversed)].map((id) => this.#mustRead(id)),
+      reports: events.flatMap(reportedResult),
+    };
   }
 
   undeliveredGenerated(amountMinor: number, currencyAlpha: string): string | undefined {
@@ -233,4 +257,11 @@ export class AttemptRows implements AttemptStore {
     invariant(attempt, `attempt ${transactionId} is not in the journal`);
     return attempt;
   }
+}
+
+/** The terminal's report in a step of an attempt; most steps have none. */
+function reportedResult(row: Row): ReportedResult[] {
+  if (!(reportSteps as readonly string[]).includes(String(row["kind"]))) return [];
+  const { report } = readJson<{ readonly report: TransactionReport }>(row["detail"]);
+  return [{ transactionId: String(row["transaction_id"]), report }];
 }

@@ -8,15 +8,24 @@ import type { EventRows } from "./event-rows.ts";
 import type { Statement, Statements } from "./statements.ts";
 
 const texts = {
-  add: "INSERT INTO hand_off (transaction_id, body) VALUES (?, ?)",
+  // A sale that was withdrawn by an operator's word is not handed over once more.
+  add: `INSERT INTO hand_off (transaction_id, body) VALUES (?, ?)
+    ON CONFLICT (transaction_id) DO UPDATE SET body = excluded.body`,
   withdraw: "UPDATE hand_off SET withdrawn = 1 WHERE transaction_id = ?",
   read: "SELECT * FROM hand_off WHERE transaction_id = ?",
-  pending: `SELECT body, withdrawn FROM hand_off WHERE acknowledged = 0 OR withdrawn = 1
+  pending: `SELECT body, withdrawn FROM hand_off WHERE (acknowledged = 0 OR withdrawn = 1)
+      AND (set_aside_ms IS NULL OR set_aside_ms <= ?)
     ORDER BY id LIMIT ?`,
   countPending: "SELECT count(*) AS n FROM hand_off WHERE acknowledged = 0 OR withdrawn = 1",
-  acknowledge: "UPDATE hand_off SET acknowledged = 1 WHERE transaction_id = ?",
-  acknowledgeWithdrawal:
-    "UPDATE hand_off SET acknowledged = 1, withdrawn = 2 WHERE transaction_id = ?",
+  countSetAside: `SELECT count(*) AS n FROM hand_off WHERE (acknowledged = 0 OR withdrawn = 1)
+    AND set_aside_ms IS NOT NULL`,
+  acknowledge: `UPDATE hand_off SET acknowledged = 1, set_aside_ms = NULL, refused = NULL
+    WHERE transaction_id = ?`,
+  acknowledgeWithdrawal: `UPDATE hand_off SET acknowledged = 1, withdrawn = 2, set_aside_ms = NULL,
+      refused = NULL
+    WHERE transaction_id = ?`,
+  refused: "SELECT refused FROM hand_off WHERE transaction_id = ?",
+  setAside: "UPDATE hand_off SET set_aside_ms = ?, refused = ? WHERE transaction_id = ?",
   setDelivery: "UPDATE hand_off SET delivery = ?1 WHERE transaction_id = ?2 AND delivery <> ?1",
   orderOf: "SELECT order_id FROM attempt WHERE transaction_id = ?",
   undelivered: `SELECT transaction_id FROM hand_off
@@ -29,8 +38,12 @@ export class HandOffRows implements HandOffStore {
   readonly #sql: Record<keyof typeof texts, Statement>;
   readonly #events: EventRows;
   readonly #archived: ArchivedRows;
+  readonly #statements: Statements;
+  /** Writes more into the commit that notes an acknowledgement. */
+  riding: () => void = () => {};
 
   constructor(statements: Statements, events: EventRows, archived: ArchivedRows) {
+    this.#statements = statements;
     this.#sql = statements.prepare("handOffs", texts);
     this.#events = events;
     this.#archived = archived;
@@ -61,8 +74,8 @@ export class HandOffRows implements HandOffStore {
     return this.#archived.delivery(transactionId);
   }
 
-  pendingHandOffs(limit: number): PendingHandOff[] {
-    return this.#sql.pending.all(limit).map((row) => ({
+  pendingHandOffs(limit: number, setAsideBeforeMs: number): PendingHandOff[] {
+    return this.#sql.pending.all(setAsideBeforeMs, limit).map((row) => ({
       what: row["withdrawn"] === 1 ? "reversed" : "charged",
       transaction: readJson<Transaction>(row["body"]),
     }));
@@ -72,12 +85,25 @@ export class HandOffRows implements HandOffStore {
     return Number(this.#sql.countPending.get()?.["n"]);
   }
 
+  countSetAside(): number {
+    return Number(this.#sql.countSetAside.get()?.["n"]);
+  }
+
   acknowledgeHandOff(transactionId: string): void {
-    this.#sql.acknowledge.run(transactionId);
+    this.#statements.transaction(() => {
+      this.#sql.acknowledge.run(transactionId);
+      this.riding();
+    });
   }
 
   acknowledgeWithdrawal(transactionId: string): void {
     this.#sql.acknowledgeWithdrawal.run(transactionId);
+  }
+
+  setAside(transactionId: string, why: string, atMs: number): boolean {
+    const before = this.#sql.refused.get(transactionId)?.["refused"];
+    this.#sql.setAside.run(atMs, why, transactionId);
+    return before === null;
   }
 
   setDelivery(transactionId: string, delivery: DeliveryState, atMs: number): void {

@@ -1,18 +1,27 @@
 import type { DatabaseSync } from "node:sqlite";
 import { openDatabase } from "../../shared/sqlite.ts";
-import type { HandOffStore } from "../attempts/hand-off-store.ts";
+import { Store } from "../../shared/stores/store.ts";
+import type { AgainStore } from "../attempts/hand-off-store.ts";
+import type { ReconciliationStore } from "../attempts/reconciliation.ts";
 import type { ReturnStore } from "../attempts/return-store.ts";
+import type { DoubtStore } from "../attempts/store-doubt.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
+import { AgainRows } from "./again-rows.ts";
 import { AlarmRows } from "./alarm-rows.ts";
 import { Archive } from "./archive.ts";
 import { ArchivedRows } from "./archived-rows.ts";
 import { AttemptRows } from "./attempt-rows.ts";
+import { DoubtRows } from "./doubt-rows.ts";
 import { EventRows } from "./event-rows.ts";
 import { HandOffRows } from "./hand-off-rows.ts";
 import { migrations } from "./migrations.ts";
+import { ReconciliationRows } from "./reconciliation-rows.ts";
 import { ReturnRows } from "./return-rows.ts";
 import { Statements } from "./statements.ts";
 import { TerminalRows } from "./terminal-rows.ts";
+
+/** The kept events only grow, and each change of an attempt that is told outside is one. */
+const countSql = "SELECT seq AS count FROM sqlite_sequence WHERE name = 'event'";
 
 /** The payment journal: one SQLite database, and the parts that read and write it. */
 export class Journal {
@@ -22,24 +31,33 @@ export class Journal {
   readonly events: EventRows;
   readonly alarms: AlarmRows;
   readonly attempts: AttemptRows;
-  readonly handOffs: HandOffStore;
+  readonly handOffs: HandOffRows;
+  readonly again: AgainStore;
+  readonly doubts: DoubtStore;
   readonly returns: ReturnStore;
   readonly terminalLog: TerminalLog;
+  readonly reconciliations: ReconciliationStore;
   readonly archive: Archive;
+  /** The marks of this database and of the supervisor's one. */
+  readonly store: Store;
 
   /** Opens or creates the journal. Throws when the file cannot be used. */
   constructor(path: string) {
     this.database = openDatabase(path, migrations);
     try {
+      this.store = new Store(this.database, path, countSql);
       this.statements = new Statements(this.database);
       this.events = new EventRows(this.statements);
       this.alarms = new AlarmRows(this.statements, this.events);
       const archived = new ArchivedRows(this.statements);
       const handOffs = new HandOffRows(this.statements, this.events, archived);
       this.handOffs = handOffs;
+      this.again = new AgainRows(this.statements);
       this.attempts = new AttemptRows(this.statements, this.events, handOffs, archived);
+      this.doubts = new DoubtRows(this.statements, this.events, this.attempts);
       this.returns = new ReturnRows(this.statements, this.events, this.attempts, archived);
       this.terminalLog = new TerminalRows(this.statements, this.events);
+      this.reconciliations = new ReconciliationRows(this.statements, this.events);
       this.archive = new Archive(this.statements);
     } catch (error) {
       this.database.close();

@@ -1,4 +1,5 @@
 import type { Migration } from "../../shared/sqlite.ts";
+import { storeMigration } from "../../shared/stores/store.ts";
 
 /**
  * The journal's schema. JSON columns hold what is only ever read back whole; every value that is
@@ -164,5 +165,62 @@ export const migrations: readonly Migration[] = [
   CREATE INDEX event_alarm_about ON event (json_extract(data, '$.transactionId'))
     WHERE name = 'alarm';
   CREATE INDEX alarm_taken_newest ON alarm_taken (taken);
+  `,
+  // Ends of day beside the journal, and missing receipt numbers (docs/design.md 3.18).
+  `
+  CREATE TABLE reconciliation (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at_ms INTEGER NOT NULL,
+    -- NULL: a missing receipt number.
+    telecollection_id INTEGER UNIQUE,
+    result TEXT NOT NULL
+      CHECK (result IN ('agrees', 'differs', 'not-comparable', 'jump', 'refuted')),
+    body TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX reconciliation_jump ON reconciliation (id) WHERE telecollection_id IS NULL;
+  -- The terminal that was closed.
+  ALTER TABLE telecollection ADD COLUMN identity TEXT;
+  -- What a comparison says against the answer that was told about the attempt (JSON).
+  ALTER TABLE attempt ADD COLUMN suspicion TEXT;
+  CREATE INDEX attempt_suspected ON attempt (started_at_ms) WHERE suspicion IS NOT NULL;
+  -- Only where the next comparison can still need it; then the rest is in \`kept\`.
+  ALTER TABLE archived_order ADD COLUMN after_telecollection INTEGER;
+  CREATE INDEX archived_comparable ON archived_order (after_telecollection)
+    WHERE after_telecollection IS NOT NULL;
+  CREATE INDEX archived_incomparable ON archived_order (started_at_ms)
+    WHERE after_telecollection IS NULL;
+  `,
+  `
+  CREATE INDEX attempt_event_reversal ON attempt_event (id) WHERE kind = 'reversal-begins';
+  `,
+  // The marks of the journal and of the supervisor's database.
+  `
+  ${storeMigration}
+  -- The supervisor's database was lost: so far its transactions are handed over again. One row
+  -- while that is under way.
+  CREATE TABLE hand_over_again (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    archived_after INTEGER NOT NULL,
+    hand_off_after INTEGER NOT NULL
+  ) STRICT;
+  -- The supervisor refuses this row: when it was put aside, and why.
+  ALTER TABLE hand_off ADD COLUMN set_aside_ms INTEGER;
+  ALTER TABLE hand_off ADD COLUMN refused TEXT;
+  -- Nobody knows what was paid before: the journal was lost, or is an older or another one.
+  CREATE TABLE store_doubt (
+    id INTEGER PRIMARY KEY,
+    since_ms INTEGER NOT NULL,
+    because TEXT NOT NULL,
+    both INTEGER NOT NULL, -- the supervisor may lack something too
+    -- Attempts and ends of day with smaller numbers were begun before.
+    before_attempt INTEGER NOT NULL,
+    before_telecollection INTEGER NOT NULL,
+    taken_to INTEGER NOT NULL DEFAULT 0, -- how far the supervisor's orders are taken over
+    taken_over_at_ms INTEGER,
+    unmatched TEXT NOT NULL DEFAULT '[]', -- JSON: sales of the terminal that no order here has
+    ended_at_ms INTEGER,
+    ended_by TEXT CHECK (ended_by IN ('end-of-day', 'operator'))
+  ) STRICT;
+  CREATE INDEX store_doubt_open ON store_doubt (id) WHERE ended_at_ms IS NULL;
   `,
 ];

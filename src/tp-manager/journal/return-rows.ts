@@ -3,7 +3,7 @@ import type { Attempt, AttemptEvent, OpenReturn } from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/payment-event.ts";
 import type { NotedReturn, ReturnStore } from "../attempts/return-store.ts";
 import type { ArchivedRows } from "./archived-rows.ts";
-import { readAttempt, returnedSql } from "./attempt-columns.ts";
+import { phaseIn, readAttempt, returnedSql } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";
 import type { EventRows } from "./event-rows.ts";
 import type { Statement, Statements } from "./statements.ts";
@@ -11,7 +11,7 @@ import type { Statement, Statements } from "./statements.ts";
 const texts = {
   // Sums notified before cannot hold this return, so that the two add up.
   reserve: `UPDATE attempt SET open_return = ?, returned_minor = ${returnedSql}
-    WHERE transaction_id = ? AND phase = 'charged'
+    WHERE transaction_id = ? AND ${phaseIn(({ gateway }) => gateway === "begin")}
       AND open_return IS NULL AND ${returnedSql} + ? <= ?`,
   end: `UPDATE attempt SET open_return = NULL, returned_minor = max(returned_minor, ?),
       returned_some = max(returned_some, ?)
@@ -86,21 +86,26 @@ export class ReturnRows implements ReturnStore {
     return Number(this.#sql.seen.get()?.["last"] ?? 0);
   }
 
-  noteReturns(returns: readonly NotedReturn[], seen: number, atMs: number): void {
+  noteReturns(returns: readonly NotedReturn[], seen: number, atMs: number): Attempt[] {
+    const changed = new Set<string>();
     for (const one of returns) {
-      this.#changing(one.transactionId, atMs, () => this.#note(one, atMs));
+      this.#changing(one.transactionId, atMs, () => {
+        if (this.#note(one, atMs)) changed.add(one.transactionId);
+      });
     }
     // Last: after a crash in between they are noted again, which changes nothing.
     this.#sql.see.run(seen);
+    return [...changed].flatMap((id) => this.#attempts.read(id) ?? []);
   }
 
-  #note({ transactionId, returnedMinor }: NotedReturn, atMs: number): void {
+  #note({ transactionId, returnedMinor }: NotedReturn, atMs: number): boolean {
     const { changes } = this.#sql.note.run(returnedMinor, transactionId);
     if (changes === 1) {
       const detail = { returnedMinor };
       this.#attempts.addEvent(transactionId, { atMs, kind: "gateway-return-notified", detail });
     }
     this.#archived.noteReturn(transactionId, returnedMinor);
+    return changes === 1;
   }
 
   /** One transaction, told as an event when the attempt looks different afterwards. */

@@ -1,6 +1,6 @@
+import { compareReports } from "../attempts/comparison-policy.ts";
 import type { EventData } from "../attempts/event-table.ts";
-import { sameReport } from "../attempts/recovery-policy.ts";
-import type { StrayFinding } from "../attempts/stray-policy.ts";
+import type { StrayFinding } from "../attempts/ladder-policy.ts";
 import type {
   SettledStray,
   StrayRow,
@@ -9,7 +9,7 @@ import type {
   TerminalLog,
 } from "../attempts/terminal-log.ts";
 import type { TelecollectionEnd, TerminalIdentity } from "../terminal/terminal.ts";
-import { readJson, unfinishedSql } from "./attempt-columns.ts";
+import { mayBeSold, phaseIn, readJson, unfinishedSql } from "./attempt-columns.ts";
 import type { EventRows } from "./event-rows.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
 
@@ -20,12 +20,13 @@ const STRAYS_KEPT = 1_000;
  * Ends of day that did something, or of which that is not known yet. Named by their index: left to
  * itself, SQLite takes the table's own order and reads every end of day that did nothing.
  */
-const closings = "telecollection INDEXED BY telecollection_closing";
-const mayHaveClosed = `(result IS NULL
+export const closings = "telecollection INDEXED BY telecollection_closing";
+export const mayHaveClosed = `(result IS NULL
   OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'))`;
 
 const texts = {
-  beginTelecollection: "INSERT INTO telecollection (started_at_ms, asked_by) VALUES (?, ?)",
+  beginTelecollection:
+    "INSERT INTO telecollection (started_at_ms, asked_by, identity) VALUES (?, ?, ?)",
   endTelecollection:
     "UPDATE telecollection SET ended_at_ms = ?, result = ? WHERE id = ? RETURNING asked_by",
   demanded: `SELECT started_at_ms FROM telecollection INDEXED BY telecollection_demanded
@@ -41,16 +42,22 @@ const texts = {
   keepStray: `INSERT INTO unexpected_report
       (at_ms, report, identity, finding, before_attempt, before_telecollection)
     VALUES (?, ?, ?, ?, coalesce(
-        (SELECT min(rowid) FROM attempt WHERE ${unfinishedSql} AND phase IN ('sent', 'reversing')),
+        (SELECT min(rowid) FROM attempt WHERE ${unfinishedSql}
+          AND ${phaseIn(({ open }) => open === "running")}),
         (SELECT max(rowid) + 1 FROM attempt), 1),
       ifnull((SELECT id + (result IS NOT NULL) FROM telecollection ORDER BY id DESC LIMIT 1), 1))`,
   dropStrays: `DELETE FROM unexpected_report INDEXED BY unexpected_report_passing
     WHERE id <= ? AND finding NOT IN ('open', 'held')`,
   openStrays: "SELECT * FROM unexpected_report WHERE finding = 'open' ORDER BY id",
-  soldSince: `SELECT EXISTS (SELECT 1 FROM attempt WHERE phase <> 'not-charged' AND rowid >=
+  soldSince: `SELECT EXISTS (SELECT 1 FROM attempt WHERE ${mayBeSold} AND rowid >=
     (SELECT before_attempt FROM unexpected_report WHERE id = ?)) AS sold`,
   closedSince: `SELECT EXISTS (SELECT 1 FROM ${closings} WHERE ${mayHaveClosed} AND id >=
     (SELECT before_telecollection FROM unexpected_report WHERE id = ?)) AS closed`,
+  // One that was an order's own, or that the terminal itself calls not good, counts for nothing.
+  straySince: `SELECT max(before_attempt) >=
+      (SELECT rowid FROM attempt WHERE transaction_id = ?) AS seen
+    FROM (SELECT before_attempt FROM unexpected_report
+      WHERE finding NOT IN ('known', 'not-good') ORDER BY id DESC LIMIT 100)`,
   endStray: "UPDATE unexpected_report SET finding = ?, because = ?, ended_at_ms = ? WHERE id = ?",
   strays: "SELECT * FROM unexpected_report ORDER BY id DESC LIMIT ?",
   accepted: "SELECT identity FROM accepted_terminal ORDER BY id DESC LIMIT 1",
@@ -69,8 +76,13 @@ export class TerminalRows implements TerminalLog {
     this.#events = events;
   }
 
-  beginTelecollection(atMs: number, askedBy: TelecollectionAsker): number {
-    return Number(this.#sql.beginTelecollection.run(atMs, askedBy).lastInsertRowid);
+  beginTelecollection(
+    atMs: number,
+    askedBy: TelecollectionAsker,
+    identity?: TerminalIdentity,
+  ): number {
+    const told = identity === undefined ? null : JSON.stringify(identity);
+    return Number(this.#sql.beginTelecollection.run(atMs, askedBy, told).lastInsertRowid);
   }
 
   endTelecollection(id: number, atMs: number, result: TelecollectionEnd): void {
@@ -99,7 +111,7 @@ export class TerminalRows implements TerminalLog {
   keepStray(seen: Omit<StrayRow, "id">): number | undefined {
     const [newest] = this.strays(1);
     const isKnown = newest?.finding === "open" || newest?.finding === "held";
-    if (isKnown && sameReport(newest.report, seen.report)) return undefined;
+    if (isKnown && compareReports(newest.report, seen.report) === "same") return undefined;
     return this.#statements.transaction(() => this.#insertStray(seen));
   }
 
@@ -113,6 +125,10 @@ export class TerminalRows implements TerminalLog {
 
   closedSinceStray(id: number): boolean {
     return this.#sql.closedSince.get(id)?.["closed"] === 1;
+  }
+
+  straySince(transactionId: string): boolean {
+    return this.#sql.straySince.get(transactionId)?.["seen"] === 1;
   }
 
   endStray(id: number, atMs: number, finding: StrayFinding, because: string): void {

@@ -1,7 +1,8 @@
 import { AppError, type Charged } from "../../shared/errors.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
-import { type Attempt, chargedOf, type PaymentRequest, returnOf } from "../attempts/payment.ts";
+import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
+import { rowOf } from "../attempts/phase-table.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
 
 interface AdmissionParts {
@@ -12,11 +13,11 @@ interface AdmissionParts {
 /** The way of a request for an order that is not being paid at this moment. */
 type Admission =
   /** A new attempt. */
-  | { readonly phase: "begin" }
+  | { readonly way: "begin" }
   /** Answered as it stands. */
-  | { readonly phase: "known"; readonly attempt: Attempt }
+  | { readonly way: "answer"; readonly attempt: Attempt }
   /** The terminal has to be asked first. */
-  | { readonly phase: "in-doubt"; readonly attempt: Attempt };
+  | { readonly way: "ask"; readonly attempt: Attempt };
 
 /**
  * The table of docs/design.md 5.11 about repeated orders, and what keeps a new one from being
@@ -28,14 +29,26 @@ export function admissionOf(
 ): Admission {
   // Before anything is refused: "busy" says that the order is not charged (docs/design.md 3.10).
   const earlier = storage(() => attempts.latest(request.orderId), "unknown");
-  if (earlier && earlier.state.phase !== "not-charged") return known(request, earlier);
+  const known = earlier && admissionOfKnown(request, earlier);
+  if (known) return known;
   desk.turn.assertFree();
   assertAnswerRead(request, attempts);
   desk.turn.assertNoDoubt();
-  if (request.delivery && !desk.terminal.capabilities.vending) {
-    throw new AppError("NOT_SUPPORTED", "The terminal is not in vending mode.");
-  }
-  return { phase: "begin" };
+  assertHolds(request, desk.terminal);
+  return { way: "begin" };
+}
+
+/**
+ * Only a terminal in vending mode waits for the goods (docs/design.md 5.12). Asked again in the
+ * moment of the write-ahead record, because a terminal that was away meanwhile may have come back
+ * in another mode. Throws NOT_SUPPORTED.
+ */
+export function assertHolds(
+  { delivery }: PaymentRequest,
+  { capabilities }: TerminalDesk["terminal"],
+): void {
+  if (!delivery || capabilities.vending) return;
+  throw new AppError("NOT_SUPPORTED", "The terminal is not in vending mode.");
 }
 
 /** docs/design.md 3.11. */
@@ -53,18 +66,13 @@ function assertAnswerRead(
   }
 }
 
-/** An order that is charged, returned, or not known. */
-function known(request: PaymentRequest, earlier: Attempt): Admission {
-  const { state } = earlier;
-  const returned = returnOf(earlier);
-  if (state.phase === "reversed" || returned === "all") {
-    assertSameOrder(request, earlier.request, "no");
-    throw new AppError("ORDER_REVERSED");
-  }
-  const open = returned === "open";
-  assertSameOrder(request, earlier.request, open ? "unknown" : chargedOf(state));
-  const asIs = open || state.phase === "charged";
-  return { phase: asIs ? "known" : "in-doubt", attempt: earlier };
+/** An order that was asked for before; undefined when it may begin again. */
+function admissionOfKnown(request: PaymentRequest, earlier: Attempt): Admission | undefined {
+  const { charged, repeat } = rowOf(earlier);
+  if (repeat === "begin") return undefined;
+  assertSameOrder(request, earlier.request, charged);
+  if (repeat === "answer" || repeat === "ask") return { way: repeat, attempt: earlier };
+  throw new AppError(repeat);
 }
 
 /**

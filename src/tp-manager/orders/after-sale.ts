@@ -1,14 +1,17 @@
 import { AppError } from "../../shared/errors.ts";
-import { storage } from "../attempts/failures.ts";
-import { type Attempt, chargedOf, returnOf } from "../attempts/payment.ts";
-import { sameTerminal } from "../attempts/recovery-policy.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
+import type { SaleToReverse } from "../attempts/freshness-policy.ts";
+import { type Attempt, isCharged, isNotCharged, isPaying } from "../attempts/payment.ts";
+import { chargedOf, rowOf } from "../attempts/phase-table.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { Baseline, GoodsDecision } from "../terminal/terminal.ts";
 import type { Orders, PaymentResult } from "./orders.ts";
+import { reversibleSale } from "./reversible-sale.ts";
 
 interface AfterSaleParts {
-  readonly terminalLog: Pick<TerminalLog, "telecollectionSince">;
+  readonly attempts: Pick<AttemptStore, "since">;
+  readonly terminalLog: Pick<TerminalLog, "telecollectionSince" | "straySince">;
   readonly desk: TerminalDesk;
   readonly orders: Orders;
 }
@@ -27,22 +30,12 @@ export class AfterSale {
    * REVERSAL_REFUSED when the terminal says that the sale stands.
    */
   async reverse(orderId: string): Promise<PaymentResult> {
-    const { orders } = this.#parts;
+    const { orders, desk } = this.#parts;
     const attempt = await orders.latestAsked(orderId);
-    switch (attempt.state.phase) {
-      case "reversed":
-        return orders.result(attempt, true);
-      case "not-charged":
-        throw new AppError("ORDER_NOT_CHARGED");
-      case "charged":
-        if (returnOf(attempt) === "all") return orders.result(attempt, true);
-        assertNotReturned(attempt);
-        break;
-      default:
-        return orders.result(attempt, true); // still unknown
-    }
-    const end = await this.#reverse(orderId);
-    if (end.state.phase === "charged") {
+    if (rowOf(attempt).reversal === "answer") return orders.result(attempt, true);
+    assertReversible(attempt);
+    const end = await desk.reverse(orderId, (now) => this.#reversible(orderId, now));
+    if (isCharged(end.state)) {
       throw new AppError("REVERSAL_REFUSED", "The terminal did not reverse the sale.");
     }
     return orders.result(end, false);
@@ -61,25 +54,25 @@ export class AfterSale {
     const attempt = orders.latest(orderId);
     if (!attempt.request.delivery) {
       throw new AppError("DELIVERY_DECIDED", "The order was not asked for as a two-phase sale.", {
-        charged: chargedOf(attempt.state),
+        charged: chargedOf(attempt),
       });
     }
     const askedMinor = attempt.request.amountMinor;
     const decision = decisionOf(delivered, amountMinor, askedMinor);
     if (decision.goods === "partly-issued" && !desk.terminal.capabilities.partialIssue) {
       throw new AppError("NOT_SUPPORTED", "This terminal cannot charge a part of an approval.", {
-        charged: chargedOf(attempt.state),
+        charged: chargedOf(attempt),
       });
     }
     const word = desk.decide(orderId, decision);
     if (word === undefined) return this.#decidedBefore(orderId, decision);
-    const isEarly = attempt.state.phase === "sent" && attempt.state.goods === null;
+    const isEarly = isPaying(attempt.state) && attempt.state.goods === null;
     if (isEarly) throw decided(attempt);
     // The sale's end shows what the other word, or the terminal's own window, made of the sale.
     await desk.turn.whenFree();
     if (word === "other") throw decided(await orders.latestAsked(orderId));
     const end = orders.latest(orderId);
-    const inVain = decision.goods !== "not-issued" && end.state.phase === "not-charged";
+    const inVain = decision.goods !== "not-issued" && isNotCharged(end.state);
     if (inVain) throw decided(end);
     return orders.result(end, false);
   }
@@ -90,10 +83,10 @@ export class AfterSale {
     const attempt = await orders.latestAsked(orderId);
     const { state } = attempt;
     const agrees =
-      (state.phase === "charged" && decision.goods !== "not-issued") ||
-      (state.phase === "not-charged" && decision.goods === "not-issued");
+      (isCharged(state) && decision.goods !== "not-issued") ||
+      (isNotCharged(state) && decision.goods === "not-issued");
     const sameSum =
-      state.phase !== "charged" ||
+      !isCharged(state) ||
       decision.goods !== "partly-issued" ||
       state.report.amountMinor === decision.amountMinor ||
       state.goodsMinor === decision.amountMinor;
@@ -101,58 +94,30 @@ export class AfterSale {
     throw decided(attempt);
   }
 
-  /** A refusal knows nothing of the order; its `charged` must (docs/design.md 3.10). */
-  async #reverse(orderId: string): Promise<Attempt> {
-    const { orders, desk } = this.#parts;
-    try {
-      return await desk.reverse(orderId, (now) => this.#reversible(orderId, now));
-    } catch (error) {
-      if (!(error instanceof AppError) || error.charged === "unknown") throw error;
-      const { code, message, details } = error;
-      const charged = chargedOf(orders.latest(orderId).state);
-      throw new AppError(code, message, { charged, details, cause: error });
-    }
-  }
-
   /**
-   * The sale to reverse: sold on this terminal, and nothing closed since (docs/design.md 3.7). Read
-   * only now that nothing else can have the terminal: an earlier call may have reversed the sale.
+   * The order's sale, read only now that nothing else can have the terminal: an earlier call may
+   * have reversed it.
    */
-  #reversible(orderId: string, now: Baseline): Attempt {
-    const { orders, terminalLog } = this.#parts;
-    const attempt = orders.latest(orderId);
-    const { state, startedAtMs, transactionId } = attempt;
-    if (state.phase !== "charged" || state.report.receiptNumber === null) {
-      throw new AppError("REVERSAL_REFUSED", "The terminal gave no receipt number for this sale.");
-    }
-    assertNotReturned(attempt);
-    if (!attempt.baseline || !sameTerminal(attempt.baseline.identity, now.identity)) {
-      throw new AppError("REVERSAL_REFUSED", "Another terminal is connected than at the sale.");
-    }
-    if (storage(() => terminalLog.telecollectionSince(startedAtMs, transactionId), "yes")) {
-      throw new AppError("REVERSAL_REFUSED", "An end of day ran since the sale.");
-    }
-    return attempt;
+  #reversible(orderId: string, now: Baseline): SaleToReverse {
+    const attempt = this.#parts.orders.latest(orderId);
+    assertReversible(attempt);
+    return reversibleSale(attempt, now, this.#parts);
   }
 }
 
-function decided({ state }: Attempt): AppError {
-  return new AppError("DELIVERY_DECIDED", undefined, { charged: chargedOf(state) });
+function decided(attempt: Attempt): AppError {
+  return new AppError("DELIVERY_DECIDED", undefined, { charged: chargedOf(attempt) });
 }
 
 /** The terminal and the gateway share one reservation per order (docs/design.md 3.7). */
-function assertNotReturned(attempt: Attempt): void {
-  switch (returnOf(attempt)) {
-    case "none":
-      return;
-    case "open":
-      throw new AppError("GATEWAY_OPERATION_OPEN", undefined, {
-        details: { ...attempt.openReturn },
-      });
-    case "part":
-    case "all":
-      throw new AppError("REVERSAL_REFUSED", "Money was returned at the gateway already.");
-  }
+function assertReversible(attempt: Attempt): void {
+  const { reversal } = rowOf(attempt);
+  if (reversal === "begin") return;
+  const code = reversal === "answer" ? "REVERSAL_REFUSED" : reversal;
+  const { openReturn, returnedSome } = attempt;
+  const isReturned = code === "REVERSAL_REFUSED" && returnedSome;
+  const message = isReturned ? "Money was returned at the gateway already." : undefined;
+  throw new AppError(code, message, { details: { ...openReturn } });
 }
 
 /** Throws REQUEST_INVALID when the part is no part. */

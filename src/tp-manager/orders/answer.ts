@@ -1,32 +1,40 @@
-import { type AppError, type Charged, type ErrorCode, errorTable } from "../../shared/errors.ts";
+import {
+  type AppError,
+  type Charged,
+  type ErrorCode,
+  errorTable,
+  type Retry,
+} from "../../shared/errors.ts";
+import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
-import { formatMajor } from "../../shared/money.ts";
+import { formatMajor, majorOf } from "../../shared/money.ts";
 import { emptyReceipt, type Receipt } from "../../shared/receipt.ts";
+import { isoTime } from "../../shared/time.ts";
 import {
   type Attempt,
   type AttemptState,
-  isApproved,
+  endReportOf,
+  isCharged,
+  isNotCharged,
+  isPaying,
   type PaymentRequest,
-  returnOf,
 } from "../attempts/payment.ts";
+import {
+  chargedMinorOf,
+  isInDoubt,
+  isRunning,
+  type PaymentStatus,
+  rowOf,
+} from "../attempts/phase-table.ts";
 
 /** The `error` member of every answer (docs/design.md 5.10). */
 interface AnswerError {
   readonly code: ErrorCode;
   readonly message: string;
   readonly charged: Charged;
-  readonly retry: string;
+  readonly retry: Retry;
   readonly details: Readonly<Record<string, unknown>>;
 }
-
-export type PaymentStatus =
-  | "Success"
-  | "Approved"
-  | "Declined"
-  | "Cancelled"
-  | "Failed"
-  | "Reversed"
-  | "Unknown";
 
 /** A payment's answer as the kiosk reads it; absent echoes were not in the request. */
 export interface PaymentAnswer {
@@ -35,6 +43,7 @@ export interface PaymentAnswer {
   readonly receipt: Receipt;
   readonly ticket: string;
   readonly amount: number;
+  readonly chargedAmount: number | null;
   readonly currency: string;
   readonly orderId: string;
   readonly basket?: unknown;
@@ -62,12 +71,19 @@ export function answerOf(attempt: Attempt, delivery: DeliveryState | null): Http
       receipt: receiptOf(state, request),
       ticket: ticketOf(attempt),
       amount: request.echo.amount,
+      chargedAmount: majorOf(chargedMinorOf(attempt), request.currency),
       currency: request.currency.alpha,
       orderId: request.orderId,
       ...echoes(request),
       notificationGatewaySent: delivery === "sent",
       transactionId: attempt.transactionId,
-      warnings: [...request.warnings, ...goodsWarnings(attempt)],
+      warnings: [
+        ...request.warnings,
+        ...goodsWarnings(attempt),
+        ...lateWarnings(attempt),
+        ...returnWarnings(attempt),
+        ...doubtsOf(attempt),
+      ],
     },
   };
 }
@@ -78,78 +94,52 @@ function errorOf(
   charged: Charged,
   details: Readonly<Record<string, unknown>> = {},
 ): AnswerError {
-  return { code, message, charged, retry: errorTable[code].retry, details };
+  return { code, message, charged, retry: retryOf(code, charged), details };
+}
+
+/** "safe" is said of an order that is not charged, and of no other (docs/design.md 5.10). */
+function retryOf(code: ErrorCode, charged: Charged): Retry {
+  const { retry } = errorTable[code];
+  return retry === "safe" && charged !== "no" ? "same_order" : retry;
 }
 
 export function errorOfAppError(error: AppError): AnswerError {
   return errorOf(error.code, error.message, error.charged, error.details);
 }
 
-interface Outcome {
+/** The status of an answer, and its error where it has one. */
+function outcomeOf(attempt: Attempt): {
   readonly status: PaymentStatus;
   readonly error: AnswerError | null;
-}
-
-/** A charged order whose money went back, or may have, at the gateway (docs/design.md 3.7). */
-function chargedOutcome(attempt: Attempt): Outcome {
-  switch (returnOf(attempt)) {
-    case "all":
-      return { status: "Reversed", error: null };
-    case "open":
-      return {
-        status: "Unknown",
-        error: errorOf("PAYMENT_UNKNOWN", errorTable.PAYMENT_UNKNOWN.meaning, "unknown", {
-          why: `what became of a ${attempt.openReturn?.kind} at the gateway is not known`,
-        }),
-      };
-    case "none":
-    case "part":
-      return { status: "Success", error: null };
-  }
-}
-
-function outcomeOf(attempt: Attempt): Outcome {
+} {
   const { state } = attempt;
-  switch (state.phase) {
-    case "charged":
-      return chargedOutcome(attempt);
-    case "reversed":
-      return { status: "Reversed", error: null };
-    case "not-charged": {
-      const { status, error, message, terminalCode, advice } = state.outcome;
-      const details = { ...(terminalCode === null ? {} : { terminalCode }), ...advice };
-      return {
-        status: statusNames[status],
-        error: errorOf(error, message, "no", details),
-      };
-    }
-    case "sent":
-      if (isApproved(state)) return { status: "Approved", error: null };
-      return {
-        status: "Unknown",
-        error: errorOf("PAYMENT_RUNNING", errorTable.PAYMENT_RUNNING.meaning, "unknown"),
-      };
-    case "reversing":
-      return {
-        status: "Unknown",
-        error: errorOf("PAYMENT_RUNNING", "The sale is being reversed.", "unknown"),
-      };
-    case "in-doubt":
-    case "reversal-in-doubt":
-      return {
-        status: "Unknown",
-        error: errorOf("PAYMENT_UNKNOWN", errorTable.PAYMENT_UNKNOWN.meaning, "unknown", {
-          why: state.why,
-        }),
-      };
+  const { status, charged } = rowOf(attempt);
+  if (isNotCharged(state)) {
+    const { error, message, terminalCode, advice } = state.outcome;
+    const details = { ...(terminalCode === null ? {} : { terminalCode }), ...advice };
+    return {
+      status: statusNames[state.outcome.status],
+      error: errorOf(error, message, "no", details),
+    };
   }
+  invariant(status !== "as ended", "only an attempt that charged nothing ends in several ways");
+  if (status !== "Unknown") return { status, error: null };
+  if (isRunning(state)) {
+    const { meaning } = errorTable.PAYMENT_RUNNING;
+    const message = isPaying(state) ? meaning : "The sale is being reversed.";
+    return { status, error: errorOf("PAYMENT_RUNNING", message, charged) };
+  }
+  invariant(isInDoubt(state), "what is not known is running or in doubt");
+  const { meaning } = errorTable.PAYMENT_UNKNOWN;
+  return { status, error: errorOf("PAYMENT_UNKNOWN", meaning, charged, { why: state.why }) };
 }
 
 const statusNames = { declined: "Declined", cancelled: "Cancelled", failed: "Failed" } as const;
 
 /** Only a charged or returned payment has a receipt; nothing else may look like one. */
 function receiptOf(state: AttemptState, request: PaymentRequest): Receipt {
-  if (state.phase === "charged" || state.phase === "reversed") return state.report.receipt;
+  const report = endReportOf(state);
+  if (report) return report.receipt;
   return {
     ...emptyReceipt(),
     currencyNumCode: request.currency.numeric,
@@ -162,7 +152,7 @@ function receiptOf(state: AttemptState, request: PaymentRequest): Receipt {
  * Recovery found the whole amount charged although fewer goods came out (docs/design.md 5.12).
  */
 function goodsWarnings({ state, request: { currency } }: Attempt): string[] {
-  if (state.phase !== "charged" || state.goodsMinor === undefined) return [];
+  if (!isCharged(state) || state.goodsMinor === undefined) return [];
   const major = (minor: number): string => formatMajor(minor, currency.exponent);
   const charged = major(state.report.amountMinor ?? 0);
   return [
@@ -170,8 +160,40 @@ function goodsWarnings({ state, request: { currency } }: Attempt): string[] {
   ];
 }
 
+/** The order had been told as not charged (docs/design.md 3.19). */
+function lateWarnings({ state }: Attempt): string[] {
+  if (!isCharged(state) || !state.late) return [];
+  return ["charged although it was answered as not charged: the terminal reported the sale late"];
+}
+
+/** A return that may have happened leaves the order charged (docs/design.md 3.23). */
+function returnWarnings({ openReturn, request: { currency } }: Attempt): string[] {
+  if (!openReturn) return [];
+  const { kind, amountMinor } = openReturn;
+  const major = formatMajor(amountMinor, currency.exponent);
+  return [`what became of a ${kind} of ${major} at the gateway is not known`];
+}
+
+/** A comparison that speaks against this answer; what was learned since is the answer's own. */
+function doubtsOf({ state, suspicion, request: { currency } }: Attempt): string[] {
+  if (!suspicion) return [];
+  const { says, amountMinor, atMs } = suspicion;
+  const amount = `${formatMajor(amountMinor, currency.exponent)} ${currency.alpha}`;
+  const look = "see GET /reconciliation";
+  if (says === "not-charged") {
+    if (!isCharged(state)) return [];
+    return [
+      `the terminal's totals of ${isoTime(atMs)} lack ${amount}: perhaps not charged; ${look}`,
+    ];
+  }
+  if (isCharged(state)) return [];
+  return says === "charged"
+    ? [`the terminal's totals of ${isoTime(atMs)} hold ${amount} more: perhaps charged; ${look}`]
+    : [`a receipt number is missing after this payment: perhaps charged; ${look}`];
+}
+
 function ticketOf({ state, ticket }: Attempt): string {
-  if (ticket !== "" || state.phase !== "charged") return ticket;
+  if (ticket !== "" || !isCharged(state)) return ticket;
   return state.report.fallbackTicket;
 }
 

@@ -1,7 +1,8 @@
-import { randomUUID } from "node:crypto";
-import { AppError } from "../../shared/errors.ts";
+import { isDeepStrictEqual } from "node:util";
+import { AppError, type Charged } from "../../shared/errors.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { newId } from "../../shared/new-id.ts";
 import { type Clock, within } from "../../shared/time.ts";
 import type { AttemptStore, ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
@@ -10,13 +11,17 @@ import {
   type Attempt,
   type AttemptEvent,
   isApproved,
-  isInDoubt,
+  isCharged,
+  isPaying,
   type PaymentRequest,
 } from "../attempts/payment.ts";
+import { chargedOf, isInDoubt } from "../attempts/phase-table.ts";
+import type { Reconciliation, ReconciliationStore, Suspect } from "../attempts/reconciliation.ts";
 import type { SettledStray, TerminalLog } from "../attempts/terminal-log.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { HandOff } from "../supervisor/hand-off.ts";
-import { admissionOf, assertSameOrder } from "./admission.ts";
+import type { StoreGuard } from "../supervisor/store-guard.ts";
+import { admissionOf, assertHolds, assertSameOrder } from "./admission.ts";
 
 export interface OrderSettings {
   /** As at the desk: then the terminal is asked to cancel. */
@@ -34,6 +39,8 @@ export interface PaymentResult {
   readonly delivery: DeliveryState | null;
   /** The order had been answered before; nothing was put on the wire. */
   readonly replayed: boolean;
+  /** About the request that was just answered, not about the order. */
+  readonly warnings?: readonly string[];
 }
 
 export interface FoundOrder extends PaymentResult {
@@ -41,16 +48,27 @@ export interface FoundOrder extends PaymentResult {
   readonly attempts: ReadonlyArray<Attempt & { events: AttemptEvent[] }>;
 }
 
+/** A comparison, and the attempts that it names as they are now. */
+export interface ComparedDay extends Reconciliation {
+  /** By transaction id; those of the archive are missing. */
+  readonly now: ReadonlyMap<string, Attempt>;
+}
+
 interface OrderParts {
   readonly attempts: AttemptStore;
   readonly handOffs: Pick<HandOffStore, "handOff" | "archivedDelivery">;
   readonly terminalLog: Pick<TerminalLog, "strays">;
+  readonly reconciliations: Pick<ReconciliationStore, "list">;
   readonly desk: TerminalDesk;
   readonly handOff: HandOff;
+  readonly guard: OrderGuard;
   readonly clock: Clock;
   readonly log: Logger;
   readonly settings: OrderSettings;
 }
+
+/** A journal that was lost or restored does not know all orders (docs/design.md 3.17). */
+type OrderGuard = Pick<StoreGuard, "find" | "ofUnknown" | "assertNoSaleFits">;
 
 interface RunningPayment {
   readonly request: PaymentRequest;
@@ -76,16 +94,27 @@ export class Orders {
    * rejects with {@link AppError} when nothing was begun.
    */
   async pay(request: PaymentRequest): Promise<PaymentResult> {
+    const result = await this.#pay(request);
+    return { ...result, warnings: differences(request, result.attempt) };
+  }
+
+  async #pay(request: PaymentRequest): Promise<PaymentResult> {
+    const lookup = this.#find(request.orderId);
+    if (lookup !== undefined) await lookup;
+    const late = this.#parts.desk.lateReport(request.orderId);
+    if (late !== undefined) await this.#lateReport(request.orderId, late);
     const first = this.#admit(request);
-    if (first.phase !== "in-doubt") return first.result;
+    if (first.way === "done") return first.result;
     await this.#ask(first.attempt);
     const second = this.#admit(request);
-    return second.phase === "in-doubt" ? this.result(second.attempt, true) : second.result;
+    return second.way === "done" ? second.result : this.result(second.attempt, true);
   }
 
   /** Every attempt of an order with its events, and what the gateway has of the last one. */
   async lookUp(orderId: string): Promise<FoundOrder> {
     const { attempts: store } = this.#parts;
+    const lookup = this.#find(orderId);
+    if (lookup !== undefined) await lookup;
     const attempts = reading(() =>
       store.ofOrder(orderId).map((attempt) => ({
         ...this.#toTell(attempt),
@@ -93,19 +122,45 @@ export class Orders {
       })),
     );
     const latest = attempts.at(-1);
-    if (!latest) throw new AppError("ORDER_NOT_FOUND");
+    if (!latest) throw this.#notFound();
     return { ...(await this.result(latest, true, 0)), attempts };
   }
 
   /** The newest attempt of an order. Throws ORDER_NOT_FOUND. */
   latest(orderId: string): Attempt {
     const attempt = reading(() => this.#parts.attempts.latest(orderId));
-    if (!attempt) throw new AppError("ORDER_NOT_FOUND");
+    if (!attempt) throw this.#notFound();
     return attempt;
+  }
+
+  /**
+   * Whether an order is charged; undefined when it was never asked for. An order that is being paid
+   * is not known, whatever an earlier attempt came to; nor is any while the journal cannot be read.
+   */
+  chargedOf(orderId: string): Charged | undefined {
+    try {
+      const attempt = this.#parts.attempts.latest(orderId);
+      const charged = attempt && chargedOf(attempt);
+      const isRunning = this.#running?.request.orderId === orderId;
+      return isRunning && charged !== "yes" ? "unknown" : charged;
+    } catch {
+      return "unknown";
+    }
+  }
+
+  /** The order of a transaction of ours, in the archive too; undefined when it is not known. */
+  orderOfTransaction(transactionId: string): string | undefined {
+    try {
+      return this.#parts.attempts.orderOf(transactionId);
+    } catch {
+      return undefined;
+    }
   }
 
   /** The newest attempt; one in doubt is asked about first, as long as an answer may take. */
   async latestAsked(orderId: string): Promise<Attempt> {
+    const lookup = this.#find(orderId);
+    if (lookup !== undefined) await lookup;
     const attempt = this.latest(orderId);
     if (!isInDoubt(attempt.state)) return attempt;
     await this.#ask(attempt);
@@ -132,12 +187,26 @@ export class Orders {
     return reading(() => this.#parts.terminalLog.strays(limit));
   }
 
+  /** Ends of day beside the journal, newest first. */
+  reconciliations(limit: number, before: number | null): ComparedDay[] {
+    const listed = reading(() => this.#parts.reconciliations.list(limit, before));
+    return listed.map((one) => this.comparedDay(one));
+  }
+
+  comparedDay(compared: Reconciliation): ComparedDay {
+    const { attempts } = this.#parts;
+    const ids = suspectsOf(compared.body).map(({ transactionId }) => transactionId);
+    const known = reading(() => ids.flatMap((id) => attempts.read(id) ?? []));
+    const now = new Map(known.map((attempt) => [attempt.transactionId, attempt]));
+    return { ...compared, now };
+  }
+
   /** An attempt with what the gateway has of it. */
   async result(read: Attempt, replayed: boolean, waitMs?: number): Promise<PaymentResult> {
     const { handOff, settings, attempts, handOffs } = this.#parts;
     const attempt = this.#toTell(read);
     const { transactionId } = attempt;
-    if (attempt.state.phase !== "charged") {
+    if (!isCharged(attempt.state)) {
       const delivery = reading(
         () => handOffs.handOff(transactionId)?.delivery ?? handOffs.archivedDelivery(transactionId),
       );
@@ -149,34 +218,46 @@ export class Orders {
     return { attempt: now, delivery, replayed };
   }
 
+  /** undefined: the journal knows all there is to know of the order. */
+  #find(orderId: string): Promise<void> | undefined {
+    if (this.#running?.request.orderId === orderId) return undefined;
+    return this.#parts.guard.find(orderId);
+  }
+
+  #notFound(): AppError {
+    return new AppError("ORDER_NOT_FOUND", undefined, { charged: this.#parts.guard.ofUnknown });
+  }
+
   #admit(request: PaymentRequest): Admitted {
     const running = this.#running;
     if (running?.request.orderId === request.orderId) {
       assertSameOrder(request, running.request, "unknown");
-      return { phase: "done", result: this.#answer(running) };
+      return { way: "done", result: this.#answer(running) };
     }
     const admission = admissionOf(request, this.#parts);
-    switch (admission.phase) {
+    switch (admission.way) {
       case "begin":
-        return { phase: "done", result: this.#begin(request) };
-      case "known":
-        return { phase: "done", result: this.result(admission.attempt, true) };
-      case "in-doubt":
+        return { way: "done", result: this.#begin(request) };
+      case "answer":
+        return { way: "done", result: this.result(admission.attempt, true) };
+      case "ask":
         return admission;
     }
   }
 
   #begin(request: PaymentRequest): Promise<PaymentResult> {
-    const { attempts, desk, clock } = this.#parts;
-    const transactionId = randomUUID();
+    const { attempts, desk, clock, guard } = this.#parts;
+    const transactionId = newId();
     const { promise: approved, resolve: approve } = Promise.withResolvers<Attempt>();
     const ended = desk.pay(request.orderId, {
-      begin: (baseline) =>
-        writing(() =>
-          attempts.begin({ transactionId, request, baseline, startedAtMs: clock.now() }),
-        ),
+      begin: (baseline) => {
+        assertHolds(request, desk.terminal);
+        guard.assertNoSaleFits(request, baseline);
+        const attempt = { transactionId, request, baseline, startedAtMs: clock.now() };
+        return writing(() => attempts.begin(attempt));
+      },
       approved: approve,
-      refused: (why) => this.#failed(transactionId, request, why),
+      refused: (why) => this.#refused(transactionId, request, why),
     });
     const running = { request, approved, ended };
     this.#running = running;
@@ -216,9 +297,22 @@ export class Orders {
     if (!isApproved(read.state) || desk.awaitsGoods(read.request.orderId)) return read;
     const attempt = reading(() => attempts.read(read.transactionId)) ?? read;
     const { state } = attempt;
-    return state.phase === "sent" && isApproved(state)
+    return isPaying(state) && isApproved(state)
       ? { ...attempt, state: { ...state, goods: null } }
       : attempt;
+  }
+
+  /**
+   * Nothing financial has left. An order that may be charged by a sale found just now is not
+   * recorded as failed: throws TERMINAL_IN_DOUBT (docs/design.md 3.19).
+   */
+  #refused(transactionId: string, request: PaymentRequest, why: AppError): Attempt {
+    const { orderId } = request;
+    if (this.#parts.desk.lateReport(orderId) === undefined) {
+      return this.#failed(transactionId, request, why);
+    }
+    const details = { orderId };
+    throw new AppError("TERMINAL_IN_DOUBT", undefined, { charged: "unknown", details });
   }
 
   /** Nothing financial has left: the attempt is recorded as failed, with the reason. */
@@ -231,13 +325,25 @@ export class Orders {
       attempts.recordFailure({
         transactionId,
         request,
-        state: {
-          phase: "not-charged",
-          outcome: { status, error: code, message, terminalCode: null },
-        },
+        outcome: { status, error: code, message, terminalCode: null },
         startedAtMs: clock.now(),
       }),
     );
+  }
+
+  /**
+   * A result came after the order's end, and may be its charge (docs/design.md 3.19). Throws
+   * TERMINAL_IN_DOUBT when that is not cleared up within the time of an answer.
+   */
+  async #lateReport(orderId: string, asked: Promise<void>): Promise<void> {
+    const { clock, settings, desk } = this.#parts;
+    const limitMs = settings.paymentTimeoutMs + settings.graceMs;
+    await within(clock, "late report of a repeated order", limitMs, asked);
+    if (desk.lateReport(orderId) === undefined) return;
+    throw new AppError("TERMINAL_IN_DOUBT", undefined, {
+      charged: "unknown",
+      details: { orderId },
+    });
   }
 
   /** Has the terminal asked about an attempt in doubt, and waits as long as an answer may take. */
@@ -246,6 +352,22 @@ export class Orders {
     const limitMs = settings.paymentTimeoutMs + settings.graceMs;
     await within(clock, "recovery of a repeated order", limitMs, desk.recover(transactionId));
   }
+}
+
+function suspectsOf(body: Reconciliation["body"]): readonly Suspect[] {
+  if (body.kind === "receipt-jump") return body.suspects;
+  return body.terminal.result === "not-comparable" ? [] : body.terminal.suspects;
+}
+
+/**
+ * An order id of another sale, where a kiosk counts from 1 again each day: amount and currency fit
+ * by chance, the customer's goods do not (docs/design.md 5.11). The archive has lost the echoes.
+ */
+function differences({ echo }: PaymentRequest, { request, baseline }: Attempt): string[] {
+  if (request.echo === echo || baseline === null) return [];
+  return (["basket", "customer", "customData"] as const)
+    .filter((member) => !isDeepStrictEqual(echo[member], request.echo[member]))
+    .map((member) => `${member} is not that of the stored order; a new sale needs a new orderId`);
 }
 
 /** If the journal cannot be read, what became of an order is not known (docs/design.md 3.10). */
@@ -259,5 +381,5 @@ function writing<T>(write: () => T): T {
 }
 
 type Admitted =
-  | { readonly phase: "done"; readonly result: Promise<PaymentResult> }
-  | { readonly phase: "in-doubt"; readonly attempt: Attempt };
+  | { readonly way: "done"; readonly result: Promise<PaymentResult> }
+  | { readonly way: "ask"; readonly attempt: Attempt };

@@ -1,54 +1,116 @@
 import { AppError } from "../../shared/errors.ts";
+import { formatMajor } from "../../shared/money.ts";
 import { RECEIPT_AMOUNT_DIGITS } from "../../shared/receipt.ts";
 import { bareReport } from "../attempts/bare-report.ts";
-import { type Attempt, chargedOf, type PaymentRequest } from "../attempts/payment.ts";
+import type { Attempt, InDoubtState, PaymentRequest } from "../attempts/payment.ts";
+import { rowOf, type Settled } from "../attempts/phase-table.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { Orders, PaymentResult } from "./orders.ts";
 
 /** Findings of an operator about an order in doubt. */
-export const settlements = ["charged", "not_charged", "reversed"] as const;
-type Settlement = (typeof settlements)[number];
+const findings = {
+  charged: "charged",
+  not_charged: "not-charged",
+  reversed: "reversed",
+} as const satisfies Record<string, Settled>;
+type Settlement = keyof typeof findings;
+export const settlements = Object.keys(findings) as Settlement[];
 
 export interface SettlementWord {
   readonly orderId: string;
   readonly outcome: Settlement;
   readonly note: string;
+  /** Of a charge: the minor units that the operator found. */
+  readonly amountMinor?: number | undefined;
 }
 
 /**
  * Settles an order that recovery could not (docs/design.md 1.2, 3.8): by an operator's word, with a
- * note, never by itself. A sale settled as charged is handed to the supervisor like any other.
- * Throws NOTHING_TO_SETTLE when the order is not in doubt, or not in that kind of doubt.
+ * note, never by itself; a second word corrects a first one. A sale settled as charged is handed to
+ * the supervisor like any other. Throws NOTHING_TO_SETTLE when the order is not in that kind of
+ * doubt, and REQUEST_INVALID when the amount cannot be (docs/design.md 3.24).
  */
 export function settleByOperator(
   { orders, desk }: { readonly orders: Orders; readonly desk: Pick<TerminalDesk, "settle"> },
-  { orderId, outcome, note }: SettlementWord,
+  { orderId, outcome, note, amountMinor }: SettlementWord,
 ): Promise<PaymentResult> {
   const attempt = orders.latest(orderId);
-  const { phase } = attempt.state;
-  const possible =
-    (phase === "in-doubt" && outcome !== "reversed") ||
-    (phase === "reversal-in-doubt" && outcome !== "not_charged");
-  if (!possible) {
-    throw new AppError("NOTHING_TO_SETTLE", undefined, { charged: chargedOf(attempt.state) });
+  const found = findings[outcome];
+  const { charged, settle } = rowOf(attempt);
+  if (!settle.includes(found)) throw new AppError("NOTHING_TO_SETTLE", undefined, { charged });
+  if (outcome !== "charged" && amountMinor !== undefined) {
+    throw wrongAmount("is only told with the outcome charged");
   }
-  const found = outcome === "not_charged" ? "not-charged" : outcome;
-  const report = reportOf(attempt);
-  const settled = desk.settle(attempt, { outcome: found, report }, { outcome, note });
+  const report = reportOf(attempt, outcome === "charged" ? amountMinor : undefined);
+  const word = { outcome, note, ...(amountMinor === undefined ? {} : { amountMinor }) };
+  const settled = desk.settle(attempt, { outcome: found, report }, word);
   return orders.result(settled, false, 0);
 }
 
-/** The terminal's report of the sale, if there is one; else what was asked, nothing made up. */
-function reportOf({ state, request }: Attempt): TransactionReport {
-  if (state.phase === "reversal-in-doubt") return state.last?.report ?? state.sale.report;
-  if (state.phase === "in-doubt" && state.last?.judgement === "agrees") return state.last.report;
-  return reportFrom(request);
+/** The report that a settled attempt is recorded with. Throws for an amount that cannot be. */
+function reportOf(attempt: Attempt, amountMinor: number | undefined): TransactionReport {
+  const { state, request } = attempt;
+  if ("sale" in state) {
+    const { report } = state.sale;
+    if (amountMinor !== undefined && amountMinor !== report.amountMinor) {
+      throw wrongAmount("is not that of the sale");
+    }
+    return ("last" in state ? state.last?.report : undefined) ?? report;
+  }
+  const doubt = "settled" in state ? state.settled?.doubt : state;
+  const evidence = doubt && "last" in doubt ? doubt : { last: null, goods: null };
+  return chargedReport(evidence, request, amountMinor);
 }
 
-function reportFrom({ amountMinor, currency }: PaymentRequest): TransactionReport {
+/** The terminal's own report where it is of this amount; facts that it told; nothing made up. */
+function chargedReport(
+  { last, goods }: Pick<InDoubtState, "last" | "goods">,
+  request: PaymentRequest,
+  amountMinor: number | undefined,
+): TransactionReport {
+  // A report that did not agree may be another sale's: its amount is possible, its facts are not.
+  const agreed = last?.judgement === "agrees" ? last.report : undefined;
+  const told = [agreed, goods?.approved].filter((report) => report !== undefined);
+  const decision = goods?.decision;
+  const expected = decision?.goods === "partly-issued" ? decision.amountMinor : request.amountMinor;
+  const isSure = agreed?.amountMinor === expected;
+  const heard = [...told, ...(last?.report.good ? [last.report] : [])];
+  const amounts = isSure ? [expected] : [expected, ...heard.map((one) => one.amountMinor ?? 0)];
+  const settled = amountMinor ?? onlyOf(amounts, request);
+  const most = Math.max(request.amountMinor, ...amounts);
+  if (settled < 1 || settled > most) {
+    throw wrongAmount(`must be from ${major(1, request)} to ${major(most, request)}`);
+  }
+  const report = told.find((one) => one.amountMinor === settled);
+  if (report) return report;
+  // A report of another amount tells which sale it is, but not its receipt or its ticket.
+  return withAmount(told[0] ?? bareReport(request.currency, null), settled);
+}
+
+/** The one amount that is possible; else the operator has to say which. */
+function onlyOf(amounts: readonly number[], request: PaymentRequest): number {
+  const possible = [...new Set(amounts)].filter((amount) => amount > 0).toSorted((a, b) => a - b);
+  const [only, ...others] = possible;
+  if (only !== undefined && others.length === 0) return only;
+  const listed = possible.map((amount) => major(amount, request)).join(" or ");
+  throw wrongAmount(`must say what was charged: ${listed} is possible`);
+}
+
+function withAmount(told: TransactionReport, amountMinor: number): TransactionReport {
   const amount = String(amountMinor).padStart(RECEIPT_AMOUNT_DIGITS, "0");
-  const bare = bareReport(currency, amountMinor);
-  const receipt = { ...bare.receipt, amount, inclusiveAmount: amount };
-  return { ...bare, resultText: "settled by an operator", receipt };
+  const receipt = { ...told.receipt, amount, inclusiveAmount: amount };
+  const resultText = "settled by an operator";
+  return { ...told, amountMinor, resultText, receipt, fallbackTicket: "" };
+}
+
+function major(amountMinor: number, { currency }: PaymentRequest): string {
+  return formatMajor(amountMinor, currency.exponent);
+}
+
+function wrongAmount(message: string): AppError {
+  return new AppError("REQUEST_INVALID", `amount ${message}`, {
+    charged: "unknown",
+    details: { faults: [{ field: "amount", message }] },
+  });
 }

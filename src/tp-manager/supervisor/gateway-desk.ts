@@ -1,14 +1,16 @@
-import { randomUUID } from "node:crypto";
 import { AppError } from "../../shared/errors.ts";
 import { IpcError } from "../../shared/ipc/client.ts";
 import type { GatewayOperation, GatewayOperationKind } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { type Currency, currencyOf } from "../../shared/money.ts";
+import { newId } from "../../shared/new-id.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
-import { type Attempt, chargedMinorOf, type OpenReturn, returnOf } from "../attempts/payment.ts";
+import { type Attempt, type OpenReturn, returnableMinorOf } from "../attempts/payment.ts";
+import { rowOf } from "../attempts/phase-table.ts";
 import type { ReturnStore } from "../attempts/return-store.ts";
+import { isReturnedTwice, tellReturnedTwice } from "../attempts/returned-twice.ts";
 import {
   type SupervisorAnswer,
   type SupervisorLink,
@@ -73,21 +75,31 @@ export class GatewayDesk {
     readAmount: (currency: Currency) => number | undefined,
   ): Promise<GatewayResult> {
     const where = await this.#resolve(target);
+    return await aboutOrder(where, () => this.#ask(kind, where, readAmount));
+  }
+
+  async #ask(
+    kind: GatewayOperationKind,
+    where: Resolved,
+    readAmount: (currency: Currency) => number | undefined,
+  ): Promise<GatewayResult> {
     const currency = currencyOf(where.currency);
     if (!currency) throw new AppError("GATEWAY_ID_UNKNOWN", "The currency is not known.");
     const wanted = readAmount(currency);
     const found = this.#attemptOf(where);
     const attempt = found && (await this.reconcile(found));
     if (attempt) assertChargedStill(attempt);
-    const operationId = randomUUID();
+    const operationId = newId();
     const returnMinor =
       attempt && kind !== "confirm" ? returnMinorOf(attempt, { kind, where, wanted }) : undefined;
     const open =
       attempt && kind !== "confirm" && returnMinor !== undefined
         ? this.#reserve(attempt, { operationId, kind, where, amountMinor: returnMinor })
         : undefined;
-    const amountMinor = kind === "cancel" ? null : (returnMinor ?? wanted ?? null);
-    const { transactionPublicId, exponent } = where;
+    const { transactionPublicId, exponent, leftMinor } = where;
+    // A refund names its sum, so that the sum in the answer can be compared (docs/design.md 3.21).
+    const all = kind === "refund" ? leftMinor : undefined;
+    const amountMinor = kind === "cancel" ? null : (returnMinor ?? wanted ?? all ?? null);
     const operation = await this.#send(
       { operationId, kind, transactionPublicId, amountMinor, currency: currency.alpha, exponent },
       attempt,
@@ -107,6 +119,10 @@ export class GatewayDesk {
   /** An operator's word about an unknown operation. Throws NOTHING_TO_SETTLE. */
   async settle(target: GatewayTarget, happened: boolean, note: string): Promise<GatewayOperation> {
     const where = await this.#resolve(target);
+    return await aboutOrder(where, () => this.#settle(where, happened, note));
+  }
+
+  async #settle(where: Resolved, happened: boolean, note: string): Promise<GatewayOperation> {
     const { transactionPublicId } = where;
     const { link } = this.#parts;
     const word = { transactionPublicId, happened, note };
@@ -117,6 +133,21 @@ export class GatewayDesk {
     const { operationId } = settled;
     if (attempt) this.#note(attempt, await link.ask("gateway-operation-end", { operationId }));
     return settled;
+  }
+
+  /**
+   * An operator's word that the gateway has no copies of an order. Returns the gateway's ids of it.
+   * Throws NOTHING_TO_SETTLE.
+   */
+  async settleCopies(orderId: string, note: string): Promise<readonly string[]> {
+    const { attempts, link } = this.#parts;
+    const known = storage(() => attempts.ofOrder(orderId), "unknown");
+    if (known.length === 0) throw new AppError("ORDER_NOT_FOUND");
+    const { settled, transactionId, ...word } = await link.ask("gateway-copies", { orderId, note });
+    if (!settled) throw new AppError("NOTHING_TO_SETTLE");
+    const attempt = known.find((one) => one.transactionId === transactionId);
+    if (attempt) this.#note(attempt, { operation: null, ...word });
+    return word.transactionPublicIds;
   }
 
   /** The attempt after its open return, if it has one, was asked about. */
@@ -168,7 +199,7 @@ export class GatewayDesk {
     },
   ): OpenReturn | undefined {
     const { attempts, returns, clock, log } = this.#parts;
-    const charged = chargedMinorOf(attempt);
+    const charged = returnableMinorOf(attempt);
     const { transactionId } = attempt;
     // Of an order in the archive nothing is reserved: the terminal cannot reverse it any more, and
     // the supervisor has one open operation of a transaction at a time.
@@ -242,34 +273,30 @@ export class GatewayDesk {
   /** Takes the supervisor's sum for an order without a reservation. */
   #note({ transactionId }: Attempt, { orderReturnedMinor: returnedMinor = 0 }: Word): void {
     if (returnedMinor === 0) return;
-    const { returns, clock } = this.#parts;
+    const { returns, clock, log } = this.#parts;
     const returned = { transactionId, returnedMinor };
-    storage(() => returns.noteReturns([returned], returns.returnsSeen(), clock.now()), "unknown");
+    const note = (): Attempt[] =>
+      returns.noteReturns([returned], returns.returnsSeen(), clock.now());
+    const noted = storage(note, "unknown");
+    for (const attempt of noted.filter(isReturnedTwice)) tellReturnedTwice(log, attempt);
+  }
+}
+
+/** Errors tell the order that the gateway's id was resolved to. */
+async function aboutOrder<T>({ orderId }: Resolved, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof AppError && orderId !== null) error.orderId = orderId;
+    throw error;
   }
 }
 
 /** Only a charged order has money at the gateway; the refusals are those of a reversal. */
 function assertChargedStill(attempt: Attempt): void {
-  const returned = returnOf(attempt);
-  switch (attempt.state.phase) {
-    case "charged":
-      if (returned === "all") throw new AppError("ORDER_REVERSED");
-      if (returned === "open") {
-        throw new AppError("GATEWAY_OPERATION_OPEN", undefined, {
-          details: { ...attempt.openReturn },
-        });
-      }
-      return;
-    case "reversed":
-      throw new AppError("ORDER_REVERSED");
-    case "not-charged":
-      throw new AppError("ORDER_NOT_CHARGED");
-    case "sent":
-    case "in-doubt":
-    case "reversing":
-    case "reversal-in-doubt":
-      throw new AppError("PAYMENT_UNKNOWN");
-  }
+  const { gateway } = rowOf(attempt);
+  if (gateway === "begin") return;
+  throw new AppError(gateway, undefined, { details: { ...attempt.openReturn } });
 }
 
 /** How much of a transaction a cancel or refund gives back; throws REQUEST_INVALID. */
@@ -285,7 +312,7 @@ function returnMinorOf(
     readonly wanted: number | undefined;
   },
 ): number {
-  const charged = chargedMinorOf(attempt);
+  const charged = returnableMinorOf(attempt);
   const left = charged - Math.max(attempt.returnedMinor, where.returnedMinor ?? 0);
   const amountMinor = kind === "cancel" ? charged : (wanted ?? left);
   if (amountMinor <= left && left > 0) return amountMinor;

@@ -1,3 +1,4 @@
+import { IpcError } from "../../shared/ipc/client.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { type Clock, type Timer, within } from "../../shared/time.ts";
@@ -9,6 +10,18 @@ const RETRY_MIN_MS = 250;
 const RETRY_MAX_MS = 15_000;
 /** How many rows are read at once; the rest waits on disk. */
 const BATCH = 50;
+/** One that the supervisor refuses is tried again so much later. */
+const SET_ASIDE_MS = 3_600_000;
+/** So many failures in a row are the supervisor's trouble, not that of a transaction. */
+const FAILURES_MAX = 3;
+
+/** The supervisor takes nothing. */
+export interface HandOffTrouble {
+  readonly reason: string;
+  readonly sinceMs: number;
+  /** How many wait. */
+  readonly pending: number;
+}
 
 /**
  * Brings every charged transaction to the supervisor: at start, on {@link nudge}, and again and
@@ -25,12 +38,18 @@ export class HandOff {
   #retry: Timer | undefined;
   #retryMs = RETRY_MIN_MS;
   #closed = false;
+  #failing: Pick<HandOffTrouble, "reason" | "sinceMs"> | null = null;
 
   constructor(store: HandOffStore, link: SupervisorLink, clock: Clock, log: Logger) {
     this.#store = store;
     this.#link = link;
     this.#clock = clock;
     this.#log = log;
+  }
+
+  /** null: every transaction was taken so far, or the next one is on its way. */
+  get trouble(): HandOffTrouble | null {
+    return this.#failing && { ...this.#failing, pending: this.#store.countPendingHandOffs() };
   }
 
   /** Begins, or goes on at once when it was waiting for a retry. */
@@ -92,36 +111,78 @@ export class HandOff {
       this.#again = false;
       let batch: PendingHandOff[];
       do {
-        batch = this.#store.pendingHandOffs(BATCH);
-        for (const pending of batch) {
-          if (this.#closed) return;
-          if (!(await this.#handOver(pending))) return;
-        }
+        batch = this.#store.pendingHandOffs(BATCH, this.#clock.now() - SET_ASIDE_MS);
+        if (!(await this.#handOverAll(batch))) return;
       } while (batch.length === BATCH);
     }
   }
 
-  async #handOver({ what, transaction }: PendingHandOff): Promise<boolean> {
+  /**
+   * A row that fails holds up no other one: when a later one is taken, the trouble is the row's own
+   * and the row is put aside. false: it is the supervisor's trouble, and a retry is due.
+   */
+  async #handOverAll(batch: readonly PendingHandOff[]): Promise<boolean> {
+    let failed: Array<{ readonly row: PendingHandOff; readonly why: string }> = [];
+    for (const row of batch) {
+      if (this.#closed) return false;
+      const fault = await this.#handOver(row);
+      if (!fault) {
+        for (const one of failed) this.#setAside(one.row, one.why);
+        failed = [];
+      } else if (fault.by === "row") {
+        this.#setAside(row, fault.why);
+      } else {
+        failed.push({ row, why: fault.why });
+        if (fault.by === "supervisor" || failed.length >= FAILURES_MAX) break;
+      }
+    }
+    const [first] = failed;
+    if (!first) return true;
+    this.#retryLater(first.row, first.why);
+    return false;
+  }
+
+  #retryLater({ transaction }: PendingHandOff, reason: string): void {
+    const { transactionId, orderId } = transaction;
+    this.#failing = { reason, sinceMs: this.#failing?.sinceMs ?? this.#clock.now() };
+    this.#log.warn(
+      { transactionId, orderId, reason, retryMs: this.#retryMs },
+      "the supervisor did not take a transaction, trying again",
+    );
+    this.#again = false;
+    this.#retry = this.#clock.startTimer("hand-off retry", this.#retryMs, () => this.nudge());
+    this.#retryMs = Math.min(this.#retryMs * 2, RETRY_MAX_MS);
+  }
+
+  #setAside({ transaction }: PendingHandOff, why: string): void {
+    const { transactionId, orderId } = transaction;
+    const isNew = this.#store.setAside(transactionId, why, this.#clock.now());
+    // Nobody waits for it any longer: its delivery is not known.
+    this.#waiting.get(transactionId)?.resolve();
+    this.#waiting.delete(transactionId);
+    const words =
+      "the supervisor refuses this transaction: the others go on, this one is tried again each " +
+      "hour; its log says why";
+    const details = { transactionId, orderId, reason: why };
+    if (isNew) this.#log.error({ ...details, alarm: "hand-off-refused" }, words);
+    else this.#log.warn(details, words);
+  }
+
+  async #handOver({ what, transaction }: PendingHandOff): Promise<Fault | undefined> {
     const { transactionId, orderId } = transaction;
     try {
       if (what === "reversed") await this.#withdraw(transaction);
       else await this.#link.call("store-transaction", { transaction });
     } catch (error) {
-      this.#log.warn(
-        { transactionId, orderId, reason: (error as Error).message, retryMs: this.#retryMs },
-        "the supervisor did not take a transaction, trying again",
-      );
-      this.#again = false;
-      this.#retry = this.#clock.startTimer("hand-off retry", this.#retryMs, () => this.nudge());
-      this.#retryMs = Math.min(this.#retryMs * 2, RETRY_MAX_MS);
-      return false;
+      return faultOf(error);
     }
     this.#retryMs = RETRY_MIN_MS;
+    this.#failing = null;
     if (what === "charged") this.#store.acknowledgeHandOff(transactionId);
     this.#waiting.get(transactionId)?.resolve();
     this.#waiting.delete(transactionId);
     this.#log.info({ transactionId, orderId, what }, "handed over to the supervisor");
-    return true;
+    return undefined;
   }
 
   /** docs/design.md 3.7: never sent, the item is closed; else somebody has to look. */
@@ -135,7 +196,24 @@ export class HandOff {
     }
     this.#log.error(
       { transactionId, orderId, alarm: "reversed-after-sending" },
-      "the sale was reversed, but the gateway has or may have its order: refund or cancel it there",
+      "the sale does not stand, but the gateway has or may have it: refund or cancel it there",
     );
   }
+}
+
+/** Why a transaction was not taken. "unclear": one of the other two. */
+interface Fault {
+  readonly by: "supervisor" | "row" | "unclear";
+  readonly why: string;
+}
+
+/** HTTP statuses that say that the message itself cannot be taken. */
+const ROW_STATUSES: readonly (number | undefined)[] = [400, 413, 422];
+
+function faultOf(error: unknown): Fault {
+  const why = (error as Error).message;
+  if (!(error instanceof IpcError) || error.failure !== "refused") return { by: "supervisor", why };
+  if (error.status === 500) return { by: "unclear", why };
+  const isRow = error.status === undefined || ROW_STATUSES.includes(error.status);
+  return { by: isRow ? "row" : "supervisor", why };
 }

@@ -3,6 +3,7 @@ import type { Logger } from "../../shared/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 import type { HandOffStore } from "../attempts/hand-off-store.ts";
 import type { ReturnStore } from "../attempts/return-store.ts";
+import { isReturnedTwice, tellReturnedTwice } from "../attempts/returned-twice.ts";
 import type { SupervisorAnswer, SupervisorLink } from "./supervisor-link.ts";
 
 export const POLL_MS = 5_000;
@@ -100,7 +101,8 @@ export function returnPoll(
       const { returns, uncertain = [] } = answer;
       const some = uncertain.map((transactionId) => ({ transactionId, returnedMinor: 0 }));
       if (answer.last === after && returns.length + some.length === 0) return;
-      store.noteReturns([...returns, ...some], answer.last, clock.now());
+      const noted = store.noteReturns([...returns, ...some], answer.last, clock.now());
+      for (const attempt of noted.filter(isReturnedTwice)) tellReturnedTwice(log, attempt);
       for (const one of returns) log.info(one, "money went back at the gateway");
     }
   };

@@ -23,6 +23,10 @@ const limits: Readonly<Record<Name, Limit>> = {
   "store-transaction": fromDisk,
   "withdraw-transaction": fromDisk,
   "transaction-delivery": { ms: 500, plusWaitMs: true },
+  "known-orders": fromDisk,
+  "take-over": fromDisk,
+  // At two addresses (supervisor/gateway/gateway-client.ts).
+  "order-at-gateway": { ms: 5_000, gatewayRequests: 2 },
   "outbox-list": fromDisk,
   "outbox-requeue": fromDisk,
   "outbox-drop": fromDisk,
@@ -33,6 +37,7 @@ const limits: Readonly<Record<Name, Limit>> = {
   // The operation that is asked about may be at the gateway just now.
   "gateway-operation-end": { ms: 5_000, gatewayRequests: 1 },
   "gateway-settle": fromDisk,
+  "gateway-copies": fromDisk,
   "gateway-returns": fromDisk,
   // A kiosk waits for the answer, and a reversal goes on without the gateway's history.
   "gateway-history": { ms: 1_000 },

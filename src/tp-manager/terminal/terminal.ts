@@ -65,7 +65,8 @@ export interface Terminal extends TerminalFacts, HeldTerminal {
   /**
    * Asks for the terminal's last stored transaction once it is idle, reconnecting and registering
    * as needed (docs/zvt.md 9.2). Has no side effects. Rejects with {@link TerminalUnavailable} when
-   * the terminal cannot be asked, or with `signal.reason`.
+   * the terminal cannot be asked, "out-of-order" when it refuses the question because it is locked,
+   * or with `signal.reason`.
    */
   lastTransaction(signal: AbortSignal): Promise<LastTransaction>;
   /** Asks for the terminal's status, no side effects. Throws {@link TerminalUnavailable}. */
@@ -95,6 +96,8 @@ export type TelecollectionEnd =
   | {
       readonly end: "completed";
       readonly applications: readonly TelecollectedApplication[];
+      /** Missing when the terminal told none, and in records of older versions. */
+      readonly totals?: ClosingTotals;
       readonly ticket: string;
     }
   /** Nothing was sent, or the terminal refused; nothing was closed. */
@@ -103,6 +106,19 @@ export type TelecollectionEnd =
   | { readonly end: "open-pre-authorisations"; readonly receiptNumbers: readonly string[] }
   /** The terminal said that it did not work, or its end was not heard. */
   | { readonly end: "failed" | "lost"; readonly code: string; readonly text: string };
+
+/**
+ * The sums that an end of day closed, over all cards (docs/design.md 3.18). Receipt numbers have
+ * four digits; null: nothing was closed, or the terminal does not tell its range.
+ */
+export interface ClosingTotals {
+  readonly receiptFrom: string | null;
+  readonly receiptTo: string | null;
+  /** null: a count did not fit into its field, so it is no count. */
+  readonly count: number | null;
+  /** null: the terminal told two sums that differ. */
+  readonly sumMinor: number | null;
+}
 
 export interface TelecollectedApplication {
   /** The card scheme. */
@@ -114,10 +130,15 @@ export interface TelecollectedApplication {
 }
 
 export interface TerminalCapabilities {
-  /** The terminal's own time limit for a payment it was left alone with, milliseconds (zvt T4). */
+  /**
+   * The terminal's own time limit for a payment it was left alone with, milliseconds (zvt T4),
+   * without the window for goods of an order that has one.
+   */
   readonly paymentLimitMs: number;
   /** Whether the last transaction can be asked for, so that a lost payment can be recovered. */
   readonly lastTransaction: boolean;
+  /** A sale is final only when its print was acknowledged too (docs/zvt.md 9.1); absent: no. */
+  readonly printsCount?: boolean;
   /** The terminal waits for goods (ZVT registration status bit 10); false until it has said so. */
   readonly vending: boolean;
   /** A part of the amount can be charged when only a part of the goods came out. */
@@ -217,7 +238,13 @@ export type PaymentEnd =
   /** Cancelled before anything of the command left, and it never will. */
   | { readonly end: "withdrawn"; readonly text: string }
   /** The terminal refused the command at once and has shown that it does not run. */
-  | { readonly end: "refused"; readonly code: string; readonly text: string }
+  | {
+      readonly end: "refused";
+      readonly code: string;
+      readonly text: string;
+      /** "busy": not now, another time. */
+      readonly reason?: AbortReason | "busy";
+    }
   /** The terminal said the command is over and good. */
   | { readonly end: "completed"; readonly ticket: string }
   /** The terminal said the command is over and was not carried out. */
@@ -233,7 +260,15 @@ export type PaymentEnd =
   | { readonly end: "lost"; readonly code: string; readonly text: string; readonly ticket: string };
 
 /** The meaning of a not-good result or an abort to the customer. */
-export type AbortReason = "declined" | "cancelled" | "customer-timeout" | "terminal-fault";
+export type AbortReason =
+  | "declined"
+  | "cancelled"
+  | "customer-timeout"
+  | "terminal-fault"
+  /** The terminal does not take the currency that was asked for. */
+  | "wrong-currency"
+  /** Of a reversal: the sale had been reversed before. */
+  | "already-reversed";
 
 /** Advice for a customer who was turned away. */
 export interface DeclineAdvice {
@@ -275,7 +310,12 @@ export type LastTransaction =
   | { readonly kind: "none" }
   | { readonly kind: "transaction"; readonly report: TransactionReport }
   /** The terminal answered, but did not tell (docs/zvt.md 9.2 step 5). */
-  | { readonly kind: "not-told"; readonly why: string };
+  | {
+      readonly kind: "not-told";
+      readonly why: string;
+      /** The question was turned away, not completed without an answer. */
+      readonly refused?: true;
+    };
 
 export type CancelAnswer =
   /** The terminal took the request; the payment's own end decides. */

@@ -10,7 +10,12 @@ interface ResultCode {
 }
 
 /** The meaning of a code to the customer. */
-type CodeReason = "declined" | "cancelled" | "terminal-fault";
+type CodeReason =
+  | "declined"
+  | "cancelled"
+  | "terminal-fault"
+  | "wrong-currency"
+  | "already-reversed";
 
 /** Advice for a customer who was turned away. */
 interface CodeAdvice {
@@ -31,7 +36,7 @@ const rows: readonly Row[] = [
   [0x6b, "terminal-fault", "not registered", "non enregistré", "Kasse nicht angemeldet"],
   [0x6c, "cancelled", "aborted", "interrompu", "abgebrochen"],
   [0x6e, "declined", "card blocked", "carte bloquée", "Karte gesperrt"],
-  [0x6f, "terminal-fault", "wrong currency", "mauvaise devise", "falsche Währung"],
+  [0x6f, "wrong-currency", "wrong currency", "mauvaise devise", "falsche Währung"],
   [0x71, "declined", "credit too low", "solde insuffisant", "Guthaben zu niedrig"],
   [0x72, "declined", "chip error", "erreur de puce", "Chipfehler"],
   [0x73, "declined", "card data wrong", "données de carte fausses", "Kartendaten falsch"],
@@ -60,7 +65,7 @@ const rows: readonly Row[] = [
   [0xa5, "terminal-fault", "forbidden by PCI", "interdit par PCI", "wegen PCI verboten"],
   [0xb1, "terminal-fault", "memory full", "mémoire pleine", "Speicher voll"],
   [0xb2, "terminal-fault", "journal full", "journal plein", "Journal voll"],
-  [0xb4, "declined", "already reversed", "déjà annulé", "bereits storniert"],
+  [0xb4, "already-reversed", "already reversed", "déjà annulé", "bereits storniert"],
   [0xb5, "declined", "reversal impossible", "annulation impossible", "Storno unmöglich"],
   [
     0xb7,
@@ -83,10 +88,10 @@ const rows: readonly Row[] = [
   [0xc3, "declined", "amount too high", "montant trop élevé", "Betrag zu hoch"],
   [0xc4, "terminal-fault", "card profile missing", "profil absent", "Kartenprofil fehlt"],
   [0xc5, "declined", "way of paying refused", "mode de paiement refusé", "Zahlart nicht möglich"],
-  [0xc6, "terminal-fault", "currency refused", "devise refusée", "Währung nicht möglich"],
+  [0xc6, "wrong-currency", "currency refused", "devise refusée", "Währung nicht möglich"],
   [0xc8, "declined", "amount too small", "montant trop faible", "Betrag zu klein"],
   [0xc9, "declined", "amount too small", "montant trop faible", "Betrag zu klein"],
-  [0xcb, "terminal-fault", "euro only", "euro seulement", "nur Euro"],
+  [0xcb, "wrong-currency", "euro only", "euro seulement", "nur Euro"],
   [0xcc, "terminal-fault", "printer not ready", "imprimante non prête", "Drucker nicht bereit"],
   [0xcd, "declined", "no cash with purchase", "pas d'avance", "keine Barauszahlung"],
   [0xd2, "declined", "not for bank cards", "pas pour cartes bancaires", "nicht für Bankkarten"],
@@ -156,6 +161,32 @@ export function resultCode(code: number): ResultCode {
 
 export function resultText(code: number, language: Language): string {
   return resultCode(code).texts[language];
+}
+
+/**
+ * Codes of a locked terminal (docs/zvt.md 5.3, 11.5) that are the bank's in a result of a payment:
+ * 06 1E tells them without any result.
+ */
+const locks: ReadonlyMap<number, Texts> = new Map([
+  [
+    0x51,
+    {
+      en: "initialisation needed",
+      fr: "initialisation requise",
+      de: "Initialisierung nötig",
+    },
+  ],
+  [0x62, { en: "clock not set", fr: "heure non réglée", de: "Uhr nicht gestellt" }],
+]);
+
+/** A refusal without a result, 06 1E or 84 xx, is the terminal's own. */
+export function refusalText(code: number, language: Language): string {
+  return locks.get(code)?.[language] ?? resultText(code, language);
+}
+
+/** A refusal without a result says that the terminal is locked. */
+export function isLock(code: number): boolean {
+  return locks.has(code);
 }
 
 /** The card could not be read, the PIN was wrong, the host not reached: once more may help. */

@@ -156,6 +156,7 @@ test("the options are refused where they have no meaning", () => {
     ["start", "--install"],
     ["status", "--bundle", "x"],
     ["keep-alive", "--json"],
+    ["start", "--answer-within", "3"],
   ]) {
     expect(run("launch.sh", args).code).toBe(64);
   }

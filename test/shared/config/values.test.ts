@@ -5,6 +5,14 @@ import { sharedFields } from "../../../src/shared/config/schema.ts";
 import { same, testValues, type Values, wholeNumbers } from "./config-values.ts";
 import { setupText } from "./setup-text.ts";
 
+const yesOrNo: Values = {
+  good: [
+    ["yes", true],
+    ["no", false],
+  ],
+  bad: ["true", "1", "Yes", "off"],
+};
+
 const values: Record<keyof typeof sharedFields, Values> = {
   SERIAL_PORT: {
     good: same(
@@ -67,13 +75,8 @@ const values: Record<keyof typeof sharedFields, Values> = {
   OPERATOR_LOGIN: { good: same("operator"), bad: ["op:erator", "o".repeat(129)] },
   OPERATOR_PWD: { good: same("o:p"), bad: ["o".repeat(129)] },
   JOURNAL_DAYS: wholeNumbers(30, 3_650),
-  AUTO_END_OF_DAY: {
-    good: [
-      ["yes", true],
-      ["no", false],
-    ],
-    bad: ["true", "1", "Yes", "off"],
-  },
+  AUTO_END_OF_DAY: yesOrNo,
+  TERMINAL_SHARED: yesOrNo,
   LOG_DAYS: { ...wholeNumbers(1, 3_650) },
   TICKET_WIDTH: { ...wholeNumbers(16, 99) },
   LANGUAGE: { good: same("en", "de", "fr"), bad: ["EN", "it"] },

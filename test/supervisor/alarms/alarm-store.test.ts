@@ -34,20 +34,67 @@ test("the ids of another database mean nothing here", async () => {
   expect(names(one.alarmStore, 5, origin)).toEqual(["1 transaction-parked"]);
 });
 
-test("what is about no order is told once a day, the rest each time", async () => {
+test("the alarm of a trouble is told once, and again when the trouble returns", async () => {
+  const rig = await openRig();
+  const paused = ({ log }: typeof rig): void =>
+    raiseAlarm(log, "gateway-credentials-refused", {}, "paused");
+  for (let hour = 0; hour < 49; hour++) {
+    paused(rig);
+    await rig.clock.advance(3_600_000);
+  }
+  rig.alarmStore.keepLasting(["gateway-credentials-refused", "queue-old"]);
+  paused(rig);
+  expect(names(rig.alarmStore)).toEqual(["1 gateway-credentials-refused"]);
+  await rig.stop();
+  const again = await openRig({ path: rig.path, clock: rig.clock });
+  paused(again);
+  expect(names(again.alarmStore)).toEqual(["1 gateway-credentials-refused"]);
+  again.alarmStore.keepLasting(["queue-old"]);
+  paused(again);
+  expect(names(again.alarmStore)).toEqual([
+    "1 gateway-credentials-refused",
+    "2 gateway-credentials-refused",
+  ]);
+});
+
+test("what is about nothing and of no trouble is told once a day, the rest each time", async () => {
   const { alarmStore, clock, log } = await openRig();
-  const paused = (): void => raiseAlarm(log, "gateway-credentials-refused", {}, "paused");
   for (let hour = 0; hour < 25; hour++) {
-    paused();
+    raiseAlarm(log, "card-number-masked", {}, "masked");
     await clock.advance(3_600_000);
   }
   for (let i = 0; i < 2; i++) raiseAlarm(log, "transaction-parked", { orderId: "A-1" }, "parked");
   expect(names(alarmStore)).toEqual([
-    "1 gateway-credentials-refused",
-    "2 gateway-credentials-refused",
+    "1 card-number-masked",
+    "2 card-number-masked",
     "3 transaction-parked",
     "4 transaction-parked",
   ]);
+});
+
+test("an alarm about another operation or document is another alarm", async () => {
+  const { alarmStore, log } = await openRig();
+  const unknown = (details: object): void =>
+    raiseAlarm(log, "gateway-operation-unknown", { ...details }, "whether it was is not known");
+  unknown({ operationId: "1", transactionPublicId: "AA" });
+  unknown({ operationId: "2", transactionPublicId: "AA" });
+  unknown({ transactionPublicId: "BB" });
+  for (const about of ["a", "b"]) raiseAlarm(log, "chargeback-or-fraud", { about }, "reported");
+  expect(names(alarmStore)).toHaveLength(5);
+});
+
+test("what each repeated hand-over raises is told once a day for each transaction", async () => {
+  const { alarmStore, clock, log } = await openRig();
+  for (let i = 0; i < 400; i++) {
+    for (const transactionId of ["1", "2"]) {
+      raiseAlarm(log, "transaction-changed", { orderId: "A-1", transactionId }, "changed");
+    }
+    await clock.advance(15_000);
+  }
+  expect(names(alarmStore)).toEqual(["1 transaction-changed", "2 transaction-changed"]);
+  await clock.advance(24 * 3_600_000);
+  raiseAlarm(log, "transaction-changed", { orderId: "A-1", transactionId: "1" }, "changed");
+  expect(names(alarmStore)).toHaveLength(3);
 });
 
 test("only the newest are kept, and no id is given twice", async () => {

@@ -1,10 +1,9 @@
 import { expect, test } from "vitest";
+import { faultTable, type TryClass } from "../../../src/supervisor/gateway/fault-table.ts";
 import {
   type Exchange,
   type FailureCause,
-  faultTable,
   judge,
-  type TryClass,
   unsendable,
 } from "../../../src/supervisor/gateway/faults.ts";
 import { resultBody } from "../recording-gateway.ts";
@@ -15,6 +14,9 @@ const failed = (cause: FailureCause, written: boolean): Exchange => ({
   written,
   detail: "ECONNRESET",
 });
+const anything = { needed: [] } as const;
+const judgeOrder = (exchange: Exchange) =>
+  judge("generate", exchange, { merchantReference: "A-1", ...anything });
 const answered = (httpStatus: number, body: string | null = ""): Exchange => ({
   kind: "answered",
   httpStatus,
@@ -25,6 +27,11 @@ const fault =
   '<S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/"><S:Body><S:Fault>' +
   "<faultcode>S:Server</faultcode><faultstring>broken</faultstring></S:Fault>" +
   "</S:Body></S:Envelope>";
+
+const ofAnother = resultBody(0).replace(
+  "<code>",
+  "<merchantReference>A-2</merchantReference><code>",
+);
 
 const rows: ReadonlyArray<[what: string, exchange: Exchange, expected: TryClass]> = [
   ["a socket error before the request was written", failed("socket", false), "unreachable"],
@@ -71,10 +78,11 @@ const rows: ReadonlyArray<[what: string, exchange: Exchange, expected: TryClass]
   ["200 larger than any true answer", answered(200, null), "unreadable-answer"],
   ["500 larger than any true answer", answered(500, null), "server-error"],
   ["204", answered(204), "unreadable-answer"],
+  ["200 with code 0 about another order", answered(200, ofAnother), "other-answer"],
 ];
 
 test.each(rows)("%s is judged correctly", (_what, exchange, expected) => {
-  expect(judge("generate", exchange).class).toBe(expected);
+  expect(judgeOrder(exchange).class).toBe(expected);
 });
 
 test("every class of the table is reached by a row above or has its own maker", () => {
@@ -115,28 +123,41 @@ test("what each class does to the item, the queue and the operator", () => {
     "server-error, retry, item, ambiguous, parked after a day",
     "soap-fault, retry, item, ambiguous, parked after a day",
     "unreadable-answer, retry, item, ambiguous, parked after a day",
+    "other-answer, retry, item, ambiguous, parked after a day",
     "credentials-refused, pause, nobody",
     "order-refused, park, nobody",
     "unsendable, park, nobody",
   ]);
 });
 
+test("nothing has left this machine where nobody but the program itself was reached", () => {
+  const unsent = Object.entries(faultTable).filter(([, row]) => row.unsent);
+  expect(unsent.map(([name]) => name)).toEqual([
+    "unreachable",
+    "connect-timeout",
+    "certificate",
+    "stopped",
+    "unsendable",
+  ]);
+  expect(unsent.some(([, row]) => row.ambiguous)).toBe(false);
+});
+
 test("a verdict carries status, code, words and Retry-After for the history", () => {
-  expect(judge("generate", answered(500, resultBody(3, "amount invalid")))).toMatchObject({
+  expect(judgeOrder(answered(500, resultBody(3, "amount invalid")))).toMatchObject({
     httpStatus: 500,
     code: 3,
     description: "amount invalid",
   });
-  expect(judge("generate", answered(503))).toMatchObject({
+  expect(judgeOrder(answered(503))).toMatchObject({
     httpStatus: 503,
     code: null,
     retryAfter: "120",
     description: "HTTP 503: empty",
   });
-  expect(judge("generate", answered(500, fault)).description).toBe("S:Server: broken");
-  expect(judge("generate", failed("socket", false)).description).toBe("ECONNRESET");
+  expect(judgeOrder(answered(500, fault)).description).toBe("S:Server: broken");
+  expect(judgeOrder(failed("socket", false)).description).toBe("ECONNRESET");
 });
 
 test("an answer to another operation is no result", () => {
-  expect(judge("confirm", answered(200, resultBody(0))).class).toBe("unreadable-answer");
+  expect(judge("confirm", answered(200, resultBody(0)), anything).class).toBe("unreadable-answer");
 });

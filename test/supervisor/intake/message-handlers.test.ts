@@ -175,7 +175,21 @@ test("status counts the outbox and tells its age and why it is paused", async ()
       parked: 1,
       sent: 1,
       oldestAgeMs: 1_500,
+      oldestAtMs: clock.now() - 1_500,
+      parkedSinceMs: clock.now() - 1_500,
       paused: expect.stringMatching(/GATEWAY_LOGIN/),
+      pausedSinceMs: clock.now() - 1_500,
+      misconfigured: null,
+      lookupRefused: null,
+      ambiguous: { sends: 0, inDoubt: 0, possibleCopies: 0 },
+    },
+    operations: { unknown: 0, unknownSinceMs: null },
+    notifications: {
+      verdicts: {
+        ...{ accepted: 0, repeated: 0, mismatch: 0, malformed: 0 },
+        ...{ "wrong-digest": 0, "wrong-signature": 0, unreadable: 0, "put-off": 0 },
+      },
+      refused: null,
     },
   });
 });
@@ -187,7 +201,13 @@ test("status of an empty outbox has no age and no pause", async () => {
     parked: 0,
     sent: 0,
     oldestAgeMs: null,
+    oldestAtMs: null,
+    parkedSinceMs: null,
     paused: null,
+    pausedSinceMs: null,
+    misconfigured: null,
+    lookupRefused: null,
+    ambiguous: { sends: 0, inDoubt: 0, possibleCopies: 0 },
   });
 });
 

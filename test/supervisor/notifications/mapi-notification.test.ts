@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { formField } from "../../../src/supervisor/notifications/form-field.ts";
 import { readMapi } from "../../../src/supervisor/notifications/mapi-notification.ts";
+import { ownTimeOf } from "../../support/own-time.ts";
 import { asSlow } from "../../support/patience.ts";
 import { PASSWORD } from "../supervisor-rig.ts";
 import { mapiOf, md5, resultOf, secrets } from "./mapi.ts";
@@ -140,11 +141,10 @@ describe("a notification", () => {
     ["sections that never end", `<mapi>${"<![CDATA[".repeat(6_000)}`],
     ["sections", `<mapi>${"<![CDATA[]]>".repeat(5_000)}${result}`],
   ];
-  test.each(long)("that is 60 KB of %s takes no time", (_name, document) => {
+  test.each(long)("that is 60 KB of %s takes no time", async (_name, document) => {
     const bytes = Buffer.from(document);
-    const startedMs = performance.now();
-    expect(readMapi(bytes, secrets).genuine).toBe(false);
-    expect(performance.now() - startedMs).toBeLessThan(asSlow(300));
+    const tookMs = await ownTimeOf([], () => expect(readMapi(bytes, secrets).genuine).toBe(false));
+    expect(tookMs).toBeLessThan(asSlow(300));
   });
 
   test("is refused when it is not UTF-8", () => {

@@ -16,9 +16,9 @@ const asked = (kind: OperationKind, amountMinor: number | null = null) => ({
   ...EUR,
 });
 
-const ok = (operation: "confirm" | "cancel" | "card"): Behaviour => ({
+const ok = (operation: "confirm" | "cancel" | "card", more = {}): Behaviour => ({
   status: 200,
-  body: operationBody(operation, 0),
+  body: operationBody(operation, 0, "N/A", more),
 });
 
 describe("what is sent", () => {
@@ -31,7 +31,8 @@ describe("what is sent", () => {
   ] as const;
   test.each(rows)("%s of %j goes to %s", async (kind, amountMinor, path, fields) => {
     const rig = await openRig();
-    rig.server.behave = () => ok(kind === "refund" ? "card" : kind);
+    const sum = amountMinor === 400 ? { amount: "4" } : {};
+    rig.server.behave = () => ok(kind === "refund" ? "card" : kind, sum);
     const { operation } = await rig.operations.operate(asked(kind, amountMinor));
     expect(operation).toMatchObject({ state: "done", code: 0, class: "sent" });
     const [request] = rig.server.requests;
@@ -85,6 +86,54 @@ describe("what the answer means", () => {
     expect(JSON.stringify(rig.lines)).not.toContain(PASSWORD);
   });
 
+  const another = { transactionPublicId: "5CF62325CB217656" };
+  const lies: Array<[string, OperationKind, object]> = [
+    ["a refund of another amount", "refund", { amount: "1.00" }],
+    ["a refund in another currency", "refund", { currency: "CHF" }],
+    ["a refund of another transaction", "refund", another],
+    ["a refund without an amount", "refund", { amount: "" }],
+    ["a refund without a currency", "refund", { currency: "" }],
+    ["a refund without an id", "refund", { transactionPublicId: "" }],
+    ["a confirmation of another transaction", "confirm", another],
+    ["a confirmation of another amount", "confirm", { amount: "1.00" }],
+    ["a confirmation without an id", "confirm", { transactionPublicId: "" }],
+    ["a cancellation of another transaction", "cancel", another],
+    ["a cancellation without an id", "cancel", { transactionPublicId: "" }],
+  ];
+  test.each(lies)(
+    "%s is no success: unknown, with an alarm about its order",
+    async (_n, kind, lie) => {
+      const rig = await openRig();
+      const transactionId = rig.handOver("A-1");
+      await rig.tries(transactionId, 1);
+      rig.operationStore.learnId(ID, transactionId, "notification", 1);
+      rig.server.behave = () => ok(kind === "refund" ? "card" : kind, lie);
+      const request = asked(kind, kind === "cancel" ? null : 899);
+      const { operation, orderReturnedMinor } = await rig.operations.operate(request);
+      expect(operation).toMatchObject({ state: "unknown", class: "other-answer" });
+      expect(orderReturnedMinor).toBe(0);
+      expect(rig.lines.filter((line) => line["alarm"])).toMatchObject([
+        { alarm: "gateway-operation-unknown", orderId: "A-1", transactionId },
+      ]);
+      expect(rig.operations.history("A-1").state).toBe("unknown");
+    },
+  );
+
+  test("a refund that names amounts twice does not say which one is meant", async () => {
+    const rig = await openRig();
+    const body = operationBody("card", 0).replace("<code>", "<amount>1.00</amount><code>");
+    rig.server.behave = () => ({ status: 200, body });
+    const { operation } = await rig.operations.operate(asked("refund", 899));
+    expect(operation?.state).toBe("unknown");
+  });
+
+  test("a refusal of another transaction is no refusal of this one", async () => {
+    const rig = await openRig();
+    rig.server.behave = () => ({ status: 200, body: operationBody("card", 20, "N/A", another) });
+    const { operation } = await rig.operations.operate(asked("refund", 899));
+    expect(operation?.state).toBe("unknown");
+  });
+
   test("a gateway that is not there has not got it", async () => {
     const rig = await openRig();
     await rig.server.stop();
@@ -99,15 +148,23 @@ describe("what the answer means", () => {
     await expect.poll(() => rig.server.requests).toHaveLength(1);
     await rig.clock.advance(30_000);
     expect((await answer).operation?.state).toBe("unknown");
-    await rig.clock.advance(7 * 24 * 3_600_000);
-    expect(rig.server.requests).toHaveLength(1);
+    const lookups = () => rig.server.requests.filter(({ method }) => method === "GET").length;
+    const steps = async (count: number): Promise<void> => {
+      for (let i = 0; i < count; i++) await rig.clock.advance(60_000);
+    };
+    await steps(24 * 60);
+    expect(lookups()).toBe(11);
+    await steps(24 * 60);
+    expect(lookups()).toBe(15);
+    expect(rig.server.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
+    expect(rig.alarms()).toEqual(["gateway-operation-unknown"]);
   });
 });
 
 describe("once", () => {
   test("the same operation id only tells what became of it", async () => {
     const rig = await openRig();
-    rig.server.behave = () => ok("card");
+    rig.server.behave = () => ok("card", { amount: "4.0" });
     const request = asked("refund", 400);
     const [one, other] = await Promise.all([
       rig.operations.operate(request),
@@ -146,6 +203,81 @@ describe("once", () => {
     expect(rig.operationStore.operation(request.operationId)?.state).toBe("unknown");
     expect(rig.alarms()).toEqual(["gateway-operation-unknown"]);
     expect(rig.server.requests).toHaveLength(0);
+  });
+});
+
+describe("an operation that was answered as done", () => {
+  /** Done on our order; each notification is kept a moment after the one before. */
+  async function done(kind: OperationKind, amountMinor: number | null = null) {
+    const rig = await openRig();
+    const transactionId = rig.handOver("A-1");
+    await rig.tries(transactionId, 1);
+    rig.operationStore.learnId(ID, transactionId, "notification", 1);
+    rig.server.behave = () =>
+      ok(kind === "refund" ? "card" : kind, amountMinor ? { amount: "4" } : {});
+    const operate = async () => await rig.operations.operate(asked(kind, amountMinor));
+    let kept = 0;
+    const notify = async (
+      operation: string,
+      status: string,
+      notifiedMinor: number | null = null,
+    ) => {
+      const isNew = rig.notifications.add(
+        {
+          ...{ fingerprint: `document ${++kept}`, kind: "operation", verdict: "accepted" },
+          ...{ transactionId, transactionPublicId: ID, operation, status },
+          ...{ amountMinor: notifiedMinor, parsed: {}, raw: "" },
+        },
+        rig.clock.now(),
+      );
+      rig.operations.notified(ID);
+      await rig.clock.advance(1_000);
+      return isNew;
+    };
+    const failed = () => rig.operations.history("A-1").failed;
+    const stored = () => rig.alarmStore.behind(undefined, 0, 10).alarms;
+    return { rig, transactionId, operate, notify, failed, stored };
+  }
+  const names = { confirm: "capture", cancel: "cancellation", refund: "refund" } as const;
+
+  test.each(["confirm", "cancel", "refund"] as const)(
+    "and then notified as failed raises an alarm about its order, once: %s",
+    async (kind) => {
+      const { transactionId, operate, notify, failed, stored } = await done(kind);
+      const { operation } = await operate();
+      expect(failed()).toEqual([]);
+      await notify(names[kind], "nok");
+      const about = { alarm: "gateway-operation-failed", orderId: "A-1", transactionId };
+      expect(stored()).toMatchObject([about]);
+      expect(failed()).toEqual([operation?.operationId]);
+      await notify("reject", "nok"); // something else about the transaction
+      expect(stored()).toHaveLength(1);
+      await notify(names[kind], "ok"); // the gateway tried once more
+      expect(failed()).toEqual([]);
+    },
+  );
+
+  test("is told too when the notification overtook the answer", async () => {
+    const { rig, operate, notify, stored } = await done("refund");
+    const request = rig.server.behave;
+    rig.server.behave = async (sent) => {
+      await notify("refund", "nok");
+      return await request(sent);
+    };
+    await operate();
+    expect(stored()).toMatchObject([{ alarm: "gateway-operation-failed", orderId: "A-1" }]);
+  });
+
+  test("is not told of a failure before it, nor of another one that was refused", async () => {
+    const { rig, operate, notify, failed, stored } = await done("refund", 400);
+    await notify("refund", "nok");
+    await operate();
+    await notify("refund", "ok", 400);
+    rig.server.behave = () => ({ status: 200, body: operationBody("card", 20) });
+    expect((await operate()).operation?.state).toBe("refused");
+    await notify("refund", "nok");
+    expect(failed()).toEqual([]);
+    expect(stored()).toEqual([]);
   });
 });
 
@@ -211,6 +343,36 @@ describe("the lookup", () => {
     const resolved = await rig.operations.resolve({ orderId: "A-1" });
     expect(resolved.found).toBe(tied);
   });
+
+  const alone: Array<[OperationKind, object, string]> = [
+    ["refund", { refunded_amount: "8.99" }, "done"],
+    ["refund", { refunded_amount: "0.00" }, "unknown"],
+    ["refund", { refunded_amount: "8.99", amount: "9.00" }, "unknown"],
+    ["refund", { refunded_amount: "8.99", merchant_order_id: "A-2" }, "unknown"],
+    ["refund", { refunded_amount: "899.00" }, "unknown"],
+    ["confirm", { captured_amount: "8.99" }, "done"],
+    ["confirm", { captured_amount: "0.00" }, "unknown"],
+    ["confirm", { captured_amount: "899.00" }, "unknown"],
+    ["cancel", { captured_amount: "8.99" }, "unknown"],
+  ];
+  test.each(alone)(
+    "by itself ends an open %s of an order that it shows as %j: %s",
+    async (kind, change, state) => {
+      const rig = await openRig();
+      const transactionId = rig.handOver("A-1");
+      await rig.tries(transactionId, 1);
+      rig.operationStore.learnId(ID, transactionId, "notification", 1);
+      rig.server.behave = ({ method }) => (method === "GET" ? json(view(change)) : "reset");
+      const request = asked(kind);
+      await rig.operations.operate(request);
+      const lookups = () => rig.server.requests.filter(({ method }) => method === "GET").length;
+      await rig.advanceInSteps(20_000, () => lookups() >= 1);
+      await rig.clock.advance(0);
+      await expect.poll(() => rig.operationStore.operation(request.operationId)?.state).toBe(state);
+      if (state !== "done") await rig.advanceInSteps(20_000, () => lookups() >= 3);
+      expect(rig.operationStore.operation(request.operationId)?.state).toBe(state);
+    },
+  );
 
   test("two transactions of one order have to be told apart by their ids", async () => {
     const rig = await openRig();

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openDatabase } from "../../../src/shared/sqlite.ts";
+import { noDoubt } from "../../../src/supervisor/outbox/doubt-policy.ts";
 import {
   ATTEMPTS_KEPT_FIRST,
   ATTEMPTS_KEPT_LAST,
@@ -51,7 +52,15 @@ function finish(
       notes: [],
       ...attempt,
     },
-    { state: "pending", nextTryAtMs: null, history, redirectUrl: null, reason: null, ...update },
+    {
+      state: "pending",
+      nextTryAtMs: null,
+      history,
+      doubt: noDoubt,
+      redirectUrl: null,
+      reason: null,
+      ...update,
+    },
   );
 }
 
@@ -87,7 +96,7 @@ test("an item whose delay runs is passed over, and due again when it is over", (
   if (item) finish(store, item, { nextTryAtMs: T0 + 500 });
   expect(store.claimNext(T0 + 499)?.orderId).toBe("b");
   expect(store.claimNext(T0 + 499)).toBeUndefined();
-  expect(store.nextDueAtMs()).toBe(T0 + 500);
+  expect(store.nextDueAtMs("send")).toBe(T0 + 500);
   expect(store.claimNext(T0 + 500)).toMatchObject({ orderId: "a", number: 2 });
 });
 
@@ -131,7 +140,7 @@ test("counts follow every change of state", () => {
 
 test("an empty outbox has nothing due and no age", () => {
   const store = openStore();
-  expect(store.nextDueAtMs()).toBeUndefined();
+  expect(store.nextDueAtMs("send")).toBeUndefined();
   expect(store.oldestQueuedAtMs()).toBeUndefined();
   expect(store.claimNext(T0)).toBeUndefined();
 });
@@ -187,7 +196,22 @@ test("tries that a dead process left behind are ended as ambiguous and become du
   expect(after.attempts(id)).toMatchObject([{ number: 1, class: "interrupted", ambiguous: true }]);
   expect(after.delivery(id)).toMatchObject({ state: "pending", ambiguous: true });
   expect(after.attempts(other)).toEqual([]);
-  expect(after.claimNext(T0 + 50)).toMatchObject({ orderId: "a", number: 2 });
+  expect(after.claimNext(T0 + 50)).toMatchObject({ orderId: "b", number: 1 });
+  // Whether the gateway has it is asked before it is sent again.
+  expect(after.claimToLook(T0 + 50)).toMatchObject({ orderId: "a", number: 1 });
+});
+
+test("a lookup that a dead process left behind is no try and is begun again after a while", () => {
+  const store = openStore();
+  const [id = ""] = addOrders(store, "a");
+  store.claim(id, T0);
+  store.endInterruptedTries(T0 + 50, () => 0);
+  store.claimToLook(T0 + 60);
+  expect(store.delivery(id)?.firstTryEnded).toBe(true);
+  expect(store.endInterruptedTries(T0 + 70, () => 0)).toEqual([]);
+  expect(store.attempts(id)).toHaveLength(1);
+  expect(store.claimToLook(T0 + 60_069)).toBeUndefined();
+  expect(store.claimToLook(T0 + 60_070)).toMatchObject({ orderId: "a" });
 });
 
 test("an item that dies with its process again and again lets the others go first", () => {
@@ -200,6 +224,10 @@ test("an item that dies with its process again and again lets the others go firs
       delays.push(failures);
       return failures * 1_000;
     });
+    const looked = store.claimToLook(T0 + 60_000);
+    if (looked === undefined) throw new Error("not looked up");
+    const update = { state: "pending", nextTryAtMs: null, doubt: noDoubt, reason: null } as const;
+    store.finishLook(looked, { ...update, endedAtMs: T0 + 60 });
   }
   expect(delays).toEqual([1, 2]);
   expect(store.claimNext(T0 + 60)?.orderId).toBe("good");

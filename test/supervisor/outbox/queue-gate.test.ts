@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { faultTable, type TryClass, type Verdict } from "../../../src/supervisor/gateway/faults.ts";
+import { faultTable, type TryClass } from "../../../src/supervisor/gateway/fault-table.ts";
+import type { Verdict } from "../../../src/supervisor/gateway/faults.ts";
 import {
   QueueGate,
   WINDOW_DOUBLES_AFTER,
@@ -18,7 +19,7 @@ function openGate() {
   const gate = new QueueGate(clock, log);
   const learn = (tryClass: TryClass, times = 1): void => {
     const history = { failures: 0, noResultSinceMs: null, noResultTries: 0 };
-    const circumstances = { nowMs: 0, retryAfterMs: null, chance: () => 0.5 };
+    const circumstances = { nowMs: 0, retryAfterMs: null, resends: 0, chance: () => 0.5 };
     for (let i = 0; i < times; i++) {
       const verdict: Verdict = {
         class: tryClass,
@@ -114,18 +115,50 @@ test.each([
   async (_what, refusal, quietMs) => {
     const rig = await openRig();
     const { requests } = rig.server;
-    const before = 3 * WINDOW_DOUBLES_AFTER;
-    rig.server.behave = () => (requests.length === before + 1 ? refusal : accepted);
+    const full = 3 * WINDOW_DOUBLES_AFTER + 2 * WINDOW_MAX;
+    const [first, others] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    // The window is full of tries under way; the first of them is refused, then the others pass.
+    rig.server.behave = async () => {
+      const place = requests.length - (full - WINDOW_MAX);
+      if (place === 1) await first.promise;
+      if (place > 1) await others.promise;
+      return place === 1 ? refusal : accepted;
+    };
     for (let i = 0; i < 60; i++) {
       rig.store.add(sampleTransaction({ orderId: `order ${i}` }), rig.clock.now());
     }
     rig.forwarder.start();
-    const full = before + WINDOW_MAX;
-    await expect.poll(() => rig.store.counts().sent).toBe(full - 1);
+    await expect.poll(() => requests.length).toBeGreaterThan(full - WINDOW_MAX / 2);
+    first.resolve();
+    const told = () => rig.lines.some(({ level }) => level === "warn" || level === "error");
+    await expect.poll(told).toBe(true);
+    const begun = requests.length;
+    others.resolve();
+    await expect.poll(() => rig.store.counts().sent).toBe(begun - 1);
     await rig.clock.advance(quietMs);
-    expect(requests).toHaveLength(full);
+    expect(requests).toHaveLength(begun);
     await rig.clock.advance(1);
     await rig.drained();
     expect(rig.store.counts().sent).toBe(60);
   },
 );
+
+test("one that the gateway is slow with is overtaken by at most seven others", async () => {
+  const rig = await openRig();
+  const { requests } = rig.server;
+  const grown = 3 * WINDOW_DOUBLES_AFTER;
+  for (let i = 0; i < 100; i++) {
+    rig.store.add(sampleTransaction({ orderId: `order ${i}` }), rig.clock.now());
+  }
+  const slow = `order ${grown + 5}`;
+  rig.server.behave = ({ reference }) => (reference === slow ? "hang" : accepted);
+  rig.forwarder.start();
+  await expect.poll(() => rig.server.references).toContain(slow);
+  const overtaking = () => rig.store.counts().sent - (grown + 5);
+  await expect.poll(overtaking).toBe(WINDOW_MAX - 1);
+  await rig.clock.advance(29_000);
+  expect(overtaking()).toBe(WINDOW_MAX - 1);
+  expect(requests.length - 1 - rig.server.references.indexOf(slow)).toBeLessThan(WINDOW_MAX);
+  rig.server.behave = () => accepted;
+  await rig.advanceInSteps(1_000, () => rig.store.counts().sent === 100);
+});

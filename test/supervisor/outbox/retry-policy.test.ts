@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type FaultRow, faultTable } from "../../../src/supervisor/gateway/faults.ts";
+import { type FaultRow, faultTable } from "../../../src/supervisor/gateway/fault-table.ts";
 import {
   type Circumstances,
   DELAY_CAP_MS,
@@ -22,6 +22,7 @@ const calm: Circumstances = {
   nowMs: NOW,
   queueFailures: 0,
   retryAfterMs: null,
+  resends: 0,
   chance: () => 0.999_999,
 };
 
@@ -139,6 +140,10 @@ describe("answers without a result", () => {
 
   test("are parked after a day", () => {
     expect(decide(row, before, calm).state).toBe("parked");
+  });
+
+  test("go on after a day as long as the gateway may have the order and no lookup tells", () => {
+    expect(decide(row, before, { ...calm, resends: 1 }).state).toBe("pending");
   });
 
   test("are retried one millisecond before the day is over", () => {

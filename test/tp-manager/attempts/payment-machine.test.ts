@@ -109,9 +109,41 @@ describe("how an attempt ends", () => {
     expect(advance(acknowledged, good)).toMatchObject({ last: { acknowledged: false } });
   });
 
-  test("an abort takes the proof from an acknowledgement: a reversal may be running", () => {
+  test("what was acknowledged stays known after an abort, and so does that it was heard", () => {
     const state = run(good, { input: "acknowledged" }, end(aborted));
-    expect(state).toMatchObject({ phase: "in-doubt", last: { acknowledged: false } });
+    expect(state).toMatchObject({
+      phase: "in-doubt",
+      last: { acknowledged: true },
+      heard: { status: "cancelled", error: "PAYMENT_CANCELLED" },
+    });
+  });
+
+  test("a good report stays known beside one that is not good", () => {
+    const state = run(good, { input: "acknowledged" }, bad, end(lost));
+    expect(state).toMatchObject({
+      last: { report: { good: false } },
+      earlier: { report: { traceNumber: "000012" }, acknowledged: true },
+    });
+  });
+
+  test("a second sale is kept beside the first, which alone counts", () => {
+    const other = report({ receiptNumber: "0003", traceNumber: "000013" });
+    const refusedSecond: AttemptInput = { input: "second-sale", report: other };
+    expect(phase(good, { input: "acknowledged" }, refusedSecond, end(completed))).toBe("charged");
+    expect(phase(good, refusedSecond, end(completed))).toBe("in-doubt");
+    expect(run(good, refusedSecond, end(aborted))).toMatchObject({
+      last: { report: { receiptNumber: "0002" } },
+      second: { receiptNumber: "0003" },
+    });
+  });
+
+  test("a cancel of ours leaves an abort to be borne out, and its outcome with it", () => {
+    const ended = advance(sent, { input: "end", end: aborted, cancelled: true });
+    expect(ended).toMatchObject({ phase: "in-doubt", heard: { status: "cancelled" } });
+    expect(advance(ended, { input: "proved-not-charged", message: "" })).toMatchObject({
+      phase: "not-charged",
+      outcome: { error: "PAYMENT_CANCELLED" },
+    });
   });
 
   test("a decline carries the terminal's code and words", () => {

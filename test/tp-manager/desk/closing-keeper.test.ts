@@ -88,6 +88,7 @@ describe("an end of day that the terminal demands", () => {
     at.terminal.last = { kind: "not-told", why: "nothing to repeat" };
     await pay(at, request("A-1"));
     await at.clock.advance(1_000);
+    at.terminal.baseline = { ...baseline, last: at.terminal.last };
     at.terminal.script = () => Promise.resolve(declinedEnd);
     await pay(at, request("A-2"));
     await at.clock.advance(2 * MINUTE_MS);

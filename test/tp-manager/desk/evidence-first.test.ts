@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { AttemptWriter } from "../../../src/tp-manager/attempts/attempt-writer.ts";
 import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { baseline, report } from "../../support/reports.ts";
+import { report } from "../../support/reports.ts";
 
 /** What left for the terminal, by name. */
 type Left = string[];
@@ -47,10 +47,17 @@ const doubts: ReadonlyArray<readonly [string, (at: House) => void]> = [
   ["an order in doubt that is asked for again", (at) => void pay(at, request("A-1"))],
 ];
 
+/** Reverses the newest sale, which is what the terminal has stored last. */
+function reverse(at: House): Promise<unknown> {
+  if (at.desk.blockedBy === undefined && !at.desk.strayAsked) at.terminal.stores(report());
+  const isCharged = at.journal.attempts.latest("A-1")?.state.phase === "charged";
+  return at.afterSale.reverse(isCharged ? "A-1" : "A-0");
+}
+
 /** Everything that takes the terminal and could hide or change what the terminal knows. */
 const users: ReadonlyArray<readonly [string, (at: House) => Promise<unknown>]> = [
   ["payment", (at) => pay(at, request("B-1"))],
-  ["reversal", (at) => at.afterSale.reverse("A-0")],
+  ["reversal", reverse],
   ["reset", (at) => at.upkeep.reset()],
   ["end of day", (at) => at.upkeep.telecollect()],
 ];
@@ -68,7 +75,7 @@ function whilePreparing(at: House, act: () => void): void {
   at.terminal.prepare = async () => {
     await Promise.resolve();
     act();
-    return baseline;
+    return at.terminal.baseline;
   };
 }
 

@@ -11,8 +11,8 @@ const declines: PayScript = (_order, observer) => {
 
 const before = { ...baseline, last: { kind: "transaction", report: report() } } as const;
 
-async function afterOneSale() {
-  const at = house();
+async function afterOneSale(isShared = false) {
+  const at = house(undefined, undefined, { isShared });
   expect(outcome(await pay(at, request("A-1")))).toBe("Success");
   at.terminal.baseline = before;
   return at;
@@ -28,7 +28,7 @@ test("the terminal hears that both know the same when its last sale is our last 
 });
 
 test("not when it has another one, older or newer", async () => {
-  const at = await afterOneSale();
+  const at = await afterOneSale(true);
   for (const other of [earlierReport, report({ receiptNumber: "0003" })]) {
     at.terminal.baseline = { ...before, last: { kind: "transaction", report: other } };
     await pay(at, request(`other-${other.receiptNumber}`));

@@ -2,8 +2,14 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
 import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { report } from "../../support/reports.ts";
-import { approves, disconnected, lost } from "../../support/scripted-terminal.ts";
+import { baseline, report } from "../../support/reports.ts";
+import {
+  approves,
+  disconnected,
+  lost,
+  reversalReport,
+  reverses,
+} from "../../support/scripted-terminal.ts";
 
 describe("a payment in doubt", () => {
   async function doubtful(at: House): Promise<void> {
@@ -66,7 +72,7 @@ describe("a payment in doubt", () => {
     at.terminal.last = { kind: "not-told", why: "nothing to repeat" };
     await doubtful(at);
     await at.clock.advance(0);
-    at.terminal.last = { kind: "transaction", report: report() };
+    at.terminal.stores(report());
     const repeated = pay(at, request("A-1"));
     await at.clock.advance(10_000);
     expect(outcome(await repeated)).toBe("Success");
@@ -113,8 +119,13 @@ describe("a payment in doubt", () => {
     const at = house();
     at.terminal.last = { kind: "not-told", why: "bare completion" };
     await doubtful(at);
+    const sold = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130105" });
+    at.terminal.script = (_order, observer) => {
+      observer.report(sold);
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
     expect(outcome(await pay(at, request("A-2")))).toBe("Success");
-    at.terminal.last = { kind: "transaction", report: report() };
+    at.terminal.last = { kind: "transaction", report: sold };
     expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
     expect(at.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["A-2"]);
   });
@@ -173,6 +184,39 @@ describe("a payment in doubt", () => {
     await at.clock.advance(20_000);
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
     expect(at.terminal.paid).toHaveLength(1);
+  });
+
+  test("an operator's acceptance shortens no wait for the second look", async () => {
+    const at = house();
+    at.terminal.last = { kind: "transaction", report: report() };
+    await doubtful(at);
+    await at.clock.advance(1_000);
+    await at.desk.gate.accept();
+    // The terminal takes the sale back, as it does when it never got our acknowledgement.
+    await at.clock.advance(1_000);
+    at.terminal.last = baseline.last;
+    await at.clock.advance(200_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
+  });
+
+  test("a reversal whose end could not be written holds up sales and is settled", async () => {
+    const at = house();
+    at.terminal.remembers = true;
+    await pay(at, request("A-1"));
+    const other = new DatabaseSync(at.path);
+    at.terminal.reversal = (order, observer) => {
+      const end = reverses(order, observer);
+      other.exec("BEGIN IMMEDIATE");
+      return end;
+    };
+    await expect(at.afterSale.reverse("A-1")).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+    await expect(pay(at, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    other.exec("ROLLBACK");
+    other.close();
+    const [order] = at.terminal.reversed;
+    if (order) at.terminal.stores(reversalReport(order));
+    await at.clock.advance(20_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("reversed");
   });
 
   test("a wall clock that jumps ahead does not end the wait", async () => {

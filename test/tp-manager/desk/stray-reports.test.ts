@@ -30,7 +30,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
     at.close();
     const after = house(at.path);
     after.start();
-    await after.clock.advance(0);
+    await after.clock.advance(10_000);
     expect(findings(after)).toEqual(["gone"]);
   });
 
@@ -70,7 +70,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
     const id = at.journal.terminalLog.beginTelecollection(at.clock.now(), "operator");
     surprised(baseline.last, at);
     at.journal.terminalLog.endTelecollection(id, at.clock.now(), end);
-    await at.clock.advance(0);
+    await at.clock.advance(10_000);
     expect(findings(at)).toEqual([finding]);
   });
 
@@ -80,7 +80,17 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
     at.journal.terminalLog.endTelecollection(id, at.clock.now(), at.terminal.telecollection);
     surprised(baseline.last, at);
     await at.clock.advance(0);
+    expect(findings(at)).toEqual(["open"]);
+    await at.clock.advance(10_000);
     expect(findings(at)).toEqual(["gone"]);
+  });
+
+  test("that the terminal stores after a first look is held", async () => {
+    const at = surprised(baseline.last);
+    await at.clock.advance(5_000);
+    at.terminal.last = stored();
+    await at.clock.advance(20_000);
+    expect(findings(at)).toEqual(["held"]);
   });
 
   test("that the terminal has reversed is known as reversed", async () => {
@@ -112,7 +122,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
       error: { code: "TERMINAL_IN_DOUBT", charged: "no" },
     });
     expect(at.terminal.paid).toEqual([]);
-    await at.clock.advance(0);
+    await at.clock.advance(10_000);
     expect(findings(at)).toEqual(["gone"]);
   });
 
@@ -164,13 +174,27 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
     expect(alarms(at)).not.toContain("sale-without-order");
   });
 
-  test("is not blamed on a terminal that has taken the other's place", async () => {
+  test("waits for its own terminal until another one is accepted", async () => {
     const at = house();
     surprised(stored(), at);
-    at.terminal.state = { ...at.terminal.state, identity: { ...identity, serialNumber: "SN-2" } };
+    at.terminal.become({ identity: { ...identity, serialNumber: "SN-2" } });
+    await at.clock.advance(3_600_000);
+    expect(findings(at)).toEqual(["open"]);
+    at.desk.gate.accept();
     await at.clock.advance(0);
     expect(findings(at)).toEqual(["unclear"]);
     expect(alarms(at)[0]).toBe("sale-without-order-unclear");
+    expect(outcome(await pay(at, request("A-1")))).toBe("Failed");
+  });
+
+  test("is asked about when its terminal is back", async () => {
+    const at = house();
+    surprised(stored(), at);
+    at.terminal.become({ identity: { ...identity, serialNumber: "SN-2" } });
+    await at.clock.advance(60_000);
+    at.terminal.become({ identity });
+    await at.clock.advance(10_000);
+    expect(findings(at)).toEqual(["held"]);
   });
 
   test("told again and again is one", async () => {
@@ -192,7 +216,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
 
   test("that was gone and is told again is asked about again", async () => {
     const at = surprised(baseline.last);
-    await at.clock.advance(0);
+    await at.clock.advance(10_000);
     at.terminal.last = stored();
     at.terminal.tell({ type: "unexpected-report", report: stray });
     await at.clock.advance(20_000);

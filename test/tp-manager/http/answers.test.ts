@@ -55,6 +55,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "/gateway/cancel": "gateway-routes.test.ts",
   "/gateway/refund": "gateway-routes.test.ts",
   "/gateway/settle": "gateway-routes.test.ts",
+  "/gateway/copies": "gateway-twice.test.ts",
   "/gateway/transaction/{id}": "gateway-routes.test.ts",
   "/outbox": "outbox-routes.test.ts",
   "/outbox/{id}/requeue": "outbox-routes.test.ts",
@@ -73,9 +74,17 @@ test("every documented call is brought about with each of its methods", () => {
 
 /** Codes of a call that are brought about elsewhere, or only while two things happen at once. */
 const rare: Readonly<Record<string, readonly ErrorCode[]>> = {
-  "/reversal": ["GATEWAY_OPERATION_OPEN"], // gateway-routes.test.ts
-  // Both to somebody who waits for a payment that another call ends.
-  "/payment": ["SETTLED_NOT_CHARGED", "GOODS_NOT_DELIVERED"],
+  // gateway-routes.test.ts, store-guard.test.ts
+  "/reversal": ["GATEWAY_OPERATION_OPEN", "STORES_DISAGREE"],
+  "/payment/{orderId}": ["STORES_DISAGREE"], // lost-stores.test.ts
+  "/payment": [
+    // To somebody who waits for a payment that another call ends.
+    "SETTLED_NOT_CHARGED",
+    "GOODS_NOT_DELIVERED",
+    // store-guard.test.ts, lost-stores.test.ts
+    "STORES_DISAGREE",
+    "TERMINAL_SALE_UNMATCHED",
+  ],
 };
 
 test("every code that a call names for itself is brought about", () => {

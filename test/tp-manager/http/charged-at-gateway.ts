@@ -8,7 +8,7 @@ export const operator = { login: "operator", password: "maintenance" };
 
 /**
  * A charged order of 9.99 that the sandbox has, captured unless it is told otherwise. With `lost`
- * the answer of the first try is lost, so that the order is sent again.
+ * the answer of the first try is lost and no lookup tells, so that the order is sent again.
  */
 export async function chargedAtGateway(
   options: { autoPay?: boolean; lost?: "before-commit" | "after-commit" } = {},
@@ -28,15 +28,19 @@ export async function chargedAtGateway(
   onTestFinished(() => sandbox.close());
   const api = await apiWithSupervisor({ url: sandbox.url, operator });
   if (options.lost) sandbox.addFault({ kind: `reset-${options.lost}`, times: 1 });
+  api.at.terminal.remembers = true;
   await pay(api.at, request("A-1"));
   const [transaction] = api.at.supervisor.stored;
   if (!transaction) throw new Error("the order was not handed over");
   api.rig.intake.store(transaction);
   await api.rig.tries(transaction.transactionId, 1);
   if (options.lost) {
+    sandbox.addFault({ kind: "lookup-refused" });
     api.rig.forwarder.start();
-    await api.rig.clock.advance(2_000);
-    await api.rig.tries(transaction.transactionId, 2);
+    const { store } = api.rig;
+    const sent = () => store.delivery(transaction.transactionId)?.state === "sent";
+    await api.rig.advanceInSteps(20_000, sent);
+    await fetch(`${sandbox.url}/sandbox/faults`, { method: "DELETE" });
   }
   const publicId = (): string => sandbox.orders()[0]?.transactionPublicId ?? "";
   return { ...api, sandbox, publicId, transactionId: transaction.transactionId };

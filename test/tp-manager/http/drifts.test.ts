@@ -4,6 +4,7 @@ import { emptyReceipt } from "../../../src/shared/receipt.ts";
 import { isActing, pathsOf } from "../../../src/tp-manager/http/call.ts";
 import { calls } from "../../../src/tp-manager/http/calls/calls.ts";
 import { openApiFile } from "../../../src/tp-manager/http/calls/program-calls.ts";
+import { report } from "../../support/reports.ts";
 import { approves } from "../../support/scripted-terminal.ts";
 import { document, faultsOf } from "./conformity.ts";
 import { api } from "./rig.ts";
@@ -39,6 +40,7 @@ describe("a refusal of a payment has the members that every payment has", () => 
     const other = await one("POST", "/payment", { ...pay, amount: 1 });
     expect([other.http, other.one.error.charged]).toEqual([422, "yes"]);
     expect(other.one).toMatchObject({ ...own, orderId: "A-1", amount: 1 });
+    at.terminal.stores(report());
     await at.afterSale.reverse("A-1");
     const again = await one("POST", "/payment", pay);
     expect([again.http, again.one.error.code]).toEqual([409, "ORDER_REVERSED"]);
@@ -135,8 +137,8 @@ test("a GET reads only when its record says so", () => {
 /** Every GET that an address bar may send: a new one is added here after thought. */
 const readingPaths: readonly string[] = [
   ...["/", "/check", "/config", "/events", "/gateway/transaction/{id}", "/health", "/metrics"],
-  ...["/openapi.json", "/outbox", "/payment/{orderId}", "/payments", "/unexpected-reports"],
-  "/version",
+  ...["/openapi.json", "/outbox", "/payment/{orderId}", "/payments", "/reconciliation"],
+  ...["/unexpected-reports", "/version"],
 ];
 
 test("an address bar sends no GET but those of a closed list", async () => {

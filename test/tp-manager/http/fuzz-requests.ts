@@ -50,8 +50,15 @@ const paths = [
   ...["/", "/payment", "/payment/A-1", "/payments", "/cancel", "/check", "/config", "/version"],
   ...["/health", "/metrics", "/openapi.json", "/delivery", "/reversal", "/terminal/accept"],
   ...["/payment/A-1/settle", "/gateway/confirm", "/gateway/cancel", "/gateway/refund"],
-  ...["/gateway/settle", "/gateway/transaction/1", "/outbox", "/outbox/1/requeue"],
+  ...[
+    "/gateway/settle",
+    "/gateway/copies",
+    "/gateway/transaction/1",
+    "/outbox",
+    "/outbox/1/requeue",
+  ],
   ...["/outbox/1/drop", "/nothing", "/stop", "/reset", "/tlc", "/events", "/unexpected-reports"],
+  ...["/reconciliation", "/reconciliation?cursor=0", "/reconciliation?limit=x"],
 ];
 const oddPaths = [
   ...["//", "/%", "/%zz", "/payment/%00", "/payment/%ff", "/..;/payment", "/payment/../check"],

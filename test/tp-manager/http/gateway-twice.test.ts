@@ -29,6 +29,16 @@ describe("an order that the gateway has twice", () => {
     ]);
   });
 
+  test("is told as perhaps there twice until the gateway has named both of them", async () => {
+    const at = await twice();
+    const warnings = async () => (await at.call("GET", "/payment/A-1")).one.warnings;
+    expect(await warnings()).toEqual([expect.stringContaining("may have this order 2 times")]);
+    expect(at.rig.desk.doubts()).toEqual({ sends: 1, inDoubt: 0, possibleCopies: 1 });
+    for (const id of at.ids) await at.call("GET", `/gateway/transaction/${id}`);
+    expect(await warnings()).toEqual([]);
+    expect(at.rig.desk.doubts().possibleCopies).toBe(0);
+  });
+
   test("also when the gateway had named both of them before", async () => {
     const at = await twice();
     for (const id of at.ids) await at.call("GET", `/gateway/transaction/${id}`);
@@ -74,9 +84,10 @@ describe("an order that the gateway has twice", () => {
     const at = await twice();
     at.sandbox.addFault({ kind: "reset-after-commit", times: 1, operation: "card" });
     await at.refund(at.ids[1]);
-    expect(await at.status()).toBe("Unknown");
+    expect(at.at.journal.returns.openReturns()).toHaveLength(1);
     await at.call("GET", `/gateway/transaction/${at.ids[1]}`);
     expect(await at.status()).toBe("Success");
+    expect(at.at.journal.returns.openReturns()).toEqual([]);
   });
 });
 
@@ -90,6 +101,43 @@ test("an order that was sent again after a lost answer may stand a second time",
   expect(at.rig.alarms()).toContain("gateway-order-twice");
   const again = await at.call("POST", "/gateway/refund", target);
   expect([again.http, again.one.error.code]).toEqual([400, "REQUEST_INVALID"]);
+});
+
+describe("an operator who found the order at the gateway once", () => {
+  const settle = (at: Awaited<ReturnType<typeof chargedAtGateway>>) =>
+    at.call("POST", "/gateway/copies", { orderId: "A-1", note: "one in the merchant account" });
+
+  test.each(["named", "not named"])("ends the warning, its transaction %s", async (how) => {
+    const at = await chargedAtGateway({ lost: "before-commit" });
+    if (how === "named") await at.call("GET", `/gateway/transaction/${at.publicId()}`);
+    const warnings = async () => (await at.call("GET", "/payment/A-1")).one.warnings;
+    expect(await warnings()).toEqual([expect.stringContaining("may have this order 2 times")]);
+    const { http, one } = await settle(at);
+    const transactionPublicIds = how === "named" ? [at.publicId()] : [];
+    expect([http, one]).toEqual([200, { status: "Success", orderId: "A-1", transactionPublicIds }]);
+    expect(await warnings()).toEqual([]);
+    expect(at.rig.desk.doubts().possibleCopies).toBe(0);
+    expect((await settle(at)).one.error.code).toBe("NOTHING_TO_SETTLE");
+    const target = { transactionPublicId: at.publicId() };
+    expect((await at.call("POST", "/gateway/refund", target)).http).toBe(200);
+    expect((await at.call("GET", "/payment/A-1")).one.status).toBe("Reversed");
+  });
+
+  test("hears that nothing is open before there may be a copy", async () => {
+    const at = await chargedAtGateway();
+    expect((await settle(at)).one.error.code).toBe("NOTHING_TO_SETTLE");
+    const unknown = { orderId: "B-1", note: "x" };
+    const { one } = await at.call("POST", "/gateway/copies", unknown);
+    expect(one.error.code).toBe("ORDER_NOT_FOUND");
+  });
+
+  test("and all of it had gone back: the order is reversed", async () => {
+    const at = await chargedAtGateway({ lost: "before-commit" });
+    await at.call("POST", "/gateway/refund", { transactionPublicId: at.publicId() });
+    expect((await at.call("GET", "/payment/A-1")).one.status).toBe("Success");
+    expect((await settle(at)).http).toBe(200);
+    expect((await at.call("GET", "/payment/A-1")).one.status).toBe("Reversed");
+  });
 });
 
 describe("an operator who found no other transaction at the gateway", () => {

@@ -148,6 +148,13 @@ export const hostileSamples: Readonly<Record<string, readonly string[]>> = {
     ...booleans.map(member("happened", '"orderId":"A-1","note":"seen"')),
     ...notes.map(member("note", '"orderId":"A-1","happened":false')),
   ],
+  "POST /gateway/copies": [
+    ...noObject,
+    ...unknownMembers,
+    "{}",
+    ...orderIds.map(member("orderId", '"note":"seen"')),
+    ...notes.map(member("note", '"orderId":"A-1"')),
+  ],
   "POST /outbox/1/requeue": [...noObject, "{}", '{"x":1}'],
   "POST /outbox/1/drop": [...noObject, ...unknownMembers, "{}", ...notes.map(member("note", ""))],
   "GET /payments": [
@@ -171,6 +178,11 @@ export const hostileSamples: Readonly<Record<string, readonly string[]>> = {
     ...["?state=pending", "?state=Pending", "?state=x", "?state=", "?state=sent&state=sent"],
     ...["?cursor=1", "?cursor=0", "?cursor=1000000000000000", "?cursor=1000000000000001"],
     ...["?cursor=x", "?cursor=01", "?x=1", "?since=2026-01-31T00:00:00Z"],
+  ],
+  "GET /reconciliation": [
+    ...["?", "?limit=1", "?limit=0", "?limit=501", "?limit=-1", "?limit=x", "?limit=1&limit=2"],
+    ...["?cursor=1", "?cursor=0", "?cursor=x", "?cursor=01", "?cursor=9007199254740993"],
+    ...["?since=2026-01-31T00:00:00Z", "?Limit=1"],
   ],
   "GET /events": [
     ...["?lastEventId=x", "?lastEventId=-1", "?lastEventId=1.5", "?lastEventId=9999999999999999"],

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { report } from "../../support/reports.ts";
 import { approves } from "../../support/scripted-terminal.ts";
 import { api } from "./rig.ts";
 
@@ -6,7 +7,10 @@ test("the listing goes on in the archive, page by page, with the same filters", 
   const { call, at } = await api();
   const post = (payload: object) => call("POST", "/payment", payload);
   for (const orderId of ["A-1", "A-2", "A-3"]) await post({ amount: 1, orderId });
+  const { baseline } = at.terminal;
+  at.terminal.stores(report({ amountMinor: 100 }));
   await at.afterSale.reverse("A-3");
+  at.terminal.baseline = baseline;
   await at.clock.advance(0);
   at.terminal.script = () => Promise.resolve({ end: "refused", code: "83", text: "not possible" });
   await post({ amount: 1, orderId: "A-4" });

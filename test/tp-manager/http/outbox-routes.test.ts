@@ -180,5 +180,9 @@ test("without a supervisor the answer says so", async () => {
   const { call, stopSupervisor } = await apiWithSupervisor();
   await stopSupervisor();
   const { http, one } = await call("GET", "/outbox");
-  expect([http, one.error.code, one.error.charged]).toEqual([503, "SUPERVISOR_UNAVAILABLE", "no"]);
+  expect([http, one.error.code, one.error.charged]).toEqual([
+    503,
+    "SUPERVISOR_UNAVAILABLE",
+    "unknown",
+  ]);
 });

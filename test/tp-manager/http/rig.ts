@@ -21,9 +21,9 @@ export function monitorOf(
   at: House,
   supervisor: () => Promise<SupervisorStatus> = () => Promise.resolve(supervisorStatus),
 ): Monitor {
-  const { hub, desk, journal, clock } = at;
+  const { hub, desk, journal, handOff, guard, clock } = at;
   const monitor = new Monitor({
-    ...{ hub, desk, journal, clock, supervisor },
+    ...{ hub, desk, journal, handOff, guard, clock, supervisor },
     dataDirectory: tmpdir(),
     choresAt: "03:30",
     log: createLogger({ program: "test", level: "error" }),

@@ -24,7 +24,7 @@ const script =
     at.terminal.script = how;
   };
 const aborts = (
-  reason: "declined" | "cancelled" | "customer-timeout" | "terminal-fault",
+  reason: "declined" | "cancelled" | "customer-timeout" | "terminal-fault" | "wrong-currency",
 ): PaymentEnd => ({ end: "aborted", code: "6C", text: "aborted", reason, ticket: "" });
 const ends = (end: PaymentEnd): Prepare => script(() => Promise.resolve(end));
 const endless = script(() => new Promise(() => {}));
@@ -48,6 +48,8 @@ const telecollects =
   };
 
 const paid: Prepare = (at) => pay(at, request("A-1"));
+/** As paid, and the terminal tells the sale as its last transaction. */
+const stored: Prepare = after(paid, (at) => at.terminal.stores(report()));
 const stopping: Prepare = (at) => at.desk.turn.close();
 const broken: Prepare = (at) => at.close();
 /** A sale that no order asked for. */
@@ -55,7 +57,7 @@ const strange: Prepare = (at) => {
   at.start();
   at.terminal.tell({ type: "unexpected-report", report: report() });
 };
-const reversed: Prepare = after(paid, (at) => at.afterSale.reverse("A-1"));
+const reversed: Prepare = after(stored, (at) => at.afterSale.reverse("A-1"));
 const declined = after(ends(aborts("declined")), paid);
 const nameless: Prepare = (at) => pay(at, request("g-1", { generatedId: true }));
 
@@ -130,7 +132,7 @@ const reversalEnds =
   (at) => {
     at.terminal.reversal = () => Promise.resolve(end);
   };
-const reversalUnknown: Prepare = after(paid, reversalEnds(lost("line broken")), async (at) => {
+const reversalUnknown: Prepare = after(stored, reversalEnds(lost("line broken")), async (at) => {
   at.terminal.last = { kind: "not-told", why: "bare completion" };
   await at.afterSale.reverse("A-1");
 });
@@ -178,6 +180,7 @@ const notDelivered: readonly Situation[] = [
   failed("STOPPING", unavailable("closed")),
   failed("TERMINAL_REFUSED", ends({ end: "refused", code: "83", text: "not possible" })),
   failed("TERMINAL_FAULT", ends(aborts("terminal-fault"))),
+  failed("CURRENCY_REFUSED", ends(aborts("wrong-currency"))),
   failed("PAYMENT_DECLINED", ends(aborts("declined"))),
   failed("PAYMENT_CANCELLED", ends(aborts("cancelled"))),
   failed("CUSTOMER_TIMEOUT", ends(aborts("customer-timeout"))),
@@ -200,6 +203,11 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
     ["PAYMENT_CANCELLED", ends(aborts("cancelled")), sale],
     ["CUSTOMER_TIMEOUT", ends(aborts("customer-timeout")), sale],
     ["TERMINAL_FAULT", ends(aborts("terminal-fault")), sale],
+    [
+      "CURRENCY_REFUSED",
+      ends({ end: "refused", code: "6F", text: "wrong currency", reason: "wrong-currency" }),
+      sale,
+    ],
     ["TERMINAL_REFUSED", ends({ end: "refused", code: "83", text: "not possible" }), sale],
     ["PAYMENT_RUNNING", endless, sale],
     ["PAYMENT_UNKNOWN", unknown, sale],
@@ -239,6 +247,10 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
     ["none", strange],
     ["STORAGE_FAILED", broken],
   ],
+  "GET /reconciliation": [
+    ["none", after(paid, (at) => at.upkeep.telecollect())],
+    ["STORAGE_FAILED", broken],
+  ],
   "POST /cancel": [
     ["Success", busy],
     ["NOTHING_TO_CANCEL", nothing],
@@ -266,11 +278,12 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
     ["REQUEST_INVALID", approved, { ...order, delivered: true, amount: 10 }],
   ],
   "POST /reversal": [
-    ["Reversed", paid, order],
-    ...given(order, paid, terminal),
+    ["Reversed", stored, order],
+    ["REVERSAL_NOT_SAFE", paid, order],
+    ...given(order, stored, terminal),
     ["ORDER_NOT_FOUND", nothing, order],
     ["ORDER_NOT_CHARGED", declined, order],
-    ["REVERSAL_REFUSED", after(paid, reversalEnds(aborts("terminal-fault"))), order],
+    ["REVERSAL_REFUSED", after(stored, reversalEnds(aborts("terminal-fault"))), order],
     ["NOT_SUPPORTED", after(paid, without("reverse")), order],
     ["TERMINAL_CHANGED", after(paid, replaced), order],
     ["PAYMENT_UNKNOWN", reversalUnknown, order],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { house, request } from "../../support/payment-house.ts";
+import { house, pay, request } from "../../support/payment-house.ts";
 import { disconnected, lost } from "../../support/scripted-terminal.ts";
 import { api, authorization, monitorOf } from "./rig.ts";
 
@@ -88,6 +88,26 @@ describe("GET /health", () => {
     expect([http, health.payments]).toEqual([503, null]);
     expect(health.reasons).toContain("the journal cannot be read: check the data folder");
   });
+});
+
+test("an order in doubt has one alarm, as long as the doubt and no longer", async () => {
+  const { at, one } = await api();
+  at.terminal.last = { kind: "not-told", why: "bare completion" };
+  at.terminal.script = () => Promise.resolve(lost("line broken"));
+  void pay(at, request("A-1"));
+  await at.clock.advance(300_000);
+  // Every repeat has the terminal asked again, and every run ends without proof.
+  for (let n = 0; n < 3; n += 1) {
+    void pay(at, request("A-1"));
+    await at.clock.advance(300_000);
+  }
+  const shown = async () =>
+    (await one("GET", "/health")).one.alarms.map(({ alarm }: { alarm: string }) => alarm);
+  expect(await shown()).toEqual(["payment-unknown"]);
+  await at.clock.advance(2 * 24 * 3_600_000);
+  expect(await shown()).toEqual(["payment-unknown"]);
+  await at.settle({ orderId: "A-1", outcome: "not_charged", note: "seen on the receipt" });
+  expect(await shown()).toEqual([]);
 });
 
 describe("GET /metrics", () => {

@@ -84,6 +84,7 @@ test("it survives a restart, and so does a journal of the version before", async
 
 test("a reversed order stays reversed for ever", async () => {
   const at = house();
+  at.terminal.remembers = true;
   await charged(at, "A-1");
   await at.afterSale.reverse("A-1");
   at.handOff.nudge();
@@ -159,6 +160,7 @@ test("what is not settled, not handed over or not sent is never archived", async
   }
 
   const withdrawal = house();
+  withdrawal.terminal.remembers = true;
   await charged(withdrawal, "withdrawal not told");
   withdrawal.supervisor.reachable = false;
   await withdrawal.afterSale.reverse("withdrawal not told");

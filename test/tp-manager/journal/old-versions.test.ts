@@ -65,6 +65,7 @@ describe.each(versions)("a journal of schema %i", (version) => {
     });
     expect(at.terminal.paid).toEqual([]);
     expect(outcome(await pay(at, request("new")))).toBe("Success");
+    at.terminal.stores(report());
     expect((await at.afterSale.reverse("new")).attempt.state.phase).toBe("reversed");
   });
 

@@ -1,5 +1,5 @@
 import type { SQLInputValue } from "node:sqlite";
-import { listStatuses } from "../../../src/tp-manager/attempts/attempt-store.ts";
+import { paymentStatuses } from "../../../src/tp-manager/attempts/phase-table.ts";
 import { idOf } from "./full-journal.ts";
 
 /** The values of a statement for a {@link fullJournal} of `n` rows, in each way that may matter. */
@@ -11,9 +11,9 @@ const one =
   () => [values];
 /** Each of `given` alone, and something that matches nothing. */
 const each =
-  (given: (n: number) => Values): Ways =>
+  (given: (n: number) => Values, ...others: Values): Ways =>
   (n) =>
-    [...given(n), "nowhere"].map((value) => [value]);
+    [...given(n), "nowhere"].map((value) => [value, ...others]);
 
 const order = idOf(2);
 const firstFailed = idOf(1, "f");
@@ -27,12 +27,13 @@ const page: Ways = (n) => [
   [2 * n, noBound, 50],
 ];
 const pages = (part: string): Record<string, Ways> =>
-  Object.fromEntries(["all", ...listStatuses].map((status) => [`${part} ${status}`, page]));
+  Object.fromEntries(["all", ...paymentStatuses].map((status) => [`${part} ${status}`, page]));
 
 const attempts: Record<string, Ways> = {
   "attempts latest": ofAttempt,
   "attempts ofOrder": ofAttempt,
   "attempts read": ofAttempt,
+  "attempts orderOf": ofAttempt,
   "attempts events": ofAttempt,
   "attempts addEvent": one(order, 0, "test", "{}"),
   "attempts insert": one("new", order, 999, "EUR", 0, "sent", "{}", "{}", "{}", 0, null),
@@ -40,18 +41,34 @@ const attempts: Record<string, Ways> = {
     [idOf(n / 2), "nowhere"].map((id) => ["charged", "{}", null, 0, "0001", "000001", id, "sent"]),
   "attempts unfinished": one(),
   "attempts countInDoubt": one(),
-  "attempts withReport": () => [
-    ["0001", "000001", ""],
-    ["0001", null, ""],
-    ["none", "none", ""],
-  ],
-  "attempts nextBaseline": ofAttempt,
+  "attempts later": each((n) => [order, idOf(n / 2)], 100),
+  "attempts laterEvents": each((n) => [order, idOf(n / 2)], 100),
   "attempts undeliveredGenerated": () => [
     [999, "EUR"],
     [1, "EUR"],
   ],
   "attempts markAnswerDelivered": each(() => [firstFailed, order]),
   ...pages("attempts listed"),
+};
+
+const evidence: Record<string, Ways> = {
+  "evidence spelled": () => [
+    ["0001", "1", "0001", "000001", "1", "000001", ""],
+    ["none", "none", "none", "none", "none", "none", ""],
+  ],
+  "evidence newest": ofAttempt,
+  "evidence reversed": ofAttempt,
+  "evidence begun": ofAttempt,
+  "evidence nextAttempt": (n) => [
+    [order, 1],
+    [idOf(n / 2), n / 2],
+    ["nowhere", 1],
+  ],
+  "evidence nextReversal": (n) => [[0], [n]],
+  "evidence served": () => [
+    [order, 1],
+    ["nowhere", 1],
+  ],
 };
 
 const archive: Record<string, Ways> = {
@@ -65,7 +82,9 @@ const archive: Record<string, Ways> = {
     [0, "nowhere"],
   ],
   "archive attempts": ofAttempt,
-  "archive keep": one("new", "new", 1, 999, "EUR", 0, null, 0, 0, "{}"),
+  "archive keep": one("new", "new", 1, 999, "EUR", 0, null, 0, 0, "{}", null),
+  "archive comparable": one(),
+  "archive spokenOf": ofAttempt,
   "archive dropHandOff": ofAttempt,
   "archive dropEvents": ofAttempt,
   "archive dropAttempt": each(() => [firstFailed]),
@@ -83,7 +102,10 @@ const handOffs: Record<string, Ways> = {
   "handOffs add": one(firstFailed, "{}"),
   "handOffs withdraw": ofAttempt,
   "handOffs read": ofAttempt,
-  "handOffs pending": one(10),
+  "handOffs pending": one(0, 10),
+  "handOffs countSetAside": one(),
+  "handOffs refused": ofAttempt,
+  "handOffs setAside": one(0, "refused", order),
   "handOffs countPending": one(),
   "handOffs acknowledge": ofAttempt,
   "handOffs acknowledgeWithdrawal": ofAttempt,
@@ -102,7 +124,7 @@ const returns: Record<string, Ways> = {
 };
 
 const terminalLog: Record<string, Ways> = {
-  "terminalLog beginTelecollection": one(0, "operator"),
+  "terminalLog beginTelecollection": one(0, "operator", null),
   "terminalLog endTelecollection": () => [1, -1].map((id) => [0, "{}", id]),
   "terminalLog demanded": (n) => [[0], [2 * n]],
   "terminalLog telecollectionSince": (n) =>
@@ -112,10 +134,35 @@ const terminalLog: Record<string, Ways> = {
   "terminalLog openStrays": one(),
   "terminalLog soldSince": (n) => [[1], [n], [-1]],
   "terminalLog closedSince": (n) => [[1], [n], [-1]],
+  "terminalLog straySince": ofAttempt,
   "terminalLog endStray": () => [1, -1].map((id) => ["held", "", 0, id]),
   "terminalLog strays": one(20),
   "terminalLog accepted": one(),
   "terminalLog accept": one("{}", 0),
+};
+
+const reconciliation: Record<string, Ways> = {
+  "reconciliation uncompared": one(3),
+  "reconciliation closing": (n) => [[1], [n]],
+  "reconciliation earlier": (n) => [
+    [n, 3],
+    [2, 3],
+  ],
+  "reconciliation newest": (n) => [
+    [n, 500],
+    [Number.MAX_SAFE_INTEGER, 500],
+  ],
+  "reconciliation upTo": () => [order, "nowhere"].map((id) => [id, 200]),
+  "reconciliation formerReceipt": ofAttempt,
+  "reconciliation archived": (n) => [[n]],
+  "reconciliation archivedUnknown": (n) => [[0], [2 * n]],
+  "reconciliation spokenOf": ofAttempt,
+  "reconciliation keep": one(0, null, "jump", "{}"),
+  "reconciliation suspect": () => [order, "nowhere"].map((id) => ["{}", id]),
+  "reconciliation refuted": one(),
+  "reconciliation refute": one(),
+  "reconciliation unsuspect": ofAttempt,
+  "reconciliation list": (n) => [[n, 50]],
 };
 
 const events: Record<string, Ways> = {
@@ -143,12 +190,53 @@ const events: Record<string, Ways> = {
   ],
 };
 
+const lossOf: Record<string, Ways> = { "evidence doubted": ofAttempt };
+
+const again: Record<string, Ways> = {
+  "again begin": one(),
+  "again where": one(),
+  "again move": one(1, 1),
+  "again end": one(),
+  "again archived": (n) => [
+    [0, 10],
+    [n, 10],
+  ],
+  "again handOffs": (n) => [
+    [0, 10],
+    [n, 10],
+  ],
+};
+
+const doubts: Record<string, Ways> = {
+  "doubts open": one(),
+  "doubts all": one(),
+  "doubts closed": (n) => [[0], [n], [2 * n]],
+  "doubts begin": one(0, "test", 0),
+  "doubts add": one("test", 0),
+  "doubts moveTo": one(1, null),
+  "doubts end": one(0, "operator"),
+  "doubts unmatched": one("[]"),
+  "doubts hasAttempts": one(),
+  "doubts newest": one(50),
+  "doubts strays": one(50),
+  "doubts archived": ofArchived,
+  "doubts insert": one("new", "new", 999, "EUR", "charged", "{}", "{}", 0, "0001", "000001"),
+  "doubts change": one("charged", "{}", 0, "0001", "000001", order),
+  "doubts returned": () => [order, "nowhere"].map((id) => [5, null, id]),
+  "doubts handOff": one(firstFailed, "{}", "sent", 0),
+};
+
 /** By the name of each statement of the journal; a test fails for one that has no entry. */
 export const waysToRun: Readonly<Record<string, Ways>> = {
   ...attempts,
+  ...evidence,
   ...archive,
   ...handOffs,
   ...returns,
   ...terminalLog,
+  ...reconciliation,
   ...events,
+  ...lossOf,
+  ...again,
+  ...doubts,
 };

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
 import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { report } from "../../support/reports.ts";
 import { approves, lost } from "../../support/scripted-terminal.ts";
@@ -68,7 +69,7 @@ test("only what is in doubt can be settled, once", async () => {
     charged: "unknown",
   });
   await at.settle(word("charged"));
-  await expect(async () => at.settle(word("not_charged"))).rejects.toMatchObject({
+  await expect(async () => at.settle(word("charged"))).rejects.toMatchObject({
     code: "NOTHING_TO_SETTLE",
     charged: "yes",
   });
@@ -80,6 +81,7 @@ test("a reversal in doubt is settled as reversed or as charged", async () => {
     ["charged", "charged"],
   ] as const) {
     const at = house();
+    at.terminal.remembers = true;
     await pay(at, request("A-1"));
     at.terminal.last = { kind: "not-told", why: "bare completion" };
     at.terminal.reversal = () => Promise.resolve(lost("line broken"));
@@ -90,6 +92,90 @@ test("a reversal in doubt is settled as reversed or as charged", async () => {
     await at.clock.advance(0);
     expect(at.supervisor.withdrawn).toHaveLength(settled === "reversed" ? 1 : 0);
   }
+});
+
+test("an amount is from 1 to the approved one, and for charged only", async () => {
+  for (const [outcome, amountMinor] of [
+    ["charged", 0],
+    ["charged", 1000],
+    ["not_charged", 999],
+  ] as const) {
+    const at = await unknown(true);
+    const settle = async () => at.settle({ ...word(outcome), amountMinor });
+    await expect(settle).rejects.toMatchObject({ code: "REQUEST_INVALID", charged: "unknown" });
+  }
+  const at = await unknown(true);
+  const { attempt } = await at.settle({ ...word("charged"), amountMinor: 1 });
+  expect(answerOf(attempt, null).body.chargedAmount).toBe(0.01);
+});
+
+test("a terminal that told another amount leaves two amounts to choose from", async () => {
+  const at = house();
+  at.terminal.last = { kind: "not-told", why: "bare completion" };
+  at.terminal.script = (_order, observer) => {
+    observer.report(report({ amountMinor: 1200 }));
+    return Promise.resolve(lost("line broken"));
+  };
+  expect((await pay(at, request("A-1"))).body.chargedAmount).toBeNull();
+  await expect(async () => at.settle(word("charged"))).rejects.toMatchObject({
+    message: expect.stringContaining("9.99 or 12.00"),
+  });
+  await at.settle({ ...word("charged"), amountMinor: 1200 });
+  await at.clock.advance(0);
+  expect(at.supervisor.stored).toMatchObject([{ amountMinor: 1200, cart: [] }]);
+});
+
+test("a second word corrects charged, and what was handed over is withdrawn", async () => {
+  const at = await unknown(true);
+  await at.settle(word("charged"));
+  await at.clock.advance(0);
+  const { attempt } = await at.settle({ ...word("not_charged"), note: "the other machine" });
+  await at.clock.advance(0);
+  expect(answerOf(attempt, null).body).toMatchObject({ status: "Failed", chargedAmount: 0 });
+  expect(at.supervisor.withdrawn).toHaveLength(1);
+  // The gateway has the order: somebody has to put it right there.
+  expect(at.lines.filter((line) => line.includes("reversed-after-sending"))).toHaveLength(1);
+  const { attempts } = await at.orders.lookUp("A-1");
+  const words = attempts[0]?.events.filter(({ kind }) => kind === "settled-by-operator");
+  expect(words?.map(({ detail }) => detail)).toMatchObject([
+    { outcome: "charged", note: "seen on the terminal's own receipt" },
+    { outcome: "not_charged", note: "the other machine" },
+  ]);
+  // What the supervisor was told to close cannot be handed over once more.
+  await expect(async () => at.settle(word("charged"))).rejects.toMatchObject({
+    code: "NOTHING_TO_SETTLE",
+  });
+});
+
+test("a second word corrects not charged: the sale is handed over", async () => {
+  const at = await unknown(true);
+  await at.settle(word("not_charged"));
+  const { attempt } = await at.settle(word("charged"));
+  await at.clock.advance(0);
+  expect(answerOf(attempt, null).body).toMatchObject({ status: "Success", chargedAmount: 9.99 });
+  expect(at.supervisor.stored).toMatchObject([{ origin: "operator", receiptNumber: "0002" }]);
+  expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+  expect(at.terminal.paid).toHaveLength(1);
+});
+
+test("a second word is about an operator's word, and about the order as it stands", async () => {
+  const proved = house();
+  await pay(proved, request("A-1"));
+  await expect(async () => proved.settle(word("not_charged"))).rejects.toMatchObject({
+    code: "NOTHING_TO_SETTLE",
+  });
+  const again = await unknown(true);
+  await again.settle(word("not_charged"));
+  await pay(again, request("A-1"));
+  await expect(async () => again.settle(word("charged"))).rejects.toMatchObject({
+    ...{ code: "NOTHING_TO_SETTLE", charged: "yes" },
+  });
+  const archived = await unknown(true);
+  await archived.settle(word("not_charged"));
+  archived.journal.archive.putAway(archived.clock.now() + 1, 100);
+  await expect(async () => archived.settle(word("charged"))).rejects.toMatchObject({
+    code: "NOTHING_TO_SETTLE",
+  });
 });
 
 test("an operator who is faster than recovery wins, and recovery leaves it alone", async () => {

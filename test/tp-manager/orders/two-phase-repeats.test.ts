@@ -194,6 +194,7 @@ describe("a two-phase order that is asked for again", () => {
     await word;
     const replay = await pay(charged, twoPhase);
     expect([replay.body.status, replay.replayed]).toEqual(["Success", true]);
+    charged.terminal.stores(report());
     await charged.afterSale.reverse("A-1");
     await expect(pay(charged, twoPhase)).rejects.toMatchObject({ code: "ORDER_REVERSED" });
 

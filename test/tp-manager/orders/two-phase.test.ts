@@ -52,6 +52,18 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     expect([delivered.status, delivered.notificationGatewaySent]).toEqual(["Success", true]);
   });
 
+  test("is refused, with nothing sent, when the terminal came back in another mode", async () => {
+    const at = vending();
+    at.terminal.prepare = () => {
+      Object.assign(at.terminal.capabilities, { vending: false });
+      return Promise.resolve(baseline);
+    };
+    await expect(pay(at, twoPhase)).rejects.toMatchObject({ code: "NOT_SUPPORTED", charged: "no" });
+    expect(at.terminal.paid).toEqual([]);
+    expect(at.journal.attempts.latest("A-1")).toBeUndefined();
+    expect(at.desk.turn.current).toBeUndefined();
+  });
+
   test("gives the terminal a longer window than the kiosk", async () => {
     const at = vending();
     await pay(at, twoPhase);
@@ -119,7 +131,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     await pay(at, twoPhase);
     at.terminal.last = stored;
     expect((await deliver(at, true, 500)).status).toBe("Unknown");
-    await at.clock.advance(180_000);
+    await at.clock.advance(225_000);
     return at;
   }
 
@@ -128,6 +140,45 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     const { body } = await pay(at, twoPhase);
     expect([body.status, body.warnings]).toEqual(["Success", []]);
     expect(at.supervisor.stored).toMatchObject([{ amountMinor: 500 }]);
+  });
+
+  test("of which a part is in doubt is settled with the amount that was charged", async () => {
+    const note = "seen on the terminal's own receipt";
+    for (const amountMinor of [500, 999, 400]) {
+      const at = await partInDoubt({ kind: "not-told", why: "bare completion" });
+      const charged = { orderId: "A-1", outcome: "charged", note } as const;
+      // The part or the whole: only the operator can say which.
+      await expect(async () => at.settle(charged)).rejects.toMatchObject({
+        ...{ code: "REQUEST_INVALID", charged: "unknown" },
+        message: expect.stringContaining("5.00 or 9.99"),
+      });
+      const { attempt, delivery } = await at.settle({ ...charged, amountMinor });
+      await at.clock.advance(0);
+      const { body } = answerOf(attempt, delivery);
+      expect(body.chargedAmount).toBe(amountMinor / 100);
+      expect(body.receipt.amount).toBe(String(amountMinor).padStart(8, "0"));
+      expect(body.ticket).toBe(amountMinor === 999 ? "PAYMENT|9.99 EUR" : "");
+      const beyond = amountMinor === 500 ? [] : [expect.stringContaining("are worth 5.00")];
+      expect(body.warnings).toEqual(beyond);
+      expect(at.supervisor.stored).toMatchObject([{ amountMinor, receiptNumber: "0002" }]);
+    }
+  });
+
+  test("that ended with the whole although a part came out says so", async () => {
+    const at = house();
+    at.terminal.script = (_order, observer) => {
+      observer.report(report());
+      return new Promise((resolve) => {
+        at.terminal.onDecision = () => resolve({ end: "completed", ticket: "" });
+      });
+    };
+    at.terminal.last = { kind: "not-told", why: "bare completion" };
+    await pay(at, twoPhase);
+    const { error, chargedAmount } = await deliver(at, true, 500);
+    expect(chargedAmount).toBeNull();
+    expect(error?.details["why"]).toBe(
+      "the terminal ended the sale without telling the part that was decided",
+    );
   });
 
   test("of which a part is in doubt tells when the terminal has kept the whole", async () => {
@@ -274,7 +325,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     before.close();
     const after = house(before.path);
     after.start();
-    await after.clock.advance(180_000);
+    await after.clock.advance(225_000);
     expect(after.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
   });
 });

@@ -16,6 +16,7 @@ const values: Readonly<Record<string, Values>> = {
   ZVT_PROFILE: { good: same("standard", "card-complete", "ccv"), bad: ["CCV", "other"] },
   ZVT_CHARSET: { good: same("cp437", "iso8859-15", "zvt7"), bad: ["latin1", "CP437"] },
   ZVT_SEND_LAST_RECEIPT: { good: yesOrNo, bad: ["true", "1f1f"] },
+  ZVT_PRINTS_COUNT: { good: yesOrNo, bad: ["true"] },
   ZVT_LOG_OFF: { good: yesOrNo, bad: ["86", "true"] },
   ZVT_MESSAGE_IDS: { good: same("auto", "off"), bad: ["yes", "Auto", "1f73"] },
   ZVT_T1_MS: { good: [["1000", 1_000]], bad: ["1001", "4", "0200", "x"] },

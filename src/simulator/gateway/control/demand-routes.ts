@@ -13,8 +13,10 @@ type Action = (order: Order, parts: SandboxParts, amountMinor: number | undefine
 
 /** The events that an operator may have happen to an order. */
 const actions: Readonly<Record<string, Action>> = {
-  pay: (order, { ledger }) => ledger.pay(order, autoPayment(order)),
+  wait: (order, { ledger }) => ledger.demand(order, { kind: "wait" }),
+  pay: (order, { ledger }) => ledger.pay(order, order.card === "" ? autoPayment(order) : order),
   decline: (order, { ledger }) => {
+    if (order.card !== "") return ledger.decline(order, order);
     const refused = testCards.find(({ approved }) => !approved);
     const customer = { customerEmail: order.customerEmail, customerCountry: "FR" };
     const payment = refused ? paymentWith(refused, customer) : autoPayment(order);

@@ -1,4 +1,4 @@
-import { concernsNotifications, type Fault, type FaultKind } from "./fault.ts";
+import { concernsLookups, concernsNotifications, type Fault, type FaultKind } from "./fault.ts";
 
 /** The fate of a request: how long it waits, and the fault that strikes it, if any. */
 interface Plan {
@@ -29,10 +29,13 @@ export class FaultList {
   /** Takes what applies to a request of this operation, counting down what is limited. */
   take(operation: string): Plan {
     const mine = this.#faults.filter(
-      (fault) => !concernsNotifications(fault) && (fault.operation ?? operation) === operation,
+      (fault) =>
+        !concernsNotifications(fault) &&
+        !concernsLookups(fault) &&
+        (fault.operation ?? operation) === operation,
     );
     const latencies = mine.filter(({ kind }) => kind === "latency");
-    const strike = mine.find(({ kind }) => kind !== "latency");
+    const strike = mine.find(({ kind }) => kind !== "latency" && !kind.endsWith("-nok"));
     this.#use(strike ? [...latencies, strike] : latencies);
     return { latencyMs: latencies.reduce((sum, { delayMs }) => sum + delayMs, 0), strike };
   }
@@ -44,8 +47,24 @@ export class FaultList {
     return mine;
   }
 
+  /** The status that a lookup at this address is refused with; undefined: it is answered. */
+  takeForLookup(plural: boolean): number | undefined {
+    const mine = this.#faults.find(
+      ({ kind }) => kind === "lookup-refused" || (plural && kind === "lookup-plural-refused"),
+    );
+    if (mine) this.#use([mine]);
+    return mine?.status;
+  }
+
   inForce(kind: FaultKind): boolean {
     return this.#faults.some((fault) => fault.kind === kind);
+  }
+
+  /** Whether an operation of this type fails. */
+  takeForOperation(type: string): boolean {
+    const mine = this.#faults.find(({ kind }) => kind === `${type}-nok`);
+    if (mine) this.#use([mine]);
+    return mine !== undefined;
   }
 
   #use(used: readonly Fault[]): void {

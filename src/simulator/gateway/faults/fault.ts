@@ -14,18 +14,28 @@ export const faultKinds = {
   "not-found-404": "HTTP 404, nothing is stored",
   "malformed-xml": "HTTP 200 with broken XML, the request was carried out",
   "wrong-code": "result with another code (code), nothing is stored",
+  "wrong-id": "the result names another transaction, the request was carried out",
+  "wrong-amount": "the result names another amount, the request was carried out",
+  "wrong-currency": "the result names another currency, the request was carried out",
+  "answer-twice": "the result stands twice in the answer, the request was carried out",
+  "lookup-refused": "lookups answer HTTP status (404)",
+  "lookup-plural-refused": "lookups answer HTTP status (404) at the plural addresses",
   "notification-twice": "every notification is sent twice",
   "notification-reversed": "capture is notified before authorization",
   "notification-delayed": "notifications are sent after delayMs",
   "notification-bad-digest": "notifications are signed with another password",
   "notification-before-answer": "notifications are sent before the SOAP answer",
+  "notification-waiting": "operations are notified with status waiting first",
+  "capture-nok": "captures fail: notified nok, the order stays as it was",
+  "refund-nok": "refunds are answered with code 0 and fail: notified nok",
+  "cancellation-nok": "cancellations are answered with code 0 and fail: notified nok",
 } as const;
 
 export type FaultKind = keyof typeof faultKinds;
 
 export const faultSchema = z.strictObject({
   kind: z.enum(Object.keys(faultKinds) as [FaultKind, ...FaultKind[]]),
-  /** Requests or notified events it applies to; without it every one until it is cleared. */
+  /** Requests, operations or notified events it strikes; without it every one until cleared. */
   times: z.int().min(1).optional(),
   /** Only SOAP requests of this operation; without it all of them. */
   operation: z.enum(operationNames as [string, ...string[]]).optional(),
@@ -35,6 +45,8 @@ export const faultSchema = z.strictObject({
   retryAfter: z.int().min(0).default(30),
   /** For wrong-code. */
   code: z.int().min(1).default(9),
+  /** For lookup-refused and lookup-plural-refused. */
+  status: z.int().min(400).max(599).default(404),
   /** Carries the request out all the same, or not; each kind has its own default. */
   commit: z.boolean().optional(),
 });
@@ -47,11 +59,25 @@ export function concernsNotifications({ kind }: Fault): boolean {
   return kind.startsWith("notification-");
 }
 
+/** Whether it concerns lookups and leaves SOAP requests alone. */
+export function concernsLookups({ kind }: Fault): boolean {
+  return kind.startsWith("lookup-");
+}
+
+/** Kinds of answers that lie about a request that was carried out. */
+const lies: readonly FaultKind[] = [
+  "malformed-xml",
+  "wrong-id",
+  "wrong-amount",
+  "wrong-currency",
+  "answer-twice",
+];
+
 /** Whether the request is carried out before the fault strikes. */
 export function strikesAfterCommit({ kind, commit }: Fault): boolean {
   if (kind === "hang-before-commit" || kind === "reset-before-commit") return false;
   if (kind === "hang-after-commit" || kind === "reset-after-commit") return true;
-  return commit ?? kind === "malformed-xml";
+  return commit ?? lies.includes(kind);
 }
 
 /** Reads `kind` or `kind:name=value,name=value`, the form of `--fault`. */

@@ -5,11 +5,15 @@ import type { Fault } from "./fault.ts";
 
 const XML = "text/xml; charset=utf-8";
 
-/** Answers, or does not, as a fault says. `send` writes a proper result of the operation. */
+/**
+ * Answers, or does not, as a fault says. `send` writes a proper result of the operation; `done` is
+ * the one it would have had, when it was carried out.
+ */
 export function strike(
   fault: Fault,
   reply: FastifyReply,
-  send: (answer: Answer) => FastifyReply,
+  send: (answer: Answer, times?: number) => FastifyReply,
+  done: Answer | undefined,
 ): FastifyReply {
   switch (fault.kind) {
     case "hang-before-commit":
@@ -39,9 +43,23 @@ export function strike(
       const description = `sandbox fault: code ${fault.code}`;
       return send({ status: 200, result: { code: fault.code, description } });
     }
+    case "wrong-id":
+      return send(changed(done, { transactionPublicId: "0123456789ABCDEF" }));
+    case "wrong-amount":
+      return send(changed(done, { amount: "0.01" }));
+    case "wrong-currency":
+      return send(changed(done, { currency: "XAF" }));
+    case "answer-twice":
+      return send(changed(done, {}), 2);
     default:
       throw new Error(`${fault.kind} does not answer requests`);
   }
+}
+
+/** The true result with other words in it; a result of its own when nothing was carried out. */
+function changed(done: Answer | undefined, words: Readonly<Record<string, string>>): Answer {
+  const { status, result } = done ?? { status: 200, result: { code: 0, description: "N/A" } };
+  return { status, result: { ...result, ...words } };
 }
 
 function reset({ raw }: FastifyReply): void {

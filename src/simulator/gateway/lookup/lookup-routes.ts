@@ -15,9 +15,23 @@ const errors = {
 
 type ById = { Params: { id: string } };
 
-/** GET /v3/transaction(s)/{id}: plural on the event page, singular in the published API. */
-export function lookupRoutes(app: FastifyInstance, parts: SandboxParts): void {
+/**
+ * GET /v3/transaction(s)/{id} and /v3/order(s)/{id}: plural on the event page, singular in the
+ * published API.
+ */
+export function lookupRoutes(root: FastifyInstance, parts: SandboxParts): void {
+  void root.register((app, _options, done) => {
+    addLookups(app, parts);
+    done();
+  });
+}
+
+function addLookups(app: FastifyInstance, parts: SandboxParts): void {
   const { orders } = parts;
+  app.addHook("onRequest", async ({ url }, reply) => {
+    const status = parts.faults.takeForLookup(/^\/v3\/(orders|transactions)\//.test(url));
+    if (status !== undefined) await reply.code(status).send({ message: "sandbox fault" });
+  });
   for (const url of ["/v3/transaction/:id", "/v3/transactions/:id"]) {
     app.get<ById>(url, (request, reply) => {
       const account = authenticated(request, parts.accounts);
@@ -41,15 +55,16 @@ export function lookupRoutes(app: FastifyInstance, parts: SandboxParts): void {
       });
     },
   );
-  app.get<ById>("/v3/order/:id", (request, reply) => {
-    const account = authenticated(request, parts.accounts);
-    if (!account) return fail(reply, "credentials");
-    const order = orders.byReference(account.login, request.params.id);
-    return order ? reply.send(orderObject(order)) : fail(reply, "order");
-  });
+  for (const url of ["/v3/order/:id", "/v3/orders/:id"]) {
+    app.get<ById>(url, (request, reply) => {
+      const account = authenticated(request, parts.accounts);
+      if (!account) return fail(reply, "credentials");
+      const order = orders.byReference(account.login, request.params.id);
+      return order ? reply.send(orderObject(order)) : fail(reply, "order");
+    });
+  }
 }
 
-/** By number, and by the id that merchants know from notifications. */
 /** docs/design.md 12.10, field categoryId; shape: docs/gateway.md 2.8. */
 export function categoryRoutes(app: FastifyInstance, { accounts }: SandboxParts): void {
   app.get<{ Params: { website: string } }>(
@@ -69,6 +84,7 @@ export function categoryRoutes(app: FastifyInstance, { accounts }: SandboxParts)
   );
 }
 
+/** By number, and by the id that merchants know from notifications. */
 function orderOf(id: string, { orders }: SandboxParts): Order | undefined {
   const byNumber = /^\d{12,15}$/.test(id) ? orders.byId(orderIdOf(Number(id))) : undefined;
   return byNumber ?? orders.byPublicId(id.toUpperCase());

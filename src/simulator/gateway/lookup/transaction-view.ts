@@ -20,6 +20,7 @@ export function orderIdOf(transaction: number): number {
 /** Words of the v3 field `state`, and a small number of our own for `status`. */
 const states: Readonly<Record<OrderState, readonly [state: string, status: number]>> = {
   created: ["pending", 1],
+  waiting: ["waiting", 9],
   authorized: ["completed", 2],
   captured: ["completed", 3],
   cancelled: ["completed", 4],
@@ -115,7 +116,7 @@ function operationObject(order: Order, operation: OrderOperation): Record<string
   return [
     {
       type,
-      status: "COMPLETED",
+      status: operation.status === "nok" ? "FAILURE" : "COMPLETED",
       amount: formatAmount(operation.amountMinor, order.decimals),
       arn: "",
       merchant_reference: order.merchantReference,

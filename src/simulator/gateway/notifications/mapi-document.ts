@@ -15,13 +15,14 @@ export type ResultFields = ReadonlyArray<
 
 /**
  * MD5 over the bytes from `<result>` up to and including `</result>`, followed at once by the
- * password; lower-case hex. A bad digest is that of another password.
+ * secret, which is the password or the website's salt; lower-case hex. A bad digest is that of
+ * another secret.
  */
-export function mapiDocument(fields: ResultFields, password: string, badDigest = false): string {
+export function mapiDocument(fields: ResultFields, secret: string, badDigest = false): string {
   const result = xml("result", fields.map(resultChild));
   const digest = createHash("md5")
     .update(xmlElement(result))
-    .update(badDigest ? `${password}?` : password)
+    .update(badDigest ? `${secret}?` : secret)
     .digest("hex");
   const mapi = xml("mapi", [xml("mapiversion", "1.0"), xml("md5content", digest), result]);
   return `${xmlDocument(mapi)}\n`;

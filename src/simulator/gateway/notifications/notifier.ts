@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../../shared/time.ts";
-import type { Account } from "../account.ts";
+import type { Account, Website } from "../account.ts";
 import type { Fault } from "../faults/fault.ts";
 import type { FaultList } from "../faults/fault-list.ts";
 import { transactionView } from "../lookup/transaction-view.ts";
+import { mailAddresses, mailText } from "../mail/mail.ts";
 import type { Order, OrderOperation } from "../orders/order.ts";
 import { textOf } from "../soap/parameters.ts";
 import { mapiDocument } from "./mapi-document.ts";
@@ -14,6 +15,8 @@ interface NotifierParts {
   readonly accounts: readonly Account[];
   readonly notifications: NotificationStore;
   readonly faults: FaultList;
+  /** Whether there is a place for mails. */
+  readonly mails: boolean;
   readonly clock: Clock;
 }
 
@@ -28,32 +31,44 @@ export class Notifier {
   /** One notification for each operation, in their order, unless a fault says otherwise. */
   operations(order: Order, operations: readonly OrderOperation[]): void {
     const url = textOf(order.fields, "urlCallback");
-    const password = this.#accountOf(order)?.password;
-    if (url === "" || password === undefined) return;
-    const { faults, clock, notifications } = this.#parts;
+    const secret = this.#websiteOf(order)?.salt ?? this.#accountOf(order)?.password;
+    if (secret === undefined) return;
+    const { faults, clock, notifications, mails } = this.#parts;
+    const to = mails ? mailAddresses(textOf(order.fields, "emailCallback")) : [];
+    if (url === "" && to.length === 0) return;
     const struck = faults.takeForNotification();
     const dueMs = clock.now() + delayOf(struck);
-    for (const operation of inOrder(operations, struck)) {
-      const bad = has(struck, "notification-bad-digest");
-      const document = mapiDocument(resultFields(order, operation), password, bad);
-      const notification = {
-        orderId: order.id,
-        subject: `${operation.type} ${operation.status}`,
+    for (const operation of inOrder(operations, struck).flatMap((one) => told(one, struck))) {
+      const subject = `${operation.type} ${operation.status}`;
+      const common = { orderId: order.id, subject, signature: "", dueMs };
+      const fields = resultFields(order, operation);
+      const document = mapiDocument(fields, secret, has(struck, "notification-bad-digest"));
+      const posted = {
         url,
         contentType: "application/x-www-form-urlencoded",
         body: new URLSearchParams({ xml: document }).toString(),
-        signature: "",
-        dueMs,
+      };
+      const mailed = {
+        url: `mailto:${to.join(",")}`,
+        contentType: "message/rfc822",
+        body: mailText({
+          to,
+          subject: `${subject}: ${order.transactionPublicId}`,
+          messageId: `${order.transactionPublicId}.${operation.id}.${operation.status}`,
+          nowMs: clock.now(),
+          fields,
+        }),
       };
       for (let copies = has(struck, "notification-twice") ? 2 : 1; copies > 0; copies--) {
-        notifications.add(notification);
+        if (url !== "") notifications.add({ ...common, ...posted });
+        if (to.length > 0) notifications.add({ ...common, ...mailed });
       }
     }
   }
 
   /** docs/design.md 12.19; nothing when the website has no address for it. */
   fraud(order: Order, operations: readonly OrderOperation[]): void {
-    const website = this.#accountOf(order)?.websites.find(({ id }) => id === order.websiteId);
+    const website = this.#websiteOf(order);
     if (website?.fraudUrl === undefined) return;
     const { faults, clock, notifications } = this.#parts;
     const struck = faults.takeForNotification();
@@ -81,6 +96,10 @@ export class Notifier {
     }
   }
 
+  #websiteOf(order: Order): Website | undefined {
+    return this.#accountOf(order)?.websites.find(({ id }) => id === order.websiteId);
+  }
+
   #accountOf({ login }: Order): Account | undefined {
     return this.#parts.accounts.find((account) => account.login === login);
   }
@@ -92,6 +111,12 @@ function has(struck: readonly Fault[], kind: Fault["kind"]): boolean {
 
 function delayOf(struck: readonly Fault[]): number {
   return struck.find(({ kind }) => kind === "notification-delayed")?.delayMs ?? 0;
+}
+
+/** The notifications that one operation gives. */
+function told(operation: OrderOperation, struck: readonly Fault[]): readonly OrderOperation[] {
+  const waits = operation.status !== "waiting" && has(struck, "notification-waiting");
+  return waits ? [{ ...operation, status: "waiting" }, operation] : [operation];
 }
 
 function inOrder(

@@ -3,19 +3,24 @@ import type { Order, OrderOperation } from "../orders/order.ts";
 import { textOf, type Values } from "../soap/parameters.ts";
 import type { ResultFields } from "./mapi-document.ts";
 
-/** Reason of a declined authorization, in the words of the sandbox. */
-const declinedReason = {
-  code: "05",
-  short: "Declined",
-  long: "The issuer declined the authorization",
-} as const;
+interface Reason {
+  readonly code: string;
+  readonly short: string;
+  readonly long: string;
+}
 
-const noReason = { code: "", short: "", long: "" } as const;
+/** Why an operation did not succeed, in the words of the sandbox. */
+function reasonOf({ type, status }: OrderOperation): Reason {
+  if (status !== "nok") return { code: "", short: "", long: "" };
+  return type === "authorization"
+    ? { code: "05", short: "Declined", long: "The issuer declined the authorization" }
+    : { code: "96", short: "Failed", long: `The ${type} did not succeed` };
+}
 
 /** The members of a notification: docs/design.md 12.17; docs/gateway.md 3.1. */
 export function resultFields(order: Order, operation: OrderOperation): ResultFields {
   const [date = "", clock = ""] = operation.createdAt.split("T");
-  const reason = operation.status === "nok" ? declinedReason : noReason;
+  const reason = reasonOf(operation);
   return [
     ["operation", operation.type],
     ["status", operation.status],

@@ -1,4 +1,4 @@
-/** When a notification that met no answer, or a 5xx, is sent again. No I/O here. */
+/** When a notification that nobody has taken is sent again. No I/O here. */
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -24,12 +24,20 @@ export function pauseAfterMs(attempts: number): number | undefined {
 
 export type DeliveryState = "waiting" | "delivered" | "refused" | "given-up";
 
-/**
- * Only the status counts, bodies are free text (docs/gateway.md 3.5). No status means that there
- * was no answer.
- */
-export function stateAfter(status: number | undefined, attempts: number): DeliveryState {
-  if (status !== undefined && status >= 200 && status < 300) return "delivered";
-  if (status !== undefined && status < 500) return "refused";
+/** The end of an attempt, and the words for it. */
+export interface Attempt {
+  readonly verdict: "taken" | "refused" | "again";
+  readonly words: string;
+}
+
+/** Only the status of an answer counts, bodies are free text (docs/gateway.md 3.5). */
+export function verdictOf(status: number): Attempt["verdict"] {
+  if (status >= 200 && status < 300) return "taken";
+  return status < 500 ? "refused" : "again";
+}
+
+export function stateAfter(verdict: Attempt["verdict"], attempts: number): DeliveryState {
+  if (verdict === "taken") return "delivered";
+  if (verdict === "refused") return "refused";
   return pauseAfterMs(attempts) === undefined ? "given-up" : "waiting";
 }

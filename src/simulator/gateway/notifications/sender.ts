@@ -1,8 +1,10 @@
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Clock, Timer } from "../../../shared/time.ts";
+import type { Mail } from "../mail/mail.ts";
+import { handOver, type MailTarget } from "../mail/mail-target.ts";
 import type { Notification, NotificationStore } from "./notification-store.ts";
-import { pauseAfterMs, stateAfter } from "./retry-policy.ts";
+import { type Attempt, pauseAfterMs, stateAfter, verdictOf } from "./retry-policy.ts";
 
 /** Merchants' listeners write to a shop's database; longer than this means that they are stuck. */
 const ANSWER_TIMEOUT_MS = 20_000;
@@ -13,18 +15,21 @@ const ORDERS_AT_ONCE = 16;
 interface SenderParts {
   readonly notifications: NotificationStore;
   readonly clock: Clock;
+  /** Where mails go; without one there are none to send. */
+  readonly mail: MailTarget | undefined;
   readonly closing: AbortSignal;
   readonly report: (error: Error) => void;
 }
 
 /**
- * Delivers due notifications: those of one order one after the other, several orders at once.
+ * Delivers due notifications: those of one order one after the other, several orders at once; its
+ * mails in a row of their own, so that a mail server that hangs holds nothing else up.
  * Waiting ones are in the database, so nothing is forgotten when the sandbox stops.
  */
 export class Sender {
   readonly #parts: SenderParts;
-  /** Work on one order's notifications, by order. */
-  readonly #underway = new Map<number, Promise<void>>();
+  /** Work on one order's notifications or mails. */
+  readonly #underway = new Map<string, Promise<void>>();
   #timer: Timer | undefined;
 
   constructor(parts: SenderParts) {
@@ -36,9 +41,9 @@ export class Sender {
     const { notifications, closing } = this.#parts;
     if (closing.aborted) return;
     const due = notifications.due(ORDERS_AT_ONCE * 4);
-    for (const [orderId, mine] of Map.groupBy(due, (one) => one.orderId)) {
+    for (const [row, mine] of Map.groupBy(due, rowOf)) {
       if (this.#underway.size >= ORDERS_AT_ONCE) break;
-      if (!this.#underway.has(orderId)) this.#underway.set(orderId, this.#work(orderId, mine));
+      if (!this.#underway.has(row)) this.#underway.set(row, this.#work(row, mine));
     }
     this.#sleepUntilNext();
   }
@@ -55,14 +60,14 @@ export class Sender {
     await Promise.all(this.#underway.values());
   }
 
-  async #work(orderId: number, due: readonly Notification[]): Promise<void> {
+  async #work(row: string, due: readonly Notification[]): Promise<void> {
     try {
       await this.#inTurn(due);
     } catch (error) {
       this.#parts.report(error instanceof Error ? error : new Error(String(error)));
       return;
     } finally {
-      this.#underway.delete(orderId);
+      this.#underway.delete(row);
     }
     this.kick();
   }
@@ -85,31 +90,46 @@ export class Sender {
 
   async #attempt(notification: Notification): Promise<void> {
     const { notifications, clock, closing } = this.#parts;
-    const { status, words } = await this.#post(notification);
+    const { verdict, words } = await this.#deliver(notification);
     // An attempt cut off by our own end says nothing about the merchant.
     if (closing.aborted) return;
     const attempts = notification.attempts + 1;
     const dueMs = clock.now() + (pauseAfterMs(attempts) ?? 0);
-    notifications.recordAttempt(notification.id, stateAfter(status, attempts), words, dueMs);
+    notifications.recordAttempt(notification.id, stateAfter(verdict, attempts), words, dueMs);
   }
 
-  async #post(notification: Notification): Promise<{ status?: number; words: string }> {
-    const { clock, closing } = this.#parts;
+  async #deliver(notification: Notification): Promise<Attempt> {
+    const { clock, closing, mail } = this.#parts;
     const overdue = new AbortController();
     const timer = clock.startTimer("notification answer", ANSWER_TIMEOUT_MS, () =>
       overdue.abort(new Error(`no answer within ${ANSWER_TIMEOUT_MS} ms`)),
     );
     try {
       const signal = AbortSignal.any([overdue.signal, closing]);
+      if (mail && isMail(notification)) return await handOver(mail, mailOf(notification), signal);
       const status = await post(notification, signal);
-      return { status, words: `HTTP ${status}` };
+      return { verdict: verdictOf(status), words: `HTTP ${status}` };
     } catch (error) {
       const cause = overdue.signal.aborted ? overdue.signal.reason : error;
-      return { words: cause instanceof Error ? cause.message : String(cause) };
+      return { verdict: "again", words: cause instanceof Error ? cause.message : String(cause) };
     } finally {
       timer.clear();
     }
   }
+}
+
+const MAILTO = "mailto:";
+
+function isMail({ url }: Notification): boolean {
+  return url.startsWith(MAILTO);
+}
+
+function mailOf({ url, createdAt, body }: Notification): Mail {
+  return { to: url.slice(MAILTO.length).split(","), writtenAt: createdAt, text: body };
+}
+
+function rowOf(notification: Notification): string {
+  return `${notification.orderId} ${isMail(notification) ? "mail" : "post"}`;
 }
 
 /** The merchant's words in the body, which are ignored. */

@@ -1,6 +1,7 @@
+import type { FaultList } from "../faults/fault-list.ts";
 import type { Notifier } from "../notifications/notifier.ts";
 import type { Order, OrderOperation, Payment } from "./order.ts";
-import { type Demand, decide, type Objection } from "./order-machine.ts";
+import { type Demand, decide, failed, type Objection } from "./order-machine.ts";
 import type { OrderStore } from "./order-store.ts";
 
 /** A demand that the order's state or amounts do not allow. */
@@ -14,17 +15,32 @@ export class DemandRefused extends Error {
   }
 }
 
+interface LedgerParts {
+  readonly orders: OrderStore;
+  readonly notifier: Notifier;
+  readonly faults: FaultList;
+  /** Payments wait until an operator pays or declines them. */
+  readonly paymentsWait: boolean;
+}
+
 /**
  * Carries demands out: order, history and notifications change together, inside the transaction of
  * the caller.
  */
 export class Ledger {
   readonly #orders: OrderStore;
-  readonly #notifier: Notifier;
+  readonly #parts: LedgerParts;
 
-  constructor(orders: OrderStore, notifier: Notifier) {
-    this.#orders = orders;
-    this.#notifier = notifier;
+  constructor(parts: LedgerParts) {
+    this.#orders = parts.orders;
+    this.#parts = parts;
+  }
+
+  /** A customer's card is good: the order is paid, or waits for an operator. */
+  accept(order: Order, payment: Payment): Order {
+    if (!this.#parts.paymentsWait) return this.pay(order, payment);
+    this.#orders.paidWith(order.id, payment);
+    return this.#carryOut(order, [{ kind: "wait" }]);
   }
 
   /**
@@ -52,7 +68,7 @@ export class Ledger {
       throw new DemandRefused(order, { amount: false, because: "it has no capture to report" });
     }
     const changed = this.#read(order.id);
-    this.#notifier.fraud(changed, this.#orders.operations(order.id));
+    this.#parts.notifier.fraud(changed, this.#orders.operations(order.id));
     return changed;
   }
 
@@ -62,12 +78,14 @@ export class Ledger {
     for (const demand of demands) {
       const verdict = decide(current, demand);
       if (!verdict.allowed) throw new DemandRefused(order, verdict.objection);
-      this.#orders.change(order.id, verdict.step.next);
-      this.#orders.addOperation(order.id, verdict.step);
+      const fails = this.#parts.faults.takeForOperation(verdict.step.type);
+      const step = fails ? failed(current, verdict.step) : verdict.step;
+      this.#orders.change(order.id, step.next);
+      this.#orders.addOperation(order.id, step);
       current = this.#read(order.id);
     }
     const added: OrderOperation[] = this.#orders.operations(order.id).slice(known);
-    this.#notifier.operations(current, added);
+    this.#parts.notifier.operations(current, added);
     return current;
   }
 

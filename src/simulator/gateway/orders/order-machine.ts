@@ -3,7 +3,7 @@ import type { OperationStatus, OperationType, Order } from "./order.ts";
 /** The rules of an order's life: docs/design.md 12.16. No I/O here. */
 
 export type Demand =
-  | { readonly kind: "authorize" | "decline" | "abort" | "cancel" | "reject" }
+  | { readonly kind: "wait" | "authorize" | "decline" | "abort" | "cancel" | "reject" }
   /** Without an amount: all that is left. */
   | { readonly kind: "capture" | "refund"; readonly amountMinor?: number | undefined };
 
@@ -29,12 +29,14 @@ type Verdict =
 
 export function decide(order: Standing, demand: Demand): Verdict {
   switch (demand.kind) {
+    case "wait":
+      return wait(order);
     case "authorize":
-      return fromCreated(order, "authorized", "ok");
+      return fromOpen(order, "authorized", "ok");
     case "decline":
-      return fromCreated(order, "declined", "nok");
+      return fromOpen(order, "declined", "nok");
     case "abort":
-      return fromCreated(order, "aborted", "cancel");
+      return fromOpen(order, "aborted", "cancel");
     case "capture":
       return capture(order, demand.amountMinor);
     case "cancel":
@@ -46,12 +48,26 @@ export function decide(order: Standing, demand: Demand): Verdict {
   }
 }
 
-function fromCreated(
+/** The operation of a step that did not succeed: the order stands as before. */
+export function failed(
+  { state, capturedMinor, refundedMinor }: Standing,
+  { type, amountMinor }: Step,
+): Step {
+  return { type, status: "nok", amountMinor, next: { state, capturedMinor, refundedMinor } };
+}
+
+function wait(order: Standing): Verdict {
+  if (order.state !== "created") return forbidden(`it is already ${order.state}`);
+  return step(order, "authorization", order.amountMinor, { state: "waiting" }, "waiting");
+}
+
+function fromOpen(
   order: Standing,
   state: "authorized" | "declined" | "aborted",
   status: OperationStatus,
 ): Verdict {
-  if (order.state !== "created") return forbidden(`it is already ${order.state}`);
+  const open = order.state === "created" || order.state === "waiting";
+  if (!open) return forbidden(`it is already ${order.state}`);
   return step(order, "authorization", order.amountMinor, { state }, status);
 }
 

@@ -1,11 +1,12 @@
 import type { Values } from "../soap/parameters.ts";
 
 /**
- * Where an order stands: docs/design.md 12.16. `declined` and `aborted` end an order that was never
- * paid; their names are not published.
+ * Where an order stands: docs/design.md 12.16. `waiting` is a payment that is not decided yet,
+ * `declined` and `aborted` end an order that was never paid; their names are not published.
  */
 export type OrderState =
   | "created"
+  | "waiting"
   | "authorized"
   | "captured"
   | "cancelled"
@@ -17,7 +18,7 @@ export type OrderState =
 /** docs/design.md 12.18: the operation types of notifications. */
 export type OperationType = "authorization" | "capture" | "cancellation" | "refund" | "reject";
 
-export type OperationStatus = "ok" | "nok" | "cancel";
+export type OperationStatus = "ok" | "nok" | "cancel" | "waiting";
 
 export interface FreeDatum {
   readonly key: string;

@@ -13,7 +13,8 @@ export interface OperatorRow {
 
 /** Buttons by state; the words are the last part of the address they post to. */
 const buttons: Readonly<Record<OrderState, readonly string[]>> = {
-  created: ["pay", "decline", "abort"],
+  created: ["pay", "decline", "abort", "wait"],
+  waiting: ["pay", "decline", "abort"],
   authorized: ["capture", "cancel"],
   captured: ["refund", "chargeback", "fraud"],
   cancelled: [],

@@ -78,7 +78,7 @@ function settle(form: URLSearchParams, order: Order, parts: SandboxParts): Retry
     customerCountry: entry.country,
   });
   transaction(database, () =>
-    card.approved ? ledger.pay(order, payment) : ledger.decline(order, payment),
+    card.approved ? ledger.accept(order, payment) : ledger.decline(order, payment),
   );
   return undefined;
 }

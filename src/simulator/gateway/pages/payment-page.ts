@@ -30,6 +30,8 @@ const outcomes: Readonly<
     readonly [block: string, words: keyof Texts, address: string]
   >
 > = {
+  // The real page's block for such a payment is not known.
+  waiting: ["endSuccessTransactionBlock", "waiting", "urlAccept"],
   authorized: ["endSuccessTransactionBlock", "accepted", "urlAccept"],
   captured: ["endSuccessTransactionBlock", "accepted", "urlAccept"],
   refunded: ["endSuccessTransactionBlock", "accepted", "urlAccept"],

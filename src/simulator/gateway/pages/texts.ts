@@ -15,6 +15,7 @@ export interface Texts {
   readonly abort: string;
   readonly back: string;
   readonly leaving: string;
+  readonly waiting: string;
   readonly accepted: string;
   readonly declined: string;
   readonly aborted: string;
@@ -41,6 +42,7 @@ const en: Texts = {
   abort: "Cancel the payment",
   back: "Back to the shop",
   leaving: "You are taken back to the shop in a few seconds.",
+  waiting: "Your payment is being checked.",
   accepted: "Your payment was accepted.",
   declined: "Your payment was declined.",
   aborted: "You cancelled the payment.",
@@ -67,6 +69,7 @@ const fr: Texts = {
   abort: "Annuler le paiement",
   back: "Retour à la boutique",
   leaving: "Vous retournez à la boutique dans quelques secondes.",
+  waiting: "Votre paiement est en cours de vérification.",
   accepted: "Votre paiement a été accepté.",
   declined: "Votre paiement a été refusé.",
   aborted: "Vous avez annulé le paiement.",
@@ -93,6 +96,7 @@ const es: Texts = {
   abort: "Cancelar el pago",
   back: "Volver a la tienda",
   leaving: "Volverá a la tienda en unos segundos.",
+  waiting: "Su pago se está comprobando.",
   accepted: "Su pago ha sido aceptado.",
   declined: "Su pago ha sido rechazado.",
   aborted: "Ha cancelado el pago.",
@@ -119,6 +123,7 @@ const it: Texts = {
   abort: "Annulla il pagamento",
   back: "Torna al negozio",
   leaving: "Tra pochi secondi torna al negozio.",
+  waiting: "Il pagamento è in corso di verifica.",
   accepted: "Il pagamento è stato accettato.",
   declined: "Il pagamento è stato rifiutato.",
   aborted: "Ha annullato il pagamento.",

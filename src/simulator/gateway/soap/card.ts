@@ -16,15 +16,14 @@ export function card(values: Values, context: OperationContext): Result {
       `transaction ${transactionPublicId} is not refundable to card: it is ${order.state}`,
     );
   }
-  const refunded = demand(context, order, {
-    kind: "refund",
-    amountMinor: amountOf(values, order),
-  });
+  const left = order.capturedMinor - order.refundedMinor;
+  const amountMinor = amountOf(values, order) ?? left;
+  demand(context, order, { kind: "refund", amountMinor });
   return {
     code: resultCodes.ok,
     description: `${REQUESTED} ${transactionPublicId} has been sent !`,
     currency,
-    amount: formatFloat(refunded.refundedMinor - order.refundedMinor, decimals),
+    amount: formatFloat(amountMinor, decimals),
     transactionPublicId,
   };
 }

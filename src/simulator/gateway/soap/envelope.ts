@@ -56,15 +56,17 @@ function refuseMandatoryHeaders(header: XmlElement | undefined): void {
 
 /**
  * The answer of an operation. Prefixes and bare result element are fixed: real clients read them by
- * name (docs/gateway.md 2.5).
+ * name (docs/gateway.md 2.5). `times`: a broken answer has its result more than once.
  */
 export function responseEnvelope(
   operation: string,
   namespace: string,
   result: ReadonlyArray<readonly [name: string, value: string]>,
+  times = 1,
 ): string {
   const children = result.map(([name, value]) => xml(name, value));
-  return envelope([xml(`ns1:${operation}Response`, [xml(`${operation}Result`, children)])], {
+  const results = Array.from({ length: times }, () => xml(`${operation}Result`, children));
+  return envelope([xml(`ns1:${operation}Response`, results)], {
     "xmlns:ns1": namespace,
   });
 }

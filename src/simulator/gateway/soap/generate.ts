@@ -27,7 +27,7 @@ export function generate(values: Values, context: OperationContext): Result {
     freeData: freeDataOf(values),
     fields: maskStored(values),
   });
-  if (context.autoPay) context.ledger.pay(order, autoPayment(order));
+  if (context.autoPay) context.ledger.accept(order, autoPayment(order));
   return {
     redirectUrl: `${baseUrl}/index/ws/id/${order.pageId}`,
     code: 0,

@@ -65,11 +65,23 @@ function authenticate(values: Values, accounts: readonly Account[]): Account {
   if (!account) {
     throw new OperationRefused(resultCodes.badCredentials, `Bad password for login '${login}'`);
   }
-  const id = textOf(values, "wsSubAccountId");
-  if (id !== "" && !account.subAccounts.some((sub) => String(sub.id) === id)) {
-    throw new OperationRefused(resultCodes.subAccountUnknown, `wsSubAccountId ${id} not found`);
-  }
+  checkSubAccount(values, account);
   return account;
+}
+
+/** A sub-account that is named by its id, its login or both is one of the account's own. */
+function checkSubAccount(values: Values, { subAccounts }: Account): void {
+  const id = textOf(values, "wsSubAccountId");
+  const login = textOf(values, "wsSubAccountLogin");
+  const withId = id === "" ? subAccounts : subAccounts.filter((sub) => String(sub.id) === id);
+  if (id !== "" && withId.length === 0) refuseSubAccount(`wsSubAccountId ${id} not found`);
+  if (login !== "" && !withId.some((sub) => sub.login === login)) {
+    refuseSubAccount(`wsSubAccountLogin '${login}' not found${id && ` for wsSubAccountId ${id}`}`);
+  }
+}
+
+function refuseSubAccount(description: string): never {
+  throw new OperationRefused(resultCodes.subAccountUnknown, description);
 }
 
 /** The result element's children as they are written: nillable ones only when there is a value. */

@@ -106,15 +106,9 @@ export const paymentParameters: RecordType = record("PaymentParameters", [
     lengthMax: 3,
     rule: oneOf("+12", "+16", "+18", "ALL"),
   },
-  // Nillable in the real types although the table calls them mandatory (docs/gateway.md 2.2).
-  {
-    name: "locale",
-    type: "string",
-    mandatory: true,
-    nillable: true,
-    lengthMax: 5,
-    rule: locale,
-  },
+  // The real types let locale, description and urlCallback be nil although the table calls them
+  // mandatory (docs/gateway.md 2.2). A locale may be missing too: its default is en_GB.
+  { name: "locale", type: "string", nillable: true, lengthMax: 5, rule: locale },
   { name: "customerIpAddress", type: "string", mandatory: true, lengthMax: 15, rule: ipAddress },
   { name: "description", ...text255, mandatory: true },
   { name: "executionDate", type: "string", mandatory: true, lengthMax: 32, rule: executionDate },

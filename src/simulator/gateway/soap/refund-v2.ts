@@ -1,10 +1,9 @@
-import { credentialFields, type RecordType, record } from "./field.ts";
+import { credentialFields, type Field, type RecordType, record } from "./field.ts";
 import { currencyCode } from "./value-rules.ts";
 
 /** Types of the card refund: docs/design.md 12.12; amount: docs/gateway.md 2.2. */
-export const cardParameters: RecordType = record("CardParameters", [
-  // The table calls websiteId mandatory, the types of 2019 do not have it.
-  { name: "websiteId", type: "int", nillable: true, lengthMax: 32 },
+
+const fields: readonly Field[] = [
   { name: "transactionPublicId", type: "string", mandatory: true, lengthMax: 32 },
   { name: "amount", type: "float", nillable: true },
   {
@@ -16,6 +15,18 @@ export const cardParameters: RecordType = record("CardParameters", [
     unpublished: true,
   },
   ...credentialFields,
+];
+
+/** The table calls websiteId mandatory, the types of 2019 do not have it: sent or not is right. */
+export const cardParameters: RecordType = record("CardParameters", [
+  { name: "websiteId", type: "int", nillable: true, lengthMax: 32 },
+  ...fields,
+]);
+
+/** The word of the table. */
+export const documentedCardParameters: RecordType = record("CardParameters", [
+  { name: "websiteId", type: "int", mandatory: true, lengthMax: 32 },
+  ...fields,
 ]);
 
 export const cardResponse: RecordType = record("CardResponse", [

@@ -1,6 +1,6 @@
 import type { RecordType } from "./field.ts";
 import { paymentParameters, paymentResponse } from "./payment-v2.ts";
-import { cardParameters, cardResponse } from "./refund-v2.ts";
+import { cardParameters, cardResponse, documentedCardParameters } from "./refund-v2.ts";
 import {
   cancelParameters,
   cancelResponse,
@@ -50,8 +50,17 @@ export const services: readonly Service[] = [
   },
 ];
 
-export function serviceAt(path: string): Service | undefined {
-  return services.find((service) => service.path === path);
+/** The service at a path, with the types that the switch `--website-id-mandatory` chooses. */
+export function serviceAt(path: string, websiteIdMandatory: boolean): Service | undefined {
+  const service = services.find((candidate) => candidate.path === path);
+  return service && websiteIdMandatory ? documented(service) : service;
+}
+
+function documented({ operations, ...service }: Service): Service {
+  const withWebsite = operations.map((operation) =>
+    operation.name === "card" ? { ...operation, parameters: documentedCardParameters } : operation,
+  );
+  return { ...service, operations: withWebsite };
 }
 
 export const operationNames: readonly OperationName[] = services.flatMap(({ operations }) =>

@@ -23,14 +23,14 @@ const XML = "text/xml; charset=utf-8";
 export function soapRoutes(app: FastifyInstance, parts: SandboxParts): void {
   for (const url of ["/soap/:service", "/soap/:service/:operation"]) {
     app.get<Address>(url, (request, reply) => {
-      const service = addressed(request);
+      const service = addressed(request, parts);
       if (!/[?&]wsdl(=|&|$)/i.test(request.url)) {
         throw new RequestRefused(404, "POST a SOAP request here, or GET ?wsdl");
       }
       return reply.type(XML).send(wsdlOf(service, serviceAddress(request, service)));
     });
     app.post<Address>(url, async (request, reply) => {
-      const service = addressed(request);
+      const service = addressed(request, parts);
       try {
         return await answer(request, reply, service, parts);
       } catch (error) {
@@ -42,9 +42,12 @@ export function soapRoutes(app: FastifyInstance, parts: SandboxParts): void {
 }
 
 /** The service of an address; an operation that the service does not have is not found. */
-function addressed({ params, url }: FastifyRequest<Address>): Service {
+function addressed(
+  { params, url }: FastifyRequest<Address>,
+  { websiteIdMandatory }: SandboxParts,
+): Service {
   const { operation } = params;
-  const service = serviceAt(params.service);
+  const service = serviceAt(params.service, websiteIdMandatory);
   const known =
     operation === undefined || service?.operations.some(({ name }) => name === operation);
   if (!service || !known) throw new RequestRefused(404, `${url} does not exist`);
@@ -68,17 +71,17 @@ async function answer(
   const operation = operationNamed(service, element.name);
   const { latencyMs, strike: fault } = parts.faults.take(operation.name);
   if (latencyMs > 0) await sleep(parts.clock, "fault latency", latencyMs, parts.closing);
-  const send = ({ status, result }: Answer): FastifyReply => {
+  const send = ({ status, result }: Answer, times = 1): FastifyReply => {
     const namespace = answerNamespace(element, service, request);
     const children = resultChildren(operation, result);
     return reply
       .code(status)
       .type(XML)
-      .send(responseEnvelope(operation.name, namespace, children));
+      .send(responseEnvelope(operation.name, namespace, children, times));
   };
   if (fault && !strikesAfterCommit(fault)) {
     countArrival(parts, operation, element);
-    return strike(fault, reply, send);
+    return strike(fault, reply, send, undefined);
   }
   const notifyFirst = parts.faults.inForce("notification-before-answer");
   const done = transaction(parts.database, () => {
@@ -87,7 +90,7 @@ async function answer(
   });
   if (notifyFirst) await parts.sender.deliverDue();
   else if (fault) parts.sender.kick();
-  return fault ? strike(fault, reply, send) : send(done);
+  return fault ? strike(fault, reply, send, done) : send(done);
 }
 
 /** SOAP 1.1 is text/xml; some clients send another XML type or none. */

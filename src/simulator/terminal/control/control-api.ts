@@ -1,7 +1,7 @@
 import Fastify, { type FastifyInstance } from "fastify";
 import { z } from "zod";
 import { cardNames } from "../bank/cards.ts";
-import { type CustomerAction, type KeyName, keys } from "../customer.ts";
+import { type CustomerAction, keys } from "../customer.ts";
 import { FaultError, faultRequest } from "../faults/fault-request.ts";
 import type { TerminalOptions } from "../options.ts";
 import type { Endpoints } from "../port/connections.ts";
@@ -23,8 +23,6 @@ interface Controlled
   unplug(awayMs: number): Promise<void>;
 }
 
-const keyNames = Object.keys(keys) as KeyName[];
-
 const BODY_BYTES_MAX = 64 * 1024;
 const UNREAD_BYTES_MAX = 16 * 1024 * 1024;
 const TRACE_EVENTS_DEFAULT = 200;
@@ -44,6 +42,9 @@ const routes = {
   "POST /customer":
     '{"action": "insert" | "other-card" | "key" | "digits" | "cancel" | "time-out", ' +
     '"card": NAME, "key": NAME, "digits": "123"} play the customer',
+  "POST /memory":
+    '{"action": "close" | "clear", "nextReceiptNumber": 1} an end of day that nobody asked for, ' +
+    "or an emptied memory",
   "POST /reboot": "power off and on",
   "POST /unplug": '{"ms": 1000} take socket and pty away for a while',
 };
@@ -130,7 +131,7 @@ function actingRoutes(server: FastifyInstance, simulator: Controlled): void {
   const customer = z.discriminatedUnion("action", [
     z.strictObject({ action: z.literal("insert"), card: z.enum(cardNames).optional() }),
     z.strictObject({ action: z.literal("other-card") }),
-    z.strictObject({ action: z.literal("key"), key: z.enum(keyNames) }),
+    z.strictObject({ action: z.literal("key"), key: z.enum(keys) }),
     z.strictObject({ action: z.literal("digits"), digits: z.string().regex(/^\d{1,40}$/) }),
     z.strictObject({ action: z.literal("cancel") }),
     z.strictObject({ action: z.literal("time-out") }),
@@ -143,6 +144,17 @@ function actingRoutes(server: FastifyInstance, simulator: Controlled): void {
   server.post("/reboot", () => {
     simulator.reboot();
     return { rebooting: true };
+  });
+  const memory = z.strictObject({
+    action: z.enum(["close", "clear"]),
+    nextReceiptNumber: z.number().int().min(1).max(9_999).optional(),
+  });
+  server.post("/memory", (request) => {
+    const { action, nextReceiptNumber } = memory.parse(request.body);
+    if (action === "close") simulator.memory.closeTurnover();
+    else simulator.memory.clear();
+    if (nextReceiptNumber !== undefined) simulator.memory.renumber(nextReceiptNumber);
+    return { nextReceiptNumber: simulator.memory.nextReceiptNumber };
   });
   const unplug = z.strictObject({ ms: z.number().int().min(0).default(0) });
   server.post("/unplug", async (request) => {

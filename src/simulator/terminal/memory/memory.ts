@@ -169,6 +169,21 @@ export class Memory {
     this.#keeper?.forgetClosed(this.#last?.trace ?? 0);
   }
 
+  /** A technician empties the memory: nothing is stored any more, and nothing is told. */
+  clear(): void {
+    this.closeTurnover();
+    for (const open of this.#turnover) this.change({ ...open, closed: true });
+    this.#turnover = [];
+    this.#last = undefined;
+    this.#count({ lastReceiptNumber: 0 });
+    this.#keeper?.forgetClosed(0);
+  }
+
+  /** The receipt number of the next transaction. */
+  renumber(nextReceiptNumber: number): void {
+    this.#count({ nextReceiptNumber });
+  }
+
   demand(demand: string, due: boolean): void {
     const others = this.#counters.demands.filter((other) => other !== demand);
     this.#count({ demands: due ? [...others, demand] : others });

@@ -4,12 +4,14 @@ import { journalCalls } from "./journal-calls.ts";
 import { outboxCalls } from "./outbox-calls.ts";
 import { paymentCalls } from "./payment-calls.ts";
 import { programCalls } from "./program-calls.ts";
+import { reconciliationCalls } from "./reconciliation-calls.ts";
 import { terminalCalls } from "./terminal-calls.ts";
 
 /** Every call of the local API, in the order of the README's table. */
 export const calls: readonly AnyCall[] = [
   ...paymentCalls,
   ...journalCalls,
+  ...reconciliationCalls,
   ...gatewayCalls,
   ...outboxCalls,
   ...terminalCalls,

@@ -21,6 +21,7 @@ const target = {
   transactionPublicId: z.string(publicIdWords).regex(publicIdForm, publicIdWords).optional(),
 };
 const either = ["orderId", "transactionPublicId"] as const;
+const gatewayId = { in: "body", name: "transactionPublicId" } as const;
 
 const operating: readonly ErrorCode[] = [
   ...(["CARD_DATA_REFUSED", "ORDER_NOT_FOUND", "ORDER_NOT_CHARGED", "ORDER_REVERSED"] as const),
@@ -35,6 +36,7 @@ export const gatewayCalls: readonly AnyCall[] = [
 
   call({
     path: "/gateway/settle",
+    gatewayId,
     methods: ["POST"],
     role: "own-operator",
     summary: "Say whether an operation happened whose answer was lost",
@@ -64,7 +66,44 @@ export const gatewayCalls: readonly AnyCall[] = [
   }),
 
   call({
+    path: "/gateway/copies",
+    methods: ["POST"],
+    role: "own-operator",
+    summary: "Say that the gateway has no copies of an order",
+    description:
+      "For an order that was sent again after a lost answer: an operator has looked and found it " +
+      "once. Kept with its note.",
+    body: z.strictObject({ orderId, note: note(NOTE_CHARACTERS_MAX) }),
+    document: ({ orderExample }) => ({
+      bodyExample: { ...orderExample, note: "there once, seen in the merchant account" },
+      answer: {
+        schema: z.object({
+          status: z.literal("Success"),
+          orderId: z.string(),
+          transactionPublicIds: z.array(z.string()),
+        }),
+        example: {
+          status: "Success",
+          ...orderExample,
+          transactionPublicIds: ["0A1B2C3D4E5F6071"],
+        },
+      },
+      errors: [
+        "NOTHING_TO_SETTLE",
+        "CARD_DATA_REFUSED",
+        "ORDER_NOT_FOUND",
+        "SUPERVISOR_UNAVAILABLE",
+      ],
+    }),
+    async handle({ body: { orderId, note }, reply }, { gateway }) {
+      const transactionPublicIds = await gateway.settleCopies(orderId, note);
+      return sendOne(reply, 200, { status: "Success", orderId, transactionPublicIds });
+    },
+  }),
+
+  call({
     path: "/gateway/transaction/{id}",
+    gatewayId: { in: "params", name: "id" },
     methods: ["GET"],
     reads: true,
     role: "operator",
@@ -95,6 +134,7 @@ function operation(kind: GatewayOperationKind): AnyCall {
   const part = kind === "cancel" ? {} : { amount: amount().nullish() };
   return call({
     path: `/gateway/${kind}`,
+    gatewayId,
     methods: ["POST"],
     role: "operator",
     summary: `Ask the gateway to ${kind} an order's transaction`,

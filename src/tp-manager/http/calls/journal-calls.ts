@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { isoTime } from "../../../shared/time.ts";
-import { type ListedAttempt, listStatuses } from "../../attempts/attempt-store.ts";
+import type { ListedAttempt } from "../../attempts/attempt-store.ts";
+import { paymentStatuses } from "../../attempts/phase-table.ts";
 import type { SettledStray } from "../../attempts/terminal-log.ts";
 import { answerOf } from "../../orders/answer.ts";
 import { type AnyCall, call } from "../call.ts";
@@ -41,7 +42,7 @@ export const journalCalls: readonly AnyCall[] = [
       since: instant
         .optional()
         .describe("A time like 2026-01-31T00:00:00Z; a date is its midnight in UTC."),
-      status: oneOf(listStatuses).optional().describe("Only attempts with this status."),
+      status: oneOf(paymentStatuses).optional().describe("Only attempts with this status."),
       limit: pageLimit(PAGE_MAX),
       cursor: cursor.optional(),
     }),

@@ -48,6 +48,7 @@ export const outboxCalls: readonly AnyCall[] = [
 
   call({
     path: "/outbox/{id}/requeue",
+    idOf: "transaction",
     methods: ["POST"],
     role: "operator",
     summary: "Send a parked or waiting transaction now",
@@ -63,6 +64,7 @@ export const outboxCalls: readonly AnyCall[] = [
 
   call({
     path: "/outbox/{id}/drop",
+    idOf: "transaction",
     methods: ["POST"],
     role: "operator",
     summary: "Close a transaction without sending it",

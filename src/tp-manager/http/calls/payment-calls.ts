@@ -9,7 +9,7 @@ import { settlements } from "../../orders/settlement.ts";
 import { type AnyCall, call } from "../call.ts";
 import type { CallContext } from "../call-context.ts";
 import { sendOne, sendResult } from "../envelope.ts";
-import { assertNotReturnedElsewhere, gatewayPart } from "../gateway-standing.ts";
+import { assertNotReturnedElsewhere, gatewayPart, gatewayWarnings } from "../gateway-standing.ts";
 import { amount, newOrderId, note, oneOf, orderId, readAmount, yesOrNo } from "../input.ts";
 import { paymentRequest, readPaymentRequest } from "../payment-request.ts";
 
@@ -37,6 +37,7 @@ export const paymentCalls: readonly AnyCall[] = [
       answer: payment,
       errors: [
         ...errors.money,
+        ...(["STORES_DISAGREE", "TERMINAL_SALE_UNMATCHED"] as const),
         ...errors.notCharged,
         ...(["CARD_DATA_REFUSED", "ORDER_REVERSED", "ANSWER_NOT_DELIVERED"] as const),
         ...(["ORDER_MISMATCH", "NOT_SUPPORTED", "GOODS_NOT_DELIVERED"] as const),
@@ -74,7 +75,7 @@ export const paymentCalls: readonly AnyCall[] = [
     answersPayment: true,
     document: ({ lookup }) => ({
       answer: { ...lookup, also: [504] },
-      errors: ["ORDER_NOT_FOUND", "PAYMENT_UNKNOWN", "PAYMENT_RUNNING"],
+      errors: ["ORDER_NOT_FOUND", "PAYMENT_UNKNOWN", "PAYMENT_RUNNING", "STORES_DISAGREE"],
     }),
     async handle({ params: { orderId }, request, reply }, at) {
       await at.gateway.reconcile(at.orders.latest(orderId)).catch((error: unknown) => {
@@ -84,10 +85,12 @@ export const paymentCalls: readonly AnyCall[] = [
       const { generatedId, currency } = found.attempt.request;
       if (generatedId) whenWritten(request, reply, at, orderId);
       const { http, body } = answerOf(found.attempt, found.delivery);
+      const gateway = await gatewayPart(at, orderId, currency);
       // The lookup itself went well; only an outcome that is still open keeps its own status.
       return sendOne(reply, http === 504 ? 504 : 200, {
         ...body,
-        gateway: await gatewayPart(at, orderId, currency),
+        warnings: [...body.warnings, ...gatewayWarnings(gateway)],
+        gateway,
         attempts: found.attempts.map(history),
       });
     },
@@ -158,7 +161,9 @@ export const paymentCalls: readonly AnyCall[] = [
       errors: [
         ...errors.money,
         ...(["ORDER_NOT_FOUND", "ORDER_NOT_CHARGED", "REVERSAL_REFUSED"] as const),
+        "STORES_DISAGREE",
         ...(["CARD_DATA_REFUSED", "NOT_SUPPORTED", "GATEWAY_OPERATION_OPEN"] as const),
+        "REVERSAL_NOT_SAFE" as const,
       ],
     }),
     async handle({ body: { orderId }, request, reply }, at) {
@@ -175,18 +180,25 @@ export const paymentCalls: readonly AnyCall[] = [
     summary: "Settle an order that nobody could find out about",
     description:
       'The operator\'s word, kept with its note: `{"outcome": "charged", "not_charged" or ' +
-      '"reversed", "note": "…"}`.',
+      '"reversed", "note": "…"}`. `amount`: what was charged, needed where more than one amount ' +
+      "is possible. A second word corrects charged or not_charged.",
     params,
-    body: z.strictObject({ outcome: oneOf(settlements), note: note(NOTE_CHARACTERS_MAX) }),
+    body: z.strictObject({
+      outcome: oneOf(settlements),
+      note: note(NOTE_CHARACTERS_MAX),
+      amount: amount().nullish(),
+    }),
     answersPayment: true,
     document: ({ payment }) => ({
       bodyExample: { outcome: "charged", note: "seen on the terminal's journal, M. Operator" },
       answer: payment,
       errors: ["ORDER_NOT_FOUND", "NOTHING_TO_SETTLE", "CARD_DATA_REFUSED", "SETTLED_NOT_CHARGED"],
     }),
-    async handle({ params: { orderId }, body: { outcome, note }, request, reply }, at) {
+    async handle({ params: { orderId }, body: { outcome, note }, raw, request, reply }, at) {
       request.about = { orderId, echo: {} };
-      return sendResult(reply, await at.settle({ orderId, outcome, note }));
+      const { currency } = at.orders.latest(orderId).request;
+      const amountMinor = readAmount(raw["amount"], currency);
+      return sendResult(reply, await at.settle({ orderId, outcome, note, amountMinor }));
     },
   }),
 ];
@@ -220,13 +232,16 @@ function history(attempt: FoundOrder["attempts"][number]): object {
     status: body.status,
     error: body.error,
     amount: body.amount,
+    chargedAmount: body.chargedAmount,
     currency: body.currency,
     startedAt: isoTime(attempt.startedAtMs),
     endedAt: isoTime(attempt.endedAtMs),
     baseline: attempt.baseline,
-    events: attempt.events.map(({ atMs, kind, detail }) => ({
+    // A return at the gateway is of a kind too, and must not stand in the place of the event's.
+    events: attempt.events.map(({ atMs, kind, detail: { kind: returnKind, ...detail } }) => ({
       at: isoTime(atMs),
       kind,
+      ...(returnKind === undefined ? {} : { returnKind }),
       ...detail,
     })),
   };

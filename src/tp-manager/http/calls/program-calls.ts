@@ -54,7 +54,7 @@ export const programCalls: readonly AnyCall[] = [
     summary: "Whether a payment can be taken now, or why not",
     description:
       "200 Ready or 503 NotReady with reasons, and the same body: link, terminal, outbox, " +
-      "counts, alarms of the last day, disk, clock, versions, time of the daily chores.",
+      "counts, troubles with what to do, alarms, disk, clock, versions, time of the daily chores.",
     document: ({ health }) => ({ answer: { ...health, also: [503] }, errors: [] }),
     async handle({ reply }, { monitor }) {
       const health = await monitor.health();

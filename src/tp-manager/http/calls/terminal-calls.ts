@@ -5,6 +5,7 @@ import { type TerminalStatus, TerminalUnavailable } from "../../terminal/termina
 import { type AnyCall, call } from "../call.ts";
 import type { CallContext } from "../call-context.ts";
 import { sendOne } from "../envelope.ts";
+import { reconciliationView } from "./reconciliation-calls.ts";
 
 /** How long `/check` waits for the terminal. */
 const CHECK_LIMIT_MS = 10_000;
@@ -43,9 +44,10 @@ export const terminalCalls: readonly AnyCall[] = [
     role: "operator",
     summary: "Telecollection: the terminal's end of day",
     description:
-      "`NbApp`, `App` with `Name`, `Status`, `Count`, `Sum`, and the ticket. Runs by itself too " +
-      "when the terminal demands it (`AUTO_END_OF_DAY`).",
-    document: ({ errors }) => ({
+      "`NbApp`, `App` with `Name`, `Status`, `Count`, `Sum`, the ticket, and the comparison with " +
+      "the journal (`GET /reconciliation`). Runs by itself too when the terminal demands it " +
+      "(`AUTO_END_OF_DAY`).",
+    document: ({ errors, reconciliation }) => ({
       answer: {
         schema: z.object({
           NbApp: z.string(),
@@ -53,11 +55,15 @@ export const terminalCalls: readonly AnyCall[] = [
             z.object({ Name: z.string(), Status: z.string(), Count: z.string(), Sum: z.string() }),
           ),
           ticket: z.string(),
+          reconciliation: reconciliation.schema
+            .nullable()
+            .describe("As in GET /reconciliation; null: it could not be written."),
         }),
         example: {
           NbApp: "1",
           App: [{ Name: "Mastercard", Status: "0", Count: "2", Sum: "19.98" }],
           ticket: "END OF DAY|…",
+          reconciliation: reconciliation.example,
         },
       },
       // A terminal that takes no cards until its end of day is asked for it all the same.
@@ -66,8 +72,8 @@ export const terminalCalls: readonly AnyCall[] = [
         ...(["TELECOLLECTION_FAILED", "OPEN_PRE_AUTHORISATIONS", "NOT_SUPPORTED"] as const),
       ],
     }),
-    async handle({ reply }, { desk, defaultCurrency }) {
-      const { applications, ticket } = await desk.upkeep.telecollect();
+    async handle({ reply }, { desk, orders, defaultCurrency }) {
+      const { applications, ticket, reconciliation } = await desk.upkeep.telecollect();
       const exponent = currencyOf(defaultCurrency)?.exponent ?? 2;
       return sendOne(reply, 200, {
         NbApp: String(applications.length),
@@ -78,6 +84,7 @@ export const terminalCalls: readonly AnyCall[] = [
           Sum: formatMajor(sumMinor, exponent),
         })),
         ticket,
+        reconciliation: reconciliation && reconciliationView(orders.comparedDay(reconciliation)),
       });
     },
   }),

@@ -42,7 +42,7 @@ export class EventHub {
 
   /** A logger whose alarms become events. */
   tap(log: Logger): Logger {
-    return tapAlarms(log, (alarm) =>
+    return tapAlarms(log, ({ about: _, ...alarm }) =>
       this.source.raise({ ...alarm, source: "tp-manager" }, this.#clock.now()),
     );
   }

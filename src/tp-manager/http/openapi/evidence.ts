@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { settlements } from "../../orders/settlement.ts";
-import { declineAdvice, receipt, terminalIdentity, time } from "./schemas.ts";
+import { declineAdvice, jsonValue, receipt, terminalIdentity, time } from "./schemas.ts";
 
 /** Schemas of an attempt's steps in `GET /payment/{orderId}`, as the journal has them. */
 
@@ -11,7 +11,9 @@ export const transactionReport = z
     good: z.boolean(),
     resultCode: text,
     resultText: z.string(),
-    reason: z.enum(["declined", "cancelled", "customer-timeout", "terminal-fault"]).nullable(),
+    reason: z
+      .enum(["declined", "cancelled", "customer-timeout", "terminal-fault", "already-reversed"])
+      .nullable(),
     advice: declineAdvice.optional(),
     amountMinor: z.int().nullable(),
     currencyNumeric: text,
@@ -45,8 +47,9 @@ export const observation = z.object({
   identity: terminalIdentity,
   last: lastTransaction,
   atMs: z.number(),
-  knownAs: text,
-  foundByNext: lastTransaction.nullable(),
+  // Of events of older versions.
+  knownAs: text.optional(),
+  foundByNext: lastTransaction.nullable().optional(),
 });
 
 /** Which members an event has depends on its kind. */
@@ -68,9 +71,12 @@ export const attemptEvent = z.object({
       ticket: z.string(),
       receiptNumber: z.string(),
       because: z.string(),
-      observation,
+      observation: observation.nullable(),
+      baseline,
+      toldBefore: z.record(z.string(), jsonValue),
       operationId: z.string(),
       transactionPublicId: z.string(),
+      returnKind: z.string(),
       returnedMinor: z.int(),
       state: z.string(),
       description: z.string(),

@@ -6,13 +6,27 @@ import {
   gatewayOperationSchema,
   gatewayStateSchema,
 } from "../../../shared/ipc/contract.ts";
-import { emptyReceipt } from "../../../shared/receipt.ts";
-import { listStatuses } from "../../attempts/attempt-store.ts";
 import { eventTable } from "../../attempts/event-table.ts";
-import { strayFindings } from "../../attempts/stray-policy.ts";
+import { strayFindings } from "../../attempts/ladder-policy.ts";
+import { paymentStatuses } from "../../attempts/phase-table.ts";
 import { basket, cartObject, customData, customer, paymentRequest } from "../payment-request.ts";
+import {
+  healthExample,
+  itemExample,
+  lookupExample,
+  operationDoneExample,
+  operationExample,
+  orderExample,
+  outboxExample,
+  paymentExample,
+  paymentRequestExample,
+  times,
+  transactionExample,
+  unexpectedExample,
+} from "./answer-examples.ts";
 import * as evidence from "./evidence.ts";
-import { jsonValue, oneOfErrors, receipt, time } from "./schemas.ts";
+import { reconciliation, reconciliationExample } from "./reconciliation.ts";
+import { jsonValue, oneOfErrors, receipt, time, trouble } from "./schemas.ts";
 
 /**
  * Answers and examples for the document of calls (`document` of a call record). The generator and
@@ -27,7 +41,7 @@ const terminal: readonly ErrorCode[] = [
 const notCharged: readonly ErrorCode[] = [
   ...terminal.filter((code) => code !== "TERMINAL_IN_DOUBT"),
   ...(["TERMINAL_REFUSED", "TERMINAL_FAULT", "PAYMENT_DECLINED", "PAYMENT_CANCELLED"] as const),
-  ...(["CUSTOMER_TIMEOUT", "SETTLED_NOT_CHARGED"] as const),
+  ...(["CUSTOMER_TIMEOUT", "SETTLED_NOT_CHARGED", "CURRENCY_REFUSED"] as const),
 ];
 const money: readonly ErrorCode[] = [...terminal, "PAYMENT_UNKNOWN", "PAYMENT_RUNNING"];
 
@@ -40,12 +54,18 @@ const echoed = {
   customData: customData.nullish(),
 };
 
+const chargedAmount = z
+  .number()
+  .nullable()
+  .describe("By the terminal's or an operator's word; null: not known. Returns do not change it.");
+
 const payment = {
-  status: z.enum(listStatuses),
+  status: z.enum(paymentStatuses),
   error: outcomeError.nullable(),
   receipt,
   ticket: z.string().describe("Printable text, lines separated by |."),
   amount: z.number().describe("As it was asked for, in major units."),
+  chargedAmount,
   currency: z.string().length(3),
   orderId: z.string(),
   ...echoed,
@@ -78,9 +98,10 @@ const listedPayment = z.object({
 const attempt = z.object({
   transactionId: z.string(),
   number: z.int().min(1),
-  status: z.enum(listStatuses),
+  status: z.enum(paymentStatuses),
   error: outcomeError.nullable(),
   amount: z.number(),
+  chargedAmount,
   currency: z.string(),
   startedAt: time,
   endedAt: time.nullable(),
@@ -123,6 +144,13 @@ const gatewayStanding = z
       transactionPublicIds: z.array(publicId),
       history: z.array(gatewayEvent),
       operations: z.array(gatewayOperation),
+      possibleOrders: z
+        .int()
+        .min(0)
+        .describe("How many orders of it the gateway may have; 0: nothing of that is open."),
+      failed: z
+        .array(z.string())
+        .describe("Ids of operations that were answered as done and then notified as failed."),
     }),
     z.object({ state: z.literal("unknown"), problem: z.string() }),
   ])
@@ -174,12 +202,22 @@ const health = z.object({
       sent: z.int(),
       oldestAgeSeconds: z.int().nullable(),
       paused: z.string().nullable(),
+      ambiguous: z
+        .object({ sends: z.int(), inDoubt: z.int(), possibleCopies: z.int() })
+        .nullable()
+        .describe(
+          "Sends whose answer was lost; items not sent again before a lookup; orders that the " +
+            "gateway may have more than once.",
+        ),
     })
     .nullable()
     .describe("null: the supervisor does not answer."),
+  troubles: z
+    .array(trouble.extend({ says: z.string(), todo: z.string() }))
+    .describe("What the warnings say of the way to the gateway, for programs."),
   alarms: z
-    .array(eventTable.alarm.data.extend({ id: z.int(), at: time }))
-    .describe("The newest of the last day; GET /events has all that are kept."),
+    .array(eventTable.alarm.data.extend({ id: z.int(), at: time, trouble: trouble.nullable() }))
+    .describe("Of the last day, or as long as their trouble lasts; GET /events has all."),
   disk: z.object({ freeBytes: z.number(), freeMinBytes: z.number() }).nullable(),
   clock: z.object({ now: time, timeZone: z.string(), uptimeSeconds: z.int() }),
   versions: z.object({
@@ -264,158 +302,11 @@ const outboxDone = z.object({ status: success, transactionId: z.string(), messag
 /** Those that have a name in the document. */
 export const namedSchemas = {
   ...{ paymentAnswer, listedPayment, lookup, receipt, attempt, unexpectedReport, health },
+  ...{ reconciliation },
   ...{ operationDone, gatewayStanding, gatewayTransaction, outboxItem, outboxDone, message },
   ...{ attemptEvent: evidence.attemptEvent, baseline: evidence.baseline, jsonValue },
   ...{ transactionReport: evidence.transactionReport, observation: evidence.observation },
   ...{ paymentRequest, basket, cartObject, customer, customData, outcomeError },
-};
-
-const orderExample = { orderId: "A-1001" };
-const paymentRequestExample = {
-  amount: 12.0,
-  ...orderExample,
-  currency: "EUR",
-  basket: {
-    ...{ type: "good", name: "Ticket", quantity: 1, unit_price: 12.0 },
-    ...{ tax_rate: 0, discount: 0, total_amount: 12.0 },
-  },
-  customer: { id: 7, firstname: "Ada", lastname: "Lane", email: "ada@example.com" },
-  customData: { kiosk: "K-12", vip: false },
-};
-const paymentExample = {
-  status: "Success",
-  error: null,
-  receipt: {
-    ...emptyReceipt(),
-    localDate: "150126",
-    localTime: "130501",
-    primaryAccountNumber: "541333XXXXXX4444",
-    amount: "00001200",
-    currencyNumCode: "978",
-    currencyAlphaCode: "EUR",
-    currencyFractionPart: "2",
-  },
-  ticket: "CARD PAYMENT|EUR 12.00|APPROVED",
-  ...paymentRequestExample,
-  notificationGatewaySent: true,
-  transactionId: "3f0c3f0e-52f5-4b0a-8f0e-0d7a4c8f5a10",
-  warnings: [],
-};
-const times = { startedAt: "2026-01-15T12:04:40.000Z", endedAt: "2026-01-15T12:05:01.000Z" };
-const operationExample = {
-  operationId: "5f0c6f52-6b0e-4a5a-8f8c-1a2b3c4d5e6f",
-  transactionPublicId: "0A1B2C3D4E5F6071",
-};
-const itemExample = { transactionId: "0b8f6a52-7f5f-4c0e-9d4e-5b3f0a9d1c11" };
-
-const lookupExample = {
-  ...paymentExample,
-  gateway: {
-    state: "captured",
-    fraudReported: false,
-    transactionPublicIds: ["0A1B2C3D4E5F6071"],
-    history: [
-      {
-        at: "2026-01-15T12:00:04.000Z",
-        kind: "operation",
-        operation: "capture",
-        status: "ok",
-        transactionPublicId: "0A1B2C3D4E5F6071",
-        copies: 1,
-        details: { operation: "capture", status: "ok", origAmount: "12.00" },
-      },
-    ],
-    operations: [],
-  },
-  attempts: [
-    {
-      transactionId: paymentExample.transactionId,
-      number: 1,
-      status: "Success",
-      error: null,
-      amount: 12.0,
-      currency: "EUR",
-      ...times,
-      baseline: null,
-      events: [{ at: times.endedAt, kind: "end-completed" }],
-    },
-  ],
-};
-const unexpectedExample = {
-  id: 1,
-  at: "2026-01-15T12:00:00.000Z",
-  finding: "held",
-  because: "the terminal has it stored as a sale",
-  foundAt: "2026-01-15T12:00:10.000Z",
-  ...{ receiptNumber: "0042", traceNumber: "000123", amountMinor: 1200, currency: "EUR" },
-  ...{ maskedPan: "541333XXXXXX4444", cardName: "Mastercard", resultCode: "00" },
-  ...{ authorisationNumber: "123456", localDate: "0115", localTime: "130000" },
-  ...{ terminalId: "52500001", serialNumber: "12345678" },
-};
-const healthExample = {
-  status: "Ready",
-  reasons: [],
-  warnings: [],
-  terminal: {
-    ...{ link: "connected", problem: null, state: "ready", detail: "ready" },
-    ...{ since: "2026-01-15T12:00:00.000Z", terminalId: "52500001", serialNumber: "SN-1" },
-    version: "1.0",
-  },
-  running: null,
-  payments: { inDoubt: 0, notHandedOver: 0 },
-  outbox: { pending: 0, parked: 0, sent: 12, oldestAgeSeconds: null, paused: null },
-  alarms: [
-    {
-      id: 41,
-      at: "2026-01-15T12:00:00.000Z",
-      alarm: "transaction-parked",
-      message: "parked for an operator: the gateway refused the order",
-      ...orderExample,
-      ...itemExample,
-      source: "supervisor",
-    },
-  ],
-  disk: { freeBytes: 12000000000, freeMinBytes: 52428800 },
-  clock: { now: "2026-01-15T12:05:02.000Z", timeZone: "Europe/Berlin", uptimeSeconds: 3600 },
-  versions: { connector: "0.1.0", supervisor: "0.1.0", node: "24.0.0", os: "linux_x64" },
-  dailyChoresAt: "03:30",
-};
-const operationDoneExample = {
-  status: "Success",
-  error: null,
-  ...operationExample,
-  ...orderExample,
-  code: 0,
-  description: "transaction has been cancelled",
-  amount: 12,
-  currency: "EUR",
-};
-const transactionExample = {
-  id: 155227950169,
-  merchant_order_id: "A-1001",
-  state: "completed",
-  ...{ amount: "12.00", captured_amount: "12.00", refunded_amount: "0.00", currency: "EUR" },
-  operations: [{ type: "CAPTURE", status: "COMPLETED", amount: "12.00" }],
-};
-const outboxExample = {
-  ...itemExample,
-  ...orderExample,
-  state: "parked",
-  amount: 12,
-  currency: "EUR",
-  queuedAt: "2026-01-15T12:00:00.000Z",
-  nextTryAt: null,
-  settledAt: "2026-01-15T12:00:01.000Z",
-  tries: 1,
-  ambiguous: false,
-  reason: "another code than 0 and 1: the gateway refused: currency invalid",
-  lastTry: {
-    endedAt: "2026-01-15T12:00:01.000Z",
-    class: "order-refused",
-    httpStatus: 200,
-    code: 3,
-    description: "currency invalid",
-  },
 };
 
 /** Codes, schemas and examples that `document` of a call record gets. */
@@ -431,6 +322,7 @@ export const known = {
     example: { ...paymentExample, attempt: 1, archived: false, ...times },
   },
   unexpectedReport: { schema: unexpectedReport, example: unexpectedExample },
+  reconciliation: { schema: reconciliation, example: reconciliationExample },
   health: { schema: health, example: healthExample },
   operationDone: { schema: operationDone, example: operationDoneExample },
   gatewayTransaction: { schema: gatewayTransaction, example: transactionExample },

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type ErrorCode, errorTable } from "../../../shared/errors.ts";
 import { receiptFields } from "../../../shared/receipt.ts";
+import { troubleNames } from "../../../shared/troubles.ts";
 
 /** Schemas that several answers share. */
 
@@ -32,6 +33,8 @@ export const declineAdvice = z.object({
   tryAgain: z.enum(["same-card", "other-card", "no"]),
 });
 
+const charged = z.enum(["no", "yes", "unknown"]);
+
 const openReturn = z.object({
   operationId: z.string(),
   kind: z.enum(["cancel", "refund"]),
@@ -44,7 +47,9 @@ const outcome = z
   .object({ terminalCode: z.string(), ...declineAdvice.shape })
   .partial()
   .describe("Where the terminal ended the payment: its code, and what the customer can do.");
-const aboutOrder = z.object({ orderId: z.string().optional() });
+/** Another order, with its own word. */
+const otherOrder = z.object({ orderId: z.string(), charged });
+const aboutOrder = otherOrder.partial();
 const operation = z
   .object({
     operationId: z.string(),
@@ -76,6 +81,7 @@ const details: Partial<Record<ErrorCode, z.ZodObject>> = {
   TERMINAL_OUT_OF_ORDER: outcome,
   TERMINAL_REFUSED: outcome,
   TERMINAL_FAULT: outcome,
+  CURRENCY_REFUSED: outcome,
   STOPPING: outcome,
   PAYMENT_DECLINED: outcome,
   PAYMENT_CANCELLED: outcome,
@@ -85,8 +91,14 @@ const details: Partial<Record<ErrorCode, z.ZodObject>> = {
   PAYMENT_UNKNOWN: z.object({ why: z.string().optional() }),
   CANCEL_REFUSED: z.object({ terminalCode: z.string(), terminalText: z.string() }).partial(),
   ORDER_MISMATCH: z.object({ amount: z.number(), currency: z.string() }),
-  ANSWER_NOT_DELIVERED: z.object({ orderId: z.string() }),
+  TERMINAL_SALE_UNMATCHED: z.object({
+    receiptNumber: z.string().nullable(),
+    amountMinor: z.number(),
+    sale: z.string().describe("In words."),
+  }),
+  ANSWER_NOT_DELIVERED: otherOrder,
   REVERSAL_REFUSED: z.object({ state: z.string().optional().describe("At the gateway.") }),
+  REVERSAL_NOT_SAFE: z.object({ because: z.string().describe("For people.") }),
   OPEN_PRE_AUTHORISATIONS: z.object({ receiptNumbers: z.array(z.string()) }),
   TELECOLLECTION_FAILED: z.object({ terminalCode: z.string(), end: z.string() }),
   GATEWAY_ID_UNKNOWN: z.object({ transactionPublicIds: z.array(z.string()).optional() }),
@@ -112,8 +124,10 @@ export const apiErrors = Object.fromEntries(
       .object({
         code: z.literal(code),
         message: z.string().describe("For people; may change."),
-        charged: z.enum(["no", "yes", "unknown"]).describe("Whether the order is charged."),
-        retry: z.literal(retry).describe("What the kiosk's program may do."),
+        charged: charged.describe("Whether the order that was asked for is charged."),
+        retry: (retry === "safe" ? z.enum([retry, "same_order"]) : z.literal(retry)).describe(
+          "What the kiosk's program may do. safe: of an order that is not charged only.",
+        ),
         details: details[code as ErrorCode] ?? noDetails,
       })
       .describe(`${meaning} ${action}`),
@@ -126,3 +140,10 @@ export function oneOfErrors(codes: readonly ErrorCode[]): z.ZodType {
   if (!first) throw new Error("an error has a code");
   return others.length === 0 ? first : z.discriminatedUnion("code", [first, ...others]);
 }
+
+/** A trouble that is there; of an alarm null where it is about one moment or one order. */
+export const trouble = z.object({
+  trouble: z.enum(troubleNames),
+  since: time.nullable().describe("null: not known."),
+  count: z.int().nullable().describe("How many are concerned; null: not countable."),
+});

@@ -157,13 +157,20 @@ function statusCell(payment) {
   return cell;
 }
 
+/** The charged amount stands beside the one that was asked for where the two differ. */
+function amountText({ amount, chargedAmount, currency }) {
+  const asked = money(amount, currency);
+  if (!chargedAmount || chargedAmount === amount) return asked;
+  return `${asked} (charged ${money(chargedAmount, currency)})`;
+}
+
 function paymentRow(payment) {
   const { status, notificationGatewaySent: sent } = payment;
   const row = document.createElement("tr");
   row.append(
     element("td", timeOf(payment.startedAt)),
     element("td", payment.orderId),
-    element("td", money(payment.amount, payment.currency)),
+    element("td", amountText(payment)),
     statusCell(payment),
     element("td", sent ? "sent" : status === "Success" ? "waiting" : ""),
   );

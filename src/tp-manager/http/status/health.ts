@@ -2,10 +2,21 @@ import { statfs } from "node:fs/promises";
 import { osName, versionNumber } from "../../../shared/installation.ts";
 import type { ResponseOf, supervisorMessages } from "../../../shared/ipc/contract.ts";
 import { type Clock, isoTime } from "../../../shared/time.ts";
+import {
+  lastingAlarms,
+  type Trouble,
+  type TroubleName,
+  troublesOf,
+  troubleTable,
+  wordsOf,
+} from "../../../shared/troubles.ts";
 import type { AttemptStore } from "../../attempts/attempt-store.ts";
-import type { EventData, KeptEvent } from "../../attempts/event-table.ts";
+import { type EventData, type KeptEvent, PAYMENT_UNKNOWN } from "../../attempts/event-table.ts";
 import type { HandOffStore } from "../../attempts/hand-off-store.ts";
+import { isInDoubt } from "../../attempts/phase-table.ts";
 import type { TerminalDesk } from "../../desk/terminal-desk.ts";
+import type { HandOff, HandOffTrouble } from "../../supervisor/hand-off.ts";
+import type { StoreGuard } from "../../supervisor/store-guard.ts";
 import type { TerminalIdentity } from "../../terminal/terminal.ts";
 
 export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
@@ -20,6 +31,8 @@ interface HealthParts {
   readonly clock: Clock;
   readonly desk: DeskFacts;
   readonly counts: JournalCounts;
+  readonly handOff: Pick<HandOff, "trouble">;
+  readonly guard: Pick<StoreGuard, "open">;
   readonly terminal: () => EventData<"terminal">;
   readonly identity: () => TerminalIdentity;
   /** The newest kept alarms, the newest first. */
@@ -32,7 +45,7 @@ interface HealthParts {
 }
 
 export interface JournalCounts {
-  readonly attempts: Pick<AttemptStore, "countInDoubt">;
+  readonly attempts: Pick<AttemptStore, "countInDoubt" | "read">;
   readonly handOffs: Pick<HandOffStore, "countPendingHandOffs">;
 }
 
@@ -49,7 +62,9 @@ export interface Health {
   readonly running: { readonly what: string; readonly orderId: string | null } | null;
   readonly payments: { readonly inDoubt: number; readonly notHandedOver: number } | null;
   readonly outbox: Outbox | null;
-  /** Those of the last day, the newest first; GET /events has all. */
+  /** The warnings about the way to the gateway, for programs. */
+  readonly troubles: readonly ToldTrouble[];
+  /** Of the last day, or as long as their trouble lasts; the newest first. GET /events has all. */
   readonly alarms: readonly Alarm[];
   readonly disk: { readonly freeBytes: number; readonly freeMinBytes: number } | null;
   readonly clock: {
@@ -61,9 +76,21 @@ export interface Health {
   readonly dailyChoresAt: string;
 }
 
+interface ToldTrouble {
+  readonly trouble: TroubleName;
+  readonly says: string;
+  readonly todo: string;
+  /** null: not known. */
+  readonly since: string | null;
+  /** How many are concerned; null: not countable. */
+  readonly count: number | null;
+}
+
 interface Alarm extends EventData<"alarm"> {
   readonly id: number;
   readonly at: string;
+  /** null: it is about one moment, or about one order. */
+  readonly trouble: Pick<ToldTrouble, "trouble" | "since" | "count"> | null;
 }
 
 interface Outbox {
@@ -72,6 +99,8 @@ interface Outbox {
   readonly sent: number;
   readonly oldestAgeSeconds: number | null;
   readonly paused: string | null;
+  /** null: an older supervisor does not tell. */
+  readonly ambiguous: SupervisorStatus["outbox"]["ambiguous"] | null;
 }
 
 /** Whether a payment can be taken now, or why not, and everything a glance should show. */
@@ -86,26 +115,30 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
   const terminal = parts.terminal();
   const journal = readJournal(parts);
   const payments = journal?.counts ?? null;
+  const troubles = troublesOf({ supervisor, handOver: journal?.handOver });
   const current = parts.desk.turn.current;
   const full = disk !== null && disk.freeBytes < disk.freeMinBytes;
   const reasons = [
     ...terminalReasons(terminal),
     ...paymentReasons(parts.desk),
     ...journalReasons(journal),
+    ...doubtReasons(parts.guard),
   ];
   return {
     status: reasons.length === 0 ? "Ready" : "NotReady",
     reasons,
     warnings: [
+      ...doubtWarnings(parts.guard),
       ...(full ? ["the disk of the data folder is nearly full"] : []),
-      ...supervisorWarnings(supervisor),
+      ...troubles.map(wordsOf),
       ...(payments && payments.inDoubt > 0 ? [`${payments.inDoubt} payments are in doubt`] : []),
     ],
     terminal: { ...terminal, version: parts.identity().version },
     running: current ? { what: current.what, orderId: current.orderId ?? null } : null,
     payments,
     outbox: supervisor && outboxOf(supervisor),
-    alarms: alarmsOf(parts),
+    troubles: troubles.map(toldTrouble),
+    alarms: alarmsOf(parts, troubles, supervisor !== null),
     disk,
     clock: {
       now: new Date(parts.clock.now()).toISOString(),
@@ -120,6 +153,22 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
     },
     dailyChoresAt: parts.choresAt,
   };
+}
+
+/** An order that is new here cannot be paid before the supervisor has told what it knows. */
+function doubtReasons({ open }: HealthParts["guard"]): string[] {
+  if (!open || open.isTakenOver) return [];
+  return [`${open.because}: the supervisor's orders are being taken over`];
+}
+
+function doubtWarnings({ open }: HealthParts["guard"]): string[] {
+  if (!open) return [];
+  const sales = open.unmatched.length;
+  return [
+    `${open.because}: each new order is looked up first, until the next end of day or ` +
+      "./launch.sh stores accept",
+    ...(sales > 0 ? [`the terminal has ${sales} sales that no order here has`] : []),
+  ];
 }
 
 function terminalReasons({ link, problem, state, detail }: EventData<"terminal">): string[] {
@@ -140,15 +189,8 @@ function journalReasons(journal: JournalFacts | null): string[] {
   return journal.terminalChanged ? ["another terminal is connected: POST /terminal/accept"] : [];
 }
 
-function supervisorWarnings(supervisor: SupervisorStatus | null): string[] {
-  if (!supervisor) return ["the supervisor does not answer: transactions wait in the journal"];
-  const { paused, parked } = supervisor.outbox;
-  return [
-    ...(paused === null ? [] : [`nothing is sent to the gateway: ${paused}`]),
-    ...(parked > 0
-      ? [`the gateway refused ${parked} transactions; they wait for an operator`]
-      : []),
-  ];
+function toldTrouble({ name, row, says, sinceMs, count }: Trouble): ToldTrouble {
+  return { trouble: name, says, todo: row.todo, since: isoTime(sinceMs), count };
 }
 
 function outboxOf({ outbox }: SupervisorStatus): Outbox {
@@ -159,36 +201,80 @@ function outboxOf({ outbox }: SupervisorStatus): Outbox {
     sent: others.sent,
     oldestAgeSeconds: oldestAgeMs === null ? null : Math.round(oldestAgeMs / 1000),
     paused: others.paused,
+    ambiguous: others.ambiguous ?? null,
   };
 }
 
 const ALARMS_FOR_MS = 24 * 3_600_000;
+const ALARMS_SHOWN = 5;
 
-function alarmsOf({ alarms, clock }: HealthParts): Alarm[] {
+/**
+ * The alarm of a trouble is there as long as the trouble, with the words of now, that of an order
+ * in doubt as long as the doubt; all others for a day. Nothing is known of the supervisor's
+ * troubles while it is silent: then all stay for a day.
+ */
+function alarmsOf(
+  { alarms, clock, counts }: HealthParts,
+  troubles: readonly Trouble[],
+  told: boolean,
+): Alarm[] {
+  const byName = new Map(troubles.map((trouble) => [trouble.name, trouble]));
+  const shown = new Set<TroubleName>();
+  const one = (event: KeptEvent): Alarm[] => {
+    if (event.name !== "alarm") return [];
+    const { id, atMs, data } = event;
+    const at = isoTime(atMs);
+    const name = lastingAlarms.get(data.alarm);
+    const trouble = name && byName.get(name);
+    const doubt = doubtOf(data, counts);
+    if (doubt === "settled") return [];
+    const isOver =
+      name !== undefined && !trouble && (told || troubleTable[name].by !== "supervisor");
+    const isOld = clock.now() - atMs >= ALARMS_FOR_MS;
+    if (isOver || (!trouble && doubt !== "open" && isOld)) return [];
+    if (!trouble || data.orderId !== null || data.transactionId !== null) {
+      return [{ id, at, ...data, trouble: null }];
+    }
+    if (shown.has(trouble.name)) return []; // of an earlier time of the same trouble
+    shown.add(trouble.name);
+    const { says, todo: _, ...now } = toldTrouble(trouble);
+    return [{ id, at, ...data, message: `${says} -> ${trouble.row.todo}`, trouble: now }];
+  };
   try {
-    return alarms().flatMap((event) => {
-      const isNew = event.name === "alarm" && clock.now() - event.atMs < ALARMS_FOR_MS;
-      const at = isoTime(event.atMs);
-      return isNew ? [{ id: event.id, at, ...event.data }] : [];
-    });
+    let others = 0;
+    return alarms()
+      .flatMap(one)
+      .filter(({ trouble }) => trouble !== null || ++others <= ALARMS_SHOWN);
   } catch {
     return []; // told as a reason for not being ready
   }
 }
 
+/** Of an alarm about an order that nobody knows the end of: whether that is still so. */
+function doubtOf(
+  { alarm, transactionId }: EventData<"alarm">,
+  { attempts }: JournalCounts,
+): "open" | "settled" | null {
+  if (alarm !== PAYMENT_UNKNOWN || transactionId === null) return null;
+  const attempt = attempts.read(transactionId);
+  return attempt && isInDoubt(attempt.state) ? "open" : "settled";
+}
+
 interface JournalFacts {
   readonly counts: { readonly inDoubt: number; readonly notHandedOver: number };
+  readonly handOver: HandOffTrouble | null;
   readonly terminalChanged: boolean;
 }
 
 /** null: the journal cannot be read. */
-function readJournal({ counts, desk }: HealthParts): JournalFacts | null {
+function readJournal({ counts, desk, handOff }: HealthParts): JournalFacts | null {
   try {
     return {
       counts: {
         inDoubt: counts.attempts.countInDoubt(),
         notHandedOver: counts.handOffs.countPendingHandOffs(),
       },
+      handOver: handOff.trouble,
       terminalChanged: desk.gate.changed,
     };
   } catch {

@@ -1,6 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { troubleNames, troublesOf, troubleTable } from "../../../shared/troubles.ts";
 import type { Attempt, AttemptEvent } from "../../attempts/payment.ts";
 import { paymentEventOf } from "../../attempts/payment-event.ts";
+import type { HandOff } from "../../supervisor/hand-off.ts";
 import type { EventHub } from "../events/event-hub.ts";
 import type { TerminalWatch } from "../events/terminal-watch.ts";
 import type { JournalCounts, SupervisorStatus } from "./health.ts";
@@ -9,6 +11,7 @@ interface MetricsParts {
   readonly hub: EventHub;
   readonly watch: TerminalWatch;
   readonly counts: JournalCounts;
+  readonly handOff: Pick<HandOff, "trouble">;
   readonly supervisor: () => Promise<SupervisorStatus>;
 }
 
@@ -27,6 +30,7 @@ export class Metrics {
   readonly #outcomes: Counter<"state">;
   readonly #phases: Histogram<"phase">;
   readonly #alarms: Counter<"alarm">;
+  readonly #compared: Counter<"result">;
   readonly #answers: Histogram<"method" | "route" | "status">;
 
   constructor(parts: MetricsParts) {
@@ -52,6 +56,12 @@ export class Metrics {
       labelNames: ["alarm"],
       registers,
     });
+    this.#compared = new Counter({
+      name: name("reconciliations_total"),
+      help: "Ends of day and receipt numbers compared with the journal.",
+      labelNames: ["result"],
+      registers,
+    });
     this.#answers = new Histogram({
       name: name("api_answer_seconds"),
       help: "Answers of the local API.",
@@ -62,6 +72,7 @@ export class Metrics {
     this.#addGauges(registers);
     parts.hub.subscribe((event) => {
       if (event.name === "payment") this.#outcomes.inc({ state: event.data.state });
+      if (event.name === "reconciliation") this.#compared.inc({ result: event.data.result });
       if (event.name === "alarm") this.#alarms.inc({ alarm: event.data.alarm });
     });
   }
@@ -99,7 +110,10 @@ export class Metrics {
     return this.registry.metrics();
   }
 
-  readonly #outbox: Record<"depth" | "parked" | "age" | "up", Gauge> = {
+  readonly #outbox: Record<
+    "depth" | "parked" | "age" | "up" | "inDoubt" | "copies" | "ambiguous",
+    Gauge
+  > = {
     depth: new Gauge({
       name: "connector_outbox_pending",
       help: "Waiting to be sent.",
@@ -111,7 +125,37 @@ export class Metrics {
       help: "Age of the oldest waiting item.",
       registers: [],
     }),
+    inDoubt: new Gauge({
+      name: "connector_outbox_in_doubt",
+      help: "Waiting, and perhaps at the gateway already: an answer was lost.",
+      registers: [],
+    }),
+    copies: new Gauge({
+      name: "connector_gateway_possible_copies",
+      help: "Orders that the gateway may have more than once.",
+      registers: [],
+    }),
+    ambiguous: new Gauge({
+      name: "connector_gateway_ambiguous_sends",
+      help: "Sends whose answer was lost, of all time.",
+      registers: [],
+    }),
     up: new Gauge({ name: "connector_supervisor_up", help: "1: it answers.", registers: [] }),
+  };
+
+  readonly #gateway = {
+    troubles: new Gauge({
+      name: "connector_trouble",
+      help: "1: the trouble is there; GET /health says what to do.",
+      labelNames: ["trouble"],
+      registers: [this.registry],
+    }),
+    notifications: new Counter({
+      name: "connector_notifications_total",
+      help: "Notifications of the gateway by verdict.",
+      labelNames: ["verdict"],
+      registers: [this.registry],
+    }),
   };
 
   #addGauges(registers: Registry[]): void {
@@ -155,21 +199,37 @@ export class Metrics {
   }
 
   async #readSupervisor(): Promise<void> {
-    const { depth, parked, age, up } = this.#outbox;
-    try {
-      const { outbox } = await this.#parts.supervisor();
-      up.set(1);
-      depth.set(outbox.pending);
-      parked.set(outbox.parked);
-      age.set((outbox.oldestAgeMs ?? 0) / 1000);
-    } catch {
-      up.set(0); // and the others keep what was last known
+    const { depth, parked, age, up, inDoubt, copies, ambiguous } = this.#outbox;
+    const supervisor = await this.#parts.supervisor().catch(() => null);
+    up.set(supervisor ? 1 : 0);
+    this.#setTroubles(supervisor);
+    if (!supervisor) return; // the others keep what was last known
+    const { outbox, notifications } = supervisor;
+    depth.set(outbox.pending);
+    parked.set(outbox.parked);
+    age.set((outbox.oldestAgeMs ?? 0) / 1000);
+    inDoubt.set(outbox.ambiguous?.inDoubt ?? 0);
+    copies.set(outbox.ambiguous?.possibleCopies ?? 0);
+    ambiguous.set(outbox.ambiguous?.sends ?? 0);
+    const { notifications: byVerdict } = this.#gateway;
+    byVerdict.reset();
+    for (const [verdict, count] of Object.entries(notifications?.verdicts ?? {})) {
+      byVerdict.inc({ verdict }, count);
+    }
+  }
+
+  #setTroubles(supervisor: SupervisorStatus | null): void {
+    const handOver = readOr(null, () => this.#parts.handOff.trouble);
+    const there = troublesOf({ supervisor, handOver }).map(({ name }) => name);
+    for (const trouble of troubleNames) {
+      if (supervisor === null && troubleTable[trouble].by === "supervisor") continue;
+      this.#gateway.troubles.set({ trouble }, there.includes(trouble) ? 1 : 0);
     }
   }
 }
 
 /** A figure that cannot be read is not a number; the others are still told. */
-function readOr(otherwise: number, read: () => number): number {
+function readOr<T>(otherwise: T, read: () => T): T {
   try {
     return read();
   } catch {

@@ -1,6 +1,9 @@
 import type { Logger } from "../../../shared/logger.ts";
 import type { Clock } from "../../../shared/time.ts";
+import { type Trouble, troublesOf } from "../../../shared/troubles.ts";
 import type { Attempt, AttemptEvent } from "../../attempts/payment.ts";
+import type { HandOff } from "../../supervisor/hand-off.ts";
+import type { StoreGuard } from "../../supervisor/store-guard.ts";
 import type { EventHub } from "../events/event-hub.ts";
 import { TerminalWatch } from "../events/terminal-watch.ts";
 import {
@@ -18,6 +21,8 @@ export interface MonitorParts {
   readonly journal: JournalCounts & {
     readonly attempts: { onStep: (attempt: Attempt, step: AttemptEvent) => void };
   };
+  readonly guard: Pick<StoreGuard, "open">;
+  readonly handOff: Pick<HandOff, "trouble">;
   readonly supervisor: () => Promise<SupervisorStatus>;
   readonly dataDirectory: string;
   readonly choresAt: string;
@@ -25,8 +30,8 @@ export interface MonitorParts {
   readonly log: Logger;
 }
 
-/** In `/health`. */
-const ALARMS_SHOWN = 5;
+/** Enough to find the alarm of a trouble that has lasted for long. */
+const ALARMS_READ = 200;
 
 /** The watch over tp-manager from inside: events, readiness, figures. */
 export class Monitor {
@@ -36,11 +41,11 @@ export class Monitor {
   readonly #parts: MonitorParts;
 
   constructor(parts: MonitorParts) {
-    const { hub, desk, journal, clock, supervisor } = parts;
+    const { hub, desk, journal, clock, supervisor, handOff } = parts;
     this.#parts = parts;
     this.hub = hub;
     this.watch = new TerminalWatch(desk.terminal, clock, hub.announce);
-    this.metrics = new Metrics({ hub, watch: this.watch, counts: journal, supervisor });
+    this.metrics = new Metrics({ hub, watch: this.watch, counts: journal, supervisor, handOff });
     journal.attempts.onStep = (attempt, step) => this.metrics.step(attempt, step);
   }
 
@@ -49,11 +54,17 @@ export class Monitor {
     return healthOf({
       ...others,
       counts: journal,
-      alarms: () => hub.source.newest("alarm", ALARMS_SHOWN),
+      alarms: () => hub.source.newest("alarm", ALARMS_READ),
       terminal: () => this.watch.now,
       identity: () => others.desk.terminal.state.identity,
       choresAt,
     });
+  }
+
+  /** Troubles between the journal and the gateway (shared/troubles.ts). */
+  async troubles(): Promise<Trouble[]> {
+    const supervisor = await this.#parts.supervisor().catch(() => null);
+    return troublesOf({ supervisor, handOver: this.#parts.handOff.trouble });
   }
 
   close(): void {

@@ -6,6 +6,8 @@ import {
   type TerminalStatus,
   TerminalUnavailable,
 } from "../terminal.ts";
+import type { Command } from "./commands/command.ts";
+import { type StatusForm, statusEnquiry } from "./commands/status-enquiry.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import {
   askLastTransaction,
@@ -33,6 +35,8 @@ export class Enquiries {
   readonly #deps: ZvtDependencies;
   readonly #hooks: EnquiryHooks;
   readonly #housekeeping: Housekeeping;
+  /** The form in which the terminal on this link has answered the status enquiry. */
+  #form: StatusForm | undefined;
 
   constructor(
     options: ZvtOptions,
@@ -50,11 +54,12 @@ export class Enquiries {
   /** Registration, status, identity and the last transaction of a terminal on a new link. */
   async introduce(run: RunCommand): Promise<void> {
     this.known.introduced();
+    this.#form = undefined;
     await this.#register(run);
     this.#learn(await this.#askStatus(run));
     // docs/zvt.md 6.5: an older terminal tells its version only without the service byte.
     if (this.known.version === "") {
-      const { identity } = await this.#askStatus(run, "version");
+      const { identity } = await askStatus(run, this.#options, this.#now, "plain");
       this.known.identify({ version: identity.version });
     }
     const last = await this.lastTransaction(run);
@@ -136,8 +141,16 @@ export class Enquiries {
     this.known.registered(registered);
   }
 
-  #askStatus(run: RunCommand, form?: "version"): Promise<StatusAnswer> {
-    return askStatus(run, this.#options, this.#now, form);
+  /** The status enquiry that the terminal on this link understands. */
+  get statusEnquiry(): Command {
+    return statusEnquiry(this.#options.password, this.#form ?? "container");
+  }
+
+  async #askStatus(run: RunCommand): Promise<StatusAnswer> {
+    const answer = await askStatus(run, this.#options, this.#now, this.#form);
+    // Only an answer shows which form is right: a busy terminal refuses any.
+    this.#form = answer.form ?? this.#form;
+    return answer;
   }
 
   #learn(answer: StatusAnswer): void {
@@ -149,5 +162,7 @@ export class Enquiries {
 }
 
 function lastOf(told: LastTransaction & { readonly notRegistered?: boolean }): LastTransaction {
-  return told.kind === "not-told" ? { kind: "not-told", why: told.why } : told;
+  if (told.kind !== "not-told") return told;
+  const { notRegistered: _, ...last } = told;
+  return last;
 }

@@ -3,13 +3,19 @@
  * (docs/zvt.md 6.1, 6.5; docs/design.md 3.1).
  */
 
-import { type Charset, charsetOfCode, type Message, tagValue } from "../../../zvt/index.ts";
+import {
+  type Charset,
+  charsetOfCode,
+  type Message,
+  type Totals,
+  tagValue,
+} from "../../../zvt/index.ts";
 import {
   type Demand,
   demandsOfRegistration,
   demandsOfStatus,
 } from "../../../zvt/tables/demands.ts";
-import { codeText, resultText } from "../../../zvt/tables/result-codes.ts";
+import { codeText, refusalText } from "../../../zvt/tables/result-codes.ts";
 import {
   type LastTransaction,
   type TerminalIdentity,
@@ -17,9 +23,10 @@ import {
   TerminalUnavailable,
 } from "../terminal.ts";
 import type { Command } from "./commands/command.ts";
-import { registration } from "./commands/registration.ts";
+import { bareRegistration, registration } from "./commands/registration.ts";
 import { repeatReceipt } from "./commands/repeat-receipt.ts";
-import { statusEnquiry } from "./commands/status-enquiry.ts";
+import { type StatusForm, statusEnquiry } from "./commands/status-enquiry.ts";
+import { turnoverTotals } from "./commands/turnover-totals.ts";
 import { clockOffsetMs } from "./report/local-date.ts";
 import { transactionReport } from "./report/transaction-report.ts";
 import type { ExchangeListener } from "./session/session.ts";
@@ -42,6 +49,8 @@ export interface StatusAnswer {
    * answer so (docs/zvt.md 9.2 step 2), whatever the code.
    */
   readonly refused: boolean;
+  /** The form of the question that was answered with a status; null when none was. */
+  readonly form: StatusForm | null;
 }
 
 export interface Registered {
@@ -58,14 +67,22 @@ export const NOT_REGISTERED = 0x6b;
 /** Message wrong, function or tag unknown (docs/zvt.md 11.4). */
 const PROTESTS = [0x9a, 0x83];
 
-/** Throws {@link TerminalUnavailable} when the terminal gives no answer. */
+/**
+ * Asks in the given form; undefined: in the one that the terminal understands. Throws
+ * {@link TerminalUnavailable} when the terminal gives no answer.
+ */
 export async function askStatus(
   run: RunCommand,
   options: ZvtOptions,
   nowMs: () => number,
-  form: "container" | "version" = "container",
+  known: StatusForm | undefined,
 ): Promise<StatusAnswer> {
+  const form = known ?? "container";
   const end = await run(statusEnquiry(options.password, form));
+  if (known === undefined && isProtest(end)) {
+    // A terminal that does not know the form still knows the question (docs/zvt.md 6.5).
+    return await askStatus(run, options, nowMs, "plain");
+  }
   if (end.end === "completed") {
     const { tags } = end.message;
     return {
@@ -79,6 +96,7 @@ export async function askStatus(
       notRegistered: false,
       demands: demandsOfStatus(end.message),
       refused: false,
+      form,
     };
   }
   const { code, text } = refusalOf(end, options);
@@ -89,15 +107,23 @@ export async function askStatus(
     notRegistered: code === NOT_REGISTERED,
     demands: [],
     refused: end.end === "refused" && code !== NOT_REGISTERED,
+    form: null,
   };
 }
 
 export async function register(run: RunCommand, options: ZvtOptions): Promise<Registered> {
-  let end = await run(registration(options));
-  if (options.messageIds && isProtest(end)) {
-    // Unknown tags are to be skipped (docs/zvt.md 4.3); one that does not gets a registration
-    // without.
-    end = await run(registration({ ...options, messageIds: false }));
+  // Unknown tags are to be skipped (docs/zvt.md 4.3); a terminal that does not skip them, or knows
+  // no container or currency here, gets a registration without.
+  const forms = [
+    registration(options),
+    ...(options.messageIds ? [registration({ ...options, messageIds: false })] : []),
+    bareRegistration(options, "currency"),
+    bareRegistration(options, "nothing"),
+  ] as const;
+  let end = await run(forms[0]);
+  for (const form of forms.slice(1)) {
+    if (!isProtest(end)) break;
+    end = await run(form);
   }
   if (end.end !== "completed") {
     const { text } = refusalOf(end, options);
@@ -136,16 +162,45 @@ export async function askLastTransaction(
       if (isSale) found = message;
     },
   });
+  if (saysNothingStored(end, found)) return await askTotals(run, options);
   if (end.end !== "completed") {
     const { code, text } = refusalOf(end, options);
     const why = `the terminal refused to repeat its last receipt: ${text}`;
-    return { kind: "not-told", why, notRegistered: code === NOT_REGISTERED };
+    return { kind: "not-told", why, refused: true, notRegistered: code === NOT_REGISTERED };
   }
   if (!found) {
     return { kind: "not-told", why: "the terminal repeated its last receipt without any data" };
   }
   const { language } = options;
   return { kind: "transaction", report: transactionReport(found, { language, nowMs: nowMs() }) };
+}
+
+/** A result code in the answer to Repeat Receipt of a terminal that has nothing to repeat. */
+const NOTHING_TO_REPEAT = [0x83, 0x64];
+
+/** Nothing to repeat, or a terminal that cannot: a result without a sale, or none and 06 1E. */
+function saysNothingStored(end: ExchangeEnd, found: Message | undefined): boolean {
+  if (!found) return end.end === "aborted" && NOTHING_TO_REPEAT.includes(codeOf(end.message));
+  const { amount, receiptNumber, resultCode } = found.fields;
+  const isSale = amount !== undefined || receiptNumber !== undefined;
+  return !isSale && resultCode !== undefined && NOTHING_TO_REPEAT.includes(resultCode);
+}
+
+/**
+ * Whether a terminal that repeats nothing has nothing stored (docs/zvt.md 9.2): its totals name not
+ * one transaction. A terminal that tells its last transaction is never asked this.
+ */
+async function askTotals(run: RunCommand, options: ZvtOptions): Promise<LastTransaction> {
+  let told: Totals | undefined;
+  const end = await run(turnoverTotals(options.password), {
+    message: ({ name, fields }) => {
+      if (name === "status-information") told = fields.totals ?? told;
+    },
+  });
+  if (end.end !== "completed") refusalOf(end, options); // throws when nothing was answered at all
+  const isEmpty = told?.groups.every(({ count, amount }) => count === 0 && amount === 0);
+  if (end.end === "completed" && isEmpty) return { kind: "none" };
+  return { kind: "not-told", why: "the terminal repeats no receipt, and its totals are not empty" };
 }
 
 /** Code and words of a refusal. Throws when there was no answer at all. */
@@ -157,7 +212,7 @@ function refusalOf(
     throw new TerminalUnavailable("no-answer", `the terminal does not answer: ${end.problem}`);
   }
   const code = codeOf(end.message);
-  return { code, text: `${codeText(code)} ${resultText(code, language)}` };
+  return { code, text: `${codeText(code)} ${refusalText(code, language)}` };
 }
 
 /** The code of 84 xx or 06 1E; the one inside 84 1E. Without any, FF: other error. */

@@ -10,7 +10,7 @@
  */
 import { type Clock, sleep } from "../../../shared/time.ts";
 import type { Message } from "../../../zvt/index.ts";
-import { statusEnquiry } from "./commands/status-enquiry.ts";
+import type { Command } from "./commands/command.ts";
 import { codeOf, NOT_REGISTERED, type RunCommand } from "./introduction.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
 import { terminalStatus } from "./terminal-statuses.ts";
@@ -18,16 +18,18 @@ import type { ZvtOptions } from "./zvt-options.ts";
 
 const ASK_AGAIN_MS = 1_000;
 
-/** Asks a busy terminal again for as long as the options allow. Never rejects. */
+/**
+ * Asks a busy terminal again, by `enquiry`, for as long as the options allow. Never rejects.
+ */
 export async function isOver(
   refusal: Message,
-  run: RunCommand,
-  options: ZvtOptions,
+  { run, enquiry }: { readonly run: RunCommand; readonly enquiry: Command },
+  options: Pick<ZvtOptions, "refusalCheckMs">,
   clock: Clock,
 ): Promise<boolean> {
   const untilMs = clock.monotonicMs() + options.refusalCheckMs;
   for (;;) {
-    const end = await run(statusEnquiry(options.password, "container"));
+    const end = await run(enquiry);
     if (end.end === "lost" || end.end === "not-sent") return false;
     if (isForeignEnd(end)) return false;
     if (showsIdle(refusal, end)) return true;

@@ -6,6 +6,8 @@ import {
   codeText,
   declineAdvice,
   isGoodCompletion,
+  isLock,
+  refusalText,
   resultText,
 } from "../../../zvt/tables/result-codes.ts";
 import type {
@@ -27,6 +29,9 @@ export const withdrawn: PaymentEnd = {
   end: "withdrawn",
   text: "cancelled before the terminal was asked to charge",
 };
+
+/** 84 9C: wait, or ask again (docs/zvt.md 11.4). */
+const PLEASE_WAIT = 0x9c;
 
 const UNJUDGED = "a result of the terminal could not be read or stored, and was refused";
 
@@ -128,7 +133,7 @@ export class RunningPayment implements ExchangeListener {
       case "not-sent":
         return { end: "not-sent", code: "link", text: end.problem };
       case "refused":
-        return { end: "refused", ...this.#coded(codeOf(end.message)) };
+        return this.#refused(codeOf(end.message));
       case "aborted":
         return this.#aborted(end.message, ticket);
       case "completed":
@@ -149,6 +154,12 @@ export class RunningPayment implements ExchangeListener {
     return { end: "aborted", ...this.#coded(code), reason: abortReason(code, undefined), ticket };
   }
 
+  #refused(code: number): PaymentEnd {
+    const reason = code === PLEASE_WAIT ? "busy" : abortReason(code, undefined);
+    const text = refusalText(code, this.#language);
+    return { end: "refused", code: codeText(code), text, reason };
+  }
+
   /** 06 1E may come without a code (docs/zvt.md 12.1); 1F17 has words for support. */
   #aborted({ parts, tags }: Message, ticket: string): PaymentEnd {
     const said = tagValue(tags, "vendorErrorText")?.trim();
@@ -158,8 +169,12 @@ export class RunningPayment implements ExchangeListener {
       const reason = this.cancelled ? "cancelled" : "terminal-fault";
       return { end: "aborted", code: "", text, reason, ticket };
     }
-    const { text, ...coded } = this.#coded(code);
+    // docs/zvt.md 5.3: a locked terminal ends every command so, without any result.
+    const locked = !this.#judged && isLock(code);
+    const { text: told, ...coded } = this.#coded(code);
+    const text = locked ? refusalText(code, this.#language) : told;
     const words = said ? `${text} (${said})` : text;
+    if (locked) return { end: "aborted", ...coded, text: words, reason: "terminal-fault", ticket };
     const reason = abortReason(code, said);
     const advice = declineAdvice(code);
     return { end: "aborted", ...coded, text: words, reason, advice, ticket };

@@ -2,7 +2,7 @@
 
 import { findTags, type Message, type Totals } from "../../../zvt/index.ts";
 import { codeText, isGoodCompletion, resultText } from "../../../zvt/tables/result-codes.ts";
-import type { TelecollectedApplication, TelecollectionEnd } from "../terminal.ts";
+import type { ClosingTotals, TelecollectedApplication, TelecollectionEnd } from "../terminal.ts";
 import { endOfDay } from "./commands/end-of-day.ts";
 import { NO_RECEIPT_NUMBER, openPreAuths } from "./commands/open-pre-auths.ts";
 import { codeOf, type RunCommand } from "./introduction.ts";
@@ -74,7 +74,9 @@ function endOf(
     case "completed": {
       const code = end.message.fields.resultCode ?? settlement?.fields.resultCode ?? 0;
       if (!isGoodCompletion(code)) return { end: "failed", ...coded(code) };
-      return { end: "completed", applications: applicationsOf(settlement, options), ticket };
+      const totals = settlement && totalsOf(settlement);
+      const applications = applicationsOf(settlement, options);
+      return { end: "completed", applications, ...(totals ? { totals } : {}), ticket };
     }
   }
 }
@@ -96,6 +98,26 @@ function applicationsOf(
       count,
       sumMinor,
     }));
+}
+
+/** A count has one byte (docs/zvt.md 7.1): this one says "so many or more". */
+const COUNT_MAX = 0xff;
+/** Told by a terminal that closed nothing. */
+const NO_RECEIPT = "0000";
+
+/** undefined when the terminal told no totals. */
+function totalsOf({ fields: { totals, amount } }: Message): ClosingTotals | undefined {
+  if (!totals) return undefined;
+  const { receiptFrom, receiptTo, groups } = totals;
+  const sumMinor = groups.reduce((sum, group) => sum + group.amount, 0);
+  const isWhole = groups.every(({ count }) => count < COUNT_MAX);
+  const closed = receiptFrom !== NO_RECEIPT && receiptTo !== NO_RECEIPT;
+  return {
+    receiptFrom: closed ? receiptFrom : null,
+    receiptTo: closed ? receiptTo : null,
+    count: isWhole ? groups.reduce((sum, group) => sum + group.count, 0) : null,
+    sumMinor: amount === undefined || amount === sumMinor ? sumMinor : null,
+  };
 }
 
 const schemeNames: Readonly<Record<Totals["groups"][number]["group"], string>> = {

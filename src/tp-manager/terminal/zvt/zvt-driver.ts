@@ -46,6 +46,10 @@ const fields = {
     help: "Names the last known receipt (1F1F): the terminal reverses a payment that we missed.",
     example: "yes",
   }),
+  ZVT_PRINTS_COUNT: described(yesNo.default(false), {
+    help: "The terminal keeps a sale only after its print was acknowledged; else it reverses it.",
+    example: "yes",
+  }),
   ZVT_LOG_OFF: described(yesNo.default(false), {
     help: "Log-Off at every stop: gives the terminal's own keys back until the next start.",
     example: "yes",
@@ -130,6 +134,7 @@ function optionsOf(config: Config): Partial<ZvtOptions> {
     charset: zvt.ZVT_CHARSET ?? profile.charset ?? "cp437",
     printerWidth: config.TICKET_WIDTH,
     sendLastReceipt: zvt.ZVT_SEND_LAST_RECEIPT,
+    printsCount: zvt.ZVT_PRINTS_COUNT,
     logOffOnClose: zvt.ZVT_LOG_OFF,
     messageIds: zvt.ZVT_MESSAGE_IDS === "auto",
     language: config.LANGUAGE,

@@ -60,6 +60,11 @@ export interface ZvtOptions {
    */
   readonly sendLastReceipt: boolean;
   /**
+   * docs/zvt.md 9.1: the terminal reverses a sale whose print was not acknowledged to its end.
+   * Where nothing says so, an acknowledged 04 0F counts as final.
+   */
+  readonly printsCount: boolean;
+  /**
    * docs/zvt.md 6.4: Log-Off when the driver is closed. Log-Off gives the terminal's own keys back
    * until the next registration, which nobody wants at an unattended terminal.
    */
@@ -89,6 +94,7 @@ export const defaultZvtOptions: ZvtOptions = {
   receiptsWanted: 0xc0,
   messageIds: true,
   sendLastReceipt: false,
+  printsCount: false,
   logOffOnClose: false,
   language: "en",
   restartPauseMs: 5_000,

@@ -61,6 +61,7 @@ class ZvtTerminal implements Terminal {
   #evidenceDue = false;
   /** Recovery keeps evidence, also after a restart, until it knows what became of a command. */
   #evidenceKept = false;
+  #refusedUnderLock = false;
 
   constructor(options: ZvtOptions, dependencies: ZvtDependencies) {
     this.#options = options;
@@ -70,7 +71,7 @@ class ZvtTerminal implements Terminal {
       options,
       dependencies,
       (event) => this.#emit(event),
-      () => this.#isLeftAlone,
+      () => this.#isLeftAlone || this.#isLockedOut,
     );
   }
 
@@ -80,6 +81,7 @@ class ZvtTerminal implements Terminal {
       lastTransaction: true,
       vending: this.#connection.vending,
       partialIssue: this.#options.partialIssue,
+      printsCount: this.#options.printsCount,
     };
   }
 
@@ -92,6 +94,14 @@ class ZvtTerminal implements Terminal {
   get #isLeftAlone(): boolean {
     const sinceMs = this.#deps.clock.monotonicMs() - this.#preparedAtMs;
     return this.#isSettled && sinceMs > SILENCE_BEFORE_SALE_MS;
+  }
+
+  /**
+   * A terminal that is locked refused the very question that is to be answered first: its lock is
+   * cured even while something on it is still to be found out (docs/design.md 3.15).
+   */
+  get #isLockedOut(): boolean {
+    return !this.#payment && this.#refusedUnderLock && this.#connection.state.status?.cr === "2";
   }
 
   get state(): TerminalState {
@@ -169,9 +179,7 @@ class ZvtTerminal implements Terminal {
         const ended = await run(inStep ? this.#withLastReceipt(command) : command, payment);
         payment.phase = "over";
         // docs/zvt.md 7.2: the terminal may have taken itself more time than T4.
-        const t4Ms = Math.max(this.#options.timers.t4Ms, session?.t4Ms ?? 0);
-        // docs/zvt.md 8.2: left alone with its 04 0F a terminal reverses after the goods window.
-        this.#paymentLimitMs = t4Ms + (command.goods?.windowMs ?? 0);
+        this.#paymentLimitMs = Math.max(this.#options.timers.t4Ms, session?.t4Ms ?? 0);
         if (ended.end === "completed" && payment.partUnconfirmed) await this.#confirm(payment, run);
         return await this.#believed(ended, run);
       });
@@ -193,7 +201,8 @@ class ZvtTerminal implements Terminal {
   /** A refusal counts only when the terminal shows that the payment does not run. */
   async #believed(end: ExchangeEnd, run: RunCommand): Promise<ExchangeEnd> {
     if (end.end !== "refused") return end;
-    if (await isOver(end.message, run, this.#options, this.#deps.clock)) return end;
+    const enquiry = this.#connection.asks.statusEnquiry;
+    if (await isOver(end.message, { run, enquiry }, this.#options, this.#deps.clock)) return end;
     return { end: "lost", problem: "the terminal refused, and did not show that nothing runs" };
   }
 
@@ -256,6 +265,13 @@ class ZvtTerminal implements Terminal {
       await this.#connection.asks.assertIdle(run);
       signal.throwIfAborted();
       const last = await this.#connection.asks.lastTransaction(run);
+      const { status } = this.#connection.state;
+      if (last.kind === "not-told" && last.refused && status && status.cr !== "0") {
+        // docs/zvt.md 5.3: a locked terminal refuses everything; that is no answer.
+        this.#refusedUnderLock = true;
+        throw new TerminalUnavailable("out-of-order", `${status.detail}; ${last.why}`);
+      }
+      this.#refusedUnderLock = false;
       this.#evidenceDue = false;
       return last;
     });

@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import type { GatewaySandbox } from "../../../../src/simulator/gateway/sandbox.ts";
 import { heapInUse, objectPrototype } from "../../../support/heap.ts";
 import { hostileDocuments, xmlMakers } from "../../../support/hostile-documents.ts";
+import { ownTimeOf } from "../../../support/own-time.ts";
 import { asSlow } from "../../../support/patience.ts";
 import {
   elements,
@@ -127,13 +128,14 @@ test("documents that grow, nest or repeat are refused quickly and cost no memory
     soapRequest("payment-v2", "generate", `<description>${"<".repeat(100_000)}`),
   ];
   const before = process.memoryUsage().rss;
-  const started = performance.now();
-  for (const body of hostile.flatMap((one) => [one, one, one])) {
-    const response = await send(sandbox, body);
-    expect([body.slice(0, 20), response.status]).toEqual([body.slice(0, 20), 500]);
-    await response.text();
-  }
-  expect(performance.now() - started).toBeLessThan(asSlow(15_000));
+  const tookMs = await ownTimeOf([], async () => {
+    for (const body of hostile.flatMap((one) => [one, one, one])) {
+      const response = await send(sandbox, body);
+      expect([body.slice(0, 20), response.status]).toEqual([body.slice(0, 20), 500]);
+      await response.text();
+    }
+  });
+  expect(tookMs).toBeLessThan(asSlow(15_000));
   expect(process.memoryUsage().rss - before).toBeLessThan(400 * 1024 * 1024);
   expect(sandbox.orders()).toEqual([]);
 });

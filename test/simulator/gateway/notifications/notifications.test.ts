@@ -7,6 +7,7 @@ import {
 import {
   pauseAfterMs,
   stateAfter,
+  verdictOf,
 } from "../../../../src/simulator/gateway/notifications/retry-policy.ts";
 import { startGatewaySandbox } from "../../../../src/simulator/gateway/sandbox.ts";
 import {
@@ -44,9 +45,9 @@ const what = ({ received }: Merchant) =>
   });
 
 /** The strictest of the public verifiers: raw bytes, lower-case hex, nothing but `<mapi>`. */
-function isSigned(document: string): boolean {
+function isSigned(document: string, secret = PASSWORD): boolean {
   const result = /<result>.*<\/result>/s.exec(document)?.[0] ?? "";
-  const digest = createHash("md5").update(result).update(PASSWORD).digest("hex");
+  const digest = createHash("md5").update(result).update(secret).digest("hex");
   return document.includes(`<mapi><mapiversion>1.0</mapiversion><md5content>${digest}<`);
 }
 
@@ -115,6 +116,24 @@ test("cancellation, refunds and chargebacks are notified too", async () => {
   expect(resultOf(merchant.received[4]?.xml ?? "")["refundedAmount"]).toBe("4.00");
 });
 
+test("a website with a salt signs with it, another one with the password", async () => {
+  const merchant = await merchantForTest();
+  const websites = [
+    { id: 107, currency: "EUR", salt: "grain" },
+    { id: 108, currency: "EUR" },
+  ];
+  const sandbox = await sandboxForTest({ autoPay: true, accounts: [{ ...account, websites }] });
+  const signedWith = async (websiteId: string, secret: string) => {
+    const before = merchant.received.length;
+    await generate(sandbox, { urlCallback: merchant.url, websiteId });
+    await eventually(() => merchant.received.length).toBe(before + 2);
+    return merchant.received.slice(before).map(({ xml: text }) => isSigned(text, secret));
+  };
+  expect(await signedWith("107", "grain")).toEqual([true, true]);
+  expect(await signedWith("107", PASSWORD)).toEqual([false, false]);
+  expect(await signedWith("108", PASSWORD)).toEqual([true, true]);
+});
+
 test("amounts have two decimals also in currencies without any", async () => {
   const merchant = await merchantForTest();
   const sandbox = await sandboxForTest({
@@ -165,16 +184,17 @@ test("a merchant that never answers does not hold up the others", async () => {
 });
 
 test("other refusals are not retried, and the schedule ends", () => {
-  expect(stateAfter(403, 1)).toBe("refused");
-  expect(stateAfter(302, 1)).toBe("refused");
-  expect(stateAfter(204, 1)).toBe("delivered");
+  expect([403, 302, 499, 0].map(verdictOf)).toEqual(["refused", "refused", "refused", "refused"]);
+  expect([200, 204, 299].map(verdictOf)).toEqual(["taken", "taken", "taken"]);
+  expect([500, 503].map(verdictOf)).toEqual(["again", "again"]);
+  expect(stateAfter("refused", 1)).toBe("refused");
+  expect(stateAfter("taken", 1)).toBe("delivered");
   const pauses = Array.from({ length: 8 }, (_, i) => pauseAfterMs(i + 1));
   expect(pauses.at(-1)).toBeUndefined();
   expect(pauses.slice(0, -1)).toEqual(
     pauses.slice(0, -1).toSorted((a, b) => Number(a) - Number(b)),
   );
-  expect(stateAfter(500, 8)).toBe("given-up");
-  expect(stateAfter(undefined, 8)).toBe("given-up");
+  expect([stateAfter("again", 7), stateAfter("again", 8)]).toEqual(["waiting", "given-up"]);
 });
 
 test("what was not delivered is sent after a restart", async () => {

@@ -31,6 +31,8 @@ test("the page lists orders, operations and deliveries, and its buttons work", a
     expect([action, response.status, response.headers.get("location")]).toEqual([action, 303, "/"]);
     return sandbox.orders()[0]?.state;
   };
+  expect(Object.keys(buttonsOf(await page()))).toEqual(["pay", "decline", "abort", "wait"]);
+  expect(await press("wait")).toBe("waiting");
   expect(Object.keys(buttonsOf(await page()))).toEqual(["pay", "decline", "abort"]);
   expect(await press("pay")).toBe("authorized");
   expect(Object.keys(buttonsOf(await page()))).toEqual(["capture", "cancel"]);

@@ -205,7 +205,16 @@ test("description, locale and urlCallback may be nil, as the real types say", as
   expect(result["code"]).toBe("0");
 });
 
-/** Column "Required" of the order request (docs/design.md 12.10). */
+test("a locale that is missing or empty stands for the default", async () => {
+  const sandbox = await sandboxForTest();
+  for (const locale of [undefined, ""]) {
+    expect((await generate(sandbox, { locale })).result["code"]).toBe("0");
+    const page = await fetch(sandbox.url + sandbox.orders()[0]?.page);
+    expect(await page.text()).toContain('<html lang="en">');
+  }
+});
+
+/** Column "Required" of the order request (docs/design.md 12.10), locale aside. */
 const mandatory = [
   "wsLogin",
   "wsPassword",
@@ -214,7 +223,6 @@ const mandatory = [
   "currency",
   "amount",
   "rating",
-  "locale",
   "customerIpAddress",
   "executionDate",
   "manualCapture",
@@ -318,15 +326,33 @@ test("bad credentials are code 1 with an empty redirectUrl, naming the login", a
   expect(sandbox.orders()).toEqual([]);
 });
 
-test("an unknown sub account is code 7, a known one passes", async () => {
-  const sandbox = await sandboxForTest({
-    accounts: [
-      { ...account, websites: [...account.websites], subAccounts: [{ id: 5, login: "s" }] },
+describe("a sub-account named by", () => {
+  const cases = [
+    ["a known id", { wsSubAccountId: "5" }, ""],
+    ["an unknown id", { wsSubAccountId: "6" }, "wsSubAccountId 6 not found"],
+    ["a known login", { wsSubAccountLogin: "sub" }, ""],
+    ["an unknown login", { wsSubAccountLogin: "no" }, "wsSubAccountLogin 'no' not found"],
+    ["id and login", { wsSubAccountId: "5", wsSubAccountLogin: "sub" }, ""],
+    [
+      "the id of one and the login of another",
+      { wsSubAccountId: "5", wsSubAccountLogin: "sub2" },
+      "wsSubAccountLogin 'sub2' not found for wsSubAccountId 5",
     ],
-  });
-  const unknown = await generate(sandbox, { wsSubAccountId: "6" });
-  expect(unknown.result["code"]).toBe("7");
-  expect((await generate(sandbox, { wsSubAccountId: "5" })).result["code"]).toBe("0");
+    ["empty texts", { wsSubAccountId: "", wsSubAccountLogin: "" }, ""],
+  ] as const;
+  for (const [name, parameters, description] of cases) {
+    test(`${name} ${description === "" ? "passes" : "is code 7"}`, async () => {
+      const subAccounts = [
+        { id: 5, login: "sub" },
+        { id: 7, login: "sub2" },
+      ];
+      const sandbox = await sandboxForTest({ accounts: [{ ...account, subAccounts }] });
+      const { result } = await generate(sandbox, parameters);
+      const expected = description === "" ? ["0", "N/A"] : ["7", description];
+      expect([result["code"], result["description"]]).toEqual(expected);
+      expect(sandbox.orders()).toHaveLength(description === "" ? 1 : 0);
+    });
+  }
 });
 
 test("unknown, repeated and misplaced parameters are answered with HTTP 500", async () => {

@@ -379,6 +379,7 @@ describe("the last transaction", () => {
     });
     expect(last).toEqual({
       kind: "not-told",
+      refused: true,
       why: "the terminal refused to repeat its last receipt: 83 function unknown",
     });
   });

@@ -188,3 +188,39 @@ test("a terminal that cannot take cards refuses a payment before the customer st
   await status(peer, said);
   await refused;
 });
+
+describe("a lock that keeps a lost payment from being asked about", () => {
+  test("is cured, and the question is answered then", async () => {
+    const locked = { registration: "10", status: statusCompletion("51") };
+    const { peer, driver } = await begin(initialised, { ...quick, pollIntervalMs: 200 });
+    driver.terminal.keepEvidence?.(true);
+    const refused = driver.terminal.lastTransaction(never);
+    refused.catch(() => undefined);
+    let asked = false;
+    for (let apdu = await peer.next(); !apdu.startsWith("0693"); apdu = await peer.next()) {
+      peer.send("800000");
+      if (apdu.startsWith("0620")) asked = true;
+      await peer.tell(apdu.startsWith("0620") ? "061e0151" : locked.status);
+    }
+    expect(asked).toBe(true);
+    await expect(refused).rejects.toMatchObject({ reason: "out-of-order" });
+    peer.send("800000");
+    await peer.tell("060f00");
+    await register(peer, initialised);
+    await status(peer, initialised);
+    const asking = driver.terminal.lastTransaction(never);
+    await status(peer, initialised);
+    await repeatReceipt(peer, [goodSale]);
+    expect(await asking).toMatchObject({ kind: "transaction" });
+  });
+
+  test("is none while the status is ready: the refusal is an answer", async () => {
+    const { peer, driver } = await begin(initialised, quick);
+    const asking = driver.terminal.lastTransaction(never);
+    await status(peer, initialised);
+    await peer.expect(/^0620/);
+    peer.send("800000");
+    await peer.tell("061e01a0");
+    expect(await asking).toMatchObject({ kind: "not-told", refused: true });
+  });
+});

@@ -112,7 +112,8 @@ describe.each([
     await peer.expect(payCommand);
     peer.send("84b100");
     await status(peer);
-    expect(await paying).toEqual({ end: "refused", code: "B1", text: "memory full" });
+    const reason = "terminal-fault";
+    expect(await paying).toEqual({ end: "refused", code: "B1", text: "memory full", reason });
   });
 
   test("whose report is refused gets 84 66, and the terminal's end decides", async () => {

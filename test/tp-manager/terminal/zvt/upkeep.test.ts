@@ -55,6 +55,7 @@ describe.each(bothLines)("an end of day over %s", (_kind, makePeer) => {
         { name: "Mastercard", status: "0", count: 3, sumMinor: 6000 },
         { name: "Visa", status: "0", count: 1, sumMinor: 500 },
       ],
+      totals: { receiptFrom: "0041", receiptTo: "0045", count: 4, sumMinor: 6500 },
       ticket: "Summe",
     });
   });

@@ -20,7 +20,7 @@ export const endOfDay: Command = {
   async run(process) {
     const { memory } = process.parts;
     await work(process);
-    const totals = await reportTotals(process);
+    const totals = await reportTotals(process, memory.takeTrace());
     memory.closeTurnover();
     cure(memory, endOfDay.control);
     await printAdministration(process, "END OF DAY", totals);
@@ -30,12 +30,12 @@ export const endOfDay: Command = {
   },
 };
 
-/** Turnover totals 06 10 (docs/zvt.md 6.4): the same, and nothing is closed. */
+/** Turnover totals 06 10 (docs/zvt.md 6.4): the terminal's own, and nothing is closed. */
 export const turnoverTotals: Command = {
   control: 0x0610,
   async run(process) {
     await work(process);
-    const totals = await reportTotals(process);
+    const totals = await reportTotals(process, null);
     await printAdministration(process, "TURNOVER", totals);
     await process.complete();
   },

@@ -1,9 +1,22 @@
 import { tagValue } from "../../../../zvt/index.ts";
-import { keys, type Wanted } from "../../customer.ts";
+import type { KeyName, Wanted } from "../../customer.ts";
 import type { Process } from "../machine/process.ts";
 import { code, customerActs } from "../machine/sale.ts";
 import type { Command } from "./command.ts";
 
+/** The codes of the keys (docs/zvt.md 6.8). */
+const keyCodes: Readonly<Record<KeyName, number>> = {
+  ok: 0x0d,
+  correct: 0x18,
+  stop: 0x1b,
+  function: 0x46,
+  up: 0x55,
+  down: 0x44,
+  f1: 0x31,
+  f2: 0x32,
+  f3: 0x33,
+  f4: 0x34,
+};
 /** Key codes of an answer that are no keys (docs/zvt.md 6.8). */
 const TIME_OUT = 0x6c;
 const CARD_IN = 0xdc;
@@ -81,12 +94,12 @@ async function waited(process: Process, wanted: Wanted) {
 function keyCode(action: Awaited<ReturnType<typeof customerActs>>): number {
   switch (action.action) {
     case "key":
-      return keys[action.key];
+      return keyCodes[action.key];
     case "time-out":
       return TIME_OUT;
     case "insert":
       return CARD_IN;
     default:
-      return keys.stop;
+      return keyCodes.stop;
   }
 }

@@ -5,6 +5,7 @@ import { localTime } from "../machine/local-time.ts";
 import type { Process } from "../machine/process.ts";
 import { abortedReport } from "../machine/report.ts";
 import { askHost, checkedOrder, code, presentCard } from "../machine/sale.ts";
+import { zvtCard } from "../machine/zvt-cards.ts";
 import type { Command } from "./command.ts";
 
 /**
@@ -83,7 +84,7 @@ export const accountBalance: Command = {
     const name = await presentedCard(process);
     if (name === undefined) return;
     await askHost(process);
-    const card = testCards[name];
+    const card = zvtCard(name);
     const { date, time } = localTime(parts.now);
     await process.report({
       fields: {

@@ -1,9 +1,9 @@
 import { container, fromHex, type RawTag, tag, tagValue } from "../../../../zvt/index.ts";
-import { type TestCard, testCards } from "../../bank/cards.ts";
 import type { Outgoing } from "../machine/parts.ts";
 import type { Process } from "../machine/process.ts";
 import { code, customerActs } from "../machine/sale.ts";
 import { status } from "../machine/texts.ts";
+import { type ZvtCard, zvtCard } from "../machine/zvt-cards.ts";
 import type { Command } from "./command.ts";
 
 /** Tag 1F60, and what field 19 means by it (docs/zvt.md 6.7). */
@@ -41,7 +41,7 @@ export const readCard: Command = {
     if (action.action !== "insert") {
       return await process.completeWithReport({ fields: { resultCode: code.cardUnknown } });
     }
-    const card = testCards[action.card ?? behaviour.card];
+    const card = zvtCard(action.card ?? behaviour.card);
     const wanted = wantedTechnologies(process);
     // A card that is only held in front of the reader cannot stay in it.
     parts.readCard = { card: card.name, inside: wanted !== CONTACTLESS };
@@ -64,7 +64,7 @@ function wantedTechnologies({ request }: Process): number {
   return kind !== undefined && CHIP_KINDS.includes(kind) ? CHIP : STRIPE;
 }
 
-function whatWasRead({ request }: Process, card: TestCard, wanted: number): Outgoing {
+function whatWasRead({ request }: Process, card: ZvtCard, wanted: number): Outgoing {
   const wish = tagValue(request.tags, "readingControl")?.[0] ?? 0;
   const uid = (wish & UID_WANTED) !== 0 && (wanted & CONTACTLESS) !== 0;
   const tags: RawTag[] = [
@@ -77,17 +77,17 @@ function whatWasRead({ request }: Process, card: TestCard, wanted: number): Outg
   };
 }
 
-function applicationOf(card: TestCard): RawTag {
+function applicationOf(card: ZvtCard): RawTag {
   const label = tag("applicationLabel", card.label);
   return container("application", [label, tag("aid", fromHex(card.aid))]);
 }
 
 /** There are no full numbers here: the rest of the track is masked like the number. */
-function trackOf({ maskedDigits, expiry }: TestCard): string {
+function trackOf({ maskedDigits, expiry }: ZvtCard): string {
   return `${maskedDigits}D${expiry}201EEEEEEEEEE`;
 }
 
 /** Four bytes that no real chip has: they begin with 08, which means random. */
-function uidOf({ cardType }: TestCard): Uint8Array {
+function uidOf({ cardType }: ZvtCard): Uint8Array {
   return Uint8Array.of(0x08, 0x00, 0x00, cardType);
 }

@@ -16,6 +16,7 @@ import type { Outgoing } from "./parts.ts";
 import type { Answer, Process } from "./process.ts";
 import { code } from "./sale.ts";
 import { signatureImage } from "./signature-image.ts";
+import { zvtCard } from "./zvt-cards.ts";
 
 /** The consequence for the payment: nothing, or its end with that result code. */
 type AskEnd = "go-on" | { readonly stop: number };
@@ -152,7 +153,7 @@ const ASKS_MAX = 10;
 
 /** docs/zvt.md 7.4: 84 9C asks the terminal to come again. */
 async function askUntilKnown(process: Process, name: CardName): Promise<Answer> {
-  const { maskedDigits: pan, expiry, sequence: cardSequence, cardType } = testCards[name];
+  const { maskedDigits: pan, expiry, sequence: cardSequence, cardType } = zvtCard(name);
   const fields: FieldInputs = { pan, expiry, cardSequence, cardType };
   for (let asks = 1; ; asks++) {
     const answer = await process.say("blocked-list-query", { fields });

@@ -8,11 +8,11 @@ import {
   rawTag,
   tag,
 } from "../../../../zvt/index.ts";
-import { type TestCard, testCards } from "../../bank/cards.ts";
 import type { StoredTransaction } from "../../memory/memory.ts";
 import type { Device } from "../../options.ts";
 import { localTime } from "./local-time.ts";
 import type { Parts } from "./parts.ts";
+import { holderCheckCodes, technologyCodes, type ZvtCard, zvtCard } from "./zvt-cards.ts";
 
 /** The facts that 04 0F tells about a transaction, stored or not. */
 export type Reported = Pick<
@@ -35,7 +35,7 @@ const WITH_PIN = 0x70;
 /** An approved transaction; fields in the order of the table (docs/zvt.md 4.2, 7.1). */
 export function approvedReport(told: Reported, parts: Parts): MessageInput {
   const { device } = parts;
-  const card = testCards[told.card];
+  const card = zvtCard(told.card);
   const fields: FieldInputs = {
     resultCode: 0x00,
     amount: told.amountMinor,
@@ -44,7 +44,7 @@ export function approvedReport(told: Reported, parts: Parts): MessageInput {
     ...time(told.atMs),
     expiry: card.expiry,
     cardSequence: card.sequence,
-    typeByte: card.holderCheck === 2 ? WITH_PIN : ONLINE,
+    typeByte: card.holderCheck === "online-pin" ? WITH_PIN : ONLINE,
     pan: card.maskedDigits,
     terminalId: device.terminalId,
     authorisationAttribute: told.authorisation,
@@ -96,7 +96,7 @@ export function declinedReport(
   device: Device,
   text: { readonly text: string; readonly charset: Charset },
 ): MessageInput {
-  const card = testCards[told.card];
+  const card = zvtCard(told.card);
   return {
     charset: text.charset,
     fields: {
@@ -132,12 +132,12 @@ function time(atMs: number): FieldInputs {
 }
 
 /** How it was paid, and the application of the card (docs/zvt.md 11.2). */
-function cardTags(card: TestCard): readonly RawTag[] {
+function cardTags(card: ZvtCard): readonly RawTag[] {
   return [
     container("payment", [
-      tag("cardholderIdentification", card.holderCheck),
+      tag("cardholderIdentification", holderCheckCodes[card.holderCheck]),
       tag("onlineFlag", 1),
-      tag("technology", card.technology),
+      tag("technology", technologyCodes[card.technology]),
     ]),
     tag("cardType", card.cardType),
     tag("applicationLabel", card.label),

@@ -88,7 +88,7 @@ export async function presentCard(
     if (action.action === "cancel") return "cancelled";
     if (action.action !== "insert") return action.action === "time-out" ? "time-out" : "other-card";
     const card = action.card ?? script.card ?? process.parts.options.behaviour.card;
-    const asksPin = testCards[card].holderCheck === 2;
+    const asksPin = testCards[card].holderCheck === "online-pin";
     if (asksPin && !process.parts.is("no-pin-status")) await process.status(status.lookAtPinPad);
     return { card };
   });

@@ -1,17 +1,21 @@
 import { type Totals, totalsGroups } from "../../../../zvt/index.ts";
-import { testCards } from "../../bank/cards.ts";
 import type { StoredTransaction } from "../../memory/memory.ts";
 import { localTime } from "./local-time.ts";
 import type { Process } from "./process.ts";
 import { amountText, plain, type ReceiptLine, spread } from "./receipt-text.ts";
+import { zvtCard } from "./zvt-cards.ts";
 
 /** One byte for the count in field 60 (docs/zvt.md 7.1). */
 const COUNT_MAX = 0xff;
 
 /**
  * Reports the totals since the last end of day (docs/zvt.md 7.1), and answers them as print lines.
+ * `trace`: of the contact with the host, when there was one.
  */
-export async function reportTotals(process: Process): Promise<readonly ReceiptLine[]> {
+export async function reportTotals(
+  process: Process,
+  trace: number | null,
+): Promise<readonly ReceiptLine[]> {
   const { memory, now, options, registration } = process.parts;
   const counted = memory.turnover.filter(counts);
   const allInFirst = process.parts.is("totals-in-first-group");
@@ -23,7 +27,7 @@ export async function reportTotals(process: Process): Promise<readonly ReceiptLi
       resultCode: 0x00,
       amount,
       totals,
-      trace: String(memory.takeTrace()).padStart(6, "0"),
+      ...(trace === null ? {} : { trace: String(trace).padStart(6, "0") }),
       time,
       date: date.slice(4),
     },
@@ -53,7 +57,7 @@ function totalsOf(
 ): Totals {
   const groups = totalsGroups.map((group, index) => {
     const mine = counted.filter(
-      ({ card }) => (allInFirst ? 0 : testCards[card].totalsGroup) === index,
+      ({ card }) => (allInFirst ? 0 : zvtCard(card).totalsGroup) === index,
     );
     const amount = mine.reduce(
       (sum, { kind, amountMinor }) => sum + (kind === "refund" ? -amountMinor : amountMinor),

@@ -36,12 +36,23 @@ export function registration(options: RegistrationOptions): Command {
       : [tag("receiptsWanted", Uint8Array.of(options.receiptsWanted))]),
     ...(options.messageIds ? [tag("messageSequence", "000000")] : []),
   ];
+  return command({ parts: { password, configByte, currency: registrationCurrency }, tags });
+}
+
+/** For terminals that take nothing else: without a container, and perhaps without a currency. */
+export function bareRegistration(
+  { password, configByte, registrationCurrency: currency }: RegistrationOptions,
+  named: "currency" | "nothing",
+): Command {
+  return command({
+    parts: { password, configByte, ...(named === "currency" ? { currency } : {}) },
+  });
+}
+
+function command(input: Parameters<typeof encodeMessage>[1]): Command {
   return {
     name: "registration",
-    apdu: encodeMessage("registration", {
-      parts: { password, configByte, currency: registrationCurrency },
-      tags,
-    }),
+    apdu: encodeMessage("registration", input),
     replies: anyTime,
     ends: "completion",
     judged: false,

@@ -4,8 +4,11 @@ import { anyTime, type Command } from "./command.ts";
 /** docs/zvt.md 6.5: leave the version out and send the container; the safest form of the answer. */
 const STATUS_AND_CONTAINER = 0x06;
 
-/** Status-Enquiry 05 01, docs/zvt.md 6.5. The plain form asks for the software version. */
-export function statusEnquiry(password: string, form: "container" | "version"): Command {
+/** The plain form is understood by every terminal, and asks for the software version too. */
+export type StatusForm = "container" | "plain";
+
+/** Status-Enquiry 05 01, docs/zvt.md 6.5. */
+export function statusEnquiry(password: string, form: StatusForm): Command {
   return {
     name: "status-enquiry",
     apdu: encodeMessage("status-enquiry", {

@@ -1,0 +1,148 @@
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+} from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
+import { declareRestored } from "../shared/stores/store-file.ts";
+import { isoTime } from "../shared/time.ts";
+import { alone, type Site } from "./operate.ts";
+import { programParts } from "./part.ts";
+import { findProcesses } from "./process-table.ts";
+
+export const restorable = ["journal", "supervisor"] as const;
+type Restorable = (typeof restorable)[number];
+
+interface Wish {
+  /** undefined: both. */
+  readonly store: Restorable | undefined;
+  /** YYYY-MM-DD; undefined: the newest copy. */
+  readonly day: string | undefined;
+}
+
+interface Copy {
+  readonly store: Restorable;
+  readonly day: string;
+  readonly path: string;
+}
+
+/**
+ * Puts nightly copies of the databases back (docs/design.md 3.17). The present files are kept
+ * aside, and the programs are told: they take over from each other what happened since the copy.
+ * Throws {@link ProgramExit} when the programs run, or when there is no whole copy; nothing has
+ * changed then.
+ */
+export function restore(site: Site, wish: Wish): Promise<number> {
+  return alone(site, () => Promise.resolve(restoreHere(site, wish)));
+}
+
+function restoreHere({ installation, clock, output }: Site, { store, day }: Wish): number {
+  const data = installation.dataDirectory;
+  const running = programParts(data).filter((part) => findProcesses(part).length > 0);
+  if (running.length > 0) {
+    const names = running.map(({ name }) => name).join(" and ");
+    throw new ProgramExit(exitCodes.alreadyRunning, `${names} runs: ./launch.sh stop comes first`);
+  }
+  const wanted = store === undefined ? restorable : [store];
+  const copies = wanted.map((one) => copyOf(data, one, day));
+  const aside = join(data, "backup", `before-restore-${fileTime(clock.now())}`);
+  for (const copy of copies) {
+    putBack(data, copy, aside);
+    output.row(`${copy.store}.db`, "good", "restored", `from the copy of ${copy.day}`);
+  }
+  output.row("present files", "plain", "kept", aside);
+  for (const line of aftermath(store)) output.note(line);
+  return exitCodes.ok;
+}
+
+/** The newest copy, or that of a day; only a whole one. */
+function copyOf(data: string, store: Restorable, day: string | undefined): Copy {
+  const folder = join(data, "backup");
+  const days = (existsSync(folder) ? readdirSync(folder) : [])
+    .flatMap((file) => new RegExp(`^${store}-(\\d{4}-\\d\\d-\\d\\d)\\.db$`).exec(file)?.[1] ?? [])
+    .sort();
+  const chosen = day ?? days.at(-1);
+  if (chosen === undefined || !days.includes(chosen)) {
+    const there = days.length === 0 ? "there is none" : `there are ${days.join(", ")}`;
+    const wanted =
+      day === undefined ? `a copy of ${store}.db` : `the copy of ${store}.db of ${day}`;
+    throw new ProgramExit(exitCodes.unavailable, `${wanted} is not in ${folder}: ${there}`);
+  }
+  const path = join(folder, `${store}-${chosen}.db`);
+  assertWhole(path);
+  return { store, day: chosen, path };
+}
+
+function assertWhole(path: string): void {
+  let verdict: unknown;
+  try {
+    const database = new DatabaseSync(path, { readOnly: true });
+    try {
+      verdict = database.prepare("PRAGMA integrity_check").get()?.["integrity_check"];
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    verdict = (error as Error).message;
+  }
+  if (verdict === "ok") return;
+  throw new ProgramExit(exitCodes.unavailable, `${path} is damaged: ${String(verdict)}`);
+}
+
+/** Declared first: a crash at any place after it leaves a database that doubts itself. */
+function putBack(data: string, { store, day, path }: Copy, aside: string): void {
+  const target = join(data, `${store}.db`);
+  declareRestored(target, `it was put back by ./launch.sh restore from the copy of ${day}`);
+  const unfinished = `${target}.unfinished`;
+  copyFileSync(path, unfinished);
+  sync(unfinished);
+  mkdirSync(aside, { recursive: true, mode: 0o700 });
+  for (const ending of ["", "-wal", "-shm"]) {
+    const file = `${target}${ending}`;
+    if (existsSync(file)) renameSync(file, join(aside, `${store}.db${ending}`));
+  }
+  renameSync(unfinished, target);
+}
+
+function sync(path: string): void {
+  const file = openSync(path, "r+");
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function fileTime(atMs: number): string {
+  return isoTime(atMs).replaceAll(":", "-").slice(0, 19);
+}
+
+/** Words about the next start, and about facts that no program can know. */
+function aftermath(store: Restorable | undefined): string[] {
+  const journal =
+    "At the next start tp-manager takes over what the supervisor has: charged, reversed, " +
+    "returned and dropped orders. Until the next end of day each new order id is looked up first " +
+    "(./launch.sh stores shows it, ./launch.sh stores accept ends it).";
+  const supervisor =
+    "At the next start tp-manager hands everything over again; what may have been sent since the " +
+    "copy is looked up at the gateway before it is sent.";
+  const unknown =
+    "Not known: what was declined, cancelled or left in doubt since the copy, and a sale that " +
+    "was charged but never handed over, unless it is the terminal's last one.";
+  const both =
+    "Both were put back: a sale since the copy is known only if the gateway has its order, or if " +
+    "it is the terminal's last one. Compare the terminal's end of day with the orders.";
+  return [
+    ...(store === "supervisor" ? [] : [journal]),
+    ...(store === "journal" ? [] : [supervisor]),
+    ...(store === undefined ? [both] : store === "journal" ? [unknown] : []),
+    "Start with ./launch.sh.",
+  ];
+}

@@ -1,0 +1,72 @@
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { z } from "zod";
+
+/** Beside the database, so that a database that is gone is noticed (docs/design.md 3.17). */
+const storeFileSchema = z.object({
+  store: z.string(),
+  session: z.string(),
+  count: z.int(),
+  /** The database was put back on purpose: by what, from when. */
+  restored: z.string().optional(),
+});
+type StoreFile = z.infer<typeof storeFileSchema>;
+
+/** In a folder of its own: whoever clears away the files of a database leaves it. */
+function storeFileOf(databasePath: string): string {
+  const name = `${basename(databasePath, ".db")}.json`;
+  return join(dirname(databasePath), "stores", name);
+}
+
+/** undefined: there is none, as before the first start of a version that has one. */
+export function readStoreFile(databasePath: string): StoreFile | undefined {
+  try {
+    const text = readFileSync(storeFileOf(databasePath), "utf8");
+    return storeFileSchema.safeParse(JSON.parse(text)).data;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** The database was put back on purpose; its next start tells so. On disk when it returns. */
+export function declareRestored(databasePath: string, restored: string): void {
+  const known = readStoreFile(databasePath) ?? { store: "", session: "", count: 0 };
+  writeStoreFile(databasePath, { ...known, restored });
+}
+
+/** On disk when it returns; the file is the old one or the new one, never a part of it. */
+export function writeStoreFile(databasePath: string, content: StoreFile): void {
+  const path = storeFileOf(databasePath);
+  const unfinished = `${path}.unfinished`;
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const file = openSync(unfinished, "w", 0o600);
+  try {
+    writeSync(file, `${JSON.stringify(content)}\n`);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(unfinished, path);
+  syncFolder(dirname(path));
+}
+
+/** Windows has no such thing and needs none: it writes names at once. */
+function syncFolder(folder: string): void {
+  if (process.platform === "win32") return;
+  const handle = openSync(folder, "r");
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}

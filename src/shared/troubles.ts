@@ -1,0 +1,207 @@
+import type { ResponseOf, supervisorMessages, tpManagerMessages } from "./ipc/contract.ts";
+
+type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
+type HandOver = ResponseOf<typeof tpManagerMessages, "status">["handOver"];
+
+/** All that is asked to find troubles. A program of the previous version tells less. */
+export interface TroubleFacts {
+  /** null: the supervisor does not answer; undefined: another line of the face tells of that. */
+  readonly supervisor: SupervisorStatus | null | undefined;
+  /** undefined: tp-manager was not asked, or does not tell. */
+  readonly handOver: HandOver | undefined;
+}
+
+interface Found {
+  readonly says: string;
+  /** null: not known. */
+  readonly sinceMs: number | null;
+  /** How many transactions, operations or notifications are concerned; null: not countable. */
+  readonly count: number | null;
+}
+
+interface TroubleRow {
+  /** Who sees the trouble begin and end, and so raises its alarm. */
+  readonly by: "supervisor" | "tp-manager";
+  /**
+   * The alarm that lasts as long. "on-the-spot": each transaction or operation raises its own where
+   * it happens; "watch": the watch of the program raises it, once.
+   */
+  readonly alarm: string;
+  readonly raised: "on-the-spot" | "watch";
+  /** The line of the doctor. */
+  readonly check: "supervisor" | "hand-over" | "queue" | "gateway" | "notifications";
+  /** The doctor fails: nothing goes on before somebody acts. */
+  readonly grave: boolean;
+  readonly when: string;
+  readonly todo: string;
+  readonly find: (facts: TroubleFacts) => Found | null;
+}
+
+/** The queue is in trouble when its oldest item has waited for longer. */
+export const QUEUE_OLD_MS = 10 * 60_000;
+
+/**
+ * The one table of what can be wrong between a charged card and the gateway while payments go on:
+ * `/health`, `/metrics`, `launch.sh status`, the doctor, the alarms and the README derive from it.
+ */
+export const troubleTable = {
+  "supervisor-silent": {
+    ...{ by: "tp-manager", alarm: "supervisor-silent", raised: "watch" },
+    ...{ check: "supervisor", grave: true },
+    when: "the supervisor does not answer tp-manager",
+    todo: "./launch.sh start; if it runs and stays silent, ./launch.sh restart",
+    find: ({ supervisor }) =>
+      supervisor === null
+        ? found("the supervisor does not answer: transactions wait in the journal")
+        : null,
+  },
+  "hand-over-failing": {
+    ...{ by: "tp-manager", alarm: "hand-over-failing", raised: "watch" },
+    ...{ check: "hand-over", grave: true },
+    when: "the supervisor takes no transaction: it is down, refuses, or cannot store",
+    todo: "./launch.sh status; where the supervisor runs its log says why it refuses",
+    find: ({ handOver }) =>
+      handOver
+        ? found(
+            `${amount(handOver.pending, "transaction")} not handed over: ${handOver.reason}`,
+            handOver.sinceMs,
+            handOver.pending,
+          )
+        : null,
+  },
+  "credentials-refused": {
+    ...{ by: "supervisor", alarm: "gateway-credentials-refused", raised: "on-the-spot" },
+    ...{ check: "gateway", grave: true },
+    when: "the gateway refuses login or password; nothing is sent",
+    todo: "correct GATEWAY_LOGIN and GATEWAY_PWD, then ./launch.sh restart",
+    find: ({ supervisor }) => {
+      const { paused = null, pausedSinceMs = null } = supervisor?.outbox ?? {};
+      return paused === null
+        ? null
+        : found(`nothing is sent to the gateway: ${paused}`, pausedSinceMs);
+    },
+  },
+  "gateway-misconfigured": {
+    ...{ by: "supervisor", alarm: "gateway-misconfigured", raised: "on-the-spot" },
+    ...{ check: "gateway", grave: true },
+    when: "the gateway's certificate is not trusted, or it redirects or denies access",
+    todo: "check GATEWAY_URL, GATEWAY_CA_FILE, the clock and any proxy; sending goes on by itself",
+    find: ({ supervisor }) => {
+      const { misconfigured = null } = supervisor?.outbox ?? {};
+      return misconfigured && found(`the gateway: ${misconfigured.reason}`, misconfigured.sinceMs);
+    },
+  },
+  "lookup-refused": {
+    ...{ by: "supervisor", alarm: "gateway-lookup-refused", raised: "on-the-spot" },
+    ...{ check: "gateway", grave: false },
+    when: "the gateway refuses the credentials of the order lookup while a lost answer is open",
+    todo: "set GATEWAY_API_KEY, or have the lookup allowed for the login: it prevents copies",
+    find: ({ supervisor }) => {
+      const { lookupRefused = null, ambiguous } = supervisor?.outbox ?? {};
+      // The next lookup comes with the next lost answer: without one nothing is lacking.
+      if (lookupRefused === null || ambiguous?.inDoubt === 0) return null;
+      return found(`the order lookup: ${lookupRefused.reason}`, lookupRefused.sinceMs);
+    },
+  },
+  "queue-old": {
+    ...{ by: "supervisor", alarm: "queue-old", raised: "watch" },
+    ...{ check: "queue", grave: false },
+    when: "a transaction has waited for the gateway for more than 10 minutes",
+    todo: "./launch.sh doctor asks the gateway; GET /outbox?state=pending tells the last answers",
+    find: ({ supervisor }) => {
+      const { oldestAgeMs = null, pending = 0, oldestAtMs = null } = supervisor?.outbox ?? {};
+      if (oldestAgeMs === null || oldestAgeMs <= QUEUE_OLD_MS) return null;
+      const minutes = Math.floor(oldestAgeMs / 60_000);
+      const words = `${amount(pending, "transaction")} waiting for the gateway`;
+      return found(`${words}, the oldest for ${minutes} minutes`, oldestAtMs, pending);
+    },
+  },
+  "transactions-parked": {
+    ...{ by: "supervisor", alarm: "transaction-parked", raised: "on-the-spot" },
+    ...{ check: "queue", grave: false },
+    when: "the gateway refused a transaction, or it cannot be sent as it is",
+    todo: "GET /outbox?state=parked tells why; then POST /outbox/{transactionId}/requeue or /drop",
+    find: ({ supervisor }) => {
+      const { parked = 0, parkedSinceMs = null } = supervisor?.outbox ?? {};
+      const words = `${amount(parked, "transaction")} parked: not sent, waiting for an operator`;
+      return parked === 0 ? null : found(words, parkedSinceMs, parked);
+    },
+  },
+  "order-copies": {
+    ...{ by: "supervisor", alarm: "gateway-order-ambiguous", raised: "on-the-spot" },
+    ...{ check: "queue", grave: false },
+    when: "after lost answers the gateway may have an order more than once",
+    todo: "look the orders up at the gateway, cancel or refund a copy; POST /gateway/copies",
+    find: ({ supervisor }) => {
+      const count = supervisor?.outbox.ambiguous?.possibleCopies ?? 0;
+      const words = `${amount(count, "order")} the gateway may have more than once`;
+      return count === 0 ? null : found(words, null, count);
+    },
+  },
+  "operations-unknown": {
+    ...{ by: "supervisor", alarm: "gateway-operation-unknown", raised: "on-the-spot" },
+    ...{ check: "gateway", grave: false },
+    when: "the answer of a confirm, cancel or refund was lost",
+    todo: "GET /gateway/transaction/{id} may settle it; else ask the gateway, POST /gateway/settle",
+    find: ({ supervisor }) => {
+      const { unknown = 0, unknownSinceMs = null } = supervisor?.operations ?? {};
+      const words = `${amount(unknown, "operation")} at the gateway with an unknown end`;
+      return unknown === 0 ? null : found(words, unknownSinceMs, unknown);
+    },
+  },
+  "notifications-refused": {
+    ...{ by: "supervisor", alarm: "notifications-refused", raised: "watch" },
+    ...{ check: "notifications", grave: false },
+    when:
+      "notifications are refused: wrong digest or signature, or not our order; over when a good " +
+      "one came and none was refused for 10 minutes",
+    todo: "compare GATEWAY_PWD and NOTIFICATION_DIGEST_SECRETS with the merchant account",
+    find: ({ supervisor }) => {
+      const { count, sinceMs, reason } = supervisor?.notifications?.refused ?? { count: 0 };
+      const words = `${amount(count, "notification")} refused, the last one: ${reason}`;
+      return count === 0 ? null : found(words, sinceMs ?? null, count);
+    },
+  },
+} as const satisfies Record<string, TroubleRow>;
+
+export type TroubleName = keyof typeof troubleTable;
+
+export const troubleNames = Object.keys(troubleTable) as TroubleName[];
+
+/** A trouble that is there now. */
+export interface Trouble extends Found {
+  readonly name: TroubleName;
+  readonly row: TroubleRow;
+}
+
+/** The troubles that are there, in the order of the table. Pure. */
+export function troublesOf(facts: TroubleFacts): Trouble[] {
+  return troubleNames.flatMap((name) => {
+    const row: TroubleRow = troubleTable[name];
+    const one = row.find(facts);
+    return one ? [{ name, row, ...one }] : [];
+  });
+}
+
+/** For people: the trouble, since when, and what to do. */
+export function wordsOf({ says, sinceMs, row }: Trouble): string {
+  return `${saysSince({ says, sinceMs })} -> ${row.todo}`;
+}
+
+export function saysSince({ says, sinceMs }: Pick<Found, "says" | "sinceMs">): string {
+  if (sinceMs === null) return says;
+  return `${says} (since ${new Date(sinceMs).toISOString().slice(0, 16)}Z)`;
+}
+
+/** Alarms that are there as long as their trouble; by the name of the alarm. */
+export const lastingAlarms: ReadonlyMap<string, TroubleName> = new Map(
+  troubleNames.map((name) => [troubleTable[name].alarm, name]),
+);
+
+function found(says: string, sinceMs: number | null = null, count: number | null = null): Found {
+  return { says, sinceMs, count };
+}
+
+function amount(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,70 @@
+import { formatMajor } from "../../shared/money.ts";
+
+/** The order and money that an answer has to be about (docs/design.md 3.21); undefined: any. */
+export interface AskedFor {
+  readonly transactionPublicId?: string;
+  readonly merchantReference?: string;
+  /** null: all of it, which is not known in figures here. */
+  readonly amountMinor?: number | null;
+  readonly currency?: string;
+  readonly exponent?: number;
+  /** A result of success that lacks one of these does not say that it is ours. */
+  readonly needed: readonly AnswerField[];
+}
+
+export type AnswerField = "transactionPublicId" | "merchantReference" | "amount" | "currency";
+
+const answerFields = ["transactionPublicId", "merchantReference", "amount", "currency"] as const;
+/** A refusal has no sum of its own: it may name 0, or the whole. */
+const refusalFields = ["transactionPublicId", "merchantReference"] as const;
+
+/** Why the fields of a result do not fit what was asked for, in words; null when they do. */
+export function disagreement(
+  asked: AskedFor,
+  fields: ReadonlyMap<string, string>,
+  success: boolean,
+): string | null {
+  for (const field of success ? answerFields : refusalFields) {
+    const named = fields.get(field)?.trim() ?? "";
+    if (named === "") {
+      if (success && asked.needed.includes(field)) return `the answer names no ${field}`;
+    } else if (!agrees(field, named, asked)) {
+      return `the answer is about another ${field}: ${named}`;
+    }
+  }
+  return null;
+}
+
+function agrees(field: AnswerField, named: string, asked: AskedFor): boolean {
+  switch (field) {
+    case "transactionPublicId":
+    case "merchantReference": {
+      const ours = asked[field];
+      if (ours === undefined || ours === named) return true;
+      // Ids of the gateway are hex digits, whose letter case means nothing (docs/gateway.md 2.9).
+      return field === "transactionPublicId" && ours.toUpperCase() === named.toUpperCase();
+    }
+    case "amount":
+      return amountAgrees(named, asked);
+    case "currency":
+      return asked.currency === undefined || named.toUpperCase() === asked.currency;
+  }
+}
+
+/** As numbers: "4", "4.0" and "4.00" are one amount, because a float loses its zeros. */
+function amountAgrees(named: string, { amountMinor, exponent }: AskedFor): boolean {
+  const figure = plainFigure(named);
+  if (figure === null) return false;
+  if (amountMinor === undefined) return true;
+  if (amountMinor === null || exponent === undefined) return figure !== "0";
+  return figure === plainFigure(formatMajor(amountMinor, exponent));
+}
+
+/** Without leading zeros and zeros at the end of the fraction; null when it is no amount. */
+function plainFigure(text: string): string | null {
+  const parts = /^\+?0*(\d{1,12})(?:\.(\d{1,12}))?$/.exec(text);
+  if (!parts) return null;
+  const [, whole = "", fraction = ""] = parts;
+  const kept = fraction.replace(/0+$/, "");
+  return kept === "" ? whole : `${whole}.${kept}`;
+}

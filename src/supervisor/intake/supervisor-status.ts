@@ -1,0 +1,46 @@
+import type { ResponseOf, supervisorMessages } from "../../shared/ipc/contract.ts";
+import type { Clock } from "../../shared/time.ts";
+import type { NotificationTally } from "../notifications/notification-tally.ts";
+import type { OperationDesk } from "../operations/operation-desk.ts";
+import type { Forwarder } from "../outbox/forwarder.ts";
+import type { OutboxDesk } from "../outbox/outbox-desk.ts";
+import type { OutboxStore } from "../outbox/outbox-store.ts";
+
+export interface StatusParts {
+  readonly store: OutboxStore;
+  readonly desk: Pick<OutboxDesk, "doubts">;
+  readonly operations: OperationDesk;
+  readonly forwarder: Pick<Forwarder, "troubles">;
+  readonly tally: Pick<NotificationTally, "figures">;
+  readonly clock: Clock;
+  readonly version: string;
+  /** Why nothing is being sent; null when it is not paused. */
+  readonly paused: () => string | null;
+}
+
+type Status = ResponseOf<typeof supervisorMessages, "status">;
+
+/** Tells how the supervisor is; its troubles are found in the answer (shared/troubles.ts). */
+export function statusReader(parts: StatusParts): () => Status {
+  const { store, desk, operations, forwarder, tally, clock, version, paused } = parts;
+  const startedMs = clock.monotonicMs();
+  return () => {
+    const { pending, parked, sent } = store.counts();
+    const oldestAtMs = store.oldestQueuedAtMs() ?? null;
+    const oldestAgeMs = oldestAtMs === null ? null : Math.max(clock.now() - oldestAtMs, 0);
+    const parkedSinceMs = store.parkedSinceMs();
+    return {
+      program: "supervisor",
+      version,
+      pid: process.pid,
+      uptimeMs: clock.monotonicMs() - startedMs,
+      outbox: {
+        ...{ pending, parked, sent, oldestAgeMs, oldestAtMs, parkedSinceMs },
+        ...{ paused: paused(), ...forwarder.troubles },
+        ambiguous: desk.doubts(),
+      },
+      operations: operations.unknown,
+      notifications: tally.figures,
+    };
+  };
+}

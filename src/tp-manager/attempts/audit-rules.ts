@@ -1,0 +1,323 @@
+import { BrokenInvariant } from "../../shared/invariant.ts";
+import type { TransactionReport } from "../terminal/terminal.ts";
+import type { AttemptInput } from "./attempt-input.ts";
+import { compareReports } from "./comparison-policy.ts";
+import {
+  type AttemptEvent,
+  type AttemptState,
+  begun,
+  isCharged,
+  isNotCharged,
+  type PaymentRequest,
+  saleOf,
+} from "./payment.ts";
+import { advance, judgeReport } from "./payment-machine.ts";
+import { isInDoubt, phaseTable } from "./phase-table.ts";
+import { inputOf } from "./step-inputs.ts";
+
+/**
+ * Checks what the journal says about one attempt against the machines and the money rules
+ * (docs/design.md 9.6). Pure. Older versions may have been more careful than the machines of now:
+ * a doubt where these see none is no fault.
+ */
+
+/** The rules, each with the sentence that a fault is told with. */
+export const auditRules = {
+  "illegal-step": "a step that its phase does not have",
+  "other-end": "the steps lead to another end than the journal has",
+  "charged-without-proof": "charged without an agreeing report and a good end, and without proof",
+  "not-charged-after-approval": "not charged after an approval that was acknowledged, no proof",
+  "wrong-amount": "charged with another amount or currency than was asked for",
+  "reversed-amount": "reversed with another amount, or another sale, than was charged",
+  "command-twice": "a financial command of it was sent twice",
+  "charged-twice": "two attempts of one order were charged",
+  "same-sale-twice": "one sale of the terminal stands for two attempts",
+  "hand-off-missing": "charged, and no row hands it over",
+  "hand-off-wrong": "handed over with another amount, or without having been charged",
+  "phase-column": "the searched phase is not that of the state",
+  "card-number": "a card number that is not masked",
+  unreadable: "a record that cannot be read",
+} as const;
+export type AuditRule = keyof typeof auditRules;
+
+export interface AuditFault {
+  readonly rule: AuditRule;
+  readonly orderId: string;
+  readonly transactionId: string;
+  readonly says: string;
+}
+
+/** One attempt as the journal keeps it. */
+interface AuditedAttempt {
+  readonly transactionId: string;
+  readonly orderId: string;
+  readonly phase: string;
+  readonly request: PaymentRequest;
+  readonly state: AttemptState;
+  /** A write-ahead record: the command may have left. */
+  readonly wasBegun: boolean;
+  /** null: no row hands it over. */
+  readonly handedMinor: number | null;
+  /** The supervisor was told, or will be, that it is not to be sent. */
+  readonly isWithdrawn: boolean;
+  readonly steps: readonly AttemptEvent[];
+}
+
+interface Audited {
+  readonly faults: readonly AuditFault[];
+  /** Kinds of steps of a newer version; such an attempt is not replayed. */
+  readonly unknown: readonly string[];
+}
+
+export function auditAttempt(attempt: AuditedAttempt): Audited {
+  const { state, phase, orderId, transactionId } = attempt;
+  const faults: AuditFault[] = [];
+  const tell = (rule: AuditRule, says: string = auditRules[rule]): void => {
+    faults.push(faultOf(rule, { orderId, transactionId }, says));
+  };
+  if (state.phase !== phase) tell("phase-column");
+  const replayed = replay(attempt);
+  for (const fault of replayed.faults) tell(...fault);
+  if (replayed.unknown.length === 0) checkProof(attempt, replayed.facts, tell);
+  checkAmounts(attempt, tell);
+  checkHandOff(attempt, tell);
+  return { faults, unknown: replayed.unknown };
+}
+
+type Tell = (rule: AuditRule, says?: string) => void;
+
+/** Facts that the steps tell. */
+interface Facts {
+  /** The last report that was good for exactly what was asked for. */
+  agreed: TransactionReport | null;
+  /** Its acknowledgement has provably arrived, and no goods were withheld. */
+  wasCommitted: boolean;
+  /** A good end after it. */
+  hadGoodEnd: boolean;
+  /** The last thing that was proved or settled. */
+  proved: "charged" | "not-charged" | "reversed" | "not-reversed" | null;
+}
+
+interface Replay {
+  readonly faults: [AuditRule, string?][];
+  readonly unknown: string[];
+  readonly facts: Facts;
+}
+
+function replay({ steps, state: final, request, wasBegun }: AuditedAttempt): Replay {
+  const facts: Facts = {
+    ...{ agreed: null, wasCommitted: false, hadGoodEnd: false, proved: null },
+  };
+  const replayed: Replay = { faults: [], unknown: [], facts };
+  let state: AttemptState = wasBegun ? begun : final;
+  let before: AttemptInput | undefined;
+  for (const step of steps) {
+    const input = inputOf(step, { request, final });
+    if (input === undefined) continue;
+    if (input === "unknown") {
+      replayed.unknown.push(step.kind);
+      continue;
+    }
+    note(facts, input, state, request);
+    const next = advanced(state, input, before);
+    if (next === undefined) {
+      const twice = input.input === "reverse" || input.input === "end";
+      const says = `${step.kind} although the attempt was ${state.phase}`;
+      replayed.faults.push([twice ? "command-twice" : "illegal-step", says]);
+      return replayed;
+    }
+    state = next;
+    before = input;
+  }
+  if (replayed.unknown.length === 0 && !isEndOf(state, final, before)) {
+    const says = `the steps lead to ${state.phase}, the journal says ${final.phase}`;
+    replayed.faults.push(["other-end", says]);
+  }
+  return replayed;
+}
+
+/** undefined: the machines have no such step. */
+function advanced(
+  state: AttemptState,
+  input: AttemptInput,
+  before: AttemptInput | undefined,
+): AttemptState | undefined {
+  try {
+    return advance(state, input);
+  } catch (error) {
+    if (!(error instanceof BrokenInvariant)) throw error;
+    const doubted = before?.input === "end" ? doubtInstead(state) : undefined;
+    return doubted && advanced(doubted, input, undefined);
+  }
+}
+
+/** The doubt that an older version may have had at an end. */
+function doubtInstead(state: AttemptState): AttemptState {
+  const sale = saleOf(state);
+  const why = "an older version doubted it";
+  return sale && !isCharged(state)
+    ? { phase: "reversal-in-doubt", sale, baseline: anyBaseline, last: null, why }
+    : { phase: "in-doubt", why, last: null };
+}
+
+const anyBaseline = {
+  identity: { serialNumber: "", deviceId: "", terminalId: "", version: "" },
+  last: { kind: "none" },
+  clockOffsetMs: null,
+} as const;
+
+function isEndOf(
+  state: AttemptState,
+  final: AttemptState,
+  before: AttemptInput | undefined,
+): boolean {
+  if (state.phase === final.phase) return true;
+  return before?.input === "end" && isInDoubt(final);
+}
+
+function note(facts: Facts, input: AttemptInput, state: AttemptState, asked: PaymentRequest): void {
+  switch (input.input) {
+    case "report":
+    case "hold":
+      noteReport(facts, input.report, state, asked);
+      return;
+    case "acknowledged":
+      if (facts.agreed && !isWithheld(state)) facts.wasCommitted = true;
+      return;
+    case "end":
+      if (input.end.end === "completed" && facts.agreed) facts.hadGoodEnd = true;
+      return;
+    case "proved-charged":
+    case "proved-not-charged":
+    case "proved-reversed":
+    case "proved-not-reversed":
+      facts.proved = input.input.slice("proved-".length) as Facts["proved"];
+      return;
+    case "found-charged":
+      facts.proved = "charged";
+      return;
+    case "settled":
+      facts.proved = input.outcome;
+      return;
+    default:
+      return;
+  }
+}
+
+function noteReport(
+  facts: Facts,
+  report: TransactionReport,
+  state: AttemptState,
+  { amountMinor, currency }: PaymentRequest,
+): void {
+  if (saleOf(state)) return;
+  const part = partOf(state);
+  const order = { amountMinor: part ?? amountMinor, currencyNumeric: currency.numeric };
+  const agrees = judgeReport(order, report) === "agrees";
+  facts.agreed = agrees ? report : null;
+  if (!agrees && isWithheld(state)) facts.wasCommitted = false;
+}
+
+function decisionOf(state: AttemptState) {
+  return "goods" in state ? state.goods?.decision : undefined;
+}
+
+function partOf(state: AttemptState): number | null {
+  const decision = decisionOf(state);
+  return decision?.goods === "partly-issued" ? decision.amountMinor : null;
+}
+
+/** No goods were said to have come out, so nothing of ours has committed the sale. */
+function isWithheld(state: AttemptState): boolean {
+  const goods = "goods" in state ? state.goods : null;
+  return goods ? goods.decision === null || goods.decision.goods === "not-issued" : false;
+}
+
+function checkProof({ state, wasBegun }: AuditedAttempt, facts: Facts, tell: Tell): void {
+  const { agreed, hadGoodEnd, proved, wasCommitted } = facts;
+  const sale = saleOf(state);
+  if (sale && wasBegun) {
+    const wasProved = sale.by === "payment" ? agreed !== null && hadGoodEnd : proved !== null;
+    if (!wasProved) tell("charged-without-proof");
+  }
+  if (isNotCharged(state) && wasCommitted && proved !== "not-charged") {
+    tell("not-charged-after-approval");
+  }
+}
+
+function checkAmounts({ state, request, steps }: AuditedAttempt, tell: Tell): void {
+  const sale = saleOf(state);
+  if (!sale) return;
+  const { amountMinor, currencyNumeric } = sale.report;
+  const parts = steps
+    .filter(({ kind }) => kind === "goods-decided")
+    .map(({ detail }) => detail["amountMinor"]);
+  const fits = amountMinor === request.amountMinor || parts.includes(amountMinor);
+  const isCurrency = (currencyNumeric ?? EURO) === request.currency.numeric;
+  if (sale.by !== "operator" && !(fits && isCurrency)) tell("wrong-amount");
+  const { charged } = phaseTable[state.phase];
+  if (charged === "no" && "report" in state) checkReversal(sale.report, state.report, tell);
+}
+
+const EURO = "978";
+
+function checkReversal(sale: TransactionReport, reversal: TransactionReport, tell: Tell): void {
+  const differs = <T>(a: T | null, b: T | null): boolean => a !== null && b !== null && a !== b;
+  if (
+    differs(sale.amountMinor, reversal.amountMinor) ||
+    (reversal.originalTrace !== null && differs(sale.traceNumber, reversal.originalTrace))
+  ) {
+    tell("reversed-amount");
+  }
+}
+
+function checkHandOff(attempt: AuditedAttempt, tell: Tell): void {
+  const { state, request, handedMinor, isWithdrawn } = attempt;
+  const sale = saleOf(state);
+  if (!sale) {
+    if (handedMinor !== null && !isWithdrawn) {
+      tell("hand-off-wrong", "handed over without having been charged");
+    }
+    return;
+  }
+  if (handedMinor === null) tell("hand-off-missing");
+  else if (handedMinor !== (sale.report.amountMinor ?? request.amountMinor)) {
+    tell("hand-off-wrong", "handed over with another amount than was charged");
+  }
+}
+
+/** Attempts of one order, or with one receipt, that cannot all be true. */
+export interface AuditedSale {
+  readonly orderId: string;
+  readonly transactionId: string;
+  readonly state: AttemptState;
+}
+
+/** `attempts`: those of one order. */
+export function auditOrder(attempts: readonly AuditedSale[]): AuditFault[] {
+  const sold = attempts.filter(({ state }) => saleOf(state) !== undefined);
+  if (sold.length < 2) return [];
+  return sold
+    .slice(1)
+    .map(({ orderId, transactionId }) => faultOf("charged-twice", { orderId, transactionId }));
+}
+
+/** `attempts`: charged ones with one receipt and trace number, which are given anew some day. */
+export function auditSameNumbers(attempts: readonly AuditedSale[]): AuditFault[] {
+  return attempts.flatMap(({ orderId, transactionId, state }, index) => {
+    const sale = saleOf(state)?.report;
+    const isAnothers = attempts.slice(0, index).some((other) => {
+      const its = saleOf(other.state)?.report;
+      return sale && its && compareReports(sale, its) === "same";
+    });
+    return isAnothers ? [faultOf("same-sale-twice", { orderId, transactionId })] : [];
+  });
+}
+
+export function faultOf(
+  rule: AuditRule,
+  about: Pick<AuditFault, "orderId" | "transactionId">,
+  says: string = auditRules[rule],
+): AuditFault {
+  return { rule, orderId: about.orderId, transactionId: about.transactionId, says };
+}

@@ -1,0 +1,153 @@
+import { invariant } from "../../shared/invariant.ts";
+import type { TransactionReport } from "../terminal/terminal.ts";
+import type { Asked, Doubt, Heard } from "./evidence-policy.ts";
+import {
+  type Attempt,
+  goodsWindowSeconds,
+  type InDoubtState,
+  type JudgedReport,
+  type ReversalInDoubtState,
+} from "./payment.ts";
+import { judgeReport } from "./payment-machine.ts";
+import type { StrayRow } from "./terminal-log.ts";
+
+/** The doubt that an attempt or a stray report leaves, as evidence-policy.ts describes it. Pure. */
+
+/** Facts about the terminal and this process that belong to a doubt. */
+interface DoubtTimes {
+  /** See {@link Doubt.lostSinceMs}. */
+  readonly lostSinceMs: number;
+  /** Without the window for goods, which belongs to the sale. */
+  readonly limitMs: number;
+  /** Epoch milliseconds. */
+  readonly nowMs: number;
+  readonly printsCount: boolean;
+}
+
+export function doubtOfAttempt(
+  attempt: Attempt,
+  state: InDoubtState | ReversalInDoubtState,
+  times: DoubtTimes,
+): Doubt {
+  return "sale" in state
+    ? doubtOfReversal(attempt, state, times)
+    : doubtOfSale(attempt, state, times);
+}
+
+/** A payment that was told as not charged, and a report that came after its end. */
+export function doubtOfLateReport(
+  attempt: Attempt,
+  report: TransactionReport,
+  times: DoubtTimes,
+): Doubt {
+  const { baseline, startedAtMs } = attempt;
+  invariant(baseline, "an attempt that was sent has a baseline");
+  return {
+    ...common(times, startedAtMs),
+    about: "sale",
+    identity: baseline.identity,
+    before: baseline.last,
+    heard: heardOf(report),
+    asked: askedOf(attempt, times.limitMs),
+    sale: null,
+  };
+}
+
+/** A payment of which a part of the goods was decided matches with that part's amount too. */
+export function askedOf(
+  { request, startedAtMs, baseline }: Attempt,
+  limitMs: number,
+  goods?: InDoubtState["goods"],
+): Asked {
+  const { amountMinor, currency } = request;
+  const decision = goods?.decision;
+  const part = decision?.goods === "partly-issued" ? [decision.amountMinor] : [];
+  return {
+    amountsMinor: [amountMinor, ...part],
+    currencyNumeric: currency.numeric,
+    sentAtMs: startedAtMs,
+    limitMs,
+    clockOffsetMs: baseline?.clockOffsetMs ?? null,
+  };
+}
+
+function doubtOfSale(attempt: Attempt, state: InDoubtState, given: DoubtTimes): Doubt {
+  const { baseline, request, startedAtMs } = attempt;
+  // docs/zvt.md 8.2: left alone with an approved sale, the terminal waits for the goods first.
+  const windowMs = (goodsWindowSeconds(request) ?? 0) * 1_000;
+  const times = { ...given, limitMs: given.limitMs + windowMs };
+  invariant(baseline, "an attempt in doubt has a baseline");
+  const good = goodOf(state);
+  const order = { amountMinor: request.amountMinor, currencyNumeric: request.currency.numeric };
+  const onlyBad = state.last === null || state.last.judgement === "not-good";
+  const heard: Heard = {
+    good: good?.report ?? null,
+    refused: good !== null && judgeReport(order, good.report) === "disagrees",
+    acknowledged: good?.acknowledged === true,
+    printsCount: times.printsCount,
+    second: state.second ?? null,
+    end: !state.heard ? "unheard" : onlyBad && !good && !state.second ? "own-word" : "bad",
+  };
+  return {
+    ...common(times, startedAtMs),
+    about: "sale",
+    identity: baseline.identity,
+    before: baseline.last,
+    heard,
+    asked: askedOf(attempt, times.limitMs, state.goods),
+    sale: null,
+  };
+}
+
+/** The good report that counts, also when a later one contradicted it. */
+function goodOf({ last, earlier }: InDoubtState): JudgedReport | null {
+  return last?.report.good ? last : (earlier ?? null);
+}
+
+function doubtOfReversal(
+  { startedAtMs }: Attempt,
+  { sale, baseline, last, heardBad }: ReversalInDoubtState,
+  times: DoubtTimes,
+): Doubt {
+  return {
+    ...common(times, startedAtMs),
+    about: "reversal",
+    identity: baseline.identity,
+    before: baseline.last,
+    heard: {
+      good: last?.report.good ? last.report : null,
+      refused: last?.judgement === "disagrees",
+      acknowledged: last?.report.good === true && last.acknowledged,
+      printsCount: times.printsCount,
+      second: null,
+      end: heardBad ? "bad" : "unheard",
+    },
+    asked: null,
+    sale: sale.report,
+  };
+}
+
+/** A stray was refused on the wire, and nothing is known of what was stored before it. */
+export function doubtOfStray({ report, identity, atMs }: StrayRow, times: DoubtTimes): Doubt {
+  return {
+    ...common(times, atMs),
+    about: "stray",
+    identity,
+    before: { kind: "not-told", why: "nobody asked before it" },
+    heard: heardOf(report),
+    asked: null,
+    sale: null,
+  };
+}
+
+function heardOf(good: TransactionReport): Heard {
+  const end = "unheard";
+  return { good, refused: true, acknowledged: false, printsCount: false, second: null, end };
+}
+
+function common(
+  { lostSinceMs, limitMs, nowMs }: DoubtTimes,
+  sinceMs: number,
+): Pick<Doubt, "lostSinceMs" | "limitMs" | "ageMs"> {
+  return { lostSinceMs, limitMs, ageMs: Math.abs(nowMs - sinceMs) };
+}

@@ -1,0 +1,263 @@
+import type { LastTransaction, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
+import {
+  type Comparison,
+  compareReports,
+  compareStored,
+  isNextReceipt,
+  namesTrace,
+  sameTerminal,
+} from "./comparison-policy.ts";
+import { isFromPayment, type PaymentTime } from "./payment-time-policy.ts";
+import { givesBack } from "./reversal-machine.ts";
+
+/**
+ * The facts about a doubt that one look at the terminal shows, together with what was heard on the
+ * wire and what the journal knows (docs/design.md 3.1, 3.2; docs/zvt.md 9.2). Pure. Only
+ * ladder-policy.ts says what the facts prove.
+ */
+
+/** A question about money that only the terminal can answer. */
+export interface Doubt {
+  readonly about: "sale" | "reversal" | "stray";
+  /** The terminal that the command was sent to, or that reported the stray. */
+  readonly identity: TerminalIdentity;
+  /** The terminal's last transaction before the command; of a stray nothing is known. */
+  readonly before: LastTransaction;
+  readonly heard: Heard;
+  /** The order that a sale must fit; null for the other two. */
+  readonly asked: Asked | null;
+  /** The sale that is to be reversed; null for the other two. */
+  readonly sale: TransactionReport | null;
+  /**
+   * Monotonic milliseconds since when this process is sure that nothing of the command has left any
+   * more: its end was lost then, or the process was started after. A wall clock can jump.
+   */
+  readonly lostSinceMs: number;
+  /** The terminal's own time limit for a command it was left alone with. */
+  readonly limitMs: number;
+  /** How long ago by the wall clock the command may have left. */
+  readonly ageMs: number;
+}
+
+/** The order of a sale in doubt. */
+export interface Asked extends PaymentTime {
+  /** One amount; two when only a part of the goods came out and either may have been charged. */
+  readonly amountsMinor: readonly number[];
+  readonly currencyNumeric: string;
+}
+
+/** The terminal's words on the wire while the command ran. */
+export interface Heard {
+  /** The good result that the terminal reported last; of a stray the stray itself. */
+  readonly good: TransactionReport | null;
+  /** That result was refused on the wire. */
+  readonly refused: boolean;
+  /** The arrival of our acknowledgement of that result is proven. */
+  readonly acknowledged: boolean;
+  /** The acknowledgements of the receipt's print count as well (docs/zvt.md 9.1). */
+  readonly printsCount: boolean;
+  /** A second sale reported in the same payment, and refused (docs/design.md 3.20). */
+  readonly second: TransactionReport | null;
+  /**
+   * "unheard": link lost, process gone, or an end that says nothing. "bad": the terminal said that
+   * it did not work, after having said something else. "own-word": it never said anything else.
+   */
+  readonly end: "unheard" | "bad" | "own-word";
+}
+
+/** The facts that an idle terminal showed when it was asked. */
+export interface Look {
+  readonly identity: TerminalIdentity;
+  readonly last: LastTransaction;
+  /** Monotonic milliseconds. */
+  readonly atMs: number;
+}
+
+/** The journal's knowledge about a doubt and about what a look has found. */
+export interface Known {
+  /** The order, other than the doubt's own, that the found transaction belongs to. */
+  readonly foundIs: string | null;
+  /** The order that the reported stray is the sale of. */
+  readonly strayIs: string | null;
+  /** The next command at the terminal; null when none followed. */
+  readonly next: NextCommand | null;
+  /** Something may have been sold since. */
+  readonly soldSince: boolean;
+  /** An end of day may have run since. */
+  readonly closedSince: boolean;
+}
+
+/** The first command that was begun after the doubtful one. */
+export interface NextCommand {
+  readonly identity: TerminalIdentity;
+  /** The last transaction that it found stored. */
+  readonly found: LastTransaction;
+  /** The order, other than the doubt's own, that this transaction belongs to. */
+  readonly foundIs: string | null;
+  /** The terminal carried it out to its end, so nothing of before was running any more. */
+  readonly served: boolean;
+  /** The receipt number of the sale it made; null when it made none. */
+  readonly receiptNumber: string | null;
+}
+
+export interface Facts {
+  readonly sameTerminal: boolean;
+  readonly kind: LastTransaction["kind"];
+  readonly why: string;
+  readonly found: TransactionReport | null;
+  readonly good: TransactionReport | null;
+  readonly foundIs: string | null;
+  readonly strayIs: string | null;
+  readonly end: Heard["end"];
+  /** The terminal took our word for a good result, so it has to have it. */
+  readonly acknowledged: boolean;
+  /** We refused the good result that was reported. */
+  readonly refused: boolean;
+  readonly hasSecond: boolean;
+  /** Nobody knows what was stored before. */
+  readonly noBaseline: boolean;
+  /** The found transaction and the one from before. */
+  readonly asBefore: Comparison;
+  /** The found transaction and the good result that was reported. */
+  readonly asReported: Comparison | "nothing-reported";
+  /** The sale that a found reversal took back; null when the found transaction is none. */
+  readonly takesBack: "ours" | "the-second" | "another" | null;
+  /** The found transaction can be that of a later command. */
+  readonly mayBeLater: boolean;
+  /** Why the found transaction is not what was asked for; null when it is. */
+  readonly unfit: string | null;
+  /** Whether the found transaction is from the payment's own time; null when it tells no time. */
+  readonly timely: boolean | null;
+  /** The look before showed the same. */
+  readonly confirmed: boolean;
+  readonly lookedBefore: boolean;
+  /** The rest of the time limit of the lost command; not positive: over. */
+  readonly silenceLeftMs: number;
+  /** The next sale got the receipt number right behind the one from before; null: not known. */
+  readonly numberUnused: boolean | null;
+  readonly soldSince: boolean;
+  readonly closedSince: boolean;
+}
+
+/**
+ * How long two empty storages are taken for one: a terminal that was out of sight for longer may
+ * have been filled and have closed by itself.
+ */
+const EMPTY_TRUST_MS = 15 * 60_000;
+
+export function factsOf(doubt: Doubt, look: Look, known: Known, earlier: Look | null): Facts {
+  const { heard, before } = doubt;
+  const { last } = look;
+  const found = last.kind === "transaction" ? last.report : null;
+  return {
+    sameTerminal: sameTerminal(doubt.identity, look.identity),
+    kind: last.kind,
+    why: last.kind === "not-told" ? last.why : "",
+    found,
+    good: heard.good,
+    foundIs: known.foundIs,
+    strayIs: known.strayIs,
+    end: heard.end,
+    acknowledged: heard.acknowledged && !heard.printsCount,
+    refused: heard.refused,
+    hasSecond: heard.second !== null,
+    noBaseline: before.kind === "not-told",
+    asBefore: asBefore(doubt, last, known),
+    asReported: found && heard.good ? compareReports(found, heard.good) : "nothing-reported",
+    takesBack: found && takesBack(doubt, found),
+    mayBeLater: found !== null && mayBeLater(doubt, found, known),
+    unfit: found && unfit(doubt, found),
+    timely: found && isTimely(doubt, found),
+    confirmed: earlier !== null && isUnchanged(earlier.last, last),
+    lookedBefore: earlier !== null,
+    silenceLeftMs: doubt.limitMs - (look.atMs - doubt.lostSinceMs),
+    numberUnused: numberUnused(doubt, known),
+    soldSince: known.soldSince,
+    closedSince: known.closedSince,
+  };
+}
+
+/**
+ * An empty storage is unchanged only while nothing can have been stored and closed meanwhile. After
+ * a good result that we took, and no word to the contrary, a terminal most likely has done both.
+ */
+function asBefore(
+  { before, heard, limitMs, ageMs }: Doubt,
+  last: LastTransaction,
+  known: Known,
+): Comparison {
+  if (before.kind !== "none" || last.kind !== "none") return compareStored(before, last);
+  const mayHaveStored = heard.good !== null && !heard.refused && heard.end === "unheard";
+  const isTrusted = !known.closedSince && ageMs <= limitMs + EMPTY_TRUST_MS && !mayHaveStored;
+  return isTrusted ? "same" : "cannot-tell";
+}
+
+/** Within one run of looks an empty storage that stays empty is the same one. */
+function isUnchanged(a: LastTransaction, b: LastTransaction): boolean {
+  return (a.kind === "none" && b.kind === "none") || compareStored(a, b) === "same";
+}
+
+function takesBack({ about, heard, sale }: Doubt, found: TransactionReport): Facts["takesBack"] {
+  if (about === "reversal" && isReported(heard, found)) return "ours";
+  if (found.originalTrace === null) return null;
+  if (!found.good) return "another";
+  if (about === "reversal") {
+    return sale && givesBack(sale, found) ? "ours" : "another";
+  }
+  if (namesTrace(found.originalTrace, heard.good?.traceNumber ?? null)) {
+    // Of a sale that we refused any part that went back is enough, of another one only all of it.
+    const whole = heard.refused || about === "stray";
+    return whole || found.amountMinor === heard.good?.amountMinor ? "ours" : "another";
+  }
+  return namesTrace(found.originalTrace, heard.second?.traceNumber ?? null)
+    ? "the-second"
+    : "another";
+}
+
+/** The very report of the reversal; a terminal may leave the trace of the sale out of it. */
+function isReported({ good, refused }: Heard, found: TransactionReport): boolean {
+  return good !== null && !refused && found.good && compareReports(found, good) === "same";
+}
+
+/**
+ * An attempt that stayed unknown is asked about again when later ones may be in doubt as well. Only
+ * what was reported to us, or was stored before the next command began, cannot be theirs.
+ */
+function mayBeLater({ heard }: Doubt, found: TransactionReport, { next }: Known): boolean {
+  if (next === null) return false;
+  if (heard.good && compareReports(found, heard.good) === "same") return false;
+  const stored: LastTransaction = { kind: "transaction", report: found };
+  return compareStored(next.found, stored) !== "same";
+}
+
+/** docs/zvt.md 4.2: no currency means the euro. */
+const EURO = "978";
+
+function unfit({ asked, identity }: Doubt, found: TransactionReport): string | null {
+  if (!asked) return null;
+  const isAmount = found.amountMinor !== null && asked.amountsMinor.includes(found.amountMinor);
+  if (!isAmount || (found.currencyNumeric ?? EURO) !== asked.currencyNumeric) {
+    return "the terminal's last transaction has another amount or currency";
+  }
+  if (found.terminalId && identity.terminalId && found.terminalId !== identity.terminalId) {
+    return "the terminal's last transaction names another terminal id";
+  }
+  return null;
+}
+
+function isTimely({ asked, heard }: Doubt, found: TransactionReport): boolean | null {
+  // A report that came while the payment ran is of its time, whatever a clock says.
+  if (heard.good && compareReports(found, heard.good) === "same") return true;
+  return asked && isFromPayment(asked, found);
+}
+
+/**
+ * A sale that was stored has used up a receipt number. A terminal whose storage is empty begins at
+ * 0 or 1.
+ */
+function numberUnused({ before }: Doubt, { next, closedSince }: Known): boolean | null {
+  const number = next?.receiptNumber ?? null;
+  if (number === null || closedSince || before.kind === "not-told") return null;
+  if (before.kind === "none") return /^\d+$/.test(number) ? Number(number) <= 1 : null;
+  return isNextReceipt(before.report.receiptNumber, number);
+}

@@ -1,0 +1,158 @@
+import type { Baseline, LastTransaction, TransactionReport } from "../terminal/terminal.ts";
+import { compareReports, RECEIPT_MAX, sameTerminal } from "./comparison-policy.ts";
+import { type Attempt, type AttemptState, endReportOf, saleOf } from "./payment.ts";
+import { receiptNumberOf } from "./receipt-number-policy.ts";
+import { givesBack } from "./reversal-machine.ts";
+
+/**
+ * Rules for whether a receipt number still names the sale that it was given to
+ * (docs/design.md 3.16). Numbers wrap, begin again after a closing of the terminal's own, and are
+ * another terminal's: a reversal by such a number returns the money of another customer. Pure.
+ */
+
+export interface SaleToReverse {
+  readonly attempt: Attempt;
+  /** The sale's reversal, when the terminal has one stored that is not ours. */
+  readonly reversedBefore: TransactionReport | null;
+}
+
+/** The journal's record of what happened on terminals since a sale, its own results included. */
+export interface SinceSale {
+  /** Attempts begun after the sale whose command may have left, oldest first. */
+  readonly later: readonly Attempt[];
+  /** Attempts of before the sale whose reversal was begun after it. */
+  readonly earlier: readonly Attempt[];
+  /** Results that were reported since, in their order, with the attempt that got each. */
+  readonly reports: readonly ReportedResult[];
+  /** A result that no order asked for was reported since. */
+  readonly stray: boolean;
+}
+
+export interface ReportedResult {
+  readonly transactionId: string;
+  readonly report: TransactionReport;
+}
+
+type Freshness =
+  | { readonly freshness: "fresh" }
+  /** The terminal shows the reversal of this sale: the money went back without us. */
+  | { readonly freshness: "reversed"; readonly report: TransactionReport }
+  | { readonly freshness: "stale"; readonly because: string };
+
+/** Numbers that fell from this near the top to this near the bottom have wrapped. */
+const WRAP_WINDOW = 100;
+
+/**
+ * `now` is the terminal as it looks before the reversal. Throws nothing and asks nothing: what it
+ * cannot tell is stale.
+ */
+export function freshnessOf(sale: ReportedResult, now: Baseline, since: SinceSale): Freshness {
+  const here = ({ baseline }: Attempt): boolean =>
+    baseline !== null && sameTerminal(baseline.identity, now.identity);
+  const later = since.later.filter(here);
+  const touched = [...later, ...since.earlier.filter(here)];
+  const ids = new Set([sale.transactionId, ...touched.map((one) => one.transactionId)]);
+  const reports = since.reports.filter(({ transactionId }) => ids.has(transactionId));
+  const facts = { sale, touched, later, reports, stray: since.stray };
+  const again = nameGivenAgain(facts);
+  if (again !== undefined) return stale(again);
+  return now.last.kind === "not-told" ? ofNewest(facts) : ofChain(facts, now.last);
+}
+
+interface Facts {
+  readonly sale: ReportedResult;
+  readonly later: readonly Attempt[];
+  /** Other attempts at this terminal with anything since the sale. */
+  readonly touched: readonly Attempt[];
+  readonly reports: readonly ReportedResult[];
+  readonly stray: boolean;
+}
+
+function stale(because: string): Freshness {
+  return { freshness: "stale", because };
+}
+
+/** Another result of ours has the sale's receipt number: the number names that one now. */
+function nameGivenAgain({ sale, touched, reports }: Facts): string | undefined {
+  const number = receiptNumberOf(sale.report.receiptNumber);
+  if (number === null) return "the sale's receipt number is no number";
+  const others = reports.filter(({ transactionId }) => transactionId !== sale.transactionId);
+  const results = [...others.map(({ report }) => report), ...touched.flatMap(resultsOf)];
+  const again = results.some(
+    (report) => report.good && receiptNumberOf(report.receiptNumber) === number,
+  );
+  return again ? "the terminal has given the sale's receipt number again" : undefined;
+}
+
+/** Nobody can see what else the terminal did, so only the newest command can be taken back. */
+function ofNewest({ touched, stray }: Facts): Freshness {
+  if (touched.length > 0) {
+    return stale("the terminal does not tell its last transaction, and the sale is not the newest");
+  }
+  if (stray) return stale("the terminal has reported a sale that no order asked for since");
+  return { freshness: "fresh" };
+}
+
+/** Everything that the terminal had stored at each step since must be known here. */
+function ofChain(facts: Facts, last: LastTransaction): Freshness {
+  const { sale, later } = facts;
+  if (last.kind === "transaction" && compareReports(sale.report, last.report) === "same") {
+    return ofLast(facts);
+  }
+  const looks = [...later.flatMap(({ baseline }) => (baseline ? [baseline.last] : [])), last];
+  for (const look of looks) {
+    if (look.kind !== "transaction") return stale("the terminal's storage was emptied since");
+    const { report } = look;
+    if (isKnown(facts, report)) continue;
+    if (givesBack(sale.report, report)) return { freshness: "reversed", report };
+    if (compareReports(sale.report, report) === "cannot-tell") return ofNewest(facts);
+    return stale("the terminal has stored something since that no order asked for");
+  }
+  return ofFollowed(facts);
+}
+
+/** The sale is what the terminal has stored last. */
+function ofLast({ later }: Facts): Freshness {
+  const contradicts = later.some((attempt) => keptNumbers(attempt).length > 0);
+  if (contradicts) return stale("the terminal does not tell the sale that followed this one");
+  return { freshness: "fresh" };
+}
+
+/** The terminal has stored results of ours above the sale. */
+function ofFollowed({ sale, touched, later, stray }: Facts): Freshness {
+  const unknown = (state: AttemptState): boolean => "last" in state;
+  const given = touched.filter(({ state }) => "sale" in state);
+  if ([...later, ...given].some(({ state }) => unknown(state))) {
+    return stale("what became of a later command is not known");
+  }
+  if (stray) return stale("the terminal has reported a sale that no order asked for since");
+  const numbers = [sale.report.receiptNumber, ...later.flatMap(keptNumbers)].map(Number);
+  const restarted = numbers.some((number, at) => at > 0 && !follows(numbers[at - 1] ?? 0, number));
+  if (restarted) return stale("the terminal's receipt numbers have begun again since");
+  return { freshness: "fresh" };
+}
+
+function follows(before: number, number: number): boolean {
+  return number > before || (before > RECEIPT_MAX - WRAP_WINDOW && number < WRAP_WINDOW);
+}
+
+/** Receipt numbers that the terminal has given to a sale of this attempt which it kept. */
+function keptNumbers({ state }: Attempt): readonly string[] {
+  const number = saleOf(state)?.report.receiptNumber;
+  return number ? [number] : [];
+}
+
+/** The results that the journal keeps of an attempt: its sale, the sale's reversal. */
+function resultsOf({ state }: Attempt): readonly TransactionReport[] {
+  const results = [saleOf(state)?.report, endReportOf(state)];
+  return results.filter((report) => report !== undefined);
+}
+
+function isKnown({ sale, touched, reports }: Facts, report: TransactionReport): boolean {
+  const known = [sale.report, ...touched.flatMap(resultsOf)];
+  // A reversal of the sale that was reported to us is still one that gave the money back.
+  const others = reports.filter(({ transactionId }) => transactionId !== sale.transactionId);
+  return [...known, ...others.map((one) => one.report)].some(
+    (one) => compareReports(one, report) === "same",
+  );
+}

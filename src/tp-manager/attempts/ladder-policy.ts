@@ -1,0 +1,351 @@
+import type { TransactionReport } from "../terminal/terminal.ts";
+import { type Doubt, type Facts, factsOf, type Known, type Look } from "./evidence-policy.ts";
+
+/**
+ * The one ladder of evidence: what the facts of a look prove about a payment in doubt, a reversal
+ * in doubt, and a result that no order asked for (docs/design.md 3.2, 3.4, 3.7). Pure.
+ *
+ * The first rung that holds and has a word in the column of the doubt is the verdict. "cannot-tell"
+ * proves neither a charge nor that there was none, and leaves no alarm out.
+ */
+
+/** Findings about a result that no order asked for. */
+export const strayFindings = ["held", "reversed", "gone", "known", "unclear"] as const;
+export type StrayFinding =
+  /** The terminal has the result stored as a sale: a card was charged and nobody here knows why. */
+  | "held"
+  /** The terminal's last transaction is its reversal. */
+  | "reversed"
+  /** The result is not the terminal's last transaction, and nothing was sold or closed since. */
+  | "gone"
+  /** The result is the sale of an order. */
+  | "known"
+  /** The terminal does not tell, or something was sold or closed since. */
+  | "unclear";
+
+/** How a run of looks ends. */
+export type Conclusion =
+  | { readonly verdict: "charged"; readonly report: TransactionReport; readonly because: string }
+  | { readonly verdict: "not-charged"; readonly because: string }
+  /** A reversal in doubt was carried out. */
+  | { readonly verdict: "reversed"; readonly report: TransactionReport; readonly because: string }
+  /** A reversal in doubt was not carried out: the sale stands. */
+  | { readonly verdict: "not-reversed"; readonly because: string }
+  /** This look proves nothing; the doubt stays. */
+  | { readonly verdict: "unsettled"; readonly because: string }
+  | { readonly verdict: StrayWord; readonly because: string };
+
+export type Verdict =
+  | Conclusion
+  /** Not yet: look again after `waitMs`. */
+  | { readonly verdict: "look-again"; readonly waitMs: number; readonly because: string }
+  /** The terminal that was asked is another one: no answer (docs/design.md 3.15). */
+  | { readonly verdict: "no-answer"; readonly because: string };
+
+type SaleWord =
+  | "charged"
+  /** Charged with what was reported, although something else is stored last. */
+  | "charged-as-reported"
+  | "not-charged"
+  | "unsettled"
+  | Waiting;
+type ReversalWord = "reversed" | "not-reversed" | "unsettled" | Waiting;
+/** "taken-back" is the finding "reversed". */
+type StrayWord = Exclude<StrayFinding, "reversed"> | "taken-back";
+/** Look again soon, after the silence of the lost command, or at the right terminal. */
+type Waiting = "confirm" | "silence" | "no-answer";
+
+interface Rung {
+  readonly holds: (facts: Facts) => boolean;
+  readonly because: string | ((facts: Facts) => string);
+  readonly sale?: SaleWord;
+  readonly reversal?: ReversalWord;
+  readonly stray?: StrayWord | Waiting;
+}
+
+const ladder: readonly Rung[] = [
+  {
+    holds: ({ strayIs }) => strayIs !== null,
+    because: ({ strayIs }) => `it is the sale of order ${strayIs}`,
+    stray: "known",
+  },
+  {
+    holds: ({ sameTerminal }) => !sameTerminal,
+    because: "another terminal is connected",
+    sale: "no-answer",
+    reversal: "no-answer",
+    stray: "no-answer",
+  },
+  {
+    holds: (facts) => facts.end === "own-word" && !mayHoldOurs(facts),
+    because: "the terminal ended the payment itself, and shows no sale that could be this one",
+    sale: "not-charged",
+  },
+  {
+    holds: ({ kind }) => kind === "not-told",
+    because: ({ why }) => `the terminal does not tell: ${why}`,
+    sale: "unsettled",
+    reversal: "unsettled",
+    stray: "unclear",
+  },
+  {
+    // Without a baseline only the very transaction that was reported to us is known to be new.
+    holds: ({ noBaseline, asReported }) => noBaseline && asReported !== "same",
+    because: "what the terminal had stored before the payment is not known",
+    sale: "unsettled",
+  },
+  {
+    holds: ({ asBefore, numberUnused }) => asBefore === "same" && numberUnused === true,
+    because: "the next sale got the receipt number that this one would have used up",
+    sale: "not-charged",
+  },
+  {
+    holds: ({ asBefore, numberUnused }) => asBefore === "same" && numberUnused === false,
+    because: "nothing new is stored, but the next sale shows that a receipt number was used up",
+    sale: "unsettled",
+  },
+  {
+    holds: ({ asBefore, acknowledged }) => asBefore === "same" && acknowledged,
+    because: "the terminal took our acknowledgement of a good result, but shows nothing new",
+    sale: "unsettled",
+    reversal: "unsettled",
+  },
+  {
+    holds: ({ asBefore, end, confirmed }) => asBefore === "same" && end !== "unheard" && confirmed,
+    because: "the terminal said that it did not work, and twice showed nothing new",
+    sale: "not-charged",
+    reversal: "not-reversed",
+  },
+  {
+    holds: ({ asBefore, end }) => asBefore === "same" && end !== "unheard",
+    because:
+      "the terminal said that it did not work and shows nothing new; it has to show it twice",
+    sale: "confirm",
+    reversal: "confirm",
+  },
+  {
+    holds: ({ asBefore, silenceLeftMs }) => asBefore === "same" && silenceLeftMs > 0,
+    because: "nothing new is stored, but the time limit of the lost command is not over",
+    sale: "silence",
+    reversal: "silence",
+  },
+  {
+    holds: ({ asBefore }) => asBefore === "same",
+    because: "the terminal is idle and its last transaction is the one from before",
+    sale: "not-charged",
+    reversal: "not-reversed",
+  },
+  {
+    holds: ({ kind }) => kind === "none",
+    because: "the terminal's storage is empty, and may have been emptied since",
+    sale: "unsettled",
+    reversal: "unsettled",
+  },
+  {
+    holds: ({ kind, lookedBefore }) => kind === "none" && lookedBefore,
+    because: "the terminal's storage is empty, and may have been emptied since",
+    stray: "unclear",
+  },
+  {
+    holds: ({ kind }) => kind === "none",
+    because: "the terminal's storage is empty; it could still store it",
+    stray: "confirm",
+  },
+  {
+    holds: ({ foundIs }) => foundIs !== null,
+    because: ({ foundIs }) => `the terminal's last transaction is that of order ${foundIs}`,
+    sale: "unsettled",
+    reversal: "unsettled",
+  },
+  {
+    holds: ({ takesBack, hasSecond }) => takesBack === "ours" && !hasSecond,
+    because: "the terminal has reversed what it had reported",
+    sale: "not-charged",
+    stray: "taken-back",
+  },
+  {
+    holds: ({ takesBack, acknowledged }) => takesBack === "the-second" && acknowledged,
+    because: "the terminal has reversed the second sale, and the first was acknowledged",
+    sale: "charged-as-reported",
+  },
+  {
+    holds: (facts) => facts.takesBack === "ours" && (facts.confirmed || isProven(facts)),
+    because: "the terminal has stored the reversal",
+    reversal: "reversed",
+  },
+  {
+    holds: ({ takesBack }) => takesBack === "ours",
+    because: "the reversal is stored; it could still be taken back",
+    reversal: "confirm",
+  },
+  {
+    holds: () => true,
+    because: "the terminal's last transaction is not the reversal of this sale",
+    reversal: "unsettled",
+  },
+  {
+    holds: ({ takesBack }) => takesBack !== null,
+    because: "the terminal's last transaction is a reversal",
+    sale: "unsettled",
+  },
+  {
+    // Of what was reported and accepted nothing is known then, whatever else the terminal made.
+    holds: ({ asReported, refused }) => asReported === "different" && !refused,
+    because: "the terminal's last transaction is another one than it had reported",
+    sale: "unsettled",
+  },
+  {
+    holds: ({ asBefore, noBaseline }) => asBefore === "cannot-tell" && !noBaseline,
+    because: "the terminal's last transaction cannot be told from the one before the payment",
+    sale: "unsettled",
+  },
+  {
+    holds: ({ mayBeLater }) => mayBeLater,
+    because: "the terminal's last transaction can be that of a later payment",
+    sale: "unsettled",
+  },
+  {
+    holds: ({ found }) => found?.good === false,
+    because: "the terminal's last transaction is not a good one",
+    sale: "unsettled",
+  },
+  {
+    holds: ({ unfit }) => unfit !== null,
+    because: ({ unfit }) => unfit ?? "",
+    sale: "unsettled",
+  },
+  {
+    holds: ({ timely }) => timely !== true,
+    because: "the terminal's last transaction is not from the time of the payment",
+    sale: "unsettled",
+  },
+  {
+    holds: (facts) => facts.confirmed || isProven(facts),
+    because: "the terminal has stored a new transaction that matches the payment",
+    sale: "charged",
+  },
+  {
+    holds: () => true,
+    because: "a matching transaction is stored; an automatic reversal could still be running",
+    sale: "confirm",
+  },
+  {
+    holds: ({ asReported, confirmed }) => asReported === "same" && confirmed,
+    because: "the terminal has it stored as a sale",
+    stray: "held",
+  },
+  {
+    holds: ({ asReported }) => asReported === "same",
+    because: "an automatic reversal could still be running",
+    stray: "confirm",
+  },
+  {
+    holds: ({ asReported }) => asReported === "cannot-tell",
+    because: "the terminal's last transaction cannot be told from it",
+    stray: "unclear",
+  },
+  {
+    holds: ({ closedSince }) => closedSince,
+    because: "an end of day may have closed it",
+    stray: "unclear",
+  },
+  {
+    holds: ({ soldSince, takesBack }) => soldSince || takesBack !== null,
+    because: "something else was stored since, so it need not be the last one",
+    stray: "unclear",
+  },
+  {
+    holds: ({ lookedBefore }) => lookedBefore,
+    because: "the terminal has not stored it",
+    stray: "gone",
+  },
+  {
+    holds: () => true,
+    because: "the terminal has not stored it; it could still do so",
+    stray: "confirm",
+  },
+];
+
+/**
+ * Judges one look. `earlier` is the look before it in the same run. A doubt
+ * that this look cannot settle may be settled by what the next command found.
+ */
+export function judge(
+  doubt: Doubt,
+  look: Look,
+  known: Known,
+  earlier: Look | null,
+  confirmAfterMs: number,
+): Verdict {
+  const verdict = climb(doubt, factsOf(doubt, look, known, earlier), confirmAfterMs);
+  if (verdict.verdict !== "unsettled") return verdict;
+  return judgeByNext(doubt, known) ?? verdict;
+}
+
+/**
+ * The proof of the next command, which found the terminal idle and told what it had stored: as good
+ * as a look, when the terminal carried that command out to its end. undefined: nothing.
+ */
+export function judgeByNext(doubt: Doubt, known: Known): Conclusion | undefined {
+  const { next } = known;
+  if (!next?.served || doubt.about === "stray") return undefined;
+  const look = {
+    identity: next.identity,
+    last: next.found,
+    atMs: doubt.lostSinceMs + doubt.limitMs,
+  };
+  const facts = factsOf(doubt, look, { ...known, foundIs: next.foundIs }, look);
+  const verdict = climb(doubt, facts, 0);
+  const isProof =
+    verdict.verdict !== "look-again" &&
+    verdict.verdict !== "no-answer" &&
+    verdict.verdict !== "unsettled";
+  return isProof
+    ? { ...verdict, because: `as the next command found it: ${verdict.because}` }
+    : undefined;
+}
+
+function climb({ about }: Doubt, facts: Facts, confirmAfterMs: number): Verdict {
+  for (const rung of ladder) {
+    const word = rung[about];
+    if (word === undefined || !rung.holds(facts)) continue;
+    const because = typeof rung.because === "string" ? rung.because : rung.because(facts);
+    return verdictOf(word, because, facts, confirmAfterMs);
+  }
+  throw new RangeError("the last rung of each column always holds");
+}
+
+function verdictOf(
+  word: SaleWord | ReversalWord | StrayWord | Waiting,
+  because: string,
+  { found, good, silenceLeftMs }: Facts,
+  confirmAfterMs: number,
+): Verdict {
+  switch (word) {
+    case "confirm":
+      return { verdict: "look-again", waitMs: confirmAfterMs, because };
+    case "silence":
+      return { verdict: "look-again", waitMs: silenceLeftMs, because };
+    case "charged":
+    case "reversed":
+      return found ? { verdict: word, report: found, because } : { verdict: "unsettled", because };
+    case "charged-as-reported":
+      return good
+        ? { verdict: "charged", report: good, because }
+        : { verdict: "unsettled", because };
+    default:
+      return { verdict: word, because };
+  }
+}
+
+/** A sale that could be the asked one is stored, or can be for all that the terminal tells. */
+function mayHoldOurs(facts: Facts): boolean {
+  const { found, asBefore, takesBack, foundIs, mayBeLater, unfit, timely } = facts;
+  if (!found?.good || asBefore === "same" || takesBack !== null) return false;
+  return foundIs === null && !mayBeLater && unfit === null && timely !== false;
+}
+
+/** The terminal has what it reported, and took our word for it; nothing contrary came after. */
+function isProven({ acknowledged, asReported, end }: Facts): boolean {
+  return acknowledged && asReported === "same" && end === "unheard";
+}

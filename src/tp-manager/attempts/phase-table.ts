@@ -1,0 +1,224 @@
+import type { Charged, ErrorCode } from "../../shared/errors.ts";
+import {
+  type Attempt,
+  type AttemptPhase,
+  type AttemptState,
+  type InDoubtState,
+  isApproved,
+  isCharged,
+  isNotCharged,
+  type ReversalInDoubtState,
+  type ReversingState,
+  returnOf,
+  type SentState,
+  saleOf,
+} from "./payment.ts";
+
+/** The `status` of answers (docs/design.md 5.9). */
+export const paymentStatuses = [
+  "Success",
+  "Approved",
+  "Declined",
+  "Cancelled",
+  "Failed",
+  "Reversed",
+  "Unknown",
+] as const;
+export type PaymentStatus = (typeof paymentStatuses)[number];
+
+/** Findings of an operator about an attempt. */
+export type Settled = "charged" | "not-charged" | "reversed";
+
+/** The facts about an order whose newest attempt is in a phase (docs/design.md 1.4). */
+interface PhaseRow {
+  /** Whether the money of the order moved, as far as is known. */
+  readonly charged: Charged;
+  /** Of the answer; "as ended": Declined, Cancelled or Failed, as the attempt ended. */
+  readonly status: PaymentStatus | "as ended";
+  /**
+   * The order once more: begins a new attempt, gets the stored answer, has the terminal asked
+   * first, or is refused with this code.
+   */
+  readonly repeat: "begin" | "answer" | "ask" | ErrorCode;
+  /** A reversal on the terminal: begins, gets the stored answer, or is refused with this code. */
+  readonly reversal: "begin" | "answer" | ErrorCode;
+  /** Confirm, cancel and refund at the gateway: begin, or are refused with this code. */
+  readonly gateway: "begin" | ErrorCode;
+  /** The findings by which an operator can settle it. */
+  readonly settle: readonly Settled[];
+  /**
+   * No process may leave it behind unasked: a command may be running, or only the terminal or an
+   * operator knows what became of the money. null: it has ended.
+   */
+  readonly open: "running" | "doubt" | null;
+  /** Knowledge that the supervisor must have of it before the order may be put away. */
+  readonly archive: "nothing" | "delivery" | "withdrawal" | "never";
+  /** A sale of it stands in the terminal, may stand there, or has stood there. */
+  readonly sold: boolean;
+}
+
+/**
+ * The one table of phases. Whatever is a property of a phase is a column here, for programs and for
+ * statements of the journal alike. How a phase is left is said by the machines.
+ */
+export const phaseTable = {
+  sent: {
+    charged: "unknown",
+    status: "Unknown",
+    repeat: "ask",
+    reversal: "answer",
+    gateway: "PAYMENT_UNKNOWN",
+    settle: [],
+    open: "running",
+    archive: "never",
+    sold: true,
+  },
+  charged: {
+    charged: "yes",
+    status: "Success",
+    repeat: "answer",
+    reversal: "begin",
+    gateway: "begin",
+    settle: [],
+    open: null,
+    archive: "delivery",
+    sold: true,
+  },
+  "not-charged": {
+    charged: "no",
+    status: "as ended",
+    repeat: "begin",
+    reversal: "ORDER_NOT_CHARGED",
+    gateway: "ORDER_NOT_CHARGED",
+    settle: [],
+    open: null,
+    archive: "nothing",
+    sold: false,
+  },
+  "in-doubt": {
+    charged: "unknown",
+    status: "Unknown",
+    repeat: "ask",
+    reversal: "answer",
+    gateway: "PAYMENT_UNKNOWN",
+    settle: ["charged", "not-charged"],
+    open: "doubt",
+    archive: "never",
+    sold: true,
+  },
+  reversing: {
+    charged: "unknown",
+    status: "Unknown",
+    repeat: "ask",
+    reversal: "answer",
+    gateway: "PAYMENT_UNKNOWN",
+    settle: [],
+    open: "running",
+    archive: "never",
+    sold: true,
+  },
+  "reversal-in-doubt": {
+    charged: "unknown",
+    status: "Unknown",
+    repeat: "ask",
+    reversal: "answer",
+    gateway: "PAYMENT_UNKNOWN",
+    settle: ["charged", "reversed"],
+    open: "doubt",
+    archive: "never",
+    sold: true,
+  },
+  reversed: {
+    charged: "no",
+    status: "Reversed",
+    repeat: "ORDER_REVERSED",
+    reversal: "answer",
+    gateway: "ORDER_REVERSED",
+    settle: [],
+    open: null,
+    archive: "withdrawal",
+    sold: true,
+  },
+} as const satisfies Record<AttemptPhase, PhaseRow>;
+
+/** The columns that differ when there is more to an attempt than its phase. */
+export const variantTable = {
+  /** A two-phase sale that waits for its goods. */
+  approved: { of: "sent", status: "Approved" },
+  /** The end of a return at the gateway is not known. */
+  "return-open": {
+    of: "charged",
+    reversal: "GATEWAY_OPERATION_OPEN",
+    gateway: "GATEWAY_OPERATION_OPEN",
+    archive: "never",
+  },
+  /** An operator's word that a second one may correct. */
+  "settled charged": { of: "charged", settle: ["not-charged"] },
+  "settled not-charged": { of: "not-charged", settle: ["charged"] },
+  /** A part of the money went back. */
+  "part-returned": { of: "charged", reversal: "REVERSAL_REFUSED" },
+  /** All of it went back. */
+  returned: {
+    of: "charged",
+    charged: "no",
+    status: "Reversed",
+    repeat: "ORDER_REVERSED",
+    reversal: "answer",
+    gateway: "ORDER_REVERSED",
+  },
+} as const satisfies Record<string, Partial<PhaseRow> & { readonly of: AttemptPhase }>;
+
+type Variant = keyof typeof variantTable;
+
+/** The table's row for an attempt as it stands, with what its variant changes. */
+export function rowOf(attempt: Attempt): PhaseRow {
+  const variant = variantOf(attempt);
+  return { ...phaseTable[attempt.state.phase], ...(variant && variantTable[variant]) };
+}
+
+function variantOf(attempt: Attempt): Variant | undefined {
+  const { state } = attempt;
+  if (isApproved(state)) return "approved";
+  const returned = returnVariantOf(attempt);
+  if (returned || !("settled" in state) || state.settled?.corrected !== false) return returned;
+  return isCharged(state) ? "settled charged" : "settled not-charged";
+}
+
+function returnVariantOf(attempt: Attempt): Variant | undefined {
+  const { state } = attempt;
+  if (state.phase !== variantTable.returned.of) return undefined;
+  return (
+    { none: undefined, open: "return-open", part: "part-returned", all: "returned" } as const
+  )[returnOf(attempt)];
+}
+
+/** Whether the money of an attempt moved, as far as is known. */
+export function chargedOf(attempt: Attempt): Charged {
+  return rowOf(attempt).charged;
+}
+
+/**
+ * Minor units that the terminal or an operator says were charged, whatever went back since: null
+ * while that is not known, 0 when nothing was charged (docs/design.md 3.24).
+ */
+export function chargedMinorOf(attempt: Attempt): number | null {
+  const { state } = attempt;
+  if (phaseTable[state.phase].open !== null) return null;
+  return isNotCharged(state) ? 0 : (saleOf(state)?.report.amountMinor ?? null);
+}
+
+/** A command of the attempt may be running at the terminal. */
+export function isRunning(state: AttemptState): state is SentState | ReversingState {
+  return phaseTable[state.phase].open === "running";
+}
+
+/** Only the terminal or an operator knows what became of the money. */
+export function isInDoubt(state: AttemptState): state is InDoubtState | ReversalInDoubtState {
+  return phaseTable[state.phase].open === "doubt";
+}
+
+/** The phases whose row fits, in the table's order. */
+export function phasesWith(fits: (row: PhaseRow) => boolean): AttemptPhase[] {
+  const phases = Object.keys(phaseTable) as AttemptPhase[];
+  return phases.filter((phase) => fits(phaseTable[phase]));
+}

@@ -1,0 +1,210 @@
+import type { ClosingTotals, TerminalIdentity } from "../terminal/terminal.ts";
+import { sameTerminal } from "./comparison-policy.ts";
+import {
+  formerReceipt,
+  isInReceipts,
+  missingBetween,
+  nextReceipt,
+  numbersOf,
+  receiptNumberOf,
+  receiptSteps,
+} from "./receipt-number-policy.ts";
+import type { ClosingVerdict, LedgerEntry, PlacedEntry } from "./reconciliation.ts";
+import { explained, isCounted } from "./suspect-policy.ts";
+
+/**
+ * Rules for comparing the totals of an end of day with the journal (docs/design.md 3.18). Pure.
+ * Where the comparison could be wrong for another reason than a sale that was told falsely, nothing
+ * is compared: a false alarm about money would soon be read by nobody.
+ */
+
+/** An earlier end of day that may have closed something, or an end of day that was not heard. */
+interface EarlierClosing {
+  readonly id: number;
+  /** undefined: it told none, or its end was not heard. */
+  readonly totals: ClosingTotals | undefined;
+  /** null where an older version did not keep it. */
+  readonly identity: TerminalIdentity | null;
+}
+
+interface Closing {
+  readonly totals: ClosingTotals | undefined;
+  readonly identity: TerminalIdentity;
+  /** TERMINAL_SHARED: others are paid at it too. */
+  readonly isShared: boolean;
+  /** Newest first. */
+  readonly earlier: readonly EarlierClosing[];
+  /** Attempts since the oldest of these, in the order they were begun. */
+  readonly entries: readonly LedgerEntry[];
+  /** Attempts of that time may be in an archive that does not know when they were. */
+  readonly isCutOff: boolean;
+}
+
+export function compareClosing(closing: Closing): ClosingVerdict {
+  const no = (because: string): ClosingVerdict => ({ result: "not-comparable", because });
+  const { totals, isShared, entries } = closing;
+  if (isShared) return no("the terminal is shared with others (TERMINAL_SHARED)");
+  if (!totals) return no("the terminal told no totals");
+  if (totals.sumMinor === null) return no("the terminal told two sums that differ");
+  if (closing.isCutOff) return no("sales of that time may be in the archive of an older version");
+  const compared = comparedEntries(closing, totals);
+  if (typeof compared === "string") return no(compared);
+  const other = compared.find((entry) => isElsewhere(entry, closing.identity));
+  if (other) return no("another terminal was used since the last end of day");
+  const currencies = new Set(
+    compared.filter(({ wasSent }) => wasSent).map(({ currency }) => currency),
+  );
+  if (currencies.size > 1) return no("sales in more than one currency: totals name none");
+  return verdict(compared, totals, totals.sumMinor, entries);
+}
+
+function verdict(
+  compared: readonly LedgerEntry[],
+  totals: ClosingTotals,
+  sumMinor: number,
+  all: readonly LedgerEntry[],
+): ClosingVerdict {
+  const { count } = totals;
+  const charged = compared.filter(isCounted);
+  const journalMinor = charged.reduce((sum, entry) => sum + (entry.chargedMinor ?? 0), 0);
+  const differenceMinor = sumMinor - journalMinor;
+  const { currency = "EUR", exponent = 2 } = compared.find(({ wasSent }) => wasSent) ?? {};
+  const facts = {
+    currency,
+    exponent,
+    terminal: { count, sumMinor },
+    journal: { count: charged.length, sumMinor: journalMinor },
+    differenceMinor,
+  };
+  if (differenceMinor === 0) {
+    return { result: "agrees", because: "", ...facts, suspects: [], isSole: false };
+  }
+  const counted = count === null ? null : Math.abs(count - charged.length);
+  const { suspects, isSole } = explained(withGaps(compared, totals), differenceMinor, counted, all);
+  const because =
+    differenceMinor > 0
+      ? "the terminal has closed more than the journal knows as charged"
+      : "the terminal has closed less than the journal knows as charged";
+  return { result: "differs", because, ...facts, suspects, isSole };
+}
+
+function isElsewhere({ identity, wasSent }: LedgerEntry, here: TerminalIdentity): boolean {
+  return wasSent && identity !== null && !sameTerminal(identity, here);
+}
+
+/** The attempts that the totals are about; in words, why that cannot be said. */
+function comparedEntries(
+  { earlier, entries, identity }: Closing,
+  { receiptFrom, receiptTo }: ClosingTotals,
+): readonly LedgerEntry[] | string {
+  const from = receiptNumberOf(receiptFrom);
+  const to = receiptNumberOf(receiptTo);
+  const newest = earlier[0];
+  if (newest?.identity && !sameTerminal(newest.identity, identity)) {
+    return "the last end of day was that of another terminal";
+  }
+  const since = entries.filter(({ afterClosing }) => afterClosing >= (newest?.id ?? 0));
+  if (from === null || to === null) {
+    if (!since.some(isCounted)) return since;
+    return "the terminal told no receipt numbers; its own end of day may have closed the sales";
+  }
+  for (const boundary of boundariesOf(earlier, entries)) {
+    if (!boundary.joins(from)) continue;
+    const joined = entries.filter(({ afterClosing }) => afterClosing >= boundary.id);
+    if (areInside(joined, from, to)) return joined;
+  }
+  return beginningWith(since, from, to) ?? "the receipt numbers do not join our last end of day";
+}
+
+interface Boundary {
+  readonly id: number;
+  joins(from: number): boolean;
+}
+
+/**
+ * Ends of day behind which a range may begin, newest first. The last number before one is what it
+ * told itself, or that of the last sale before it, when its end was not heard.
+ */
+function boundariesOf(
+  earlier: readonly EarlierClosing[],
+  entries: readonly LedgerEntry[],
+): Boundary[] {
+  let lastNumber: number | null = null;
+  const oldestFirst = earlier.toReversed().map(({ id, totals }, index, all): Boundary => {
+    const before = all[index - 1]?.id ?? 0;
+    const numbers = entries
+      .filter(({ afterClosing }) => afterClosing >= before && afterClosing < id)
+      .flatMap(numbersOf);
+    lastNumber = receiptNumberOf(totals?.receiptTo ?? null) ?? greatest(lastNumber, numbers);
+    const after = lastNumber === null ? null : nextReceipt(lastNumber);
+    // A terminal that began with 1 then and begins with 1 now counts anew after each end of day.
+    const restarts = receiptNumberOf(totals?.receiptFrom ?? null) === 1;
+    return { id, joins: (from) => from === after || (restarts && from === 1) };
+  });
+  return oldestFirst.toReversed();
+}
+
+/** The number that was given last, of those that follow `before`. */
+function greatest(before: number | null, numbers: readonly number[]): number | null {
+  const origin = before ?? numbers[0];
+  if (origin === undefined) return null;
+  return numbers.reduce(
+    (last, one) => (receiptSteps(origin, one) > receiptSteps(origin, last) ? one : last),
+    origin,
+  );
+}
+
+/**
+ * Every sale's number is in the range, and none stands there twice. Otherwise the terminal has run
+ * an end of day, or was emptied, between them.
+ */
+function areInside(entries: readonly LedgerEntry[], from: number, to: number): boolean {
+  const numbers = entries.flatMap(({ receiptNumber }) => receiptNumberOf(receiptNumber) ?? []);
+  return (
+    new Set(numbers).size === numbers.length &&
+    numbers.every((number) => isInReceipts(number, from, to))
+  );
+}
+
+/**
+ * The attempts from the sale that has the range's first number, when all after it are inside. Sales
+ * from before were closed by an end of day that nobody here has heard of.
+ */
+function beginningWith(
+  since: readonly LedgerEntry[],
+  from: number,
+  to: number,
+): readonly LedgerEntry[] | undefined {
+  const first = since.findLastIndex(({ receiptNumber }) => receiptNumberOf(receiptNumber) === from);
+  if (first < 0) return undefined;
+  const rest = since.slice(first);
+  return areInside(rest, from, to) ? rest : undefined;
+}
+
+/** Those that stand where numbers are missing between the sales around them. */
+function withGaps(
+  entries: readonly LedgerEntry[],
+  { receiptFrom, receiptTo }: ClosingTotals,
+): PlacedEntry[] {
+  const given = new Set(entries.flatMap(numbersOf));
+  const from = receiptNumberOf(receiptFrom);
+  const to = receiptNumberOf(receiptTo);
+  const before = from === null ? null : formerReceipt(from);
+  const after = to === null ? null : nextReceipt(to);
+  const earlier = lastNumbers(entries, before);
+  const later = lastNumbers(entries.toReversed(), after).reverse();
+  return entries.map((entry, index) => {
+    const missing = missingBetween(earlier[index] ?? null, later[index] ?? null, given);
+    return { ...entry, isInGap: missing > 0 };
+  });
+}
+
+/** For each attempt the number of the last sale before it. */
+function lastNumbers(entries: readonly LedgerEntry[], first: number | null): (number | null)[] {
+  let last = first;
+  return entries.map(({ receiptNumber }) => {
+    const before = last;
+    last = receiptNumberOf(receiptNumber) ?? last;
+    return before;
+  });
+}

@@ -1,0 +1,195 @@
+import type { Charged } from "../../shared/errors.ts";
+import type { DeliveryState } from "../../shared/ipc/contract.ts";
+import type { TelecollectionEnd, TerminalIdentity } from "../terminal/terminal.ts";
+import type { ChargedBy, NotCharged, Suspicion } from "./payment.ts";
+
+/**
+ * One attempt as a comparison with the terminal and the gateway needs it (docs/design.md 3.18);
+ * attempts of the archive have it too. Amounts are integers in minor units.
+ */
+export interface LedgerEntry {
+  readonly transactionId: string;
+  readonly orderId: string;
+  /** The newest end of day that had been begun before this attempt; 0 before the first one. */
+  readonly afterClosing: number;
+  /** Of its phase: returns at the gateway are told apart. */
+  readonly charged: Charged;
+  /** As it was told when nothing was charged. */
+  readonly told: NotCharged["status"] | null;
+  readonly by: ChargedBy | null;
+  /** The command may have left. */
+  readonly wasSent: boolean;
+  readonly amountMinor: number;
+  /** Charged by the terminal, reversed or not; null unless it did. */
+  readonly chargedMinor: number | null;
+  /** Sums that the terminal can have charged, should it have charged something. */
+  readonly possibleMinor: readonly number[];
+  readonly currency: string;
+  readonly exponent: number;
+  readonly cardName: string | null;
+  readonly receiptNumber: string | null;
+  /** Of its reversal at the terminal. */
+  readonly reversalReceipt: string | null;
+  /** null where it is not known any more. */
+  readonly identity: TerminalIdentity | null;
+  /** null: it was never handed over. */
+  readonly delivery: DeliveryState | null;
+  /** The amount that was handed over; null when it was not, or is in the archive. */
+  readonly handedMinor: number | null;
+  /** Minor units that went back by way of the gateway. */
+  readonly returnedMinor: number;
+}
+
+/** Facts kept in the archive as long as an end of day may still be compared with them. */
+export type KeptLedger = Pick<
+  LedgerEntry,
+  "wasSent" | "possibleMinor" | "cardName" | "receiptNumber" | "reversalReceipt" | "identity"
+>;
+
+export interface PlacedEntry extends LedgerEntry {
+  /** Receipt numbers are missing between the sales around it. */
+  readonly isInGap: boolean;
+}
+
+/** An order that a difference could be about. */
+export interface Suspect {
+  readonly orderId: string;
+  readonly transactionId: string;
+  /** Minor units that the terminal has more, or less, when it is this one. */
+  readonly amountMinor: number;
+  /** The last word about this attempt when it was compared. */
+  readonly told: "charged" | "reversed" | NotCharged["status"] | "unknown";
+  /** Another attempt of the order was charged: the customer may have paid twice. */
+  readonly chargedElsewhere: boolean;
+}
+
+export interface CountAndSum {
+  /** null: not told. */
+  readonly count: number | null;
+  readonly sumMinor: number;
+}
+
+/** The totals of one end of day beside the journal. */
+export type ClosingVerdict =
+  | { readonly result: "not-comparable"; readonly because: string }
+  | {
+      readonly result: "agrees" | "differs";
+      readonly because: string;
+      readonly currency: string;
+      readonly exponent: number;
+      readonly terminal: CountAndSum;
+      readonly journal: CountAndSum;
+      /** The terminal's sum less the journal's. */
+      readonly differenceMinor: number;
+      /** Orders that could be the difference; empty when none fits. */
+      readonly suspects: readonly Suspect[];
+      /** Exactly one explanation fits: it is these orders together. */
+      readonly isSole: boolean;
+    };
+
+/** How much of the charged sales the gateway has, of one currency. */
+export interface DeliveredSums {
+  readonly currency: string;
+  readonly charged: CountAndSum;
+  /** The gateway has them. */
+  readonly sent: CountAndSum;
+  /** They are on their way, or wait for an operator who knows it. */
+  readonly waiting: CountAndSum;
+  /** An operator closed them without sending. */
+  readonly closed: CountAndSum;
+}
+
+/** An order of which the gateway has something else than the journal. */
+export interface DeliveryFault {
+  readonly orderId: string;
+  readonly transactionId: string;
+  readonly amountMinor: number;
+  readonly currency: string;
+  readonly because: string;
+}
+
+export interface DeliveryVerdict {
+  readonly sums: readonly DeliveredSums[];
+  readonly faults: readonly DeliveryFault[];
+}
+
+/** Sums by the name of the card, as the terminal and the journal spell it; nobody judges them. */
+export interface CardSum {
+  readonly name: string;
+  readonly count: number;
+  readonly sumMinor: number;
+}
+
+/** A number that was given between two sales of ours, to none that we know. */
+export interface ReceiptJump {
+  readonly from: string;
+  readonly to: string;
+  readonly missing: number;
+  readonly suspects: readonly Suspect[];
+}
+
+export interface ClosingBody {
+  readonly kind: "end-of-day";
+  readonly receiptFrom: string | null;
+  readonly receiptTo: string | null;
+  readonly terminal: ClosingVerdict;
+  readonly gateway: DeliveryVerdict;
+  readonly cards: { readonly terminal: readonly CardSum[]; readonly journal: readonly CardSum[] };
+}
+
+export interface JumpBody extends ReceiptJump {
+  readonly kind: "receipt-jump";
+}
+
+/** "jump": numbers are missing. "refuted": they are, and an end of day agreed all the same. */
+type ReconciliationResult = ClosingVerdict["result"] | "jump" | "refuted";
+
+export interface Reconciliation {
+  readonly id: number;
+  readonly atMs: number;
+  readonly result: ReconciliationResult;
+  readonly body: ClosingBody | JumpBody;
+}
+
+/** An end of day that may have closed something. */
+export interface ClosingRow {
+  readonly id: number;
+  readonly startedAtMs: number;
+  /** null: its end was not heard. */
+  readonly end: TelecollectionEnd | null;
+  /** null in rows of older versions. */
+  readonly identity: TerminalIdentity | null;
+}
+
+/** One end of day with everything that it is compared with. */
+export interface ClosingPeriod {
+  readonly closing: ClosingRow;
+  /** Earlier ones behind which its range may begin, newest first. */
+  readonly earlier: readonly ClosingRow[];
+  /** Attempts since the oldest of these, in the order they were begun. */
+  readonly entries: readonly LedgerEntry[];
+  /** Attempts are missing here: too many, or in an archive that does not tell when they were. */
+  readonly isCutOff: boolean;
+}
+
+/** Comparisons, and the rows that they are made from. */
+export interface ReconciliationStore {
+  /** Completed ends of day that were not compared yet, oldest first. */
+  uncompared(): number[];
+  period(closingId: number): ClosingPeriod | undefined;
+  /** The number of the last sale that was begun before this attempt. */
+  formerReceipt(transactionId: string): string | null;
+  /** The newest attempts up to this one, in the order they were begun. */
+  entriesUpTo(transactionId: string, limit: number): LedgerEntry[];
+  /** An end of day agreed although numbers were missing: the terminal numbers other things too. */
+  hasRefutedJump(): boolean;
+  /** Keeps a comparison, tells it, and notes its word with the attempts it is about. */
+  keep(
+    record: Omit<Reconciliation, "id"> & { readonly closingId: number | null },
+    suspicions: ReadonlyMap<string, Suspicion>,
+  ): Reconciliation;
+  /** The end of day agreed: what missing numbers said of these attempts was wrong. */
+  refuteJumps(transactionIds: readonly string[]): void;
+  /** Newest first; those before `before`. */
+  list(limit: number, before: number | null): Reconciliation[];
+}

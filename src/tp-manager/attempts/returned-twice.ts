@@ -1,0 +1,28 @@
+import type { Logger } from "../../shared/logger.ts";
+import { formatMajor } from "../../shared/money.ts";
+import { type Attempt, isReversed } from "./payment.ts";
+
+/**
+ * The terminal has reversed the sale, and money of the order went back by way of the gateway or the
+ * bank as well (docs/design.md 3.7).
+ */
+export function isReturnedTwice({ state, returnedSome }: Attempt): boolean {
+  return isReversed(state) && returnedSome;
+}
+
+/** Raises the alarm of {@link isReturnedTwice}: a person has to compare the two. */
+export function tellReturnedTwice(log: Logger, attempt: Attempt): void {
+  const { transactionId, request, state, returnedMinor } = attempt;
+  const { orderId, currency } = request;
+  const atTerminal = (isReversed(state) && state.sale.report.amountMinor) || request.amountMinor;
+  const major = (minor: number): string =>
+    minor === 0
+      ? "an unknown amount"
+      : `${formatMajor(minor, currency.exponent)} ${currency.alpha}`;
+  log.error(
+    { alarm: "returned-twice", transactionId, orderId, atTerminal, atGateway: returnedMinor },
+    `money of order ${orderId} went back at the terminal, ${major(atTerminal)}, and at the ` +
+      `gateway, ${major(returnedMinor)}: right only when the gateway's own record was put right ` +
+      "after the reversal; else the customer has it twice",
+  );
+}

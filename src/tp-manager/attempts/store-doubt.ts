@@ -1,0 +1,45 @@
+import type { KnownOrder } from "../../shared/ipc/contract.ts";
+import type { TransactionReport } from "../terminal/terminal.ts";
+
+/** The journal may lack payments: it was lost, or is an older or another one. */
+export interface StoreDoubt {
+  readonly sinceMs: number;
+  /** For people. */
+  readonly because: string;
+  /** The supervisor's database may lack them too, without knowing. */
+  readonly both: boolean;
+  /** Every order that the supervisor knows is in the journal. */
+  readonly isTakenOver: boolean;
+  /** Sales that the terminal has stored and that no order here has. */
+  readonly unmatched: readonly TransactionReport[];
+}
+
+/** The end of a doubt: nothing that it is about can be at the terminal any more, or a word. */
+export type DoubtEnd = "end-of-day" | "operator";
+
+/**
+ * The journal's doubt about itself (docs/design.md 3.17). The doubt ends by an end of day that was
+ * begun after it, once the supervisor's orders are taken over, or by an operator's word.
+ */
+export interface DoubtStore {
+  /** The doubt that is open; undefined: the journal is whole. */
+  open(): StoreDoubt | undefined;
+  /** Begins one, or adds to the one that is open. */
+  begin(because: string, both: boolean, atMs: number): void;
+  /** Where the taking over of the supervisor's orders goes on. */
+  takenTo(): number;
+  /** Takes orders over, those that are here already too; `to`: how far; `done`: these were all. */
+  takeOver(orders: readonly KnownOrder[], page: TakenPage | null, atMs: number): void;
+  /** Whether the journal knows a transaction of the terminal, from whatever attempt or report. */
+  knowsReport(report: TransactionReport): boolean;
+  /** Anything was paid here, or tried, so that an unknown sale of the terminal says something. */
+  hasAttempts(): boolean;
+  addUnmatched(report: TransactionReport): void;
+  /** false: none was open. */
+  end(by: DoubtEnd, atMs: number): boolean;
+}
+
+export interface TakenPage {
+  readonly to: number;
+  readonly done: boolean;
+}

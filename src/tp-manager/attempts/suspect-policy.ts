@@ -1,0 +1,113 @@
+import type { LedgerEntry, PlacedEntry, Suspect } from "./reconciliation.ts";
+
+/**
+ * Which orders a difference between the terminal and the journal could be (docs/design.md 3.18).
+ * Pure.
+ */
+
+/** More orders than these together explain a difference only by chance. */
+const TOGETHER_MAX = 3;
+/** Three of many give too many sums to try. */
+const TRIPLES_AMONG = 60;
+const PAIRS_AMONG = 500;
+const NAMED_MAX = 20;
+
+interface Explained {
+  readonly suspects: readonly Suspect[];
+  readonly isSole: boolean;
+}
+
+/** Charged and not taken back at the terminal: what its totals should have. */
+export function isCounted({ charged, chargedMinor }: LedgerEntry): boolean {
+  return charged !== "no" && chargedMinor !== null;
+}
+
+/**
+ * The fewest orders that together are the difference: those that were told as something else than
+ * the terminal's totals say. `count` is the difference of the counts where the terminal told one.
+ */
+export function explained(
+  compared: readonly PlacedEntry[],
+  differenceMinor: number,
+  count: number | null,
+  all: readonly LedgerEntry[],
+): Explained {
+  const candidates = compared
+    .filter((entry) => entry.wasSent && isCounted(entry) === differenceMinor < 0)
+    .flatMap((entry) => amountsOf(entry).map((amountMinor) => ({ entry, amountMinor })));
+  const sizes = [1, 2, 3].slice(0, TOGETHER_MAX);
+  const bySize = [
+    ...sizes.filter((size) => size === count),
+    ...sizes.filter((size) => size !== count),
+  ];
+  for (const size of bySize) {
+    const found = sets(candidates, Math.abs(differenceMinor), size);
+    if (found.length === 0) continue;
+    const best = mostLikely(found);
+    const named = new Map(best.flat().map((one) => [one.entry.transactionId, one]));
+    const few = [...named.values()].slice(0, NAMED_MAX);
+    const suspects = few.map((one) => suspectOf(one, all));
+    return { suspects, isSole: best.length === 1 };
+  }
+  return { suspects: [], isSole: false };
+}
+
+interface Candidate {
+  readonly entry: PlacedEntry;
+  readonly amountMinor: number;
+}
+
+function amountsOf({ chargedMinor, possibleMinor }: LedgerEntry): readonly number[] {
+  return chargedMinor === null ? [...new Set(possibleMinor)] : [chargedMinor];
+}
+
+/** Every set of `size` attempts whose amounts make up the sum. */
+function sets(candidates: readonly Candidate[], sumMinor: number, size: number): Candidate[][] {
+  if (size === 1)
+    return candidates.filter((one) => one.amountMinor === sumMinor).map((one) => [one]);
+  const among = candidates.slice(size === 2 ? -PAIRS_AMONG : -TRIPLES_AMONG);
+  return among.flatMap((one, index) => {
+    const rest = among.slice(index + 1).filter(({ entry }) => entry !== one.entry);
+    if (one.amountMinor >= sumMinor) return [];
+    return sets(rest, sumMinor - one.amountMinor, size - 1).map((others) => [one, ...others]);
+  });
+}
+
+/** Those where numbers are missing; among them those of which nothing certain was told. */
+function mostLikely(found: readonly Candidate[][]): readonly Candidate[][] {
+  const narrowed = (
+    kept: readonly Candidate[][],
+    isLikely: (entry: PlacedEntry) => boolean,
+  ): readonly Candidate[][] => {
+    const likely = kept.filter((set) => set.every(({ entry }) => isLikely(entry)));
+    return likely.length > 0 ? likely : kept;
+  };
+  const isUnknown = ({ charged }: LedgerEntry): boolean => charged === "unknown";
+  const inGaps = narrowed(found, ({ isInGap }) => isInGap);
+  return narrowed(
+    narrowed(inGaps, (entry) => entry.told !== "declined"),
+    isUnknown,
+  );
+}
+
+export function suspectOf({ entry, amountMinor }: Candidate, all: readonly LedgerEntry[]): Suspect {
+  const { orderId, transactionId } = entry;
+  return {
+    orderId,
+    transactionId,
+    amountMinor,
+    told: toldOf(entry),
+    chargedElsewhere: all.some(
+      (other) =>
+        other.orderId === orderId &&
+        other.transactionId !== transactionId &&
+        other.charged === "yes",
+    ),
+  };
+}
+
+function toldOf({ charged, chargedMinor, told }: LedgerEntry): Suspect["told"] {
+  if (charged === "yes") return "charged";
+  if (charged === "unknown") return "unknown";
+  return chargedMinor === null ? (told ?? "failed") : "reversed";
+}

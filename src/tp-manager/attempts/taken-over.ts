@@ -1,0 +1,107 @@
+import type { KnownOrder } from "../../shared/ipc/contract.ts";
+import { type Currency, currencyOf, majorOf } from "../../shared/money.ts";
+import { RECEIPT_AMOUNT_DIGITS } from "../../shared/receipt.ts";
+import type { Transaction } from "../../shared/transaction.ts";
+import type { TransactionReport } from "../terminal/terminal.ts";
+import { bareReport } from "./bare-report.ts";
+import {
+  type Attempt,
+  type AttemptState,
+  type OpenReturn,
+  type PaymentRequest,
+  saleOf,
+} from "./payment.ts";
+
+/**
+ * Attempts made from what the supervisor knows, for a journal that was lost or restored
+ * (docs/design.md 3.17). Nothing is made up: what the supervisor does not have is empty.
+ */
+const TAKEN_OVER =
+  "the order was taken over from the supervisor after the journal was lost: " +
+  "ticket, basket and parts of the receipt are gone";
+
+export function requestTakenOver({ transaction }: KnownOrder): PaymentRequest {
+  const { orderId, amountMinor, customData, customerEmail } = transaction;
+  const currency = currencyTakenOver(transaction);
+  const given = Object.keys(customData).length > 0;
+  return {
+    orderId,
+    generatedId: false,
+    amountMinor,
+    currency,
+    echo: { amount: majorOf(amountMinor, currency), ...(given ? { customData } : {}) },
+    cart: [],
+    customerEmail,
+    customData,
+    delivery: null,
+    warnings: [TAKEN_OVER],
+  };
+}
+
+/** Charged, or reversed at the terminal. */
+function stateTakenOver({ transaction, reversed }: KnownOrder): AttemptState {
+  const currency = currencyTakenOver(transaction);
+  const sale = { report: reportTakenOver(transaction, currency), by: transaction.origin };
+  if (!reversed) return { phase: "charged", ...sale };
+  return { phase: "reversed", sale, report: bareReport(currency, transaction.amountMinor) };
+}
+
+/**
+ * The state of an attempt as the supervisor knows it. An older record that knows less gives way.
+ * undefined: the record knows as much.
+ */
+export function newerState(
+  record: Attempt | undefined,
+  known: KnownOrder,
+): AttemptState | undefined {
+  const taken = stateTakenOver(known);
+  const sale = record && saleOf(record.state);
+  if (!sale) return taken;
+  if (taken.phase !== "reversed" || record.state.phase === "reversed") return undefined;
+  return { ...taken, sale };
+}
+
+export function openReturnOf({ openReturn, transaction }: KnownOrder): OpenReturn | null {
+  if (!openReturn || openReturn.kind === "confirm") return null;
+  const { operationId, kind, transactionPublicId, askedAtMs } = openReturn;
+  const amountMinor = openReturn.amountMinor ?? transaction.amountMinor;
+  return { operationId, kind, amountMinor, transactionPublicId, atMs: askedAtMs };
+}
+
+/**
+ * Whether a transaction of the terminal is this sale, where one of the two was taken over and does
+ * not tell when it was: then receipt, trace and amount name it.
+ */
+export function isTakenOverSale(sale: TransactionReport, report: TransactionReport): boolean {
+  return (
+    sale.localDate === null &&
+    sale.localTime === null &&
+    sale.receiptNumber !== null &&
+    sale.receiptNumber === report.receiptNumber &&
+    sale.traceNumber === report.traceNumber &&
+    sale.amountMinor === report.amountMinor &&
+    report.originalTrace === null
+  );
+}
+
+/** A currency that is abolished one day must still be readable. */
+function currencyTakenOver({ currency, exponent }: Transaction): Currency {
+  return currencyOf(currency) ?? { alpha: currency, numeric: "", exponent };
+}
+
+function reportTakenOver(given: Transaction, currency: Currency): TransactionReport {
+  const bare = bareReport(currency, given.amountMinor);
+  const { receiptNumber, traceNumber, terminalId } = given;
+  const { maskedPan, authorisationNumber, cardName } = given;
+  return {
+    ...bare,
+    ...{ receiptNumber, traceNumber, terminalId, maskedPan, authorisationNumber, cardName },
+    receipt: {
+      ...bare.receipt,
+      amount: String(given.amountMinor).padStart(RECEIPT_AMOUNT_DIGITS, "0"),
+      primaryAccountNumber: maskedPan ?? "",
+      authorizationNumber: authorisationNumber ?? "",
+      transactionNumber: traceNumber ?? "",
+    },
+  };
+}

@@ -1,0 +1,297 @@
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { containsPan } from "../../shared/mask.ts";
+import {
+  type AuditedSale,
+  type AuditFault,
+  type AuditRule,
+  auditAttempt,
+  auditOrder,
+  auditRules,
+  auditSameNumbers,
+  faultOf,
+} from "../attempts/audit-rules.ts";
+import type { AttemptEvent } from "../attempts/payment.ts";
+
+type Row = Record<string, SQLInputValue>;
+
+/** Faults that are told one by one; all are counted. */
+const TOLD_MAX = 1_000;
+
+/** The findings of an audit. */
+export interface AuditReport {
+  readonly attempts: number;
+  readonly steps: number;
+  readonly archived: number;
+  readonly counts: Readonly<Record<AuditRule, number>>;
+  readonly faults: readonly AuditFault[];
+  /** How many attempts have steps of a newer version, by their kind. */
+  readonly unknown: Readonly<Record<string, number>>;
+}
+
+const STEP = "\u001e";
+const FIELD = "\u001f";
+
+const texts = {
+  attempts: `SELECT transaction_id, order_id, phase, request, state, baseline, ticket,
+      hand_off.body AS body, json_extract(hand_off.body, '$.amountMinor') AS handed,
+      hand_off.withdrawn AS withdrawn,
+      (SELECT group_concat(kind || char(31) || detail, char(30)) FROM
+        (SELECT kind, detail FROM attempt_event
+         WHERE attempt_event.transaction_id = attempt.transaction_id ORDER BY id)) AS steps
+    FROM attempt LEFT JOIN hand_off USING (transaction_id)
+    WHERE attempt.rowid > ? AND attempt.rowid <= ? ORDER BY attempt.rowid`,
+  lastRow: "SELECT ifnull(max(rowid), 0) AS last FROM attempt",
+  ordersAgain: "SELECT DISTINCT order_id FROM attempt WHERE number > 1",
+  ofOrder: `SELECT order_id, transaction_id, state FROM attempt WHERE order_id = ?
+    ORDER BY number`,
+  numbersAgain: `SELECT receipt_number, trace_number FROM attempt WHERE receipt_number IS NOT NULL
+    GROUP BY receipt_number, trace_number HAVING count(*) > 1`,
+  withNumbers: `SELECT order_id, transaction_id, state FROM attempt
+    WHERE receipt_number = ? AND trace_number IS ? ORDER BY rowid`,
+};
+
+/** Tables beside the attempts whose texts are searched for card numbers. */
+const searched = ["archived_order", "event", "unexpected_report", "telecollection"];
+
+/** A part of an audit: the attempts with these row numbers, or everything else. */
+export type AuditPart = { readonly after: number; readonly upTo: number } | "others";
+
+/** Rows that one part looks at: some seconds of work. */
+const PART_ROWS = 20_000;
+
+/** The parts that an audit of this file has; they can be done in any order, also side by side. */
+export function partsOf(path: string): AuditPart[] {
+  const database = new DatabaseSync(path, { readOnly: true });
+  try {
+    const last = Number(database.prepare(texts.lastRow).get()?.["last"]);
+    const count = Math.ceil(last / PART_ROWS);
+    const ranges = Array.from({ length: count }, (_, index) => {
+      return { after: index * PART_ROWS, upTo: (index + 1) * PART_ROWS };
+    });
+    return ["others", ...ranges];
+  } finally {
+    database.close();
+  }
+}
+
+/**
+ * Checks a part of a journal against the machines and the rules (docs/design.md 9.6). The file is
+ * only read; give a copy, because a journal in use changes meanwhile.
+ */
+export function auditPart(path: string, part: AuditPart): AuditReport {
+  const database = new DatabaseSync(path, { readOnly: true });
+  try {
+    const audit = new Audit(database);
+    if (part === "others") audit.readOthers();
+    else audit.readAttempts(part.after, part.upTo);
+    return audit.report;
+  } finally {
+    database.close();
+  }
+}
+
+/** The reports of all parts as one. */
+export function joined(reports: readonly AuditReport[]): AuditReport {
+  const sum = (read: (report: AuditReport) => number): number =>
+    reports.reduce((total, report) => total + read(report), 0);
+  const rules = Object.keys(auditRules) as AuditRule[];
+  const kinds = new Set(reports.flatMap(({ unknown }) => Object.keys(unknown)));
+  return {
+    attempts: sum(({ attempts }) => attempts),
+    steps: sum(({ steps }) => steps),
+    archived: sum(({ archived }) => archived),
+    counts: Object.fromEntries(
+      rules.map((rule) => [rule, sum(({ counts }) => counts[rule])]),
+    ) as AuditReport["counts"],
+    faults: reports.flatMap(({ faults }) => faults).slice(0, TOLD_MAX),
+    unknown: Object.fromEntries(
+      [...kinds].map((kind) => [kind, sum(({ unknown }) => unknown[kind] ?? 0)]),
+    ),
+  };
+}
+
+class Audit {
+  readonly #database: DatabaseSync;
+  readonly #counts = Object.fromEntries(Object.keys(auditRules).map((rule) => [rule, 0])) as Record<
+    AuditRule,
+    number
+  >;
+  readonly #faults: AuditFault[] = [];
+  readonly #unknown: Record<string, number> = {};
+  #attempts = 0;
+  #steps = 0;
+  #archived = 0;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  get report(): AuditReport {
+    return {
+      ...{ attempts: this.#attempts, steps: this.#steps, archived: this.#archived },
+      ...{ counts: this.#counts, faults: this.#faults, unknown: this.#unknown },
+    };
+  }
+
+  readAttempts(after: number, upTo: number): void {
+    for (const row of this.#database.prepare(texts.attempts).iterate(after, upTo)) {
+      this.#attempts += 1;
+      this.#readAttempt(row as Row);
+    }
+  }
+
+  /** Whatever is not said by one attempt alone, and the other tables. */
+  readOthers(): void {
+    this.#readOrders();
+    this.#readNumbers();
+    this.#searchTables();
+  }
+
+  /** Orders with more than one attempt. */
+  #readOrders(): void {
+    const ofOrder = this.#database.prepare(texts.ofOrder);
+    for (const row of this.#database.prepare(texts.ordersAgain).iterate()) {
+      const attempts = ofOrder.all(row["order_id"] as string) as Row[];
+      this.#tell(this.#safely(attempts[0] ?? {}, () => auditOrder(attempts.map(saleRow))));
+    }
+  }
+
+  /** Sales that have the numbers of another one. */
+  #readNumbers(): void {
+    const withNumbers = this.#database.prepare(texts.withNumbers);
+    for (const row of this.#database.prepare(texts.numbersAgain).iterate()) {
+      const { receipt_number: receipt, trace_number: trace } = row as Row;
+      const attempts = withNumbers.all(receipt as string, trace as string) as Row[];
+      this.#tell(this.#safely(attempts[0] ?? {}, () => auditSameNumbers(attempts.map(saleRow))));
+    }
+  }
+
+  #searchTables(): void {
+    for (const table of searched) {
+      if (!this.#has(table)) continue;
+      for (const row of this.#database.prepare(`SELECT * FROM ${table}`).iterate()) {
+        if (table === "archived_order") this.#archived += 1;
+        this.#search(row as Row, table);
+      }
+    }
+  }
+
+  #has(table: string): boolean {
+    const sql = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?";
+    return this.#database.prepare(sql).get(table) !== undefined;
+  }
+
+  #readAttempt(row: Row): void {
+    this.#search(row, "attempt");
+    const faults = this.#safely(row, () => {
+      const steps = stepsOf(row["steps"]);
+      this.#steps += steps.length;
+      const { faults: found, unknown } = auditAttempt({
+        transactionId: String(row["transaction_id"]),
+        orderId: String(row["order_id"]),
+        phase: String(row["phase"]),
+        request: parsed(row["request"]),
+        state: parsed(row["state"]),
+        wasBegun: row["baseline"] !== null,
+        handedMinor: row["body"] === null ? null : Number(row["handed"]),
+        isWithdrawn: Number(row["withdrawn"]) > 0,
+        steps,
+      });
+      for (const kind of new Set(unknown)) this.#unknown[kind] = (this.#unknown[kind] ?? 0) + 1;
+      return found;
+    });
+    this.#tell(faults);
+  }
+
+  #safely(row: Row, check: () => readonly AuditFault[]): readonly AuditFault[] {
+    try {
+      return check();
+    } catch (error) {
+      return [faultOf("unreadable", aboutOf(row), (error as Error).message.slice(0, 200))];
+    }
+  }
+
+  /** Card numbers are looked for in the texts of every column. */
+  #search(row: Row, table: string): void {
+    for (const column of Object.keys(row)) {
+      const value = row[column];
+      if (typeof value !== "string" || !holdsPan(value)) continue;
+      this.#tell([faultOf("card-number", aboutOf(row), `${table}.${column} holds a card number`)]);
+    }
+  }
+
+  #tell(faults: readonly AuditFault[]): void {
+    for (const fault of faults) {
+      this.#counts[fault.rule] += 1;
+      if (this.#faults.length < TOLD_MAX) this.#faults.push(fault);
+    }
+  }
+}
+
+/**
+ * Texts without any of these hold no card number in one of the forms in use: as many digits in a
+ * row as the shortest one has, or groups of four and more. Found in a fraction of the time that the
+ * search itself takes.
+ */
+const candidates = /\d{4}(?:\d{8}|[ .\-\u00a0\u202f\u2011]\d{4})/g;
+const separated = /\D/;
+/** Times, applications, filled-up amounts: no card number begins so. */
+const others = "017";
+
+function holdsPan(text: string): boolean {
+  candidates.lastIndex = 0;
+  for (let found = candidates.exec(text); found; found = candidates.exec(text)) {
+    if (separated.test(found[0]) || !others.includes(firstDigit(text, found.index))) {
+      return containsPan(text);
+    }
+  }
+  return false;
+}
+
+/** Of the digits in a row that this place belongs to. */
+function firstDigit(text: string, index: number): string {
+  let first = index;
+  while (first > 0 && isDigit(text.charCodeAt(first - 1))) first -= 1;
+  return text.charAt(first);
+}
+
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
+}
+
+function aboutOf(row: Row): { orderId: string; transactionId: string } {
+  const text = (value: SQLInputValue | undefined): string => (value ? String(value) : "");
+  return { orderId: text(row["order_id"]), transactionId: text(row["transaction_id"]) };
+}
+
+function saleRow(row: Row): AuditedSale {
+  return { ...aboutOf(row), state: parsed(row["state"]) };
+}
+
+function stepsOf(value: SQLInputValue | undefined): AttemptEvent[] {
+  if (typeof value !== "string") return [];
+  return value.split(STEP).map((step) => {
+    const cut = step.indexOf(FIELD);
+    return new KeptStep(step.slice(0, cut), step.slice(cut + 1));
+  });
+}
+
+/** A step whose detail is read only when somebody looks at it: most are long and say nothing. */
+class KeptStep implements AttemptEvent {
+  readonly atMs = 0;
+  readonly kind: string;
+  readonly #text: string;
+
+  constructor(kind: string, text: string) {
+    this.kind = kind;
+    this.#text = text;
+  }
+
+  get detail(): AttemptEvent["detail"] {
+    return parsed(this.#text);
+  }
+}
+
+function parsed<T>(value: SQLInputValue | undefined): T {
+  return JSON.parse(String(value)) as T;
+}

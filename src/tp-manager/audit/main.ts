@@ -1,0 +1,90 @@
+import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import { statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { backup, DatabaseSync } from "node:sqlite";
+import { parseArgs } from "node:util";
+import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
+import { installationAt } from "../../shared/installation.ts";
+import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
+import { runAudit } from "./run-audit.ts";
+
+/** All pages in one step, so that no write of a running program begins it anew. */
+const ALL_PAGES = 2 ** 30;
+
+/**
+ * The audit of a journal as a process of its own (docs/design.md 9.6): `--journal FILE` reads that
+ * file, `--data DIR` a copy of that installation's journal. Writes the report as JSON.
+ */
+try {
+  const { values } = parseArgs({
+    options: { data: { type: "string" }, journal: { type: "string" } },
+  });
+  const report = values.journal
+    ? await runAudit(existing(values.journal))
+    : await auditCopy(String(values.data));
+  process.stdout.write(`${JSON.stringify(report)}\n`);
+} catch (error) {
+  const exit = error instanceof ProgramExit ? error : undefined;
+  process.stderr.write(`${exit?.message ?? String((error as Error).stack)}\n`);
+  process.exitCode = exit?.exitCode ?? exitCodes.internal;
+}
+
+/** The programs may run meanwhile: what they write later is not in the copy. */
+async function auditCopy(data: string) {
+  const { dataDirectory } = installationAt(data);
+  const journal = existing(join(dataDirectory, "journal.db"));
+  const folder = openRunDirectory(dataDirectory);
+  removeLeftovers(folder);
+  await mustFit(journal, folder);
+  const copy = join(folder, `audit-${process.pid}.db`);
+  const remove = (): void => {
+    for (const rest of ["", "-wal", "-shm", "-journal"]) rmSync(`${copy}${rest}`, { force: true });
+  };
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.once(signal, () => {
+      remove();
+      process.exit(exitCodes.unavailable);
+    });
+  }
+  try {
+    const source = new DatabaseSync(journal, { readOnly: true });
+    try {
+      await backup(source, copy, { rate: ALL_PAGES });
+    } finally {
+      source.close();
+    }
+    return await runAudit(copy);
+  } finally {
+    remove();
+  }
+}
+
+/** Copies of audits that a power cut ended. */
+function removeLeftovers(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const pid = /^audit-(\d+)\.db/.exec(name)?.[1];
+    if (pid !== undefined && !isAlive(Number(pid))) rmSync(join(folder, name), { force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+function existing(path: string): string {
+  if (existsSync(path)) return path;
+  throw new ProgramExit(exitCodes.unavailable, `there is no journal ${path}`);
+}
+
+async function mustFit(journal: string, folder: string): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  if (bavail * bsize > 2 * statSync(journal).size) return;
+  throw new ProgramExit(
+    exitCodes.unavailable,
+    `the disk has no room for a copy of ${journal}: audit a backup of it with --journal`,
+  );
+}

@@ -1,0 +1,140 @@
+import type { Logger } from "../../shared/logger.ts";
+import type { Clock } from "../../shared/time.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
+import { AttemptWriter } from "../attempts/attempt-writer.ts";
+import { sameTerminal } from "../attempts/comparison-policy.ts";
+import { askedOf, doubtOfLateReport } from "../attempts/doubt-policy.ts";
+import type { Known, Look } from "../attempts/evidence-policy.ts";
+import { judge } from "../attempts/ladder-policy.ts";
+import { type Attempt, isNotCharged } from "../attempts/payment.ts";
+import { judgeReport } from "../attempts/payment-machine.ts";
+import { isFromPayment } from "../attempts/payment-time-policy.ts";
+import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
+import type { TerminalFacts } from "../terminal/terminal.ts";
+
+interface LateParts {
+  readonly attempts: AttemptStore;
+  readonly terminalLog: Pick<TerminalLog, "telecollectionSince">;
+  readonly terminal: TerminalFacts;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Called when an attempt has become charged, so that it is handed over. */
+  readonly settled: (attempt: Attempt) => void;
+}
+
+/** The newest attempts; a late report belongs to one of the last minutes. */
+const ATTEMPTS_LOOKED_AT = 20;
+/** Ends by the terminal's own word, or by what its storage proved. */
+const byTerminal = ["end-aborted", "end-completed", "end-refused", "recovery-not-charged"];
+/** Ends of attempts of which nothing had left. */
+const neverSent = ["end-not-sent", "end-withdrawn"];
+
+/**
+ * The order that a late report belongs to (docs/design.md 3.19): one that was told as not charged,
+ * because the terminal had ended its payment.
+ */
+export class LateCharges {
+  readonly #parts: LateParts;
+
+  constructor(parts: LateParts) {
+    this.#parts = parts;
+  }
+
+  /** The orders that a stray could be the late report of. Throws when the journal fails. */
+  candidates(stray: StrayRow): string[] {
+    return [...new Set(this.#fitting(stray).map(({ request }) => request.orderId))];
+  }
+
+  /**
+   * The terminal has kept a late report. When exactly one attempt fits, it becomes charged, and its
+   * order is returned. Throws when the journal fails.
+   */
+  find(stray: StrayRow, look: Look): string | undefined {
+    const fitting = this.#fitting(stray);
+    const orders = new Set(fitting.map(({ request }) => request.orderId));
+    const [newest] = this.#sent(stray);
+    const isNewest = newest !== undefined && fitting[0]?.transactionId === newest.transactionId;
+    if (isNewest && orders.size === 1 && this.#isProved(newest, stray, look)) {
+      this.#charge(newest, stray);
+      return newest.request.orderId;
+    }
+    for (const orderId of orders) this.#tellTwice(orderId, fitting);
+    return undefined;
+  }
+
+  /** Sent to this terminal, newest first. */
+  #sent({ identity }: StrayRow): Attempt[] {
+    const { attempts } = this.#parts;
+    const page = { sinceMs: 0, status: null, limit: ATTEMPTS_LOOKED_AT, before: null };
+    return attempts
+      .list(page)
+      .map(({ attempt }) => attempt)
+      .filter(({ baseline }) => baseline !== null && sameTerminal(baseline.identity, identity))
+      .filter(({ transactionId }) => !this.#hasEvent(transactionId, neverSent));
+  }
+
+  /** Told as not charged a short while before, for what the stray charged. */
+  #fitting(stray: StrayRow): Attempt[] {
+    const { paymentLimitMs } = this.#parts.terminal.capabilities;
+    return this.#sent(stray).filter((attempt) => {
+      const { state, request, endedAtMs, transactionId } = attempt;
+      const { amountMinor, currency } = request;
+      const order = { amountMinor, currencyNumeric: currency.numeric };
+      return (
+        isNotCharged(state) &&
+        judgeReport(order, stray.report) === "agrees" &&
+        this.#hasEvent(transactionId, byTerminal) &&
+        // A wall clock can jump either way. A sale that was only found tells its own time.
+        (Math.abs(stray.atMs - (endedAtMs ?? 0)) <= paymentLimitMs ||
+          isFromPayment(askedOf(attempt, paymentLimitMs), stray.report) === true)
+      );
+    });
+  }
+
+  #hasEvent(transactionId: string, kinds: readonly string[]): boolean {
+    return this.#parts.attempts.events(transactionId).some(({ kind }) => kinds.includes(kind));
+  }
+
+  /** As a payment in doubt would be judged whose report this is; the stray was looked at twice. */
+  #isProved(attempt: Attempt, { report }: StrayRow, look: Look): boolean {
+    const { attempts, terminalLog, terminal, clock } = this.#parts;
+    const { transactionId, startedAtMs } = attempt;
+    const known: Known = {
+      foundIs: attempts.orderOfReport(report, transactionId) ?? null,
+      strayIs: null,
+      next: null,
+      soldSince: false,
+      closedSince: terminalLog.telecollectionSince(startedAtMs, transactionId) !== undefined,
+    };
+    if (known.closedSince || attempts.nextCommand(transactionId)) return false;
+    const { paymentLimitMs: limitMs } = terminal.capabilities;
+    const times = { lostSinceMs: look.atMs, limitMs, nowMs: clock.now(), printsCount: false };
+    const doubt = doubtOfLateReport(attempt, report, times);
+    return judge(doubt, look, known, look, 0).verdict === "charged";
+  }
+
+  #charge(attempt: Attempt, { report }: StrayRow): void {
+    const writer = new AttemptWriter(attempt, this.#parts);
+    const detail = { report, toldBefore: attempt.state };
+    const charged = writer.advance({ input: "found-charged", report }, "charged-late", detail);
+    const words =
+      "the terminal kept a sale that it reported after it had ended the payment; the order had " +
+      "been answered as not charged and is charged: see that the customer gets the goods, or " +
+      "give the money back";
+    writer.log("error", { alarm: "charged-late" }, words);
+    this.#parts.settled(charged);
+  }
+
+  #tellTwice(orderId: string, fitting: readonly Attempt[]): void {
+    const { attempts, log } = this.#parts;
+    const first = fitting.findLast(({ request }) => request.orderId === orderId);
+    const again = attempts.ofOrder(orderId).find(({ number }) => number > (first?.number ?? 0));
+    if (!first || !again) return;
+    log.error(
+      { alarm: "order-charged-twice", orderId, transactionId: first.transactionId },
+      `the terminal holds a sale that can be attempt ${first.number} of order ${orderId}, which ` +
+        "was tried again meanwhile: look at the terminal's journal, and give one charge back if " +
+        "there are two",
+    );
+  }
+}

@@ -1,0 +1,47 @@
+import type { FastifyRequest } from "fastify";
+import type { AppError, Charged } from "../../shared/errors.ts";
+import type { Orders } from "../orders/orders.ts";
+
+type Known = Pick<Orders, "chargedOf" | "orderOfTransaction">;
+
+/**
+ * `charged` of the order that a request is about, whatever it was that failed (docs/design.md
+ * 3.23). undefined: the request names no order that was ever asked for, so the row of the error
+ * holds. Before authentication nothing is told.
+ */
+export function chargedOfAsked(
+  request: FastifyRequest,
+  error: AppError,
+  orders: Known,
+): Charged | undefined {
+  const { role, routeOptions } = request;
+  if (role === null) return undefined;
+  const orderId = error.orderId ?? namedOrder(request, orders);
+  const charged = orderId === undefined ? undefined : orders.chargedOf(orderId);
+  const { gatewayId } = routeOptions.config.call ?? {};
+  // The gateway's id says of which order it is only when the supervisor has told.
+  const byGatewayId = gatewayId !== undefined && member(request[gatewayId.in], gatewayId.name);
+  return charged ?? (byGatewayId ? "unknown" : undefined);
+}
+
+function namedOrder(request: FastifyRequest, orders: Known): string | undefined {
+  const { params, body, routeOptions } = request;
+  const named = member(params, "orderId") ?? member(body, "orderId");
+  const id = named ?? member(params, "id");
+  return routeOptions.config.call?.idOf === "transaction" && id !== undefined
+    ? orders.orderOfTransaction(id)
+    : id;
+}
+
+/** A text of a request that may not have been checked. */
+function member(of: unknown, name: string): string | undefined {
+  const value = (of as Record<string, unknown> | null | undefined)?.[name];
+  return typeof value === "string" ? value : undefined;
+}
+
+/** Another order in the details of an error carries its own word. */
+export function detailsOf({ details }: AppError, orders: Known): AppError["details"] {
+  const { orderId } = details ?? {};
+  if (typeof orderId !== "string") return details;
+  return { ...details, charged: orders.chargedOf(orderId) ?? "unknown" };
+}

@@ -1,0 +1,67 @@
+import { z } from "zod";
+import { isoTime } from "../../../shared/time.ts";
+import { answerOf } from "../../orders/answer.ts";
+import type { ComparedDay } from "../../orders/orders.ts";
+import { type AnyCall, call } from "../call.ts";
+import { sendList } from "../envelope.ts";
+import { pageLimit, wholeNumber } from "../input.ts";
+
+const PAGE_MAX = 500;
+
+/** The terminal and the gateway beside the journal (docs/design.md 3.18). */
+export const reconciliationCalls: readonly AnyCall[] = [
+  call({
+    path: "/reconciliation",
+    methods: ["GET"],
+    reads: true,
+    summary: "Ends of day beside the journal and the gateway, newest first",
+    description:
+      "Each end of day's totals compared with what was told, and missing receipt numbers. " +
+      "`differs` and `jump` raised an alarm; `orders` are those it could be, with what was told " +
+      "and what is known `now`. The header next-cursor continues behind a full page.",
+    query: z.strictObject({
+      limit: pageLimit(PAGE_MAX),
+      cursor: wholeNumber(Number.MAX_SAFE_INTEGER, z.int().min(1))
+        .optional()
+        .describe("The next-cursor of the page before."),
+    }),
+    document: ({ reconciliation }) => ({ answer: { ...reconciliation, list: true }, errors: [] }),
+    handle({ query: { limit, cursor = null }, reply }, { orders }) {
+      const listed = orders.reconciliations(limit, cursor);
+      if (listed.length === limit) void reply.header("next-cursor", String(listed.at(-1)?.id));
+      return sendList(reply, 200, listed.map(reconciliationView));
+    },
+  }),
+];
+
+const nothing = {
+  ...{ currency: null, terminal: null, journal: null, differenceMinor: null },
+  ...{ receiptFrom: null, receiptTo: null, missing: null, gateway: null, cards: null },
+};
+
+/** One comparison as `GET /reconciliation` and `/tlc` tell it. */
+export function reconciliationView({ id, atMs, result, body, now }: ComparedDay): object {
+  const head = { id, at: isoTime(atMs), kind: body.kind, result };
+  const named = (suspects: readonly { transactionId: string }[]): object[] =>
+    suspects.map((one) => ({ ...one, now: statusOf(now, one.transactionId) }));
+  if (body.kind === "receipt-jump") {
+    const { from: receiptFrom, to: receiptTo, missing, suspects } = body;
+    const because = "numbers are missing between two sales";
+    const orders = named(suspects);
+    return { ...head, because, ...nothing, receiptFrom, receiptTo, missing, orders, sole: false };
+  }
+  const { receiptFrom, receiptTo, gateway, cards, terminal: verdict } = body;
+  const common = { ...head, because: verdict.because, ...nothing, receiptFrom, receiptTo };
+  if (verdict.result === "not-comparable") {
+    return { ...common, orders: [], sole: false, gateway, cards };
+  }
+  const { currency, terminal, journal, differenceMinor, suspects, isSole } = verdict;
+  const sums = { currency, terminal, journal, differenceMinor };
+  return { ...common, ...sums, orders: named(suspects), sole: isSole, gateway, cards };
+}
+
+/** null: the order is in the archive. */
+function statusOf(now: ComparedDay["now"], transactionId: string): string | null {
+  const attempt = now.get(transactionId);
+  return attempt ? answerOf(attempt, null).body.status : null;
+}

@@ -1,0 +1,94 @@
+import type { DeliveryState, HandedAgain } from "../../shared/ipc/contract.ts";
+import type { Transaction } from "../../shared/transaction.ts";
+import type { AgainPage, AgainStore } from "../attempts/hand-off-store.ts";
+import { readJson } from "./attempt-columns.ts";
+import type { Row, Statement, Statements } from "./statements.ts";
+
+const texts = {
+  begin: `INSERT INTO hand_over_again VALUES (1, 0, 0)
+    ON CONFLICT DO UPDATE SET archived_after = 0, hand_off_after = 0`,
+  where: "SELECT archived_after, hand_off_after FROM hand_over_again",
+  move: "UPDATE hand_over_again SET archived_after = ?, hand_off_after = ?",
+  end: "DELETE FROM hand_over_again",
+  archived: `SELECT rowid AS place, transaction_id, order_id, amount_minor, currency, delivery,
+      ended_at_ms, json_extract(kept, '$.currency.exponent') AS exponent,
+      json_extract(kept, '$.end.by') AS charged_by, json_extract(kept, '$.end.phase') AS phase,
+      json_extract(kept, '$.end.chargedMinor') AS charged_minor
+    FROM archived_order WHERE rowid > ? AND delivery IS NOT NULL ORDER BY rowid LIMIT ?`,
+  handOffs: `SELECT id AS place, body, delivery, withdrawn FROM hand_off
+    WHERE acknowledged = 1 AND id > ? ORDER BY id LIMIT ?`,
+};
+
+/** Everything the supervisor has ever acknowledged, the archive first. */
+export class AgainRows implements AgainStore {
+  readonly #sql: Record<keyof typeof texts, Statement>;
+
+  constructor(statements: Statements) {
+    this.#sql = statements.prepare("again", texts);
+  }
+
+  begin(): void {
+    this.#sql.begin.run();
+  }
+
+  get isUnderWay(): boolean {
+    return this.#sql.where.get() !== undefined;
+  }
+
+  page(limit: number): AgainPage | undefined {
+    const where = this.#sql.where.get();
+    if (!where) return undefined;
+    const archivedAfter = Number(where["archived_after"]);
+    const handOffAfter = Number(where["hand_off_after"]);
+    const archived = this.#sql.archived.all(archivedAfter, limit);
+    const left = limit - archived.length;
+    const handOffs = left === 0 ? [] : this.#sql.handOffs.all(handOffAfter, left);
+    return {
+      items: [...archived.map(archivedItem), ...handOffs.map(handedItem)],
+      archivedAfter: placeOf(archived, archivedAfter),
+      handOffAfter: placeOf(handOffs, handOffAfter),
+      last: archived.length + handOffs.length < limit,
+    };
+  }
+
+  taken({ archivedAfter, handOffAfter, last }: AgainPage): void {
+    if (last) this.#sql.end.run();
+    else this.#sql.move.run(archivedAfter, handOffAfter);
+  }
+}
+
+function placeOf(rows: readonly Row[], before: number): number {
+  return Number(rows.at(-1)?.["place"] ?? before);
+}
+
+function handedItem(row: Row): HandedAgain {
+  return {
+    transaction: readJson<Transaction>(row["body"]),
+    state: row["delivery"] as DeliveryState,
+    reversed: row["withdrawn"] === 2,
+  };
+}
+
+/** Of the archive: without what was erased. */
+function archivedItem(row: Row): HandedAgain {
+  const transaction: Transaction = {
+    transactionId: String(row["transaction_id"]),
+    orderId: String(row["order_id"]),
+    origin: row["charged_by"] as Transaction["origin"],
+    amountMinor: Number(row["charged_minor"] ?? row["amount_minor"]),
+    currency: String(row["currency"]),
+    exponent: Number(row["exponent"]),
+    approvedAtMs: Number(row["ended_at_ms"]),
+    maskedPan: null,
+    authorisationNumber: null,
+    cardName: null,
+    receiptNumber: null,
+    traceNumber: null,
+    terminalId: null,
+    customerEmail: null,
+    customData: {},
+    cart: [],
+  };
+  const state = row["delivery"] as DeliveryState;
+  return { transaction, state, reversed: row["phase"] === "reversed" };
+}

@@ -1,0 +1,196 @@
+import type { KnownOrder } from "../../shared/ipc/contract.ts";
+import { compareReports } from "../attempts/comparison-policy.ts";
+import { type Attempt, endReportOf, saleOf } from "../attempts/payment.ts";
+import { paymentEventOf } from "../attempts/payment-event.ts";
+import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
+import type { DoubtEnd, DoubtStore, StoreDoubt, TakenPage } from "../attempts/store-doubt.ts";
+import { newerState, openReturnOf, requestTakenOver } from "../attempts/taken-over.ts";
+import type { TransactionReport } from "../terminal/terminal.ts";
+import { readAttempt, readJson } from "./attempt-columns.ts";
+import type { AttemptRows } from "./attempt-rows.ts";
+import type { EventRows } from "./event-rows.ts";
+import type { Row, Statement, Statements } from "./statements.ts";
+
+/** A terminal tells its last transaction only: an older attempt cannot have it. */
+const ATTEMPTS_LOOKED_AT = 50;
+
+const texts = {
+  open: "SELECT * FROM store_doubt WHERE ended_at_ms IS NULL ORDER BY id LIMIT 1",
+  all: "SELECT unmatched FROM store_doubt",
+  // An end of day that was begun after the doubt has closed what the terminal had stored before.
+  closed: `SELECT 1 FROM telecollection INDEXED BY telecollection_closing
+    WHERE id >= ? AND json_extract(result, '$.end') = 'completed'
+      AND (result IS NULL
+        OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'))
+    LIMIT 1`,
+  begin: `INSERT INTO store_doubt (since_ms, because, both, before_attempt,
+      before_telecollection)
+    VALUES (?, ?, ?, (SELECT coalesce(max(rowid), 0) + 1 FROM attempt),
+      (SELECT coalesce(max(id), 0) + 1 FROM telecollection))`,
+  add: `UPDATE store_doubt SET because = because || '; ' || ?1, both = max(both, ?2),
+      taken_to = 0, taken_over_at_ms = NULL,
+      before_attempt = (SELECT coalesce(max(rowid), 0) + 1 FROM attempt),
+      before_telecollection = (SELECT coalesce(max(id), 0) + 1 FROM telecollection)
+    WHERE ended_at_ms IS NULL`,
+  moveTo: `UPDATE store_doubt SET taken_to = ?1, taken_over_at_ms = ?2 WHERE ended_at_ms IS NULL`,
+  end: "UPDATE store_doubt SET ended_at_ms = ?, ended_by = ? WHERE ended_at_ms IS NULL",
+  unmatched: "UPDATE store_doubt SET unmatched = ? WHERE ended_at_ms IS NULL",
+  hasAttempts: "SELECT 1 FROM attempt WHERE baseline IS NOT NULL LIMIT 1",
+  newest: "SELECT * FROM attempt ORDER BY rowid DESC LIMIT ?",
+  strays: "SELECT report FROM unexpected_report ORDER BY id DESC LIMIT ?",
+  archived: "SELECT 1 FROM archived_order WHERE transaction_id = ?",
+  insert: `INSERT INTO attempt (transaction_id, order_id, number, amount_minor, currency,
+      generated_id, answer_delivered, phase, request, state, started_at_ms, ended_at_ms,
+      receipt_number, trace_number)
+    VALUES (?1, ?2, (SELECT coalesce(max(number), 0) + 1 FROM
+        (SELECT number, order_id FROM attempt UNION ALL
+         SELECT number, order_id FROM archived_order) WHERE order_id = ?2),
+      ?3, ?4, 0, 1, ?5, ?6, ?7, ?8, ?8, ?9, ?10)`,
+  change: `UPDATE attempt SET phase = ?, state = ?, ended_at_ms = ?, receipt_number = ?,
+      trace_number = ? WHERE transaction_id = ?`,
+  returned: `UPDATE attempt SET returned_minor = max(returned_minor, ?1),
+      returned_some = max(returned_some, ?1 > 0), open_return = coalesce(open_return, ?2)
+    WHERE transaction_id = ?3`,
+  handOff: `INSERT INTO hand_off (transaction_id, body, acknowledged, delivery, withdrawn)
+    VALUES (?1, ?2, 1, ?3, ?4)
+    ON CONFLICT (transaction_id) DO UPDATE SET acknowledged = 1, delivery = ?3,
+      withdrawn = max(withdrawn, ?4)`,
+};
+
+/** The journal's doubt about itself, and orders taken over from the supervisor. */
+export class DoubtRows implements DoubtStore {
+  readonly #sql: Record<keyof typeof texts, Statement>;
+  readonly #events: EventRows;
+  readonly #attempts: AttemptRows;
+
+  constructor(statements: Statements, events: EventRows, attempts: AttemptRows) {
+    this.#sql = statements.prepare("doubts", texts);
+    this.#events = events;
+    this.#attempts = attempts;
+  }
+
+  open(): StoreDoubt | undefined {
+    const row = this.#sql.open.get();
+    if (!row || this.#isOver(row)) return undefined;
+    return {
+      sinceMs: Number(row["since_ms"]),
+      because: String(row["because"]),
+      both: row["both"] === 1,
+      isTakenOver: row["taken_over_at_ms"] !== null,
+      // The taking over may have brought its order.
+      unmatched: unmatchedOf(row).filter((report) => this.#ownerOf(report) === undefined),
+    };
+  }
+
+  begin(because: string, both: boolean, atMs: number): void {
+    if (this.open()) this.#sql.add.run(because, both ? 1 : 0);
+    else {
+      this.end("end-of-day", atMs);
+      this.#sql.begin.run(atMs, because, both ? 1 : 0);
+    }
+  }
+
+  takenTo(): number {
+    return Number(this.#sql.open.get()?.["taken_to"] ?? 0);
+  }
+
+  takeOver(orders: readonly KnownOrder[], page: TakenPage | null, atMs: number): void {
+    this.#events.telling((tell) => {
+      for (const known of orders) {
+        const before = this.#attempts.read(known.transaction.transactionId);
+        const after = this.#take(known, before, atMs);
+        if (after) tell("payment", paymentEventOf(after), atMs);
+      }
+      if (page) this.#sql.moveTo.run(page.to, page.done ? atMs : null);
+    });
+  }
+
+  knowsReport(report: TransactionReport): boolean {
+    if (this.#ownerOf(report) !== undefined) return true;
+    const attempts = this.#sql.newest.all(ATTEMPTS_LOOKED_AT).map(readAttempt);
+    if (attempts.some((attempt) => mayHaveMade(attempt, report))) return true;
+    const strays = this.#sql.strays.all(ATTEMPTS_LOOKED_AT).map((row) => row["report"]);
+    const told = this.#sql.all.all().flatMap(unmatchedOf);
+    return [...strays.map((text) => readJson<TransactionReport>(text)), ...told].some(
+      (one) => compareReports(one, report) === "same",
+    );
+  }
+
+  hasAttempts(): boolean {
+    return this.#sql.hasAttempts.get() !== undefined;
+  }
+
+  addUnmatched(report: TransactionReport): void {
+    const row = this.#sql.open.get();
+    if (!row) return;
+    const known = unmatchedOf(row);
+    if (known.some((one) => compareReports(one, report) === "same")) return;
+    this.#sql.unmatched.run(JSON.stringify([...known, report]));
+  }
+
+  end(by: DoubtEnd, atMs: number): boolean {
+    return this.#sql.end.run(atMs, by).changes > 0;
+  }
+
+  /** Ended by an end of day since; only when nothing is left to be taken over. */
+  #isOver(row: Row): boolean {
+    if (row["taken_over_at_ms"] === null) return false;
+    return this.#sql.closed.get(Number(row["before_telecollection"])) !== undefined;
+  }
+
+  #ownerOf(report: TransactionReport): string | undefined {
+    return this.#attempts.orderOfReport(report, "");
+  }
+
+  /** undefined: the journal has it as it is, or more of it. */
+  #take(known: KnownOrder, before: Attempt | undefined, atMs: number): Attempt | undefined {
+    const { transaction, reversed } = known;
+    const id = transaction.transactionId;
+    if (!before && this.#sql.archived.get(id)) return undefined;
+    const state = newerState(before, known);
+    if (state) this.#write(known, before, state);
+    const open = openReturnOf(known);
+    this.#sql.returned.run(known.returnedMinor, open && JSON.stringify(open), id);
+    const withdrawn = reversed ? 2 : 0;
+    this.#sql.handOff.run(id, JSON.stringify(transaction), known.state, withdrawn);
+    if (!state) return undefined;
+    const detail = { delivery: known.state, reversed, returnedMinor: known.returnedMinor };
+    this.#attempts.addEvent(id, { atMs, kind: "taken-over", detail });
+    return this.#attempts.read(id);
+  }
+
+  #write(known: KnownOrder, before: Attempt | undefined, state: Attempt["state"]): void {
+    const { transactionId: id, approvedAtMs, ...given } = known.transaction;
+    const sale = saleOf(state)?.report;
+    const receipt = sale?.receiptNumber ?? null;
+    const trace = sale?.traceNumber ?? null;
+    const { phase } = state;
+    const text = JSON.stringify(state);
+    if (before) {
+      this.#sql.change.run(phase, text, approvedAtMs, receipt, trace, id);
+      return;
+    }
+    const request = JSON.stringify(requestTakenOver(known));
+    const { orderId, amountMinor, currency } = given;
+    const order = [id, orderId, amountMinor, currency] as const;
+    this.#sql.insert.run(...order, phase, request, text, approvedAtMs, receipt, trace);
+  }
+}
+
+function unmatchedOf(row: Row): TransactionReport[] {
+  return readJson(row["unmatched"]);
+}
+
+/** Whether an attempt can be where a transaction of the terminal comes from, or was before it. */
+function mayHaveMade(attempt: Attempt, report: TransactionReport): boolean {
+  const { state, baseline, request } = attempt;
+  const last = "last" in state ? state.last?.report : undefined;
+  const seen = [endReportOf(state), last];
+  if (baseline?.last.kind === "transaction") seen.push(baseline.last.report);
+  if (seen.some((one) => one && compareReports(one, report) === "same")) return true;
+  const isOpen = isInDoubt(state) || isRunning(state);
+  const sale = saleOf(state)?.report;
+  // An operator's word names no receipt.
+  const unnamed = sale !== undefined && sale.receiptNumber === null && sale.traceNumber === null;
+  return (isOpen || unnamed) && request.amountMinor === report.amountMinor;
+}

@@ -1,0 +1,136 @@
+import { compareReports } from "../attempts/comparison-policy.ts";
+import type { NextCommand } from "../attempts/evidence-policy.ts";
+import { type Attempt, endReportOf, saleOf } from "../attempts/payment.ts";
+import { REVERSAL_BEGINS } from "../attempts/steps.ts";
+import { isTakenOverSale } from "../attempts/taken-over.ts";
+import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
+import { readAttempt, readJson } from "./attempt-columns.ts";
+import type { Row, Statement, Statements } from "./statements.ts";
+
+/** A terminal's last transaction belongs to one of the newest attempts, if to any. */
+const NEWEST = 20;
+const RECEIPT_DIGITS = 4;
+const TRACE_DIGITS = 6;
+
+/** The index of reversals is named: left to itself, SQLite reads every event. */
+const reversals = "attempt_event INDEXED BY attempt_event_reversal";
+
+const texts = {
+  spelled: `SELECT * FROM attempt WHERE receipt_number IN (?1, ?2, ?3)
+      AND trace_number IN (?4, ?5, ?6) AND transaction_id <> ?7`,
+  newest: `SELECT * FROM attempt WHERE transaction_id <> ? ORDER BY rowid DESC LIMIT ${NEWEST}`,
+  reversed: `SELECT attempt.* FROM ${reversals} JOIN attempt USING (transaction_id)
+    WHERE kind = '${REVERSAL_BEGINS}' AND transaction_id <> ?
+    ORDER BY attempt_event.id DESC LIMIT ${NEWEST}`,
+  // In the order of insertion: a wall clock can jump.
+  begun: `SELECT min(id) AS first,
+      max(CASE WHEN kind = '${REVERSAL_BEGINS}' THEN id END) AS reversal
+    FROM attempt_event WHERE transaction_id = ?`,
+  nextAttempt: `SELECT attempt.*, (SELECT min(id) FROM attempt_event
+        WHERE attempt_event.transaction_id = attempt.transaction_id) AS first
+    FROM attempt WHERE baseline IS NOT NULL
+      AND rowid > (SELECT rowid FROM attempt WHERE transaction_id = ?1)
+      AND ifnull((SELECT min(id) FROM attempt_event
+        WHERE attempt_event.transaction_id = attempt.transaction_id), ?2 + 1) > ?2
+    ORDER BY rowid LIMIT 1`,
+  nextReversal: `SELECT * FROM ${reversals} WHERE kind = '${REVERSAL_BEGINS}' AND id > ?
+    ORDER BY id LIMIT 1`,
+  doubted: `SELECT 1 FROM store_doubt
+    WHERE before_attempt > (SELECT rowid FROM attempt WHERE transaction_id = ?) LIMIT 1`,
+  served: `SELECT 1 FROM attempt_event WHERE transaction_id = ? AND id > ?
+      AND kind IN ('end-completed', 'end-aborted') LIMIT 1`,
+};
+
+/** The journal's knowledge about transactions that a terminal shows (docs/design.md 3.1, 3.2). */
+export class EvidenceRows {
+  readonly #sql: Record<keyof typeof texts, Statement>;
+
+  constructor(statements: Statements) {
+    this.#sql = statements.prepare("evidence", texts);
+  }
+
+  /** See {@link AttemptStore.orderOfReport}. */
+  orderOfReport(report: TransactionReport, except: string): string | undefined {
+    const rows = [
+      ...this.#sql.spelled.all(
+        ...spellings(report.receiptNumber, RECEIPT_DIGITS),
+        ...spellings(report.traceNumber, TRACE_DIGITS),
+        except,
+      ),
+      ...this.#sql.newest.all(except),
+      ...this.#sql.reversed.all(except),
+    ];
+    const owner = rows
+      .map(readAttempt)
+      .find((attempt) => reportsOf(attempt).some((own) => isSame(own, report)));
+    return owner?.request.orderId;
+  }
+
+  /** See {@link AttemptStore.nextCommand}. */
+  nextCommand(transactionId: string): Omit<NextCommand, "foundIs"> | undefined {
+    if (this.#sql.doubted.get(transactionId)) return lostSince;
+    const begun = this.#sql.begun.get(transactionId);
+    const after = Number(begun?.["reversal"] ?? begun?.["first"] ?? Number.MAX_SAFE_INTEGER - 1);
+    const attempt = this.#sql.nextAttempt.get(transactionId, after);
+    const reversal = this.#sql.nextReversal.get(after);
+    const first = Number(attempt?.["first"] ?? Number.MAX_SAFE_INTEGER);
+    if (reversal && Number(reversal["id"]) < first) return this.#reversal(reversal);
+    return attempt && this.#attempt(attempt, first);
+  }
+
+  #attempt(row: Row, first: number): Omit<NextCommand, "foundIs"> | undefined {
+    const { transactionId, baseline, state } = readAttempt(row);
+    if (!baseline) return undefined;
+    const sale = saleOf(state);
+    return {
+      identity: baseline.identity,
+      found: baseline.last,
+      served: this.#served(transactionId, first - 1),
+      receiptNumber: sale?.by === "payment" ? sale.report.receiptNumber : null,
+    };
+  }
+
+  #reversal(event: Row): Omit<NextCommand, "foundIs"> | undefined {
+    // Reversals of older versions did not keep what the terminal showed before them.
+    const { baseline } = readJson<{ readonly baseline?: Baseline }>(event["detail"]);
+    if (!baseline) return { ...nothingTold, served: false, receiptNumber: null };
+    return {
+      identity: baseline.identity,
+      found: baseline.last,
+      served: this.#served(String(event["transaction_id"]), Number(event["id"])),
+      receiptNumber: null,
+    };
+  }
+
+  #served(transactionId: string, after: number): boolean {
+    return this.#sql.served.get(transactionId, after) !== undefined;
+  }
+}
+
+const nothingTold = {
+  identity: { serialNumber: "", deviceId: "", terminalId: "", version: "" },
+  found: { kind: "not-told", why: "an older version did not keep it" },
+} as const;
+
+/** Commands that nobody here knows of may lie between an attempt and the loss of the journal. */
+const lostSince: Omit<NextCommand, "foundIs"> = {
+  identity: nothingTold.identity,
+  found: { kind: "not-told", why: "the journal was lost or restored since" },
+  served: false,
+  receiptNumber: null,
+};
+
+/** The sale and the last word about it, which is that of its reversal when it was reversed. */
+function reportsOf({ state }: Attempt): TransactionReport[] {
+  return [saleOf(state)?.report, endReportOf(state)].filter((report) => report !== undefined);
+}
+
+function isSame(own: TransactionReport, report: TransactionReport): boolean {
+  return compareReports(own, report) === "same" || isTakenOverSale(own, report);
+}
+
+/** As it is, without its leading zeros, and with all of them. */
+function spellings(number: string | null, digits: number): [string | null, string, string] {
+  const bare = (number ?? "").replace(/^0+(?=\d)/, "");
+  return [number, bare, bare.padStart(digits, "0")];
+}

@@ -1,0 +1,77 @@
+import { returnedOfKept, stateOfKept } from "../attempts/kept-end.ts";
+import { ledgerOutcomeOf } from "../attempts/ledger-outcome.ts";
+import { type Attempt, saleOf } from "../attempts/payment.ts";
+import type { KeptLedger, LedgerEntry } from "../attempts/reconciliation.ts";
+import type { Kept } from "./archived-rows.ts";
+import { readAttempt, readJson, returnedOf } from "./attempt-columns.ts";
+import type { Row } from "./statements.ts";
+
+/** One step of an attempt that nothing was charged for: amounts that were spoken of. */
+interface SpokenOf {
+  readonly kind: string;
+  readonly amountMinor: number | null;
+}
+
+export const spokenOf = `SELECT kind, ifnull(json_extract(detail, '$.report.amountMinor'),
+    json_extract(detail, '$.amountMinor')) AS minor
+  FROM attempt_event WHERE transaction_id = ?`;
+
+export function spokenOfRow({ kind, minor }: Row): SpokenOf {
+  return { kind: String(kind), amountMinor: typeof minor === "number" ? minor : null };
+}
+
+/** Ends of a command that never left. */
+const neverLeft = ["end-not-sent", "end-withdrawn"];
+
+/** A row of `attempt` joined with its `hand_off`, as a comparison needs it. */
+export function entryOf(row: Row, spokenOf: (transactionId: string) => SpokenOf[]): LedgerEntry {
+  const attempt = readAttempt(row);
+  const { state, request } = attempt;
+  const sale = saleOf(state);
+  const steps = sale ? [] : spokenOf(attempt.transactionId);
+  return {
+    transactionId: attempt.transactionId,
+    orderId: request.orderId,
+    afterClosing: Number(row["after_telecollection"]),
+    ...ledgerOutcomeOf(state, request.amountMinor),
+    wasSent: attempt.baseline !== null && !steps.some(({ kind }) => neverLeft.includes(kind)),
+    amountMinor: request.amountMinor,
+    possibleMinor: amountsOf(attempt, steps),
+    currency: request.currency.alpha,
+    exponent: request.currency.exponent,
+    cardName: sale?.report.cardName ?? null,
+    identity: attempt.baseline?.identity ?? null,
+    delivery: (row["delivery"] ?? null) as LedgerEntry["delivery"],
+    handedMinor: row["handed_minor"] === null ? null : Number(row["handed_minor"]),
+    returnedMinor: returnedOf(row),
+  };
+}
+
+function amountsOf({ request }: Attempt, steps: readonly SpokenOf[]): number[] {
+  const spoken = steps.flatMap(({ amountMinor }) => amountMinor ?? []);
+  return [...new Set([request.amountMinor, ...spoken])].filter((minor) => minor > 0);
+}
+
+export function keptLedgerOf(entry: LedgerEntry): KeptLedger {
+  const { wasSent, possibleMinor, cardName, receiptNumber, reversalReceipt, identity } = entry;
+  return { wasSent, possibleMinor, cardName, receiptNumber, reversalReceipt, identity };
+}
+
+/** A row of `archived_order` that kept its ledger. */
+export function archivedEntryOf(row: Row): LedgerEntry {
+  const { currency, end, ledger } = readJson<Required<Kept>>(row["kept"]);
+  const amountMinor = Number(row["amount_minor"]);
+  return {
+    transactionId: String(row["transaction_id"]),
+    orderId: String(row["order_id"]),
+    afterClosing: Number(row["after_telecollection"]),
+    ...ledgerOutcomeOf(stateOfKept(end, currency), amountMinor),
+    amountMinor,
+    currency: currency.alpha,
+    exponent: currency.exponent,
+    delivery: (row["delivery"] ?? null) as LedgerEntry["delivery"],
+    handedMinor: null,
+    returnedMinor: returnedOfKept(end),
+    ...ledger,
+  };
+}

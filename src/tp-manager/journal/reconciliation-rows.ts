@@ -1,0 +1,199 @@
+import type { EventData } from "../attempts/event-table.ts";
+import type { Suspicion } from "../attempts/payment.ts";
+import type {
+  ClosingPeriod,
+  ClosingRow,
+  LedgerEntry,
+  Reconciliation,
+  ReconciliationStore,
+} from "../attempts/reconciliation.ts";
+import { readJson } from "./attempt-columns.ts";
+import type { EventRows } from "./event-rows.ts";
+import { archivedEntryOf, entryOf, spokenOf, spokenOfRow } from "./ledger-rows.ts";
+import type { Row, Statement, Statements } from "./statements.ts";
+import { closings, mayHaveClosed } from "./terminal-rows.ts";
+
+/** Ends of day behind which a range is looked for: those between may not have closed anything. */
+export const CLOSINGS_LOOKED_AT = 3;
+/** Months of a busy kiosk; more are not read while nothing else runs. */
+const ENTRIES_MAX = 20_000;
+const PAGE = 500;
+
+const entry = `SELECT attempt.*, attempt.rowid AS position, hand_off.delivery AS delivery,
+    json_extract(hand_off.body, '$.amountMinor') AS handed_minor
+  FROM attempt LEFT JOIN hand_off USING (transaction_id)`;
+
+const texts = {
+  uncompared: `SELECT id FROM
+      (SELECT * FROM ${closings} WHERE ${mayHaveClosed} ORDER BY id DESC LIMIT ?)
+    WHERE identity IS NOT NULL AND json_extract(result, '$.end') = 'completed'
+      AND id > (SELECT ifnull(max(telecollection_id), 0) FROM reconciliation) ORDER BY id`,
+  closing: "SELECT * FROM telecollection WHERE id = ?",
+  earlier: `SELECT * FROM ${closings} WHERE id < ? AND ${mayHaveClosed}
+    ORDER BY id DESC LIMIT ?`,
+  // Backwards in the order of insertion: a wall clock can jump.
+  newest: `${entry} WHERE attempt.rowid < ? ORDER BY attempt.rowid DESC LIMIT ?`,
+  upTo: `${entry} WHERE attempt.rowid <= (SELECT rowid FROM attempt WHERE transaction_id = ?)
+    ORDER BY attempt.rowid DESC LIMIT ?`,
+  formerReceipt: `SELECT receipt_number FROM (
+      SELECT receipt_number FROM attempt
+      WHERE rowid < (SELECT rowid FROM attempt WHERE transaction_id = ?)
+      ORDER BY rowid DESC LIMIT ${PAGE})
+    WHERE receipt_number IS NOT NULL LIMIT 1`,
+  archived: `SELECT * FROM archived_order INDEXED BY archived_comparable
+    WHERE after_telecollection >= ? ORDER BY rowid`,
+  archivedUnknown: `SELECT 1 FROM archived_order INDEXED BY archived_incomparable
+    WHERE after_telecollection IS NULL AND started_at_ms >= ? LIMIT 1`,
+  spokenOf,
+  keep: `INSERT INTO reconciliation (at_ms, telecollection_id, result, body)
+    VALUES (?, ?, ?, ?)`,
+  suspect: "UPDATE attempt SET suspicion = ? WHERE transaction_id = ?",
+  refuted: `SELECT 1 FROM reconciliation INDEXED BY reconciliation_jump
+    WHERE telecollection_id IS NULL AND result = 'refuted' LIMIT 1`,
+  refute: `UPDATE reconciliation SET result = 'refuted'
+    WHERE telecollection_id IS NULL AND result = 'jump'`,
+  unsuspect: `UPDATE attempt SET suspicion = NULL
+    WHERE transaction_id = ? AND json_extract(suspicion, '$.says') = 'number-missing'`,
+  list: "SELECT * FROM reconciliation WHERE id < ? ORDER BY id DESC LIMIT ?",
+};
+
+/** Comparisons with the terminal and the gateway (docs/design.md 3.18). */
+export class ReconciliationRows implements ReconciliationStore {
+  readonly #sql: Record<keyof typeof texts, Statement>;
+  readonly #events: EventRows;
+
+  constructor(statements: Statements, events: EventRows) {
+    this.#sql = statements.prepare("reconciliation", texts);
+    this.#events = events;
+  }
+
+  uncompared(): number[] {
+    return this.#sql.uncompared.all(CLOSINGS_LOOKED_AT).map(({ id }) => Number(id));
+  }
+
+  period(closingId: number): ClosingPeriod | undefined {
+    const row = this.#sql.closing.get(closingId);
+    if (!row) return undefined;
+    const closing = closingOf(row);
+    const earlier = this.#sql.earlier.all(closingId, CLOSINGS_LOOKED_AT).map(closingOf);
+    const recent = this.#recent(closingId, earlier.at(-1)?.id ?? 0);
+    // Rows of an older version do not tell their end of day, so nothing is known before them.
+    const known = earlier.filter(
+      ({ id, startedAtMs }) =>
+        id > recent.unknownUpTo && this.#sql.archivedUnknown.get(startedAtMs) === undefined,
+    );
+    const sinceId = known.at(-1)?.id ?? 0;
+    const archived = this.#sql.archived.all(sinceId).map(archivedEntryOf);
+    const isCutOff = known.length === 0 && (earlier.length > 0 || recent.unknownUpTo >= 0);
+    const since = ({ afterClosing }: LedgerEntry): boolean =>
+      afterClosing >= sinceId && afterClosing < closingId;
+    return {
+      closing,
+      earlier: known,
+      entries: [...archived, ...recent.entries].filter(since),
+      isCutOff,
+    };
+  }
+
+  formerReceipt(transactionId: string): string | null {
+    const row = this.#sql.formerReceipt.get(transactionId);
+    return row ? String(row["receipt_number"]) : null;
+  }
+
+  entriesUpTo(transactionId: string, limit: number): LedgerEntry[] {
+    const rows = this.#sql.upTo.all(transactionId, limit);
+    return rows.map((row) => this.#entryOf(row)).reverse();
+  }
+
+  hasRefutedJump(): boolean {
+    return this.#sql.refuted.get() !== undefined;
+  }
+
+  keep(
+    { atMs, closingId, result, body }: Parameters<ReconciliationStore["keep"]>[0],
+    suspicions: ReadonlyMap<string, Suspicion>,
+  ): Reconciliation {
+    return this.#events.telling((tell) => {
+      const kept = this.#sql.keep.run(atMs, closingId, result, JSON.stringify(body));
+      for (const [transactionId, suspicion] of suspicions) {
+        this.#sql.suspect.run(JSON.stringify(suspicion), transactionId);
+      }
+      const record = { id: Number(kept.lastInsertRowid), atMs, result, body };
+      tell("reconciliation", reconciliationEventOf(record), atMs);
+      return record;
+    });
+  }
+
+  refuteJumps(transactionIds: readonly string[]): void {
+    this.#events.telling(() => {
+      this.#sql.refute.run();
+      for (const transactionId of transactionIds) this.#sql.unsuspect.run(transactionId);
+    });
+  }
+
+  list(limit: number, before: number | null): Reconciliation[] {
+    return this.#sql.list.all(before ?? Number.MAX_SAFE_INTEGER, limit).map((row) => ({
+      id: Number(row["id"]),
+      atMs: Number(row["at_ms"]),
+      result: row["result"] as Reconciliation["result"],
+      body: readJson(row["body"]),
+    }));
+  }
+
+  /**
+   * Attempts begun before the end of day, back to `sinceId`. `unknownUpTo`: attempts that do not
+   * tell when they were may belong to every end of day up to this one; -1 when there are none.
+   */
+  #recent(closingId: number, sinceId: number): { entries: LedgerEntry[]; unknownUpTo: number } {
+    const entries: LedgerEntry[] = [];
+    let position = Number.MAX_SAFE_INTEGER;
+    for (;;) {
+      const rows = this.#sql.newest.all(position, PAGE);
+      for (const row of rows) {
+        const after = row["after_telecollection"];
+        const unknownUpTo = entries.at(-1)?.afterClosing ?? closingId;
+        const isKnown = typeof after === "number" && entries.length < ENTRIES_MAX;
+        if (!isKnown) return { entries: entries.reverse(), unknownUpTo };
+        if (after < sinceId) return { entries: entries.reverse(), unknownUpTo: -1 };
+        if (after < closingId) entries.push(this.#entryOf(row));
+      }
+      if (rows.length < PAGE) return { entries: entries.reverse(), unknownUpTo: -1 };
+      position = Number(rows.at(-1)?.["position"]);
+    }
+  }
+
+  #entryOf(row: Row): LedgerEntry {
+    return entryOf(row, (transactionId) => this.#sql.spokenOf.all(transactionId).map(spokenOfRow));
+  }
+}
+
+function closingOf(row: Row): ClosingRow {
+  return {
+    id: Number(row["id"]),
+    startedAtMs: Number(row["started_at_ms"]),
+    end: row["result"] === null ? null : readJson(row["result"]),
+    identity: row["identity"] === null ? null : readJson(row["identity"]),
+  };
+}
+
+function reconciliationEventOf({
+  id,
+  result,
+  body,
+}: Omit<Reconciliation, "atMs">): EventData<"reconciliation"> {
+  if (body.kind === "receipt-jump") {
+    const orderIds = body.suspects.map(({ orderId }) => orderId);
+    return { id, kind: body.kind, result, differenceMinor: null, currency: null, orderIds };
+  }
+  const { terminal, gateway } = body;
+  const isCompared = terminal.result !== "not-comparable";
+  const suspects = isCompared ? terminal.suspects : [];
+  return {
+    id,
+    kind: body.kind,
+    result,
+    differenceMinor: isCompared ? terminal.differenceMinor : null,
+    currency: isCompared ? terminal.currency : null,
+    orderIds: [...new Set([...suspects, ...gateway.faults].map(({ orderId }) => orderId))],
+  };
+}

@@ -1,0 +1,58 @@
+import { AppError } from "../../shared/errors.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
+import { sameTerminal } from "../attempts/comparison-policy.ts";
+import { storage } from "../attempts/failures.ts";
+import { freshnessOf, type SaleToReverse } from "../attempts/freshness-policy.ts";
+import { type Attempt, isCharged } from "../attempts/payment.ts";
+import type { TerminalLog } from "../attempts/terminal-log.ts";
+import type { Baseline } from "../terminal/terminal.ts";
+
+interface JournalParts {
+  readonly attempts: Pick<AttemptStore, "since">;
+  readonly terminalLog: Pick<TerminalLog, "telecollectionSince" | "straySince">;
+}
+
+/**
+ * The sale to reverse: sold on the terminal that is connected, and named by its receipt number and
+ * by that of no other (docs/design.md 3.7, 3.16). `now` is the terminal before the reversal, which
+ * is all that is asked of it. Throws {@link AppError}; nothing has left then.
+ */
+export function reversibleSale(attempt: Attempt, now: Baseline, journal: JournalParts) {
+  const { state, startedAtMs, transactionId } = attempt;
+  if (!isCharged(state) || state.report.receiptNumber === null) {
+    throw new AppError("REVERSAL_REFUSED", "The terminal gave no receipt number for this sale.");
+  }
+  if (!attempt.baseline || !sameTerminal(attempt.baseline.identity, now.identity)) {
+    throw new AppError("REVERSAL_REFUSED", "Another terminal is connected than at the sale.");
+  }
+  const { terminalLog } = journal;
+  if (storage(() => terminalLog.telecollectionSince(startedAtMs, transactionId), "yes")) {
+    throw new AppError("REVERSAL_REFUSED", "An end of day ran since the sale.");
+  }
+  return fresh(attempt, { transactionId, report: state.report }, now, journal);
+}
+
+function fresh(
+  attempt: Attempt,
+  sold: Parameters<typeof freshnessOf>[0],
+  now: Baseline,
+  { attempts, terminalLog }: JournalParts,
+): SaleToReverse {
+  const { transactionId } = attempt;
+  const since = storage(() => attempts.since(transactionId), "yes");
+  if (!since) throw notSafe("too much has happened since the sale");
+  const stray = storage(() => terminalLog.straySince(transactionId), "yes");
+  const verdict = freshnessOf(sold, now, { ...since, stray });
+  switch (verdict.freshness) {
+    case "fresh":
+      return { attempt, reversedBefore: null };
+    case "reversed":
+      return { attempt, reversedBefore: verdict.report };
+    case "stale":
+      throw notSafe(verdict.because);
+  }
+}
+
+function notSafe(because: string): AppError {
+  return new AppError("REVERSAL_NOT_SAFE", undefined, { details: { because } });
+}

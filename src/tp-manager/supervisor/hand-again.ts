@@ -1,0 +1,75 @@
+import { STORE_PAGE_MAX } from "../../shared/ipc/contract.ts";
+import type { Logger } from "../../shared/logger.ts";
+import type { Clock, Timer } from "../../shared/time.ts";
+import type { AgainStore } from "../attempts/hand-off-store.ts";
+import type { SupervisorLink } from "./supervisor-link.ts";
+
+const RETRY_MS = 5_000;
+
+/**
+ * Hands everything over again after the supervisor's database was lost or restored, with the
+ * delivery state that the journal knows (docs/design.md 3.17). A page at a time; where it stands is
+ * on disk. Sales go on meanwhile.
+ */
+export class HandAgain {
+  readonly #store: AgainStore;
+  readonly #link: SupervisorLink;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  #running: Promise<void> | undefined;
+  #retry: Timer | undefined;
+  #closed = false;
+
+  constructor(store: AgainStore, link: SupervisorLink, clock: Clock, log: Logger) {
+    this.#store = store;
+    this.#link = link;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Goes on where a former process stopped. */
+  start(): void {
+    this.#retry?.clear();
+    if (this.#closed) return;
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+    });
+  }
+
+  /** The supervisor's database lacks something. On disk when it returns. */
+  begin(): void {
+    this.#store.begin();
+    const words =
+      "supervisor.db was lost or is an older copy: its transactions are handed over again; " +
+      "what is not known to be at the gateway is looked up before it is sent";
+    this.#log.error({ alarm: "outbox-lost" }, words);
+    // Not within the message that told it.
+    this.#retry?.clear();
+    this.#retry = this.#clock.startTimer("hand over again", 0, () => this.start());
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#retry?.clear();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    try {
+      for (let page = this.#next(); page && !this.#closed; page = this.#next()) {
+        const { items, last } = page;
+        const { added } = await this.#link.call("take-over", { items: [...items], last });
+        this.#store.taken(page);
+        this.#log.info({ items: items.length, added, last }, "handed over again");
+      }
+    } catch (error) {
+      this.#log.warn({ err: error }, "the supervisor did not take transactions again");
+      if (this.#closed) return;
+      this.#retry = this.#clock.startTimer("hand over again", RETRY_MS, () => this.start());
+    }
+  }
+
+  #next(): ReturnType<AgainStore["page"]> {
+    return this.#store.page(STORE_PAGE_MAX);
+  }
+}

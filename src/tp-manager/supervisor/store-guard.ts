@@ -1,0 +1,242 @@
+import { AppError } from "../../shared/errors.ts";
+import { IpcError } from "../../shared/ipc/client.ts";
+import { STORE_PAGE_MAX } from "../../shared/ipc/contract.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { formatMajor } from "../../shared/money.ts";
+import { type Clock, sleep } from "../../shared/time.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
+import { sameTerminal } from "../attempts/comparison-policy.ts";
+import { storage } from "../attempts/failures.ts";
+import { isNotCharged, type PaymentRequest } from "../attempts/payment.ts";
+import type { DoubtStore, StoreDoubt } from "../attempts/store-doubt.ts";
+import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
+import type { SupervisorAnswer, SupervisorLink } from "./supervisor-link.ts";
+
+const RETRY_MIN_MS = 500;
+const RETRY_MAX_MS = 15_000;
+/** Attempts in a row that failed before the terminal was asked anything. */
+const ATTEMPTS_LOOKED_AT = 50;
+
+interface GuardParts {
+  readonly doubts: DoubtStore;
+  readonly attempts: Pick<AttemptStore, "latest" | "list">;
+  readonly link: SupervisorLink;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** TERMINAL_SHARED: others are paid at the terminal too, so an unknown sale is no sign. */
+  readonly isShared: boolean;
+}
+
+/**
+ * Keeps a journal that was lost or restored from charging an order again (docs/design.md 3.17). The
+ * orders that the supervisor knows are taken over; until the next end of day an order id that is
+ * new here is looked up first, and a request that fits a sale of the terminal that nobody knows
+ * waits for a person.
+ */
+export class StoreGuard {
+  readonly #parts: GuardParts;
+  readonly #abort = new AbortController();
+  #running: Promise<void> | undefined;
+  #wake = Promise.withResolvers<void>();
+
+  constructor(parts: GuardParts) {
+    this.#parts = parts;
+  }
+
+  /** Goes on where a former process stopped; `isNew`: the doubt was found at this start. */
+  start(isNew: boolean): void {
+    const doubt = this.open;
+    if (!doubt) return;
+    if (isNew) this.#tell(doubt);
+    this.#takeOver();
+  }
+
+  /** The journal lacks something. On disk when it returns; `both`: so may the supervisor. */
+  doubt(because: string, both = false): void {
+    const { doubts, clock } = this.#parts;
+    doubts.begin(`journal.db: ${because}`, both, clock.now());
+    this.start(true);
+  }
+
+  /** undefined: the journal is whole, or cannot be read, which is told elsewhere. */
+  get open(): StoreDoubt | undefined {
+    try {
+      return this.#parts.doubts.open();
+    } catch {
+      return undefined;
+    }
+  }
+
+  /**
+   * Resolves when what the supervisor knows is here; before, no doubt about an order is judged.
+   * undefined: it is.
+   */
+  whole(signal: AbortSignal): Promise<void> | undefined {
+    const doubt = this.open;
+    return doubt && !doubt.isTakenOver ? this.#takenOver(signal) : undefined;
+  }
+
+  async #takenOver(signal: AbortSignal): Promise<void> {
+    for (let doubt = this.open; doubt && !doubt.isTakenOver; doubt = this.open) {
+      const stopped = new Promise<never>((_, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+      });
+      await Promise.race([this.#wake.promise, stopped]);
+    }
+  }
+
+  /**
+   * Before an order is paid, or told as unknown: an id that is new here is looked up where it may
+   * be known. A find is in the journal afterwards. Rejects with STORES_DISAGREE when that
+   * cannot be done. undefined: there is no doubt, and nothing to wait for.
+   */
+  find(orderId: string): Promise<void> | undefined {
+    const { attempts, doubts } = this.#parts;
+    const doubt = storage(() => doubts.open(), "unknown");
+    if (!doubt) return undefined;
+    const known = storage(() => attempts.latest(orderId), "unknown");
+    return known && !isNotCharged(known.state) ? undefined : this.#find(orderId, doubt);
+  }
+
+  async #find(orderId: string, doubt: StoreDoubt): Promise<void> {
+    const { doubts, clock } = this.#parts;
+    const { orders, whole } = await this.#ask(orderId);
+    if (orders.length > 0) {
+      storage(() => doubts.takeOver(orders, null, clock.now()), "unknown");
+      return;
+    }
+    if (!whole || doubt.both) await this.#askGateway(orderId);
+  }
+
+  /** `charged` of an order that is not found: it may be one of those that were lost. */
+  get ofUnknown(): "no" | "unknown" {
+    return this.open ? "unknown" : "no";
+  }
+
+  /**
+   * The last look before a sale: a sale of the terminal that no order here has may be this one, of
+   * a former journal. Throws STORES_DISAGREE or TERMINAL_SALE_UNMATCHED; nothing has left then.
+   */
+  assertNoSaleFits({ amountMinor, currency }: PaymentRequest, baseline: Baseline): void {
+    const { doubts, isShared } = this.#parts;
+    const sale = storage(() => this.#unknownSale(baseline), "unknown");
+    const isSign = sale !== undefined && !doubts.open();
+    if (isSign && (isShared || !this.#isOurTerminal(baseline))) return;
+    if (isSign) {
+      this.doubt(`the terminal's last sale is known to nobody here (${saleInWords(sale)})`, true);
+    }
+    if (sale) storage(() => doubts.addUnmatched(sale), "unknown");
+    const fits = doubts
+      .open()
+      ?.unmatched.find(
+        (one) =>
+          one.amountMinor === amountMinor && (one.currencyNumeric ?? "978") === currency.numeric,
+      );
+    if (fits) {
+      throw new AppError("TERMINAL_SALE_UNMATCHED", undefined, {
+        details: { receiptNumber: fits.receiptNumber, amountMinor, sale: saleInWords(fits) },
+      });
+    }
+    // The order id has not been looked up yet.
+    if (isSign) throw new AppError("STORES_DISAGREE");
+  }
+
+  /** An operator's word. false: there was nothing to end. */
+  accept(): boolean {
+    const { doubts, clock, log } = this.#parts;
+    const ended = doubts.end("operator", clock.now());
+    if (ended) log.warn("the doubt about the journal is ended by an operator");
+    this.#woken();
+    return ended;
+  }
+
+  async close(): Promise<void> {
+    this.#abort.abort(new Error("the connector stops"));
+    await this.#running;
+  }
+
+  #takeOver(): void {
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+    });
+  }
+
+  async #run(): Promise<void> {
+    const { doubts, clock, log } = this.#parts;
+    for (let retryMs = RETRY_MIN_MS; !this.#abort.signal.aborted; ) {
+      const doubt = this.open;
+      if (!doubt || doubt.isTakenOver) break;
+      try {
+        await sleep(clock, "take over", 0, this.#abort.signal);
+        const after = doubts.takenTo();
+        const page = await this.#parts.link.call("known-orders", { after, limit: STORE_PAGE_MAX });
+        const { orders, last, more } = page;
+        doubts.takeOver(orders, { to: last, done: !more }, clock.now());
+        log.info({ orders: orders.length, more }, "orders taken over from the supervisor");
+        retryMs = RETRY_MIN_MS;
+      } catch (error) {
+        log.warn({ err: error }, "the supervisor's orders could not be taken over yet");
+        await sleep(clock, "take over retry", retryMs, this.#abort.signal).catch(() => undefined);
+        retryMs = Math.min(retryMs * 2, RETRY_MAX_MS);
+      }
+    }
+    this.#woken();
+  }
+
+  #woken(): void {
+    this.#wake.resolve();
+    this.#wake = Promise.withResolvers<void>();
+  }
+
+  async #ask(orderId: string): Promise<SupervisorAnswer<"known-orders">> {
+    try {
+      const request = { orderId, after: 0, limit: STORE_PAGE_MAX };
+      return await this.#parts.link.call("known-orders", request);
+    } catch (error) {
+      if (!(error instanceof IpcError)) throw error;
+      const words = `The journal was lost or restored, and the supervisor: ${error.message}`;
+      throw new AppError("STORES_DISAGREE", words, { cause: error });
+    }
+  }
+
+  /** Both databases were lost, or may have been: only the gateway may know the order. */
+  async #askGateway(orderId: string): Promise<void> {
+    const { found, why } = await this.#parts.link
+      .call("order-at-gateway", { orderId })
+      .catch((error: unknown) => {
+        if (error instanceof IpcError) return { found: "untold", why: error.message } as const;
+        throw error;
+      });
+    if (found === "absent") return;
+    throw new AppError("STORES_DISAGREE", `Both databases were lost or restored, and ${why}.`);
+  }
+
+  /** A good sale that the terminal has stored and the journal does not know. */
+  #unknownSale({ last }: Baseline): TransactionReport | undefined {
+    if (last.kind !== "transaction") return undefined;
+    const { report } = last;
+    const isSale = report.good && report.originalTrace === null;
+    return isSale && !this.#parts.doubts.knowsReport(report) ? report : undefined;
+  }
+
+  /** The newest attempt was made at this terminal: what it stores next should be known here. */
+  #isOurTerminal({ identity }: Baseline): boolean {
+    const page = { sinceMs: 0, status: null, limit: ATTEMPTS_LOOKED_AT, before: null };
+    const newest = this.#parts.attempts.list(page).find(({ attempt }) => attempt.baseline !== null)
+      ?.attempt.baseline;
+    return newest !== null && newest !== undefined && sameTerminal(newest.identity, identity);
+  }
+
+  #tell({ because }: StoreDoubt): void {
+    const words =
+      `${because}; orders are looked up at the supervisor or the gateway before they are paid, ` +
+      "until the next end of day or ./launch.sh stores accept";
+    this.#parts.log.error({ alarm: "journal-lost" }, words);
+  }
+}
+
+export function saleInWords({ receiptNumber, amountMinor, receipt }: TransactionReport): string {
+  const exponent = Number(receipt.currencyFractionPart || 2);
+  const amount = amountMinor === null ? "of an unknown amount" : formatMajor(amountMinor, exponent);
+  return `receipt ${receiptNumber ?? "unknown"}, ${amount}`;
+}

@@ -1,0 +1,191 @@
+import { sleep, systemClock } from "../../src/shared/time.ts";
+import { until } from "../support/child-program.ts";
+import {
+  type Answer,
+  GATEWAY_LOGIN,
+  GATEWAY_PASSWORD,
+  TestInstallation,
+  WEBSITE_ID,
+} from "../support/installation.ts";
+import { asSlow, PATIENCE_MS } from "../support/patience.ts";
+import type { Recorder } from "./power/recorder.ts";
+
+/** One movement at the terminal's bank. */
+interface BankEntry {
+  readonly id: number;
+  readonly kind: string;
+  readonly amountMinor: number;
+  readonly originalId: number | null;
+  readonly reason: string | null;
+}
+
+/** What the journal says about an order when all is quiet. */
+export interface Settled {
+  /** "never begun" for an order that the journal does not know. */
+  readonly status: string;
+  readonly kinds: readonly string[];
+  readonly attempts: unknown;
+}
+
+const operator = { login: "operator", password: "test-operator-password" };
+const asOperator = {
+  headers: { authorization: `Basic ${btoa(`${operator.login}:${operator.password}`)}` },
+};
+
+/** However a command was disturbed, the next sale is made within this time. */
+const NEXT_SALE_MS = asSlow(30_000);
+
+/** One installation of real processes with the calls that the kills need. */
+export class CrashSite {
+  readonly at: TestInstallation;
+  #amountMinor = 10_000;
+
+  constructor(line: "tcp" | "pty", recorder: (data: string) => Recorder | undefined) {
+    const pace = { "customer-delay": 40, "host-delay": 20, reversal: 40, reboot: 200 };
+    const timers = { ...pace, t2: 150, t3: 400, t4: 1_500 };
+    this.at = new TestInstallation({
+      line,
+      terminalSwitches: [
+        "--vending",
+        ...Object.entries(timers).flatMap(([name, ms]) => [`--${name}-ms`, `${ms}`]),
+      ],
+      environment: (data) => recorder(data)?.environment ?? {},
+      config: {
+        OPERATOR_LOGIN: operator.login,
+        OPERATOR_PWD: operator.password,
+        TEST_TIMERS: "yes",
+        ZVT_T2_MS: 300,
+        ZVT_T3_MS: 400,
+        ZVT_T4_MS: 1_500,
+        // The simulated terminal takes a sale back until its receipt is acknowledged.
+        ZVT_PRINTS_COUNT: "yes",
+        POLL_INTERVAL_MS: 500,
+        RECOVERY_SILENCE_MS: 150,
+        GATEWAY_WAIT: 300,
+        GATEWAY_TIMEOUT: 1_000,
+        LOG_LEVEL: "info",
+      },
+    });
+  }
+
+  get control(): string {
+    return this.at.terminalEndpoints?.control ?? "";
+  }
+
+  /** An amount that no order had before; the cents are the bank's answer. */
+  newAmount(): number {
+    this.#amountMinor += 100;
+    return this.#amountMinor;
+  }
+
+  asOperator(method: "GET" | "POST", path: string, body?: unknown): Promise<Answer> {
+    return this.at.call(method, path, body, asOperator);
+  }
+
+  /** A charged order that the gateway has. Throws when there is none within the stated time. */
+  async charged(orderId: string): Promise<number> {
+    const amountMinor = this.newAmount();
+    await until(
+      `the next sale is made: ${orderId}`,
+      async () => {
+        const answer = await this.at.pay(amountMinor / 100, orderId).catch(() => undefined);
+        return answer?.one.status === "Success" || undefined;
+      },
+      NEXT_SALE_MS,
+    );
+    return amountMinor;
+  }
+
+  async entries(): Promise<readonly BankEntry[]> {
+    return (await this.at.ledger()).entries as unknown as BankEntry[];
+  }
+
+  /** The charges of this amount and what was taken back of them. */
+  async movementsOf(amountMinor: number): Promise<readonly BankEntry[]> {
+    const entries = await this.entries();
+    const charges = entries.filter(
+      (entry) => entry.kind === "charge" && entry.amountMinor === amountMinor,
+    );
+    const ids = new Set(charges.map(({ id }) => id));
+    return entries.filter(({ id, originalId }) => ids.has(id) || ids.has(originalId ?? 0));
+  }
+
+  /**
+   * Asks for the order until nothing runs and nothing is in doubt that can be proved. On a serial
+   * line a terminal whose report was acknowledged by the link but never answered waits for the
+   * answer as long as field 01 of the authorisation says, at least 10 s, before the terminal
+   * reverses and is idle again (docs/zvt.md 8.2). Only then can anybody ask it.
+   */
+  async settled(orderId: string): Promise<Settled> {
+    const deadlineMs = systemClock.monotonicMs() + PATIENCE_MS;
+    for (;;) {
+      const answer = await this.at.call("GET", `/payment/${orderId}`).catch(() => undefined);
+      const { status, error } = answer?.one ?? {};
+      const { attempts = [] } = (answer?.one ?? {}) as {
+        attempts?: Array<{ events: Array<{ kind: string; because?: string }> }>;
+      };
+      const kinds = attempts.flatMap(({ events }) =>
+        events.map(({ kind, because }) => (because ? `${kind}: ${because}` : kind)),
+      );
+      if (error?.code === "ORDER_NOT_FOUND") {
+        return { status: "never begun", kinds, attempts };
+      }
+      const open = status === undefined || status === "Unknown" || status === "Approved";
+      if (!open && (await this.quiet())) return { status, kinds, attempts };
+      if (systemClock.monotonicMs() > deadlineMs) {
+        return { status: status ?? "Unknown", kinds, attempts };
+      }
+      await sleep(systemClock, "settled", 40);
+    }
+  }
+
+  /** The terminal is idle: an automatic reversal would be over. */
+  async quiet(): Promise<boolean> {
+    const state = (await (await fetch(`${this.control}/state`)).json()) as { running: unknown };
+    return state.running === null;
+  }
+
+  /** An order at the gateway that is paid by confirming it, as only another system places one. */
+  async placeForManualCapture(
+    orderId: string,
+    amountMinor: number,
+    transactionId: string,
+  ): Promise<void> {
+    const fields = {
+      websiteId: WEBSITE_ID,
+      categoryId: "1",
+      currency: "EUR",
+      amount: (amountMinor / 100).toFixed(2),
+      rating: "ALL",
+      locale: "en_GB",
+      customerIpAddress: "127.0.0.1",
+      executionDate: "2026-07-05T03:09:26",
+      manualCapture: "1",
+      description: orderId,
+      urlCallback: "http://127.0.0.1:1/notify",
+      merchantReference: orderId,
+      freeData: `<item><key>transactionId</key><value>${transactionId}</value></item>`,
+      wsLogin: GATEWAY_LOGIN,
+      wsPassword: GATEWAY_PASSWORD,
+    };
+    const parameters = Object.entries(fields).map(([name, value]) => `<${name}>${value}</${name}>`);
+    const body =
+      `<e:Envelope xmlns:e="http://schemas.xmlsoap.org/soap/envelope/"><e:Body><o:generate ` +
+      `xmlns:o="${this.at.sandboxUrl}/soap/payment-v2"><parameters>${parameters.join("")}` +
+      `</parameters></o:generate></e:Body></e:Envelope>`;
+    const headers = { "content-type": "text/xml; charset=utf-8" };
+    const url = `${this.at.sandboxUrl}/soap/payment-v2`;
+    const response = await fetch(url, { method: "POST", headers, body });
+    const text = await response.text();
+    if (!/<code[^>]*>0<\/code>/.test(text)) throw new Error(`the sandbox: ${text}`);
+  }
+
+  async post(url: string, body: object): Promise<void> {
+    const response = await fetch(url, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`${url}: ${await response.text()}`);
+  }
+}

@@ -1,0 +1,39 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import type { DiskRecord } from "./disk-record.ts";
+import { cutEverywhere } from "./power-cuts.ts";
+import { recordSession } from "./recorded-session.ts";
+import { recordingLibrary } from "./recorder.ts";
+
+const library = recordingLibrary();
+
+describe.skipIf(library === null)("power cuts, recorded with a C compiler's help", () => {
+  let records: readonly DiskRecord[] = [];
+
+  beforeAll(async () => {
+    records = await recordSession(library ?? "");
+  });
+
+  test("nothing that anybody was told is lost, whenever the power goes", () => {
+    const { violations, moments, promised } = cutEverywhere(records, { seed: 1, imagesEach: 1 });
+    expect(violations).toEqual([]);
+    expect(moments).toBeGreaterThan(100);
+    expect(Object.keys(promised).sort()).toEqual([
+      "an operation of the gateway is on disk before it is sent",
+      "evidence: no report is acknowledged before it is stored",
+      "only stored orders reach the gateway",
+      "what the kiosk was told stays true",
+      "write-ahead: no command leaves before its record",
+    ]);
+  });
+
+  test.each([
+    ["journal.db-wal", /^moment \d+: write-ahead: no command leaves before its record/],
+    ["supervisor.db-wal", /handed over until it is stored/],
+  ])("a %s that is not synced is found", (file, sentence) => {
+    const careless = records.filter(({ what, path }) => what !== "sync" || !path.endsWith(file));
+    const { violations } = cutEverywhere(careless, {
+      ...{ seed: 1, imagesEach: 2, stopAtFirst: true },
+    });
+    expect(violations.join("\n")).toMatch(sentence);
+  });
+});

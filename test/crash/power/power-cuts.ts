@@ -1,0 +1,59 @@
+import { Random } from "../../simulation/random.ts";
+import type { DiskRecord } from "./disk-record.ts";
+import { contradictions, PromiseBook } from "./promises.ts";
+import { RecordedDisk } from "./recorded-disk.ts";
+import { openStores } from "./stores-image.ts";
+
+/** JSON. */
+export interface PowerCuts {
+  /** Moments at which the power was cut: before each sync, after each word to somebody. */
+  moments: number;
+  /** What the disk had then, each opened and compared. */
+  images: number;
+  /** How often each sentence was promised. */
+  promised: Record<string, number>;
+  violations: string[];
+}
+
+interface CutOptions {
+  readonly seed: number;
+  readonly imagesEach: number;
+  readonly stopAtFirst?: boolean;
+}
+
+/** Cuts the power at every moment of a recorded session and opens what is left. */
+export function cutEverywhere(
+  records: readonly DiskRecord[],
+  { seed, imagesEach, stopAtFirst = false }: CutOptions,
+): PowerCuts {
+  const random = new Random(seed);
+  const disk = new RecordedDisk(new Map());
+  const book = new PromiseBook();
+  const found: PowerCuts = { moments: 0, images: 0, promised: {}, violations: [] };
+  for (const record of records) {
+    const promisedBefore = book.promises.length;
+    book.read(record);
+    const promised = book.promises.length > promisedBefore;
+    if (record.what === "sync" || promised) {
+      found.moments += 1;
+      for (let i = 0; i < imagesEach; i++) cut(disk, book, random, found);
+    }
+    if (stopAtFirst && found.violations.length > 0) break;
+    disk.apply(record);
+  }
+  for (const { sentence } of book.promises) {
+    found.promised[sentence] = (found.promised[sentence] ?? 0) + 1;
+  }
+  return found;
+}
+
+function cut(disk: RecordedDisk, book: PromiseBook, random: Random, found: PowerCuts): void {
+  found.images += 1;
+  const stores = openStores(disk.afterPowerCut(random));
+  const broken = book.promises
+    .filter(({ kept }) => !kept(stores))
+    .map(({ sentence, what }) => `${sentence}: ${what}`);
+  found.violations.push(
+    ...[...contradictions(stores), ...broken].map((word) => `moment ${found.moments}: ${word}`),
+  );
+}

@@ -1,0 +1,381 @@
+import type { AttemptInput } from "../../src/tp-manager/attempts/attempt-input.ts";
+import type { Look } from "../../src/tp-manager/attempts/evidence-policy.ts";
+import type { Conclusion, Verdict } from "../../src/tp-manager/attempts/ladder-policy.ts";
+import type { AttemptState } from "../../src/tp-manager/attempts/payment.ts";
+import type { TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
+import { identityOf, lastOf } from "./device.ts";
+import { entryOf } from "./entry-reports.ts";
+import { Evidence } from "./evidence.ts";
+import { CONFIRM_MS, type Judges, T4_MS } from "./judges.ts";
+import {
+  attemptOf,
+  type Heard,
+  type Inquiry,
+  type StoredAttempt,
+  type Told,
+  type World,
+} from "./world.ts";
+
+/**
+ * The connector as a driver around the product's pure functions: a write-ahead record before a
+ * command, a record before an acknowledgement, and after a crash whatever the disk says.
+ */
+export class Connector {
+  readonly #judges: Judges;
+  readonly #evidence: Evidence;
+
+  constructor(judges: Judges) {
+    this.#judges = judges;
+    this.#evidence = new Evidence(judges);
+  }
+
+  /** The way of a request for an order that is not being paid. */
+  admit(world: World, order: string): void {
+    const { disk, kiosk } = world;
+    const index = latest(world, order);
+    const state = index === null ? null : attemptOf(world, index).state;
+    if (index === null || !state || state.phase === "not-charged") {
+      const mayBeLate = this.#evidence.lateReportOf(world, order) !== null;
+      if (mayBeLate) kiosk.request = { order, stage: "asks" };
+      else kiosk.request = this.isBlocked(world) ? null : { order, stage: "prepare" };
+      return;
+    }
+    if (state.phase === "in-doubt") {
+      kiosk.request = { order, stage: "asks" };
+      if (!isAsked(world, index)) ask(world, "attempt", index, !disk.attempts[index]?.asked);
+      return;
+    }
+    tell(world, order, toldOf(state));
+  }
+
+  /** The request waits for a question about its order, or about a late report of it. */
+  isAsking(world: World, order: string): boolean {
+    const index = latest(world, order);
+    if (index !== null && isAsked(world, index)) return true;
+    return this.#evidence.lateReportOf(world, order) !== null;
+  }
+
+  /** After its question has ended: the answer, or a new attempt. */
+  asked(world: World): void {
+    const { request } = world.kiosk;
+    const index = request && latest(world, request.order);
+    if (!request || index === null) return;
+    const { state } = attemptOf(world, index);
+    if (state.phase === "not-charged") this.admit(world, request.order);
+    else tell(world, request.order, toldOf(state));
+  }
+
+  /** The payment that the request waited for has ended, and its end was borne out (3.22). */
+  isAnswerable(world: World): boolean {
+    const { ram, kiosk } = world;
+    const index = latest(world, kiosk.request?.order ?? "");
+    if (ram.run !== null || index === null) return false;
+    return !("heard" in attemptOf(world, index).state && isAsked(world, index));
+  }
+
+  answer(world: World): void {
+    const order = world.kiosk.request?.order ?? "";
+    const index = latest(world, order);
+    if (index !== null) tell(world, order, toldOf(attemptOf(world, index).state));
+  }
+
+  isBlocked({ ram }: World): boolean {
+    return ram.inquiries.some(({ blocks }) => blocks);
+  }
+
+  prepare(world: World): void {
+    const { ram, device, kiosk } = world;
+    const order = kiosk.request?.order ?? "";
+    if (device.lock !== null || device.swapped) {
+      kiosk.request = null;
+      return;
+    }
+    const baseline = { identity: identityOf(device), last: lastOf(device), clockOffsetMs: 0 };
+    ram.baseline = baseline;
+    kiosk.request = { order, stage: "ready" };
+    const unknown = this.#evidence.unknownSale(world, baseline);
+    if (!unknown || wasAsked(world, unknown)) return;
+    if (this.#stray(world, unknown)) this.#askAgain(world);
+  }
+
+  begin(world: World): void {
+    const { ram, disk, kiosk, line, device } = world;
+    const { baseline } = ram;
+    const order = kiosk.request?.order ?? "";
+    ram.baseline = null;
+    if (this.isBlocked(world) || !baseline || device.swapped) {
+      kiosk.request = null;
+      return;
+    }
+    const state: AttemptState = { phase: "sent", last: null, goods: null };
+    const heard: Heard = { end: null, proved: false, good: false };
+    const { closings } = disk;
+    disk.attempts.push({ order, state, baseline, closings, asked: false, served: false, heard });
+    ram.run = disk.attempts.length - 1;
+    ram.isCancelled = false;
+    line.message = { to: "terminal", what: "payment", order };
+    kiosk.request = { order, stage: "runs" };
+  }
+
+  report(world: World, report: TransactionReport): string {
+    const { ram, line, disk } = world;
+    const entry = entryOf(report);
+    if (entry !== null) disk.heardOf.push(entry);
+    if (ram.run === null) {
+      line.message = { to: "terminal", what: "refuse" };
+      this.#stray(world, report);
+      return "no payment runs, refuse";
+    }
+    const { state, heard, baseline } = attemptOf(world, ram.run);
+    const first = state.phase === "sent" && state.last?.report.good ? state.last.report : null;
+    if (report.good && first && this.#judges.isSecondSale(first, report)) {
+      alarm(world, "second-sale-in-payment");
+      this.#advance(world, ram.run, { input: "second-sale", report });
+      line.message = { to: "terminal", what: "refuse" };
+      return "a second sale, refuse";
+    }
+    const { last: before } = baseline;
+    const isOld = before.kind === "transaction" && this.#judges.isSame(before.report, report);
+    const judgement = isOld ? "disagrees" : this.#judges.judgeReport(report);
+    this.#advance(world, ram.run, { input: "report", report, judgement });
+    hear(world, ram.run, { good: heard.good || report.good });
+    const answer = judgement === "disagrees" ? "refuse" : "accept";
+    if (answer === "refuse") alarm(world, "report-mismatch");
+    line.message = { to: "terminal", what: answer };
+    return `${report.good ? "good" : "not good"}, ${answer}`;
+  }
+
+  acknowledged(world: World): string | undefined {
+    const { run } = world.ram;
+    if (run === null) return undefined;
+    this.#advance(world, run, { input: "acknowledged" });
+    const { heard } = attemptOf(world, run);
+    hear(world, run, { proved: heard.good });
+    return undefined;
+  }
+
+  end(world: World, how: "completion" | "abort" | "lost"): string | undefined {
+    const { run, isCancelled } = world.ram;
+    if (run === null) return undefined;
+    if (how === "completion") this.acknowledged(world);
+    this.#advance(world, run, { input: "end", end: ends[how], cancelled: isCancelled });
+    world.ram.run = null;
+    const attempt = attemptOf(world, run);
+    const { state } = attempt;
+    if (how !== "lost") {
+      world.disk.attempts[run] = { ...attempt, served: true };
+      hear(world, run, { end: how === "abort" || lastIsBad(state) ? "bad" : "good" });
+    }
+    if (state.phase === "in-doubt") ask(world, "attempt", run, true);
+    else this.#learn(world);
+    return state.phase;
+  }
+
+  /** The process is killed and started again: nothing but the disk is known. */
+  crash(world: World): void {
+    const { disk, ram, kiosk } = world;
+    Object.assign(ram, { run: null, baseline: null, inquiries: [], isLockedOut: false });
+    if (kiosk.request) kiosk.told[kiosk.request.order] = "unknown";
+    kiosk.request = null;
+    for (const [index, { state }] of disk.attempts.entries()) {
+      if (state.phase === "sent") this.#advance(world, index, { input: "interrupted" });
+      const now = attemptOf(world, index);
+      if (now.state.phase === "in-doubt") ask(world, "attempt", index, !now.asked);
+    }
+    for (const [index, { finding }] of disk.strays.entries()) {
+      if (finding === "open") ask(world, "stray", index, true);
+    }
+  }
+
+  /** A lock that only an end of day cures may be cured once the question was refused under it. */
+  mayCure({ ram, kiosk, device }: World): boolean {
+    if (kiosk.request?.stage === "prepare" || kiosk.request?.stage === "ready") return false;
+    if (device.lock === "initialisation") return true;
+    return ram.inquiries.length === 0 || ram.isLockedOut;
+  }
+
+  /** Questions that one look answers: a stray comes last. */
+  due({ ram }: World): Inquiry[] {
+    const open = ram.inquiries.filter(({ waits }) => waits === null);
+    const isAbout = ram.inquiries.some(({ about }) => about === "attempt");
+    return open.filter(({ about }) => about === "attempt" || !isAbout);
+  }
+
+  /** One look at the terminal for everything that is due. */
+  look(world: World): string {
+    const { device, ram } = world;
+    if (device.lock !== null && !this.#judges.takesRefusals) {
+      ram.isLockedOut = true;
+      return "it refuses, because it is locked";
+    }
+    ram.isLockedOut = false;
+    const refusal = { kind: "not-told", why: "locked" } as const;
+    const last = device.lock === null ? lastOf(device) : refusal;
+    const said = this.due(world).map((inquiry) => {
+      const atMs = inquiry.limitOver ? T4_MS : 0;
+      const verdict = this.#judge(world, inquiry, { identity: identityOf(device), last, atMs });
+      return `${verdict.verdict}, because ${verdict.because}`;
+    });
+    return said.join("; ");
+  }
+
+  /** A wait of an inquiry has passed. */
+  waited(world: World, inquiry: Inquiry): void {
+    const limitOver = inquiry.limitOver || inquiry.waits === "limit";
+    replace(world, inquiry, { ...inquiry, waits: null, limitOver });
+  }
+
+  #judge(world: World, inquiry: Inquiry, look: Look): Verdict {
+    const judged = this.#evidence.judge(world, inquiry, look);
+    const isRestless = judged.verdict === "look-again" && inquiry.looks >= LOOKS_MAX;
+    const verdict = isRestless ? givenUp[inquiry.about] : judged;
+    if (verdict.verdict === "look-again") {
+      const waits = verdict.waitMs > CONFIRM_MS ? "limit" : "confirm";
+      replace(world, inquiry, { ...inquiry, earlier: look, looks: inquiry.looks + 1, waits });
+    } else if (verdict.verdict !== "no-answer") this.#conclude(world, inquiry, verdict, look);
+    return verdict;
+  }
+
+  #conclude(world: World, inquiry: Inquiry, conclusion: Conclusion, look: Look): void {
+    const { ram } = world;
+    ram.inquiries = ram.inquiries.filter((each) => each !== inquiry);
+    if (inquiry.about === "stray") this.#found(world, inquiry.index, conclusion, look);
+    else this.#settle(world, inquiry.index, conclusion);
+  }
+
+  #settle(world: World, index: number, conclusion: Conclusion): void {
+    world.disk.attempts[index] = { ...attemptOf(world, index), asked: true };
+    switch (conclusion.verdict) {
+      case "charged":
+        this.#advance(world, index, { input: "proved-charged", report: conclusion.report });
+        return;
+      case "not-charged":
+        this.#advance(world, index, { input: "proved-not-charged", message: conclusion.because });
+        return;
+      default:
+        alarm(world, "payment-unknown");
+    }
+  }
+
+  #found(world: World, index: number, { verdict }: Conclusion, look: Look): void {
+    const stray = world.disk.strays[index];
+    if (!stray) return;
+    const late = verdict === "held" ? this.#evidence.lateChargeOf(world, stray, look) : null;
+    if (late !== null) {
+      this.#advance(world, late, { input: "found-charged", report: stray.report });
+      alarm(world, "charged-late");
+    }
+    const finding = late === null ? verdict : "known";
+    world.disk.strays[index] = { ...stray, finding };
+    if (finding === "held") alarm(world, "sale-without-order");
+    if (finding === "unclear") alarm(world, "sale-without-order-unclear");
+  }
+
+  /** What the terminal told before a command may settle attempts that stayed unknown. */
+  #learn(world: World): void {
+    for (const [index, { state }] of world.disk.attempts.entries()) {
+      if (state.phase !== "in-doubt" || isAsked(world, index)) continue;
+      const proof = this.#evidence.judgeByNext(world, index);
+      if (proof) this.#settle(world, index, proof);
+    }
+  }
+
+  /** The sale may be that of an attempt which stayed unknown. */
+  #askAgain(world: World): void {
+    for (const [index, { state }] of world.disk.attempts.entries()) {
+      if (state.phase !== "in-doubt" || isAsked(world, index)) continue;
+      ask(world, "attempt", index, !world.disk.attempts[index]?.asked);
+    }
+  }
+
+  /** Keeps a sale that no order is known for, and asks about it; false: that is done already. */
+  #stray(world: World, report: TransactionReport): boolean {
+    const { disk, device } = world;
+    const newest = disk.strays.at(-1);
+    const isOpen = newest?.finding === "open" || newest?.finding === "held";
+    if (newest && isOpen && this.#judges.isSame(newest.report, report)) return false;
+    const { closings, attempts } = disk;
+    const identity = identityOf(device);
+    disk.strays.push({ report, identity, attempts: attempts.length, closings, finding: "open" });
+    alarm(world, "unexpected-report");
+    ask(world, "stray", disk.strays.length - 1, true);
+    return true;
+  }
+
+  #advance(world: World, index: number, input: AttemptInput): void {
+    const before = attemptOf(world, index);
+    const state = this.#judges.advance(before.state, input);
+    world.disk.attempts[index] = { ...before, state };
+  }
+}
+
+/** As the runner of inquiries: a terminal that shows something else each time proves nothing. */
+const LOOKS_MAX = 8;
+const because = "each look shows something else";
+const givenUp = {
+  attempt: { verdict: "unsettled", because },
+  stray: { verdict: "unclear", because },
+} as const;
+
+const ends = {
+  completion: { end: "completed", ticket: "" },
+  abort: { end: "aborted", code: "6C", text: "aborted", reason: "cancelled", ticket: "" },
+  lost: { end: "lost", code: "", text: "the line broke", ticket: "" },
+} as const;
+
+function latest({ disk }: World, order: string): number | null {
+  const index = disk.attempts.findLastIndex((attempt) => attempt.order === order);
+  return index < 0 ? null : index;
+}
+
+/** What was found out about the very same record is told already. */
+function wasAsked({ disk }: World, report: TransactionReport): boolean {
+  const newest = disk.strays.at(-1);
+  if (report.receiptNumber !== null || report.traceNumber !== null) return false;
+  return newest?.report === report && ["held", "unclear"].includes(newest.finding);
+}
+
+function isAsked({ ram }: World, index: number): boolean {
+  return ram.inquiries.some((each) => each.about === "attempt" && each.index === index);
+}
+
+function ask({ ram }: World, about: Inquiry["about"], index: number, blocks: boolean): void {
+  const asked = { earlier: null, looks: 0, waits: null, limitOver: false };
+  ram.inquiries.push({ about, index, blocks, ...asked });
+}
+
+function replace({ ram }: World, inquiry: Inquiry, by: Inquiry): void {
+  ram.inquiries = ram.inquiries.map((each) => (each === inquiry ? by : each));
+}
+
+function hear({ disk }: World, index: number, news: Partial<Heard>): void {
+  const attempt = disk.attempts[index] as StoredAttempt;
+  disk.attempts[index] = { ...attempt, heard: { ...attempt.heard, ...news } };
+}
+
+function alarm({ disk }: World, name: string): void {
+  if (!disk.alarms.includes(name)) disk.alarms = [...disk.alarms, name].sort();
+}
+
+function lastIsBad(state: AttemptState): boolean {
+  if (state.phase === "not-charged") return true;
+  return state.phase === "in-doubt" && state.last?.report.good === false;
+}
+
+function toldOf({ phase }: AttemptState): Told {
+  switch (phase) {
+    case "charged":
+      return "charged";
+    case "not-charged":
+      return "not charged";
+    case "reversed":
+      return "reversed";
+    default:
+      return "unknown";
+  }
+}
+
+function tell({ kiosk }: World, order: string, told: Told): void {
+  kiosk.told[order] = told;
+  kiosk.request = null;
+}

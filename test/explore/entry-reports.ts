@@ -1,0 +1,84 @@
+import { emptyReceipt } from "../../src/shared/receipt.ts";
+import type { TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
+import { identity, report } from "../support/reports.ts";
+
+/** Every order of the small scope costs this, and so did the sale before: the worst case. */
+export const AMOUNT_MINOR = 500;
+
+/** How a terminal writes the names of a transaction. */
+export type Spelling = "full" | "short" | "no receipt" | "time alone" | "blank";
+
+/** A transaction as the bank and the terminal know it: the truth of the model. */
+export interface Entry {
+  /** The order whose command the terminal carried out. */
+  readonly order: string;
+  readonly receipt: number;
+  readonly trace: number;
+  /** Of the terminal's own clock. */
+  readonly second: number;
+  /** The reversed entry; null for a sale. */
+  readonly original: number | null;
+  readonly money: "pending" | "standing" | "returned";
+  /** Approved after the terminal had said that nothing was sold. */
+  readonly late: boolean;
+}
+
+const reports = new Map<string, TransactionReport>();
+
+/** The report of an entry. No rule reads a ticket, so the oracle finds the entry by that. */
+export function reportOf(
+  entries: readonly Entry[],
+  index: number,
+  spelling: Spelling,
+): TransactionReport {
+  const entry = entries[index] as Entry;
+  const original = entry.original === null ? null : (entries[entry.original] as Entry);
+  const { receipt, trace, second } = entry;
+  const name = [index, receipt, trace, second, original?.trace ?? "", spelling].join("/");
+  const blank = spelling === "blank";
+  const nameless = blank || spelling === "time alone";
+  const digits = (value: number, width: number): string =>
+    String(value).padStart(spelling === "short" ? 1 : width, "0");
+  return named(name, {
+    receiptNumber: nameless || spelling === "no receipt" ? null : digits(receipt, 4),
+    traceNumber: nameless ? null : digits(trace, 6),
+    originalTrace: original === null ? null : digits(original.trace, 6),
+    localDate: blank ? null : "0115",
+    localTime: blank ? null : `1300${String(second).padStart(2, "0")}`,
+    fallbackTicket: String(index),
+  });
+}
+
+/** A report that is not good. */
+export const notGood = named("not good", {
+  good: false,
+  resultCode: "6C",
+  resultText: "aborted",
+  reason: "cancelled",
+  receiptNumber: null,
+  traceNumber: null,
+  localDate: null,
+  localTime: null,
+  fallbackTicket: "",
+});
+
+/** The entry of a report that the model made; null for one that is not good. */
+export function entryOf({ fallbackTicket }: TransactionReport): number | null {
+  return fallbackTicket === "" ? null : Number(fallbackTicket);
+}
+
+/** A report's part of a state's key is its name: else the keys of a walk are mostly receipts. */
+function named(name: string, change: Partial<TransactionReport>): TransactionReport {
+  const known = reports.get(name);
+  if (known) return known;
+  const made = report({
+    amountMinor: AMOUNT_MINOR,
+    terminalId: identity.terminalId,
+    authorisationNumber: null,
+    receipt: emptyReceipt(),
+    ...change,
+  });
+  Object.defineProperty(made, "toJSON", { value: () => name });
+  reports.set(name, made);
+  return made;
+}

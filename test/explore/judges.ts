@@ -1,0 +1,60 @@
+import type { AttemptInput } from "../../src/tp-manager/attempts/attempt-input.ts";
+import {
+  compareReports,
+  namesAnotherSale,
+} from "../../src/tp-manager/attempts/comparison-policy.ts";
+import {
+  doubtOfAttempt,
+  doubtOfLateReport,
+  doubtOfStray,
+} from "../../src/tp-manager/attempts/doubt-policy.ts";
+import type { Doubt, Known, Look } from "../../src/tp-manager/attempts/evidence-policy.ts";
+import {
+  type Conclusion,
+  judge,
+  judgeByNext,
+  type Verdict,
+} from "../../src/tp-manager/attempts/ladder-policy.ts";
+import type { AttemptState, Judgement } from "../../src/tp-manager/attempts/payment.ts";
+import { advance, judgeReport } from "../../src/tp-manager/attempts/payment-machine.ts";
+import { unknownSale } from "../../src/tp-manager/desk/unknown-sale.ts";
+import type { TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
+import { AMOUNT_MINOR } from "./entry-reports.ts";
+
+/** The product's decisions. A walk asks nothing else of it, so a variant can replace one. */
+export interface Judges {
+  readonly advance: (state: AttemptState, input: AttemptInput) => AttemptState;
+  readonly judgeReport: (report: TransactionReport) => Judgement;
+  /** A good result of another sale than the good one before it. */
+  readonly isSecondSale: (first: TransactionReport, report: TransactionReport) => boolean;
+  readonly isSame: (a: TransactionReport, b: TransactionReport) => boolean;
+  readonly judge: (doubt: Doubt, look: Look, known: Known, earlier: Look | null) => Verdict;
+  readonly judgeByNext: (doubt: Doubt, known: Known) => Conclusion | undefined;
+  readonly doubtOfAttempt: typeof doubtOfAttempt;
+  readonly doubtOfStray: typeof doubtOfStray;
+  readonly doubtOfLateReport: typeof doubtOfLateReport;
+  readonly unknownSale: typeof unknownSale;
+  /** A sale that came to light late can become that of an order. */
+  readonly findsLate: boolean;
+  /** A refusal under a lock ends a question. */
+  readonly takesRefusals: boolean;
+}
+
+export const T4_MS = 180_000;
+export const CONFIRM_MS = 10_000;
+
+export const product: Judges = {
+  advance,
+  judgeReport: (report) =>
+    judgeReport({ amountMinor: AMOUNT_MINOR, currencyNumeric: "978" }, report),
+  isSecondSale: namesAnotherSale,
+  isSame: (a, b) => compareReports(a, b) === "same",
+  judge: (doubt, look, known, earlier) => judge(doubt, look, known, earlier, CONFIRM_MS),
+  judgeByNext,
+  doubtOfAttempt,
+  doubtOfStray,
+  doubtOfLateReport,
+  unknownSale,
+  findsLate: true,
+  takesRefusals: false,
+};

@@ -1,0 +1,23 @@
+import type { Connector } from "./connector.ts";
+import { copyOf, type World } from "./world.ts";
+
+/** A first request may be refused, because a doubt has come up; the second one may not. */
+const REQUESTS = 2;
+const LOOKS_MAX = 40;
+
+/** Whether another customer can pay in a world at rest, with nothing going wrong any more. */
+export function canSellNext(world: World, connector: Connector): boolean {
+  const next = copyOf(world);
+  const { kiosk, line, ram } = next;
+  for (let request = 0; request < REQUESTS; request++) {
+    kiosk.request = { order: "next", stage: "prepare" };
+    connector.prepare(next);
+    connector.begin(next);
+    if (line.message?.what === "payment") return true;
+    for (let look = 0; look < LOOKS_MAX && ram.inquiries.length > 0; look++) {
+      for (const inquiry of ram.inquiries) connector.waited(next, inquiry);
+      connector.look(next);
+    }
+  }
+  return false;
+}

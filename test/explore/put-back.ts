@@ -1,0 +1,128 @@
+import type { Doubt, Look } from "../../src/tp-manager/attempts/evidence-policy.ts";
+import type { LastTransaction, TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
+import { type Judges, product } from "./judges.ts";
+import type { Scope } from "./scope.ts";
+import { oneOrder, withQuirk } from "./scopes.ts";
+
+/** A fault that the product once had, put back into its decisions. */
+interface PutBack {
+  readonly fault: string;
+  readonly judges: Judges;
+  /** Where the fault shows. */
+  readonly scope: Scope;
+  readonly law: string;
+}
+
+const older = "an older terminal";
+
+/** Each must be found: a walk that finds nothing there proves nothing elsewhere. */
+export const faultsPutBack: readonly PutBack[] = [
+  {
+    fault: "a late approval that the terminal keeps changes no order",
+    judges: { ...product, findsLate: false },
+    scope: oneOrder("one that keeps what was refused", { losses: 0, crashes: 0, locks: 0 }),
+    law: "no charge is reported as not paid",
+  },
+  {
+    fault: "a second good result of one payment is acknowledged",
+    judges: { ...product, isSecondSale: () => false },
+    scope: withQuirk(older, "charges a second time", { late: 0 }),
+    law: "no card is charged twice for one order",
+  },
+  {
+    fault: "an unchanged storage weighs more than a proven acknowledgement",
+    judges: { ...product, judge: (doubt, ...more) => product.judge(unproved(doubt), ...more) },
+    scope: withQuirk("one that answers while it pays", "repeats an older receipt", { late: 0 }),
+    law: "no charge is reported as not paid",
+  },
+  {
+    fault: "a number that is spelled otherwise is another transaction",
+    judges: {
+      ...product,
+      isSame: equal,
+      judge: (doubt, look, known, earlier) =>
+        product.judge(literally(doubt, look), look, known, earlier),
+    },
+    scope: withQuirk(older, "spells short", { late: 0 }),
+    law: "an order is settled with its own transaction only",
+  },
+  {
+    fault: "two transactions without a number are one",
+    judges: {
+      ...product,
+      judge: (doubt, look, known, earlier) =>
+        product.judge(...blindly(doubt, look), known, earlier),
+    },
+    scope: withQuirk(older, "spells blank", { late: 0 }),
+    law: "no charge is reported as not paid",
+  },
+  {
+    fault: "a refusal under a lock ends the question",
+    judges: { ...product, takesRefusals: true },
+    scope: oneOrder(older, { late: 0 }),
+    law: "what the terminal can prove does not stay unknown",
+  },
+  {
+    fault: "another terminal's answer ends the question",
+    judges: {
+      ...product,
+      judge: (...asked) => {
+        const verdict = product.judge(...asked);
+        if (verdict.verdict !== "no-answer") return verdict;
+        return { verdict: "unsettled", because: verdict.because };
+      },
+    },
+    scope: withQuirk(older, "is swapped for a moment", { late: 0 }),
+    law: "what the terminal can prove does not stay unknown",
+  },
+  {
+    fault: "an end that was heard is waited for in silence all the same",
+    judges: {
+      ...product,
+      judge: (doubt, ...more) => {
+        const heard = { ...doubt.heard, end: "unheard" } as const;
+        return product.judge({ ...doubt, heard }, ...more);
+      },
+    },
+    scope: withQuirk(older, "takes the sale back", { late: 0 }),
+    law: "a heard end needs no silence (docs/design.md 3.22)",
+  },
+];
+
+function unproved(doubt: Doubt): Doubt {
+  return { ...doubt, heard: { ...doubt.heard, acknowledged: false } };
+}
+
+/** Unless every member is equal, the transaction from before is made a wholly other one. */
+function literally(doubt: Doubt, { last }: Look): Doubt {
+  const { before } = doubt;
+  if (before.kind !== "transaction" || last.kind !== "transaction") return doubt;
+  if (equal(before.report, last.report)) return doubt;
+  const report = { ...before.report, receiptNumber: "7777", traceNumber: "777777" };
+  return { ...doubt, before: { kind: "transaction", report: { ...report, localTime: "030303" } } };
+}
+
+/** What names nothing is given one name. */
+function blindly(doubt: Doubt, look: Look): [Doubt, Look] {
+  const named = (last: LastTransaction): LastTransaction => {
+    if (last.kind !== "transaction" || last.report.traceNumber !== null) return last;
+    const report = { ...last.report, receiptNumber: "0001", traceNumber: "000001" };
+    return { kind: "transaction", report: { ...report, localDate: "0115", localTime: "130001" } };
+  };
+  return [
+    { ...doubt, before: named(doubt.before) },
+    { ...look, last: named(look.last) },
+  ];
+}
+
+const members = [
+  "receiptNumber",
+  "traceNumber",
+  "originalTrace",
+  "localDate",
+  "localTime",
+] as const;
+
+function equal(a: TransactionReport, b: TransactionReport): boolean {
+  return members.every((member) => a[member] === b[member]);
+}

@@ -1,0 +1,148 @@
+import type { Look } from "../../src/tp-manager/attempts/evidence-policy.ts";
+import type { AttemptState } from "../../src/tp-manager/attempts/payment.ts";
+import type {
+  Baseline,
+  TerminalIdentity,
+  TransactionReport,
+} from "../../src/tp-manager/terminal/terminal.ts";
+import type { Device } from "./device.ts";
+
+/** Everything that a walk can reach: terminal and bank, line, disk, memory, kiosk. Plain values. */
+export interface World {
+  readonly device: Device;
+  readonly line: Line;
+  readonly disk: Disk;
+  readonly ram: Ram;
+  readonly kiosk: Kiosk;
+  readonly left: Left;
+}
+
+/** One message at a time is under way, because every message is answered before the next one. */
+interface Line {
+  message: Message | null;
+}
+
+type Message =
+  | { readonly to: "terminal"; readonly what: "payment"; readonly order: string }
+  | { readonly to: "terminal"; readonly what: "accept" | "refuse" }
+  | { readonly to: "register"; readonly what: "report"; readonly report: TransactionReport }
+  | { readonly to: "register"; readonly what: "print" | "completion" | "abort" };
+
+/** The records that a crash leaves. */
+interface Disk {
+  attempts: StoredAttempt[];
+  strays: StoredStray[];
+  closings: number;
+  /** Names of the alarms that were raised, each once. */
+  alarms: string[];
+  /** Entries whose reports were written, for the oracle. */
+  heardOf: number[];
+}
+
+export interface StoredAttempt {
+  readonly order: string;
+  readonly state: AttemptState;
+  readonly baseline: Baseline;
+  /** How many ends of day there had been. */
+  readonly closings: number;
+  /** A complete run about it has ended. */
+  readonly asked: boolean;
+  /** The terminal said its end, so the command is over. */
+  readonly served: boolean;
+  /** What was heard on the wire, for the oracle. */
+  readonly heard: Heard;
+}
+
+export interface Heard {
+  /** The terminal's own end, and whether it said that nothing was sold. */
+  readonly end: "good" | "bad" | null;
+  /** Our acknowledgement of a good report has arrived: a print or a good end followed. */
+  readonly proved: boolean;
+  readonly good: boolean;
+}
+
+export interface StoredStray {
+  readonly report: TransactionReport;
+  readonly identity: TerminalIdentity;
+  /** How many there were when it was reported. */
+  readonly attempts: number;
+  readonly closings: number;
+  readonly finding: string;
+}
+
+/** The memory of the connector's process; a crash ends it. */
+interface Ram {
+  /** The attempt on the terminal. */
+  run: number | null;
+  baseline: Baseline | null;
+  inquiries: Inquiry[];
+  /** The terminal was asked to cancel. */
+  isCancelled: boolean;
+  /** A locked terminal has refused the question. */
+  isLockedOut: boolean;
+}
+
+/** A question to the terminal that is not answered yet; the oldest one is asked. */
+export interface Inquiry {
+  readonly about: "attempt" | "stray";
+  readonly index: number;
+  /** Nothing is sold before it has ended. */
+  readonly blocks: boolean;
+  readonly earlier: Look | null;
+  readonly looks: number;
+  readonly waits: Wait | null;
+  /** The lost payment's own time limit has passed since the end was lost. */
+  readonly limitOver: boolean;
+}
+
+/** "confirm": as long as an automatic reversal may take. "limit": the payment's own time limit. */
+export type Wait = "confirm" | "limit";
+
+interface Kiosk {
+  request: { readonly order: string; readonly stage: Stage } | null;
+  told: Record<string, Told>;
+  asked: Record<string, number>;
+}
+
+/** "prepare": the terminal is made ready. "ready": the baseline was read. */
+type Stage = "prepare" | "ready" | "runs" | "asks";
+export type Told = "nothing" | "charged" | "not charged" | "unknown" | "reversed";
+
+/** Faults that may still strike. */
+interface Left {
+  losses: number;
+  crashes: number;
+  late: number;
+  locks: number;
+  quirks: number;
+  /** What has struck, for the rows of the oracle. */
+  struck: string[];
+}
+
+/** A copy whose containers can be changed; records are replaced, never changed. */
+export function copyOf({ device, line, disk, ram, kiosk, left }: World): World {
+  return {
+    device: { ...device, entries: [...device.entries] },
+    line: { ...line },
+    disk: {
+      ...disk,
+      attempts: [...disk.attempts],
+      strays: [...disk.strays],
+      alarms: [...disk.alarms],
+      heardOf: [...disk.heardOf],
+    },
+    ram: { ...ram, inquiries: [...ram.inquiries] },
+    kiosk: { ...kiosk, told: { ...kiosk.told }, asked: { ...kiosk.asked } },
+    left: { ...left, struck: [...left.struck] },
+  };
+}
+
+export function attemptOf({ disk }: World, index: number): StoredAttempt {
+  const attempt = disk.attempts[index];
+  if (!attempt) throw new Error(`the walk has no attempt ${index}`);
+  return attempt;
+}
+
+export function struck({ left }: World, what: string): void {
+  if (!left.struck.includes(what)) left.struck = [...left.struck, what].sort();
+}

@@ -1,0 +1,62 @@
+import { existsSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { showAudit } from "../../src/launcher/audit.ts";
+import { checkJournal } from "../../src/launcher/doctor/check-journal.ts";
+import type { Output } from "../../src/launcher/output.ts";
+import { ProgramExit } from "../../src/shared/exit-codes.ts";
+import { installationAt } from "../../src/shared/installation.ts";
+import { systemClock } from "../../src/shared/time.ts";
+import { house, pay, request } from "../support/payment-house.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+/** A data folder whose journal has one charged order, and is still open. */
+async function journal() {
+  const at = house(join(temporaryFolder(), "journal.db"));
+  await pay(at, request("A-1"));
+  return { at, path: at.path, data: dirname(at.path) };
+}
+
+/** What the audit says about a data folder, or about a file. */
+async function audited(data: string, file?: string) {
+  const said: string[] = [];
+  const say = (...words: readonly unknown[]): void => void said.push(words.join(" "));
+  const output: Output = {
+    ...{ row: say, finding: say, text: say, note: say, fault: say, heading: say },
+  };
+  const site = { installation: installationAt(data), clock: systemClock, output };
+  const code = await showAudit(site, { json: false, journal: file });
+  return { code, said: said.join("\n") };
+}
+
+test("an audit reads a copy while the journal is in use, and removes it", async () => {
+  const { data } = await journal();
+  const { code, said } = await audited(data);
+  expect({ code, said }).toEqual({
+    code: 0,
+    said: expect.stringMatching(/in order 1 payments with [34] steps/),
+  });
+  expect(readdirSync(join(data, "run"))).toEqual([]);
+  expect(await checkJournal(data)).toMatchObject([{ verdict: "ok" }]);
+});
+
+test("a broken rule is told with order and transaction, by the doctor too", async () => {
+  const { at, path, data } = await journal();
+  at.close();
+  const database = new DatabaseSync(path);
+  database.exec("DELETE FROM hand_off");
+  database.close();
+  const { code, said } = await audited(data, path);
+  expect(code).toBe(70);
+  expect(said).toMatch(/hand-off-missing: order A-1, transaction [0-9a-f-]{36}: charged/);
+  const [finding] = await checkJournal(data);
+  expect(finding).toMatchObject({ verdict: "fail", todo: expect.stringContaining("audit") });
+});
+
+test("without a journal there is nothing to audit, and the doctor says nothing", async () => {
+  const data = temporaryFolder();
+  await expect(audited(data)).rejects.toThrow(ProgramExit);
+  expect(await checkJournal(data)).toEqual([]);
+  expect(existsSync(join(data, "journal.db"))).toBe(false);
+});

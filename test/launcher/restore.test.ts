@@ -1,0 +1,111 @@
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { readArguments } from "../../src/launcher/arguments.ts";
+import type { Output } from "../../src/launcher/output.ts";
+import { restore } from "../../src/launcher/restore.ts";
+import { backupChore } from "../../src/shared/daily.ts";
+import { installationAt } from "../../src/shared/installation.ts";
+import { RecordingGateway } from "../supervisor/recording-gateway.ts";
+import { pay, request } from "../support/payment-house.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { TestClock } from "../support/test-clock.ts";
+import { managerIn, SupervisorSeat, supervisorIn } from "../support/two-stores.ts";
+
+/** A kiosk with the nightly copies of a day on which A was paid; B was paid since. */
+async function kiosk() {
+  const folder = temporaryFolder();
+  const clock = new TestClock(new Date(2026, 0, 15, 13, 0, 0).getTime());
+  const server = await RecordingGateway.start();
+  const seat = new SupervisorSeat();
+  const rig = await supervisorIn(folder, { server, clock });
+  seat.rig = rig;
+  const manager = managerIn(folder, seat, clock);
+  const sell = async (orderId: string): Promise<void> => {
+    const answer = pay(manager, request(orderId));
+    await expect.poll(async () => await clock.advance(100).then(() => sent(orderId))).toBe(1);
+    await clock.advance(6_000);
+    expect((await answer).body.status).toBe("Success");
+  };
+  const sent = (orderId: string): number =>
+    server.references.filter((reference) => reference === orderId).length;
+  await sell("A");
+  await backupChore(rig.database, rig.path, clock, rig.ownStore).run();
+  const { journal, path } = manager;
+  await backupChore(journal.database, path, clock, journal.store).run();
+  await sell("B");
+  manager.close();
+  await rig.stop();
+  const lines: string[] = [];
+  const keep = (...words: readonly unknown[]): void => void lines.push(words.join(" "));
+  const output: Output = {
+    ...{ row: keep, finding: keep, text: keep, note: keep, fault: keep, heading: keep },
+  };
+  const site = { installation: installationAt(folder), clock, output };
+  return { folder, clock, server, seat, site, lines, sent };
+}
+
+test("a journal that is put back takes over what was paid since, and says so", async () => {
+  const { folder, clock, server, seat, site, lines } = await kiosk();
+  expect(await restore(site, { store: "journal", day: undefined })).toBe(0);
+  expect(lines.join("\n")).toMatch(/journal.db good restored from the copy of 2026-01-15/);
+  const [aside = ""] = readdirSync(join(folder, "backup")).filter((name) =>
+    name.startsWith("before-restore-"),
+  );
+  expect(existsSync(join(folder, "backup", aside, "journal.db"))).toBe(true);
+  seat.rig = await supervisorIn(folder, { server, clock });
+  const manager = managerIn(folder, seat, clock);
+  expect(manager.guard.open?.because).toContain("put back by ./launch.sh restore");
+  for (const orderId of ["A", "B"]) {
+    expect((await pay(manager, request(orderId))).replayed).toBe(true);
+  }
+  expect(manager.terminal.paid).toEqual([]);
+});
+
+test("both that are put back ask the gateway before anything is paid or sent again", async () => {
+  const { folder, clock, server, seat, site, sent } = await kiosk();
+  expect(await restore(site, { store: undefined, day: "2026-01-15" })).toBe(0);
+  const rig = await supervisorIn(folder, { server, clock });
+  seat.rig = rig;
+  expect(rig.losses.isWhole).toBe(false);
+  expect(rig.alarms()).toContain("outbox-lost");
+  const manager = managerIn(folder, seat, clock);
+  server.lookUp = () => ({ status: 503 });
+  const refused = pay(manager, request("B")).catch((error: unknown) => error);
+  await expect.poll(() => server.lookups.length).toBeGreaterThan(0);
+  await clock.advance(100);
+  expect(await refused).toMatchObject({ code: "STORES_DISAGREE", charged: "unknown" });
+  expect(manager.terminal.paid).toEqual([]);
+  expect([sent("A"), sent("B")]).toEqual([1, 1]);
+});
+
+test("nothing is touched without a whole copy of that day", async () => {
+  const { folder, site } = await kiosk();
+  const before = readdirSync(folder).sort();
+  await expect(restore(site, { store: "journal", day: "2026-01-01" })).rejects.toThrow(
+    /there are 2026-01-15/,
+  );
+  writeFileSync(join(folder, "backup", "journal-2026-01-16.db"), "no database");
+  await expect(restore(site, { store: undefined, day: undefined })).rejects.toThrow(/damaged/);
+  expect(
+    readdirSync(folder)
+      .filter((name) => name !== "run")
+      .sort(),
+  ).toEqual(before.filter((name) => name !== "run"));
+});
+
+test("the words of restore and stores are read, and no others", () => {
+  expect(readArguments(["restore", "journal", "--from", "2026-01-15"])).toMatchObject({
+    ...{ command: "restore", subject: "journal", from: "2026-01-15" },
+  });
+  expect(readArguments(["stores", "accept"])).toMatchObject({ subject: "accept" });
+  for (const wrong of [
+    ["restore", "accept"],
+    ["stores", "journal"],
+    ["stop", "journal"],
+    ["restore", "--from", "yesterday"],
+    ["start", "--from", "2026-01-15"],
+  ]) {
+    expect(() => readArguments(wrong)).toThrow();
+  }
+});

@@ -1,0 +1,54 @@
+import { expect, onTestFinished, test } from "vitest";
+import { until } from "../support/child-program.ts";
+import { TestInstallation } from "../support/installation.ts";
+import { asSlow } from "../support/patience.ts";
+import { removeStore } from "../support/two-stores.ts";
+
+test("real programs that lost a database charge nothing and send nothing twice", async () => {
+  const at = new TestInstallation();
+  onTestFinished(() => at.stop());
+  await at.start();
+  await at.connected();
+  await at.firstPaid("first");
+  expect((await at.pay(9, "A")).one).toMatchObject({ status: "Success" });
+  const { charged } = await at.ledger();
+  const orders = (await at.orders()).length;
+
+  await at.tpManager?.end("SIGKILL");
+  removeStore(at.data, "journal");
+  await at.supervisor?.end("SIGKILL");
+  await at.startTpManager();
+  const unknown = await at.pay(9, "A");
+  expect([unknown.http, unknown.one.error]).toMatchObject([
+    503,
+    { code: "STORES_DISAGREE", charged: "unknown" },
+  ]);
+  await at.startSupervisor();
+  const replayed = await until("the supervisor's orders are known", async () => {
+    const { one } = await at.pay(9, "A");
+    return one.status === "Success" ? one : undefined;
+  });
+  expect(replayed).toMatchObject({ replayed: true });
+  expect((await at.ledger()).charged).toBe(charged);
+
+  await until("all of them are taken over", async () => {
+    const paid = await Promise.all(["A", "first-1"].map((id) => at.call("GET", `/payment/${id}`)));
+    return paid.every(({ http }) => http === 200) || undefined;
+  });
+  await at.supervisor?.end("SIGKILL");
+  removeStore(at.data, "supervisor");
+  await at.startSupervisor();
+  await until(
+    "everything is handed over again",
+    async () => {
+      const { one } = (await at.call("GET", "/health")) as unknown as { one: Health };
+      return one.outbox?.sent === orders || undefined;
+    },
+    asSlow(30_000),
+  );
+  expect(await at.orders()).toHaveLength(orders);
+});
+
+interface Health {
+  readonly outbox: { readonly sent: number } | null;
+}

@@ -1,0 +1,128 @@
+import { join } from "node:path";
+import { expect, onTestFinished } from "vitest";
+import { checkPrograms, readConditions } from "../../src/launcher/doctor/check-programs.ts";
+import { printStatus, readStatus } from "../../src/launcher/status.ts";
+import { createIpcClient } from "../../src/shared/ipc/client.ts";
+import { supervisorMessages, tpManagerMessages } from "../../src/shared/ipc/contract.ts";
+import { openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
+import { startIpcServer } from "../../src/shared/ipc/server.ts";
+import { systemClock } from "../../src/shared/time.ts";
+import { LOOK_EVERY_MS, TroubleWatch } from "../../src/shared/trouble-watch.ts";
+import type { TroubleName } from "../../src/shared/troubles.ts";
+import { supervisorHandlers } from "../../src/supervisor/intake/message-handlers.ts";
+import { supervisorTroubleWatch } from "../../src/supervisor/intake/supervisor-troubles.ts";
+import { tpManagerHandlers } from "../../src/tp-manager/message-handlers.ts";
+import { alarmPoll } from "../../src/tp-manager/supervisor/polls.ts";
+import { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
+import { openRig, type RigOptions } from "../supervisor/supervisor-rig.ts";
+import { house } from "../support/payment-house.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { api, monitorOf } from "../tp-manager/http/rig.ts";
+
+const installationOf = (dataDirectory: string) => ({
+  dataDirectory,
+  configPath: join(dataDirectory, "config.txt"),
+});
+
+/** Both programs' troubles in one process: real local messages, every face, the test clock. */
+export async function openFaces(options: RigOptions = {}) {
+  const rig = await openRig(options);
+  const at = house();
+  const data = temporaryFolder();
+  const runDirectory = openRunDirectory(data);
+  const common = { runDirectory, log: rig.log };
+  const paused = (): string | null => rig.forwarder.paused;
+  const handlers = supervisorHandlers({ ...rig, version: "1.2.3", paused, requestStop: () => {} });
+  const serveSupervisor = () =>
+    startIpcServer({ ...common, program: "supervisor", messages: supervisorMessages, handlers });
+  let supervisorIpc = await serveSupervisor();
+  const tpManagerIpc = await startIpcServer({
+    ...common,
+    program: "tp-manager",
+    messages: tpManagerMessages,
+    handlers: tpManagerHandlers({
+      ...{ ...at, port: 8765, requestStop: () => {} },
+      ...{ attempts: at.journal.attempts, handOffs: at.journal.handOffs },
+    }),
+  });
+  const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, systemClock);
+  const link = new SupervisorLink(client, 1_000);
+  const monitor = monitorOf(at, () => link.call("status", {}));
+  const local = await api({ monitor }, at);
+  const poll = alarmPoll(at.journal.alarms, link, at.clock, at.log);
+  const own = supervisorTroubleWatch({ ...rig, version: "1.2.3", paused });
+  const tapped = at.hub.tap(at.log);
+  const read = () => monitor.troubles();
+  const theirs = new TroubleWatch({ by: "tp-manager", read, clock: at.clock, log: tapped });
+  const stopSupervisor = () => supervisorIpc.close();
+  const startSupervisor = async (): Promise<void> => {
+    supervisorIpc = await serveSupervisor();
+  };
+  onTestFinished(async () => {
+    rig.watch.close();
+    await Promise.all([stopSupervisor(), tpManagerIpc.close(), at.handOff.close()]);
+    client.close();
+  });
+
+  /** Both watches look for so long, as they do by themselves; then the alarms are taken. */
+  const lookFor = async (ms: number): Promise<void> => {
+    for (let passed = 0; passed <= ms; passed += LOOK_EVERY_MS) {
+      await own.look();
+      await theirs.look();
+      await Promise.all([rig.clock.advance(LOOK_EVERY_MS), at.clock.advance(LOOK_EVERY_MS)]);
+    }
+    await poll.ask();
+  };
+  const faces = () => facesOf({ ...local, data });
+  const kept = () =>
+    at.journal.events.newest("alarm", 200).map((event) => event.data as { alarm: string });
+  const alarms = () => kept().map(({ alarm }) => alarm);
+  return { ...local, rig, at, faces, lookFor, alarms, startSupervisor, stopSupervisor };
+}
+
+/** What each face says of troubles. */
+async function facesOf({ one, call, data }: Pick<Local, "one" | "call"> & { data: string }) {
+  const { http, one: health } = await one("GET", "/health");
+  const metrics = (await call("GET", "/metrics")).text.split("\n");
+  const pattern = /^connector_trouble\{trouble="([a-z-]+)"\} 1$/;
+  const measured = metrics.flatMap((line) => pattern.exec(line)?.[1] ?? []);
+  const status = await readStatus(installationOf(data) as never, systemClock);
+  const rows: string[] = [];
+  const silent = { note: () => {}, text: () => {}, fault: () => {}, heading: () => {} };
+  const output = {
+    ...silent,
+    row: (...cells: string[]) => void rows.push(cells.join(" ")),
+    finding: () => {},
+  };
+  printStatus(status, output as never);
+  const findings = checkPrograms(await readConditions(data, systemClock), data);
+  return { http, health, metrics, measured, status, rows, findings };
+}
+
+type Local = Awaited<ReturnType<typeof api>>;
+type Faces = Awaited<ReturnType<typeof openFaces>>;
+
+/** Every face shows exactly these troubles, each with what to do, and payments go on. */
+export async function expectTroubles(
+  { faces }: Pick<Faces, "faces">,
+  names: readonly TroubleName[],
+) {
+  const { http, health, measured, status, rows, findings } = await faces();
+  expect([http, health.status]).toEqual([200, "Ready"]);
+  const told = health.troubles as Array<{ trouble: string; says: string; todo: string }>;
+  expect(told.map(({ trouble }) => trouble)).toEqual(names);
+  expect(measured).toEqual(names);
+  for (const { says, todo } of told) {
+    expect(health.warnings.some((text: string) => text.startsWith(says))).toBe(true);
+    expect(health.warnings.some((text: string) => text.endsWith(`-> ${todo}`))).toBe(true);
+  }
+  expect(health.warnings).toHaveLength(names.length);
+  // The launcher tells of a program that does not run in the program's own row.
+  const seen = told.filter(({ trouble }) => trouble !== "supervisor-silent");
+  expect(status.troubles.map(({ name }) => name)).toEqual(seen.map(({ trouble }) => trouble));
+  for (const { todo } of seen) {
+    expect(rows.some((row) => row.endsWith(`-> ${todo}`))).toBe(true);
+    expect(findings.map((finding) => finding.todo)).toContain(todo);
+  }
+  return health;
+}

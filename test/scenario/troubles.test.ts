@@ -1,0 +1,333 @@
+import { expect, onTestFinished, test } from "vitest";
+import { IpcError } from "../../src/shared/ipc/client.ts";
+import { systemClock } from "../../src/shared/time.ts";
+import { selfSignedTls } from "../../src/simulator/gateway/http/self-signed.ts";
+import { type SandboxOptions, startGatewaySandbox } from "../../src/simulator/gateway/sandbox.ts";
+import { raiseAlarm } from "../../src/supervisor/alarms/alarm.ts";
+import { NotificationDesk } from "../../src/supervisor/notifications/notification-desk.ts";
+import * as listening from "../../src/supervisor/notifications/notification-listener.ts";
+import { QUIET_MS } from "../../src/supervisor/notifications/notification-tally.ts";
+import { mapiOf, md5, resultOf } from "../supervisor/notifications/mapi.ts";
+import { PASSWORD } from "../supervisor/supervisor-rig.ts";
+import { request } from "../support/payment-house.ts";
+import { TestClock } from "../support/test-clock.ts";
+import { expectTroubles, openFaces } from "./trouble-faces.ts";
+
+const secrets = [{ place: "GATEWAY_PWD", value: PASSWORD }];
+const HOUR = 3_600_000;
+const MINUTE = 60_000;
+
+/** The sandbox with its own switches; it can be ended and begun again at the same port. */
+async function sandbox({ password = PASSWORD, ...more }: Partial<SandboxOptions> & Password = {}) {
+  const websites = [{ id: 107, currency: "EUR", categories: [{ id: 5, label: "Vending" }] }];
+  const accounts = [{ login: "login", password, websites }];
+  const running = await startGatewaySandbox({ accounts, database: ":memory:", ...more });
+  onTestFinished(() => running.close());
+  return running;
+}
+interface Password {
+  readonly password?: string;
+}
+
+test("wrong credentials: one alarm for longer than a day, gone when they are right", async () => {
+  const wrong = await sandbox({ password: "another" });
+  const at = await openFaces({ url: wrong.url });
+  at.rig.forwarder.start();
+  const id = at.rig.handOver("A-1");
+  await at.rig.tries(id, 1);
+  await at.lookFor(0);
+  await expectTroubles(at, ["credentials-refused"]);
+  for (let hour = 1; hour <= 25; hour++) {
+    await at.rig.clock.advance(HOUR);
+    await at.rig.tries(id, hour + 1);
+  }
+  await at.at.clock.advance(25 * HOUR);
+  await at.lookFor(MINUTE);
+  const health = await expectTroubles(at, ["credentials-refused", "queue-old"]);
+  expect(at.alarms()).toEqual(["queue-old", "gateway-credentials-refused"]);
+  expect(health.alarms).toMatchObject([
+    { alarm: "queue-old", trouble: { count: 1 } },
+    { alarm: "gateway-credentials-refused", trouble: { trouble: "credentials-refused" } },
+  ]);
+  await wrong.close();
+  await sandbox({ port: wrong.port });
+  at.rig.requeued(id);
+  await at.rig.advanceInSteps(1_000, () => at.rig.store.counts().pending === 0);
+  await at.lookFor(MINUTE);
+  const over = await expectTroubles(at, []);
+  expect(over.alarms).toEqual([]);
+  // It returns within the same day: told again at once.
+  raiseAlarm(at.rig.log, "gateway-credentials-refused", {}, "nothing is sent");
+  await at.lookFor(0);
+  expect(at.alarms()).toHaveLength(3);
+});
+
+test("a certificate that is not trusted is told until the gateway answers again", async () => {
+  const made = () => selfSignedTls(["127.0.0.1"], systemClock.now());
+  const [trusted, other] = [made(), made()];
+  const wrong = await sandbox({ tls: other });
+  const at = await openFaces({ url: wrong.url, certificates: [String(trusted.cert)] });
+  at.rig.forwarder.start();
+  const id = at.rig.handOver("A-1");
+  expect(await at.rig.tries(id, 1)).toEqual(["certificate"]);
+  await at.lookFor(0);
+  const health = await expectTroubles(at, ["gateway-misconfigured"]);
+  expect(health.warnings[0]).toMatch(/certificate is not trusted.*GATEWAY_CA_FILE/);
+  await wrong.close();
+  // No connection proves nothing about the certificate.
+  await at.rig.clock.advance(5 * MINUTE);
+  await expect.poll(() => at.rig.store.attempts(id).at(-1)?.class).toBe("unreachable");
+  await expectTroubles(at, ["gateway-misconfigured"]);
+  await sandbox({ tls: trusted, port: wrong.port });
+  at.rig.requeued(id);
+  await at.rig.advanceInSteps(1_000, () => at.rig.store.counts().pending === 0);
+  await at.lookFor(MINUTE);
+  await expectTroubles(at, []);
+  expect(at.alarms()).toEqual(["gateway-misconfigured"]);
+});
+
+test("a gateway that is away for more than ten minutes is told, with the age", async () => {
+  const away = await sandbox();
+  const at = await openFaces({ url: away.url });
+  await away.close();
+  at.rig.forwarder.start();
+  const ids = ["A-1", "A-2"].map((orderId) => at.rig.handOver(orderId));
+  for (const id of ids) await at.rig.tries(id, 1);
+  await at.rig.advanceInSteps(MINUTE, () => at.rig.clock.monotonicMs() >= 10 * MINUTE);
+  await expectTroubles(at, []);
+  await at.rig.clock.advance(MINUTE);
+  await at.lookFor(MINUTE);
+  const health = await expectTroubles(at, ["queue-old"]);
+  expect(health.troubles[0]).toMatchObject({
+    count: 2,
+    says: "2 transactions waiting for the gateway, the oldest for 12 minutes",
+  });
+  expect(Date.parse(health.troubles[0].since)).toBe(new TestClock().now());
+  await sandbox({ port: away.port });
+  await at.rig.advanceInSteps(MINUTE, () => at.rig.store.counts().pending === 0);
+  await at.lookFor(MINUTE);
+  expect((await expectTroubles(at, [])).alarms).toEqual([]);
+  expect(at.alarms()).toEqual(["queue-old"]);
+});
+
+test("a parked order is told until an operator has dealt with it", async () => {
+  const refusing = await sandbox({ faults: [{ kind: "wrong-code", times: 1 }] });
+  const at = await openFaces({ url: refusing.url });
+  at.rig.forwarder.start();
+  const id = at.rig.handOver("A-1");
+  await at.rig.tries(id, 1);
+  await at.lookFor(0);
+  await at.at.clock.advance(30 * HOUR);
+  const health = await expectTroubles(at, ["transactions-parked"]);
+  expect(health.troubles[0].count).toBe(1);
+  expect(health.alarms).toMatchObject([{ alarm: "transaction-parked", orderId: "A-1" }]);
+  expect(at.rig.desk.requeue(id, at.rig.clock.now())).toBe("queued");
+  at.rig.requeued(id);
+  await at.rig.advanceInSteps(1_000, () => at.rig.store.counts().pending === 0);
+  await at.lookFor(MINUTE);
+  expect((await expectTroubles(at, [])).alarms).toEqual([]);
+});
+
+test("651 notifications with a wrong digest: one alarm with count and since", async () => {
+  const at = await openFaces();
+  const { rig } = at;
+  const listenerClock = new TestClock();
+  const desk = new NotificationDesk({
+    ...{ store: rig.notifications, operations: rig.operationStore, tally: rig.tally },
+    ...{ clock: rig.clock, log: rig.log, secrets, fraudSecret: undefined },
+    onAccepted: (id) => rig.operations.notified(id),
+  });
+  const address = { host: "127.0.0.1", port: 0 };
+  const listener = await listening.startNotificationListener({
+    ...{ ...address, desk, log: rig.log, clock: listenerClock },
+  });
+  onTestFinished(() => listener.close());
+  const send = async (secret: string): Promise<number> => {
+    const result = resultOf();
+    const body = new URLSearchParams({ xml: mapiOf(result, md5(result + secret)) });
+    const response = await fetch(`http://127.0.0.1:${listener.port}/`, { method: "POST", body });
+    return response.status;
+  };
+  const sinceMs = rig.clock.now();
+  rig.handOver("A-1");
+  for (let i = 1; i <= 651; i++) {
+    expect(await send("an old password")).toBe(403);
+    if (i % 100 === 0) {
+      await at.lookFor(0);
+      await listenerClock.advance(MINUTE);
+    }
+  }
+  await rig.clock.advance(26 * HOUR);
+  await at.at.clock.advance(26 * HOUR);
+  await at.lookFor(0);
+  const troubles = ["notifications-refused"] as const;
+  const health = await expectTroubles(at, troubles);
+  expect(health.troubles[0]).toEqual({
+    trouble: "notifications-refused",
+    says: "651 notifications refused, the last one: wrong digest",
+    todo: expect.stringContaining("GATEWAY_PWD"),
+    since: new Date(sinceMs).toISOString(),
+    count: 651,
+  });
+  expect(at.alarms().filter((alarm) => alarm === "notifications-refused")).toHaveLength(1);
+  const about = { trouble: "notifications-refused", count: 651 };
+  expect(health.alarms).toContainEqual(
+    expect.objectContaining({ trouble: expect.objectContaining(about) }),
+  );
+  expect((await at.faces()).metrics).toContain(
+    'connector_notifications_total{verdict="wrong-digest"} 651',
+  );
+  // A good one alone is not the end: the next wrong one may be a minute away.
+  expect(await send("an old password")).toBe(403);
+  expect(await send(PASSWORD)).toBe(200);
+  await expectTroubles(at, troubles);
+  await rig.clock.advance(QUIET_MS);
+  await at.lookFor(MINUTE);
+  await expectTroubles(at, []);
+});
+
+test("the sandbox's own bad digests are counted and told", async () => {
+  const at = await openFaces();
+  const { rig } = at;
+  const desk = new NotificationDesk({
+    ...{ store: rig.notifications, operations: rig.operationStore, tally: rig.tally },
+    ...{ clock: rig.clock, log: rig.log, secrets, fraudSecret: undefined },
+    onAccepted: (id) => rig.operations.notified(id),
+  });
+  const parts = { host: "127.0.0.1", port: 0, desk, log: rig.log, clock: new TestClock() };
+  const listener = await listening.startNotificationListener(parts);
+  onTestFinished(() => listener.close());
+  const gateway = await sandbox({ autoPay: true, faults: [{ kind: "notification-bad-digest" }] });
+  const callbackUrl = `http://127.0.0.1:${listener.port}/`;
+  const sending = await openFaces({ url: gateway.url, callbackUrl });
+  sending.rig.forwarder.start();
+  sending.rig.handOver("A-1");
+  await expect.poll(() => rig.tally.figures.verdicts["wrong-digest"]).toBe(2);
+  await at.lookFor(0);
+  await expectTroubles(at, ["notifications-refused"]);
+});
+
+test("a supervisor that is down is told at once, by an alarm after a minute", async () => {
+  const at = await openFaces();
+  await at.stopSupervisor();
+  at.at.supervisor.reachable = false;
+  await at.lookFor(30_000);
+  await expectTroubles(at, ["supervisor-silent"]);
+  expect(at.alarms()).toEqual([]);
+  const paid = at.at.orders.pay(request("A-1"));
+  await expect.poll(() => at.at.handOff.trouble?.pending).toBe(1);
+  await at.lookFor(2 * MINUTE);
+  expect(await paid).toMatchObject({ delivery: "pending" });
+  await expectTroubles(at, ["supervisor-silent", "hand-over-failing"]);
+  await at.at.clock.advance(26 * HOUR);
+  await at.lookFor(MINUTE);
+  const health = await expectTroubles(at, ["supervisor-silent", "hand-over-failing"]);
+  expect(health.troubles[1]).toMatchObject({ count: 1 });
+  expect(health.troubles[1].says).toMatch(/^1 transaction not handed over: nobody listens/);
+  expect(health.alarms.map(({ alarm }: { alarm: string }) => alarm).sort()).toEqual([
+    "hand-over-failing",
+    "supervisor-silent",
+  ]);
+  await at.startSupervisor();
+  at.at.supervisor.reachable = true;
+  await at.at.clock.advance(MINUTE);
+  await at.lookFor(MINUTE);
+  expect((await expectTroubles(at, [])).alarms).toEqual([]);
+  expect(at.alarms()).toHaveLength(2);
+});
+
+test("a supervisor that answers and refuses a transaction is told with its reason", async () => {
+  const at = await openFaces();
+  const refuse = () => {
+    throw new IpcError("refused", "supervisor answered 500: the disk is full", { status: 500 });
+  };
+  at.at.supervisor.refuse = refuse;
+  const paid = at.at.orders.pay(request("A-1"));
+  await expect.poll(() => at.at.handOff.trouble?.pending).toBe(1);
+  await at.lookFor(2 * MINUTE);
+  await paid;
+  const health = await expectTroubles(at, ["hand-over-failing"]);
+  expect(health.troubles[0].says).toMatch(/: supervisor answered 500: the disk is full$/);
+  expect(at.alarms()).toEqual(["hand-over-failing"]);
+  at.at.supervisor.refuse = () => {};
+  await at.at.clock.advance(MINUTE);
+  await at.lookFor(MINUTE);
+  expect((await expectTroubles(at, [])).alarms).toEqual([]);
+});
+
+test("an order that the gateway may have twice is told until it has named both", async () => {
+  const gateway = await sandbox({
+    faults: [{ kind: "reset-after-commit", times: 1 }, { kind: "lookup-refused" }],
+  });
+  const at = await openFaces({ url: gateway.url });
+  at.rig.forwarder.start();
+  const id = at.rig.handOver("A-1");
+  expect(await at.rig.tries(id, 1)).toEqual(["lost-answer"]);
+  await at.lookFor(0);
+  await expectTroubles(at, []);
+  const figures = async () =>
+    (await at.faces()).metrics.filter((line) =>
+      /^connector_(outbox_in_doubt|gateway_(possible_copies|ambiguous_sends)) /.test(line),
+    );
+  expect(await figures()).toEqual([
+    "connector_outbox_in_doubt 1",
+    "connector_gateway_possible_copies 0",
+    "connector_gateway_ambiguous_sends 1",
+  ]);
+  await at.rig.advanceInSteps(20_000, () => at.rig.store.counts().pending === 0);
+  expect(gateway.orders()).toHaveLength(2);
+  await at.at.clock.advance(26 * HOUR);
+  await at.lookFor(MINUTE);
+  const health = await expectTroubles(at, ["order-copies"]);
+  expect(health.warnings[0]).toMatch(/^1 order the gateway may have more than once/);
+  expect(health.outbox.ambiguous).toEqual({ sends: 1, inDoubt: 0, possibleCopies: 1 });
+  expect(await figures()).toEqual([
+    "connector_outbox_in_doubt 0",
+    "connector_gateway_possible_copies 1",
+    "connector_gateway_ambiguous_sends 1",
+  ]);
+  expect(at.alarms()).toEqual(["gateway-order-ambiguous"]);
+  for (const { transactionPublicId } of gateway.orders()) {
+    at.rig.operationStore.learnId(transactionPublicId, id, "notification", at.rig.clock.now());
+  }
+  await at.lookFor(MINUTE);
+  await expectTroubles(at, []);
+});
+
+test("a lookup that refuses our credentials is told once, until it answers", async () => {
+  const gateway = await sandbox({
+    faults: [{ kind: "reset-before-commit" }, { kind: "lookup-refused", status: 401 }],
+  });
+  const at = await openFaces({ url: gateway.url });
+  at.rig.forwarder.start();
+  const id = at.rig.handOver("A-1");
+  await at.rig.tries(id, 1);
+  for (let minute = 0; minute < 60; minute++) {
+    await at.rig.advanceInSteps(20_000, () => at.rig.clock.monotonicMs() >= minute * MINUTE);
+    await at.lookFor(0);
+  }
+  const health = await expectTroubles(at, ["lookup-refused", "queue-old", "order-copies"]);
+  expect(health.warnings[0]).toMatch(/GATEWAY_API_KEY/);
+  expect(at.alarms().filter((alarm) => alarm === "gateway-lookup-refused")).toHaveLength(1);
+  gateway.clearFaults();
+  await at.rig.advanceInSteps(20_000, () => at.rig.store.counts().pending === 0);
+  await at.lookFor(MINUTE);
+  expect((await at.faces()).measured).not.toContain("lookup-refused");
+});
+
+test("an operation with an unknown end is told until somebody settles it", async () => {
+  const at = await openFaces();
+  const { rig } = at;
+  const asked = {
+    kind: "refund",
+    ...{ transactionPublicId: "5CF62325CB217655", amountMinor: null },
+    ...{ operationId: "0d5c9a3c-9f0e-4a41-9b1c-000000000009", currency: "EUR", exponent: 2 },
+  } as const;
+  rig.operationStore.begin(asked, rig.clock.now());
+  rig.operations.start(); // the process that sent it is gone
+  await at.lookFor(0);
+  await expectTroubles(at, ["operations-unknown"]);
+  rig.operationStore.settle(asked.operationId, "done", "operator", "found");
+  await at.lookFor(MINUTE);
+  await expectTroubles(at, []);
+});

@@ -1,0 +1,126 @@
+import type { Action, Behaviour, Plan, Spelling, Step, Store } from "./plan.ts";
+import { Random } from "./random.ts";
+
+/** Drawn apart, so that the rest of a seed's plan does not depend on these. */
+const FURTHER = 2_000_000_011;
+const MINUTE_MS = 60_000;
+
+interface FurtherFault {
+  readonly name: string;
+  /** How likely it is in one run; 0: what has to bear it is not built. */
+  readonly chance: number;
+  /** What happens, each at a place of its own in the plan, in this order. */
+  readonly actions?: (random: Random) => readonly Action[];
+  /** What the terminal does differently with one financial command. */
+  readonly behaviour?: Partial<Behaviour>;
+}
+
+const spellings: readonly Spelling[] = ["without-zeros", "no-receipt", "no-trace"];
+const stores: readonly Store[] = ["journal", "supervisor"];
+const aWhile = (random: Random): number => random.between(MINUTE_MS / 2, 6 * MINUTE_MS);
+const pause = (random: Random): number => random.between(0, 5_000);
+
+/** Habits and mishaps that the first model did not know (docs/design.md 3.15 to 3.19). */
+const furtherFaults: readonly FurtherFault[] = [
+  {
+    name: "terminal-comes-back",
+    chance: 0.03,
+    actions: (random) => [{ do: "terminal-comes-back", ms: aWhile(random) }],
+  },
+  {
+    name: "terminal-locked",
+    chance: 0.03,
+    actions: (random) => [{ do: "terminal-locked", ms: aWhile(random) }],
+  },
+  {
+    name: "answers-late",
+    chance: 0.03,
+    actions: (random) => [
+      { do: "answers-late", byMs: random.between(1_000, 14_000), ms: aWhile(random) },
+    ],
+  },
+  {
+    name: "answers-stale",
+    chance: 0.03,
+    actions: (random) => [{ do: "answers-stale", ms: aWhile(random) }],
+  },
+  {
+    name: "spells-numbers",
+    chance: 0.03,
+    actions: (random) => [
+      { do: "spells-numbers", spelling: random.pick(spellings), ms: 10 * aWhile(random) },
+    ],
+  },
+  { name: "terminal-forgets", chance: 0.05, actions: () => [{ do: "terminal-forgets" }] },
+  { name: "numbers-start-over", chance: 0.05, actions: () => [{ do: "numbers-start-over" }] },
+  { name: "closes-by-itself", chance: 0.05, actions: () => [{ do: "closes-by-itself" }] },
+  { name: "hides a kept sale", chance: 0, behaviour: { unacknowledged: "hidden" } },
+  { name: "reversal without number", chance: 0.1, behaviour: { numbersOriginal: false } },
+  {
+    name: "store-lost",
+    chance: 0,
+    actions: (random) => [{ do: "store-lost", store: random.pick(stores), ms: pause(random) }],
+  },
+  {
+    name: "store-zeroed",
+    chance: 0,
+    actions: (random) => [{ do: "store-zeroed", store: random.pick(stores), ms: pause(random) }],
+  },
+  {
+    name: "store-restored",
+    chance: 0,
+    actions: (random) => [
+      { do: "nightly-copy" },
+      { do: "store-restored", store: random.pick(stores), ms: pause(random) },
+    ],
+  },
+  {
+    name: "stores-restored",
+    chance: 0,
+    actions: (random) => [{ do: "nightly-copy" }, { do: "stores-restored", ms: pause(random) }],
+  },
+  {
+    name: "stores-swapped",
+    chance: 0,
+    actions: (random) => [
+      { do: "nightly-copy" },
+      { do: "stores-swapped", store: random.pick(stores), ms: pause(random) },
+    ],
+  },
+];
+
+type Changed = Pick<Plan, "steps" | "behaviours">;
+
+/** `only`: exactly these, and each for sure; else by chance. */
+export function withFurtherFaults(
+  seed: number,
+  plan: Changed,
+  only = process.env["SIMULATE_ONLY"]?.split(","),
+): Changed {
+  const random = new Random(seed + FURTHER);
+  const steps = [...plan.steps];
+  const behaviours = [...plan.behaviours];
+  for (const { name, chance, actions, behaviour } of furtherFaults) {
+    const strikes = random.chance(chance);
+    if (only ? !only.includes(name) : !strikes) continue;
+    if (actions) insert(steps, actions(random), random);
+    if (behaviour) change(behaviours, behaviour, random);
+  }
+  return { steps, behaviours };
+}
+
+function insert(steps: Step[], actions: readonly Action[], random: Random): void {
+  let from = 0;
+  for (const action of actions) {
+    from = random.between(from, steps.length);
+    steps.splice(from, 0, { afterMs: random.between(0, 10_000), ...action });
+    from += 1;
+  }
+}
+
+function change(behaviours: Behaviour[], to: Partial<Behaviour>, random: Random): void {
+  for (const i of behaviours.keys()) {
+    const before = behaviours[i];
+    if (before && random.chance(0.7)) behaviours[i] = { ...before, ...to };
+  }
+}

@@ -1,0 +1,120 @@
+import type { LastTransaction, TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
+import { report as sampleReport } from "../support/reports.ts";
+import type { Spelling } from "./plan.ts";
+
+interface Stored {
+  readonly sale: number;
+  readonly report: TransactionReport;
+}
+
+/** The numbers that a terminal gives, and how it writes them. */
+export class ModelNumbers {
+  readonly #now: () => number;
+  #receipt = 9_996;
+  #trace = 999_990;
+  /** How often a number came back to its beginning. */
+  wrapped = 0;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  report(change: Partial<TransactionReport>): TransactionReport {
+    this.skipTrace();
+    const at = new Date(this.#now());
+    const two = (n: number): string => String(n).padStart(2, "0");
+    return sampleReport({
+      receiptNumber: String(this.#receipt).padStart(4, "0"),
+      traceNumber: String(this.#trace).padStart(6, "0"),
+      localDate: two(at.getMonth() + 1) + two(at.getDate()),
+      localTime: two(at.getHours()) + two(at.getMinutes()) + two(at.getSeconds()),
+      ...change,
+    });
+  }
+
+  skipTrace(): void {
+    this.#trace = this.#trace === 999_999 ? 1 : this.#trace + 1;
+  }
+
+  nextReceipt(): void {
+    if (this.#receipt === 9_999) this.wrapped += 1;
+    this.#receipt = this.#receipt === 9_999 ? 1 : this.#receipt + 1;
+  }
+
+  startOver(which: "receipts" | "all"): void {
+    this.#receipt = 1;
+    if (which === "all") this.#trace = 0;
+  }
+}
+
+/** What a terminal has stored, and what it says of that. */
+export class ModelStorage {
+  #stored: Stored[] = [];
+  #last: LastTransaction = { kind: "none" };
+  /** The one before the last, while the register provably knows of the last one. */
+  #before: LastTransaction | undefined;
+  #previous: LastTransaction = { kind: "none" };
+  #told = 0;
+
+  /** Visible as the last transaction; `known`: the register provably knows of it. */
+  keep(sale: number, report: TransactionReport, known = false): void {
+    const others = this.#stored.filter((stored) => stored.report !== report);
+    if (this.#stored.length === others.length) this.#previous = this.#last;
+    this.#before = known ? this.#previous : undefined;
+    this.#stored = [...others, { sale, report }];
+    this.#last = { kind: "transaction", report };
+  }
+
+  /** Stored, and never told when the last transaction is asked for. */
+  hide(sale: number, report: TransactionReport): void {
+    this.#stored = [{ sale, report }, ...this.#stored];
+  }
+
+  find(wanted: (stored: Stored) => boolean): Stored | undefined {
+    return this.#stored.findLast(wanted);
+  }
+
+  takeBack(sale: number): void {
+    this.#stored = this.#stored.filter((stored) => stored.sale !== sale);
+    const before = this.#stored.at(-1);
+    this.#before = undefined;
+    this.#last = before ? { kind: "transaction", report: before.report } : { kind: "none" };
+  }
+
+  /** Nothing was stored before the last transaction: emptied again, it looks as it did then. */
+  get beganEmpty(): boolean {
+    return this.#last.kind === "none" || this.#previous.kind === "none";
+  }
+
+  empty(): void {
+    this.#stored = [];
+    this.#before = undefined;
+    this.#last = { kind: "none" };
+  }
+
+  /** `stale`: the terminal has not yet noticed what the register provably knows. */
+  tell(spelling: Spelling, stale: boolean): LastTransaction {
+    this.#told += 1;
+    const last = stale ? (this.#before ?? this.#last) : this.#last;
+    // One way of spelling in every second answer: two answers about the same differ.
+    if (last.kind !== "transaction" || this.#told % 2 === 0) return last;
+    return { kind: "transaction", report: { ...last.report, ...respelled(last.report, spelling) } };
+  }
+}
+
+function respelled(report: TransactionReport, spelling: Spelling): Partial<TransactionReport> {
+  const { receiptNumber, traceNumber } = report;
+  switch (spelling) {
+    case "full":
+      return {};
+    case "without-zeros":
+      return {
+        receiptNumber: receiptNumber?.replace(/^0+/, "") ?? null,
+        traceNumber: traceNumber?.replace(/^0+/, "") ?? null,
+      };
+    case "no-receipt":
+      return { receiptNumber: null };
+    case "no-trace":
+      return { traceNumber: null };
+  }
+}

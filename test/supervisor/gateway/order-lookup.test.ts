@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import type { Exchange, FailureCause } from "../../../src/supervisor/gateway/faults.ts";
+import { readOrderLookup } from "../../../src/supervisor/gateway/order-lookup.ts";
+import { sampleTransaction } from "../sample-transaction.ts";
+
+const transaction = sampleTransaction({ orderId: "A-1" });
+const { transactionId } = transaction;
+const order = {
+  id: "A-1",
+  attempts: 1,
+  amount: "8.99",
+  currency: "EUR",
+  decimals: 2,
+  custom_data: { transactionId, terminalId: "12345678" },
+};
+const answered = (httpStatus: number, body: unknown): Exchange => ({
+  kind: "answered",
+  httpStatus,
+  retryAfter: null,
+  body: typeof body === "string" ? body : JSON.stringify(body),
+});
+const found = (change: object): Exchange => answered(200, { ...order, ...change });
+const failed = (cause: FailureCause, written: boolean): Exchange => ({
+  kind: "failed",
+  cause,
+  written,
+  detail: "",
+});
+
+test.each<[string, Exchange, string]>([
+  ["our order", found({}), "ours"],
+  ["our order, its amount with another zero", found({ amount: "8.990" }), "ours"],
+  ["our order without its number", found({ id: undefined }), "ours"],
+  ["an order of the same number without custom data", found({ custom_data: null }), "other"],
+  ["an order of the same number, custom data of others", found({ custom_data: {} }), "other"],
+  ["another transaction's order", found({ custom_data: { transactionId: "x" } }), "other"],
+  ["another amount", found({ amount: "1.00" }), "other"],
+  ["no amount", found({ amount: undefined }), "other"],
+  ["another currency", found({ currency: "CHF" }), "other"],
+  ["no currency", found({ currency: undefined }), "other"],
+  ["another order than asked for", found({ id: "A-2" }), "untold, refused"],
+  ["an object about nothing", answered(200, { hello: 1 }), "untold, refused"],
+  ["a list", answered(200, [order]), "untold, refused"],
+  ["a page", answered(200, "<html>"), "untold, refused"],
+  ["an unknown order", answered(404, { code: 3_000_001 }), "absent"],
+  ["an unknown order, but as success", answered(200, { code: 3_000_001 }), "untold, refused"],
+  ["an unknown transaction", answered(404, { code: 3_000_002 }), "untold, refused"],
+  ["an address that does not exist", answered(404, "not found"), "untold, refused"],
+  ["HTTP 400", answered(400, {}), "untold, refused"],
+  ["HTTP 401", answered(401, { code: 1_000_001 }), "untold, refused"],
+  ["HTTP 405", answered(405, ""), "untold, refused"],
+  ["HTTP 501", answered(501, ""), "untold, refused"],
+  ["HTTP 302", answered(302, ""), "untold, refused"],
+  ["HTTP 429", answered(429, ""), "untold"],
+  ["HTTP 500", answered(500, ""), "untold"],
+  ["HTTP 503", answered(503, ""), "untold"],
+  ["a connection that broke", failed("socket", true), "untold"],
+  ["no answer in time", failed("timeout", true), "untold"],
+  ["no connection", failed("socket", false), "untold"],
+])("%s", (_what, exchange, expected) => {
+  const finding = readOrderLookup(exchange, transaction);
+  const words = finding.kind === "untold" && finding.refused ? "untold, refused" : finding.kind;
+  expect(words).toBe(expected);
+});

@@ -1,0 +1,95 @@
+import { describe, expect, test } from "vitest";
+import {
+  type Comparison,
+  compareReports,
+  compareStored,
+  isNextReceipt,
+  namesAnotherSale,
+} from "../../../src/tp-manager/attempts/comparison-policy.ts";
+import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
+import { declined, report } from "../../support/reports.ts";
+
+type Change = Partial<TransactionReport>;
+const bare: Change = { receiptNumber: null, traceNumber: null, localDate: null, localTime: null };
+
+describe("two reports (docs/design.md 3.1)", () => {
+  const table: Array<[string, Comparison, Change, Change?]> = [
+    ["the very same", "same", {}],
+    ["a receipt number without its zeros", "same", { receiptNumber: "2" }],
+    ["a receipt number that one of them leaves out", "same", { receiptNumber: null }],
+    ["a trace that one of them leaves out", "same", { traceNumber: null }],
+    ["a trace of seven digits told by its last six", "same", { traceNumber: "7000012" }],
+    ["a reversal that one of them does not call one", "same", { originalTrace: "000001" }],
+    ["no currency, another card name", "same", { currencyNumeric: null, cardName: null }],
+    ["another receipt, trace and time", "different", other()],
+    ["another receipt and trace in the same second", "different", twoNumbers()],
+    ["the same numbers at another time", "different", { localTime: "184205" }],
+    ["the same numbers on another day", "different", { localDate: "0116" }],
+    ["another terminal id", "different", { terminalId: "52500002" }],
+    ["the sale and its reversal", "different", { traceNumber: "000013", originalTrace: "000012" }],
+    ["one number, and another time", "different", { ...bare, ...at("140000", "0003") }, noTrace()],
+    ["nothing but other amounts", "different", { ...bare, amountMinor: 500 }, bare],
+    ["no receipt, trace or time", "cannot-tell", bare, bare],
+    ["no receipt or trace", "cannot-tell", noNumbers(), noNumbers()],
+    ["the same numbers without a time", "cannot-tell", { localTime: null }],
+    ["the same numbers, an hour apart", "cannot-tell", { localTime: "140005" }],
+    ["the same numbers, two hours apart", "cannot-tell", { localTime: "110006" }],
+    ["another receipt, the same trace and second", "cannot-tell", { receiptNumber: "0003" }],
+    ["another trace, the same receipt and second", "cannot-tell", { traceNumber: "000013" }],
+    ["another receipt, the trace, and no time", "cannot-tell", { receiptNumber: "3", ...noTime() }],
+    ["all the same but the amount", "cannot-tell", { amountMinor: 998 }],
+    ["all the same but the result", "cannot-tell", { good: false, resultCode: "05" }],
+  ];
+  test.each(table)("%s: %s", (_name, expected, a, b = {}) => {
+    expect(compareReports(report(a), report(b))).toBe(expected);
+    expect(compareReports(report(b), report(a))).toBe(expected);
+  });
+
+  function other(): Change {
+    return { ...twoNumbers(), localTime: "130105" };
+  }
+  function twoNumbers(): Change {
+    return { receiptNumber: "0003", traceNumber: "000013" };
+  }
+  function noTrace(): Change {
+    return { traceNumber: null };
+  }
+  function noTime(): Change {
+    return { localDate: null, localTime: null };
+  }
+  function noNumbers(): Change {
+    return { receiptNumber: null, traceNumber: null };
+  }
+  function at(localTime: string, receiptNumber: string): Change {
+    return { localDate: "0115", localTime, receiptNumber };
+  }
+});
+
+test("storages: two empty ones, or one that is not told, cannot be told apart", () => {
+  const none = { kind: "none" } as const;
+  const notTold = { kind: "not-told", why: "" } as const;
+  const stored = { kind: "transaction", report: report() } as const;
+  expect(compareStored(none, none)).toBe("cannot-tell");
+  expect(compareStored(notTold, stored)).toBe("cannot-tell");
+  expect(compareStored(none, stored)).toBe("different");
+  expect(compareStored(stored, stored)).toBe("same");
+  expect(compareStored(stored, { kind: "transaction", report: declined() })).toBe("cannot-tell");
+});
+
+test("two sales are named only where both tell a number and no number is the same", () => {
+  const another = (change: Change): boolean => namesAnotherSale(report(), report(change));
+  expect(another({ receiptNumber: "0003", traceNumber: "000013" })).toBe(true);
+  expect(another({ receiptNumber: "0003", traceNumber: null })).toBe(true);
+  expect(another({ receiptNumber: "0003" })).toBe(false);
+  expect(another({ receiptNumber: null, traceNumber: null })).toBe(false);
+  expect(another({})).toBe(false);
+});
+
+test("the next receipt number, also where numbers begin again", () => {
+  expect(isNextReceipt("0002", "0003")).toBe(true);
+  expect(isNextReceipt("9999", "0001")).toBe(true);
+  expect(isNextReceipt("9999", "0000")).toBe(true);
+  expect(isNextReceipt("2", "0004")).toBe(false);
+  expect(isNextReceipt("0002", "0001")).toBe(false);
+  expect(isNextReceipt(null, "0003")).toBeNull();
+});

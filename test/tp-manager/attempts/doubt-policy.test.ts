@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { doubtOfAttempt } from "../../../src/tp-manager/attempts/doubt-policy.ts";
+import { house, pay, request } from "../../support/payment-house.ts";
+import { lost } from "../../support/scripted-terminal.ts";
+
+const T4_MS = 180_000;
+const times = { lostSinceMs: 0, limitMs: T4_MS, nowMs: 0, printsCount: false };
+
+async function limitOf(delivery: { withinSeconds: number } | null) {
+  const at = house();
+  at.terminal.script = () => Promise.resolve(lost("the line broke"));
+  await pay(at, request("A-1", { delivery }));
+  const attempt = at.journal.attempts.latest("A-1");
+  if (attempt?.state.phase !== "in-doubt") throw new Error("the payment was not lost");
+  const { limitMs, asked } = doubtOfAttempt(attempt, attempt.state, times);
+  return [limitMs, asked?.limitMs];
+}
+
+// A process that starts while the terminal holds a sale knows its window from the order alone.
+test("the silence about a two-phase sale holds for its goods window as well", async () => {
+  expect(await limitOf({ withinSeconds: 60 })).toEqual([T4_MS + 75_000, T4_MS + 75_000]);
+  expect(await limitOf(null)).toEqual([T4_MS, T4_MS]);
+});
+
+test("an unchanged storage proves nothing while the window for goods can be open", async () => {
+  const at = house();
+  at.terminal.script = () => Promise.resolve(lost("the line broke"));
+  await pay(at, request("A-1", { delivery: { withinSeconds: 60 } }));
+  const phase = (): string | undefined => at.journal.attempts.latest("A-1")?.state.phase;
+  await at.clock.advance(T4_MS + 30_000);
+  expect(phase()).toBe("in-doubt");
+  await at.clock.advance(60_000);
+  expect(phase()).toBe("not-charged");
+});

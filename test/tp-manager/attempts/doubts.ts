@@ -1,0 +1,107 @@
+import type {
+  Doubt,
+  Heard,
+  Known,
+  Look,
+} from "../../../src/tp-manager/attempts/evidence-policy.ts";
+import { judge } from "../../../src/tp-manager/attempts/ladder-policy.ts";
+import type {
+  LastTransaction,
+  TransactionReport,
+} from "../../../src/tp-manager/terminal/terminal.ts";
+import { baseline, identity, report } from "../../support/reports.ts";
+
+export const CONFIRM_MS = 10_000;
+const LIMIT_MS = 180_000;
+const sentAtMs = new Date(2026, 0, 15, 13, 0, 0).getTime();
+
+export const silent: Heard = {
+  good: null,
+  refused: false,
+  acknowledged: false,
+  printsCount: false,
+  second: null,
+  end: "unheard",
+};
+export const approved: Heard = { ...silent, good: report() };
+export const acknowledged: Heard = { ...approved, acknowledged: true };
+export const refusedPart = {
+  ...approved,
+  good: report({ amountMinor: 500 }),
+  refused: true,
+} as const;
+export const bad = { end: "bad" } as const;
+
+export const sale: Doubt = {
+  about: "sale",
+  identity,
+  before: baseline.last,
+  heard: silent,
+  asked: {
+    amountsMinor: [999],
+    currencyNumeric: "978",
+    sentAtMs,
+    limitMs: LIMIT_MS,
+    clockOffsetMs: 0,
+  },
+  sale: null,
+  lostSinceMs: 0,
+  limitMs: LIMIT_MS,
+  ageMs: 0,
+};
+export const sold: LastTransaction = { kind: "transaction", report: report() };
+export const reversal: Doubt = {
+  ...sale,
+  about: "reversal",
+  before: sold,
+  asked: null,
+  sale: report(),
+};
+export const strange = report({ amountMinor: 1250, receiptNumber: "0042", traceNumber: "000077" });
+export const stray: Doubt = {
+  ...sale,
+  about: "stray",
+  before: { kind: "not-told", why: "" },
+  heard: { ...silent, good: strange, refused: true },
+  asked: null,
+};
+
+export const nothing: Known = {
+  foundIs: null,
+  strayIs: null,
+  next: null,
+  soldSince: false,
+  closedSince: false,
+};
+export const none: LastTransaction = { kind: "none" };
+export const notTold: LastTransaction = { kind: "not-told", why: "bare completion" };
+export const stored = (change: Partial<TransactionReport> = {}): LastTransaction => ({
+  kind: "transaction",
+  report: report(change),
+});
+export const takenBack = (change: Partial<TransactionReport> = {}): LastTransaction =>
+  stored({ traceNumber: "000099", originalTrace: "000012", localTime: "130105", ...change });
+export const look = (last: LastTransaction, atMs = 200_000): Look => ({ identity, last, atMs });
+
+/** The verdict of the last of several looks; each but the first has the one before. */
+export function seen(
+  doubt: Doubt,
+  known: Partial<Known>,
+  ...looks: readonly (LastTransaction | Look)[]
+): string {
+  let earlier: Look | null = null;
+  let verdict = "";
+  for (const each of looks) {
+    const now: Look = "kind" in each ? look(each) : each;
+    verdict = judge(doubt, now, { ...nothing, ...known }, earlier, CONFIRM_MS).verdict;
+    earlier = now;
+  }
+  return verdict;
+}
+
+export const heard = (doubt: Doubt, change: Partial<Heard>): Doubt => ({
+  ...doubt,
+  heard: { ...doubt.heard, ...change },
+});
+
+export type Row = [string, Doubt, readonly LastTransaction[], string, Partial<Known>?];

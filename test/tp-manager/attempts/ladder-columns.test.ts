@@ -1,0 +1,160 @@
+import { describe, expect, test } from "vitest";
+import type { Doubt, Known } from "../../../src/tp-manager/attempts/evidence-policy.ts";
+import { judgeByNext } from "../../../src/tp-manager/attempts/ladder-policy.ts";
+import type { LastTransaction } from "../../../src/tp-manager/terminal/terminal.ts";
+import { baseline, earlierReport, identity, report } from "../../support/reports.ts";
+import {
+  acknowledged,
+  bad,
+  heard,
+  none,
+  nothing,
+  notTold,
+  type Row,
+  reversal,
+  sale,
+  seen,
+  silent,
+  sold,
+  stored,
+  strange,
+  stray,
+  takenBack,
+} from "./doubts.ts";
+
+describe("what the next command shows (docs/design.md 3.2)", () => {
+  const next = (found: LastTransaction, change: object = {}): Partial<Known> => ({
+    next: { identity, found, foundIs: null, served: true, receiptNumber: null, ...change },
+  });
+  const later = stored({ receiptNumber: "0004", traceNumber: "000014", localTime: "130405" });
+  const table: ReadonlyArray<readonly [string, Doubt, Partial<Known>, string]> = [
+    ["it found the matching sale", sale, next(stored()), "charged"],
+    ["it found the sale of another order", sale, next(stored(), { foundIs: "B-1" }), "unsettled"],
+    ["it was not carried out", sale, next(stored(), { served: false }), "unsettled"],
+    ["it found nothing new", sale, next(baseline.last), "not-charged"],
+    [
+      "it got the receipt number of the lost one",
+      sale,
+      next(baseline.last, { receiptNumber: "2" }),
+      "not-charged",
+    ],
+    [
+      "it got a later receipt number",
+      sale,
+      next(baseline.last, { receiptNumber: "0003" }),
+      "unsettled",
+    ],
+    [
+      "the lost one was acknowledged",
+      { ...sale, heard: acknowledged },
+      next(baseline.last),
+      "unsettled",
+    ],
+    [
+      "the lost one was acknowledged, and its number was given again",
+      { ...sale, heard: acknowledged },
+      next(baseline.last, { receiptNumber: "0002" }),
+      "not-charged",
+    ],
+    [
+      "empty before and after, and the first number",
+      { ...sale, before: none },
+      next(none, { receiptNumber: "0001" }),
+      "not-charged",
+    ],
+    [
+      "empty before and after, and a later number",
+      { ...sale, before: none },
+      next(none, { receiptNumber: "0002" }),
+      "unsettled",
+    ],
+    [
+      "empty before and after an end of day",
+      { ...sale, before: none },
+      { ...next(none, { receiptNumber: "0001" }), closedSince: true },
+      "unsettled",
+    ],
+    ["it found the reversal", reversal, next(takenBack()), "reversed"],
+    ["it found the sale that was to be reversed", reversal, next(sold), "not-reversed"],
+  ];
+  test.each(table)("%s", (_name, doubt, known, expected) => {
+    const all = { ...nothing, ...known };
+    expect(seen(doubt, known, later)).toBe(expected);
+    expect(judgeByNext(doubt, all)?.verdict ?? "unsettled").toBe(expected);
+  });
+
+  test("a sale that it did not find can be its own", () => {
+    expect(seen(sale, next(notTold), stored(), stored())).toBe("unsettled");
+  });
+
+  test("the reversal of another order that does not say so is not this sale", () => {
+    const unnamed = stored({ traceNumber: "000013", localTime: "130205" });
+    expect(seen(sale, next(earlier(), { served: false }), unnamed, unnamed)).toBe("unsettled");
+    function earlier(): LastTransaction {
+      return { kind: "transaction", report: earlierReport };
+    }
+  });
+});
+
+describe("a reversal in doubt (docs/design.md 3.7)", () => {
+  const own = report({ traceNumber: "000013", localTime: "130205" });
+  const reported: Doubt = { ...reversal, heard: { ...silent, good: own } };
+  const table: Row[] = [
+    ["the sale is still the last", reversal, [sold], "not-reversed"],
+    ["the reversal is stored", reversal, [takenBack()], "look-again"],
+    ["the reversal is stored, twice", reversal, [takenBack(), takenBack()], "reversed"],
+    ["a reversal of another amount", reversal, [takenBack({ amountMinor: 500 })], "unsettled"],
+    ["a reversal of another sale", reversal, [takenBack({ originalTrace: "000011" })], "unsettled"],
+    ["that of another order", reversal, [takenBack()], "unsettled", { foundIs: "B-1" }],
+    [
+      "its own report, which names no sale",
+      reported,
+      [
+        { kind: "transaction", report: own },
+        { kind: "transaction", report: own },
+      ],
+      "reversed",
+    ],
+    [
+      "an acknowledged reversal that is not there",
+      heard(reported, { acknowledged: true }),
+      [sold],
+      "unsettled",
+    ],
+    ["a bad end, and the sale is still the last", heard(reported, bad), [sold], "look-again"],
+    ["the same, twice", heard(reported, bad), [sold, sold], "not-reversed"],
+    ["a terminal that does not tell", reversal, [notTold], "unsettled"],
+    ["an emptied storage", reversal, [none], "unsettled"],
+  ];
+  test.each(table)("%s", (_name, doubt, looks, expected, known = {}) => {
+    expect(seen(doubt, known, ...looks)).toBe(expected);
+  });
+});
+
+describe("a result that no order asked for (docs/design.md 3.4)", () => {
+  const held: LastTransaction = { kind: "transaction", report: strange };
+  const back = takenBack({ originalTrace: "000077", amountMinor: 1 });
+  const nameless: Doubt = {
+    ...stray,
+    heard: { ...stray.heard, good: { ...strange, receiptNumber: null, traceNumber: null } },
+  };
+  const table: Row[] = [
+    ["stored", stray, [held], "look-again"],
+    ["stored, twice", stray, [held, held], "held"],
+    ["the sale of an order", stray, [held], "known", { strayIs: "A-1" }],
+    ["its reversal", stray, [back], "taken-back"],
+    ["something else", stray, [baseline.last], "look-again"],
+    ["something else, twice", stray, [baseline.last, baseline.last], "gone"],
+    ["nothing", stray, [none], "look-again"],
+    ["stored, and then nothing", stray, [held, none], "unclear"],
+    ["nothing, twice", stray, [none, none], "unclear"],
+    ["something that cannot be told from it", nameless, [held, held], "unclear"],
+    ["something else after a sale", stray, [sold, sold], "unclear", { soldSince: true }],
+    ["something else after an end of day", stray, [none, none], "unclear", { closedSince: true }],
+    ["another reversal", stray, [takenBack(), takenBack()], "unclear"],
+    ["a terminal that does not tell", stray, [notTold], "unclear"],
+  ];
+  test.each(table)("%s", (_name, doubt, looks, expected, known = {}) => {
+    expect(seen(doubt, known, ...looks)).toBe(expected);
+  });
+});

@@ -1,0 +1,263 @@
+import { describe, expect, test } from "vitest";
+import type { Doubt, Heard, Look } from "../../../src/tp-manager/attempts/evidence-policy.ts";
+import { judge } from "../../../src/tp-manager/attempts/ladder-policy.ts";
+import { nearestLocalTime } from "../../../src/tp-manager/attempts/payment-time-policy.ts";
+import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
+import { baseline, declined, earlierReport, identity, report } from "../../support/reports.ts";
+import {
+  acknowledged,
+  approved,
+  bad,
+  CONFIRM_MS,
+  heard,
+  look,
+  none,
+  nothing,
+  notTold,
+  type Row,
+  refusedPart,
+  reversal,
+  sale,
+  seen,
+  stored,
+  stray,
+  takenBack,
+} from "./doubts.ts";
+
+describe("a payment in doubt (docs/design.md 3.2, 3.22)", () => {
+  const before = baseline.last;
+  const noBaseline: Doubt = { ...sale, before: notTold };
+  const ahead: Doubt = { ...sale, asked: { ...asked(), clockOffsetMs: 2 * 3_600_000 } };
+  const cancelled = heard(sale, { end: "own-word" });
+  const badEnd: Doubt = { ...sale, heard: { ...approved, ...bad } };
+  const spelled = { ...earlierReport, receiptNumber: "1" };
+  const emptied: Doubt = { ...sale, before: none };
+  const two: Heard = { ...acknowledged, second: report({ traceNumber: "000050" }), ...bad };
+
+  const table: Row[] = [
+    ["nothing new, the silence over", sale, [before], "not-charged"],
+    [
+      "nothing new, another spelling",
+      sale,
+      [{ kind: "transaction", report: spelled }],
+      "not-charged",
+    ],
+    ["a matching sale", sale, [stored()], "look-again"],
+    ["a matching sale, twice", sale, [stored(), stored()], "charged"],
+    ["a matching sale, then nothing new", sale, [stored(), before], "not-charged"],
+    [
+      "two matching sales, one after the other",
+      sale,
+      [stored({ receiptNumber: "0003", localTime: "130015" }), stored()],
+      "look-again",
+    ],
+    ["the acknowledged sale", { ...sale, heard: acknowledged }, [stored()], "charged"],
+    [
+      "the acknowledged sale, whose end was bad",
+      { ...sale, heard: { ...acknowledged, ...bad } },
+      [stored()],
+      "look-again",
+    ],
+    ["numbers that began again", sale, [stored(begunAgain()), stored(begunAgain())], "charged"],
+    ["another amount", sale, [stored({ amountMinor: 998 })], "unsettled"],
+    ["another currency", sale, [stored({ currencyNumeric: "756" })], "unsettled"],
+    ["another terminal id in the record", sale, [stored({ terminalId: "52500002" })], "unsettled"],
+    ["a time before the payment", sale, [stored({ localTime: "123000" })], "unsettled"],
+    ["a time long after the payment", sale, [stored({ localTime: "134500" })], "unsettled"],
+    ["no time", sale, [stored({ localTime: null })], "unsettled"],
+    [
+      "its own report, by a clock that is wrong",
+      { ...sale, heard: { ...acknowledged, good: report({ localTime: "183000" }) } },
+      [stored({ localTime: "183000" })],
+      "charged",
+    ],
+    [
+      "a clock two hours ahead",
+      ahead,
+      [stored({ localTime: "150005" }), stored({ localTime: "150005" })],
+      "charged",
+    ],
+    [
+      "a record that is not good",
+      sale,
+      [{ kind: "transaction", report: declined({ localTime: "130005" }) }],
+      "unsettled",
+    ],
+    ["the transaction of another order", sale, [stored()], "unsettled", { foundIs: "B-1" }],
+    [
+      "a record like the one before, without its members",
+      sale,
+      [stored({ amountMinor: 500, receiptNumber: null, traceNumber: null, localDate: null })],
+      "unsettled",
+    ],
+    ["a terminal that does not tell", sale, [notTold], "unsettled"],
+    ["a storage that was emptied", sale, [none], "unsettled"],
+    ["no baseline", noBaseline, [stored(), stored()], "unsettled"],
+    [
+      "no baseline, but what was reported",
+      { ...noBaseline, heard: approved },
+      [stored(), stored()],
+      "charged",
+    ],
+    [
+      "no baseline, a report without numbers",
+      { ...noBaseline, heard: { ...approved, good: bareReport() } },
+      [
+        { kind: "transaction", report: bareReport() },
+        { kind: "transaction", report: bareReport() },
+      ],
+      "unsettled",
+    ],
+    ["empty before and after", emptied, [none], "not-charged"],
+    ["empty before and after a good report", { ...emptied, heard: approved }, [none], "unsettled"],
+    [
+      "empty before and after a good report that was contradicted",
+      { ...emptied, heard: { ...approved, ...bad } },
+      [none, none],
+      "not-charged",
+    ],
+    ["empty before and after an end of day", emptied, [none], "unsettled", { closedSince: true }],
+    ["empty before, long ago", { ...emptied, ageMs: 3_600_000 }, [none], "unsettled"],
+    ["empty before, then a matching sale", emptied, [stored(), stored()], "charged"],
+    [
+      "the reversal of what was reported",
+      { ...sale, heard: approved },
+      [takenBack()],
+      "not-charged",
+    ],
+    [
+      "the reversal of a part of it",
+      { ...sale, heard: approved },
+      [takenBack({ amountMinor: 100 })],
+      "unsettled",
+    ],
+    [
+      "the reversal of a part that was refused",
+      { ...sale, heard: refusedPart },
+      [takenBack({ amountMinor: 500 })],
+      "not-charged",
+    ],
+    [
+      "its reversal, by a trace without zeros",
+      { ...sale, heard: approved },
+      [takenBack({ originalTrace: "12" })],
+      "not-charged",
+    ],
+    ["the reversal of something else", sale, [takenBack({ originalTrace: "000011" })], "unsettled"],
+    [
+      "an acknowledged sale that is not there",
+      { ...sale, heard: acknowledged },
+      [before, before],
+      "unsettled",
+    ],
+    [
+      "the same where prints count",
+      { ...sale, heard: { ...acknowledged, printsCount: true } },
+      [before],
+      "not-charged",
+    ],
+    [
+      "an acknowledged sale, reversed",
+      { ...sale, heard: acknowledged },
+      [takenBack()],
+      "not-charged",
+    ],
+    ["a bad end and nothing new", badEnd, [before], "look-again"],
+    ["a bad end and nothing new, twice", badEnd, [before, before], "not-charged"],
+    [
+      "a bad end after an acknowledgement",
+      heard(badEnd, { acknowledged: true }),
+      [before, before],
+      "unsettled",
+    ],
+    ["a bad end and the sale", badEnd, [before, stored(), stored()], "charged"],
+    ["cancelled, and nothing new", cancelled, [before], "not-charged"],
+    ["cancelled, and a terminal that does not tell", cancelled, [notTold], "not-charged"],
+    ["cancelled, and an emptied storage", cancelled, [none], "not-charged"],
+    ["cancelled, and another amount", cancelled, [stored({ amountMinor: 5 })], "not-charged"],
+    ["cancelled, and a sale that fits", cancelled, [stored()], "look-again"],
+    ["cancelled, and a sale that fits, twice", cancelled, [stored(), stored()], "charged"],
+    [
+      "cancelled, and a sale of no known time",
+      cancelled,
+      [stored({ localTime: null })],
+      "unsettled",
+    ],
+    [
+      "the second sale taken back, the first acknowledged",
+      { ...sale, heard: two },
+      [takenBack({ originalTrace: "50" })],
+      "charged",
+    ],
+    [
+      "the second taken back, the first not acknowledged",
+      { ...sale, heard: { ...two, acknowledged: false } },
+      [takenBack({ originalTrace: "50" })],
+      "unsettled",
+    ],
+    [
+      "another sale than the one that was reported",
+      { ...sale, heard: approved },
+      [stored(another()), stored(another())],
+      "unsettled",
+    ],
+    [
+      "another sale than the one that was refused",
+      { ...sale, heard: refusedPart },
+      [stored(another()), stored(another())],
+      "charged",
+    ],
+    ["the first taken back, the second not", { ...sale, heard: two }, [takenBack()], "unsettled"],
+  ];
+  test.each(table)("%s", (_name, doubt, looks, expected, known = {}) => {
+    expect(seen(doubt, known, ...looks)).toBe(expected);
+  });
+
+  test("nothing new proves nothing before the silence is over, unless the end was heard", () => {
+    const early = look(baseline.last, 60_000);
+    expect(judge(sale, early, nothing, null, CONFIRM_MS)).toMatchObject({
+      verdict: "look-again",
+      waitMs: 120_000,
+    });
+    expect(judge(badEnd, early, nothing, null, CONFIRM_MS)).toMatchObject({ waitMs: CONFIRM_MS });
+    expect(seen(badEnd, {}, early, early)).toBe("not-charged");
+    expect(seen(cancelled, {}, early)).toBe("not-charged");
+  });
+
+  test("the part of the goods that came out, or the whole, when the part was in doubt", () => {
+    const part: Doubt = { ...sale, asked: { ...asked(), amountsMinor: [999, 500] } };
+    for (const amountMinor of [500, 999]) {
+      expect(seen(part, {}, stored({ amountMinor }), stored({ amountMinor }))).toBe("charged");
+    }
+    expect(seen(part, {}, stored({ amountMinor: 501 }))).toBe("unsettled");
+    expect(seen(sale, {}, stored({ amountMinor: 500 }))).toBe("unsettled");
+  });
+
+  test("another terminal has not answered", () => {
+    const there: Look = { ...look(baseline.last), identity: { ...identity, serialNumber: "SN-2" } };
+    for (const doubt of [sale, reversal, stray, cancelled]) {
+      expect(seen(doubt, {}, there)).toBe("no-answer");
+    }
+  });
+
+  function asked(): NonNullable<Doubt["asked"]> {
+    if (!sale.asked) throw new Error("a sale is asked for");
+    return sale.asked;
+  }
+  function another(): Partial<TransactionReport> {
+    return { receiptNumber: "0003", traceNumber: "000013", localTime: "130015" };
+  }
+  function begunAgain(): Partial<TransactionReport> {
+    return { receiptNumber: "0001", traceNumber: "000001" };
+  }
+  function bareReport(): TransactionReport {
+    return report({ receiptNumber: null, traceNumber: null, localTime: null });
+  }
+});
+
+test("a date without a year is read in the year that is nearest", () => {
+  const newYear = new Date(2026, 0, 1, 0, 5).getTime();
+  expect(nearestLocalTime("1231", "235900", newYear)).toBe(
+    new Date(2025, 11, 31, 23, 59).getTime(),
+  );
+});

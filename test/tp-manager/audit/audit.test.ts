@@ -1,0 +1,238 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { type AuditRule, auditRules } from "../../../src/tp-manager/attempts/audit-rules.ts";
+import { begun } from "../../../src/tp-manager/attempts/payment.ts";
+import { phaseTable } from "../../../src/tp-manager/attempts/phase-table.ts";
+import { inputOf } from "../../../src/tp-manager/attempts/step-inputs.ts";
+import { auditPart, joined, partsOf } from "../../../src/tp-manager/audit/audit-journal.ts";
+import { CountingTerminal } from "../../support/counting-terminal.ts";
+import { type House, house, pay, request } from "../../support/payment-house.ts";
+import { declined, report } from "../../support/reports.ts";
+import { lost, type PayScript } from "../../support/scripted-terminal.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { typescriptSources } from "../../tidy/sources.ts";
+
+const audit = (path: string) => joined(partsOf(path).map((part) => auditPart(path, part)));
+
+const declines: PayScript = (_order, observer) => {
+  observer.report(declined());
+  return Promise.resolve({ end: "aborted", code: "05", text: "", reason: "declined", ticket: "" });
+};
+
+const withoutEnd: PayScript = (order, observer) => {
+  observer.report(report({ amountMinor: order.amountMinor, receiptNumber: "0900" }));
+  return Promise.resolve(lost("line broken"));
+};
+
+async function buy(at: House, orderId: string, script?: PayScript): Promise<void> {
+  if (script) at.terminal.script = script;
+  await pay(at, request(orderId));
+  await at.clock.advance(0);
+}
+
+/** An order in doubt that a run of recovery has not settled. */
+async function doubt(at: House, orderId: string): Promise<void> {
+  at.terminal.last = { kind: "not-told", why: "it does not tell" };
+  await buy(at, orderId, withoutEnd);
+  await at.clock.advance(60_000);
+}
+
+/** A real journal with an attempt in every phase, and every way into it that is quick. */
+async function everyPhase(): Promise<string> {
+  const at = house(join(temporaryFolder(), "journal.db"));
+  at.start();
+  const terminal = new CountingTerminal(at, 10);
+  for (const order of ["sold", "sold-2", "reversed"]) await buy(at, order);
+  await at.afterSale.reverse("reversed");
+  await buy(at, "declined", declines);
+  terminal.sells();
+  await buy(at, "declined");
+  const note = "seen at the terminal";
+  for (const order of ["unknown", "settled-charged", "settled-not-charged"]) await doubt(at, order);
+  await at.settle({ orderId: "settled-charged", outcome: "charged", note });
+  await at.settle({ orderId: "settled-not-charged", outcome: "not_charged", note });
+  at.terminal.last = at.terminal.baseline.last;
+  await buy(at, "proved-not-charged", withoutEnd);
+  await at.clock.advance(400_000);
+  terminal.sells();
+  await buy(at, "last");
+  at.terminal.reversal = () => Promise.resolve(lost("line broken"));
+  at.terminal.last = { kind: "not-told", why: "it does not tell" };
+  await at.afterSale.reverse("last").catch(() => undefined);
+  await at.clock.advance(60_000);
+  at.terminal.script = () => new Promise(() => undefined);
+  void pay(at, request("running")).catch(() => undefined);
+  await at.clock.advance(0);
+  at.close();
+  return at.path;
+}
+
+test("a healthy journal with every phase is clean", async () => {
+  const path = await everyPhase();
+  const found = audit(path);
+  expect(found.faults).toEqual([]);
+  expect(found.unknown).toEqual({});
+  expect(Object.values(found.counts).every((count) => count === 0)).toBe(true);
+  expect(found.attempts).toBeGreaterThan(10);
+  const database = new DatabaseSync(path, { readOnly: true });
+  const rows = database.prepare("SELECT DISTINCT phase FROM attempt").all();
+  database.close();
+  const missing = Object.keys(phaseTable).filter(
+    (name) => !rows.some(({ phase }) => phase === name),
+  );
+  // A reversal that runs looks like a sale that does: its steps are those of one that was lost.
+  expect(missing).toEqual(["reversing"]);
+});
+
+const of = (orderId: string): string =>
+  `transaction_id = (SELECT transaction_id FROM attempt WHERE order_id = '${orderId}' LIMIT 1)`;
+const card = ["4111", "1111", "1111", "1111"].join(" ");
+
+const breakages: readonly (readonly [what: string, rule: AuditRule, sql: string])[] = [
+  ["a step twice", "command-twice", step("sold", "end-completed", "{}")],
+  ["a step of another phase", "illegal-step", step("declined", "goods-decided", "{}")],
+  ["a proof after a clear end", "other-end", step("declined", "recovery-charged", observed())],
+  ["a reversal of nothing", "command-twice", step("declined", "reversal-begins", "{}")],
+  [
+    "steps that are gone",
+    "other-end",
+    `DELETE FROM attempt_event WHERE ${of("sold")} AND kind LIKE 'end-%'`,
+  ],
+  [
+    "an end that was not good",
+    "charged-without-proof",
+    `UPDATE attempt_event SET kind = 'end-lost', detail = '{"text":""}'
+     WHERE ${of("sold")} AND kind = 'end-completed'`,
+  ],
+  [
+    "a report of another amount",
+    "charged-without-proof",
+    `UPDATE attempt_event SET detail = json_set(detail, '$.report.amountMinor', 5)
+     WHERE ${of("sold")} AND kind = 'report'`,
+  ],
+  [
+    "an approval that was committed, told as not charged",
+    "not-charged-after-approval",
+    `UPDATE attempt SET phase = 'not-charged', state =
+       '{"phase":"not-charged","outcome":{"status":"failed"}}' WHERE order_id = 'sold'`,
+  ],
+  ["a phase that is not the state's", "phase-column", phase("sold", "in-doubt")],
+  [
+    "a charge of another amount",
+    "wrong-amount",
+    `UPDATE attempt SET state = json_set(state, '$.report.amountMinor', 5)
+     WHERE order_id = 'sold'`,
+  ],
+  [
+    "a charge in another currency",
+    "wrong-amount",
+    `UPDATE attempt SET state = json_set(state, '$.report.currencyNumeric', '840')
+     WHERE order_id = 'sold'`,
+  ],
+  [
+    "a reversal of another amount",
+    "reversed-amount",
+    `UPDATE attempt SET state = json_set(state, '$.report.amountMinor', 5)
+     WHERE order_id = 'reversed'`,
+  ],
+  [
+    "a reversal of another sale",
+    "reversed-amount",
+    `UPDATE attempt SET state = json_set(state, '$.report.originalTrace', '000999')
+     WHERE order_id = 'reversed'`,
+  ],
+  [
+    "two charges of one order",
+    "charged-twice",
+    "UPDATE attempt SET order_id = 'sold', number = 2 WHERE order_id = 'sold-2'",
+  ],
+  [
+    "one sale for two orders",
+    "same-sale-twice",
+    `UPDATE attempt SET (state, receipt_number, trace_number) =
+       (SELECT state, receipt_number, trace_number FROM attempt WHERE order_id = 'sold')
+     WHERE order_id = 'sold-2'`,
+  ],
+  ["a charge without a hand-off", "hand-off-missing", `DELETE FROM hand_off WHERE ${of("sold")}`],
+  [
+    "a hand-off of another amount",
+    "hand-off-wrong",
+    `UPDATE hand_off SET body = json_set(body, '$.amountMinor', 5) WHERE ${of("sold")}`,
+  ],
+  [
+    "a hand-off of a decline",
+    "hand-off-wrong",
+    `UPDATE hand_off SET transaction_id = (SELECT transaction_id FROM attempt
+       WHERE order_id = 'declined' AND number = 1) WHERE ${of("sold")}`,
+  ],
+  [
+    "a card number in a ticket",
+    "card-number",
+    `UPDATE attempt SET ticket = 'CARD|${card}' WHERE order_id = 'sold'`,
+  ],
+  [
+    "a card number in a step",
+    "card-number",
+    `UPDATE attempt_event SET detail = json_set(detail, '$.seen', '${card}')
+     WHERE ${of("declined")} AND kind = 'report'`,
+  ],
+  [
+    "a card number in an event",
+    "card-number",
+    `UPDATE event SET data = json_set(data, '$.message', '${card}') WHERE id = 1`,
+  ],
+  ["a state that is cut off", "unreadable", `UPDATE attempt SET state = '{"phase":'`],
+];
+
+test.each(breakages)("finds %s: %s", async (_what, rule, sql) => {
+  const path = await everyPhase();
+  const database = new DatabaseSync(path);
+  database.exec("PRAGMA foreign_keys = OFF");
+  database.exec(sql);
+  database.close();
+  const { counts, faults } = audit(path);
+  expect(counts[rule]).toBeGreaterThan(0);
+  expect(faults.find((fault) => fault.rule === rule)?.says).not.toBe("");
+});
+
+test("every rule is broken once", () => {
+  const broken = new Set(breakages.map(([, rule]) => rule));
+  expect(Object.keys(auditRules).filter((rule) => !broken.has(rule as AuditRule))).toEqual([]);
+});
+
+test("a step of a newer version is told, and no fault", async () => {
+  const path = await everyPhase();
+  const database = new DatabaseSync(path);
+  database.exec(step("sold", "charged-by-magic", "{}"));
+  database.close();
+  expect(audit(path)).toMatchObject({ faults: [], unknown: { "charged-by-magic": 1 } });
+});
+
+test("every step that the product writes is known to the audit", () => {
+  const written = typescriptSources()
+    .filter(({ path }) => /^src\/tp-manager\/(desk|journal|orders)\//.test(path))
+    .flatMap(({ text }) => [
+      ...text.matchAll(/\.advance\(\s*(?:\{[^}]*\}|[\w.]+),\s*"([a-z-]+)"/g),
+      ...text.matchAll(/\bkind: "((?:gateway|recovery)-[a-z-]+)"/g),
+    ])
+    .map(([, kind]) => String(kind));
+  expect(written.length).toBeGreaterThan(5);
+  const detail = { report: report(), observation: null };
+  const at = { request: request("A-1"), final: begun };
+  const isUnknown = (kind: string) => inputOf({ atMs: 0, kind, detail }, at) === "unknown";
+  expect(written.filter(isUnknown)).toEqual([]);
+});
+
+function step(orderId: string, kind: string, detail: string): string {
+  return `INSERT INTO attempt_event (transaction_id, at_ms, kind, detail)
+    SELECT transaction_id, 0, '${kind}', '${detail}' FROM attempt WHERE order_id = '${orderId}'`;
+}
+
+function observed(): string {
+  return JSON.stringify({ observation: { last: { kind: "transaction", report: report() } } });
+}
+
+function phase(orderId: string, to: string): string {
+  return `UPDATE attempt SET phase = '${to}' WHERE order_id = '${orderId}'`;
+}

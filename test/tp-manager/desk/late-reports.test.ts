@@ -1,0 +1,250 @@
+import { describe, expect, test } from "vitest";
+import type {
+  LastTransaction,
+  PaymentEnd,
+  TransactionReport,
+} from "../../../src/tp-manager/terminal/terminal.ts";
+import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
+import { baseline, identity, report } from "../../support/reports.ts";
+import { approves } from "../../support/scripted-terminal.ts";
+
+const aborted: PaymentEnd = {
+  ...{ end: "aborted", code: "6C", text: "aborted", reason: "cancelled", ticket: "" },
+};
+const late = report();
+const alarms = (at: House): string[] =>
+  at.hub.source.newest("alarm", 20).map(({ data }) => ("alarm" in data ? data.alarm : ""));
+const findings = (at: House): string[] =>
+  at.journal.terminalLog.strays(9).map(({ finding }) => finding);
+const charges = (at: House): string[] => at.supervisor.stored.map(({ orderId }) => orderId);
+
+function shows(at: House, stored: TransactionReport): void {
+  const last: LastTransaction = { kind: "transaction", report: stored };
+  at.terminal.last = last;
+  at.terminal.baseline = { ...baseline, last };
+}
+
+/** The terminal has ended the payment of an order by its own word. */
+async function turnedAway(orderId = "A-1", change = {}): Promise<House> {
+  const at = house();
+  at.start();
+  at.terminal.script = () => Promise.resolve(aborted);
+  expect(outcome(await pay(at, request(orderId, change)))).toBe("Cancelled");
+  at.terminal.script = approves;
+  return at;
+}
+
+function reportedLate(at: House, told = late, kept: TransactionReport = told): void {
+  shows(at, kept);
+  at.terminal.tell({ type: "unexpected-report", report: told });
+}
+
+describe("a good report after the end of a payment (docs/design.md 3.19)", () => {
+  test("charges the order when the terminal keeps the sale, with warning and alarm", async () => {
+    const at = await turnedAway();
+    await at.clock.advance(400);
+    reportedLate(at);
+    await at.clock.advance(20_000);
+    const again = await pay(at, request("A-1"));
+    expect(again.body).toMatchObject({
+      status: "Success",
+      warnings: [expect.stringContaining("answered as not charged")],
+    });
+    expect(at.terminal.paid).toHaveLength(1);
+    expect([charges(at), findings(at)]).toEqual([["A-1"], ["known"]]);
+    expect(alarms(at)).toEqual(["charged-late", "unexpected-report"]);
+  });
+
+  test("keeps a repetition of its order waiting, and then gives the charge's answer", async () => {
+    const at = await turnedAway();
+    reportedLate(at);
+    const again = pay(at, request("A-1"));
+    const other = pay(at, request("B-1"));
+    await expect(other).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT", charged: "no" });
+    await at.clock.advance(20_000);
+    expect(outcome(await again)).toBe("Success");
+    expect(at.terminal.paid).toHaveLength(1);
+  });
+
+  test("says that its order may be charged when it is not cleared up in time", async () => {
+    const at = await turnedAway();
+    reportedLate(at);
+    at.terminal.lastTransaction = () => new Promise(() => {});
+    const again = pay(at, request("A-1"));
+    again.catch(() => undefined);
+    await at.clock.advance(300_000);
+    await expect(again).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT", charged: "unknown" });
+  });
+
+  test("that the terminal takes back leaves the answer as it was", async () => {
+    const at = await turnedAway();
+    const back = { traceNumber: "000013", originalTrace: "000012", localTime: "130030" };
+    reportedLate(at, late, report(back));
+    await at.clock.advance(20_000);
+    expect(findings(at)).toEqual(["reversed"]);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+  });
+
+  const unfit: ReadonlyArray<readonly [string, Partial<TransactionReport>]> = [
+    ["another amount", { amountMinor: 998 }],
+    ["another currency", { currencyNumeric: "756" }],
+  ];
+  test.each(unfit)("of %s charges nothing and is an alarm", async (_name, change) => {
+    const at = await turnedAway();
+    reportedLate(at, report(change));
+    await at.clock.advance(20_000);
+    expect([charges(at), findings(at)]).toEqual([[], ["held"]]);
+    expect(alarms(at)[0]).toBe("sale-without-order");
+  });
+
+  test("long after the end charges nothing and is an alarm", async () => {
+    const at = await turnedAway();
+    await at.clock.advance(3_600_000);
+    reportedLate(at, report({ localTime: "140005" }));
+    await at.clock.advance(20_000);
+    expect([charges(at), findings(at)]).toEqual([[], ["held"]]);
+  });
+
+  test("of one of two orders charges neither", async () => {
+    const at = await turnedAway();
+    at.terminal.script = () => Promise.resolve(aborted);
+    expect(outcome(await pay(at, request("B-1")))).toBe("Cancelled");
+    reportedLate(at);
+    await at.clock.advance(20_000);
+    expect([charges(at), findings(at)]).toEqual([[], ["held"]]);
+    expect(alarms(at)).toContain("sale-without-order");
+  });
+
+  test("of an order that was tried again is told as two charges", async () => {
+    const at = await turnedAway();
+    const second = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130020" });
+    at.terminal.script = (_order, observer) => {
+      observer.report(second);
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    reportedLate(at, report({ receiptNumber: "0004", traceNumber: "000014" }));
+    await at.clock.advance(20_000);
+    expect(alarms(at)).toContain("order-charged-twice");
+    expect(charges(at)).toEqual(["A-1"]);
+  });
+
+  test("does not overturn the word of an operator", async () => {
+    const at = house();
+    at.start();
+    at.terminal.script = () => Promise.resolve({ ...aborted, end: "lost", text: "line" });
+    at.terminal.last = { kind: "not-told", why: "nothing" };
+    await pay(at, request("A-1"));
+    await at.settle({ orderId: "A-1", outcome: "not_charged", note: "seen" });
+    reportedLate(at);
+    await at.clock.advance(20_000);
+    expect([charges(at), findings(at)]).toEqual([[], ["held"]]);
+  });
+
+  test("is taken up again after a crash, and charges once", async () => {
+    const before = await turnedAway();
+    reportedLate(before);
+    before.close();
+    const at = house(before.path);
+    shows(at, late);
+    at.start();
+    await at.clock.advance(20_000);
+    expect([charges(at), findings(at)]).toEqual([["A-1"], ["known"]]);
+    at.close();
+    const after = house(before.path);
+    after.start();
+    await after.clock.advance(20_000);
+    expect(after.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+  });
+});
+
+describe("a sale that the terminal stored and never reported (docs/design.md 3.19)", () => {
+  test("is found before the next command leaves, and charges the order that it fits", async () => {
+    const at = await turnedAway();
+    shows(at, late);
+    await at.clock.advance(5_000);
+    const again = pay(at, request("A-1"));
+    await expect(again).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT", charged: "unknown" });
+    await at.clock.advance(20_000);
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    expect(at.terminal.paid).toHaveLength(1);
+    expect(alarms(at)).toContain("charged-late");
+  });
+
+  test("keeps another order from hiding it, for one look", async () => {
+    const at = await turnedAway();
+    shows(at, late);
+    expect((await pay(at, request("B-1"))).body).toMatchObject({
+      status: "Failed",
+      error: { code: "TERMINAL_IN_DOUBT", charged: "no" },
+    });
+    await at.clock.advance(20_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+    const next = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130100" });
+    at.terminal.script = (_order, observer) => {
+      observer.report(next);
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    expect(outcome(await pay(at, request("B-1")))).toBe("Success");
+    expect(charges(at)).toEqual(["A-1", "B-1"]);
+  });
+
+  test("that fits no order is an alarm, once", async () => {
+    const at = await turnedAway();
+    shows(at, report({ amountMinor: 1250 }));
+    await expect(pay(at, request("B-1"))).rejects.toMatchObject({ code: "STORES_DISAGREE" });
+    expect(alarms(at)).toEqual(["journal-lost"]);
+    expect(findings(at)).toEqual([]);
+  });
+
+  test("settles an order that had stayed unknown", async () => {
+    const at = house();
+    at.start();
+    at.terminal.last = { kind: "not-told", why: "nothing to repeat" };
+    at.terminal.script = () => Promise.resolve({ ...aborted, end: "lost", text: "line" });
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    await at.clock.advance(0);
+    shows(at, late);
+    await pay(at, request("B-1"));
+    await at.clock.advance(20_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+    expect(findings(at)).toEqual(["known"]);
+  });
+
+  const known: ReadonlyArray<readonly [string, (at: House) => void]> = [
+    ["the last order's own sale", (at) => shows(at, report())],
+    ["its own sale, spelled otherwise", (at) => shows(at, report({ receiptNumber: "2" }))],
+    ["what it had stored before", () => {}],
+    ["a reversal", (at) => shows(at, report({ traceNumber: "000077", originalTrace: "000076" }))],
+    ["nothing that it tells", (at) => notTold(at)],
+  ];
+  test.each(known)("is not %s", async (_name, arrange) => {
+    const at = house();
+    at.start();
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    arrange(at);
+    const next = report({ receiptNumber: "0003", traceNumber: "000099", localTime: "130100" });
+    at.terminal.script = (_order, observer) => {
+      observer.report(next);
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    expect(outcome(await pay(at, request("B-1")))).toBe("Success");
+    expect(findings(at)).toEqual([]);
+  });
+
+  function notTold(at: House): void {
+    at.terminal.baseline = { ...baseline, last: { kind: "not-told", why: "nothing" } };
+  }
+
+  test("at another terminal is none of ours", async () => {
+    const at = await turnedAway();
+    at.terminal.baseline = {
+      ...baseline,
+      identity: { ...identity, serialNumber: "SN-2" },
+      last: { kind: "transaction", report: late },
+    };
+    await pay(at, request("B-1"));
+    expect(findings(at)).toEqual([]);
+  });
+});

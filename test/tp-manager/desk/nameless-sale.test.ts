@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { house, outcome, pay, request } from "../../support/payment-house.ts";
+import { baseline, report } from "../../support/reports.ts";
+import { lost } from "../../support/scripted-terminal.ts";
+
+const nameless = { receiptNumber: null, traceNumber: null } as const;
+const stored = (localTime: string) =>
+  ({ kind: "transaction", report: report({ ...nameless, localTime }) }) as const;
+
+// A terminal that tells date and time, but no number, can never be asked which sale it shows.
+test("a stored sale that stays unclear holds up one payment, not every later one", async () => {
+  const at = house();
+  at.terminal.baseline = { ...baseline, last: stored("124511") };
+  at.terminal.last = stored("124511");
+  at.terminal.script = () => Promise.resolve(lost("the line broke"));
+  expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+  await at.clock.advance(400_000);
+  at.terminal.baseline = { ...baseline, last: stored("130001") };
+  at.terminal.last = stored("130001");
+  at.terminal.script = (_order, observer) => {
+    observer.report(report({ ...nameless, localTime: "130900" }));
+    observer.acknowledged();
+    return Promise.resolve({ end: "completed", ticket: "" });
+  };
+  const answers: string[] = [];
+  for (const orderId of ["B-1", "B-2", "B-3"]) {
+    const answer = await pay(at, request(orderId)).then(outcome, ({ code }) => String(code));
+    answers.push(answer);
+    await at.clock.advance(400_000);
+  }
+  expect(answers.slice(1)).toEqual(["Success", "Success"]);
+  const alarms = at.hub.source.newest("alarm", 20).map(({ data }) => JSON.stringify(data));
+  expect(alarms.filter((alarm) => alarm.includes("sale-without-order-unclear"))).toHaveLength(1);
+});

@@ -1,0 +1,178 @@
+import { expect, test } from "vitest";
+import type { z } from "zod";
+import { calls } from "../../../src/tp-manager/http/calls/calls.ts";
+import { type House, house, pay, request } from "../../support/payment-house.ts";
+import { declined, report } from "../../support/reports.ts";
+import { approves, disconnected, lost } from "../../support/scripted-terminal.ts";
+import { api } from "./rig.ts";
+
+/** What became of an order: its `charged`, which every answer about it must tell. */
+const orders = { "A-yes": "yes", "A-no": "no", "A-unknown": "unknown", "A-back": "no" } as const;
+type Order = keyof typeof orders;
+
+interface Named {
+  readonly method?: "GET" | "POST";
+  readonly url?: (order: Order, transactionId: string) => string;
+  readonly body?: object;
+}
+
+/** Every call that names an order, without the rest of what it needs. */
+const named: Readonly<Record<string, Named>> = {
+  "/payment": { body: { amount: 1.23 } },
+  "/payment/{orderId}": { method: "GET", url: (order) => `/payment/${order}` },
+  "/payment/{orderId}/settle": {
+    url: (order) => `/payment/${order}/settle`,
+    body: { outcome: "reversed", note: "seen on the receipt" },
+  },
+  "/delivery": { body: { delivered: true } },
+  "/reversal": { body: {} },
+  "/gateway/confirm": { body: {} },
+  "/gateway/cancel": { body: {} },
+  "/gateway/refund": { body: { amount: 1.5 } },
+  "/gateway/settle": { body: { happened: true, note: "seen in the account" } },
+  "/gateway/copies": { body: { note: "seen in the account" } },
+  "/gateway/transaction/{id}": { method: "GET", url: (order) => `/gateway/transaction/${order}` },
+  "/outbox/{id}/requeue": { url: (_, id) => `/outbox/${id}/requeue` },
+  "/outbox/{id}/drop": { url: (_, id) => `/outbox/${id}/drop`, body: { note: "by hand" } },
+};
+
+const namesAnOrder = calls.filter(
+  ({ path, body }) =>
+    /\{\w+\}/.test(path) || (body as z.ZodObject | undefined)?.shape?.["orderId"] !== undefined,
+);
+
+test("the list of calls that name an order is whole", () => {
+  expect(Object.keys(named).toSorted()).toEqual(namesAnOrder.map(({ path }) => path).toSorted());
+});
+
+async function everyKindOfOrder() {
+  const at = house();
+  const { baseline } = at.terminal;
+  await pay(at, request("A-back"));
+  at.terminal.stores(report());
+  await at.afterSale.reverse("A-back");
+  at.terminal.baseline = baseline;
+  await pay(at, request("A-yes"));
+  at.terminal.script = (_order, observer) => {
+    observer.report(declined());
+    return Promise.resolve({ end: "completed", ticket: "" });
+  };
+  await pay(at, request("A-no"));
+  at.terminal.last = { kind: "not-told", why: "bare completion" };
+  at.terminal.script = (_order, observer) => {
+    observer.report(report());
+    return Promise.resolve(lost("line broken"));
+  };
+  await pay(at, request("A-unknown"));
+  await at.clock.advance(300_000);
+  at.terminal.script = approves;
+  at.supervisor.reachable = false;
+  at.terminal.unavailable = disconnected();
+  const operator = { login: "operator", password: "other" };
+  return await api({ operator }, at);
+}
+
+/** An order in doubt is asked about for as long as an answer may take. */
+async function inTime<T>({ clock }: House, asked: Promise<T>): Promise<T> {
+  let open = true;
+  const over = () => {
+    open = false;
+  };
+  asked.then(over, over);
+  while (open) {
+    await clock.advance(10_000);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  return asked;
+}
+
+const asOperator = { authorization: `Basic ${btoa("operator:other")}` };
+
+test.each(Object.entries(named))(
+  "%s tells the truth about the order that was asked for with supervisor and terminal away",
+  async (path, { method = "POST", url = () => path, body }) => {
+    const rig = await everyKindOfOrder();
+    const told = async (order: Order, extra: object): Promise<unknown> => {
+      const { transactionId = "" } = rig.at.journal.attempts.latest(order) ?? {};
+      const payload = url("A-yes", "") === path ? { orderId: order, ...body } : body;
+      const given = payload && { ...payload, ...extra };
+      const asked = rig.one(method, url(order, transactionId), given, asOperator);
+      const { one } = await inTime(rig.at, asked);
+      return one.error && [order, one.error.charged, one.error.retry === "safe"];
+    };
+    for (const [order, charged] of Object.entries(orders) as [Order, string][]) {
+      // "safe" is said of an order that is not charged, and of no other.
+      for (const extra of method === "GET" ? [{}] : [{ nonsense: 1 }, {}]) {
+        const answer = await told(order, extra);
+        if (answer === null) continue;
+        expect(answer).toEqual([order, charged, charged === "no" && (answer as unknown[])[2]]);
+      }
+    }
+  },
+);
+
+test("a call of the wrong pair is told the truth too, one without a pair nothing", async () => {
+  const rig = await everyKindOfOrder();
+  const refund = { orderId: "A-yes" };
+  const kiosk = await rig.one("POST", "/gateway/refund", refund);
+  expect(kiosk.one.error).toMatchObject({ code: "OPERATOR_REQUIRED", charged: "yes" });
+  const nobody = await rig.one("POST", "/gateway/refund", refund, { authorization: "" });
+  expect(nobody.one.error).toMatchObject({ code: "UNAUTHORIZED", charged: "no" });
+});
+
+test("a transaction of the gateway without a known order is not told as not charged", async () => {
+  const rig = await everyKindOfOrder();
+  const refund = { transactionPublicId: "0A1B2C3D4E5F6071" };
+  const { one } = await rig.one("POST", "/gateway/refund", refund, asOperator);
+  expect(one.error).toMatchObject({ code: "SUPERVISOR_UNAVAILABLE", charged: "unknown" });
+  const looked = await rig.one("GET", "/gateway/transaction/0A1B2C", undefined, asOperator);
+  expect(looked.one.error).toMatchObject({ code: "SUPERVISOR_UNAVAILABLE", charged: "unknown" });
+});
+
+test("another order in the details carries its own word", async () => {
+  const rig = await everyKindOfOrder();
+  rig.at.terminal.unavailable = undefined;
+  rig.at.terminal.script = () => new Promise(() => {});
+  const running = rig.one("POST", "/payment", { amount: 2, orderId: "A-runs" });
+  running.catch(() => undefined);
+  await rig.at.clock.advance(0);
+  const { one } = await rig.one("POST", "/reversal", { orderId: "A-yes" });
+  expect(one.error).toMatchObject({
+    ...{ code: "TERMINAL_BUSY", charged: "yes", retry: "same_order" },
+    details: { orderId: "A-runs", charged: "unknown" },
+  });
+});
+
+test("an order in the archive is told by its own word", async () => {
+  const rig = await everyKindOfOrder();
+  const { transactionId } = rig.at.journal.attempts.latest("A-yes") ?? {};
+  rig.at.supervisor.reachable = true;
+  rig.at.handOff.nudge();
+  await rig.at.clock.advance(30_000);
+  await rig.at.orders.lookUp("A-yes");
+  const archived = rig.at.journal.archive.putAway(rig.at.clock.now() + 1, 100).archived;
+  expect(archived).toBeGreaterThan(0);
+  for (const [url, payload] of [
+    [`/outbox/${transactionId}/requeue`, undefined],
+    ["/gateway/cancel", { orderId: "A-yes" }],
+  ] as const) {
+    const { one } = await rig.one("POST", url, payload, asOperator);
+    expect(one.error).toMatchObject({ code: "SUPERVISOR_UNAVAILABLE", charged: "yes" });
+  }
+});
+
+test("a stored answer for another basket or customer is told by warnings", async () => {
+  const rig = await api();
+  const sale = { amount: 9.99, orderId: "0001", customer: { id: 7 }, basket: { name: "Tea" } };
+  const first = await rig.one("POST", "/payment", sale);
+  const same = await rig.one("POST", "/payment", sale);
+  expect([same.one.replayed, same.one.warnings]).toEqual([true, first.one.warnings]);
+  const basket = { name: "Coffee" };
+  const { one } = await rig.one("POST", "/payment", { ...sale, basket, customer: { id: 8 } });
+  expect([one.status, one.replayed, one.basket]).toEqual(["Success", true, { name: "Tea" }]);
+  expect(one.warnings.slice(first.one.warnings.length)).toEqual([
+    "basket is not that of the stored order; a new sale needs a new orderId",
+    "customer is not that of the stored order; a new sale needs a new orderId",
+  ]);
+  expect(rig.at.terminal.paid).toHaveLength(1);
+});

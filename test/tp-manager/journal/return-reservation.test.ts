@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+import type { OpenReturn } from "../../../src/tp-manager/attempts/payment.ts";
+import { type House, house, pay, request } from "../../support/payment-house.ts";
+import { baseline } from "../../support/reports.ts";
+
+const open: OpenReturn = {
+  operationId: "0b9f1e0e-6a1c-4f7e-9d0b-3a5f5a1b2c3d",
+  kind: "refund",
+  amountMinor: 999,
+  transactionPublicId: "5F1A",
+  atMs: 1,
+};
+
+async function charged() {
+  const at = house();
+  await pay(at, request("A-1"));
+  const sale = at.journal.attempts.latest("A-1");
+  if (sale?.state.phase !== "charged") throw new Error("the sale was not charged");
+  at.terminal.baseline = { ...baseline, last: { kind: "transaction", report: sale.state.report } };
+  return { at, sale, transactionId: sale.transactionId, state: sale.state };
+}
+
+const reverses = (at: House): Promise<unknown> => at.afterSale.reverse("A-1");
+
+test("a return at the gateway is not reserved while the terminal reverses, nor after", async () => {
+  const { at, transactionId } = await charged();
+  const { returns } = at.journal;
+  let meanwhile: boolean | undefined;
+  const { reversal } = at.terminal;
+  at.terminal.reversal = (order, observer) => {
+    meanwhile = returns.reserveReturn(transactionId, open, 999);
+    return reversal(order, observer);
+  };
+  await reverses(at);
+  expect(meanwhile).toBe(false);
+  expect(returns.reserveReturn(transactionId, open, 999)).toBe(false);
+  expect(returns.openReturns()).toEqual([]);
+});
+
+test("a return reserved while the terminal is made ready keeps it from reversing", async () => {
+  const { at, transactionId } = await charged();
+  const prepared = at.terminal.prepare.bind(at.terminal);
+  at.terminal.prepare = (signal) => {
+    expect(at.journal.returns.reserveReturn(transactionId, open, 999)).toBe(true);
+    return prepared(signal);
+  };
+  await expect(reverses(at)).rejects.toMatchObject({ code: "GATEWAY_OPERATION_OPEN" });
+  expect(at.terminal.reversed).toEqual([]);
+});
+
+test("the journal itself takes no reversal of a sale whose return is open", async () => {
+  const { at, transactionId, state } = await charged();
+  const { attempts, returns } = at.journal;
+  returns.reserveReturn(transactionId, open, 999);
+  const { phase: _, ...sale } = state;
+  const event = { atMs: 1, kind: "reversal-begins", detail: {} };
+  const reversing = { phase: "reversing", sale, baseline, last: null } as const;
+  const change = { from: "charged", state: reversing, event } as const;
+  expect(() => attempts.update(transactionId, change)).toThrow();
+  expect(attempts.read(transactionId)?.state.phase).toBe("charged");
+});
+
+test("a sale is not put away while its return is open", async () => {
+  const { at, transactionId } = await charged();
+  const putAway = (): number => at.journal.archive.putAway(at.clock.now() + 1, 100).archived;
+  at.journal.returns.reserveReturn(transactionId, open, 999);
+  expect(putAway()).toBe(0);
+  const event = { atMs: 2, kind: "gateway-return-ended", detail: {} };
+  at.journal.returns.endReturn(transactionId, open, null, event);
+  expect(putAway()).toBe(1);
+});

@@ -1,0 +1,87 @@
+import { expect, test } from "vitest";
+import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
+import { POLL_MS, returnPoll } from "../../../src/tp-manager/supervisor/polls.ts";
+import type { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
+import { NumberingTerminal } from "../../support/numbering-terminal.ts";
+import { type House, house, pay, request } from "../../support/payment-house.ts";
+import { lost } from "../../support/scripted-terminal.ts";
+
+async function sold(): Promise<{ at: House; terminal: NumberingTerminal; id: string }> {
+  const terminal = new NumberingTerminal();
+  const at = house(undefined, terminal);
+  const { body } = await pay(at, request("A", { amountMinor: 500, echo: { amount: 5 } }));
+  return { at, terminal, id: body.transactionId };
+}
+
+/** The supervisor tells of a return, as its poll learns of a notification. */
+async function notified(at: House, transactionId: string, returnedMinor: number): Promise<void> {
+  const call = () =>
+    Promise.resolve({ last: 1, more: false, returns: [{ transactionId, returnedMinor }] });
+  const link = { call } as unknown as SupervisorLink;
+  await returnPoll(at.journal.returns, link, at.clock, at.hub.tap(at.log)).ask();
+}
+
+const told = (at: House): string[] =>
+  at.hub.source
+    .newest("alarm", 10)
+    .flatMap(({ data }) => ("alarm" in data && data.alarm === "returned-twice" ? [data] : []))
+    .map(({ orderId, message }) => `${orderId}: ${message}`);
+
+const both = (amount: string): string[] => [
+  expect.stringMatching(new RegExp(`^A: .*terminal, 5[.]00 EUR.*gateway, ${amount} EUR`)),
+];
+
+test.each([500, 200])(
+  "a return of %i at the gateway while the terminal reverses does not refuse the reversal",
+  async (returnedMinor) => {
+    const { at, terminal, id } = await sold();
+    const { reversal } = terminal;
+    terminal.reversal = async (order, observer) => {
+      await notified(at, id, returnedMinor);
+      return await reversal(order, observer);
+    };
+    const { attempt, delivery } = await at.afterSale.reverse("A");
+    expect(answerOf(attempt, delivery).body.status).toBe("Reversed");
+    expect(terminal.charged).toEqual([]);
+    expect(told(at)).toEqual(both(`${returnedMinor / 100}[.]00`));
+  },
+);
+
+test("a return or chargeback after the reversal is told, once", async () => {
+  const { at, id } = await sold();
+  await at.afterSale.reverse("A");
+  expect(told(at)).toEqual([]);
+  await notified(at, id, 500);
+  await notified(at, id, 500);
+  await at.clock.advance(POLL_MS);
+  expect(told(at)).toEqual(both("5[.]00"));
+});
+
+test("a return while the end of the reversal is not known is told when it is", async () => {
+  const { at, terminal, id } = await sold();
+  const { reversal } = terminal;
+  terminal.reversal = async (order, observer) => {
+    await reversal(order, { ...observer, report: () => "accept", acknowledged: () => {} });
+    return lost("line broken");
+  };
+  const { attempt, delivery } = await at.afterSale.reverse("A");
+  expect(answerOf(attempt, delivery).body.status).toBe("Unknown");
+  await notified(at, id, 500);
+  expect(told(at)).toEqual([]);
+  await at.clock.advance(20_000);
+  expect(at.journal.attempts.latest("A")?.state.phase).toBe("reversed");
+  expect(told(at)).toEqual(both("5[.]00"));
+});
+
+test("a return after which the terminal does not reverse is no second one", async () => {
+  const { at, terminal, id } = await sold();
+  terminal.reversal = async () => {
+    await notified(at, id, 500);
+    return { end: "refused", code: "B5", text: "impossible" };
+  };
+  await expect(at.afterSale.reverse("A")).rejects.toMatchObject({ code: "REVERSAL_REFUSED" });
+  expect(told(at)).toEqual([]);
+  const { attempt, delivery } = await at.afterSale.reverse("A");
+  expect(answerOf(attempt, delivery).body.status).toBe("Reversed");
+  expect(terminal.charged).toEqual([500]);
+});

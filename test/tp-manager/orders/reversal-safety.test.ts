@@ -1,0 +1,342 @@
+import { describe, expect, test } from "vitest";
+import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
+import { NumberingTerminal } from "../../support/numbering-terminal.ts";
+import { type House, house, pay, request } from "../../support/payment-house.ts";
+import { declined, identity, report } from "../../support/reports.ts";
+import { lost } from "../../support/scripted-terminal.ts";
+
+function kiosk(): { at: House; terminal: NumberingTerminal } {
+  const terminal = new NumberingTerminal();
+  return { at: house(undefined, terminal, { isShared: true }), terminal };
+}
+
+async function sell(at: House, orderId: string, amountMinor = 500): Promise<void> {
+  const { body } = await pay(at, request(orderId, { amountMinor, echo: { amount: 5 } }));
+  expect([orderId, body.status]).toEqual([orderId, "Success"]);
+}
+
+async function reverse(at: House, orderId: string): Promise<string> {
+  const { attempt, delivery } = await at.afterSale.reverse(orderId);
+  return answerOf(attempt, delivery).body.status;
+}
+
+const unsafe = { code: "REVERSAL_NOT_SAFE", charged: "yes" };
+
+describe("a receipt number that may name another sale (docs/design.md 3.16)", () => {
+  const between: Array<[string, (at: House, terminal: NumberingTerminal) => unknown]> = [
+    [
+      "the memory was cleared and the number given again",
+      async (at, terminal) => {
+        terminal.clear();
+        await sell(at, "B");
+      },
+    ],
+    [
+      "the terminal closed by itself and began its numbers again",
+      async (at, terminal) => {
+        terminal.closeBooks({ restarts: true });
+        await sell(at, "B");
+      },
+    ],
+    ["the memory was cleared", (_at, terminal) => terminal.clear()],
+    [
+      "the memory was cleared and something was sold at the terminal's own keys",
+      (_at, terminal) => {
+        terminal.clear();
+        terminal.sellAtKeys(500);
+      },
+    ],
+    ["something was sold at the terminal's own keys", (_at, terminal) => terminal.sellAtKeys(700)],
+    [
+      "something was sold at the terminal's own keys, and then an order",
+      async (at, terminal) => {
+        terminal.sellAtKeys(700);
+        void pay(at, request("B", { amountMinor: 500 }));
+        await at.clock.advance(20_000);
+        await sell(at, "B");
+      },
+    ],
+    [
+      "the numbers began again, and ten orders later one has the sale's number",
+      async (at, terminal) => {
+        for (let n = 0; n < 5; n++) await sell(at, `B-${n}`);
+        terminal.closeBooks({ restarts: true });
+        for (let n = 5; n < 10; n++) await sell(at, `B-${n}`);
+      },
+    ],
+    [
+      "a whole round of numbers",
+      async (at, terminal) => {
+        await sell(at, "B");
+        terminal.nextReceipt = 9_999;
+        await sell(at, "C");
+        await sell(at, "D");
+      },
+    ],
+    [
+      "what became of a later order is not known",
+      async (at, terminal) => {
+        const { script } = terminal;
+        terminal.script = () => Promise.resolve(lost("line broken"));
+        terminal.store({ kind: "not-told", why: "no word" });
+        void pay(at, request("B", { amountMinor: 500 }));
+        await at.clock.advance(200_000);
+        terminal.script = script;
+        terminal.store({ kind: "transaction", report: terminal.bank[0]?.report ?? report() });
+        await sell(at, "C");
+      },
+    ],
+    [
+      "a sale without an order was reported",
+      async (at, terminal) => {
+        at.start();
+        const stray = report({ receiptNumber: "0042", traceNumber: "000077" });
+        terminal.tell({ type: "unexpected-report", report: stray });
+        await at.clock.advance(60_000);
+        await sell(at, "B");
+      },
+    ],
+    [
+      "another terminal, whose numbers are others, was here",
+      async (at, terminal) => {
+        at.journal.terminalLog.acceptTerminal({ ...identity, serialNumber: "" }, 0);
+        terminal.become({ identity: { ...identity, serialNumber: "" } });
+        terminal.clear();
+        await sell(at, "B");
+        terminal.become({ identity });
+      },
+    ],
+  ];
+
+  test.each(between)("no reversal leaves when %s", async (_name, happens) => {
+    const { at, terminal } = kiosk();
+    await sell(at, "A");
+    await happens(at, terminal);
+    const before = [...terminal.charged];
+    await expect(reverse(at, "A")).rejects.toMatchObject(unsafe);
+    expect(terminal.reversed).toEqual([]);
+    expect(terminal.charged).toEqual(before);
+  });
+
+  const harmless: Array<[string, (at: House, terminal: NumberingTerminal) => unknown]> = [
+    ["nothing happened", () => undefined],
+    [
+      "ten orders were paid",
+      async (at) => {
+        for (let n = 0; n < 10; n++) await sell(at, `B-${n}`);
+      },
+    ],
+    [
+      "the numbers went from 9999 to 0001",
+      async (at) => {
+        for (let n = 0; n < 3; n++) await sell(at, `B-${n}`);
+      },
+    ],
+    [
+      "an order was paid and reversed",
+      async (at) => {
+        await sell(at, "B");
+        expect(await reverse(at, "B")).toBe("Reversed");
+      },
+    ],
+    [
+      "an older order was reversed",
+      async (at) => {
+        expect(await reverse(at, "older")).toBe("Reversed");
+      },
+    ],
+    [
+      "a card was declined, and the terminal tells that",
+      async (at, terminal) => {
+        const { script } = terminal;
+        const told = declined({ traceNumber: "000099" });
+        terminal.script = (_order, observer) => {
+          observer.report(told);
+          terminal.store({ kind: "transaction", report: told });
+          return Promise.resolve({ end: "completed", ticket: "" });
+        };
+        expect((await pay(at, request("B"))).body.status).toBe("Declined");
+        terminal.script = script;
+      },
+    ],
+    [
+      "a card was declined, and the terminal tells the sale",
+      async (at, terminal) => {
+        const { script } = terminal;
+        terminal.script = (_order, observer) => {
+          observer.report(declined({ traceNumber: "000099" }));
+          return Promise.resolve({ end: "completed", ticket: "" });
+        };
+        expect((await pay(at, request("B"))).body.status).toBe("Declined");
+        terminal.script = script;
+        await sell(at, "C");
+      },
+    ],
+    [
+      "a payment did not even begin",
+      async (at, terminal) => {
+        const { prepare } = terminal;
+        terminal.prepare = () => Promise.reject(new Error("broken"));
+        await pay(at, request("B")).catch(() => undefined);
+        terminal.prepare = prepare;
+      },
+    ],
+  ];
+
+  test.each(harmless)("the sale is reversed when %s", async (_name, happens) => {
+    const { at, terminal } = kiosk();
+    terminal.nextReceipt = 9_996;
+    await sell(at, "older", 100);
+    await sell(at, "A", 500);
+    await happens(at, terminal);
+    expect(await reverse(at, "A")).toBe("Reversed");
+    expect(terminal.bank.find(({ amountMinor }) => amountMinor === 500)?.isReversed).toBe(true);
+  });
+
+  test("another terminal that was here in between changes nothing", async () => {
+    const { at, terminal } = kiosk();
+    await sell(at, "A");
+    const { nextReceipt, last } = terminal;
+    const other = { ...identity, serialNumber: "SN-2" };
+    at.journal.terminalLog.acceptTerminal(other, 0);
+    terminal.become({ identity: other });
+    terminal.clear();
+    await sell(at, "B");
+    at.journal.terminalLog.acceptTerminal(identity, 0);
+    terminal.become({ identity });
+    terminal.nextReceipt = nextReceipt;
+    terminal.store(last);
+    expect(terminal.baseline.identity).toEqual(identity);
+    await expect(reverse(at, "B")).rejects.toMatchObject({ code: "REVERSAL_REFUSED" });
+    await expect(reverse(at, "A")).resolves.toBe("Reversed");
+  });
+
+  test("on a terminal that does not tell only the newest order is reversed", async () => {
+    const { at, terminal } = kiosk();
+    terminal.tellsLast = false;
+    await sell(at, "A");
+    await sell(at, "B");
+    await expect(reverse(at, "A")).rejects.toMatchObject(unsafe);
+    expect(await reverse(at, "B")).toBe("Reversed");
+    await expect(reverse(at, "A")).rejects.toMatchObject(unsafe);
+    expect(terminal.charged).toEqual([500]);
+  });
+
+  test("the look before a reversal puts nothing on the wire, and is its baseline", async () => {
+    const { at, terminal } = kiosk();
+    await sell(at, "A");
+    const { last } = terminal;
+    terminal.reversal = () => {
+      const state = at.journal.attempts.latest("A")?.state;
+      expect(state).toMatchObject({ phase: "reversing", baseline: { last } });
+      return Promise.resolve({ end: "refused", code: "B5", text: "impossible" });
+    };
+    await expect(reverse(at, "A")).rejects.toMatchObject({ code: "REVERSAL_REFUSED" });
+    expect([terminal.looks, terminal.checks, terminal.reversed.length]).toEqual([0, 0, 1]);
+  });
+});
+
+describe("a sale that was given back without us (docs/design.md 3.16)", () => {
+  const b4 = { code: "B4", text: "already reversed", reason: "already-reversed" } as const;
+  const words: Array<[string, (at: House) => void]> = [
+    [
+      "as a refusal",
+      ({ terminal }) => {
+        terminal.reversal = () => Promise.resolve({ end: "refused", ...b4 });
+      },
+    ],
+    [
+      "as an abort",
+      ({ terminal }) => {
+        terminal.reversal = () => Promise.resolve({ end: "aborted", ...b4, ticket: "" });
+      },
+    ],
+    [
+      "as a result before the completion",
+      ({ terminal }) => {
+        terminal.reversal = (_order, observer) => {
+          observer.report(declined({ resultCode: "B4", reason: "already-reversed" }));
+          return Promise.resolve({ end: "completed", ticket: "" });
+        };
+      },
+    ],
+  ];
+  test.each(words)("is Reversed when the terminal says so %s", async (_name, says) => {
+    const { at, terminal } = kiosk();
+    await sell(at, "A");
+    says(at);
+    expect(await reverse(at, "A")).toBe("Reversed");
+    expect(terminal.reversed).toHaveLength(1);
+    expect(alarms(at)).toContain("reversed-elsewhere A");
+    await expect(pay(at, request("A", { amountMinor: 500 }))).rejects.toMatchObject({
+      code: "ORDER_REVERSED",
+    });
+  });
+
+  test("is Reversed without a command when the terminal shows its reversal", async () => {
+    const { at, terminal } = kiosk();
+    await sell(at, "A");
+    await sell(at, "B", 700);
+    terminal.reverseAtKeys("0001");
+    expect(await reverse(at, "A")).toBe("Reversed");
+    expect(terminal.reversed).toEqual([]);
+    expect(terminal.charged).toEqual([700]);
+    expect(alarms(at)).toContain("reversed-elsewhere A");
+  });
+
+  test("is Reversed too when an order was paid since", async () => {
+    const { at, terminal } = kiosk();
+    await sell(at, "A");
+    terminal.reverseAtKeys("0001");
+    await sell(at, "B", 700);
+    expect(await reverse(at, "A")).toBe("Reversed");
+    expect(terminal.reversed).toEqual([]);
+  });
+
+  test("is not taken for another sale of the same amount", async () => {
+    const { at, terminal } = kiosk();
+    await sell(at, "A");
+    await sell(at, "B");
+    terminal.reverseAtKeys("0002");
+    await expect(reverse(at, "A")).rejects.toMatchObject(unsafe);
+    expect(await reverse(at, "B")).toBe("Reversed");
+    expect(terminal.charged).toEqual([500]);
+  });
+});
+
+describe("an answer that names another sale than the one to reverse (docs/design.md 3.16)", () => {
+  const others = [
+    ["original", { originalTrace: "000777" }],
+    ["card", { maskedPan: "541333XXXXXX9999" }],
+    ["amount", { amountMinor: 501 }],
+  ] as const;
+  test.each(others)("another %s leaves a doubt and raises an alarm", async (_name, other) => {
+    const { at, terminal } = kiosk();
+    await sell(at, "A");
+    terminal.reversal = (order, observer) => {
+      const told = { amountMinor: order.amountMinor, originalTrace: "000001", ...other };
+      expect(observer.report(report({ receiptNumber: "0002", ...told }))).toBe("accept");
+      observer.acknowledged();
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    expect(await reverse(at, "A")).toBe("Unknown");
+    expect(alarms(at)).toContain("reversal-mismatch A");
+  });
+
+  test("another way to mask the card or to write the trace is no other sale", async () => {
+    const { at, terminal } = kiosk();
+    await sell(at, "A");
+    terminal.reversal = (order, observer) => {
+      const told = { amountMinor: order.amountMinor, originalTrace: "1" };
+      observer.report(report({ receiptNumber: "0002", ...told, maskedPan: "XXXX4444" }));
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    expect(await reverse(at, "A")).toBe("Reversed");
+  });
+});
+
+function alarms(at: House): string[] {
+  return at.hub.source
+    .newest("alarm", 10)
+    .flatMap(({ data }) => ("alarm" in data ? [`${data.alarm} ${data.orderId}`] : []));
+}

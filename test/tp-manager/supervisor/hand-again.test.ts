@@ -1,0 +1,148 @@
+import { expect, test } from "vitest";
+import { accepted, RecordingGateway, refusedOrder } from "../../supervisor/recording-gateway.ts";
+import { pay, request } from "../../support/payment-house.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { TestClock } from "../../support/test-clock.ts";
+import {
+  copyStore,
+  managerIn,
+  removeStore,
+  SupervisorSeat,
+  supervisorIn,
+} from "../../support/two-stores.ts";
+
+type Manager = ReturnType<typeof managerIn>;
+
+const alarms = ({ told }: Manager): unknown[] =>
+  told.flatMap((line) => (JSON.parse(line) as { alarm?: string }).alarm ?? []);
+
+/** A kiosk with a gateway that takes A, refuses B and is out of service for C. */
+async function kiosk() {
+  const folder = temporaryFolder();
+  const server = await RecordingGateway.start();
+  server.behave = ({ reference }) =>
+    reference === "A" ? accepted : reference === "B" ? refusedOrder : { status: 503 };
+  const clock = new TestClock();
+  const seat = new SupervisorSeat();
+  seat.rig = await supervisorIn(folder, { server, clock });
+  return { folder, server, clock, seat, manager: managerIn(folder, seat, clock) };
+}
+type Kiosk = Awaited<ReturnType<typeof kiosk>>;
+
+async function paid({ manager, clock }: Kiosk, ...orders: string[]): Promise<void> {
+  for (const orderId of orders) {
+    const answer = pay(manager, request(orderId));
+    await clock.advance(5_000);
+    await answer;
+    expect(phaseOf(manager, orderId)).toBe("charged");
+  }
+}
+
+const phaseOf = ({ journal }: Manager, orderId: string): string | undefined =>
+  journal.attempts.latest(orderId)?.state.phase;
+
+/** Until the outbox is in this state. */
+async function becomes(at: Kiosk, states: string): Promise<void> {
+  await expect
+    .poll(
+      async () => {
+        await at.clock.advance(1_000);
+        const items = at.seat.rig?.desk.list(undefined, 0, 50).items ?? [];
+        return items.map(({ orderId, state }) => `${orderId} ${state}`).join(", ");
+      },
+      { interval: 5 },
+    )
+    .toBe(states);
+}
+
+/** What the journal has learnt about the deliveries of these orders. */
+async function learnt({ manager }: Kiosk, ...orders: string[]): Promise<void> {
+  for (const orderId of orders) {
+    const { transactionId = "" } = manager.journal.attempts.latest(orderId) ?? {};
+    await manager.handOff.delivered(transactionId, 0);
+  }
+}
+
+const sent = ({ server }: Kiosk, orderId: string): number =>
+  server.references.filter((reference) => reference === orderId).length;
+
+test("a lost supervisor.db gets everything again, and what was sent stays sent", async () => {
+  const at = await kiosk();
+  const { folder, server, clock, seat, manager } = at;
+  await paid(at, "A", "B", "C");
+  await becomes(at, "A sent, B parked, C pending");
+  await learnt(at, "A", "B", "C");
+  await seat.rig?.stop();
+  removeStore(folder, "supervisor");
+  const before = [sent(at, "A"), sent(at, "B")];
+  seat.rig = await supervisorIn(folder, { server, clock });
+  expect(seat.rig.alarms()).toEqual(["outbox-lost"]);
+  await manager.meet();
+  await becomes(at, "A sent, B parked, C pending");
+  const { transactionId = "" } = manager.journal.attempts.latest("C") ?? {};
+  expect(seat.rig.store.delivery(transactionId)?.ambiguous).toBe(true);
+  expect([sent(at, "A"), sent(at, "B")]).toEqual(before);
+  expect(alarms(manager)).toEqual(["outbox-lost"]);
+  expect(manager.journal.again.isUnderWay).toBe(false);
+  expect(seat.rig.losses.isWhole).toBe(true);
+});
+
+test("an older supervisor.db is told what was sent since the copy was made", async () => {
+  const at = await kiosk();
+  const { folder, server, clock, seat } = at;
+  const copies = temporaryFolder();
+  server.behave = () => ({ status: 503 });
+  await paid(at, "A");
+  await becomes(at, "A pending");
+  copyStore(folder, copies, "supervisor");
+  seat.rig?.ownStore.copied();
+  server.behave = () => accepted;
+  await becomes(at, "A sent");
+  await paid(at, "D");
+  await learnt(at, "A", "D");
+  await seat.rig?.stop();
+  copyStore(copies, folder, "supervisor");
+  const before = sent(at, "A");
+  server.behave = () => ({ status: 503 });
+  const rig = await supervisorIn(folder, { server, clock });
+  seat.rig = rig;
+  expect(rig.alarms()).toContain("outbox-lost");
+  await at.manager.meet();
+  await becomes(at, "A sent, D sent");
+  expect(sent(at, "A") - before).toBeLessThanOrEqual(1);
+});
+
+test("where the handing over stands outlives a restart, and the archive is in it", async () => {
+  const at = await kiosk();
+  const { folder, server, clock, seat, manager } = at;
+  await paid(at, "A");
+  await becomes(at, "A sent");
+  await learnt(at, "A");
+  manager.journal.archive.putAway(clock.now() + 1, 100);
+  await seat.rig?.stop();
+  removeStore(folder, "supervisor");
+  manager.journal.again.begin();
+  manager.close();
+  seat.rig = await supervisorIn(folder, { server, clock });
+  at.manager = managerIn(folder, seat, clock);
+  await becomes(at, "A sent");
+  const [item] = seat.rig.desk.list(undefined, 0, 50).items;
+  expect(item).toMatchObject({ orderId: "A", amountMinor: 999, currency: "EUR" });
+  expect(sent(at, "A")).toBe(1);
+});
+
+test("a supervisor and a journal that have lost nothing say nothing", async () => {
+  const at = await kiosk();
+  const { folder, server, clock, seat } = at;
+  await paid(at, "A");
+  for (let restart = 0; restart < 3; restart++) {
+    await seat.rig?.stop();
+    at.manager.close();
+    seat.rig = await supervisorIn(folder, { server, clock });
+    at.manager = managerIn(folder, seat, clock);
+    await paid(at, `A${restart}`);
+    await learnt(at, "A");
+    expect([...seat.rig.alarms(), ...alarms(at.manager)]).toEqual([]);
+    expect(at.manager.journal.again.isUnderWay).toBe(false);
+  }
+});

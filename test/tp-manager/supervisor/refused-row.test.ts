@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { IpcError } from "../../../src/shared/ipc/client.ts";
+import { answeringLink } from "../../support/answering-link.ts";
+import { house, pay, request } from "../../support/payment-house.ts";
+
+const HOUR_MS = 3_600_000;
+
+/** A house whose supervisor answers for each order as `refuse` says. */
+function houseWith(refuse: (orderId: string) => IpcError | undefined) {
+  const stored: string[] = [];
+  const link = answeringLink({
+    "store-transaction": ({ transaction }) => {
+      const refusal = refuse(transaction.orderId);
+      if (refusal) throw refusal;
+      stored.push(transaction.orderId);
+      return { stored: true };
+    },
+    "transaction-delivery": () => ({ known: true, state: "sent", sent: true }),
+  });
+  const at = house(undefined, undefined, { linkFor: () => link });
+  return { at, stored };
+}
+
+const refused = (status: number): IpcError => new IpcError("refused", "no", { status });
+const alarms = (lines: readonly string[]): unknown[] =>
+  lines.flatMap((line) => (JSON.parse(line) as { alarm?: string }).alarm ?? []);
+
+async function sell({ at }: ReturnType<typeof houseWith>, ...orders: string[]): Promise<void> {
+  for (const orderId of orders) {
+    const answer = pay(at, request(orderId));
+    await at.clock.advance(6_000);
+    await answer;
+  }
+}
+
+test.each([
+  ["refuses for its content", 422],
+  ["does not understand", 400],
+  ["fails at", 500],
+])("a row that the supervisor %s holds up no later one", async (_, status) => {
+  let isOver = false;
+  const house = houseWith((orderId) => (orderId === "A" && !isOver ? refused(status) : undefined));
+  const { at, stored } = house;
+  await sell(house, "A", "B", "C");
+  await at.clock.advance(60_000);
+  expect(stored).toEqual(["B", "C"]);
+  expect(at.journal.handOffs.countSetAside()).toBe(1);
+  expect(alarms(at.lines)).toEqual(["hand-off-refused"]);
+  isOver = true;
+  await at.clock.advance(HOUR_MS);
+  at.handOff.nudge();
+  await at.clock.advance(1_000);
+  expect(stored).toEqual(["B", "C", "A"]);
+  expect(at.journal.handOffs.countPendingHandOffs()).toBe(0);
+});
+
+test("a supervisor that takes nothing at all puts no row aside", async () => {
+  let isDown = true;
+  const house = houseWith(() => (isDown ? refused(500) : undefined));
+  await sell(house, "A", "B");
+  await house.at.clock.advance(60_000);
+  expect(alarms(house.at.lines)).toEqual([]);
+  isDown = false;
+  await house.at.clock.advance(60_000);
+  expect(house.stored).toEqual(["A", "B"]);
+});

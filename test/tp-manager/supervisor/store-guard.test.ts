@@ -1,0 +1,367 @@
+import { existsSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { AppError, type ErrorCode } from "../../../src/shared/errors.ts";
+import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
+import { noOrder, RecordingGateway } from "../../supervisor/recording-gateway.ts";
+import { pay, request } from "../../support/payment-house.ts";
+import { baseline, report } from "../../support/reports.ts";
+import { lost, type ScriptedTerminal } from "../../support/scripted-terminal.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { TestClock } from "../../support/test-clock.ts";
+import {
+  copyStore,
+  managerIn,
+  removeStore,
+  SupervisorSeat,
+  supervisorIn,
+} from "../../support/two-stores.ts";
+
+type Manager = ReturnType<typeof managerIn>;
+
+/** A terminal that numbers its sales and tells the last one, for as long as the test runs. */
+class Till {
+  sales = 0;
+  last: TransactionReport | undefined;
+
+  /** The next sale, as the terminal reports it. */
+  next(amountMinor: number): TransactionReport {
+    this.sales += 1;
+    const number = String(this.sales + 100);
+    const told = { receiptNumber: `0${number}`, traceNumber: `000${number}` };
+    const localTime = `13${number.slice(1)}05`;
+    this.last = report({ amountMinor, ...told, localTime });
+    return this.last;
+  }
+
+  /** Puts this terminal before a manager, whichever process that is. */
+  at(terminal: ScriptedTerminal): void {
+    this.show(terminal);
+    terminal.script = (order, observer) => {
+      const answer = observer.report(this.next(order.amountMinor));
+      this.show(terminal);
+      if (answer !== "accept") return Promise.resolve(lost("refused"));
+      observer.acknowledged();
+      return Promise.resolve({ end: "completed", ticket: "ticket" });
+    };
+    terminal.reversal = (order, observer) => {
+      const { traceNumber } = this.last ?? report();
+      this.last = { ...this.next(order.amountMinor), originalTrace: traceNumber };
+      observer.report(this.last);
+      this.show(terminal);
+      observer.acknowledged();
+      return Promise.resolve({ end: "completed", ticket: "reversal" });
+    };
+  }
+
+  show(terminal: ScriptedTerminal): void {
+    if (!this.last) return;
+    terminal.last = { kind: "transaction", report: this.last };
+    terminal.baseline = { ...baseline, last: terminal.last };
+  }
+}
+
+async function kiosk() {
+  const folder = temporaryFolder();
+  const server = await RecordingGateway.start();
+  const clock = new TestClock(new Date(2026, 0, 15, 13, 0, 0).getTime());
+  const seat = new SupervisorSeat();
+  const till = new Till();
+  seat.rig = await supervisorIn(folder, { server, clock });
+  const at = { folder, server, clock, seat, till, manager: managerIn(folder, seat, clock) };
+  till.at(at.manager.terminal);
+  return at;
+}
+type Kiosk = Awaited<ReturnType<typeof kiosk>>;
+
+/** tp-manager again, on the files as they are now. */
+function restart(at: Kiosk): Manager {
+  at.manager.close();
+  at.manager = managerIn(at.folder, at.seat, at.clock);
+  at.till.at(at.manager.terminal);
+  return at.manager;
+}
+
+async function sell({ manager, clock }: Kiosk, orderId: string, amountMinor = 999) {
+  const answer = pay(manager, request(orderId, { amountMinor }));
+  // Some of the way is a real gateway: the clock moves as long as it takes.
+  let ended = false;
+  const over = (): void => {
+    ended = true;
+  };
+  answer.then(over, over);
+  await expect
+    .poll(
+      async () => {
+        await clock.advance(100);
+        return ended;
+      },
+      { interval: 2 },
+    )
+    .toBe(true);
+  return answer;
+}
+
+/** The error of a request that is refused. */
+async function refusal(at: Kiosk, orderId: string, amountMinor = 999): Promise<AppError> {
+  const error: unknown = await sell(at, orderId, amountMinor).catch((fault: unknown) => fault);
+  if (!(error instanceof AppError)) throw new Error(`not refused: ${JSON.stringify(error)}`);
+  return error;
+}
+
+async function expectRefused(at: Kiosk, orderId: string, code: ErrorCode, amountMinor = 999) {
+  const sales = at.till.sales;
+  const error = await refusal(at, orderId, amountMinor);
+  expect(error.code).toBe(code);
+  expect(at.till.sales).toBe(sales);
+  return error;
+}
+
+async function expectReplayed(at: Kiosk, orderId: string): Promise<void> {
+  const sales = at.till.sales;
+  const { body, replayed } = await sell(at, orderId);
+  expect([orderId, body.status, replayed]).toEqual([orderId, "Success", true]);
+  expect(at.till.sales).toBe(sales);
+}
+
+async function expectSold(at: Kiosk, orderId: string, amountMinor = 999): Promise<void> {
+  const sales = at.till.sales;
+  const { body, replayed } = await sell(at, orderId, amountMinor);
+  expect([orderId, body.status, replayed]).toEqual([orderId, "Success", false]);
+  expect(at.till.sales).toBe(sales + 1);
+}
+
+const alarms = ({ told, lines }: Manager): unknown[] =>
+  [...told, ...lines].flatMap((line) => (JSON.parse(line) as { alarm?: string }).alarm ?? []);
+
+const ways: ReadonlyArray<readonly [string, (folder: string) => void]> = [
+  ["missing", (folder) => removeStore(folder, "journal")],
+  [
+    "empty",
+    (folder) => {
+      removeStore(folder, "journal");
+      writeFileSync(join(folder, "journal.db"), "");
+    },
+  ],
+  [
+    "cleared away with everything of its name",
+    (folder) => {
+      for (const file of readdirSync(folder).filter((name) => name.startsWith("journal"))) {
+        rmSync(join(folder, file));
+      }
+    },
+  ],
+];
+
+test.each(ways)("after a journal that is %s no order is charged twice", async (_, lose) => {
+  const at = await kiosk();
+  await expectSold(at, "A");
+  await expectSold(at, "B");
+  await at.manager.afterSale.reverse("B");
+  at.manager.close();
+  lose(at.folder);
+  const manager = restart(at);
+  expect(manager.guard.open).toBeDefined();
+  expect(alarms(manager)).toContain("journal-lost");
+  await expectReplayed(at, "A");
+  await expectRefused(at, "B", "ORDER_REVERSED");
+  await expectSold(at, "C");
+  const { attempts } = await manager.orders.lookUp("A");
+  expect(attempts.at(-1)?.request.warnings.join()).toContain("taken over");
+});
+
+test("a write-ahead log beside an empty journal is kept for people, not deleted", async () => {
+  const at = await kiosk();
+  await expectSold(at, "A");
+  const copies = temporaryFolder();
+  copyStore(at.folder, copies, "journal");
+  at.manager.close();
+  copyStore(copies, at.folder, "journal");
+  expect(statSync(join(at.folder, "journal.db-wal")).size).toBeGreaterThan(0);
+  truncateSync(join(at.folder, "journal.db"));
+  restart(at);
+  await expectReplayed(at, "A");
+  const kept = readdirSync(at.folder).filter((name) => name.startsWith("journal.db-wal.orphan-"));
+  expect(kept).toHaveLength(1);
+});
+
+test("an older journal takes over what was paid, returned and dropped since", async () => {
+  const at = await kiosk();
+  const copies = temporaryFolder();
+  await expectSold(at, "A");
+  at.manager.journal.store.copied();
+  copyStore(at.folder, copies, "journal");
+  at.manager.journal.store.copied();
+  await expectSold(at, "B");
+  at.server.behave = () => ({ status: 503 });
+  await expectSold(at, "C");
+  const dropped = at.manager.journal.attempts.latest("C")?.transactionId ?? "";
+  await expect
+    .poll(() => at.seat.rig?.desk.drop(dropped, "not wanted", at.clock.now()))
+    .toBe("dropped");
+  at.manager.close();
+  copyStore(copies, at.folder, "journal");
+  const manager = restart(at);
+  expect(manager.guard.open?.because).toContain("older copy");
+  for (const orderId of ["A", "B", "C"]) await expectReplayed(at, orderId);
+  const delivery = (orderId: string) =>
+    manager.journal.handOffs.handOff(manager.journal.attempts.latest(orderId)?.transactionId ?? "")
+      ?.delivery;
+  expect(["A", "B", "C"].map(delivery)).toEqual(["sent", "sent", "closed"]);
+});
+
+test.each([
+  ["that the supervisor has", true],
+  ["that was never handed over", false],
+])("an order in doubt is not proved charged with a later sale %s", async (_, isHandedOver) => {
+  const at = await kiosk();
+  const copies = temporaryFolder();
+  await expectSold(at, "A");
+  at.manager.terminal.script = () => Promise.resolve(lost("the line broke"));
+  const doubtful = pay(at.manager, request("X"));
+  await at.clock.advance(0);
+  copyStore(at.folder, copies, "journal");
+  at.manager.journal.store.copied();
+  await at.clock.advance(400_000);
+  expect((await doubtful).body.status).toBe("Unknown");
+  expect(at.manager.journal.attempts.latest("X")?.state.phase).toBe("not-charged");
+  at.till.at(at.manager.terminal);
+  const { rig } = at.seat;
+  if (!isHandedOver) at.seat.rig = undefined;
+  await expectSold(at, "Y");
+  at.seat.rig = rig;
+  at.manager.close();
+  copyStore(copies, at.folder, "journal");
+  const manager = restart(at);
+  expect(manager.journal.attempts.latest("X")?.state.phase).toBe("in-doubt");
+  manager.start();
+  await at.clock.advance(400_000);
+  expect(manager.terminal.looks).toBeGreaterThan(0);
+  expect(manager.journal.attempts.latest("X")?.state.phase).toBe("in-doubt");
+});
+
+test("while the supervisor cannot be asked nothing is charged or told as unpaid", async () => {
+  const at = await kiosk();
+  await expectSold(at, "A");
+  at.manager.close();
+  removeStore(at.folder, "journal");
+  const { rig } = at.seat;
+  at.seat.rig = undefined;
+  restart(at);
+  const refused = await expectRefused(at, "A", "STORES_DISAGREE");
+  expect(refused.charged).toBe("unknown");
+  await expect(at.manager.orders.lookUp("A")).rejects.toMatchObject({
+    code: "STORES_DISAGREE",
+    charged: "unknown",
+  });
+  at.seat.rig = rig;
+  await expectReplayed(at, "A");
+  await expect(at.manager.orders.lookUp("nobody's")).rejects.toMatchObject({
+    code: "ORDER_NOT_FOUND",
+    charged: "unknown",
+  });
+});
+
+test("where the supervisor's database is lost too, the gateway is asked", async () => {
+  const at = await kiosk();
+  await expectSold(at, "A");
+  at.manager.close();
+  await at.seat.rig?.stop();
+  removeStore(at.folder, "journal");
+  removeStore(at.folder, "supervisor");
+  at.seat.rig = await supervisorIn(at.folder, { server: at.server, clock: at.clock });
+  restart(at);
+  at.till.last = undefined;
+  at.manager.terminal.baseline = baseline;
+  at.manager.terminal.last = baseline.last;
+  const known = '{"id":"A","amount":"9.99","currency":"EUR","custom_data":{"transactionId":"x"}}';
+  at.server.lookUp = ({ path }) => (path.endsWith("/A") ? { status: 200, body: known } : noOrder);
+  expect((await expectRefused(at, "A", "STORES_DISAGREE", 500)).message).toContain("the gateway");
+  at.server.lookUp = () => ({ status: 503 });
+  await expectRefused(at, "B", "STORES_DISAGREE", 700);
+  at.server.lookUp = () => noOrder;
+  await expectSold(at, "B", 700);
+});
+
+test("a sale of the terminal that nobody knows holds up only what it could be", async () => {
+  const at = await kiosk();
+  await expectSold(at, "A");
+  at.manager.close();
+  const lostSale = at.till.next(420);
+  removeStore(at.folder, "journal");
+  const manager = restart(at);
+  const refused = await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", 420);
+  expect(refused.details).toMatchObject({ receiptNumber: lostSale.receiptNumber });
+  await expectSold(at, "C", 100);
+  // It is held up still, although the terminal shows another sale now.
+  await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", 420);
+  restart(at);
+  await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", 420);
+  expect(at.manager.guard.accept()).toBe(true);
+  expect(at.manager.guard.open).toBeUndefined();
+  await expectSold(at, "B", 420);
+  expect(manager).not.toBe(at.manager);
+});
+
+test("an end of day ends the doubt, and none of before", async () => {
+  const at = await kiosk();
+  await at.manager.upkeep.telecollect();
+  await expectSold(at, "A");
+  at.manager.close();
+  removeStore(at.folder, "journal");
+  restart(at);
+  at.till.next(420);
+  at.till.show(at.manager.terminal);
+  await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", 420);
+  await at.manager.upkeep.telecollect();
+  expect(at.manager.guard.open).toBeUndefined();
+  await expectSold(at, "B", 420);
+});
+
+test("both databases put back at once show at the terminal's last sale", async () => {
+  const at = await kiosk();
+  const image = temporaryFolder();
+  await expectSold(at, "A");
+  for (const name of ["journal", "supervisor"]) copyStore(at.folder, image, name);
+  await expectSold(at, "B", 420);
+  at.manager.close();
+  await at.seat.rig?.stop();
+  for (const name of ["journal", "supervisor"]) copyStore(image, at.folder, name);
+  // As the image of a whole machine has it: the files beside are of that day too.
+  rmSync(join(at.folder, "stores"), { recursive: true });
+  at.seat.rig = await supervisorIn(at.folder, { server: at.server, clock: at.clock });
+  const manager = restart(at);
+  expect(manager.guard.open).toBeUndefined();
+  await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", 420);
+  expect(alarms(manager)).toContain("journal-lost");
+  await expectSold(at, "C", 100);
+});
+
+test("a journal and a supervisor.db of other kiosks are noticed, each", async () => {
+  const at = await kiosk();
+  const other = await kiosk();
+  await expectSold(at, "A");
+  await expectSold(other, "Z");
+  other.manager.close();
+  at.manager.close();
+  copyStore(other.folder, at.folder, "journal");
+  restart(at);
+  expect(at.manager.guard.open?.because).toContain("not the database that was here before");
+  await expectReplayed(at, "A");
+  expect(at.manager.again.isUnderWay).toBe(false);
+});
+
+test("a first start of a version that knows its stores is no loss", async () => {
+  const at = await kiosk();
+  await expectSold(at, "A");
+  at.manager.close();
+  await at.seat.rig?.stop();
+  rmSync(join(at.folder, "stores"), { recursive: true });
+  at.seat.rig = await supervisorIn(at.folder, { server: at.server, clock: at.clock });
+  const manager = restart(at);
+  await manager.meet();
+  expect(manager.guard.open).toBeUndefined();
+  expect(existsSync(join(at.folder, "stores"))).toBe(true);
+  await expectSold(at, "B");
+  expect(alarms(manager)).toEqual([]);
+});
