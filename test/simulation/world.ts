@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { AppError } from "../../src/shared/errors.ts";
 import type { PaymentResult } from "../../src/tp-manager/orders/orders.ts";
 import { request } from "../support/payment-house.ts";
@@ -10,6 +9,7 @@ import { Bank } from "./bank.ts";
 import { isTerminalFault, suffer } from "./device-faults.ts";
 import { DiskFailure } from "./disk.ts";
 import { ModelIpc } from "./ipc.ts";
+import { JournalWatch } from "./journal-watch.ts";
 import { Kiosk } from "./kiosk.ts";
 import { Life } from "./life.ts";
 import { ModelDevice } from "./model-device.ts";
@@ -28,7 +28,6 @@ import {
   type Surroundings,
 } from "./plan.ts";
 import {
-  journalPath,
   keepingLog,
   type Supervisor,
   startSupervisor,
@@ -49,17 +48,6 @@ export const NEXT_SALE = "next-sale";
 const NEXT_SALE_EVERY_MS = 30_000;
 const NEXT_SALE_TRIES = 60;
 const START_MS = new Date(2026, 0, 15, 13, 0, 0).getTime();
-const readers = {
-  sent: "SELECT 1 FROM attempt WHERE order_id = ? AND phase = ?",
-  report: `SELECT 1 FROM attempt a JOIN attempt_event e USING (transaction_id)
-  WHERE a.order_id = ? AND e.kind IN ('report', 'approved', 'reversal-report')
-    AND a.phase IN ('sent', 'reversing')`,
-  unasked: `SELECT 1 FROM attempt a
-  WHERE a.phase IN ('sent', 'in-doubt', 'reversing', 'reversal-in-doubt') AND a.order_id <> ?
-    AND NOT EXISTS (SELECT 1 FROM attempt_event e
-      WHERE e.transaction_id = a.transaction_id AND e.kind = 'recovery-unsettled')`,
-};
-
 /** Everything of one run: terminal, bank, gateway, kiosk, and the processes as they come and go. */
 export class World {
   readonly clock = new TestClock(START_MS);
@@ -85,7 +73,7 @@ export class World {
   #next = 0;
   /** How long after the last fault a sale was made; null: not at all. */
   nextSaleAfterMs: number | null = null;
-  #reader: DatabaseSync | undefined;
+  readonly #watch = new JournalWatch(this.folder, (...seen) => this.see(...seen));
   #devices = 1;
   /** The terminal that is to come back. */
   #away: ModelDevice | undefined;
@@ -107,12 +95,11 @@ export class World {
       order: () => this.tpManager?.desk.turn.current?.orderId ?? "?",
       wireMs: () => this.#wireWait(),
       leaves: (what, order) => this.#leaves(what, order),
-      acknowledges: (order) => this.#acknowledges(order),
+      acknowledges: (order) => this.#watch.acknowledges(order),
     });
     this.#driver = terminal;
-    const { log } = this.log;
-    const link = this.ipc.linkFor(life);
-    this.tpManager = startTpManager(life, this.folder, { terminal, link, log });
+    const { ipc, log } = this;
+    this.tpManager = startTpManager(life, this.folder, { terminal, ipc, log: log.log });
     try {
       this.tpManager.start();
     } catch (error) {
@@ -133,6 +120,7 @@ export class World {
     this.tpManager = undefined;
     dead.life.die();
     dead.close();
+    this.#watch.close();
     this.clock.startTimer("keep-alive", ms + KEEP_ALIVE_MS, () => this.startTpManager());
   }
 
@@ -332,10 +320,8 @@ export class World {
 
   /** The ordered stop of main.ts, and a start `ms` later. */
   async #stop(tpManager: TpManager, ms: number): Promise<void> {
-    const { life, desk, handOff, closing } = tpManager;
-    closing.close();
-    await desk.stop();
-    await handOff.close();
+    const { life, stop } = tpManager;
+    await stop();
     if (this.tpManager !== tpManager) return;
     if (life.timers.size > 0) await this.clock.advance(0);
     this.killTpManager(ms);
@@ -372,7 +358,7 @@ export class World {
   }
 
   close(): void {
-    this.#reader?.close();
+    this.#watch.close();
     this.tpManager?.life.die();
     this.supervisor?.life.die();
     this.tpManager?.close();
@@ -380,33 +366,11 @@ export class World {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** What another process would read from the journal's file now. */
-  #read(sql: string, ...values: string[]): unknown[] {
-    this.#reader ??= new DatabaseSync(journalPath(this.folder), { readOnly: true });
-    return this.#reader.prepare(sql).all(...values);
-  }
-
   #leaves(what: "payment" | "reversal", order: string): void {
     const turn = this.tpManager?.desk.turn.current;
     if (turn && this.#cancelled.has(turn)) this.see("a cancel that was taken is not lost", order);
     if (turn) this.#left.add(turn);
-    const phase = what === "payment" ? "sent" : "reversing";
-    const sent = this.#read(readers.sent, order, phase);
-    if (sent.length !== 1) {
-      this.see("write-ahead: no command leaves before its record", `${what} of ${order}`);
-    }
-    const unasked = this.#read(readers.unasked, order);
-    if (what === "payment" && unasked.length > 0) {
-      this.see(
-        "docs/design.md 3.5: no sale before the doubtful one was asked about",
-        `sale of ${order}`,
-      );
-    }
-  }
-
-  #acknowledges(order: string): void {
-    if (this.#read(readers.report, order).length > 0) return;
-    this.see("evidence: no report is acknowledged before it is stored", order);
+    this.#watch.leaves(what, order);
   }
 
   #newDevice(): ModelDevice {

@@ -50,6 +50,23 @@ describe("a payment in doubt", () => {
     expect(outcome(await pay(at, request("A-2")))).toBe("Success");
   });
 
+  test("is asked about although the write-ahead record of a reversal failed before", async () => {
+    const at = house();
+    at.terminal.remembers = true;
+    await pay(at, request("A-0"));
+    const { update } = at.journal.attempts;
+    at.journal.attempts.update = () => {
+      at.journal.attempts.update = update;
+      throw new Error("the disk is full");
+    };
+    await expect(at.afterSale.reverse("A-0")).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+    await at.clock.advance(0);
+    await doubtful(at);
+    await at.clock.advance(180_000);
+    expect(at.terminal.looks).toBeGreaterThan(0);
+    expect(at.desk.blockedBy).toBeUndefined();
+  });
+
   test("holds them up as well when the journal cannot be read at its end", async () => {
     const at = house();
     const { events } = at.journal.attempts;
