@@ -1,4 +1,4 @@
-import type { Plan, Step } from "./plan.ts";
+import { isStoreHarm, type Plan, type Step } from "./plan.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -35,6 +35,11 @@ const rows: readonly Row[] = [
   {
     situation: "what was stored was closed or is lost",
     is: happens("end-of-day", "terminal-forgets", "numbers-start-over", "closes-by-itself"),
+    nextSaleWithinMs: 10 * MINUTE_MS,
+  },
+  {
+    situation: "a database was lost or put back, with what it knew of an attempt",
+    is: (plan) => plan.steps.some(isStoreHarm),
     nextSaleWithinMs: 10 * MINUTE_MS,
   },
   {

@@ -60,30 +60,39 @@ export function violations(end: End): Violation[] {
 }
 
 function chargedTwice({ world, orders }: End): string[] {
-  return orders.flatMap((order) => {
-    const open = new Map<number, number>();
-    const wrong: string[] = [];
-    for (const { kind, sale, amountMinor, atMs } of world.bank.movements) {
-      if (world.bank.movements.find((each) => each.sale === sale)?.order !== order) continue;
-      const left = (open.get(sale) ?? 0) + (kind === "charge" ? amountMinor : -amountMinor);
-      open.set(sale, left);
-      const charged = [...open.values()].filter((value) => value > 0).length;
-      if (kind === "charge" && charged > 1) wrong.push(`${order}: charged again at ${atMs}`);
-    }
-    return wrong;
-  });
+  return orders
+    .filter((order) => !world.unknowable.has(order))
+    .flatMap((order) => {
+      const open = new Map<number, number>();
+      const wrong: string[] = [];
+      for (const { kind, sale, amountMinor, atMs } of world.bank.movements) {
+        if (world.bank.movements.find((each) => each.sale === sale)?.order !== order) continue;
+        const left = (open.get(sale) ?? 0) + (kind === "charge" ? amountMinor : -amountMinor);
+        open.set(sale, left);
+        const charged = [...open.values()].filter((value) => value > 0).length;
+        if (kind === "charge" && charged > 1) wrong.push(`${order}: charged again at ${atMs}`);
+      }
+      return wrong;
+    });
 }
 
 function falseNotCharged({ world }: End): string[] {
   return world.kiosk.told
     .filter(({ charged, order }) => charged === "no" && order !== "")
+    .filter((told) => !isForgotten(world, told))
     .filter(({ order, atMs }) => world.bank.balance(order, atMs - 1) !== 0)
     .map((told) => `${sentence(told)}, but the bank has ${world.bank.balance(told.order)}`);
+}
+
+/** After the doubt about a lost journal nobody speaks of what nothing is left of. */
+function isForgotten({ lost, unknowable }: World, { order, inStoreDoubt }: Told): boolean {
+  return unknowable.has(order) || (lost.forgotten.has(order) && !inStoreDoubt);
 }
 
 function falseCharged({ world, found }: End): string[] {
   return [...world.kiosk.told, ...found.values()]
     .filter(({ status, charged }) => status === "Success" || charged === "yes")
+    .filter(({ order }) => !world.unknowable.has(order))
     .filter(({ order, amountMinor }) => {
       const balance = world.bank.balance(order);
       const returned = world.bank.movements.some((each) => each.order === order && each.asked);
@@ -103,7 +112,9 @@ const later: Readonly<Record<Told["status"], readonly Told["status"][]>> = {
 };
 
 function contradictions({ world, orders, found }: End): string[] {
-  return orders.flatMap((order) => {
+  // What is gone of an order cannot be told again.
+  const known = orders.filter((order) => !world.lost.changed.has(order));
+  return known.flatMap((order) => {
     const wrong: string[] = [];
     let last: Told | undefined;
     let charged: Told | undefined;

@@ -105,6 +105,11 @@ export class ModelDevice {
     return this.#storage.tell(spelling, nowMs < this.staleUntilMs);
   }
 
+  /** The sale that it tells as its last transaction; undefined: none, or it does not tell. */
+  get lastSale(): number | undefined {
+    return this.#clock.monotonicMs() < this.notToldUntilMs ? undefined : this.#storage.lastSale;
+  }
+
   /** A sale of another register, from before. */
   use(): void {
     const sale = this.#bank.begin(this.#clock.monotonicMs());

@@ -47,7 +47,9 @@ export class ModelGateway {
           return { kind: "ours" };
         }
         const isOther = this.orders.some((order) => order.orderId === orderId);
-        return isOther ? { kind: "other", why: "it is of another transaction" } : { kind: "absent" };
+        return isOther
+          ? { kind: "other", why: "it is of another transaction" }
+          : { kind: "absent" };
       },
     };
   }

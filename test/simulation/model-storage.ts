@@ -81,6 +81,13 @@ export class ModelStorage {
     this.#last = before ? { kind: "transaction", report: before.report } : { kind: "none" };
   }
 
+  /** The sale of the last transaction, which is no reversal; undefined: there is none. */
+  get lastSale(): number | undefined {
+    const last = this.#last;
+    if (last.kind !== "transaction" || last.report.originalTrace !== null) return undefined;
+    return this.#stored.find(({ report }) => report === last.report)?.sale;
+  }
+
   /** Nothing was stored before the last transaction: emptied again, it looks as it did then. */
   get beganEmpty(): boolean {
     return this.#last.kind === "none" || this.#previous.kind === "none";

@@ -128,7 +128,7 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
   const forwarder = new Forwarder({ store, gateway: client, watch, clock, log, chance });
   forwarder.start();
   const onStored = (transactionId: string): void => forwarder.tryAtOnce(transactionId);
-  const intake = new Intake({ store, clock, log, onStored });
+  const intake = new Intake({ store, losses: stores.losses, clock, log, onStored });
   const desk = new OutboxDesk(database);
   const aboutStores = storeMessages({
     ...{ ...stores, database, store, gateway: client, clock, log, onStored },

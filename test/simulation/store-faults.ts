@@ -2,6 +2,7 @@ import { copyFileSync, existsSync, renameSync, rmSync, truncateSync } from "node
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { DiskFailure } from "./disk.ts";
+import type { LostKnowledge } from "./lost-knowledge.ts";
 import type { Store, StoreHarm } from "./plan.ts";
 import type { Supervisor, TpManager } from "./processes.ts";
 
@@ -10,6 +11,7 @@ interface Stored {
   readonly folder: string;
   readonly tpManager: TpManager | undefined;
   readonly supervisor: Supervisor | undefined;
+  readonly lost: LostKnowledge;
   killTpManager(ms: number): void;
   killSupervisor(ms: number): void;
 }
@@ -53,7 +55,9 @@ function stopped(
 ): void {
   if (stores.includes("journal")) world.killTpManager(ms);
   if (stores.includes("supervisor")) world.killSupervisor(ms);
-  for (const store of stores) work(join(world.folder, `${store}.db`), store);
+  world.lost.through(() => {
+    for (const store of stores) work(join(world.folder, `${store}.db`), store);
+  });
 }
 
 /** As the daily chore of a program that runs makes it: whole, and of one moment. */

@@ -12,6 +12,7 @@ import { ModelIpc } from "./ipc.ts";
 import { JournalWatch } from "./journal-watch.ts";
 import { Kiosk } from "./kiosk.ts";
 import { Life } from "./life.ts";
+import { LostKnowledge } from "./lost-knowledge.ts";
 import { ModelDevice } from "./model-device.ts";
 import { ModelGateway } from "./model-gateway.ts";
 import { ModelTerminal } from "./model-terminal.ts";
@@ -65,6 +66,9 @@ export class World {
   supervisor: Supervisor | undefined;
   /** Sales that no order asked for, by their trace number. */
   readonly strays = new Map<string, string>();
+  readonly lost = new LostKnowledge(this.folder, this.gateway);
+  /** Orders paid again that nobody could know: no store had them, nor was their sale shown. */
+  readonly unknowable = new Set<string>();
   readonly #left = new WeakSet<object>();
   readonly #cancelled = new WeakSet<object>();
   #driver: ModelTerminal | undefined;
@@ -275,8 +279,8 @@ export class World {
     }
   }
 
-  #ask(action: Call, { life, desk, orders, afterSale }: TpManager): void {
-    const asked = { life, orders };
+  #ask(action: Call, { life, desk, orders, guard, afterSale }: TpManager): void {
+    const asked = { life, orders, guard };
     const ask = (order: string, work: () => Promise<PaymentResult | undefined>): void =>
       this.kiosk.ask(
         { order, call: action.do, ...("patienceMs" in action ? action : {}) },
@@ -371,6 +375,20 @@ export class World {
     if (turn && this.#cancelled.has(turn)) this.see("a cancel that was taken is not lost", order);
     if (turn) this.#left.add(turn);
     this.#watch.leaves(what, order);
+    if (what === "payment" && this.lost.forgotten.has(order) && !this.#isShown(order)) {
+      this.unknowable.add(order);
+    }
+  }
+
+  /** The terminal tells a sale of this order's amount, which is that of this order. */
+  #isShown(order: string): boolean {
+    const { lastSale } = this.device;
+    const asked = this.tpManager?.journal.attempts.latest(order)?.request.amountMinor;
+    return (
+      lastSale !== undefined &&
+      this.bank.orderOf(lastSale) === order &&
+      this.bank.balanceOfSale(lastSale) === asked
+    );
   }
 
   #newDevice(): ModelDevice {

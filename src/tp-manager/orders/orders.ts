@@ -12,6 +12,7 @@ import {
   type AttemptEvent,
   isApproved,
   isCharged,
+  isNotCharged,
   isPaying,
   type PaymentRequest,
 } from "../attempts/payment.ts";
@@ -68,7 +69,7 @@ interface OrderParts {
 }
 
 /** A journal that was lost or restored does not know all orders (docs/design.md 3.17). */
-type OrderGuard = Pick<StoreGuard, "find" | "ofUnknown" | "assertNoSaleFits">;
+type OrderGuard = Pick<StoreGuard, "find" | "open" | "ofUnknown" | "assertNoSaleFits">;
 
 interface RunningPayment {
   readonly request: PaymentRequest;
@@ -135,17 +136,26 @@ export class Orders {
 
   /**
    * Whether an order is charged; undefined when it was never asked for. An order that is being paid
-   * is not known, whatever an earlier attempt came to; nor is any while the journal cannot be read.
+   * is not known, whatever an earlier attempt came to; nor is any while the journal cannot be read,
+   * or may lack it (docs/design.md 3.17).
    */
   chargedOf(orderId: string): Charged | undefined {
     try {
       const attempt = this.#parts.attempts.latest(orderId);
-      const charged = attempt && chargedOf(attempt);
+      if (!attempt) return this.#parts.guard.open && "unknown";
+      const charged = chargedOf(attempt);
       const isRunning = this.#running?.request.orderId === orderId;
-      return isRunning && charged !== "yes" ? "unknown" : charged;
+      const isUnsure = isRunning || this.#mayBeOlder(attempt);
+      return isUnsure && charged !== "yes" ? "unknown" : charged;
     } catch {
       return "unknown";
     }
+  }
+
+  /** What a journal that was put back says of before may have been followed by a charge. */
+  #mayBeOlder({ state, startedAtMs }: Attempt): boolean {
+    const doubt = this.#parts.guard.open;
+    return doubt !== undefined && isNotCharged(state) && startedAtMs <= doubt.sinceMs;
   }
 
   /** The order of a transaction of ours, in the archive too; undefined when it is not known. */

@@ -170,6 +170,30 @@ test.each(ways)("after a journal that is %s no order is charged twice", async (_
   expect(attempts.at(-1)?.request.warnings.join()).toContain("taken over");
 });
 
+test("a copy's word that an order was not charged is unsure, one of since is not", async () => {
+  const at = await kiosk();
+  const { script } = at.manager.terminal;
+  const declines: typeof script = () =>
+    Promise.resolve({ end: "aborted", code: "05", text: "no", reason: "declined", ticket: "" });
+  at.manager.terminal.script = declines;
+  await sell(at, "A");
+  at.manager.close();
+  const copy = temporaryFolder();
+  copyStore(at.folder, copy, "journal");
+  restart(at);
+  await expectSold(at, "A");
+  at.manager.close();
+  copyStore(copy, at.folder, "journal");
+  const { rig } = at.seat;
+  at.seat.rig = undefined;
+  const { orders, terminal } = restart(at);
+  expect(orders.chargedOf("A")).toBe("unknown");
+  at.seat.rig = rig;
+  terminal.script = declines;
+  await sell(at, "B");
+  expect(orders.chargedOf("B")).toBe("no");
+});
+
 test("a write-ahead log beside an empty journal is kept for people, not deleted", async () => {
   const at = await kiosk();
   await expectSold(at, "A");
