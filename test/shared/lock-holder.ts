@@ -7,4 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 const database = new DatabaseSync(process.argv[2] ?? "");
 database.exec("PRAGMA locking_mode = EXCLUSIVE; INSERT INTO item (name) VALUES ('held')");
 process.stdout.write("held\n");
-process.stdin.once("data", () => setTimeout(() => database.close(), 100));
+process.stdin.once("data", () => {
+  process.stdin.destroy();
+  setTimeout(() => database.close(), 100);
+});
