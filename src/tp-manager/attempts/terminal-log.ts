@@ -21,6 +21,11 @@ export interface StrayRow {
   readonly report: TransactionReport;
   /** The terminal that reported it. */
   readonly identity: TerminalIdentity;
+  /**
+   * It never came on the wire: the terminal had it stored, and it fits no order that was told as
+   * not charged. So it may be of a journal that was lost (docs/design.md 3.17).
+   */
+  readonly isUnmatched: boolean;
 }
 
 export interface SettledStray extends StrayRow {
