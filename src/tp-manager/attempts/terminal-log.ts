@@ -22,8 +22,8 @@ export interface StrayRow {
   /** The terminal that reported it. */
   readonly identity: TerminalIdentity;
   /**
-   * It never came on the wire: the terminal had it stored, and it fits no order that was told as
-   * not charged. So it may be of a journal that was lost (docs/design.md 3.17).
+   * The terminal had the sale stored and never told of it on the wire, and no order that was told
+   * as not charged fits: the sale may be of a journal that was lost (docs/design.md 3.17).
    */
   readonly isUnmatched: boolean;
 }

@@ -115,7 +115,8 @@ export class StoreGuard {
 
   /**
    * The last look before a sale: a sale of the terminal that no order here has may be this one, of
-   * a former journal. `limitMs`: the terminal's own time limit of a payment. Throws STORES_DISAGREE or TERMINAL_SALE_UNMATCHED; nothing has left then.
+   * a former journal. `limitMs` is the terminal's own time limit of a payment. Throws
+   * STORES_DISAGREE or TERMINAL_SALE_UNMATCHED; nothing has left then.
    */
   assertNoSaleFits(
     { amountMinor, currency }: PaymentRequest,
