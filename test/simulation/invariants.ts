@@ -178,12 +178,7 @@ function falseStrays({ world }: End): string[] {
     const order = world.strays.get(report.traceNumber ?? "");
     if (order === undefined) return isStanding(world, report) ? [] : notStored(finding);
     const kept = world.bank.balance(order) > 0;
-    const emptied = ["terminal-forgets", "numbers-start-over", "closes-by-itself"];
-    const isLost = emptied.some((fault) => world.struck.has(fault));
-    // What was emptied before the terminal was asked is not there, and nobody can tell.
-    const possible = kept
-      ? ["held", "unclear", ...(isLost ? ["gone"] : [])]
-      : ["gone", "reversed", "unclear"];
+    const possible = kept ? ["held", "unclear"] : ["gone", "reversed", "unclear"];
     return possible.includes(finding) ? [] : [`${order} is ${finding}, kept: ${kept}`];
   });
 }

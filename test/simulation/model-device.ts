@@ -162,14 +162,11 @@ export class ModelDevice {
   }
 
   /**
-   * Everything stored is gone; the numbers go on, or begin again as far as is said. Not between an
-   * empty storage and the next sale's baseline: two looks at nothing show nothing. False: not done.
+   * Everything stored is gone; the numbers go on, or begin again as far as is said.
    */
-  forget(startsOver: "receipts" | "all" | null): boolean {
-    if (this.#storage.beganEmpty) return false;
+  forget(startsOver: "receipts" | "all" | null): void {
     this.#storage.empty();
     if (startsOver) this.numbers.startOver(startsOver);
-    return true;
   }
 
   /** Asks for the end of the running command. */

@@ -88,11 +88,6 @@ export class ModelStorage {
     return this.#stored.find(({ report }) => report === last.report)?.sale;
   }
 
-  /** Nothing was stored before the last transaction: emptied again, it looks as it did then. */
-  get beganEmpty(): boolean {
-    return this.#last.kind === "none" || this.#previous.kind === "none";
-  }
-
   empty(): void {
     this.#stored = [];
     this.#before = undefined;

@@ -64,7 +64,7 @@ export function startTpManager(
   });
   handOffs.riding = () => exchange.ride();
   const link = ipc.linkFor(life, exchange);
-  const handAgain = new HandAgain(journal.again, link, clock, log);
+  const handAgain = new HandAgain(journal.again, link, clock, log, () => guard.open === undefined);
   const guard = new StoreGuard({
     ...{ doubts: journal.doubts, attempts, link, clock, log, isShared: false },
   });

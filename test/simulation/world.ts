@@ -157,7 +157,8 @@ export class World {
 
   act(action: Action): void {
     if (isTerminalFault(action)) {
-      if (suffer(this.device, action, this.clock.monotonicMs())) this.struck.add(action.do);
+      suffer(this.device, action, this.clock.monotonicMs());
+      this.struck.add(action.do);
       return;
     }
     if (action.do !== "pay" && action.do !== "look-up") this.struck.add(action.do);

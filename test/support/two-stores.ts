@@ -74,7 +74,14 @@ export function managerIn(folder: string, seat: SupervisorSeat, clock?: TestCloc
       return link;
     },
   });
-  if (link) handAgain = new HandAgain(at.journal.again, link, at.clock, log);
+  if (link)
+    handAgain = new HandAgain(
+      at.journal.again,
+      link,
+      at.clock,
+      log,
+      () => at.guard.open === undefined,
+    );
   handAgain?.start();
   at.guard.start(isDoubted);
   /** A message, as the polls of tp-manager send one every few seconds. */

@@ -155,7 +155,7 @@ export class Orders {
   /** What a journal that was put back says of before may have been followed by a charge. */
   #mayBeOlder({ state, startedAtMs }: Attempt): boolean {
     const doubt = this.#parts.guard.open;
-    return doubt !== undefined && isNotCharged(state) && startedAtMs <= doubt.sinceMs;
+    return doubt !== undefined && isNotCharged(state) && startedAtMs < doubt.sinceMs;
   }
 
   /** The order of a transaction of ours, in the archive too; undefined when it is not known. */

@@ -184,6 +184,7 @@ test("a copy's word that an order was not charged is unsure, one of since is not
   await expectSold(at, "A");
   at.manager.close();
   copyStore(copy, at.folder, "journal");
+  await at.clock.advance(1_000);
   const { rig } = at.seat;
   at.seat.rig = undefined;
   const { orders, terminal } = restart(at);
