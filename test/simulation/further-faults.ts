@@ -54,7 +54,7 @@ const furtherFaults: readonly FurtherFault[] = [
   { name: "terminal-forgets", chance: 0.05, actions: () => [{ do: "terminal-forgets" }] },
   { name: "numbers-start-over", chance: 0.05, actions: () => [{ do: "numbers-start-over" }] },
   { name: "closes-by-itself", chance: 0.05, actions: () => [{ do: "closes-by-itself" }] },
-  { name: "hides a kept sale", chance: 0.04, behaviour: { unacknowledged: "hidden" } },
+  { name: "hides a kept sale", chance: 0, behaviour: { unacknowledged: "hidden" } },
   { name: "reversal without number", chance: 0.1, behaviour: { numbersOriginal: false } },
   {
     name: "store-lost",

@@ -136,10 +136,15 @@ function contradictions({ world, orders, found }: End): string[] {
 }
 
 function needlesslyUnknown(end: End): string[] {
-  if (mayStayUnknown(end.plan, end.world.struck)) return [];
-  return end.orders
-    .filter((order) => end.found.get(order)?.status === "Unknown")
-    .map((order) => `${order} is unknown; the bank has ${end.world.bank.balance(order)}`);
+  const { plan, world, orders, found } = end;
+  const attempts = world.tpManager?.journal.attempts;
+  return orders
+    .filter((order) => found.get(order)?.status === "Unknown")
+    .filter((order) => {
+      const before = attempts?.latest(order)?.baseline?.last.kind;
+      return !mayStayUnknown(plan, world.struck, before);
+    })
+    .map((order) => `${order} is unknown; the bank has ${world.bank.balance(order)}`);
 }
 
 function notAtGateway({ world, found }: End): string[] {
