@@ -52,6 +52,11 @@ const rows: readonly Row[] = [
     nextSaleWithinMs: 10 * MINUTE_MS,
   },
   {
+    situation: "the terminal keeps a sale and hides it, so that only its number is missing",
+    is: (_plan, struck) => struck.has("hides a kept sale"),
+    nextSaleWithinMs: 10 * MINUTE_MS,
+  },
+  {
     situation: "two spellings of a number leave open whether they mean one transaction",
     is: happens("spells-numbers"),
     nextSaleWithinMs: 10 * MINUTE_MS,

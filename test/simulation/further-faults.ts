@@ -54,7 +54,13 @@ const furtherFaults: readonly FurtherFault[] = [
   { name: "terminal-forgets", chance: 0.05, actions: () => [{ do: "terminal-forgets" }] },
   { name: "numbers-start-over", chance: 0.05, actions: () => [{ do: "numbers-start-over" }] },
   { name: "closes-by-itself", chance: 0.05, actions: () => [{ do: "closes-by-itself" }] },
-  { name: "hides a kept sale", chance: 0, behaviour: { unacknowledged: "hidden" } },
+  {
+    name: "hides a kept sale",
+    chance: 0.05,
+    // The next end of day can be compared when it joins this one.
+    actions: () => [{ do: "end-of-day" }],
+    behaviour: { unacknowledged: "hidden" },
+  },
   { name: "reversal without number", chance: 0.1, behaviour: { numbersOriginal: false } },
   {
     name: "store-lost",

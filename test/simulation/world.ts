@@ -78,7 +78,7 @@ export class World {
   /** How long after the last fault a sale was made; null: not at all. */
   nextSaleAfterMs: number | null = null;
   readonly #watch = new JournalWatch(this.folder, (...seen) => this.see(...seen));
-  #devices = 1;
+  readonly devices: ModelDevice[] = [];
   /** The terminal that is to come back. */
   #away: ModelDevice | undefined;
 
@@ -149,6 +149,17 @@ export class World {
     }
     this.see("no broken invariant", (error as Error).stack ?? String(error));
     this.killTpManager(0);
+  }
+
+  /** Sales that a terminal keeps and never tells, and that nobody has reversed. */
+  get hiddenSales(): readonly number[] {
+    const hidden = this.devices.flatMap((device) => [...device.hiddenSales]);
+    return hidden.filter((sale) => this.bank.balanceOfSale(sale) > 0);
+  }
+
+  /** No answer about such an order can be right: only totals and numbers show its sale. */
+  isHidden(order: string): boolean {
+    return this.hiddenSales.some((sale) => this.bank.orderOf(sale) === order);
   }
 
   see(invariant: string, what: string): void {
@@ -342,6 +353,7 @@ export class World {
       life.disk.heal();
     }
     await this.#sellAgain();
+    if (this.tpManager) this.#ask({ do: "end-of-day" }, this.tpManager);
     await this.clock.advance(3_600_000);
     this.tpManager?.handOff.nudge();
     await this.clock.advance(3_600_000);
@@ -393,14 +405,16 @@ export class World {
   }
 
   #newDevice(): ModelDevice {
-    const serial = `SN-${this.#devices++}`;
-    return new ModelDevice(this.clock, this.bank, serial, () => {
+    const serial = `SN-${this.devices.length + 1}`;
+    const device = new ModelDevice(this.clock, this.bank, serial, () => {
       const behaviour = this.#behaviours[this.#next++];
       if (behaviour && behaviour.outcome !== "approve") this.struck.add(behaviour.outcome);
       if (behaviour?.unacknowledged === "hidden") this.struck.add("hides a kept sale");
       if (behaviour?.lost) this.struck.add(`line lost at ${behaviour.lost.at}`);
       return behaviour ?? goodBehaviour;
     });
+    this.devices.push(device);
+    return device;
   }
 }
 

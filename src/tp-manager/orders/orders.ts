@@ -314,10 +314,12 @@ export class Orders {
 
   /**
    * Nothing financial has left. An order that may be charged by a sale found just now is not
-   * recorded as failed: throws TERMINAL_IN_DOUBT (docs/design.md 3.19).
+   * recorded as failed: throws TERMINAL_IN_DOUBT (docs/design.md 3.19). Neither is an order of which
+   * a lost journal may have known a charge: throws the reason (docs/design.md 3.17).
    */
   #refused(transactionId: string, request: PaymentRequest, why: AppError): Attempt {
     const { orderId } = request;
+    if (this.#parts.guard.open) throw why;
     if (this.#parts.desk.lateReport(orderId) === undefined) {
       return this.#failed(transactionId, request, why);
     }
