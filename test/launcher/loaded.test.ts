@@ -35,7 +35,7 @@ test("a look when all is well loads three small files and three cheap modules of
   ]);
 });
 
-test("an operator's command loads what it needs: neither help nor a wrong word waits for more", () => {
+test("an operator's command loads what it needs, help and a wrong word next to nothing", () => {
   const packages = (file: string): string[] =>
     [...loads(file)].filter((path) => !/^(node:|\w+\/)/.test(path));
   expect(packages("launcher/launch.ts")).toEqual([]);
