@@ -28,8 +28,8 @@ const isKnownThere = {
 /**
  * An order is put away whole, and only when nothing of it is open: every attempt has ended before
  * the cut-off, what was charged is with the gateway or closed, what was reversed is not with the
- * gateway or its return there was seen (docs/design.md 3.7), and the answer of a generated order id, or a charge found later, was read
- * (docs/design.md 3.11).
+ * gateway or its return was seen (docs/design.md 3.7), and the answer of a generated order id, or
+ * a charge found later, was read (docs/design.md 3.11).
  */
 const isArchivable = `
   SELECT min((
