@@ -9,8 +9,8 @@ import {
   renameSync,
 } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
+import { openForReading } from "../shared/sqlite.ts";
 import { declareRestored } from "../shared/stores/store-file.ts";
 import { isoTime } from "../shared/time.ts";
 import { alone, type Site } from "./operate.ts";
@@ -83,7 +83,7 @@ function copyOf(data: string, store: Restorable, day: string | undefined): Copy 
 function assertWhole(path: string): void {
   let verdict: unknown;
   try {
-    const database = new DatabaseSync(path, { readOnly: true });
+    const database = openForReading(path);
     try {
       verdict = database.prepare("PRAGMA integrity_check").get()?.["integrity_check"];
     } finally {

@@ -33,6 +33,15 @@ export function openDatabase(path: string, migrations: readonly Migration[]): Da
 }
 
 /**
+ * Opens a database only to read it, beside whoever else has it open. Waits for the lock that the
+ * first reader of a write-ahead log takes, and a program that starts. Throws when the file cannot
+ * be opened; what the file holds shows only when it is read.
+ */
+export function openForReading(path: string): DatabaseSync {
+  return new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+}
+
+/**
  * A write-ahead log without its database would be deleted by SQLite. The log may be all that is
  * left of the newest payments, so it is put aside for people.
  */

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import type { BrowserContext } from "playwright-core";
+import { openForReading } from "../../src/shared/sqlite.ts";
 import { until } from "../support/child-program.ts";
 import { TestInstallation } from "../support/installation.ts";
 
@@ -53,7 +53,7 @@ export class GuardedHouse extends TestInstallation {
 
   /** Every row of the journal. */
   journal(): unknown {
-    const database = new DatabaseSync(join(this.data, "journal.db"), { readOnly: true });
+    const database = openForReading(join(this.data, "journal.db"));
     try {
       const tables = database
         .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")

@@ -35,7 +35,8 @@ export class Evidence {
   judge(world: World, { about, index, earlier }: Inquiry, look: Look): Verdict {
     if (about === "stray") {
       const stray = world.disk.strays[index] as StoredStray;
-      const row = { id: index, atMs: SENT_AT_MS, report: stray.report, identity: stray.identity };
+      const { report, identity } = stray;
+      const row = { id: index, atMs: SENT_AT_MS, report, identity, isUnmatched: false };
       const doubt = this.#judges.doubtOfStray(row, times);
       return this.#judges.judge(doubt, look, this.#knownOfStray(world, stray), earlier);
     }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { BrokenInvariant } from "../../src/shared/invariant.ts";
-import { openDatabase, transaction } from "../../src/shared/sqlite.ts";
+import { openDatabase, openForReading, transaction } from "../../src/shared/sqlite.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { startChild } from "./talking-child.ts";
 
@@ -143,4 +143,16 @@ test("what was committed survives a killed process, what was not is gone", async
   const database = open(path, [table]);
   expect(names(database)).toEqual(Array.from({ length: 100 }, (_, i) => `item ${i}`));
   expect(pragma(database, "integrity_check")).toBe("ok");
+});
+
+test("a reader waits for one who holds the file alone for a moment", async () => {
+  const path = newPath();
+  open(path, [table]).close();
+  const child = startChild("lock-holder.ts", path);
+  expect(await child.nextLine()).toBe("held");
+  child.send("let go");
+  const reader = openForReading(path);
+  onTestFinished(() => reader.close());
+  expect(names(reader)).toEqual(["held"]);
+  await child.exited;
 });

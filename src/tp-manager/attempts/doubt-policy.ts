@@ -6,9 +6,11 @@ import {
   goodsWindowSeconds,
   type InDoubtState,
   type JudgedReport,
+  type PaymentRequest,
   type ReversalInDoubtState,
 } from "./payment.ts";
 import { judgeReport } from "./payment-machine.ts";
+import { isFromPayment } from "./payment-time-policy.ts";
 import type { StrayRow } from "./terminal-log.ts";
 
 /** The doubt that an attempt or a stray report leaves, as evidence-policy.ts describes it. Pure. */
@@ -71,11 +73,29 @@ export function askedOf(
   };
 }
 
+/**
+ * Whether a sale in doubt can have made what the terminal has stored, by amount and time. `limitMs`
+ * is the terminal's own time limit, without the window for goods.
+ */
+export function canBeSaleOf(
+  attempt: Attempt,
+  { goods }: InDoubtState,
+  report: TransactionReport,
+  limitMs: number,
+): boolean {
+  const asked = askedOf(attempt, saleLimitMs(attempt.request, limitMs), goods);
+  const isAmount = report.amountMinor !== null && asked.amountsMinor.includes(report.amountMinor);
+  return isAmount && isFromPayment(asked, report) !== false;
+}
+
+/** docs/zvt.md 8.2: left alone with an approved sale, the terminal waits for the goods first. */
+function saleLimitMs(request: PaymentRequest, limitMs: number): number {
+  return limitMs + (goodsWindowSeconds(request) ?? 0) * 1_000;
+}
+
 function doubtOfSale(attempt: Attempt, state: InDoubtState, given: DoubtTimes): Doubt {
   const { baseline, request, startedAtMs } = attempt;
-  // docs/zvt.md 8.2: left alone with an approved sale, the terminal waits for the goods first.
-  const windowMs = (goodsWindowSeconds(request) ?? 0) * 1_000;
-  const times = { ...given, limitMs: given.limitMs + windowMs };
+  const times = { ...given, limitMs: saleLimitMs(request, given.limitMs) };
   invariant(baseline, "an attempt in doubt has a baseline");
   const good = goodOf(state);
   const order = { amountMinor: request.amountMinor, currencyNumeric: request.currency.numeric };

@@ -30,8 +30,11 @@ export interface DoubtStore {
   takenTo(): number;
   /** Takes orders over, those that are here already too; `to`: how far; `done`: these were all. */
   takeOver(orders: readonly KnownOrder[], page: TakenPage | null, atMs: number): void;
-  /** Whether the journal knows a transaction of the terminal, from whatever attempt or report. */
-  knowsReport(report: TransactionReport): boolean;
+  /**
+   * Whether the journal knows a transaction of the terminal, from whatever attempt or report, or
+   * has an attempt in doubt that can have made it. `limitMs` is the terminal's own time limit.
+   */
+  knowsReport(report: TransactionReport, limitMs: number): boolean;
   /** Anything was paid here, or tried, so that an unknown sale of the terminal says something. */
   hasAttempts(): boolean;
   addUnmatched(report: TransactionReport): void;

@@ -21,6 +21,11 @@ export interface StrayRow {
   readonly report: TransactionReport;
   /** The terminal that reported it. */
   readonly identity: TerminalIdentity;
+  /**
+   * The terminal had the sale stored and never told of it on the wire, and no order that was told
+   * as not charged fits: the sale may be of a journal that was lost (docs/design.md 3.17).
+   */
+  readonly isUnmatched: boolean;
 }
 
 export interface SettledStray extends StrayRow {

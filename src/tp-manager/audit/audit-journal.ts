@@ -1,5 +1,6 @@
-import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { containsPan } from "../../shared/mask.ts";
+import { openForReading } from "../../shared/sqlite.ts";
 import {
   type AuditedSale,
   type AuditFault,
@@ -61,7 +62,7 @@ const PART_ROWS = 20_000;
 
 /** The parts that an audit of this file has; they can be done in any order, also side by side. */
 export function partsOf(path: string): AuditPart[] {
-  const database = new DatabaseSync(path, { readOnly: true });
+  const database = openForReading(path);
   try {
     const last = Number(database.prepare(texts.lastRow).get()?.["last"]);
     const count = Math.ceil(last / PART_ROWS);
@@ -79,7 +80,7 @@ export function partsOf(path: string): AuditPart[] {
  * only read; give a copy, because a journal in use changes meanwhile.
  */
 export function auditPart(path: string, part: AuditPart): AuditReport {
-  const database = new DatabaseSync(path, { readOnly: true });
+  const database = openForReading(path);
   try {
     const audit = new Audit(database);
     if (part === "others") audit.readOthers();

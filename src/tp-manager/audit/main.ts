@@ -1,11 +1,12 @@
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
-import { backup, DatabaseSync } from "node:sqlite";
+import { backup } from "node:sqlite";
 import { parseArgs } from "node:util";
 import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
 import { installationAt } from "../../shared/installation.ts";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
+import { openForReading } from "../../shared/sqlite.ts";
 import { runAudit } from "./run-audit.ts";
 
 /** All pages in one step, so that no write of a running program begins it anew. */
@@ -47,7 +48,7 @@ async function auditCopy(data: string) {
     });
   }
   try {
-    const source = new DatabaseSync(journal, { readOnly: true });
+    const source = openForReading(journal);
     try {
       await backup(source, copy, { rate: ALL_PAGES });
     } finally {

@@ -12,6 +12,8 @@ import { isFromPayment } from "../attempts/payment-time-policy.ts";
 import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
 import type { TerminalFacts } from "../terminal/terminal.ts";
 
+type Stray = Pick<StrayRow, "atMs" | "report" | "identity">;
+
 interface LateParts {
   readonly attempts: AttemptStore;
   readonly terminalLog: Pick<TerminalLog, "telecollectionSince">;
@@ -41,7 +43,7 @@ export class LateCharges {
   }
 
   /** The orders that a stray could be the late report of. Throws when the journal fails. */
-  candidates(stray: StrayRow): string[] {
+  candidates(stray: Stray): string[] {
     return [...new Set(this.#fitting(stray).map(({ request }) => request.orderId))];
   }
 
@@ -63,7 +65,7 @@ export class LateCharges {
   }
 
   /** Sent to this terminal, newest first. */
-  #sent({ identity }: StrayRow): Attempt[] {
+  #sent({ identity }: Stray): Attempt[] {
     const { attempts } = this.#parts;
     const page = { sinceMs: 0, status: null, limit: ATTEMPTS_LOOKED_AT, before: null };
     return attempts
@@ -74,7 +76,7 @@ export class LateCharges {
   }
 
   /** Told as not charged a short while before, for what the stray charged. */
-  #fitting(stray: StrayRow): Attempt[] {
+  #fitting(stray: Stray): Attempt[] {
     const { paymentLimitMs } = this.#parts.terminal.capabilities;
     return this.#sent(stray).filter((attempt) => {
       const { state, request, endedAtMs, transactionId } = attempt;

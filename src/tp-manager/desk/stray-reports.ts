@@ -55,7 +55,8 @@ export class StrayReports {
     const { log, terminal, clock } = this.#parts;
     const { good, resultCode, amountMinor, receiptNumber, traceNumber, terminalId } = report;
     const told = { good, resultCode, amountMinor, receiptNumber, traceNumber, terminalId };
-    const seen = { atMs: clock.now(), report, identity: terminal.state.identity };
+    const { identity } = terminal.state;
+    const seen = { atMs: clock.now(), report, identity, isUnmatched: false };
     const kept = this.#keep(seen);
     if (kept === "repeated") {
       log.warn(told, "the terminal reported the same result again although no payment runs");
@@ -72,19 +73,20 @@ export class StrayReports {
   /**
    * A payment is about to leave, and the terminal has told what it has stored: a sale that no order
    * knows is asked about first, because the payment would hide it (docs/design.md 3.19). Only one
-   * that an order of ours could be told of late, or that is in doubt: any other may be of a journal
-   * that was lost (docs/design.md 3.17). Returns whether there is one. Never
-   * throws.
+   * that an order of ours could be told of late, or while one is in doubt. One that no order could
+   * be told of may be of a journal that was lost, whatever is found out (docs/design.md 3.17).
+   * Returns whether there is one. Never throws.
    */
   found(now: Baseline): boolean {
     const { attempts, clock, log, lateCharges } = this.#parts;
     try {
       const report = unknownSale(attempts, now);
       if (!report || this.#isOpen(report) || this.#wasAsked(report)) return false;
-      const seen = { atMs: clock.now(), report, identity: now.identity };
+      const where = { atMs: clock.now(), report, identity: now.identity };
       const { receiptNumber, traceNumber, amountMinor } = report;
-      const orders = lateCharges.candidates({ id: null, ...seen });
-      if (orders.length === 0 && attempts.unfinished().length === 0) return false;
+      const isUnmatched = lateCharges.candidates(where).length === 0;
+      if (isUnmatched && attempts.unfinished().length === 0) return false;
+      const seen = { ...where, isUnmatched };
       const kept = this.#keep(seen);
       if (kept === "repeated") return false;
       const told = { alarm: "unexpected-report", receiptNumber, traceNumber, amountMinor };

@@ -1,5 +1,6 @@
 import type { KnownOrder } from "../../shared/ipc/contract.ts";
 import { compareReports } from "../attempts/comparison-policy.ts";
+import { canBeSaleOf } from "../attempts/doubt-policy.ts";
 import { type Attempt, endReportOf, saleOf } from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/payment-event.ts";
 import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
@@ -37,7 +38,7 @@ const texts = {
   unmatched: "UPDATE store_doubt SET unmatched = ? WHERE ended_at_ms IS NULL",
   hasAttempts: "SELECT 1 FROM attempt WHERE baseline IS NOT NULL LIMIT 1",
   newest: "SELECT * FROM attempt ORDER BY rowid DESC LIMIT ?",
-  strays: "SELECT report FROM unexpected_report ORDER BY id DESC LIMIT ?",
+  strays: "SELECT report, unmatched FROM unexpected_report ORDER BY id DESC LIMIT ?",
   archived: "SELECT 1 FROM archived_order WHERE transaction_id = ?",
   insert: `INSERT INTO attempt (transaction_id, order_id, number, amount_minor, currency,
       generated_id, answer_delivered, phase, request, state, started_at_ms, ended_at_ms,
@@ -105,15 +106,14 @@ export class DoubtRows implements DoubtStore {
     });
   }
 
-  knowsReport(report: TransactionReport): boolean {
+  knowsReport(report: TransactionReport, limitMs: number): boolean {
     if (this.#ownerOf(report) !== undefined) return true;
     const attempts = this.#sql.newest.all(ATTEMPTS_LOOKED_AT).map(readAttempt);
-    if (attempts.some((attempt) => mayHaveMade(attempt, report))) return true;
-    const strays = this.#sql.strays.all(ATTEMPTS_LOOKED_AT).map((row) => row["report"]);
+    if (attempts.some((attempt) => mayHaveMade(attempt, report, limitMs))) return true;
+    const strays = this.#sql.strays.all(ATTEMPTS_LOOKED_AT);
+    const heard = strays.flatMap((row) => (row["unmatched"] === 1 ? [] : [reportOf(row)]));
     const told = this.#sql.all.all().flatMap(unmatchedOf);
-    return [...strays.map((text) => readJson<TransactionReport>(text)), ...told].some(
-      (one) => compareReports(one, report) === "same",
-    );
+    return [...heard, ...told].some((one) => compareReports(one, report) === "same");
   }
 
   hasAttempts(): boolean {
@@ -181,13 +181,18 @@ function unmatchedOf(row: Row): TransactionReport[] {
   return readJson(row["unmatched"]);
 }
 
+function reportOf(row: Row): TransactionReport {
+  return readJson(row["report"]);
+}
+
 /** Whether an attempt can be where a transaction of the terminal comes from, or was before it. */
-function mayHaveMade(attempt: Attempt, report: TransactionReport): boolean {
+function mayHaveMade(attempt: Attempt, report: TransactionReport, limitMs: number): boolean {
   const { state, baseline, request } = attempt;
   const last = "last" in state ? state.last?.report : undefined;
   const seen = [endReportOf(state), last];
   if (baseline?.last.kind === "transaction") seen.push(baseline.last.report);
   if (seen.some((one) => one && compareReports(one, report) === "same")) return true;
+  if (isInDoubt(state) && !("sale" in state)) return canBeSaleOf(attempt, state, report, limitMs);
   const isOpen = isInDoubt(state) || isRunning(state);
   const sale = saleOf(state)?.report;
   // An operator's word names no receipt.

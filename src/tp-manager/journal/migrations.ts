@@ -223,4 +223,8 @@ export const migrations: readonly Migration[] = [
   ) STRICT;
   CREATE INDEX store_doubt_open ON store_doubt (id) WHERE ended_at_ms IS NULL;
   `,
+  // Of rows from before it is not known; as then, none of them speaks of a lost journal.
+  `
+  ALTER TABLE unexpected_report ADD COLUMN unmatched INTEGER NOT NULL DEFAULT 0;
+  `,
 ];

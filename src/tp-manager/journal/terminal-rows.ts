@@ -40,8 +40,8 @@ const texts = {
       AND ${mayHaveClosed}
     ORDER BY id DESC LIMIT 1`,
   keepStray: `INSERT INTO unexpected_report
-      (at_ms, report, identity, finding, before_attempt, before_telecollection)
-    VALUES (?, ?, ?, ?, coalesce(
+      (at_ms, report, identity, finding, unmatched, before_attempt, before_telecollection)
+    VALUES (?, ?, ?, ?, ?, coalesce(
         (SELECT min(rowid) FROM attempt WHERE ${unfinishedSql}
           AND ${phaseIn(({ open }) => open === "running")}),
         (SELECT max(rowid) + 1 FROM attempt), 1),
@@ -148,12 +148,13 @@ export class TerminalRows implements TerminalLog {
     this.#sql.accept.run(JSON.stringify(identity), atMs);
   }
 
-  #insertStray({ atMs, report, identity }: Omit<StrayRow, "id">): number {
+  #insertStray({ atMs, report, identity, isUnmatched }: Omit<StrayRow, "id">): number {
     const { lastInsertRowid } = this.#sql.keepStray.run(
       atMs,
       JSON.stringify(report),
       JSON.stringify(identity),
       report.good || report.resultCode === null ? "open" : "not-good",
+      isUnmatched ? 1 : 0,
     );
     const id = Number(lastInsertRowid);
     this.#sql.dropStrays.run(id - STRAYS_KEPT);
@@ -167,6 +168,7 @@ function strayOf(row: Row): SettledStray {
     atMs: Number(row["at_ms"]),
     report: readJson(row["report"]),
     identity: readJson(row["identity"]),
+    isUnmatched: row["unmatched"] === 1,
     finding: row["finding"] as SettledStray["finding"],
     because: String(row["because"]),
     endedAtMs: row["ended_at_ms"] === null ? null : Number(row["ended_at_ms"]),

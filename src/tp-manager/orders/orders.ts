@@ -252,7 +252,7 @@ export class Orders {
     const ended = desk.pay(request.orderId, {
       begin: (baseline) => {
         assertHolds(request, desk.terminal);
-        guard.assertNoSaleFits(request, baseline);
+        guard.assertNoSaleFits(request, baseline, desk.terminal.capabilities.paymentLimitMs);
         const attempt = { transactionId, request, baseline, startedAtMs: clock.now() };
         return writing(() => attempts.begin(attempt));
       },

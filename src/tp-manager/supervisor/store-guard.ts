@@ -115,11 +115,16 @@ export class StoreGuard {
 
   /**
    * The last look before a sale: a sale of the terminal that no order here has may be this one, of
-   * a former journal. Throws STORES_DISAGREE or TERMINAL_SALE_UNMATCHED; nothing has left then.
+   * a former journal. `limitMs` is the terminal's own time limit of a payment. Throws
+   * STORES_DISAGREE or TERMINAL_SALE_UNMATCHED; nothing has left then.
    */
-  assertNoSaleFits({ amountMinor, currency }: PaymentRequest, baseline: Baseline): void {
+  assertNoSaleFits(
+    { amountMinor, currency }: PaymentRequest,
+    baseline: Baseline,
+    limitMs: number,
+  ): void {
     const { doubts, isShared } = this.#parts;
-    const sale = storage(() => this.#unknownSale(baseline), "unknown");
+    const sale = storage(() => this.#unknownSale(baseline, limitMs), "unknown");
     const isSign = sale !== undefined && !doubts.open();
     if (isSign && (isShared || !this.#isOurTerminal(baseline))) return;
     if (isSign) {
@@ -212,11 +217,11 @@ export class StoreGuard {
   }
 
   /** A good sale that the terminal has stored and the journal does not know. */
-  #unknownSale({ last }: Baseline): TransactionReport | undefined {
+  #unknownSale({ last }: Baseline, limitMs: number): TransactionReport | undefined {
     if (last.kind !== "transaction") return undefined;
     const { report } = last;
     const isSale = report.good && report.originalTrace === null;
-    return isSale && !this.#parts.doubts.knowsReport(report) ? report : undefined;
+    return isSale && !this.#parts.doubts.knowsReport(report, limitMs) ? report : undefined;
   }
 
   /** The newest attempt was made at this terminal: what it stores next should be known here. */

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
+import { openForReading } from "../../../src/shared/sqlite.ts";
 import { type AuditRule, auditRules } from "../../../src/tp-manager/attempts/audit-rules.ts";
 import { begun } from "../../../src/tp-manager/attempts/payment.ts";
 import { phaseTable } from "../../../src/tp-manager/attempts/phase-table.ts";
@@ -75,7 +76,7 @@ test("a healthy journal with every phase is clean", async () => {
   expect(found.unknown).toEqual({});
   expect(Object.values(found.counts).every((count) => count === 0)).toBe(true);
   expect(found.attempts).toBeGreaterThan(10);
-  const database = new DatabaseSync(path, { readOnly: true });
+  const database = openForReading(path);
   const rows = database.prepare("SELECT DISTINCT phase FROM attempt").all();
   database.close();
   const missing = Object.keys(phaseTable).filter(

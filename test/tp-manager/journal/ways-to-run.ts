@@ -129,7 +129,7 @@ const terminalLog: Record<string, Ways> = {
   "terminalLog demanded": (n) => [[0], [2 * n]],
   "terminalLog telecollectionSince": (n) =>
     [order, null].flatMap((id) => [0, 2 * n].map((atMs) => [id, atMs])),
-  "terminalLog keepStray": one(0, "{}", "{}", "open"),
+  "terminalLog keepStray": one(0, "{}", "{}", "open", 0),
   "terminalLog dropStrays": (n) => [[n - 1_000], [n]],
   "terminalLog openStrays": one(),
   "terminalLog soldSince": (n) => [[1], [n], [-1]],

@@ -318,24 +318,81 @@ test("an end of day ends the doubt, and none of before", async () => {
   await expectSold(at, "B", 420);
 });
 
-test("both databases put back at once show at the terminal's last sale", async () => {
-  const at = await kiosk();
+/** Both databases as a moment has them. */
+function imageOf({ folder }: Kiosk): string {
   const image = temporaryFolder();
-  await expectSold(at, "A");
-  for (const name of ["journal", "supervisor"]) copyStore(at.folder, image, name);
-  await expectSold(at, "B", 420);
+  for (const name of ["journal", "supervisor"]) copyStore(folder, image, name);
+  return image;
+}
+
+/** The image of a whole machine is put back: the files beside the databases are of that day too. */
+async function putBack(at: Kiosk, image: string): Promise<Manager> {
   at.manager.close();
   await at.seat.rig?.stop();
   for (const name of ["journal", "supervisor"]) copyStore(image, at.folder, name);
-  // As the image of a whole machine has it: the files beside are of that day too.
   rmSync(join(at.folder, "stores"), { recursive: true });
   at.seat.rig = await supervisorIn(at.folder, { server: at.server, clock: at.clock });
   const manager = restart(at);
   expect(manager.guard.open).toBeUndefined();
+  return manager;
+}
+
+test("both databases put back at once show at the terminal's last sale", async () => {
+  const at = await kiosk();
+  await expectSold(at, "A");
+  const image = imageOf(at);
+  await expectSold(at, "B", 420);
+  const manager = await putBack(at, image);
   await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", 420);
   expect(alarms(manager)).toContain("journal-lost");
   await expectSold(at, "C", 100);
 });
+
+/**
+ * An image of a moment in which X was in doubt, for 9.99; X was not charged, and B was sold 40
+ * minutes after it.
+ */
+async function imageWithDoubt(at: Kiosk, amountMinor: number): Promise<string> {
+  await expectSold(at, "A");
+  at.manager.terminal.script = () => Promise.resolve(lost("the line broke"));
+  const doubtful = pay(at.manager, request("X"));
+  await at.clock.advance(0);
+  const image = imageOf(at);
+  await at.clock.advance(400_000);
+  expect((await doubtful).body.status).toBe("Unknown");
+  expect(at.manager.journal.attempts.latest("X")?.state.phase).toBe("not-charged");
+  at.till.at(at.manager.terminal);
+  at.till.sales += 40;
+  await expectSold(at, "B", amountMinor);
+  return image;
+}
+
+test.each([
+  [420, false],
+  [420, true],
+  [999, false],
+])(
+  "a sale of %d that is found beside a doubt stays unmatched (started again: %s)",
+  async (amountMinor, isStartedAgain) => {
+    const at = await kiosk();
+    const manager = await putBack(at, await imageWithDoubt(at, amountMinor));
+    manager.start();
+    await at.clock.advance(400_000);
+    const { sales } = at.till;
+    const first = await sell(at, "B", amountMinor).catch((error: unknown) => error);
+    expect(first).not.toMatchObject({ body: { status: "Success" } });
+    await at.clock.advance(60_000);
+    if (isStartedAgain) {
+      restart(at).start();
+      await at.clock.advance(400_000);
+    }
+    await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", amountMinor);
+    expect(at.till.sales).toBe(sales);
+    expect(at.manager.journal.attempts.latest("X")?.state.phase).toBe("in-doubt");
+    await expectSold(at, "C", 100);
+    await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", amountMinor);
+  },
+);
 
 test("a journal and a supervisor.db of other kiosks are noticed, each", async () => {
   const at = await kiosk();
