@@ -118,7 +118,7 @@ describe("a terminal's demands", () => {
     expect(jobs(driver)[0]).toMatchObject({ job: "diagnosis", problem: "A1 no answer" });
   });
 
-  test("are met at once when the end of day is over that the terminal was made ready for", async () => {
+  test("are met at once when an end of day is over", async () => {
     const needs = { registration: "10", status: statusCompletion("51") };
     const { peer, driver } = await begin(initialised);
     const preparing = driver.terminal.prepare(never);
