@@ -1,14 +1,18 @@
 import type { ResponseOf, supervisorMessages, tpManagerMessages } from "./ipc/contract.ts";
 
 type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
-type HandOver = ResponseOf<typeof tpManagerMessages, "status">["handOver"];
+/** The members of tp-manager's status that tell of troubles. */
+export type TpManagerTroubles = Pick<
+  ResponseOf<typeof tpManagerMessages, "status">,
+  "handOver" | "unreadCharges"
+>;
 
 /** All that is asked to find troubles. A program of the previous version tells less. */
 export interface TroubleFacts {
   /** null: the supervisor does not answer; undefined: another line of the face tells of that. */
   readonly supervisor: SupervisorStatus | null | undefined;
   /** undefined: tp-manager was not asked, or does not tell. */
-  readonly handOver: HandOver | undefined;
+  readonly tpManager: TpManagerTroubles | undefined;
 }
 
 interface Found {
@@ -29,7 +33,7 @@ interface TroubleRow {
   readonly alarm: string;
   readonly raised: "on-the-spot" | "watch";
   /** The line of the doctor. */
-  readonly check: "supervisor" | "hand-over" | "queue" | "gateway" | "notifications";
+  readonly check: "supervisor" | "hand-over" | "payments" | "queue" | "gateway" | "notifications";
   /** The doctor fails: nothing goes on before somebody acts. */
   readonly grave: boolean;
   readonly when: string;
@@ -60,7 +64,7 @@ export const troubleTable = {
     ...{ check: "hand-over", grave: true },
     when: "the supervisor takes no transaction: it is down, refuses, or cannot store",
     todo: "./launch.sh status; where the supervisor runs its log says why it refuses",
-    find: ({ handOver }) =>
+    find: ({ tpManager: { handOver } = {} }) =>
       handOver
         ? found(
             `${amount(handOver.pending, "transaction")} not handed over: ${handOver.reason}`,
@@ -68,6 +72,18 @@ export const troubleTable = {
             handOver.pending,
           )
         : null,
+  },
+  "charges-unread": {
+    ...{ by: "tp-manager", alarm: "charge-unread", raised: "watch" },
+    ...{ check: "payments", grave: false },
+    when: "an order is charged, and the kiosk was told otherwise or got no answer",
+    todo: "have the kiosk ask for the order, or GET /payment/{orderId} and help the customer",
+    find: ({ tpManager: { unreadCharges } = {} }) => {
+      if (!unreadCharges) return null;
+      const { count, sinceMs, orderIds } = unreadCharges;
+      const named = orderIds.join(", ") + (count > orderIds.length ? " and more" : "");
+      return found(`${amount(count, "charge")} that nobody has read: ${named}`, sinceMs, count);
+    },
   },
   "credentials-refused": {
     ...{ by: "supervisor", alarm: "gateway-credentials-refused", raised: "on-the-spot" },

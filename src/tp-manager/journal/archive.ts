@@ -28,7 +28,8 @@ const isKnownThere = {
 /**
  * An order is put away whole, and only when nothing of it is open: every attempt has ended before
  * the cut-off, what was charged is with the gateway or closed, what was reversed is known to the
- * supervisor, and the answer of a generated order id was read (docs/design.md 3.11).
+ * supervisor, and the answer of a generated order id, or a charge found later, was read
+ * (docs/design.md 3.11).
  */
 const isArchivable = `
   SELECT min((
@@ -36,6 +37,7 @@ const isArchivable = `
     AND open_return IS NULL
     AND ended_at_ms IS NOT NULL AND max(ended_at_ms, started_at_ms) < ?
     AND (${neverSold} OR generated_id = 0 OR answer_delivered = 1)
+    AND unread_since_ms IS NULL
     AND CASE phase ${phasesWith(() => true)
       .map((phase) => `WHEN '${phase}' THEN ${isKnownThere[phaseTable[phase].archive]}`)
       .join(" ")}

@@ -171,6 +171,13 @@ test("what is not settled, not handed over or not sent is never archived", async
   expect(archive(unread)).toBe(0);
   unread.orders.answerRead("unread");
   expect(archive(unread)).toBe(1);
+
+  const untold = house();
+  await charged(untold, "charge not told");
+  untold.orders.chargeTold("charge not told", false);
+  expect(archive(untold)).toBe(0);
+  untold.orders.chargeTold("charge not told", true);
+  expect(archive(untold)).toBe(1);
 });
 
 test("an order with one open attempt keeps its closed ones too", async () => {
