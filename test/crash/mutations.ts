@@ -336,8 +336,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${room}/attempts/doubt-policy.ts`,
-        from: "limitMs: given.limitMs + windowMs }",
-        to: "limitMs: given.limitMs + 0 * windowMs }",
+        from: "return limitMs + (goodsWindowSeconds(request) ?? 0) * 1_000;",
+        to: "return limitMs + 0 * (goodsWindowSeconds(request) ?? 0);",
       },
     ],
   },
