@@ -4,7 +4,7 @@ type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 /** The members of tp-manager's status that tell of troubles. */
 export type TpManagerTroubles = Pick<
   ResponseOf<typeof tpManagerMessages, "status">,
-  "handOver" | "unreadCharges"
+  "handOver" | "refusedHandOffs" | "standingAtGateway" | "unreadCharges"
 >;
 
 /** All that is asked to find troubles. A program of the previous version tells less. */
@@ -73,6 +73,24 @@ export const troubleTable = {
           )
         : null,
   },
+  "hand-over-refused": {
+    ...{ by: "tp-manager", alarm: "hand-off-refused", raised: "on-the-spot" },
+    ...{ check: "hand-over", grave: false },
+    when: "the supervisor refuses a transaction while it takes the others",
+    todo: "the supervisor's log says why it refuses; the transaction is tried again each hour",
+    find: ({ tpManager: { refusedHandOffs: count = 0 } = {} }) =>
+      count === 0 ? null : found(`${amount(count, "transaction")} refused`, null, count),
+  },
+  "reversed-at-terminal-only": {
+    ...{ by: "tp-manager", alarm: "reversed-after-sending", raised: "on-the-spot" },
+    ...{ check: "gateway", grave: false },
+    when: "a sale does not stand, and the gateway has its order; over when its return was seen",
+    todo: "cancel or refund the order at the gateway: POST /gateway/cancel or /gateway/refund",
+    find: ({ tpManager: { standingAtGateway: orders = [] } = {} }) => {
+      const words = `${amount(orders.length, "order")} reversed at the terminal only: `;
+      return orders.length === 0 ? null : found(words + namesOf(orders), null, orders.length);
+    },
+  },
   "charges-unread": {
     ...{ by: "tp-manager", alarm: "charge-unread", raised: "watch" },
     ...{ check: "payments", grave: false },
@@ -81,8 +99,8 @@ export const troubleTable = {
     find: ({ tpManager: { unreadCharges } = {} }) => {
       if (!unreadCharges) return null;
       const { count, sinceMs, orderIds } = unreadCharges;
-      const named = orderIds.join(", ") + (count > orderIds.length ? " and more" : "");
-      return found(`${amount(count, "charge")} that nobody has read: ${named}`, sinceMs, count);
+      const words = `${amount(count, "charge")} that nobody has read: `;
+      return found(words + namesOf(orderIds, count), sinceMs, count);
     },
   },
   "credentials-refused": {
@@ -216,6 +234,13 @@ export const lastingAlarms: ReadonlyMap<string, TroubleName> = new Map(
 
 function found(says: string, sinceMs: number | null = null, count: number | null = null): Found {
   return { says, sinceMs, count };
+}
+
+const NAMED_MAX = 5;
+
+function namesOf(orderIds: readonly string[], count = orderIds.length): string {
+  const named = orderIds.slice(0, NAMED_MAX);
+  return named.join(", ") + (count > named.length ? " and more" : "");
 }
 
 function amount(count: number, noun: string): string {

@@ -1,7 +1,7 @@
 import { versionNumber } from "../shared/installation.ts";
 import type { Handlers, tpManagerMessages } from "../shared/ipc/contract.ts";
 import type { AttemptStore } from "./attempts/attempt-store.ts";
-import type { AgainStore, HandOffStore } from "./attempts/hand-off-store.ts";
+import type { AgainStore } from "./attempts/hand-off-store.ts";
 import { isInDoubt } from "./attempts/phase-table.ts";
 import type { TerminalDesk } from "./desk/terminal-desk.ts";
 import { type OwnTroubleParts, ownTroubles } from "./http/status/own-troubles.ts";
@@ -10,7 +10,6 @@ import { type StoreGuard, saleInWords } from "./supervisor/store-guard.ts";
 interface HandlerParts extends OwnTroubleParts {
   readonly port: number;
   readonly attempts: Pick<AttemptStore, "unfinished">;
-  readonly handOffs: Pick<HandOffStore, "countPendingHandOffs">;
   readonly desk: Pick<TerminalDesk, "turn" | "terminal">;
   readonly guard: Pick<StoreGuard, "open" | "accept">;
   readonly again: Pick<AgainStore, "isUnderWay">;

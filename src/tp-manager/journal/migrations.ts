@@ -231,5 +231,6 @@ export const migrations: readonly Migration[] = [
   `
   ALTER TABLE attempt ADD COLUMN unread_since_ms INTEGER;
   CREATE INDEX attempt_unread ON attempt (unread_since_ms) WHERE unread_since_ms IS NOT NULL;
+  CREATE INDEX hand_off_standing ON hand_off (id) WHERE withdrawn = 2 AND delivery <> 'closed';
   `,
 ];

@@ -11,16 +11,14 @@ import {
   troubleTable,
   wordsOf,
 } from "../../../shared/troubles.ts";
-import type { AnswerStore } from "../../attempts/answer-store.ts";
 import type { AttemptStore } from "../../attempts/attempt-store.ts";
 import { type EventData, type KeptEvent, PAYMENT_UNKNOWN } from "../../attempts/event-table.ts";
-import type { HandOffStore } from "../../attempts/hand-off-store.ts";
 import { isInDoubt } from "../../attempts/phase-table.ts";
 import type { TerminalDesk } from "../../desk/terminal-desk.ts";
 import type { HandOff } from "../../supervisor/hand-off.ts";
 import type { StoreGuard } from "../../supervisor/store-guard.ts";
 import type { TerminalIdentity } from "../../terminal/terminal.ts";
-import { ownTroubles } from "./own-troubles.ts";
+import { type OwnTroubleParts, ownTroubles } from "./own-troubles.ts";
 
 export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 
@@ -47,10 +45,8 @@ interface HealthParts {
   readonly choresAt: string;
 }
 
-export interface JournalCounts {
+export interface JournalCounts extends Omit<OwnTroubleParts, "handOff"> {
   readonly attempts: Pick<AttemptStore, "countInDoubt" | "read">;
-  readonly handOffs: Pick<HandOffStore, "countPendingHandOffs">;
-  readonly answers: Pick<AnswerStore, "unreadCharges">;
 }
 
 /** A payment needs a few kilobytes; with less than this the logs of one day may fill the disk. */
