@@ -56,7 +56,7 @@ export function startTpManager(
   const { clock } = life;
   const journal = onDisk(life.disk, () => new Journal(journalPath(folder)));
   const isDoubted = onDisk(life.disk, () => beginSession(journal, clock));
-  const { attempts, handOffs, terminalLog, reconciliations } = journal;
+  const { attempts, answers, handOffs, terminalLog, reconciliations } = journal;
   const exchange = new StoreExchange({
     store: journal.store,
     onMissing: () => guard.doubt("the supervisor remembers more of it than it holds"),
@@ -69,7 +69,7 @@ export function startTpManager(
     ...{ doubts: journal.doubts, attempts, link, clock, log, isShared: false },
   });
   const handOff = new HandOff(handOffs, link, clock, log);
-  const stores = { attempts, handOffs, terminalLog, reconciliations };
+  const stores = { attempts, answers, handOffs, terminalLog, reconciliations };
   const shared = { ...stores, guard, clock, log, settings };
   const journalWhole = (signal: AbortSignal) => guard.whole(signal);
   const settled = (): void => handOff.nudge();
