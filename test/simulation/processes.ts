@@ -25,9 +25,9 @@ import { type OrderSettings, Orders } from "../../src/tp-manager/orders/orders.t
 import { HandAgain } from "../../src/tp-manager/supervisor/hand-again.ts";
 import { HandOff } from "../../src/tp-manager/supervisor/hand-off.ts";
 import { StoreGuard } from "../../src/tp-manager/supervisor/store-guard.ts";
+import type { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import type { Terminal } from "../../src/tp-manager/terminal/terminal.ts";
 import { onDisk } from "./disk.ts";
-import type { ModelIpc } from "./ipc.ts";
 import type { Life } from "./life.ts";
 import type { ModelGateway } from "./model-gateway.ts";
 
@@ -46,11 +46,16 @@ export const settings: DeskSettings & OrderSettings = {
 
 export const journalPath = (folder: string): string => join(folder, "journal.db");
 
+/** The way to the other program. */
+interface LocalMessages {
+  linkFor(life: Life, stores: StoreExchange): SupervisorLink;
+}
+
 /** The money side of tp-manager, put together as its main.ts does it. */
 export function startTpManager(
   life: Life,
   folder: string,
-  parts: { terminal: Terminal; ipc: ModelIpc; log: Logger },
+  parts: { terminal: Terminal; ipc: LocalMessages; log: Logger },
 ) {
   const { terminal, ipc, log } = parts;
   const { clock } = life;

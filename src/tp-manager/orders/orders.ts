@@ -154,7 +154,7 @@ export class Orders {
     }
   }
 
-  /** What a journal that was put back says of before may have been followed by a charge. */
+  /** A charge may have followed on the word of a journal that was put back since. */
   #mayBeOlder({ state, startedAtMs }: Attempt): boolean {
     const doubt = this.#parts.guard.open;
     return doubt !== undefined && isNotCharged(state) && startedAtMs < doubt.sinceMs;
@@ -338,8 +338,8 @@ export class Orders {
 
   /**
    * Nothing financial has left. An order that may be charged by a sale found just now is not
-   * recorded as failed: throws TERMINAL_IN_DOUBT (docs/design.md 3.19). Neither is an order of which
-   * a lost journal may have known a charge: throws the reason (docs/design.md 3.17).
+   * recorded as failed: throws TERMINAL_IN_DOUBT (docs/design.md 3.19). Neither is an order of
+   * which a lost journal may have known a charge: throws the reason (docs/design.md 3.17).
    */
   #refused(transactionId: string, request: PaymentRequest, why: AppError): Attempt {
     const { orderId } = request;

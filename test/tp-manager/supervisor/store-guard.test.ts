@@ -2,10 +2,7 @@ import { existsSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync 
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { AppError, type ErrorCode } from "../../../src/shared/errors.ts";
-import {
-  TerminalUnavailable,
-  type TransactionReport,
-} from "../../../src/tp-manager/terminal/terminal.ts";
+import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
 import { noOrder, RecordingGateway } from "../../supervisor/recording-gateway.ts";
 import { pay, request } from "../../support/payment-house.ts";
 import { baseline, report } from "../../support/reports.ts";
@@ -171,47 +168,6 @@ test.each(ways)("after a journal that is %s no order is charged twice", async (_
   await expectSold(at, "C");
   const { attempts } = await manager.orders.lookUp("A");
   expect(attempts.at(-1)?.request.warnings.join()).toContain("taken over");
-});
-
-test("a copy's word that an order was not charged is unsure, one of since is not", async () => {
-  const at = await kiosk();
-  const { script } = at.manager.terminal;
-  const declines: typeof script = () =>
-    Promise.resolve({ end: "aborted", code: "05", text: "no", reason: "declined", ticket: "" });
-  at.manager.terminal.script = declines;
-  await sell(at, "A");
-  at.manager.close();
-  const copy = temporaryFolder();
-  copyStore(at.folder, copy, "journal");
-  restart(at);
-  await expectSold(at, "A");
-  at.manager.close();
-  copyStore(copy, at.folder, "journal");
-  await at.clock.advance(1_000);
-  const { rig } = at.seat;
-  at.seat.rig = undefined;
-  const { orders, terminal } = restart(at);
-  expect(orders.chargedOf("A")).toBe("unknown");
-  at.seat.rig = rig;
-  terminal.script = declines;
-  // The sale of A that was lost is asked about first.
-  await sell(at, "B").catch(() => undefined);
-  await at.clock.advance(60_000);
-  await sell(at, "B");
-  expect(orders.chargedOf("B")).toBe("no");
-});
-
-test("an order that is refused before the terminal was asked is not told as not charged", async () => {
-  const at = await kiosk();
-  await expectSold(at, "A");
-  at.manager.close();
-  removeStore(at.folder, "journal");
-  const { orders, terminal } = restart(at);
-  terminal.unavailable = new TerminalUnavailable("disconnected", "no line");
-  await expectRefused(at, "C", "TERMINAL_DISCONNECTED");
-  expect(orders.chargedOf("C")).toBe("unknown");
-  terminal.unavailable = undefined;
-  await expectSold(at, "C");
 });
 
 test("a write-ahead log beside an empty journal is kept for people, not deleted", async () => {
