@@ -265,6 +265,11 @@ export class Connector {
       this.#advance(world, late, { input: "found-charged", report: stray.report });
       alarm(world, "charged-late");
     }
+    const doubts = late === null && verdict === "held";
+    for (const each of doubts ? this.#evidence.lateDoubtsOf(world, stray) : []) {
+      this.#advance(world, each, { input: "found-doubtful", report: stray.report });
+      alarm(world, "payment-unknown");
+    }
     const finding = late === null ? verdict : "known";
     world.disk.strays[index] = { ...stray, finding };
     if (finding === "held") alarm(world, "sale-without-order");

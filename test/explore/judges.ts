@@ -28,6 +28,8 @@ export interface Judges {
   /** A good result of another sale than the good one before it. */
   readonly isSecondSale: (first: TransactionReport, report: TransactionReport) => boolean;
   readonly isSame: (a: TransactionReport, b: TransactionReport) => boolean;
+  /** Nothing shows that they are two transactions. */
+  readonly canBeSame: (a: TransactionReport, b: TransactionReport) => boolean;
   readonly judge: (doubt: Doubt, look: Look, known: Known, earlier: Look | null) => Verdict;
   readonly judgeByNext: (doubt: Doubt, known: Known) => Conclusion | undefined;
   readonly doubtOfAttempt: typeof doubtOfAttempt;
@@ -49,6 +51,7 @@ export const product: Judges = {
     judgeReport({ amountMinor: AMOUNT_MINOR, currencyNumeric: "978" }, report),
   isSecondSale: namesAnotherSale,
   isSame: (a, b) => compareReports(a, b) === "same",
+  canBeSame: (a, b) => compareReports(a, b) !== "different",
   judge: (doubt, look, known, earlier) => judge(doubt, look, known, earlier, CONFIRM_MS),
   judgeByNext,
   doubtOfAttempt,
