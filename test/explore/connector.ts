@@ -134,6 +134,8 @@ export class Connector {
       line.message = { to: "terminal", what: "refuse" };
       return "a second sale, refuse";
     }
+    const isTold = report.good && first !== null && this.#judges.mayBeSecondSale(first, report);
+    if (isTold) alarm(world, "second-sale-in-payment");
     const { last: before } = baseline;
     const isOld = before.kind === "transaction" && this.#judges.isSame(before.report, report);
     const judgement = isOld ? "disagrees" : this.#judges.judgeReport(report);

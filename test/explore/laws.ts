@@ -18,9 +18,11 @@ export const unknownRows: ReadonlyArray<{
 }> = [
   { row: "the terminal's storage was emptied", applies: struckBy("empties its storage", "closed") },
   {
-    row: "the storage was empty before a payment that was reported, and at the first look after it",
+    row: "the storage was empty before a payment that was reported, and is empty after it",
     applies: (world, order, { character }) =>
-      character.emptyAtFirst && lastOf(world, order)?.heard.good === true,
+      character.emptyAtFirst &&
+      world.device.stored === null &&
+      lastOf(world, order)?.heard.good === true,
   },
   { row: "the terminal repeats an older receipt", applies: struckBy("repeats an older receipt") },
   { row: "the terminal changed how it names a transaction", applies: struckBy("spells ") },

@@ -142,6 +142,11 @@ const ladder: readonly Rung[] = [
     reversal: "not-reversed",
   },
   {
+    holds: ({ kind, good, lookedBefore }) => kind === "none" && good !== null && !lookedBefore,
+    because: "the terminal's storage is empty; it could still store what it had reported",
+    sale: "confirm",
+  },
+  {
     holds: ({ kind }) => kind === "none",
     because: "the terminal's storage is empty, and may have been emptied since",
     sale: "unsettled",
