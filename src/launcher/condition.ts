@@ -49,7 +49,7 @@ export function troublesToldBy(conditions: readonly Condition[]): Trouble[] {
   const told = conditions.flatMap((one) => (one.state === "running" ? [one.status] : []));
   const supervisor = told.find((one) => one.program === "supervisor");
   const tpManager = told.find((one) => one.program === "tp-manager");
-  return troublesOf({ supervisor, handOver: tpManager?.handOver });
+  return troublesOf({ supervisor, tpManager });
 }
 
 /** Rejects with IpcError. */

@@ -1,22 +1,12 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
-import {
-  defaultDataDirectory,
-  type Installation,
-  installationAt,
-  versionNumber,
-} from "../shared/installation.ts";
+import { defaultDataDirectory, installationAt, versionNumber } from "../shared/installation.ts";
 import { storageFault } from "../shared/storage-fault.ts";
 import { systemClock } from "../shared/time.ts";
 import { type LauncherArguments, readArguments, usage } from "./arguments.ts";
-import { demoParts } from "./demo/demo-parts.ts";
-import { readDemoPorts } from "./demo/demo-settings.ts";
-import { restart, type Site, start, stop } from "./operate.ts";
+import type { Site } from "./operate.ts";
 import { createOutput, type Output } from "./output.ts";
-import { programParts } from "./part.ts";
-import { findProcesses } from "./process-table.ts";
-import { type InstallationStatus, printStatus, readStatus } from "./status.ts";
 
 export const demoDataDirectory = join(defaultDataDirectory, "demo");
 
@@ -39,7 +29,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Throws ProgramExit. */
+/** Loads what the command needs, and no more. Throws ProgramExit. */
 async function launch(given: LauncherArguments, output: Output): Promise<number> {
   const at = (fallback: string): Site => ({
     installation: installationAt(given.data ?? fallback),
@@ -54,13 +44,14 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
       output.text(versionNumber);
       return exitCodes.ok;
     case "start":
-      return await start(at(defaultDataDirectory));
     case "stop":
-      return await stop(at(meant()));
-    case "restart":
-      return await restart(at(meant()));
+    case "restart": {
+      const operate = await import("./operate.ts");
+      const data = given.command === "start" ? defaultDataDirectory : await meant();
+      return await operate[given.command](at(data));
+    }
     case "status":
-      return showStatus(await readStatus(at(meant()).installation, systemClock), given, output);
+      return await showStatus(at(await meant()), given);
     case "foreground": {
       const { runForeground } = await import("./foreground.ts");
       return await runForeground(at(defaultDataDirectory));
@@ -71,20 +62,20 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
     }
     case "doctor": {
       const { runDoctor } = await import("./doctor/doctor.ts");
-      return await runDoctor(at(meant()), given);
+      return await runDoctor(at(await meant()), given);
     }
     case "audit": {
       const { showAudit } = await import("./audit.ts");
-      return await showAudit(at(meant()), given);
+      return await showAudit(at(await meant()), given);
     }
     case "restore": {
       const { restore, restorable } = await import("./restore.ts");
       const store = restorable.find((one) => one === given.subject);
-      return await restore(at(meant()), { store, day: given.from });
+      return await restore(at(await meant()), { store, day: given.from });
     }
     case "stores": {
       const { stores } = await import("./stores.ts");
-      return await stores(at(meant()), given.subject === "accept");
+      return await stores(at(await meant()), given.subject === "accept");
     }
     case "systemd-unit": {
       const { systemdUnit } = await import("./schedule/systemd-unit.ts");
@@ -109,24 +100,18 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
 /**
  * The demo's folder when the demo runs and the installation itself does not (docs/design.md 9.1).
  */
-function meant(): string {
-  if (!existsSync(demoDataDirectory) || readDemoPorts(demoDataDirectory) === undefined) {
-    return defaultDataDirectory;
-  }
-  if (anyRuns(installationAt(defaultDataDirectory))) return defaultDataDirectory;
-  return anyRuns(installationAt(demoDataDirectory)) ? demoDataDirectory : defaultDataDirectory;
+async function meant(): Promise<string> {
+  if (!existsSync(demoDataDirectory)) return defaultDataDirectory;
+  const { isDemoMeant } = await import("./demo/demo-meant.ts");
+  return isDemoMeant(demoDataDirectory) ? demoDataDirectory : defaultDataDirectory;
 }
 
-function anyRuns({ dataDirectory }: Installation): boolean {
-  const parts = [...programParts(dataDirectory), ...demoParts(dataDirectory)];
-  return parts.some((part) => findProcesses(part).length > 0);
-}
-
-function showStatus(
-  status: InstallationStatus,
+async function showStatus(
+  { installation, clock, output }: Site,
   { json }: LauncherArguments,
-  output: Output,
-): number {
+): Promise<number> {
+  const { printStatus, readStatus } = await import("./status.ts");
+  const status = await readStatus(installation, clock);
   if (!json) return printStatus(status, output);
   output.text(JSON.stringify(status, null, 2));
   return status.well ? exitCodes.ok : exitCodes.unavailable;

@@ -5,7 +5,6 @@ import type { Clock } from "../shared/time.ts";
 import { forgetStop, recordStop } from "./deliberate-stop.ts";
 import { demoParts } from "./demo/demo-parts.ts";
 import { startSimulator } from "./demo/simulators.ts";
-import { checkConfig } from "./doctor/check-config.ts";
 import { forgetTrouble } from "./keep-alive-memory.ts";
 import { waitForLaunchLock } from "./launch-lock.ts";
 import type { Mood, Output } from "./output.ts";
@@ -75,7 +74,7 @@ export async function startHere(site: Site): Promise<number> {
   reportStart(results, installation, output);
   const failure = results.find(({ result }) => result === "ended" || result === "silent");
   if (!failure) {
-    reportWarnings(installation, output);
+    await reportWarnings(installation, output);
     return exitCodes.ok;
   }
   await stopStarted(site, results);
@@ -87,7 +86,8 @@ export async function startHere(site: Site): Promise<number> {
 }
 
 /** Troubles that keep nothing from running, and that nobody would look for in a log. */
-function reportWarnings(installation: Installation, output: Output): void {
+async function reportWarnings(installation: Installation, output: Output): Promise<void> {
+  const { checkConfig } = await import("./doctor/check-config.ts");
   for (const { verdict, says } of checkConfig(installation).findings) {
     if (verdict === "warn") output.row("setup file", "warn", "warning", says);
   }

@@ -1,4 +1,5 @@
 import { type DestinationStream, multistream, type Logger as PinoLogger, pino } from "pino";
+import type { Config } from "./config/schema.ts";
 import { cleanLine, withoutSecrets } from "./log-cleaning.ts";
 import { openLogFile } from "./log-file.ts";
 
@@ -6,22 +7,19 @@ import { openLogFile } from "./log-file.ts";
 export type Logger = Pick<PinoLogger, "debug" | "info" | "warn" | "error" | "fatal">;
 export type RootLogger = PinoLogger;
 
-export const logLevels = ["debug", "info", "warn", "error"] as const;
-type LogLevel = (typeof logLevels)[number];
-
 /**
  * One JSON line per event. Secrets are removed by name, and every line is searched for card numbers
  * once more before it leaves (docs/design.md 6.2): the second net, not the first.
  */
 export function createLogger(options: {
   readonly program: string;
-  readonly level: LogLevel;
+  readonly level: Config["LOG_LEVEL"];
   /** A file, made with its folder when missing. Written synchronously: a crash loses no line. */
   readonly file?: string;
   /** Also to this stream, for a program that runs in the foreground. */
   readonly stream?: DestinationStream;
 }): RootLogger {
-  const streams: Array<{ level: LogLevel; stream: DestinationStream }> = [];
+  const streams: Array<{ level: Config["LOG_LEVEL"]; stream: DestinationStream }> = [];
   if (options.file) streams.push({ level: options.level, stream: openLogFile(options.file) });
   if (options.stream) streams.push({ level: options.level, stream: options.stream });
   const log = pino(

@@ -1,14 +1,18 @@
 import type { ResponseOf, supervisorMessages, tpManagerMessages } from "./ipc/contract.ts";
 
 type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
-type HandOver = ResponseOf<typeof tpManagerMessages, "status">["handOver"];
+/** The members of tp-manager's status that tell of troubles. */
+export type TpManagerTroubles = Pick<
+  ResponseOf<typeof tpManagerMessages, "status">,
+  "handOver" | "refusedHandOffs" | "standingAtGateway" | "unreadCharges"
+>;
 
 /** All that is asked to find troubles. A program of the previous version tells less. */
 export interface TroubleFacts {
   /** null: the supervisor does not answer; undefined: another line of the face tells of that. */
   readonly supervisor: SupervisorStatus | null | undefined;
   /** undefined: tp-manager was not asked, or does not tell. */
-  readonly handOver: HandOver | undefined;
+  readonly tpManager: TpManagerTroubles | undefined;
 }
 
 interface Found {
@@ -29,7 +33,7 @@ interface TroubleRow {
   readonly alarm: string;
   readonly raised: "on-the-spot" | "watch";
   /** The line of the doctor. */
-  readonly check: "supervisor" | "hand-over" | "queue" | "gateway" | "notifications";
+  readonly check: "supervisor" | "hand-over" | "payments" | "queue" | "gateway" | "notifications";
   /** The doctor fails: nothing goes on before somebody acts. */
   readonly grave: boolean;
   readonly when: string;
@@ -60,7 +64,7 @@ export const troubleTable = {
     ...{ check: "hand-over", grave: true },
     when: "the supervisor takes no transaction: it is down, refuses, or cannot store",
     todo: "./launch.sh status; where the supervisor runs its log says why it refuses",
-    find: ({ handOver }) =>
+    find: ({ tpManager: { handOver } = {} }) =>
       handOver
         ? found(
             `${amount(handOver.pending, "transaction")} not handed over: ${handOver.reason}`,
@@ -68,6 +72,36 @@ export const troubleTable = {
             handOver.pending,
           )
         : null,
+  },
+  "hand-over-refused": {
+    ...{ by: "tp-manager", alarm: "hand-off-refused", raised: "on-the-spot" },
+    ...{ check: "hand-over", grave: false },
+    when: "the supervisor refuses a transaction while it takes the others",
+    todo: "the supervisor's log says why it refuses; the transaction is tried again each hour",
+    find: ({ tpManager: { refusedHandOffs: count = 0 } = {} }) =>
+      count === 0 ? null : found(`${amount(count, "transaction")} refused`, null, count),
+  },
+  "reversed-at-terminal-only": {
+    ...{ by: "tp-manager", alarm: "reversed-after-sending", raised: "on-the-spot" },
+    ...{ check: "gateway", grave: false },
+    when: "a sale does not stand, and the gateway has its order; over when its return was seen",
+    todo: "cancel or refund the order at the gateway: POST /gateway/cancel or /gateway/refund",
+    find: ({ tpManager: { standingAtGateway: orders = [] } = {} }) => {
+      const words = `${amount(orders.length, "order")} reversed at the terminal only: `;
+      return orders.length === 0 ? null : found(words + namesOf(orders), null, orders.length);
+    },
+  },
+  "charges-unread": {
+    ...{ by: "tp-manager", alarm: "charge-unread", raised: "watch" },
+    ...{ check: "payments", grave: false },
+    when: "an order is charged, and the kiosk was told otherwise or got no answer",
+    todo: "have the kiosk ask for the order, or GET /payment/{orderId} and help the customer",
+    find: ({ tpManager: { unreadCharges } = {} }) => {
+      if (!unreadCharges) return null;
+      const { count, sinceMs, orderIds } = unreadCharges;
+      const words = `${amount(count, "charge")} that nobody has read: `;
+      return found(words + namesOf(orderIds, count), sinceMs, count);
+    },
   },
   "credentials-refused": {
     ...{ by: "supervisor", alarm: "gateway-credentials-refused", raised: "on-the-spot" },
@@ -200,6 +234,13 @@ export const lastingAlarms: ReadonlyMap<string, TroubleName> = new Map(
 
 function found(says: string, sinceMs: number | null = null, count: number | null = null): Found {
   return { says, sinceMs, count };
+}
+
+const NAMED_MAX = 5;
+
+function namesOf(orderIds: readonly string[], count = orderIds.length): string {
+  const named = orderIds.slice(0, NAMED_MAX);
+  return named.join(", ") + (count > named.length ? " and more" : "");
 }
 
 function amount(count: number, noun: string): string {

@@ -51,7 +51,7 @@ async function start(context: ProgramContext): Promise<void> {
   const journal = new Journal(journalPath);
   onStop("journal", () => journal.close());
   const isDoubted = beginSession(journal, clock);
-  const { attempts, handOffs, terminalLog, reconciliations } = journal;
+  const { attempts, answers, handOffs, terminalLog, reconciliations } = journal;
 
   const hub = new EventHub(journal.events, clock, log.child({ area: "events" }));
   const areaLog = (area: string): Logger => hub.tap(log.child({ area }));
@@ -64,7 +64,7 @@ async function start(context: ProgramContext): Promise<void> {
   const deliveries = deliveryPoll(handOffs, supervisor, clock, areaLog("hand-off"));
   onStop("delivery poll", () => deliveries.close());
 
-  const stores = { attempts, handOffs, terminalLog, reconciliations };
+  const stores = { attempts, answers, handOffs, terminalLog, reconciliations };
   const settings = settingsOf(context);
   const payments = { ...stores, guard, clock, log: areaLog("payments"), settings };
   const { announce } = hub;
@@ -95,7 +95,7 @@ async function start(context: ProgramContext): Promise<void> {
     program: "tp-manager",
     messages: tpManagerMessages,
     handlers: tpManagerHandlers({
-      ...{ port: config.LOCAL_PORT, attempts, handOffs, handOff, desk },
+      ...{ port: config.LOCAL_PORT, attempts, answers, handOffs, handOff, desk },
       ...{ guard, again: journal.again },
       requestStop: context.requestStop,
     }),

@@ -1,17 +1,15 @@
 import { versionNumber } from "../shared/installation.ts";
 import type { Handlers, tpManagerMessages } from "../shared/ipc/contract.ts";
 import type { AttemptStore } from "./attempts/attempt-store.ts";
-import type { AgainStore, HandOffStore } from "./attempts/hand-off-store.ts";
+import type { AgainStore } from "./attempts/hand-off-store.ts";
 import { isInDoubt } from "./attempts/phase-table.ts";
 import type { TerminalDesk } from "./desk/terminal-desk.ts";
-import type { HandOff } from "./supervisor/hand-off.ts";
+import { type OwnTroubleParts, ownTroubles } from "./http/status/own-troubles.ts";
 import { type StoreGuard, saleInWords } from "./supervisor/store-guard.ts";
 
-interface HandlerParts {
+interface HandlerParts extends OwnTroubleParts {
   readonly port: number;
   readonly attempts: Pick<AttemptStore, "unfinished">;
-  readonly handOffs: Pick<HandOffStore, "countPendingHandOffs">;
-  readonly handOff: Pick<HandOff, "trouble">;
   readonly desk: Pick<TerminalDesk, "turn" | "terminal">;
   readonly guard: Pick<StoreGuard, "open" | "accept">;
   readonly again: Pick<AgainStore, "isUnderWay">;
@@ -20,7 +18,7 @@ interface HandlerParts {
 
 /** The answers of tp-manager to the other programs of its installation (docs/design.md 7.2). */
 export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManagerMessages> {
-  const { port, attempts, handOffs, handOff, desk, requestStop } = parts;
+  const { port, attempts, handOffs, desk, requestStop } = parts;
   return {
     status() {
       const { link, linkProblem, identity, status } = desk.terminal.state;
@@ -41,7 +39,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
           inDoubt: attempts.unfinished().filter(({ state }) => isInDoubt(state)).length,
           notHandedOver: handOffs.countPendingHandOffs(),
         },
-        handOver: handOff.trouble,
+        ...ownTroubles(parts),
       };
     },
     stores({ accept }) {

@@ -323,7 +323,7 @@ export const mutations: readonly Mutation[] = [
     tests: ["test/tp-manager/http/answer-read.test.ts"],
     edits: [
       {
-        file: `${room}/http/calls/payment-calls.ts`,
+        file: `${room}/http/answer-arrival.ts`,
         from: '  raw.once("finish", () => {',
         to: "  queueMicrotask(() => {\n    void raw;",
       },
@@ -336,8 +336,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${room}/attempts/doubt-policy.ts`,
-        from: "limitMs: given.limitMs + windowMs }",
-        to: "limitMs: given.limitMs + 0 * windowMs }",
+        from: "return limitMs + (goodsWindowSeconds(request) ?? 0) * 1_000;",
+        to: "return limitMs + 0 * (goodsWindowSeconds(request) ?? 0);",
       },
     ],
   },

@@ -92,6 +92,8 @@ export interface Plan {
   readonly wait?: boolean;
   /** Until the card comes. */
   readonly seconds?: number;
+  /** Seconds between 84 9C and the next 04 0F; 2 without it. */
+  readonly pause?: number;
   /** Abort is refused with 84 83. */
   readonly deaf?: boolean;
   /** Abort is taken, and the payment approved all the same. */

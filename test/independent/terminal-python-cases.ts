@@ -6,11 +6,11 @@ import { until } from "../support/child-program.ts";
 import { TestInstallation } from "../support/installation.ts";
 import { MockTerminal, type Plan } from "./programs.ts";
 
-export const timers = {
+const timers = {
   TEST_TIMERS: "yes",
-  ZVT_T2_MS: 1_500,
-  ZVT_T3_MS: 1_500,
-  ZVT_T4_MS: 2_500,
+  ZVT_T2_MS: 500,
+  ZVT_T3_MS: 1_000,
+  ZVT_T4_MS: 1_200,
   RECOVERY_SILENCE_MS: 100,
   POLL_INTERVAL_MS: 200,
   GATEWAY_WAIT: 1_000,
@@ -21,6 +21,7 @@ export const timers = {
 /**
  * tp-manager before a terminal that was written from the protocol alone, in another
  * language, and that notes every offence of the register: layouts, timers, messages out of turn.
+ * A line with frames is also a bad one for a while.
  */
 export function terminalCases(line: "tcp" | "pty"): void {
   const folder = mkdtempSync(join(tmpdir(), "utc-python-"));
@@ -31,7 +32,7 @@ export function terminalCases(line: "tcp" | "pty"): void {
     const link = join(folder, "python");
     mock = await MockTerminal.start(...(line === "tcp" ? ["--tcp", "0"] : ["--pty", link]));
     const port = line === "tcp" ? `tcp://127.0.0.1:${mock.at}` : link;
-    at = new TestInstallation({ config: { ...timers, SERIAL_PORT: port } });
+    at = new TestInstallation({ line: "own", config: { ...timers, SERIAL_PORT: port } });
     await at.start();
     await at.connected();
   });
@@ -107,7 +108,7 @@ export function terminalCases(line: "tcp" | "pty"): void {
   test.each([
     { name: "obeyed", plan: { wait: true, minutes: [1] }, status: "Cancelled" },
     { name: "refused", plan: { seconds: 1, deaf: true, minutes: [1] }, status: "Success" },
-    { name: "taken too late", plan: { wait: true, late: true }, status: "Success" },
+    { name: "taken too late", plan: { wait: true, late: true, minutes: [1] }, status: "Success" },
   ] satisfies { name: string; plan: Plan; status: string }[])(
     "a cancel that is $name decides nothing by itself",
     async ({ name, plan, status }) => {
@@ -136,6 +137,7 @@ export function terminalCases(line: "tcp" | "pty"): void {
     expect(await sales()).toBe(before + 900 + 400);
     // Long enough for the driver to say "not ready yet" and to be asked again.
     const delivery = { withinSeconds: 8 };
+    mock.plan({ pause: 0.3 });
     expect((await at.pay(5, "late", { delivery })).one.status).toBe("Approved");
     await until("84 9C was said", () =>
       mock.events.slice(-3).find(({ event, answer }) => event === "goods" && answer === "849C"),
@@ -166,6 +168,29 @@ export function terminalCases(line: "tcp" | "pty"): void {
     expect([charged, mock.count("0601") - started]).toEqual([keep ? 400 : 0, 1]);
   });
 
+  test.runIf(line === "pty")(
+    "repeats what was not taken, has a spoilt frame repeated",
+    async () => {
+      const before = Object.keys(await mock.books());
+      const started = mock.count("0601");
+      const faults: readonly NonNullable<Plan["fault"]>[] = [
+        { nak: 2 },
+        { mute: 1 },
+        { corrupt: 2 },
+        { nak: 1, corrupt: 1 },
+      ];
+      for (const [i, fault] of faults.entries()) {
+        mock.plan({ fault });
+        expect((await at.pay(1, `bad-line-${i}`)).one.status).toBe("Success");
+      }
+      const sold = Object.entries(await mock.books()).filter(
+        ([receipt]) => !before.includes(receipt),
+      );
+      expect(sold.map(([, amount]) => amount)).toEqual([100, 100, 100, 100]);
+      expect(mock.count("0601") - started).toBe(4);
+    },
+  );
+
   test("closes the day, restarts, and does what the terminal demands", async () => {
     expect((await at.pay(7, "before the end")).one.status).toBe("Success");
     const total = await sales();
@@ -186,7 +211,7 @@ export function terminalCases(line: "tcp" | "pty"): void {
 }
 
 /** The offences, each behind what came before it. */
-export function context({ events }: MockTerminal): string {
+function context({ events }: MockTerminal): string {
   const around = events.flatMap(({ event }, i) =>
     event === "problem" ? events.slice(Math.max(0, i - 6), i + 2) : [],
   );

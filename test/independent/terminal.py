@@ -99,7 +99,7 @@ class Terminal(Dialogue):
             if got[0] != 0x849C:
                 return False
             self.judge.demand(done < rounds, "84 9C to the last 04 0F")
-            time.sleep(2)
+            time.sleep(self.plan.get("pause", 2))
         return False
 
     def payment(self, control, _fixed, fields):

@@ -84,7 +84,7 @@ class Dialogue:
             raise Drop(self.plan.get("away", 1))
 
     def begin(self):
-        """Plans: refuse, result, wait (until abort), seconds, deaf, late, drop, away, keep,
+        """Plans: refuse, result, wait (until abort), seconds, pause, deaf, late, drop, away, keep,
         minutes (of T4 in each 04 FF), fault (of the serial link)."""
         self.plan = self.plans.pop(0) if self.plans else {}
         if isinstance(self.link, SerialLink):

@@ -1,7 +1,8 @@
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { randomInt } from "node:crypto";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 // Real processes on a machine that others use too.
@@ -21,16 +22,40 @@ const good = {
 };
 const wholeDemo = ["tp-manager", "supervisor", "simulator/terminal", "simulator/gateway"];
 
+/** A demo's data folder with ports of its own: another file's demo may start at this moment. */
+async function demoFolder(data: string): Promise<string> {
+  mkdirSync(data, { recursive: true });
+  const ports = {
+    localApi: await keptPort(),
+    terminal: await keptPort(),
+    terminalControl: await keptPort(),
+    gateway: await keptPort(),
+  };
+  writeFileSync(join(data, "demo.json"), JSON.stringify(ports), { mode: 0o600 });
+  return data;
+}
+
+/** A free port that stays free while nobody uses it: below those that a system gives to anyone. */
+async function keptPort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(12_000, 32_000);
+    const server = createServer();
+    const free = await new Promise<boolean>((resolve) => {
+      server.once("error", () => resolve(false));
+      server.listen(port, "127.0.0.1", () => resolve(true));
+    });
+    await new Promise((resolve) => server.close(resolve));
+    if (free) return port;
+  }
+}
+
 test("a sample payment that is not as it must be fails the demo with the reason", async () => {
-  const data = join(checkout.root, "fails");
+  const data = await demoFolder(join(checkout.home, "fails"));
   const demo = async (answer: object) => {
     writeFileSync(join(data, "payment-answer.json"), JSON.stringify(answer));
     const { code, err } = await checkout.launch("--demo", "--data", data);
     return { code, err };
   };
-  // The stand-in serves payments only once it has been told its answer.
-  expect(await checkout.launch("--demo", "--data", data)).toMatchObject({ code: 69 });
-  await checkout.launch("stop", "--data", data);
   expect(await demo({ ...good, status: "Declined" })).toEqual({
     code: 69,
     err: "The sample payment is not as it must be: its status is Declined\n",
@@ -46,73 +71,83 @@ test("a sample payment that is not as it must be fails the demo with the reason"
   expect((await demo(good)).err).toContain("the sandbox has 0 orders with this orderId");
 });
 
-test("its secrets can be read by their owner only, and are on no command line", async () => {
-  const data = join(checkout.root, "secrets");
-  await checkout.launch("--demo", "--data", data);
-  for (const name of ["config.txt", "netrc", "gateway-account.json", "demo.json"]) {
-    expect({ name, mode: statSync(join(data, name)).mode & 0o777 }).toEqual({ name, mode: 0o600 });
-  }
-  const config = readFileSync(join(data, "config.txt"), "utf8");
-  const passwords = [...config.matchAll(/_PWD=(.+)/g)].map(([, password]) => password as string);
-  expect(passwords).toHaveLength(2);
-  expect(new Set(passwords).size).toBe(2);
-  for (const part of wholeDemo) {
-    const [pid] = checkout.running(part, data) as [number];
-    const commandLine = readFileSync(`/proc/${pid}/cmdline`, "utf8");
-    expect(passwords.filter((password) => commandLine.includes(password))).toEqual([]);
-  }
-});
-
-test("a demo of which a part has died says so before it starts all of it again", async () => {
-  const data = join(checkout.root, "half dead");
-  await checkout.launch("--demo", "--data", data);
-  const [supervisor] = checkout.running("supervisor", data) as [number];
-  process.kill(supervisor, "SIGKILL");
-  const again = await checkout.launch("--demo", "--data", data);
-  expect(again.out).toMatch(/^Not all of it ran \(supervisor had stopped\): all of it is stopped/m);
-  await checkout.launch("stop", "--data", data);
-  const fresh = await checkout.launch("--demo", "--data", data);
-  expect(fresh.out).not.toContain("Not all of it ran");
-});
-
-test("ports in use are replaced by free ones, which are kept from then on", async () => {
-  const data = join(checkout.root, "ports");
-  await checkout.launch("--demo", "--data", data);
-  await checkout.launch("stop", "--data", data);
+// One demo, on which every test goes on from the one before.
+describe("a demo that runs", () => {
+  let data: string;
   const ports = () => JSON.parse(readFileSync(join(data, "demo.json"), "utf8"));
   const password = () => /^GATEWAY_PWD=.*$/m.exec(readFileSync(join(data, "config.txt"), "utf8"));
-  const [first, secret] = [ports(), password()?.[0]];
-  await checkout.launch("--demo", "--data", data);
-  expect(ports()).toEqual(first);
-  await checkout.launch("stop", "--data", data);
-  const thief = createServer();
-  await new Promise<void>((resolve) => thief.listen(first.gateway, "127.0.0.1", resolve));
-  await checkout.launch("--demo", "--data", data);
-  await new Promise((resolve) => thief.close(resolve));
-  expect(ports()).toEqual({ ...first, gateway: expect.any(Number) });
-  expect(ports().gateway).not.toBe(first.gateway);
-  expect(readFileSync(join(data, "config.txt"), "utf8")).toContain(
-    `GATEWAY_URL=http://127.0.0.1:${ports().gateway}\n`,
-  );
-  expect(password()?.[0]).toBe(secret);
+
+  test("without an answer to its payment it fails, and is left running", async () => {
+    data = await demoFolder(join(checkout.home, "runs"));
+    // The stand-in serves payments only when it is told its answer.
+    expect(await checkout.launch("--demo", "--data", data)).toMatchObject({ code: 69 });
+    expect(wholeDemo.map((part) => checkout.running(part, data).length)).toEqual([1, 1, 1, 1]);
+  });
+
+  test("its secrets can be read by their owner only, and are on no command line", () => {
+    for (const name of ["config.txt", "netrc", "gateway-account.json", "demo.json"]) {
+      const mode = statSync(join(data, name)).mode & 0o777;
+      expect({ name, mode }).toEqual({ name, mode: 0o600 });
+    }
+    const config = readFileSync(join(data, "config.txt"), "utf8");
+    const passwords = [...config.matchAll(/_PWD=(.+)/g)].map(([, password]) => password as string);
+    expect(passwords).toHaveLength(2);
+    expect(new Set(passwords).size).toBe(2);
+    for (const part of wholeDemo) {
+      const [pid] = checkout.running(part, data) as [number];
+      const commandLine = readFileSync(`/proc/${pid}/cmdline`, "utf8");
+      expect(passwords.filter((password) => commandLine.includes(password))).toEqual([]);
+    }
+  });
+
+  test("when a part of it has died it says so before it starts all of it again", async () => {
+    const [supervisor] = checkout.running("supervisor", data) as [number];
+    process.kill(supervisor, "SIGKILL");
+    const again = await checkout.launch("--demo", "--data", data);
+    expect(again.out).toMatch(
+      /^Not all of it ran \(supervisor had stopped\): all of it is stopped/m,
+    );
+  });
+
+  test("ports in use are replaced by free ones, which are kept from then on", async () => {
+    const [first, secret] = [ports(), password()?.[0]];
+    await checkout.launch("stop", "--data", data);
+    const fresh = await checkout.launch("--demo", "--data", data);
+    expect(fresh.out).not.toContain("Not all of it ran");
+    expect(ports()).toEqual(first);
+    await checkout.launch("stop", "--data", data);
+    const thief = createServer();
+    await new Promise<void>((resolve) => thief.listen(first.gateway, "127.0.0.1", resolve));
+    await checkout.launch("--demo", "--data", data);
+    await new Promise((resolve) => thief.close(resolve));
+    expect(ports()).toEqual({ ...first, gateway: expect.any(Number) });
+    expect(ports().gateway).not.toBe(first.gateway);
+    expect(readFileSync(join(data, "config.txt"), "utf8")).toContain(
+      `GATEWAY_URL=http://127.0.0.1:${ports().gateway}\n`,
+    );
+    expect(password()?.[0]).toBe(secret);
+  });
 });
 
 test("stop and status mean the demo when nothing else runs, simulators included", async () => {
-  await checkout.launch("--demo");
-  const status = await checkout.launch("status");
+  const own = new TemporaryCheckout("stand-ins", "own");
+  onTestFinished(() => own.remove());
+  await demoFolder(join(own.root, "data/demo"));
+  await own.launch("--demo");
+  const status = await own.launch("status");
   expect(status.code).toBe(0);
   expect(status.out.match(/^\S+ +running +pid \d+/gm)).toHaveLength(4);
-  const installation = checkout.dataFolder("data");
-  await checkout.launch("start");
-  expect((await checkout.launch("status")).out.match(/^\S+ +running/gm)).toHaveLength(2);
-  await checkout.launch("stop");
-  expect(checkout.running("tp-manager", installation)).toEqual([]);
+  const installation = own.dataFolder("data");
+  await own.launch("start");
+  expect((await own.launch("status")).out.match(/^\S+ +running/gm)).toHaveLength(2);
+  await own.launch("stop");
+  expect(own.running("tp-manager", installation)).toEqual([]);
   const demo = join(installation, "demo");
-  expect(wholeDemo.map((part) => checkout.running(part, demo).length)).toEqual([1, 1, 1, 1]);
-  const stopped = await checkout.launch("stop");
+  expect(wholeDemo.map((part) => own.running(part, demo).length)).toEqual([1, 1, 1, 1]);
+  const stopped = await own.launch("stop");
   expect(stopped.code).toBe(0);
   expect(stopped.out.match(/^\S+ +stopped$/gm)).toHaveLength(4);
-  expect(wholeDemo.map((part) => checkout.running(part, demo).length)).toEqual([0, 0, 0, 0]);
+  expect(wholeDemo.map((part) => own.running(part, demo).length)).toEqual([0, 0, 0, 0]);
 });
 
 test("the folder of an installation is never made a demo's", async () => {

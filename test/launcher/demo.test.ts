@@ -8,7 +8,7 @@ import { run, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 let checkout: TemporaryCheckout;
 let data: string;
 beforeAll(() => {
-  checkout = new TemporaryCheckout("real");
+  checkout = new TemporaryCheckout("real", "own");
   data = join(checkout.root, "data/demo");
 });
 afterAll(() => checkout.remove());

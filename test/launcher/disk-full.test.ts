@@ -12,7 +12,7 @@ let data: string;
 let mounted = false;
 beforeAll(async () => {
   checkout = new TemporaryCheckout("real");
-  data = join(checkout.root, "small disk");
+  data = join(checkout.home, "small disk");
   mkdirSync(data);
   const mount = ["-t", "tmpfs", "-o", "size=8m,mode=700", "tmpfs", data];
   mounted = process.getuid?.() === 0 && spawnSync("mount", mount).status === 0;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { uptime } from "node:os";
 import { join } from "node:path";
-import { afterAll, test as alone, beforeAll, expect } from "vitest";
+import { afterAll, test as alone, beforeAll, describe, expect } from "vitest";
 import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 /** Most of the time is waiting for processes, each test with a data folder of its own. */
@@ -37,13 +37,36 @@ test("a program that does not answer twice in a row is replaced", async () => {
   expect(after[1]).not.toContain(supervisor);
 });
 
-test("it says, writes and changes nothing when all is well", async () => {
-  const data = checkout.dataFolder("well");
-  await checkout.launch("--data", data);
-  const before = { pids: pids(data), run: readdirSync(join(data, "run")).sort() };
-  expect(await checkout.alwaysUp("--data", data)).toEqual(quiet);
-  expect({ pids: pids(data), run: readdirSync(join(data, "run")).sort() }).toEqual(before);
-  expect(readdirSync(join(data, "logs"))).not.toContain("keep-alive.log");
+// One installation, on which every test goes on from the one before.
+describe("looks at what runs, is stopped and runs again", () => {
+  let data: string;
+
+  alone("it says, writes and changes nothing when all is well", async () => {
+    data = checkout.dataFolder("well");
+    await checkout.launch("--data", data);
+    const before = { pids: pids(data), run: readdirSync(join(data, "run")).sort() };
+    expect(before.pids.map((found) => found.length)).toEqual([1, 1]);
+    expect(await checkout.alwaysUp("--data", data)).toEqual(quiet);
+    expect({ pids: pids(data), run: readdirSync(join(data, "run")).sort() }).toEqual(before);
+    expect(readdirSync(join(data, "logs"))).not.toContain("keep-alive.log");
+  });
+
+  alone("a deliberate stop is respected, and lasts over a reboot", async () => {
+    await checkout.launch("stop", "--data", data);
+    expect(await checkout.alwaysUp("--data", data)).toEqual(quiet);
+    expect(pids(data)).toEqual([[], []]);
+    const memory = { bootMs: 1, configMs: 1, programs: {} };
+    writeFileSync(join(data, "run/keep-alive.json"), JSON.stringify(memory));
+    expect(await checkout.alwaysUp("--data", data)).toEqual(quiet);
+    expect(pids(data)).toEqual([[], []]);
+  });
+
+  alone("after the next start it starts both, whatever sockets and records were left", async () => {
+    await checkout.launch("start", "--data", data);
+    for (const pid of pids(data).flat()) process.kill(pid, "SIGKILL");
+    expect((await checkout.alwaysUp("--data", data)).code).toBe(0);
+    expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
+  });
 });
 
 test("it relaunches what is dead, says so once, and is quiet again", async () => {
@@ -64,14 +87,6 @@ test("it relaunches what is dead, says so once, and is quiet again", async () =>
     /^\d{4}-\S+Z tp-manager was not running: relaunched, pid \d+\n$/,
   );
   expect(await checkout.alwaysUp("--data", data)).toEqual(quiet);
-});
-
-test("right after boot it starts both, whatever sockets and records were left", async () => {
-  const data = checkout.dataFolder("boot");
-  await checkout.launch("--data", data);
-  for (const pid of pids(data).flat()) process.kill(pid, "SIGKILL");
-  expect((await checkout.alwaysUp("--data", data)).code).toBe(0);
-  expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
 });
 
 test("after a reboot the next look starts both, whatever the last boot has left", async () => {
@@ -101,16 +116,6 @@ test("after a reboot the next look starts both, whatever the last boot has left"
   expect(await checkout.alwaysUp("--data", data)).toEqual(quiet);
 });
 
-test("a deliberate stop lasts over a reboot", async () => {
-  const data = checkout.dataFolder("stopped-reboot");
-  await checkout.launch("--data", data);
-  await checkout.launch("stop", "--data", data);
-  const memory = { bootMs: 1, configMs: 1, programs: {} };
-  writeFileSync(join(data, "run/keep-alive.json"), JSON.stringify(memory));
-  expect(await checkout.alwaysUp("--data", data)).toEqual(quiet);
-  expect(pids(data)).toEqual([[], []]);
-});
-
 alone("twenty looks at once start one copy of each program", async () => {
   const data = checkout.dataFolder("twenty");
   const looks = await Promise.all(
@@ -137,18 +142,6 @@ test("a program that answers again in between is not replaced", async () => {
   expect((await look()).code).toBe(69);
   process.kill(supervisor, "SIGCONT");
   expect(pids(data)).toEqual(before);
-});
-
-test("a deliberate stop is respected until the next start", async () => {
-  const data = checkout.dataFolder("stopped");
-  await checkout.launch("--data", data);
-  await checkout.launch("stop", "--data", data);
-  expect(await checkout.alwaysUp("--data", data)).toEqual(quiet);
-  expect(pids(data)).toEqual([[], []]);
-  await checkout.launch("start", "--data", data);
-  for (const pid of pids(data).flat()) process.kill(pid, "SIGKILL");
-  expect((await checkout.alwaysUp("--data", data)).code).toBe(0);
-  expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
 });
 
 test("a wrong setup file is tried with pauses, and at once when it is corrected", async () => {

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { join } from "node:path";
-import { afterAll, test as alone, beforeAll, expect } from "vitest";
+import { join, relative } from "node:path";
+import { afterAll, test as alone, beforeAll, describe, expect } from "vitest";
 import { startProcess } from "../support/own-processes.ts";
 import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
@@ -31,58 +31,82 @@ test("stop ends a program that hangs", async () => {
   expect(pids(data)).toEqual([[], []]);
 });
 
-test("start leaves both programs running, says so in a line each, and stop ends them", async () => {
-  const data = checkout.dataFolder("start");
-  const started = await checkout.launch("start", "--data", data);
-  expect(started).toMatchObject({ code: 0, err: "" });
-  const [[manager], [supervisor]] = pids(data) as [[number], [number]];
-  expect(started.out.split("\n")).toEqual([
-    `tp-manager          started         pid ${manager}`,
-    `supervisor          started         pid ${supervisor}`,
-    "",
-  ]);
-  const status = await checkout.launch("status", "--data", data);
-  expect(status.code).toBe(0);
-  expect(status.out.replace(/up \d+ s/g, "up 1 s").split("\n")).toEqual([
-    `tp-manager          running         pid ${manager}, version 0.0.1, up 1 s`,
-    "local API           listening       port 8765",
-    "terminal            connected       52500042 ready",
-    `supervisor          running         pid ${supervisor}, version 0.0.1, up 1 s`,
-    "queue               empty           0 sent",
-    "",
-  ]);
-  const stopped = await checkout.launch("stop", "--data", data);
-  expect(stopped).toEqual({
-    code: 0,
-    out: "tp-manager          stopped\nsupervisor          stopped\n",
-    err: "",
-  });
-  expect(pids(data)).toEqual([[], []]);
-  expect((await checkout.launch("status", "--data", data)).code).toBe(69);
-});
+// One installation, on which every test goes on from the one before.
+describe("started, looked at and stopped", () => {
+  let data: string;
 
-test("status as JSON holds what the programs say, and costs no colour", async () => {
-  const data = checkout.dataFolder("json");
-  await checkout.launch("start", "--data", data);
-  const running = await checkout.launch("status", "--json", "--data", data);
-  expect(running.code).toBe(0);
-  expect(JSON.parse(running.out)).toMatchObject({
-    dataDirectory: data,
-    well: true,
-    stoppedSince: null,
-    programs: [
-      { program: "tp-manager", state: "running", status: { terminal: { link: "connected" } } },
-      { program: "supervisor", state: "running", status: { outbox: { pending: 0 } } },
-    ],
-    simulators: [],
+  alone("start leaves both programs running and says so in a line each", async () => {
+    data = checkout.dataFolder("start");
+    const started = await checkout.launch("start", "--data", data);
+    expect(started).toMatchObject({ code: 0, err: "" });
+    const [[manager], [supervisor]] = pids(data) as [[number], [number]];
+    expect(started.out.split("\n")).toEqual([
+      `tp-manager          started         pid ${manager}`,
+      `supervisor          started         pid ${supervisor}`,
+      "",
+    ]);
+    const status = await checkout.launch("status", "--data", data);
+    expect(status.code).toBe(0);
+    expect(status.out.replace(/up \d+ s/g, "up 1 s").split("\n")).toEqual([
+      `tp-manager          running         pid ${manager}, version 0.0.1, up 1 s`,
+      "local API           listening       port 8765",
+      "terminal            connected       52500042 ready",
+      `supervisor          running         pid ${supervisor}, version 0.0.1, up 1 s`,
+      "queue               empty           0 sent",
+      "",
+    ]);
   });
-  await checkout.launch("stop", "--data", data);
-  const stopped = await checkout.launch("status", "--json", "--data", data);
-  expect(stopped.code).toBe(69);
-  expect(JSON.parse(stopped.out)).toMatchObject({
-    well: false,
-    stoppedSince: expect.stringMatching(/^\d{4}-/),
-    programs: [{ state: "stopped" }, { state: "stopped" }],
+
+  alone("a second start says that both run already and changes nothing", async () => {
+    const before = pids(data);
+    expect(before.map((found) => found.length)).toEqual([1, 1]);
+    const again = await checkout.launch("--data", data);
+    expect(again.code).toBe(0);
+    expect(again.out.match(/already running/g)).toHaveLength(2);
+    expect(pids(data)).toEqual(before);
+  });
+
+  alone("status as JSON holds what the programs say, and costs no colour", async () => {
+    const running = await checkout.launch("status", "--json", "--data", data);
+    expect(running.code).toBe(0);
+    expect(JSON.parse(running.out)).toMatchObject({
+      dataDirectory: data,
+      well: true,
+      stoppedSince: null,
+      programs: [
+        { program: "tp-manager", state: "running", status: { terminal: { link: "connected" } } },
+        { program: "supervisor", state: "running", status: { outbox: { pending: 0 } } },
+      ],
+      simulators: [],
+    });
+  });
+
+  alone("a process with the same script and another data folder is left alone", async () => {
+    const mine = checkout.dataFolder("mine");
+    await checkout.launch("--data", mine);
+    const before = pids(data);
+    expect(before.map((found) => found.length)).toEqual([1, 1]);
+    expect((await checkout.launch("stop", "--data", mine)).code).toBe(0);
+    expect(pids(mine)).toEqual([[], []]);
+    expect(pids(data)).toEqual(before);
+  });
+
+  alone("stop ends both, and status tells it", async () => {
+    const stopped = await checkout.launch("stop", "--data", data);
+    expect(stopped).toEqual({
+      code: 0,
+      out: "tp-manager          stopped\nsupervisor          stopped\n",
+      err: "",
+    });
+    expect(pids(data)).toEqual([[], []]);
+    expect((await checkout.launch("status", "--data", data)).code).toBe(69);
+    const status = await checkout.launch("status", "--json", "--data", data);
+    expect(status.code).toBe(69);
+    expect(JSON.parse(status.out)).toMatchObject({
+      well: false,
+      stoppedSince: expect.stringMatching(/^\d{4}-/),
+      programs: [{ state: "stopped" }, { state: "stopped" }],
+    });
   });
 });
 
@@ -95,16 +119,6 @@ test("a good start tells what is doubtful in the setup file", async () => {
     expect.stringContaining("line 12: LOCALPORT is not a known name, did you mean LOCAL_PORT?"),
     expect.stringContaining("holds passwords and can be read by others: chmod 600"),
   ]);
-});
-
-test("a second start says that both run already and changes nothing", async () => {
-  const data = checkout.dataFolder("second");
-  await checkout.launch("--data", data);
-  const before = pids(data);
-  const again = await checkout.launch("--data", data);
-  expect(again.code).toBe(0);
-  expect(again.out.match(/already running/g)).toHaveLength(2);
-  expect(pids(data)).toEqual(before);
 });
 
 test("start starts what is missing and leaves the other alone", async () => {
@@ -201,27 +215,14 @@ test("a stranger at a dead program's address is neither taken for it nor stopped
   await new Promise((resolve) => stranger.close(resolve));
 });
 
-test("a process with the same script and another data folder is left alone", async () => {
-  const mine = checkout.dataFolder("mine");
-  const other = checkout.dataFolder("other");
-  await checkout.launch("--data", mine);
-  await checkout.launch("--data", other);
-  const before = pids(other);
-  expect((await checkout.launch("stop", "--data", mine)).code).toBe(0);
-  expect(pids(mine)).toEqual([[], []]);
-  expect(pids(other)).toEqual(before);
-});
-
 test("a program started by hand with a relative path is found and stopped", async () => {
   const data = checkout.dataFolder("by-hand");
-  const child = startProcess(
-    "node_modules/.bin/node",
-    ["src/supervisor/main.ts", "--data", "by-hand"],
-    {
-      cwd: checkout.root,
-      stdio: "ignore",
-    },
-  );
+  const script = relative(checkout.home, join(checkout.root, "src/supervisor/main.ts"));
+  const runtime = join(checkout.root, "node_modules/.bin/node");
+  const child = startProcess(runtime, [script, "--data", "by-hand"], {
+    cwd: checkout.home,
+    stdio: "ignore",
+  });
   const ended = new Promise((resolve) => child.once("exit", resolve));
   const started = await checkout.launch("--data", data);
   expect(started.code).toBe(0);

@@ -6,7 +6,7 @@ import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout
 
 let checkout: TemporaryCheckout;
 beforeAll(() => {
-  checkout = new TemporaryCheckout();
+  checkout = new TemporaryCheckout("stand-ins", "own");
 });
 afterAll(() => checkout.remove());
 

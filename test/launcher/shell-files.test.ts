@@ -23,7 +23,7 @@ let elsewhere: string;
 let bin: string;
 
 beforeEach(() => {
-  checkout = new TemporaryCheckout();
+  checkout = new TemporaryCheckout("stand-ins", "own");
   elsewhere = mkdtempSync(join(tmpdir(), "elsewhere-"));
   bin = join(elsewhere, "bin");
   mkdirSync(bin);

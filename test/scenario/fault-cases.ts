@@ -100,13 +100,13 @@ export class FaultHouse {
     this.#played = fault;
     const before = (await this.#at.ledger()).charged;
     await this.#arm(fault);
-    if (cancel) await this.#arm(`hold:at=card,ms=${asSlow(600)}`);
+    if (cancel) await this.#arm(`hold:at=card,ms=${asSlow(400)}`);
     const orderId = `${this.#prefix}-${++this.#orders}`;
     const startedMs = performance.now();
     // The cents are the bank's answer; an abort needs a decline.
     const amountMinor = fault === "abort-without-code" ? AMOUNT_MINOR + 5 : AMOUNT_MINOR;
-    const paying = this.#at.pay(amountMinor / 100, orderId);
-    if (cancel) await this.#cancel();
+    const paying = this.#begun(amountMinor / 100, orderId);
+    if (cancel) await Promise.race([paying, this.#cancel()]);
     const { one: answer } = await paying;
     const ms = Math.round(performance.now() - startedMs);
     const armed = (await this.#control("GET", "/faults")) as Armed;
@@ -124,7 +124,7 @@ export class FaultHouse {
       bank,
       gateway,
       ms,
-      why: String(settled.one.error?.details?.["why"] ?? ""),
+      why: String(settled.one.error?.details?.["why"] ?? settled.one.error?.code ?? ""),
       // One that is used up is gone; one without end counts.
       struck: armed.armed.every(({ name, struck }) => name !== nameOf(fault) || struck > 0),
       agrees:
@@ -133,6 +133,14 @@ export class FaultHouse {
         (!charged || gateway === AMOUNT_MINOR) &&
         (answer.status === settled.one.status || answer.status === "Unknown"),
     };
+  }
+
+  /** A late report of the fault before is asked about first, and the kiosk is told to come back. */
+  async #begun(amount: number, orderId: string): Promise<Answer> {
+    return await until("the payment is begun", async () => {
+      const answer = await this.#at.pay(amount, orderId);
+      return answer.one.error?.code === "TERMINAL_IN_DOUBT" ? undefined : answer;
+    });
   }
 
   /** Cancels as soon as the payment runs. */

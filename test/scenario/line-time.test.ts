@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { TestInstallation } from "../support/installation.ts";
+import { ownTimeOf } from "../support/own-time.ts";
 import { asSlow } from "../support/patience.ts";
 
 const BITS_PER_SECOND = 9_600;
@@ -27,8 +28,11 @@ test.runIf(process.platform === "linux")(
     await at.start();
     await at.connected();
     expect((await at.pay(5, "first")).one.status).toBe("Success");
+    const programs = [at.tpManager, at.supervisor, at.terminal].flatMap((one) => one?.pid ?? []);
     const startedMs = performance.now();
-    expect((await at.pay(5, "measured")).one.status).toBe("Success");
+    const ownMs = await ownTimeOf(programs, async () => {
+      expect((await at.pay(5, "measured")).one.status).toBe("Success");
+    });
     const totalMs = performance.now() - startedMs;
 
     const response = await fetch(`${at.terminalEndpoints?.control}/trace?last=2000`);
@@ -57,7 +61,8 @@ test.runIf(process.platform === "linux")(
     );
     expect(frames.length).toBeGreaterThan(10);
     expect(wireMs).toBeGreaterThan(500);
-    // Generous, for a machine that is busy with other tests; the printed line is the result.
-    expect(restMs).toBeLessThan(asSlow(wireMs));
+    // Generous, for a slow machine, and without the time that other programs took on a busy one;
+    // the printed line is the result.
+    expect(ownMs - wireMs).toBeLessThan(asSlow(wireMs));
   },
 );

@@ -42,7 +42,8 @@ export async function openFaces(options: RigOptions = {}) {
     messages: tpManagerMessages,
     handlers: tpManagerHandlers({
       ...{ ...at, port: 8765, requestStop: () => {} },
-      ...{ attempts: at.journal.attempts, handOffs: at.journal.handOffs },
+      ...{ attempts: at.journal.attempts, answers: at.journal.answers },
+      handOffs: at.journal.handOffs,
     }),
   });
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, systemClock);

@@ -14,7 +14,7 @@ const names = (facts: TroubleFacts) => troublesOf(facts).map(({ name }) => name)
 
 test("of a supervisor of the version before the troubles are found that it tells", () => {
   const supervisor = supervisorMessages.status.response.parse(older);
-  const troubles = troublesOf({ supervisor, handOver: undefined });
+  const troubles = troublesOf({ supervisor, tpManager: undefined });
   expect(troubles.map(({ name, sinceMs }) => [name, sinceMs])).toEqual([
     ["credentials-refused", null],
     ["queue-old", null],
@@ -26,28 +26,28 @@ test("of a supervisor of the version before the troubles are found that it tells
 test("exactly ten minutes are no trouble, and a program that was not asked is none", () => {
   const outbox = { pending: 1, parked: 0, sent: 0, oldestAgeMs: QUEUE_OLD_MS, paused: null };
   const supervisor = supervisorMessages.status.response.parse({ ...older, outbox });
-  expect(names({ supervisor, handOver: null })).toEqual([]);
-  expect(names({ supervisor: undefined, handOver: undefined })).toEqual([]);
-  expect(names({ supervisor: null, handOver: null })).toEqual(["supervisor-silent"]);
+  expect(names({ supervisor, tpManager: {} })).toEqual([]);
+  expect(names({ supervisor: undefined, tpManager: undefined })).toEqual([]);
+  expect(names({ supervisor: null, tpManager: {} })).toEqual(["supervisor-silent"]);
 });
 
 test("orders that the gateway may have twice are a trouble", () => {
   const ambiguous = { sends: 7, inDoubt: 1, possibleCopies: 2 };
   const outbox = { pending: 0, parked: 0, sent: 2, oldestAgeMs: null, paused: null, ambiguous };
   const supervisor = supervisorMessages.status.response.parse({ ...older, outbox });
-  expect(troublesOf({ supervisor, handOver: null })).toMatchObject([
+  expect(troublesOf({ supervisor, tpManager: {} })).toMatchObject([
     { name: "order-copies", count: 2, says: "2 orders the gateway may have more than once" },
   ]);
 });
 
-test("a tp-manager of the version before tells no hand-over", () => {
+test("a tp-manager of the version before tells no troubles", () => {
   const status = {
     ...{ program: "tp-manager", version: "0.0.9", pid: 1, uptimeMs: 1, port: 8765 },
     terminal: { link: "connected", problem: null, terminalId: "", status: "ready" },
     payments: { running: 0, inDoubt: 0, notHandedOver: 1 },
   };
-  const { handOver } = tpManagerMessages.status.response.parse(status);
-  expect(names({ supervisor: undefined, handOver })).toEqual([]);
+  const tpManager = tpManagerMessages.status.response.parse(status);
+  expect(names({ supervisor: undefined, tpManager })).toEqual([]);
 });
 
 function watched() {
@@ -56,7 +56,7 @@ function watched() {
   const { log, lines } = recordingLog();
   const read = () => {
     if (facts.broken) throw new Error("the disk");
-    return troublesOf({ supervisor: facts.silent ? null : undefined, handOver: null });
+    return troublesOf({ supervisor: facts.silent ? null : undefined, tpManager: {} });
   };
   const watch = new TroubleWatch({ by: "tp-manager", read, clock, log });
   const alarms = () => lines.filter((line) => line.includes('"alarm":"supervisor-silent"')).length;

@@ -53,12 +53,12 @@ export function startTpManager(
   const { terminal, link, log } = parts;
   const { clock } = life;
   const journal = onDisk(life.disk, () => new Journal(journalPath(folder)));
-  const { attempts, handOffs, terminalLog, reconciliations } = journal;
+  const { attempts, answers, handOffs, terminalLog, reconciliations } = journal;
   const handOff = new HandOff(handOffs, link, clock, log);
   const guard = new StoreGuard({
     ...{ doubts: journal.doubts, attempts, link, clock, log, isShared: false },
   });
-  const stores = { attempts, handOffs, terminalLog, reconciliations };
+  const stores = { attempts, answers, handOffs, terminalLog, reconciliations };
   const shared = { ...stores, guard, clock, log, settings };
   const journalWhole = (signal: AbortSignal) => guard.whole(signal);
   const settled = (): void => handOff.nudge();

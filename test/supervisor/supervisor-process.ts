@@ -77,6 +77,10 @@ export class SupervisorProcess {
     await once(this.#process, "exit");
   }
 
+  signal(signal: NodeJS.Signals): void {
+    this.#process.kill(signal);
+  }
+
   /** The exit code, after a signal or by itself. */
   async ended(signal?: NodeJS.Signals): Promise<number | null> {
     if (signal) this.#process.kill(signal);

@@ -20,6 +20,9 @@ function storeOf(data: string): OutboxStore {
   return new OutboxStore(database);
 }
 
+const sentBy = async (supervisor: SupervisorProcess): Promise<number> =>
+  (await supervisor.call("status", {}, PATIENCE_MS)).outbox.sent;
+
 async function untilSent(supervisor: SupervisorProcess, sent: number) {
   await expect
     .poll(async () => (await supervisor.call("status", {}, PATIENCE_MS)).outbox, {
@@ -28,6 +31,12 @@ async function untilSent(supervisor: SupervisorProcess, sent: number) {
     })
     .toMatchObject({ sent, pending: 0 });
 }
+
+const jumpingClock = ["--import", join(import.meta.dirname, "../support/jumping-clock.ts")];
+
+/** Orders that a lookup has shown absent: each is looked up again a minute later, and then sent. */
+const absent = (supervisor: SupervisorProcess): number =>
+  supervisor.log().split('"found":"absent","next":"look"').length - 1;
 
 test("the program stores, sends, tells and stops when it is asked to", async () => {
   const gateway = await RecordingGateway.start();
@@ -87,8 +96,13 @@ test("a supervisor killed between storing and sending sends after its next start
   await before.kill();
 
   const back = await RecordingGateway.start(port);
-  const after = new SupervisorProcess(data);
+  const after = new SupervisorProcess(data, jumpingClock);
   await after.ready();
+  // None, some or all of them were on their way when the process died.
+  await expect
+    .poll(async () => (await sentBy(after)) + absent(after), { timeout: TEST_LIMIT_MS })
+    .toBe(3);
+  after.signal("SIGUSR2");
   await untilSent(after, 3);
   expect(new Set(back.references)).toEqual(new Set(["a", "b", "c"]));
 });
@@ -106,8 +120,11 @@ test("a supervisor killed while the gateway works marks the try and sends again"
   await before.kill();
 
   gateway.behave = () => accepted;
-  const after = new SupervisorProcess(data);
+  const after = new SupervisorProcess(data, jumpingClock);
   await after.ready();
+  await expect.poll(() => absent(after), { timeout: TEST_LIMIT_MS }).toBe(1);
+  expect(gateway.references).toEqual(["a"]);
+  after.signal("SIGUSR2");
   await untilSent(after, 1);
   expect(gateway.references).toEqual(["a", "a"]);
   await after.ended("SIGTERM");

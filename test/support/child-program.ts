@@ -7,12 +7,15 @@ import { startProcess } from "./own-processes.ts";
 import { queuedMs } from "./own-time.ts";
 import { PATIENCE_MS } from "./patience.ts";
 
-const POLL_MS = 10;
+/** Between two questions: a tenth of what was waited already, within these. */
+const POLL_MIN_MS = 10;
+const POLL_MAX_MS = 100;
 
 /**
  * Polls until `read` gives something; rejects with `what` when the limit is over. The limit does
  * not run while the process `pid` is kept from the processor: dozens of programs that start
- * together on a busy machine are each late without a fault.
+ * together on a busy machine are each late without a fault. Long waits ask seldom: a question every
+ * 10 ms to each of three programs takes the processor from those that are waited for.
  */
 export async function until<T>(
   what: string,
@@ -20,13 +23,15 @@ export async function until<T>(
   limitMs = PATIENCE_MS,
   pid = process.pid,
 ): Promise<T> {
-  const deadlineMs = systemClock.monotonicMs() - queuedMs(pid) + limitMs;
+  const startedMs = systemClock.monotonicMs();
+  const deadlineMs = startedMs - queuedMs(pid) + limitMs;
   for (;;) {
     const value = await read();
     if (value !== undefined) return value;
     if (systemClock.monotonicMs() - queuedMs(pid) > deadlineMs)
       throw new Error(`not within ${limitMs} ms: ${what}`);
-    await sleep(systemClock, what, POLL_MS);
+    const waitedMs = systemClock.monotonicMs() - startedMs;
+    await sleep(systemClock, what, Math.min(Math.max(waitedMs / 10, POLL_MIN_MS), POLL_MAX_MS));
   }
 }
 

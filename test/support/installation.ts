@@ -10,7 +10,8 @@ import { ChildProgram, until } from "./child-program.ts";
 import { asSlow, PATIENCE_MS } from "./patience.ts";
 
 export interface InstallationOptions {
-  readonly line?: "tcp" | "pty";
+  /** "own": the test brings its terminal, and names it in SERIAL_PORT. */
+  readonly line?: "tcp" | "pty" | "own";
   /** Further switches of the terminal simulator. */
   readonly terminalSwitches?: readonly string[];
   readonly sandboxSwitches?: readonly string[];
@@ -88,8 +89,7 @@ export class TestInstallation {
 
   /** Everything, in an order that a launcher would choose. Milliseconds until both were ready. */
   async start(): Promise<number> {
-    await this.startTerminal();
-    await this.startSandbox();
+    await Promise.all([this.startTerminal(), this.startSandbox()]);
     this.#port = await freePort();
     this.#writeConfig();
     const startedMs = systemClock.monotonicMs();
@@ -99,6 +99,7 @@ export class TestInstallation {
 
   async startTerminal(): Promise<void> {
     const { line = "tcp", terminalSwitches = [] } = this.#options;
+    if (line === "own") return;
     const ready = join(this.folder, "terminal.ready");
     rmSync(ready, { force: true });
     const port = this.terminalEndpoints?.tcpPort ?? 0;

@@ -22,7 +22,7 @@ export const startProcess = ((...words: Parameters<typeof spawn>) =>
 export async function runToEnd(
   file: string,
   args: readonly string[],
-  options: { readonly cwd?: string } = {},
+  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
 ): Promise<{ readonly stdout: string; readonly stderr: string }> {
   const started = promisify(execFile)(file, args, { ...options, maxBuffer: 2 ** 26 });
   own(started.child);

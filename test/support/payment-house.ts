@@ -92,7 +92,7 @@ export function house(
 ) {
   const { clock = new TestClock(new Date(2026, 0, 15, 13, 0, 0).getTime()) } = options;
   const journal = new Journal(path);
-  const { attempts, handOffs, terminalLog, reconciliations } = journal;
+  const { attempts, answers, handOffs, terminalLog, reconciliations } = journal;
   const supervisor = new Supervisor();
   const link = options.linkFor?.(journal) ?? supervisor.link;
   const { log, lines } = recordingLog();
@@ -119,7 +119,7 @@ export function house(
     log: tapped,
     isShared: options.isShared ?? false,
   });
-  const stores = { attempts, handOffs, terminalLog, reconciliations, guard };
+  const stores = { attempts, answers, handOffs, terminalLog, reconciliations, guard };
   const shared = { ...stores, clock, log: tapped, settings };
   const journalWhole = (signal: AbortSignal) => guard.whole(signal);
   const settled = (): void => handOff.nudge();

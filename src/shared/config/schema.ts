@@ -1,7 +1,6 @@
 import { isIP } from "node:net";
 import { isAbsolute } from "node:path";
 import { z } from "zod";
-import { logLevels } from "../logger.ts";
 import { currencyOf } from "../money.ts";
 import { PORT_MAX } from "../port-max.ts";
 import { parseUsbAddress } from "../serial-ports.ts";
@@ -300,7 +299,7 @@ const daily = {
     help: "Days for which journal and outbox keep every detail; what was charged stays for ever.",
     example: "730",
   }),
-  LOG_LEVEL: described(oneOf(logLevels).default("info"), {
+  LOG_LEVEL: described(oneOf(["debug", "info", "warn", "error"]).default("info"), {
     help: "How much is logged: debug adds every frame, card data removed.",
     example: "debug",
   }),

@@ -1,4 +1,5 @@
-import { Agent, request as httpRequest } from "node:http";
+import type { Agent as HttpAgent } from "node:http";
+import { Agent, httpRequest } from "../node-http.ts";
 import type { StoreExchange } from "../stores/store-exchange.ts";
 import type { StoreWord } from "../stores/store-mark.ts";
 import type { Clock } from "../time.ts";
@@ -114,7 +115,7 @@ interface Post {
   readonly token: string;
   readonly body: string;
   readonly timeoutMs: number;
-  readonly agent: Agent;
+  readonly agent: HttpAgent;
   readonly clock: Clock;
   readonly word: StoreWord | undefined;
 }

@@ -384,6 +384,15 @@ export const tpManagerMessages = {
       payments: z.object({ running: z.int(), inDoubt: z.int(), notHandedOver: z.int() }),
       /** The supervisor takes nothing: why, since when, and how many wait; null when it does. */
       handOver: troubleSince.extend({ pending: z.int() }).nullable().optional(),
+      /** Transactions that the supervisor refuses while it takes the others. */
+      refusedHandOffs: z.int().optional(),
+      /** Orders that the gateway has although their sale does not stand; at most 100. */
+      standingAtGateway: z.array(z.string()).readonly().optional(),
+      /** Charges of which the kiosk was told otherwise, or nothing. */
+      unreadCharges: z
+        .object({ count: z.int(), sinceMs: z.number(), orderIds: z.array(z.string()).readonly() })
+        .nullable()
+        .optional(),
     }),
   },
   ...storesOfTpManager,

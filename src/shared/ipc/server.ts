@@ -1,9 +1,10 @@
 import { timingSafeEqual } from "node:crypto";
 import { chmodSync } from "node:fs";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { invariant } from "../invariant.ts";
 import type { Logger } from "../logger.ts";
+import { createServer } from "../node-http.ts";
 import type { StoreExchange } from "../stores/store-exchange.ts";
 import { type StoreWord, storeWordSchema } from "../stores/store-mark.ts";
 import { type Handlers, IPC_VERSION, type Messages, type Program } from "./contract.ts";

@@ -1,7 +1,8 @@
-import { Agent, request as httpRequest, type IncomingMessage } from "node:http";
+import type { Agent as HttpAgent, IncomingMessage } from "node:http";
 import { request as httpsRequest, Agent as TlsAgent } from "node:https";
 import type { Socket } from "node:net";
 import { getCACertificates, TLSSocket } from "node:tls";
+import { Agent, httpRequest } from "../../shared/node-http.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Exchange, FailureCause } from "./faults.ts";
 
@@ -42,7 +43,7 @@ export function createHttpTransport(clock: Clock, settings: TransportSettings = 
   const options = { keepAlive: true, maxSockets: CONNECTIONS_MAX, timeout: IDLE_MS };
   const plain = new Agent(options); // plain http never leaves this machine: no proxy
   let secure: TlsAgent | undefined;
-  const agentFor = (url: string): Agent => {
+  const agentFor = (url: string): HttpAgent => {
     if (!url.startsWith("https:")) return plain;
     secure ??= new TlsAgent({ ...options, ...trust(settings), ...proxy(url, settings) });
     return secure;
@@ -87,7 +88,7 @@ interface Limits {
 
 function exchangeOnce(
   { url, headers, body }: HttpMessage,
-  agent: Agent,
+  agent: HttpAgent,
   { clock, timeoutMs, signal }: Limits,
   resolve: (exchange: Exchange) => void,
 ): void {

@@ -20,7 +20,7 @@ export function supervisorTroubleWatch(parts: TroubleParts): TroubleWatch {
     ...{ by: "supervisor", clock, log },
     read() {
       tally.save();
-      return troublesOf({ supervisor: status(), handOver: undefined });
+      return troublesOf({ supervisor: status(), tpManager: undefined });
     },
     onLooked: (alarms) => alarmStore.keepLasting(alarms),
   });

@@ -1,8 +1,9 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { Connections, sourceOf } from "../../shared/connections.ts";
 import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { createServer } from "../../shared/node-http.ts";
 import type { Clock } from "../../shared/time.ts";
 import { formField } from "./form-field.ts";
 import { SIGNATURE_HEADER } from "./fraud-event.ts";

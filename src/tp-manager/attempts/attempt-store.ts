@@ -95,8 +95,4 @@ export interface AttemptStore {
    * many to be looked through.
    */
   since(transactionId: string): Omit<SinceSale, "stray"> | undefined;
-
-  /** An order with a generated id, charged or unknown, whose answer nobody has read. */
-  undeliveredGenerated(amountMinor: number, currencyAlpha: string): string | undefined;
-  markAnswerDelivered(orderId: string): void;
 }

@@ -13,7 +13,15 @@ import type { Monitor } from "./status/monitor.ts";
 export interface CallContext {
   readonly orders: Pick<
     Orders,
-    | ("pay" | "lookUp" | "latest" | "answerRead" | "chargedOf" | "orderOfTransaction")
+    | (
+        | "pay"
+        | "lookUp"
+        | "latest"
+        | "answerRead"
+        | "chargeTold"
+        | "chargedOf"
+        | "orderOfTransaction"
+      )
     | ("list" | "listArchived" | "unexpectedReports" | "reconciliations" | "comparedDay")
   >;
   readonly desk: Pick<TerminalDesk, "terminal" | "turn" | "gate" | "cancel" | "check" | "upkeep">;

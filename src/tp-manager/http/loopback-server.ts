@@ -1,7 +1,8 @@
-import { createServer, type Server } from "node:http";
+import type { Server } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { createServer } from "../../shared/node-http.ts";
 import { BACKLOG, harden, refuseUnparsed, serverOptions } from "./server-limits.ts";
 
 interface Listening {

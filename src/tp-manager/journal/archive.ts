@@ -19,16 +19,17 @@ const BETWEEN_BATCHES_MS = 20;
 
 /** Knowledge of the supervisor, as a condition for each word of the table of phases. */
 const isKnownThere = {
-  nothing: "hand_off.id IS NULL OR withdrawn = 2",
+  nothing: "hand_off.id IS NULL OR (withdrawn = 2 AND (delivery = 'closed' OR returned_some = 1))",
   delivery: "acknowledged = 1 AND withdrawn = 0 AND delivery IN ('sent', 'closed')",
-  withdrawal: "acknowledged = 1 AND withdrawn = 2",
+  withdrawal: "acknowledged = 1 AND withdrawn = 2 AND (delivery = 'closed' OR returned_some = 1)",
   never: "FALSE",
 };
 
 /**
  * An order is put away whole, and only when nothing of it is open: every attempt has ended before
- * the cut-off, what was charged is with the gateway or closed, what was reversed is known to the
- * supervisor, and the answer of a generated order id was read (docs/design.md 3.11).
+ * the cut-off, what was charged is with the gateway or closed, what was reversed is not with the
+ * gateway or its return was seen (docs/design.md 3.7), and the answer of a generated order id, or
+ * a charge found later, was read (docs/design.md 3.11).
  */
 const isArchivable = `
   SELECT min((
@@ -36,6 +37,7 @@ const isArchivable = `
     AND open_return IS NULL
     AND ended_at_ms IS NOT NULL AND max(ended_at_ms, started_at_ms) < ?
     AND (${neverSold} OR generated_id = 0 OR answer_delivered = 1)
+    AND unread_since_ms IS NULL
     AND CASE phase ${phasesWith(() => true)
       .map((phase) => `WHEN '${phase}' THEN ${isKnownThere[phaseTable[phase].archive]}`)
       .join(" ")}

@@ -3,7 +3,15 @@ import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { AttemptStore, ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
 import type { ReportedResult, SinceSale } from "../attempts/freshness-policy.ts";
-import { type Attempt, type AttemptEvent, begun, notCharged, saleOf } from "../attempts/payment.ts";
+import {
+  type Attempt,
+  type AttemptEvent,
+  type AttemptState,
+  begun,
+  isCharged,
+  notCharged,
+  saleOf,
+} from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/payment-event.ts";
 import { phaseTable } from "../attempts/phase-table.ts";
 import { REVERSAL_BEGINS, reportSteps } from "../attempts/steps.ts";
@@ -12,7 +20,6 @@ import type { ArchivedRows } from "./archived-rows.ts";
 import {
   type Listings,
   listings,
-  mayBeSold,
   phaseIn,
   readAttempt,
   readJson,
@@ -48,7 +55,8 @@ const texts = {
       ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
       (SELECT coalesce(max(id), 0) FROM telecollection))`,
   update: `UPDATE attempt SET phase = ?, state = ?, ticket = coalesce(?, ticket), ended_at_ms = ?,
-      receipt_number = ?, trace_number = ? WHERE transaction_id = ? AND phase = ?
+      receipt_number = ?, trace_number = ?, unread_since_ms = coalesce(?, unread_since_ms)
+    WHERE transaction_id = ? AND phase = ?
       AND (NOT ${isReserving} OR (open_return IS NULL AND ${returnedSql} = 0))`,
   unfinished: `SELECT * FROM attempt WHERE ${unfinishedSql} ORDER BY rowid`,
   countInDoubt: `SELECT count(*) AS n FROM attempt
@@ -58,11 +66,6 @@ const texts = {
   laterEvents: `SELECT * FROM attempt_event WHERE id >
       (SELECT min(id) FROM attempt_event WHERE transaction_id = ?)
     ORDER BY id LIMIT ?`,
-  undeliveredGenerated: `SELECT order_id FROM attempt WHERE generated_id = 1
-      AND answer_delivered = 0 AND ${mayBeSold} AND amount_minor = ? AND currency = ?
-    LIMIT 1`,
-  markAnswerDelivered:
-    "UPDATE attempt SET answer_delivered = 1 WHERE order_id = ? AND answer_delivered = 0",
 };
 
 const listed = listings(
@@ -152,6 +155,7 @@ export class AttemptRows implements AttemptStore {
         ended ? event.atMs : null,
         report?.receiptNumber ?? null,
         report?.traceNumber ?? null,
+        isFound(before.state, state) ? event.atMs : null,
         transactionId,
         change.from,
       );
@@ -217,15 +221,6 @@ export class AttemptRows implements AttemptStore {
     };
   }
 
-  undeliveredGenerated(amountMinor: number, currencyAlpha: string): string | undefined {
-    const row = this.#sql.undeliveredGenerated.get(amountMinor, currencyAlpha);
-    return row && String(row["order_id"]);
-  }
-
-  markAnswerDelivered(orderId: string): void {
-    this.#sql.markAnswerDelivered.run(orderId);
-  }
-
   #insert(attempt: NewAttempt): Attempt {
     return this.#events.telling((tell) => {
       this.#insertRow(attempt);
@@ -264,4 +259,9 @@ function reportedResult(row: Row): ReportedResult[] {
   if (!(reportSteps as readonly string[]).includes(String(row["kind"]))) return [];
   const { report } = readJson<{ readonly report: TransactionReport }>(row["detail"]);
   return [{ transactionId: String(row["transaction_id"]), report }];
+}
+
+/** The terminal was asked, and has charged what the kiosk was not told of (docs/design.md 3.11). */
+function isFound(before: AttemptState, now: AttemptState): boolean {
+  return isCharged(now) && now.by === "recovery" && !saleOf(before);
 }

@@ -19,6 +19,9 @@ const texts = {
   countPending: "SELECT count(*) AS n FROM hand_off WHERE acknowledged = 0 OR withdrawn = 1",
   countSetAside: `SELECT count(*) AS n FROM hand_off WHERE (acknowledged = 0 OR withdrawn = 1)
     AND set_aside_ms IS NOT NULL`,
+  standingAtGateway: `SELECT order_id FROM hand_off JOIN attempt USING (transaction_id)
+    WHERE withdrawn = 2 AND delivery <> 'closed' AND returned_some = 0
+    ORDER BY hand_off.id LIMIT ?`,
   acknowledge: `UPDATE hand_off SET acknowledged = 1, set_aside_ms = NULL, refused = NULL
     WHERE transaction_id = ?`,
   acknowledgeWithdrawal: `UPDATE hand_off SET acknowledged = 1, withdrawn = 2, set_aside_ms = NULL,
@@ -87,6 +90,10 @@ export class HandOffRows implements HandOffStore {
 
   countSetAside(): number {
     return Number(this.#sql.countSetAside.get()?.["n"]);
+  }
+
+  standingAtGateway(limit: number): string[] {
+    return this.#sql.standingAtGateway.all(limit).map((row) => String(row["order_id"]));
   }
 
   acknowledgeHandOff(transactionId: string): void {

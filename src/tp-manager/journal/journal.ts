@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { openDatabase } from "../../shared/sqlite.ts";
 import { Store } from "../../shared/stores/store.ts";
+import type { AnswerStore } from "../attempts/answer-store.ts";
 import type { AgainStore } from "../attempts/hand-off-store.ts";
 import type { ReconciliationStore } from "../attempts/reconciliation.ts";
 import type { ReturnStore } from "../attempts/return-store.ts";
@@ -8,6 +9,7 @@ import type { DoubtStore } from "../attempts/store-doubt.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import { AgainRows } from "./again-rows.ts";
 import { AlarmRows } from "./alarm-rows.ts";
+import { AnswerRows } from "./answer-rows.ts";
 import { Archive } from "./archive.ts";
 import { ArchivedRows } from "./archived-rows.ts";
 import { AttemptRows } from "./attempt-rows.ts";
@@ -31,6 +33,7 @@ export class Journal {
   readonly events: EventRows;
   readonly alarms: AlarmRows;
   readonly attempts: AttemptRows;
+  readonly answers: AnswerStore;
   readonly handOffs: HandOffRows;
   readonly again: AgainStore;
   readonly doubts: DoubtStore;
@@ -54,6 +57,7 @@ export class Journal {
       this.handOffs = handOffs;
       this.again = new AgainRows(this.statements);
       this.attempts = new AttemptRows(this.statements, this.events, handOffs, archived);
+      this.answers = new AnswerRows(this.statements);
       this.doubts = new DoubtRows(this.statements, this.events, this.attempts);
       this.returns = new ReturnRows(this.statements, this.events, this.attempts, archived);
       this.terminalLog = new TerminalRows(this.statements, this.events);

@@ -227,4 +227,10 @@ export const migrations: readonly Migration[] = [
   `
   ALTER TABLE unexpected_report ADD COLUMN unmatched INTEGER NOT NULL DEFAULT 0;
   `,
+  // Since when an order is charged that the kiosk was not told of (docs/design.md 3.11).
+  `
+  ALTER TABLE attempt ADD COLUMN unread_since_ms INTEGER;
+  CREATE INDEX attempt_unread ON attempt (unread_since_ms) WHERE unread_since_ms IS NOT NULL;
+  CREATE INDEX hand_off_standing ON hand_off (id) WHERE withdrawn = 2 AND delivery <> 'closed';
+  `,
 ];

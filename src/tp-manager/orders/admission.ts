@@ -1,4 +1,5 @@
 import { AppError, type Charged } from "../../shared/errors.ts";
+import type { AnswerStore } from "../attempts/answer-store.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
 import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
@@ -6,7 +7,8 @@ import { rowOf } from "../attempts/phase-table.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
 
 interface AdmissionParts {
-  readonly attempts: Pick<AttemptStore, "latest" | "undeliveredGenerated">;
+  readonly attempts: Pick<AttemptStore, "latest">;
+  readonly answers: Pick<AnswerStore, "undeliveredGenerated">;
   readonly desk: TerminalDesk;
 }
 
@@ -25,14 +27,14 @@ type Admission =
  */
 export function admissionOf(
   request: PaymentRequest,
-  { attempts, desk }: AdmissionParts,
+  { attempts, answers, desk }: AdmissionParts,
 ): Admission {
   // Before anything is refused: "busy" says that the order is not charged (docs/design.md 3.10).
   const earlier = storage(() => attempts.latest(request.orderId), "unknown");
   const known = earlier && admissionOfKnown(request, earlier);
   if (known) return known;
   desk.turn.assertFree();
-  assertAnswerRead(request, attempts);
+  assertAnswerRead(request, answers);
   desk.turn.assertNoDoubt();
   assertHolds(request, desk.terminal);
   return { way: "begin" };
@@ -54,11 +56,11 @@ export function assertHolds(
 /** docs/design.md 3.11. */
 function assertAnswerRead(
   { generatedId, amountMinor, currency }: PaymentRequest,
-  attempts: AdmissionParts["attempts"],
+  answers: AdmissionParts["answers"],
 ): void {
   if (!generatedId) return;
   const orderId = storage(
-    () => attempts.undeliveredGenerated(amountMinor, currency.alpha),
+    () => answers.undeliveredGenerated(amountMinor, currency.alpha),
     "unknown",
   );
   if (orderId !== undefined) {

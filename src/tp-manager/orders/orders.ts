@@ -4,6 +4,7 @@ import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { newId } from "../../shared/new-id.ts";
 import { type Clock, within } from "../../shared/time.ts";
+import type { AnswerStore } from "../attempts/answer-store.ts";
 import type { AttemptStore, ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
 import type { HandOffStore } from "../attempts/hand-off-store.ts";
@@ -56,6 +57,7 @@ export interface ComparedDay extends Reconciliation {
 
 interface OrderParts {
   readonly attempts: AttemptStore;
+  readonly answers: AnswerStore;
   readonly handOffs: Pick<HandOffStore, "handOff" | "archivedDelivery">;
   readonly terminalLog: Pick<TerminalLog, "strays">;
   readonly reconciliations: Pick<ReconciliationStore, "list">;
@@ -169,7 +171,15 @@ export class Orders {
 
   /** The kiosk has the whole answer of an order, or has looked it up (docs/design.md 3.11). */
   answerRead(orderId: string): void {
-    reading(() => this.#parts.attempts.markAnswerDelivered(orderId));
+    reading(() => this.#parts.answers.markAnswerDelivered(orderId));
+  }
+
+  /** An answer that tells the charge has arrived whole, or has not (docs/design.md 3.11). */
+  chargeTold(orderId: string, arrived: boolean): void {
+    const { answers, clock } = this.#parts;
+    reading(() =>
+      arrived ? answers.markChargeRead(orderId) : answers.markChargeUnread(orderId, clock.now()),
+    );
   }
 
   /** The journal, newest first. */
@@ -273,9 +283,23 @@ export class Orders {
     const limitMs = settings.prepareMs + settings.paymentTimeoutMs + settings.graceMs;
     const attempt = await within(clock, "payment answer", limitMs, this.#answerable(running));
     if (attempt) return this.result(attempt, false);
+    // This request learns no more, and the kiosk need not ask again (docs/design.md 3.11).
+    void running.ended.then(
+      ({ state, request }) => isCharged(state) && this.#chargeUntold(request.orderId),
+      () => {}, // the desk has told why
+    );
     const still = reading(() => attempts.latest(running.request.orderId));
     if (!still) throw new AppError("TERMINAL_NO_ANSWER");
     return this.result(still, false);
+  }
+
+  #chargeUntold(orderId: string): void {
+    try {
+      this.chargeTold(orderId, false);
+    } catch (error) {
+      const { log } = this.#parts;
+      log.error({ orderId, err: error }, "the journal did not take that a charge was not told");
+    }
   }
 
   /**

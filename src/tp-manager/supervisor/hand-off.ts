@@ -16,7 +16,7 @@ const SET_ASIDE_MS = 3_600_000;
 const FAILURES_MAX = 3;
 
 /** The supervisor takes nothing. */
-export interface HandOffTrouble {
+interface HandOffTrouble {
   readonly reason: string;
   readonly sinceMs: number;
   /** How many wait. */

@@ -66,7 +66,7 @@ test("every fault of the setup file has its line, and the exit code is 78", asyn
 });
 
 test("no setup file, no data folder: it says what to do, and does not stop there", async () => {
-  const missing = join(checkout.root, "nowhere");
+  const missing = join(checkout.home, "nowhere");
   const { code, of, findings } = await examine(missing);
   expect(code).toBe(78);
   expect(of("data folder")[0]?.verdict).toBe("fail");

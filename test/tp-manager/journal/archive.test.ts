@@ -85,6 +85,7 @@ test("it survives a restart, and so does a journal of the version before", async
 test("a reversed order stays reversed for ever", async () => {
   const at = house();
   at.terminal.remembers = true;
+  at.supervisor.state = "pending";
   await charged(at, "A-1");
   await at.afterSale.reverse("A-1");
   at.handOff.nudge();
@@ -171,6 +172,13 @@ test("what is not settled, not handed over or not sent is never archived", async
   expect(archive(unread)).toBe(0);
   unread.orders.answerRead("unread");
   expect(archive(unread)).toBe(1);
+
+  const untold = house();
+  await charged(untold, "charge not told");
+  untold.orders.chargeTold("charge not told", false);
+  expect(archive(untold)).toBe(0);
+  untold.orders.chargeTold("charge not told", true);
+  expect(archive(untold)).toBe(1);
 });
 
 test("an order with one open attempt keeps its closed ones too", async () => {

@@ -64,7 +64,7 @@ test("a statement takes as long in a long journal as in a short one", () => {
 test("only statements, opening, backup and audit of the journal see a database", () => {
   const seeing = typescriptSources().filter(
     ({ path, text }) =>
-      path.startsWith("src/tp-manager/") && /DatabaseSync|[.]database\b/.test(text),
+      path.startsWith("src/tp-manager/") && /DatabaseSync|openForReading|[.]database\b/.test(text),
   );
   expect(seeing.map(({ path }) => path.replace("src/tp-manager/", "")).sort()).toEqual([
     "audit/audit-journal.ts",

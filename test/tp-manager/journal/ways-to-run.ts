@@ -38,17 +38,34 @@ const attempts: Record<string, Ways> = {
   "attempts addEvent": one(order, 0, "test", "{}"),
   "attempts insert": one("new", order, 999, "EUR", 0, "sent", "{}", "{}", "{}", 0, null),
   "attempts update": (n) =>
-    [idOf(n / 2), "nowhere"].map((id) => ["charged", "{}", null, 0, "0001", "000001", id, "sent"]),
+    [idOf(n / 2), "nowhere"].map((id) => [
+      "charged",
+      "{}",
+      null,
+      0,
+      "0001",
+      "000001",
+      null,
+      id,
+      "sent",
+    ]),
   "attempts unfinished": one(),
   "attempts countInDoubt": one(),
   "attempts later": each((n) => [order, idOf(n / 2)], 100),
   "attempts laterEvents": each((n) => [order, idOf(n / 2)], 100),
-  "attempts undeliveredGenerated": () => [
+  ...pages("attempts listed"),
+};
+
+const answers: Record<string, Ways> = {
+  "answers undeliveredGenerated": () => [
     [999, "EUR"],
     [1, "EUR"],
   ],
-  "attempts markAnswerDelivered": each(() => [firstFailed, order]),
-  ...pages("attempts listed"),
+  "answers markAnswerDelivered": each(() => [firstFailed, order]),
+  "answers markChargeUnread": each(() => [0, order]),
+  "answers markChargeRead": each(() => [firstFailed, order]),
+  "answers countUnread": one(),
+  "answers unread": one(5),
 };
 
 const evidence: Record<string, Ways> = {
@@ -104,6 +121,7 @@ const handOffs: Record<string, Ways> = {
   "handOffs read": ofAttempt,
   "handOffs pending": one(0, 10),
   "handOffs countSetAside": one(),
+  "handOffs standingAtGateway": one(100),
   "handOffs refused": ofAttempt,
   "handOffs setAside": one(0, "refused", order),
   "handOffs countPending": one(),
@@ -229,6 +247,7 @@ const doubts: Record<string, Ways> = {
 /** By the name of each statement of the journal; a test fails for one that has no entry. */
 export const waysToRun: Readonly<Record<string, Ways>> = {
   ...attempts,
+  ...answers,
   ...evidence,
   ...archive,
   ...handOffs,

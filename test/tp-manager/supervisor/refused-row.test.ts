@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { IpcError } from "../../../src/shared/ipc/client.ts";
+import { troublesOf } from "../../../src/shared/troubles.ts";
+import { ownTroubles } from "../../../src/tp-manager/http/status/own-troubles.ts";
 import { answeringLink } from "../../support/answering-link.ts";
-import { house, pay, request } from "../../support/payment-house.ts";
+import { type House, house, pay, request } from "../../support/payment-house.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -33,6 +35,8 @@ async function sell({ at }: ReturnType<typeof houseWith>, ...orders: string[]): 
   }
 }
 
+const toldBy = ({ handOff, journal }: House) => ownTroubles({ handOff, ...journal });
+
 test.each([
   ["refuses for its content", 422],
   ["does not understand", 400],
@@ -46,12 +50,15 @@ test.each([
   expect(stored).toEqual(["B", "C"]);
   expect(at.journal.handOffs.countSetAside()).toBe(1);
   expect(alarms(at.lines)).toEqual(["hand-off-refused"]);
+  const troubles = () => troublesOf({ supervisor: undefined, tpManager: toldBy(at) });
+  expect(troubles()).toMatchObject([{ name: "hand-over-refused", count: 1 }]);
   isOver = true;
   await at.clock.advance(HOUR_MS);
   at.handOff.nudge();
   await at.clock.advance(1_000);
   expect(stored).toEqual(["B", "C", "A"]);
   expect(at.journal.handOffs.countPendingHandOffs()).toBe(0);
+  expect(troubles()).toEqual([]);
 });
 
 test("a supervisor that takes nothing at all puts no row aside", async () => {

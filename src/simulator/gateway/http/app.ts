@@ -1,6 +1,6 @@
-import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import fastify, { type FastifyError, type FastifyInstance } from "fastify";
+import { createServer } from "../../../shared/node-http.ts";
 import { faultEnvelope } from "../soap/envelope.ts";
 import { RequestRefused } from "./request.ts";
 

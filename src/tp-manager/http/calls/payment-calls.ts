@@ -1,4 +1,3 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { AppError } from "../../../shared/errors.ts";
 import { NOTE_CHARACTERS_MAX } from "../../../shared/ipc/contract.ts";
@@ -6,8 +5,8 @@ import { isoTime } from "../../../shared/time.ts";
 import { answerOf } from "../../orders/answer.ts";
 import type { FoundOrder } from "../../orders/orders.ts";
 import { settlements } from "../../orders/settlement.ts";
+import { followCharge, whenWritten } from "../answer-arrival.ts";
 import { type AnyCall, call } from "../call.ts";
-import type { CallContext } from "../call-context.ts";
 import { sendOne, sendResult } from "../envelope.ts";
 import { assertNotReturnedElsewhere, gatewayPart, gatewayWarnings } from "../gateway-standing.ts";
 import { amount, newOrderId, note, oneOf, orderId, readAmount, yesOrNo } from "../input.ts";
@@ -52,6 +51,7 @@ export const paymentCalls: readonly AnyCall[] = [
       try {
         const result = await at.orders.pay(order);
         if (generatedId) whenWritten(request, reply, at, orderId);
+        followCharge(request, reply, at, result);
         return sendResult(reply, result);
       } catch (error) {
         // A payment may be stored under this id, and without the id nobody could look it up: the
@@ -84,6 +84,7 @@ export const paymentCalls: readonly AnyCall[] = [
       const found = await at.orders.lookUp(orderId);
       const { generatedId, currency } = found.attempt.request;
       if (generatedId) whenWritten(request, reply, at, orderId);
+      followCharge(request, reply, at, found);
       const { http, body } = answerOf(found.attempt, found.delivery);
       const gateway = await gatewayPart(at, orderId, currency);
       // The lookup itself went well; only an outcome that is still open keeps its own status.
@@ -145,7 +146,9 @@ export const paymentCalls: readonly AnyCall[] = [
       const part = (): number | undefined =>
         readAmount(raw["amount"], at.orders.latest(orderId).request.currency);
       const amountMinor = amount === 0 ? 0 : part();
-      return sendResult(reply, await at.afterSale.deliver(orderId, delivered, amountMinor));
+      const result = await at.afterSale.deliver(orderId, delivered, amountMinor);
+      followCharge(request, reply, at, result);
+      return sendResult(reply, result);
     },
   }),
 
@@ -202,26 +205,6 @@ export const paymentCalls: readonly AnyCall[] = [
     },
   }),
 ];
-
-/**
- * docs/design.md 3.11: an answer that was not written completely blocks a second one of its kind.
- * An answer to HEAD has no body, so nobody has read anything.
- */
-function whenWritten(
-  { method }: FastifyRequest,
-  { raw }: FastifyReply,
-  { orders, log }: CallContext,
-  orderId: string,
-): void {
-  if (method === "HEAD") return;
-  raw.once("finish", () => {
-    try {
-      orders.answerRead(orderId);
-    } catch (error) {
-      log.error({ orderId, err: error }, "the journal did not take that an answer was read");
-    }
-  });
-}
 
 /** One attempt of the order with everything that happened to it, masked as it was stored. */
 function history(attempt: FoundOrder["attempts"][number]): object {

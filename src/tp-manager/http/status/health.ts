@@ -4,6 +4,7 @@ import type { ResponseOf, supervisorMessages } from "../../../shared/ipc/contrac
 import { type Clock, isoTime } from "../../../shared/time.ts";
 import {
   lastingAlarms,
+  type TpManagerTroubles,
   type Trouble,
   type TroubleName,
   troublesOf,
@@ -12,12 +13,12 @@ import {
 } from "../../../shared/troubles.ts";
 import type { AttemptStore } from "../../attempts/attempt-store.ts";
 import { type EventData, type KeptEvent, PAYMENT_UNKNOWN } from "../../attempts/event-table.ts";
-import type { HandOffStore } from "../../attempts/hand-off-store.ts";
 import { isInDoubt } from "../../attempts/phase-table.ts";
 import type { TerminalDesk } from "../../desk/terminal-desk.ts";
-import type { HandOff, HandOffTrouble } from "../../supervisor/hand-off.ts";
+import type { HandOff } from "../../supervisor/hand-off.ts";
 import type { StoreGuard } from "../../supervisor/store-guard.ts";
 import type { TerminalIdentity } from "../../terminal/terminal.ts";
+import { type OwnTroubleParts, ownTroubles } from "./own-troubles.ts";
 
 export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 
@@ -44,9 +45,8 @@ interface HealthParts {
   readonly choresAt: string;
 }
 
-export interface JournalCounts {
+export interface JournalCounts extends Omit<OwnTroubleParts, "handOff"> {
   readonly attempts: Pick<AttemptStore, "countInDoubt" | "read">;
-  readonly handOffs: Pick<HandOffStore, "countPendingHandOffs">;
 }
 
 /** A payment needs a few kilobytes; with less than this the logs of one day may fill the disk. */
@@ -115,7 +115,7 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
   const terminal = parts.terminal();
   const journal = readJournal(parts);
   const payments = journal?.counts ?? null;
-  const troubles = troublesOf({ supervisor, handOver: journal?.handOver });
+  const troubles = troublesOf({ supervisor, tpManager: journal?.troubles });
   const current = parts.desk.turn.current;
   const full = disk !== null && disk.freeBytes < disk.freeMinBytes;
   const reasons = [
@@ -262,7 +262,7 @@ function doubtOf(
 
 interface JournalFacts {
   readonly counts: { readonly inDoubt: number; readonly notHandedOver: number };
-  readonly handOver: HandOffTrouble | null;
+  readonly troubles: TpManagerTroubles;
   readonly terminalChanged: boolean;
 }
 
@@ -274,7 +274,7 @@ function readJournal({ counts, desk, handOff }: HealthParts): JournalFacts | nul
         inDoubt: counts.attempts.countInDoubt(),
         notHandedOver: counts.handOffs.countPendingHandOffs(),
       },
-      handOver: handOff.trouble,
+      troubles: ownTroubles({ handOff, ...counts }),
       terminalChanged: desk.gate.changed,
     };
   } catch {

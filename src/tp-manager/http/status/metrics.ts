@@ -6,6 +6,7 @@ import type { HandOff } from "../../supervisor/hand-off.ts";
 import type { EventHub } from "../events/event-hub.ts";
 import type { TerminalWatch } from "../events/terminal-watch.ts";
 import type { JournalCounts, SupervisorStatus } from "./health.ts";
+import { ownTroubles } from "./own-troubles.ts";
 
 interface MetricsParts {
   readonly hub: EventHub;
@@ -219,8 +220,9 @@ export class Metrics {
   }
 
   #setTroubles(supervisor: SupervisorStatus | null): void {
-    const handOver = readOr(null, () => this.#parts.handOff.trouble);
-    const there = troublesOf({ supervisor, handOver }).map(({ name }) => name);
+    const { handOff, counts } = this.#parts;
+    const tpManager = readOr(undefined, () => ownTroubles({ handOff, ...counts }));
+    const there = troublesOf({ supervisor, tpManager }).map(({ name }) => name);
     for (const trouble of troubleNames) {
       if (supervisor === null && troubleTable[trouble].by === "supervisor") continue;
       this.#gateway.troubles.set({ trouble }, there.includes(trouble) ? 1 : 0);

@@ -14,6 +14,7 @@ import {
   type SupervisorStatus,
 } from "./health.ts";
 import { Metrics } from "./metrics.ts";
+import { ownTroubles } from "./own-troubles.ts";
 
 export interface MonitorParts {
   readonly hub: EventHub;
@@ -64,7 +65,8 @@ export class Monitor {
   /** Troubles between the journal and the gateway (shared/troubles.ts). */
   async troubles(): Promise<Trouble[]> {
     const supervisor = await this.#parts.supervisor().catch(() => null);
-    return troublesOf({ supervisor, handOver: this.#parts.handOff.trouble });
+    const { handOff, journal } = this.#parts;
+    return troublesOf({ supervisor, tpManager: ownTroubles({ handOff, ...journal }) });
   }
 
   close(): void {

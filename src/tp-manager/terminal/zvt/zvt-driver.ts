@@ -11,7 +11,7 @@ import {
 import { currencyOf } from "../../../shared/money.ts";
 import type { Driver } from "../driver.ts";
 import { type ProfileName, profileOptions, profiles } from "./profiles.ts";
-import { REGISTER_CONTROLS_PAYMENTS, type ZvtOptions } from "./zvt-options.ts";
+import { defaultZvtOptions, REGISTER_CONTROLS_PAYMENTS, type ZvtOptions } from "./zvt-options.ts";
 
 const profileNames = Object.keys(profiles) as [ProfileName, ...ProfileName[]];
 
@@ -116,6 +116,7 @@ function lastReceiptFaults(values: Partial<ValuesOf<typeof fields>>) {
 
 function optionsOf(config: Config): Partial<ZvtOptions> {
   const zvt = valuesOf(fields, config);
+  const { reconnect } = defaultZvtOptions;
   const profile = profileOptions(zvt.ZVT_PROFILE);
   return {
     ...profile,
@@ -131,6 +132,7 @@ function optionsOf(config: Config): Partial<ZvtOptions> {
     pollIntervalMs: Math.min(zvt.POLL_INTERVAL_MS, profile.pollIntervalMs ?? zvt.POLL_INTERVAL_MS),
     silenceMs: zvt.RECOVERY_SILENCE_MS,
     restartPauseMs: zvt.RECOVERY_SILENCE_MS,
+    reconnect: { ...reconnect, minMs: Math.min(reconnect.minMs, zvt.RECOVERY_SILENCE_MS) },
     charset: zvt.ZVT_CHARSET ?? profile.charset ?? "cp437",
     printerWidth: config.TICKET_WIDTH,
     sendLastReceipt: zvt.ZVT_SEND_LAST_RECEIPT,

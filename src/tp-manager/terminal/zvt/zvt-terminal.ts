@@ -320,6 +320,8 @@ class ZvtTerminal implements Terminal {
       if (signal.aborted) return { end: "lost", code: "no-end", text: wordsOf(signal.reason) };
       if (!(error instanceof TerminalUnavailable)) throw error;
       return { end: "refused", code: error.reason, text: error.message };
+    } finally {
+      this.#preparedAtMs = Number.NEGATIVE_INFINITY;
     }
   }
 

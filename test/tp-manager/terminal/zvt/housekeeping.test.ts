@@ -118,6 +118,30 @@ describe("a terminal's demands", () => {
     expect(jobs(driver)[0]).toMatchObject({ job: "diagnosis", problem: "A1 no answer" });
   });
 
+  test("are met at once when an end of day is over", async () => {
+    const needs = { registration: "10", status: statusCompletion("51") };
+    const { peer, driver } = await begin(initialised);
+    const preparing = driver.terminal.prepare(never);
+    const answerUntil = async (last: string): Promise<void> => {
+      for (let apdu = await peer.next(); !apdu.startsWith(last); apdu = await peer.next()) {
+        peer.send("800000");
+        await peer.tell(ready);
+      }
+    };
+    await answerUntil("0620");
+    peer.send("800000");
+    await peer.tell(goodSale, "060f00");
+    await preparing;
+    const closing = driver.terminal.telecollect?.(never);
+    await answerUntil("0623");
+    peer.send("848300");
+    await peer.expect(/^0650/);
+    peer.send("84cc00");
+    expect(await closing).toMatchObject({ end: "refused" });
+    await status(peer, needs);
+    await peer.expect(/^0693/);
+  });
+
   test("wait until a lost payment has been asked about", async () => {
     const needs = { registration: "10", status: statusCompletion("c2") };
     const { peer, driver } = await begin(initialised, { ...quick, pollIntervalMs: 200 });

@@ -1,0 +1,49 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { chargedOf } from "../attempts/phase-table.ts";
+import type { PaymentResult } from "../orders/orders.ts";
+import type { CallContext } from "./call-context.ts";
+
+type At = Pick<CallContext, "orders" | "log">;
+
+/**
+ * docs/design.md 3.11: an answer that was not written completely blocks a second one of its kind.
+ * An answer to HEAD has no body, so nobody has read anything.
+ */
+export function whenWritten(
+  { method }: FastifyRequest,
+  { raw }: FastifyReply,
+  { orders, log }: At,
+  orderId: string,
+): void {
+  if (method === "HEAD") return;
+  raw.once("finish", () => {
+    try {
+      orders.answerRead(orderId);
+    } catch (error) {
+      log.error({ orderId, err: error }, "the journal did not take that an answer was read");
+    }
+  });
+}
+
+/** docs/design.md 3.11: an answer that tells a charge is followed until it has arrived, or not. */
+export function followCharge(
+  { method }: FastifyRequest,
+  { raw }: FastifyReply,
+  { orders, log }: At,
+  { attempt }: Pick<PaymentResult, "attempt">,
+): void {
+  if (method === "HEAD" || chargedOf(attempt) !== "yes") return;
+  const { orderId } = attempt.request;
+  const tell = (): void => {
+    try {
+      orders.chargeTold(orderId, raw.writableFinished);
+    } catch (error) {
+      log.error({ orderId, err: error }, "the journal did not take whether a charge was read");
+    }
+  };
+  if (raw.destroyed) tell();
+  raw.once("finish", tell);
+  raw.once("close", () => {
+    if (!raw.writableFinished) tell();
+  });
+}

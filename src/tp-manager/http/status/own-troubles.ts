@@ -1,0 +1,27 @@
+import type { TpManagerTroubles } from "../../../shared/troubles.ts";
+import type { AnswerStore } from "../../attempts/answer-store.ts";
+import type { HandOffStore } from "../../attempts/hand-off-store.ts";
+import type { HandOff } from "../../supervisor/hand-off.ts";
+
+/** More orders than a trouble counts. */
+const STANDING_MAX = 100;
+
+export interface OwnTroubleParts {
+  readonly handOff: Pick<HandOff, "trouble">;
+  readonly handOffs: Pick<
+    HandOffStore,
+    "countPendingHandOffs" | "countSetAside" | "standingAtGateway"
+  >;
+  readonly answers: Pick<AnswerStore, "unreadCharges">;
+}
+
+/** tp-manager's part of what the table of troubles asks. Throws when the journal cannot be read. */
+export function ownTroubles(parts: OwnTroubleParts): TpManagerTroubles {
+  const { handOff, handOffs, answers } = parts;
+  return {
+    handOver: handOff.trouble,
+    refusedHandOffs: handOffs.countSetAside(),
+    standingAtGateway: handOffs.standingAtGateway(STANDING_MAX),
+    unreadCharges: answers.unreadCharges(),
+  };
+}

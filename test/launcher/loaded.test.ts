@@ -1,0 +1,58 @@
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+const source = join(import.meta.dirname, "../../src");
+
+/** What the imports of a file name; types cost nothing. */
+function loadsItself(file: string): string[] {
+  const text = readFileSync(join(source, file), "utf8");
+  const imports = text.matchAll(/^(?:import|export) (?!type )[^;]*?from "([^"]+)";/gm);
+  return [...imports].map(([, target = ""]) =>
+    target.startsWith(".") ? join(file, "..", target) : target,
+  );
+}
+
+/** Everything a file loads before its first line runs. */
+function loads(file: string, seen = new Set<string>()): Set<string> {
+  for (const path of loadsItself(file)) {
+    if (seen.has(path)) continue;
+    seen.add(path);
+    if (path.endsWith(".ts")) loads(path, seen);
+  }
+  return seen;
+}
+
+test("a look when all is well loads three small files and three cheap modules of Node", () => {
+  // node:http or zod alone would cost more than an empty start of Node (docs/design.md 9.2).
+  expect([...loads("launcher/main.ts")]).toEqual(["node:path"]);
+  expect([...loads("launcher/keep-alive.ts")].sort()).toEqual([
+    "launcher/probe.ts",
+    "node:fs",
+    "node:net",
+    "node:path",
+  ]);
+});
+
+test("an operator's command loads what it needs, help and a wrong word next to nothing", () => {
+  const packages = (file: string): string[] =>
+    [...loads(file)].filter((path) => !/^(node:|\w+\/)/.test(path));
+  expect(packages("launcher/launch.ts")).toEqual([]);
+  for (const file of ["launcher/status.ts", "launcher/operate.ts", "launcher/repair.ts"]) {
+    expect(packages(file)).toEqual(["zod"]);
+    expect([...loads(file)]).not.toContain("shared/config/schema.ts");
+  }
+});
+
+test("nothing imports node:http, which would load undici with it", () => {
+  const files = readdirSync(source, { recursive: true, encoding: "utf8" });
+  const importing = files.filter(
+    (file) => file.endsWith(".ts") && loadsItself(file).includes("node:http"),
+  );
+  expect(importing).toEqual([]);
+  const script = `await import(${JSON.stringify(join(source, "shared/ipc/client.ts"))});
+    console.log(process.moduleLoadList.filter((name) => name.includes("undici")).join());`;
+  const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", script]);
+  expect(stdout.toString()).toBe("\n");
+});

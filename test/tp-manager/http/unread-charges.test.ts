@@ -1,0 +1,103 @@
+import type { Socket } from "node:net";
+import { expect, test } from "vitest";
+import { type House, house, pay, request } from "../../support/payment-house.ts";
+import { report } from "../../support/reports.ts";
+import { approves, lost, type PayScript } from "../../support/scripted-terminal.ts";
+import { listening } from "./listening.ts";
+import { authorization, monitorOf } from "./rig.ts";
+
+const unread = (at: House): readonly string[] => at.journal.answers.unreadCharges()?.orderIds ?? [];
+
+/** A charge whose word was lost on the line, and that two looks at the terminal have shown. */
+async function found(at: House, orderId: string): Promise<void> {
+  at.terminal.script = (_order, observer) => {
+    observer.report(report());
+    return Promise.resolve(lost("line broken"));
+  };
+  at.terminal.last = { kind: "transaction", report: report() };
+  expect((await pay(at, request(orderId))).http).toBe(504);
+  expect(unread(at)).toEqual([]);
+  await at.clock.advance(10_000);
+  expect(at.journal.attempts.latest(orderId)?.state.phase).toBe("charged");
+}
+
+test("a charge that is found after the answer is told until its order is looked up", async () => {
+  const { at, get } = await listening();
+  await found(at, "A-1");
+  expect(unread(at)).toEqual(["A-1"]);
+  const troubles = await monitorOf(at, () => Promise.reject(new Error("down"))).troubles();
+  expect(troubles.find(({ name }) => name === "charges-unread")).toMatchObject({
+    ...{ count: 1, says: "1 charge that nobody has read: A-1" },
+  });
+  await get("/payment/A-1", { method: "HEAD" });
+  await get("/transactions");
+  expect(unread(at)).toEqual(["A-1"]);
+  expect((await get("/payment/A-1")).status).toBe(200);
+  await expect.poll(() => unread(at)).toEqual([]);
+});
+
+test("and is known when the order is asked for again", async () => {
+  const { at, get } = await listening();
+  await found(at, "A-1");
+  const body = JSON.stringify({ orderId: "A-1", amount: 9.99 });
+  const headers = { "content-type": "application/json" };
+  expect((await get("/payment", { method: "POST", body, headers })).status).toBe(200);
+  await expect.poll(() => unread(at)).toEqual([]);
+  expect(at.terminal.paid).toHaveLength(1);
+});
+
+test("and is no trouble any more when it was reversed", async () => {
+  const at = house();
+  await found(at, "A-1");
+  at.terminal.stores(report());
+  await at.afterSale.reverse("A-1");
+  expect(unread(at)).toEqual([]);
+});
+
+test("an answer that reaches nobody leaves its charge unread", async () => {
+  const { app, at, port, raw, get } = await listening();
+  const cut = Promise.withResolvers<void>();
+  app.server.once("connection", (socket: Socket) => socket.once("close", () => cut.resolve()));
+  const begun = Promise.withResolvers<void>();
+  const goesOn = Promise.withResolvers<void>();
+  const slow: PayScript = async (order, observer) => {
+    begun.resolve();
+    await goesOn.promise;
+    return approves(order, observer);
+  };
+  at.terminal.script = slow;
+  const body = JSON.stringify({ orderId: "A-1", amount: 9.99 });
+  const head = [`POST /payment HTTP/1.1`, `Host: 127.0.0.1:${port}`];
+  head.push(`Authorization: ${authorization}`, "Content-Type: application/json");
+  const { socket } = raw([...head, `Content-Length: ${body.length}`, "", body].join("\r\n"));
+  await begun.promise;
+  socket.destroy();
+  await cut.promise;
+  goesOn.resolve();
+  await expect.poll(() => unread(at)).toEqual(["A-1"]);
+  await (await get("/payment/A-1")).text();
+  await expect.poll(() => unread(at)).toEqual([]);
+});
+
+test("an answer that arrives leaves nothing unread", async () => {
+  const { at, get } = await listening();
+  const body = JSON.stringify({ orderId: "A-1", amount: 9.99 });
+  const headers = { "content-type": "application/json" };
+  expect((await get("/payment", { method: "POST", body, headers })).status).toBe(200);
+  expect(unread(at)).toEqual([]);
+});
+
+test("a charge after the answer's own limit is unread", async () => {
+  const at = house();
+  const goesOn = Promise.withResolvers<void>();
+  at.terminal.script = async (order, observer) => {
+    await goesOn.promise;
+    return approves(order, observer);
+  };
+  const answer = pay(at, request("A-1"));
+  await at.clock.advance(225_000);
+  expect((await answer).body.error?.code).toBe("PAYMENT_RUNNING");
+  expect(unread(at)).toEqual([]);
+  goesOn.resolve();
+  await expect.poll(() => unread(at)).toEqual(["A-1"]);
+});
