@@ -31,9 +31,9 @@ import { advanceReversal } from "./reversal-machine.ts";
  * only by evidence: recovery proves charged or not charged, or an operator settles it.
  *
  * A charged attempt can be reversed once: see reversal-machine.ts. Not-charged and reversed are
- * final, except that an operator may correct an operator's word once, and that a sale which the
- * terminal is found to hold charges a not-charged attempt, or puts it in doubt. Every pair of state and event
- * that is not described is a fault of this program and stops it.
+ * final, with two exceptions: an operator may correct an operator's word once, and a sale that the
+ * terminal is found to hold charges a not-charged attempt or puts it in doubt. Every pair of state
+ * and event that is not described is a fault of this program and stops it.
  */
 export function advance(state: AttemptState, input: AttemptInput): AttemptState {
   switch (state.phase) {

@@ -126,8 +126,8 @@ export interface InDoubtState extends Contradictions {
    */
   readonly heard?: NotCharged;
   /**
-   * What was told before the terminal was found to hold the sale of `last`, which can be that of
-   * another order as well (docs/design.md 3.19).
+   * The order had been told so before the terminal was found to hold the sale of `last`, which can
+   * be that of another order as well (docs/design.md 3.19).
    */
   readonly told?: NotCharged;
   /** Of a two-phase sale: what was said about its goods. Missing in attempts of older versions. */

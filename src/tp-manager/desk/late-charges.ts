@@ -74,8 +74,8 @@ export class LateCharges {
 
   /**
    * Another order that what the terminal has stored can be of, beside that of `attempt` in doubt:
-   * the terminal reported it when nothing ran, so it named neither. null: there is none. Throws when
-   * the journal fails.
+   * the terminal reported it when nothing ran, so it named neither. null: there is none. Throws
+   * when the journal fails.
    */
   rivalOf({ request: { orderId } }: Attempt, last: LastTransaction): string | null {
     if (last.kind !== "transaction") return null;

@@ -145,7 +145,7 @@ export class PaymentRun {
     const { state, request } = this.#writer.attempt;
     const goods = isPaying(state) ? state.goods : null;
     const second = this.#isSecondSale(report);
-    // What was said about the goods is followed by a report of its own.
+    // A decision about the goods is followed by a report of its own, which may be nameless too.
     if (second === "named" || (second === "timed" && !goods?.decision)) {
       this.#tellSecondSale(report);
     }

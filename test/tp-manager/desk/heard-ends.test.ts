@@ -183,7 +183,7 @@ describe("a second good report in one payment (docs/design.md 3.20)", () => {
     expect(answers).toEqual(["accept", "accept"]);
   });
 
-  test("that names no number, of another moment, may be a second one: taken, and told", async () => {
+  test("that names no number, of another moment, is taken, and told", async () => {
     const nameless = { receiptNumber: null, traceNumber: null };
     const later = report({ ...nameless, localTime: "130015" });
     const { at, answers } = hears(completed, report(nameless), later);
