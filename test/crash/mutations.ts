@@ -323,7 +323,7 @@ export const mutations: readonly Mutation[] = [
     tests: ["test/tp-manager/http/answer-read.test.ts"],
     edits: [
       {
-        file: `${room}/http/calls/payment-calls.ts`,
+        file: `${room}/http/answer-arrival.ts`,
         from: '  raw.once("finish", () => {',
         to: "  queueMicrotask(() => {\n    void raw;",
       },

@@ -1,95 +1,125 @@
-import { expect, onTestFinished, test } from "vitest";
-import { until } from "../support/child-program.ts";
-import { type InstallationOptions, TestInstallation } from "../support/installation.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ChildProgram, until } from "../support/child-program.ts";
+import { TestInstallation } from "../support/installation.ts";
 
-const shortTimers = {
-  TEST_TIMERS: "yes",
-  ZVT_T3_MS: 1_000,
-  ZVT_T4_MS: 3_000,
-  RECOVERY_SILENCE_MS: 200,
-  POLL_INTERVAL_MS: 1_000,
-};
+/** One installation for all: each test has orders of its own, and ends when they are settled. */
+const at = new TestInstallation({
+  terminalSwitches: ["--instant"],
+  config: {
+    TEST_TIMERS: "yes",
+    ZVT_T3_MS: 1_000,
+    ZVT_T4_MS: 3_000,
+    RECOVERY_SILENCE_MS: 200,
+    POLL_INTERVAL_MS: 1_000,
+    GATEWAY_WAIT: 1_000,
+  },
+});
 
-async function installation(options: InstallationOptions = {}): Promise<TestInstallation> {
-  const at = new TestInstallation({
-    ...options,
-    config: { ...shortTimers, GATEWAY_WAIT: 1_000, ...options.config },
-  });
-  onTestFinished(() => at.stop());
+beforeAll(async () => {
   await at.start();
   await at.connected();
-  return at;
+});
+
+afterAll(() => at.stop());
+
+async function fault(name: string, more: object): Promise<void> {
+  const body = JSON.stringify({ name, ...more });
+  await fetch(`${at.terminalEndpoints?.control}/faults`, { method: "POST", body });
+}
+
+/** The customer stands before the terminal until {@link presentsCard}. */
+const waitsForCard = (): Promise<void> => fault("hold", { at: "card" });
+const presentsCard = () => fetch(`${at.terminalEndpoints?.control}/faults`, { method: "DELETE" });
+
+const runs = (orderId: string): Promise<true> =>
+  until(`${orderId} is being paid`, async () => {
+    return (await at.call("GET", `/payment/${orderId}`)).http === 504 || undefined;
+  });
+
+const arrived = async (orderId: string): Promise<number> =>
+  (await at.orders()).filter(({ merchantReference }) => merchantReference === orderId).length;
+
+/** The order is at the gateway, once, and our own journal says so. */
+async function arrives(orderId: string): Promise<void> {
+  await until(`${orderId} is told as sent`, async () => {
+    const { one } = await at.call("GET", `/payment/${orderId}`);
+    return one.notificationGatewaySent || undefined;
+  });
+  expect(await arrived(orderId)).toBe(1);
 }
 
 test("a stopped gateway: the answer is in time and the order arrives later by itself", async () => {
-  const at = await installation({ terminalSwitches: ["--instant"] });
   await at.sandbox?.end();
   const { one } = await at.pay(5, "A-1");
   expect([one.status, one.notificationGatewaySent]).toEqual(["Success", false]);
   await at.startSandbox();
-  await until("the order is told as sent", async () => {
-    const { one: found } = await at.call("GET", "/payment/A-1");
-    return found.notificationGatewaySent || undefined;
-  });
-  expect(await at.orders()).toHaveLength(1);
+  await arrives("A-1");
 });
 
 test("a supervisor that is killed during a payment loses nothing", async () => {
-  const at = await installation({ terminalSwitches: ["--customer-delay-ms", "800"] });
-  const payment = at.pay(5, "A-1");
-  await until("the payment runs", async () => (await at.pay(6, "B-1")).http === 409 || undefined);
+  await waitsForCard();
+  const payment = at.pay(5, "B-1");
+  await runs("B-1");
+  expect((await at.pay(6, "B-2")).http).toBe(409);
   await at.supervisor?.end("SIGKILL");
+  await presentsCard();
   const { one } = await payment;
   expect([one.status, one.notificationGatewaySent]).toEqual(["Success", false]);
   await at.startSupervisor();
-  await until("the order arrives", async () => (await at.orders())[0]);
+  await arrives("B-1");
+});
+
+test("the same order again, as often as it is asked for, is charged once", async () => {
+  const before = (await at.ledger()).entries.length;
+  await waitsForCard();
+  const paying = Array.from({ length: 5 }, () => at.pay(5, "C-1"));
+  await runs("C-1");
+  await presentsCard();
+  const answers = await Promise.all(paying);
+  expect(answers.map(({ one }) => one.status)).toEqual(Array(5).fill("Success"));
+  expect(new Set(answers.map(({ one }) => one.transactionId)).size).toBe(1);
+  expect((await at.ledger()).entries).toHaveLength(before + 1);
+});
+
+test("a kiosk that hangs up does not end the payment", async () => {
+  const before = (await at.ledger()).entries.length;
+  await waitsForCard();
+  const kiosk = new AbortController();
+  const body = { amount: 5, orderId: "D-1" };
+  const paying = at.call("POST", "/payment", body, { signal: kiosk.signal });
+  const hungUp = expect(paying).rejects.toThrow();
+  await runs("D-1");
+  kiosk.abort();
+  await hungUp;
+  await presentsCard();
+  const { one } = await at.pay(5, "D-1");
+  expect(one.status).toBe("Success");
+  expect((await at.ledger()).entries).toHaveLength(before + 1);
+});
+
+test("two programs of one installation cannot run twice", async () => {
+  const mains = ["tp-manager/main.ts", "supervisor/main.ts"];
+  const seconds = mains.map((main) => new ChildProgram(main, ["--data", at.data]));
+  for (const second of seconds) {
+    await until("it ends", () => (second.running ? undefined : true));
+    expect(await second.end()).toBe(75);
+  }
 });
 
 test("tp-manager killed after the approval tells the truth after its restart", async () => {
-  const at = await installation({ terminalSwitches: ["--instant"] });
-  expect((await at.pay(4, "A-0")).one.status).toBe("Success");
+  const before = await at.ledger();
   // The sale is acknowledged and stands, but the terminal's completion does not come.
-  await fetch(`${at.terminalEndpoints?.control}/faults`, {
-    method: "POST",
-    body: JSON.stringify({ name: "mute", at: "completion", ms: 500 }),
-  });
-  const payment = at.pay(5, "A-1").catch(() => "connection lost");
-  await until("the terminal has approved", async () => (await at.ledger()).entries[1]);
+  await fault("mute", { at: "completion", ms: 500 });
+  const payment = at.pay(5, "E-1").catch(() => "connection lost");
+  const number = before.entries.length;
+  await until("the terminal has approved", async () => (await at.ledger()).entries[number]);
   await at.tpManager?.end("SIGKILL");
   expect(await payment).toBe("connection lost");
   await at.startTpManager();
   const found = await until("recovery has ended", async () => {
-    const answer = await at.call("GET", "/payment/A-1");
+    const answer = await at.call("GET", "/payment/E-1");
     return answer.one.status === "Unknown" ? undefined : answer;
   });
   const { charged } = await at.ledger();
-  expect(found.one.status).toBe(charged > 400 ? "Success" : "Failed");
-});
-
-test("the same order again, as often as it is asked for, is charged once", async () => {
-  const at = await installation({ terminalSwitches: ["--customer-delay-ms", "300"] });
-  const answers = await Promise.all(Array.from({ length: 5 }, () => at.pay(5, "A-1")));
-  expect(answers.map(({ one }) => one.status)).toEqual(Array(5).fill("Success"));
-  expect(new Set(answers.map(({ one }) => one.transactionId)).size).toBe(1);
-  expect((await at.ledger()).entries).toHaveLength(1);
-});
-
-test("a kiosk that hangs up does not end the payment", async () => {
-  const at = await installation({ terminalSwitches: ["--customer-delay-ms", "500"] });
-  const signal = AbortSignal.timeout(200);
-  const body = { amount: 5, orderId: "A-1" };
-  await expect(at.call("POST", "/payment", body, { signal })).rejects.toThrow();
-  const { one } = await at.pay(5, "A-1");
-  expect(one.status).toBe("Success");
-  expect((await at.ledger()).entries).toHaveLength(1);
-});
-
-test("two programs of one installation cannot run twice", async () => {
-  const at = await installation();
-  const { ChildProgram } = await import("../support/child-program.ts");
-  for (const main of ["tp-manager/main.ts", "supervisor/main.ts"]) {
-    const second = new ChildProgram(main, ["--data", at.data]);
-    await until("it ends", () => (second.running ? undefined : true));
-    expect(await second.end()).toBe(75);
-  }
+  expect(found.one.status).toBe(charged > before.charged ? "Success" : "Failed");
 });

@@ -29,9 +29,11 @@ test.runIf(process.platform === "linux")(
     await at.connected();
     expect((await at.pay(5, "first")).one.status).toBe("Success");
     const programs = [at.tpManager, at.supervisor, at.terminal].flatMap((one) => one?.pid ?? []);
-    const totalMs = await ownTimeOf(programs, async () => {
+    const startedMs = performance.now();
+    const ownMs = await ownTimeOf(programs, async () => {
       expect((await at.pay(5, "measured")).one.status).toBe("Success");
     });
+    const totalMs = performance.now() - startedMs;
 
     const response = await fetch(`${at.terminalEndpoints?.control}/trace?last=2000`);
     const { events } = (await response.json()) as { events: WireEvent[] };
@@ -59,7 +61,8 @@ test.runIf(process.platform === "linux")(
     );
     expect(frames.length).toBeGreaterThan(10);
     expect(wireMs).toBeGreaterThan(500);
-    // Generous, for a slow machine; the printed line is the result.
-    expect(restMs).toBeLessThan(asSlow(wireMs));
+    // Generous, for a slow machine, and without the time that other programs took on a busy one;
+    // the printed line is the result.
+    expect(ownMs - wireMs).toBeLessThan(asSlow(wireMs));
   },
 );

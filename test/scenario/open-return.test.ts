@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { until } from "../support/child-program.ts";
 import { freePort, TestInstallation } from "../support/installation.ts";
+import { asSlow } from "../support/patience.ts";
 
 /**
  * A refund whose programs die between the reservation and the answer (docs/design.md 3.7): nothing
@@ -84,7 +85,12 @@ describe("both programs are killed while the gateway has the refund", () => {
     const again = await refund();
     // Either the notification's repetition has come already, or nothing may be sent meanwhile.
     expect(["GATEWAY_OPERATION_OPEN", "ORDER_REVERSED"]).toContain(again.one.error?.code);
-    await isStatus("Reversed", look);
+    // The pauses between the gateway's attempts grow to minutes.
+    const hastened = async () => {
+      await fetch(`${at.sandboxUrl}/sandbox/notifications`, { method: "POST" });
+      return await look();
+    };
+    await isStatus("Reversed", hastened);
     expect(await order()).toMatchObject({ state: "refunded", refundedAmount: "5.00" });
     expect((await at.ledger()).entries.map(({ kind }) => kind)).toEqual(["charge"]);
   });
@@ -115,7 +121,7 @@ describe("both programs are killed while the gateway has the refund", () => {
 
 test("tp-manager is killed while the gateway works: the next start hears the end", async () => {
   const { at, look, order, refund, fault, hanging } = await captured();
-  await fault("latency", 3_000);
+  await fault("latency", asSlow(1_000));
   const asked = refund().catch(() => undefined);
   await hanging();
   await at.tpManager?.end("SIGKILL");

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/child-program.ts";
 import { TestInstallation } from "../support/installation.ts";
-import { asSlow } from "../support/patience.ts";
 
 const lines = process.platform === "linux" ? (["tcp", "pty"] as const) : (["tcp"] as const);
 
@@ -81,10 +80,11 @@ describe.each(lines)("a whole installation with the terminal on %s", (line) => {
   });
 
   test("refuses a second order while one is being paid", async () => {
-    await fetch(`${at.terminalEndpoints?.control}/faults`, {
+    const faults = `${at.terminalEndpoints?.control}/faults`;
+    await fetch(faults, {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify({ name: "hold", at: "card", ms: String(asSlow(2_000)) }),
+      body: JSON.stringify({ name: "hold", at: "card" }),
     });
     const first = at.pay(8, "first");
     await until("the first is being paid", async () => {
@@ -94,6 +94,7 @@ describe.each(lines)("a whole installation with the terminal on %s", (line) => {
     const second = await at.pay(8, "second");
     expect(second.http).toBe(409);
     expect(second.one.error?.code).toBe("TERMINAL_BUSY");
+    await fetch(faults, { method: "DELETE" });
     expect((await first).one.status).toBe("Success");
   });
 

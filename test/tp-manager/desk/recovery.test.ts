@@ -11,6 +11,9 @@ import {
   reverses,
 } from "../../support/scripted-terminal.ts";
 
+/** The journal waits two seconds for the lock of another process, each time. */
+const givesUpSoon = (at: House) => at.journal.database.exec("PRAGMA busy_timeout = 50");
+
 describe("a payment in doubt", () => {
   async function doubtful(at: House): Promise<void> {
     at.terminal.script = (_order, observer) => {
@@ -167,6 +170,7 @@ describe("a payment in doubt", () => {
 
   test("whose end could not be written holds up other sales and is settled", async () => {
     const at = house();
+    givesUpSoon(at);
     const other = new DatabaseSync(at.path);
     at.terminal.last = { kind: "transaction", report: report() };
     at.terminal.script = (order, observer) => {
@@ -203,6 +207,7 @@ describe("a payment in doubt", () => {
     const at = house();
     at.terminal.remembers = true;
     await pay(at, request("A-1"));
+    givesUpSoon(at);
     const other = new DatabaseSync(at.path);
     at.terminal.reversal = (order, observer) => {
       const end = reverses(order, observer);

@@ -8,7 +8,7 @@ export interface FuzzResult {
   readonly problems: string[];
 }
 
-const AT_ONCE = 8;
+const AT_ONCE = 16;
 /** Whoever is not answered by then ends its side, as a program that gives up does. */
 const PATIENCE_MS = 100;
 const PROBLEMS_MAX = 10;

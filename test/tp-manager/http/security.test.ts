@@ -149,6 +149,9 @@ describe("over a real socket", () => {
 
   test("a request that never ends is cut, and others are served meanwhile", async () => {
     const api = await listening();
+    const { server } = api.app;
+    expect([server.headersTimeout, server.requestTimeout]).toEqual([5_000, 10_000]);
+    Object.assign(server, { headersTimeout: 500, requestTimeout: 1_000 });
     const slowHead = api.raw(`GET /version HTTP/1.1\r\nHost: localhost:${api.port}\r\n`);
     const slowBody = api.raw(`${post(api, "x".repeat(50)).join("\r\n")}\r\n\r\n{`);
     expect((await api.get("/version")).status).toBe(200);

@@ -27,7 +27,7 @@ const operatorPolicy =
 
 /** The interface for tests and operators: / and /sandbox are no part of the gateway's own. */
 export function controlRoutes(app: FastifyInstance, parts: SandboxParts): void {
-  const { orders, notifications } = parts;
+  const { orders, notifications, sender } = parts;
   const showOperatorPage = (reply: FastifyReply, problem?: string): FastifyReply => {
     const rows = orders.list(OPERATOR_ROWS).map((order) => detailsOf(order, parts));
     return reply
@@ -55,6 +55,11 @@ export function controlRoutes(app: FastifyInstance, parts: SandboxParts): void {
     return { ...orderView(order), ...details };
   });
   app.get("/sandbox/notifications", () => notifications.latest(NOTIFICATIONS_LISTED));
+  app.post("/sandbox/notifications", () => {
+    notifications.hasten();
+    sender.kick();
+    return notifications.latest(NOTIFICATIONS_LISTED);
+  });
   demandRoutes(app, parts, showOperatorPage);
   faultRoutes(app, parts);
 }

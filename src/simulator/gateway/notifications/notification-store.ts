@@ -66,6 +66,14 @@ export class NotificationStore {
     );
   }
 
+  /** Those that wait for another attempt wait no longer. */
+  hasten(): void {
+    const nowMs = this.#clock.now();
+    this.#database
+      .prepare("UPDATE notifications SET due_ms = ? WHERE state = 'waiting' AND due_ms > ?")
+      .run(nowMs, nowMs);
+  }
+
   /** When the next one after a time is due, or nothing when none waits. */
   nextDueAfterMs(nowMs: number): number | undefined {
     const row = this.#database

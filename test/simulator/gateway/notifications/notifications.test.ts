@@ -172,6 +172,23 @@ test("a 5xx, a cut connection and silence are retried with growing pauses", asyn
   expect(new Set(merchant.received.map(({ body }) => body)).size).toBe(1);
 });
 
+test("what waits for its next attempt is sent at once when that is asked for", async () => {
+  const merchant = await merchantForTest();
+  merchant.answers(500, 500, 200);
+  const sandbox = await sandboxForTest({ autoPay: true, clock: new TestClock() });
+  await generate(sandbox, { urlCallback: merchant.url, manualCapture: "1" });
+  const states = async (method: "GET" | "POST") => {
+    const response = await fetch(`${sandbox.url}/sandbox/notifications`, { method });
+    const list = (await response.json()) as { state: string; attempts: number }[];
+    return list.map(({ state, attempts }) => `${state} ${attempts}`);
+  };
+  await eventually(() => states("GET")).toEqual(["waiting 1"]);
+  await eventually(() => states("POST")).toEqual(["waiting 2"]);
+  await eventually(() => states("POST")).toEqual(["delivered 3"]);
+  await states("POST");
+  expect(merchant.received).toHaveLength(3);
+});
+
 test("a merchant that never answers does not hold up the others", async () => {
   const [stuck, quick] = [await merchantForTest(), await merchantForTest()];
   stuck.answers("hang");

@@ -154,7 +154,10 @@ describe("a terminal that does not number its messages", () => {
     const paying = driver.terminal.pay(tenEuro, new Observer());
     expect(await peer.next()).not.toContain("1f73");
     peer.send("84b100");
-    await paying;
+    await peer.expect("0501050000000306");
+    peer.send("800000");
+    await peer.tell(statusCompletion());
+    expect(await paying).toMatchObject({ end: "refused" });
   });
 
   test("that echoes the tag and then forgets it is answered as it speaks", async () => {
