@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { projectRoot } from "../../src/shared/installation.ts";
 import { TestInstallation } from "../support/installation.ts";
 import { runToEnd } from "../support/own-processes.ts";
+import { asSlow } from "../support/patience.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { hasTool } from "../support/tools.ts";
 
@@ -46,7 +47,7 @@ async function charged(): Promise<number> {
  */
 const curlHere = `curl() {
   case " $* " in
-    *" -N "*) command curl -sS --max-time 1 "$@" || test $? = 28 ;;
+    *" -N "*) command curl -sS --max-time ${Math.ceil(asSlow(1_000) / 1_000)} "$@" || test $? = 28 ;;
     *) command curl -sS -w '\\n%{http_code}\\n' "$@" ;;
   esac
 }
