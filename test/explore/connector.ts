@@ -134,6 +134,8 @@ export class Connector {
       line.message = { to: "terminal", what: "refuse" };
       return "a second sale, refuse";
     }
+    const isTold = report.good && first !== null && this.#judges.mayBeSecondSale(first, report);
+    if (isTold) alarm(world, "second-sale-in-payment");
     const { last: before } = baseline;
     const isOld = before.kind === "transaction" && this.#judges.isSame(before.report, report);
     const judgement = isOld ? "disagrees" : this.#judges.judgeReport(report);
@@ -264,6 +266,11 @@ export class Connector {
     if (late !== null) {
       this.#advance(world, late, { input: "found-charged", report: stray.report });
       alarm(world, "charged-late");
+    }
+    const doubts = late === null && verdict === "held";
+    for (const each of doubts ? this.#evidence.lateDoubtsOf(world, stray) : []) {
+      this.#advance(world, each, { input: "found-doubtful", report: stray.report });
+      alarm(world, "payment-unknown");
     }
     const finding = late === null ? verdict : "known";
     world.disk.strays[index] = { ...stray, finding };

@@ -77,10 +77,12 @@ export class Evidence {
     const fitting = this.#fitting(world, stray);
     const newest = attempts.length - 1;
     const orders = new Set(fitting.map((index) => attempts[index]?.order));
+    for (const index of this.#doubtful(world, stray)) orders.add(attempts[index]?.order);
     if (fitting.at(-1) !== newest || orders.size !== 1) return null;
     if (closings > (attempts[newest]?.closings ?? 0)) return null;
     const known = {
       ...this.#knownOfAttempt(world, newest, look.last),
+      rival: null,
       next: null,
       soldSince: false,
     };
@@ -90,6 +92,14 @@ export class Evidence {
     });
     const { verdict } = this.#judges.judge(doubt, look, known, look);
     return verdict === "charged" ? newest : null;
+  }
+
+  /** The newest attempts of orders that the sale can be of, when no one order is. */
+  lateDoubtsOf(world: World, stray: StoredStray): number[] {
+    const { attempts } = world.disk;
+    return this.#fitting(world, stray).filter(
+      (index) => !attempts.slice(index + 1).some(({ order }) => order === attempts[index]?.order),
+    );
   }
 
   #fitting({ disk }: World, { report }: StoredStray): number[] {
@@ -118,7 +128,8 @@ export class Evidence {
     return stray?.report ?? null;
   }
 
-  #knownOfAttempt({ disk }: World, index: number, found: LastTransaction | null): Known {
+  #knownOfAttempt(world: World, index: number, found: LastTransaction | null): Known {
+    const { disk } = world;
     const ownerOf = (last: LastTransaction): string | null =>
       last.kind === "transaction" ? this.#orderOf(disk.attempts, last.report, index) : null;
     const after = disk.attempts[index + 1];
@@ -128,12 +139,14 @@ export class Evidence {
           identity: after.baseline.identity,
           found: after.baseline.last,
           foundIs: ownerOf(after.baseline.last),
+          rival: this.#rivalOf(world, index, after.baseline.last),
           served: after.served,
           receiptNumber: sale?.by === "payment" ? sale.report.receiptNumber : null,
         }
       : null;
     return {
       foundIs: found && ownerOf(found),
+      rival: found && this.#rivalOf(world, index, found),
       strayIs: null,
       next,
       soldSince: next !== null,
@@ -141,9 +154,31 @@ export class Evidence {
     };
   }
 
+  /** Another order that what was reported when nothing ran can be of. */
+  #rivalOf(world: World, index: number, last: LastTransaction): string | null {
+    if (last.kind !== "transaction") return null;
+    const { attempts, strays } = world.disk;
+    const own = attempts[index]?.order;
+    const fitting = strays
+      .filter(({ report }) => this.#judges.canBeSame(report, last.report))
+      .flatMap((stray) => [...this.#fitting(world, stray), ...this.#doubtful(world, stray)]);
+    const orders = fitting.map((each) => attempts[each]?.order ?? null);
+    return orders.find((order) => order !== own) ?? null;
+  }
+
+  #doubtful({ disk }: World, { report }: StoredStray): number[] {
+    if (this.#judges.judgeReport(report) !== "agrees") return [];
+    return disk.attempts.flatMap(({ state }, index) => {
+      if (state.phase !== "in-doubt") return [];
+      const good = state.last?.report.good ? state.last.report : null;
+      return good === null || this.#judges.canBeSame(good, report) ? [index] : [];
+    });
+  }
+
   #knownOfStray({ disk }: World, { report, attempts, closings }: StoredStray): Known {
     return {
       foundIs: null,
+      rival: null,
       strayIs: this.#orderOf(disk.attempts, report, null),
       next: null,
       soldSince: disk.attempts.slice(attempts).some(({ state }) => state.phase !== "not-charged"),

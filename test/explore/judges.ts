@@ -1,6 +1,7 @@
 import type { AttemptInput } from "../../src/tp-manager/attempts/attempt-input.ts";
 import {
   compareReports,
+  mayBeAnotherSale,
   namesAnotherSale,
 } from "../../src/tp-manager/attempts/comparison-policy.ts";
 import {
@@ -27,7 +28,11 @@ export interface Judges {
   readonly judgeReport: (report: TransactionReport) => Judgement;
   /** A good result of another sale than the good one before it. */
   readonly isSecondSale: (first: TransactionReport, report: TransactionReport) => boolean;
+  /** Perhaps one, by its time alone: told, and not refused. */
+  readonly mayBeSecondSale: (first: TransactionReport, report: TransactionReport) => boolean;
   readonly isSame: (a: TransactionReport, b: TransactionReport) => boolean;
+  /** Nothing shows that they are two transactions. */
+  readonly canBeSame: (a: TransactionReport, b: TransactionReport) => boolean;
   readonly judge: (doubt: Doubt, look: Look, known: Known, earlier: Look | null) => Verdict;
   readonly judgeByNext: (doubt: Doubt, known: Known) => Conclusion | undefined;
   readonly doubtOfAttempt: typeof doubtOfAttempt;
@@ -48,7 +53,9 @@ export const product: Judges = {
   judgeReport: (report) =>
     judgeReport({ amountMinor: AMOUNT_MINOR, currencyNumeric: "978" }, report),
   isSecondSale: namesAnotherSale,
+  mayBeSecondSale: mayBeAnotherSale,
   isSame: (a, b) => compareReports(a, b) === "same",
+  canBeSame: (a, b) => compareReports(a, b) !== "different",
   judge: (doubt, look, known, earlier) => judge(doubt, look, known, earlier, CONFIRM_MS),
   judgeByNext,
   doubtOfAttempt,

@@ -18,9 +18,11 @@ export const unknownRows: ReadonlyArray<{
 }> = [
   { row: "the terminal's storage was emptied", applies: struckBy("empties its storage", "closed") },
   {
-    row: "the storage was empty before a payment that was reported, and at the first look after it",
+    row: "the storage was empty before a payment that was reported, and is empty after it",
     applies: (world, order, { character }) =>
-      character.emptyAtFirst && lastOf(world, order)?.heard.good === true,
+      character.emptyAtFirst &&
+      world.device.stored === null &&
+      lastOf(world, order)?.heard.good === true,
   },
   { row: "the terminal repeats an older receipt", applies: struckBy("repeats an older receipt") },
   { row: "the terminal changed how it names a transaction", applies: struckBy("spells ") },
@@ -50,6 +52,16 @@ export const unknownRows: ReadonlyArray<{
     applies: ({ device }) => device.entries.some(({ late }) => late),
   },
   {
+    row: "the terminal reported a sale when nothing ran, and two orders were waiting for one",
+    applies: ({ disk: { attempts, strays } }, order) => {
+      const own = attempts.findLastIndex((each) => each.order === order);
+      return strays.some(
+        ({ report, attempts: before }) =>
+          report.good && own < before && attempts.slice(0, before).some(isOther(order)),
+      );
+    },
+  },
+  {
     row: "the terminal made two sales of one payment",
     applies: struckBy("charges a second time"),
   },
@@ -57,6 +69,11 @@ export const unknownRows: ReadonlyArray<{
 
 function struckBy(...names: readonly string[]): (world: World) => boolean {
   return ({ left }) => left.struck.some((what) => names.some((name) => what.startsWith(name)));
+}
+
+/** An attempt of another order that had ended without a sale, or of which nobody knew the end. */
+function isOther(order: string): (attempt: World["disk"]["attempts"][number]) => boolean {
+  return ({ order: other, state }) => other !== order && toldOf(state.phase) !== "charged";
 }
 
 /** The promises that one move can break. */

@@ -7,6 +7,7 @@ import { restore } from "../../src/launcher/restore.ts";
 import { backupChore } from "../../src/shared/daily.ts";
 import { installationAt } from "../../src/shared/installation.ts";
 import { RecordingGateway } from "../supervisor/recording-gateway.ts";
+import { SupervisorProcess, writeConfig } from "../supervisor/supervisor-process.ts";
 import { pay, request } from "../support/payment-house.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { TestClock } from "../support/test-clock.ts";
@@ -92,6 +93,22 @@ test("nothing is touched without a whole copy of that day", async () => {
       .filter((name) => name !== "run")
       .sort(),
   ).toEqual(before.filter((name) => name !== "run"));
+});
+
+test("nothing is touched while a program runs", async () => {
+  const { folder, site, server } = await kiosk();
+  writeConfig(folder, server.url);
+  const supervisor = new SupervisorProcess(folder);
+  await supervisor.ready();
+  const copies = readdirSync(join(folder, "backup")).sort();
+  for (const store of [undefined, "journal", "supervisor"] as const) {
+    await expect(restore(site, { store, day: undefined })).rejects.toThrow(
+      "supervisor runs: ./launch.sh stop comes first",
+    );
+  }
+  expect(readdirSync(join(folder, "backup")).sort()).toEqual(copies);
+  await supervisor.ended("SIGTERM");
+  expect(await restore(site, { store: undefined, day: undefined })).toBe(0);
 });
 
 test("the words of restore and stores are read, and no others", () => {

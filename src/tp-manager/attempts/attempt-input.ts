@@ -24,6 +24,8 @@ export type AttemptInput =
   | { readonly input: "proved-not-charged"; readonly message: string }
   /** The terminal holds a sale that it reported after it had ended this payment. */
   | { readonly input: "found-charged"; readonly report: TransactionReport }
+  /** As before, but the sale can be that of another order as well. */
+  | { readonly input: "found-doubtful"; readonly report: TransactionReport }
   | { readonly input: "reverse"; readonly baseline: Baseline }
   | { readonly input: "proved-reversed"; readonly report: TransactionReport }
   | { readonly input: "proved-not-reversed" }

@@ -1,7 +1,7 @@
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
-import type { NextCommand } from "./evidence-policy.ts";
+import type { NextFound } from "./evidence-policy.ts";
 import type { SinceSale } from "./freshness-policy.ts";
 import type {
   Attempt,
@@ -88,7 +88,7 @@ export interface AttemptStore {
   orderOfReport(report: TransactionReport, except: string): string | undefined;
 
   /** The first sale or reversal that was begun at a terminal after the attempt's last command. */
-  nextCommand(transactionId: string): Omit<NextCommand, "foundIs"> | undefined;
+  nextCommand(transactionId: string): NextFound | undefined;
 
   /**
    * Later attempts and results since an attempt was begun, for docs/design.md 3.16; undefined: too

@@ -53,6 +53,16 @@ export function namesAnotherSale(a: TransactionReport, b: TransactionReport): bo
   return receipt !== "agree" && trace !== "agree" && [receipt, trace].includes("differ");
 }
 
+/**
+ * Whether two good results may be of two sales although no number says so: they name none, and are
+ * of different moments (docs/design.md 3.20).
+ */
+export function mayBeAnotherSale(a: TransactionReport, b: TransactionReport): boolean {
+  const receipt = told(a.receiptNumber, b.receiptNumber, equalNumbers);
+  const trace = told(a.traceNumber, b.traceNumber, equalTraces);
+  return receipt === "silent" && trace === "silent" && compareMoments(a, b) === "differ";
+}
+
 /** A reversal's record names the trace of what it took back. */
 export function namesTrace(originalTrace: string | null, trace: string | null): boolean {
   return told(originalTrace, trace, equalTraces) === "agree";

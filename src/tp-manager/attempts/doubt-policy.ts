@@ -103,6 +103,7 @@ function doubtOfSale(attempt: Attempt, state: InDoubtState, given: DoubtTimes): 
   const heard: Heard = {
     good: good?.report ?? null,
     refused: good !== null && judgeReport(order, good.report) === "disagrees",
+    held: state.told !== undefined,
     acknowledged: good?.acknowledged === true,
     printsCount: times.printsCount,
     second: state.second ?? null,
@@ -116,6 +117,7 @@ function doubtOfSale(attempt: Attempt, state: InDoubtState, given: DoubtTimes): 
     heard,
     asked: askedOf(attempt, times.limitMs, state.goods),
     sale: null,
+    wasStored: state.last?.judgement === "no-result",
   };
 }
 
@@ -137,6 +139,7 @@ function doubtOfReversal(
     heard: {
       good: last?.report.good ? last.report : null,
       refused: last?.judgement === "disagrees",
+      held: false,
       acknowledged: last?.report.good === true && last.acknowledged,
       printsCount: times.printsCount,
       second: null,
@@ -160,9 +163,16 @@ export function doubtOfStray({ report, identity, atMs }: StrayRow, times: DoubtT
   };
 }
 
+const nothingHeard: Omit<Heard, "good" | "refused"> = {
+  held: false,
+  acknowledged: false,
+  printsCount: false,
+  second: null,
+  end: "unheard",
+};
+
 function heardOf(good: TransactionReport): Heard {
-  const end = "unheard";
-  return { good, refused: true, acknowledged: false, printsCount: false, second: null, end };
+  return { ...nothingHeard, good, refused: true };
 }
 
 function common(

@@ -37,6 +37,11 @@ export interface Doubt {
   readonly limitMs: number;
   /** How long ago by the wall clock the command may have left. */
   readonly ageMs: number;
+  /**
+   * Something else than a good result says that the terminal has stored the command: a look has
+   * shown it, or a result that was neither good nor bad was reported.
+   */
+  readonly wasStored?: boolean;
 }
 
 /** The order of a sale in doubt. */
@@ -52,6 +57,8 @@ export interface Heard {
   readonly good: TransactionReport | null;
   /** That result was refused on the wire. */
   readonly refused: boolean;
+  /** The terminal was found to hold that result, and another order fits it as well. */
+  readonly held: boolean;
   /** The arrival of our acknowledgement of that result is proven. */
   readonly acknowledged: boolean;
   /** The acknowledgements of the receipt's print count as well (docs/zvt.md 9.1). */
@@ -77,6 +84,11 @@ export interface Look {
 export interface Known {
   /** The order, other than the doubt's own, that the found transaction belongs to. */
   readonly foundIs: string | null;
+  /**
+   * Another order that the found transaction can be of as well: the terminal reported it when
+   * nothing ran, and that order may be waiting for it (docs/design.md 3.19).
+   */
+  readonly rival: string | null;
   /** The order that the reported stray is the sale of. */
   readonly strayIs: string | null;
   /** The next command at the terminal; null when none followed. */
@@ -94,11 +106,16 @@ export interface NextCommand {
   readonly found: LastTransaction;
   /** The order, other than the doubt's own, that this transaction belongs to. */
   readonly foundIs: string | null;
+  /** See {@link Known.rival}. */
+  readonly rival: string | null;
   /** The terminal carried it out to its end, so nothing of before was running any more. */
   readonly served: boolean;
   /** The receipt number of the sale it made; null when it made none. */
   readonly receiptNumber: string | null;
 }
+
+/** A next command without what is looked up about the transaction that it found. */
+export type NextFound = Omit<NextCommand, "foundIs" | "rival">;
 
 export interface Facts {
   readonly sameTerminal: boolean;
@@ -107,12 +124,14 @@ export interface Facts {
   readonly found: TransactionReport | null;
   readonly good: TransactionReport | null;
   readonly foundIs: string | null;
+  readonly rival: string | null;
   readonly strayIs: string | null;
   readonly end: Heard["end"];
   /** The terminal took our word for a good result, so it has to have it. */
   readonly acknowledged: boolean;
   /** We refused the good result that was reported. */
   readonly refused: boolean;
+  readonly held: boolean;
   readonly hasSecond: boolean;
   /** Nobody knows what was stored before. */
   readonly noBaseline: boolean;
@@ -156,10 +175,12 @@ export function factsOf(doubt: Doubt, look: Look, known: Known, earlier: Look | 
     found,
     good: heard.good,
     foundIs: known.foundIs,
+    rival: known.rival,
     strayIs: known.strayIs,
     end: heard.end,
     acknowledged: heard.acknowledged && !heard.printsCount,
     refused: heard.refused,
+    held: heard.held,
     hasSecond: heard.second !== null,
     noBaseline: before.kind === "not-told",
     asBefore: asBefore(doubt, last, known),
@@ -182,13 +203,14 @@ export function factsOf(doubt: Doubt, look: Look, known: Known, earlier: Look | 
  * a good result that we took, and no word to the contrary, a terminal most likely has done both.
  */
 function asBefore(
-  { before, heard, limitMs, ageMs }: Doubt,
+  { before, heard, limitMs, ageMs, wasStored }: Doubt,
   last: LastTransaction,
   known: Known,
 ): Comparison {
   if (before.kind !== "none" || last.kind !== "none") return compareStored(before, last);
   const mayHaveStored = heard.good !== null && !heard.refused && heard.end === "unheard";
-  const isTrusted = !known.closedSince && ageMs <= limitMs + EMPTY_TRUST_MS && !mayHaveStored;
+  const isEmptied = wasStored === true || mayHaveStored || known.closedSince;
+  const isTrusted = !isEmptied && ageMs <= limitMs + EMPTY_TRUST_MS;
   return isTrusted ? "same" : "cannot-tell";
 }
 

@@ -77,6 +77,12 @@ const ladder: readonly Rung[] = [
     stray: "no-answer",
   },
   {
+    // Whatever is stored later, that sale is the order's or another's; only its reversal tells.
+    holds: ({ held, takesBack }) => held && takesBack !== "ours",
+    because: "the terminal held a sale that can be that of this order and of another one",
+    sale: "unsettled",
+  },
+  {
     holds: (facts) => facts.end === "own-word" && !mayHoldOurs(facts),
     because: "the terminal ended the payment itself, and shows no sale that could be this one",
     sale: "not-charged",
@@ -134,6 +140,11 @@ const ladder: readonly Rung[] = [
     because: "the terminal is idle and its last transaction is the one from before",
     sale: "not-charged",
     reversal: "not-reversed",
+  },
+  {
+    holds: ({ kind, good, lookedBefore }) => kind === "none" && good !== null && !lookedBefore,
+    because: "the terminal's storage is empty; it could still store what it had reported",
+    sale: "confirm",
   },
   {
     holds: ({ kind }) => kind === "none",
@@ -220,6 +231,11 @@ const ladder: readonly Rung[] = [
     sale: "unsettled",
   },
   {
+    holds: ({ rival }) => rival !== null,
+    because: ({ rival }) => `the terminal's last transaction can be that of order ${rival} as well`,
+    sale: "unsettled",
+  },
+  {
     holds: (facts) => facts.confirmed || isProven(facts),
     because: "the terminal has stored a new transaction that matches the payment",
     sale: "charged",
@@ -294,7 +310,8 @@ export function judgeByNext(doubt: Doubt, known: Known): Conclusion | undefined 
     last: next.found,
     atMs: doubt.lostSinceMs + doubt.limitMs,
   };
-  const facts = factsOf(doubt, look, { ...known, foundIs: next.foundIs }, look);
+  const { foundIs, rival } = next;
+  const facts = factsOf(doubt, look, { ...known, foundIs, rival }, look);
   const verdict = climb(doubt, facts, 0);
   const isProof =
     verdict.verdict !== "look-again" &&

@@ -31,8 +31,9 @@ import { advanceReversal } from "./reversal-machine.ts";
  * only by evidence: recovery proves charged or not charged, or an operator settles it.
  *
  * A charged attempt can be reversed once: see reversal-machine.ts. Not-charged and reversed are
- * final, except that an operator may correct an operator's word once. Every pair of state and event
- * that is not described is a fault of this program and stops it.
+ * final, with two exceptions: an operator may correct an operator's word once, and a sale that the
+ * terminal is found to hold charges a not-charged attempt or puts it in doubt. Every pair of state
+ * and event that is not described is a fault of this program and stops it.
  */
 export function advance(state: AttemptState, input: AttemptInput): AttemptState {
   switch (state.phase) {
@@ -46,10 +47,24 @@ export function advance(state: AttemptState, input: AttemptInput): AttemptState 
     case "reversal-in-doubt":
       return advanceReversal(state, input);
     case "not-charged":
-      if (input.input !== "found-charged") return corrected(state, input);
-      return { phase: "charged", report: input.report, by: "recovery", late: true };
+      return advanceNotCharged(state, input);
     case "reversed":
       throw impossible(state, input);
+  }
+}
+
+function advanceNotCharged(state: NotChargedState, input: AttemptInput): AttemptState {
+  const { input: kind } = input;
+  switch (kind) {
+    case "found-charged":
+      return { phase: "charged", report: input.report, by: "recovery", late: true };
+    case "found-doubtful": {
+      const last = { report: input.report, judgement: "agrees", acknowledged: false } as const;
+      const why = "the terminal holds a sale that it reported too late, and another order fits";
+      return { phase: "in-doubt", why, last, told: state.outcome };
+    }
+    default:
+      return corrected(state, input);
   }
 }
 
@@ -88,12 +103,13 @@ function advanceInDoubt(state: InDoubtState, input: AttemptInput): AttemptState 
     case "proved-not-charged":
       return {
         phase: "not-charged",
-        outcome: state.heard ?? {
-          status: "failed",
-          error: "TERMINAL_FAULT",
-          message: input.message,
-          terminalCode: null,
-        },
+        outcome: state.heard ??
+          state.told ?? {
+            status: "failed",
+            error: "TERMINAL_FAULT",
+            message: input.message,
+            terminalCode: null,
+          },
       };
     case "settled":
       return settledInDoubt(state, input);

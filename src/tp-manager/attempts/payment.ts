@@ -125,6 +125,11 @@ export interface InDoubtState extends Contradictions {
    * when the terminal's storage bears it out (docs/design.md 3.22).
    */
   readonly heard?: NotCharged;
+  /**
+   * The order had been told so before the terminal was found to hold the sale of `last`, which can
+   * be that of another order as well (docs/design.md 3.19).
+   */
+  readonly told?: NotCharged;
   /** Of a two-phase sale: what was said about its goods. Missing in attempts of older versions. */
   readonly goods?: Goods | null;
 }

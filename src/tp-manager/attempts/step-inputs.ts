@@ -70,6 +70,10 @@ const readers: Readonly<Record<string, Reader>> = {
     input: "found-charged",
     report: report as TransactionReport,
   }),
+  "doubted-late": ({ detail: { report } }) => ({
+    input: "found-doubtful",
+    report: report as TransactionReport,
+  }),
   "recovery-not-charged": ({ detail: { because } }) => ({
     input: "proved-not-charged",
     message: String(because),

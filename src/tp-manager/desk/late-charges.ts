@@ -2,21 +2,23 @@ import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
-import { sameTerminal } from "../attempts/comparison-policy.ts";
-import { askedOf, doubtOfLateReport } from "../attempts/doubt-policy.ts";
+import { compareReports, sameTerminal } from "../attempts/comparison-policy.ts";
+import { askedOf, canBeSaleOf, doubtOfLateReport } from "../attempts/doubt-policy.ts";
+import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
 import type { Known, Look } from "../attempts/evidence-policy.ts";
 import { judge } from "../attempts/ladder-policy.ts";
 import { type Attempt, isNotCharged } from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
 import { isFromPayment } from "../attempts/payment-time-policy.ts";
+import { isInDoubt } from "../attempts/phase-table.ts";
 import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
-import type { TerminalFacts } from "../terminal/terminal.ts";
+import type { LastTransaction, TerminalFacts } from "../terminal/terminal.ts";
 
 type Stray = Pick<StrayRow, "atMs" | "report" | "identity">;
 
 interface LateParts {
   readonly attempts: AttemptStore;
-  readonly terminalLog: Pick<TerminalLog, "telecollectionSince">;
+  readonly terminalLog: Pick<TerminalLog, "telecollectionSince" | "strays">;
   readonly terminal: TerminalFacts;
   readonly clock: Clock;
   readonly log: Logger;
@@ -26,6 +28,8 @@ interface LateParts {
 
 /** The newest attempts; a late report belongs to one of the last minutes. */
 const ATTEMPTS_LOOKED_AT = 20;
+/** The newest ones; a sale in doubt is of the last minutes. */
+const STRAYS_LOOKED_AT = 10;
 /** Ends by the terminal's own word, or by what its storage proved. */
 const byTerminal = ["end-aborted", "end-completed", "end-refused", "recovery-not-charged"];
 /** Ends of attempts of which nothing had left. */
@@ -49,19 +53,55 @@ export class LateCharges {
 
   /**
    * The terminal has kept a late report. When exactly one attempt fits, it becomes charged, and its
-   * order is returned. Throws when the journal fails.
+   * order is returned; else the orders that fit are not known any more. Throws when the journal
+   * fails.
    */
   find(stray: StrayRow, look: Look): string | undefined {
     const fitting = this.#fitting(stray);
     const orders = new Set(fitting.map(({ request }) => request.orderId));
     const [newest] = this.#sent(stray);
     const isNewest = newest !== undefined && fitting[0]?.transactionId === newest.transactionId;
-    if (isNewest && orders.size === 1 && this.#isProved(newest, stray, look)) {
+    const isOnly = new Set([...orders, ...this.#doubtful(stray)]).size === 1;
+    if (isNewest && isOnly && this.#isProved(newest, stray, look)) {
       this.#charge(newest, stray);
       return newest.request.orderId;
     }
-    for (const orderId of orders) this.#tellTwice(orderId, fitting);
+    for (const orderId of orders) {
+      if (!this.#doubted(orderId, fitting, stray)) this.#tellTwice(orderId, fitting);
+    }
     return undefined;
+  }
+
+  /**
+   * Another order that what the terminal has stored can be of, beside that of `attempt` in doubt:
+   * the terminal reported it when nothing ran, so it named neither. null: there is none. Throws
+   * when the journal fails.
+   */
+  rivalOf({ request: { orderId } }: Attempt, last: LastTransaction): string | null {
+    if (last.kind !== "transaction") return null;
+    const strays = this.#parts.terminalLog
+      .strays(STRAYS_LOOKED_AT)
+      .filter(({ report }) => compareReports(report, last.report) !== "different");
+    const orders = strays.flatMap((stray) => [...this.candidates(stray), ...this.#doubtful(stray)]);
+    return orders.find((other) => other !== orderId) ?? null;
+  }
+
+  /** Orders in doubt at this terminal that can have made the sale. */
+  #doubtful({ report, identity }: Stray): string[] {
+    const { attempts, terminal } = this.#parts;
+    const { paymentLimitMs } = terminal.capabilities;
+    const fitting = attempts.unfinished().filter((attempt) => {
+      const { state, baseline } = attempt;
+      if (!isInDoubt(state) || "sale" in state || !baseline) return false;
+      const good = state.last?.report.good ? state.last.report : null;
+      const isAnother = good !== null && compareReports(good, report) === "different";
+      return (
+        !isAnother &&
+        sameTerminal(baseline.identity, identity) &&
+        canBeSaleOf(attempt, state, report, paymentLimitMs)
+      );
+    });
+    return fitting.map(({ request }) => request.orderId);
   }
 
   /** Sent to this terminal, newest first. */
@@ -103,6 +143,7 @@ export class LateCharges {
     const { transactionId, startedAtMs } = attempt;
     const known: Known = {
       foundIs: attempts.orderOfReport(report, transactionId) ?? null,
+      rival: null,
       strayIs: null,
       next: null,
       soldSince: false,
@@ -125,6 +166,21 @@ export class LateCharges {
       "give the money back";
     writer.log("error", { alarm: "charged-late" }, words);
     this.#parts.settled(charged);
+  }
+
+  /** false: the order was tried again meanwhile, so its newest attempt speaks for it. */
+  #doubted(orderId: string, fitting: readonly Attempt[], { report }: StrayRow): boolean {
+    const attempt = fitting.find(({ request }) => request.orderId === orderId);
+    const latest = this.#parts.attempts.latest(orderId);
+    if (!attempt || latest?.transactionId !== attempt.transactionId) return false;
+    const writer = new AttemptWriter(attempt, this.#parts);
+    const detail = { report, toldBefore: attempt.state };
+    writer.advance({ input: "found-doubtful", report }, "doubted-late", detail);
+    const words =
+      `order ${orderId} is unknown now: it had been answered as not charged, and the terminal ` +
+      "holds a sale that can be this order's or another's: compare, and settle it";
+    writer.log("error", { alarm: PAYMENT_UNKNOWN }, words);
+    return true;
   }
 
   #tellTwice(orderId: string, fitting: readonly Attempt[]): void {

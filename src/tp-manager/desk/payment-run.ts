@@ -1,7 +1,11 @@
 import { isoTime, type Timer } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
-import { compareReports, namesAnotherSale } from "../attempts/comparison-policy.ts";
+import {
+  compareReports,
+  mayBeAnotherSale,
+  namesAnotherSale,
+} from "../attempts/comparison-policy.ts";
 import {
   type Attempt,
   goodsWindowSeconds,
@@ -140,11 +144,13 @@ export class PaymentRun {
   #report(report: TransactionReport): "accept" | "refuse" | "hold" {
     const { state, request } = this.#writer.attempt;
     const goods = isPaying(state) ? state.goods : null;
-    if (this.#isSecondSale(report)) {
+    const second = this.#isSecondSale(report);
+    // A decision about the goods is followed by a report of its own, which may be nameless too.
+    if (second === "named" || (second === "timed" && !goods?.decision)) {
       this.#tellSecondSale(report);
-      // Nothing of what was said about the goods may be undone by a refusal.
-      if (!goods?.decision) return this.#refuseSecond(report);
     }
+    // Nothing of what was said about the goods may be undone by a refusal.
+    if (second === "named" && !goods?.decision) return this.#refuseSecond(report);
     const expectedMinor =
       goods?.decision?.goods === "partly-issued" ? goods.decision.amountMinor : request.amountMinor;
     const order = { amountMinor: expectedMinor, currencyNumeric: request.currency.numeric };
@@ -160,11 +166,16 @@ export class PaymentRun {
     return "refuse";
   }
 
-  /** docs/design.md 3.20: a good result of another sale than the good one before it. */
-  #isSecondSale(report: TransactionReport): boolean {
+  /**
+   * docs/design.md 3.20: a good result of another sale than the good one before it, by its numbers,
+   * or perhaps by its time alone.
+   */
+  #isSecondSale(report: TransactionReport): "named" | "timed" | "no" {
     const { state } = this.#writer.attempt;
     const first = isPaying(state) && state.last?.report.good ? state.last.report : undefined;
-    return report.good && first !== undefined && namesAnotherSale(first, report);
+    if (!report.good || !first) return "no";
+    if (namesAnotherSale(first, report)) return "named";
+    return mayBeAnotherSale(first, report) ? "timed" : "no";
   }
 
   #tellSecondSale({ receiptNumber, traceNumber, amountMinor }: TransactionReport): void {

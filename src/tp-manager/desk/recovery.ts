@@ -26,6 +26,7 @@ import type {
   TransactionReport,
 } from "../terminal/terminal.ts";
 import type { Inquiries, Question } from "./inquiries.ts";
+import type { LateCharges } from "./late-charges.ts";
 
 /** The event of an attempt whose first complete run ended without proof (docs/design.md 3.5). */
 const UNSETTLED = "recovery-unsettled";
@@ -41,6 +42,7 @@ interface RecoveryParts {
   /** Time between the two reads that prove a charge whose acknowledgement is not proven. */
   readonly confirmAfterMs: number;
   readonly inquiries: Inquiries;
+  readonly lateCharges: Pick<LateCharges, "rivalOf">;
   /** Called when an attempt has become charged or reversed, so that it is handed over. */
   readonly settled: (attempt: Attempt) => void;
 }
@@ -185,9 +187,20 @@ export class Recovery {
     const { clock, terminal } = this.#parts;
     const { paymentLimitMs: limitMs, printsCount = false } = terminal.capabilities;
     const times = { lostSinceMs, limitMs, nowMs: clock.now(), printsCount };
-    const doubt = doubtOfAttempt(attempt, state, times);
+    const told = doubtOfAttempt(attempt, state, times);
+    const wasStored = told.wasStored === true || this.#wasSeenStored(attempt, told);
+    const doubt = { ...told, wasStored };
     const late = doubt.heard.good ? undefined : this.#reportedLate(attempt, doubt);
     return late ? { ...doubt, heard: { ...doubt.heard, good: late, refused: true } } : doubt;
+  }
+
+  /** A look at a terminal that had stored nothing before has shown a transaction since. */
+  #wasSeenStored({ transactionId }: Attempt, { before }: Doubt): boolean {
+    if (before.kind !== "none") return false;
+    return this.#parts.attempts.events(transactionId).some(({ detail }) => {
+      const { observation } = detail as { observation?: Look | null };
+      return observation?.last.kind === "transaction";
+    });
   }
 
   /**
@@ -212,17 +225,20 @@ export class Recovery {
     return late.length === 1 ? late[0]?.report : undefined;
   }
 
-  #known({ transactionId, startedAtMs }: Attempt, look: Look | null): Known {
-    const { attempts, terminalLog } = this.#parts;
+  #known(attempt: Attempt, look: Look | null): Known {
+    const { attempts, terminalLog, lateCharges } = this.#parts;
+    const { transactionId, startedAtMs } = attempt;
     const next = attempts.nextCommand(transactionId);
+    const rivalOf = (last: Look["last"]): string | null => lateCharges.rivalOf(attempt, last);
     const ownerOf = (last: Look["last"] | undefined): string | null =>
       last?.kind === "transaction"
         ? (attempts.orderOfReport(last.report, transactionId) ?? null)
         : null;
     return {
       foundIs: ownerOf(look?.last),
+      rival: look && rivalOf(look.last),
       strayIs: null,
-      next: next ? { ...next, foundIs: ownerOf(next.found) } : null,
+      next: next ? { ...next, foundIs: ownerOf(next.found), rival: rivalOf(next.found) } : null,
       soldSince: next !== undefined,
       closedSince: terminalLog.telecollectionSince(startedAtMs, transactionId) !== undefined,
     };

@@ -195,7 +195,7 @@ export class StrayReports {
   /** A journal that cannot be read knows nothing; the alarm is raised all the same. */
   #known({ id, report }: StrayRow): Known {
     const { attempts, terminalLog, log } = this.#parts;
-    const nothing = { foundIs: null, strayIs: null, next: null };
+    const nothing = { foundIs: null, rival: null, strayIs: null, next: null };
     try {
       const soldSince = id === null || terminalLog.soldSinceStray(id);
       const closedSince = id === null || terminalLog.closedSinceStray(id);

@@ -121,8 +121,9 @@ export class TerminalDesk implements Doubts {
       asking: () => this.#keepEvidence(),
     });
     const shared = { ...parts, ...settings, settled, inquiries: this.#inquiries };
-    this.#recovery = new Recovery(shared);
-    this.#strays = new StrayReports({ ...shared, lateCharges: new LateCharges(shared) });
+    const lateCharges = new LateCharges(shared);
+    this.#recovery = new Recovery({ ...shared, lateCharges });
+    this.#strays = new StrayReports({ ...shared, lateCharges });
     const reconciler = new Reconciler({ ...parts, ...settings });
     this.#reconciler = reconciler;
     this.upkeep = new Upkeep({

@@ -1,5 +1,5 @@
 import { compareReports } from "../attempts/comparison-policy.ts";
-import type { NextCommand } from "../attempts/evidence-policy.ts";
+import type { NextFound } from "../attempts/evidence-policy.ts";
 import { type Attempt, endReportOf, saleOf } from "../attempts/payment.ts";
 import { REVERSAL_BEGINS } from "../attempts/steps.ts";
 import { isTakenOverSale } from "../attempts/taken-over.ts";
@@ -67,7 +67,7 @@ export class EvidenceRows {
   }
 
   /** See {@link AttemptStore.nextCommand}. */
-  nextCommand(transactionId: string): Omit<NextCommand, "foundIs"> | undefined {
+  nextCommand(transactionId: string): NextFound | undefined {
     if (this.#sql.doubted.get(transactionId)) return lostSince;
     const begun = this.#sql.begun.get(transactionId);
     const after = Number(begun?.["reversal"] ?? begun?.["first"] ?? Number.MAX_SAFE_INTEGER - 1);
@@ -78,7 +78,7 @@ export class EvidenceRows {
     return attempt && this.#attempt(attempt, first);
   }
 
-  #attempt(row: Row, first: number): Omit<NextCommand, "foundIs"> | undefined {
+  #attempt(row: Row, first: number): NextFound | undefined {
     const { transactionId, baseline, state } = readAttempt(row);
     if (!baseline) return undefined;
     const sale = saleOf(state);
@@ -90,7 +90,7 @@ export class EvidenceRows {
     };
   }
 
-  #reversal(event: Row): Omit<NextCommand, "foundIs"> | undefined {
+  #reversal(event: Row): NextFound | undefined {
     // Reversals of older versions did not keep what the terminal showed before them.
     const { baseline } = readJson<{ readonly baseline?: Baseline }>(event["detail"]);
     if (!baseline) return { ...nothingTold, served: false, receiptNumber: null };
@@ -113,7 +113,7 @@ const nothingTold = {
 } as const;
 
 /** Commands that nobody here knows of may lie between an attempt and the loss of the journal. */
-const lostSince: Omit<NextCommand, "foundIs"> = {
+const lostSince: NextFound = {
   identity: nothingTold.identity,
   found: { kind: "not-told", why: "the journal was lost or restored since" },
   served: false,

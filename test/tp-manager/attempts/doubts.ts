@@ -18,6 +18,7 @@ const sentAtMs = new Date(2026, 0, 15, 13, 0, 0).getTime();
 export const silent: Heard = {
   good: null,
   refused: false,
+  held: false,
   acknowledged: false,
   printsCount: false,
   second: null,
@@ -68,6 +69,7 @@ export const stray: Doubt = {
 
 export const nothing: Known = {
   foundIs: null,
+  rival: null,
   strayIs: null,
   next: null,
   soldSince: false,

@@ -24,7 +24,15 @@ import {
 
 describe("what the next command shows (docs/design.md 3.2)", () => {
   const next = (found: LastTransaction, change: object = {}): Partial<Known> => ({
-    next: { identity, found, foundIs: null, served: true, receiptNumber: null, ...change },
+    next: {
+      identity,
+      found,
+      foundIs: null,
+      rival: null,
+      served: true,
+      receiptNumber: null,
+      ...change,
+    },
   });
   const later = stored({ receiptNumber: "0004", traceNumber: "000014", localTime: "130405" });
   const table: ReadonlyArray<readonly [string, Doubt, Partial<Known>, string]> = [

@@ -109,7 +109,24 @@ describe("a payment in doubt (docs/design.md 3.2, 3.22)", () => {
       "unsettled",
     ],
     ["empty before and after", emptied, [none], "not-charged"],
-    ["empty before and after a good report", { ...emptied, heard: approved }, [none], "unsettled"],
+    [
+      "empty before a good report, and once after",
+      { ...emptied, heard: approved },
+      [none],
+      "look-again",
+    ],
+    [
+      "empty before and after a good report",
+      { ...emptied, heard: approved },
+      [none, none],
+      "unsettled",
+    ],
+    [
+      "stored a little after it",
+      { ...emptied, heard: approved },
+      [none, stored(), stored()],
+      "charged",
+    ],
     [
       "empty before and after a good report that was contradicted",
       { ...emptied, heard: { ...approved, ...bad } },
@@ -117,6 +134,7 @@ describe("a payment in doubt (docs/design.md 3.2, 3.22)", () => {
       "not-charged",
     ],
     ["empty before and after an end of day", emptied, [none], "unsettled", { closedSince: true }],
+    ["empty again after it was seen", { ...emptied, wasStored: true }, [none], "unsettled"],
     ["empty before, long ago", { ...emptied, ageMs: 3_600_000 }, [none], "unsettled"],
     ["empty before, then a matching sale", emptied, [stored(), stored()], "charged"],
     [

@@ -183,6 +183,15 @@ describe("a second good report in one payment (docs/design.md 3.20)", () => {
     expect(answers).toEqual(["accept", "accept"]);
   });
 
+  test("that names no number, of another moment, is taken, and told", async () => {
+    const nameless = { receiptNumber: null, traceNumber: null };
+    const later = report({ ...nameless, localTime: "130015" });
+    const { at, answers } = hears(completed, report(nameless), later);
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    expect(answers).toEqual(["accept", "accept"]);
+    expect(alarms(at)).toEqual(["second-sale-in-payment"]);
+  });
+
   test("after a decision about the goods is never refused, and told", async () => {
     const at = house();
     at.start();

@@ -6,7 +6,7 @@ import type {
 } from "../../../src/tp-manager/terminal/terminal.ts";
 import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { baseline, identity, report } from "../../support/reports.ts";
-import { approves } from "../../support/scripted-terminal.ts";
+import { approves, lost } from "../../support/scripted-terminal.ts";
 
 const aborted: PaymentEnd = {
   ...{ end: "aborted", code: "6C", text: "aborted", reason: "cancelled", ticket: "" },
@@ -16,6 +16,8 @@ const alarms = (at: House): string[] =>
   at.hub.source.newest("alarm", 20).map(({ data }) => ("alarm" in data ? data.alarm : ""));
 const findings = (at: House): string[] =>
   at.journal.terminalLog.strays(9).map(({ finding }) => finding);
+const phases = (at: House, ...orders: string[]): unknown[] =>
+  orders.map((orderId) => at.journal.attempts.latest(orderId)?.state.phase);
 const charges = (at: House): string[] => at.supervisor.stored.map(({ orderId }) => orderId);
 
 function shows(at: House, stored: TransactionReport): void {
@@ -106,14 +108,52 @@ describe("a good report after the end of a payment (docs/design.md 3.19)", () =>
     expect([charges(at), findings(at)]).toEqual([[], ["held"]]);
   });
 
-  test("of one of two orders charges neither", async () => {
+  async function twoTurnedAway(): Promise<House> {
     const at = await turnedAway();
     at.terminal.script = () => Promise.resolve(aborted);
     expect(outcome(await pay(at, request("B-1")))).toBe("Cancelled");
     reportedLate(at);
     await at.clock.advance(20_000);
+    at.terminal.script = approves;
+    return at;
+  }
+
+  test("of one of two orders charges neither", async () => {
+    const at = await twoTurnedAway();
     expect([charges(at), findings(at)]).toEqual([[], ["held"]]);
     expect(alarms(at)).toContain("sale-without-order");
+  });
+
+  test("of one of two orders leaves both unknown, and neither is paid again", async () => {
+    const at = await twoTurnedAway();
+    expect(alarms(at).filter((alarm) => alarm === "payment-unknown")).toHaveLength(2);
+    for (const orderId of ["A-1", "B-1"]) {
+      const again = pay(at, request(orderId));
+      await at.clock.advance(20_000);
+      expect(outcome(await again)).toBe("Unknown");
+    }
+    expect(at.terminal.paid).toHaveLength(2);
+    at.close();
+    const after = house(at.path);
+    shows(after, late);
+    after.start();
+    await after.clock.advance(400_000);
+    expect([phases(after, "A-1", "B-1"), charges(after)]).toEqual([["in-doubt", "in-doubt"], []]);
+    await after.settle({ orderId: "A-1", outcome: "not_charged", note: "the customer went" });
+    await after.settle({ orderId: "B-1", outcome: "charged", note: "receipt 2 is of this card" });
+    await after.clock.advance(0);
+    expect(phases(after, "A-1", "B-1")).toEqual(["not-charged", "charged"]);
+    expect(after.supervisor.stored).toMatchObject([{ orderId: "B-1" }]);
+  });
+
+  test("of one of two orders that goes back leaves them as they were told", async () => {
+    const at = await twoTurnedAway();
+    const back = { traceNumber: "000013", originalTrace: "000012", localTime: "130030" };
+    shows(at, report(back));
+    for (const orderId of ["A-1", "B-1"])
+      await at.desk.recover(at.orders.latest(orderId).transactionId);
+    expect(phases(at, "A-1", "B-1")).toEqual(["not-charged", "not-charged"]);
+    expect(at.orders.latest("A-1").state).toMatchObject({ outcome: { status: "cancelled" } });
   });
 
   test("of an order that was tried again is told as two charges", async () => {
@@ -156,6 +196,57 @@ describe("a good report after the end of a payment (docs/design.md 3.19)", () =>
     after.start();
     await after.clock.advance(20_000);
     expect(after.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+  });
+});
+
+describe("a good report while an order is in doubt (docs/design.md 3.19)", () => {
+  async function lostWith(at: House, orderId: string): Promise<void> {
+    at.terminal.script = () => Promise.resolve(lost("line"));
+    expect(outcome(await pay(at, request(orderId)))).toBe("Unknown");
+  }
+
+  test("charges it when no other order fits", async () => {
+    const at = house();
+    at.start();
+    await lostWith(at, "B-1");
+    reportedLate(at);
+    await at.clock.advance(400_000);
+    expect([phases(at, "B-1"), findings(at)]).toEqual([["charged"], ["known"]]);
+  });
+
+  test("proves nothing when it fits an order that was told as not charged too", async () => {
+    const at = await turnedAway("A-1");
+    await lostWith(at, "B-1");
+    reportedLate(at);
+    await at.clock.advance(400_000);
+    expect(phases(at, "A-1", "B-1")).toEqual(["in-doubt", "in-doubt"]);
+    expect([charges(at), findings(at)]).toEqual([[], ["held"]]);
+    expect(alarms(at)).toEqual(
+      expect.arrayContaining(["payment-unknown", "sale-without-order", "unexpected-report"]),
+    );
+    // Nor does the next sale prove it, which finds the same.
+    const next = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130100" });
+    at.terminal.script = (_order, observer) => {
+      observer.report(next);
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    expect(outcome(await pay(at, request("C-1")))).toBe("Success");
+    await at.clock.advance(200_000);
+    expect(phases(at, "B-1", "C-1")).toEqual(["in-doubt", "charged"]);
+  });
+
+  test("proves nothing when it fits two orders in doubt", async () => {
+    const at = house();
+    at.start();
+    at.terminal.last = { kind: "not-told", why: "nothing to repeat" };
+    await lostWith(at, "A-1");
+    await at.clock.advance(0);
+    at.terminal.last = baseline.last;
+    await lostWith(at, "B-1");
+    reportedLate(at);
+    await at.clock.advance(400_000);
+    expect(phases(at, "A-1", "B-1")).toEqual(["in-doubt", "in-doubt"]);
+    expect([charges(at), findings(at)]).toEqual([[], ["held"]]);
   });
 });
 
