@@ -79,7 +79,7 @@ test("an answer that reaches nobody leaves its charge unread", async () => {
   await expect.poll(() => unread(at)).toEqual([]);
 });
 
-test("an answer that arrives leaves nothing unread, nor does a repetition that is cut", async () => {
+test("an answer that arrives leaves nothing unread, nor a repetition that is cut", async () => {
   const { app, at, get, port, raw } = await listening();
   const body = JSON.stringify({ orderId: "A-1", amount: 9.99 });
   const headers = { "content-type": "application/json" };
