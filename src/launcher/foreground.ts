@@ -11,6 +11,8 @@ import { type ProgramPart, programParts } from "./part.ts";
 
 const ANSWER_WITHIN_MS = 3_000;
 const LAST_WORDS_MS = 1_000;
+/** A program that ends sooner has ended while it started. */
+const STARTING_MS = 10_000;
 const PREFIX_COLUMNS = 10;
 
 interface Child {
@@ -38,6 +40,7 @@ export async function runForeground(site: Site): Promise<number> {
     forgetStop(dataDirectory);
     return parts.map(startChild);
   });
+  const startedMs = site.clock.monotonicMs();
   let stopping: Promise<void> | undefined;
   const stopAll = (): void => {
     stopping ??= stopInOrder(children, site);
@@ -48,13 +51,19 @@ export async function runForeground(site: Site): Promise<number> {
   const asked = stopping !== undefined || deliberateStop(dataDirectory) !== undefined;
   // Trouble of one program is often trouble of the other: the other may still tell its own.
   const all = Promise.all(children.map(({ ended }) => ended));
-  if (!asked) await within(site.clock, "last words", LAST_WORDS_MS, all);
+  const ranMs = site.clock.monotonicMs() - startedMs;
+  if (!asked) await within(site.clock, "last words", lastWordsMs(ranMs), all);
   stopAll();
   await stopping;
   const codes = await all;
   // A program that ends unasked is a failure whatever it says: the service manager must restart.
   if (!asked) return first === exitCodes.ok ? exitCodes.unavailable : first;
   return codes.find((code) => code !== exitCodes.ok) ?? exitCodes.ok;
+}
+
+/** Of the other program: on a slow machine it comes to its fault much later than the first. */
+function lastWordsMs(ranMs: number): number {
+  return ranMs < STARTING_MS ? Math.max(LAST_WORDS_MS, ranMs) : LAST_WORDS_MS;
 }
 
 async function refuseSecondCopy(site: Site, parts: readonly ProgramPart[]): Promise<void> {

@@ -69,7 +69,7 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
 
   const tally = new NotificationTally(database, clock);
   const onStored = (transactionId: string): void => forwarder.tryAtOnce(transactionId);
-  const intake = new Intake({ store, clock, log, onStored });
+  const intake = new Intake({ store, losses: stores.losses, clock, log, onStored });
   const aboutStores = storeMessages({ ...stores, database, store, gateway, clock, log, onStored });
   const onAccepted = (id: string): void => operations.notified(id);
   await startListening(context, log, { ...atGateway, tally, onAccepted });

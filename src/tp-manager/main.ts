@@ -141,7 +141,7 @@ function linkSupervisor(
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock, exchange);
   onStop("supervisor link", () => client.close());
   const link = new SupervisorLink(client, config.GATEWAY_TIMEOUT);
-  const handAgain = new HandAgain(again, link, clock, log);
+  const handAgain = new HandAgain(again, link, clock, log, () => guard.open === undefined);
   onStop("hand over again", () => handAgain.close());
   handAgain.start();
   const guard = new StoreGuard({

@@ -85,6 +85,16 @@ test("a program that does not start gives its exit code to the launcher", async 
   expect(output()).toMatch(/^supervisor \| .*GATEWAY_URL is missing/m);
 });
 
+test("the other program may tell its own fault, however slowly the machine loads it", async () => {
+  const data = checkout.dataFolder("slow-loads", "LOCAL_PORT=8765\n");
+  writeFileSync(join(data, "tp-manager.behaviour"), "load for 1600 ms");
+  writeFileSync(join(data, "supervisor.behaviour"), "load for 3000 ms");
+  const { ended, output } = foreground(data);
+  expect(await ended).toBe(78);
+  expect(output()).toMatch(/^tp-manager \| .* is missing/m);
+  expect(output()).toMatch(/^supervisor \| .*GATEWAY_URL is missing/m);
+});
+
 test("it refuses to start what runs already", async () => {
   const data = checkout.dataFolder("runs");
   expect((await checkout.launch("--data", data)).code).toBe(0);

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "
 import { uptime } from "node:os";
 import { join } from "node:path";
 import { afterAll, test as alone, beforeAll, describe, expect } from "vitest";
+import { asSlow } from "../support/patience.ts";
 import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 /** Most of the time is waiting for processes, each test with a data folder of its own. */
@@ -13,6 +14,8 @@ beforeAll(() => {
 });
 afterAll(() => checkout.remove());
 
+/** Seconds in which a program that runs answers, and one that does not is waited for. */
+const shortly = String(asSlow(1_000) / 1_000);
 const quiet = { code: 0, out: "", err: "" };
 const pids = (data: string) =>
   ["tp-manager", "supervisor"].map((program) => checkout.running(program, data));
@@ -22,11 +25,11 @@ test("a program that does not answer twice in a row is replaced", async () => {
   await checkout.launch("--data", data);
   const [manager, [supervisor]] = pids(data) as [number[], [number]];
   process.kill(supervisor, "SIGSTOP");
-  const first = await checkout.alwaysUp("--data", data, "--answer-within", "0.3");
+  const first = await checkout.alwaysUp("--data", data, "--answer-within", shortly);
   expect(first.code).toBe(69);
   expect(first.out).toMatch(/^supervisor does not answer; /);
   expect(pids(data)).toEqual([manager, [supervisor]]);
-  const second = await checkout.alwaysUp("--data", data, "--answer-within", "0.3");
+  const second = await checkout.alwaysUp("--data", data, "--answer-within", shortly);
   expect(second.code).toBe(0);
   expect(second.out).toMatch(
     /^supervisor was hung \(2 looks without an answer\): relaunched, pid /,
@@ -133,7 +136,7 @@ test("a program that answers again in between is not replaced", async () => {
   await checkout.launch("--data", data);
   const before = pids(data);
   const supervisor = before[1]?.[0] as number;
-  const look = () => checkout.alwaysUp("--data", data, "--answer-within", "0.3");
+  const look = () => checkout.alwaysUp("--data", data, "--answer-within", shortly);
   process.kill(supervisor, "SIGSTOP");
   expect((await look()).code).toBe(69);
   process.kill(supervisor, "SIGCONT");

@@ -34,6 +34,10 @@ export class Bank {
       .reduce((sum, { kind, amountMinor }) => sum + (kind === "charge" ? 1 : -1) * amountMinor, 0);
   }
 
+  orderOf(sale: number): string | undefined {
+    return this.movements.find((each) => each.sale === sale)?.order;
+  }
+
   balanceOfSale(sale: number): number {
     return this.movements
       .filter((each) => each.sale === sale)

@@ -14,26 +14,29 @@ const faults = [
 export const isTerminalFault = (action: { readonly do: string }): action is TerminalFault =>
   faults.some((fault) => fault === action.do);
 
-/** Has a terminal do it from now on; what lasts ends by itself. False: nothing happened. */
-export function suffer(device: ModelDevice, fault: TerminalFault, nowMs: number): boolean {
+/** Has a terminal do it from now on; what lasts ends by itself. */
+export function suffer(device: ModelDevice, fault: TerminalFault, nowMs: number): void {
   switch (fault.do) {
     case "terminal-locked":
       device.lockedUntilMs = nowMs + fault.ms;
-      return true;
+      return;
     case "answers-late":
       device.late = { byMs: fault.byMs, untilMs: nowMs + fault.ms };
-      return true;
+      return;
     case "answers-stale":
       device.staleUntilMs = nowMs + fault.ms;
-      return true;
+      return;
     case "spells-numbers":
       device.spelling = { is: fault.spelling, untilMs: nowMs + fault.ms };
-      return true;
+      return;
     case "terminal-forgets":
-      return device.forget(null);
+      device.forget(null);
+      return;
     case "numbers-start-over":
-      return device.forget("all");
+      device.forget("all");
+      return;
     case "closes-by-itself":
-      return device.forget("receipts");
+      device.forget("receipts");
+      return;
   }
 }

@@ -1,11 +1,15 @@
-import type { Plan, Step } from "./plan.ts";
+import type { LastTransaction } from "../../src/tp-manager/terminal/terminal.ts";
+import { isStoreHarm, type Plan, type Step } from "./plan.ts";
 
 const MINUTE_MS = 60_000;
+
+/** What the terminal had stored before the order; undefined: that is not asked. */
+type Before = LastTransaction["kind"] | undefined;
 
 /** A situation in which the truth cannot be had, written down before any run. */
 interface Row {
   readonly situation: string;
-  readonly is: (plan: Plan, struck: ReadonlySet<string>) => boolean;
+  readonly is: (plan: Plan, struck: ReadonlySet<string>, before?: Before) => boolean;
   /** After the last fault a sale is made within this time, whatever stays unknown. */
   readonly nextSaleWithinMs: number;
 }
@@ -28,6 +32,11 @@ const rows: readonly Row[] = [
     nextSaleWithinMs: 10 * MINUTE_MS,
   },
   {
+    situation: "the storage was empty before the payment: what is gone from it looks like nothing",
+    is: (_plan, _struck, before) => before === "none",
+    nextSaleWithinMs: 10 * MINUTE_MS,
+  },
+  {
     situation: "the terminal does not tell what it has stored",
     is: happens("not-told"),
     nextSaleWithinMs: 10 * MINUTE_MS,
@@ -35,6 +44,16 @@ const rows: readonly Row[] = [
   {
     situation: "what was stored was closed or is lost",
     is: happens("end-of-day", "terminal-forgets", "numbers-start-over", "closes-by-itself"),
+    nextSaleWithinMs: 10 * MINUTE_MS,
+  },
+  {
+    situation: "a database was lost or put back, with what it knew of an attempt",
+    is: (plan) => plan.steps.some(isStoreHarm),
+    nextSaleWithinMs: 10 * MINUTE_MS,
+  },
+  {
+    situation: "the terminal keeps a sale and hides it, so that only its number is missing",
+    is: (_plan, struck) => struck.has("hides a kept sale"),
     nextSaleWithinMs: 10 * MINUTE_MS,
   },
   {
@@ -74,8 +93,8 @@ const rows: readonly Row[] = [
 /** Where everything can be proved, recovery needs the terminal's own time limit and some looks. */
 const NEXT_SALE_MS = 10 * MINUTE_MS;
 
-export const mayStayUnknown = (plan: Plan, struck: ReadonlySet<string>): boolean =>
-  rows.some(({ is }) => is(plan, struck));
+export const mayStayUnknown = (plan: Plan, struck: ReadonlySet<string>, before: Before): boolean =>
+  rows.some(({ is }) => is(plan, struck, before));
 
 /** Milliseconds after the last fault within which a sale is made again. */
 export function nextSaleWithinMs(plan: Plan, struck: ReadonlySet<string>): number {

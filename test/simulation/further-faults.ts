@@ -7,7 +7,7 @@ const MINUTE_MS = 60_000;
 
 interface FurtherFault {
   readonly name: string;
-  /** How likely it is in one run; 0: what has to bear it is not built. */
+  /** How likely it is in one run. */
   readonly chance: number;
   /** What happens, each at a place of its own in the plan, in this order. */
   readonly actions?: (random: Random) => readonly Action[];
@@ -54,21 +54,27 @@ const furtherFaults: readonly FurtherFault[] = [
   { name: "terminal-forgets", chance: 0.05, actions: () => [{ do: "terminal-forgets" }] },
   { name: "numbers-start-over", chance: 0.05, actions: () => [{ do: "numbers-start-over" }] },
   { name: "closes-by-itself", chance: 0.05, actions: () => [{ do: "closes-by-itself" }] },
-  { name: "hides a kept sale", chance: 0, behaviour: { unacknowledged: "hidden" } },
+  {
+    name: "hides a kept sale",
+    chance: 0.05,
+    // The next end of day can be compared when it joins this one.
+    actions: () => [{ do: "end-of-day" }],
+    behaviour: { unacknowledged: "hidden" },
+  },
   { name: "reversal without number", chance: 0.1, behaviour: { numbersOriginal: false } },
   {
     name: "store-lost",
-    chance: 0,
+    chance: 0.02,
     actions: (random) => [{ do: "store-lost", store: random.pick(stores), ms: pause(random) }],
   },
   {
     name: "store-zeroed",
-    chance: 0,
+    chance: 0.02,
     actions: (random) => [{ do: "store-zeroed", store: random.pick(stores), ms: pause(random) }],
   },
   {
     name: "store-restored",
-    chance: 0,
+    chance: 0.02,
     actions: (random) => [
       { do: "nightly-copy" },
       { do: "store-restored", store: random.pick(stores), ms: pause(random) },
@@ -76,12 +82,12 @@ const furtherFaults: readonly FurtherFault[] = [
   },
   {
     name: "stores-restored",
-    chance: 0,
+    chance: 0.02,
     actions: (random) => [{ do: "nightly-copy" }, { do: "stores-restored", ms: pause(random) }],
   },
   {
     name: "stores-swapped",
-    chance: 0,
+    chance: 0.02,
     actions: (random) => [
       { do: "nightly-copy" },
       { do: "stores-swapped", store: random.pick(stores), ms: pause(random) },

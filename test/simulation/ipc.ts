@@ -1,5 +1,7 @@
-import type { IpcClient } from "../../src/shared/ipc/client.ts";
+import { type IpcClient, IpcError } from "../../src/shared/ipc/client.ts";
 import { type Handlers, supervisorMessages } from "../../src/shared/ipc/contract.ts";
+import { MessageRefused } from "../../src/shared/ipc/server.ts";
+import type { StoreExchange } from "../../src/shared/stores/store-exchange.ts";
 import { sleep } from "../../src/shared/time.ts";
 import { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import type { TestClock } from "../support/test-clock.ts";
@@ -34,21 +36,31 @@ export class ModelIpc {
     this.#untilMs = 0;
   }
 
-  linkFor(life: Life): SupervisorLink {
-    const call: IpcClient<Messages>["call"] = (name, request, limitMs) => {
+  /** As ipc/client.ts and ipc/server.ts have it, with the marks of the two databases. */
+  linkFor(life: Life, stores: StoreExchange): SupervisorLink {
+    const call: IpcClient<Messages>["call"] = async (name, request, limitMs) => {
       const received = JSON.parse(JSON.stringify(request));
-      return this.#call(life, limitMs, async ({ handlers }) => {
+      const word = stores.tell();
+      const { done, word: answered } = await this.#call(life, limitMs, async (supervisor) => {
+        const { handlers, stores: theirs } = supervisor;
+        if (name === "store-transaction" && this.#failing === "refuses") {
+          throw new MessageRefused("a supervisor that takes no transaction");
+        }
         const { [name]: handler }: Handlers<Messages> = handlers;
-        return await handler(supervisorMessages[name].request.parse(received) as never);
+        const standing = theirs.exchange.hear(word);
+        const done = await handler(supervisorMessages[name].request.parse(received) as never);
+        return { done, word: theirs.exchange.tell(standing) };
       });
+      stores.hear(answered);
+      return done;
     };
     return new SupervisorLink({ call }, GATEWAY_TIMEOUT_MS);
   }
 
   #call<T>(life: Life, limitMs: number, work: (at: Supervisor) => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const fail = (why: string) => (): void => reject(new Error(why));
-      life.clock.startTimer("ipc limit", limitMs, fail("no answer in time"));
+      const late = (): void => reject(new IpcError("no-answer", "no answer in time"));
+      life.clock.startTimer("ipc limit", limitMs, late);
       const answer = this.#served(life, work);
       answer.then(
         (value) => life.alive && resolve(value),
@@ -57,13 +69,21 @@ export class ModelIpc {
     });
   }
 
+  get #failing(): IpcMode | undefined {
+    return this.#clock.monotonicMs() < this.#untilMs ? this.#mode : undefined;
+  }
+
   async #served<T>(life: Life, work: (at: Supervisor) => Promise<T>): Promise<T> {
-    const failing = this.#clock.monotonicMs() < this.#untilMs ? this.#mode : undefined;
+    const failing = this.#failing;
     await sleep(life.clock, "ipc", failing === "slow" ? SLOW_MS : 2);
     const supervisor = this.#supervisor();
-    if (!supervisor || failing === "down") throw new Error("nobody listens");
-    const answer = await work(supervisor);
-    if (!supervisor.life.alive || failing === "lost-answer") throw new Error("connection lost");
-    return answer;
+    if (!supervisor || failing === "down") throw new IpcError("unreachable", "nobody listens");
+    const answer = await work(supervisor).catch((error: unknown) => error as Error);
+    if (!supervisor.life.alive || failing === "lost-answer") {
+      throw new IpcError("no-answer", "connection lost");
+    }
+    if (!(answer instanceof Error)) return answer;
+    const status = answer instanceof MessageRefused ? 422 : 500;
+    throw new IpcError("refused", answer.message, { status, cause: answer });
   }
 }

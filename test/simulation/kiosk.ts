@@ -1,10 +1,11 @@
 import { AppError, type Charged } from "../../src/shared/errors.ts";
 import type { PaymentStatus } from "../../src/tp-manager/attempts/phase-table.ts";
 import { answerOf } from "../../src/tp-manager/orders/answer.ts";
-import type { Orders, PaymentResult } from "../../src/tp-manager/orders/orders.ts";
+import type { PaymentResult } from "../../src/tp-manager/orders/orders.ts";
 import type { TestClock } from "../support/test-clock.ts";
 import { DiskFailure } from "./disk.ts";
 import type { Life } from "./life.ts";
+import type { TpManager } from "./processes.ts";
 
 /** One thing the kiosk was told about an order. */
 export interface Told {
@@ -15,6 +16,8 @@ export interface Told {
   readonly http: number;
   readonly status: PaymentStatus;
   readonly code: string | null;
+  /** The journal was known to lack something (docs/design.md 3.17). */
+  readonly inStoreDoubt: boolean;
   readonly charged: Charged;
   /** null when the answer is about the request and not about an attempt. */
   readonly transactionId: string | null;
@@ -31,6 +34,10 @@ interface Asked {
   answered: boolean;
 }
 
+type Asking = Pick<TpManager, "life" | "guard"> & {
+  readonly orders: Pick<TpManager["orders"], "chargedOf">;
+};
+
 /** The kiosk software: asks, and remembers every word it was told. */
 export class Kiosk {
   readonly told: Told[] = [];
@@ -44,7 +51,7 @@ export class Kiosk {
   /** Asks; the answer of a process that is gone, or after hanging up, is never heard. */
   ask(
     about: { order: string; call: string; patienceMs?: number | null },
-    { life, orders }: { life: Life; orders: Pick<Orders, "chargedOf"> },
+    { life, orders, guard }: Asking,
     work: () => Promise<PaymentResult | undefined>,
   ): void {
     const { order, call, patienceMs } = about;
@@ -56,7 +63,8 @@ export class Kiosk {
       const atMs = this.#clock.monotonicMs();
       const deaf = typeof patienceMs === "number" && atMs - askedAtMs > patienceMs;
       if (!life.alive || deaf) return;
-      const none = { code: null, transactionId: null, amountMinor: null };
+      const inStoreDoubt = guard.open !== undefined;
+      const none = { code: null, transactionId: null, amountMinor: null, inStoreDoubt };
       this.told.push({ order, call, askedAtMs, atMs, ...none, ...told });
     };
     asAnswer(work).then(hear, (error: unknown) => {

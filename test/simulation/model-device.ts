@@ -1,6 +1,7 @@
 import { sleep } from "../../src/shared/time.ts";
 import type {
   AbortReason,
+  ClosingTotals,
   GoodsDecision,
   LastTransaction,
   PaymentEnd,
@@ -60,6 +61,8 @@ export class ModelDevice {
   /** How much later than usual it answers questions, and until when. */
   late: { readonly byMs: number; readonly untilMs: number } = { byMs: 0, untilMs: 0 };
   spelling: { readonly is: Spelling; readonly untilMs: number } = { is: "full", untilMs: 0 };
+  /** Kept, closed with the others, and never told when the last transaction is asked for. */
+  readonly hiddenSales = new Set<number>();
   /** The terminal wants its end of day. */
   demanding = false;
   #running: Running | undefined;
@@ -105,6 +108,11 @@ export class ModelDevice {
     return this.#storage.tell(spelling, nowMs < this.staleUntilMs);
   }
 
+  /** The sale that it tells as its last transaction; undefined: none, or it does not tell. */
+  get lastSale(): number | undefined {
+    return this.#clock.monotonicMs() < this.notToldUntilMs ? undefined : this.#storage.lastSale;
+  }
+
   /** A sale of another register, from before. */
   use(): void {
     const sale = this.#bank.begin(this.#clock.monotonicMs());
@@ -142,9 +150,14 @@ export class ModelDevice {
   }
 
   /** The turnover is closed: what was stored cannot be reversed, and nothing is last any more. */
-  endOfDay(): void {
-    this.#storage.empty();
+  endOfDay(): ClosingTotals {
+    const sums = [...this.#storage.sales].map((sale) => this.#bank.balanceOfSale(sale));
+    const standing = sums.filter((sumMinor) => sumMinor > 0);
+    const sumMinor = standing.reduce((sum, one) => sum + one, 0);
+    const totals = { ...this.numbers.range, count: standing.length, sumMinor };
+    this.forget(null);
     this.demanding = false;
+    return totals;
   }
 
   /** All that lasts is over. */
@@ -157,14 +170,12 @@ export class ModelDevice {
   }
 
   /**
-   * Everything stored is gone; the numbers go on, or begin again as far as is said. Not between an
-   * empty storage and the next sale's baseline: two looks at nothing show nothing. False: not done.
+   * Everything stored is gone; the numbers go on, or begin again as far as is said.
    */
-  forget(startsOver: "receipts" | "all" | null): boolean {
-    if (this.#storage.beganEmpty) return false;
+  forget(startsOver: "receipts" | "all" | null): void {
     this.#storage.empty();
     if (startsOver) this.numbers.startOver(startsOver);
-    return true;
+    this.numbers.emptied();
   }
 
   /** Asks for the end of the running command. */
@@ -334,7 +345,10 @@ export class ModelDevice {
     }
     if (unacknowledged === "kept" || unacknowledged === "hidden") {
       if (unacknowledged === "kept") this.#storage.keep(sale, report);
-      else this.#storage.hide(sale, report);
+      else {
+        this.#storage.hide(sale, report);
+        this.hiddenSales.add(sale);
+      }
       this.numbers.nextReceipt();
       return running.register.end(aborted("6C", "terminal-fault"));
     }

@@ -38,13 +38,18 @@ export class ModelGateway {
         await sleep(clock, "gateway", 200);
         return answer;
       },
-      findOrder: async ({ transactionId }) => {
+      findOrder: async ({ transactionId, orderId }) => {
         await sleep(clock, "gateway", 200);
         const failing = this.#failing();
         if (failing !== undefined)
           return { kind: "untold", verdict: verdict(failing), refused: false };
-        const known = this.orders.some((order) => order.transactionId === transactionId);
-        return { kind: known ? "ours" : "absent" };
+        if (this.orders.some((order) => order.transactionId === transactionId)) {
+          return { kind: "ours" };
+        }
+        const isOther = this.orders.some((order) => order.orderId === orderId);
+        return isOther
+          ? { kind: "other", why: "it is of another transaction" }
+          : { kind: "absent" };
       },
     };
   }

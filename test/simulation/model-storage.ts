@@ -1,4 +1,8 @@
-import type { LastTransaction, TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
+import type {
+  ClosingTotals,
+  LastTransaction,
+  TransactionReport,
+} from "../../src/tp-manager/terminal/terminal.ts";
 import { report as sampleReport } from "../support/reports.ts";
 import type { Spelling } from "./plan.ts";
 
@@ -12,8 +16,8 @@ export class ModelNumbers {
   readonly #now: () => number;
   #receipt = 9_996;
   #trace = 999_990;
-  /** How often a number came back to its beginning. */
-  wrapped = 0;
+  /** The first number of what is stored. */
+  #first = this.#receipt;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -37,8 +41,20 @@ export class ModelNumbers {
   }
 
   nextReceipt(): void {
-    if (this.#receipt === 9_999) this.wrapped += 1;
     this.#receipt = this.#receipt === 9_999 ? 1 : this.#receipt + 1;
+  }
+
+  /** Nothing is stored any more: the next number is the first one. */
+  emptied(): void {
+    this.#first = this.#receipt;
+  }
+
+  /** Of what is stored, with four digits; null: nothing was. */
+  get range(): Pick<ClosingTotals, "receiptFrom" | "receiptTo"> {
+    if (this.#first === this.#receipt) return { receiptFrom: null, receiptTo: null };
+    const last = this.#receipt === 1 ? 9_999 : this.#receipt - 1;
+    const told = (number: number): string => String(number).padStart(4, "0");
+    return { receiptFrom: told(this.#first), receiptTo: told(last) };
   }
 
   startOver(which: "receipts" | "all"): void {
@@ -70,6 +86,11 @@ export class ModelStorage {
     this.#stored = [{ sale, report }, ...this.#stored];
   }
 
+  /** The sales of what is stored, hidden ones too. */
+  get sales(): ReadonlySet<number> {
+    return new Set(this.#stored.map(({ sale }) => sale));
+  }
+
   find(wanted: (stored: Stored) => boolean): Stored | undefined {
     return this.#stored.findLast(wanted);
   }
@@ -81,9 +102,11 @@ export class ModelStorage {
     this.#last = before ? { kind: "transaction", report: before.report } : { kind: "none" };
   }
 
-  /** Nothing was stored before the last transaction: emptied again, it looks as it did then. */
-  get beganEmpty(): boolean {
-    return this.#last.kind === "none" || this.#previous.kind === "none";
+  /** The sale of the last transaction, which is no reversal; undefined: there is none. */
+  get lastSale(): number | undefined {
+    const last = this.#last;
+    if (last.kind !== "transaction" || last.report.originalTrace !== null) return undefined;
+    return this.#stored.find(({ report }) => report === last.report)?.sale;
   }
 
   empty(): void {

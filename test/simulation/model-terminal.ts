@@ -139,8 +139,8 @@ export class ModelTerminal implements Terminal {
       if (!(error instanceof TerminalUnavailable)) throw error;
       return { end: "refused", code: error.reason, text: error.message };
     }
-    this.#watch.device().endOfDay();
-    return { end: "completed", applications: [], ticket: "" };
+    const totals = this.#watch.device().endOfDay();
+    return { end: "completed", applications: [], totals, ticket: "" };
   }
 
   async #ask(signal: AbortSignal): Promise<LastTransaction> {

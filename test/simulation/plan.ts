@@ -150,7 +150,7 @@ export const isStoreHarm = (action: Action): action is StoreHarm =>
   /^(nightly|stores?-)/.test(action.do);
 export const isHarm = (action: Action): action is Harm => /crash|disk/.test(action.do);
 
-export type IpcMode = "down" | "slow" | "lost-answer";
+export type IpcMode = "down" | "slow" | "lost-answer" | "refuses";
 export type GatewayMode =
   | "unreachable"
   | "unavailable"

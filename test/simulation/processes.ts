@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import { createLogger, type Logger } from "../../src/shared/logger.ts";
 import { openDatabase } from "../../src/shared/sqlite.ts";
+import { StoreExchange } from "../../src/shared/stores/store-exchange.ts";
+import type { Clock } from "../../src/shared/time.ts";
 import { AlarmStore } from "../../src/supervisor/alarms/alarm-store.ts";
 import type { GatewayOperations } from "../../src/supervisor/gateway/gateway.ts";
 import { Intake } from "../../src/supervisor/intake/intake.ts";
@@ -13,14 +15,14 @@ import { DeliveryWatch } from "../../src/supervisor/outbox/delivery-watch.ts";
 import { Forwarder } from "../../src/supervisor/outbox/forwarder.ts";
 import { OutboxDesk } from "../../src/supervisor/outbox/outbox-desk.ts";
 import { OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
-import { StoreLosses } from "../../src/supervisor/stores/store-losses.ts";
-import { storeMessages } from "../../src/supervisor/stores/supervisor-stores.ts";
+import { openStores, storeMessages } from "../../src/supervisor/stores/supervisor-stores.ts";
 import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";
 import { ClosingKeeper } from "../../src/tp-manager/desk/closing-keeper.ts";
 import { type DeskSettings, TerminalDesk } from "../../src/tp-manager/desk/terminal-desk.ts";
 import { Journal } from "../../src/tp-manager/journal/journal.ts";
 import { AfterSale } from "../../src/tp-manager/orders/after-sale.ts";
 import { type OrderSettings, Orders } from "../../src/tp-manager/orders/orders.ts";
+import { HandAgain } from "../../src/tp-manager/supervisor/hand-again.ts";
 import { HandOff } from "../../src/tp-manager/supervisor/hand-off.ts";
 import { StoreGuard } from "../../src/tp-manager/supervisor/store-guard.ts";
 import type { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
@@ -44,20 +46,34 @@ export const settings: DeskSettings & OrderSettings = {
 
 export const journalPath = (folder: string): string => join(folder, "journal.db");
 
+/** The way to the other program. */
+interface LocalMessages {
+  linkFor(life: Life, stores: StoreExchange): SupervisorLink;
+}
+
 /** The money side of tp-manager, put together as its main.ts does it. */
 export function startTpManager(
   life: Life,
   folder: string,
-  parts: { terminal: Terminal; link: SupervisorLink; log: Logger },
+  parts: { terminal: Terminal; ipc: LocalMessages; log: Logger },
 ) {
-  const { terminal, link, log } = parts;
+  const { terminal, ipc, log } = parts;
   const { clock } = life;
   const journal = onDisk(life.disk, () => new Journal(journalPath(folder)));
+  const isDoubted = onDisk(life.disk, () => beginSession(journal, clock));
   const { attempts, answers, handOffs, terminalLog, reconciliations } = journal;
-  const handOff = new HandOff(handOffs, link, clock, log);
+  const exchange = new StoreExchange({
+    store: journal.store,
+    onMissing: () => guard.doubt("the supervisor remembers more of it than it holds"),
+    onOtherLacks: () => handAgain.begin(),
+  });
+  handOffs.riding = () => exchange.ride();
+  const link = ipc.linkFor(life, exchange);
+  const handAgain = new HandAgain(journal.again, link, clock, log, () => guard.open === undefined);
   const guard = new StoreGuard({
     ...{ doubts: journal.doubts, attempts, link, clock, log, isShared: false },
   });
+  const handOff = new HandOff(handOffs, link, clock, log);
   const stores = { attempts, answers, handOffs, terminalLog, reconciliations };
   const shared = { ...stores, guard, clock, log, settings };
   const journalWhole = (signal: AbortSignal) => guard.whole(signal);
@@ -67,14 +83,34 @@ export function startTpManager(
   const afterSale = new AfterSale({ ...shared, desk, orders });
   const closing = new ClosingKeeper({ ...shared, desk });
   const start = (): void => {
+    handAgain.start();
+    guard.start(isDoubted);
     desk.start();
     handOff.nudge();
     closing.start();
   };
+  const stop = async (): Promise<void> => {
+    closing.close();
+    await desk.stop();
+    await handOff.close();
+    await guard.close();
+    await handAgain.close();
+  };
   const close = (): void => journal.close();
-  return { life, journal, handOff, desk, orders, afterSale, closing, start, close };
+  return { life, journal, handOff, guard, desk, orders, afterSale, start, stop, close };
 }
 export type TpManager = ReturnType<typeof startTpManager>;
+
+/** true: the journal was found to be lost, or an older or another one. */
+function beginSession({ store, doubts }: Journal, clock: Clock): boolean {
+  let isDoubted = false;
+  store.begin((finding) => {
+    if (finding.kind === "whole") return;
+    isDoubted = true;
+    doubts.begin(`journal.db: ${finding.because}`, false, clock.now());
+  });
+  return isDoubted;
+}
 
 /** The plans hold no gateway operations; one that is asked for all the same is a fault. */
 const noOperations: GatewayOperations = {
@@ -89,18 +125,18 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
   const database = onDisk(life.disk, () => openDatabase(path, supervisorMigrations));
   const alarmStore = new AlarmStore(database, clock);
   const log = alarmStore.tap(plain);
-  const store = new OutboxStore(database);
+  const stores = onDisk(life.disk, () => openStores(database, path, clock, log));
+  const store = new OutboxStore(database, () => stores.exchange.ride());
   const watch = new DeliveryWatch(clock);
   const client = gateway.clientFor(life);
   const chance = (): number => 0.5;
   const forwarder = new Forwarder({ store, gateway: client, watch, clock, log, chance });
   forwarder.start();
   const onStored = (transactionId: string): void => forwarder.tryAtOnce(transactionId);
-  const intake = new Intake({ store, clock, log, onStored });
+  const intake = new Intake({ store, losses: stores.losses, clock, log, onStored });
   const desk = new OutboxDesk(database);
-  const losses = new StoreLosses(database, clock, log);
   const aboutStores = storeMessages({
-    ...{ database, store, losses, gateway: client, clock, log, onStored },
+    ...{ ...stores, database, store, gateway: client, clock, log, onStored },
   });
   const operations = new OperationDesk({
     store: new OperationStore(database),
@@ -115,7 +151,7 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
     requeued: (transactionId) => forwarder.tryAtOnce(transactionId),
     requestStop: () => {},
   });
-  return { life, store, handlers, forwarder, close: () => database.close() };
+  return { life, store, stores, handlers, forwarder, close: () => database.close() };
 }
 
 export type Supervisor = ReturnType<typeof startSupervisor>;

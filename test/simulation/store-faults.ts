@@ -1,11 +1,17 @@
-import { copyFileSync, existsSync, rmSync, truncateSync } from "node:fs";
+import { copyFileSync, existsSync, renameSync, rmSync, truncateSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { DiskFailure } from "./disk.ts";
+import type { LostKnowledge } from "./lost-knowledge.ts";
 import type { Store, StoreHarm } from "./plan.ts";
+import type { Supervisor, TpManager } from "./processes.ts";
 
 /** The part of a simulated world whose databases can come to harm. */
 interface Stored {
   readonly folder: string;
+  readonly tpManager: TpManager | undefined;
+  readonly supervisor: Supervisor | undefined;
+  readonly lost: LostKnowledge;
   killTpManager(ms: number): void;
   killSupervisor(ms: number): void;
 }
@@ -17,7 +23,8 @@ const copyOf = (store: Store): string => `${store}.copy`;
 export function harmStores(world: Stored, harm: StoreHarm): void {
   switch (harm.do) {
     case "nightly-copy":
-      for (const store of both) copy(world.folder, store);
+      copy(world.folder, "journal", world.tpManager?.journal.store);
+      copy(world.folder, "supervisor", world.supervisor?.stores.store);
       return;
     case "store-lost":
       stopped(world, [harm.store], harm.ms, remove);
@@ -48,16 +55,27 @@ function stopped(
 ): void {
   if (stores.includes("journal")) world.killTpManager(ms);
   if (stores.includes("supervisor")) world.killSupervisor(ms);
-  for (const store of stores) work(join(world.folder, `${store}.db`), store);
+  world.lost.through(() => {
+    for (const store of stores) work(join(world.folder, `${store}.db`), store);
+  });
 }
 
-/** As the daily chore makes it: whole, and of one moment. */
-function copy(folder: string, store: Store): void {
+/** As the daily chore of a program that runs makes it: whole, and of one moment. */
+function copy(folder: string, store: Store, of: { copied(): void } | undefined): void {
+  if (!of) return;
   const to = join(folder, copyOf(store));
-  rmSync(to, { force: true });
+  const unfinished = `${to}.unfinished`;
+  rmSync(unfinished, { force: true });
   const database = new DatabaseSync(join(folder, `${store}.db`), { readOnly: true });
-  database.exec(`VACUUM INTO '${to}'`);
+  database.exec(`VACUUM INTO '${unfinished}'`);
   database.close();
+  try {
+    of.copied();
+    renameSync(unfinished, to);
+  } catch (error) {
+    // The chore is logged as failed, and the copy of the day before stays.
+    if (!(error instanceof DiskFailure)) throw error;
+  }
 }
 
 function restore(path: string, store: Store): void {

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { AppError } from "../../src/shared/errors.ts";
 import type { PaymentResult } from "../../src/tp-manager/orders/orders.ts";
 import { request } from "../support/payment-house.ts";
@@ -10,8 +9,10 @@ import { Bank } from "./bank.ts";
 import { isTerminalFault, suffer } from "./device-faults.ts";
 import { DiskFailure } from "./disk.ts";
 import { ModelIpc } from "./ipc.ts";
+import { JournalWatch } from "./journal-watch.ts";
 import { Kiosk } from "./kiosk.ts";
 import { Life } from "./life.ts";
+import { LostKnowledge } from "./lost-knowledge.ts";
 import { ModelDevice } from "./model-device.ts";
 import { ModelGateway } from "./model-gateway.ts";
 import { ModelTerminal } from "./model-terminal.ts";
@@ -28,7 +29,6 @@ import {
   type Surroundings,
 } from "./plan.ts";
 import {
-  journalPath,
   keepingLog,
   type Supervisor,
   startSupervisor,
@@ -49,17 +49,6 @@ export const NEXT_SALE = "next-sale";
 const NEXT_SALE_EVERY_MS = 30_000;
 const NEXT_SALE_TRIES = 60;
 const START_MS = new Date(2026, 0, 15, 13, 0, 0).getTime();
-const readers = {
-  sent: "SELECT 1 FROM attempt WHERE order_id = ? AND phase = ?",
-  report: `SELECT 1 FROM attempt a JOIN attempt_event e USING (transaction_id)
-  WHERE a.order_id = ? AND e.kind IN ('report', 'approved', 'reversal-report')
-    AND a.phase IN ('sent', 'reversing')`,
-  unasked: `SELECT 1 FROM attempt a
-  WHERE a.phase IN ('sent', 'in-doubt', 'reversing', 'reversal-in-doubt') AND a.order_id <> ?
-    AND NOT EXISTS (SELECT 1 FROM attempt_event e
-      WHERE e.transaction_id = a.transaction_id AND e.kind = 'recovery-unsettled')`,
-};
-
 /** Everything of one run: terminal, bank, gateway, kiosk, and the processes as they come and go. */
 export class World {
   readonly clock = new TestClock(START_MS);
@@ -77,6 +66,9 @@ export class World {
   supervisor: Supervisor | undefined;
   /** Sales that no order asked for, by their trace number. */
   readonly strays = new Map<string, string>();
+  readonly lost = new LostKnowledge(this.folder, this.gateway);
+  /** Orders paid again that nobody could know: no store had them, nor was their sale shown. */
+  readonly unknowable = new Set<string>();
   readonly #left = new WeakSet<object>();
   readonly #cancelled = new WeakSet<object>();
   #driver: ModelTerminal | undefined;
@@ -85,8 +77,8 @@ export class World {
   #next = 0;
   /** How long after the last fault a sale was made; null: not at all. */
   nextSaleAfterMs: number | null = null;
-  #reader: DatabaseSync | undefined;
-  #devices = 1;
+  readonly #watch = new JournalWatch(this.folder, (...seen) => this.see(...seen));
+  readonly devices: ModelDevice[] = [];
   /** The terminal that is to come back. */
   #away: ModelDevice | undefined;
 
@@ -107,12 +99,11 @@ export class World {
       order: () => this.tpManager?.desk.turn.current?.orderId ?? "?",
       wireMs: () => this.#wireWait(),
       leaves: (what, order) => this.#leaves(what, order),
-      acknowledges: (order) => this.#acknowledges(order),
+      acknowledges: (order) => this.#watch.acknowledges(order),
     });
     this.#driver = terminal;
-    const { log } = this.log;
-    const link = this.ipc.linkFor(life);
-    this.tpManager = startTpManager(life, this.folder, { terminal, link, log });
+    const { ipc, log } = this;
+    this.tpManager = startTpManager(life, this.folder, { terminal, ipc, log: log.log });
     try {
       this.tpManager.start();
     } catch (error) {
@@ -133,6 +124,7 @@ export class World {
     this.tpManager = undefined;
     dead.life.die();
     dead.close();
+    this.#watch.close();
     this.clock.startTimer("keep-alive", ms + KEEP_ALIVE_MS, () => this.startTpManager());
   }
 
@@ -159,13 +151,25 @@ export class World {
     this.killTpManager(0);
   }
 
+  /** Sales that a terminal keeps and never tells, and that nobody has reversed. */
+  get hiddenSales(): readonly number[] {
+    const hidden = this.devices.flatMap((device) => [...device.hiddenSales]);
+    return hidden.filter((sale) => this.bank.balanceOfSale(sale) > 0);
+  }
+
+  /** No answer about such an order can be right: only totals and numbers show its sale. */
+  isHidden(order: string): boolean {
+    return this.hiddenSales.some((sale) => this.bank.orderOf(sale) === order);
+  }
+
   see(invariant: string, what: string): void {
     this.sightings.push({ invariant, what });
   }
 
   act(action: Action): void {
     if (isTerminalFault(action)) {
-      if (suffer(this.device, action, this.clock.monotonicMs())) this.struck.add(action.do);
+      suffer(this.device, action, this.clock.monotonicMs());
+      this.struck.add(action.do);
       return;
     }
     if (action.do !== "pay" && action.do !== "look-up") this.struck.add(action.do);
@@ -287,8 +291,8 @@ export class World {
     }
   }
 
-  #ask(action: Call, { life, desk, orders, afterSale }: TpManager): void {
-    const asked = { life, orders };
+  #ask(action: Call, { life, desk, orders, guard, afterSale }: TpManager): void {
+    const asked = { life, orders, guard };
     const ask = (order: string, work: () => Promise<PaymentResult | undefined>): void =>
       this.kiosk.ask(
         { order, call: action.do, ...("patienceMs" in action ? action : {}) },
@@ -332,10 +336,8 @@ export class World {
 
   /** The ordered stop of main.ts, and a start `ms` later. */
   async #stop(tpManager: TpManager, ms: number): Promise<void> {
-    const { life, desk, handOff, closing } = tpManager;
-    closing.close();
-    await desk.stop();
-    await handOff.close();
+    const { life, stop } = tpManager;
+    await stop();
     if (this.tpManager !== tpManager) return;
     if (life.timers.size > 0) await this.clock.advance(0);
     this.killTpManager(ms);
@@ -351,6 +353,7 @@ export class World {
       life.disk.heal();
     }
     await this.#sellAgain();
+    if (this.tpManager) this.#ask({ do: "end-of-day" }, this.tpManager);
     await this.clock.advance(3_600_000);
     this.tpManager?.handOff.nudge();
     await this.clock.advance(3_600_000);
@@ -372,7 +375,7 @@ export class World {
   }
 
   close(): void {
-    this.#reader?.close();
+    this.#watch.close();
     this.tpManager?.life.die();
     this.supervisor?.life.die();
     this.tpManager?.close();
@@ -380,44 +383,38 @@ export class World {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** What another process would read from the journal's file now. */
-  #read(sql: string, ...values: string[]): unknown[] {
-    this.#reader ??= new DatabaseSync(journalPath(this.folder), { readOnly: true });
-    return this.#reader.prepare(sql).all(...values);
-  }
-
   #leaves(what: "payment" | "reversal", order: string): void {
     const turn = this.tpManager?.desk.turn.current;
     if (turn && this.#cancelled.has(turn)) this.see("a cancel that was taken is not lost", order);
     if (turn) this.#left.add(turn);
-    const phase = what === "payment" ? "sent" : "reversing";
-    const sent = this.#read(readers.sent, order, phase);
-    if (sent.length !== 1) {
-      this.see("write-ahead: no command leaves before its record", `${what} of ${order}`);
-    }
-    const unasked = this.#read(readers.unasked, order);
-    if (what === "payment" && unasked.length > 0) {
-      this.see(
-        "docs/design.md 3.5: no sale before the doubtful one was asked about",
-        `sale of ${order}`,
-      );
+    this.#watch.leaves(what, order);
+    if (what === "payment" && this.lost.forgotten.has(order) && !this.#isShown(order)) {
+      this.unknowable.add(order);
     }
   }
 
-  #acknowledges(order: string): void {
-    if (this.#read(readers.report, order).length > 0) return;
-    this.see("evidence: no report is acknowledged before it is stored", order);
+  /** The terminal tells a sale of this order's amount, which is that of this order. */
+  #isShown(order: string): boolean {
+    const { lastSale } = this.device;
+    const asked = this.tpManager?.journal.attempts.latest(order)?.request.amountMinor;
+    return (
+      lastSale !== undefined &&
+      this.bank.orderOf(lastSale) === order &&
+      this.bank.balanceOfSale(lastSale) === asked
+    );
   }
 
   #newDevice(): ModelDevice {
-    const serial = `SN-${this.#devices++}`;
-    return new ModelDevice(this.clock, this.bank, serial, () => {
+    const serial = `SN-${this.devices.length + 1}`;
+    const device = new ModelDevice(this.clock, this.bank, serial, () => {
       const behaviour = this.#behaviours[this.#next++];
       if (behaviour && behaviour.outcome !== "approve") this.struck.add(behaviour.outcome);
       if (behaviour?.unacknowledged === "hidden") this.struck.add("hides a kept sale");
       if (behaviour?.lost) this.struck.add(`line lost at ${behaviour.lost.at}`);
       return behaviour ?? goodBehaviour;
     });
+    this.devices.push(device);
+    return device;
   }
 }
 

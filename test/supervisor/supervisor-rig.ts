@@ -71,7 +71,7 @@ export async function openRig(options: RigOptions = {}) {
   const watch = new DeliveryWatch(clock);
   const forwarder = new Forwarder({ store, gateway, watch, clock, log, chance: () => 0.5 });
   const onStored = (transactionId: string) => forwarder.tryAtOnce(transactionId);
-  const intake = new Intake({ store, clock, log, onStored });
+  const intake = new Intake({ store, losses, clock, log, onStored });
   const aboutStores = storeMessages({ database, store, losses, gateway, clock, log, onStored });
 
   let stopped: Promise<void> | undefined;

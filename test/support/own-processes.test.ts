@@ -7,12 +7,16 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { test as alone, expect, type TestContext } from "vitest";
 import { root } from "../tidy/sources.ts";
 import { until } from "./child-program.ts";
 import { startProcess } from "./own-processes.ts";
+import { PATIENCE_MS } from "./patience.ts";
 import { processesOf } from "./reap.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
+
+/** Each is a run of vitest, which waits more than it works. */
+const test = alone.concurrent;
 
 const config = `
 import { defineConfig } from "vitest/config";
@@ -20,7 +24,8 @@ import "${root}/test/support/run-folder.ts";
 import { SummaryReporter } from "${root}/test/support/summary-reporter.ts";
 export default defineConfig({
   test: {
-    testTimeout: 500,
+    testTimeout: ${PATIENCE_MS},
+    expect: { poll: { timeout: ${PATIENCE_MS} } },
     reporters: [new SummaryReporter()],
     setupFiles: ["${root}/test/support/end-of-test.ts"],
   },
@@ -45,8 +50,8 @@ const runs = (pid) => { try { return process.kill(pid, 0); } catch { return fals
 `;
 
 /** A run of vitest in a process of its own, with one file of tests. */
-function vitest(file: string) {
-  const folder = temporaryFolder();
+function vitest(file: string, { onTestFinished }: TestContext) {
+  const folder = temporaryFolder(onTestFinished);
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   writeFileSync(join(folder, "vitest.config.ts"), config);
   writeFileSync(join(folder, "own.test.ts"), `${tests}\n${file}`);
@@ -78,16 +83,22 @@ function vitest(file: string) {
   return { child, ended, output: () => output, started, gone };
 }
 
-test("tests that fail or take too long end what they have started", async () => {
-  const run = vitest(`
+test("tests that fail or take too long end what they have started", async (context) => {
+  const run = vitest(
+    `
     const pids = {};
     test("fails", () => { pids.failed = start("failed"); expect(1).toBe(2); });
-    test("takes too long", async () => { pids.late = start("late"); await new Promise(() => {}); });
+    test("takes too long", { timeout: 500 }, async () => {
+      pids.late = start("late");
+      await new Promise(() => {});
+    });
     test("passes", () => { pids.shared = start("shared"); });
     test("comes after them", async () => {
       await expect.poll(() => Object.keys(pids).filter((name) => runs(pids[name])))
         .toEqual(["shared"]);
-    });`);
+    });`,
+    context,
+  );
   expect(await run.ended).toBe(1);
   expect(Object.keys(run.started())).toEqual(["failed", "late", "shared"]);
   expect(run.output()).toMatch(/\n2 passed, 2 failed, 0 skipped\n$/);
@@ -95,22 +106,28 @@ test("tests that fail or take too long end what they have started", async () => 
   await run.gone();
 });
 
-test("a process that a test has detached and left is a failure, and ended", async () => {
-  const run = vitest(`
-    test("leaves one", async () => { await startDetached("detached"); });`);
+test("a process that a test has detached and left is a failure, and ended", async (context) => {
+  const run = vitest(
+    `
+    test("leaves one", async () => { await startDetached("detached"); });`,
+    context,
+  );
   expect(await run.ended).toBe(1);
   expect(run.output()).toMatch(/left behind: sleep 1000/);
   expect(run.output()).toMatch(/\n1 passed, 1 failed, 0 skipped\n$/);
   await run.gone();
 });
 
-test("a run that is killed leaves nothing", async () => {
-  const run = vitest(`
+test("a run that is killed leaves nothing", async (context) => {
+  const run = vitest(
+    `
     test("never ends", async () => {
       start("own");
       await startDetached("detached");
       for (;;) {}
-    });`);
+    });`,
+    context,
+  );
   await until("both run", () => run.started()["detached"]);
   run.child.kill("SIGKILL");
   await run.ended;

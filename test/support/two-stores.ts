@@ -53,10 +53,11 @@ export function managerIn(folder: string, seat: SupervisorSeat, clock?: TestCloc
   let handAgain: HandAgain | undefined;
   let isDoubted = false;
   let link: SupervisorLink | undefined;
+  const now = (): number => clock?.now() ?? Date.now();
   const linkFor = ({ store, handOffs, doubts }: Journal): SupervisorLink => {
     store.begin((finding) => {
       isDoubted = finding.kind !== "whole";
-      if (finding.kind !== "whole") doubts.begin(`journal.db: ${finding.because}`, false, 0);
+      if (finding.kind !== "whole") doubts.begin(`journal.db: ${finding.because}`, false, now());
     });
     const exchange = new StoreExchange({
       store,
@@ -73,7 +74,14 @@ export function managerIn(folder: string, seat: SupervisorSeat, clock?: TestCloc
       return link;
     },
   });
-  if (link) handAgain = new HandAgain(at.journal.again, link, at.clock, log);
+  if (link)
+    handAgain = new HandAgain(
+      at.journal.again,
+      link,
+      at.clock,
+      log,
+      () => at.guard.open === undefined,
+    );
   handAgain?.start();
   at.guard.start(isDoubted);
   /** A message, as the polls of tp-manager send one every few seconds. */

@@ -65,16 +65,19 @@ function newFile(path: string): string {
 
 export async function examine(installation: Installation, clock: Clock): Promise<Finding[]> {
   const configs = checkConfig(installation);
-  const conditions = await readConditions(installation.dataDirectory, clock);
-  const status = tpManagerStatus(conditions);
   const { terminal, gateway } = configs;
+  // Together: each may have to wait for an answer that does not come.
+  const [conditions, asked] = await Promise.all([
+    readConditions(installation.dataDirectory, clock),
+    gateway && checkGateway(gateway, clock),
+  ]);
+  const status = tpManagerStatus(conditions);
   const ports = terminal
     ? [
         await checkSerialPort(terminal.SERIAL_PORT, status?.pid),
         await checkLocalPort(terminal.LOCAL_PORT, conditions.tpManager),
       ]
     : [];
-  const asked = gateway && (await checkGateway(gateway, clock));
   const findings = [
     checkNode(),
     ...checkDataFolder(installation),

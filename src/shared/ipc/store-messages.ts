@@ -53,7 +53,7 @@ export const storesOfSupervisor = {
   },
   /**
    * Takes transactions over again after this database was lost or restored. Repeating the message
-   * is harmless. `last`: the journal has handed over all it has.
+   * is harmless. `last`: a journal that lacks nothing has handed over all it has.
    */
   "take-over": {
     request: z.object({

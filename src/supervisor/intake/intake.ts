@@ -6,9 +6,11 @@ import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
+import type { StoreLosses } from "../stores/store-losses.ts";
 
 interface IntakeParts {
   readonly store: OutboxStore;
+  readonly losses: Pick<StoreLosses, "mayHaveHad">;
   readonly clock: Clock;
   readonly log: Logger;
   /** Called once for each transaction that is new, after it is on disk. */
@@ -33,10 +35,11 @@ export class Intake {
 
   /**
    * Stores a transaction durably with its place in the outbox. Storing an unchanged transaction
-   * again changes nothing; a known id with another content throws {@link TransactionChanged}.
+   * again changes nothing; a known id with another content throws {@link TransactionChanged}. One
+   * that a lost database may have sent is looked up before it is sent (docs/design.md 3.17).
    */
   store(given: Transaction): void {
-    const { store, clock, log, onStored } = this.#parts;
+    const { store, losses, clock, log, onStored } = this.#parts;
     const transaction = this.#masked(given);
     const { transactionId, orderId } = transaction;
     const known = store.content(transactionId);
@@ -45,7 +48,7 @@ export class Intake {
       log.debug({ transactionId, orderId }, "already stored");
       return;
     }
-    store.add(transaction, clock.now());
+    store.add(transaction, clock.now(), losses.mayHaveHad(transaction));
     log.info({ transactionId, orderId }, "stored");
     const others = store.othersOfOrder(transaction);
     if (others.length > 0) {

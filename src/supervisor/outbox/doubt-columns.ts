@@ -9,6 +9,9 @@ export const setDoubt = `look_next = :look, sent_at_ms = :sentAt, resends = :res
 export const maybeSent = `ambiguous = 1, look_next = 1, sent_at_ms = :now,
   orders_possible = max(orders_possible, 1)`;
 
+/** {@link maybeSent} of one item, `:id`. */
+export const itemMaybeSent = `UPDATE outbox SET ${maybeSent} WHERE transaction_id = :id`;
+
 export function doubtOf(row: Record<string, SQLOutputValue>): Doubt {
   return {
     look: row["look_next"] === 1,

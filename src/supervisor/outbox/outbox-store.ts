@@ -4,7 +4,7 @@ import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { transaction } from "../../shared/sqlite.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { TryClass } from "../gateway/fault-table.ts";
-import { doubtOf, doubtValues, setDoubt } from "./doubt-columns.ts";
+import { doubtOf, doubtValues, itemMaybeSent, setDoubt } from "./doubt-columns.ts";
 import { type Doubt, doubtAfterSend } from "./doubt-policy.ts";
 import { insertItem } from "./insert-item.ts";
 import type { ItemHistory } from "./retry-policy.ts";
@@ -135,10 +135,14 @@ export class OutboxStore {
       .map((row) => String(row["transaction_id"]));
   }
 
-  /** Stores a new transaction and its place in the queue, both or neither. */
-  add(given: Transaction, nowMs: number): void {
+  /**
+   * Stores a new transaction and its place in the queue, both or neither. `isDoubtful`: another
+   * database may have sent it.
+   */
+  add(given: Transaction, nowMs: number, isDoubtful = false): void {
     transaction(this.#database, () => {
       insertItem(this.#database, given, nowMs);
+      if (isDoubtful) this.#prepare(itemMaybeSent).run({ id: given.transactionId, now: nowMs });
       this.#riding();
     });
   }

@@ -3,6 +3,7 @@ import type { Logger } from "../../shared/logger.ts";
 import { transaction } from "../../shared/sqlite.ts";
 import type { Store, StoreFinding } from "../../shared/stores/store.ts";
 import type { Clock } from "../../shared/time.ts";
+import type { Transaction } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
 import { maybeSent } from "../outbox/doubt-columns.ts";
 
@@ -58,6 +59,17 @@ export class StoreLosses {
     this.#database
       .prepare("UPDATE store_loss SET ended_at_ms = ? WHERE ended_at_ms IS NULL")
       .run(this.#clock.now());
+  }
+
+  /**
+   * A former database may have had a transaction that is new here, and may have sent it: one from
+   * before a loss that is open, or one whose charge was found out later, as after a restart.
+   */
+  mayHaveHad({ origin, approvedAtMs }: Pick<Transaction, "origin" | "approvedAtMs">): boolean {
+    const sql = "SELECT max(at_ms) AS at_ms FROM store_loss WHERE ended_at_ms IS NULL";
+    const lostAtMs = this.#database.prepare(sql).get()?.["at_ms"];
+    if (typeof lostAtMs !== "number") return false;
+    return origin !== "payment" || approvedAtMs <= lostAtMs;
   }
 
   /** No loss is open: every transaction that was ever handed over is here. */

@@ -8,7 +8,7 @@ import type {
 import type { Logger } from "../../shared/logger.ts";
 import { transaction } from "../../shared/sqlite.ts";
 import type { Clock } from "../../shared/time.ts";
-import { maybeSent } from "../outbox/doubt-columns.ts";
+import { itemMaybeSent } from "../outbox/doubt-columns.ts";
 import { insertItem } from "../outbox/insert-item.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
 import type { StoreLosses } from "./store-losses.ts";
@@ -34,7 +34,6 @@ const asSent = `UPDATE outbox SET state = 'sent', settled_at_ms = :now,
 const asClosed = `UPDATE outbox SET state = 'closed', dropped = :dropped, settled_at_ms = :now,
     reason = '${WORDS}, where it is closed'
   WHERE transaction_id = :id AND claimed_at_ms IS NULL AND state IN ('pending', 'parked')`;
-const asDoubtful = `UPDATE outbox SET ${maybeSent} WHERE transaction_id = :id`;
 const asParked = `UPDATE outbox SET state = 'parked', settled_at_ms = :now, reason = '${WORDS}'
   WHERE transaction_id = :id`;
 const asReversed = "UPDATE outbox SET reversed = 1 WHERE transaction_id = :id AND reversed = 0";
@@ -71,7 +70,7 @@ export class TakeOver {
     if (missing) {
       insertItem(database, given, now);
       // The database that was lost may have sent it.
-      database.prepare(asDoubtful).run({ id, now });
+      database.prepare(itemMaybeSent).run({ id, now });
       if (state === "parked") database.prepare(asParked).run({ id, now });
     }
     if (state === "sent") database.prepare(asSent).run({ id, now });

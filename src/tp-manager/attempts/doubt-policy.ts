@@ -117,6 +117,7 @@ function doubtOfSale(attempt: Attempt, state: InDoubtState, given: DoubtTimes): 
     heard,
     asked: askedOf(attempt, times.limitMs, state.goods),
     sale: null,
+    wasStored: state.last?.judgement === "no-result",
   };
 }
 

@@ -37,6 +37,11 @@ export interface Doubt {
   readonly limitMs: number;
   /** How long ago by the wall clock the command may have left. */
   readonly ageMs: number;
+  /**
+   * Something else than a good result says that the terminal has stored the command: a look has
+   * shown it, or a result that was neither good nor bad was reported.
+   */
+  readonly wasStored?: boolean;
 }
 
 /** The order of a sale in doubt. */
@@ -198,13 +203,14 @@ export function factsOf(doubt: Doubt, look: Look, known: Known, earlier: Look | 
  * a good result that we took, and no word to the contrary, a terminal most likely has done both.
  */
 function asBefore(
-  { before, heard, limitMs, ageMs }: Doubt,
+  { before, heard, limitMs, ageMs, wasStored }: Doubt,
   last: LastTransaction,
   known: Known,
 ): Comparison {
   if (before.kind !== "none" || last.kind !== "none") return compareStored(before, last);
   const mayHaveStored = heard.good !== null && !heard.refused && heard.end === "unheard";
-  const isTrusted = !known.closedSince && ageMs <= limitMs + EMPTY_TRUST_MS && !mayHaveStored;
+  const isEmptied = wasStored === true || mayHaveStored || known.closedSince;
+  const isTrusted = !isEmptied && ageMs <= limitMs + EMPTY_TRUST_MS;
   return isTrusted ? "same" : "cannot-tell";
 }
 

@@ -74,6 +74,8 @@ export class Inquiries {
   readonly #open = new Map<string, Open>();
   readonly #abort = new AbortController();
   readonly #unsubscribe: () => void;
+  /** Of its own: a run that finds everything cleared up ends before its promise is known. */
+  #isRunning = false;
   #runner: Promise<void> | undefined;
   #wake: (() => void) | undefined;
   /** The state in which a question got no answer; another one is a reason to ask again. */
@@ -132,7 +134,7 @@ export class Inquiries {
     };
     this.#open.set(question.key, open);
     this.#parts.asking();
-    this.#runner ??= this.#run();
+    if (!this.#isRunning) this.#runner = this.#run();
     this.#wake?.();
     return open.ended.promise;
   }
@@ -183,6 +185,7 @@ export class Inquiries {
   }
 
   async #run(): Promise<void> {
+    this.#isRunning = true;
     try {
       while (this.#open.size > 0 && !this.#abort.signal.aborted) {
         this.#dropAnswered();
@@ -196,7 +199,7 @@ export class Inquiries {
       // Only the ordered stop ends a run early; any other error is a fault and must be seen.
       if (!this.#abort.signal.aborted) throw error;
     } finally {
-      this.#runner = undefined;
+      this.#isRunning = false;
     }
   }
 

@@ -187,9 +187,20 @@ export class Recovery {
     const { clock, terminal } = this.#parts;
     const { paymentLimitMs: limitMs, printsCount = false } = terminal.capabilities;
     const times = { lostSinceMs, limitMs, nowMs: clock.now(), printsCount };
-    const doubt = doubtOfAttempt(attempt, state, times);
+    const told = doubtOfAttempt(attempt, state, times);
+    const wasStored = told.wasStored === true || this.#wasSeenStored(attempt, told);
+    const doubt = { ...told, wasStored };
     const late = doubt.heard.good ? undefined : this.#reportedLate(attempt, doubt);
     return late ? { ...doubt, heard: { ...doubt.heard, good: late, refused: true } } : doubt;
+  }
+
+  /** A look at a terminal that had stored nothing before has shown a transaction since. */
+  #wasSeenStored({ transactionId }: Attempt, { before }: Doubt): boolean {
+    if (before.kind !== "none") return false;
+    return this.#parts.attempts.events(transactionId).some(({ detail }) => {
+      const { observation } = detail as { observation?: Look | null };
+      return observation?.last.kind === "transaction";
+    });
   }
 
   /**

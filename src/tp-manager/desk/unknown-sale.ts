@@ -1,10 +1,12 @@
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { compareReports, compareStored, sameTerminal } from "../attempts/comparison-policy.ts";
 import { type Attempt, saleOf } from "../attempts/payment.ts";
+import { isInDoubt } from "../attempts/phase-table.ts";
 import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
 
 /** Attempts at other terminals, or of which nothing was sent, are passed over. */
 const ATTEMPTS_LOOKED_AT = 20;
+const page = { sinceMs: 0, status: null, limit: ATTEMPTS_LOOKED_AT, before: null };
 
 type Journal = Pick<AttemptStore, "list" | "orderOfReport">;
 
@@ -17,7 +19,9 @@ export function unknownSale(attempts: Journal, now: Baseline): TransactionReport
   if (now.last.kind !== "transaction") return undefined;
   const { report } = now.last;
   if (!report.good || report.originalTrace !== null) return undefined;
-  const last = lastAt(attempts, now);
+  const newest = attempts.list(page).map(({ attempt }) => attempt);
+  const last = lastAt(newest, now);
+  if (newest.some((attempt) => mayBeItsReversal(attempt, report))) return undefined;
   if (!last?.baseline || compareStored(last.baseline.last, now.last) !== "different") {
     return undefined;
   }
@@ -30,10 +34,13 @@ export function unknownSale(attempts: Journal, now: Baseline): TransactionReport
 }
 
 /** The newest attempt that was sent to this terminal. */
-function lastAt(attempts: Journal, { identity }: Baseline): Attempt | undefined {
-  const page = { sinceMs: 0, status: null, limit: ATTEMPTS_LOOKED_AT, before: null };
-  return attempts
-    .list(page)
-    .map(({ attempt }) => attempt)
-    .find(({ baseline }) => baseline !== null && sameTerminal(baseline.identity, identity));
+function lastAt(newest: readonly Attempt[], { identity }: Baseline): Attempt | undefined {
+  return newest.find(
+    ({ baseline }) => baseline !== null && sameTerminal(baseline.identity, identity),
+  );
+}
+
+/** A terminal that names no original stores a reversal like a sale; its report was not heard. */
+function mayBeItsReversal({ state }: Attempt, { amountMinor }: TransactionReport): boolean {
+  return isInDoubt(state) && "sale" in state && state.sale.report.amountMinor === amountMinor;
 }

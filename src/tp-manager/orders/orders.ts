@@ -13,6 +13,7 @@ import {
   type AttemptEvent,
   isApproved,
   isCharged,
+  isNotCharged,
   isPaying,
   type PaymentRequest,
 } from "../attempts/payment.ts";
@@ -70,7 +71,7 @@ interface OrderParts {
 }
 
 /** A journal that was lost or restored does not know all orders (docs/design.md 3.17). */
-type OrderGuard = Pick<StoreGuard, "find" | "ofUnknown" | "assertNoSaleFits">;
+type OrderGuard = Pick<StoreGuard, "find" | "open" | "ofUnknown" | "assertNoSaleFits">;
 
 interface RunningPayment {
   readonly request: PaymentRequest;
@@ -137,17 +138,26 @@ export class Orders {
 
   /**
    * Whether an order is charged; undefined when it was never asked for. An order that is being paid
-   * is not known, whatever an earlier attempt came to; nor is any while the journal cannot be read.
+   * is not known, whatever an earlier attempt came to; nor is any while the journal cannot be read,
+   * or may lack it (docs/design.md 3.17).
    */
   chargedOf(orderId: string): Charged | undefined {
     try {
       const attempt = this.#parts.attempts.latest(orderId);
-      const charged = attempt && chargedOf(attempt);
+      if (!attempt) return this.#parts.guard.open && "unknown";
+      const charged = chargedOf(attempt);
       const isRunning = this.#running?.request.orderId === orderId;
-      return isRunning && charged !== "yes" ? "unknown" : charged;
+      const isUnsure = isRunning || this.#mayBeOlder(attempt);
+      return isUnsure && charged !== "yes" ? "unknown" : charged;
     } catch {
       return "unknown";
     }
+  }
+
+  /** A charge may have followed on the word of a journal that was put back since. */
+  #mayBeOlder({ state, startedAtMs }: Attempt): boolean {
+    const doubt = this.#parts.guard.open;
+    return doubt !== undefined && isNotCharged(state) && startedAtMs < doubt.sinceMs;
   }
 
   /** The order of a transaction of ours, in the archive too; undefined when it is not known. */
@@ -328,10 +338,12 @@ export class Orders {
 
   /**
    * Nothing financial has left. An order that may be charged by a sale found just now is not
-   * recorded as failed: throws TERMINAL_IN_DOUBT (docs/design.md 3.19).
+   * recorded as failed: throws TERMINAL_IN_DOUBT (docs/design.md 3.19). Neither is an order of
+   * which a lost journal may have known a charge: throws the reason (docs/design.md 3.17).
    */
   #refused(transactionId: string, request: PaymentRequest, why: AppError): Attempt {
     const { orderId } = request;
+    if (this.#parts.guard.open) throw why;
     if (this.#parts.desk.lateReport(orderId) === undefined) {
       return this.#failed(transactionId, request, why);
     }

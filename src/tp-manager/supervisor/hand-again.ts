@@ -16,15 +16,24 @@ export class HandAgain {
   readonly #link: SupervisorLink;
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #isWhole: () => boolean;
   #running: Promise<void> | undefined;
   #retry: Timer | undefined;
   #closed = false;
 
-  constructor(store: AgainStore, link: SupervisorLink, clock: Clock, log: Logger) {
+  /** `isWhole`: the journal itself lacks nothing. */
+  constructor(
+    store: AgainStore,
+    link: SupervisorLink,
+    clock: Clock,
+    log: Logger,
+    isWhole: () => boolean,
+  ) {
     this.#store = store;
     this.#link = link;
     this.#clock = clock;
     this.#log = log;
+    this.#isWhole = isWhole;
   }
 
   /** Goes on where a former process stopped. */
@@ -57,7 +66,9 @@ export class HandAgain {
   async #run(): Promise<void> {
     try {
       for (let page = this.#next(); page && !this.#closed; page = this.#next()) {
-        const { items, last } = page;
+        const { items } = page;
+        // A journal that lacks something itself ends no doubt about the other database.
+        const last = page.last && this.#isWhole();
         const { added } = await this.#link.call("take-over", { items: [...items], last });
         this.#store.taken(page);
         this.#log.info({ items: items.length, added, last }, "handed over again");

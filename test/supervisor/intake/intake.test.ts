@@ -53,6 +53,18 @@ test.each([
   expect(JSON.parse(rig.store.content(transaction.transactionId) ?? "")).toEqual(transaction);
 });
 
+test.each([
+  ["looked up first when its charge was found out later", { origin: "recovery" as const }, 1],
+  ["looked up first when it is from before the loss", { approvedAtMs: 0 }, 1],
+  ["sent at once when it was approved since", { approvedAtMs: Number.MAX_SAFE_INTEGER }, 0],
+])("a transaction that comes after a loss of the database is %s", async (_, given, look) => {
+  const rig = await openRig();
+  rig.losses.note("it is an older copy");
+  const id = rig.handOver("A-1", given);
+  const sql = "SELECT look_next FROM outbox WHERE transaction_id = ?";
+  expect(rig.database.prepare(sql).get(id)).toEqual({ look_next: look });
+});
+
 test("a field that another version added or left out is no difference", async () => {
   const rig = await openRig();
   const transaction = fullTransaction();

@@ -7,6 +7,24 @@ const nameless = { receiptNumber: null, traceNumber: null } as const;
 const stored = (localTime: string) =>
   ({ kind: "transaction", report: report({ ...nameless, localTime }) }) as const;
 
+// Such a terminal stores the reversal of A as if it were a sale.
+test("a reversal in doubt that names no original is told as no sale of nobody", async () => {
+  const at = house();
+  at.terminal.remembers = true;
+  await pay(at, request("A-1"));
+  at.terminal.reversal = () => Promise.resolve(lost("the line broke"));
+  await at.afterSale.reverse("A-1");
+  const told = { receiptNumber: "0009", traceNumber: "000013", localTime: "130500" };
+  const last = { kind: "transaction", report: report(told) } as const;
+  at.terminal.last = last;
+  await at.clock.advance(400_000);
+  at.terminal.baseline = { ...baseline, last };
+  await pay(at, request("B-1")).catch(() => undefined);
+  await at.clock.advance(400_000);
+  const alarms = at.hub.source.newest("alarm", 20).map(({ data }) => JSON.stringify(data));
+  expect(alarms.join()).not.toContain("sale-without-order");
+});
+
 // A terminal that tells date and time, but no number, can never be asked which sale it shows.
 test("a stored sale that stays unclear holds up one payment, not every later one", async () => {
   const at = house();

@@ -36,6 +36,34 @@ describe("a payment in doubt", () => {
     expect(at.terminal.paid).toHaveLength(1);
   });
 
+  test("that was seen in a storage that is empty again stays unknown", async () => {
+    const at = house();
+    const none = { kind: "none" } as const;
+    at.terminal.baseline = { ...baseline, last: none };
+    at.terminal.script = () => Promise.resolve(lost("line broken"));
+    at.terminal.last = { kind: "transaction", report: report() };
+    await pay(at, request("A-1"));
+    await at.clock.advance(5_000);
+    at.terminal.last = none;
+    await at.clock.advance(400_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    expect(at.desk.blockedBy).toBeUndefined();
+  });
+
+  test("whose result named no code stays unknown when the storage was emptied", async () => {
+    const at = house();
+    const none = { kind: "none" } as const;
+    at.terminal.baseline = { ...baseline, last: none };
+    at.terminal.script = (_order, observer) => {
+      observer.report(report({ good: false, resultCode: null }));
+      return Promise.resolve(lost("line broken"));
+    };
+    at.terminal.last = none;
+    await pay(at, request("A-1"));
+    await at.clock.advance(400_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+  });
+
   test("becomes not charged after the terminal's own time limit; then the order runs", async () => {
     const at = house();
     await doubtful(at);
@@ -51,6 +79,23 @@ describe("a payment in doubt", () => {
     await expect(pay(at, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
     await at.clock.advance(180_000);
     expect(outcome(await pay(at, request("A-2")))).toBe("Success");
+  });
+
+  test("is asked about although the write-ahead record of a reversal failed before", async () => {
+    const at = house();
+    at.terminal.remembers = true;
+    await pay(at, request("A-0"));
+    const { update } = at.journal.attempts;
+    at.journal.attempts.update = () => {
+      at.journal.attempts.update = update;
+      throw new Error("the disk is full");
+    };
+    await expect(at.afterSale.reverse("A-0")).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+    await at.clock.advance(0);
+    await doubtful(at);
+    await at.clock.advance(180_000);
+    expect(at.terminal.looks).toBeGreaterThan(0);
+    expect(at.desk.blockedBy).toBeUndefined();
   });
 
   test("holds them up as well when the journal cannot be read at its end", async () => {

@@ -87,6 +87,29 @@ test("a lost supervisor.db gets everything again, and what was sent stays sent",
   expect(seat.rig.losses.isWhole).toBe(true);
 });
 
+test("a journal that was put back too ends no doubt about a lost supervisor.db", async () => {
+  const at = await kiosk();
+  const { folder, server, clock, seat } = at;
+  const copies = temporaryFolder();
+  await paid(at, "A");
+  await becomes(at, "A sent");
+  await learnt(at, "A");
+  copyStore(folder, copies, "journal");
+  at.manager.journal.store.copied();
+  await paid(at, "A2");
+  at.manager.close();
+  await seat.rig?.stop();
+  removeStore(folder, "supervisor");
+  copyStore(copies, folder, "journal");
+  const rig = await supervisorIn(folder, { server, clock });
+  seat.rig = rig;
+  at.manager = managerIn(folder, seat, clock);
+  await at.manager.meet();
+  await becomes(at, "A sent");
+  expect(at.manager.journal.again.isUnderWay).toBe(false);
+  expect(rig.losses.isWhole).toBe(false);
+});
+
 test("an older supervisor.db is told what was sent since the copy was made", async () => {
   const at = await kiosk();
   const { folder, server, clock, seat } = at;
