@@ -78,13 +78,12 @@ function migrate(database: DatabaseSync, migrations: readonly Migration[]): void
         "start the newer program that wrote it",
     );
   }
-  for (const [index, migration] of migrations.entries()) {
-    if (index < version) continue;
-    transaction(database, () => {
-      database.exec(migration);
-      database.exec(`PRAGMA user_version = ${index + 1}`);
-    });
-  }
+  if (version === migrations.length) return;
+  // One wait for the disk, not one for each step; a step that fails leaves the file as it was.
+  transaction(database, () => {
+    for (const migration of migrations.slice(version)) database.exec(migration);
+    database.exec(`PRAGMA user_version = ${migrations.length}`);
+  });
 }
 
 /** Runs `work` in one transaction: all of it is on disk when this returns, or none of it. */

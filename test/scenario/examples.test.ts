@@ -42,11 +42,16 @@ async function charged(): Promise<number> {
 
 /**
  * curl is told to print the status behind the answer, and to leave a stream of events, which has no
- * end of its own.
+ * end of its own, after a second; later where a busy machine has brought no event by then.
  */
 const curlHere = `curl() {
   case " $* " in
-    *" -N "*) command curl -sS --max-time 1 "$@" || test $? = 28 ;;
+    *" -N "*)
+      for seconds in 1 4 16 64; do
+        heard=$(command curl -sS --max-time $seconds "$@") || test $? = 28
+        case $heard in *"event: "*) break ;; esac
+      done
+      printf '%s\\n' "$heard" ;;
     *) command curl -sS -w '\\n%{http_code}\\n' "$@" ;;
   esac
 }

@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { until } from "../support/child-program.ts";
 import { TestInstallation } from "../support/installation.ts";
-import { asSlow } from "../support/patience.ts";
 import { removeStore } from "../support/two-stores.ts";
 
 test("real programs that lost a database charge nothing and send nothing twice", async () => {
@@ -14,9 +13,8 @@ test("real programs that lost a database charge nothing and send nothing twice",
   const { charged } = await at.ledger();
   const orders = (await at.orders()).length;
 
-  await at.tpManager?.end("SIGKILL");
+  await Promise.all([at.tpManager?.end("SIGKILL"), at.supervisor?.end("SIGKILL")]);
   removeStore(at.data, "journal");
-  await at.supervisor?.end("SIGKILL");
   await at.startTpManager();
   const unknown = await at.pay(9, "A");
   expect([unknown.http, unknown.one.error]).toMatchObject([
@@ -38,14 +36,10 @@ test("real programs that lost a database charge nothing and send nothing twice",
   await at.supervisor?.end("SIGKILL");
   removeStore(at.data, "supervisor");
   await at.startSupervisor();
-  await until(
-    "everything is handed over again",
-    async () => {
-      const { one } = (await at.call("GET", "/health")) as unknown as { one: Health };
-      return one.outbox?.sent === orders || undefined;
-    },
-    asSlow(30_000),
-  );
+  await until("everything is handed over again", async () => {
+    const { one } = (await at.call("GET", "/health")) as unknown as { one: Health };
+    return one.outbox?.sent === orders || undefined;
+  });
   expect(await at.orders()).toHaveLength(orders);
 });
 

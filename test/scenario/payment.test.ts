@@ -17,7 +17,17 @@ describe.each(lines)("a whole installation with the terminal on %s", (line) => {
       "--walk-away-ms",
       "300",
     ],
+    // The answer waits for the end of the first try, on a busy machine too.
+    config: { GATEWAY_WAIT: 20_000 },
   });
+  const faults = () => `${at.terminalEndpoints?.control}/faults`;
+  /** The customer stands before the terminal until the faults are deleted. */
+  const waitsForCard = () =>
+    fetch(faults(), {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ name: "hold", at: "card" }),
+    });
   beforeAll(async () => {
     await at.start();
     await at.connected();
@@ -69,23 +79,20 @@ describe.each(lines)("a whole installation with the terminal on %s", (line) => {
   });
 
   test("cancels while the terminal waits, and the payment's own answer says so", async () => {
+    await waitsForCard();
     const payment = at.pay(9, "cancelled");
     const cancel = await until("the cancel is taken", async () => {
       const answer = await at.call("POST", "/cancel");
       return answer.http === 200 ? answer : undefined;
     });
     expect(cancel.one.status).toBe("Success");
+    await fetch(faults(), { method: "DELETE" });
     const { http, one } = await payment;
     expect([http, one.status, one.error?.charged]).toEqual([200, "Cancelled", "no"]);
   });
 
   test("refuses a second order while one is being paid", async () => {
-    const faults = `${at.terminalEndpoints?.control}/faults`;
-    await fetch(faults, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ name: "hold", at: "card" }),
-    });
+    await waitsForCard();
     const first = at.pay(8, "first");
     await until("the first is being paid", async () => {
       const known = await at.call("GET", "/payment/first");
@@ -94,7 +101,7 @@ describe.each(lines)("a whole installation with the terminal on %s", (line) => {
     const second = await at.pay(8, "second");
     expect(second.http).toBe(409);
     expect(second.one.error?.code).toBe("TERMINAL_BUSY");
-    await fetch(faults, { method: "DELETE" });
+    await fetch(faults(), { method: "DELETE" });
     expect((await first).one.status).toBe("Success");
   });
 

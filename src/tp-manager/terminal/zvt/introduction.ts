@@ -26,7 +26,7 @@ import type { Command } from "./commands/command.ts";
 import { bareRegistration, registration } from "./commands/registration.ts";
 import { repeatReceipt } from "./commands/repeat-receipt.ts";
 import { type StatusForm, statusEnquiry } from "./commands/status-enquiry.ts";
-import { turnoverTotals } from "./commands/turnover-totals.ts";
+import { turnoverTotals } from "./commands/upkeep.ts";
 import { clockOffsetMs } from "./report/local-date.ts";
 import { transactionReport } from "./report/transaction-report.ts";
 import type { ExchangeListener } from "./session/session.ts";

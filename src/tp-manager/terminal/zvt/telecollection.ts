@@ -3,8 +3,7 @@
 import { findTags, type Message, type Totals } from "../../../zvt/index.ts";
 import { codeText, isGoodCompletion, resultText } from "../../../zvt/tables/result-codes.ts";
 import type { ClosingTotals, TelecollectedApplication, TelecollectionEnd } from "../terminal.ts";
-import { endOfDay } from "./commands/end-of-day.ts";
-import { NO_RECEIPT_NUMBER, openPreAuths } from "./commands/open-pre-auths.ts";
+import { endOfDay, NO_RECEIPT_NUMBER, openPreAuths } from "./commands/upkeep.ts";
 import { codeOf, type RunCommand } from "./introduction.ts";
 import { PrintCollector } from "./report/print-collector.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";

@@ -2,7 +2,7 @@ import { chance, sleep, within } from "../../../shared/time.ts";
 import type { Message } from "../../../zvt/index.ts";
 import { type TerminalEvent, type TerminalState, TerminalUnavailable } from "../terminal.ts";
 import type { Command } from "./commands/command.ts";
-import { logOff } from "./commands/log-off.ts";
+import { logOff } from "./commands/upkeep.ts";
 import { Enquiries } from "./enquiries.ts";
 import type { RunCommand } from "./introduction.ts";
 import { openSerialLink } from "./link/serial-link.ts";

@@ -19,8 +19,8 @@ import {
 import { answerSeconds, authorisation, namingLastReceipt } from "./commands/authorisation.ts";
 import type { Command } from "./commands/command.ts";
 import { commandFor } from "./commands/order-command.ts";
-import { resetTerminal } from "./commands/reset-terminal.ts";
 import { reversal } from "./commands/reversal.ts";
+import { resetTerminal } from "./commands/upkeep.ts";
 import { codeOf, type RunCommand } from "./introduction.ts";
 import type { WaitLimits } from "./link-status.ts";
 import { isOver } from "./refused-command.ts";

@@ -3,7 +3,7 @@ import {
   answerSeconds,
   authorisation,
 } from "../../../../../src/tp-manager/terminal/zvt/commands/authorisation.ts";
-import { logOff } from "../../../../../src/tp-manager/terminal/zvt/commands/log-off.ts";
+import { logOff } from "../../../../../src/tp-manager/terminal/zvt/commands/upkeep.ts";
 import { encodeApdu, toHex } from "../../../../../src/zvt/index.ts";
 import { tenEuro } from "../driver.ts";
 
