@@ -4,7 +4,7 @@ import type { Bank } from "./bank.ts";
 import type { Kiosk } from "./kiosk.ts";
 import type { TpManager } from "./processes.ts";
 
-/** Settles every order that is still unknown as the bank's statement has it (docs/design.md 3.24). */
+/** Settles every order that is still unknown as the bank has it (docs/design.md 3.24). */
 export function settleUnknown(kiosk: Kiosk, tpManager: TpManager, bank: Bank): void {
   const { journal, orders, desk } = tpManager;
   for (const attempt of journal.attempts.unfinished()) {
