@@ -2,7 +2,7 @@ import type { Doubt, Look } from "../../src/tp-manager/attempts/evidence-policy.
 import type { LastTransaction, TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
 import { type Judges, product } from "./judges.ts";
 import type { Scope } from "./scope.ts";
-import { oneOrder, withQuirk } from "./scopes.ts";
+import { oneOrder, twoOrders, withQuirk } from "./scopes.ts";
 
 /** A fault that the product once had, put back into its decisions. */
 interface PutBack {
@@ -14,6 +14,7 @@ interface PutBack {
 }
 
 const older = "an older terminal";
+const two = twoOrders("one that keeps what was refused", { losses: 1, crashes: 0, locks: 0 });
 
 /** Each must be found: a walk that finds nothing there proves nothing elsewhere. */
 export const faultsPutBack: readonly PutBack[] = [
@@ -21,6 +22,28 @@ export const faultsPutBack: readonly PutBack[] = [
     fault: "a late approval that the terminal keeps changes no order",
     judges: { ...product, findsLate: false },
     scope: oneOrder("one that keeps what was refused", { losses: 0, crashes: 0, locks: 0 }),
+    law: "no charge is reported as not paid",
+  },
+  {
+    fault: "a late sale that fits two orders leaves both as they were told",
+    judges: {
+      ...product,
+      advance: (state, given) =>
+        given.input === "found-doubtful" ? state : product.advance(state, given),
+    },
+    scope: two,
+    law: "no charge is reported as not paid",
+  },
+  {
+    fault: "a late sale that fits two orders proves one of them charged",
+    judges: {
+      ...product,
+      judge: (doubt, look, { next, ...known }, earlier) => {
+        const alone = { ...known, rival: null, next: next && { ...next, rival: null } };
+        return product.judge(doubt, look, alone, earlier);
+      },
+    },
+    scope: two,
     law: "no charge is reported as not paid",
   },
   {

@@ -47,9 +47,9 @@ export function withQuirk(name: Name, quirk: Quirk, change: Partial<Scope> = {})
 }
 
 /** Two orders, each asked for once: two losses, a crash, a late report and a lock. */
-function twoOrders(name: Name): Scope {
-  const change = { name: `${name}, two orders`, orders: ["A", "B"], asks: 1, losses: 2 };
-  return oneOrder(name, change);
+export function twoOrders(name: Name, change: Partial<Scope> = {}): Scope {
+  const two = { name: `${name}, two orders`, orders: ["A", "B"], asks: 1, losses: 2 };
+  return oneOrder(name, { ...two, ...change });
 }
 
 /** The whole of the small scope: minutes. */
@@ -65,5 +65,6 @@ export const reduced: readonly Scope[] = [
   oneOrder("one that keeps what was not answered", { locks: 0, impatient: true }),
   oneOrder("one that stores its reversals", { locks: 0, cancels: true }),
   oneOrder("one with an empty storage", { late: 0 }),
+  twoOrders("one that keeps what was refused", { losses: 1, crashes: 0, locks: 0 }),
   ...quirks.map((quirk) => withQuirk("one that stores its reversals", quirk, { crashes: 0 })),
 ];

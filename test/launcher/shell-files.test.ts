@@ -3,41 +3,50 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { basename, join } from "node:path";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { run, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 const repository = join(import.meta.dirname, "../..");
 
-let checkout: TemporaryCheckout;
+/** For tests that leave it as it is. */
+let shared: TemporaryCheckout;
 let elsewhere: string;
 /** A PATH of our own: only what a test puts there, and the shell's own tools. */
 let bin: string;
 
+const shellTools = execFileSync(
+  "sh",
+  ["-c", "for tool in sh readlink find ln; do command -v $tool; done"],
+  { encoding: "utf8" },
+)
+  .trim()
+  .split("\n");
+
+beforeAll(() => {
+  shared = new TemporaryCheckout();
+});
+afterAll(() => shared.remove());
 beforeEach(() => {
-  checkout = new TemporaryCheckout("stand-ins", "own");
-  elsewhere = mkdtempSync(join(tmpdir(), "elsewhere-"));
+  elsewhere = temporaryFolder();
   bin = join(elsewhere, "bin");
   mkdirSync(bin);
-  for (const tool of ["sh", "readlink", "find", "ln"]) {
-    symlinkSync(
-      execFileSync("sh", ["-c", `command -v ${tool}`], { encoding: "utf8" }).trim(),
-      join(bin, tool),
-    );
-  }
+  for (const path of shellTools) symlinkSync(path, join(bin, basename(path)));
 });
-afterEach(() => {
-  checkout.remove();
-  rmSync(elsewhere, { recursive: true, force: true });
-});
+
+/** For a test that changes it. */
+function ownCheckout(): TemporaryCheckout {
+  const checkout = new TemporaryCheckout("stand-ins", "own");
+  onTestFinished(() => checkout.remove());
+  return checkout;
+}
 
 function tool(name: string, script: string): void {
   writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`);
@@ -45,33 +54,35 @@ function tool(name: string, script: string): void {
 }
 
 /** Runs launch.sh with nothing but our own tools on the PATH. */
-function launchWith(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(join(checkout.root, "launch.sh"), args, {
-    cwd: elsewhere,
-    env: { PATH: bin },
-    encoding: "utf8",
-  });
-  return { code: status, out: stdout, err: stderr };
-}
+const launcherOf =
+  (checkout: TemporaryCheckout) =>
+  (...args: string[]) => {
+    const { status, stdout, stderr } = spawnSync(join(checkout.root, "launch.sh"), args, {
+      cwd: elsewhere,
+      env: { PATH: bin },
+      encoding: "utf8",
+    });
+    return { code: status, out: stdout, err: stderr };
+  };
 
 const version = `${JSON.parse(readFileSync(join(repository, "package.json"), "utf8")).version}\n`;
 
 test("launch.sh works from any folder, through links, and with a space in its path", async () => {
-  const direct = join(checkout.root, "launch.sh");
+  const direct = join(shared.root, "launch.sh");
   symlinkSync(direct, join(elsewhere, "absolute"));
   symlinkSync("absolute", join(elsewhere, "link-to-link"));
   const good = { code: 0, out: version, err: "" };
   expect(await run(direct, ["--version"], elsewhere)).toEqual(good);
-  expect(await run("./launch.sh", ["--version"], checkout.root)).toEqual(good);
-  expect(await run("sh", ["launch.sh", "--version"], checkout.root)).toEqual(good);
-  expect(await run("../launch.sh", ["--version"], join(checkout.root, "src"))).toEqual(good);
+  expect(await run("./launch.sh", ["--version"], shared.root)).toEqual(good);
+  expect(await run("sh", ["launch.sh", "--version"], shared.root)).toEqual(good);
+  expect(await run("../launch.sh", ["--version"], join(shared.root, "src"))).toEqual(good);
   expect(await run(join(elsewhere, "absolute"), ["--version"])).toEqual(good);
   expect(await run("./link-to-link", ["--version"], elsewhere)).toEqual(good);
   expect(await run("sh", ["link-to-link", "--version"], elsewhere)).toEqual(good);
 });
 
 test("always-up.sh works through a link and passes its arguments on", async () => {
-  symlinkSync(join(checkout.root, "always-up.sh"), join(elsewhere, "watch"));
+  symlinkSync(join(shared.root, "always-up.sh"), join(elsewhere, "watch"));
   const data = join(elsewhere, "data");
   mkdirSync(join(data, "run"), { recursive: true });
   writeFileSync(join(data, "run/stopped"), "");
@@ -82,7 +93,7 @@ test("always-up.sh works through a link and passes its arguments on", async () =
 test("a data folder is relative to where the operator stands", async () => {
   mkdirSync(join(elsewhere, "my data"));
   const { out } = await run(
-    join(checkout.root, "launch.sh"),
+    join(shared.root, "launch.sh"),
     ["status", "--json", "--data", "my data"],
     elsewhere,
   );
@@ -90,6 +101,8 @@ test("a data folder is relative to where the operator stands", async () => {
 });
 
 test("missing packages are installed with npm ci, with a word about it", () => {
+  const checkout = ownCheckout();
+  const launchWith = launcherOf(checkout);
   rmSync(join(checkout.root, "node_modules"));
   tool("node", "echo v20.1.0");
   tool("npm", `echo "npm $* in $PWD"; ln -s "${repository}/node_modules" node_modules`);
@@ -100,6 +113,8 @@ test("missing packages are installed with npm ci, with a word about it", () => {
 });
 
 test("without npm, or with a Node that is too old for it, it says what to install", () => {
+  const checkout = ownCheckout();
+  const launchWith = launcherOf(checkout);
   rmSync(join(checkout.root, "node_modules"));
   expect(launchWith()).toMatchObject({ code: 69, out: "" });
   expect(launchWith().err).toContain("are not installed, and Node 0 is too old or missing");
@@ -115,12 +130,16 @@ test("without npm, or with a Node that is too old for it, it says what to instal
 });
 
 test("packages that fit are not installed again because of a newer date", () => {
+  const checkout = ownCheckout();
+  const launchWith = launcherOf(checkout);
   tool("npm", "exit 1");
   utimesSync(join(checkout.root, "package-lock.json"), new Date(), new Date());
   expect(launchWith("--version")).toEqual({ code: 0, out: version, err: "" });
 });
 
 test("packages that do not fit are installed again, but not by stop, status, keep-alive", () => {
+  const checkout = ownCheckout();
+  const launchWith = launcherOf(checkout);
   const lock = join(checkout.root, "package-lock.json");
   const changed = readFileSync(lock, "utf8").replace(
     /("node_modules\/zod": \{\s*"version": )"[^"]*"/,
@@ -136,6 +155,8 @@ test("packages that do not fit are installed again, but not by stop, status, kee
 });
 
 test("the runtime is the pinned one, else the archive's, else the system's if new enough", () => {
+  const checkout = ownCheckout();
+  const launchWith = launcherOf(checkout);
   const speak = (name: string) => `#!/bin/sh\necho "${name} $*"\n`;
   const place = (path: string, name: string): void => {
     mkdirSync(join(path, ".."), { recursive: true });
@@ -159,6 +180,8 @@ test("the runtime is the pinned one, else the archive's, else the system's if ne
 });
 
 test("compiled code is kept below the data folder, which keeps starts fast", () => {
+  const checkout = ownCheckout();
+  const launchWith = launcherOf(checkout);
   expect(launchWith("--version").code).toBe(0);
   expect(existsSync(join(checkout.root, "data/compile-cache"))).toBe(true);
 });

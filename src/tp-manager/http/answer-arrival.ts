@@ -25,16 +25,20 @@ export function whenWritten(
   });
 }
 
-/** docs/design.md 3.11: an answer that tells a charge is followed until it has arrived, or not. */
+/**
+ * docs/design.md 3.11: an answer that tells a charge is followed until it has arrived, or not. A
+ * repetition that does not arrive takes nothing from what the kiosk knows.
+ */
 export function followCharge(
   { method }: FastifyRequest,
   { raw }: FastifyReply,
   { orders, log }: At,
-  { attempt }: Pick<PaymentResult, "attempt">,
+  { attempt, replayed }: Pick<PaymentResult, "attempt" | "replayed">,
 ): void {
   if (method === "HEAD" || chargedOf(attempt) !== "yes") return;
   const { orderId } = attempt.request;
   const tell = (): void => {
+    if (replayed && !raw.writableFinished) return;
     try {
       orders.chargeTold(orderId, raw.writableFinished);
     } catch (error) {

@@ -79,11 +79,27 @@ test("an answer that reaches nobody leaves its charge unread", async () => {
   await expect.poll(() => unread(at)).toEqual([]);
 });
 
-test("an answer that arrives leaves nothing unread", async () => {
-  const { at, get } = await listening();
+test("an answer that arrives leaves nothing unread, nor a repetition that is cut", async () => {
+  const { app, at, get, port, raw } = await listening();
   const body = JSON.stringify({ orderId: "A-1", amount: 9.99 });
   const headers = { "content-type": "application/json" };
   expect((await get("/payment", { method: "POST", body, headers })).status).toBe(200);
+  expect(unread(at)).toEqual([]);
+  const lookup = ["GET /payment/A-1 HTTP/1.1", `Host: 127.0.0.1:${port}`];
+  const { resolve: asked, promise } = Promise.withResolvers<void>();
+  const { lookUp } = at.orders;
+  at.orders.lookUp = async (orderId) => {
+    const found = await lookUp.call(at.orders, orderId);
+    socket.destroy();
+    await cut.promise;
+    asked();
+    return found;
+  };
+  const cut = Promise.withResolvers<void>();
+  app.server.once("connection", (one: Socket) => one.once("close", () => cut.resolve()));
+  const { socket } = raw([...lookup, `Authorization: ${authorization}`, "", ""].join("\r\n"));
+  await promise;
+  await (await get("/version")).text();
   expect(unread(at)).toEqual([]);
 });
 
