@@ -6,11 +6,16 @@ import { until } from "../support/child-program.ts";
 import { TestInstallation } from "../support/installation.ts";
 import { MockTerminal, type Plan } from "./programs.ts";
 
-const timers = {
+/**
+ * A late byte of acknowledgement on the serial line is a repeat, which this terminal complains of;
+ * a TCP connection has none, and T2 only makes recovery wait.
+ */
+const T2_MS = { tcp: 500, pty: 1_500 };
+
+export const timers = {
   TEST_TIMERS: "yes",
-  ZVT_T2_MS: 500,
-  ZVT_T3_MS: 1_000,
-  ZVT_T4_MS: 1_200,
+  ZVT_T3_MS: 1_500,
+  ZVT_T4_MS: 1_500,
   RECOVERY_SILENCE_MS: 100,
   POLL_INTERVAL_MS: 200,
   GATEWAY_WAIT: 1_000,
@@ -21,7 +26,6 @@ const timers = {
 /**
  * tp-manager before a terminal that was written from the protocol alone, in another
  * language, and that notes every offence of the register: layouts, timers, messages out of turn.
- * A line with frames is also a bad one for a while.
  */
 export function terminalCases(line: "tcp" | "pty"): void {
   const folder = mkdtempSync(join(tmpdir(), "utc-python-"));
@@ -32,7 +36,10 @@ export function terminalCases(line: "tcp" | "pty"): void {
     const link = join(folder, "python");
     mock = await MockTerminal.start(...(line === "tcp" ? ["--tcp", "0"] : ["--pty", link]));
     const port = line === "tcp" ? `tcp://127.0.0.1:${mock.at}` : link;
-    at = new TestInstallation({ line: "own", config: { ...timers, SERIAL_PORT: port } });
+    at = new TestInstallation({
+      line: "own",
+      config: { ...timers, ZVT_T2_MS: T2_MS[line], SERIAL_PORT: port },
+    });
     await at.start();
     await at.connected();
   });
@@ -168,29 +175,6 @@ export function terminalCases(line: "tcp" | "pty"): void {
     expect([charged, mock.count("0601") - started]).toEqual([keep ? 400 : 0, 1]);
   });
 
-  test.runIf(line === "pty")(
-    "repeats what was not taken, has a spoilt frame repeated",
-    async () => {
-      const before = Object.keys(await mock.books());
-      const started = mock.count("0601");
-      const faults: readonly NonNullable<Plan["fault"]>[] = [
-        { nak: 2 },
-        { mute: 1 },
-        { corrupt: 2 },
-        { nak: 1, corrupt: 1 },
-      ];
-      for (const [i, fault] of faults.entries()) {
-        mock.plan({ fault });
-        expect((await at.pay(1, `bad-line-${i}`)).one.status).toBe("Success");
-      }
-      const sold = Object.entries(await mock.books()).filter(
-        ([receipt]) => !before.includes(receipt),
-      );
-      expect(sold.map(([, amount]) => amount)).toEqual([100, 100, 100, 100]);
-      expect(mock.count("0601") - started).toBe(4);
-    },
-  );
-
   test("closes the day, restarts, and does what the terminal demands", async () => {
     expect((await at.pay(7, "before the end")).one.status).toBe("Success");
     const total = await sales();
@@ -211,7 +195,7 @@ export function terminalCases(line: "tcp" | "pty"): void {
 }
 
 /** The offences, each behind what came before it. */
-function context({ events }: MockTerminal): string {
+export function context({ events }: MockTerminal): string {
   const around = events.flatMap(({ event }, i) =>
     event === "problem" ? events.slice(Math.max(0, i - 6), i + 2) : [],
   );

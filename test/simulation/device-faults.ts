@@ -16,18 +16,19 @@ export const isTerminalFault = (action: { readonly do: string }): action is Term
 
 /** Has a terminal do it from now on; what lasts ends by itself. */
 export function suffer(device: ModelDevice, fault: TerminalFault, nowMs: number): void {
+  const { habits } = device;
   switch (fault.do) {
     case "terminal-locked":
-      device.lockedUntilMs = nowMs + fault.ms;
+      habits.lockedUntilMs = nowMs + fault.ms;
       return;
     case "answers-late":
-      device.late = { byMs: fault.byMs, untilMs: nowMs + fault.ms };
+      habits.late = { byMs: fault.byMs, untilMs: nowMs + fault.ms };
       return;
     case "answers-stale":
-      device.staleUntilMs = nowMs + fault.ms;
+      habits.staleUntilMs = nowMs + fault.ms;
       return;
     case "spells-numbers":
-      device.spelling = { is: fault.spelling, untilMs: nowMs + fault.ms };
+      habits.spells = { as: fault.spelling, untilMs: nowMs + fault.ms };
       return;
     case "terminal-forgets":
       device.forget(null);

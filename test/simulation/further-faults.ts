@@ -63,6 +63,12 @@ const furtherFaults: readonly FurtherFault[] = [
   },
   { name: "reversal without number", chance: 0.1, behaviour: { numbersOriginal: false } },
   {
+    name: "supervisor-refuses",
+    chance: 0.05,
+    actions: (random) => [{ do: "supervisor-refuses", ms: aWhile(random) }],
+  },
+  { name: "operator-settles", chance: 0.1, actions: () => [{ do: "operator-settles" }] },
+  {
     name: "store-lost",
     chance: 0.02,
     actions: (random) => [{ do: "store-lost", store: random.pick(stores), ms: pause(random) }],

@@ -135,6 +135,13 @@ const later: Readonly<Record<Told["status"], readonly Told["status"][]>> = {
   Failed: ["Failed"],
 };
 
+/** A finished answer may change when the terminal holds a sale after all (docs/design.md 3.19). */
+function isFoundLate({ tpManager }: World, { transactionId, status }: Told): boolean {
+  if (transactionId === null || !["Success", "Unknown"].includes(status)) return false;
+  const events = tpManager?.journal.attempts.events(transactionId) ?? [];
+  return events.some(({ kind }) => kind === "charged-late" || kind === "doubted-late");
+}
+
 function contradictions({ world, orders, found }: End): string[] {
   // What is gone of an order cannot be told again.
   const whole = orders.filter((order) => !world.lost.changed.has(order));
@@ -149,7 +156,9 @@ function contradictions({ world, orders, found }: End): string[] {
       const same = last?.transactionId === told.transactionId;
       const finished = charged && !["Success", "Reversed", "Unknown"].includes(told.status);
       const other = last && !same && ["Success", "Reversed"].includes(last.status);
-      if (finished || other || (last && same && !later[last.status].includes(told.status))) {
+      const isLate = isFoundLate(world, told);
+      const wrongly = last && same && !isLate && !later[last.status].includes(told.status);
+      if (finished || other || wrongly) {
         wrong.push(`${last ? sentence(last) : ""} and then ${sentence(told)}`);
       }
       last = told;

@@ -9,7 +9,8 @@ const readers = {
   unasked: `SELECT 1 FROM attempt a
   WHERE a.phase IN ('sent', 'in-doubt', 'reversing', 'reversal-in-doubt') AND a.order_id <> ?
     AND NOT EXISTS (SELECT 1 FROM attempt_event e
-      WHERE e.transaction_id = a.transaction_id AND e.kind = 'recovery-unsettled')`,
+      WHERE e.transaction_id = a.transaction_id
+        AND e.kind IN ('recovery-unsettled', 'doubted-late'))`,
 };
 
 /** What another process reads from the journal's file in the moment in which something leaves. */

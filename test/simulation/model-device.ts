@@ -12,8 +12,9 @@ import type {
 } from "../../src/tp-manager/terminal/terminal.ts";
 import type { TestClock } from "../support/test-clock.ts";
 import type { Bank } from "./bank.ts";
+import { DeviceHabits } from "./device-habits.ts";
 import { ModelNumbers, ModelStorage } from "./model-storage.ts";
-import type { Behaviour, Moment, Spelling } from "./plan.ts";
+import type { Behaviour, Moment } from "./plan.ts";
 
 /** The driver's end of one financial command. Nothing reaches a register that is gone. */
 export interface Register {
@@ -54,13 +55,8 @@ export class ModelDevice {
   readonly #wallStartMs: number;
   readonly numbers = new ModelNumbers(() => this.nowMs);
   readonly #storage = new ModelStorage();
-  notToldUntilMs = 0;
+  readonly habits: DeviceHabits;
   lineDownUntilMs = 0;
-  lockedUntilMs = 0;
-  staleUntilMs = 0;
-  /** How much later than usual it answers questions, and until when. */
-  late: { readonly byMs: number; readonly untilMs: number } = { byMs: 0, untilMs: 0 };
-  spelling: { readonly is: Spelling; readonly untilMs: number } = { is: "full", untilMs: 0 };
   /** Kept, closed with the others, and never told when the last transaction is asked for. */
   readonly hiddenSales = new Set<number>();
   /** The terminal wants its end of day. */
@@ -71,6 +67,7 @@ export class ModelDevice {
     this.#clock = clock;
     this.#bank = bank;
     this.#next = next;
+    this.habits = new DeviceHabits(clock);
     // A terminal's own clock: another than ours, and it does not jump when ours does.
     this.#wallStartMs = clock.now() - clock.monotonicMs() + 90_000;
     this.identity = {
@@ -93,24 +90,15 @@ export class ModelDevice {
     return this.#clock.monotonicMs() >= this.lineDownUntilMs;
   }
 
-  get locked(): boolean {
-    return this.#clock.monotonicMs() < this.lockedUntilMs;
-  }
-
-  get lateByMs(): number {
-    return this.#clock.monotonicMs() < this.late.untilMs ? this.late.byMs : 0;
-  }
-
   tell(): LastTransaction {
-    const nowMs = this.#clock.monotonicMs();
-    if (nowMs < this.notToldUntilMs) return { kind: "not-told", why: "nothing was told" };
-    const spelling = nowMs < this.spelling.untilMs ? this.spelling.is : "full";
-    return this.#storage.tell(spelling, nowMs < this.staleUntilMs);
+    const { isNotTelling, spelling, isStale } = this.habits;
+    if (isNotTelling) return { kind: "not-told", why: "nothing was told" };
+    return this.#storage.tell(spelling, isStale);
   }
 
   /** The sale that it tells as its last transaction; undefined: none, or it does not tell. */
   get lastSale(): number | undefined {
-    return this.#clock.monotonicMs() < this.notToldUntilMs ? undefined : this.#storage.lastSale;
+    return this.habits.isNotTelling ? undefined : this.#storage.lastSale;
   }
 
   /** A sale of another register, from before. */
@@ -158,15 +146,6 @@ export class ModelDevice {
     this.forget(null);
     this.demanding = false;
     return totals;
-  }
-
-  /** All that lasts is over. */
-  heal(): void {
-    this.notToldUntilMs = 0;
-    this.lockedUntilMs = 0;
-    this.staleUntilMs = 0;
-    this.late = { byMs: 0, untilMs: 0 };
-    this.spelling = { is: "full", untilMs: 0 };
   }
 
   /**

@@ -145,7 +145,7 @@ export class ModelTerminal implements Terminal {
 
   async #ask(signal: AbortSignal): Promise<LastTransaction> {
     this.#assertThere();
-    await this.#sleep(ANSWER_MS + this.#watch.device().lateByMs, signal);
+    await this.#sleep(ANSWER_MS + this.#watch.device().habits.lateByMs, signal);
     this.#assertThere();
     return this.#watch.device().tell();
   }
@@ -154,7 +154,7 @@ export class ModelTerminal implements Terminal {
     const device = this.#watch.device();
     if (!device.reachable) throw new TerminalUnavailable("disconnected", "no line");
     if (device.busy) throw new TerminalUnavailable("busy", "busy");
-    if (device.locked) throw new TerminalUnavailable("out-of-order", "locked");
+    if (device.habits.isLocked) throw new TerminalUnavailable("out-of-order", "locked");
   }
 
   async #financial(

@@ -125,6 +125,10 @@ export type Surroundings =
   | { readonly do: "stop"; readonly ms: number }
   | { readonly do: "clock-jump"; readonly ms: number }
   | { readonly do: "ipc"; readonly mode: IpcMode; readonly ms: number }
+  /** The supervisor answers, and takes no transaction over. */
+  | { readonly do: "supervisor-refuses"; readonly ms: number }
+  /** When all is over somebody looks at the bank's statement and settles what stayed unknown. */
+  | { readonly do: "operator-settles" }
   | { readonly do: "gateway"; readonly mode: GatewayMode; readonly ms: number };
 
 /** What a terminal does to its own storage and answers. */

@@ -16,6 +16,7 @@ import { LostKnowledge } from "./lost-knowledge.ts";
 import { ModelDevice } from "./model-device.ts";
 import { ModelGateway } from "./model-gateway.ts";
 import { ModelTerminal } from "./model-terminal.ts";
+import { settleUnknown } from "./operator.ts";
 import {
   type Action,
   type Behaviour,
@@ -71,6 +72,7 @@ export class World {
   readonly unknowable = new Set<string>();
   readonly #left = new WeakSet<object>();
   readonly #cancelled = new WeakSet<object>();
+  #operatorSettles = false;
   #driver: ModelTerminal | undefined;
   #behaviours: Plan["behaviours"];
   #wireMs: number[];
@@ -195,7 +197,7 @@ export class World {
         this.device.breakLine(action.ms);
         return;
       case "not-told":
-        this.device.notToldUntilMs = this.clock.monotonicMs() + action.ms;
+        this.device.habits.notToldUntilMs = this.clock.monotonicMs() + action.ms;
         return;
       case "demand":
         this.device.demanding = true;
@@ -212,6 +214,12 @@ export class World {
         return;
       case "ipc":
         this.ipc.fail(action.mode, action.ms);
+        return;
+      case "supervisor-refuses":
+        this.ipc.fail("refuses", action.ms);
+        return;
+      case "operator-settles":
+        this.#operatorSettles = true;
         return;
       case "gateway":
         this.gateway.fail(action.mode, action.ms);
@@ -348,11 +356,13 @@ export class World {
     this.gateway.heal();
     this.ipc.heal();
     this.#comeBack();
-    this.device.heal();
+    this.device.habits.heal();
     for (const { life } of [this.tpManager, this.supervisor].filter((each) => !!each)) {
       life.disk.heal();
     }
     await this.#sellAgain();
+    if (this.#operatorSettles && this.tpManager)
+      settleUnknown(this.kiosk, this.tpManager, this.bank);
     if (this.tpManager) this.#ask({ do: "end-of-day" }, this.tpManager);
     await this.clock.advance(3_600_000);
     this.tpManager?.handOff.nudge();

@@ -24,10 +24,10 @@ export interface HandOffStore {
   /** The delivery state of an order in the archive; null when the order is not there. */
   archivedDelivery(transactionId: string): DeliveryState | null;
   /**
-   * Not yet acknowledged by the supervisor, oldest first, at most `limit`; of those put aside only
-   * the ones put aside by `setAsideBeforeMs`.
+   * Not yet acknowledged by the supervisor, oldest first, at most `limit`; without those put aside
+   * after `setAsideMs` and up to now, because a wall clock may have been set back since.
    */
-  pendingHandOffs(limit: number, setAsideBeforeMs: number): PendingHandOff[];
+  pendingHandOffs(limit: number, setAsideMs: number, nowMs: number): PendingHandOff[];
   /** For the status line. */
   countPendingHandOffs(): number;
   /** Of these, how many the supervisor refuses. */

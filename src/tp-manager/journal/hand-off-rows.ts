@@ -14,7 +14,7 @@ const texts = {
   withdraw: "UPDATE hand_off SET withdrawn = 1 WHERE transaction_id = ?",
   read: "SELECT * FROM hand_off WHERE transaction_id = ?",
   pending: `SELECT body, withdrawn FROM hand_off WHERE (acknowledged = 0 OR withdrawn = 1)
-      AND (set_aside_ms IS NULL OR set_aside_ms <= ?)
+      AND (set_aside_ms IS NULL OR set_aside_ms <= ? OR set_aside_ms > ?)
     ORDER BY id LIMIT ?`,
   countPending: "SELECT count(*) AS n FROM hand_off WHERE acknowledged = 0 OR withdrawn = 1",
   countSetAside: `SELECT count(*) AS n FROM hand_off WHERE (acknowledged = 0 OR withdrawn = 1)
@@ -77,8 +77,8 @@ export class HandOffRows implements HandOffStore {
     return this.#archived.delivery(transactionId);
   }
 
-  pendingHandOffs(limit: number, setAsideBeforeMs: number): PendingHandOff[] {
-    return this.#sql.pending.all(setAsideBeforeMs, limit).map((row) => ({
+  pendingHandOffs(limit: number, setAsideMs: number, nowMs: number): PendingHandOff[] {
+    return this.#sql.pending.all(setAsideMs, nowMs, limit).map((row) => ({
       what: row["withdrawn"] === 1 ? "reversed" : "charged",
       transaction: readJson<Transaction>(row["body"]),
     }));

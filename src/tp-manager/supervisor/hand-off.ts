@@ -36,6 +36,8 @@ export class HandOff {
   #running: Promise<void> | undefined;
   #again = false;
   #retry: Timer | undefined;
+  /** Until rows that were put aside are tried again. */
+  #aside: Timer | undefined;
   #retryMs = RETRY_MIN_MS;
   #closed = false;
   #failing: Pick<HandOffTrouble, "reason" | "sinceMs"> | null = null;
@@ -95,6 +97,7 @@ export class HandOff {
     this.#closed = true;
     this.#again = false;
     this.#retry?.clear();
+    this.#aside?.clear();
     await this.#running;
   }
 
@@ -111,10 +114,12 @@ export class HandOff {
       this.#again = false;
       let batch: PendingHandOff[];
       do {
-        batch = this.#store.pendingHandOffs(BATCH, this.#clock.now() - SET_ASIDE_MS);
+        const now = this.#clock.now();
+        batch = this.#store.pendingHandOffs(BATCH, now - SET_ASIDE_MS, now);
         if (!(await this.#handOverAll(batch))) return;
       } while (batch.length === BATCH);
     }
+    this.#tryAsideLater();
   }
 
   /**
@@ -140,6 +145,15 @@ export class HandOff {
     if (!first) return true;
     this.#retryLater(first.row, first.why);
     return false;
+  }
+
+  /** Sales and starts try them too; on a day without any the clock has to. */
+  #tryAsideLater(): void {
+    if (this.#aside || this.#closed || this.#store.countSetAside() === 0) return;
+    this.#aside = this.#clock.startTimer("hand-off put aside", SET_ASIDE_MS, () => {
+      this.#aside = undefined;
+      this.nudge();
+    });
   }
 
   #retryLater({ transaction }: PendingHandOff, reason: string): void {

@@ -119,7 +119,7 @@ const handOffs: Record<string, Ways> = {
   "handOffs add": one(firstFailed, "{}"),
   "handOffs withdraw": ofAttempt,
   "handOffs read": ofAttempt,
-  "handOffs pending": one(0, 10),
+  "handOffs pending": one(0, 0, 10),
   "handOffs countSetAside": one(),
   "handOffs standingAtGateway": one(100),
   "handOffs refused": ofAttempt,

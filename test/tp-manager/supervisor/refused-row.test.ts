@@ -61,6 +61,20 @@ test.each([
   expect(troubles()).toEqual([]);
 });
 
+test.each([
+  ["", 0],
+  [" after the wall clock was set back", -6 * HOUR_MS],
+])("a row put aside is tried again within two hours without any sale%s", async (_, jumpMs) => {
+  let isOver = false;
+  const house = houseWith((orderId) => (orderId === "A" && !isOver ? refused(422) : undefined));
+  const { at, stored } = house;
+  await sell(house, "A", "B");
+  isOver = true;
+  at.clock.jumpWallClock(jumpMs);
+  await at.clock.advance(2 * HOUR_MS);
+  expect(stored).toEqual(["B", "A"]);
+});
+
 test("a supervisor that takes nothing at all puts no row aside", async () => {
   let isDown = true;
   const house = houseWith(() => (isDown ? refused(500) : undefined));
