@@ -4,7 +4,7 @@ import type { Attempt } from "./payment.ts";
 /** Most questions about the newest attempts end at the first of them. */
 const FIRST_PAGE = 2;
 
-/** The newest attempts, the newest first, at most `most` (> 2); read only as far as they are asked. */
+/** The newest attempts, the newest first, at most `most` (> 2); read as far as they are asked. */
 export function* newestAttempts(
   attempts: Pick<AttemptStore, "list">,
   most: number,
