@@ -73,6 +73,7 @@ function story({ kiosk, bank, gateway, log }: World): string[] {
       atMs,
       text: `bank: ${kind} ${order} ${amountMinor} (sale ${sale}${asked ? ", asked" : ""})`,
     })),
+    ...(gateway.account?.told ?? []),
   ].sort((a, b) => a.atMs - b.atMs);
   return [
     ...lines.map(({ atMs, text }) => `${atMs} ${text}`),
