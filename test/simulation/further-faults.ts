@@ -127,12 +127,13 @@ function gatewayReturn(random: Random): readonly Action[] {
     [5, random.between(1, 15_000)],
     [2, random.between(15_000, 240_000)],
   ]);
-  const actions: Action[] = [{ do: "gateway-return", order, by, how, amountMinor, ms, notified }];
+  const reversalAfterMs = random.chance(0.4) ? random.between(0, 5_000) : null;
+  const given = { ...{ order, how, amountMinor, ms, notified }, reversalAfterMs };
+  const actions: Action[] = [{ do: "gateway-return", ...given, by }];
   if (random.chance(0.3)) {
-    const other = by === "kiosk" ? "merchant" : "kiosk";
-    actions.push({ do: "gateway-return", order, by: other, how, amountMinor, ms, notified });
+    actions.push({ do: "gateway-return", ...given, by: by === "kiosk" ? "merchant" : "kiosk" });
   }
-  if (random.chance(0.6)) actions.push({ do: "reverse", order });
+  if (random.chance(0.3)) actions.push({ do: "reverse", order });
   if (random.chance(0.4)) actions.push({ do: "end-of-day" });
   const sale = { goodsSeconds: null, patienceMs: null };
   if (random.chance(0.5))

@@ -2,7 +2,7 @@ import type { TestClock } from "../support/test-clock.ts";
 import { DiskFailure } from "./disk.ts";
 import type { Kiosk } from "./kiosk.ts";
 import { MerchantAccount } from "./merchant-account.ts";
-import { type GatewayReturn, isGatewayReturn, type Plan } from "./plan.ts";
+import { type Action, type GatewayReturn, isGatewayReturn, type Plan } from "./plan.ts";
 import type { Supervisor, TpManager } from "./processes.ts";
 
 /** The part of a simulated world in which money goes back by way of the gateway. */
@@ -13,6 +13,7 @@ interface Returning {
   readonly tpManager: TpManager | undefined;
   readonly supervisor: Supervisor | undefined;
   fell(error: unknown): void;
+  act(action: Action): void;
 }
 
 /** The account of a plan in which money goes back; undefined: none of its steps asks for that. */
@@ -35,8 +36,10 @@ function isTaken(world: Returning, document: string): boolean {
 
 /** Money goes back a while after the gateway has named the order to us. */
 export function giveBack(world: Returning, account: MerchantAccount, action: GatewayReturn): void {
-  const { order, by, how, ms } = action;
+  const { order, by, how, ms, reversalAfterMs } = action;
+  const reverse = (): void => world.act({ do: "reverse", order });
   const work = (): void => {
+    if (reversalAfterMs !== null) world.clock.startTimer("reversal", reversalAfterMs, reverse);
     if (by === "kiosk") {
       askFor(world, action);
       return;

@@ -87,6 +87,8 @@ export interface GatewayReturn {
   readonly amountMinor: number | null;
   /** From now on, or from when the gateway has the order and has named it. */
   readonly ms: number;
+  /** So long after it the kiosk asks for the terminal's reversal; null: it does not. */
+  readonly reversalAfterMs: number | null;
   /** When the gateway notifies it; "when-asked": not before somebody asks for it in the end. */
   readonly notified: "at-once" | "late" | "twice" | "when-asked";
 }

@@ -107,7 +107,20 @@ export function startTpManager(
     await handAgain.close();
   };
   const close = (): void => journal.close();
-  return { life, journal, handOff, guard, desk, orders, afterSale, gateway, poll, start, stop, close };
+  return {
+    life,
+    journal,
+    handOff,
+    guard,
+    desk,
+    orders,
+    afterSale,
+    gateway,
+    poll,
+    start,
+    stop,
+    close,
+  };
 }
 export type TpManager = ReturnType<typeof startTpManager>;
 

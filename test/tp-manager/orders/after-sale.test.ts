@@ -106,7 +106,7 @@ describe("a reversal (docs/design.md 3.7)", () => {
     expect(handOffs.standingAtGateway(9)).toEqual(["A-1"]);
     expect(archived()).toBe(0);
     const noted = { transactionId: body.transactionId, returnedMinor: 999 };
-    returns.noteReturns([noted], 1, at.clock.now());
+    returns.noteReturns([noted], at.clock.now());
     expect(handOffs.standingAtGateway(9)).toEqual([]);
     expect(archived()).toBe(1);
   });
