@@ -36,7 +36,7 @@ function isTaken(world: Returning, document: string): boolean {
 
 /** Money goes back a while after the gateway has named the order to us. */
 export function giveBack(world: Returning, account: MerchantAccount, action: GatewayReturn): void {
-  const { order, by, how, ms, reversalAfterMs } = action;
+  const { order, by, ms, reversalAfterMs } = action;
   const reverse = (): void => world.act({ do: "reverse", order });
   const work = (): void => {
     if (reversalAfterMs !== null) world.clock.startTimer("reversal", reversalAfterMs, reverse);
@@ -44,7 +44,7 @@ export function giveBack(world: Returning, account: MerchantAccount, action: Gat
       askFor(world, action);
       return;
     }
-    if (account.giveBack(order, action)) struck(world, `gateway ${how} by the merchant`);
+    if (account.giveBack(order, action)) struck(world, "gateway-return by the merchant");
   };
   account.whenNamed(order, () => void world.clock.startTimer("gateway return", ms, work));
 }
@@ -52,7 +52,7 @@ export function giveBack(world: Returning, account: MerchantAccount, action: Gat
 function askFor(world: Returning, { order, how, amountMinor }: GatewayReturn): void {
   const { tpManager } = world;
   if (!tpManager) return;
-  struck(world, `gateway ${how} by the kiosk`);
+  struck(world, "gateway-return by the kiosk");
   world.kiosk.ask({ order, call: `gateway-${how}` }, tpManager, async () => {
     await tpManager.gateway.ask(how, { orderId: order }, () => amountMinor ?? undefined);
     return undefined;
