@@ -48,3 +48,16 @@ export const transactionSchema = z.object({
   cart: z.array(cartLineSchema),
 });
 export type Transaction = z.infer<typeof transactionSchema>;
+
+/** The members that a transaction may lack, each as nobody told it. */
+export const noDetails = {
+  maskedPan: null,
+  authorisationNumber: null,
+  cardName: null,
+  receiptNumber: null,
+  traceNumber: null,
+  terminalId: null,
+  customerEmail: null,
+  customData: {},
+  cart: [],
+} as const satisfies Partial<Transaction>;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { maskPan } from "../../src/shared/mask.ts";
-import type { Transaction } from "../../src/shared/transaction.ts";
+import { noDetails, type Transaction } from "../../src/shared/transaction.ts";
 
 /** A transaction with nothing but what every one has. */
 export function sampleTransaction(given: Partial<Transaction> = {}): Transaction {
@@ -12,15 +12,7 @@ export function sampleTransaction(given: Partial<Transaction> = {}): Transaction
     currency: "EUR",
     exponent: 2,
     approvedAtMs: Date.UTC(2026, 0, 15, 11, 59, 58, 321),
-    maskedPan: null,
-    authorisationNumber: null,
-    cardName: null,
-    receiptNumber: null,
-    traceNumber: null,
-    terminalId: null,
-    customerEmail: null,
-    customData: {},
-    cart: [],
+    ...noDetails,
     ...given,
   };
 }

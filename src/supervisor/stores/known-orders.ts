@@ -7,7 +7,7 @@ import type {
   ResponseOf,
   supervisorMessages,
 } from "../../shared/ipc/contract.ts";
-import { type Transaction, transactionSchema } from "../../shared/transaction.ts";
+import { noDetails, type Transaction, transactionSchema } from "../../shared/transaction.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { HistoryParts } from "../operations/history-parts.ts";
 import { returnedOfOrder } from "../operations/returned-sums.ts";
@@ -106,15 +106,7 @@ const emptyTransaction: Omit<Transaction, "transactionId" | "orderId"> = {
   currency: "EUR",
   exponent: 2,
   approvedAtMs: 0,
-  maskedPan: null,
-  authorisationNumber: null,
-  cardName: null,
-  receiptNumber: null,
-  traceNumber: null,
-  terminalId: null,
-  customerEmail: null,
-  customData: {},
-  cart: [],
+  ...noDetails,
 };
 
 function readJson(text: string): unknown {

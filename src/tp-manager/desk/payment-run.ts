@@ -6,6 +6,7 @@ import {
   mayBeAnotherSale,
   namesAnotherSale,
 } from "../attempts/comparison-policy.ts";
+import { newestAttempts } from "../attempts/newest-attempts.ts";
 import {
   type Attempt,
   goodsWindowSeconds,
@@ -268,10 +269,8 @@ function inStep(
 ): boolean {
   const others = attempts.unfinished().filter((open) => open.transactionId !== transactionId);
   if (others.length > 0 || !baseline) return false;
-  const page = { sinceMs: 0, status: null, limit: ATTEMPTS_LOOKED_AT, before: null };
-  const last = attempts
-    .list(page)
-    .map(({ attempt }) => attempt.state)
+  const last = newestAttempts(attempts, ATTEMPTS_LOOKED_AT)
+    .map(({ state }) => state)
     .find((state) => saleOf(state) !== undefined);
   if (!last) return baseline.last.kind === "none";
   return (

@@ -1,12 +1,12 @@
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { compareReports, compareStored, sameTerminal } from "../attempts/comparison-policy.ts";
+import { newestAttempts } from "../attempts/newest-attempts.ts";
 import { type Attempt, saleOf } from "../attempts/payment.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
 import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
 
 /** Attempts at other terminals, or of which nothing was sent, are passed over. */
 const ATTEMPTS_LOOKED_AT = 20;
-const page = { sinceMs: 0, status: null, limit: ATTEMPTS_LOOKED_AT, before: null };
 
 type Journal = Pick<AttemptStore, "list" | "orderOfReport">;
 
@@ -19,7 +19,8 @@ export function unknownSale(attempts: Journal, now: Baseline): TransactionReport
   if (now.last.kind !== "transaction") return undefined;
   const { report } = now.last;
   if (!report.good || report.originalTrace !== null) return undefined;
-  const newest = attempts.list(page).map(({ attempt }) => attempt);
+  if (isNewest(attempts, report)) return undefined;
+  const newest = [...newestAttempts(attempts, ATTEMPTS_LOOKED_AT)];
   const last = lastAt(newest, now);
   if (newest.some((attempt) => mayBeItsReversal(attempt, report))) return undefined;
   if (!last?.baseline || compareStored(last.baseline.last, now.last) !== "different") {
@@ -31,6 +32,13 @@ export function unknownSale(attempts: Journal, now: Baseline): TransactionReport
     return undefined;
   }
   return attempts.orderOfReport(report, "") === undefined ? report : undefined;
+}
+
+/** The usual case, which need not look at more: the terminal shows the last sale that is known. */
+function isNewest(attempts: Journal, report: TransactionReport): boolean {
+  const [newest] = newestAttempts(attempts, ATTEMPTS_LOOKED_AT);
+  const sale = newest && saleOf(newest.state);
+  return sale !== undefined && compareReports(sale.report, report) === "same";
 }
 
 /** The newest attempt that was sent to this terminal. */

@@ -1,5 +1,5 @@
 import type { DeliveryState, HandedAgain } from "../../shared/ipc/contract.ts";
-import type { Transaction } from "../../shared/transaction.ts";
+import { noDetails, type Transaction } from "../../shared/transaction.ts";
 import type { AgainPage, AgainStore } from "../attempts/hand-off-store.ts";
 import { readJson } from "./attempt-columns.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
@@ -79,15 +79,7 @@ function archivedItem(row: Row): HandedAgain {
     currency: String(row["currency"]),
     exponent: Number(row["exponent"]),
     approvedAtMs: Number(row["ended_at_ms"]),
-    maskedPan: null,
-    authorisationNumber: null,
-    cardName: null,
-    receiptNumber: null,
-    traceNumber: null,
-    terminalId: null,
-    customerEmail: null,
-    customData: {},
-    cart: [],
+    ...noDetails,
   };
   const state = row["delivery"] as DeliveryState;
   return { transaction, state, reversed: row["phase"] === "reversed" };

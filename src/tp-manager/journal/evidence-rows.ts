@@ -7,7 +7,7 @@ import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
 import { readAttempt, readJson } from "./attempt-columns.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
 
-/** A terminal's last transaction belongs to one of the newest attempts, if to any. */
+/** A terminal's last transaction belongs to one of so many newest attempts, if to any. */
 const NEWEST = 20;
 const RECEIPT_DIGITS = 4;
 const TRACE_DIGITS = 6;
@@ -18,7 +18,7 @@ const reversals = "attempt_event INDEXED BY attempt_event_reversal";
 const texts = {
   spelled: `SELECT * FROM attempt WHERE receipt_number IN (?1, ?2, ?3)
       AND trace_number IN (?4, ?5, ?6) AND transaction_id <> ?7`,
-  newest: `SELECT * FROM attempt WHERE transaction_id <> ? ORDER BY rowid DESC LIMIT ${NEWEST}`,
+  newest: `SELECT * FROM attempt WHERE transaction_id <> ? ORDER BY rowid DESC LIMIT ?`,
   reversed: `SELECT attempt.* FROM ${reversals} JOIN attempt USING (transaction_id)
     WHERE kind = '${REVERSAL_BEGINS}' AND transaction_id <> ?
     ORDER BY attempt_event.id DESC LIMIT ${NEWEST}`,
@@ -51,18 +51,22 @@ export class EvidenceRows {
 
   /** See {@link AttemptStore.orderOfReport}. */
   orderOfReport(report: TransactionReport, except: string): string | undefined {
-    const rows = [
-      ...this.#sql.spelled.all(
-        ...spellings(report.receiptNumber, RECEIPT_DIGITS),
-        ...spellings(report.traceNumber, TRACE_DIGITS),
-        except,
-      ),
-      ...this.#sql.newest.all(except),
-      ...this.#sql.reversed.all(except),
-    ];
-    const owner = rows
-      .map(readAttempt)
-      .find((attempt) => reportsOf(attempt).some((own) => isSame(own, report)));
+    const ownerAmong = (rows: readonly Row[]): Attempt | undefined =>
+      rows
+        .map(readAttempt)
+        .find((attempt) => reportsOf(attempt).some((own) => isSame(own, report)));
+    const owner =
+      // Before a payment the terminal nearly always shows the last one.
+      ownerAmong(this.#sql.newest.all(except, 1)) ??
+      ownerAmong(
+        this.#sql.spelled.all(
+          ...spellings(report.receiptNumber, RECEIPT_DIGITS),
+          ...spellings(report.traceNumber, TRACE_DIGITS),
+          except,
+        ),
+      ) ??
+      ownerAmong(this.#sql.newest.all(except, NEWEST)) ??
+      ownerAmong(this.#sql.reversed.all(except));
     return owner?.request.orderId;
   }
 

@@ -116,10 +116,10 @@ export class HandOff {
       do {
         const now = this.#clock.now();
         batch = this.#store.pendingHandOffs(BATCH, now - SET_ASIDE_MS, now);
+        this.#tryAsideLater();
         if (!(await this.#handOverAll(batch))) return;
       } while (batch.length === BATCH);
     }
-    this.#tryAsideLater();
   }
 
   /**
@@ -171,6 +171,7 @@ export class HandOff {
   #setAside({ transaction }: PendingHandOff, why: string): void {
     const { transactionId, orderId } = transaction;
     const isNew = this.#store.setAside(transactionId, why, this.#clock.now());
+    this.#tryAsideLater();
     // Nobody waits for it any longer: its delivery is not known.
     this.#waiting.get(transactionId)?.resolve();
     this.#waiting.delete(transactionId);

@@ -2,7 +2,8 @@ import type { Socket } from "node:net";
 import { expect, test } from "vitest";
 import { type House, house, pay, request } from "../../support/payment-house.ts";
 import { report } from "../../support/reports.ts";
-import { approves, lost, type PayScript } from "../../support/scripted-terminal.ts";
+import { approves, lost } from "../../support/scripted-terminal.ts";
+import { hangUpDuring } from "./hang-up.ts";
 import { listening } from "./listening.ts";
 import { authorization, monitorOf } from "./rig.ts";
 
@@ -55,25 +56,9 @@ test("and is no trouble any more when it was reversed", async () => {
 });
 
 test("an answer that reaches nobody leaves its charge unread", async () => {
-  const { app, at, port, raw, get } = await listening();
-  const cut = Promise.withResolvers<void>();
-  app.server.once("connection", (socket: Socket) => socket.once("close", () => cut.resolve()));
-  const begun = Promise.withResolvers<void>();
-  const goesOn = Promise.withResolvers<void>();
-  const slow: PayScript = async (order, observer) => {
-    begun.resolve();
-    await goesOn.promise;
-    return approves(order, observer);
-  };
-  at.terminal.script = slow;
-  const body = JSON.stringify({ orderId: "A-1", amount: 9.99 });
-  const head = [`POST /payment HTTP/1.1`, `Host: 127.0.0.1:${port}`];
-  head.push(`Authorization: ${authorization}`, "Content-Type: application/json");
-  const { socket } = raw([...head, `Content-Length: ${body.length}`, "", body].join("\r\n"));
-  await begun.promise;
-  socket.destroy();
-  await cut.promise;
-  goesOn.resolve();
+  const site = await listening();
+  const { at, get } = site;
+  await hangUpDuring({ orderId: "A-1", amount: 9.99 }, site);
   await expect.poll(() => unread(at)).toEqual(["A-1"]);
   await (await get("/payment/A-1")).text();
   await expect.poll(() => unread(at)).toEqual([]);

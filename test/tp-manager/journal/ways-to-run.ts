@@ -73,7 +73,7 @@ const evidence: Record<string, Ways> = {
     ["0001", "1", "0001", "000001", "1", "000001", ""],
     ["none", "none", "none", "none", "none", "none", ""],
   ],
-  "evidence newest": ofAttempt,
+  "evidence newest": each((n) => [order, idOf(n / 2)], 20),
   "evidence reversed": ofAttempt,
   "evidence begun": ofAttempt,
   "evidence nextAttempt": (n) => [
