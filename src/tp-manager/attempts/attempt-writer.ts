@@ -66,9 +66,9 @@ export class AttemptWriter {
   }
 
   /**
-   * Writes evidence of the wire that nothing can refuse any more. What the journal does not take is
-   * kept in memory and written before the next step, because a recovery that does not know of it
-   * could disprove a charge (docs/design.md 3.2).
+   * Writes evidence of the wire that nothing can refuse any more. A step that the journal does not
+   * take is kept in memory and written before the next one, because a recovery that does not know
+   * of it could disprove a charge (docs/design.md 3.2).
    */
   heard(input: AttemptInput, kind: string): void {
     const step = { input, event: { atMs: this.#parts.clock.now(), kind, detail: {} } };

@@ -8,7 +8,7 @@ import {
   type ScriptedTerminal,
 } from "../../support/scripted-terminal.ts";
 
-/** The terminal's last transaction stays the one from before, whatever it did since. */
+/** Longer than any time limit; the terminal shows the transaction from before all the while. */
 const AGES_MS = 24 * 60 * 60_000;
 
 const phaseOf = (at: House) => at.journal.attempts.latest("A-1")?.state.phase;
@@ -57,7 +57,7 @@ async function staysUnknown(at: House): Promise<void> {
   expect(at.terminal.paid).toHaveLength(1);
 }
 
-test("a good result whose acknowledgement arrived weighs more than an old receipt, although neither that nor its end was written", async () => {
+test("an acknowledged result weighs more than an old receipt, also when no end was written", async () => {
   const at = house();
   const disk = paysOnFullDisk(at, "completed");
   await expect(pay(at, request("A-1"))).rejects.toMatchObject({ code: "STORAGE_FAILED" });
@@ -105,7 +105,7 @@ test("an acknowledgement that was not written is there before a contrary report"
   await staysUnknown(at);
 });
 
-test("a result that could not be written is not taken, and an old receipt disproves it", async () => {
+test("a result that could not be written is not taken; an old receipt disproves it", async () => {
   const at = house();
   at.terminal.script = (_order, observer) => {
     const disk = fails(at, "*");
