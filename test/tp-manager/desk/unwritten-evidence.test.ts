@@ -57,7 +57,7 @@ async function staysUnknown(at: House): Promise<void> {
   expect(at.terminal.paid).toHaveLength(1);
 }
 
-test("an acknowledged result weighs more than an old receipt, also when no end was written", async () => {
+test("an acknowledged result outweighs an old receipt, also when no end was written", async () => {
   const at = house();
   const disk = paysOnFullDisk(at, "completed");
   await expect(pay(at, request("A-1"))).rejects.toMatchObject({ code: "STORAGE_FAILED" });
