@@ -221,14 +221,7 @@ export class PaymentRun {
 /** Prompts and acknowledgements are treated alike for every financial command. */
 export function observe(writer: AttemptWriter): Omit<PaymentObserver, "report"> {
   return {
-    acknowledged() {
-      try {
-        writer.advance({ input: "acknowledged" }, "acknowledged", {});
-      } catch (error) {
-        // Only evidence is lost: a recovery needs two matching reads instead of one.
-        writer.log("error", { err: error }, "the journal did not take an acknowledgement");
-      }
-    },
+    acknowledged: () => writer.heard({ input: "acknowledged" }, "acknowledged"),
     prompt: (prompt: Prompt) => writer.prompted(prompt),
   };
 }
