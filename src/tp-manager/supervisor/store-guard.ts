@@ -129,7 +129,8 @@ export class StoreGuard {
   ): void {
     const { doubts, isShared } = this.#parts;
     const sale = storage(() => this.#unknownSale(baseline, limitMs), "unknown");
-    const isSign = sale !== undefined && !this.#opened();
+    // Of a record without a result nobody knows whether it is a sale: alone it says nothing.
+    const isSign = sale?.good === true && !this.#opened();
     if (isSign && (isShared || !this.#isOurTerminal(baseline))) return;
     if (isSign) {
       this.doubt(`the terminal's last sale is known to nobody here (${saleInWords(sale)})`, true);
@@ -218,11 +219,15 @@ export class StoreGuard {
     throw new AppError("STORES_DISAGREE", `Both databases were lost or restored, and ${why}.`);
   }
 
-  /** A good sale that the terminal has stored and the journal does not know. */
+  /**
+   * A sale that the terminal has stored and the journal does not know. One without a result may
+   * stand: nobody has heard that it does not.
+   */
   #unknownSale({ last }: Baseline, limitMs: number): TransactionReport | undefined {
     if (last.kind !== "transaction") return undefined;
     const { report } = last;
-    const isSale = report.good && report.originalTrace === null;
+    const mayStand = report.good || report.resultCode === null;
+    const isSale = mayStand && report.originalTrace === null;
     return isSale && !this.#parts.doubts.knowsReport(report, limitMs) ? report : undefined;
   }
 

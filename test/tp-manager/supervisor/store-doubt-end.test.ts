@@ -26,6 +26,17 @@ async function bothLost(): Promise<Kiosk> {
   return at;
 }
 
+/** The journal is gone, and with it the terminal's last sale, of 4.20. */
+async function journalLost(change: { resultCode?: string | null } = {}): Promise<Kiosk> {
+  const at = await kiosk();
+  await expectSold(at, "A");
+  at.manager.close();
+  at.till.last = { ...at.till.next(420), ...change };
+  removeStore(at.folder, "journal");
+  restart(at);
+  return at;
+}
+
 /** The terminal has nothing stored any more, as an end of day leaves it. */
 async function endOfDay({ manager, till, clock }: Kiosk): Promise<void> {
   // An end of day ends nothing before the supervisor's orders are taken over.
@@ -86,4 +97,29 @@ test("a second loss begins the day of a doubt again", async () => {
   await endOfDay(at);
   await at.clock.advance(600_000);
   expect(at.manager.guard.open).toBeDefined();
+});
+
+test("a last transaction without a result code is kept as a sale that may stand", async () => {
+  const at = await journalLost({ resultCode: null });
+  at.till.last = at.till.last && { ...at.till.last, good: false };
+  at.till.show(at.manager.terminal);
+  await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", 420);
+  await expectSold(at, "C", 100);
+  await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", 420);
+});
+
+test("a last transaction that the terminal itself calls not good holds up nothing", async () => {
+  const at = await journalLost({ resultCode: "6c" });
+  at.till.last = at.till.last && { ...at.till.last, good: false };
+  at.till.show(at.manager.terminal);
+  await expectSold(at, "B", 420);
+});
+
+test("a last transaction without a result code begins no doubt by itself", async () => {
+  const at = await kiosk();
+  await expectSold(at, "A");
+  at.till.last = { ...at.till.next(420), resultCode: null, good: false };
+  at.till.show(at.manager.terminal);
+  await expectSold(at, "B", 420);
+  expect(at.manager.guard.open).toBeUndefined();
 });
