@@ -157,3 +157,49 @@ test("a reversal's result that could not be written is not taken", async () => {
   await at.clock.advance(AGES_MS);
   expect(phaseOf(at)).toBe("charged");
 });
+
+test("an acknowledged result is not forgotten when the terminal tells it again", async () => {
+  const at = house();
+  at.terminal.script = (_order, observer) => {
+    observer.report(report());
+    observer.acknowledged();
+    observer.report(report());
+    return Promise.resolve(lost("line broken"));
+  };
+  expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+  await staysUnknown(at);
+});
+
+test.each([
+  ["tells it again", {}],
+  ["then tells the contrary", { good: false, resultCode: "6C" }],
+] as const)("so is that of a reversal when the terminal %s", async (_what, change) => {
+  const at = await reversed(() => (order, observer) => {
+    observer.report(reversalReport(order));
+    observer.acknowledged();
+    observer.report({ ...reversalReport(order), ...change });
+    return Promise.resolve(lost("line broken"));
+  });
+  await at.afterSale.reverse("A-1");
+  await at.clock.advance(AGES_MS);
+  expect(phaseOf(at)).toBe("reversal-in-doubt");
+});
+
+test("the end of the window for goods stops nothing when it cannot be written", async () => {
+  const at = house();
+  const { promise, resolve } = Promise.withResolvers<ReturnType<typeof lost>>();
+  at.terminal.script = (_order, observer) => {
+    expect(observer.report(report())).toBe("hold");
+    return promise;
+  };
+  const paying = pay(at, request("A-1", { delivery: { withinSeconds: 30 } }));
+  await at.clock.advance(0);
+  const disk = fails(at, "goods-decided");
+  await at.clock.advance(31_000);
+  expect(at.terminal.decisions).toEqual([]);
+  disk.mend();
+  resolve(lost("line broken"));
+  await paying;
+  await at.clock.advance(AGES_MS);
+  expect(phaseOf(at)).toBe("not-charged");
+});
