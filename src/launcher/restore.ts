@@ -128,8 +128,8 @@ function fileTime(atMs: number): string {
 function aftermath(store: Restorable | undefined): string[] {
   const journal =
     "At the next start tp-manager takes over what the supervisor has: charged, reversed, " +
-    "returned and dropped orders. Until the next end of day each new order id is looked up first " +
-    "(./launch.sh stores shows it, ./launch.sh stores accept ends it).";
+    "returned and dropped orders. Until 24 hours and an end of day have passed each new order id " +
+    "is looked up first (./launch.sh stores shows it, ./launch.sh stores accept ends it).";
   const supervisor =
     "At the next start tp-manager hands everything over again; what may have been sent since the " +
     "copy is looked up at the gateway before it is sent.";

@@ -331,7 +331,7 @@ export const errorTable = {
     "unknown",
     "after_recovery",
     "The terminal has a sale of this amount that no order here has: it may be this one.",
-    "Find out who paid it; an end of day or ./launch.sh stores accept ends the wait.",
+    "Find out who paid it; ./launch.sh stores accept ends the wait, or a day and an end of day.",
   ),
   GATEWAY_NOT_SENT: row(
     503,

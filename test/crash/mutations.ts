@@ -324,8 +324,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${room}/http/answer-arrival.ts`,
-        from: '  raw.once("finish", () => {',
-        to: "  queueMicrotask(() => {\n    void raw;",
+        from: '  raw.once("finish", () => {\n    try {',
+        to: "  queueMicrotask(() => {\n    void raw;\n    try {",
       },
     ],
   },

@@ -107,7 +107,7 @@ test("stop ends all of it, and the demo starts again where it was", async () => 
   expect(stopped.out.match(/^\S+ +stopped$/gm)).toHaveLength(4);
   expect(pids()).toEqual([[], [], [], []]);
   const again = await demo();
-  expect(again.code).toBe(0);
+  expect(again.code, again.out).toBe(0);
   expect((await checkout.launch("status")).out).toMatch(/^queue +empty +3 sent$/m);
   expect((await checkout.launch("stop")).code).toBe(0);
 });

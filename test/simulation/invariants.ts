@@ -100,7 +100,7 @@ function chargedTwice({ world, orders }: End): string[] {
 function falseNotCharged({ world }: End): string[] {
   return world.kiosk.told
     .filter(({ charged, order }) => charged === "no" && order !== "")
-    .filter((told) => !isForgotten(world, told))
+    .filter(({ order }) => known(world, [order]).length > 0)
     .filter(({ order, atMs }) => world.bank.balance(order, atMs - 1) !== 0)
     .filter(({ order, atMs }) => !isReturned(world, order, atMs))
     .map((told) => `${sentence(told)}, but the bank has ${world.bank.balance(told.order)}`);
@@ -109,12 +109,6 @@ function falseNotCharged({ world }: End): string[] {
 /** All of it went back at the gateway: that is a finished order (docs/design.md 3.8). */
 function isReturned({ gateway }: World, order: string, atMs: number): boolean {
   return (gateway.account?.whollyReturnedMs(order) ?? Number.POSITIVE_INFINITY) <= atMs;
-}
-
-/** After the doubt about a lost journal nobody speaks of what nothing is left of. */
-function isForgotten(world: World, { order, inStoreDoubt }: Told): boolean {
-  if (known(world, [order]).length === 0) return true;
-  return world.lost.forgotten.has(order) && !inStoreDoubt;
 }
 
 /** Orders of which somebody still can know the truth when they are asked for. */

@@ -41,6 +41,7 @@ export class MerchantAccount {
   readonly #waiting: Array<{ order: string; work: () => void }> = [];
   #untold: Array<() => void> = [];
   #documents = 0;
+  #finished = false;
 
   constructor(clock: TestClock, deliver: (document: string) => boolean) {
     this.#clock = clock;
@@ -86,8 +87,9 @@ export class MerchantAccount {
     return { outcome: "found", found: { ...about, ...sums } };
   }
 
-  /** Somebody asks for what the gateway has not told. */
-  tellAll(): void {
+  /** Nothing more goes back, and somebody asks for what the gateway has not told. */
+  finish(): void {
+    this.#finished = true;
     const untold = this.#untold;
     this.#untold = [];
     for (const tell of untold) tell();
@@ -121,7 +123,12 @@ export class MerchantAccount {
     const all = how === "cancel" || amountMinor === null;
     const sum = all ? left : amountMinor;
     // Only what nothing was taken from can be cancelled.
-    if (left === 0 || sum > left || (how === "cancel" && copy.refundedMinor > 0)) {
+    if (
+      this.#finished ||
+      left === 0 ||
+      sum > left ||
+      (how === "cancel" && copy.refundedMinor > 0)
+    ) {
       return "order-refused";
     }
     if (how === "cancel") copy.cancelled = true;

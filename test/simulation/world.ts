@@ -106,6 +106,7 @@ export class World {
       order: () => this.tpManager?.desk.turn.current?.orderId ?? "?",
       wireMs: () => this.#wireWait(),
       leaves: (what, order) => this.#leaves(what, order),
+      closes: () => this.#looked(),
       acknowledges: (order) => this.#watch.acknowledges(order),
     });
     this.#driver = terminal;
@@ -371,8 +372,8 @@ export class World {
     for (const { life } of [this.tpManager, this.supervisor].filter((each) => !!each)) {
       life.disk.heal();
     }
-    this.gateway.account?.tellAll();
     await this.#sellAgain();
+    this.gateway.account?.finish();
     if (this.#operatorSettles && this.tpManager)
       settleUnknown(this.kiosk, this.tpManager, this.bank);
     if (this.tpManager) this.#ask({ do: "end-of-day" }, this.tpManager);
@@ -413,20 +414,17 @@ export class World {
     if (turn && this.#cancelled.has(turn)) this.see("a cancel that was taken is not lost", order);
     if (turn) this.#left.add(turn);
     this.#watch.leaves(what, order);
-    if (what === "payment" && this.lost.forgotten.has(order) && !this.#isShown(order)) {
-      this.unknowable.add(order);
-    }
+    if (what !== "payment") return;
+    this.#looked();
+    const asked = this.tpManager?.journal.attempts.latest(order)?.request.amountMinor;
+    if (this.lost.isBeyond(order, asked)) this.unknowable.add(order);
   }
 
-  /** The terminal tells a sale of this order's amount, which is that of this order. */
-  #isShown(order: string): boolean {
+  #looked(): void {
     const { lastSale } = this.device;
-    const asked = this.tpManager?.journal.attempts.latest(order)?.request.amountMinor;
-    return (
-      lastSale !== undefined &&
-      this.bank.orderOf(lastSale) === order &&
-      this.bank.balanceOfSale(lastSale) === asked
-    );
+    const order = lastSale === undefined ? undefined : this.bank.orderOf(lastSale);
+    if (lastSale === undefined || order === undefined) return;
+    this.lost.looked(order, this.bank.balanceOfSale(lastSale));
   }
 
   #newDevice(): ModelDevice {

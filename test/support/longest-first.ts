@@ -1,14 +1,18 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files that wait for minutes, as real programs, browsers and protocol timers need them. */
+/** Files that take long, as real programs, browsers, protocol timers and ten thousand tries do. */
 const long = [
   "test/crash/",
   "test/scenario/terminal-faults",
+  "test/simulation/simulation.test",
   "test/independent/terminal-python",
+  "test/simulator/gateway/http/hostile",
+  "test/supervisor/hostile",
   "test/launcher/",
   "test/scenario/",
   "test/browser/",
   "test/supervisor/supervisor.test",
+  "test/tp-manager/http/fuzz.test",
   "test/tp-manager/http/flood",
   "test/client/",
 ];

@@ -1,4 +1,4 @@
-import { invariant } from "../../shared/invariant.ts";
+import { BrokenInvariant, invariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
@@ -8,6 +8,7 @@ import type { AttemptStore } from "./attempt-store.ts";
 import type { Announce } from "./event-table.ts";
 import {
   type Attempt,
+  type AttemptEvent,
   type AttemptState,
   type ChargedState,
   isCharged,
@@ -18,12 +19,20 @@ import { advance } from "./payment-machine.ts";
 import { phaseTable } from "./phase-table.ts";
 import { isReturnedTwice, tellReturnedTwice } from "./returned-twice.ts";
 
+/** Something that was heard on the wire and is not on disk yet. */
+export interface UnwrittenStep {
+  readonly input: AttemptInput;
+  readonly event: AttemptEvent;
+}
+
 export interface WriterParts {
   readonly attempts: Pick<AttemptStore, "update" | "addEvent">;
   readonly clock: Clock;
   readonly log: Logger;
   /** For `GET /events`. */
   readonly announce?: Announce | undefined;
+  /** Shared by the writers that one command has one after the other; see AttemptWriter.heard. */
+  readonly unwritten?: UnwrittenStep[] | undefined;
 }
 
 /**
@@ -32,11 +41,13 @@ export interface WriterParts {
  */
 export class AttemptWriter {
   readonly #parts: WriterParts;
+  readonly #unwritten: UnwrittenStep[];
   #attempt: Attempt;
 
   constructor(attempt: Attempt, parts: WriterParts) {
     this.#attempt = attempt;
     this.#parts = parts;
+    this.#unwritten = parts.unwritten ?? [];
   }
 
   get attempt(): Attempt {
@@ -50,16 +61,43 @@ export class AttemptWriter {
     detail: Readonly<Record<string, unknown>>,
     ticket = "",
   ): Attempt {
-    const { attempts, clock } = this.#parts;
+    this.#writeHeard();
+    return this.#write({ input, event: { atMs: this.#parts.clock.now(), kind, detail } }, ticket);
+  }
+
+  /**
+   * Writes evidence of the wire that nothing can refuse any more. A step that the journal does not
+   * take is kept in memory and written before the next one, because a recovery that does not know
+   * of it could disprove a charge (docs/design.md 3.2).
+   */
+  heard(input: AttemptInput, kind: string): void {
+    const step = { input, event: { atMs: this.#parts.clock.now(), kind, detail: {} } };
+    try {
+      this.#writeHeard();
+      this.#write(step);
+    } catch (error) {
+      // A fault of this program does not get better by repeating it.
+      if (!(error instanceof BrokenInvariant)) this.#unwritten.push(step);
+      this.log("error", { err: error, kind }, "the journal did not take what was heard");
+    }
+  }
+
+  #writeHeard(): void {
+    for (let step = this.#unwritten[0]; step; step = this.#unwritten[0]) {
+      this.#write(step);
+      this.#unwritten.shift();
+    }
+  }
+
+  #write({ input, event }: UnwrittenStep, ticket = ""): Attempt {
     const before = this.#attempt.state;
     const state = advance(before, input);
-    const atMs = clock.now();
     const newlyCharged = isCharged(state) && saleOf(before) === undefined;
-    const approvedAtMs = isPaying(before) ? atMs : this.#attempt.startedAtMs;
-    this.#attempt = attempts.update(this.#attempt.transactionId, {
+    const approvedAtMs = isPaying(before) ? event.atMs : this.#attempt.startedAtMs;
+    this.#attempt = this.#parts.attempts.update(this.#attempt.transactionId, {
       from: before.phase,
       state,
-      event: { atMs, kind, detail },
+      event,
       ...(ticket === "" ? {} : { ticket }),
       ...(newlyCharged ? { handOff: transactionOf(this.#attempt, state, approvedAtMs) } : {}),
       ...(endsSale(before, state) ? { withdraw: true } : {}),

@@ -105,6 +105,7 @@ function doubtOfSale(attempt: Attempt, state: InDoubtState, given: DoubtTimes): 
     refused: good !== null && judgeReport(order, good.report) === "disagrees",
     held: state.told !== undefined,
     acknowledged: good?.acknowledged === true,
+    tookBefore: state.tookBefore === true,
     printsCount: times.printsCount,
     second: state.second ?? null,
     end: !state.heard ? "unheard" : onlyBad && !good && !state.second ? "own-word" : "bad",
@@ -128,7 +129,7 @@ function goodOf({ last, earlier }: InDoubtState): JudgedReport | null {
 
 function doubtOfReversal(
   { startedAtMs }: Attempt,
-  { sale, baseline, last, heardBad }: ReversalInDoubtState,
+  { sale, baseline, last, heardBad, tookBefore }: ReversalInDoubtState,
   times: DoubtTimes,
 ): Doubt {
   return {
@@ -141,6 +142,7 @@ function doubtOfReversal(
       refused: last?.judgement === "disagrees",
       held: false,
       acknowledged: last?.report.good === true && last.acknowledged,
+      tookBefore: tookBefore === true,
       printsCount: times.printsCount,
       second: null,
       end: heardBad ? "bad" : "unheard",

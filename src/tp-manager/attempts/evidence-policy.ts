@@ -61,6 +61,8 @@ export interface Heard {
   readonly held: boolean;
   /** The arrival of our acknowledgement of that result is proven. */
   readonly acknowledged: boolean;
+  /** As before, of a good result that another report followed: no proof of what is stored. */
+  readonly tookBefore?: boolean;
   /** The acknowledgements of the receipt's print count as well (docs/zvt.md 9.1). */
   readonly printsCount: boolean;
   /** A second sale reported in the same payment, and refused (docs/design.md 3.20). */
@@ -129,6 +131,8 @@ export interface Facts {
   readonly end: Heard["end"];
   /** The terminal took our word for a good result, so it has to have it. */
   readonly acknowledged: boolean;
+  /** As before, or of a good result that another report followed. */
+  readonly tookGood: boolean;
   /** We refused the good result that was reported. */
   readonly refused: boolean;
   readonly held: boolean;
@@ -179,6 +183,7 @@ export function factsOf(doubt: Doubt, look: Look, known: Known, earlier: Look | 
     strayIs: known.strayIs,
     end: heard.end,
     acknowledged: heard.acknowledged && !heard.printsCount,
+    tookGood: (heard.acknowledged || heard.tookBefore === true) && !heard.printsCount,
     refused: heard.refused,
     held: heard.held,
     hasSecond: heard.second !== null,

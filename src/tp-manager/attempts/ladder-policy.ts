@@ -111,7 +111,7 @@ const ladder: readonly Rung[] = [
     sale: "unsettled",
   },
   {
-    holds: ({ asBefore, acknowledged }) => asBefore === "same" && acknowledged,
+    holds: ({ asBefore, tookGood }) => asBefore === "same" && tookGood,
     because: "the terminal took our acknowledgement of a good result, but shows nothing new",
     sale: "unsettled",
     reversal: "unsettled",

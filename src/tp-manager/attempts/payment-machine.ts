@@ -3,16 +3,17 @@ import { unreachable } from "../../shared/invariant.ts";
 import type { AbortReason, PaymentEnd, TransactionReport } from "../terminal/terminal.ts";
 import { type AttemptInput, impossible } from "./attempt-input.ts";
 import { namesAnotherSale } from "./comparison-policy.ts";
-import type {
-  AttemptState,
-  ChargedState,
-  Goods,
-  InDoubtState,
-  JudgedReport,
-  Judgement,
-  NotCharged,
-  NotChargedState,
-  SentState,
+import {
+  type AttemptState,
+  type ChargedState,
+  type Goods,
+  type InDoubtState,
+  type JudgedReport,
+  type Judgement,
+  type NotCharged,
+  type NotChargedState,
+  type SentState,
+  tookBefore,
 } from "./payment.ts";
 import { advanceReversal } from "./reversal-machine.ts";
 
@@ -170,11 +171,11 @@ function withReport(state: SentState, report: TransactionReport, judgement: Judg
   const good = state.last?.report.good ? state.last : undefined;
   if (!report.good) {
     const earlier = good ?? before;
-    return { ...rest, last, ...(earlier ? { earlier } : {}) };
+    return { ...rest, ...tookBefore(state), last, ...(earlier ? { earlier } : {}) };
   }
   // After a decision about goods a second sale is not refused (docs/design.md 3.20).
   const isSecond = good && namesAnotherSale(good.report, report);
-  return { ...rest, last, ...(isSecond ? { second: good.report } : {}) };
+  return { ...rest, ...tookBefore(state), last, ...(isSecond ? { second: good.report } : {}) };
 }
 
 /**

@@ -96,6 +96,8 @@ interface Contradictions {
   readonly earlier?: JudgedReport;
   /** A second sale within the payment, refused on the wire (docs/design.md 3.20). */
   readonly second?: TransactionReport;
+  /** Our acknowledgement of a good report before the last one has provably arrived. */
+  readonly tookBefore?: true;
 }
 
 export interface ChargedState extends Sale {
@@ -140,6 +142,8 @@ export interface ReversingState {
   readonly sale: Sale;
   readonly baseline: Baseline;
   readonly last: JudgedReport | null;
+  /** As in a payment. */
+  readonly tookBefore?: true;
 }
 
 export interface ReversalInDoubtState {
@@ -148,6 +152,7 @@ export interface ReversalInDoubtState {
   readonly baseline: Baseline;
   readonly last: JudgedReport | null;
   readonly why: string;
+  readonly tookBefore?: true;
   /** The terminal's end was heard, and was that nothing was reversed. */
   readonly heardBad?: true;
 }
@@ -260,6 +265,15 @@ export const begun: AttemptState = { phase: "sent", last: null, goods: null };
 
 export function notCharged(outcome: NotCharged): NotChargedState {
   return { phase: "not-charged", outcome };
+}
+
+/** A later report does not undo that our acknowledgement of a good one has arrived. */
+export function tookBefore(
+  state: Pick<SentState, "last" | "tookBefore">,
+): Pick<SentState, "tookBefore"> {
+  const { last } = state;
+  const took = state.tookBefore === true || (last?.report.good === true && last.acknowledged);
+  return took ? { tookBefore: true } : {};
 }
 
 /** The command of the payment may be running at the terminal. */

@@ -1,13 +1,14 @@
 import type { PaymentEnd, TransactionReport } from "../terminal/terminal.ts";
 import { type AttemptInput, impossible } from "./attempt-input.ts";
 import { namesTrace } from "./comparison-policy.ts";
-import type {
-  AttemptState,
-  ChargedState,
-  JudgedReport,
-  Judgement,
-  ReversalInDoubtState,
-  ReversingState,
+import {
+  type AttemptState,
+  type ChargedState,
+  type JudgedReport,
+  type Judgement,
+  type ReversalInDoubtState,
+  type ReversingState,
+  tookBefore,
 } from "./payment.ts";
 
 /**
@@ -60,7 +61,11 @@ function advanceReversing(state: ReversingState, input: AttemptInput): AttemptSt
   const { last } = state;
   switch (input.input) {
     case "report":
-      return { ...state, last: nextReport(last, input.report, input.judgement) };
+      return {
+        ...state,
+        ...tookBefore(state),
+        last: nextReport(last, input.report, input.judgement),
+      };
     case "acknowledged":
       return { ...state, last: last && { ...last, acknowledged: true } };
     case "interrupted":
@@ -117,8 +122,8 @@ export function saysReversedBefore(last: JudgedReport | null, end: PaymentEnd): 
   return end.end !== "lost" && said.includes("already-reversed");
 }
 
-function inDoubt({ sale, baseline, last }: ReversingState, why: string): ReversalInDoubtState {
-  return { phase: "reversal-in-doubt", sale, baseline, last, why };
+function inDoubt({ phase: _, ...kept }: ReversingState, why: string): ReversalInDoubtState {
+  return { phase: "reversal-in-doubt", ...kept, why };
 }
 
 /** Judges the worth of a report for the reversal of a sale (docs/design.md 3.16). */

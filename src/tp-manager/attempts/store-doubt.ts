@@ -3,6 +3,7 @@ import type { TransactionReport } from "../terminal/terminal.ts";
 
 /** The journal may lack payments: it was lost, or is an older or another one. */
 export interface StoreDoubt {
+  /** The last loss that it is about. */
   readonly sinceMs: number;
   /** For people. */
   readonly because: string;
@@ -14,16 +15,23 @@ export interface StoreDoubt {
   readonly unmatched: readonly TransactionReport[];
 }
 
-/** The end of a doubt: nothing that it is about can be at the terminal any more, or a word. */
+/**
+ * How long a doubt lasts at least: a kiosk repeats an order of the same day, and not one of the day
+ * before. An end of day says nothing about that.
+ */
+export const DOUBT_MIN_MS = 24 * 3_600_000;
+
+/** The end of a doubt: nobody asks for an order of before any more, or a word. */
 export type DoubtEnd = "end-of-day" | "operator";
 
 /**
- * The journal's doubt about itself (docs/design.md 3.17). The doubt ends by an end of day that was
- * begun after it, once the supervisor's orders are taken over, or by an operator's word.
+ * The journal's doubt about itself (docs/design.md 3.17). The doubt ends when an end of day
+ * was begun after it, {@link DOUBT_MIN_MS} have passed since its last loss and the supervisor's
+ * orders are taken over, or by an operator's word.
  */
 export interface DoubtStore {
   /** The doubt that is open; undefined: the journal is whole. */
-  open(): StoreDoubt | undefined;
+  open(atMs: number): StoreDoubt | undefined;
   /** Begins one, or adds to the one that is open. */
   begin(because: string, both: boolean, atMs: number): void;
   /** Where the taking over of the supervisor's orders goes on. */

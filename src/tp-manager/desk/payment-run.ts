@@ -1,3 +1,4 @@
+import { BrokenInvariant } from "../../shared/invariant.ts";
 import { isoTime, type Timer } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
@@ -210,25 +211,27 @@ export class PaymentRun {
       decideBy: isoTime(decideByMs),
     });
     this.#timer?.clear();
-    this.#timer = clock.startTimer("goods window", windowMs, () =>
-      this.decide({ goods: "not-issued" }, "no word about the goods in time"),
-    );
+    this.#timer = clock.startTimer("goods window", windowMs, () => this.#windowIsOver());
     this.#approved.resolve(attempt);
     return "hold";
+  }
+
+  #windowIsOver(): void {
+    try {
+      this.decide({ goods: "not-issued" }, "no word about the goods in time");
+    } catch (error) {
+      if (error instanceof BrokenInvariant) throw error;
+      // docs/zvt.md 8.2: without a word the terminal reverses the sale a little later.
+      const detail = { err: error, alarm: "journal" };
+      this.#writer.log("error", detail, "the journal did not take the end of the window for goods");
+    }
   }
 }
 
 /** Prompts and acknowledgements are treated alike for every financial command. */
 export function observe(writer: AttemptWriter): Omit<PaymentObserver, "report"> {
   return {
-    acknowledged() {
-      try {
-        writer.advance({ input: "acknowledged" }, "acknowledged", {});
-      } catch (error) {
-        // Only evidence is lost: a recovery needs two matching reads instead of one.
-        writer.log("error", { err: error }, "the journal did not take an acknowledgement");
-      }
-    },
+    acknowledged: () => writer.heard({ input: "acknowledged" }, "acknowledged"),
     prompt: (prompt: Prompt) => writer.prompted(prompt),
   };
 }

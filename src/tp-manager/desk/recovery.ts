@@ -2,7 +2,7 @@ import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
-import { AttemptWriter } from "../attempts/attempt-writer.ts";
+import { AttemptWriter, type UnwrittenStep } from "../attempts/attempt-writer.ts";
 import { sameTerminal } from "../attempts/comparison-policy.ts";
 import { doubtOfAttempt } from "../attempts/doubt-policy.ts";
 import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
@@ -97,11 +97,11 @@ export class Recovery {
   /**
    * A command has just ended in doubt, or its end could not be written, so that the journal still
    * says "sent". The attempt blocks sales even while the journal cannot be read
-   * (docs/design.md 3.5); the journal is told as soon as it takes a record again. Resolves as
-   * {@link recover} does.
+   * (docs/design.md 3.5); the journal is told as soon as it takes a record again, first of all what
+   * was heard and is not written yet. Resolves as {@link recover} does.
    */
-  doubted(attempt: Attempt): Promise<void> {
-    return this.#parts.inquiries.ask(this.#questionOf(attempt, true));
+  doubted(attempt: Attempt, unwritten: UnwrittenStep[] = []): Promise<void> {
+    return this.#parts.inquiries.ask(this.#questionOf(attempt, true, unwritten));
   }
 
   /**
@@ -138,18 +138,18 @@ export class Recovery {
     }
   }
 
-  #questionOf(attempt: Attempt, blocks: boolean): Question {
+  #questionOf(attempt: Attempt, blocks: boolean, unwritten: UnwrittenStep[] = []): Question {
     const { transactionId, request } = attempt;
     const lostSinceMs = this.#parts.clock.monotonicMs();
     // Only an attempt whose own end could not be written is found running here; a reversal's was
     // charged when it began.
-    let unwritten = doubtOf(attempt) === undefined;
+    let isEndWritten = doubtOf(attempt) !== undefined;
     const read = (): Attempt | undefined => {
       const now = this.#parts.attempts.read(transactionId);
       if (!now || doubtOf(now)) return now;
-      if (!unwritten || !isRunning(now.state)) return undefined;
-      const interrupted = this.#interrupt(now);
-      unwritten = false;
+      if (isEndWritten || !isRunning(now.state)) return undefined;
+      const interrupted = this.#interrupt(now, unwritten);
+      isEndWritten = true;
       return interrupted;
     };
     const decided = (look: Look, earlier: Look | null): Verdict => {
@@ -178,8 +178,8 @@ export class Recovery {
     };
   }
 
-  #interrupt(attempt: Attempt): Attempt {
-    const writer = new AttemptWriter(attempt, this.#parts);
+  #interrupt(attempt: Attempt, unwritten: UnwrittenStep[] = []): Attempt {
+    const writer = new AttemptWriter(attempt, { ...this.#parts, unwritten });
     return writer.advance({ input: "interrupted" }, "interrupted", {});
   }
 

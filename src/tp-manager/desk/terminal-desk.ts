@@ -3,7 +3,7 @@ import type { Logger } from "../../shared/logger.ts";
 import { type Clock, within } from "../../shared/time.ts";
 import type { AttemptInput } from "../attempts/attempt-input.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
-import { AttemptWriter } from "../attempts/attempt-writer.ts";
+import { AttemptWriter, type UnwrittenStep } from "../attempts/attempt-writer.ts";
 import type { Announce } from "../attempts/event-table.ts";
 import { CancelledInTime, storage } from "../attempts/failures.ts";
 import type { SaleToReverse } from "../attempts/freshness-policy.ts";
@@ -23,7 +23,7 @@ import { TerminalGate } from "./terminal-gate.ts";
 import { type Doubts, TerminalTurn } from "./terminal-turn.ts";
 import { TerminalView } from "./terminal-view.ts";
 import { TurnView } from "./turn-view.ts";
-import { Upkeep } from "./upkeep.ts";
+import { type ClosingGuard, Upkeep } from "./upkeep.ts";
 
 export interface DeskSettings {
   /** Then the terminal is asked to cancel. */
@@ -54,11 +54,15 @@ interface DeskParts {
   readonly announce?: Announce | undefined;
   /** An attempt has become charged or reversed: there is something to hand over. */
   readonly settled: () => void;
+  readonly guard: DeskGuard;
+}
+
+interface DeskGuard extends ClosingGuard {
   /**
    * Resolves when the journal knows every order that is known anywhere (docs/design.md 3.17);
    * undefined: it does.
    */
-  readonly journalWhole: (signal: AbortSignal) => Promise<void> | undefined;
+  whole(signal: AbortSignal): Promise<void> | undefined;
 }
 
 /** Calls of the desk to the order that is paid, made while the payment has the terminal. */
@@ -113,7 +117,7 @@ export class TerminalDesk implements Doubts {
     this.#inquiries = new Inquiries({
       ...parts,
       readyToLook: async (signal) => {
-        const whole = parts.journalWhole(signal);
+        const whole = parts.guard.whole(signal);
         if (whole !== undefined) await whole;
         await this.#turn.whenFree();
       },
@@ -191,10 +195,11 @@ export class TerminalDesk implements Doubts {
         const { transactionId, number } = begun;
         const about = { transactionId, orderId, attempt: number };
         log.info(about, "payment begins");
-        const run = new PaymentRun(begun, { ...this.#parts, ...settings, terminal });
+        const unwritten: UnwrittenStep[] = [];
+        const run = new PaymentRun(begun, { ...this.#parts, ...settings, terminal, unwritten });
         turn.run = run;
         void run.approved.then(payment.approved);
-        const end = await this.#ended(begun, run.finish());
+        const end = await this.#ended(begun, unwritten, run.finish());
         log.info(about, `payment ended: ${end.state.phase}`);
         this.#reconciler.sold(end);
         return end;
@@ -239,18 +244,24 @@ export class TerminalDesk implements Doubts {
         const sale = saleOf(baseline);
         const { transactionId } = sale.attempt;
         log.info({ transactionId, orderId }, "reversal begins");
-        return await this.#ended(sale.attempt, runReversal(sale, baseline, terminal, this.#parts));
+        const unwritten: UnwrittenStep[] = [];
+        const run = runReversal(sale, baseline, terminal, { ...this.#parts, unwritten });
+        return await this.#ended(sale.attempt, unwritten, run);
       },
     });
   }
 
   /** The end of something financial: in doubt it is asked about; not on disk it is not known. */
-  async #ended(begun: Attempt, run: Promise<Attempt>): Promise<Attempt> {
+  async #ended(
+    begun: Attempt,
+    unwritten: UnwrittenStep[],
+    run: Promise<Attempt>,
+  ): Promise<Attempt> {
     const { log, settled } = this.#parts;
     const end = await run.catch((error: unknown) => {
       const { transactionId } = begun;
       log.error({ transactionId, err: error, alarm: "journal" }, "an end is not on disk");
-      void this.#recovery.doubted(begun);
+      void this.#recovery.doubted(begun, unwritten);
       throw new AppError("STORAGE_FAILED", undefined, { charged: "unknown", cause: error });
     });
     if (isInDoubt(end.state)) void this.#recovery.doubted(end);

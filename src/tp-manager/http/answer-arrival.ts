@@ -37,17 +37,21 @@ export function followCharge(
 ): void {
   if (method === "HEAD" || chargedOf(attempt) !== "yes") return;
   const { orderId } = attempt.request;
-  const tell = (): void => {
-    if (replayed && !raw.writableFinished) return;
+  const tell = (arrived: boolean): void => {
+    if (replayed && !arrived) return;
     try {
-      orders.chargeTold(orderId, raw.writableFinished);
+      orders.chargeTold(orderId, arrived);
     } catch (error) {
       log.error({ orderId, err: error }, "the journal did not take whether a charge was read");
     }
   };
-  if (raw.destroyed) tell();
-  raw.once("finish", tell);
-  raw.once("close", () => {
-    if (!raw.writableFinished) tell();
+  let isWritten = false;
+  raw.once("finish", () => {
+    isWritten = true;
+    tell(true);
   });
+  raw.once("close", () => {
+    if (!isWritten) tell(false);
+  });
+  if (raw.destroyed) tell(false);
 }

@@ -4,7 +4,13 @@ import { canBeSaleOf } from "../attempts/doubt-policy.ts";
 import { type Attempt, endReportOf, saleOf } from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/payment-event.ts";
 import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
-import type { DoubtEnd, DoubtStore, StoreDoubt, TakenPage } from "../attempts/store-doubt.ts";
+import {
+  DOUBT_MIN_MS,
+  type DoubtEnd,
+  type DoubtStore,
+  type StoreDoubt,
+  type TakenPage,
+} from "../attempts/store-doubt.ts";
 import { newerState, openReturnOf, requestTakenOver } from "../attempts/taken-over.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import { readAttempt, readJson } from "./attempt-columns.ts";
@@ -29,6 +35,7 @@ const texts = {
     VALUES (?, ?, ?, (SELECT coalesce(max(rowid), 0) + 1 FROM attempt),
       (SELECT coalesce(max(id), 0) + 1 FROM telecollection))`,
   add: `UPDATE store_doubt SET because = because || '; ' || ?1, both = max(both, ?2),
+      since_ms = max(since_ms, ?3),
       taken_to = 0, taken_over_at_ms = NULL,
       before_attempt = (SELECT coalesce(max(rowid), 0) + 1 FROM attempt),
       before_telecollection = (SELECT coalesce(max(id), 0) + 1 FROM telecollection)
@@ -70,9 +77,9 @@ export class DoubtRows implements DoubtStore {
     this.#attempts = attempts;
   }
 
-  open(): StoreDoubt | undefined {
+  open(atMs: number): StoreDoubt | undefined {
     const row = this.#sql.open.get();
-    if (!row || this.#isOver(row)) return undefined;
+    if (!row || this.#isOver(row, atMs)) return undefined;
     return {
       sinceMs: Number(row["since_ms"]),
       because: String(row["because"]),
@@ -84,7 +91,7 @@ export class DoubtRows implements DoubtStore {
   }
 
   begin(because: string, both: boolean, atMs: number): void {
-    if (this.open()) this.#sql.add.run(because, both ? 1 : 0);
+    if (this.open(atMs)) this.#sql.add.run(because, both ? 1 : 0, atMs);
     else {
       this.end("end-of-day", atMs);
       this.#sql.begin.run(atMs, because, both ? 1 : 0);
@@ -132,9 +139,11 @@ export class DoubtRows implements DoubtStore {
     return this.#sql.end.run(atMs, by).changes > 0;
   }
 
-  /** Ended by an end of day since; only when nothing is left to be taken over. */
-  #isOver(row: Row): boolean {
+  /** Ended by an end of day and a day since; only when nothing is left to be taken over. */
+  #isOver(row: Row, atMs: number): boolean {
     if (row["taken_over_at_ms"] === null) return false;
+    // A wall clock that was set back makes the doubt longer.
+    if (atMs - Number(row["since_ms"]) < DOUBT_MIN_MS) return false;
     return this.#sql.closed.get(Number(row["before_telecollection"])) !== undefined;
   }
 

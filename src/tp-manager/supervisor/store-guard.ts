@@ -9,7 +9,7 @@ import { sameTerminal } from "../attempts/comparison-policy.ts";
 import { storage } from "../attempts/failures.ts";
 import { isNotCharged, type PaymentRequest } from "../attempts/payment.ts";
 import type { DoubtStore, StoreDoubt } from "../attempts/store-doubt.ts";
-import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
+import type { Baseline, LastTransaction, TransactionReport } from "../terminal/terminal.ts";
 import type { SupervisorAnswer, SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MIN_MS = 500;
@@ -29,9 +29,9 @@ interface GuardParts {
 
 /**
  * Keeps a journal that was lost or restored from charging an order again (docs/design.md 3.17). The
- * orders that the supervisor knows are taken over; until the next end of day an order id that is
- * new here is looked up first, and a request that fits a sale of the terminal that nobody knows
- * waits for a person.
+ * orders that the supervisor knows are taken over; until a day and an end of day have passed, an
+ * order id that is new here is looked up first, and a request that fits a sale of the terminal that
+ * nobody knows waits for a person.
  */
 export class StoreGuard {
   readonly #parts: GuardParts;
@@ -61,10 +61,14 @@ export class StoreGuard {
   /** undefined: the journal is whole, or cannot be read, which is told elsewhere. */
   get open(): StoreDoubt | undefined {
     try {
-      return this.#parts.doubts.open();
+      return this.#opened();
     } catch {
       return undefined;
     }
+  }
+
+  #opened(): StoreDoubt | undefined {
+    return this.#parts.doubts.open(this.#parts.clock.now());
   }
 
   /**
@@ -91,8 +95,8 @@ export class StoreGuard {
    * cannot be done. undefined: there is no doubt, and nothing to wait for.
    */
   find(orderId: string): Promise<void> | undefined {
-    const { attempts, doubts } = this.#parts;
-    const doubt = storage(() => doubts.open(), "unknown");
+    const { attempts } = this.#parts;
+    const doubt = storage(() => this.#opened(), "unknown");
     if (!doubt) return undefined;
     const known = storage(() => attempts.latest(orderId), "unknown");
     return known && !isNotCharged(known.state) ? undefined : this.#find(orderId, doubt);
@@ -124,19 +128,18 @@ export class StoreGuard {
     limitMs: number,
   ): void {
     const { doubts, isShared } = this.#parts;
-    const sale = storage(() => this.#unknownSale(baseline, limitMs), "unknown");
-    const isSign = sale !== undefined && !doubts.open();
+    const sale = storage(() => this.#unknownSale(baseline.last, limitMs), "unknown");
+    // Of a record without a result nobody knows whether it is a sale: alone it says nothing.
+    const isSign = sale?.good === true && !this.#opened();
     if (isSign && (isShared || !this.#isOurTerminal(baseline))) return;
     if (isSign) {
       this.doubt(`the terminal's last sale is known to nobody here (${saleInWords(sale)})`, true);
     }
     if (sale) storage(() => doubts.addUnmatched(sale), "unknown");
-    const fits = doubts
-      .open()
-      ?.unmatched.find(
-        (one) =>
-          one.amountMinor === amountMinor && (one.currencyNumeric ?? "978") === currency.numeric,
-      );
+    const fits = this.#opened()?.unmatched.find(
+      (one) =>
+        one.amountMinor === amountMinor && (one.currencyNumeric ?? "978") === currency.numeric,
+    );
     if (fits) {
       throw new AppError("TERMINAL_SALE_UNMATCHED", undefined, {
         details: { receiptNumber: fits.receiptNumber, amountMinor, sale: saleInWords(fits) },
@@ -144,6 +147,15 @@ export class StoreGuard {
     }
     // The order id has not been looked up yet.
     if (isSign) throw new AppError("STORES_DISAGREE");
+  }
+
+  /**
+   * Before an end of day, and while the journal is in doubt: a last sale of the terminal that no
+   * order here has is kept, because it is nowhere afterwards. `limitMs` as above.
+   */
+  keepLast(last: LastTransaction, limitMs: number): void {
+    const sale = this.#unknownSale(last, limitMs);
+    if (sale) this.#parts.doubts.addUnmatched(sale);
   }
 
   /** An operator's word. false: there was nothing to end. */
@@ -216,11 +228,15 @@ export class StoreGuard {
     throw new AppError("STORES_DISAGREE", `Both databases were lost or restored, and ${why}.`);
   }
 
-  /** A good sale that the terminal has stored and the journal does not know. */
-  #unknownSale({ last }: Baseline, limitMs: number): TransactionReport | undefined {
+  /**
+   * A sale that the terminal has stored and the journal does not know. One without a result may
+   * stand: nobody has heard that it does not.
+   */
+  #unknownSale(last: LastTransaction, limitMs: number): TransactionReport | undefined {
     if (last.kind !== "transaction") return undefined;
     const { report } = last;
-    const isSale = report.good && report.originalTrace === null;
+    const mayStand = report.good || report.resultCode === null;
+    const isSale = mayStand && report.originalTrace === null;
     return isSale && !this.#parts.doubts.knowsReport(report, limitMs) ? report : undefined;
   }
 
@@ -235,7 +251,7 @@ export class StoreGuard {
   #tell({ because }: StoreDoubt): void {
     const words =
       `${because}; orders are looked up at the supervisor or the gateway before they are paid, ` +
-      "until the next end of day or ./launch.sh stores accept";
+      "until a day and an end of day have passed, or ./launch.sh stores accept";
     this.#parts.log.error({ alarm: "journal-lost" }, words);
   }
 }

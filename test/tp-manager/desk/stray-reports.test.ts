@@ -27,6 +27,8 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
     const at = surprised(baseline.last);
     expect(findings(at)).toEqual(["open"]);
     expect(alarms(at)).toEqual(["unexpected-report"]);
+    // The hand-over of the start reads the journal a moment later.
+    await at.clock.advance(0);
     at.close();
     const after = house(at.path);
     after.start();

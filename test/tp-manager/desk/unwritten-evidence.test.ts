@@ -1,0 +1,205 @@
+import { expect, test } from "vitest";
+import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
+import { report } from "../../support/reports.ts";
+import {
+  approves,
+  lost,
+  reversalReport,
+  type ScriptedTerminal,
+} from "../../support/scripted-terminal.ts";
+
+/** Longer than any time limit; the terminal shows the transaction from before all the while. */
+const AGES_MS = 24 * 60 * 60_000;
+
+const phaseOf = (at: House) => at.journal.attempts.latest("A-1")?.state.phase;
+
+const kindsOf = (at: House): string[] => {
+  const { transactionId = "" } = at.journal.attempts.latest("A-1") ?? {};
+  return at.journal.attempts.events(transactionId).map(({ kind }) => kind);
+};
+
+/** The journal takes no change of these kinds ("*": none at all) until it is mended. */
+function fails(at: House, ...kinds: readonly string[]): { mend(): void } {
+  const update = at.journal.attempts.update.bind(at.journal.attempts);
+  at.journal.attempts.update = (transactionId, change) => {
+    if (kinds.includes("*") || kinds.includes(change.event.kind)) throw new Error("disk is full");
+    return update(transactionId, change);
+  };
+  return {
+    mend: () => {
+      at.journal.attempts.update = update;
+    },
+  };
+}
+
+/** The terminal takes our acknowledgement while the disk is full, and ends as it is told. */
+function paysOnFullDisk(at: House, end: "completed" | "lost"): { mend(): void } {
+  const disk = { mend: (): void => {} };
+  at.terminal.script = (order, observer) => {
+    expect(observer.report(report({ amountMinor: order.amountMinor }))).toBe("accept");
+    disk.mend = fails(at, "*").mend;
+    observer.acknowledged();
+    if (end === "completed") return Promise.resolve({ end: "completed", ticket: "" });
+    disk.mend();
+    return Promise.resolve(lost("line broken"));
+  };
+  return { mend: () => disk.mend() };
+}
+
+/** The order is unknown, and nothing charges its card again. */
+async function staysUnknown(at: House): Promise<void> {
+  await at.clock.advance(AGES_MS);
+  expect(phaseOf(at)).toBe("in-doubt");
+  at.terminal.script = approves;
+  const again = pay(at, request("A-1"));
+  await at.clock.advance(AGES_MS);
+  expect(outcome(await again)).toBe("Unknown");
+  expect(at.terminal.paid).toHaveLength(1);
+}
+
+test("an acknowledged result outweighs an old receipt, also when no end was written", async () => {
+  const at = house();
+  const disk = paysOnFullDisk(at, "completed");
+  await expect(pay(at, request("A-1"))).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+  await at.clock.advance(5_000);
+  expect(phaseOf(at)).toBe("sent");
+  disk.mend();
+  await staysUnknown(at);
+  expect(kindsOf(at).slice(0, 3)).toEqual(["report", "acknowledged", "interrupted"]);
+});
+
+test("so it does when its end was lost and was written", async () => {
+  const at = house();
+  paysOnFullDisk(at, "lost");
+  expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+  await staysUnknown(at);
+  expect(kindsOf(at).slice(0, 3)).toEqual(["report", "acknowledged", "end-lost"]);
+});
+
+test("it is written once, and late evidence still proves the charge", async () => {
+  const at = house();
+  const disk = paysOnFullDisk(at, "completed");
+  await expect(pay(at, request("A-1"))).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+  // The journal takes the acknowledgement, and then once more nothing.
+  disk.mend();
+  const second = fails(at, "interrupted");
+  await at.clock.advance(5_000);
+  second.mend();
+  at.terminal.last = { kind: "transaction", report: report() };
+  await at.clock.advance(60_000);
+  expect(phaseOf(at)).toBe("charged");
+  expect(kindsOf(at).filter((kind) => kind === "acknowledged")).toHaveLength(1);
+});
+
+test("an acknowledgement that was not written is there before a contrary report", async () => {
+  const at = house();
+  at.terminal.script = (_order, observer) => {
+    observer.report(report());
+    const disk = fails(at, "acknowledged");
+    observer.acknowledged();
+    disk.mend();
+    observer.report(report({ good: false, resultCode: "6C", reason: "cancelled" }));
+    return Promise.resolve(lost("line broken"));
+  };
+  expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+  await staysUnknown(at);
+});
+
+test("a result that could not be written is not taken; an old receipt disproves it", async () => {
+  const at = house();
+  at.terminal.script = (_order, observer) => {
+    const disk = fails(at, "*");
+    expect(() => observer.report(report())).toThrow("disk is full");
+    disk.mend();
+    return Promise.resolve(lost("it was refused"));
+  };
+  expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+  await at.clock.advance(AGES_MS);
+  expect(phaseOf(at)).toBe("not-charged");
+});
+
+type Reversal = ScriptedTerminal["reversal"];
+
+/** A charged order whose reversal runs so, on a terminal that goes on showing the sale. */
+async function reversed(reversal: (at: House) => Reversal): Promise<House> {
+  const at = house();
+  at.terminal.remembers = true;
+  await pay(at, request("A-1"));
+  at.terminal.remembers = false;
+  at.terminal.reversal = reversal(at);
+  return at;
+}
+
+test("the acknowledgement of a reversal is kept in the same way", async () => {
+  let disk = { mend: (): void => {} };
+  const at = await reversed((here) => (order, observer) => {
+    expect(observer.report(reversalReport(order))).toBe("accept");
+    disk = fails(here, "*");
+    observer.acknowledged();
+    return Promise.resolve({ end: "completed", ticket: "" });
+  });
+  await expect(at.afterSale.reverse("A-1")).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+  await at.clock.advance(5_000);
+  disk.mend();
+  await at.clock.advance(AGES_MS);
+  expect(phaseOf(at)).toBe("reversal-in-doubt");
+  expect(kindsOf(at)).toContain("acknowledged");
+});
+
+test("a reversal's result that could not be written is not taken", async () => {
+  const at = await reversed((here) => (order, observer) => {
+    const disk = fails(here, "*");
+    expect(() => observer.report(reversalReport(order))).toThrow("disk is full");
+    disk.mend();
+    return Promise.resolve(lost("it was refused"));
+  });
+  await at.afterSale.reverse("A-1");
+  await at.clock.advance(AGES_MS);
+  expect(phaseOf(at)).toBe("charged");
+});
+
+test("an acknowledged result is not forgotten when the terminal tells it again", async () => {
+  const at = house();
+  at.terminal.script = (_order, observer) => {
+    observer.report(report());
+    observer.acknowledged();
+    observer.report(report());
+    return Promise.resolve(lost("line broken"));
+  };
+  expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+  await staysUnknown(at);
+});
+
+test.each([
+  ["tells it again", {}],
+  ["then tells the contrary", { good: false, resultCode: "6C" }],
+] as const)("so is that of a reversal when the terminal %s", async (_what, change) => {
+  const at = await reversed(() => (order, observer) => {
+    observer.report(reversalReport(order));
+    observer.acknowledged();
+    observer.report({ ...reversalReport(order), ...change });
+    return Promise.resolve(lost("line broken"));
+  });
+  await at.afterSale.reverse("A-1");
+  await at.clock.advance(AGES_MS);
+  expect(phaseOf(at)).toBe("reversal-in-doubt");
+});
+
+test("the end of the window for goods stops nothing when it cannot be written", async () => {
+  const at = house();
+  const { promise, resolve } = Promise.withResolvers<ReturnType<typeof lost>>();
+  at.terminal.script = (_order, observer) => {
+    expect(observer.report(report())).toBe("hold");
+    return promise;
+  };
+  const paying = pay(at, request("A-1", { delivery: { withinSeconds: 30 } }));
+  await at.clock.advance(0);
+  const disk = fails(at, "goods-decided");
+  await at.clock.advance(31_000);
+  expect(at.terminal.decisions).toEqual([]);
+  disk.mend();
+  resolve(lost("line broken"));
+  await paying;
+  await at.clock.advance(AGES_MS);
+  expect(phaseOf(at)).toBe("not-charged");
+});

@@ -1,0 +1,178 @@
+import { expect, test } from "vitest";
+import { DOUBT_MIN_MS } from "../../../src/tp-manager/attempts/store-doubt.ts";
+import { TerminalUnavailable } from "../../../src/tp-manager/terminal/terminal.ts";
+import { noOrder } from "../../supervisor/recording-gateway.ts";
+import { baseline } from "../../support/reports.ts";
+import {
+  expectRefused,
+  expectSold,
+  type Kiosk,
+  kiosk,
+  type Manager,
+  restart,
+} from "../../support/two-store-kiosk.ts";
+import { removeStore, supervisorIn } from "../../support/two-stores.ts";
+
+/** Both databases are gone; only the gateway has order A, for which 9.99 were paid. */
+async function bothLost(): Promise<Kiosk> {
+  const at = await kiosk();
+  await expectSold(at, "A");
+  at.manager.close();
+  await at.seat.rig?.stop();
+  removeStore(at.folder, "journal");
+  removeStore(at.folder, "supervisor");
+  at.seat.rig = await supervisorIn(at.folder, { server: at.server, clock: at.clock });
+  restart(at);
+  const known = '{"id":"A","amount":"9.99","currency":"EUR","custom_data":{"transactionId":"x"}}';
+  at.server.lookUp = ({ path }) => (path.endsWith("/A") ? { status: 200, body: known } : noOrder);
+  return at;
+}
+
+/** The journal is gone, and with it the terminal's last sale, of 4.20. */
+async function journalLost(change: { resultCode?: string | null } = {}): Promise<Kiosk> {
+  const at = await kiosk();
+  await expectSold(at, "A");
+  at.manager.close();
+  at.till.last = { ...at.till.next(420), ...change };
+  removeStore(at.folder, "journal");
+  restart(at);
+  return at;
+}
+
+/** The terminal has nothing stored any more, as an end of day leaves it. */
+async function endOfDay({ manager, till, clock }: Kiosk): Promise<void> {
+  // An end of day ends nothing before the supervisor's orders are taken over.
+  const isTakenOver = async (): Promise<boolean> => {
+    await clock.advance(100);
+    return manager.guard.open?.isTakenOver ?? true;
+  };
+  await expect.poll(isTakenOver, { interval: 2 }).toBe(true);
+  await manager.upkeep.telecollect();
+  till.last = undefined;
+  manager.terminal.last = { kind: "none" };
+  manager.terminal.baseline = { ...baseline, last: { kind: "none" } };
+}
+
+test("after an end of day an order that only the gateway knows is still looked up", async () => {
+  const at = await bothLost();
+  await expectSold(at, "B", 500);
+  await endOfDay(at);
+  // Another amount, so that the lookup alone can know the order.
+  await expectRefused(at, "A", "STORES_DISAGREE", 700);
+  await expectSold(at, "C", 700);
+  restart(at);
+  await expectRefused(at, "A", "STORES_DISAGREE", 700);
+});
+
+test("a doubt ends a day after it began, and not before an end of day", async () => {
+  const at = await bothLost();
+  await expectSold(at, "B", 500);
+  await at.clock.advance(DOUBT_MIN_MS);
+  expect(at.manager.guard.open).toBeDefined();
+  await expectRefused(at, "A", "STORES_DISAGREE", 700);
+  await endOfDay(at);
+  expect(at.manager.guard.open).toBeUndefined();
+});
+
+test("a doubt whose end of day came first ends when the day is over", async () => {
+  const at = await bothLost();
+  await expectSold(at, "B", 500);
+  await endOfDay(at);
+  await at.clock.advance(DOUBT_MIN_MS - 600_000);
+  expect(at.manager.guard.open).toBeDefined();
+  await at.clock.advance(600_000);
+  expect(at.manager.guard.open).toBeUndefined();
+});
+
+test("an operator's word ends a doubt within the day", async () => {
+  const at = await bothLost();
+  await endOfDay(at);
+  expect(at.manager.guard.accept()).toBe(true);
+  expect(at.manager.guard.open).toBeUndefined();
+});
+
+test("a second loss begins the day of a doubt again", async () => {
+  const at = await bothLost();
+  await expectSold(at, "B", 500);
+  await at.clock.advance(DOUBT_MIN_MS - 600_000);
+  at.manager.guard.doubt("it was lost again");
+  await endOfDay(at);
+  await at.clock.advance(600_000);
+  expect(at.manager.guard.open).toBeDefined();
+});
+
+test("a last transaction without a result code is kept as a sale that may stand", async () => {
+  const at = await journalLost({ resultCode: null });
+  at.till.last = at.till.last && { ...at.till.last, good: false };
+  at.till.show(at.manager.terminal);
+  await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", 420);
+  await expectSold(at, "C", 100);
+  await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", 420);
+});
+
+test("a last transaction that the terminal itself calls not good holds up nothing", async () => {
+  const at = await journalLost({ resultCode: "6c" });
+  at.till.last = at.till.last && { ...at.till.last, good: false };
+  at.till.show(at.manager.terminal);
+  await expectSold(at, "B", 420);
+});
+
+test("a last transaction without a result code begins no doubt by itself", async () => {
+  const at = await kiosk();
+  await expectSold(at, "A");
+  at.till.last = { ...at.till.next(420), resultCode: null, good: false };
+  at.till.show(at.manager.terminal);
+  await expectSold(at, "B", 420);
+  expect(at.manager.guard.open).toBeUndefined();
+});
+
+test("an end of day does not take away the sale that nobody knows", async () => {
+  const at = await journalLost();
+  await endOfDay(at);
+  await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", 420);
+  await expectSold(at, "C", 100);
+  restart(at);
+  await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", 420);
+});
+
+const locked = (): TerminalUnavailable =>
+  new TerminalUnavailable("out-of-order", "locked until its end of day");
+
+/** The terminal takes no cards until its end of day. */
+function lock({ terminal }: Manager): void {
+  terminal.prepare = () => Promise.reject(locked());
+}
+
+test("a locked terminal is asked for its last transaction before its end of day", async () => {
+  const at = await journalLost();
+  const { prepare } = at.manager.terminal;
+  lock(at.manager);
+  await endOfDay(at);
+  at.manager.terminal.prepare = prepare;
+  await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", 420);
+});
+
+test("a locked terminal that refuses the question has its end of day all the same", async () => {
+  const at = await journalLost();
+  lock(at.manager);
+  at.manager.terminal.lastTransaction = () => Promise.reject(locked());
+  await endOfDay(at);
+  expect(at.manager.guard.open?.unmatched).toEqual([]);
+});
+
+test("no end of day while the last transaction of a locked terminal cannot be heard", async () => {
+  const at = await journalLost();
+  lock(at.manager);
+  at.manager.terminal.lastTransaction = () =>
+    Promise.reject(new TerminalUnavailable("disconnected", "no line"));
+  await expect(endOfDay(at)).rejects.toMatchObject({ code: "TERMINAL_DISCONNECTED" });
+});
+
+test("without a doubt an end of day asks nothing more", async () => {
+  const at = await kiosk();
+  await expectSold(at, "A");
+  lock(at.manager);
+  const { looks } = at.manager.terminal;
+  await endOfDay(at);
+  expect(at.manager.terminal.looks).toBe(looks);
+});
