@@ -85,8 +85,8 @@ export const troubleTable = {
     ...{ by: "tp-manager", alarm: "reversed-after-sending", raised: "on-the-spot" },
     ...{ check: "gateway", grave: false },
     when:
-      "a sale does not stand, and the gateway has its order; over when the gateway has notified a " +
-      "return, or after 30 days",
+      "a sale does not stand, and the gateway has its order; over when the gateway has notified " +
+      "a return, or after 30 days",
     todo: "cancel or refund the order in the merchant account of the gateway",
     find: ({ tpManager: { standingAtGateway: orders = [] } = {} }) => {
       const words = `${amount(orders.length, "order")} reversed at the terminal only: `;

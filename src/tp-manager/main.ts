@@ -69,8 +69,7 @@ async function start(context: ProgramContext): Promise<void> {
   const payments = { ...stores, guard, clock, log: areaLog("payments"), settings };
   const { announce } = hub;
   const settled = (): void => handOff.nudge();
-  const journalWhole = (signal: AbortSignal) => guard.whole(signal);
-  const desk = new TerminalDesk({ ...payments, terminal: driver, announce, settled, journalWhole });
+  const desk = new TerminalDesk({ ...payments, terminal: driver, announce, settled });
   const orders = new Orders({ ...payments, desk, handOff });
   const monitor = createMonitor(context, { hub, desk, journal, handOff, guard }, supervisor);
   onStop("monitor", () => monitor.close());

@@ -81,15 +81,9 @@ function chargedTwice({ world, orders }: End): string[] {
 function falseNotCharged({ world }: End): string[] {
   return world.kiosk.told
     .filter(({ charged, order }) => charged === "no" && order !== "")
-    .filter((told) => !isForgotten(world, told))
+    .filter(({ order }) => known(world, [order]).length > 0)
     .filter(({ order, atMs }) => world.bank.balance(order, atMs - 1) !== 0)
     .map((told) => `${sentence(told)}, but the bank has ${world.bank.balance(told.order)}`);
-}
-
-/** After the doubt about a lost journal nobody speaks of what nothing is left of. */
-function isForgotten(world: World, { order, inStoreDoubt }: Told): boolean {
-  if (known(world, [order]).length === 0) return true;
-  return world.lost.forgotten.has(order) && !inStoreDoubt;
 }
 
 /** Orders of which somebody still can know the truth when they are asked for. */

@@ -16,8 +16,6 @@ export interface Told {
   readonly http: number;
   readonly status: PaymentStatus;
   readonly code: string | null;
-  /** The journal was known to lack something (docs/design.md 3.17). */
-  readonly inStoreDoubt: boolean;
   readonly charged: Charged;
   /** null when the answer is about the request and not about an attempt. */
   readonly transactionId: string | null;
@@ -34,7 +32,7 @@ interface Asked {
   answered: boolean;
 }
 
-type Asking = Pick<TpManager, "life" | "guard"> & {
+type Asking = Pick<TpManager, "life"> & {
   readonly orders: Pick<TpManager["orders"], "chargedOf">;
 };
 
@@ -51,7 +49,7 @@ export class Kiosk {
   /** Asks; the answer of a process that is gone, or after hanging up, is never heard. */
   ask(
     about: { order: string; call: string; patienceMs?: number | null },
-    { life, orders, guard }: Asking,
+    { life, orders }: Asking,
     work: () => Promise<PaymentResult | undefined>,
   ): void {
     const { order, call, patienceMs } = about;
@@ -63,8 +61,7 @@ export class Kiosk {
       const atMs = this.#clock.monotonicMs();
       const deaf = typeof patienceMs === "number" && atMs - askedAtMs > patienceMs;
       if (!life.alive || deaf) return;
-      const inStoreDoubt = guard.open !== undefined;
-      const none = { code: null, transactionId: null, amountMinor: null, inStoreDoubt };
+      const none = { code: null, transactionId: null, amountMinor: null };
       this.told.push({ order, call, askedAtMs, atMs, ...none, ...told });
     };
     asAnswer(work).then(hear, (error: unknown) => {

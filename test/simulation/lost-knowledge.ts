@@ -26,7 +26,9 @@ export class LostKnowledge {
   /** Orders that may be told otherwise from then on: a part of what was known of them is gone. */
   readonly changed = new Set<string>();
   /** Orders that may have been charged, and no database and no gateway says so any more. */
-  readonly forgotten = new Set<string>();
+  readonly #forgotten = new Set<string>();
+  /** Of these, what the terminal's last sale has shown to the connector since, in minor units. */
+  readonly #seen = new Map<string, number>();
 
   constructor(folder: string, gateway: ModelGateway) {
     this.#folder = folder;
@@ -36,6 +38,8 @@ export class LostKnowledge {
   /** Compares what is known before and after `harm`. Nothing runs meanwhile. */
   through(harm: () => void): void {
     const before = this.#read();
+    // What was seen is in the journal, which may be the one that is gone.
+    this.#seen.clear();
     harm();
     const after = this.#read();
     for (const [id, { order, phase }] of before) {
@@ -44,8 +48,18 @@ export class LostKnowledge {
       this.changed.add(order);
       const isAtGateway = this.#gateway.orders.some(({ orderId }) => orderId === order);
       const isKnown = isAtGateway || (now !== undefined && now.phase !== "not-charged");
-      if (phase !== "not-charged" && !isKnown) this.forgotten.add(order);
+      if (phase !== "not-charged" && !isKnown) this.#forgotten.add(order);
     }
+  }
+
+  /** Before a payment or an end of day the connector has looked at the terminal's last sale. */
+  looked(order: string, balanceMinor: number): void {
+    if (this.#forgotten.has(order)) this.#seen.set(order, balanceMinor);
+  }
+
+  /** Nobody can know that the order was paid, when it is to be paid for this amount. */
+  isBeyond(order: string, amountMinor: number | undefined): boolean {
+    return this.#forgotten.has(order) && this.#seen.get(order) !== amountMinor;
   }
 
   #read(): Map<string, Knowledge> {

@@ -31,6 +31,8 @@ interface DriverWatch {
   readonly wireMs: () => number;
   /** A financial command leaves. */
   readonly leaves: (what: "payment" | "reversal", order: string) => void;
+  /** An end of day is about to empty the device. */
+  readonly closes: () => void;
   /** A report is about to be acknowledged. */
   readonly acknowledges: (order: string) => void;
 }
@@ -139,6 +141,7 @@ export class ModelTerminal implements Terminal {
       if (!(error instanceof TerminalUnavailable)) throw error;
       return { end: "refused", code: error.reason, text: error.message };
     }
+    this.#watch.closes();
     const totals = this.#watch.device().endOfDay();
     return { end: "completed", applications: [], totals, ticket: "" };
   }

@@ -76,9 +76,8 @@ export function startTpManager(
   const handOff = new HandOff(handOffs, link, clock, log);
   const stores = { attempts, answers, handOffs, terminalLog, reconciliations };
   const shared = { ...stores, guard, clock, log, settings };
-  const journalWhole = (signal: AbortSignal) => guard.whole(signal);
   const settled = (): void => handOff.nudge();
-  const desk = new TerminalDesk({ ...shared, terminal, settled, journalWhole });
+  const desk = new TerminalDesk({ ...shared, terminal, settled });
   const orders = new Orders({ ...shared, desk, handOff });
   const afterSale = new AfterSale({ ...shared, desk, orders });
   const closing = new ClosingKeeper({ ...shared, desk });

@@ -57,7 +57,6 @@ function endOf(world: World, plan: Plan): End {
     found.set(order, {
       ...{ order, call: "final look-up", askedAtMs: atMs, atMs, http, status, charged },
       ...{ code: error?.code ?? null, transactionId, amountMinor },
-      inStoreDoubt: world.tpManager?.guard.open !== undefined,
     });
   }
   return { world, plan, orders, found };

@@ -101,6 +101,7 @@ export class World {
       order: () => this.tpManager?.desk.turn.current?.orderId ?? "?",
       wireMs: () => this.#wireWait(),
       leaves: (what, order) => this.#leaves(what, order),
+      closes: () => this.#looked(),
       acknowledges: (order) => this.#watch.acknowledges(order),
     });
     this.#driver = terminal;
@@ -398,20 +399,17 @@ export class World {
     if (turn && this.#cancelled.has(turn)) this.see("a cancel that was taken is not lost", order);
     if (turn) this.#left.add(turn);
     this.#watch.leaves(what, order);
-    if (what === "payment" && this.lost.forgotten.has(order) && !this.#isShown(order)) {
-      this.unknowable.add(order);
-    }
+    if (what !== "payment") return;
+    this.#looked();
+    const asked = this.tpManager?.journal.attempts.latest(order)?.request.amountMinor;
+    if (this.lost.isBeyond(order, asked)) this.unknowable.add(order);
   }
 
-  /** The terminal tells a sale of this order's amount, which is that of this order. */
-  #isShown(order: string): boolean {
+  #looked(): void {
     const { lastSale } = this.device;
-    const asked = this.tpManager?.journal.attempts.latest(order)?.request.amountMinor;
-    return (
-      lastSale !== undefined &&
-      this.bank.orderOf(lastSale) === order &&
-      this.bank.balanceOfSale(lastSale) === asked
-    );
+    const order = lastSale === undefined ? undefined : this.bank.orderOf(lastSale);
+    if (lastSale === undefined || order === undefined) return;
+    this.lost.looked(order, this.bank.balanceOfSale(lastSale));
   }
 
   #newDevice(): ModelDevice {

@@ -121,10 +121,9 @@ export function house(
   });
   const stores = { attempts, answers, handOffs, terminalLog, reconciliations, guard };
   const shared = { ...stores, clock, log: tapped, settings };
-  const journalWhole = (signal: AbortSignal) => guard.whole(signal);
   const settled = (): void => handOff.nudge();
   const desk = new TerminalDesk({
-    ...{ ...shared, terminal, announce: hub.announce, settled, journalWhole },
+    ...{ ...shared, terminal, announce: hub.announce, settled },
   });
   const orders = new Orders({ ...shared, desk, handOff });
   const afterSale = new AfterSale({ ...shared, desk, orders });

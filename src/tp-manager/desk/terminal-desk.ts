@@ -23,7 +23,7 @@ import { TerminalGate } from "./terminal-gate.ts";
 import { type Doubts, TerminalTurn } from "./terminal-turn.ts";
 import { TerminalView } from "./terminal-view.ts";
 import { TurnView } from "./turn-view.ts";
-import { Upkeep } from "./upkeep.ts";
+import { type ClosingGuard, Upkeep } from "./upkeep.ts";
 
 export interface DeskSettings {
   /** Then the terminal is asked to cancel. */
@@ -54,11 +54,15 @@ interface DeskParts {
   readonly announce?: Announce | undefined;
   /** An attempt has become charged or reversed: there is something to hand over. */
   readonly settled: () => void;
+  readonly guard: DeskGuard;
+}
+
+interface DeskGuard extends ClosingGuard {
   /**
    * Resolves when the journal knows every order that is known anywhere (docs/design.md 3.17);
    * undefined: it does.
    */
-  readonly journalWhole: (signal: AbortSignal) => Promise<void> | undefined;
+  whole(signal: AbortSignal): Promise<void> | undefined;
 }
 
 /** Calls of the desk to the order that is paid, made while the payment has the terminal. */
@@ -113,7 +117,7 @@ export class TerminalDesk implements Doubts {
     this.#inquiries = new Inquiries({
       ...parts,
       readyToLook: async (signal) => {
-        const whole = parts.journalWhole(signal);
+        const whole = parts.guard.whole(signal);
         if (whole !== undefined) await whole;
         await this.#turn.whenFree();
       },

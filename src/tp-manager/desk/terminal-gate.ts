@@ -71,15 +71,16 @@ export class TerminalGate {
   /**
    * Makes the terminal ready for an end of day, like {@link prepare}, except that it need not take
    * cards: the end of day is what cures a terminal that is locked until one has run
-   * (docs/zvt.md 11.5).
+   * (docs/zvt.md 11.5). Resolves with undefined then.
    */
-  async prepareToClose(preparing: AbortController): Promise<void> {
+  async prepareToClose(preparing: AbortController): Promise<Baseline | undefined> {
     try {
-      await this.prepare(preparing);
+      return await this.prepare(preparing);
     } catch (error) {
       const isLocked = error instanceof TerminalUnavailable && error.reason === "out-of-order";
       if (!isLocked) throw error;
       this.#assertAccepted(this.#parts.terminal.state.identity);
+      return undefined;
     }
   }
 

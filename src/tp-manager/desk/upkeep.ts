@@ -5,22 +5,35 @@ import { storage } from "../attempts/failures.ts";
 import type { Reconciliation } from "../attempts/reconciliation.ts";
 import type { TelecollectionAsker, TerminalLog } from "../attempts/terminal-log.ts";
 import {
+  type Baseline,
+  type LastTransaction,
   type TelecollectionEnd,
-  type TerminalFacts,
+  type Terminal,
   TerminalUnavailable,
 } from "../terminal/terminal.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { TerminalGate } from "./terminal-gate.ts";
 import type { TerminalTurn } from "./terminal-turn.ts";
 
+/** A journal that was lost or restored does not know all sales (docs/design.md 3.17). */
+export interface ClosingGuard {
+  /** undefined: the journal is whole. */
+  readonly open: object | undefined;
+  /** Has the terminal's last transaction on disk when it returns, unless it is known. */
+  keepLast(last: LastTransaction, limitMs: number): void;
+}
+
 interface UpkeepParts {
   readonly terminalLog: Pick<TerminalLog, "beginTelecollection" | "endTelecollection">;
-  readonly terminal: Pick<TerminalFacts, "state">;
+  readonly terminal: Pick<Terminal, "state" | "capabilities" | "lastTransaction">;
+  readonly guard: ClosingGuard;
   readonly reconciler: Pick<Reconciler, "closed">;
   readonly turn: TerminalTurn;
   readonly gate: TerminalGate;
   readonly clock: Clock;
   readonly log: Logger;
+  /** How long the terminal may take to answer. */
+  readonly prepareMs: number;
   /** How long a restart may take before the caller is told to wait. */
   readonly resetLimitMs: number;
   /** How long an end of day may take. */
@@ -73,7 +86,7 @@ export class Upkeep {
     const { turn, gate, log, telecollectionLimitMs, reconciler } = this.#parts;
     const { end, id } = await turn.use("end of day", undefined, {
       needs: "telecollect",
-      prepare: (preparing) => gate.prepareToClose(preparing),
+      prepare: async (preparing) => this.#keepLast(await gate.prepareToClose(preparing)),
       run: async (terminal) => {
         const id = this.#begun(askedBy);
         const ended = await this.#limited(telecollectionLimitMs, (signal) =>
@@ -98,6 +111,32 @@ export class Upkeep {
         throw new AppError("TELECOLLECTION_FAILED", end.text, {
           details: { terminalCode: end.code, end: end.end },
         });
+    }
+  }
+
+  /**
+   * A journal that is in doubt looks at the last sale before an end of day takes it away
+   * (docs/design.md 3.17). Throws {@link TerminalUnavailable}, and {@link AppError}
+   * STORAGE_FAILED; nothing was closed then.
+   */
+  async #keepLast(seen: Baseline | undefined): Promise<void> {
+    const { guard, terminal } = this.#parts;
+    if (!guard.open) return;
+    const last = seen?.last ?? (await this.#lastUnderLock());
+    const { paymentLimitMs } = terminal.capabilities;
+    if (last) storage(() => guard.keepLast(last, paymentLimitMs), "no");
+  }
+
+  /** undefined: the terminal refuses the question until its end of day. */
+  async #lastUnderLock(): Promise<LastTransaction | undefined> {
+    const { terminal, prepareMs, log } = this.#parts;
+    try {
+      return await this.#limited(prepareMs, (signal) => terminal.lastTransaction(signal));
+    } catch (error) {
+      const isLocked = error instanceof TerminalUnavailable && error.reason === "out-of-order";
+      if (!isLocked) throw error;
+      log.warn({ err: error }, "the locked terminal's last sale is closed without a look at it");
+      return undefined;
     }
   }
 

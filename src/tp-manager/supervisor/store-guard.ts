@@ -9,7 +9,7 @@ import { sameTerminal } from "../attempts/comparison-policy.ts";
 import { storage } from "../attempts/failures.ts";
 import { isNotCharged, type PaymentRequest } from "../attempts/payment.ts";
 import type { DoubtStore, StoreDoubt } from "../attempts/store-doubt.ts";
-import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
+import type { Baseline, LastTransaction, TransactionReport } from "../terminal/terminal.ts";
 import type { SupervisorAnswer, SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MIN_MS = 500;
@@ -128,7 +128,7 @@ export class StoreGuard {
     limitMs: number,
   ): void {
     const { doubts, isShared } = this.#parts;
-    const sale = storage(() => this.#unknownSale(baseline, limitMs), "unknown");
+    const sale = storage(() => this.#unknownSale(baseline.last, limitMs), "unknown");
     // Of a record without a result nobody knows whether it is a sale: alone it says nothing.
     const isSign = sale?.good === true && !this.#opened();
     if (isSign && (isShared || !this.#isOurTerminal(baseline))) return;
@@ -147,6 +147,15 @@ export class StoreGuard {
     }
     // The order id has not been looked up yet.
     if (isSign) throw new AppError("STORES_DISAGREE");
+  }
+
+  /**
+   * Before an end of day, and while the journal is in doubt: a last sale of the terminal that no
+   * order here has is kept, because it is nowhere afterwards. `limitMs` as above.
+   */
+  keepLast(last: LastTransaction, limitMs: number): void {
+    const sale = this.#unknownSale(last, limitMs);
+    if (sale) this.#parts.doubts.addUnmatched(sale);
   }
 
   /** An operator's word. false: there was nothing to end. */
@@ -223,7 +232,7 @@ export class StoreGuard {
    * A sale that the terminal has stored and the journal does not know. One without a result may
    * stand: nobody has heard that it does not.
    */
-  #unknownSale({ last }: Baseline, limitMs: number): TransactionReport | undefined {
+  #unknownSale(last: LastTransaction, limitMs: number): TransactionReport | undefined {
     if (last.kind !== "transaction") return undefined;
     const { report } = last;
     const mayStand = report.good || report.resultCode === null;

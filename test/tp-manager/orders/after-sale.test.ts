@@ -95,7 +95,7 @@ describe("a reversal (docs/design.md 3.7)", () => {
     expect(at.supervisor.stored).toHaveLength(1);
   });
 
-  test("of an order the gateway has is a trouble until the gateway's return is seen, or is old", async () => {
+  test("of an order the gateway has is a trouble until its return is seen, or is old", async () => {
     const at = house();
     const { body } = await pay(at, request("A-1"));
     await reverse(at);

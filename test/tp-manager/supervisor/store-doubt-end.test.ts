@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { DOUBT_MIN_MS } from "../../../src/tp-manager/attempts/store-doubt.ts";
+import { TerminalUnavailable } from "../../../src/tp-manager/terminal/terminal.ts";
 import { noOrder } from "../../supervisor/recording-gateway.ts";
 import { baseline } from "../../support/reports.ts";
 import {
@@ -7,6 +8,7 @@ import {
   expectSold,
   type Kiosk,
   kiosk,
+  type Manager,
   restart,
 } from "../../support/two-store-kiosk.ts";
 import { removeStore, supervisorIn } from "../../support/two-stores.ts";
@@ -122,4 +124,55 @@ test("a last transaction without a result code begins no doubt by itself", async
   at.till.show(at.manager.terminal);
   await expectSold(at, "B", 420);
   expect(at.manager.guard.open).toBeUndefined();
+});
+
+test("an end of day does not take away the sale that nobody knows", async () => {
+  const at = await journalLost();
+  await endOfDay(at);
+  await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", 420);
+  await expectSold(at, "C", 100);
+  restart(at);
+  await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", 420);
+});
+
+const locked = (): TerminalUnavailable =>
+  new TerminalUnavailable("out-of-order", "locked until its end of day");
+
+/** The terminal takes no cards until its end of day. */
+function lock({ terminal }: Manager): void {
+  terminal.prepare = () => Promise.reject(locked());
+}
+
+test("a locked terminal is asked for its last transaction before its end of day", async () => {
+  const at = await journalLost();
+  const { prepare } = at.manager.terminal;
+  lock(at.manager);
+  await endOfDay(at);
+  at.manager.terminal.prepare = prepare;
+  await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", 420);
+});
+
+test("a locked terminal that refuses the question has its end of day all the same", async () => {
+  const at = await journalLost();
+  lock(at.manager);
+  at.manager.terminal.lastTransaction = () => Promise.reject(locked());
+  await endOfDay(at);
+  expect(at.manager.guard.open?.unmatched).toEqual([]);
+});
+
+test("no end of day while the last transaction of a locked terminal cannot be heard", async () => {
+  const at = await journalLost();
+  lock(at.manager);
+  at.manager.terminal.lastTransaction = () =>
+    Promise.reject(new TerminalUnavailable("disconnected", "no line"));
+  await expect(endOfDay(at)).rejects.toMatchObject({ code: "TERMINAL_DISCONNECTED" });
+});
+
+test("without a doubt an end of day asks nothing more", async () => {
+  const at = await kiosk();
+  await expectSold(at, "A");
+  lock(at.manager);
+  const { looks } = at.manager.terminal;
+  await endOfDay(at);
+  expect(at.manager.terminal.looks).toBe(looks);
 });
