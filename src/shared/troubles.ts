@@ -84,8 +84,10 @@ export const troubleTable = {
   "reversed-at-terminal-only": {
     ...{ by: "tp-manager", alarm: "reversed-after-sending", raised: "on-the-spot" },
     ...{ check: "gateway", grave: false },
-    when: "a sale does not stand, and the gateway has its order; over when its return was seen",
-    todo: "cancel or refund the order at the gateway: POST /gateway/cancel or /gateway/refund",
+    when:
+      "a sale does not stand, and the gateway has its order; over when the gateway has notified " +
+      "a return, or after 30 days",
+    todo: "cancel or refund the order in the merchant account of the gateway",
     find: ({ tpManager: { standingAtGateway: orders = [] } = {} }) => {
       const words = `${amount(orders.length, "order")} reversed at the terminal only: `;
       return orders.length === 0 ? null : found(words + namesOf(orders), null, orders.length);

@@ -94,7 +94,7 @@ async function start(context: ProgramContext): Promise<void> {
     program: "tp-manager",
     messages: tpManagerMessages,
     handlers: tpManagerHandlers({
-      ...{ port: config.LOCAL_PORT, attempts, answers, handOffs, handOff, desk },
+      ...{ port: config.LOCAL_PORT, attempts, answers, handOffs, handOff, desk, clock },
       ...{ guard, again: journal.again },
       requestStop: context.requestStop,
     }),

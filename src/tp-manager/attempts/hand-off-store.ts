@@ -32,8 +32,8 @@ export interface HandOffStore {
   countPendingHandOffs(): number;
   /** Of these, how many the supervisor refuses. */
   countSetAside(): number;
-  /** Orders whose sale does not stand while the gateway has them, the oldest first. */
-  standingAtGateway(limit: number): string[];
+  /** Orders that ended since without a sale while the gateway has them, the oldest first. */
+  standingAtGateway(sinceMs: number, limit: number): string[];
   /** The supervisor refuses this one, so the others go first. true: for the first time. */
   setAside(transactionId: string, why: string, atMs: number): boolean;
   acknowledgeHandOff(transactionId: string): void;

@@ -19,17 +19,17 @@ const BETWEEN_BATCHES_MS = 20;
 
 /** Knowledge of the supervisor, as a condition for each word of the table of phases. */
 const isKnownThere = {
-  nothing: "hand_off.id IS NULL OR (withdrawn = 2 AND (delivery = 'closed' OR returned_some = 1))",
+  nothing: "hand_off.id IS NULL OR withdrawn = 2",
   delivery: "acknowledged = 1 AND withdrawn = 0 AND delivery IN ('sent', 'closed')",
-  withdrawal: "acknowledged = 1 AND withdrawn = 2 AND (delivery = 'closed' OR returned_some = 1)",
+  withdrawal: "acknowledged = 1 AND withdrawn = 2",
   never: "FALSE",
 };
 
 /**
  * An order is put away whole, and only when nothing of it is open: every attempt has ended before
- * the cut-off, what was charged is with the gateway or closed, what was reversed is not with the
- * gateway or its return was seen (docs/design.md 3.7), and the answer of a generated order id, or
- * a charge found later, was read (docs/design.md 3.11).
+ * the cut-off, what was charged is with the gateway or closed, what was reversed is known to the
+ * supervisor, and the answer of a generated order id, or a charge found later, was read
+ * (docs/design.md 3.11).
  */
 const isArchivable = `
   SELECT min((

@@ -20,7 +20,7 @@ const texts = {
   countSetAside: `SELECT count(*) AS n FROM hand_off WHERE (acknowledged = 0 OR withdrawn = 1)
     AND set_aside_ms IS NOT NULL`,
   standingAtGateway: `SELECT order_id FROM hand_off JOIN attempt USING (transaction_id)
-    WHERE withdrawn = 2 AND delivery <> 'closed' AND returned_some = 0
+    WHERE withdrawn = 2 AND delivery <> 'closed' AND returned_some = 0 AND ended_at_ms >= ?
     ORDER BY hand_off.id LIMIT ?`,
   acknowledge: `UPDATE hand_off SET acknowledged = 1, set_aside_ms = NULL, refused = NULL
     WHERE transaction_id = ?`,
@@ -92,8 +92,8 @@ export class HandOffRows implements HandOffStore {
     return Number(this.#sql.countSetAside.get()?.["n"]);
   }
 
-  standingAtGateway(limit: number): string[] {
-    return this.#sql.standingAtGateway.all(limit).map((row) => String(row["order_id"]));
+  standingAtGateway(sinceMs: number, limit: number): string[] {
+    return this.#sql.standingAtGateway.all(sinceMs, limit).map((row) => String(row["order_id"]));
   }
 
   acknowledgeHandOff(transactionId: string): void {

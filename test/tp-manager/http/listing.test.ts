@@ -12,8 +12,6 @@ test("the listing goes on in the archive, page by page, with the same filters", 
   await at.afterSale.reverse("A-3");
   at.terminal.baseline = baseline;
   await at.clock.advance(0);
-  const { transactionId } = at.orders.latest("A-3");
-  at.journal.returns.noteReturns([{ transactionId, returnedMinor: 100 }], at.clock.now());
   at.terminal.script = () => Promise.resolve({ end: "refused", code: "83", text: "not possible" });
   await post({ amount: 1, orderId: "A-4" });
   at.journal.archive.putAway(at.clock.now() + 1, 100);

@@ -85,7 +85,6 @@ test("it survives a restart, and so does a journal of the version before", async
 test("a reversed order stays reversed for ever", async () => {
   const at = house();
   at.terminal.remembers = true;
-  at.supervisor.state = "pending";
   await charged(at, "A-1");
   await at.afterSale.reverse("A-1");
   at.handOff.nudge();

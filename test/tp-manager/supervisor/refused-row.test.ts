@@ -35,7 +35,7 @@ async function sell({ at }: ReturnType<typeof houseWith>, ...orders: string[]): 
   }
 }
 
-const toldBy = ({ handOff, journal }: House) => ownTroubles({ handOff, ...journal });
+const toldBy = ({ handOff, clock, journal }: House) => ownTroubles({ handOff, clock, ...journal });
 
 test.each([
   ["refuses for its content", 422],

@@ -45,7 +45,7 @@ interface HealthParts {
   readonly choresAt: string;
 }
 
-export interface JournalCounts extends Omit<OwnTroubleParts, "handOff"> {
+export interface JournalCounts extends Omit<OwnTroubleParts, "handOff" | "clock"> {
   readonly attempts: Pick<AttemptStore, "countInDoubt" | "read">;
 }
 
@@ -267,14 +267,14 @@ interface JournalFacts {
 }
 
 /** null: the journal cannot be read. */
-function readJournal({ counts, desk, handOff }: HealthParts): JournalFacts | null {
+function readJournal({ counts, desk, handOff, clock }: HealthParts): JournalFacts | null {
   try {
     return {
       counts: {
         inDoubt: counts.attempts.countInDoubt(),
         notHandedOver: counts.handOffs.countPendingHandOffs(),
       },
-      troubles: ownTroubles({ handOff, ...counts }),
+      troubles: ownTroubles({ handOff, clock, ...counts }),
       terminalChanged: desk.gate.changed,
     };
   } catch {

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { Clock } from "../../../shared/time.ts";
 import { troubleNames, troublesOf, troubleTable } from "../../../shared/troubles.ts";
 import type { Attempt, AttemptEvent } from "../../attempts/payment.ts";
 import { paymentEventOf } from "../../attempts/payment-event.ts";
@@ -9,6 +10,7 @@ import type { JournalCounts, SupervisorStatus } from "./health.ts";
 import { ownTroubles } from "./own-troubles.ts";
 
 interface MetricsParts {
+  readonly clock: Pick<Clock, "now">;
   readonly hub: EventHub;
   readonly watch: TerminalWatch;
   readonly counts: JournalCounts;
@@ -220,8 +222,8 @@ export class Metrics {
   }
 
   #setTroubles(supervisor: SupervisorStatus | null): void {
-    const { handOff, counts } = this.#parts;
-    const tpManager = readOr(undefined, () => ownTroubles({ handOff, ...counts }));
+    const { handOff, counts, clock } = this.#parts;
+    const tpManager = readOr(undefined, () => ownTroubles({ handOff, clock, ...counts }));
     const there = troublesOf({ supervisor, tpManager }).map(({ name }) => name);
     for (const trouble of troubleNames) {
       if (supervisor === null && troubleTable[trouble].by === "supervisor") continue;

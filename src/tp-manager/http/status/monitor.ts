@@ -46,7 +46,14 @@ export class Monitor {
     this.#parts = parts;
     this.hub = hub;
     this.watch = new TerminalWatch(desk.terminal, clock, hub.announce);
-    this.metrics = new Metrics({ hub, watch: this.watch, counts: journal, supervisor, handOff });
+    this.metrics = new Metrics({
+      hub,
+      watch: this.watch,
+      counts: journal,
+      supervisor,
+      handOff,
+      clock,
+    });
     journal.attempts.onStep = (attempt, step) => this.metrics.step(attempt, step);
   }
 
@@ -65,8 +72,8 @@ export class Monitor {
   /** Troubles between the journal and the gateway (shared/troubles.ts). */
   async troubles(): Promise<Trouble[]> {
     const supervisor = await this.#parts.supervisor().catch(() => null);
-    const { handOff, journal } = this.#parts;
-    return troublesOf({ supervisor, tpManager: ownTroubles({ handOff, ...journal }) });
+    const { handOff, journal, clock } = this.#parts;
+    return troublesOf({ supervisor, tpManager: ownTroubles({ handOff, clock, ...journal }) });
   }
 
   close(): void {

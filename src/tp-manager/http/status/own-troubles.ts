@@ -1,3 +1,4 @@
+import type { Clock } from "../../../shared/time.ts";
 import type { TpManagerTroubles } from "../../../shared/troubles.ts";
 import type { AnswerStore } from "../../attempts/answer-store.ts";
 import type { HandOffStore } from "../../attempts/hand-off-store.ts";
@@ -5,6 +6,8 @@ import type { HandOff } from "../../supervisor/hand-off.ts";
 
 /** More orders than a trouble counts. */
 const STANDING_MAX = 100;
+/** Notifications that go elsewhere would be waited for without end (docs/design.md 3.7). */
+const STANDING_MS = 30 * 86_400_000;
 
 export interface OwnTroubleParts {
   readonly handOff: Pick<HandOff, "trouble">;
@@ -12,16 +15,17 @@ export interface OwnTroubleParts {
     HandOffStore,
     "countPendingHandOffs" | "countSetAside" | "standingAtGateway"
   >;
+  readonly clock: Pick<Clock, "now">;
   readonly answers: Pick<AnswerStore, "unreadCharges">;
 }
 
 /** tp-manager's part of what the table of troubles asks. Throws when the journal cannot be read. */
 export function ownTroubles(parts: OwnTroubleParts): TpManagerTroubles {
-  const { handOff, handOffs, answers } = parts;
+  const { handOff, handOffs, answers, clock } = parts;
   return {
     handOver: handOff.trouble,
     refusedHandOffs: handOffs.countSetAside(),
-    standingAtGateway: handOffs.standingAtGateway(STANDING_MAX),
+    standingAtGateway: handOffs.standingAtGateway(clock.now() - STANDING_MS, STANDING_MAX),
     unreadCharges: answers.unreadCharges(),
   };
 }
