@@ -1,7 +1,7 @@
 import type { TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
+import type { End } from "./end.ts";
 import { mayStayUnknown, nextSaleWithinMs } from "./evidence.ts";
 import type { Told } from "./kiosk.ts";
-import type { Plan } from "./plan.ts";
 import { settings } from "./processes.ts";
 import {
   chargedAfterReturn,
@@ -15,15 +15,6 @@ import { NEXT_SALE, type World } from "./world.ts";
 export interface Violation {
   readonly invariant: string;
   readonly what: string;
-}
-
-/** Looked at when all faults have stopped and everything has had its time. */
-export interface End {
-  readonly world: World;
-  readonly plan: Plan;
-  readonly orders: readonly string[];
-  /** What a lookup says in the end; undefined: the order is not known. */
-  readonly found: ReadonlyMap<string, Told>;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { answerOf } from "../../src/tp-manager/orders/answer.ts";
-import { type End, type Violation, violations } from "./invariants.ts";
+import type { End } from "./end.ts";
+import { type Violation, violations } from "./invariants.ts";
 import type { Told } from "./kiosk.ts";
 import type { Plan } from "./plan.ts";
 import { World } from "./world.ts";
