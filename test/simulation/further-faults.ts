@@ -70,17 +70,17 @@ const furtherFaults: readonly FurtherFault[] = [
   { name: "operator-settles", chance: 0.1, actions: () => [{ do: "operator-settles" }] },
   {
     name: "store-lost",
-    chance: 0.02,
+    chance: 0.025,
     actions: (random) => [{ do: "store-lost", store: random.pick(stores), ms: pause(random) }],
   },
   {
     name: "store-zeroed",
-    chance: 0.02,
+    chance: 0.025,
     actions: (random) => [{ do: "store-zeroed", store: random.pick(stores), ms: pause(random) }],
   },
   {
     name: "store-restored",
-    chance: 0.02,
+    chance: 0.025,
     actions: (random) => [
       { do: "nightly-copy" },
       { do: "store-restored", store: random.pick(stores), ms: pause(random) },
@@ -88,18 +88,59 @@ const furtherFaults: readonly FurtherFault[] = [
   },
   {
     name: "stores-restored",
-    chance: 0.02,
+    chance: 0.025,
     actions: (random) => [{ do: "nightly-copy" }, { do: "stores-restored", ms: pause(random) }],
   },
   {
     name: "stores-swapped",
-    chance: 0.02,
+    chance: 0.025,
     actions: (random) => [
       { do: "nightly-copy" },
       { do: "stores-swapped", store: random.pick(stores), ms: pause(random) },
     ],
   },
+  { name: "gateway-return", chance: 0.04, actions: gatewayReturn },
 ];
+
+const troubles: ReadonlyArray<(random: Random) => Action> = [
+  (random) => ({ do: "crash", ms: pause(random) }),
+  (random) => ({ do: "supervisor-crash", ms: pause(random) }),
+  (random) => ({ ...{ do: "crash-at-write", when: "after" }, ...atWrite(random) }),
+  (random) => ({ ...{ do: "supervisor-crash-at-write", when: "after" }, ...atWrite(random) }),
+  (random) => ({ do: "disk-full", afterWrites: random.between(0, 10), writes: 2 }),
+  (random) => ({ do: "supervisor-disk-full", afterWrites: random.between(0, 5), writes: 2 }),
+  (random) => ({ do: "ipc", mode: "lost-answer", ms: random.between(1_000, 60_000) }),
+  (random) => ({ do: "gateway", mode: "lost-answer", ms: random.between(1_000, 60_000) }),
+];
+const atWrite = (random: Random) => ({ writes: random.between(1, 8), ms: pause(random) });
+
+/** Of the first order; with a reversal and a repetition of the order around it. */
+function gatewayReturn(random: Random): readonly Action[] {
+  const order = "order-1";
+  const by = random.pick(["merchant", "kiosk"] as const);
+  const how = random.pick(["cancel", "refund"] as const);
+  const part = random.chance(0.3) ? random.between(1, 400) : null;
+  const amountMinor = how === "cancel" ? null : part;
+  const notified = random.pick(["at-once", "late", "twice", "when-asked"] as const);
+  const ms = random.weighted([
+    [2, 0],
+    [5, random.between(1, 15_000)],
+    [2, random.between(15_000, 240_000)],
+  ]);
+  const reversalAfterMs = random.chance(0.4) ? random.between(0, 5_000) : null;
+  const given = { ...{ order, how, amountMinor, ms, notified }, reversalAfterMs };
+  const actions: Action[] = [{ do: "gateway-return", ...given, by }];
+  if (random.chance(0.3)) {
+    actions.push({ do: "gateway-return", ...given, by: by === "kiosk" ? "merchant" : "kiosk" });
+  }
+  if (random.chance(0.3)) actions.push({ do: "reverse", order });
+  if (random.chance(0.4)) actions.push({ do: "end-of-day" });
+  const sale = { goodsSeconds: null, patienceMs: null };
+  if (random.chance(0.5))
+    actions.push({ do: "pay", order, amountMinor: random.pick([999, 500]), ...sale });
+  if (random.chance(0.5)) actions.push(random.pick(troubles)(random));
+  return random.chance(0.5) ? actions : actions.toReversed();
+}
 
 type Changed = Pick<Plan, "steps" | "behaviours">;
 

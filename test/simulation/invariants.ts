@@ -1,23 +1,20 @@
 import type { TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
+import type { End } from "./end.ts";
 import { mayStayUnknown, nextSaleWithinMs } from "./evidence.ts";
 import type { Told } from "./kiosk.ts";
-import type { Plan } from "./plan.ts";
 import { settings } from "./processes.ts";
+import {
+  chargedAfterReturn,
+  reversedAfterReturn,
+  untoldReturns,
+  untoldTwice,
+} from "./return-invariants.ts";
 import { NEXT_SALE, type World } from "./world.ts";
 
 /** A sentence that was not true in a run. */
 export interface Violation {
   readonly invariant: string;
   readonly what: string;
-}
-
-/** Looked at when all faults have stopped and everything has had its time. */
-export interface End {
-  readonly world: World;
-  readonly plan: Plan;
-  readonly orders: readonly string[];
-  /** What a lookup says in the end; undefined: the order is not known. */
-  readonly found: ReadonlyMap<string, Told>;
 }
 
 /**
@@ -51,6 +48,19 @@ const invariants: ReadonlyArray<{
     sentence: "a sale that a terminal hides is told as a difference (docs/design.md 3.18)",
     broken: untoldHidden,
   },
+  {
+    sentence: "money that went back at the gateway is told as returned (docs/design.md 3.8)",
+    broken: untoldReturns,
+  },
+  {
+    sentence: "an order whose money went back at the gateway is never charged again",
+    broken: chargedAfterReturn,
+  },
+  {
+    sentence: "no reversal begins of what is known to go back at the gateway (docs/design.md 3.7)",
+    broken: reversedAfterReturn,
+  },
+  { sentence: "money that went back both ways raises returned-twice", broken: untoldTwice },
   { sentence: "every request ends within its limit", broken: lateAnswers },
   { sentence: "no state machine is left waiting", broken: leftWaiting },
   { sentence: "a next sale is possible again within its stated time", broken: noNextSale },
@@ -83,7 +93,13 @@ function falseNotCharged({ world }: End): string[] {
     .filter(({ charged, order }) => charged === "no" && order !== "")
     .filter(({ order }) => known(world, [order]).length > 0)
     .filter(({ order, atMs }) => world.bank.balance(order, atMs - 1) !== 0)
+    .filter(({ order, atMs }) => !isReturned(world, order, atMs))
     .map((told) => `${sentence(told)}, but the bank has ${world.bank.balance(told.order)}`);
+}
+
+/** All of it went back at the gateway: that is a finished order (docs/design.md 3.8). */
+function isReturned({ gateway }: World, order: string, atMs: number): boolean {
+  return (gateway.account?.whollyReturnedMs(order) ?? Number.POSITIVE_INFINITY) <= atMs;
 }
 
 /** Orders of which somebody still can know the truth when they are asked for. */
@@ -252,7 +268,7 @@ function leftWaiting({ world, found }: End): string[] {
     if (code === "PAYMENT_RUNNING") wrong.push(`${order} is ${status} although nothing runs`);
   }
   const waiting = [...life.timers].filter(
-    (name) => !/^(ipc limit|end of day|recovery at another terminal)/.test(name),
+    (name) => !/^(ipc limit|end of day|recovery at another terminal|return poll)/.test(name),
   );
   if (waiting.length > 0) wrong.push(`timers run: ${waiting.join(", ")}`);
   return wrong;

@@ -58,7 +58,7 @@ export interface Plan {
 
 export type Step = { readonly afterMs: number } & Action;
 
-export type Action = Call | Harm | StoreHarm | TerminalFault | Surroundings;
+export type Action = Call | Harm | StoreHarm | TerminalFault | Surroundings | GatewayReturn;
 
 /** What the kiosk or the operator asks of tp-manager. */
 export type Call =
@@ -76,6 +76,22 @@ export type Call =
   | { readonly do: "cancel" }
   | { readonly do: "end-of-day" }
   | { readonly do: "accept-terminal" };
+
+/** Money that goes back by way of the gateway: asked for in the merchant's account, or by us. */
+export interface GatewayReturn {
+  readonly do: "gateway-return";
+  readonly order: string;
+  readonly by: "merchant" | "kiosk";
+  readonly how: "cancel" | "refund";
+  /** null: all of it. A cancellation is always of all. */
+  readonly amountMinor: number | null;
+  /** From now on, or from when the gateway has the order and has named it. */
+  readonly ms: number;
+  /** So long after it the kiosk asks for the terminal's reversal; null: it does not. */
+  readonly reversalAfterMs: number | null;
+  /** When the gateway notifies it; "when-asked": not before somebody asks for it in the end. */
+  readonly notified: "at-once" | "late" | "twice" | "when-asked";
+}
 
 /** What a process or its disk suffers. */
 export type Harm =
@@ -152,6 +168,8 @@ const calls = ["pay", "deliver", "reverse", "look-up", "cancel", "end-of-day", "
 export const isCall = (action: Action): action is Call => calls.includes(action.do);
 export const isStoreHarm = (action: Action): action is StoreHarm =>
   /^(nightly|stores?-)/.test(action.do);
+export const isGatewayReturn = (action: Action): action is GatewayReturn =>
+  action.do === "gateway-return";
 export const isHarm = (action: Action): action is Harm => /crash|disk/.test(action.do);
 
 export type IpcMode = "down" | "slow" | "lost-answer" | "refuses";

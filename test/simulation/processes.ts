@@ -4,9 +4,9 @@ import { openDatabase } from "../../src/shared/sqlite.ts";
 import { StoreExchange } from "../../src/shared/stores/store-exchange.ts";
 import type { Clock } from "../../src/shared/time.ts";
 import { AlarmStore } from "../../src/supervisor/alarms/alarm-store.ts";
-import type { GatewayOperations } from "../../src/supervisor/gateway/gateway.ts";
 import { Intake } from "../../src/supervisor/intake/intake.ts";
 import { supervisorHandlers } from "../../src/supervisor/intake/message-handlers.ts";
+import { NotificationDesk } from "../../src/supervisor/notifications/notification-desk.ts";
 import { NotificationStore } from "../../src/supervisor/notifications/notification-store.ts";
 import { NotificationTally } from "../../src/supervisor/notifications/notification-tally.ts";
 import { OperationDesk } from "../../src/supervisor/operations/operation-desk.ts";
@@ -22,11 +22,14 @@ import { type DeskSettings, TerminalDesk } from "../../src/tp-manager/desk/termi
 import { Journal } from "../../src/tp-manager/journal/journal.ts";
 import { AfterSale } from "../../src/tp-manager/orders/after-sale.ts";
 import { type OrderSettings, Orders } from "../../src/tp-manager/orders/orders.ts";
+import { GatewayDesk } from "../../src/tp-manager/supervisor/gateway-desk.ts";
 import { HandAgain } from "../../src/tp-manager/supervisor/hand-again.ts";
 import { HandOff } from "../../src/tp-manager/supervisor/hand-off.ts";
+import { returnPoll } from "../../src/tp-manager/supervisor/polls.ts";
 import { StoreGuard } from "../../src/tp-manager/supervisor/store-guard.ts";
 import type { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import type { Terminal } from "../../src/tp-manager/terminal/terminal.ts";
+import { secrets } from "../supervisor/notifications/mapi.ts";
 import { onDisk } from "./disk.ts";
 import type { Life } from "./life.ts";
 import type { ModelGateway } from "./model-gateway.ts";
@@ -55,9 +58,9 @@ interface LocalMessages {
 export function startTpManager(
   life: Life,
   folder: string,
-  parts: { terminal: Terminal; ipc: LocalMessages; log: Logger },
+  parts: { terminal: Terminal; ipc: LocalMessages; log: Logger; pollsReturns: boolean },
 ) {
-  const { terminal, ipc, log } = parts;
+  const { terminal, ipc, log, pollsReturns } = parts;
   const { clock } = life;
   const journal = onDisk(life.disk, () => new Journal(journalPath(folder)));
   const isDoubted = onDisk(life.disk, () => beginSession(journal, clock));
@@ -81,22 +84,42 @@ export function startTpManager(
   const orders = new Orders({ ...shared, desk, handOff });
   const afterSale = new AfterSale({ ...shared, desk, orders });
   const closing = new ClosingKeeper({ ...shared, desk });
+  const { returns } = journal;
+  const gateway = new GatewayDesk({ attempts, returns, link, clock, log });
+  const poll = returnPoll(returns, link, clock, log);
   const start = (): void => {
     handAgain.start();
     guard.start(isDoubted);
     desk.start();
     handOff.nudge();
     closing.start();
+    if (!pollsReturns) return;
+    gateway.start();
+    poll.start();
   };
   const stop = async (): Promise<void> => {
     closing.close();
+    await poll.close();
     await desk.stop();
     await handOff.close();
     await guard.close();
     await handAgain.close();
   };
   const close = (): void => journal.close();
-  return { life, journal, handOff, guard, desk, orders, afterSale, start, stop, close };
+  return {
+    life,
+    journal,
+    handOff,
+    guard,
+    desk,
+    orders,
+    afterSale,
+    gateway,
+    poll,
+    start,
+    stop,
+    close,
+  };
 }
 export type TpManager = ReturnType<typeof startTpManager>;
 
@@ -110,12 +133,6 @@ function beginSession({ store, doubts }: Journal, clock: Clock): boolean {
   });
   return isDoubted;
 }
-
-/** The plans hold no gateway operations; one that is asked for all the same is a fault. */
-const noOperations: GatewayOperations = {
-  operate: () => Promise.reject(new Error("no plan asks for a gateway operation")),
-  lookUp: () => Promise.reject(new Error("no plan asks for a gateway lookup")),
-};
 
 /** The supervisor, put together as its main.ts does it. */
 export function startSupervisor(life: Life, folder: string, gateway: ModelGateway, plain: Logger) {
@@ -137,11 +154,18 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
   const aboutStores = storeMessages({
     ...{ ...stores, database, store, gateway: client, clock, log, onStored },
   });
+  const operationStore = new OperationStore(database);
+  const notifications = new NotificationStore(database);
   const operations = new OperationDesk({
-    store: new OperationStore(database),
-    notifications: new NotificationStore(database),
-    ...{ gateway: noOperations, clock, log },
+    ...{ store: operationStore, notifications, gateway: gateway.operationsFor(life), clock, log },
   });
+  const notified = new NotificationDesk({
+    ...{ store: notifications, operations: operationStore, clock, log, secrets },
+    fraudSecret: undefined,
+    onAccepted: (id) => operations.notified(id),
+  });
+  // What a former life was sending is unknown; a disk that fails at the start heals by then.
+  onDisk(life.disk, () => operations.start());
   const handlers = supervisorHandlers({
     ...{ intake, store, desk, operations, watch, alarmStore, clock, log, version: "0" },
     storeMessages: aboutStores,
@@ -150,7 +174,7 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
     requeued: (transactionId) => forwarder.tryAtOnce(transactionId),
     requestStop: () => {},
   });
-  return { life, store, stores, handlers, forwarder, close: () => database.close() };
+  return { life, store, stores, handlers, forwarder, notified, close: () => database.close() };
 }
 
 export type Supervisor = ReturnType<typeof startSupervisor>;

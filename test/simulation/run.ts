@@ -1,5 +1,6 @@
 import { answerOf } from "../../src/tp-manager/orders/answer.ts";
-import { type End, type Violation, violations } from "./invariants.ts";
+import type { End } from "./end.ts";
+import { type Violation, violations } from "./invariants.ts";
 import type { Told } from "./kiosk.ts";
 import type { Plan } from "./plan.ts";
 import { World } from "./world.ts";
@@ -72,6 +73,7 @@ function story({ kiosk, bank, gateway, log }: World): string[] {
       atMs,
       text: `bank: ${kind} ${order} ${amountMinor} (sale ${sale}${asked ? ", asked" : ""})`,
     })),
+    ...(gateway.account?.told ?? []),
   ].sort((a, b) => a.atMs - b.atMs);
   return [
     ...lines.map(({ atMs, text }) => `${atMs} ${text}`),

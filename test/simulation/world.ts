@@ -8,6 +8,7 @@ import { TestClock } from "../support/test-clock.ts";
 import { Bank } from "./bank.ts";
 import { isTerminalFault, suffer } from "./device-faults.ts";
 import { DiskFailure } from "./disk.ts";
+import { accountOf, giveBack } from "./gateway-returns.ts";
 import { ModelIpc } from "./ipc.ts";
 import { JournalWatch } from "./journal-watch.ts";
 import { Kiosk } from "./kiosk.ts";
@@ -24,6 +25,7 @@ import {
   goodBehaviour,
   type Harm,
   isCall,
+  isGatewayReturn,
   isHarm,
   isStoreHarm,
   type Plan,
@@ -49,6 +51,8 @@ const KEEP_ALIVE_MS = 1_000;
 export const NEXT_SALE = "next-sale";
 const NEXT_SALE_EVERY_MS = 30_000;
 const NEXT_SALE_TRIES = 60;
+/** The latest notification of a return, and a repetition of it. */
+const ALL_TOLD_MS = 9 * 60_000;
 const START_MS = new Date(2026, 0, 15, 13, 0, 0).getTime();
 /** Everything of one run: terminal, bank, gateway, kiosk, and the processes as they come and go. */
 export class World {
@@ -89,6 +93,7 @@ export class World {
     this.#wireMs = [...plan.wireMs];
     this.device = this.#newDevice();
     if (plan.usedTerminal) this.device.use();
+    this.gateway.account = accountOf(this, plan);
     this.startSupervisor();
     this.startTpManager();
   }
@@ -106,7 +111,9 @@ export class World {
     });
     this.#driver = terminal;
     const { ipc, log } = this;
-    this.tpManager = startTpManager(life, this.folder, { terminal, ipc, log: log.log });
+    const pollsReturns = this.gateway.account !== undefined;
+    const parts = { terminal, ipc, log: log.log, pollsReturns };
+    this.tpManager = startTpManager(life, this.folder, parts);
     try {
       this.tpManager.start();
     } catch (error) {
@@ -173,6 +180,10 @@ export class World {
     if (isTerminalFault(action)) {
       suffer(this.device, action, this.clock.monotonicMs());
       this.struck.add(action.do);
+      return;
+    }
+    if (isGatewayReturn(action)) {
+      if (this.gateway.account) giveBack(this, this.gateway.account, action);
       return;
     }
     if (action.do !== "pay" && action.do !== "look-up") this.struck.add(action.do);
@@ -362,10 +373,14 @@ export class World {
       life.disk.heal();
     }
     await this.#sellAgain();
+    this.gateway.account?.finish();
     if (this.#operatorSettles && this.tpManager)
       settleUnknown(this.kiosk, this.tpManager, this.bank);
     if (this.tpManager) this.#ask({ do: "end-of-day" }, this.tpManager);
-    await this.clock.advance(3_600_000);
+    await this.clock.advance(ALL_TOLD_MS);
+    // What is not told by now never will be; two hours of polls more would only take time.
+    void this.tpManager?.poll.close();
+    await this.clock.advance(3_600_000 - ALL_TOLD_MS);
     this.tpManager?.handOff.nudge();
     await this.clock.advance(3_600_000);
   }

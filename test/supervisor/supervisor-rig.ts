@@ -19,10 +19,12 @@ import { openStores, storeMessages } from "../../src/supervisor/stores/superviso
 import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { TestClock } from "../support/test-clock.ts";
+import { PASSWORD } from "./gateway-password.ts";
 import { RecordingGateway } from "./recording-gateway.ts";
 import { sampleTransaction } from "./sample-transaction.ts";
 
-export const PASSWORD = "Secret_password_1";
+export { PASSWORD } from "./gateway-password.ts";
+
 const RUNNING_GRACE_MS = 100;
 
 export interface RigOptions {

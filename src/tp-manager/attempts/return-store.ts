@@ -7,6 +7,13 @@ export interface NotedReturn {
   readonly returnedMinor: number;
 }
 
+/** An attempt after a return was noted. */
+export interface NotedAttempt {
+  readonly attempt: Attempt;
+  /** false: it was noted before. */
+  readonly isNew: boolean;
+}
+
 /** Money that goes back by way of the gateway. */
 export interface ReturnStore {
   /**
@@ -30,8 +37,10 @@ export interface ReturnStore {
   /** How far the gateway's notifications of returned money are known here; 0: none. */
   returnsSeen(): number;
   /**
-   * Notes the notified returns up to `seen`. A return noted again changes nothing; sums never
-   * shrink. Gives back the attempts that changed.
+   * Notes the notified returns, each on disk when this returns. A return noted again changes
+   * nothing; sums never shrink. Gives back the attempts that are meant.
    */
-  noteReturns(returns: readonly NotedReturn[], seen: number, atMs: number): Attempt[];
+  noteReturns(returns: readonly NotedReturn[], atMs: number): NotedAttempt[];
+  /** The notifications up to `last` are noted, and what follows from them is told. */
+  seeReturns(last: number): void;
 }

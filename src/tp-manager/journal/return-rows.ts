@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Attempt, AttemptEvent, OpenReturn } from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/payment-event.ts";
-import type { NotedReturn, ReturnStore } from "../attempts/return-store.ts";
+import type { NotedAttempt, NotedReturn, ReturnStore } from "../attempts/return-store.ts";
 import type { ArchivedRows } from "./archived-rows.ts";
 import { phaseIn, readAttempt, returnedSql } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";
@@ -86,16 +86,16 @@ export class ReturnRows implements ReturnStore {
     return Number(this.#sql.seen.get()?.["last"] ?? 0);
   }
 
-  noteReturns(returns: readonly NotedReturn[], seen: number, atMs: number): Attempt[] {
-    const changed = new Set<string>();
-    for (const one of returns) {
-      this.#changing(one.transactionId, atMs, () => {
-        if (this.#note(one, atMs)) changed.add(one.transactionId);
-      });
-    }
-    // Last: after a crash in between they are noted again, which changes nothing.
-    this.#sql.see.run(seen);
-    return [...changed].flatMap((id) => this.#attempts.read(id) ?? []);
+  noteReturns(returns: readonly NotedReturn[], atMs: number): NotedAttempt[] {
+    return returns.flatMap((one) => {
+      const isNew = this.#changing(one.transactionId, atMs, () => this.#note(one, atMs));
+      const attempt = this.#attempts.read(one.transactionId);
+      return attempt ? [{ attempt, isNew }] : [];
+    });
+  }
+
+  seeReturns(last: number): void {
+    this.#sql.see.run(last);
   }
 
   #note({ transactionId, returnedMinor }: NotedReturn, atMs: number): boolean {
@@ -109,14 +109,15 @@ export class ReturnRows implements ReturnStore {
   }
 
   /** One transaction, told as an event when the attempt looks different afterwards. */
-  #changing(transactionId: string, atMs: number, change: () => void): void {
-    this.#events.telling((tell) => {
+  #changing<T>(transactionId: string, atMs: number, change: () => T): T {
+    return this.#events.telling((tell) => {
       const before = this.#attempts.read(transactionId);
-      change();
+      const changed = change();
       const after = this.#attempts.read(transactionId);
-      if (!before || !after) return;
+      if (!before || !after) return changed;
       const data = paymentEventOf(after);
       if (!isDeepStrictEqual(data, paymentEventOf(before))) tell("payment", data, atMs);
+      return changed;
     });
   }
 }

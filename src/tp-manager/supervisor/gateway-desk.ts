@@ -275,10 +275,10 @@ export class GatewayDesk {
     if (returnedMinor === 0) return;
     const { returns, clock, log } = this.#parts;
     const returned = { transactionId, returnedMinor };
-    const note = (): Attempt[] =>
-      returns.noteReturns([returned], returns.returnsSeen(), clock.now());
-    const noted = storage(note, "unknown");
-    for (const attempt of noted.filter(isReturnedTwice)) tellReturnedTwice(log, attempt);
+    const noted = storage(() => returns.noteReturns([returned], clock.now()), "unknown");
+    for (const { attempt, isNew } of noted) {
+      if (isNew && isReturnedTwice(attempt)) tellReturnedTwice(log, attempt);
+    }
   }
 }
 

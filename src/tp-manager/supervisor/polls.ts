@@ -2,7 +2,7 @@ import { ALARMS_PAGE_MAX } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 import type { HandOffStore } from "../attempts/hand-off-store.ts";
-import type { ReturnStore } from "../attempts/return-store.ts";
+import type { NotedAttempt, ReturnStore } from "../attempts/return-store.ts";
 import { isReturnedTwice, tellReturnedTwice } from "../attempts/returned-twice.ts";
 import type { SupervisorAnswer, SupervisorLink } from "./supervisor-link.ts";
 
@@ -88,11 +88,19 @@ export function deliveryPoll(
  * its repetition charges nothing.
  */
 export function returnPoll(
-  store: Pick<ReturnStore, "returnsSeen" | "noteReturns">,
+  store: Pick<ReturnStore, "returnsSeen" | "noteReturns" | "seeReturns">,
   link: SupervisorLink,
   clock: Clock,
   log: Logger,
 ): Poll {
+  const told = new Set<string>();
+  const tellOnce = ({ attempt }: NotedAttempt): void => {
+    const { transactionId, returnedMinor } = attempt;
+    const what = `${transactionId} ${returnedMinor}`;
+    if (!isReturnedTwice(attempt) || told.has(what)) return;
+    tellReturnedTwice(log, attempt);
+    told.add(what);
+  };
   const round = async (isClosed: () => boolean): Promise<void> => {
     for (let more = true; more && !isClosed(); ) {
       const after = store.returnsSeen();
@@ -101,8 +109,10 @@ export function returnPoll(
       const { returns, uncertain = [] } = answer;
       const some = uncertain.map((transactionId) => ({ transactionId, returnedMinor: 0 }));
       if (answer.last === after && returns.length + some.length === 0) return;
-      const noted = store.noteReturns([...returns, ...some], answer.last, clock.now());
-      for (const attempt of noted.filter(isReturnedTwice)) tellReturnedTwice(log, attempt);
+      const noted = store.noteReturns([...returns, ...some], clock.now());
+      // Before they are seen, and those noted before too: a full disk or a crash lies in between.
+      if (answer.last !== after) noted.forEach(tellOnce);
+      store.seeReturns(answer.last);
       for (const one of returns) log.info(one, "money went back at the gateway");
     }
   };

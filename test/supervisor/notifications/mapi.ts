@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { DigestSecret } from "../../../src/supervisor/notifications/mapi-notification.ts";
-import { PASSWORD } from "../supervisor-rig.ts";
+import { PASSWORD } from "../gateway-password.ts";
 
 export const secrets: readonly DigestSecret[] = [{ place: "GATEWAY_PWD", value: PASSWORD }];
 

@@ -72,7 +72,8 @@ describe.each(versions)("a journal of schema %i", (version) => {
   test("learns of money that went back since", async () => {
     const at = house(journalOf(version));
     const returned = { transactionId: CHARGED, returnedMinor: 999 };
-    at.journal.returns.noteReturns([returned], 7, at.clock.now());
+    at.journal.returns.noteReturns([returned], at.clock.now());
+    at.journal.returns.seeReturns(7);
     expect(at.journal.returns.returnsSeen()).toBe(7);
     await expect(pay(at, request("charged"))).rejects.toMatchObject({ code: "ORDER_REVERSED" });
   });

@@ -106,7 +106,7 @@ describe("a reversal (docs/design.md 3.7)", () => {
     expect(handOffs.standingAtGateway(since, 9)).toEqual(["A-1"]);
     expect(handOffs.standingAtGateway(since + 1, 9)).toEqual([]);
     const noted = { transactionId: body.transactionId, returnedMinor: 999 };
-    returns.noteReturns([noted], 1, at.clock.now());
+    returns.noteReturns([noted], at.clock.now());
     expect(handOffs.standingAtGateway(since, 9)).toEqual([]);
   });
 

@@ -57,6 +57,31 @@ test("a return or chargeback after the reversal is told, once", async () => {
   expect(told(at)).toEqual(both("5[.]00"));
 });
 
+test("a return after the reversal is told although the disk fills up behind it", async () => {
+  const { at, id } = await sold();
+  await at.afterSale.reverse("A");
+  const { returns } = at.journal;
+  const answer = { last: 1, more: false, returns: [{ transactionId: id, returnedMinor: 500 }] };
+  const link = { call: () => Promise.resolve(answer) } as unknown as SupervisorLink;
+  const full = (): never => {
+    throw new Error("database or disk is full");
+  };
+  const store = {
+    returnsSeen: () => returns.returnsSeen(),
+    noteReturns: (...given: Parameters<typeof returns.noteReturns>) =>
+      returns.noteReturns(...given),
+    seeReturns: full,
+  };
+  const poll = returnPoll(store, link, at.clock, at.hub.tap(at.log));
+  await poll.ask();
+  await poll.ask();
+  expect(told(at)).toEqual(both("5[.]00"));
+  // The program was ended between the note and the alarm: the next one notes it again.
+  await returnPoll(returns, link, at.clock, at.hub.tap(at.log)).ask();
+  expect(told(at)).toHaveLength(2);
+  expect(returns.returnsSeen()).toBe(1);
+});
+
 test("a return while the end of the reversal is not known is told when it is", async () => {
   const { at, terminal, id } = await sold();
   const { reversal } = terminal;

@@ -204,7 +204,7 @@ describe("money that went back without us", () => {
 
   test("is read from the start when the supervisor has another database", async () => {
     const { returns, notify, status, at } = await charged();
-    at.journal.returns.noteReturns([], 7_000, 1);
+    at.journal.returns.seeReturns(7_000);
     notify({ operation: "refund" });
     await returns.ask();
     expect(await status()).toBe("Reversed");
