@@ -126,6 +126,9 @@ export class Orders {
     );
     const latest = attempts.at(-1);
     if (!latest) throw this.#notFound();
+    if (this.#mayBeOlder(latest)) {
+      throw new AppError("STORES_DISAGREE", undefined, { charged: "unknown" });
+    }
     return { ...(await this.result(latest, true, 0)), attempts };
   }
 

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { DOUBT_MIN_MS } from "../../../src/tp-manager/attempts/store-doubt.ts";
 import { TerminalUnavailable } from "../../../src/tp-manager/terminal/terminal.ts";
 import { noOrder } from "../../supervisor/recording-gateway.ts";
+import { pay, request } from "../../support/payment-house.ts";
 import { baseline } from "../../support/reports.ts";
 import {
   expectRefused,
@@ -62,6 +63,21 @@ test("after an end of day an order that only the gateway knows is still looked u
   await expectSold(at, "C", 700);
   restart(at);
   await expectRefused(at, "A", "STORES_DISAGREE", 700);
+});
+
+test("an order that was not charged before the loss is told as unknown after it", async () => {
+  const at = await kiosk();
+  const { terminal, orders, guard } = at.manager;
+  terminal.script = () => Promise.resolve({ end: "refused", code: "83", text: "not possible" });
+  await pay(at.manager, request("A"));
+  expect((await orders.lookUp("A")).attempt.state.phase).toBe("not-charged");
+  await at.clock.advance(1_000);
+  guard.doubt("both were put back", true);
+  const unknown = { code: "STORES_DISAGREE", charged: "unknown" };
+  await expect(orders.lookUp("A")).rejects.toMatchObject(unknown);
+  at.till.at(terminal);
+  await expectSold(at, "A");
+  expect((await orders.lookUp("A")).attempt.state.phase).toBe("charged");
 });
 
 test("a doubt ends a day after it began, and not before an end of day", async () => {
