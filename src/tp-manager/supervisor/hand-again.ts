@@ -22,6 +22,8 @@ export class HandAgain {
   #running: Promise<void> | undefined;
   #retry: Timer | undefined;
   #closed = false;
+  /** How often it was begun anew in this process. */
+  #begun = 0;
 
   /** `isWhole`: the journal itself lacks nothing. Asked from {@link start} on. */
   constructor(
@@ -50,6 +52,7 @@ export class HandAgain {
   /** The supervisor's database lacks something. On disk when it returns. */
   begin(): void {
     this.#store.begin();
+    this.#begun += 1;
     const words =
       "supervisor.db was lost or is an older copy: its transactions are handed over again; " +
       "what is not known to be at the gateway is looked up before it is sent";
@@ -84,8 +87,10 @@ export class HandAgain {
 
   async #hand(page: AgainPage): Promise<void> {
     const { items, last } = page;
+    const begun = this.#begun;
     const { added } = await this.#link.call("take-over", { items: [...items], last });
-    this.#store.taken(page);
+    // The answer may have told that the database which took the earlier pages is lost as well.
+    if (begun === this.#begun) this.#store.taken(page);
     this.#log.info({ items: items.length, added, last }, "handed over again");
   }
 

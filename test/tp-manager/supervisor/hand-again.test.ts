@@ -141,6 +141,19 @@ test("restarts within the doubt about the journal and after it forget no loss", 
   await lossEnds(at);
 });
 
+test("a second loss of supervisor.db that the last page finds begins anew", async () => {
+  const at = await bothHarmed();
+  at.manager.guard.accept();
+  at.manager.close();
+  await at.seat.rig?.stop();
+  removeStore(at.folder, "supervisor");
+  const rig = await supervisorIn(at.folder, { server: at.server, clock: at.clock });
+  at.seat.rig = rig;
+  at.manager = managerIn(at.folder, at.seat, at.clock);
+  await becomes(at, "A sent");
+  await lossEnds({ ...at, rig });
+});
+
 /** The loss of supervisor.db ends within two minutes, and the handing over with it. */
 async function lossEnds({ manager, clock, rig }: Kiosk & { rig: Rig }): Promise<void> {
   const state = (): boolean[] => [rig.losses.isWhole, manager.journal.again.isUnderWay];
