@@ -142,7 +142,6 @@ function linkSupervisor(
   const link = new SupervisorLink(client, config.GATEWAY_TIMEOUT);
   const handAgain = new HandAgain(again, link, clock, log, () => guard.open === undefined);
   onStop("hand over again", () => handAgain.close());
-  handAgain.start();
   const guard = new StoreGuard({
     doubts,
     attempts,
@@ -152,6 +151,7 @@ function linkSupervisor(
     isShared: config.TERMINAL_SHARED,
   });
   onStop("store guard", () => guard.close());
+  handAgain.start();
   return { link, guard };
 }
 

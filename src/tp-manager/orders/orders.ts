@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { AppError, type Charged } from "../../shared/errors.ts";
+import { AppError, type Charged, errorTable } from "../../shared/errors.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { newId } from "../../shared/new-id.ts";
@@ -342,11 +342,12 @@ export class Orders {
   /**
    * Nothing financial has left. An order that may be charged by a sale found just now is not
    * recorded as failed: throws TERMINAL_IN_DOUBT (docs/design.md 3.19). Neither is an order of
-   * which a lost journal may have known a charge: throws the reason (docs/design.md 3.17).
+   * which a lost journal may have known a charge: throws the reason, or STORES_DISAGREE
+   * (docs/design.md 3.17).
    */
   #refused(transactionId: string, request: PaymentRequest, why: AppError): Attempt {
-    const { orderId } = request;
-    if (this.#parts.guard.open) throw why;
+    const { orderId, generatedId } = request;
+    if (this.#parts.guard.open && !generatedId) throw asUnknown(why);
     if (this.#parts.desk.lateReport(orderId) === undefined) {
       return this.#failed(transactionId, request, why);
     }
@@ -407,6 +408,16 @@ function differences({ echo }: PaymentRequest, { request, baseline }: Attempt): 
   return (["basket", "customer", "customData"] as const)
     .filter((member) => !isDeepStrictEqual(echo[member], request.echo[member]))
     .map((member) => `${member} is not that of the stored order; a new sale needs a new orderId`);
+}
+
+/**
+ * A refusal of an order that a lost journal may have known as charged. The words of an end, as
+ * PAYMENT_CANCELLED, and of a request's own fault would tell the order as not charged.
+ */
+function asUnknown(why: AppError): AppError {
+  if (errorTable[why.code].http >= 500) return why;
+  const words = `The payment was not begun (${why.message}). ${errorTable.STORES_DISAGREE.meaning}`;
+  return new AppError("STORES_DISAGREE", words, { cause: why });
 }
 
 /** If the journal cannot be read, what became of an order is not known (docs/design.md 3.10). */

@@ -1,10 +1,12 @@
 import { STORE_PAGE_MAX } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
-import type { AgainStore } from "../attempts/hand-off-store.ts";
+import type { AgainPage, AgainStore } from "../attempts/hand-off-store.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MS = 5_000;
+/** How often it is looked whether the journal is whole again, when there is nothing else to do. */
+const WHOLE_LOOK_MS = 30_000;
 
 /**
  * Hands everything over again after the supervisor's database was lost or restored, with the
@@ -21,7 +23,7 @@ export class HandAgain {
   #retry: Timer | undefined;
   #closed = false;
 
-  /** `isWhole`: the journal itself lacks nothing. */
+  /** `isWhole`: the journal itself lacks nothing. Asked from {@link start} on. */
   constructor(
     store: AgainStore,
     link: SupervisorLink,
@@ -53,8 +55,7 @@ export class HandAgain {
       "what is not known to be at the gateway is looked up before it is sent";
     this.#log.error({ alarm: "outbox-lost" }, words);
     // Not within the message that told it.
-    this.#retry?.clear();
-    this.#retry = this.#clock.startTimer("hand over again", 0, () => this.start());
+    this.#startIn(0);
   }
 
   async close(): Promise<void> {
@@ -66,18 +67,32 @@ export class HandAgain {
   async #run(): Promise<void> {
     try {
       for (let page = this.#next(); page && !this.#closed; page = this.#next()) {
-        const { items } = page;
-        // A journal that lacks something itself ends no doubt about the other database.
+        // A journal that lacks something itself ends no doubt about the other database: the end
+        // is kept for when it is whole, however many restarts later.
         const last = page.last && this.#isWhole();
-        const { added } = await this.#link.call("take-over", { items: [...items], last });
-        this.#store.taken(page);
-        this.#log.info({ items: items.length, added, last }, "handed over again");
+        if (page.items.length > 0 || last) await this.#hand({ ...page, last });
+        if (page.last && !last) {
+          this.#startIn(WHOLE_LOOK_MS);
+          return;
+        }
       }
     } catch (error) {
       this.#log.warn({ err: error }, "the supervisor did not take transactions again");
-      if (this.#closed) return;
-      this.#retry = this.#clock.startTimer("hand over again", RETRY_MS, () => this.start());
+      this.#startIn(RETRY_MS);
     }
+  }
+
+  async #hand(page: AgainPage): Promise<void> {
+    const { items, last } = page;
+    const { added } = await this.#link.call("take-over", { items: [...items], last });
+    this.#store.taken(page);
+    this.#log.info({ items: items.length, added, last }, "handed over again");
+  }
+
+  #startIn(delayMs: number): void {
+    this.#retry?.clear();
+    if (this.#closed) return;
+    this.#retry = this.#clock.startTimer("hand over again", delayMs, () => this.start());
   }
 
   #next(): ReturnType<AgainStore["page"]> {

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { TerminalUnavailable } from "../../../src/tp-manager/terminal/terminal.ts";
 import { RecordingGateway } from "../../supervisor/recording-gateway.ts";
 import { outcome, pay, request } from "../../support/payment-house.ts";
+import type { baseline } from "../../support/reports.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { TestClock } from "../../support/test-clock.ts";
 import {
@@ -11,6 +12,7 @@ import {
   SupervisorSeat,
   supervisorIn,
 } from "../../support/two-stores.ts";
+import { api } from "../http/rig.ts";
 
 type Manager = ReturnType<typeof managerIn>;
 
@@ -66,4 +68,57 @@ test("a refusal before the terminal was asked is no word about the order", async
   expect(orders.chargedOf("C")).toBe("unknown");
   terminal.unavailable = undefined;
   expect(await told(at, "C")).toBe("Success");
+});
+
+/** The journal is gone, and the terminal takes its time to get ready. */
+async function preparing() {
+  const { clock, folder, start } = await kiosk();
+  start().close();
+  removeStore(folder, "journal");
+  const at = start();
+  let isAsked = false;
+  const ready = Promise.withResolvers<typeof baseline>();
+  at.terminal.prepare = (signal) => {
+    isAsked = true;
+    signal.addEventListener("abort", () => ready.reject(signal.reason), { once: true });
+    return ready.promise;
+  };
+  const rig = await api({}, at);
+  /** The answer to a payment that `stop` ends before anything has left. */
+  const ended = async (body: object, stop: () => unknown) => {
+    const answer = rig.one("POST", "/payment", { amount: 9.99, ...body });
+    const isPreparing = async (): Promise<boolean> => {
+      await clock.advance(100);
+      return isAsked;
+    };
+    await expect.poll(isPreparing, { interval: 2 }).toBe(true);
+    await stop();
+    return answer;
+  };
+  const cancel = () => rig.one("POST", "/cancel");
+  return { ...rig, at, ended, cancel, fails: ready.reject };
+}
+
+const unknown = { code: "STORES_DISAGREE", charged: "unknown", retry: "same_order" };
+
+test("an order that is cancelled before it began is not told as ended", async () => {
+  const { ended, cancel, at } = await preparing();
+  const { http, one } = await ended({ orderId: "D" }, cancel);
+  expect([http, one.status]).toEqual([503, "Unknown"]);
+  expect(one.error).toMatchObject({ ...unknown, message: expect.stringContaining("cancelled") });
+  expect(at.journal.attempts.latest("D")).toBeUndefined();
+});
+
+test("an order that finds the terminal busy before it began is not told as failed", async () => {
+  const { ended, fails } = await preparing();
+  const busy = new TerminalUnavailable("busy", "the terminal is busy");
+  const { http, one } = await ended({ orderId: "E" }, () => fails(busy));
+  expect([http, one.status]).toEqual([503, "Unknown"]);
+  expect(one.error).toMatchObject({ ...unknown, message: expect.stringContaining("busy") });
+});
+
+test("an order whose id was made here is cancelled as ever: no journal ever knew it", async () => {
+  const { ended, cancel } = await preparing();
+  const { http, one } = await ended({}, cancel);
+  expect([http, one.status, one.error.charged]).toEqual([200, "Cancelled", "no"]);
 });

@@ -28,6 +28,7 @@ async function kiosk() {
   return { folder, server, clock, seat, manager: managerIn(folder, seat, clock) };
 }
 type Kiosk = Awaited<ReturnType<typeof kiosk>>;
+type Rig = Awaited<ReturnType<typeof supervisorIn>>;
 
 async function paid({ manager, clock }: Kiosk, ...orders: string[]): Promise<void> {
   for (const orderId of orders) {
@@ -87,7 +88,8 @@ test("a lost supervisor.db gets everything again, and what was sent stays sent",
   expect(seat.rig.losses.isWhole).toBe(true);
 });
 
-test("a journal that was put back too ends no doubt about a lost supervisor.db", async () => {
+/** supervisor.db is gone and the journal is an older copy; what that copy has is handed over. */
+async function bothHarmed(): Promise<Kiosk & { rig: Rig }> {
   const at = await kiosk();
   const { folder, server, clock, seat } = at;
   const copies = temporaryFolder();
@@ -106,9 +108,47 @@ test("a journal that was put back too ends no doubt about a lost supervisor.db",
   at.manager = managerIn(folder, seat, clock);
   await at.manager.meet();
   await becomes(at, "A sent");
-  expect(at.manager.journal.again.isUnderWay).toBe(false);
+  return { ...at, rig };
+}
+
+test("a journal that was put back too ends no doubt about a lost supervisor.db", async () => {
+  const { manager, rig, clock } = await bothHarmed();
   expect(rig.losses.isWhole).toBe(false);
+  expect(manager.journal.again.isUnderWay).toBe(true);
+  const handed = manager.told.length;
+  await clock.advance(600_000);
+  expect(rig.losses.isWhole).toBe(false);
+  expect(manager.told.length).toBe(handed);
 });
+
+test("the end of the doubt about the journal ends the loss of supervisor.db", async () => {
+  const at = await bothHarmed();
+  expect(at.manager.guard.accept()).toBe(true);
+  await lossEnds(at);
+});
+
+test("restarts within the doubt about the journal and after it forget no loss", async () => {
+  const at = await bothHarmed();
+  const restart = async (): Promise<void> => {
+    at.manager.close();
+    at.manager = managerIn(at.folder, at.seat, at.clock);
+    await at.manager.meet();
+  };
+  await restart();
+  expect(at.rig.losses.isWhole).toBe(false);
+  expect(at.manager.guard.accept()).toBe(true);
+  await restart();
+  await lossEnds(at);
+});
+
+/** The loss of supervisor.db ends within two minutes, and the handing over with it. */
+async function lossEnds({ manager, clock, rig }: Kiosk & { rig: Rig }): Promise<void> {
+  const state = (): boolean[] => [rig.losses.isWhole, manager.journal.again.isUnderWay];
+  for (let second = 0; second < 120 && state().join() !== "true,false"; second++) {
+    await clock.advance(1_000);
+  }
+  expect(state()).toEqual([true, false]);
+}
 
 test("an older supervisor.db is told what was sent since the copy was made", async () => {
   const at = await kiosk();
