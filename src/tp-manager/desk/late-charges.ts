@@ -13,6 +13,7 @@ import { isFromPayment } from "../attempts/payment-time-policy.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
 import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
 import type { LastTransaction, TerminalFacts } from "../terminal/terminal.ts";
+import { mayBeItsReversal } from "./unknown-sale.ts";
 
 type Stray = Pick<StrayRow, "atMs" | "report" | "identity">;
 
@@ -86,20 +87,18 @@ export class LateCharges {
     return orders.find((other) => other !== orderId) ?? null;
   }
 
-  /** Orders in doubt at this terminal that can have made the sale. */
+  /** Orders in doubt at this terminal that can have made the sale, or what looks like one. */
   #doubtful({ report, identity }: Stray): string[] {
     const { attempts, terminal } = this.#parts;
     const { paymentLimitMs } = terminal.capabilities;
     const fitting = attempts.unfinished().filter((attempt) => {
       const { state, baseline } = attempt;
-      if (!isInDoubt(state) || "sale" in state || !baseline) return false;
+      if (!isInDoubt(state) || !baseline || !sameTerminal(baseline.identity, identity))
+        return false;
+      if ("sale" in state) return mayBeItsReversal(attempt, report);
       const good = state.last?.report.good ? state.last.report : null;
       const isAnother = good !== null && compareReports(good, report) === "different";
-      return (
-        !isAnother &&
-        sameTerminal(baseline.identity, identity) &&
-        canBeSaleOf(attempt, state, report, paymentLimitMs)
-      );
+      return !isAnother && canBeSaleOf(attempt, state, report, paymentLimitMs);
     });
     return fitting.map(({ request }) => request.orderId);
   }

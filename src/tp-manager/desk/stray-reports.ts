@@ -13,11 +13,12 @@ import {
   strayFindings,
   type Verdict,
 } from "../attempts/ladder-policy.ts";
+import type { Attempt } from "../attempts/payment.ts";
 import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
 import type { Baseline, TerminalFacts, TransactionReport } from "../terminal/terminal.ts";
 import type { Inquiries, Question } from "./inquiries.ts";
 import type { LateCharges } from "./late-charges.ts";
-import { unknownSale } from "./unknown-sale.ts";
+import { mayBeItsReversal, unknownSale } from "./unknown-sale.ts";
 
 interface StrayParts {
   readonly attempts: Pick<AttemptStore, "orderOfReport" | "list" | "unfinished">;
@@ -85,7 +86,7 @@ export class StrayReports {
       const where = { atMs: clock.now(), report, identity: now.identity };
       const { receiptNumber, traceNumber, amountMinor } = report;
       const isUnmatched = lateCharges.candidates(where).length === 0;
-      if (isUnmatched && attempts.unfinished().length === 0) return false;
+      if (isUnmatched && !isOfDoubt(attempts.unfinished(), report)) return false;
       const seen = { ...where, isUnmatched };
       const kept = this.#keep(seen);
       if (kept === "repeated") return false;
@@ -241,4 +242,9 @@ function amountOf({ amountMinor, receipt }: TransactionReport): string {
   // docs/zvt.md 4.2: no currency means euro.
   const alpha = receipt.currencyAlphaCode || "EUR";
   return `${formatMajor(amountMinor, currencyOf(alpha)?.exponent ?? 2)} ${alpha}`;
+}
+
+/** Something is in doubt, and it is not a reversal that may have stored what was found. */
+function isOfDoubt(open: readonly Attempt[], report: TransactionReport): boolean {
+  return open.length > 0 && !open.some((attempt) => mayBeItsReversal(attempt, report));
 }

@@ -22,7 +22,6 @@ export function unknownSale(attempts: Journal, now: Baseline): TransactionReport
   if (isNewest(attempts, report)) return undefined;
   const newest = [...newestAttempts(attempts, ATTEMPTS_LOOKED_AT)];
   const last = lastAt(newest, now);
-  if (newest.some((attempt) => mayBeItsReversal(attempt, report))) return undefined;
   if (!last?.baseline || compareStored(last.baseline.last, now.last) !== "different") {
     return undefined;
   }
@@ -49,6 +48,6 @@ function lastAt(newest: readonly Attempt[], { identity }: Baseline): Attempt | u
 }
 
 /** A terminal that names no original stores a reversal like a sale; its report was not heard. */
-function mayBeItsReversal({ state }: Attempt, { amountMinor }: TransactionReport): boolean {
+export function mayBeItsReversal({ state }: Attempt, { amountMinor }: TransactionReport): boolean {
   return isInDoubt(state) && "sale" in state && state.sale.report.amountMinor === amountMinor;
 }

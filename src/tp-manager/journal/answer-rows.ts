@@ -5,7 +5,9 @@ import type { Statement, Statements } from "./statements.ts";
 /** Orders that an alarm names; the count says how many there are. */
 const NAMED_MAX = 5;
 
-const isUnread = `unread_since_ms IS NOT NULL AND ${phaseIn(({ charged }) => charged === "yes")}`;
+const isChargedNow = phaseIn(({ charged }) => charged === "yes");
+/** The kiosk does not know that the order is charged; one that was reversed since is none. */
+export const isUnread = `unread_since_ms IS NOT NULL AND ${isChargedNow}`;
 
 const texts = {
   undeliveredGenerated: `SELECT order_id FROM attempt WHERE generated_id = 1
@@ -14,7 +16,7 @@ const texts = {
   markAnswerDelivered:
     "UPDATE attempt SET answer_delivered = 1 WHERE order_id = ? AND answer_delivered = 0",
   markChargeUnread: `UPDATE attempt SET unread_since_ms = ? WHERE order_id = ?
-      AND unread_since_ms IS NULL AND ${phaseIn(({ charged }) => charged === "yes")}`,
+      AND unread_since_ms IS NULL AND ${isChargedNow}`,
   markChargeRead: `UPDATE attempt SET unread_since_ms = NULL
     WHERE order_id = ? AND unread_since_ms IS NOT NULL`,
   countUnread: `SELECT count(*) AS n, min(unread_since_ms) AS since FROM attempt

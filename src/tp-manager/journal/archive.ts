@@ -5,6 +5,7 @@ import { keptEnd } from "../attempts/kept-end.ts";
 import type { AttemptState, PaymentRequest } from "../attempts/payment.ts";
 import { phasesWith, phaseTable } from "../attempts/phase-table.ts";
 import type { LedgerEntry } from "../attempts/reconciliation.ts";
+import { isUnread } from "./answer-rows.ts";
 import type { Kept } from "./archived-rows.ts";
 import { neverSold, phaseIn, returnedOf } from "./attempt-columns.ts";
 import { entryOf, keptLedgerOf, spokenOf, spokenOfRow } from "./ledger-rows.ts";
@@ -37,7 +38,7 @@ const isArchivable = `
     AND open_return IS NULL
     AND ended_at_ms IS NOT NULL AND max(ended_at_ms, started_at_ms) < ?
     AND (${neverSold} OR generated_id = 0 OR answer_delivered = 1)
-    AND unread_since_ms IS NULL
+    AND NOT (${isUnread})
     AND CASE phase ${phasesWith(() => true)
       .map((phase) => `WHEN '${phase}' THEN ${isKnownThere[phaseTable[phase].archive]}`)
       .join(" ")}

@@ -60,10 +60,12 @@ export class HandOff {
     this.#retry = undefined;
     if (this.#closed) return;
     this.#again = true;
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined;
-      if (this.#again) this.nudge();
-    });
+    this.#running ??= this.#run()
+      .catch((error: unknown) => this.#failed(error))
+      .finally(() => {
+        this.#running = undefined;
+        if (this.#again) this.nudge();
+      });
   }
 
   /**
@@ -166,6 +168,14 @@ export class HandOff {
     this.#again = false;
     this.#retry = this.#clock.startTimer("hand-off retry", this.#retryMs, () => this.nudge());
     this.#retryMs = Math.min(this.#retryMs * 2, RETRY_MAX_MS);
+  }
+
+  /** The journal could not be read or written. The row is as it was, and is tried again. */
+  #failed(error: unknown): void {
+    this.#again = false;
+    if (this.#closed) return;
+    this.#log.error({ err: error, alarm: "journal" }, "the journal failed during a hand-over");
+    this.#retry ??= this.#clock.startTimer("hand-off retry", RETRY_MAX_MS, () => this.nudge());
   }
 
   #setAside({ transaction }: PendingHandOff, why: string): void {

@@ -5,7 +5,7 @@ import type {
   TransactionReport,
 } from "../../../src/tp-manager/terminal/terminal.ts";
 import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { baseline, identity, report } from "../../support/reports.ts";
+import { baseline, declined, identity, report } from "../../support/reports.ts";
 import { approves, lost } from "../../support/scripted-terminal.ts";
 
 const aborted: PaymentEnd = {
@@ -42,6 +42,30 @@ function reportedLate(at: House, told = late, kept: TransactionReport = told): v
 }
 
 describe("a good report after the end of a payment (docs/design.md 3.19)", () => {
+  test("is not paid again while another reversal of the amount is in doubt", async () => {
+    const at = house();
+    at.start();
+    const sold = report({ receiptNumber: "0042", traceNumber: "000012" });
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    shows(at, sold);
+    at.terminal.reversal = () => Promise.resolve(lost("line broken"));
+    await at.afterSale.reverse("A-1");
+    // A decline that the terminal has stored says nothing of the reversal before it.
+    shows(at, { ...declined(), receiptNumber: "0043", traceNumber: "000013" });
+    await at.clock.advance(400_000);
+    expect(phases(at, "A-1")).toEqual(["reversal-in-doubt"]);
+    at.terminal.script = () => Promise.resolve(aborted);
+    expect(outcome(await pay(at, request("B-1")))).toBe("Cancelled");
+    at.terminal.script = approves;
+    const kept = report({ receiptNumber: "0044", traceNumber: "000014" });
+    shows(at, kept);
+    const again = pay(at, request("B-1")).catch((error: unknown) => error);
+    await at.clock.advance(400_000);
+    await again;
+    expect(at.terminal.paid).toHaveLength(2);
+    expect(phases(at, "B-1")).not.toEqual(["not-charged"]);
+  });
+
   test("charges the order when the terminal keeps the sale, with warning and alarm", async () => {
     const at = await turnedAway();
     await at.clock.advance(400);

@@ -178,6 +178,15 @@ test("what is not settled, not handed over or not sent is never archived", async
   expect(archive(untold)).toBe(0);
   untold.orders.chargeTold("charge not told", true);
   expect(archive(untold)).toBe(1);
+
+  const takenBack = house();
+  takenBack.terminal.remembers = true;
+  await charged(takenBack, "not told, and reversed");
+  takenBack.orders.chargeTold("not told, and reversed", false);
+  await takenBack.afterSale.reverse("not told, and reversed");
+  takenBack.handOff.nudge();
+  await takenBack.clock.advance(0);
+  expect(archive(takenBack)).toBe(1);
 });
 
 test("an order with one open attempt keeps its closed ones too", async () => {

@@ -85,3 +85,20 @@ test("a supervisor that takes nothing at all puts no row aside", async () => {
   await house.at.clock.advance(60_000);
   expect(house.stored).toEqual(["A", "B"]);
 });
+
+test("a journal that fails during a hand-over ends nothing: the row is tried again", async () => {
+  let isOver = false;
+  const house = houseWith(() => (isOver ? undefined : refused(422)));
+  const { at, stored } = house;
+  const { handOffs } = at.journal;
+  const { setAside } = handOffs;
+  handOffs.setAside = () => {
+    throw new Error("database or disk is full");
+  };
+  await sell(house, "A");
+  expect(alarms(at.lines)).toContain("journal");
+  handOffs.setAside = setAside;
+  isOver = true;
+  await at.clock.advance(HOUR_MS);
+  expect(stored).toEqual(["A"]);
+});

@@ -226,7 +226,8 @@ export class Metrics {
     const tpManager = readOr(undefined, () => ownTroubles({ handOff, clock, ...counts }));
     const there = troublesOf({ supervisor, tpManager }).map(({ name }) => name);
     for (const trouble of troubleNames) {
-      if (supervisor === null && troubleTable[trouble].by === "supervisor") continue;
+      const { by } = troubleTable[trouble];
+      if (by === "supervisor" ? supervisor === null : tpManager === undefined) continue;
       this.#gateway.troubles.set({ trouble }, there.includes(trouble) ? 1 : 0);
     }
   }
