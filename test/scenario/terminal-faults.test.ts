@@ -5,6 +5,7 @@ import { FaultHouse, faultCases, type Line, notOn, type Outcome, tableOf } from 
 const lines: readonly Line[] = process.platform === "linux" ? ["tcp", "pty"] : ["tcp"];
 /** Installations that share the faults of one line. */
 const HOUSES = 2;
+const PLAYS_MAX = 3;
 
 const config = {
   TEST_TIMERS: "yes",
@@ -29,7 +30,12 @@ test.concurrent.each(lines)(
       try {
         await house.start();
         for (let next = cases.shift(); next; next = cases.shift()) {
-          outcomes.push(await house.play(next));
+          // On a busy machine the short timers may end a payment before its fault has its moment.
+          for (let plays = 0, struck = false; plays < PLAYS_MAX && !struck; plays++) {
+            const outcome = await house.play(next);
+            outcomes.push(outcome);
+            ({ struck } = outcome);
+          }
         }
       } finally {
         await house.stop();
@@ -44,7 +50,8 @@ test.concurrent.each(lines)(
       expect.arrayContaining(Object.keys(faultKinds).filter((name) => !notOn(line).includes(name))),
     );
     expect(outcomes.filter(({ agrees }) => !agrees)).toEqual([]);
-    expect(outcomes.filter(({ struck }) => !struck).map(({ fault }) => fault)).toEqual([]);
+    const struck = new Set(outcomes.filter((one) => one.struck).map(({ fault }) => fault));
+    expect(outcomes.map(({ fault }) => fault).filter((fault) => !struck.has(fault))).toEqual([]);
     expect(outcomes.filter(({ journal }) => journal === "Unknown")).toEqual([]);
     expect(outcomes.filter(({ journal }) => journal === "Success").length).toBeGreaterThan(20);
     expect(outcomes.filter(({ journal }) => journal !== "Success").length).toBeGreaterThan(5);
