@@ -30,11 +30,15 @@ export class Housekeeping {
     this.#emit = emit;
   }
 
-  /** The next demand to meet now; forgets those that the terminal no longer has. */
-  due(demands: readonly Demand[]): Demand | undefined {
+  /** A demand that the terminal no longer has is met without a pause when it comes again. */
+  learn(demands: readonly Demand[]): void {
     for (const demand of [...this.#tries.keys()]) {
       if (!demands.includes(demand)) this.#tries.delete(demand);
     }
+  }
+
+  /** The next demand to meet now. */
+  due(demands: readonly Demand[]): Demand | undefined {
     const nowMs = this.#deps.clock.monotonicMs();
     return demands.find(
       (demand) =>
