@@ -131,7 +131,7 @@ describe("a terminal's demands", () => {
     }
   });
 
-  test("are met again at once when the link was lost, and after a pause the next time", async () => {
+  test("are met again at once after a lost link, and after a pause the next time", async () => {
     const said = { registration: "10", status: statusCompletion("c2") };
     const { peer } = await begin(said);
     for (let lost = 0; lost < 2; lost++) {
