@@ -73,8 +73,8 @@ export interface AttemptStore {
     },
   ): Attempt;
   /**
-   * Attempts, newest first; `before` continues behind an earlier page. Without a filter in the order
-   * in which they were begun; with one by their times, which a clock that was set can change.
+   * Attempts, newest first; `before` continues behind an earlier page. Without a filter in the
+   * order in which they were begun; with one by their times, which a clock that was set changes.
    */
   list(page: ListPage): ListedAttempt[];
   /** Attempts of the orders in the archive, by their times; the archive has its own positions. */

@@ -45,9 +45,11 @@ const isArchivable = `
     END) IS TRUE) AS archivable
   FROM attempt LEFT JOIN hand_off USING (transaction_id) WHERE order_id = ?`;
 
+const isOldEnough = "started_at_ms < ?1 AND (started_at_ms, rowid) > (?2, ?3)";
+
 const texts = {
   next: `SELECT page.started_at_ms AS started_at_ms, position, order_id
-    FROM (${merged(endedStatuses, "attempt", "attempt_status", "started_at_ms < ?1 AND (started_at_ms, rowid) > (?2, ?3)")}
+    FROM (${merged(endedStatuses, "attempt", "attempt_status", isOldEnough)}
       ORDER BY started_at_ms, position LIMIT ?4) AS page
       CROSS JOIN attempt ON attempt.rowid = page.position`,
   isArchivable,

@@ -84,8 +84,9 @@ export function listings(
   index: string,
   sqlOf: (page: string) => string,
 ): Listings<string> {
+  const isBehind = "started_at_ms >= ?3 AND (started_at_ms, rowid) < (?1, ?2)";
   const page = (statuses: readonly PaymentStatus[]): string =>
-    sqlOf(`${merged(statuses, table, index, "started_at_ms >= ?3 AND (started_at_ms, rowid) < (?1, ?2)")}
+    sqlOf(`${merged(statuses, table, index, isBehind)}
       ORDER BY started_at_ms DESC, position DESC LIMIT ?4`);
   const named = paymentStatuses.map((status) => [status, page([status])]);
   return { all: page(paymentStatuses), ...Object.fromEntries(named) };

@@ -31,7 +31,8 @@ const texts = {
     "UPDATE telecollection SET ended_at_ms = ?, result = ? WHERE id = ? RETURNING asked_by",
   demanded: `SELECT started_at_ms FROM telecollection INDEXED BY telecollection_demanded
     WHERE asked_by = 'terminal' AND started_at_ms >= ? ORDER BY id`,
-  afterTelecollection: "SELECT after_telecollection AS after FROM attempt WHERE transaction_id = ?",
+  afterTelecollection:
+    "SELECT after_telecollection AS closed FROM attempt WHERE transaction_id = ?",
   telecollectionAfter: `SELECT * FROM ${closings} WHERE id > ? AND ${mayHaveClosed}
     ORDER BY id DESC LIMIT 1`,
   telecollectionSince: `SELECT * FROM telecollection INDEXED BY telecollection_closing_time
@@ -96,7 +97,7 @@ export class TerminalRows implements TerminalLog {
 
   telecollectionSince(atMs: number, transactionId?: string): TelecollectionRow | undefined {
     // By number where the attempt has one, otherwise by the clock.
-    const after = this.#sql.afterTelecollection.get(transactionId ?? null)?.["after"] ?? null;
+    const after = this.#sql.afterTelecollection.get(transactionId ?? null)?.["closed"] ?? null;
     const row =
       after === null
         ? this.#sql.telecollectionSince.get(atMs)
