@@ -17,7 +17,7 @@ export interface TerminalProtocol<
   /** The word for `--protocol`. */
   readonly name: string;
   readonly defaults: Omit<O, "clock">;
-  /** What `--serial` has when no switch says otherwise. */
+  /** Settings of `--serial` when no switch says otherwise. */
   readonly serialLine: SerialLine;
   readonly faults: FaultTable;
   /** Jobs that may be due, for `POST /state`. */
