@@ -48,7 +48,8 @@ const texts = {
     WHERE id <= ? AND finding NOT IN ('open', 'held')`,
   openStrays: "SELECT * FROM unexpected_report WHERE finding = 'open' ORDER BY id",
   soldSince: `SELECT EXISTS (SELECT 1 FROM attempt INDEXED BY attempt_sold
-    WHERE (${mayBeSold}) = 1 AND ${mayBeSold} AND rowid >= (SELECT before_attempt FROM unexpected_report WHERE id = ?)) AS sold`,
+    WHERE (${mayBeSold}) = 1 AND ${mayBeSold} AND rowid >=
+    (SELECT before_attempt FROM unexpected_report WHERE id = ?)) AS sold`,
   closedSince: `SELECT EXISTS (SELECT 1 FROM ${closings} WHERE ${mayHaveClosed} AND id >=
     (SELECT before_telecollection FROM unexpected_report WHERE id = ?)) AS closed`,
   // One that was an order's own, or that the terminal itself calls not good, counts for nothing.
