@@ -62,7 +62,7 @@ interface AuditedAttempt {
   readonly handedMinor: number | null;
   /** The supervisor was told, or will be, that it is not to be sent. */
   readonly isWithdrawn: boolean;
-  /** What was handed over, or taken over; read only when it is needed. */
+  /** The transaction that was handed over or taken over, read only when a step needs it. */
   readonly handedOver: () => Transaction | null;
   readonly steps: readonly AttemptEvent[];
 }

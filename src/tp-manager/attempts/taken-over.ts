@@ -38,7 +38,7 @@ export function requestTakenOver({ transaction }: KnownOrder): PaymentRequest {
   };
 }
 
-/** What decides about the state; the audit reads it back from the journal. */
+/** The facts that decide about the state; the audit reads them back from the journal. */
 type KnownEnd = Pick<KnownOrder, "transaction" | "reversed">;
 
 /** Charged, or reversed at the terminal. */
@@ -68,7 +68,7 @@ export function newerState(
 export const TAKEN_OVER_STEP = "taken-over";
 
 /**
- * The same once more, from what the journal kept. `transaction`: that of the hand-off row.
+ * {@link newerState} once more, from what the journal kept. `transaction`: that of the hand-off row.
  * undefined: nothing was to be taken over.
  */
 export function replayTakenOver(

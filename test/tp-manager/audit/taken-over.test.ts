@@ -59,7 +59,8 @@ test.each([
   [
     "another sale than the supervisor has",
     "other-end",
-    "UPDATE attempt SET state = json_set(state, '$.report.receiptNumber', '0999') WHERE order_id = 'new'",
+    `UPDATE attempt SET state = json_set(state, '$.report.receiptNumber', '0999')
+     WHERE order_id = 'new'`,
   ],
   [
     "told as not charged although the supervisor has the charge",
