@@ -68,7 +68,7 @@ export function newerState(
 export const TAKEN_OVER_STEP = "taken-over";
 
 /**
- * {@link newerState} once more, from what the journal kept. `transaction`: that of the hand-off row.
+ * {@link newerState} once more. `transaction`: that of the hand-off row, as the journal kept it.
  * undefined: nothing was to be taken over.
  */
 export function replayTakenOver(
