@@ -1,17 +1,10 @@
-import {
-  closeSync,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-} from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { acquireProcessLock } from "../shared/exclusive-lock.ts";
 import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
+import { openRunDirectory } from "../shared/ipc/run-directory.ts";
 import { openForReading } from "../shared/sqlite.ts";
-import { declareRestored } from "../shared/stores/store-file.ts";
+import { decidePutBack, finishPutBack, keptIn, layBeside } from "../shared/stores/put-back.ts";
 import { isoTime } from "../shared/time.ts";
 import { alone, type Site } from "./operate.ts";
 import { programParts } from "./part.ts";
@@ -52,14 +45,33 @@ function restoreHere({ installation, clock, output }: Site, { store, day }: Wish
   }
   const wanted = store === undefined ? restorable : [store];
   const copies = wanted.map((one) => copyOf(data, one, day));
-  const aside = join(data, "backup", `before-restore-${fileTime(clock.now())}`);
-  for (const copy of copies) {
-    putBack(data, copy, aside);
-    output.row(`${copy.store}.db`, "good", "restored", `from the copy of ${copy.day}`);
+  // However a program is started, it does not find a half of this.
+  const run = openRunDirectory(data);
+  const locks = programParts(data).map(({ name }) => acquireProcessLock(run, name));
+  try {
+    const aside = putBack(data, copies, fileTime(clock.now()));
+    for (const copy of copies) {
+      output.row(`${copy.store}.db`, "good", "restored", `from the copy of ${copy.day}`);
+    }
+    output.row("present files", "plain", "kept", aside);
+  } finally {
+    for (const lock of locks) lock.release();
   }
-  output.row("present files", "plain", "kept", aside);
   for (const line of aftermath(store)) output.note(line);
   return exitCodes.ok;
+}
+
+/** All copies are there before the first one counts. Answers where the present files are. */
+function putBack(data: string, copies: readonly Copy[], at: string): string {
+  const targetOf = ({ store }: Copy): string => join(data, `${store}.db`);
+  // An earlier restore that was cut off: what it had decided is the present state.
+  for (const copy of copies) finishPutBack(targetOf(copy));
+  for (const copy of copies) layBeside(targetOf(copy), copy.path, at);
+  for (const copy of copies) {
+    const because = `it was put back by ./launch.sh restore from the copy of ${copy.day}`;
+    decidePutBack(targetOf(copy), at, because);
+  }
+  return keptIn(join(data, "journal.db"), at);
 }
 
 /** The newest copy, or that of a day; only a whole one. */
@@ -96,32 +108,8 @@ function assertWhole(path: string): void {
   throw new ProgramExit(exitCodes.unavailable, `${path} is damaged: ${String(verdict)}`);
 }
 
-/** Declared first: a crash at any place after it leaves a database that doubts itself. */
-function putBack(data: string, { store, day, path }: Copy, aside: string): void {
-  const target = join(data, `${store}.db`);
-  declareRestored(target, `it was put back by ./launch.sh restore from the copy of ${day}`);
-  const unfinished = `${target}.unfinished`;
-  copyFileSync(path, unfinished);
-  sync(unfinished);
-  mkdirSync(aside, { recursive: true, mode: 0o700 });
-  for (const ending of ["", "-wal", "-shm"]) {
-    const file = `${target}${ending}`;
-    if (existsSync(file)) renameSync(file, join(aside, `${store}.db${ending}`));
-  }
-  renameSync(unfinished, target);
-}
-
-function sync(path: string): void {
-  const file = openSync(path, "r+");
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-}
-
 function fileTime(atMs: number): string {
-  return isoTime(atMs).replaceAll(":", "-").slice(0, 19);
+  return isoTime(atMs).replaceAll(":", "-").slice(0, 23);
 }
 
 /** Words about the next start, and about facts that no program can know. */

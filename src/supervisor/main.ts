@@ -9,7 +9,7 @@ import { supervisorMessages } from "../shared/ipc/contract.ts";
 import { startIpcServer } from "../shared/ipc/server.ts";
 import { logFileOf, type ProgramContext, runProgram } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
-import { openDatabase } from "../shared/sqlite.ts";
+import { openStore } from "../shared/stores/put-back.ts";
 import type { StoreExchange } from "../shared/stores/store-exchange.ts";
 import { chance } from "../shared/time.ts";
 import { AlarmStore } from "./alarms/alarm-store.ts";
@@ -40,7 +40,7 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
   const { config, installation, clock, onStop } = context;
 
   const databasePath = join(installation.dataDirectory, "supervisor.db");
-  const database = openDatabase(databasePath, supervisorMigrations);
+  const database = openStore(databasePath, supervisorMigrations);
   onStop("database", () => database.close());
   const alarmStore = new AlarmStore(database, clock);
   const log = alarmStore.tap(context.log);

@@ -6,6 +6,9 @@ import type { Output } from "../../src/launcher/output.ts";
 import { restore } from "../../src/launcher/restore.ts";
 import { backupChore } from "../../src/shared/daily.ts";
 import { installationAt } from "../../src/shared/installation.ts";
+import { openForReading } from "../../src/shared/sqlite.ts";
+import { layBeside } from "../../src/shared/stores/put-back.ts";
+import { declareRestored } from "../../src/shared/stores/store-file.ts";
 import { RecordingGateway } from "../supervisor/recording-gateway.ts";
 import { SupervisorProcess, writeConfig } from "../supervisor/supervisor-process.ts";
 import { pay, request } from "../support/payment-house.ts";
@@ -78,6 +81,27 @@ test("both that are put back ask the gateway before anything is paid or sent aga
   expect(await refused).toMatchObject({ code: "STORES_DISAGREE", charged: "unknown" });
   expect(manager.terminal.paid).toEqual([]);
   expect([sent("A"), sent("B")]).toEqual([1, 1]);
+});
+
+test("a restore after one that was cut off keeps the files of before both", async () => {
+  const { folder, site } = await kiosk();
+  const target = join(folder, "journal.db");
+  layBeside(target, join(folder, "backup", "journal-2026-01-15.db"), "earlier");
+  declareRestored(target, "it was put back", "earlier");
+  expect(await restore(site, { store: "journal", day: undefined })).toBe(0);
+  const kept = readdirSync(join(folder, "backup"))
+    .filter((name) => name.startsWith("before-restore-"))
+    .sort();
+  expect(kept).toHaveLength(2);
+  const sales = (path: string): number => {
+    const database = openForReading(path);
+    const count = database.prepare("SELECT count(*) AS n FROM attempt").get()?.["n"];
+    database.close();
+    return Number(count);
+  };
+  const found = kept.map((name) => sales(join(folder, "backup", name, "journal.db")));
+  expect([...found, sales(target)]).toEqual([1, 2, 1]);
+  expect(readdirSync(folder).filter((name) => name.includes(".restore-"))).toEqual([]);
 });
 
 test("nothing is touched without a whole copy of that day", async () => {

@@ -39,7 +39,8 @@ export async function until<T>(
 export class ChildProgram {
   readonly name: string;
   readonly #process: ChildProcess;
-  readonly #exited: Promise<number | null>;
+  /** The exit code, null when a signal ended it. */
+  readonly exited: Promise<number | null>;
   output = "";
 
   /** `main` is a path below src, such as `supervisor/main.ts`. */
@@ -60,7 +61,7 @@ export class ChildProgram {
         this.output += chunk.toString("utf8");
       });
     }
-    this.#exited = new Promise((resolve) => {
+    this.exited = new Promise((resolve) => {
       this.#process.once("exit", (code) => resolve(code));
     });
   }
@@ -89,7 +90,7 @@ export class ChildProgram {
   /** Sends the signal and waits for the end; the exit code, null when a signal ended it. */
   async end(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
     if (this.running) this.#process.kill(signal);
-    return await this.#exited;
+    return await this.exited;
   }
 
   /** Resident memory in bytes (Linux). */

@@ -16,7 +16,7 @@ import {
 import { repositoryFiles, root, type Source } from "./sources.ts";
 
 const books = new Map(
-  ["design", "gateway", "zvt"].map((name) => [name, read(`docs/${name}.md`)] as const),
+  ["design", "gateway", "zvt", "concert"].map((name) => [name, read(`docs/${name}.md`)] as const),
 );
 const sections = new Map([...books].map(([name, text]) => [name, sectionsOf(text)] as const));
 
@@ -141,10 +141,14 @@ describe("a book", () => {
     expect(parts.filter((part) => part.trim().split("\n").length < 2)).toEqual([]);
   });
 
-  test.each(["gateway", "zvt"])("%s grades its statements in every section", (name) => {
+  test.each([
+    ["gateway", /\*\*\[[PDC]\]/],
+    ["zvt", /\*\*\[[PDC]\]/],
+    ["concert", /\*\*\[[ABC]\]/],
+  ])("%s grades its statements in every section", (name, grade) => {
     const ungraded = (books.get(name) ?? "")
       .split(/^(?=##)/m)
-      .filter((part) => part.startsWith("### ") && !/\*\*\[[PDC]\]/.test(part))
+      .filter((part) => part.startsWith("### ") && !grade.test(part))
       .map((part) => part.slice(0, part.indexOf("\n")));
     expect(ungraded).toEqual([]);
   });

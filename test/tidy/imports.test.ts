@@ -14,9 +14,12 @@ interface Rule {
 }
 
 const driverFolder = /^src\/tp-manager\/terminal\/(?!transport\/)([a-z0-9-]+)\//;
-const protocols = new Set(
-  typescriptSources().flatMap(({ path }) => driverFolder.exec(path)?.[1] ?? []),
-);
+/** Protocols that share the leaf and the simulated terminals of another one. */
+const leafOf = new Map([["caisse-ap", "concert"]]);
+const protocols = new Set([
+  ...typescriptSources().flatMap(({ path }) => driverFolder.exec(path)?.[1] ?? []),
+  ...leafOf.values(),
+]);
 const anyProtocol = `(${[...protocols].join("|")})`;
 /** What driver and simulator share of a protocol. */
 const leaf = `^src/${anyProtocol}/`;
@@ -80,7 +83,7 @@ const rules: readonly Rule[] = [
         "shared/",
         "tp-manager/terminal/(terminal|driver)[.]ts$",
         `tp-manager/terminal/(transport|${protocol})/`,
-        `${protocol}/`,
+        `${leafOf.get(protocol) ?? protocol}/`,
       ),
     because: "drivers never import each other",
   },
@@ -100,7 +103,7 @@ const rules: readonly Rule[] = [
       within(
         ...[
           "shared/",
-          `${protocol}/`,
+          `${protocol}/(?!link/)`,
           `simulator/terminal/${protocol}/`,
           "simulator/[a-z-]+[.]ts$",
         ],
@@ -204,10 +207,8 @@ test("every folder imports only what its place in the design allows", () => {
 test("nothing outside a driver knows a word of its protocol", () => {
   expect(protocols.size).toBeGreaterThan(0);
   const wrong = [...protocols].flatMap((protocol) => {
-    const own = within(
-      `${protocol}/`,
-      `(tp-manager|simulator)/terminal/(${protocol}/|registry[.]ts$)`,
-    );
+    const family = `(${familyOf(protocol).join("|")})`;
+    const own = within(`${family}/`, `(tp-manager|simulator)/terminal/(${family}/|registry[.]ts$)`);
     return typescriptSources()
       .filter(({ path }) => path.startsWith("src/") && !own.test(path))
       .filter((source) => saysProtocol(withoutComments(source), protocol))
@@ -215,6 +216,12 @@ test("nothing outside a driver knows a word of its protocol", () => {
   });
   expect(wrong).toEqual([]);
 });
+
+/** A protocol and all those that it shares a leaf with. */
+function familyOf(protocol: string): string[] {
+  const leaf = leafOf.get(protocol) ?? protocol;
+  return [leaf, ...[...leafOf].flatMap(([sharing, of]) => (of === leaf ? [sharing] : []))];
+}
 
 /** As a word or as a part of an identifier or path: createZvtTerminal, ZVT_PORT, "./zvt/bmp.ts". */
 function saysProtocol(code: string, protocol: string): boolean {

@@ -17,6 +17,8 @@ const storeFileSchema = z.object({
   count: z.int(),
   /** The database was put back on purpose: by what, from when. */
   restored: z.string().optional(),
+  /** When; names the copy beside the database, as long as that is not in its place. */
+  restoredAt: z.string().optional(),
 });
 type StoreFile = z.infer<typeof storeFileSchema>;
 
@@ -39,9 +41,9 @@ export function readStoreFile(databasePath: string): StoreFile | undefined {
 }
 
 /** The database was put back on purpose; its next start tells so. On disk when it returns. */
-export function declareRestored(databasePath: string, restored: string): void {
+export function declareRestored(databasePath: string, restored: string, restoredAt: string): void {
   const known = readStoreFile(databasePath) ?? { store: "", session: "", count: 0 };
-  writeStoreFile(databasePath, { ...known, restored });
+  writeStoreFile(databasePath, { ...known, restored, restoredAt });
 }
 
 /** On disk when it returns; the file is the old one or the new one, never a part of it. */
@@ -61,7 +63,7 @@ export function writeStoreFile(databasePath: string, content: StoreFile): void {
 }
 
 /** Windows has no such thing and needs none: it writes names at once. */
-function syncFolder(folder: string): void {
+export function syncFolder(folder: string): void {
   if (process.platform === "win32") return;
   const handle = openSync(folder, "r");
   try {

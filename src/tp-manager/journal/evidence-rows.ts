@@ -4,13 +4,15 @@ import { type Attempt, endReportOf, saleOf } from "../attempts/payment.ts";
 import { REVERSAL_BEGINS } from "../attempts/steps.ts";
 import { isTakenOverSale } from "../attempts/taken-over.ts";
 import type { Baseline, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
-import { readAttempt, readJson } from "./attempt-columns.ts";
+import { readAttempt, readJson, unfinishedSql } from "./attempt-columns.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
 
 /** A terminal's last transaction belongs to one of so many newest attempts, if to any. */
 const NEWEST = 20;
 const RECEIPT_DIGITS = 4;
 const TRACE_DIGITS = 6;
+/** No row of the journal has a number above it. */
+const NEVER = Number.MAX_SAFE_INTEGER;
 
 /** The index of reversals is named: left to itself, SQLite reads every event. */
 const reversals = "attempt_event INDEXED BY attempt_event_reversal";
@@ -26,12 +28,20 @@ const texts = {
   begun: `SELECT min(id) AS first,
       max(CASE WHEN kind = '${REVERSAL_BEGINS}' THEN id END) AS reversal
     FROM attempt_event WHERE transaction_id = ?`,
-  nextAttempt: `SELECT attempt.*, (SELECT min(id) FROM attempt_event
-        WHERE attempt_event.transaction_id = attempt.transaction_id) AS first
-    FROM attempt WHERE baseline IS NOT NULL
+  nextAttempt: `SELECT attempt.*, attempt.rowid AS position, event.id AS first
+    FROM attempt_event AS event CROSS JOIN attempt USING (transaction_id)
+    WHERE event.id > ifnull((SELECT ?2 FROM attempt WHERE transaction_id = ?1), ${NEVER})
+      AND baseline IS NOT NULL
+      AND attempt.rowid > (SELECT rowid FROM attempt WHERE transaction_id = ?1)
+      AND NOT EXISTS (SELECT 1 FROM attempt_event AS earlier
+        WHERE earlier.transaction_id = event.transaction_id AND earlier.id < event.id)
+    ORDER BY event.id LIMIT 1`,
+  // Of which nothing was heard yet.
+  nextUnheard: `SELECT *, rowid AS position FROM attempt INDEXED BY attempt_status
+    WHERE ${unfinishedSql} AND baseline IS NOT NULL
       AND rowid > (SELECT rowid FROM attempt WHERE transaction_id = ?1)
-      AND ifnull((SELECT min(id) FROM attempt_event
-        WHERE attempt_event.transaction_id = attempt.transaction_id), ?2 + 1) > ?2
+      AND NOT EXISTS (SELECT 1 FROM attempt_event
+        WHERE attempt_event.transaction_id = attempt.transaction_id)
     ORDER BY rowid LIMIT 1`,
   nextReversal: `SELECT * FROM ${reversals} WHERE kind = '${REVERSAL_BEGINS}' AND id > ?
     ORDER BY id LIMIT 1`,
@@ -78,7 +88,9 @@ export class EvidenceRows {
     if (this.#sql.doubted.get(transactionId)) return lostSince;
     const begun = this.#sql.begun.get(transactionId);
     const after = Number(begun?.["reversal"] ?? begun?.["first"] ?? Number.MAX_SAFE_INTEGER - 1);
-    const attempt = this.#sql.nextAttempt.get(transactionId, after);
+    const heard = this.#sql.nextAttempt.get(transactionId, after);
+    const unheard = this.#sql.nextUnheard.get(transactionId);
+    const [attempt] = [heard, unheard].filter((row) => row !== undefined).sort(byPosition);
     const reversal = this.#sql.nextReversal.get(after);
     const first = Number(attempt?.["first"] ?? Number.MAX_SAFE_INTEGER);
     if (reversal && Number(reversal["id"]) < first) return this.#reversal(reversal);
@@ -123,6 +135,10 @@ export class EvidenceRows {
   #served(transactionId: string, after: number): boolean {
     return this.#sql.served.get(transactionId, after) !== undefined;
   }
+}
+
+function byPosition(a: Row, b: Row): number {
+  return Number(a["position"]) - Number(b["position"]);
 }
 
 const nothingTold = {

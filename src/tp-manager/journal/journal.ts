@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { openDatabase } from "../../shared/sqlite.ts";
+import { openStore } from "../../shared/stores/put-back.ts";
 import { Store } from "../../shared/stores/store.ts";
 import type { AnswerStore } from "../attempts/answer-store.ts";
 import type { AgainStore } from "../attempts/hand-off-store.ts";
@@ -46,7 +46,7 @@ export class Journal {
 
   /** Opens or creates the journal. Throws when the file cannot be used. */
   constructor(path: string) {
-    this.database = openDatabase(path, migrations);
+    this.database = openStore(path, migrations);
     try {
       this.store = new Store(this.database, path, countSql);
       this.statements = new Statements(this.database);

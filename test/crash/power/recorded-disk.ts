@@ -87,6 +87,13 @@ export class RecordedDisk {
     }
   }
 
+  /** The files after the programs were killed: all that was written is there. */
+  afterKill(): Map<string, Buffer> {
+    return new Map(
+      [...this.#live].map(([path, { synced, unsynced }]) => [path, applied(synced, unsynced)]),
+    );
+  }
+
   /** The files after the power has gone and come back. */
   afterPowerCut(random: Random): Map<string, Buffer> {
     const names = new Map(this.#names);

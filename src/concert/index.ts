@@ -1,0 +1,25 @@
+/**
+ * The codec that the drivers and the simulated terminals of the French cash-register protocols
+ * share. The folder `link` is the drivers' own: a simulated terminal has another one.
+ */
+export { actionResult } from "./action-result.ts";
+export { ConcertCodecError } from "./errors.ts";
+export {
+  decodeFixedReply,
+  encodeFixedReply,
+  type FixedReply,
+  REPORT_CHARACTERS,
+} from "./fixed-reply.ts";
+export {
+  decodeFixedRequest,
+  encodeFixedRequest,
+  FIXED_AMOUNT_MAX,
+  type FixedRequest,
+  PRIVATE_CHARACTERS,
+} from "./fixed-request.ts";
+export {
+  decodeTagged,
+  encodeTagged,
+  readTagged,
+  type Tagged,
+} from "./tagged-message.ts";

@@ -1,0 +1,88 @@
+import { ConcertCodecError, type ConcertFaultCode } from "./errors.ts";
+import { bytesOf, textOf } from "./latin-text.ts";
+import { isKnownTag } from "./tag-table.ts";
+
+/** A tag and its value, as Latin-1 text, in the order of the wire (docs/concert.md 4.1). */
+export type Tagged = readonly [tag: string, value: string];
+
+interface TaggedReading {
+  /** Every tag that was whole before the fault, or all of them. */
+  readonly tags: readonly Tagged[];
+  /** null: the bytes are exactly a whole number of tags, at least one. */
+  readonly fault: TaggedFault | null;
+}
+
+interface TaggedFault {
+  /** "incomplete": more bytes may mend it; nothing else can be mended. */
+  readonly code: ConcertFaultCode;
+  /** Where the tag that cannot be read begins. */
+  readonly at: number;
+}
+
+const VALUE_CHARACTERS_MAX = 999;
+const HEAD_CHARACTERS = 5;
+
+/** Tags and values one behind the other. Throws {@link ConcertCodecError} "value". */
+export function encodeTagged(tags: readonly Tagged[]): Uint8Array {
+  const parts = tags.map(([tag, value]) => {
+    if (!/^[A-Z]{2}$/.test(tag)) throw new ConcertCodecError("value", `"${tag}" is no tag`);
+    if (value.length < 1 || value.length > VALUE_CHARACTERS_MAX) {
+      throw new ConcertCodecError("value", `${tag} has ${value.length} characters`);
+    }
+    return `${tag}${String(value.length).padStart(3, "0")}${value}`;
+  });
+  return bytesOf(parts.join(""));
+}
+
+/**
+ * Reads as many tags as there are. Line ends behind the last tag are ignored, because registers
+ * may end a message so (docs/concert.md 4.7). Never throws: a fault is part of the answer.
+ */
+export function readTagged(bytes: Uint8Array): TaggedReading {
+  const text = textOf(bytes);
+  const tags: Tagged[] = [];
+  let at = 0;
+  while (at < text.length && !/^[\r\n]+$/.test(text.slice(at, at + 3))) {
+    const head = readHead(text, at, tags);
+    if (typeof head === "string") return { tags, fault: { code: head, at } };
+    const { tag, length } = head;
+    const value = text.slice(at + HEAD_CHARACTERS, at + HEAD_CHARACTERS + length);
+    if (value.length < length) return { tags, fault: { code: "incomplete", at } };
+    const known = tags.some(([earlier]) => earlier === tag);
+    if (known) return { tags, fault: { code: "duplicate-tag", at } };
+    if (tag === "CZ" && tags.length > 0) return { tags, fault: { code: "order", at } };
+    tags.push([tag, value]);
+    at += HEAD_CHARACTERS + length;
+  }
+  return { tags, fault: tags.length === 0 ? { code: "incomplete", at } : null };
+}
+
+type Head = { readonly tag: string; readonly length: number } | ConcertFaultCode;
+
+/**
+ * When no tag stands behind a value, that value's own length was wrong: so it is taken back from
+ * `tags`, because its end is not where the number says.
+ */
+function readHead(text: string, at: number, tags: Tagged[]): Head {
+  const tag = text.slice(at, at + 2);
+  const digits = text.slice(at + 2, at + HEAD_CHARACTERS);
+  const isNumber = /^\d*$/.test(digits);
+  if (!/^[A-Z]{1,2}$/.test(tag) || (!isNumber && !isKnownTag(tag))) {
+    return tags.pop() === undefined ? "tag" : "length";
+  }
+  if (!isNumber) return "length";
+  if (tag.length < 2 || digits.length < 3) return "incomplete";
+  return digits === "000" ? "zero-length" : { tag, length: Number(digits) };
+}
+
+/** All tags of a whole message. Throws {@link ConcertCodecError}. */
+export function decodeTagged(bytes: Uint8Array): readonly Tagged[] {
+  const { tags, fault } = readTagged(bytes);
+  if (!fault) return tags;
+  const { code, at } = fault;
+  throw new ConcertCodecError(code, `the message cannot be read from byte ${at}: ${code}`);
+}
+
+export function tagValue(tags: readonly Tagged[], tag: string): string | undefined {
+  return tags.find(([name]) => name === tag)?.[1];
+}

@@ -1,0 +1,165 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { backupChore } from "../../../src/shared/daily.ts";
+import { openStore } from "../../../src/shared/stores/put-back.ts";
+import { Store, type StoreFinding } from "../../../src/shared/stores/store.ts";
+import { systemClock } from "../../../src/shared/time.ts";
+import { supervisorMigrations } from "../../../src/supervisor/supervisor-schema.ts";
+import { Journal } from "../../../src/tp-manager/journal/journal.ts";
+import { Random } from "../../simulation/random.ts";
+import { ChildProgram } from "../../support/child-program.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import type { DiskRecord } from "./disk-record.ts";
+import { RecordedDisk } from "./recorded-disk.ts";
+import { Recorder, recordingLibrary } from "./recorder.ts";
+
+const library = recordingLibrary();
+const IMAGES_EACH = 2;
+
+type Files = ReadonlyMap<string, Buffer>;
+
+interface OpenStore {
+  readonly database: DatabaseSync;
+  readonly store: Store;
+}
+
+const openers: Readonly<Record<string, (path: string) => OpenStore>> = {
+  "journal.db": (path) => new Journal(path),
+  "supervisor.db": (path) => {
+    const database = openStore(path, supervisorMigrations);
+    return { database, store: new Store(database, path, "SELECT count FROM store_count") };
+  },
+};
+
+/** Below `folder`, by their path there. */
+function filesOf(folder: string): Map<string, Buffer> {
+  const names = readdirSync(folder, { recursive: true }).map(String);
+  const files = names.filter((name) => statSync(join(folder, name)).isFile());
+  return new Map(files.map((name) => [name, readFileSync(join(folder, name))]));
+}
+
+function writeFiles(folder: string, files: Files): void {
+  for (const [name, bytes] of files) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), bytes);
+  }
+}
+
+const mark = (database: DatabaseSync, word: string): void =>
+  database.exec(`CREATE TABLE IF NOT EXISTS marker (word TEXT); INSERT INTO marker
+    VALUES ('${word}')`);
+
+/** Two databases as a crash leaves them, each with a nightly copy and with more since. */
+async function crashedKiosk(): Promise<Files> {
+  const folder = temporaryFolder(afterAll);
+  const opened: OpenStore[] = [];
+  for (const [name, open] of Object.entries(openers)) {
+    const path = join(folder, name);
+    const { database, store } = open(path);
+    opened.push({ database, store });
+    store.begin(() => {});
+    mark(database, "copied");
+    await backupChore(database, path, systemClock, store).run();
+    mark(database, "since");
+  }
+  const files = filesOf(folder);
+  for (const { database } of opened) database.close();
+  return files;
+}
+
+/** What a start finds under the name of a database. */
+function foundAt(folder: string, name: string, open: (path: string) => OpenStore) {
+  const { database, store } = open(join(folder, name));
+  try {
+    const damage = database.prepare("PRAGMA integrity_check").get()?.["integrity_check"];
+    const known = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'marker'").get();
+    const words = known ? database.prepare("SELECT word FROM marker").all() : [];
+    let finding: StoreFinding | undefined;
+    store.begin((found) => {
+      finding = found;
+    });
+    return {
+      ...{ damage, words: words.map(({ word }) => word).join("+") },
+      ...{ kind: finding?.kind, because: finding && "because" in finding ? finding.because : "" },
+    };
+  } finally {
+    database.close();
+  }
+}
+
+/** The sentences that a disk breaks on which a restore ended at any place. */
+function broken(files: Files): string[] {
+  const folder = temporaryFolder();
+  writeFiles(folder, files);
+  return Object.entries(openers).flatMap(([name, open]) => {
+    const { damage, words, kind, because } = foundAt(folder, name, open);
+    const facts = `${name}: ${words || "nothing"}, ${kind} ${because}, ${damage}`;
+    const isPresent = words === "copied+since" && kind === "whole";
+    const isCopy = words === "copied" && kind === "older" && because.includes("restore");
+    const kept = !isCopy || keptAside(folder, name, open);
+    return [
+      ...(damage !== "ok" ? [`a database is whole (${facts})`] : []),
+      ...(isPresent || isCopy ? [] : [`the present one or the copy, known for it (${facts})`]),
+      ...(kept ? [] : [`the present one is kept aside (${facts})`]),
+    ];
+  });
+}
+
+function keptAside(folder: string, name: string, open: (path: string) => OpenStore): boolean {
+  const aside = readdirSync(join(folder, "backup")).filter((each) => each.startsWith("before-"));
+  return aside.some((each) => {
+    const files = readdirSync(join(folder, "backup", each));
+    if (!files.includes(name)) return false;
+    return foundAt(join(folder, "backup", each), name, open).words === "copied+since";
+  });
+}
+
+describe.skipIf(library === null)("a restore that ends at any place", () => {
+  let before: Files = new Map();
+  let records: DiskRecord[] = [];
+
+  beforeAll(async () => {
+    before = await crashedKiosk();
+    const folder = temporaryFolder(afterAll);
+    writeFiles(folder, before);
+    const recorder = new Recorder(library ?? "", folder);
+    const given = ["restore", "--data", folder];
+    const restore = new ChildProgram("launcher/main.ts", given, [], recorder.environment);
+    expect(await restore.exited).toBe(0);
+    const below = (path: string): string => relative(folder, path) || ".";
+    records = recorder.take().flatMap((each) => {
+      if (each.what === "send" || each.what === "receive") return [];
+      const data = each.what === "rename" ? Buffer.from(below(`${each.data}`)) : each.data;
+      return { ...each, path: below(each.path), data };
+    });
+    recorder.close();
+  });
+
+  function diskAfter(count: number): RecordedDisk {
+    const disk = new RecordedDisk(before);
+    for (const record of records.slice(0, count)) disk.apply(record);
+    return disk;
+  }
+
+  test("by kill -9 leaves whole databases", () => {
+    expect(records.length).toBeGreaterThan(10);
+    const found = Array.from({ length: records.length + 1 }, (_, count) =>
+      broken(diskAfter(count).afterKill()).map((word) => `${count}: ${word}`),
+    );
+    expect(found.flat()).toEqual([]);
+  });
+
+  test("by a power cut leaves whole databases", () => {
+    const random = new Random(1);
+    const found = records.flatMap(({ what }, count) =>
+      what === "write" || what === "create"
+        ? []
+        : Array.from({ length: IMAGES_EACH }, () =>
+            broken(diskAfter(count).afterPowerCut(random)).map((word) => `${count}: ${word}`),
+          ),
+    );
+    expect(found.flat()).toEqual([]);
+  });
+});
