@@ -223,8 +223,9 @@ export function factsOf(doubt: Doubt, look: Look, known: Known, earlier: Look | 
 
 /**
  * An empty storage is unchanged only while nothing can have been stored and closed meanwhile: it
- * was watched, or the next receipt number shows it. After a good result that we took, and no word to
- * the contrary, a terminal most likely has done both. Until the silence is over it decides nothing.
+ * was watched, or the next receipt number shows it. After a good result that we took, and no word
+ * to the contrary, a terminal most likely has done both. Until the silence is over it decides
+ * nothing.
  */
 function asBefore(doubt: Doubt, last: LastTransaction, known: Known, leftMs: number): Comparison {
   const { before, heard, wasStored, isWatched } = doubt;
