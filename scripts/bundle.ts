@@ -44,6 +44,9 @@ const { output } = await build.write({
   sourcemap: true,
   entryFileNames: "[name].js",
   chunkFileNames: "part-[name]-[hash].js",
+  codeSplitting: {
+    groups: [{ name: "look", test: /launcher\/(keep-alive|probe)\.ts|version-files/ }],
+  },
 });
 const bytes = output.reduce((sum, part) => sum + (part.type === "chunk" ? part.code.length : 0), 0);
 process.stdout.write(`${basename(out)}: ${output.length} files, ${bytes} bytes of programs\n`);
