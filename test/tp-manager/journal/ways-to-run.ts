@@ -87,6 +87,7 @@ const evidence: Record<string, Ways> = {
     [idOf(n / 2), n / 2],
     ["nowhere", 1],
   ],
+  "evidence before": ofAttempt,
   "evidence nextUnheard": ofAttempt,
   "evidence nextReversal": (n) => [[0], [n]],
   "evidence served": () => [
