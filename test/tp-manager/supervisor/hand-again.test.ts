@@ -154,7 +154,7 @@ test("a second loss of supervisor.db that the last page finds begins anew", asyn
   await lossEnds({ ...at, rig });
 });
 
-test("both databases gone: the loss of supervisor.db ends with the doubt about the journal", async () => {
+test("with both databases gone the loss ends with the doubt about the journal", async () => {
   const at = await kiosk();
   const { folder, server, clock } = at;
   await paid(at, "A");
