@@ -12,7 +12,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { projectRoot } from "../src/shared/installation.ts";
+import { projectRoot } from "../src/shared/version-files.ts";
 import { sleep, systemClock } from "../src/shared/time.ts";
 import { TestInstallation } from "../test/support/installation.ts";
 import { countLog, writtenSince } from "../test/support/write-ahead-log.ts";
