@@ -12,7 +12,7 @@ import { programEntries, projectRoot } from "../src/shared/version-files.ts";
 
 /** They load machine code that is chosen by a path of their own. */
 const nativePackages = ["@serialport/bindings-cpp", "@lydell/node-pty"];
-/** What programs read at run time (`assetFile` and its neighbours in src/shared/version-files.ts). */
+/** The files that programs read at run time (src/shared/version-files.ts). */
 const assets = [
   "package.json",
   "docs/openapi.json",

@@ -12,7 +12,7 @@ const isBundled = extname(import.meta.filename) === ".js";
 export const projectRoot = resolve(import.meta.dirname, isBundled ? ".." : "../..");
 export const defaultDataDirectory = join(projectRoot, "data");
 
-/** What Node.js runs, with its entry below `src`. */
+/** The programs that Node.js runs, each with its entry below `src`. */
 export const programEntries = {
   launcher: "launcher/main.ts",
   "tp-manager": "tp-manager/main.ts",
