@@ -183,7 +183,12 @@ const breakages: readonly (readonly [what: string, rule: AuditRule, sql: string]
     "card-number",
     `UPDATE event SET data = json_set(data, '$.message', '${card}') WHERE id = 1`,
   ],
-  ["a state that is cut off", "unreadable", `UPDATE attempt SET state = '{"phase":'`],
+  [
+    "a state that is cut off",
+    "unreadable",
+    // A disk does that beside SQLite, which would not index it.
+    `DROP INDEX attempt_status; UPDATE attempt SET state = '{"phase":'`,
+  ],
 ];
 
 test.each(breakages)("finds %s: %s", async (_what, rule, sql) => {
