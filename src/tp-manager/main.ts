@@ -82,9 +82,7 @@ async function start(context: ProgramContext): Promise<void> {
       desk,
       afterSale: new AfterSale({ attempts, terminalLog, desk, orders }),
       supervisor,
-      refused: new RefusedHandOvers({
-        ...{ refused: journal.refused, handOff, clock, log: areaLog("hand-off") },
-      }),
+      refused: new RefusedHandOvers(journal.refused, handOff, clock, areaLog("hand-off")),
       gateway: atGateway.gateway,
       settle: (word) => settleByOperator({ orders, desk }, word),
     }),

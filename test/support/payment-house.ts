@@ -131,7 +131,7 @@ export function house(
   const orders = new Orders({ ...shared, desk, handOff });
   const afterSale = new AfterSale({ ...shared, desk, orders });
   const { upkeep } = desk;
-  const refused = new RefusedHandOvers({ refused: journal.refused, handOff, clock, log: tapped });
+  const refused = new RefusedHandOvers(journal.refused, handOff, clock, tapped);
   const closing = new ClosingKeeper({ ...shared, desk });
   const settle = (word: SettlementWord) => settleByOperator({ orders, desk }, word);
   const start = (): void => {

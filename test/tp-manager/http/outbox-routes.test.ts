@@ -188,13 +188,13 @@ test("without a supervisor the answer says so", async () => {
   ]);
 });
 
-test("what the supervisor refuses is listed and dropped by the same calls, without it", async () => {
+test("what the supervisor refuses is listed and dropped by the same calls", async () => {
   const { at, call, stopSupervisor } = await apiWithSupervisor();
   await pay(at, request("A-1"));
   await at.clock.advance(6_000);
   const id = at.journal.attempts.latest("A-1")?.transactionId ?? "";
-  const refuse = `UPDATE hand_off SET acknowledged = 0, refused = 'no', set_aside_ms = ${at.clock.now()}`;
-  at.journal.database.exec(refuse);
+  at.journal.database.exec("UPDATE hand_off SET acknowledged = 0");
+  at.journal.handOffs.setAside(id, "no", at.clock.now());
   await stopSupervisor();
   const { http, one } = await call("GET", "/outbox?state=refused");
   expect([http, one.transactionId, one.state]).toEqual([200, id, "refused"]);
