@@ -20,8 +20,8 @@ const texts = {
 };
 
 /**
- * Everything the supervisor has ever acknowledged, the archive first. A row that an operator dropped
- * was refused, and would be refused again.
+ * Everything the supervisor has ever acknowledged, the archive first. A row that an operator
+ * dropped was refused, and would be refused again.
  */
 export class AgainRows implements AgainStore {
   readonly #sql: Record<keyof typeof texts, Statement>;
