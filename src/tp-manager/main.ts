@@ -149,6 +149,7 @@ function linkSupervisor(
     clock,
     log,
     isShared: config.TERMINAL_SHARED,
+    onSupervisorLacks: () => handAgain.beginOnce(),
   });
   onStop("store guard", () => guard.close());
   handAgain.start();

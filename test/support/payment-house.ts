@@ -80,6 +80,7 @@ interface HouseOptions {
   readonly clock?: TestClock;
   /** TERMINAL_SHARED: sales that nobody here knows are no sign of a loss. */
   readonly isShared?: boolean;
+  readonly onSupervisorLacks?: () => void;
   /** Another supervisor than the one of a few lines. */
   readonly linkFor?: (journal: Journal) => SupervisorLink;
 }
@@ -118,6 +119,7 @@ export function house(
     clock,
     log: tapped,
     isShared: options.isShared ?? false,
+    onSupervisorLacks: options.onSupervisorLacks ?? (() => undefined),
   });
   const stores = { attempts, answers, handOffs, terminalLog, reconciliations, guard };
   const shared = { ...stores, clock, log: tapped, settings };

@@ -32,8 +32,8 @@ const texts = {
   setDelivery: "UPDATE hand_off SET delivery = ?1 WHERE transaction_id = ?2 AND delivery <> ?1",
   orderOf: "SELECT order_id FROM attempt WHERE transaction_id = ?",
   undelivered: `SELECT transaction_id FROM hand_off
-    WHERE acknowledged = 1 AND delivery IN ('pending', 'parked')
-    ORDER BY delivery = 'parked', id DESC LIMIT ?`,
+    WHERE acknowledged = 1 AND delivery IN ('pending', 'parked') AND delivery = ?
+    ORDER BY id DESC LIMIT ?`,
 };
 
 /** Charged transactions, and what the supervisor and the gateway have of them. */
@@ -126,6 +126,8 @@ export class HandOffRows implements HandOffStore {
   }
 
   undelivered(limit: number): string[] {
-    return this.#sql.undelivered.all(limit).map((row) => String(row["transaction_id"]));
+    const waiting = this.#sql.undelivered.all("pending", limit);
+    const parked = this.#sql.undelivered.all("parked", limit - waiting.length);
+    return [...waiting, ...parked].map((row) => String(row["transaction_id"]));
   }
 }
