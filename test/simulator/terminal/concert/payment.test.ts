@@ -96,7 +96,7 @@ describe("a request of fixed fields", () => {
 
 describe("a message of tags", () => {
   test.each([
-    { what: "asks who is there", given: { CD: "I" }, told: /CD001IAE00210$/ },
+    { what: "asks who is there", given: { CD: "I", CB: "", CE: "" }, told: /CD001IAE00210$/ },
     { what: "lacks an amount", given: { CB: "" }, told: /AE00201AF00209$/ },
     { what: "has another action", given: { CD: "7" }, told: /AE00201AF00212$/ },
     { what: "has another currency", given: { CE: "840" }, told: /AE00201AF00213$/ },

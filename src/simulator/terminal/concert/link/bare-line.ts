@@ -21,7 +21,7 @@ interface BareLineOptions {
   readonly sessionMs: number;
   readonly interference: Interference;
   /** Whether a message with these tags says all that its action asks for. */
-  saysAll(tags: ReadonlySet<string>): boolean;
+  saysAll(tags: ReadonlyMap<string, string>): boolean;
   readonly onWire: WireListener;
 }
 
@@ -113,7 +113,7 @@ export class BareLine implements RegisterLine {
   get #awaitsMore(): boolean {
     const { tags, fault } = readTagged(this.#read);
     if (fault) return fault.code === "incomplete" && this.#read.length < MESSAGE_BYTES_MAX;
-    return !this.#options.saysAll(new Set(tags.map(([tag]) => tag)));
+    return !this.#options.saysAll(new Map(tags));
   }
 
   #whole(): void {

@@ -34,8 +34,9 @@ const AT_ONCE = "1";
 type Asked = ReadonlyMap<string, string>;
 
 /** Whether a message says all that its action asks for (docs/concert.md 4.2). */
-export function saysAll(tags: ReadonlySet<string>): boolean {
-  return alwaysAsked.every((tag) => tags.has(tag)) && askedInPayment.every((tag) => tags.has(tag));
+export function saysAll(asked: Asked): boolean {
+  const needed = asked.get("CD") === IDENTIFICATION ? [] : askedInPayment;
+  return [...alwaysAsked, ...needed].every((tag) => asked.has(tag));
 }
 
 /** Messages of tags: Caisse-AP (docs/concert.md 4). */
@@ -186,7 +187,7 @@ const unknown: readonly Tagged[] = [
 function orderOf(asked: Asked): Order | undefined {
   const action = actions[asked.get("CD") ?? ""] ?? "other";
   const [amount = "", currency = ""] = [asked.get("CB"), asked.get("CE")];
-  if (!saysAll(new Set(asked.keys()))) return undefined;
+  if (!saysAll(asked)) return undefined;
   if (!/^\d{1,12}$/.test(amount) || !/^\d{3}$/.test(currency)) return undefined;
   return { action, amountMinor: Number(amount), currency };
 }
