@@ -12,8 +12,8 @@ interface Spontaneous {
 
 export const ownRoutes = {
   "POST /sale":
-    '{"amountMinor": 1200, "currency": "978", "private": "A1"} a sale that no register asked for, ' +
-    "told by the terminal's own ENQ",
+    '{"amountMinor": 1200, "currency": "978", "private": "A1"} a sale that no register asked ' +
+    "for, told by the terminal's own ENQ",
   "POST /again": "tell the last reply once more, by the terminal's own ENQ",
 };
 

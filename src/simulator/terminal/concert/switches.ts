@@ -30,7 +30,7 @@ const common = {
   },
   "enq-tries": {
     argument: "N",
-    description: `how often ENQ asks to tell a result, 0 without end; default ${fixedDefaults.enqTries}`,
+    description: `how often ENQ asks to tell, 0 without end; default ${fixedDefaults.enqTries}`,
     apply: (value, draft) => {
       draft.enqTries = whole(value);
     },

@@ -16,7 +16,7 @@ import { bank, started } from "./support/started.ts";
 const latin = (hex: string): string => Buffer.from(hexBytes(hex)).toString("latin1");
 const toTerminal = ([, { direction }]: readonly [string, Vector]): boolean =>
   direction === "register-to-terminal";
-/** What a terminal would not take: the layouts are the codec's business, the frame is the line's. */
+/** Layouts are the codec's business, frames are the line's. */
 const isRequest = (body: Uint8Array): boolean => {
   try {
     return decodeFixedRequest(body) !== undefined;

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../../../../shared/time.ts";
 
 /** Control bytes of a session, by their value (docs/concert.md 2.2). */
-export const STX = 0x02;
+const STX = 0x02;
 const ETX = 0x03;
 const EOT = 0x04;
 const ENQ = 0x05;
@@ -9,7 +9,7 @@ const ACK = 0x06;
 const NAK = 0x15;
 
 export const controlBytes = { enq: ENQ, ack: ACK, nak: NAK, eot: EOT } as const;
-export type ControlName = keyof typeof controlBytes;
+type ControlName = keyof typeof controlBytes;
 
 const controlNames = new Map<number, ControlName>([
   [ENQ, "enq"],

@@ -49,7 +49,7 @@ export type Act =
   /** Starts the one timer anew. */
   | { readonly do: "wait"; readonly for: "session" | "answer" };
 
-export interface Step {
+interface Step {
   readonly next: Session;
   readonly acts: readonly Act[];
 }
@@ -61,7 +61,7 @@ const idle: Session = { at: "idle" };
 const say = (what: "enq" | "ack" | "nak" | "eot"): Act => ({ do: "say", what });
 const wait = (what: "session" | "answer"): Act => ({ do: "wait", for: what });
 
-/** What the terminal does next. Never throws: what does not fit is not answered. */
+/** The terminal's next move. Never throws: what does not fit is not answered. */
 export function step(session: Session, happening: Happening): Step {
   switch (session.at) {
     case "idle":
@@ -123,7 +123,7 @@ function whenTaken(session: Session & { at: "taken" }, happening: Happening): St
     case "enq":
       return { next: session, acts: [say("nak")] };
     case "frame": {
-      // The same frame again comes from a register that missed our ACK: it was taken once.
+      // An equal frame comes from a register that missed our ACK: it was taken once.
       const again = sameBytes(happening.body, session.request);
       return { next: session, acts: [say(again ? "ack" : "nak"), wait("session")] };
     }

@@ -1,7 +1,7 @@
 import { type CardName, maskedPan, type TestCard, testCards } from "../../bank/cards.ts";
 import type { Report } from "../options.ts";
 
-/** The last character of CC, which is the payment mode of the fixed fields (docs/concert.md 4.5). */
+/** The last character of CC: the payment mode of fixed fields (docs/concert.md 4.5). */
 const modes: Partial<Record<CardName, string>> = { amex: "2", jcb: "9" };
 
 /** CC: the application that was used (docs/concert.md 4.5). */

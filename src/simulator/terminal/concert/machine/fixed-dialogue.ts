@@ -28,7 +28,7 @@ const NO_TICKET = "T010";
 const NO_REPORT = "0";
 const US_DOLLAR = "840";
 
-/** Requests and replies of fixed fields: E, E+ and E with a ticket (docs/concert.md 3). */
+/** Requests and replies of fixed fields: E, E+ and E with a ticket (docs/concert.md 3.1, 3.2). */
 export class FixedDialogue implements Dialogue {
   readonly #parts: ConcertParts;
 

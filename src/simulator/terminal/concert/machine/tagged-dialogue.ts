@@ -39,7 +39,7 @@ export function saysAll(asked: Asked): boolean {
   return [...alwaysAsked, ...needed].every((tag) => asked.has(tag));
 }
 
-/** Messages of tags: Caisse-AP (docs/concert.md 4). */
+/** Messages of tags: Caisse-AP (docs/concert.md 4.1). */
 export class TaggedDialogue implements Dialogue {
   readonly #parts: ConcertParts;
 

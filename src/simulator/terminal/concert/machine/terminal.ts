@@ -112,7 +112,7 @@ export class ConcertTerminal implements Machine {
       : new BareLine(port, { ...given, saysAll });
   }
 
-  /** What begins the request; undefined: refused on the line, or answered here. */
+  /** Begins the request; undefined: refused on the line, or answered here. */
   #requested(line: RegisterLine, body: Uint8Array): (() => void) | undefined {
     if (this.#payment) {
       const busy = this.#dialogue.busy(body);

@@ -3,20 +3,16 @@ import {
   caisseApProtocol,
   concertProtocol,
 } from "../../../../../src/simulator/terminal/concert/concert-protocols.ts";
-import type { ConcertTerminal } from "../../../../../src/simulator/terminal/concert/machine/terminal.ts";
 import type { ConcertOptions } from "../../../../../src/simulator/terminal/concert/options.ts";
 import { parseFault } from "../../../../../src/simulator/terminal/faults/fault-request.ts";
 import { completed, type StartOptions } from "../../../../../src/simulator/terminal/options.ts";
-import {
-  openTerminal,
-  type TerminalSimulator,
-} from "../../../../../src/simulator/terminal/terminal-simulator.ts";
+import { openTerminal } from "../../../../../src/simulator/terminal/terminal-simulator.ts";
 import { steppedClock } from "../../../../support/stepped-clock.ts";
 import { ScriptedRegister } from "./register.ts";
 
-export type ConcertSimulator = TerminalSimulator<ConcertOptions, ConcertTerminal>;
-export type Transport = "tcp" | "pty";
-export type Family = "concert" | "caisse-ap";
+type ConcertSimulator = Awaited<ReturnType<typeof opened>>;
+type Transport = "tcp" | "pty";
+type Family = "concert" | "caisse-ap";
 
 export interface Setting {
   readonly transport: Transport;
@@ -37,9 +33,13 @@ interface Started {
   reconnect(): Promise<ScriptedRegister>;
 }
 
-export type Given = Omit<StartOptions<ConcertOptions>, "faults"> & {
+type Given = Omit<StartOptions<ConcertOptions>, "faults"> & {
   readonly faults?: readonly string[];
 };
+
+function opened(family: Family, options: ConcertOptions) {
+  return openTerminal(family === "concert" ? concertProtocol : caisseApProtocol, options);
+}
 
 const open: { close(): Promise<void> }[] = [];
 
@@ -69,7 +69,7 @@ export async function started(
     },
     pace: { customerMs: 0, hostMs: 0, walkAwayMs: 0, rebootMs: 20, ...given.pace },
   });
-  const simulator = await openTerminal(protocol, options);
+  const simulator = await opened(family, options);
   open.push(simulator);
   const reconnect = async (): Promise<ScriptedRegister> => {
     const at = simulator.tcpPort ?? String(simulator.ptyPath);
@@ -85,7 +85,8 @@ export function fixedRequest(
   amountMinor: number,
   { flag = "1", type = "0", reference = "", options = "A010B010" } = {},
 ): string {
-  return `01${String(amountMinor).padStart(8, "0")}${flag}1${type}978${reference.padEnd(10)}${options}`;
+  const amount = String(amountMinor).padStart(8, "0");
+  return `01${amount}${flag}1${type}978${reference.padEnd(10)}${options}`;
 }
 
 /** A message of tags for a debit. */
