@@ -17,6 +17,7 @@ export {
   type FixedRequest,
   PRIVATE_CHARACTERS,
 } from "./fixed-request.ts";
+export { bytesOf, textOf } from "./latin-text.ts";
 export {
   decodeTagged,
   encodeTagged,
