@@ -60,8 +60,8 @@ try {
 
 function usage(): never {
   process.stderr.write(
-    "usage: npm run release -- --version X.Y.Z --trusted-root FILE [--update-url URL] [--out DIR]\n" +
-      `         [--platform NAME ...]   of ${Object.keys(platforms).join(", ")}\n`,
+    "usage: npm run release -- --version X.Y.Z --trusted-root FILE [--update-url URL]\n" +
+      `         [--out DIR] [--platform NAME ...]   of ${Object.keys(platforms).join(", ")}\n`,
   );
   process.exit(64);
 }

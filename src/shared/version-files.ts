@@ -12,8 +12,8 @@ const isBundled = extname(import.meta.filename) === ".js";
 export const projectRoot = resolve(import.meta.dirname, isBundled ? ".." : "../..");
 
 /**
- * What an operator unpacked: a delivery holds its versions in `versions/X.Y.Z` (docs/design.md
- * 9.7), a checkout of the sources is one itself.
+ * The folder that an operator unpacked: a delivery holds its versions in `versions/X.Y.Z`
+ * (docs/design.md 9.7), a checkout of the sources is one itself.
  */
 export const installationRoot =
   basename(dirname(projectRoot)) === "versions" ? resolve(projectRoot, "../..") : projectRoot;
@@ -30,7 +30,7 @@ export const programEntries = {
   "gateway-sandbox": "simulator/gateway/main.ts",
 } as const;
 
-export type ProgramName = keyof typeof programEntries;
+type ProgramName = keyof typeof programEntries;
 
 /** The script of a program, as a source or bundled, whichever this one is. */
 export function programFile(name: ProgramName): string {
