@@ -24,7 +24,7 @@ export const tenEuro = {
 export const never = new AbortController().signal;
 
 export class Driver {
-  readonly terminal: Terminal;
+  readonly terminal: ReturnType<typeof createZvtTerminal>;
   readonly events: TerminalEvent[] = [];
   readonly logged: string[] = [];
   readonly #waiting = new Set<() => void>();
