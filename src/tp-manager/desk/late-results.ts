@@ -109,7 +109,7 @@ export class LateResults {
     settled(after);
   }
 
-  /** The same result once more, because our acknowledgement was lost, or a contradiction. */
+  /** A repeat, because our acknowledgement was lost, or a contradiction. */
   #ofCharged(attempt: Attempt, report: TransactionReport, judgement: string): boolean {
     if (judgement === "agrees") return true;
     const writer = new AttemptWriter(attempt, this.#parts);

@@ -2,7 +2,6 @@ import type { Clock } from "../../../../src/shared/time.ts";
 import type {
   PaymentObserver,
   Prompt,
-  Terminal,
   TerminalEvent,
   TransactionReport,
 } from "../../../../src/tp-manager/terminal/terminal.ts";
