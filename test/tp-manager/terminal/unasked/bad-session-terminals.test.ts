@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { referenceOf } from "../../../../src/tp-manager/attempts/reference-policy.ts";
 import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
+import { outcome, pay, request } from "../../../support/payment-house.ts";
 import { ACK, ENQ, EOT, NAK, replyHex, SessionPeer } from "./session-peer.ts";
 import { type UnaskedHouse, unaskedHouse } from "./unasked-house.ts";
 
@@ -317,6 +318,7 @@ const terminals: readonly BadTerminal[] = [
     does: "tells an earlier sale in the place of ACK to the frame",
     with: (peer) => {
       peer.onRequest = () => ENQ;
+      peer.onPaid = () => {};
       const earlier = replyHex({ private: "          " });
       const { hears } = peer;
       let told = false;
@@ -409,7 +411,7 @@ describe("the words about a line", () => {
     const missing = await concertHouse();
     missing.peer.isAway = true;
     missing.peer.drop();
-    await missing.at.clock.advance(10);
+    await missing.at.clock.advance(2_000);
     await missing.paid();
     const silent = await concertHouse();
     silent.peer.onEnq = () => "";
@@ -429,18 +431,18 @@ describe("the words about a line", () => {
 
 describe("/check", () => {
   test("asks an idle terminal, and nobody while a payment runs or may run", async () => {
-    const { at, peer, driver, paid } = await concertHouse();
+    const { at, peer, driver } = await concertHouse();
     const { signal } = new AbortController();
     const idle = driver.check(signal);
     await at.clock.advance(100);
     expect([(await idle).cr, peer.written]).toEqual(["0", [ENQ, EOT]]);
     peer.onPaid = () => {};
-    const answer = paid();
-    await answer;
+    const answer = pay(at, request("A-1"));
+    await at.clock.advance(60_000);
     peer.written.length = 0;
     expect([(await driver.check(signal)).cr, peer.written]).toEqual(["1", []]);
-    await at.clock.advance(60_000);
-    expect(peer.written).toContain(ENQ);
+    await at.clock.advance(200_000);
+    expect([outcome(await answer), peer.written]).toEqual(["Unknown", [ENQ, EOT]]);
     const again = driver.check(signal);
     await at.clock.advance(100);
     expect((await again).cr).toBe("0");
