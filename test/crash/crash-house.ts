@@ -7,6 +7,7 @@ import { CrashSite } from "./crash-site.ts";
 import { GatewayAttack } from "./gateway-attacks.ts";
 import { type Command, type KillPlan, type Victim, wires } from "./kill-plan.ts";
 import { Recorder, recordingLibrary } from "./power/recorder.ts";
+import { RestoreAttack } from "./restore-attack.ts";
 import {
   EndOfDayAttack,
   HousekeepingAttack,
@@ -79,7 +80,7 @@ export class CrashHouse {
     const seen: WireEvent[] = [];
     const moment = this.#momentOf(plan, seen);
     const first = attack.ask();
-    await moment;
+    await (plan.moment.at === "change" ? first : moment);
     const where = whereabouts(seen.at(-1), wires[command]?.control);
     await this.#killAndStart(plan);
     const repeat = plan.repeats === "at once" ? attack.ask() : undefined;
@@ -151,6 +152,9 @@ export class CrashHouse {
       case "supervisor":
         await at.supervisor?.end("SIGKILL");
         return await at.startSupervisor();
+      case "the restore":
+        await Promise.all([at.startTpManager(), at.startSupervisor()]);
+        return;
       case "both programs":
       case "the kiosk's power":
         await Promise.all([at.tpManager?.end("SIGKILL"), at.supervisor?.end("SIGKILL")]);
@@ -201,6 +205,8 @@ function attackOf(plan: KillPlan, site: CrashSite): Attack {
       return new EndOfDayAttack(site, plan);
     case "housekeeping":
       return new HousekeepingAttack(site, plan);
+    case "restore":
+      return new RestoreAttack(site, plan);
     case "gateway confirm":
       return new GatewayAttack(site, plan, "confirm");
     case "gateway cancel":

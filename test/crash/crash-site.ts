@@ -1,5 +1,5 @@
 import { sleep, systemClock } from "../../src/shared/time.ts";
-import { until } from "../support/child-program.ts";
+import { ChildProgram, until } from "../support/child-program.ts";
 import {
   type Answer,
   GATEWAY_LOGIN,
@@ -38,11 +38,13 @@ const NEXT_SALE_MS = asSlow(30_000);
 /** One installation of real processes with the calls that the kills need. */
 export class CrashSite {
   readonly at: TestInstallation;
+  readonly #recorder: () => Recorder | undefined;
   #amountMinor = 10_000;
 
   constructor(line: "tcp" | "pty", recorder: (data: string) => Recorder | undefined) {
     const pace = { "customer-delay": 40, "host-delay": 20, reversal: 40, reboot: 200 };
     const timers = { ...pace, t2: 150, t3: 400, t4: 1_500 };
+    this.#recorder = () => recorder(this.at.data);
     this.at = new TestInstallation({
       line,
       terminalSwitches: [
@@ -70,6 +72,22 @@ export class CrashSite {
 
   get control(): string {
     return this.at.terminalEndpoints?.control ?? "";
+  }
+
+  /**
+   * The launcher with these words. With `changes` it ends by kill -9 after so many changes to
+   * files, or, where nothing can be recorded, after so many times 10 ms.
+   */
+  launcher(words: readonly string[], changes?: number): ChildProgram {
+    const recorder = this.#recorder();
+    const environment =
+      changes === undefined ? recorder?.environment : recorder?.endingAfter(changes);
+    const given = [...words, "--data", this.at.data];
+    const launcher = new ChildProgram("launcher/main.ts", given, [], environment);
+    if (changes !== undefined && !recorder) {
+      systemClock.startTimer("kill", changes * 10, () => void launcher.end("SIGKILL"));
+    }
+    return launcher;
   }
 
   /** An amount that no order had before; the cents are the bank's answer. */

@@ -1,14 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { projectRoot } from "../../src/shared/installation.ts";
+import { projectRoot } from "../../src/shared/version-files.ts";
 import { commands, killPlan } from "./kill-plan.ts";
 import { runKills } from "./kills.ts";
 import { mutations } from "./mutations.ts";
 import { type Evidence, violationsOf } from "./verdict.ts";
 
 /** Each command has its turn. */
-const KILLS = 11;
+const KILLS = 12;
 
 test("kill -9 of any process at any moment breaks no promise about the money", async () => {
   const results = await runKills({ kills: KILLS, seed: 4, houses: 2 });
@@ -22,6 +22,16 @@ test("kill -9 of any process at any moment breaks no promise about the money", a
 test("the same seed gives the same kills", () => {
   expect(killPlan(7, 3, true)).toEqual(killPlan(7, 3, true));
   expect(killPlan(7, 3, true)).not.toEqual(killPlan(8, 3, true));
+});
+
+test("of 1 000 kills each kind of command has at least 80, of restores three kinds", () => {
+  const plans = Array.from({ length: 1_000 }, (_, index) => killPlan(1, index, true));
+  for (const command of commands) {
+    expect(plans.filter((plan) => plan.command === command).length).toBeGreaterThanOrEqual(80);
+  }
+  const restores = plans.filter(({ command }) => command === "restore");
+  const kinds = new Set(restores.map(({ victim, share }) => `${victim}, ${share}`));
+  expect([...kinds].sort()).toHaveLength(9);
 });
 
 const clean: Evidence = {

@@ -8,21 +8,24 @@ const victims = [
   "sandbox",
   "both programs",
   "the kiosk's power",
+  "the restore",
 ] as const;
 export type Victim = (typeof victims)[number];
 
 /**
  * "event": after this wire event of the command and a little later, around what follows from it.
  * "hold": the terminal stands still at this moment. "time": so long after the command began.
+ * "change": a restore's process ends itself after so many changes to files.
  */
 type Moment =
   | { readonly at: "event"; readonly number: number; readonly delayMs: number }
   | { readonly at: "hold"; readonly phase: Point }
-  | { readonly at: "time"; readonly afterMs: number };
+  | { readonly at: "time"; readonly afterMs: number }
+  | { readonly at: "change"; readonly number: number };
 
 export const gatewayKinds = ["confirm", "cancel", "refund"] as const;
 
-/** Every third kill is of a sale, the others take turns: of 1 000 each has more than 80. */
+/** Every third kill is of a sale, the others take turns. */
 const turns = [
   "sale",
   "two-phase sale",
@@ -35,6 +38,7 @@ const turns = [
   "gateway refund",
   "sale",
   "housekeeping",
+  "restore",
 ] as const;
 export type Command = (typeof turns)[number];
 export const commands: readonly Command[] = [...new Set(turns)];
@@ -59,7 +63,11 @@ export const wires: Readonly<Record<Command, Wire | null>> = {
   "gateway confirm": null,
   "gateway cancel": null,
   "gateway refund": null,
+  restore: null,
 };
+
+/** A restore of one database makes about as many changes to files, one of both twice as many. */
+const RESTORE_CHANGES = 18;
 
 /** One kill: who, when, and what the kiosk does afterwards. The same seed gives the same plan. */
 export interface KillPlan {
@@ -71,7 +79,7 @@ export interface KillPlan {
   readonly declined: boolean;
   /** The kiosk repeats its order while recovery runs, or only afterwards. */
   readonly repeats: "at once" | "afterwards" | "never";
-  /** What comes of the goods of a two-phase sale; what a refund is of. */
+  /** What comes of the goods of a two-phase sale; what a refund is of; what is restored. */
   readonly share: "all" | "part" | "nothing" | "no word";
   /** What the gateway does with the request, so that a kill can hit it in between. */
   readonly gateway: "hang-before-commit" | "hang-after-commit" | "latency" | null;
@@ -84,6 +92,7 @@ export function killPlan(seed: number, index: number, powerCuts: boolean): KillP
   const random = new Random(seed * 1_000_003 + index);
   const command = turns[index % turns.length] ?? "sale";
   const wire = wires[command];
+  if (command === "restore") return restorePlan(random, index, powerCuts);
   const victim = victimOf(random, wire !== null, powerCuts);
   const behind = victim === "supervisor" || victim === "sandbox" || wire === null;
   const timed = { at: "time", afterMs: random.between(0, wire ? 400 : 60) } as const;
@@ -104,6 +113,23 @@ export function killPlan(seed: number, index: number, powerCuts: boolean): KillP
     gateway: behind
       ? random.pick(["hang-before-commit", "hang-after-commit", "latency", null])
       : null,
+    luck: random.between(1, 1_000_000),
+  };
+}
+
+/** Killed while the copies are put back, or while the next start finishes that. */
+function restorePlan(random: Random, index: number, powerCuts: boolean): KillPlan {
+  const share = random.pick(["all", "part", "nothing"] as const);
+  const changes = share === "all" ? 2 * RESTORE_CHANGES : RESTORE_CHANGES;
+  return {
+    ...{ index, command: "restore", share, declined: false, gateway: null },
+    victim: random.weighted<Victim>([
+      [6, "the restore"],
+      [2, "both programs"],
+      [powerCuts ? 4 : 0, "the kiosk's power"],
+    ]),
+    moment: { at: "change", number: random.between(1, changes) },
+    repeats: random.pick(["at once", "afterwards", "never"]),
     luck: random.between(1, 1_000_000),
   };
 }

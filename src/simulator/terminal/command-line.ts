@@ -51,13 +51,15 @@ export function allSwitches(protocol: TerminalProtocol): SwitchTable<Draft<Termi
   return {
     protocol: {
       argument: "NAME",
-      description: `what the terminal speaks: ${names.join(", ")}; default ${names[0]}`,
+      description:
+        `what the terminal speaks: ${names.join(", ")}; default ${names[0]}; ` +
+        "--protocol NAME --help tells the switches of another one",
       apply: (value) => {
         oneOf(value, names);
       },
     },
     ...protocol.switches,
-    ...terminalSwitches(protocol.faults),
+    ...terminalSwitches(protocol),
   };
 }
 
@@ -77,8 +79,8 @@ function helpText(
     "",
     ...help.flatMap(sectionLines),
     ...faultLines(faults),
-    'Scenario file: {"faults": ["mute:at=report"], "payments": [{"outcome": "decline:05",',
-    '"customerMs": 100, "hostMs": 0, "card": "visa", "faults": [{"name": "bad-crc"}]}]}',
+    'Scenario file: {"faults": ["mute:at=card"], "payments": [{"outcome": "decline:05",',
+    '"customerMs": 100, "hostMs": 0, "card": "visa", "faults": [{"name": "hold", "at": "host"}]}]}',
     "payments are used up in order, then everything is as the switches say.",
     "",
   ].join("\n");

@@ -28,9 +28,14 @@ export interface TerminalOptions {
   readonly clock: Clock;
 }
 
-export interface SerialDevice {
+export interface SerialDevice extends SerialLine {
   readonly path: string;
+}
+
+export interface SerialLine {
   readonly baudRate: number;
+  readonly dataBits: 7 | 8;
+  readonly parity: "none" | "even";
   readonly stopBits: 1 | 2;
 }
 

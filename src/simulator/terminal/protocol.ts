@@ -5,7 +5,7 @@ import type { CustomerDesk } from "./customer.ts";
 import type { FaultBox } from "./faults/fault-box.ts";
 import type { FaultTable } from "./faults/fault-table.ts";
 import type { Memory } from "./memory/memory.ts";
-import type { Draft, TerminalOptions } from "./options.ts";
+import type { Draft, SerialLine, TerminalOptions } from "./options.ts";
 import type { BytePort } from "./port/byte-port.ts";
 import type { TraceLog } from "./trace-log.ts";
 
@@ -17,6 +17,8 @@ export interface TerminalProtocol<
   /** The word for `--protocol`. */
   readonly name: string;
   readonly defaults: Omit<O, "clock">;
+  /** Settings of `--serial` when no switch says otherwise. */
+  readonly serialLine: SerialLine;
   readonly faults: FaultTable;
   /** Jobs that may be due, for `POST /state`. */
   readonly demands: readonly string[];

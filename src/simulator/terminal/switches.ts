@@ -4,40 +4,51 @@ import { formed, oneOf, type SwitchTable, ValueError, whole } from "../switch-ta
 import { cardNames } from "./bank/cards.ts";
 import { parseOutcomeRule } from "./bank/outcome.ts";
 import { parseFault } from "./faults/fault-request.ts";
-import type { FaultTable } from "./faults/fault-table.ts";
 import {
   type Draft,
   defaultOptions,
   instantPace,
   type Pace,
   type SerialDevice,
+  type SerialLine,
   type TerminalOptions,
 } from "./options.ts";
+import type { TerminalProtocol } from "./protocol.ts";
 import { readScenario } from "./scenario.ts";
 
 type Table = SwitchTable<Draft<TerminalOptions>>;
 
 const { device, behaviour } = defaultOptions;
 
-/** How terminal and register are connected, and where the program keeps and tells things. */
-const places = {
-  tcp: {
-    argument: "HOST:PORT",
-    description: "listen on TCP; default 127.0.0.1:20007, port 0 takes a free one",
-    apply: (value, draft) => {
-      const [, host = "", port] = /^(.+):(\d{1,5})$/.exec(value) ?? [];
-      if (port === undefined || Number(port) > PORT_MAX) {
-        throw new ValueError("right would be 127.0.0.1:20007");
-      }
-      draft.tcp = { host, port: Number(port) };
+/** How terminal and register are connected; defaults are the protocol's own. */
+function lines({ defaults, serialLine }: TerminalProtocol): Table {
+  const { host, port } = defaults.tcp ?? { host: "127.0.0.1", port: 0 };
+  return { ...tcpSwitches(`${host}:${port}`), ...ptySwitches, ...serialSwitches(serialLine) };
+}
+
+function tcpSwitches(usual: string): Table {
+  return {
+    tcp: {
+      argument: "HOST:PORT",
+      description: `listen on TCP; default ${usual}, port 0 takes a free one`,
+      apply: (value, draft) => {
+        const [, host = "", port] = /^(.+):(\d{1,5})$/.exec(value) ?? [];
+        if (port === undefined || Number(port) > PORT_MAX) {
+          throw new ValueError(`right would be ${usual}`);
+        }
+        draft.tcp = { host, port: Number(port) };
+      },
     },
-  },
-  "no-tcp": {
-    description: "do not listen on TCP",
-    apply: (_, draft) => {
-      draft.tcp = null;
+    "no-tcp": {
+      description: "do not listen on TCP",
+      apply: (_, draft) => {
+        draft.tcp = null;
+      },
     },
-  },
+  };
+}
+
+const ptySwitches: Table = {
   pty: {
     description: "offer a pseudo-terminal, for registers with a serial line",
     apply: (_, draft) => {
@@ -51,28 +62,39 @@ const places = {
       draft.pty = { link: value };
     },
   },
-  serial: {
-    argument: "PATH",
-    description: "use a serial device, /dev/ttyUSB0 for example",
-    apply: (value, draft) => {
-      draft.serial = { ...serialOf(draft), path: value };
+};
+
+function serialSwitches(usual: SerialLine): Table {
+  const deviceOf = (draft: Draft<TerminalOptions>): SerialDevice =>
+    draft.serial ?? { path: "", ...usual };
+  return {
+    serial: {
+      argument: "PATH",
+      description: "use a serial device, /dev/ttyUSB0 for example",
+      apply: (value, draft) => {
+        draft.serial = { ...deviceOf(draft), path: value };
+      },
     },
-  },
-  "baud-rate": {
-    argument: "N",
-    description: "speed of --serial; default 9600",
-    apply: (value, draft) => {
-      draft.serial = { ...serialOf(draft), baudRate: whole(value, 1) };
+    "baud-rate": {
+      argument: "N",
+      description: `speed of --serial; default ${usual.baudRate}`,
+      apply: (value, draft) => {
+        draft.serial = { ...deviceOf(draft), baudRate: whole(value, 1) };
+      },
     },
-  },
-  "stop-bits": {
-    argument: "N",
-    description: "stop bits of --serial, 1 or 2; default 2",
-    apply: (value, draft) => {
-      const stopBits = oneOf(value, ["1", "2"] as const) === "1" ? 1 : 2;
-      draft.serial = { ...serialOf(draft), stopBits };
+    "stop-bits": {
+      argument: "N",
+      description: `stop bits of --serial, 1 or 2; default ${usual.stopBits}`,
+      apply: (value, draft) => {
+        const stopBits = oneOf(value, ["1", "2"] as const) === "1" ? 1 : 2;
+        draft.serial = { ...deviceOf(draft), stopBits };
+      },
     },
-  },
+  };
+}
+
+/** Where the program keeps and tells things. */
+const places = {
   "line-speed": {
     argument: "N",
     description: "slow serial lines down to N bits per second, 10 bits a byte",
@@ -217,8 +239,10 @@ const world = {
 } as const satisfies Table;
 
 /** Every switch that is not a protocol's own, in the order of `--help`. */
-export function terminalSwitches(faults: FaultTable): Table {
+export function terminalSwitches(protocol: TerminalProtocol): Table {
+  const { faults } = protocol;
   return {
+    ...lines(protocol),
     ...places,
     ...world,
     fault: {
@@ -249,10 +273,6 @@ function pause(key: keyof Pace, what: string): Table[string] {
       draft.pace[key] = whole(value);
     },
   };
-}
-
-function serialOf(draft: Draft<TerminalOptions>): SerialDevice {
-  return draft.serial ?? { path: "", baudRate: 9_600, stopBits: 2 };
 }
 
 /** Four digits, from EUR or 978. */

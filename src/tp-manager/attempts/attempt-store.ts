@@ -72,9 +72,12 @@ export interface AttemptStore {
       readonly withdraw?: boolean;
     },
   ): Attempt;
-  /** Attempts, newest first; `before` continues behind an earlier page. */
+  /**
+   * Attempts, newest first; `before` continues behind an earlier page. Without a filter in the
+   * order in which they were begun; with one by their times, which a clock that was set changes.
+   */
   list(page: ListPage): ListedAttempt[];
-  /** Attempts of the orders in the archive; the archive has positions of its own. */
+  /** Attempts of the orders in the archive, by their times; the archive has its own positions. */
   listArchived(page: ListPage): ListedAttempt[];
   addEvent(transactionId: string, event: AttemptEvent): void;
 

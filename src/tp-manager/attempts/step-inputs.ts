@@ -104,6 +104,7 @@ const readers: Readonly<Record<string, Reader>> = {
 const notes = new Set([
   ...["cancel", "recovery-look", "recovery-unsettled", "closed-while-in-doubt"],
   ...["gateway-return-reserved", "gateway-return-ended", "gateway-return-notified"],
+  ...["hand-over-dropped", "hand-over-requeued"],
 ]);
 
 /** undefined: the step changes nothing. "unknown": this version does not know its kind. */

@@ -7,7 +7,7 @@ import { phasesWith, phaseTable } from "../attempts/phase-table.ts";
 import type { LedgerEntry } from "../attempts/reconciliation.ts";
 import { isUnread } from "./answer-rows.ts";
 import type { Kept } from "./archived-rows.ts";
-import { neverSold, phaseIn, returnedOf } from "./attempt-columns.ts";
+import { endedStatuses, merged, neverSold, phaseIn, returnedOf } from "./attempt-columns.ts";
 import { entryOf, keptLedgerOf, spokenOf, spokenOfRow } from "./ledger-rows.ts";
 import { CLOSINGS_LOOKED_AT } from "./reconciliation-rows.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
@@ -15,7 +15,7 @@ import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
 const DAY_MS = 24 * 3_600_000;
 /** Attempts per transaction: a payment that begins meanwhile waits for a few milliseconds. */
-const BATCH = 100;
+const BATCH = 20;
 const BETWEEN_BATCHES_MS = 20;
 
 /** Knowledge of the supervisor, as a condition for each word of the table of phases. */
@@ -45,8 +45,13 @@ const isArchivable = `
     END) IS TRUE) AS archivable
   FROM attempt LEFT JOIN hand_off USING (transaction_id) WHERE order_id = ?`;
 
+const isOldEnough = "started_at_ms < ?1 AND (started_at_ms, rowid) > (?2, ?3)";
+
 const texts = {
-  next: "SELECT rowid, order_id FROM attempt WHERE rowid > ? ORDER BY rowid LIMIT ?",
+  next: `SELECT page.started_at_ms AS started_at_ms, position, order_id
+    FROM (${merged(endedStatuses, "attempt", "attempt_status", isOldEnough)}
+      ORDER BY started_at_ms, position LIMIT ?4) AS page
+      CROSS JOIN attempt ON attempt.rowid = page.position`,
   isArchivable,
   attempts: `SELECT attempt.*, delivery, NULL AS handed_minor
     FROM attempt LEFT JOIN hand_off USING (transaction_id) WHERE order_id = ?`,
@@ -67,9 +72,17 @@ const texts = {
 interface ArchiveStep {
   /** Orders that were put away. */
   readonly archived: number;
-  /** Where the next step goes on; undefined when every attempt was looked at. */
-  readonly next: number | undefined;
+  /** Where the next step goes on; undefined when everything that is old enough was looked at. */
+  readonly next: ArchivePlace | undefined;
 }
+
+/** An attempt in the order of their starts. */
+interface ArchivePlace {
+  readonly startedAtMs: number;
+  readonly position: number;
+}
+
+const oldest: ArchivePlace = { startedAtMs: -1, position: -1 };
 
 /** Puts old orders away. */
 export class Archive {
@@ -82,18 +95,18 @@ export class Archive {
   }
 
   /**
-   * Looks at the orders of the next `limit` attempts behind `after`, the oldest first, and puts
-   * away those that may be; in one transaction.
+   * Looks at the orders of the next `limit` ended attempts from before the cut-off, behind `after`,
+   * the oldest first, and puts away those that may be; in one transaction.
    */
-  putAway(beforeMs: number, limit: number, after = 0): ArchiveStep {
+  putAway(beforeMs: number, limit: number, after = oldest): ArchiveStep {
     return this.#statements.transaction(() => {
-      const seen = this.#sql.next.all(after, limit);
+      const seen = this.#sql.next.all(beforeMs, after.startedAtMs, after.position, limit);
       const orders = [...new Set(seen.map((row) => String(row["order_id"])))].filter(
         (orderId) => this.#sql.isArchivable.get(beforeMs, orderId)?.["archivable"] === 1,
       );
       for (const orderId of orders) this.#putAwayOrder(orderId);
       const last = seen.length === limit ? seen.at(-1) : undefined;
-      return { archived: orders.length, next: last && Number(last["rowid"]) };
+      return { archived: orders.length, next: last && placeOf(last) };
     });
   }
 
@@ -119,6 +132,10 @@ export class Archive {
     if (typeof after !== "number" || after < since) return undefined;
     return entryOf(row, (transactionId) => this.#sql.spokenOf.all(transactionId).map(spokenOfRow));
   }
+}
+
+function placeOf(row: Row): ArchivePlace {
+  return { startedAtMs: Number(row["started_at_ms"]), position: Number(row["position"]) };
 }
 
 function keptColumns(row: Row, ledger: LedgerEntry | undefined): SQLInputValue[] {

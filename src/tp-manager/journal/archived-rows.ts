@@ -18,6 +18,7 @@ export interface Kept {
 
 const texts = {
   ofOrder: "SELECT * FROM archived_order WHERE order_id = ? ORDER BY number",
+  startOf: "SELECT started_at_ms FROM archived_order WHERE rowid = ?",
   delivery: "SELECT delivery FROM archived_order WHERE transaction_id = ?",
   noteReturn: `UPDATE archived_order SET kept = json_set(kept, '$.end.returnedMinor', ?1)
     WHERE transaction_id = ?2
@@ -25,23 +26,12 @@ const texts = {
       AND json_extract(kept, '$.end.returnedMinor') < ?1`,
 };
 
-/**
- * Newest first; `position` is the order in which they were put away. The columns that the
- * conditions of a status name are made from what was kept.
- */
+/** `position` is the order in which they were put away. */
 const listed = listings(
-  (condition) => `
-  SELECT * FROM (
-    SELECT *, rowid AS position,
-      json_extract(kept, '$.end.phase') AS phase,
-      json_object(
-        'outcome', json_extract(kept, '$.end.outcome'),
-        'report', json_object('amountMinor', json_extract(kept, '$.end.chargedMinor'))) AS state,
-      ifnull(json_extract(kept, '$.end.returnedMinor'), 0) AS returned_minor,
-      0 AS notified_return_minor,
-      NULL AS open_return
-    FROM archived_order WHERE started_at_ms >= ? AND rowid < ?)
-  WHERE (${condition}) ORDER BY position DESC LIMIT ?`,
+  "archived_order",
+  "archived_status",
+  (page) => `SELECT archived_order.*, page.position AS position
+    FROM (${page}) AS page CROSS JOIN archived_order ON archived_order.rowid = page.position`,
 );
 
 /** The journal's answers about orders that were put away: the truth, without its details. */
@@ -64,7 +54,8 @@ export class ArchivedRows {
 
   list({ sinceMs, status, limit, before }: ListPage): ListedAttempt[] {
     const end = before ?? Number.MAX_SAFE_INTEGER;
-    return this.#listed[status ?? "all"].all(sinceMs, end, limit).map((row) => ({
+    const start = this.#sql.startOf.get(end)?.["started_at_ms"] ?? Number.MAX_SAFE_INTEGER;
+    return this.#listed[status ?? "all"].all(start, end, sinceMs, limit).map((row) => ({
       attempt: attemptOf(row),
       delivery: row["delivery"] as DeliveryState | null,
       position: Number(row["position"]),

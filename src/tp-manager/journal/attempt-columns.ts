@@ -49,43 +49,58 @@ export function phaseIn(fits: Parameters<typeof phasesWith>[0], column = "phase"
     .join(", ")})`;
 }
 
-/**
- * The very words of the index of these attempts: without them SQLite does not use that index. The
- * table of phases has their order.
- */
-export const unfinishedSql = phaseIn(({ open }) => open !== null);
-
+/** Words of an index: without them SQLite does not use the index of what may have been a sale. */
 const [unsold = ""] = phasesWith(({ sold }) => !sold);
 /** Nothing of the attempt can ever have been a sale. */
 export const neverSold = `phase = '${unsold}'`;
-/** As in the index of answers that nobody has read. */
+/** As in the index of answers that nobody has read, and of attempts that may be a sale. */
 export const mayBeSold = `phase <> '${unsold}'`;
 
-const isApproved = `phase = '${variantTable.approved.of}'
-  AND json_extract(state, '$.goods') IS NOT NULL
-  AND json_extract(state, '$.goods.decision') IS NULL`;
-const isReturned = `open_return IS NULL AND ${returnedSql} > 0 AND ${returnedSql} >=
-  ifnull(json_extract(state, '$.report.amountMinor'), amount_minor)`;
-const isOf = (wanted: PaymentStatus): string => phaseIn(({ status }) => status === wanted);
-const endedAs = (status: string): string =>
-  `(${phaseIn((row) => row.status === "as ended")}
-    AND json_extract(state, '$.outcome.status') = '${status}')`;
+const openStatuses = paymentStatuses.filter((status) => {
+  const isOpenVariant = status === variantTable.approved.status;
+  return (
+    isOpenVariant || phasesWith((row) => row.open !== null && row.status === status).length > 0
+  );
+});
+/** The phases that no process may leave behind unasked, by the index of statuses. */
+export const unfinishedSql = `status IN (${quoted(openStatuses)})`;
+/** The statuses of attempts that have ended. */
+export const endedStatuses = paymentStatuses.filter((status) => !openStatuses.includes(status));
 
-/** The statuses of answers (docs/design.md 1.4) as conditions, each in brackets. */
-const statusSql: Readonly<Record<PaymentStatus, string>> = {
-  Success: `(${isOf("Success")} AND NOT (${isReturned}))`,
-  Approved: `(${isApproved})`,
-  Declined: endedAs("declined"),
-  Cancelled: endedAs("cancelled"),
-  Failed: endedAs("failed"),
-  Reversed: `(${isOf("Reversed")} OR (${isOf("Success")} AND (${isReturned})))`,
-  Unknown: `(${unfinishedSql} AND NOT (${isApproved}))`,
-};
+function quoted(words: readonly string[]): string {
+  return words.map((word) => `'${word}'`).join(", ");
+}
 
 /** A listing of all attempts, and of those with each status. */
 export type Listings<T> = Readonly<Record<PaymentStatus | "all", T>>;
 
-export function listings(sqlWith: (condition: string) => string): Listings<string> {
-  const named = paymentStatuses.map((status) => [status, sqlWith(statusSql[status])]);
-  return { all: sqlWith("TRUE"), ...Object.fromEntries(named) };
+/**
+ * Listings of a table, newest first, behind `(?1, ?2)`, which are a start and a position, since
+ * `?3`. Each names its status and its index, so that it reads nothing that it does not give; the
+ * one of all merges them.
+ */
+export function listings(
+  table: string,
+  index: string,
+  sqlOf: (page: string) => string,
+): Listings<string> {
+  const isBehind = "started_at_ms >= ?3 AND (started_at_ms, rowid) < (?1, ?2)";
+  const page = (statuses: readonly PaymentStatus[]): string =>
+    sqlOf(`${merged(statuses, table, index, isBehind)}
+      ORDER BY started_at_ms DESC, position DESC LIMIT ?4`);
+  const named = paymentStatuses.map((status) => [status, page([status])]);
+  return { all: page(paymentStatuses), ...Object.fromEntries(named) };
+}
+
+/** Positions of several statuses, for an ORDER BY that SQLite merges without sorting. */
+export function merged(
+  statuses: readonly PaymentStatus[],
+  table: string,
+  index: string,
+  condition: string,
+): string {
+  const of = (status: PaymentStatus): string =>
+    `SELECT started_at_ms, rowid AS position FROM ${table} INDEXED BY ${index}
+      WHERE status = '${status}' AND ${condition}`;
+  return statuses.map(of).join(" UNION ALL ");
 }

@@ -63,16 +63,22 @@ const texts = {
     WHERE ${unfinishedSql} AND ${phaseIn(({ open }) => open === "doubt")}`,
   later: `SELECT * FROM attempt WHERE rowid > (SELECT rowid FROM attempt WHERE transaction_id = ?)
     ORDER BY rowid LIMIT ?`,
+  // In the order of insertion: a wall clock can jump.
+  newest: `SELECT attempt.*, attempt.rowid AS position, hand_off.delivery AS delivery
+    FROM attempt LEFT JOIN hand_off USING (transaction_id)
+    WHERE attempt.rowid < ? ORDER BY attempt.rowid DESC LIMIT ?`,
+  startOf: "SELECT started_at_ms FROM attempt WHERE rowid >= ? ORDER BY rowid LIMIT 1",
   laterEvents: `SELECT * FROM attempt_event WHERE id >
       (SELECT min(id) FROM attempt_event WHERE transaction_id = ?)
     ORDER BY id LIMIT ?`,
 };
 
 const listed = listings(
-  (condition) => `SELECT attempt.*, attempt.rowid AS position, hand_off.delivery AS delivery
-    FROM attempt LEFT JOIN hand_off USING (transaction_id)
-    WHERE started_at_ms >= ? AND attempt.rowid < ? AND (${condition})
-    ORDER BY attempt.rowid DESC LIMIT ?`,
+  "attempt",
+  "attempt_status",
+  (page) => `SELECT attempt.*, page.position AS position, hand_off.delivery AS delivery
+    FROM (${page}) AS page CROSS JOIN attempt ON attempt.rowid = page.position
+      LEFT JOIN hand_off USING (transaction_id)`,
 );
 
 type NewAttempt = Omit<
@@ -176,13 +182,20 @@ export class AttemptRows implements AttemptStore {
     this.#sql.addEvent.run(transactionId, atMs, kind, JSON.stringify(detail));
   }
 
-  list({ sinceMs, status, limit, before }: ListPage): ListedAttempt[] {
-    const end = before ?? Number.MAX_SAFE_INTEGER;
-    return this.#listed[status ?? "all"].all(sinceMs, end, limit).map((row) => ({
+  list(page: ListPage): ListedAttempt[] {
+    return this.#rowsOf(page).map((row) => ({
       attempt: readAttempt(row),
       delivery: row["delivery"] as DeliveryState | null,
       position: Number(row["position"]),
     }));
+  }
+
+  #rowsOf({ sinceMs, status, limit, before }: ListPage): Row[] {
+    const end = before ?? Number.MAX_SAFE_INTEGER;
+    if (status === null && sinceMs === 0) return this.#sql.newest.all(end, limit);
+    // For a row that was put away meanwhile the next newer one stands in.
+    const start = this.#sql.startOf.get(end)?.["started_at_ms"] ?? Number.MAX_SAFE_INTEGER;
+    return this.#listed[status ?? "all"].all(start, end, sinceMs, limit);
   }
 
   listArchived(page: ListPage): ListedAttempt[] {

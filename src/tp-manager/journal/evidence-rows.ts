@@ -1,16 +1,18 @@
-import { compareReports } from "../attempts/comparison-policy.ts";
+import { compareReports, sameTerminal } from "../attempts/comparison-policy.ts";
 import type { NextFound } from "../attempts/evidence-policy.ts";
 import { type Attempt, endReportOf, saleOf } from "../attempts/payment.ts";
 import { REVERSAL_BEGINS } from "../attempts/steps.ts";
 import { isTakenOverSale } from "../attempts/taken-over.ts";
-import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
-import { readAttempt, readJson } from "./attempt-columns.ts";
+import type { Baseline, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
+import { readAttempt, readJson, unfinishedSql } from "./attempt-columns.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
 
 /** A terminal's last transaction belongs to one of so many newest attempts, if to any. */
 const NEWEST = 20;
 const RECEIPT_DIGITS = 4;
 const TRACE_DIGITS = 6;
+/** No row of the journal has a number above it. */
+const NEVER = Number.MAX_SAFE_INTEGER;
 
 /** The index of reversals is named: left to itself, SQLite reads every event. */
 const reversals = "attempt_event INDEXED BY attempt_event_reversal";
@@ -26,15 +28,26 @@ const texts = {
   begun: `SELECT min(id) AS first,
       max(CASE WHEN kind = '${REVERSAL_BEGINS}' THEN id END) AS reversal
     FROM attempt_event WHERE transaction_id = ?`,
-  nextAttempt: `SELECT attempt.*, (SELECT min(id) FROM attempt_event
-        WHERE attempt_event.transaction_id = attempt.transaction_id) AS first
-    FROM attempt WHERE baseline IS NOT NULL
+  nextAttempt: `SELECT attempt.*, attempt.rowid AS position, event.id AS first
+    FROM attempt_event AS event CROSS JOIN attempt USING (transaction_id)
+    WHERE event.id > ifnull((SELECT ?2 FROM attempt WHERE transaction_id = ?1), ${NEVER})
+      AND baseline IS NOT NULL
+      AND attempt.rowid > (SELECT rowid FROM attempt WHERE transaction_id = ?1)
+      AND NOT EXISTS (SELECT 1 FROM attempt_event AS earlier
+        WHERE earlier.transaction_id = event.transaction_id AND earlier.id < event.id)
+    ORDER BY event.id LIMIT 1`,
+  // Of which nothing was heard yet.
+  nextUnheard: `SELECT *, rowid AS position FROM attempt INDEXED BY attempt_status
+    WHERE ${unfinishedSql} AND baseline IS NOT NULL
       AND rowid > (SELECT rowid FROM attempt WHERE transaction_id = ?1)
-      AND ifnull((SELECT min(id) FROM attempt_event
-        WHERE attempt_event.transaction_id = attempt.transaction_id), ?2 + 1) > ?2
+      AND NOT EXISTS (SELECT 1 FROM attempt_event
+        WHERE attempt_event.transaction_id = attempt.transaction_id)
     ORDER BY rowid LIMIT 1`,
   nextReversal: `SELECT * FROM ${reversals} WHERE kind = '${REVERSAL_BEGINS}' AND id > ?
     ORDER BY id LIMIT 1`,
+  before: `SELECT * FROM attempt
+    WHERE rowid < (SELECT rowid FROM attempt WHERE transaction_id = ?) AND baseline IS NOT NULL
+    ORDER BY rowid DESC LIMIT ${NEWEST}`,
   doubted: `SELECT 1 FROM store_doubt
     WHERE before_attempt > (SELECT rowid FROM attempt WHERE transaction_id = ?) LIMIT 1`,
   served: `SELECT 1 FROM attempt_event WHERE transaction_id = ? AND id > ?
@@ -75,14 +88,16 @@ export class EvidenceRows {
     if (this.#sql.doubted.get(transactionId)) return lostSince;
     const begun = this.#sql.begun.get(transactionId);
     const after = Number(begun?.["reversal"] ?? begun?.["first"] ?? Number.MAX_SAFE_INTEGER - 1);
-    const attempt = this.#sql.nextAttempt.get(transactionId, after);
+    const heard = this.#sql.nextAttempt.get(transactionId, after);
+    const unheard = this.#sql.nextUnheard.get(transactionId);
+    const [attempt] = [heard, unheard].filter((row) => row !== undefined).sort(byPosition);
     const reversal = this.#sql.nextReversal.get(after);
     const first = Number(attempt?.["first"] ?? Number.MAX_SAFE_INTEGER);
     if (reversal && Number(reversal["id"]) < first) return this.#reversal(reversal);
-    return attempt && this.#attempt(attempt, first);
+    return attempt && this.#attempt(attempt, first, transactionId);
   }
 
-  #attempt(row: Row, first: number): NextFound | undefined {
+  #attempt(row: Row, first: number, doubtful: string): NextFound | undefined {
     const { transactionId, baseline, state } = readAttempt(row);
     if (!baseline) return undefined;
     const sale = saleOf(state);
@@ -91,18 +106,29 @@ export class EvidenceRows {
       found: baseline.last,
       served: this.#served(transactionId, first - 1),
       receiptNumber: sale?.by === "payment" ? sale.report.receiptNumber : null,
+      formerReceipt: this.#receiptBefore(doubtful, baseline.identity),
     };
+  }
+
+  /** Of a decline or a reversal too: it is a number that the terminal gave. */
+  #receiptBefore(transactionId: string, identity: TerminalIdentity): string | null {
+    const former = this.#sql.before
+      .all(transactionId)
+      .map(readAttempt)
+      .filter(({ baseline }) => baseline && sameTerminal(baseline.identity, identity))
+      .flatMap((attempt) => reportsOf(attempt).at(-1)?.receiptNumber ?? []);
+    return former[0] ?? null;
   }
 
   #reversal(event: Row): NextFound | undefined {
     // Reversals of older versions did not keep what the terminal showed before them.
     const { baseline } = readJson<{ readonly baseline?: Baseline }>(event["detail"]);
-    if (!baseline) return { ...nothingTold, served: false, receiptNumber: null };
+    if (!baseline) return { ...nothingTold, ...noNumbers, served: false };
     return {
       identity: baseline.identity,
       found: baseline.last,
       served: this.#served(String(event["transaction_id"]), Number(event["id"])),
-      receiptNumber: null,
+      ...noNumbers,
     };
   }
 
@@ -111,17 +137,23 @@ export class EvidenceRows {
   }
 }
 
+function byPosition(a: Row, b: Row): number {
+  return Number(a["position"]) - Number(b["position"]);
+}
+
 const nothingTold = {
   identity: { serialNumber: "", deviceId: "", terminalId: "", version: "" },
   found: { kind: "not-told", why: "an older version did not keep it" },
 } as const;
+
+const noNumbers = { receiptNumber: null, formerReceipt: null };
 
 /** Commands that nobody here knows of may lie between an attempt and the loss of the journal. */
 const lostSince: NextFound = {
   identity: nothingTold.identity,
   found: { kind: "not-told", why: "the journal was lost or restored since" },
   served: false,
-  receiptNumber: null,
+  ...noNumbers,
 };
 
 /** The sale and the last word about it, which is that of its reversal when it was reversed. */

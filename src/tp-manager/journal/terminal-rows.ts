@@ -31,14 +31,12 @@ const texts = {
     "UPDATE telecollection SET ended_at_ms = ?, result = ? WHERE id = ? RETURNING asked_by",
   demanded: `SELECT started_at_ms FROM telecollection INDEXED BY telecollection_demanded
     WHERE asked_by = 'terminal' AND started_at_ms >= ? ORDER BY id`,
-  // By number where the attempt has one, otherwise by the clock.
-  telecollectionSince: `WITH begun (after) AS
-      (SELECT (SELECT after_telecollection FROM attempt WHERE transaction_id = ?))
-    SELECT * FROM ${closings}
-    WHERE id > (SELECT ifnull(after, -1) FROM begun)
-      AND ((SELECT after FROM begun) IS NOT NULL OR started_at_ms >= ?)
-      AND ${mayHaveClosed}
+  afterTelecollection:
+    "SELECT after_telecollection AS closed FROM attempt WHERE transaction_id = ?",
+  telecollectionAfter: `SELECT * FROM ${closings} WHERE id > ? AND ${mayHaveClosed}
     ORDER BY id DESC LIMIT 1`,
+  telecollectionSince: `SELECT * FROM telecollection INDEXED BY telecollection_closing_time
+    WHERE started_at_ms >= ? AND ${mayHaveClosed} ORDER BY started_at_ms DESC, id DESC LIMIT 1`,
   keepStray: `INSERT INTO unexpected_report
       (at_ms, report, identity, finding, unmatched, before_attempt, before_telecollection)
     VALUES (?, ?, ?, ?, ?, coalesce(
@@ -49,8 +47,12 @@ const texts = {
   dropStrays: `DELETE FROM unexpected_report INDEXED BY unexpected_report_passing
     WHERE id <= ? AND finding NOT IN ('open', 'held')`,
   openStrays: "SELECT * FROM unexpected_report WHERE finding = 'open' ORDER BY id",
-  soldSince: `SELECT EXISTS (SELECT 1 FROM attempt WHERE ${mayBeSold} AND rowid >=
-    (SELECT before_attempt FROM unexpected_report WHERE id = ?)) AS sold`,
+  // A journal that was lost or put back since lacks what was sold by then.
+  soldSince: `WITH seen (before) AS (SELECT before_attempt FROM unexpected_report WHERE id = ?)
+    SELECT EXISTS (SELECT 1 FROM attempt INDEXED BY attempt_sold
+        WHERE (${mayBeSold}) = 1 AND ${mayBeSold} AND rowid >= (SELECT before FROM seen))
+      OR EXISTS (SELECT 1 FROM store_doubt
+        WHERE before_attempt >= (SELECT before FROM seen)) AS sold`,
   closedSince: `SELECT EXISTS (SELECT 1 FROM ${closings} WHERE ${mayHaveClosed} AND id >=
     (SELECT before_telecollection FROM unexpected_report WHERE id = ?)) AS closed`,
   // One that was an order's own, or that the terminal itself calls not good, counts for nothing.
@@ -98,7 +100,12 @@ export class TerminalRows implements TerminalLog {
   }
 
   telecollectionSince(atMs: number, transactionId?: string): TelecollectionRow | undefined {
-    const row = this.#sql.telecollectionSince.get(transactionId ?? null, atMs);
+    // By number where the attempt has one, otherwise by the clock.
+    const after = this.#sql.afterTelecollection.get(transactionId ?? null)?.["closed"] ?? null;
+    const row =
+      after === null
+        ? this.#sql.telecollectionSince.get(atMs)
+        : this.#sql.telecollectionAfter.get(after);
     return (
       row && {
         id: Number(row["id"]),

@@ -46,6 +46,11 @@ export class Recorder {
     };
   }
 
+  /** As {@link Recorder.environment}, of a program that ends itself after so many changes. */
+  endingAfter(changes: number): Readonly<Record<string, string>> {
+    return { ...this.environment, RECORDING_ENDS_AFTER: String(changes) };
+  }
+
   /** What all programs did since the last call, in the order in which it happened. */
   take(): DiskRecord[] {
     const records = readdirSync(this.#logs).flatMap((name) => {

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,8 @@ static struct known {
   ino_t inode;
 } known[FDS];
 static int log_fd = -1;
+/* The process ends itself after so many changes to files; 0: never. */
+static long changes_left = 0;
 static char root[PATH_MAX];
 static size_t root_bytes;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -61,6 +64,8 @@ __attribute__((constructor)) static void begin(void) {
   log_fd = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FDS);
   if (log_fd < 0) abort();
   close(fd);
+  const char *changes = getenv("RECORDING_ENDS_AFTER");
+  if (changes) changes_left = atol(changes);
 }
 
 static void record(uint8_t what, const char *path, uint64_t offset, const void *data, size_t bytes) {
@@ -80,6 +85,7 @@ static void record(uint8_t what, const char *path, uint64_t offset, const void *
     {&head, sizeof head}, {(void *)path, head.path_bytes}, {(void *)data, bytes}};
   REAL(writev);
   if (real(log_fd, parts, 3) != (ssize_t)head.bytes) abort();
+  if (what < SEND && changes_left > 0 && --changes_left == 0) kill(getpid(), SIGKILL);
   errno = before;
 }
 

@@ -153,11 +153,13 @@ describe.skipIf(library === null)("a restore that ends at any place", () => {
 
   test("by a power cut leaves whole databases", () => {
     const random = new Random(1);
-    const found = Array.from({ length: records.length + 1 }, (_, count) =>
-      Array.from({ length: IMAGES_EACH }, () =>
-        broken(diskAfter(count).afterPowerCut(random)).map((word) => `${count}: ${word}`),
-      ),
+    const found = records.flatMap(({ what }, count) =>
+      what === "write" || what === "create"
+        ? []
+        : Array.from({ length: IMAGES_EACH }, () =>
+            broken(diskAfter(count).afterPowerCut(random)).map((word) => `${count}: ${word}`),
+          ),
     );
-    expect(found.flat(2)).toEqual([]);
+    expect(found.flat()).toEqual([]);
   });
 });

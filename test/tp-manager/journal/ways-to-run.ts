@@ -22,9 +22,9 @@ const ofArchived = each(() => [idOf(1, "a")]);
 const noBound = Number.MAX_SAFE_INTEGER;
 /** From the newest, from the middle, and with a begin that lies in the future. */
 const page: Ways = (n) => [
-  [0, noBound, 50],
-  [0, n / 2, 50],
-  [2 * n, noBound, 50],
+  [noBound, noBound, 0, 50],
+  [n / 2, n / 2, 0, 50],
+  [noBound, noBound, 2 * n, 50],
 ];
 const pages = (part: string): Record<string, Ways> =>
   Object.fromEntries(["all", ...paymentStatuses].map((status) => [`${part} ${status}`, page]));
@@ -53,6 +53,11 @@ const attempts: Record<string, Ways> = {
   "attempts countInDoubt": one(),
   "attempts later": each((n) => [order, idOf(n / 2)], 100),
   "attempts laterEvents": each((n) => [order, idOf(n / 2)], 100),
+  "attempts newest": (n) => [
+    [noBound, 50],
+    [n / 2, 50],
+  ],
+  "attempts startOf": (n) => [[n], [noBound]],
   ...pages("attempts listed"),
 };
 
@@ -78,9 +83,12 @@ const evidence: Record<string, Ways> = {
   "evidence begun": ofAttempt,
   "evidence nextAttempt": (n) => [
     [order, 1],
+    [order, n / 2 - 10],
     [idOf(n / 2), n / 2],
     ["nowhere", 1],
   ],
+  "evidence before": ofAttempt,
+  "evidence nextUnheard": ofAttempt,
   "evidence nextReversal": (n) => [[0], [n]],
   "evidence served": () => [
     [order, 1],
@@ -90,9 +98,10 @@ const evidence: Record<string, Ways> = {
 
 const archive: Record<string, Ways> = {
   "archive next": (n) => [
-    [0, 100],
-    [n / 2, 100],
-    [n, 100],
+    [noBound, -1, -1, 100],
+    [noBound, n / 2, n / 2, 100],
+    [2, -1, -1, 100],
+    [noBound, noBound, 0, 100],
   ],
   "archive isArchivable": () => [
     [0, order],
@@ -112,10 +121,14 @@ const archive: Record<string, Ways> = {
     [5, idOf(1, "a")],
     [5, "nowhere"],
   ],
+  "archived startOf": (n) => [[n], [noBound]],
   ...pages("archived listed"),
 };
 
 const handOffs: Record<string, Ways> = {
+  "refused list": one(0, 50),
+  "refused drop": ofAttempt,
+  "refused requeue": ofAttempt,
   "handOffs add": one(firstFailed, "{}"),
   "handOffs withdraw": ofAttempt,
   "handOffs read": ofAttempt,
@@ -129,7 +142,7 @@ const handOffs: Record<string, Ways> = {
   "handOffs acknowledgeWithdrawal": ofAttempt,
   "handOffs setDelivery": (n) => [idOf(4), idOf(n / 2), "nowhere"].map((id) => ["sent", id]),
   "handOffs orderOf": ofAttempt,
-  "handOffs undelivered": one(50),
+  "handOffs undelivered": () => ["pending", "parked", "nothing"].map((state) => [state, 50]),
 };
 
 const returns: Record<string, Ways> = {
@@ -145,8 +158,9 @@ const terminalLog: Record<string, Ways> = {
   "terminalLog beginTelecollection": one(0, "operator", null),
   "terminalLog endTelecollection": () => [1, -1].map((id) => [0, "{}", id]),
   "terminalLog demanded": (n) => [[0], [2 * n]],
-  "terminalLog telecollectionSince": (n) =>
-    [order, null].flatMap((id) => [0, 2 * n].map((atMs) => [id, atMs])),
+  "terminalLog afterTelecollection": ofAttempt,
+  "terminalLog telecollectionAfter": (n) => [[0], [n / 2], [2 * n]],
+  "terminalLog telecollectionSince": (n) => [[0], [n / 2], [2 * n]],
   "terminalLog keepStray": one(0, "{}", "{}", "open", 0),
   "terminalLog dropStrays": (n) => [[n - 1_000], [n]],
   "terminalLog openStrays": one(),

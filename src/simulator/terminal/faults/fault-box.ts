@@ -90,7 +90,9 @@ export class FaultBox {
 }
 
 function fits({ command, message, at }: FaultArguments, chance: Chance): boolean {
-  const wantedCommand = command === "any" ? undefined : Number.parseInt(String(command), 16);
+  // A protocol whose commands have no numbers has no such argument.
+  const anyCommand = command === undefined || command === "any";
+  const wantedCommand = anyCommand ? undefined : Number.parseInt(String(command), 16);
   return (
     (wantedCommand === undefined || wantedCommand === chance.command) &&
     (message === undefined || message === "any" || message === chance.message) &&

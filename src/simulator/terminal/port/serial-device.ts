@@ -2,7 +2,7 @@ import type { SerialPort } from "serialport";
 import type { SerialDevice } from "../options.ts";
 import type { BytePort, BytePortHandlers } from "./byte-port.ts";
 
-/** A real serial device: 8 data bits, no parity, no handshake (docs/zvt.md 2.1). */
+/** A real serial device, without handshake. */
 export class SerialDevicePort implements BytePort {
   readonly name: string;
   readonly #port: SerialPort;
@@ -12,12 +12,11 @@ export class SerialDevicePort implements BytePort {
     this.#port = port;
   }
 
-  static async open({ path, baudRate, stopBits }: SerialDevice): Promise<SerialDevicePort> {
+  static async open(device: SerialDevice): Promise<SerialDevicePort> {
     // Loaded only where it is needed: the package brings a native part.
     const { SerialPort } = await import("serialport");
     return await new Promise((resolve, reject) => {
-      const settings = { path, baudRate, stopBits, dataBits: 8, parity: "none" } as const;
-      const port = new SerialPort(settings, (error) =>
+      const port = new SerialPort(device, (error) =>
         error ? reject(error) : resolve(new SerialDevicePort(port)),
       );
     });

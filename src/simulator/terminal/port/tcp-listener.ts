@@ -2,7 +2,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import type { BytePort, BytePortHandlers } from "./byte-port.ts";
 
 /**
- * Listens like a terminal (docs/zvt.md 3.1). One register at a time: the newest connection wins,
+ * Listens like a terminal. One register at a time: the newest connection wins,
  * since a kiosk that lost power leaves a dead one behind and has to get in again.
  */
 export class TcpListener {

@@ -28,6 +28,8 @@ const help: readonly HelpSection[] = [
 export const zvtProtocol: TerminalProtocol<ZvtOptions, Terminal> = {
   name: "zvt",
   defaults: zvtDefaults,
+  // docs/zvt.md 2.1
+  serialLine: { baudRate: 9_600, dataBits: 8, parity: "none", stopBits: 2 },
   faults: zvtFaults,
   demands,
   switches: zvtSwitches,

@@ -155,6 +155,7 @@ export class Enquiries {
 
   #learn(answer: StatusAnswer): void {
     this.known.learn(answer);
+    this.#housekeeping.learn(this.known.demands);
     if (this.#hooks.connected()) this.known.publishIdentity();
   }
 

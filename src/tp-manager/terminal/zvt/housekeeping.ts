@@ -7,18 +7,26 @@ import { codeOf, type RunCommand } from "./introduction.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
 import type { ZvtDependencies, ZvtOptions } from "./zvt-options.ts";
 
+interface Tries {
+  readonly count: number;
+  readonly notBeforeMs: number;
+  /** One of them was cut off by a lost link. */
+  readonly cutOff: boolean;
+}
+
 /**
  * Meets the terminal's demands without people (docs/zvt.md 11.5): initialisation, diagnosis, clock.
  * The end of day is not among them: sales can no longer be reversed afterwards, so it is only told,
  * and tp-manager decides (docs/design.md 3.7).
  *
- * A demand that stays after its cure, or whose cure fails, is met again after a growing pause.
+ * A demand that stays after its cure, or whose cure fails, is met again after a growing pause. A
+ * link that is lost says nothing about the cure, so the first time the demand is met again at once.
  */
 export class Housekeeping {
   readonly #options: ZvtOptions;
   readonly #deps: ZvtDependencies;
   readonly #emit: (event: TerminalEvent) => void;
-  readonly #tries = new Map<Demand, { count: number; notBeforeMs: number }>();
+  readonly #tries = new Map<Demand, Tries>();
 
   constructor(
     options: ZvtOptions,
@@ -30,11 +38,15 @@ export class Housekeeping {
     this.#emit = emit;
   }
 
-  /** The next demand to meet now; forgets those that the terminal no longer has. */
-  due(demands: readonly Demand[]): Demand | undefined {
+  /** A demand that the terminal no longer has is met without a pause when it comes again. */
+  learn(demands: readonly Demand[]): void {
     for (const demand of [...this.#tries.keys()]) {
       if (!demands.includes(demand)) this.#tries.delete(demand);
     }
+  }
+
+  /** The next demand to meet now. */
+  due(demands: readonly Demand[]): Demand | undefined {
     const nowMs = this.#deps.clock.monotonicMs();
     return demands.find(
       (demand) =>
@@ -48,7 +60,9 @@ export class Housekeeping {
     if (!command) return;
     this.#tried(demand);
     this.#deps.log.info({ demand }, "the terminal demands it: begun");
-    const problem = this.#problemOf(await run(command));
+    const end = await run(command);
+    if (end.end === "lost") this.#lost(demand);
+    const problem = this.#problemOf(end);
     if (problem === null) this.#deps.log.info({ demand }, "the terminal's demand is met");
     else this.#deps.log.warn({ demand, problem }, "the terminal's demand could not be met");
     this.#emit({ type: "housekeeping", job: demand, problem });
@@ -56,9 +70,16 @@ export class Housekeeping {
 
   #tried(demand: Demand): void {
     const { minMs, maxMs } = this.#options.housekeepingPause;
-    const count = (this.#tries.get(demand)?.count ?? 0) + 1;
-    const pauseMs = Math.min(minMs * 2 ** Math.min(count - 1, 16), maxMs);
-    this.#tries.set(demand, { count, notBeforeMs: this.#deps.clock.monotonicMs() + pauseMs });
+    const { count: before = 0, cutOff = false } = this.#tries.get(demand) ?? {};
+    const pauseMs = Math.min(minMs * 2 ** Math.min(before, 16), maxMs);
+    const notBeforeMs = this.#deps.clock.monotonicMs() + pauseMs;
+    this.#tries.set(demand, { count: before + 1, notBeforeMs, cutOff });
+  }
+
+  #lost(demand: Demand): void {
+    if (this.#tries.get(demand)?.cutOff) return;
+    const notBeforeMs = this.#deps.clock.monotonicMs();
+    this.#tries.set(demand, { count: 0, notBeforeMs, cutOff: true });
   }
 
   #command(demand: Demand): Command | undefined {

@@ -4,6 +4,7 @@ import type { BytePort } from "../../../../src/simulator/terminal/port/byte-port
 import { PacedPort } from "../../../../src/simulator/terminal/port/paced-port.ts";
 import { PseudoTerminal } from "../../../../src/simulator/terminal/port/pseudo-terminal.ts";
 import { ACK, encodeFrame } from "../../../../src/simulator/terminal/zvt/link/frame.ts";
+import { zvtProtocol } from "../../../../src/simulator/terminal/zvt/zvt-protocol.ts";
 import { TestClock } from "../../../support/test-clock.ts";
 import { authorisation, REGISTRATION, started, transports } from "../support/started.ts";
 import { fromHex } from "./support/register.ts";
@@ -89,7 +90,7 @@ test("a restart brings the old speed back", async () => {
 
 test("a serial device takes the new speed itself", async () => {
   const cable = await PseudoTerminal.open(null);
-  const serial = { path: cable.path, baudRate: 9_600, stopBits: 2 as const };
+  const serial = { path: cable.path, ...zvtProtocol.serialLine };
   const { simulator } = await started("tcp", { serial, pace: { speedChangeMs: 0 } });
   cable.start({ data: () => {}, closed: () => {} });
   expect(speedOf(cable.path)).toBe("9600");

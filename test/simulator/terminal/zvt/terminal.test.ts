@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { PseudoTerminal } from "../../../../src/simulator/terminal/port/pseudo-terminal.ts";
 import { encodeFrame } from "../../../../src/simulator/terminal/zvt/link/frame.ts";
+import { zvtProtocol } from "../../../../src/simulator/terminal/zvt/zvt-protocol.ts";
 import { TestClock } from "../../../support/test-clock.ts";
 import { usedBy } from "../../../zvt/vector-uses.ts";
 import { hasVectors } from "../../../zvt/vectors.ts";
@@ -212,7 +213,7 @@ test("a serial device is served like a pseudo-terminal", async () => {
   const cable = await PseudoTerminal.open(null);
   const simulator = await startTerminalSimulator({
     tcp: null,
-    serial: { path: cable.path, baudRate: 9_600, stopBits: 2 },
+    serial: { path: cable.path, ...zvtProtocol.serialLine },
   });
   const heard: string[] = [];
   cable.start({ data: (bytes) => heard.push(hex(bytes)), closed: () => {} });

@@ -118,6 +118,35 @@ describe("a terminal's demands", () => {
     expect(jobs(driver)[0]).toMatchObject({ job: "diagnosis", problem: "A1 no answer" });
   });
 
+  test("that was met and comes again before the next poll waits for no pause", async () => {
+    const said = { registration: "10", status: statusCompletion("c2") };
+    const { peer } = await begin(said);
+    for (let met = 0; met < 3; met++) {
+      await status(peer, said);
+      await peer.expect("067005 06031b0102");
+      peer.send("800000");
+      await peer.tell("060f00");
+      await register(peer, initialised);
+      await status(peer, initialised);
+    }
+  });
+
+  test("are met again at once after a lost link, and after a pause the next time", async () => {
+    const said = { registration: "10", status: statusCompletion("c2") };
+    const { peer } = await begin(said);
+    for (let lost = 0; lost < 2; lost++) {
+      await status(peer, said);
+      await peer.expect("067005 06031b0102");
+      peer.send("800000");
+      peer.drop();
+      await peer.expect(enquiry);
+      peer.send("800000");
+      await peer.tell(said.status);
+      await introduce(peer, said);
+    }
+    for (let polls = 0; polls < 5; polls++) await status(peer, said);
+  });
+
   test("are met at once when an end of day is over", async () => {
     const needs = { registration: "10", status: statusCompletion("51") };
     const { peer, driver } = await begin(initialised);

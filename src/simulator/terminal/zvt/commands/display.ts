@@ -1,7 +1,8 @@
 import { tagValue } from "../../../../zvt/index.ts";
 import type { KeyName, Wanted } from "../../customer.ts";
+import { customerActs } from "../../customer-acts.ts";
 import type { Process } from "../machine/process.ts";
-import { code, customerActs } from "../machine/sale.ts";
+import { code } from "../machine/sale.ts";
 import type { Command } from "./command.ts";
 
 /** The codes of the keys (docs/zvt.md 6.8). */
@@ -87,7 +88,7 @@ async function waited(process: Process, wanted: Wanted) {
   const seconds = process.request.fields.duration ?? 0;
   const waitMs = seconds === 0 ? null : seconds * 1_000;
   return await process.untilCancelledOrGone((signal) =>
-    customerActs(process, { wanted, waitMs, signal }),
+    customerActs(process.parts, { wanted, waitMs, signal }),
   );
 }
 

@@ -1,7 +1,8 @@
 import { container, fromHex, type RawTag, tag, tagValue } from "../../../../zvt/index.ts";
+import { customerActs } from "../../customer-acts.ts";
 import type { Outgoing } from "../machine/parts.ts";
 import type { Process } from "../machine/process.ts";
-import { code, customerActs } from "../machine/sale.ts";
+import { code } from "../machine/sale.ts";
 import { status } from "../machine/texts.ts";
 import { type ZvtCard, zvtCard } from "../machine/zvt-cards.ts";
 import type { Command } from "./command.ts";
@@ -33,7 +34,7 @@ export const readCard: Command = {
       await process.reach("card");
       const waitMs = waitMsOf(process);
       const outcome = behaviour.outcome === "by-amount" ? {} : { outcome: behaviour.outcome };
-      return await customerActs(process, { wanted: "card", waitMs, signal, ...outcome });
+      return await customerActs(parts, { wanted: "card", waitMs, signal, ...outcome });
     });
     if (action === "cancelled" || action.action === "cancel" || action.action === "time-out") {
       return await process.completeWithReport({ fields: { resultCode: code.aborted } });

@@ -1,4 +1,5 @@
-import { code, customerActs } from "../machine/sale.ts";
+import { customerActs } from "../../customer-acts.ts";
+import { code } from "../machine/sale.ts";
 import { status } from "../machine/texts.ts";
 import { printAdministration } from "./administration.ts";
 import type { Command } from "./command.ts";
@@ -65,7 +66,7 @@ export const serviceMode: Command = {
     await process.accept();
     await process.status(status.serviceMode);
     await printAdministration(process, "SERVICE", configurationLines(parts));
-    await customerActs(process, { wanted: "key", waitMs: null, signal: process.signal });
+    await customerActs(process.parts, { wanted: "key", waitMs: null, signal: process.signal });
     await process.complete();
   },
 };

@@ -1,7 +1,8 @@
 import { fromHex } from "../../../../zvt/index.ts";
 import type { FaultBox } from "../../faults/fault-box.ts";
 import type { FaultArguments } from "../../faults/fault-request.ts";
-import type { Acknowledgement, Disturbance, Interference, Transport } from "../link/line.ts";
+import type { Disturbance } from "../../port/disturbance.ts";
+import type { Acknowledgement, Interference, Transport } from "../link/line.ts";
 import type { FaultName, MessageKind } from "./fault-table.ts";
 
 /** The part that a line asks before bytes leave it; the armed faults answer. */
@@ -51,7 +52,7 @@ interface DisturbanceKind {
 }
 
 const disturbances: readonly DisturbanceKind[] = [
-  { name: "bad-crc", serialOnly: true, make: () => ({ kind: "bad-crc" }) },
+  { name: "bad-crc", serialOnly: true, make: () => ({ kind: "bad-check" }) },
   {
     name: "noise-inside",
     make: ({ hex }) => ({ kind: "noise-inside", noise: fromHex(String(hex)) }),

@@ -1,9 +1,9 @@
 import { type Clock, sleep, type Timer } from "../../../../shared/time.ts";
 import type { BytePort } from "../../port/byte-port.ts";
+import { disturbedPieces } from "../../port/disturbance.ts";
 import { ACK, encodeFrame, frameCrc, NAK } from "./frame.ts";
 import { FrameReader, type LineEvent } from "./frame-reader.ts";
 import {
-  disturbedPieces,
   type Interference,
   type Line,
   type LineHandlers,
@@ -120,7 +120,7 @@ export class SerialLine implements Line {
   async #transmit(apdu: Uint8Array, repeat: number): Promise<void> {
     const { clock, interference, onWire } = this.#options;
     const disturbances = interference.disturb(apdu);
-    const spoilt = disturbances.some(({ kind }) => kind === "bad-crc");
+    const spoilt = disturbances.some(({ kind }) => kind === "bad-check");
     const frame = encodeFrame(apdu, spoilt ? frameCrc(apdu) ^ 0x0100 : frameCrc(apdu));
     for (const { pauseMs, bytes } of disturbedPieces(frame, disturbances)) {
       if (pauseMs > 0) await sleep(clock, "fault pause", pauseMs);

@@ -1,8 +1,8 @@
 import { type Clock, sleep, type Timer } from "../../../../shared/time.ts";
 import type { BytePort } from "../../port/byte-port.ts";
+import { disturbedPieces } from "../../port/disturbance.ts";
 import { ApduReader } from "./apdu-reader.ts";
 import {
-  disturbedPieces,
   type Interference,
   type Line,
   type LineHandlers,

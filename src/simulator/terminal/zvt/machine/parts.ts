@@ -1,4 +1,3 @@
-import { type Clock, sleep } from "../../../../shared/time.ts";
 import {
   type Charset,
   concat,
@@ -13,14 +12,10 @@ import {
   tagValue,
 } from "../../../../zvt/index.ts";
 import type { CardName } from "../../bank/cards.ts";
-import type { Ledger } from "../../bank/ledger.ts";
-import { CustomerDesk } from "../../customer.ts";
-import type { FaultBox, PointFault } from "../../faults/fault-box.ts";
 import type { FaultArguments } from "../../faults/fault-request.ts";
-import type { Memory } from "../../memory/memory.ts";
 import type { Device } from "../../options.ts";
-import type { Host, MachineParts } from "../../protocol.ts";
-import type { PaymentScript } from "../../scenario.ts";
+import type { Host } from "../../protocol.ts";
+import { TerminalParts } from "../../terminal-parts.ts";
 import type { QuirkName } from "../devices/quirks.ts";
 import type { FaultName } from "../faults/fault-table.ts";
 import type { ZvtOptions } from "../options.ts";
@@ -34,40 +29,21 @@ export interface Outgoing extends MessageInput {
   readonly tail?: Uint8Array;
 }
 
-/** The command ends here without another word: power gone, or told to fall silent. */
-export class ProcessOver extends Error {
-  override readonly name = "ProcessOver";
-}
-
 /** The running process, as far as its faults reach into the parts. */
 interface Faulty {
-  readonly signal: AbortSignal;
   fault(name: FaultName): FaultArguments | undefined;
 }
 
 const MESSAGE_ID_MAX = 999_999;
 
 /** The parts that all commands of the terminal share. */
-export class Parts implements MachineParts {
-  readonly options: ZvtOptions;
-  readonly clock: Clock;
-  readonly memory: Memory;
-  readonly ledger: Ledger;
-  readonly faults: FaultBox;
-  readonly customer = new CustomerDesk();
+export class Parts extends TerminalParts<ZvtOptions> {
   readonly #quirks: ReadonlySet<QuirkName>;
   readonly asks: AskList;
   registration: Registration = unregistered;
   language: Language;
-  /** Set by the control API: takes no cards until unlocked (tag 1F55). */
-  outOfOrder = false;
   /** Shown on the customer display by command 06 E0. */
   displayed: readonly string[] = [];
-  /** Told when the clock or the time of the daily restart has changed. */
-  onSchedule: () => void = () => {};
-  /** Terminal clock minus ours; command 06 91 sets it. */
-  #clockOffsetMs: number;
-  #restartAt: string | null;
   /** The card that Read Card has read, and whether it is still in (docs/zvt.md 6.7). */
   readCard: { readonly card: CardName; readonly inside: boolean } | undefined;
   /** Files that the register has written (08 14), by their id. */
@@ -84,27 +60,13 @@ export class Parts implements MachineParts {
    * Switched to another protocol by 08 02: ZVT is not understood any more (docs/zvt.md 6.4, 12.7).
    */
   zvtOff = false;
-  /** Told about every moment that a command reaches, for the trace. */
-  onPhase: (line: string) => void = () => {};
-  readonly #input: Host<ZvtOptions>;
-  readonly #payments: PaymentScript[];
-  readonly #holds = new Set<() => void>();
   #lastMessageId = 0;
-  #muteUntilMs = 0;
 
-  constructor(input: Host<ZvtOptions>) {
-    this.#input = input;
-    this.options = input.options;
-    this.clock = input.options.clock;
-    this.memory = input.memory;
-    this.ledger = input.ledger;
-    this.faults = input.faults;
-    this.#quirks = new Set(input.options.behaviour.quirks);
-    this.asks = new AskList(input.options.behaviour.asks);
-    this.language = input.options.behaviour.language;
-    this.#clockOffsetMs = input.options.device.clockOffsetMs;
-    this.#restartAt = input.options.behaviour.restartAt;
-    this.#payments = [...input.options.payments];
+  constructor(host: Host<ZvtOptions>) {
+    super(host);
+    this.#quirks = new Set(host.options.behaviour.quirks);
+    this.asks = new AskList(host.options.behaviour.asks);
+    this.language = host.options.behaviour.language;
   }
 
   /** Whether the terminal does this as some real ones do (docs/zvt.md 12.2 to 12.8). */
@@ -125,43 +87,6 @@ export class Parts implements MachineParts {
 
   get cardInside(): boolean {
     return this.readCard?.inside ?? false;
-  }
-
-  /** The terminal's own clock. */
-  get now(): Date {
-    return new Date(this.clock.now() + this.#clockOffsetMs);
-  }
-
-  set now(wanted: Date) {
-    this.#clockOffsetMs = wanted.getTime() - this.clock.now();
-    this.onSchedule();
-  }
-
-  /** HH:MM of the daily restart on the terminal's clock; null: none. */
-  get restartAt(): string | null {
-    return this.#restartAt;
-  }
-
-  set restartAt(at: string | null) {
-    this.#restartAt = at;
-    this.onSchedule();
-  }
-
-  /** When it restarts next (tag 35, docs/zvt.md 10.4). */
-  get nextRestart(): Date | undefined {
-    return nextRestart(this.now, this.#restartAt);
-  }
-
-  /** Power off and on. */
-  reboot(): void {
-    this.#input.reboot();
-  }
-
-  /** The script of the next payment, its faults armed. */
-  nextPayment(): PaymentScript {
-    const script = this.#payments.shift() ?? {};
-    for (const fault of script.faults ?? []) this.faults.arm(fault);
-    return script;
   }
 
   encode(
@@ -216,71 +141,4 @@ export class Parts implements MachineParts {
     const agreed = this.is("latin1") ? "iso8859-1" : this.registration.charset;
     return (process.fault("charset")?.["set"] as Charset) ?? agreed;
   }
-
-  async strike(
-    fault: { name: PointFault; arguments: FaultArguments },
-    process: Faulty,
-  ): Promise<void> {
-    const delayMs = Number(fault.arguments["ms"] ?? 0);
-    switch (fault.name) {
-      case "hold":
-        await this.#hold(delayMs, process.signal);
-        return;
-      case "mute":
-        this.faults.muted = true;
-        this.#muteUntilMs = this.clock.monotonicMs() + delayMs;
-        if (fault.arguments["at"] === "command" && fault.arguments["run"] === "no") {
-          throw new ProcessOver("silent before the answer");
-        }
-        return;
-      case "unplug":
-        await this.#input.drop(delayMs);
-        return;
-      case "reboot":
-        this.reboot();
-        return;
-    }
-  }
-
-  /** Lets every process go on that a fault holds. */
-  release(): void {
-    for (const go of [...this.#holds]) go();
-  }
-
-  /** Called when a process is over: silence lasts until then, or longer when a fault says so. */
-  async endSilence(): Promise<void> {
-    if (!this.faults.muted) return;
-    const leftMs = this.#muteUntilMs - this.clock.monotonicMs();
-    if (leftMs > 0) await sleep(this.clock, "fault mute", leftMs);
-    this.faults.muted = false;
-  }
-
-  async #hold(limitMs: number, signal: AbortSignal): Promise<void> {
-    const over = new AbortController();
-    const released = new Promise<void>((resolve) => this.#holds.add(resolve));
-    const waits = [released, aborted(signal)];
-    if (limitMs > 0) waits.push(sleep(this.clock, "fault hold", limitMs, over.signal));
-    try {
-      await Promise.race(waits);
-    } finally {
-      this.#holds.clear();
-      over.abort();
-    }
-  }
-}
-
-/** The next HH:MM of the daily restart (docs/zvt.md 10.4, tag 35), on the terminal's own clock. */
-function nextRestart(now: Date, restartAt: string | null): Date | undefined {
-  if (restartAt === null) return undefined;
-  const next = new Date(now);
-  next.setHours(Number(restartAt.slice(0, 2)), Number(restartAt.slice(3, 5)), 0, 0);
-  if (next <= now) next.setDate(next.getDate() + 1);
-  return next;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
 }

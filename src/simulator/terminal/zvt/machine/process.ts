@@ -12,9 +12,10 @@ import {
   ZvtCodecError,
 } from "../../../../zvt/index.ts";
 import type { FaultArguments } from "../../faults/fault-request.ts";
+import { ProcessOver } from "../../terminal-parts.ts";
 import type { FaultName, Point } from "../faults/fault-table.ts";
 import type { Line } from "../link/line.ts";
-import { type Outgoing, type Parts, ProcessOver } from "./parts.ts";
+import type { Outgoing, Parts } from "./parts.ts";
 import { has } from "./registration.ts";
 
 /** The register's answer to a message of ours. */
@@ -321,7 +322,7 @@ export class Process {
     this.phase = point;
     this.parts.onPhase(this.#line.name);
     for (const struck of this.parts.faults.takeAt(point, this.control)) {
-      await this.parts.strike(struck, this);
+      await this.parts.strike(struck, this.signal);
     }
     this.signal.throwIfAborted();
   }

@@ -1,4 +1,3 @@
-import { sleep } from "../../../../shared/time.ts";
 import {
   type Apdu,
   decodeMessage,
@@ -8,9 +7,9 @@ import {
 } from "../../../../zvt/index.ts";
 import { type CardName, testCards } from "../../bank/cards.ts";
 import { type Outcome, outcomeOf } from "../../bank/outcome.ts";
-import type { CustomerAction, Wanted } from "../../customer.ts";
+import { customerActs } from "../../customer-acts.ts";
 import type { PaymentScript } from "../../scenario.ts";
-import { ProcessOver } from "./parts.ts";
+import { ProcessOver } from "../../terminal-parts.ts";
 import type { Answer, Process } from "./process.ts";
 import { status } from "./texts.ts";
 
@@ -84,7 +83,13 @@ export async function presentCard(
     signal.throwIfAborted();
     await process.reach("card");
     const waitMs = cardWaitMs(process);
-    const action = await customerActs(process, { wanted: "card", waitMs, outcome, script, signal });
+    const action = await customerActs(process.parts, {
+      wanted: "card",
+      waitMs,
+      outcome,
+      script,
+      signal,
+    });
     if (action.action === "cancel") return "cancelled";
     if (action.action !== "insert") return action.action === "time-out" ? "time-out" : "other-card";
     const card = action.card ?? script.card ?? process.parts.options.behaviour.card;
@@ -93,53 +98,6 @@ export async function presentCard(
     return { card };
   });
 }
-
-interface CustomerWait {
-  readonly wanted: Wanted;
-  /** How long the terminal waits; null: for ever. */
-  readonly waitMs: number | null;
-  readonly signal: AbortSignal;
-  readonly outcome?: Outcome;
-  readonly script?: PaymentScript;
-}
-
-/** The customer's act, by hand or by itself; "time-out" when the terminal has waited in vain. */
-export async function customerActs(
-  { parts }: Process,
-  { wanted, waitMs, signal, outcome, script = {} }: CustomerWait,
-): Promise<CustomerAction> {
-  const { behaviour, pace } = parts.options;
-  const over = new AbortController();
-  const either = AbortSignal.any([signal, over.signal]);
-  const byHand = parts.customer.wait(wanted, either);
-  const timeOut = async (limitMs: number): Promise<CustomerAction> => {
-    await sleep(parts.clock, "card wait", Math.min(limitMs, waitMs ?? limitMs), either);
-    return { action: "time-out" };
-  };
-  const itself = async (): Promise<CustomerAction> => {
-    if (behaviour.customer === "manual") {
-      return await (waitMs === null ? byHand : timeOut(waitMs));
-    }
-    if (outcome?.kind === "customer-timeout") return await timeOut(pace.walkAwayMs);
-    const delayMs = script.customerMs ?? pace.customerMs;
-    if (waitMs !== null && delayMs >= waitMs) return await timeOut(waitMs);
-    if (delayMs > 0) await sleep(parts.clock, "customer", delayMs, either);
-    return byThemselves[wanted];
-  };
-  try {
-    return await Promise.race([byHand, itself()]);
-  } finally {
-    over.abort();
-  }
-}
-
-/** The acts of a customer whom nobody plays. */
-const byThemselves: Readonly<Record<Wanted, CustomerAction>> = {
-  card: { action: "insert" },
-  key: { action: "key", key: "ok" },
-  "key-or-card": { action: "key", key: "ok" },
-  digits: { action: "digits", digits: "1234567890" },
-};
 
 /** Tag 1F5B: how long the register wants a card to be waited for (docs/zvt.md 6.2). */
 function cardWaitMs({ parts, request }: Process): number {

@@ -10,6 +10,7 @@ import {
 } from "../../../../zvt/index.ts";
 import type { BytePort } from "../../port/byte-port.ts";
 import type { Machine } from "../../protocol.ts";
+import { ProcessOver } from "../../terminal-parts.ts";
 import { TraceLog, type Whereabouts } from "../../trace-log.ts";
 import type { Command } from "../commands/command.ts";
 import { commandOf } from "../commands/command-table.ts";
@@ -22,7 +23,7 @@ import type { Line, Transport, WireEvent } from "../link/line.ts";
 import { SerialLine } from "../link/serial-line.ts";
 import { TcpLine } from "../link/tcp-line.ts";
 import { traceEntry } from "../trace.ts";
-import { type Parts, ProcessOver } from "./parts.ts";
+import type { Parts } from "./parts.ts";
 import { Process } from "./process.ts";
 import { unregistered } from "./registration.ts";
 

@@ -1,0 +1,159 @@
+import { type Clock, sleep } from "../../shared/time.ts";
+import type { Ledger } from "./bank/ledger.ts";
+import { CustomerDesk } from "./customer.ts";
+import type { FaultBox, PointFault } from "./faults/fault-box.ts";
+import type { FaultArguments } from "./faults/fault-request.ts";
+import type { Memory } from "./memory/memory.ts";
+import type { TerminalOptions } from "./options.ts";
+import type { Host, MachineParts } from "./protocol.ts";
+import type { PaymentScript } from "./scenario.ts";
+
+/** The command ends here without another word: power gone, or told to fall silent. */
+export class ProcessOver extends Error {
+  override readonly name = "ProcessOver";
+}
+
+/** The parts that all commands of a terminal share, whatever protocol it speaks. */
+export class TerminalParts<O extends TerminalOptions> implements MachineParts {
+  readonly options: O;
+  readonly clock: Clock;
+  readonly memory: Memory;
+  readonly ledger: Ledger;
+  readonly faults: FaultBox;
+  readonly customer = new CustomerDesk();
+  /** Set by the control API: takes no cards until unlocked. */
+  outOfOrder = false;
+  /** Told when the clock or the time of the daily restart has changed. */
+  onSchedule: () => void = () => {};
+  /** Told about every moment that a command reaches, for the trace. */
+  onPhase: (line: string) => void = () => {};
+  /** Terminal clock minus ours; a command may set it. */
+  #clockOffsetMs: number;
+  #restartAt: string | null;
+  readonly #host: Host<O>;
+  readonly #payments: PaymentScript[];
+  readonly #holds = new Set<() => void>();
+  #muteUntilMs = 0;
+
+  constructor(host: Host<O>) {
+    this.#host = host;
+    this.options = host.options;
+    this.clock = host.options.clock;
+    this.memory = host.memory;
+    this.ledger = host.ledger;
+    this.faults = host.faults;
+    this.#clockOffsetMs = host.options.device.clockOffsetMs;
+    this.#restartAt = host.options.behaviour.restartAt;
+    this.#payments = [...host.options.payments];
+  }
+
+  /** The terminal's own clock. */
+  get now(): Date {
+    return new Date(this.clock.now() + this.#clockOffsetMs);
+  }
+
+  set now(wanted: Date) {
+    this.#clockOffsetMs = wanted.getTime() - this.clock.now();
+    this.onSchedule();
+  }
+
+  /** HH:MM of the daily restart on the terminal's clock; null: none. */
+  get restartAt(): string | null {
+    return this.#restartAt;
+  }
+
+  set restartAt(at: string | null) {
+    this.#restartAt = at;
+    this.onSchedule();
+  }
+
+  /** When the terminal restarts next, on its own clock. */
+  get nextRestart(): Date | undefined {
+    return nextRestart(this.now, this.#restartAt);
+  }
+
+  /** Power off and on. */
+  reboot(): void {
+    this.#host.reboot();
+  }
+
+  /** Takes all lines away and brings them back after `awayMs`. */
+  unplug(awayMs: number): Promise<void> {
+    return this.#host.drop(awayMs);
+  }
+
+  /** The script of the next payment, its faults armed. */
+  nextPayment(): PaymentScript {
+    const script = this.#payments.shift() ?? {};
+    for (const fault of script.faults ?? []) this.faults.arm(fault);
+    return script;
+  }
+
+  /** Carries out a fault that strikes at a moment of a command, which `signal` ends. */
+  async strike(
+    fault: { name: PointFault; arguments: FaultArguments },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const delayMs = Number(fault.arguments["ms"] ?? 0);
+    switch (fault.name) {
+      case "hold":
+        await this.#hold(delayMs, signal);
+        return;
+      case "mute":
+        this.faults.muted = true;
+        this.#muteUntilMs = this.clock.monotonicMs() + delayMs;
+        if (fault.arguments["at"] === "command" && fault.arguments["run"] === "no") {
+          throw new ProcessOver("silent before the answer");
+        }
+        return;
+      case "unplug":
+        await this.unplug(delayMs);
+        return;
+      case "reboot":
+        this.reboot();
+        return;
+    }
+  }
+
+  /** Lets every process go on that a fault holds. */
+  release(): void {
+    for (const go of [...this.#holds]) go();
+  }
+
+  /** Called when a process is over: silence lasts until then, or longer when a fault says so. */
+  async endSilence(): Promise<void> {
+    if (!this.faults.muted) return;
+    const leftMs = this.#muteUntilMs - this.clock.monotonicMs();
+    if (leftMs > 0) await sleep(this.clock, "fault mute", leftMs);
+    this.faults.muted = false;
+  }
+
+  async #hold(limitMs: number, signal: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    const released = new Promise<void>((resolve) => this.#holds.add(resolve));
+    const waits = [released, aborted(signal)];
+    if (limitMs > 0) waits.push(sleep(this.clock, "fault hold", limitMs, over.signal));
+    try {
+      await Promise.race(waits);
+    } finally {
+      this.#holds.clear();
+      over.abort();
+    }
+  }
+}
+
+/** The next HH:MM of the daily restart, on the terminal's own clock. */
+function nextRestart(now: Date, restartAt: string | null): Date | undefined {
+  if (restartAt === null) return undefined;
+  const next = new Date(now);
+  next.setHours(Number(restartAt.slice(0, 2)), Number(restartAt.slice(3, 5)), 0, 0);
+  if (next <= now) next.setDate(next.getDate() + 1);
+  return next;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
