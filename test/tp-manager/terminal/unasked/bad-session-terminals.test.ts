@@ -407,7 +407,7 @@ describe("a payment at a terminal that", () => {
 });
 
 describe("the words about a line", () => {
-  test("tell a port that is missing from a terminal that is silent and from a wrong parity", async () => {
+  test("tell a missing port, a silent terminal and a wrong parity apart", async () => {
     const missing = await concertHouse();
     missing.peer.isAway = true;
     missing.peer.drop();

@@ -6,7 +6,7 @@ import { LinePeer } from "./line-peer.ts";
 export const [ENQ, ACK, NAK, EOT] = ["05", "06", "15", "04"] as const;
 
 /** The reply to a request of 9.99 EUR, with the private field that came. */
-export function reply(change: Partial<FixedReply> = {}): FixedReply {
+function reply(change: Partial<FixedReply> = {}): FixedReply {
   return {
     posNumber: "01",
     status: "0",
@@ -20,8 +20,7 @@ export function reply(change: Partial<FixedReply> = {}): FixedReply {
   };
 }
 
-export const frameHex = (body: Uint8Array): string =>
-  Buffer.from(encodeFrame(body)).toString("hex");
+const frameHex = (body: Uint8Array): string => Buffer.from(encodeFrame(body)).toString("hex");
 export const replyHex = (change: Partial<FixedReply> = {}): string =>
   frameHex(encodeFixedReply(reply(change)));
 
