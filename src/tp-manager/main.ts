@@ -48,10 +48,16 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, start, protocolPart);
 async function start(context: ProgramContext): Promise<void> {
   const { config, installation, runDirectory, log, clock, onStop } = context;
   const journalPath = join(installation.dataDirectory, "journal.db");
-  const journal = new Journal(journalPath);
-  onStop("journal", () => journal.close());
+  const journal = new Journal(journalPath, clock);
+  onStop("journal", () => {
+    journal.statements.settle();
+    journal.close();
+  });
   const isDoubted = beginSession(journal, clock);
   const { attempts, answers, handOffs, terminalLog, reconciliations } = journal;
+
+  journal.statements.waiting.onFault = (error) =>
+    log.error({ err: error, alarm: "journal" }, "the journal did not take what waited");
 
   const hub = new EventHub(journal.events, clock, log.child({ area: "events" }));
   const areaLog = (area: string): Logger => hub.tap(log.child({ area }));

@@ -165,10 +165,10 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${room}/supervisor/hand-off.ts`,
-        from: '      else await this.#link.call("store-transaction", { transaction });',
+        from: "      else state = await this.#storeThere(transaction);",
         to: `      else {
-        this.#store.acknowledgeHandOff(transactionId);
-        await this.#link.call("store-transaction", { transaction });
+        this.#store.acknowledgeHandOff(transactionId, "pending", this.#clock.now());
+        state = await this.#storeThere(transaction);
       }`,
       },
     ],

@@ -30,7 +30,7 @@ import type {
 } from "../terminal/terminal.ts";
 
 interface RunParts extends WriterParts {
-  readonly attempts: WriterParts["attempts"] & Pick<AttemptStore, "unfinished" | "list">;
+  readonly attempts: WriterParts["attempts"] & Pick<AttemptStore, "unfinished" | "newest">;
   readonly terminal: HeldTerminal;
   readonly paymentTimeoutMs: number;
 }
@@ -74,7 +74,7 @@ export class PaymentRun {
     });
     try {
       const end = await terminal.pay(
-        { ...orderOf(request), inStep: this.#isInStep },
+        { ...orderOf(request), inStep: () => this.#isInStep },
         {
           report: (report) => this.#report(report),
           ...observe(this.#writer),
@@ -274,7 +274,7 @@ const ATTEMPTS_LOOKED_AT = 50;
  * here. Only then may a terminal be asked to undo what the two do not share (docs/design.md 3.13).
  */
 function inStep(
-  attempts: Pick<AttemptStore, "unfinished" | "list">,
+  attempts: Pick<AttemptStore, "unfinished" | "newest">,
   { transactionId, baseline }: Attempt,
 ): boolean {
   const others = attempts.unfinished().filter((open) => open.transactionId !== transactionId);
