@@ -160,7 +160,10 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the supervisor's storing before a hand-off counts as done",
-    breaks: ["1.2", "The supervisor stores the transaction and acknowledges."],
+    breaks: [
+      "1.2",
+      "The supervisor stores the transaction, taken for its first try, and acknowledges.",
+    ],
     tests: ["test/tp-manager/orders/orders.test.ts"],
     edits: [
       {
