@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { resolve } from "node:path";
-import { defaultDataDirectory } from "../shared/installation.ts";
 import { presentProcesses } from "../shared/presence.ts";
+import { defaultDataDirectory } from "../shared/version-files.ts";
 import type { Part } from "./part.ts";
 
 /**

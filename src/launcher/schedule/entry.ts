@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
-import { defaultDataDirectory, projectRoot } from "../../shared/installation.ts";
+import { defaultDataDirectory, projectRoot } from "../../shared/version-files.ts";
 
 /** The command for the machine's scheduler: always-up with the data folder it watches. */
 export interface KeepAliveEntry {
