@@ -49,16 +49,9 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, start, protocolPart);
 async function start(context: ProgramContext): Promise<void> {
   const { config, installation, runDirectory, log, clock, onStop } = context;
   const journalPath = join(installation.dataDirectory, "journal.db");
-  const journal = new Journal(journalPath, clock);
-  onStop("journal", () => {
-    journal.statements.settle();
-    journal.close();
-  });
+  const journal = openJournal(context, journalPath);
   const isDoubted = beginSession(journal, clock);
   const { attempts, answers, handOffs, terminalLog, reconciliations } = journal;
-
-  journal.statements.waiting.onFault = (error) =>
-    log.error({ err: error, alarm: "journal" }, "the journal did not take what waited");
 
   const hub = new EventHub(journal.events, clock, log.child({ area: "events" }));
   const areaLog = (area: string): Logger => hub.tap(log.child({ area }));
@@ -120,6 +113,18 @@ async function start(context: ProgramContext): Promise<void> {
   startAlarmPoll(context, journal, supervisor);
   startTroubleWatch(context, monitor, areaLog("hand-off"));
   atGateway.start();
+}
+
+function openJournal({ clock, log, onStop }: ProgramContext, path: string): Journal {
+  const journal = new Journal(path, clock);
+  const { statements } = journal;
+  statements.waiting.onFault = (error) =>
+    log.error({ err: error, alarm: "journal" }, "the journal did not take what waited");
+  onStop("journal", () => {
+    statements.settle();
+    journal.close();
+  });
+  return journal;
 }
 
 /** true: the journal was found to be lost, or an older or another one, and that is on disk. */

@@ -172,8 +172,8 @@ const notificationFigures = z.object({
 export const supervisorMessages = {
   /**
    * Stores a transaction durably before answering; a repeated id changes nothing. With `waitMs` the
-   * answer has its delivery as well, waited for as in transaction-delivery; a supervisor of an older
-   * version answers without it.
+   * answer has its delivery as well, waited for as in transaction-delivery; a supervisor of an
+   * older version answers without it.
    */
   "store-transaction": {
     request: z.object({ transaction: transactionSchema, waitMs: waitMsSchema.optional() }),

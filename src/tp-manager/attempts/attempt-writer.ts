@@ -19,7 +19,7 @@ import { advance } from "./payment-machine.ts";
 import { phaseTable } from "./phase-table.ts";
 import { isReturnedTwice, tellReturnedTwice } from "./returned-twice.ts";
 
-/** What was heard on the wire is on disk so much later at most. */
+/** A word of the wire is on disk so much later at most. */
 const HEARD_WITHIN_MS = 1_000;
 
 /** Something that was heard on the wire and is not on disk yet. */
@@ -70,10 +70,10 @@ export class AttemptWriter {
   }
 
   /**
-   * Keeps evidence of the wire that nothing can refuse any more. It is written in the commit of the
-   * next step, within `HEARD_WITHIN_MS` in any case (docs/design.md 1.3), because a recovery of this
-   * process that does not know of it could disprove a charge; one of the next process takes it for
-   * possible (docs/design.md 3.2).
+   * Keeps evidence of the wire that nothing can refuse any more, for the commit of the next step,
+   * within `HEARD_WITHIN_MS` in any case (docs/design.md 1.3). A recovery of this process that does
+   * not know of it could disprove a charge; one of the next process takes it for possible
+   * (docs/design.md 3.2).
    */
   heard(input: AttemptInput, kind: string): void {
     try {

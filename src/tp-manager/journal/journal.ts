@@ -76,7 +76,7 @@ export class Journal {
     }
   }
 
-  /** What waits for a commit is lost unless {@link Statements.settle} was called before. */
+  /** Loses what waits for a commit, unless {@link Statements.settle} was called before. */
   close(): void {
     this.statements.waiting.close();
     this.database.close();

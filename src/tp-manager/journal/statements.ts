@@ -8,7 +8,7 @@ import { transaction } from "../../shared/sqlite.ts";
 import type { Clock } from "../../shared/time.ts";
 import { WaitingWrites } from "./waiting-writes.ts";
 
-/** Only the state of a hand-over waits, so every statement about these rows has it written first. */
+/** Only the state of a hand-over waits, so a statement about these rows has it written first. */
 const mayWait = /\bhand_off\b/;
 
 export type Row = Record<string, SQLInputValue>;
@@ -73,8 +73,8 @@ export class Statements {
   }
 
   /**
-   * Everything that `work` writes is one commit, synced to disk when this returns. What waits is
-   * written first, in the same commit.
+   * Everything that `work` writes is one commit, synced to disk when this returns. The writes that
+   * wait come first, in the same commit.
    */
   transaction<T>(work: () => T): T {
     const result = transaction(this.#database, () => {
@@ -86,8 +86,8 @@ export class Statements {
   }
 
   /**
-   * Writes with the next commit, within `LATER_MS` in any case: for what can be learnt again after a
-   * crash (docs/design.md 1.3). `write` may be called again when a commit failed; `told` is called
+   * Writes with the next commit, within `LATER_MS` in any case: for what can be learnt again after
+   * a crash (docs/design.md 1.3). `write` may be called again when a commit failed; `told` is called
    * once it is on disk.
    */
   later(write: () => void, told: () => void): void {

@@ -1,7 +1,7 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 
-/** What is written later is on disk so much later at most. */
+/** A write that waits is on disk so much later at most. */
 const LATER_MS = 1_000;
 
 interface Waiting {

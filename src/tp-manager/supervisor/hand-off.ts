@@ -18,7 +18,7 @@ const FAILURES_MAX = 3;
 /** An order that a former process may have told as sent is asked about for so long. */
 const TOLD_WAIT_MS = 3_000;
 
-/** Somebody who waits for a hand-over. */
+/** A caller that waits for a hand-over. */
 interface Waiting extends PromiseWithResolvers<DeliveryState | undefined> {
   /** Monotonic; the first try at the gateway is waited for until then as well. */
   readonly deadlineMs: number;
@@ -119,8 +119,8 @@ export class HandOff {
   }
 
   /**
-   * undefined: it is handed over already. Else resolves when it is, with the word about its delivery
-   * where the supervisor gave one.
+   * undefined: it is handed over already. Else resolves when it is, with the word about its
+   * delivery where the supervisor gave one.
    */
   #acknowledged(
     transactionId: string,

@@ -26,7 +26,7 @@ function killed(at: House): House {
   return house(at.path, at.terminal, { clock: new TestClock(at.clock.now()) });
 }
 
-test("a payment waits for three commits of the journal; a fourth follows when it is idle", async () => {
+test("a payment waits for three commits of the journal; a fourth follows in idleness", async () => {
   const at = await usedHouse();
   const before = commits(at);
   await pay(at, request("A-1"));
