@@ -87,8 +87,8 @@ export class Statements {
 
   /**
    * Writes with the next commit, within `LATER_MS` in any case: for what can be learnt again after
-   * a crash (docs/design.md 1.3). `write` may be called again when a commit failed; `told` is called
-   * once it is on disk.
+   * a crash (docs/design.md 1.3). A commit that fails has `write` called again with the next one;
+   * `told` is called once it is on disk.
    */
   later(write: () => void, told: () => void): void {
     this.waiting.add(write, told);
