@@ -70,6 +70,11 @@ const readers: Readonly<Record<string, Reader>> = {
     input: "found-charged",
     report: report as TransactionReport,
   }),
+  "told-late": ({ detail: { report, judgement } }) => ({
+    input: "told-late",
+    report: report as TransactionReport,
+    judgement: judgement as Judgement,
+  }),
   "doubted-late": ({ detail: { report } }) => ({
     input: "found-doubtful",
     report: report as TransactionReport,
