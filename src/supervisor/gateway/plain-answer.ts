@@ -41,7 +41,7 @@ export function readPlainAnswer(operation: string, text: string): Map<string, st
   let end = all.length;
   for (let found = leaf.exec(text); found; found = leaf.exec(text)) {
     const [, name = "", attributes, content = ""] = found;
-    if (fields.has(name) || name in Object.prototype || isRepeating(attributes)) return undefined;
+    if (fields.has(name) || isDangerous(name) || isRepeating(attributes)) return undefined;
     fields.set(
       name,
       content.trim().replace(/&\w+;/g, (reference) => references[reference] ?? ""),
@@ -54,8 +54,14 @@ export function readPlainAnswer(operation: string, text: string): Map<string, st
   return rest === foot || rest === `${foot}\n` ? fields : undefined;
 }
 
+/** The strict reader refuses names that could reach a prototype. */
+function isDangerous(name: string): boolean {
+  return name === "prototype" || name in Object.prototype;
+}
+
 /** XML allows each attribute once. */
 function isRepeating(attributes: string | undefined): boolean {
-  const names = attributes?.match(/[\w:-]+(?==")/g) ?? [];
+  // With its value, so that no value is looked through for names.
+  const names = [...(attributes ?? "").matchAll(/ ([^=]+)="[^"]*"/g)].map(([, name]) => name);
   return new Set(names).size < names.length;
 }
