@@ -1,62 +1,267 @@
 /**
- * Measures a whole installation of real processes with an instant simulated terminal:
- *   npm run bench -- [--payments 1000] [--line tcp|pty]
- * Prints POST-to-answer times, resident memory of each process, and the time from launch to ready.
+ * Measures a whole installation of real processes beside its floor, one payment each in turn:
+ *   npm run bench -- [--payments 1000] [--simulators] [--line tcp|pty] [--markdown]
+ * The floor is the least that two programs can do for a payment (scripts/bench/floor.ts). Terminal
+ * and gateway are fakes without storage, shared by both; with --simulators the product talks to the
+ * simulators of the demo. Prints POST-to-answer times and processor time of both, their ratios, and
+ * what one payment writes.
  */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { Agent, request } from "node:http";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { systemClock } from "../src/shared/time.ts";
+import { sleep, systemClock } from "../src/shared/time.ts";
+import { projectRoot } from "../src/shared/version-files.ts";
 import { TestInstallation } from "../test/support/installation.ts";
+import { countLog, writtenSince } from "../test/support/write-ahead-log.ts";
+import { startFakeGateway } from "./bench/fake-gateway.ts";
+import { startFakeTerminal } from "./bench/fake-terminal.ts";
+import type { FloorPlan } from "./bench/floor.ts";
 
 const { values } = parseArgs({
   options: {
     payments: { type: "string", default: "1000" },
     line: { type: "string", default: "tcp" },
+    simulators: { type: "boolean", default: false },
+    markdown: { type: "boolean", default: false },
   },
 });
 const payments = Number(values.payments);
 const { line } = values;
 if (!Number.isInteger(payments) || payments < 1 || (line !== "tcp" && line !== "pty")) {
-  process.stderr.write("usage: npm run bench -- [--payments N] [--line tcp|pty]\n");
+  const words = "[--payments N] [--simulators] [--line tcp|pty] [--markdown]";
+  process.stderr.write(`usage: npm run bench -- ${words}\n`);
   process.exit(64);
 }
+const simulated = values.simulators || line === "pty";
 
-const at = new TestInstallation({ line, terminalSwitches: ["--instant"] });
+/** Linux counts in hundredths of a second (sysconf _SC_CLK_TCK). */
+const TICK_MS = 10;
+/** Before anything counts: the runtime compiles what runs often. */
+const WARM_UP = 200;
+/** Payments of which the writes are counted, after the others. */
+const COUNTED = 10;
+/** Later than what the connector writes behind its answer. */
+const IDLE_MS = 1_500;
+
+const terminal = await startFakeTerminal();
+const gateway = await startFakeGateway();
+const at = new TestInstallation(
+  simulated
+    ? { line, terminalSwitches: ["--instant"] }
+    : {
+        line: "own",
+        config: { SERIAL_PORT: `tcp://127.0.0.1:${terminal.port}`, GATEWAY_URL: gateway.url },
+      },
+);
+const agent = new Agent({ keepAlive: true });
+const floorPrograms: ChildProcess[] = [];
 try {
   const readyMs = await at.start();
   await at.connected();
   const idle = memory();
-  const timesMs: number[] = [];
-  for (let i = 0; i < payments; i++) {
-    const startedMs = systemClock.monotonicMs();
-    const { one } = await at.pay(10, `bench-${i}`);
-    timesMs.push(systemClock.monotonicMs() - startedMs);
-    if (one.status !== "Success" || !one.notificationGatewaySent) {
-      throw new Error(`payment ${i} answered ${JSON.stringify(one)}`);
-    }
-  }
-  timesMs.sort((a, b) => a - b);
-  const { entries } = await at.ledger();
-  const rows = [
-    ["terminal line", line],
-    ["payments", `${payments}, charged at the terminal ${entries.length}`],
-    ["POST to answer, median", `${at1(quantile(timesMs, 0.5))} ms`],
-    ["POST to answer, p99", `${at1(quantile(timesMs, 0.99))} ms`],
-    ["POST to answer, longest", `${at1(timesMs.at(-1) ?? 0)} ms`],
-    ["launch to both ready", `${at1(readyMs)} ms`],
-    ["memory idle", idle],
-    ["memory after", memory()],
-  ];
-  for (const [name = "", value] of rows) process.stdout.write(`${name.padEnd(26)}${value}\n`);
+  const product = side(`${at.url}/payment`, productPids);
+  const sides = simulated ? [product] : [product, side(await startFloor(), floorPids)];
+  await inTurn(sides, WARM_UP, "warm");
+  for (const one of sides) one.begin();
+  await inTurn(sides, payments, "bench");
+  for (const one of sides) one.end();
+  const counted = await countWrites();
+  print([
+    ["", "product", "floor", "ratio"],
+    row("POST to answer, p50", (one) => quantile(one.times, 0.5), sides),
+    row("POST to answer, p99", (one) => quantile(one.times, 0.99), sides),
+    row("processor time of both programs", ({ cpuMs }) => cpuMs / payments, sides),
+    ["synced commits before the answer", counted.before.commits.toFixed(1), "5", ""],
+    ["synced commits, with those behind it", counted.all.commits.toFixed(1), "5", ""],
+    ["page writes", counted.all.pages.toFixed(1), "5", ""],
+    ["launch to both ready", `${readyMs.toFixed(0)} ms`, "", ""],
+    ["memory idle", idle, "", ""],
+    [`memory after ${payments + WARM_UP} payments`, memory(), "", ""],
+  ]);
 } finally {
+  agent.destroy();
+  const ended = floorPrograms.map((program) => program.exitCode ?? once(program, "exit"));
+  for (const program of floorPrograms) program.kill("SIGKILL");
+  await Promise.all(ended);
+  terminal.close();
+  gateway.close();
   await at.stop();
 }
 
-function quantile(sorted: readonly number[], q: number): number {
+interface Side {
+  readonly url: string;
+  readonly times: number[];
+  cpuMs: number;
+  begin(): void;
+  end(): void;
+}
+
+function side(url: string, pids: () => number[]): Side {
+  const spent = (): number => pids().reduce((sum, pid) => sum + cpuMsOf(pid), 0);
+  return {
+    url,
+    times: [],
+    cpuMs: 0,
+    begin() {
+      this.times.length = 0;
+      this.cpuMs = -spent();
+    },
+    end() {
+      this.cpuMs += spent();
+    },
+  };
+}
+
+function row(name: string, of: (side: Side) => number, sides: readonly Side[]): string[] {
+  const [product = 0, floor] = sides.map(of);
+  const told = floor === undefined ? ["", ""] : [at2(floor), `${(product / floor).toFixed(2)} x`];
+  return [name, at2(product), ...told];
+}
+
+function at2(ms: number): string {
+  return `${ms.toFixed(2)} ms`;
+}
+
+async function inTurn(sides: readonly Side[], count: number, name: string): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    for (const { url, times } of sides) {
+      const { ms, text } = await post(url, `${name}-${i}`);
+      times.push(ms);
+      assertPaid(text);
+    }
+  }
+}
+
+/** Lets the product pay twice, and plays what it said then. The address of the floor. */
+async function startFloor(): Promise<string> {
+  const registration = terminal.heard().find((hex) => hex.startsWith("0600")) ?? "";
+  const url = `${at.url}/payment`;
+  assertPaid((await post(url, "first")).text);
+  terminal.heard();
+  const { text: answer } = await post(url, "second");
+  const order = gateway.last();
+  if (!order) throw new Error("the gateway was sent nothing");
+  const plan: FloorPlan = {
+    terminalPort: terminal.port,
+    gatewayUrl: gateway.url,
+    commands: [registration, ...commandsOf(terminal.heard())],
+    ...{ order, answer },
+  };
+  writeFileSync(join(at.folder, "floor.json"), JSON.stringify(plan));
+  await startFloorProgram("supervisor");
+  return `http://127.0.0.1:${await startFloorProgram("manager")}/payment`;
+}
+
+async function startFloorProgram(role: string): Promise<number> {
+  const file = join(projectRoot, "scripts/bench/floor.ts");
+  const program = spawn(process.execPath, [file, role, at.folder], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  floorPrograms.push(program);
+  const ended = once(program, "exit").then(() => Promise.reject(new Error(`the floor ended`)));
+  const [told] = (await Promise.race([once(program.stdout, "data"), ended])) as [Buffer];
+  ended.catch(() => {}); // at the end of the run
+  return Number(told.toString("utf8").split(" ")[1]);
+}
+
+/** The commands among what was said to a terminal: the rest is acknowledgements. */
+function commandsOf(heard: readonly string[]): string[] {
+  return heard.map((hex) => (hex.startsWith("800000") ? hex.slice(6) : hex)).filter(Boolean);
+}
+
+function assertPaid(answer: string): void {
+  const [one] = JSON.parse(answer) as [{ status: string; notificationGatewaySent: boolean }];
+  if (one.status !== "Success" || !one.notificationGatewaySent) {
+    throw new Error(`a payment was answered with ${answer}`);
+  }
+}
+
+function post(url: string, orderId: string): Promise<{ readonly ms: number; text: string }> {
+  const startedMs = systemClock.monotonicMs();
+  const body = JSON.stringify({ amount: 10, orderId });
+  const headers = {
+    authorization: `Basic ${btoa(`kiosk:${at.password}`)}`,
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(body),
+  };
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method: "POST", agent, headers }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => {
+        text += chunk;
+      });
+      response.on("end", () => resolve({ ms: systemClock.monotonicMs() - startedMs, text }));
+    });
+    sent.on("error", reject);
+    sent.end(body);
+  });
+}
+
+interface Written {
+  commits: number;
+  pages: number;
+}
+
+/** Of both databases, for each payment: up to its answer, and with what is written behind it. */
+async function countWrites(): Promise<{ readonly before: Written; readonly all: Written }> {
+  const databases = ["journal.db", "supervisor.db"].map((name) => join(at.data, name));
+  const sums = { before: { commits: 0, pages: 0 }, all: { commits: 0, pages: 0 } };
+  let counted = 0;
+  for (let i = 0; counted < COUNTED; i++) {
+    await sleep(systemClock, "the connector is idle", IDLE_MS);
+    const start = databases.map(countLog);
+    assertPaid((await post(`${at.url}/payment`, `counted-${i}`)).text);
+    const answered = writtenSince(start, databases.map(countLog));
+    await sleep(systemClock, "the connector is idle", IDLE_MS);
+    const all = writtenSince(start, databases.map(countLog));
+    if (!answered || !all) continue;
+    for (const one of answered) add(sums.before, one);
+    for (const one of all) add(sums.all, one);
+    counted += 1;
+  }
+  for (const sum of [sums.before, sums.all]) {
+    sum.commits /= counted;
+    sum.pages /= counted;
+  }
+  return sums;
+}
+
+function add(sum: Written, { commits, pages }: Written): void {
+  sum.commits += commits;
+  sum.pages += pages;
+}
+
+function productPids(): number[] {
+  return [at.tpManager, at.supervisor].flatMap((program) => program?.pid ?? []);
+}
+
+function floorPids(): number[] {
+  return floorPrograms.flatMap(({ pid }) => pid ?? []);
+}
+
+/** User and system time of a process, all threads (Linux). */
+function cpuMsOf(pid: number): number {
+  const [, rest = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ");
+  const fields = rest.split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}
+
+function quantile(times: readonly number[], q: number): number {
+  const sorted = times.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? 0;
 }
 
-function at1(ms: number): string {
-  return ms.toFixed(1);
+function print(rows: ReadonlyArray<readonly string[]>): void {
+  const [head = [], ...rest] = rows;
+  const lines = values.markdown
+    ? [head, ["---", "---:", "---:", "---:"], ...rest].map((row) => `| ${row.join(" | ")} |`)
+    : rows.map(
+        ([name = "", ...cells]) => name.padEnd(44) + cells.map((c) => c.padEnd(12)).join(""),
+      );
+  process.stdout.write(`${lines.map((one) => one.trimEnd()).join("\n")}\n`);
 }
 
 function memory(): string {

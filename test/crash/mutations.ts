@@ -97,8 +97,20 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${room}/attempts/evidence-policy.ts`,
-        from: "    asBefore: asBefore(doubt, last, known),",
-        to: '    asBefore: asBefore(doubt, last, known) === "same" ? "different" : "different",',
+        from: "    asBefore: asBefore(doubt, last, known, silenceLeftMs),",
+        to: '    asBefore: asBefore(doubt, last, known, 0) === "same" ? "different" : "different",',
+      },
+    ],
+  },
+  {
+    removes: "the watch on a storage that was empty before the payment",
+    breaks: ["3.2", "It counts as unchanged only when"],
+    tests: ["test/tp-manager/desk/heard-ends.test.ts"],
+    edits: [
+      {
+        file: `${room}/attempts/evidence-policy.ts`,
+        from: "gapMs >= 0 && gapMs <= EMPTY_GAP_MS;",
+        to: "gapMs >= 0 || gapMs <= EMPTY_GAP_MS;",
       },
     ],
   },

@@ -232,7 +232,7 @@ export class Connector {
     const isRestless = judged.verdict === "look-again" && inquiry.looks >= LOOKS_MAX;
     const verdict = isRestless ? givenUp[inquiry.about] : judged;
     if (verdict.verdict === "look-again") {
-      const waits = verdict.waitMs > CONFIRM_MS ? "limit" : "confirm";
+      const waits = verdict.waitMs === CONFIRM_MS ? "confirm" : "limit";
       replace(world, inquiry, { ...inquiry, earlier: look, looks: inquiry.looks + 1, waits });
     } else if (verdict.verdict !== "no-answer") this.#conclude(world, inquiry, verdict, look);
     return verdict;

@@ -22,7 +22,7 @@ import {
 } from "./world.ts";
 
 const SENT_AT_MS = new Date(2026, 0, 15, 13, 0, 0).getTime();
-const times = { lostSinceMs: 0, limitMs: T4_MS, nowMs: SENT_AT_MS, printsCount: false };
+const times = { lostSinceMs: 0, limitMs: T4_MS, printsCount: false };
 
 /** Puts what the disk knows beside a look, as the journal does, and has the product judge. */
 export class Evidence {
@@ -114,7 +114,9 @@ export class Evidence {
     const { state } = attempt;
     if (state.phase !== "in-doubt")
       throw new Error(`asked about an attempt that is ${state.phase}`);
-    const doubt = this.#judges.doubtOfAttempt(fullOf(attempt), state, times);
+    // A terminal that empties itself is out of sight for longer than a watch allows.
+    const isWatched = !world.left.struck.some((fault) => fault.startsWith("empties"));
+    const doubt = { ...this.#judges.doubtOfAttempt(fullOf(attempt), state, times), isWatched };
     const late = doubt.heard.good ? null : this.#reportedLate(world);
     return late ? { ...doubt, heard: { ...doubt.heard, good: late, refused: true } } : doubt;
   }
@@ -142,6 +144,7 @@ export class Evidence {
           rival: this.#rivalOf(world, index, after.baseline.last),
           served: after.served,
           receiptNumber: sale?.by === "payment" ? sale.report.receiptNumber : null,
+          formerReceipt: null,
         }
       : null;
     return {

@@ -31,13 +31,13 @@ export function suffer(device: ModelDevice, fault: TerminalFault, nowMs: number)
       habits.spells = { as: fault.spelling, untilMs: nowMs + fault.ms };
       return;
     case "terminal-forgets":
-      device.forget(null);
+      void device.emptyItself(null);
       return;
     case "numbers-start-over":
-      device.forget("all");
+      void device.emptyItself("all");
       return;
     case "closes-by-itself":
-      device.forget("receipts");
+      void device.emptyItself("receipts");
       return;
   }
 }

@@ -1,4 +1,5 @@
 import { sleep } from "../../src/shared/time.ts";
+import { EMPTY_GAP_MS } from "../../src/tp-manager/attempts/evidence-policy.ts";
 import type {
   AbortReason,
   ClosingTotals,
@@ -31,6 +32,8 @@ const REPORT_TIMEOUT_MS = 5_000;
 /** An automatic reversal has begun long before a recovery looks for the second time. */
 const LATE_REVERSAL_MS = 8_000;
 const REBOOT_MS = 20_000;
+/** A closing asks the host; a memory is cleared at the menu, or by a start. */
+const EMPTYING_MS = EMPTY_GAP_MS;
 
 interface Running {
   readonly register: Register;
@@ -62,6 +65,8 @@ export class ModelDevice {
   /** The terminal wants its end of day. */
   demanding = false;
   #running: Running | undefined;
+  /** It empties its storage by itself. */
+  #isClosing = false;
 
   constructor(clock: TestClock, bank: Bank, serialNumber: string, next: () => Behaviour) {
     this.#clock = clock;
@@ -83,7 +88,7 @@ export class ModelDevice {
   }
 
   get busy(): boolean {
-    return this.#running !== undefined;
+    return this.#running !== undefined || this.#isClosing;
   }
 
   get reachable(): boolean {
@@ -148,6 +153,15 @@ export class ModelDevice {
     return totals;
   }
 
+  /** After what is running, and busy meanwhile (docs/design.md 3.2). */
+  async emptyItself(startsOver: "receipts" | "all" | null): Promise<void> {
+    while (this.busy) await this.#pause(1_000);
+    this.#isClosing = true;
+    await this.#pause(EMPTYING_MS);
+    this.#isClosing = false;
+    this.forget(startsOver);
+  }
+
   /**
    * Everything stored is gone; the numbers go on, or begin again as far as is said.
    */
@@ -200,7 +214,7 @@ export class ModelDevice {
     if (this.#lost(running, "command")) return;
     // A message that was on its way when the line broke, and arrives all the same.
     if (this.#lost(running, "command-late")) await this.#pause(30_000);
-    if (this.#running) return register.end(refused("84 9C", "busy"));
+    if (this.busy) return register.end(refused("84 9C", "busy"));
     this.#running = running;
     this.#lost(running, "accepted");
     try {

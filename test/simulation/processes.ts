@@ -75,6 +75,7 @@ export function startTpManager(
   const handAgain = new HandAgain(journal.again, link, clock, log, () => guard.open === undefined);
   const guard = new StoreGuard({
     ...{ doubts: journal.doubts, attempts, link, clock, log, isShared: false },
+    onSupervisorLacks: () => handAgain.beginOnce(),
   });
   const handOff = new HandOff(handOffs, link, clock, log);
   const stores = { attempts, answers, handOffs, terminalLog, reconciliations };

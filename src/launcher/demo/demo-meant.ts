@@ -1,4 +1,4 @@
-import { defaultDataDirectory } from "../../shared/installation.ts";
+import { defaultDataDirectory } from "../../shared/version-files.ts";
 import { programParts } from "../part.ts";
 import { findProcesses } from "../process-table.ts";
 import { demoParts } from "./demo-parts.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { projectRoot } from "../../shared/installation.ts";
+import { programFile } from "../../shared/version-files.ts";
 import type { Part } from "../part.ts";
 import { demoFiles, readDemoPorts } from "./demo-settings.ts";
 
@@ -18,7 +18,7 @@ export function demoParts(dataDirectory: string): SimulatorPart[] {
   return [
     {
       name: "terminal-simulator",
-      script: join(projectRoot, "src", "simulator", "terminal", "main.ts"),
+      script: programFile("terminal-simulator"),
       args: [
         ...["--tcp", `127.0.0.1:${ports.terminal}`],
         ...["--control", String(ports.terminalControl)],
@@ -31,7 +31,7 @@ export function demoParts(dataDirectory: string): SimulatorPart[] {
     },
     {
       name: "gateway-sandbox",
-      script: join(projectRoot, "src", "simulator", "gateway", "main.ts"),
+      script: programFile("gateway-sandbox"),
       args: [
         ...["--port", String(ports.gateway)],
         ...["--database", files.gatewayDatabase],

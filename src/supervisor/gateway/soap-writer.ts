@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { Client, IHttpClient } from "soap";
+import { assetFile } from "../../shared/version-files.ts";
 
 /** A SOAP request, ready to be posted. */
 export interface SoapMessage {
@@ -66,7 +67,7 @@ const capture: Pick<IHttpClient, "request"> = {
 };
 
 async function loadClient(service: string, base: string): Promise<Client> {
-  const file = new URL(`./wsdl/${service}.wsdl`, import.meta.url);
+  const file = assetFile(`supervisor/gateway/wsdl/${service}.wsdl`);
   const [soap, wsdl] = await Promise.all([import("soap"), readFile(file, "utf8")]);
   const address = base.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
   return await soap.createClientAsync(wsdl.replaceAll(WSDL_ADDRESS, address), {

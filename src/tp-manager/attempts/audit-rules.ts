@@ -1,4 +1,5 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
+import type { Transaction } from "../../shared/transaction.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { AttemptInput } from "./attempt-input.ts";
 import { compareReports } from "./comparison-policy.ts";
@@ -14,6 +15,7 @@ import {
 import { advance, judgeReport } from "./payment-machine.ts";
 import { isInDoubt, phaseTable } from "./phase-table.ts";
 import { inputOf } from "./step-inputs.ts";
+import { replayTakenOver, TAKEN_OVER_STEP } from "./taken-over.ts";
 
 /**
  * Checks what the journal says about one attempt against the machines and the money rules
@@ -60,6 +62,8 @@ interface AuditedAttempt {
   readonly handedMinor: number | null;
   /** The supervisor was told, or will be, that it is not to be sent. */
   readonly isWithdrawn: boolean;
+  /** The transaction that was handed over or taken over, read only when a step needs it. */
+  readonly handedOver: () => Transaction | null;
   readonly steps: readonly AttemptEvent[];
 }
 
@@ -96,6 +100,8 @@ interface Facts {
   hadGoodEnd: boolean;
   /** The last thing that was proved or settled. */
   proved: "charged" | "not-charged" | "reversed" | "not-reversed" | null;
+  /** The supervisor had the sale: proof as good as its own report and end. */
+  wasTakenOver: boolean;
 }
 
 interface Replay {
@@ -104,14 +110,27 @@ interface Replay {
   readonly facts: Facts;
 }
 
-function replay({ steps, state: final, request, wasBegun }: AuditedAttempt): Replay {
+function replay(attempt: AuditedAttempt): Replay {
+  const { steps, state: final, request, wasBegun } = attempt;
   const facts: Facts = {
-    ...{ agreed: null, wasCommitted: false, hadGoodEnd: false, proved: null },
+    ...{ agreed: null, wasCommitted: false, hadGoodEnd: false },
+    ...{ proved: null, wasTakenOver: false },
   };
   const replayed: Replay = { faults: [], unknown: [], facts };
   let state: AttemptState = wasBegun ? begun : final;
   let before: AttemptInput | undefined;
   for (const step of steps) {
+    if (step.kind === TAKEN_OVER_STEP) {
+      const isFirst = !wasBegun && !facts.wasTakenOver;
+      const taken = replayTakenOver(isFirst ? undefined : state, step, attempt.handedOver());
+      if (!taken) {
+        replayed.faults.push(["illegal-step", `${step.kind}, and it was known already`]);
+        return replayed;
+      }
+      state = taken;
+      facts.wasTakenOver = true;
+      continue;
+    }
     const input = inputOf(step, { request, final });
     if (input === undefined) continue;
     if (input === "unknown") {
@@ -129,9 +148,12 @@ function replay({ steps, state: final, request, wasBegun }: AuditedAttempt): Rep
     state = next;
     before = input;
   }
-  if (replayed.unknown.length === 0 && !isEndOf(state, final, before)) {
+  if (replayed.unknown.length > 0) return replayed;
+  if (!isEndOf(state, final, before)) {
     const says = `the steps lead to ${state.phase}, the journal says ${final.phase}`;
     replayed.faults.push(["other-end", says]);
+  } else if (facts.wasTakenOver && !hasNumbersOf(final, state)) {
+    replayed.faults.push(["other-end", "another sale than the one that was taken over"]);
   }
   return replayed;
 }
@@ -175,6 +197,12 @@ function isEndOf(
   return before?.input === "end" && isInDoubt(final);
 }
 
+/** The steps' sale is the journal's one. */
+function hasNumbersOf(final: AttemptState, state: AttemptState): boolean {
+  const [kept, told] = [saleOf(final)?.report, saleOf(state)?.report];
+  return kept?.receiptNumber === told?.receiptNumber && kept?.traceNumber === told?.traceNumber;
+}
+
 function note(facts: Facts, input: AttemptInput, state: AttemptState, asked: PaymentRequest): void {
   switch (input.input) {
     case "report":
@@ -195,6 +223,10 @@ function note(facts: Facts, input: AttemptInput, state: AttemptState, asked: Pay
       return;
     case "found-charged":
       facts.proved = "charged";
+      return;
+    case "told-late":
+      if (input.judgement === "agrees") facts.proved = "charged";
+      if (input.judgement === "not-good") facts.proved = "not-charged";
       return;
     case "settled":
       facts.proved = input.outcome;
@@ -234,10 +266,11 @@ function isWithheld(state: AttemptState): boolean {
 }
 
 function checkProof({ state, wasBegun }: AuditedAttempt, facts: Facts, tell: Tell): void {
-  const { agreed, hadGoodEnd, proved, wasCommitted } = facts;
+  const { agreed, hadGoodEnd, proved, wasCommitted, wasTakenOver } = facts;
   const sale = saleOf(state);
   if (sale && wasBegun) {
-    const wasProved = sale.by === "payment" ? agreed !== null && hadGoodEnd : proved !== null;
+    const ownProof = sale.by === "payment" ? agreed !== null && hadGoodEnd : proved !== null;
+    const wasProved = ownProof || wasTakenOver;
     if (!wasProved) tell("charged-without-proof");
   }
   if (isNotCharged(state) && wasCommitted && proved !== "not-charged") {

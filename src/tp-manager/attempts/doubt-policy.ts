@@ -21,8 +21,6 @@ interface DoubtTimes {
   readonly lostSinceMs: number;
   /** Without the window for goods, which belongs to the sale. */
   readonly limitMs: number;
-  /** Epoch milliseconds. */
-  readonly nowMs: number;
   readonly printsCount: boolean;
 }
 
@@ -31,9 +29,7 @@ export function doubtOfAttempt(
   state: InDoubtState | ReversalInDoubtState,
   times: DoubtTimes,
 ): Doubt {
-  return "sale" in state
-    ? doubtOfReversal(attempt, state, times)
-    : doubtOfSale(attempt, state, times);
+  return "sale" in state ? doubtOfReversal(state, times) : doubtOfSale(attempt, state, times);
 }
 
 /** A payment that was told as not charged, and a report that came after its end. */
@@ -42,10 +38,10 @@ export function doubtOfLateReport(
   report: TransactionReport,
   times: DoubtTimes,
 ): Doubt {
-  const { baseline, startedAtMs } = attempt;
+  const { baseline } = attempt;
   invariant(baseline, "an attempt that was sent has a baseline");
   return {
-    ...common(times, startedAtMs),
+    ...timesOf(times),
     about: "sale",
     identity: baseline.identity,
     before: baseline.last,
@@ -94,7 +90,7 @@ function saleLimitMs(request: PaymentRequest, limitMs: number): number {
 }
 
 function doubtOfSale(attempt: Attempt, state: InDoubtState, given: DoubtTimes): Doubt {
-  const { baseline, request, startedAtMs } = attempt;
+  const { baseline, request } = attempt;
   const times = { ...given, limitMs: saleLimitMs(request, given.limitMs) };
   invariant(baseline, "an attempt in doubt has a baseline");
   const good = goodOf(state);
@@ -111,7 +107,7 @@ function doubtOfSale(attempt: Attempt, state: InDoubtState, given: DoubtTimes): 
     end: !state.heard ? "unheard" : onlyBad && !good && !state.second ? "own-word" : "bad",
   };
   return {
-    ...common(times, startedAtMs),
+    ...timesOf(times),
     about: "sale",
     identity: baseline.identity,
     before: baseline.last,
@@ -128,12 +124,11 @@ function goodOf({ last, earlier }: InDoubtState): JudgedReport | null {
 }
 
 function doubtOfReversal(
-  { startedAtMs }: Attempt,
   { sale, baseline, last, heardBad, tookBefore }: ReversalInDoubtState,
   times: DoubtTimes,
 ): Doubt {
   return {
-    ...common(times, startedAtMs),
+    ...timesOf(times),
     about: "reversal",
     identity: baseline.identity,
     before: baseline.last,
@@ -153,9 +148,9 @@ function doubtOfReversal(
 }
 
 /** A stray was refused on the wire, and nothing is known of what was stored before it. */
-export function doubtOfStray({ report, identity, atMs }: StrayRow, times: DoubtTimes): Doubt {
+export function doubtOfStray({ report, identity }: StrayRow, times: DoubtTimes): Doubt {
   return {
-    ...common(times, atMs),
+    ...timesOf(times),
     about: "stray",
     identity,
     before: { kind: "not-told", why: "nobody asked before it" },
@@ -177,9 +172,6 @@ function heardOf(good: TransactionReport): Heard {
   return { ...nothingHeard, good, refused: true };
 }
 
-function common(
-  { lostSinceMs, limitMs, nowMs }: DoubtTimes,
-  sinceMs: number,
-): Pick<Doubt, "lostSinceMs" | "limitMs" | "ageMs"> {
-  return { lostSinceMs, limitMs, ageMs: Math.abs(nowMs - sinceMs) };
+function timesOf({ lostSinceMs, limitMs }: DoubtTimes): Pick<Doubt, "lostSinceMs" | "limitMs"> {
+  return { lostSinceMs, limitMs };
 }

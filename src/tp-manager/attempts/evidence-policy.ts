@@ -35,8 +35,11 @@ export interface Doubt {
   readonly lostSinceMs: number;
   /** The terminal's own time limit for a command it was left alone with. */
   readonly limitMs: number;
-  /** How long ago by the wall clock the command may have left. */
-  readonly ageMs: number;
+  /**
+   * Nothing can have been stored and closed out of our sight since the command may have left
+   * ({@link isSeenInTime}). Asked of a storage that was empty before and is empty now.
+   */
+  readonly isWatched?: boolean;
   /**
    * Something else than a good result says that the terminal has stored the command: a look has
    * shown it, or a result that was neither good nor bad was reported.
@@ -114,6 +117,8 @@ export interface NextCommand {
   readonly served: boolean;
   /** The receipt number of the sale it made; null when it made none. */
   readonly receiptNumber: string | null;
+  /** The last number that the terminal is known to have given before the doubtful command. */
+  readonly formerReceipt: string | null;
 }
 
 /** A next command without what is looked up about the transaction that it found. */
@@ -163,15 +168,28 @@ export interface Facts {
 }
 
 /**
- * How long two empty storages are taken for one: a terminal that was out of sight for longer may
- * have been filled and have closed by itself.
+ * How long a terminal may be out of sight until two empty storages are no longer taken for one. In
+ * less time no terminal charges a card, stores the sale and closes its day by itself; while it does
+ * either it is busy, and a busy terminal tells nothing.
  */
-const EMPTY_TRUST_MS = 15 * 60_000;
+export const EMPTY_GAP_MS = 10_000;
+/** Looks at an empty storage follow each other so closely that none of them may come a bit late. */
+export const EMPTY_LOOKS_MS = 4_000;
+
+/** Whether two sights of an empty storage are close enough; a wall clock may have been set back. */
+export const isSeenInTime = (gapMs: number): boolean => gapMs >= 0 && gapMs <= EMPTY_GAP_MS;
+
+/**
+ * A numbering that begins anew does not reach this number within the few commands that a doubt
+ * looks back, so a number right behind a greater one is none of a new numbering.
+ */
+const NEW_NUMBERING_MAX = 20;
 
 export function factsOf(doubt: Doubt, look: Look, known: Known, earlier: Look | null): Facts {
   const { heard, before } = doubt;
   const { last } = look;
   const found = last.kind === "transaction" ? last.report : null;
+  const silenceLeftMs = doubt.limitMs - (look.atMs - doubt.lostSinceMs);
   return {
     sameTerminal: sameTerminal(doubt.identity, look.identity),
     kind: last.kind,
@@ -188,7 +206,7 @@ export function factsOf(doubt: Doubt, look: Look, known: Known, earlier: Look | 
     held: heard.held,
     hasSecond: heard.second !== null,
     noBaseline: before.kind === "not-told",
-    asBefore: asBefore(doubt, last, known),
+    asBefore: asBefore(doubt, last, known, silenceLeftMs),
     asReported: found && heard.good ? compareReports(found, heard.good) : "nothing-reported",
     takesBack: found && takesBack(doubt, found),
     mayBeLater: found !== null && mayBeLater(doubt, found, known),
@@ -196,7 +214,7 @@ export function factsOf(doubt: Doubt, look: Look, known: Known, earlier: Look | 
     timely: found && isTimely(doubt, found),
     confirmed: earlier !== null && isUnchanged(earlier.last, last),
     lookedBefore: earlier !== null,
-    silenceLeftMs: doubt.limitMs - (look.atMs - doubt.lostSinceMs),
+    silenceLeftMs,
     numberUnused: numberUnused(doubt, known),
     soldSince: known.soldSince,
     closedSince: known.closedSince,
@@ -204,23 +222,22 @@ export function factsOf(doubt: Doubt, look: Look, known: Known, earlier: Look | 
 }
 
 /**
- * An empty storage is unchanged only while nothing can have been stored and closed meanwhile. After
- * a good result that we took, and no word to the contrary, a terminal most likely has done both.
+ * An empty storage is unchanged only while nothing can have been stored and closed meanwhile: it
+ * was watched, or the next receipt number shows it. After a good result that we took, and no word
+ * to the contrary, a terminal most likely has done both. Until the silence is over it decides
+ * nothing.
  */
-function asBefore(
-  { before, heard, limitMs, ageMs, wasStored }: Doubt,
-  last: LastTransaction,
-  known: Known,
-): Comparison {
+function asBefore(doubt: Doubt, last: LastTransaction, known: Known, leftMs: number): Comparison {
+  const { before, heard, wasStored, isWatched } = doubt;
   if (before.kind !== "none" || last.kind !== "none") return compareStored(before, last);
   const mayHaveStored = heard.good !== null && !heard.refused && heard.end === "unheard";
-  const isEmptied = wasStored === true || mayHaveStored || known.closedSince;
-  const isTrusted = !isEmptied && ageMs <= limitMs + EMPTY_TRUST_MS;
-  return isTrusted ? "same" : "cannot-tell";
+  if (wasStored === true || mayHaveStored || known.closedSince) return "cannot-tell";
+  const isWaiting = heard.end === "unheard" && leftMs > 0;
+  return isWaiting || isWatched || numberUnused(doubt, known) === true ? "same" : "cannot-tell";
 }
 
 /** Within one run of looks an empty storage that stays empty is the same one. */
-function isUnchanged(a: LastTransaction, b: LastTransaction): boolean {
+export function isUnchanged(a: LastTransaction, b: LastTransaction): boolean {
   return (a.kind === "none" && b.kind === "none") || compareStored(a, b) === "same";
 }
 
@@ -279,12 +296,13 @@ function isTimely({ asked, heard }: Doubt, found: TransactionReport): boolean | 
 }
 
 /**
- * A sale that was stored has used up a receipt number. A terminal whose storage is empty begins at
- * 0 or 1.
+ * A sale that was stored has used up a receipt number. Of an empty storage the numbers before it
+ * tell; a first number tells nothing, because a terminal may begin anew when it closes by itself.
  */
 function numberUnused({ before }: Doubt, { next, closedSince }: Known): boolean | null {
-  const number = next?.receiptNumber ?? null;
+  const { receiptNumber: number = null, formerReceipt = null } = next ?? {};
   if (number === null || closedSince || before.kind === "not-told") return null;
-  if (before.kind === "none") return /^\d+$/.test(number) ? Number(number) <= 1 : null;
-  return isNextReceipt(before.report.receiptNumber, number);
+  if (before.kind === "transaction") return isNextReceipt(before.report.receiptNumber, number);
+  const isTelling = [formerReceipt, number].every((each) => Number(each) > NEW_NUMBERING_MAX);
+  return isTelling ? isNextReceipt(formerReceipt, number) : null;
 }

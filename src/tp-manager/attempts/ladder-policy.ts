@@ -1,5 +1,12 @@
 import type { TransactionReport } from "../terminal/terminal.ts";
-import { type Doubt, type Facts, factsOf, type Known, type Look } from "./evidence-policy.ts";
+import {
+  type Doubt,
+  EMPTY_LOOKS_MS,
+  type Facts,
+  factsOf,
+  type Known,
+  type Look,
+} from "./evidence-policy.ts";
 
 /**
  * The one ladder of evidence: what the facts of a look prove about a payment in doubt, a reversal
@@ -130,6 +137,7 @@ const ladder: readonly Rung[] = [
     reversal: "confirm",
   },
   {
+    // Of an empty storage nothing is proved by this: the silence is there to look what comes.
     holds: ({ asBefore, silenceLeftMs }) => asBefore === "same" && silenceLeftMs > 0,
     because: "nothing new is stored, but the time limit of the lost command is not over",
     sale: "silence",
@@ -335,14 +343,14 @@ function climb({ about }: Doubt, facts: Facts, confirmAfterMs: number): Verdict 
 function verdictOf(
   word: SaleWord | ReversalWord | StrayWord | Waiting,
   because: string,
-  { found, good, silenceLeftMs }: Facts,
+  { kind, found, good, silenceLeftMs }: Facts,
   confirmAfterMs: number,
 ): Verdict {
   switch (word) {
     case "confirm":
       return { verdict: "look-again", waitMs: confirmAfterMs, because };
     case "silence":
-      return { verdict: "look-again", waitMs: silenceLeftMs, because };
+      return { verdict: "look-again", waitMs: silenceWaitMs(kind, silenceLeftMs), because };
     case "charged":
     case "reversed":
       return found ? { verdict: word, report: found, because } : { verdict: "unsettled", because };
@@ -353,6 +361,11 @@ function verdictOf(
     default:
       return { verdict: word, because };
   }
+}
+
+/** A terminal whose storage is empty is watched, because it may be filled and emptied by itself. */
+function silenceWaitMs(kind: Facts["kind"], leftMs: number): number {
+  return kind === "none" ? Math.min(leftMs, EMPTY_LOOKS_MS) : leftMs;
 }
 
 /** A sale that could be the asked one is stored, or can be for all that the terminal tells. */

@@ -5,7 +5,7 @@ import type { Transaction } from "../../shared/transaction.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import { bareReport } from "./bare-report.ts";
 import {
-  type Attempt,
+  type AttemptEvent,
   type AttemptState,
   type OpenReturn,
   type PaymentRequest,
@@ -38,8 +38,11 @@ export function requestTakenOver({ transaction }: KnownOrder): PaymentRequest {
   };
 }
 
+/** The facts that decide about the state; the audit reads them back from the journal. */
+type KnownEnd = Pick<KnownOrder, "transaction" | "reversed">;
+
 /** Charged, or reversed at the terminal. */
-function stateTakenOver({ transaction, reversed }: KnownOrder): AttemptState {
+function stateTakenOver({ transaction, reversed }: KnownEnd): AttemptState {
   const currency = currencyTakenOver(transaction);
   const sale = { report: reportTakenOver(transaction, currency), by: transaction.origin };
   if (!reversed) return { phase: "charged", ...sale };
@@ -51,14 +54,31 @@ function stateTakenOver({ transaction, reversed }: KnownOrder): AttemptState {
  * undefined: the record knows as much.
  */
 export function newerState(
-  record: Attempt | undefined,
-  known: KnownOrder,
+  record: AttemptState | undefined,
+  known: KnownEnd,
 ): AttemptState | undefined {
   const taken = stateTakenOver(known);
-  const sale = record && saleOf(record.state);
+  const sale = record && saleOf(record);
   if (!sale) return taken;
-  if (taken.phase !== "reversed" || record.state.phase === "reversed") return undefined;
+  if (taken.phase !== "reversed" || record.phase === "reversed") return undefined;
   return { ...taken, sale };
+}
+
+/** The kind of the step that an attempt has after a newer state was written. */
+export const TAKEN_OVER_STEP = "taken-over";
+
+/**
+ * {@link newerState} once more. `transaction`: that of the hand-off row, as the journal kept it.
+ * undefined: nothing was to be taken over.
+ */
+export function replayTakenOver(
+  before: AttemptState | undefined,
+  { detail }: AttemptEvent,
+  transaction: Transaction | null,
+): AttemptState | undefined {
+  return transaction
+    ? newerState(before, { transaction, reversed: detail["reversed"] === true })
+    : undefined;
 }
 
 export function openReturnOf({ openReturn, transaction }: KnownOrder): OpenReturn | null {

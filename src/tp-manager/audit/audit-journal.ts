@@ -196,6 +196,7 @@ class Audit {
         wasBegun: row["baseline"] !== null,
         handedMinor: row["body"] === null ? null : Number(row["handed"]),
         isWithdrawn: Number(row["withdrawn"]) > 0,
+        handedOver: () => (row["body"] === null ? null : parsed(row["body"])),
         steps,
       });
       for (const kind of new Set(unknown)) this.#unknown[kind] = (this.#unknown[kind] ?? 0) + 1;

@@ -2,7 +2,7 @@ import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 import { sameTerminal } from "../attempts/comparison-policy.ts";
-import type { Look } from "../attempts/evidence-policy.ts";
+import { isUnchanged, type Look } from "../attempts/evidence-policy.ts";
 import type { Conclusion, Verdict } from "../attempts/ladder-policy.ts";
 import { type Terminal, type TerminalIdentity, TerminalUnavailable } from "../terminal/terminal.ts";
 
@@ -59,7 +59,9 @@ interface Open {
   retryMs: number;
   /** The last question got no answer. */
   unanswered: boolean;
+  /** Looks that showed something else than the one before. */
   looks: number;
+  because: string;
   earlier: Look | null;
 }
 
@@ -130,6 +132,7 @@ export class Inquiries {
       retryMs: RETRY_MIN_MS,
       unanswered: false,
       looks: 0,
+      because: "",
       earlier: null,
     };
     this.#open.set(question.key, open);
@@ -274,17 +277,18 @@ export class Inquiries {
     const judged = question.judge(look, open.earlier);
     const isRestless = judged.verdict === "look-again" && open.looks >= LOOKS_MAX;
     const verdict = isRestless ? question.giveUp("each look shows something else") : judged;
-    const { log } = this.#parts;
-    log.warn({ ...question.about, verdict: verdict.verdict }, `recovery: ${verdict.because}`);
+    const isNews = open.because !== verdict.because || !isShownAgain(open, look);
+    if (isNews) this.#log(open, verdict);
+    open.because = verdict.because;
     switch (verdict.verdict) {
       case "no-answer":
         this.#vainState = this.#stateKey;
         this.#askLater(open);
         return;
       case "look-again":
-        question.note(verdict, look);
+        if (isNews) question.note(verdict, look);
+        if (!isShownAgain(open, look)) open.looks += 1;
         open.earlier = look;
-        open.looks += 1;
         open.unanswered = false;
         open.retryMs = RETRY_MIN_MS;
         open.dueAtMs = this.#nowMs + verdict.waitMs;
@@ -293,6 +297,10 @@ export class Inquiries {
         question.conclude(verdict, look);
         this.#end(open);
     }
+  }
+
+  #log({ question }: Open, { verdict, because }: Verdict): void {
+    this.#parts.log.warn({ ...question.about, verdict }, `recovery: ${because}`);
   }
 
   #askLater(open: Open): void {
@@ -339,3 +347,6 @@ export class Inquiries {
     this.#wake = undefined;
   }
 }
+
+const isShownAgain = ({ earlier }: Open, { last }: Look): boolean =>
+  earlier !== null && isUnchanged(earlier.last, last);

@@ -138,7 +138,7 @@ export class LateCharges {
 
   /** As a payment in doubt would be judged whose report this is; the stray was looked at twice. */
   #isProved(attempt: Attempt, { report }: StrayRow, look: Look): boolean {
-    const { attempts, terminalLog, terminal, clock } = this.#parts;
+    const { attempts, terminalLog, terminal } = this.#parts;
     const { transactionId, startedAtMs } = attempt;
     const known: Known = {
       foundIs: attempts.orderOfReport(report, transactionId) ?? null,
@@ -150,7 +150,7 @@ export class LateCharges {
     };
     if (known.closedSince || attempts.nextCommand(transactionId)) return false;
     const { paymentLimitMs: limitMs } = terminal.capabilities;
-    const times = { lostSinceMs: look.atMs, limitMs, nowMs: clock.now(), printsCount: false };
+    const times = { lostSinceMs: look.atMs, limitMs, printsCount: false };
     const doubt = doubtOfLateReport(attempt, report, times);
     return judge(doubt, look, known, look, 0).verdict === "charged";
   }

@@ -6,7 +6,7 @@ import { AttemptWriter, type UnwrittenStep } from "../attempts/attempt-writer.ts
 import { sameTerminal } from "../attempts/comparison-policy.ts";
 import { doubtOfAttempt } from "../attempts/doubt-policy.ts";
 import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
-import type { Doubt, Known, Look } from "../attempts/evidence-policy.ts";
+import { type Doubt, isSeenInTime, type Known, type Look } from "../attempts/evidence-policy.ts";
 import { type Conclusion, judge, judgeByNext, type Verdict } from "../attempts/ladder-policy.ts";
 import {
   type Attempt,
@@ -30,6 +30,8 @@ import type { LateCharges } from "./late-charges.ts";
 
 /** The event of an attempt whose first complete run ended without proof (docs/design.md 3.5). */
 const UNSETTLED = "recovery-unsettled";
+/** Ends that the terminal said; what came before them is past. */
+const heardEnds = ["end-completed", "end-aborted"];
 /** The newest ones; a result of the attempt in doubt came a short while after it. */
 const STRAYS_LOOKED_AT = 10;
 
@@ -152,11 +154,13 @@ export class Recovery {
       isEndWritten = true;
       return interrupted;
     };
+    let isWatched = true;
     const decided = (look: Look, earlier: Look | null): Verdict => {
       const now = read();
       const state = now && doubtOf(now);
       if (!now || !state) return { verdict: "no-answer", because: "it was settled meanwhile" };
-      const doubt = this.#doubt(now, state, lostSinceMs);
+      isWatched &&= isSeenInTime(earlier ? look.atMs - earlier.atMs : this.#unseenMs(now));
+      const doubt = { ...this.#doubt(now, state, lostSinceMs), isWatched };
       const known = this.#known(now, look);
       return judge(doubt, look, known, earlier, this.#parts.confirmAfterMs);
     };
@@ -178,15 +182,22 @@ export class Recovery {
     };
   }
 
+  /** Since when nobody knows what the terminal did; a former process had no other clock. */
+  #unseenMs({ transactionId, startedAtMs }: Attempt): number {
+    const events = this.#parts.attempts.events(transactionId);
+    const heard = events.findLast(({ kind }) => heardEnds.includes(kind));
+    return this.#parts.clock.now() - (heard?.atMs ?? startedAtMs);
+  }
+
   #interrupt(attempt: Attempt, unwritten: UnwrittenStep[] = []): Attempt {
     const writer = new AttemptWriter(attempt, { ...this.#parts, unwritten });
     return writer.advance({ input: "interrupted" }, "interrupted", {});
   }
 
   #doubt(attempt: Attempt, state: InDoubtState | ReversalInDoubtState, lostSinceMs: number): Doubt {
-    const { clock, terminal } = this.#parts;
+    const { terminal } = this.#parts;
     const { paymentLimitMs: limitMs, printsCount = false } = terminal.capabilities;
-    const times = { lostSinceMs, limitMs, nowMs: clock.now(), printsCount };
+    const times = { lostSinceMs, limitMs, printsCount };
     const told = doubtOfAttempt(attempt, state, times);
     const wasStored = told.wasStored === true || this.#wasSeenStored(attempt, told);
     const doubt = { ...told, wasStored };

@@ -166,7 +166,7 @@ export class StrayReports {
       isOpen: () => true,
       judge: (look, earlier) => {
         const { paymentLimitMs: limitMs } = terminal.capabilities;
-        const times = { lostSinceMs, limitMs, nowMs: clock.now(), printsCount: false };
+        const times = { lostSinceMs, limitMs, printsCount: false };
         const doubt = doubtOfStray(row, times);
         return judge(doubt, look, this.#known(row), earlier, confirmAfterMs);
       },

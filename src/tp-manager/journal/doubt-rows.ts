@@ -11,7 +11,12 @@ import {
   type StoreDoubt,
   type TakenPage,
 } from "../attempts/store-doubt.ts";
-import { newerState, openReturnOf, requestTakenOver } from "../attempts/taken-over.ts";
+import {
+  newerState,
+  openReturnOf,
+  requestTakenOver,
+  TAKEN_OVER_STEP,
+} from "../attempts/taken-over.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import { readAttempt, readJson } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";
@@ -156,7 +161,7 @@ export class DoubtRows implements DoubtStore {
     const { transaction, reversed } = known;
     const id = transaction.transactionId;
     if (!before && this.#sql.archived.get(id)) return undefined;
-    const state = newerState(before, known);
+    const state = newerState(before?.state, known);
     if (state) this.#write(known, before, state);
     const open = openReturnOf(known);
     this.#sql.returned.run(known.returnedMinor, open && JSON.stringify(open), id);
@@ -164,7 +169,7 @@ export class DoubtRows implements DoubtStore {
     this.#sql.handOff.run(id, JSON.stringify(transaction), known.state, withdrawn);
     if (!state) return undefined;
     const detail = { delivery: known.state, reversed, returnedMinor: known.returnedMinor };
-    this.#attempts.addEvent(id, { atMs, kind: "taken-over", detail });
+    this.#attempts.addEvent(id, { atMs, kind: TAKEN_OVER_STEP, detail });
     return this.#attempts.read(id);
   }
 

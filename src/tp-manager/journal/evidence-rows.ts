@@ -1,9 +1,9 @@
-import { compareReports } from "../attempts/comparison-policy.ts";
+import { compareReports, sameTerminal } from "../attempts/comparison-policy.ts";
 import type { NextFound } from "../attempts/evidence-policy.ts";
 import { type Attempt, endReportOf, saleOf } from "../attempts/payment.ts";
 import { REVERSAL_BEGINS } from "../attempts/steps.ts";
 import { isTakenOverSale } from "../attempts/taken-over.ts";
-import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
+import type { Baseline, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 import { readAttempt, readJson, unfinishedSql } from "./attempt-columns.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
 
@@ -45,6 +45,9 @@ const texts = {
     ORDER BY rowid LIMIT 1`,
   nextReversal: `SELECT * FROM ${reversals} WHERE kind = '${REVERSAL_BEGINS}' AND id > ?
     ORDER BY id LIMIT 1`,
+  before: `SELECT * FROM attempt
+    WHERE rowid < (SELECT rowid FROM attempt WHERE transaction_id = ?) AND baseline IS NOT NULL
+    ORDER BY rowid DESC LIMIT ${NEWEST}`,
   doubted: `SELECT 1 FROM store_doubt
     WHERE before_attempt > (SELECT rowid FROM attempt WHERE transaction_id = ?) LIMIT 1`,
   served: `SELECT 1 FROM attempt_event WHERE transaction_id = ? AND id > ?
@@ -91,10 +94,10 @@ export class EvidenceRows {
     const reversal = this.#sql.nextReversal.get(after);
     const first = Number(attempt?.["first"] ?? Number.MAX_SAFE_INTEGER);
     if (reversal && Number(reversal["id"]) < first) return this.#reversal(reversal);
-    return attempt && this.#attempt(attempt, first);
+    return attempt && this.#attempt(attempt, first, transactionId);
   }
 
-  #attempt(row: Row, first: number): NextFound | undefined {
+  #attempt(row: Row, first: number, doubtful: string): NextFound | undefined {
     const { transactionId, baseline, state } = readAttempt(row);
     if (!baseline) return undefined;
     const sale = saleOf(state);
@@ -103,18 +106,29 @@ export class EvidenceRows {
       found: baseline.last,
       served: this.#served(transactionId, first - 1),
       receiptNumber: sale?.by === "payment" ? sale.report.receiptNumber : null,
+      formerReceipt: this.#receiptBefore(doubtful, baseline.identity),
     };
+  }
+
+  /** Of a decline or a reversal too: it is a number that the terminal gave. */
+  #receiptBefore(transactionId: string, identity: TerminalIdentity): string | null {
+    const former = this.#sql.before
+      .all(transactionId)
+      .map(readAttempt)
+      .filter(({ baseline }) => baseline && sameTerminal(baseline.identity, identity))
+      .flatMap((attempt) => reportsOf(attempt).at(-1)?.receiptNumber ?? []);
+    return former[0] ?? null;
   }
 
   #reversal(event: Row): NextFound | undefined {
     // Reversals of older versions did not keep what the terminal showed before them.
     const { baseline } = readJson<{ readonly baseline?: Baseline }>(event["detail"]);
-    if (!baseline) return { ...nothingTold, served: false, receiptNumber: null };
+    if (!baseline) return { ...nothingTold, ...noNumbers, served: false };
     return {
       identity: baseline.identity,
       found: baseline.last,
       served: this.#served(String(event["transaction_id"]), Number(event["id"])),
-      receiptNumber: null,
+      ...noNumbers,
     };
   }
 
@@ -132,12 +146,14 @@ const nothingTold = {
   found: { kind: "not-told", why: "an older version did not keep it" },
 } as const;
 
+const noNumbers = { receiptNumber: null, formerReceipt: null };
+
 /** Commands that nobody here knows of may lie between an attempt and the loss of the journal. */
 const lostSince: NextFound = {
   identity: nothingTold.identity,
   found: { kind: "not-told", why: "the journal was lost or restored since" },
   served: false,
-  receiptNumber: null,
+  ...noNumbers,
 };
 
 /** The sale and the last word about it, which is that of its reversal when it was reversed. */

@@ -47,9 +47,12 @@ const texts = {
   dropStrays: `DELETE FROM unexpected_report INDEXED BY unexpected_report_passing
     WHERE id <= ? AND finding NOT IN ('open', 'held')`,
   openStrays: "SELECT * FROM unexpected_report WHERE finding = 'open' ORDER BY id",
-  soldSince: `SELECT EXISTS (SELECT 1 FROM attempt INDEXED BY attempt_sold
-    WHERE (${mayBeSold}) = 1 AND ${mayBeSold} AND rowid >=
-    (SELECT before_attempt FROM unexpected_report WHERE id = ?)) AS sold`,
+  // A journal that was lost or put back since lacks what was sold by then.
+  soldSince: `WITH seen (before) AS (SELECT before_attempt FROM unexpected_report WHERE id = ?)
+    SELECT EXISTS (SELECT 1 FROM attempt INDEXED BY attempt_sold
+        WHERE (${mayBeSold}) = 1 AND ${mayBeSold} AND rowid >= (SELECT before FROM seen))
+      OR EXISTS (SELECT 1 FROM store_doubt
+        WHERE before_attempt >= (SELECT before FROM seen)) AS sold`,
   closedSince: `SELECT EXISTS (SELECT 1 FROM ${closings} WHERE ${mayHaveClosed} AND id >=
     (SELECT before_telecollection FROM unexpected_report WHERE id = ?)) AS closed`,
   // One that was an order's own, or that the terminal itself calls not good, counts for nothing.

@@ -25,6 +25,8 @@ interface GuardParts {
   readonly log: Logger;
   /** TERMINAL_SHARED: others are paid at the terminal too, so an unknown sale is no sign. */
   readonly isShared: boolean;
+  /** The supervisor's database was lost too: only this journal can end that. */
+  readonly onSupervisorLacks: () => void;
 }
 
 /**
@@ -187,7 +189,9 @@ export class StoreGuard {
         await sleep(clock, "take over", 0, this.#abort.signal);
         const after = doubts.takenTo();
         const page = await this.#parts.link.call("known-orders", { after, limit: STORE_PAGE_MAX });
-        const { orders, last, more } = page;
+        const { orders, last, more, whole } = page;
+        // Before the last page counts as taken, so that no crash forgets it.
+        if (!whole && !more) this.#parts.onSupervisorLacks();
         doubts.takeOver(orders, { to: last, done: !more }, clock.now());
         log.info({ orders: orders.length, more }, "orders taken over from the supervisor");
         retryMs = RETRY_MIN_MS;

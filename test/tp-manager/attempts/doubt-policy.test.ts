@@ -4,7 +4,7 @@ import { house, pay, request } from "../../support/payment-house.ts";
 import { lost } from "../../support/scripted-terminal.ts";
 
 const T4_MS = 180_000;
-const times = { lostSinceMs: 0, limitMs: T4_MS, nowMs: 0, printsCount: false };
+const times = { lostSinceMs: 0, limitMs: T4_MS, printsCount: false };
 
 async function limitOf(delivery: { withinSeconds: number } | null) {
   const at = house();

@@ -48,7 +48,7 @@ export const sale: Doubt = {
   sale: null,
   lostSinceMs: 0,
   limitMs: LIMIT_MS,
-  ageMs: 0,
+  isWatched: true,
 };
 export const sold: LastTransaction = { kind: "transaction", report: report() };
 export const reversal: Doubt = {

@@ -31,9 +31,11 @@ describe("what the next command shows (docs/design.md 3.2)", () => {
       rival: null,
       served: true,
       receiptNumber: null,
+      formerReceipt: null,
       ...change,
     },
   });
+  const unseen: Doubt = { ...sale, before: none, isWatched: false };
   const later = stored({ receiptNumber: "0004", traceNumber: "000014", localTime: "130405" });
   const table: ReadonlyArray<readonly [string, Doubt, Partial<Known>, string]> = [
     ["it found the matching sale", sale, next(stored()), "charged"],
@@ -65,21 +67,39 @@ describe("what the next command shows (docs/design.md 3.2)", () => {
       "not-charged",
     ],
     [
-      "empty before and after, and the first number",
-      { ...sale, before: none },
-      next(none, { receiptNumber: "0001" }),
+      "empty before and after, and the number behind the last known one",
+      unseen,
+      next(none, { formerReceipt: "0137", receiptNumber: "0138" }),
       "not-charged",
     ],
     [
       "empty before and after, and a later number",
-      { ...sale, before: none },
-      next(none, { receiptNumber: "0002" }),
+      unseen,
+      next(none, { formerReceipt: "0137", receiptNumber: "0139" }),
+      "unsettled",
+    ],
+    [
+      "empty before and after, and a first number, which may be that of a new numbering",
+      unseen,
+      next(none, { receiptNumber: "0001" }),
+      "unsettled",
+    ],
+    [
+      "the same, behind the greatest number",
+      unseen,
+      next(none, { formerReceipt: "9999", receiptNumber: "0001" }),
+      "unsettled",
+    ],
+    [
+      "the same, and numbers that a new numbering reaches as well",
+      unseen,
+      next(none, { formerReceipt: "0001", receiptNumber: "0002" }),
       "unsettled",
     ],
     [
       "empty before and after an end of day",
-      { ...sale, before: none },
-      { ...next(none, { receiptNumber: "0001" }), closedSince: true },
+      unseen,
+      { ...next(none, { formerReceipt: "0137", receiptNumber: "0138" }), closedSince: true },
       "unsettled",
     ],
     ["it found the reversal", reversal, next(takenBack()), "reversed"],

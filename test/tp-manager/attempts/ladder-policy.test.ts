@@ -135,7 +135,8 @@ describe("a payment in doubt (docs/design.md 3.2, 3.22)", () => {
     ],
     ["empty before and after an end of day", emptied, [none], "unsettled", { closedSince: true }],
     ["empty again after it was seen", { ...emptied, wasStored: true }, [none], "unsettled"],
-    ["empty before, long ago", { ...emptied, ageMs: 3_600_000 }, [none], "unsettled"],
+    ["empty before, and out of sight", { ...emptied, isWatched: false }, [none], "unsettled"],
+    ["as before, heard bad", { ...heard(emptied, bad), isWatched: false }, [none], "unsettled"],
     ["empty before, then a matching sale", emptied, [stored(), stored()], "charged"],
     [
       "the reversal of what was reported",

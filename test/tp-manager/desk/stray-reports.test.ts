@@ -53,6 +53,19 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
     expect(at.orders.unexpectedReports(9)).toMatchObject([{ report: { receiptNumber: "0042" } }]);
   });
 
+  test("is not gone when the journal lacks what was sold since", async () => {
+    const at = surprised(baseline.last);
+    await at.clock.advance(0);
+    at.close();
+    const after = house(at.path);
+    const { doubts } = after.journal;
+    doubts.begin("an older copy was put back", false, after.clock.now());
+    doubts.takeOver([], { to: 0, done: true }, after.clock.now());
+    after.start();
+    await after.clock.advance(10_000);
+    expect(findings(after)).toEqual(["unclear"]);
+  });
+
   test("that the terminal takes back between the looks is gone", async () => {
     const at = surprised(stored());
     await at.clock.advance(5_000);

@@ -87,6 +87,7 @@ const evidence: Record<string, Ways> = {
     [idOf(n / 2), n / 2],
     ["nowhere", 1],
   ],
+  "evidence before": ofAttempt,
   "evidence nextUnheard": ofAttempt,
   "evidence nextReversal": (n) => [[0], [n]],
   "evidence served": () => [
@@ -125,6 +126,9 @@ const archive: Record<string, Ways> = {
 };
 
 const handOffs: Record<string, Ways> = {
+  "refused list": one(0, 50),
+  "refused drop": ofAttempt,
+  "refused requeue": ofAttempt,
   "handOffs add": one(firstFailed, "{}"),
   "handOffs withdraw": ofAttempt,
   "handOffs read": ofAttempt,

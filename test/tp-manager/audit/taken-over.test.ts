@@ -1,0 +1,95 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { auditPart, joined, partsOf } from "../../../src/tp-manager/audit/audit-journal.ts";
+import { lost } from "../../support/scripted-terminal.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { expectReplayed, expectSold, kiosk, restart, sell } from "../../support/two-store-kiosk.ts";
+import { copyStore } from "../../support/two-stores.ts";
+
+const audit = (path: string) => joined(partsOf(path).map((part) => auditPart(path, part)));
+
+/**
+ * A journal that was put back. In its copy `charged` was charged, `open` had left and not ended;
+ * `charged` was reversed since, `new` is not in the copy, nor is `gone`, which was reversed.
+ */
+async function takenOver(): Promise<string> {
+  const at = await kiosk();
+  const copies = temporaryFolder();
+  await expectSold(at, "charged");
+  const { terminal, journal } = at.manager;
+  const sells = terminal.script;
+  terminal.script = async (order, observer) => {
+    journal.store.copied();
+    copyStore(at.folder, copies, "journal");
+    journal.store.copied();
+    return await sells(order, observer);
+  };
+  await sell(at, "open");
+  terminal.script = sells;
+  await at.manager.afterSale.reverse("open");
+  await expectSold(at, "gone");
+  await at.manager.afterSale.reverse("gone");
+  for (const order of ["new", "later"]) await expectSold(at, order);
+  at.manager.close();
+  copyStore(copies, at.folder, "journal");
+  const manager = restart(at);
+  for (const order of ["charged", "new", "later"]) await expectReplayed(at, order);
+  // Its steps go on here.
+  manager.terminal.reversal = () => Promise.resolve(lost("line broken"));
+  await manager.afterSale.reverse("later").catch(() => undefined);
+  at.manager.close();
+  return join(at.folder, "journal.db");
+}
+
+test("attempts that were taken over are replayed like any others", async () => {
+  const path = await takenOver();
+  const database = new DatabaseSync(path);
+  const steps = database.prepare("SELECT kind FROM attempt_event WHERE kind = 'taken-over'").all();
+  database.close();
+  expect(steps.length).toBeGreaterThan(2);
+  const { faults, unknown } = audit(path);
+  expect({ faults, unknown }).toEqual({ faults: [], unknown: {} });
+});
+
+const of = (orderId: string): string =>
+  `transaction_id = (SELECT transaction_id FROM attempt WHERE order_id = '${orderId}' LIMIT 1)`;
+
+test.each([
+  [
+    "another sale than the supervisor has",
+    "other-end",
+    `UPDATE attempt SET state = json_set(state, '$.report.receiptNumber', '0999')
+     WHERE order_id = 'new'`,
+  ],
+  [
+    "told as not charged although the supervisor has the charge",
+    "other-end",
+    `UPDATE attempt SET phase = 'not-charged', state =
+       '{"phase":"not-charged","outcome":{"status":"failed"}}' WHERE order_id = 'new'`,
+  ],
+  [
+    "reversed there, charged here",
+    "other-end",
+    `UPDATE attempt SET phase = 'charged', state = json_object('phase', 'charged', 'report',
+       json_extract(state, '$.sale.report'), 'by', 'payment') WHERE order_id = 'gone'`,
+  ],
+  [
+    "taken over twice",
+    "illegal-step",
+    `INSERT INTO attempt_event (transaction_id, at_ms, kind, detail)
+       SELECT transaction_id, at_ms, kind, detail FROM attempt_event
+       WHERE ${of("new")} AND kind = 'taken-over'`,
+  ],
+  [
+    "of another amount",
+    "wrong-amount",
+    `UPDATE attempt SET state = json_set(state, '$.report.amountMinor', 5) WHERE order_id = 'new'`,
+  ],
+])("finds an attempt that was taken over: %s", async (_what, rule, sql) => {
+  const path = await takenOver();
+  const database = new DatabaseSync(path);
+  database.exec(sql);
+  database.close();
+  expect(audit(path).faults.map((fault) => fault.rule)).toContain(rule);
+});
