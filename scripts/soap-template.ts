@@ -7,7 +7,7 @@
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { projectRoot } from "../src/shared/installation.ts";
+import { projectRoot } from "../src/shared/version-files.ts";
 import { orderFields } from "../src/supervisor/gateway/order-fields.ts";
 import { createSoapWriter, WSDL_ADDRESS } from "../src/supervisor/gateway/soap-writer.ts";
 
