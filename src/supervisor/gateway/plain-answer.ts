@@ -1,8 +1,8 @@
 /**
  * An answer in the form that gateways write in fact: an envelope, a body, one response and one
- * result with texts, without comments, sections or anything between the elements. It is read in
- * one pass and without a tree. Whatever differs is left to the strict reader of soap-answer.ts;
- * what is read here, that one reads the same, which a test holds.
+ * result with texts, without comments, sections or anything between the elements. Such an answer
+ * is read in one pass and without a tree. Whatever differs is left to the strict reader of
+ * soap-answer.ts; what is read here, that reader reads the same, which a test holds.
  */
 
 const NAME = "[A-Za-z][A-Za-z0-9_-]*";

@@ -24,8 +24,9 @@ export const WSDL_ADDRESS = "https://gateway.invalid";
 
 /**
  * Writes the requests of one service as its WSDL says, with the `soap` package, which is loaded for
- * the first of them; orders are written from a template (order-writer.ts). The package only writes: its HTTP client cannot tell whether a request was written when the connection broke, and
- * its reader lets an answer reach Object.prototype (an element with the id `__proto__`) and reads
+ * the first of them; orders are written from a template (order-writer.ts). The package only writes:
+ * its HTTP client cannot tell whether a request was written when the connection broke, and its
+ * reader lets an answer reach Object.prototype (an element with the id `__proto__`) and reads
  * `0 nonsense` as code 0. Requests go out through http-transport.ts, answers are read by
  * soap-answer.ts.
  */
