@@ -25,6 +25,7 @@ import { GatewayDesk } from "./supervisor/gateway-desk.ts";
 import { HandAgain } from "./supervisor/hand-again.ts";
 import { HandOff } from "./supervisor/hand-off.ts";
 import { alarmPoll, deliveryPoll, returnPoll } from "./supervisor/polls.ts";
+import { RefusedHandOvers } from "./supervisor/refused-hand-overs.ts";
 import { StoreGuard } from "./supervisor/store-guard.ts";
 import { SupervisorLink } from "./supervisor/supervisor-link.ts";
 import { driverFor, protocolPart } from "./terminal/registry.ts";
@@ -81,6 +82,7 @@ async function start(context: ProgramContext): Promise<void> {
       desk,
       afterSale: new AfterSale({ attempts, terminalLog, desk, orders }),
       supervisor,
+      refused: new RefusedHandOvers(journal.refused, handOff, clock, areaLog("hand-off")),
       gateway: atGateway.gateway,
       settle: (word) => settleByOperator({ orders, desk }, word),
     }),

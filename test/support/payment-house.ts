@@ -14,6 +14,7 @@ import { answerOf } from "../../src/tp-manager/orders/answer.ts";
 import { Orders } from "../../src/tp-manager/orders/orders.ts";
 import { type SettlementWord, settleByOperator } from "../../src/tp-manager/orders/settlement.ts";
 import { HandOff } from "../../src/tp-manager/supervisor/hand-off.ts";
+import { RefusedHandOvers } from "../../src/tp-manager/supervisor/refused-hand-overs.ts";
 import { StoreGuard } from "../../src/tp-manager/supervisor/store-guard.ts";
 import type { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import { answeringLink } from "./answering-link.ts";
@@ -130,6 +131,7 @@ export function house(
   const orders = new Orders({ ...shared, desk, handOff });
   const afterSale = new AfterSale({ ...shared, desk, orders });
   const { upkeep } = desk;
+  const refused = new RefusedHandOvers(journal.refused, handOff, clock, tapped);
   const closing = new ClosingKeeper({ ...shared, desk });
   const settle = (word: SettlementWord) => settleByOperator({ orders, desk }, word);
   const start = (): void => {
@@ -149,6 +151,7 @@ export function house(
     terminal,
     supervisor,
     handOff,
+    refused,
     guard,
     again,
     start,

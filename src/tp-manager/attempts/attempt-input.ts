@@ -26,6 +26,12 @@ export type AttemptInput =
   | { readonly input: "found-charged"; readonly report: TransactionReport }
   /** As before, but the sale can be that of another order as well. */
   | { readonly input: "found-doubtful"; readonly report: TransactionReport }
+  /** A terminal that cannot be asked has told the result after all (docs/design.md 3.25). */
+  | {
+      readonly input: "told-late";
+      readonly report: TransactionReport;
+      readonly judgement: Judgement;
+    }
   | { readonly input: "reverse"; readonly baseline: Baseline }
   | { readonly input: "proved-reversed"; readonly report: TransactionReport }
   | { readonly input: "proved-not-reversed" }

@@ -70,6 +70,11 @@ const readers: Readonly<Record<string, Reader>> = {
     input: "found-charged",
     report: report as TransactionReport,
   }),
+  "told-late": ({ detail: { report, judgement } }) => ({
+    input: "told-late",
+    report: report as TransactionReport,
+    judgement: judgement as Judgement,
+  }),
   "doubted-late": ({ detail: { report } }) => ({
     input: "found-doubtful",
     report: report as TransactionReport,
@@ -99,6 +104,7 @@ const readers: Readonly<Record<string, Reader>> = {
 const notes = new Set([
   ...["cancel", "recovery-look", "recovery-unsettled", "closed-while-in-doubt"],
   ...["gateway-return-reserved", "gateway-return-ended", "gateway-return-notified"],
+  ...["hand-over-dropped", "hand-over-requeued"],
 ]);
 
 /** undefined: the step changes nothing. "unknown": this version does not know its kind. */

@@ -11,7 +11,9 @@ const texts = {
   // A sale that was withdrawn by an operator's word is not handed over once more.
   add: `INSERT INTO hand_off (transaction_id, body) VALUES (?, ?)
     ON CONFLICT (transaction_id) DO UPDATE SET body = excluded.body`,
-  withdraw: "UPDATE hand_off SET withdrawn = 1 WHERE transaction_id = ?",
+  // Of one that an operator dropped the supervisor knows nothing: there is no news for it.
+  withdraw: `UPDATE hand_off SET withdrawn = iif(acknowledged = 1 AND refused IS NOT NULL, 2, 1)
+    WHERE transaction_id = ?`,
   read: "SELECT * FROM hand_off WHERE transaction_id = ?",
   pending: `SELECT body, withdrawn FROM hand_off WHERE (acknowledged = 0 OR withdrawn = 1)
       AND (set_aside_ms IS NULL OR set_aside_ms <= ? OR set_aside_ms > ?)
@@ -22,7 +24,9 @@ const texts = {
   standingAtGateway: `SELECT order_id FROM hand_off JOIN attempt USING (transaction_id)
     WHERE withdrawn = 2 AND delivery <> 'closed' AND returned_some = 0 AND ended_at_ms >= ?
     ORDER BY hand_off.id LIMIT ?`,
-  acknowledge: `UPDATE hand_off SET acknowledged = 1, set_aside_ms = NULL, refused = NULL
+  // Should the answer come after an operator's word, the supervisor has the transaction after all.
+  acknowledge: `UPDATE hand_off SET acknowledged = 1, set_aside_ms = NULL,
+      delivery = iif(refused IS NULL, delivery, 'pending'), refused = NULL
     WHERE transaction_id = ?`,
   acknowledgeWithdrawal: `UPDATE hand_off SET acknowledged = 1, withdrawn = 2, set_aside_ms = NULL,
       refused = NULL
@@ -68,6 +72,7 @@ export class HandOffRows implements HandOffStore {
       row && {
         transaction: readJson(row["body"]),
         acknowledged: row["acknowledged"] === 1,
+        dropped: row["acknowledged"] === 1 && row["refused"] !== null,
         delivery: row["delivery"] as DeliveryState,
       }
     );

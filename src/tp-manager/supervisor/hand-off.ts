@@ -11,7 +11,7 @@ const RETRY_MAX_MS = 15_000;
 /** How many rows are read at once; the rest waits on disk. */
 const BATCH = 50;
 /** One that the supervisor refuses is tried again so much later. */
-const SET_ASIDE_MS = 3_600_000;
+export const SET_ASIDE_MS = 3_600_000;
 /** So many failures in a row are the supervisor's trouble, not that of a transaction. */
 const FAILURES_MAX = 3;
 
@@ -77,7 +77,7 @@ export class HandOff {
     await within(this.#clock, "hand-over", waitMs, this.#acknowledged(transactionId));
     const row = this.#store.handOff(transactionId);
     if (!row) return this.#store.archivedDelivery(transactionId) ?? "pending";
-    if (!row.acknowledged || row.delivery === "sent") return row.delivery;
+    if (!row.acknowledged || row.dropped || row.delivery === "sent") return row.delivery;
     try {
       const left = Math.max(0, Math.round(deadlineMs - this.#clock.monotonicMs()));
       const asked = { transactionId, waitMs: left };

@@ -126,6 +126,9 @@ const archive: Record<string, Ways> = {
 };
 
 const handOffs: Record<string, Ways> = {
+  "refused list": one(0, 50),
+  "refused drop": ofAttempt,
+  "refused requeue": ofAttempt,
   "handOffs add": one(firstFailed, "{}"),
   "handOffs withdraw": ofAttempt,
   "handOffs read": ofAttempt,

@@ -41,7 +41,7 @@ const PRINTS_PAYMENT_RECEIPTS = 0x02;
 /** Makes the driver for a ZVT terminal. Throws when an option is wrong. */
 export function createZvtTerminal(
   given: ZvtDependencies & { readonly options?: Partial<ZvtOptions> },
-): Terminal {
+): Terminal & Required<Pick<Terminal, "cancel">> {
   return new ZvtTerminal(checkedZvtOptions(given.options ?? {}), given);
 }
 
