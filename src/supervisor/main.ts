@@ -50,9 +50,6 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
 
   const gateway = createGatewayClient(gatewaySettings(config), clock, log);
   onStop("gateway client", () => gateway.close());
-  // The soap package takes 0.1 s to load, seconds on a busy machine, and nothing is answered then:
-  // before the program listens, so that whoever reaches the program is answered.
-  await gateway.ready();
 
   const watch = new DeliveryWatch(clock);
   const forwarder = new Forwarder({ store, gateway, watch, clock, log, chance });

@@ -272,6 +272,7 @@ export class OutboxStore {
       ...doubtValues(update.doubt),
     });
     invariant(changes === 1, `the try of ${item.transactionId} was still claimed`);
+    if (update.state === "sent") return;
     this.#prepare(namedIsSent).run({ id: item.transactionId, now: attempt.endedAtMs });
   }
 
@@ -391,6 +392,7 @@ export class OutboxStore {
       attempt.ambiguous ? 1 : 0,
       JSON.stringify(attempt.notes),
     );
+    if (attempt.number <= ATTEMPTS_KEPT_FIRST + ATTEMPTS_KEPT_LAST) return;
     this.#prepare(
       `DELETE FROM attempts WHERE transaction_id = ? AND number > ? AND number <= ?`,
     ).run(transactionId, ATTEMPTS_KEPT_FIRST, attempt.number - ATTEMPTS_KEPT_LAST);
