@@ -14,7 +14,7 @@ const portsSchema = z.object({
 });
 export type DemoPorts = z.infer<typeof portsSchema>;
 
-/** What a demo's folder keeps; without a protocol it is the usual one. */
+/** The choices that a demo's folder keeps; without a protocol it is the usual one. */
 const setupSchema = portsSchema.extend({ protocol: z.string().optional() });
 export type DemoSetup = z.infer<typeof setupSchema>;
 

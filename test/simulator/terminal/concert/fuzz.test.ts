@@ -91,7 +91,7 @@ async function play(setting: Setting, chance: Chance): Promise<void> {
 }
 
 test.each(settings)(
-  `no bytes of a register kill the terminal of $family, sessions $sessions, hang it or let it talk ` +
+  `no bytes kill the terminal of $family, sessions $sessions, hang it or let it talk ` +
     `without end, ${FUZZ_RUNS} inputs`,
   async (setting) => {
     await withoutGrowth(Math.ceil(FUZZ_RUNS / INPUTS_PER_TERMINAL), async (run) => {
