@@ -1,17 +1,22 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { openRunDirectory } from "../shared/ipc/run-directory.ts";
-import { isoTime } from "../shared/time.ts";
-import { stopMarks } from "./keep-alive.ts";
 
-/**
+/*
  * A stop that an operator asked for is written down, so that the keep-alive leaves it alone, also
- * after a reboot, until the next start (docs/design.md 9.2).
+ * after a reboot, until the next start (docs/design.md 9.2). The keep-alive loads this file every
+ * two minutes, so it stays small.
  */
+
+/** The place of the mark, and where older versions have put it, which is read as well. */
+const marksIn = (dataDirectory: string): readonly [string, string] => [
+  `${dataDirectory}/stopped`,
+  `${dataDirectory}/run/stopped`,
+];
+
+/** The data folder exists. */
 export function recordStop(dataDirectory: string, nowMs: number): void {
-  openRunDirectory(dataDirectory); // the folder of a first stop is made with it
-  const [file] = stopMarks(dataDirectory);
+  const [file] = marksIn(dataDirectory);
   try {
-    writeFileSync(file, isoTime(nowMs));
+    writeFileSync(file, new Date(nowMs).toISOString());
   } catch (error) {
     // On a full disk it is there all the same, empty.
     if (!existsSync(file)) throw error;
@@ -19,12 +24,16 @@ export function recordStop(dataDirectory: string, nowMs: number): void {
 }
 
 export function forgetStop(dataDirectory: string): void {
-  for (const file of stopMarks(dataDirectory)) rmSync(file, { force: true });
+  for (const file of marksIn(dataDirectory)) rmSync(file, { force: true });
+}
+
+export function isStoppedOnPurpose(dataDirectory: string): boolean {
+  return marksIn(dataDirectory).some((file) => existsSync(file));
 }
 
 /** When it was asked for, or undefined when the programs are meant to run. */
 export function deliberateStop(dataDirectory: string): string | undefined {
-  const file = stopMarks(dataDirectory).find(existsSync);
+  const file = marksIn(dataDirectory).find((mark) => existsSync(mark));
   if (file === undefined) return undefined;
   return readFileSync(file, "utf8") || statSync(file).mtime.toISOString();
 }

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import type { Program } from "../shared/ipc/contract.ts";
+import { isStoppedOnPurpose } from "./deliberate-stop.ts";
 import { probe } from "./probe.ts";
 
 /** Well above what a busy machine needs for one local answer. */
@@ -8,20 +9,12 @@ export const answerWithinDefaultMs = 5_000;
 const programs: readonly Program[] = ["tp-manager", "supervisor"];
 
 /**
- * The mark of a deliberate stop: the place of today, then that of older versions, which is read as
- * well. What lies in `run` belongs to running programs and may go with them.
- */
-export function stopMarks(dataDirectory: string): readonly [string, string] {
-  return [`${dataDirectory}/stopped`, `${dataDirectory}/run/stopped`];
-}
-
-/**
  * One look of the keep-alive: quiet and cheap when all is well. Everything that is needed only when
  * something is wrong is loaded only then. Answers the exit code.
  */
 export async function keepAlive(dataDirectory: string, answerWithinMs: number): Promise<number> {
   const run = `${dataDirectory}/run`;
-  if (stopMarks(dataDirectory).some(existsSync)) return 0;
+  if (isStoppedOnPurpose(dataDirectory)) return 0;
   const probes = await Promise.all(programs.map((program) => probe(run, program, answerWithinMs)));
   const allAnswer = probes.every((result) => result === "answers");
   // A memory of earlier trouble is brought up to date, and goes when it is over.

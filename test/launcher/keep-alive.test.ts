@@ -80,7 +80,7 @@ describe("looks at what runs, is stopped and runs again", () => {
   });
 });
 
-test("a stop that an older version wrote down is left alone, and forgotten at the next start", async () => {
+test("a stop that an older version wrote down counts, until the next start", async () => {
   const data = checkout.dataFolder("old-stop");
   mkdirSync(join(data, "run"));
   writeFileSync(join(data, "run/stopped"), "2026-01-01T00:00:00.000Z");

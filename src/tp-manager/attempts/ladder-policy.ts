@@ -152,7 +152,7 @@ const ladder: readonly Rung[] = [
     reversal: "unsettled",
   },
   {
-    // It may be stored and not told: what was reported weighs more than an unchanged storage.
+    // The sale may be stored and not told: a report weighs more than an unchanged storage.
     holds: ({ asBefore, unclear }) => asBefore === "same" && unclear,
     because: "the terminal shows nothing new, but had reported a result that says nothing clear",
     sale: "unsettled",
