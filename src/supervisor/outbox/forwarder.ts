@@ -55,7 +55,7 @@ interface Decided extends Ended {
  * time (queue-gate.ts); new items get one try at once beside it. The fault table and the retry
  * policy decide what a failure means; this class only carries it out.
  *
- *   stored ─tryAtOnce─▶ claim ● ─┐
+ *   stored and claimed ●  ───────┐
  *                                ├─▶ gateway ─▶ ended ─▶ decide ─┐
  *   due ─────────────▶ claim ●  ─┘                               │ one commit for
  *           ▲          └────────────────── record ● ◀────────────┘ all that ended
@@ -112,16 +112,20 @@ export class Forwarder {
 
   /**
    * The one try a new item gets at once, outside the queue. While the queue is paused, or too many
-   * tries are running, the item waits for its turn instead.
+   * tries are running, the item waits for its turn instead. `taken`: in the commit that stored it.
    */
-  tryAtOnce(transactionId: string): void {
-    if (this.#stopping) return;
-    if (this.paused !== null || this.#immediateTries >= IMMEDIATE_TRIES_MAX) {
-      this.#wakeQueue();
+  tryAtOnce(transactionId: string, taken?: ClaimedItem): void {
+    if (!taken && !this.takesAtOnce) {
+      if (!this.#stopping) this.#wakeQueue();
       return;
     }
-    const item = this.#parts.store.claim(transactionId, this.#parts.clock.now());
+    const item = taken ?? this.#parts.store.claim(transactionId, this.#parts.clock.now());
     if (item) this.#begin(item, false); // else the queue was faster
+  }
+
+  /** Whether {@link tryAtOnce} begins a try now. */
+  get takesAtOnce(): boolean {
+    return !this.#stopping && this.paused === null && this.#immediateTries < IMMEDIATE_TRIES_MAX;
   }
 
   /** Ends a pause at once; the next refusal brings it back. */
