@@ -4,7 +4,7 @@ import { systemClock } from "../../../src/shared/time.ts";
 import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
 import { type House, house } from "../../support/payment-house.ts";
 import { report } from "../../support/reports.ts";
-import { approves, disconnected } from "../../support/scripted-terminal.ts";
+import { approves } from "../../support/scripted-terminal.ts";
 import { withoutSupervisor } from "./no-supervisor.ts";
 import { monitorOf } from "./rig.ts";
 import { createWatchedApi } from "./watched-api.ts";
@@ -318,37 +318,6 @@ describe("maintenance", () => {
     expect(at.terminal.checks).toBe(1);
     resolve();
     await attempt;
-  });
-
-  test("/check asks at most every two seconds, or when it is told to", async () => {
-    const { call, at } = await api();
-    const asOf = async (query = ""): Promise<string> =>
-      (await call("GET", `/check${query}`)).one["asOf"];
-    const first = await asOf();
-    await at.clock.advance(1_999);
-    expect(await asOf()).toBe(first);
-    expect(at.terminal.checks).toBe(1);
-    await at.clock.advance(1);
-    expect(Date.parse(await asOf()) - Date.parse(first)).toBe(2_000);
-    expect(at.terminal.checks).toBe(2);
-    await asOf("?fresh=yes");
-    expect(at.terminal.checks).toBe(3);
-    expect((await call("GET", "/check?fresh=no")).http).toBe(400);
-  });
-
-  test("/check asks again after anything that was heard or done", async () => {
-    const { call, at } = await api();
-    await call("GET", "/check");
-    at.terminal.tell({ type: "protocol", text: "something" });
-    await call("GET", "/check");
-    expect(at.terminal.checks).toBe(2);
-    await call("POST", "/", { payload: { amount: 1 } });
-    await call("GET", "/check");
-    expect(at.terminal.checks).toBe(3);
-    at.terminal.unavailable = disconnected();
-    expect((await call("GET", "/check?fresh=yes")).one.cr).toBe("9");
-    at.terminal.unavailable = undefined;
-    expect((await call("GET", "/check")).one.cr).toBe("0");
   });
 
   test("/cancel says that nothing runs, by GET and by POST", async () => {
