@@ -2,10 +2,14 @@ import { expect, test } from "vitest";
 import { disconnected } from "../../support/scripted-terminal.ts";
 import { api } from "./rig.ts";
 
+type Call = Awaited<ReturnType<typeof api>>["call"];
+
+const check = async (call: Call, query = ""): Promise<Record<string, string>> =>
+  JSON.parse((await call("GET", `/check${query}`)).text)[0];
+
 test("/check asks at most every two seconds, or when it is told to", async () => {
   const { call, at } = await api();
-  const asOf = async (query = ""): Promise<string> =>
-    (await call("GET", `/check${query}`)).one["asOf"];
+  const asOf = async (query = ""): Promise<string> => String((await check(call, query))["asOf"]);
   const first = await asOf();
   await at.clock.advance(1_999);
   expect(await asOf()).toBe(first);
@@ -24,11 +28,11 @@ test("/check asks again after anything that was heard or done", async () => {
   at.terminal.tell({ type: "protocol", text: "something" });
   await call("GET", "/check");
   expect(at.terminal.checks).toBe(2);
-  await call("POST", "/", { payload: { amount: 1 } });
+  await call("POST", "/payment", { amount: 1, orderId: "A-1" });
   await call("GET", "/check");
   expect(at.terminal.checks).toBe(3);
   at.terminal.unavailable = disconnected();
-  expect((await call("GET", "/check?fresh=yes")).one.cr).toBe("9");
+  expect((await check(call, "?fresh=yes"))["cr"]).toBe("9");
   at.terminal.unavailable = undefined;
-  expect((await call("GET", "/check")).one.cr).toBe("0");
+  expect((await check(call))["cr"]).toBe("0");
 });
