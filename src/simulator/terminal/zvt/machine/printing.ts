@@ -124,8 +124,7 @@ function wantedCopies(
   { request, parts }: Process,
   when: keyof typeof wantedBits,
 ): readonly Copy[] | undefined {
-  const wanted =
-    tagValue(request.tags, "receiptsWanted")?.[0] ?? parts.registration.receiptsWanted;
+  const wanted = tagValue(request.tags, "receiptsWanted")?.[0] ?? parts.registration.receiptsWanted;
   if (wanted === null) return undefined;
   const bits = wantedBits[when];
   return (["merchant", "customer"] as const).filter((copy) => (wanted & bits[copy]) !== 0);
