@@ -15,12 +15,12 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { projectRoot } from "../src/shared/installation.ts";
 import { createIpcClient } from "../src/shared/ipc/client.ts";
 import { supervisorMessages } from "../src/shared/ipc/contract.ts";
 import { openRunDirectory } from "../src/shared/ipc/run-directory.ts";
 import { openDatabase } from "../src/shared/sqlite.ts";
 import { sleep, systemClock } from "../src/shared/time.ts";
+import { projectRoot } from "../src/shared/version-files.ts";
 import { OutboxStore } from "../src/supervisor/outbox/outbox-store.ts";
 import { supervisorMigrations } from "../src/supervisor/supervisor-schema.ts";
 

@@ -18,8 +18,8 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArgs, promisify } from "node:util";
-import { projectRoot } from "../src/shared/installation.ts";
 import { systemClock } from "../src/shared/time.ts";
+import { projectRoot } from "../src/shared/version-files.ts";
 import type { KillResult } from "../test/crash/crash-house.ts";
 import { type Mutation, mutations } from "../test/crash/mutations.ts";
 import type { Tally } from "../test/simulation/tally.ts";

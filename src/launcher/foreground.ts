@@ -1,11 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
 import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
-import { projectRoot } from "../shared/installation.ts";
 import { openRunDirectory } from "../shared/ipc/run-directory.ts";
 import { within } from "../shared/time.ts";
 import { askStop, conditionOf } from "./condition.ts";
 import { deliberateStop, forgetStop } from "./deliberate-stop.ts";
+import { spawnPart } from "./launch-process.ts";
 import { alone, type Site } from "./operate.ts";
 import { type ProgramPart, programParts } from "./part.ts";
 
@@ -79,13 +79,13 @@ async function refuseSecondCopy(site: Site, parts: readonly ProgramPart[]): Prom
 }
 
 function startChild(part: ProgramPart): Child {
-  const child = spawn(process.execPath, [part.script, ...part.args, "--foreground"], {
-    cwd: projectRoot,
-    windowsHide: true,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  prefixLines(part.name, child.stdout, process.stdout);
-  prefixLines(part.name, child.stderr, process.stderr);
+  const { script, args } = part;
+  const child = spawnPart(
+    { script, args: [...args, "--foreground"] },
+    { stdio: ["ignore", "pipe", "pipe"] },
+  );
+  if (child.stdout) prefixLines(part.name, child.stdout, process.stdout);
+  if (child.stderr) prefixLines(part.name, child.stderr, process.stderr);
   return {
     part,
     process: child,

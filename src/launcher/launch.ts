@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
-import { defaultDataDirectory, installationAt, versionNumber } from "../shared/installation.ts";
+import { installationAt, versionNumber } from "../shared/installation.ts";
 import { storageFault } from "../shared/storage-fault.ts";
 import { systemClock } from "../shared/time.ts";
+import { defaultDataDirectory } from "../shared/version-files.ts";
 import { type LauncherArguments, readArguments, usage } from "./arguments.ts";
 import type { Site } from "./operate.ts";
 import { createOutput, type Output } from "./output.ts";
@@ -58,7 +59,7 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
     }
     case "demo": {
       const { runDemo } = await import("./demo/demo.ts");
-      return await runDemo(at(demoDataDirectory));
+      return await runDemo(at(demoDataDirectory), given.protocol);
     }
     case "doctor": {
       const { runDoctor } = await import("./doctor/doctor.ts");

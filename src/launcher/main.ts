@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { defaultDataDirectory } from "../shared/version-files.ts";
 
 /**
  * The entry of launch.sh, launch.cmd, always-up.sh and always-up.cmd. Loads as little as possible
@@ -12,7 +13,7 @@ const plainKeepAlive =
 
 if (plainKeepAlive) {
   const { answerWithinDefaultMs, keepAlive } = await import("./keep-alive.ts");
-  const data = resolve(third ?? resolve(import.meta.dirname, "../../data"));
+  const data = resolve(third ?? defaultDataDirectory);
   process.exitCode = await keepAlive(data, answerWithinDefaultMs);
 } else {
   const { runCommand } = await import("./launch.ts");

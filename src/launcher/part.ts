@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { projectRoot } from "../shared/installation.ts";
 import type { Program } from "../shared/ipc/contract.ts";
+import { programFile } from "../shared/version-files.ts";
 
 export type PartName = Program | "terminal-simulator" | "gateway-sandbox";
 
@@ -25,7 +25,7 @@ const programNames: readonly Program[] = ["tp-manager", "supervisor"];
 export function programPart(name: Program, dataDirectory: string): ProgramPart {
   return {
     name,
-    script: join(projectRoot, "src", name, "main.ts"),
+    script: programFile(name),
     args: ["--data", dataDirectory],
     mark: dataDirectory,
     presence: join(dataDirectory, "run", name),

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { arch, platform } from "node:os";
 import { join, resolve } from "node:path";
+import { projectRoot } from "./version-files.ts";
 
 /** Where one installation keeps what it writes. */
 export interface Installation {
@@ -18,9 +19,6 @@ export function installationAt(dataDirectory: string): Installation {
     logDirectory: join(directory, "logs"),
   };
 }
-
-export const projectRoot = resolve(import.meta.dirname, "../..");
-export const defaultDataDirectory = join(projectRoot, "data");
 
 /** The number in package.json. */
 export const versionNumber: string = (

@@ -5,13 +5,14 @@ import { type Config, loadConfig } from "./config/config.ts";
 import type { ConfigPart } from "./config/config-field.ts";
 import { acquireProcessLock } from "./exclusive-lock.ts";
 import { exitCodes, ProgramExit } from "./exit-codes.ts";
-import { defaultDataDirectory, type Installation, installationAt } from "./installation.ts";
+import { type Installation, installationAt } from "./installation.ts";
 import type { Program } from "./ipc/contract.ts";
 import { openRunDirectory } from "./ipc/run-directory.ts";
 import { createLogger, type RootLogger } from "./logger.ts";
 import { announcePresence } from "./presence.ts";
 import { storageFault } from "./storage-fault.ts";
 import { type Clock, systemClock } from "./time.ts";
+import { defaultDataDirectory } from "./version-files.ts";
 
 /** Where a program logs. */
 export function logFileOf({ logDirectory }: Installation, program: Program): string {

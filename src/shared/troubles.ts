@@ -77,7 +77,9 @@ export const troubleTable = {
     ...{ by: "tp-manager", alarm: "hand-off-refused", raised: "on-the-spot" },
     ...{ check: "hand-over", grave: false },
     when: "the supervisor refuses a transaction while it takes the others",
-    todo: "the supervisor's log says why it refuses; the transaction is tried again each hour",
+    todo:
+      "GET /outbox?state=refused tells why, and the supervisor's log; it is tried each hour, or " +
+      "POST /outbox/{transactionId}/requeue or /drop",
     find: ({ tpManager: { refusedHandOffs: count = 0 } = {} }) =>
       count === 0 ? null : found(`${amount(count, "transaction")} refused`, null, count),
   },

@@ -25,6 +25,7 @@ import { GatewayDesk } from "./supervisor/gateway-desk.ts";
 import { HandAgain } from "./supervisor/hand-again.ts";
 import { HandOff } from "./supervisor/hand-off.ts";
 import { alarmPoll, deliveryPoll, returnPoll } from "./supervisor/polls.ts";
+import { RefusedHandOvers } from "./supervisor/refused-hand-overs.ts";
 import { StoreGuard } from "./supervisor/store-guard.ts";
 import { SupervisorLink } from "./supervisor/supervisor-link.ts";
 import { driverFor, protocolPart } from "./terminal/registry.ts";
@@ -48,8 +49,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, start, protocolPart);
 async function start(context: ProgramContext): Promise<void> {
   const { config, installation, runDirectory, log, clock, onStop } = context;
   const journalPath = join(installation.dataDirectory, "journal.db");
-  const journal = new Journal(journalPath);
-  onStop("journal", () => journal.close());
+  const journal = openJournal(context, journalPath);
   const isDoubted = beginSession(journal, clock);
   const { attempts, answers, handOffs, terminalLog, reconciliations } = journal;
 
@@ -81,6 +81,7 @@ async function start(context: ProgramContext): Promise<void> {
       desk,
       afterSale: new AfterSale({ attempts, terminalLog, desk, orders }),
       supervisor,
+      refused: new RefusedHandOvers(journal.refused, handOff, clock, areaLog("hand-off")),
       gateway: atGateway.gateway,
       settle: (word) => settleByOperator({ orders, desk }, word),
     }),
@@ -112,6 +113,18 @@ async function start(context: ProgramContext): Promise<void> {
   startAlarmPoll(context, journal, supervisor);
   startTroubleWatch(context, monitor, areaLog("hand-off"));
   atGateway.start();
+}
+
+function openJournal({ clock, log, onStop }: ProgramContext, path: string): Journal {
+  const journal = new Journal(path, clock);
+  const { statements } = journal;
+  statements.waiting.onFault = (error) =>
+    log.error({ err: error, alarm: "journal" }, "the journal did not take what waited");
+  onStop("journal", () => {
+    statements.settle();
+    journal.close();
+  });
+  return journal;
 }
 
 /** true: the journal was found to be lost, or an older or another one, and that is on disk. */
@@ -149,6 +162,7 @@ function linkSupervisor(
     clock,
     log,
     isShared: config.TERMINAL_SHARED,
+    onSupervisorLacks: () => handAgain.beginOnce(),
   });
   onStop("store guard", () => guard.close());
   handAgain.start();

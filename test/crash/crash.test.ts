@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { projectRoot } from "../../src/shared/installation.ts";
+import { projectRoot } from "../../src/shared/version-files.ts";
 import { commands, killPlan } from "./kill-plan.ts";
 import { runKills } from "./kills.ts";
 import { mutations } from "./mutations.ts";

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { projectRoot } from "../../src/shared/installation.ts";
+import { projectRoot } from "../../src/shared/version-files.ts";
 import { until } from "../support/child-program.ts";
 import { startProcess } from "../support/own-processes.ts";
 

@@ -3,7 +3,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { projectRoot } from "../../src/shared/installation.ts";
+import { projectRoot } from "../../src/shared/version-files.ts";
 import { TestInstallation } from "../support/installation.ts";
 import { runToEnd } from "../support/own-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

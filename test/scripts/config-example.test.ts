@@ -63,7 +63,7 @@ test("a name that chooses between words has all of them", () => {
       .split("\n")
       .at(-1 + lineOf(name));
   expect(of("ZVT_PROFILE")).toBe("# One of: standard, card-complete, hobex, pax-a80, feig, ccv");
-  expect(of("SERIAL_BAUD")).toBe("# One of: 9600, 19200, 57600, 115200");
+  expect(of("SERIAL_BAUD")).toBe("# One of: 1200, 9600, 19200, 38400, 57600, 115200");
   expect(of("AUTO_END_OF_DAY")).toBe("# One of: yes, no");
   expect(of("ZVT_CHARSET")).toContain("# One of: cp437, iso8859-1,");
   expect(of("LOG_DAYS")).toContain("# For example: ");

@@ -5,6 +5,10 @@ import { afterAll, describe, expect, test } from "vitest";
 import * as gateway from "../../src/simulator/gateway/switches.ts";
 import type { Asked } from "../../src/simulator/switch-table.ts";
 import { allSwitches, readCommandLine } from "../../src/simulator/terminal/command-line.ts";
+import {
+  caisseApProtocol,
+  concertProtocol,
+} from "../../src/simulator/terminal/concert/concert-protocols.ts";
 import { zvtProtocol } from "../../src/simulator/terminal/zvt/zvt-protocol.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "switches-"));
@@ -227,6 +231,54 @@ const sandbox: Readonly<Record<string, Tried & { readonly with?: readonly string
   "ready-file": { given: ["/tmp/r"], does: { readyFile: "/tmp/r" } },
 };
 
+/** Of the table above what every terminal has. */
+const general = Object.fromEntries(
+  Object.entries(terminal).filter(([name]) => !Object.hasOwn(zvtProtocol.switches, name)),
+);
+const fault = (name: string): Tried => ({
+  given: [name],
+  does: place({ faults: [{ name: name.split(":")[0] }] }),
+});
+const lines: Readonly<Record<string, Tried>> = {
+  ...general,
+  serial: {
+    given: ["/dev/ttyACM0"],
+    does: place({ serial: { path: "/dev/ttyACM0", dataBits: 7, parity: "even", stopBits: 1 } }),
+  },
+  line: {
+    given: ["8N1"],
+    does: place({ serial: { dataBits: 8, parity: "none" } }),
+    refused: ["8n1", "7O1"],
+  },
+  report: { given: ["blank"], does: behaviour({ report: "blank" }), refused: ["none"] },
+  "enq-tries": { given: ["0"], does: place({ enqTries: 0 }), refused: ["-1"] },
+  "answer-ms": duration("timers", "answerMs"),
+  "session-ms": duration("timers", "sessionMs"),
+  "silence-ms": duration("timers", "silenceMs"),
+  "enq-pause-ms": duration("timers", "enqPauseMs"),
+  scenario: {
+    given: [file("plain.json", '{"payments": [{"outcome": "approve", "faults": ["no-reply"]}]}')],
+    does: place({ payments: [{ outcome: { kind: "approve" }, faults: [{ name: "no-reply" }] }] }),
+  },
+};
+const fixedTerminal: Readonly<Record<string, Tried>> = {
+  ...lines,
+  protocol: { given: ["concert"], does: { options: { protocol: concertProtocol } } },
+  variant: {
+    given: ["e-ticket"],
+    does: behaviour({ variant: "e-ticket" }),
+    refused: ["E", "ticket"],
+  },
+  fault: { ...fault("status:as=5"), refused: ["not-done", "status:as=0"] },
+};
+const taggedTerminal: Readonly<Record<string, Tried>> = {
+  ...lines,
+  protocol: { given: ["caisse-ap"], does: { options: { protocol: caisseApProtocol } } },
+  session: { given: [], does: place({ sessions: true }) },
+  "gap-ms": duration("timers", "gapMs"),
+  fault: { ...fault("not-done:af=13"), refused: ["zero-amount", "not-done:af=14"] },
+};
+
 type Read = (argv: readonly string[]) => Asked<unknown>;
 
 function tryAll(
@@ -282,6 +334,17 @@ function tryAll(
 
 describe("the simulated terminal", () => {
   tryAll(readCommandLine, Object.keys(allSwitches(zvtProtocol)), terminal, []);
+});
+
+describe.each([
+  { protocol: concertProtocol, tried: fixedTerminal },
+  { protocol: caisseApProtocol, tried: taggedTerminal },
+])("the simulated terminal of $protocol.name", ({ protocol, tried }) => {
+  const read: Read = (argv) => {
+    const named = argv.some((argument) => argument.startsWith("--protocol"));
+    return readCommandLine(named ? argv : ["--protocol", protocol.name, ...argv]);
+  };
+  tryAll(read, Object.keys(allSwitches(protocol)), tried, []);
 });
 
 describe("the gateway sandbox", () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { projectRoot } from "../../src/shared/installation.ts";
+import { projectRoot } from "../../src/shared/version-files.ts";
 import { type FaultRow, faultTable } from "../../src/supervisor/gateway/fault-table.ts";
 
 const folder = join(projectRoot, "src/supervisor");

@@ -1,8 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { projectRoot } from "../../src/shared/installation.ts";
 import { sleep, systemClock } from "../../src/shared/time.ts";
+import { projectRoot } from "../../src/shared/version-files.ts";
 import { startProcess } from "./own-processes.ts";
 import { queuedMs } from "./own-time.ts";
 import { PATIENCE_MS } from "./patience.ts";

@@ -14,6 +14,7 @@ import { answerOf } from "../../src/tp-manager/orders/answer.ts";
 import { Orders } from "../../src/tp-manager/orders/orders.ts";
 import { type SettlementWord, settleByOperator } from "../../src/tp-manager/orders/settlement.ts";
 import { HandOff } from "../../src/tp-manager/supervisor/hand-off.ts";
+import { RefusedHandOvers } from "../../src/tp-manager/supervisor/refused-hand-overs.ts";
 import { StoreGuard } from "../../src/tp-manager/supervisor/store-guard.ts";
 import type { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import { answeringLink } from "./answering-link.ts";
@@ -52,13 +53,16 @@ class Supervisor {
   /** Throws what it answers instead of taking a transaction. */
   refuse: () => void = () => {};
   state: DeliveryState = "sent";
+  /** Of a version that tells no delivery with what it stored. */
+  isOlder = false;
 
   readonly link = answeringLink({
-    "store-transaction": ({ transaction }) => {
+    "store-transaction": ({ transaction, waitMs }) => {
       this.#mustBeReachable();
       this.refuse();
       this.stored.push(transactionSchema.parse(transaction));
-      return { stored: true };
+      const tells = waitMs !== undefined && !this.isOlder;
+      return { stored: true, ...(tells ? { state: this.state } : {}) };
     },
     "withdraw-transaction": ({ transaction }) => {
       this.#mustBeReachable();
@@ -80,6 +84,7 @@ interface HouseOptions {
   readonly clock?: TestClock;
   /** TERMINAL_SHARED: sales that nobody here knows are no sign of a loss. */
   readonly isShared?: boolean;
+  readonly onSupervisorLacks?: () => void;
   /** Another supervisor than the one of a few lines. */
   readonly linkFor?: (journal: Journal) => SupervisorLink;
 }
@@ -91,7 +96,7 @@ export function house(
   options: HouseOptions = {},
 ) {
   const { clock = new TestClock(new Date(2026, 0, 15, 13, 0, 0).getTime()) } = options;
-  const journal = new Journal(path);
+  const journal = new Journal(path, clock);
   const { attempts, answers, handOffs, terminalLog, reconciliations } = journal;
   const supervisor = new Supervisor();
   const link = options.linkFor?.(journal) ?? supervisor.link;
@@ -118,6 +123,7 @@ export function house(
     clock,
     log: tapped,
     isShared: options.isShared ?? false,
+    onSupervisorLacks: options.onSupervisorLacks ?? (() => undefined),
   });
   const stores = { attempts, answers, handOffs, terminalLog, reconciliations, guard };
   const shared = { ...stores, clock, log: tapped, settings };
@@ -128,6 +134,7 @@ export function house(
   const orders = new Orders({ ...shared, desk, handOff });
   const afterSale = new AfterSale({ ...shared, desk, orders });
   const { upkeep } = desk;
+  const refused = new RefusedHandOvers(journal.refused, handOff, clock, tapped);
   const closing = new ClosingKeeper({ ...shared, desk });
   const settle = (word: SettlementWord) => settleByOperator({ orders, desk }, word);
   const start = (): void => {
@@ -147,6 +154,7 @@ export function house(
     terminal,
     supervisor,
     handOff,
+    refused,
     guard,
     again,
     start,

@@ -69,6 +69,7 @@ export function managerIn(folder: string, seat: SupervisorSeat, clock?: TestCloc
   };
   const at = house(join(folder, "journal.db"), undefined, {
     ...(clock ? { clock } : {}),
+    onSupervisorLacks: () => handAgain?.beginOnce(),
     linkFor: (journal) => {
       link = linkFor(journal);
       return link;

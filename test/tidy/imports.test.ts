@@ -13,7 +13,7 @@ interface Rule {
   readonly because: string;
 }
 
-const driverFolder = /^src\/tp-manager\/terminal\/(?!transport\/)([a-z0-9-]+)\//;
+const driverFolder = /^src\/tp-manager\/terminal\/(?!(?:transport|unasked)\/)([a-z0-9-]+)\//;
 /** Protocols that share the leaf and the simulated terminals of another one. */
 const leafOf = new Map([["caisse-ap", "concert"]]);
 const protocols = new Set([
@@ -77,12 +77,17 @@ const rules: readonly Rule[] = [
     because: "a transport moves bytes and knows no protocol",
   },
   {
+    from: /^src\/tp-manager\/terminal\/unasked\//,
+    may: within("shared/", driverInterface, "tp-manager/terminal/(transport|unasked)/"),
+    because: "what drivers of terminals that cannot be asked share knows no protocol",
+  },
+  {
     from: driverFolder,
     may: (protocol) =>
       within(
         "shared/",
         "tp-manager/terminal/(terminal|driver)[.]ts$",
-        `tp-manager/terminal/(transport|${protocol})/`,
+        `tp-manager/terminal/(transport|unasked|${protocol})/`,
         `${leafOf.get(protocol) ?? protocol}/`,
       ),
     because: "drivers never import each other",
@@ -94,7 +99,7 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^src\/supervisor\//,
-    may: /^src\/(shared|supervisor)\//,
+    may: within("(shared|supervisor|update)/"),
     because: "the supervisor meets tp-manager only in shared",
   },
   {
@@ -137,7 +142,16 @@ const rules: readonly Rule[] = [
     may: within("(shared|launcher)/", "tp-manager/terminal/registry[.]ts$"),
     because: "the doctor reads the whole setup file, the drivers' names too",
   },
-  { from: /^src\/launcher\//, may: /^src\/(shared|launcher)\//, because: "it starts processes" },
+  {
+    from: /^src\/launcher\//,
+    may: within("(shared|launcher|update)/"),
+    because: "it starts processes, and switches versions",
+  },
+  {
+    from: /^src\/update\//,
+    may: within("(shared|update)/"),
+    because: "updates know no payments, so that supervisor, launcher and publisher may use them",
+  },
   {
     from: new RegExp(leaf),
     may: (protocol) => within("shared/", `${protocol}/`),

@@ -1,7 +1,7 @@
 import { ConcertCodecError, type ConcertFaultCode } from "../errors.ts";
 
 /** docs/concert.md 2.2. */
-const control = {
+export const control = {
   stx: 0x02,
   etx: 0x03,
   eot: 0x04,
@@ -17,7 +17,7 @@ const withParity: ReadonlySet<number> = new Set(
 );
 
 /** Whether a byte is a control byte as a reader with another parity setting sees it. */
-function showsParity(byte: number): boolean {
+export function showsParity(byte: number): boolean {
   return withParity.has(byte);
 }
 
@@ -42,19 +42,44 @@ export function encodeFrame(body: Uint8Array): Uint8Array {
   return Uint8Array.of(control.stx, ...body, control.etx, checkByte(body));
 }
 
+/** A frame that is read byte by byte, from behind STX on. */
+export interface FrameRead {
+  readonly body: Uint8Array;
+  readonly sawEtx: boolean;
+  /** null: it goes on. */
+  readonly end: "whole" | "lrc" | "no-etx" | "length" | null;
+}
+
+export const frameStart: FrameRead = { body: new Uint8Array(0), sawEtx: false, end: null };
+/** Longer than any body with a receipt; a line of noise is not kept for ever. */
+const BODY_BYTES_MAX = 4_096;
+
+export function readFrameByte(read: FrameRead, byte: number): FrameRead {
+  const { body, sawEtx } = read;
+  if (sawEtx) return { ...read, end: checkByte(body) === byte ? "whole" : "lrc" };
+  if (byte === control.etx) return { ...read, sawEtx: true };
+  if (!mayStandInBody(byte)) return { ...read, end: "no-etx" };
+  if (body.length === BODY_BYTES_MAX) return { ...read, end: "length" };
+  const longer = new Uint8Array(body.length + 1);
+  longer.set(body);
+  longer[body.length] = byte;
+  return { ...read, body: longer };
+}
+
 /** The body of exactly one frame. Throws {@link ConcertCodecError}. */
 export function decodeFrame(bytes: Uint8Array): Uint8Array {
   const [first] = bytes;
   if (first !== undefined && showsParity(first)) throw fault("parity");
   if (first !== control.stx) throw fault(first === undefined ? "truncated" : "no-stx");
-  const end = bytes.findIndex((byte, i) => i > 0 && !mayStandInBody(byte));
-  if (end === -1) throw fault("truncated");
-  if (bytes[end] !== control.etx) throw fault("no-etx");
-  if (bytes.length < end + 2) throw fault("truncated");
-  if (bytes.length > end + 2) throw fault("length");
-  const body = bytes.subarray(1, end);
-  if (checkByte(body) !== bytes[end + 1]) throw fault("lrc");
-  return body;
+  let read = frameStart;
+  for (const [at, byte] of bytes.entries()) {
+    if (at > 0) read = readFrameByte(read, byte);
+    if (read.end === null) continue;
+    if (read.end !== "whole") throw fault(read.end);
+    if (at < bytes.length - 1) throw fault("length");
+  }
+  if (read.end === null) throw fault("truncated");
+  return read.body;
 }
 
 const words: Partial<Record<ConcertFaultCode, string>> = {
@@ -62,7 +87,7 @@ const words: Partial<Record<ConcertFaultCode, string>> = {
   "no-stx": "the frame does not begin with STX",
   "no-etx": "a control byte stands where ETX belongs",
   truncated: "the frame is cut",
-  length: "bytes follow the check byte",
+  length: "the frame is too long",
   lrc: "the check byte is wrong",
 };
 

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
-import { defaultDataDirectory } from "../../shared/installation.ts";
+import { defaultDataDirectory } from "../../shared/version-files.ts";
 import { userName } from "../user-name.ts";
 import { type KeepAliveEntry, refuseControlCharacters, type Schedule } from "./entry.ts";
 

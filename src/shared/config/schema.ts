@@ -143,7 +143,7 @@ const terminalAndApi = {
     secret: true,
   }),
   SERIAL_BAUD: described(
-    oneOf(["9600", "19200", "57600", "115200"]).default("9600").transform(Number),
+    oneOf(["1200", "9600", "19200", "38400", "57600", "115200"]).default("9600").transform(Number),
     { help: "Speed of the serial line.", example: "115200" },
   ),
   SERIAL_STOP_BITS: described(

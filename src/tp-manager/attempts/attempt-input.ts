@@ -18,14 +18,23 @@ export type AttemptInput =
   | { readonly input: "second-sale"; readonly report: TransactionReport }
   /** `cancelled`: we had asked the terminal to cancel, so an approval may have crossed it. */
   | { readonly input: "end"; readonly end: PaymentEnd; readonly cancelled?: boolean }
-  /** The process that ran the attempt is gone; found at start. */
-  | { readonly input: "interrupted" }
+  /**
+   * The process that ran the attempt is gone; found at start. `unwritten`: what that process heard
+   * last may not be on disk (docs/design.md 1.3).
+   */
+  | { readonly input: "interrupted"; readonly unwritten?: boolean }
   | { readonly input: "proved-charged"; readonly report: TransactionReport }
   | { readonly input: "proved-not-charged"; readonly message: string }
   /** The terminal holds a sale that it reported after it had ended this payment. */
   | { readonly input: "found-charged"; readonly report: TransactionReport }
   /** As before, but the sale can be that of another order as well. */
   | { readonly input: "found-doubtful"; readonly report: TransactionReport }
+  /** A terminal that cannot be asked has told the result after all (docs/design.md 3.25). */
+  | {
+      readonly input: "told-late";
+      readonly report: TransactionReport;
+      readonly judgement: Judgement;
+    }
   | { readonly input: "reverse"; readonly baseline: Baseline }
   | { readonly input: "proved-reversed"; readonly report: TransactionReport }
   | { readonly input: "proved-not-reversed" }

@@ -224,6 +224,10 @@ function note(facts: Facts, input: AttemptInput, state: AttemptState, asked: Pay
     case "found-charged":
       facts.proved = "charged";
       return;
+    case "told-late":
+      if (input.judgement === "agrees") facts.proved = "charged";
+      if (input.judgement === "not-good") facts.proved = "not-charged";
+      return;
     case "settled":
       facts.proved = input.outcome;
       return;

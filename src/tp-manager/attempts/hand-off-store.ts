@@ -6,6 +6,8 @@ export interface HandOffRow {
   readonly transaction: Transaction;
   /** The supervisor has stored it. */
   readonly acknowledged: boolean;
+  /** An operator has given the hand-over up: the supervisor never had it. */
+  readonly dropped: boolean;
   readonly delivery: DeliveryState;
 }
 
@@ -36,11 +38,39 @@ export interface HandOffStore {
   standingAtGateway(sinceMs: number, limit: number): string[];
   /** The supervisor refuses this one, so the others go first. true: for the first time. */
   setAside(transactionId: string, why: string, atMs: number): boolean;
-  acknowledgeHandOff(transactionId: string): void;
+  /**
+   * The supervisor has it, and the gateway so far as told. Written with the journal's next commit,
+   * within a second (docs/design.md 1.3): the supervisor can say so again.
+   */
+  acknowledgeHandOff(transactionId: string, delivery: DeliveryState, atMs: number): void;
+  /** The one that was handed over last, as far as the journal knows not yet acknowledged. */
+  newestUnacknowledged(): string | undefined;
   acknowledgeWithdrawal(transactionId: string): void;
   setDelivery(transactionId: string, delivery: DeliveryState, atMs: number): void;
   /** Handed over, but not at the gateway as far as is known; pending first, newest first. */
   undelivered(limit: number): string[];
+}
+
+/** One that the supervisor refuses while it takes others. */
+export interface RefusedHandOff {
+  /** Grows with each hand-over. */
+  readonly place: number;
+  readonly transaction: Transaction;
+  readonly why: string;
+  readonly refusedAtMs: number;
+}
+
+/** An operator's word about hand-overs that the supervisor refuses. */
+export interface RefusedStore {
+  /** Behind the place `after`, oldest first. */
+  list(after: number, limit: number): RefusedHandOff[];
+  /**
+   * Never handed over. "reversal": the supervisor may have the sale, and was not told that it does
+   * not stand. undefined: none is refused under this id.
+   */
+  drop(transactionId: string, note: string, atMs: number): "closed" | "reversal" | undefined;
+  /** Due at once; one that was dropped too. false: none is refused under this id. */
+  requeue(transactionId: string, atMs: number): boolean;
 }
 
 /** A page of everything that was ever handed over, and the place behind it. */

@@ -91,7 +91,7 @@ function advanceSent(state: SentState, input: AttemptInput): AttemptState {
     case "end":
       return endOf(state, input.end, input.cancelled === true);
     case "interrupted":
-      return inDoubt(state, "the connector stopped while the payment ran");
+      return interrupted(state, input.unwritten === true);
     default:
       throw impossible(state, input);
   }
@@ -112,11 +112,32 @@ function advanceInDoubt(state: InDoubtState, input: AttemptInput): AttemptState 
             terminalCode: null,
           },
       };
+    case "told-late":
+      return toldLate(state, input);
     case "settled":
       return settledInDoubt(state, input);
     default:
       throw impossible(state, input);
   }
+}
+
+/**
+ * The terminal's own word ends the doubt, unless it contradicts an earlier good one or is of
+ * something else than was asked: then it is kept, and a person decides (docs/design.md 3.25).
+ */
+function toldLate(
+  state: InDoubtState,
+  { report, judgement }: Extract<AttemptInput, { input: "told-late" }>,
+): AttemptState {
+  const { last } = state;
+  const agrees = judgement === "agrees" && last?.judgement !== "disagrees";
+  if (agrees) return { phase: "charged", report, by: "recovery", ...beyond(state, { report }) };
+  if (judgement === "not-good" && !last?.report.good) {
+    return { phase: "not-charged", outcome: notCharged(report.reason, report) };
+  }
+  // A good word is never replaced by a lesser one.
+  if (last?.report.good && !report.good) return state;
+  return { ...state, last: { report, judgement, acknowledged: false } };
 }
 
 /** The terminal kept more than the goods were worth: told, because nobody else will see it. */
@@ -203,6 +224,14 @@ function isWithheld(goods: Goods | null): boolean {
 function inDoubt(state: SentState, why: string, heard?: NotCharged): InDoubtState {
   const { phase: _, ...kept } = state;
   return { phase: "in-doubt", why, ...kept, ...(heard ? { heard } : {}) };
+}
+
+/** Our acknowledgement of a good report is the only thing heard that is not written at once. */
+function interrupted(state: SentState, unwritten: boolean): InDoubtState {
+  const doubt = inDoubt(state, "the connector stopped while the payment ran");
+  const { last, goods } = state;
+  const isOpen = last?.judgement === "agrees" && !last.acknowledged && !isWithheld(goods);
+  return unwritten && isOpen ? { ...doubt, perhapsTaken: true } : doubt;
 }
 
 function endOf(state: SentState, end: PaymentEnd, cancelled: boolean): AttemptState {

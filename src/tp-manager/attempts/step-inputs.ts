@@ -51,7 +51,10 @@ const readers: Readonly<Record<string, Reader>> = {
     decision: decision as unknown as GoodsDecision,
   }),
   acknowledged: () => ({ input: "acknowledged" }),
-  interrupted: () => ({ input: "interrupted" }),
+  interrupted: ({ detail: { unwritten } }) => ({
+    input: "interrupted",
+    ...(unwritten === true ? { unwritten } : {}),
+  }),
   "second-sale": ({ detail: { report } }) => ({
     input: "second-sale",
     report: report as TransactionReport,
@@ -69,6 +72,11 @@ const readers: Readonly<Record<string, Reader>> = {
   "charged-late": ({ detail: { report } }) => ({
     input: "found-charged",
     report: report as TransactionReport,
+  }),
+  "told-late": ({ detail: { report, judgement } }) => ({
+    input: "told-late",
+    report: report as TransactionReport,
+    judgement: judgement as Judgement,
   }),
   "doubted-late": ({ detail: { report } }) => ({
     input: "found-doubtful",
@@ -99,6 +107,7 @@ const readers: Readonly<Record<string, Reader>> = {
 const notes = new Set([
   ...["cancel", "recovery-look", "recovery-unsettled", "closed-while-in-doubt"],
   ...["gateway-return-reserved", "gateway-return-ended", "gateway-return-notified"],
+  ...["hand-over-dropped", "hand-over-requeued"],
 ]);
 
 /** undefined: the step changes nothing. "unknown": this version does not know its kind. */

@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
+import { programFile } from "../../shared/version-files.ts";
 import { type AuditPart, type AuditReport, joined, partsOf } from "./audit-journal.ts";
 
 /** More threads only wait for the disk. */
@@ -15,9 +16,7 @@ export async function runAudit(path: string): Promise<AuditReport> {
 
 /** One thread: takes parts until none is left. */
 function work(path: string, parts: AuditPart[]): Promise<AuditReport[]> {
-  const worker = new Worker(new URL("./audit-worker.ts", import.meta.url), {
-    workerData: { path },
-  });
+  const worker = new Worker(programFile("audit-worker"), { workerData: { path } });
   const reports: AuditReport[] = [];
   return new Promise<AuditReport[]>((resolve, reject) => {
     const next = (): void => {

@@ -18,6 +18,7 @@ import {
   saleOf,
 } from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
+import { isReference, referenceOf } from "../attempts/reference-policy.ts";
 import type {
   CancelAnswer,
   GoodsDecision,
@@ -26,12 +27,13 @@ import type {
   PaymentObserver,
   PaymentOrder,
   Prompt,
+  TerminalFacts,
   TransactionReport,
 } from "../terminal/terminal.ts";
 
 interface RunParts extends WriterParts {
-  readonly attempts: WriterParts["attempts"] & Pick<AttemptStore, "unfinished" | "list">;
-  readonly terminal: HeldTerminal;
+  readonly attempts: WriterParts["attempts"] & Pick<AttemptStore, "unfinished" | "newest">;
+  readonly terminal: HeldTerminal & Pick<TerminalFacts, "capabilities">;
   readonly paymentTimeoutMs: number;
 }
 
@@ -67,6 +69,10 @@ export class PaymentRun {
     const { request } = this.#writer.attempt;
     this.#timer = clock.startTimer("payment time limit", paymentTimeoutMs, () => {
       const detail = { paymentTimeoutMs };
+      if (!terminal.cancel) {
+        this.#writer.log("warn", detail, "time limit reached; the terminal cannot be cancelled");
+        return;
+      }
       this.#writer.log("warn", detail, "time limit reached, asking the terminal to cancel");
       this.cancel().catch((error: unknown) =>
         this.#writer.log("error", { err: error }, "the cancel at the time limit failed"),
@@ -74,9 +80,14 @@ export class PaymentRun {
     });
     try {
       const end = await terminal.pay(
-        { ...orderOf(request), inStep: this.#isInStep },
+        {
+          ...orderOf(request),
+          reference: referenceOf(this.#writer.attempt.transactionId),
+          inStep: () => this.#isInStep,
+        },
         {
           report: (report) => this.#report(report),
+          concerns: (report) => !namesAnother(report, this.#writer.attempt.transactionId),
           ...observe(this.#writer),
         },
       );
@@ -104,13 +115,15 @@ export class PaymentRun {
   }
 
   /** Asks the terminal once; its answer decides nothing about the payment. */
-  async cancel(): Promise<CancelAnswer> {
+  async cancel(): Promise<CancelAnswer | { readonly answer: "not-able" }> {
     if (this.#isUndecided) {
       this.decide({ goods: "not-issued" }, "cancelled before the goods came out");
       return { answer: "taken" };
     }
+    const { terminal } = this.#parts;
+    if (!terminal.cancel) return { answer: "not-able" };
     this.#cancelAsked = true;
-    const answer = await this.#parts.terminal.cancel();
+    const answer = await terminal.cancel();
     this.#writer.note("cancel", answer);
     return answer;
   }
@@ -159,12 +172,12 @@ export class PaymentRun {
     const judgement = this.#isOld(report) ? "disagrees" : judgeReport(order, report);
     if (judgement === "agrees" && request.delivery && !goods) return this.#hold(report);
     this.#writer.advance({ input: "report", report, judgement }, "report", { judgement, report });
-    if (judgement !== "disagrees") return "accept";
-    this.#writer.log(
-      "error",
-      { alarm: "report-mismatch", amountMinor: report.amountMinor },
-      "the terminal approved something else than was asked; refused",
-    );
+    if (judgement !== "disagrees") {
+      tellDifference(this.#writer, report);
+      return "accept";
+    }
+    const { cannotRefuse } = this.#parts.terminal.capabilities;
+    tellMismatch(this.#writer, report, cannotRefuse ? "it cannot be refused" : "refused");
     return "refuse";
   }
 
@@ -228,6 +241,29 @@ export class PaymentRun {
   }
 }
 
+/** The result of another attempt of ours, by the reference that came back with it. */
+function namesAnother({ reference }: TransactionReport, transactionId: string): boolean {
+  if (reference == null || !isReference(reference)) return false;
+  return reference !== referenceOf(transactionId);
+}
+
+export function tellMismatch(
+  writer: AttemptWriter,
+  { amountMinor }: TransactionReport,
+  fate: string,
+): void {
+  const detail = { alarm: "report-mismatch", amountMinor };
+  writer.log("error", detail, `the terminal approved something else than was asked; ${fate}`);
+}
+
+/** A charge all the same, of which a person has to know (docs/design.md 3.25). */
+export function tellDifference(writer: AttemptWriter, { good, differs }: TransactionReport): void {
+  if (!good || !differs?.length) return;
+  const detail = { alarm: "report-differs", differs };
+  const words = `the terminal approved with another ${differs.join(" and ")} than was sent`;
+  writer.log("error", detail, words);
+}
+
 /** Prompts and acknowledgements are treated alike for every financial command. */
 export function observe(writer: AttemptWriter): Omit<PaymentObserver, "report"> {
   return {
@@ -274,7 +310,7 @@ const ATTEMPTS_LOOKED_AT = 50;
  * here. Only then may a terminal be asked to undo what the two do not share (docs/design.md 3.13).
  */
 function inStep(
-  attempts: Pick<AttemptStore, "unfinished" | "list">,
+  attempts: Pick<AttemptStore, "unfinished" | "newest">,
   { transactionId, baseline }: Attempt,
 ): boolean {
   const others = attempts.unfinished().filter((open) => open.transactionId !== transactionId);

@@ -20,7 +20,7 @@ import type { LateCharges } from "./late-charges.ts";
 import { mayBeItsReversal, unknownSale } from "./unknown-sale.ts";
 
 interface StrayParts {
-  readonly attempts: Pick<AttemptStore, "orderOfReport" | "list" | "unfinished" | "events">;
+  readonly attempts: Pick<AttemptStore, "orderOfReport" | "newest" | "unfinished" | "events">;
   readonly terminalLog: TerminalLog;
   readonly terminal: TerminalFacts;
   readonly clock: Clock;

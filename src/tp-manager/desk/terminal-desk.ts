@@ -14,6 +14,7 @@ import type { TerminalLog } from "../attempts/terminal-log.ts";
 import type { Baseline, GoodsDecision, Terminal, TerminalStatus } from "../terminal/terminal.ts";
 import { Inquiries } from "./inquiries.ts";
 import { LateCharges } from "./late-charges.ts";
+import { LateResults } from "./late-results.ts";
 import { PaymentRun } from "./payment-run.ts";
 import { Reconciler } from "./reconciler.ts";
 import { Recovery } from "./recovery.ts";
@@ -88,6 +89,7 @@ export class TerminalDesk implements Doubts {
   readonly #inquiries: Inquiries;
   readonly #recovery: Recovery;
   readonly #strays: StrayReports;
+  readonly #lateResults: LateResults;
   readonly #reconciler: Reconciler;
   /** The driver's facts and news for other rooms. */
   readonly terminal: TerminalView;
@@ -133,6 +135,7 @@ export class TerminalDesk implements Doubts {
       parts.guard.noteSale(now, terminal.capabilities.paymentLimitMs);
     };
     this.#strays = new StrayReports({ ...shared, lateCharges, unmatched });
+    this.#lateResults = new LateResults(shared);
     const reconciler = new Reconciler({ ...parts, ...settings });
     this.#reconciler = reconciler;
     this.upkeep = new Upkeep({
@@ -153,6 +156,7 @@ export class TerminalDesk implements Doubts {
     this.#reconciler.begin();
     this.#recovery.begin();
     this.#strays.begin();
+    this.#parts.terminal.takeLateResults?.((report) => this.#lateResults.take(report));
   }
 
   /** Refuses new work, lets what runs end, cancels a payment that takes too long. */
@@ -160,12 +164,13 @@ export class TerminalDesk implements Doubts {
     this.#turn.close();
     const { clock, settings, log } = this.#parts;
     const free = this.#turn.whenFree().then(() => true);
-    if (!(await within(clock, "stop patience", settings.stopPatienceMs, free))) {
+    const isFree = await within(clock, "stop patience", settings.stopPatienceMs, free);
+    if (!isFree && this.#parts.terminal.cancel) {
       await this.cancel().catch((error: unknown) =>
         log.warn({ err: error }, "what runs could not be cancelled for the stop"),
       );
-      await free;
     }
+    await free;
     await this.#inquiries.close();
   }
 
@@ -195,13 +200,13 @@ export class TerminalDesk implements Doubts {
     const ended = this.#turn.use("payment", orderId, {
       needs: "pay",
       prepare: (preparing) => this.#prepare(preparing),
-      run: async (terminal, baseline, turn) => {
+      run: async (_terminal, baseline, turn) => {
         const begun = payment.begin(baseline);
         const { transactionId, number } = begun;
         const about = { transactionId, orderId, attempt: number };
         log.info(about, "payment begins");
         const unwritten: UnwrittenStep[] = [];
-        const run = new PaymentRun(begun, { ...this.#parts, ...settings, terminal, unwritten });
+        const run = new PaymentRun(begun, { ...this.#parts, ...settings, unwritten });
         turn.run = run;
         void run.approved.then(payment.approved);
         const end = await this.#ended(begun, unwritten, run.finish());
@@ -297,6 +302,11 @@ export class TerminalDesk implements Doubts {
    */
   async cancel(): Promise<void> {
     const { current } = this.#turn;
+    if (!this.#parts.terminal.cancel) {
+      // A payment that runs or begins may charge its order whatever is answered here.
+      const charged = current ? "unknown" : "no";
+      throw new AppError("NOT_SUPPORTED", "This terminal cannot be cancelled.", { charged });
+    }
     if (current?.what !== "payment") throw new AppError("NOTHING_TO_CANCEL");
     if (!current.run) {
       current.preparing.abort(new CancelledInTime());
@@ -306,6 +316,7 @@ export class TerminalDesk implements Doubts {
     switch (answer.answer) {
       case "taken":
         return;
+      case "not-able":
       case "nothing-running":
         throw new AppError("NOTHING_TO_CANCEL");
       case "refused":

@@ -4,6 +4,7 @@ import type { AfterSale } from "../orders/after-sale.ts";
 import type { Orders, PaymentResult } from "../orders/orders.ts";
 import type { SettlementWord } from "../orders/settlement.ts";
 import type { GatewayDesk } from "../supervisor/gateway-desk.ts";
+import type { RefusedHandOvers } from "../supervisor/refused-hand-overs.ts";
 import type { SupervisorLink } from "../supervisor/supervisor-link.ts";
 import type { EventStreams } from "./events/event-streams.ts";
 import type { Page } from "./page/operator-page.ts";
@@ -29,6 +30,7 @@ export interface CallContext {
   readonly settle: (word: SettlementWord) => Promise<PaymentResult>;
   readonly monitor: Pick<Monitor, "health" | "metrics">;
   readonly supervisor: Pick<SupervisorLink, "ask">;
+  readonly refused: Pick<RefusedHandOvers, "list" | "requeue" | "drop">;
   readonly gateway: Pick<
     GatewayDesk,
     "ask" | "publicIdOf" | "reconcile" | "settle" | "settleCopies"

@@ -4,25 +4,31 @@ import type { Transaction } from "../../shared/transaction.ts";
 import type { HandOffRow, HandOffStore, PendingHandOff } from "../attempts/hand-off-store.ts";
 import type { ArchivedRows } from "./archived-rows.ts";
 import { readJson } from "./attempt-columns.ts";
-import type { EventRows } from "./event-rows.ts";
+import type { EventRows, Tell } from "./event-rows.ts";
 import type { Statement, Statements } from "./statements.ts";
 
 const texts = {
   // A sale that was withdrawn by an operator's word is not handed over once more.
   add: `INSERT INTO hand_off (transaction_id, body) VALUES (?, ?)
     ON CONFLICT (transaction_id) DO UPDATE SET body = excluded.body`,
-  withdraw: "UPDATE hand_off SET withdrawn = 1 WHERE transaction_id = ?",
+  // Of one that an operator dropped the supervisor knows nothing: there is no news for it.
+  withdraw: `UPDATE hand_off SET withdrawn = iif(acknowledged = 1 AND refused IS NOT NULL, 2, 1)
+    WHERE transaction_id = ?`,
   read: "SELECT * FROM hand_off WHERE transaction_id = ?",
   pending: `SELECT body, withdrawn FROM hand_off WHERE (acknowledged = 0 OR withdrawn = 1)
       AND (set_aside_ms IS NULL OR set_aside_ms <= ? OR set_aside_ms > ?)
     ORDER BY id LIMIT ?`,
+  newestUnacknowledged: `SELECT transaction_id FROM hand_off
+    WHERE acknowledged = 0 OR withdrawn = 1 ORDER BY id DESC LIMIT 1`,
   countPending: "SELECT count(*) AS n FROM hand_off WHERE acknowledged = 0 OR withdrawn = 1",
   countSetAside: `SELECT count(*) AS n FROM hand_off WHERE (acknowledged = 0 OR withdrawn = 1)
     AND set_aside_ms IS NOT NULL`,
   standingAtGateway: `SELECT order_id FROM hand_off JOIN attempt USING (transaction_id)
     WHERE withdrawn = 2 AND delivery <> 'closed' AND returned_some = 0 AND ended_at_ms >= ?
     ORDER BY hand_off.id LIMIT ?`,
-  acknowledge: `UPDATE hand_off SET acknowledged = 1, set_aside_ms = NULL, refused = NULL
+  // Should the answer come after an operator's word, the supervisor has the transaction after all.
+  acknowledge: `UPDATE hand_off SET acknowledged = 1, set_aside_ms = NULL,
+      delivery = iif(refused IS NULL, delivery, 'pending'), refused = NULL
     WHERE transaction_id = ?`,
   acknowledgeWithdrawal: `UPDATE hand_off SET acknowledged = 1, withdrawn = 2, set_aside_ms = NULL,
       refused = NULL
@@ -41,12 +47,10 @@ export class HandOffRows implements HandOffStore {
   readonly #sql: Record<keyof typeof texts, Statement>;
   readonly #events: EventRows;
   readonly #archived: ArchivedRows;
-  readonly #statements: Statements;
   /** Writes more into the commit that notes an acknowledgement. */
   riding: () => void = () => {};
 
   constructor(statements: Statements, events: EventRows, archived: ArchivedRows) {
-    this.#statements = statements;
     this.#sql = statements.prepare("handOffs", texts);
     this.#events = events;
     this.#archived = archived;
@@ -68,6 +72,7 @@ export class HandOffRows implements HandOffStore {
       row && {
         transaction: readJson(row["body"]),
         acknowledged: row["acknowledged"] === 1,
+        dropped: row["acknowledged"] === 1 && row["refused"] !== null,
         delivery: row["delivery"] as DeliveryState,
       }
     );
@@ -96,9 +101,10 @@ export class HandOffRows implements HandOffStore {
     return this.#sql.standingAtGateway.all(sinceMs, limit).map((row) => String(row["order_id"]));
   }
 
-  acknowledgeHandOff(transactionId: string): void {
-    this.#statements.transaction(() => {
+  acknowledgeHandOff(transactionId: string, delivery: DeliveryState, atMs: number): void {
+    this.#events.tellingLater((tell) => {
       this.#sql.acknowledge.run(transactionId);
+      this.#setDelivery(transactionId, delivery, tell, atMs);
       this.riding();
     });
   }
@@ -114,15 +120,22 @@ export class HandOffRows implements HandOffStore {
   }
 
   setDelivery(transactionId: string, delivery: DeliveryState, atMs: number): void {
-    this.#events.telling((tell) => {
-      const { changes } = this.#sql.setDelivery.run(delivery, transactionId);
-      if (changes === 0) return;
-      const row = this.#sql.orderOf.get(transactionId);
-      invariant(row, `attempt ${transactionId} is not in the journal`);
-      const orderId = String(row["order_id"]);
-      const notificationGatewaySent = delivery === "sent";
-      tell("delivery", { orderId, transactionId, delivery, notificationGatewaySent }, atMs);
-    });
+    this.#events.telling((tell) => this.#setDelivery(transactionId, delivery, tell, atMs));
+  }
+
+  #setDelivery(transactionId: string, delivery: DeliveryState, tell: Tell, atMs: number): void {
+    const { changes } = this.#sql.setDelivery.run(delivery, transactionId);
+    if (changes === 0) return;
+    const row = this.#sql.orderOf.get(transactionId);
+    invariant(row, `attempt ${transactionId} is not in the journal`);
+    const orderId = String(row["order_id"]);
+    const notificationGatewaySent = delivery === "sent";
+    tell("delivery", { orderId, transactionId, delivery, notificationGatewaySent }, atMs);
+  }
+
+  newestUnacknowledged(): string | undefined {
+    const id = this.#sql.newestUnacknowledged.get()?.["transaction_id"];
+    return id === undefined ? undefined : String(id);
   }
 
   undelivered(limit: number): string[] {

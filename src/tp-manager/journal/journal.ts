@@ -1,8 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
 import { openStore } from "../../shared/stores/put-back.ts";
 import { Store } from "../../shared/stores/store.ts";
+import type { Clock } from "../../shared/time.ts";
 import type { AnswerStore } from "../attempts/answer-store.ts";
-import type { AgainStore } from "../attempts/hand-off-store.ts";
+import type { AgainStore, RefusedStore } from "../attempts/hand-off-store.ts";
 import type { ReconciliationStore } from "../attempts/reconciliation.ts";
 import type { ReturnStore } from "../attempts/return-store.ts";
 import type { DoubtStore } from "../attempts/store-doubt.ts";
@@ -18,6 +19,7 @@ import { EventRows } from "./event-rows.ts";
 import { HandOffRows } from "./hand-off-rows.ts";
 import { migrations } from "./migrations.ts";
 import { ReconciliationRows } from "./reconciliation-rows.ts";
+import { RefusedRows } from "./refused-rows.ts";
 import { ReturnRows } from "./return-rows.ts";
 import { Statements } from "./statements.ts";
 import { TerminalRows } from "./terminal-rows.ts";
@@ -35,6 +37,7 @@ export class Journal {
   readonly attempts: AttemptRows;
   readonly answers: AnswerStore;
   readonly handOffs: HandOffRows;
+  readonly refused: RefusedStore;
   readonly again: AgainStore;
   readonly doubts: DoubtStore;
   readonly returns: ReturnStore;
@@ -44,12 +47,15 @@ export class Journal {
   /** The marks of this database and of the supervisor's one. */
   readonly store: Store;
 
-  /** Opens or creates the journal. Throws when the file cannot be used. */
-  constructor(path: string) {
+  /**
+   * Opens or creates the journal. Throws when the file cannot be used. Without a clock every change
+   * is on disk at once, those too that could wait (Statements.later).
+   */
+  constructor(path: string, clock?: Clock) {
     this.database = openStore(path, migrations);
     try {
       this.store = new Store(this.database, path, countSql);
-      this.statements = new Statements(this.database);
+      this.statements = new Statements(this.database, clock);
       this.events = new EventRows(this.statements);
       this.alarms = new AlarmRows(this.statements, this.events);
       const archived = new ArchivedRows(this.statements);
@@ -57,6 +63,7 @@ export class Journal {
       this.handOffs = handOffs;
       this.again = new AgainRows(this.statements);
       this.attempts = new AttemptRows(this.statements, this.events, handOffs, archived);
+      this.refused = new RefusedRows(this.statements, this.events, this.attempts);
       this.answers = new AnswerRows(this.statements);
       this.doubts = new DoubtRows(this.statements, this.events, this.attempts);
       this.returns = new ReturnRows(this.statements, this.events, this.attempts, archived);
@@ -69,7 +76,9 @@ export class Journal {
     }
   }
 
+  /** Loses what waits for a commit, unless {@link Statements.settle} was called before. */
   close(): void {
+    this.statements.waiting.close();
     this.database.close();
   }
 }

@@ -81,6 +81,7 @@ export function answerOf(attempt: Attempt, delivery: DeliveryState | null): Http
         ...request.warnings,
         ...goodsWarnings(attempt),
         ...lateWarnings(attempt),
+        ...differenceWarnings(attempt),
         ...returnWarnings(attempt),
         ...doubtsOf(attempt),
       ],
@@ -164,6 +165,12 @@ function goodsWarnings({ state, request: { currency } }: Attempt): string[] {
 function lateWarnings({ state }: Attempt): string[] {
   if (!isCharged(state) || !state.late) return [];
   return ["charged although it was answered as not charged: the terminal reported the sale late"];
+}
+
+/** A charge all the same (docs/design.md 3.25). */
+function differenceWarnings({ state }: Attempt): string[] {
+  const differs = isCharged(state) ? (state.report.differs ?? []) : [];
+  return differs.map((member) => `the terminal answered with another ${member} than was sent`);
 }
 
 /** A return that may have happened leaves the order charged (docs/design.md 3.23). */

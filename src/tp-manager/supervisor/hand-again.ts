@@ -49,6 +49,11 @@ export class HandAgain {
     });
   }
 
+  /** As {@link begin}, where nothing is under way: a mark may have told the same. */
+  beginOnce(): void {
+    if (!this.#store.isUnderWay) this.begin();
+  }
+
   /** The supervisor's database lacks something. On disk when it returns. */
   begin(): void {
     this.#store.begin();

@@ -7,6 +7,7 @@ import { type Clock, sleep } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { sameTerminal } from "../attempts/comparison-policy.ts";
 import { storage } from "../attempts/failures.ts";
+import { newestAttempts } from "../attempts/newest-attempts.ts";
 import { isNotCharged, type PaymentRequest } from "../attempts/payment.ts";
 import type { DoubtStore, StoreDoubt } from "../attempts/store-doubt.ts";
 import type { Baseline, LastTransaction, TransactionReport } from "../terminal/terminal.ts";
@@ -19,12 +20,14 @@ const ATTEMPTS_LOOKED_AT = 50;
 
 interface GuardParts {
   readonly doubts: DoubtStore;
-  readonly attempts: Pick<AttemptStore, "latest" | "list">;
+  readonly attempts: Pick<AttemptStore, "latest" | "newest">;
   readonly link: SupervisorLink;
   readonly clock: Clock;
   readonly log: Logger;
   /** TERMINAL_SHARED: others are paid at the terminal too, so an unknown sale is no sign. */
   readonly isShared: boolean;
+  /** The supervisor's database was lost too: only this journal can end that. */
+  readonly onSupervisorLacks: () => void;
 }
 
 /**
@@ -196,7 +199,9 @@ export class StoreGuard {
         await sleep(clock, "take over", 0, this.#abort.signal);
         const after = doubts.takenTo();
         const page = await this.#parts.link.call("known-orders", { after, limit: STORE_PAGE_MAX });
-        const { orders, last, more } = page;
+        const { orders, last, more, whole } = page;
+        // Before the last page counts as taken, so that no crash forgets it.
+        if (!whole && !more) this.#parts.onSupervisorLacks();
         doubts.takeOver(orders, { to: last, done: !more }, clock.now());
         log.info({ orders: orders.length, more }, "orders taken over from the supervisor");
         retryMs = RETRY_MIN_MS;
@@ -251,9 +256,9 @@ export class StoreGuard {
 
   /** The newest attempt was made at this terminal: what it stores next should be known here. */
   #isOurTerminal({ identity }: Baseline): boolean {
-    const page = { sinceMs: 0, status: null, limit: ATTEMPTS_LOOKED_AT, before: null };
-    const newest = this.#parts.attempts.list(page).find(({ attempt }) => attempt.baseline !== null)
-      ?.attempt.baseline;
+    const newest = newestAttempts(this.#parts.attempts, ATTEMPTS_LOOKED_AT).find(
+      ({ baseline }) => baseline !== null,
+    )?.baseline;
     return newest !== null && newest !== undefined && sameTerminal(newest.identity, identity);
   }
 

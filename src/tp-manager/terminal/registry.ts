@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Config } from "../../shared/config/config.ts";
 import {
   type ConfigFields,
@@ -10,11 +11,13 @@ import {
   yesNo,
 } from "../../shared/config/config-field.ts";
 import { invariant } from "../../shared/invariant.ts";
+import { caisseApDriver } from "./caisse-ap/caisse-ap-driver.ts";
+import { concertDriver } from "./concert/concert-driver.ts";
 import type { Driver } from "./driver.ts";
 import { zvtDriver } from "./zvt/zvt-driver.ts";
 
 /** All drivers; the first is the default. The only place that knows them. */
-const drivers: readonly [Driver, ...Driver[]] = [zvtDriver];
+const drivers: readonly [Driver, ...Driver[]] = [zvtDriver, concertDriver, caisseApDriver];
 
 const [{ protocol: first }, ...others] = drivers;
 
@@ -35,8 +38,14 @@ const testTimers = {
 const added = drivers.flatMap(({ config }) => Object.entries(config.fields));
 const fields: ConfigFields = { ...choice, ...Object.fromEntries(added) };
 invariant(
-  Object.keys(fields).length === added.length + 1,
-  "no two drivers add the same name to the setup file",
+  added.every(([name, schema]) =>
+    isDeepStrictEqual(metaOf(schema), metaOf(fields[name] ?? schema)),
+  ),
+  "a name that two drivers add to the setup file means the same to both",
+);
+invariant(
+  added.every(([name]) => name !== "TERMINAL_PROTOCOL"),
+  "no driver adds the name of the choice between them",
 );
 
 /** Settings that all drivers add to the setup file. */

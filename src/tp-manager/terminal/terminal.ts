@@ -25,10 +25,11 @@ export interface HeldTerminal {
    * Never rejects for anything that happens on the wire: that is a {@link PaymentEnd}.
    */
   pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd>;
-  /** Asks the terminal to cancel the running payment. The payment's own end decides. */
-  cancel(): Promise<CancelAnswer>;
 
   // A protocol may lack the members below; the API's calls that need them then answer 501.
+
+  /** Asks the terminal to cancel the running payment. The payment's own end decides. */
+  cancel?(): Promise<CancelAnswer>;
 
   /**
    * Says whether the goods came out, after a report was held (docs/design.md 5.12;
@@ -77,6 +78,13 @@ export interface Terminal extends TerminalFacts, HeldTerminal {
    * driver that never does.
    */
   keepEvidence?(keep: boolean): void;
+  /**
+   * Present where a terminal cannot be asked for a result, but may tell it at any time: while
+   * nothing runs, after a restart, and before the running payment has reached it. `take` must
+   * commit the result before it returns true; after false the driver does not acknowledge the
+   * result on the wire (docs/design.md 3.25).
+   */
+  takeLateResults?(take: (report: TransactionReport) => boolean): void;
 }
 
 /** The fate of the goods of a held sale. */
@@ -137,6 +145,10 @@ export interface TerminalCapabilities {
   readonly paymentLimitMs: number;
   /** Whether the last transaction can be asked for, so that a lost payment can be recovered. */
   readonly lastTransaction: boolean;
+  /** Absent: a good result can be refused on the wire, and the terminal then takes it back. */
+  readonly cannotRefuse?: true;
+  /** Absent: the terminal tells who it is. Else every member of its identity is empty. */
+  readonly noIdentity?: true;
   /** A sale is final only when its print was acknowledged too (docs/zvt.md 9.1); absent: no. */
   readonly printsCount?: boolean;
   /** The terminal waits for goods (ZVT registration status bit 10); false until it has said so. */
@@ -192,6 +204,8 @@ export interface Baseline {
 }
 
 export interface PaymentOrder {
+  /** Ten characters that name this attempt, for terminals that give such a word back. */
+  readonly reference?: string;
   readonly amountMinor: number;
   /** ISO 4217 numeric, three digits. */
   readonly currencyNumeric: string;
@@ -200,11 +214,12 @@ export interface PaymentOrder {
   /** Digits after the decimal point. */
   readonly exponent: number;
   /**
-   * Nothing else is unsettled, and what {@link Terminal.prepare} told as the last transaction is
+   * Asked in the moment in which the command leaves, by a driver that has a use for it. true:
+   * nothing else is unsettled, and what {@link Terminal.prepare} told as the last transaction is
    * the last one that the caller knows: whatever more the terminal has was missed
    * (docs/design.md 3.13).
    */
-  readonly inStep?: boolean;
+  readonly inStep?: () => boolean;
   /** Present in a two-phase sale: how long the terminal has to wait for the goods. */
   readonly goodsWindowSeconds?: number;
 }
@@ -218,6 +233,11 @@ export interface PaymentObserver {
    * until {@link Terminal.decideGoods}; only for an order with a goods window.
    */
   report(report: TransactionReport): "accept" | "refuse" | "hold";
+  /**
+   * false: the result names another attempt of ours by its reference, so it is none of this
+   * payment's. For drivers with {@link Terminal.takeLateResults}, who ask before they report.
+   */
+  concerns?(report: TransactionReport): boolean;
   /** Our acknowledgement of the last report has provably arrived: the terminal went on. */
   acknowledged(): void;
   prompt(prompt: Prompt): void;
@@ -300,6 +320,10 @@ export interface TransactionReport {
   readonly maskedPan: string | null;
   readonly authorisationNumber: string | null;
   readonly cardName: string | null;
+  /** The text that came back where the order's reference was sent; absent or null: none did. */
+  readonly reference?: string | null;
+  /** Members besides amount and currency that came back otherwise than they were sent. */
+  readonly differs?: readonly string[];
   readonly receipt: Receipt;
   /** A printable ticket made from the fields alone, for terminals that print nothing. */
   readonly fallbackTicket: string;

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { systemdUnit } from "../../../src/launcher/schedule/systemd-unit.ts";
-import { projectRoot } from "../../../src/shared/installation.ts";
+import { projectRoot } from "../../../src/shared/version-files.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const unit = () => systemdUnit('/srv/50% of "my" $data');

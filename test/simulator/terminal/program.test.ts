@@ -5,6 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { allSwitches, readCommandLine } from "../../../src/simulator/terminal/command-line.ts";
+import {
+  caisseApProtocol,
+  concertProtocol,
+} from "../../../src/simulator/terminal/concert/concert-protocols.ts";
 import { deviceNames } from "../../../src/simulator/terminal/zvt/devices/devices.ts";
 import { quirks } from "../../../src/simulator/terminal/zvt/devices/quirks.ts";
 import { faultKinds } from "../../../src/simulator/terminal/zvt/faults/fault-table.ts";
@@ -46,6 +50,23 @@ describe("the program", () => {
     }
     for (const name of [...deviceNames, ...askNames]) expect(stdout).toContain(`  ${name} `);
   });
+
+  test.each([concertProtocol, caisseApProtocol])(
+    "explains the switches and faults of $name with --protocol",
+    async (protocol) => {
+      const argv = [main, "--protocol", protocol.name, "--help"];
+      const { stdout } = await runToEnd(process.execPath, argv);
+      const words = stdout.replaceAll(/\s+/g, " ");
+      for (const [name, { description }] of Object.entries(allSwitches(protocol))) {
+        expect(stdout).toContain(`--${name}`);
+        expect(words).toContain(description);
+      }
+      for (const [name, { description }] of Object.entries(protocol.faults.kinds)) {
+        expect(stdout).toContain(`  ${name} `);
+        expect(words).toContain(description);
+      }
+    },
+  );
 
   test("a device brings its deviations, and other switches add to them or come first", () => {
     const argv = ["--device", "ccv", "--quirk", "latin1", "--ask", "menu", "--ask", "input"];

@@ -183,7 +183,13 @@ const breakages: readonly (readonly [what: string, rule: AuditRule, sql: string]
     "card-number",
     `UPDATE event SET data = json_set(data, '$.message', '${card}') WHERE id = 1`,
   ],
-  ["a state that is cut off", "unreadable", `UPDATE attempt SET state = '{"phase":'`],
+  [
+    "a state that is cut off",
+    "unreadable",
+    // A disk does that beside SQLite, which would not make the column of it.
+    `DROP INDEX attempt_status; ALTER TABLE attempt DROP COLUMN status;
+     UPDATE attempt SET state = '{"phase":'`,
+  ],
 ];
 
 test.each(breakages)("finds %s: %s", async (_what, rule, sql) => {

@@ -23,6 +23,7 @@ async function api(change: Partial<ApiOptions> = {}, at: House = house()) {
     desk: at.desk,
     afterSale: at.afterSale,
     settle: at.settle,
+    refused: at.refused,
     ...withoutSupervisor(at),
     monitor: monitorOf(at),
     clock: systemClock,

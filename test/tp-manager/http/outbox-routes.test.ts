@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { accepted, refusedCredentials, refusedOrder } from "../../supervisor/recording-gateway.ts";
+import { pay, request } from "../../support/payment-house.ts";
 import { apiWithSupervisor } from "./api-with-supervisor.ts";
 
 const operator = { login: "operator", password: "maintenance" };
@@ -185,4 +186,25 @@ test("without a supervisor the answer says so", async () => {
     "SUPERVISOR_UNAVAILABLE",
     "unknown",
   ]);
+});
+
+test("what the supervisor refuses is listed and dropped by the same calls", async () => {
+  const { at, call, stopSupervisor } = await apiWithSupervisor();
+  await pay(at, request("A-1"));
+  await at.clock.advance(6_000);
+  const id = at.journal.attempts.latest("A-1")?.transactionId ?? "";
+  at.journal.database.exec("UPDATE hand_off SET acknowledged = 0");
+  at.journal.handOffs.setAside(id, "no", at.clock.now());
+  await stopSupervisor();
+  const { http, one } = await call("GET", "/outbox?state=refused");
+  expect([http, one.transactionId, one.state]).toEqual([200, id, "refused"]);
+  expect(one).toMatchObject({
+    orderId: "A-1",
+    amount: 9.99,
+    reason: "the supervisor refuses it: no",
+  });
+  const dropped = await call("POST", `/outbox/${id}/drop`, { note: "booked by hand" });
+  expect([dropped.http, dropped.one.transactionId]).toEqual([200, id]);
+  expect((await call("GET", "/outbox?state=refused")).body).toEqual([]);
+  expect((await call("POST", `/outbox/${id}/requeue`)).http).toBe(200);
 });

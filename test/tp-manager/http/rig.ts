@@ -35,9 +35,9 @@ export function monitorOf(
 export const authorization = `Basic ${btoa("kiosk:secret")}`;
 
 export function apiOptions(at: House, change: Partial<ApiOptions> = {}): ApiOptions {
-  const { orders, desk, afterSale, settle } = at;
+  const { orders, desk, afterSale, settle, refused } = at;
   return {
-    ...{ orders, desk, afterSale, settle },
+    ...{ orders, desk, afterSale, settle, refused },
     ...withoutSupervisor(at),
     monitor: change.monitor ?? monitorOf(at),
     port: 8765,

@@ -57,6 +57,10 @@ const attempts: Record<string, Ways> = {
     [noBound, 50],
     [n / 2, 50],
   ],
+  "attempts newestAlone": (n) => [
+    [noBound, 20],
+    [n / 2, 20],
+  ],
   "attempts startOf": (n) => [[n], [noBound]],
   ...pages("attempts listed"),
 };
@@ -126,11 +130,15 @@ const archive: Record<string, Ways> = {
 };
 
 const handOffs: Record<string, Ways> = {
+  "refused list": one(0, 50),
+  "refused drop": ofAttempt,
+  "refused requeue": ofAttempt,
   "handOffs add": one(firstFailed, "{}"),
   "handOffs withdraw": ofAttempt,
   "handOffs read": ofAttempt,
   "handOffs pending": one(0, 0, 10),
   "handOffs countSetAside": one(),
+  "handOffs newestUnacknowledged": one(),
   "handOffs standingAtGateway": one(0, 100),
   "handOffs refused": ofAttempt,
   "handOffs setAside": one(0, "refused", order),

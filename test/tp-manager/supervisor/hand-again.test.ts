@@ -154,6 +154,33 @@ test("a second loss of supervisor.db that the last page finds begins anew", asyn
   await lossEnds({ ...at, rig });
 });
 
+test("with both databases gone the loss ends with the doubt about the journal", async () => {
+  const at = await kiosk();
+  const { folder, server, clock } = at;
+  await paid(at, "A");
+  await becomes(at, "A sent");
+  at.manager.close();
+  await at.seat.rig?.stop();
+  removeStore(folder, "supervisor");
+  removeStore(folder, "journal");
+  const rig = await supervisorIn(folder, { server, clock });
+  at.seat.rig = rig;
+  const restart = (): void => {
+    at.manager.close();
+    at.manager = managerIn(folder, at.seat, clock);
+  };
+  restart();
+  const isTakenOver = () => at.manager.guard.open?.isTakenOver === true;
+  for (let second = 0; second < 60 && !isTakenOver(); second++) await clock.advance(1_000);
+  expect([isTakenOver(), rig.losses.isWhole]).toEqual([true, false]);
+  restart();
+  await clock.advance(120_000);
+  expect(rig.losses.isWhole).toBe(false);
+  expect(at.manager.guard.accept()).toBe(true);
+  restart();
+  await lossEnds({ ...at, rig });
+});
+
 /** The loss of supervisor.db ends within two minutes, and the handing over with it. */
 async function lossEnds({ manager, clock, rig }: Kiosk & { rig: Rig }): Promise<void> {
   const state = (): boolean[] => [rig.losses.isWhole, manager.journal.again.isUnderWay];
@@ -212,8 +239,8 @@ test("a supervisor and a journal that have lost nothing say nothing", async () =
   const { folder, server, clock, seat } = at;
   await paid(at, "A");
   for (let restart = 0; restart < 3; restart++) {
-    await seat.rig?.stop();
     at.manager.close();
+    await seat.rig?.stop();
     seat.rig = await supervisorIn(folder, { server, clock });
     at.manager = managerIn(folder, seat, clock);
     await paid(at, `A${restart}`);

@@ -8,7 +8,7 @@ import { setupText } from "../../shared/config/setup-text.ts";
 const parse = (text: string) => parseConfig(text, "tp-manager", protocolPart);
 
 const values: Readonly<Record<string, Values>> = {
-  TERMINAL_PROTOCOL: { good: same("zvt"), bad: ["ZVT", "concert", "none"] },
+  TERMINAL_PROTOCOL: { good: same("zvt", "concert", "caisse-ap"), bad: ["ZVT", "opi", "none"] },
   ZVT_CONFIG_BYTE: {
     good: same("BE", "3e"),
     bad: ["B", "0xBE", "BEE", "XX"],
@@ -24,6 +24,20 @@ const values: Readonly<Record<string, Values>> = {
   ZVT_T3_MS: { good: [["60000", 60_000]], bad: ["60001", "49"] },
   ZVT_T4_MS: { good: [["900000", 900_000]], bad: ["900001", "499"] },
   POLL_INTERVAL_MS: { good: [["60000", 60_000]], bad: ["60001", "99"] },
+  CONCERT_VARIANT: { good: same("e", "e-plus", "e-ticket"), bad: ["E", "e+", "v3"] },
+  CONCERT_REPORT: { good: yesOrNo, bad: ["1", "true"] },
+  CONCERT_REGISTER: { good: same("01", "99", "B8"), bad: ["1", "001", "b8", "0 "] },
+  CONCERT_LINE: { good: same("7E1", "8N1"), bad: ["7N1", "8n1"] },
+  CONCERT_PROFILE: {
+    good: same("standard", "pax-nepting", "ingenico-desk5000"),
+    bad: ["pax", "Standard"],
+  },
+  CAISSE_AP_LINK: { good: same("bare", "session"), bad: ["tcp", "Bare"] },
+  CAISSE_AP_VERSION: { good: same("0300", "0320"), bad: ["0301", "3.20"] },
+  CAISSE_AP_ID: { good: same("012345678901", "247300123456"), bad: ["012", "0123456789012"] },
+  CAISSE_AP_END: { good: same("none", "crlf"), bad: ["lf", "CRLF"] },
+  CAISSE_AP_REFERENCE: { good: same("cf", "ch", "none"), bad: ["CF", "cz"] },
+  CAISSE_AP_RECEIPT: { good: same("customer", "none"), bad: ["100", "merchant"] },
   RECOVERY_SILENCE_MS: { good: [["120000", 120_000]], bad: ["120001", "-1"] },
   TEST_TIMERS: { good: yesOrNo, bad: ["true", "1", "YES", "on"] },
 };

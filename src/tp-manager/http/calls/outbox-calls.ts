@@ -1,3 +1,4 @@
+import type { FastifyReply } from "fastify";
 import { z } from "zod";
 import { AppError, type ErrorCode } from "../../../shared/errors.ts";
 import {
@@ -8,6 +9,9 @@ import {
 } from "../../../shared/ipc/contract.ts";
 import { majorOf } from "../../../shared/money.ts";
 import { isoTime } from "../../../shared/time.ts";
+import { storage } from "../../attempts/failures.ts";
+import type { RefusedHandOff } from "../../attempts/hand-off-store.ts";
+import { SET_ASIDE_MS } from "../../supervisor/hand-off.ts";
 import { type AnyCall, call } from "../call.ts";
 import { sendList, sendOne } from "../envelope.ts";
 import { note, oneOf, pageLimit, wholeNumber } from "../input.ts";
@@ -15,9 +19,12 @@ import { note, oneOf, pageLimit, wholeNumber } from "../input.ts";
 /** Above every number that the supervisor gives an item. */
 const CURSOR_MAX = 1e15;
 
+/** Beside the states of the outbox: the supervisor has no such item. */
+const REFUSED = "refused";
+
 const aboutItem: readonly ErrorCode[] = [
   ...(["OUTBOX_ITEM_NOT_FOUND", "OUTBOX_ITEM_BUSY", "OUTBOX_ITEM_SETTLED"] as const),
-  "SUPERVISOR_UNAVAILABLE",
+  ...(["SUPERVISOR_UNAVAILABLE", "STORAGE_FAILED"] as const),
 ];
 
 /** Calls of operators about transactions that wait for the gateway. */
@@ -28,20 +35,29 @@ export const outboxCalls: readonly AnyCall[] = [
     reads: true,
     role: "operator",
     summary: "The transactions for the gateway, oldest first, and how far each got",
-    description: "The header next-cursor continues behind a full page.",
+    description:
+      "The header next-cursor continues behind a full page. Those that the supervisor refuses to " +
+      "take are told with state=refused alone.",
     query: z.strictObject({
-      state: oneOf(deliveryStateSchema.options).optional().describe("pending: what waits."),
+      state: oneOf([...deliveryStateSchema.options, REFUSED])
+        .optional()
+        .describe("pending: what waits. refused: what the supervisor does not take."),
       limit: pageLimit(OUTBOX_PAGE_MAX),
       cursor: wholeNumber(CURSOR_MAX).optional().describe("The next-cursor of the page before."),
     }),
     document: ({ outboxItem }) => ({
       answer: { ...outboxItem, list: true },
-      errors: ["SUPERVISOR_UNAVAILABLE"],
+      errors: ["SUPERVISOR_UNAVAILABLE", "STORAGE_FAILED"],
     }),
-    async handle({ query, reply }, { supervisor }) {
-      const { items, more } = await supervisor.ask("outbox-list", query);
-      const last = items.at(-1);
-      if (more && last) void reply.header("next-cursor", String(last.sequence));
+    async handle({ query: { state, ...page }, reply }, { supervisor, refused }) {
+      if (state === REFUSED) {
+        const found = storage(() => refused.list(page.cursor ?? 0, page.limit + 1), "unknown");
+        const items = found.slice(0, page.limit);
+        if (found.length > page.limit) continueAt(reply, items.at(-1)?.place);
+        return sendList(reply, 200, items.map(refusedEntry));
+      }
+      const { items, more } = await supervisor.ask("outbox-list", { ...page, state });
+      if (more) continueAt(reply, items.at(-1)?.sequence);
       return sendList(reply, 200, items.map(entry));
     },
   }),
@@ -51,10 +67,14 @@ export const outboxCalls: readonly AnyCall[] = [
     idOf: "transaction",
     methods: ["POST"],
     role: "operator",
-    summary: "Send a parked or waiting transaction now",
+    summary: "Send a parked or waiting transaction now, or hand a refused one over again",
     body: z.strictObject({}).optional(),
     document: ({ outboxDone }) => ({ answer: outboxDone, errors: aboutItem }),
-    async handle({ params: { id }, reply }, { supervisor }) {
+    async handle({ params: { id }, reply }, { supervisor, refused }) {
+      if (storage(() => refused.requeue(id), "unknown")) {
+        const message = "The transaction is handed over again now.";
+        return sendOne(reply, 200, { status: "Success", transactionId: id, message });
+      }
       const { outcome } = await supervisor.ask("outbox-requeue", { transactionId: id });
       if (outcome !== "queued") throw refusal(id, outcome);
       const message = "The transaction is sent again now.";
@@ -68,14 +88,18 @@ export const outboxCalls: readonly AnyCall[] = [
     methods: ["POST"],
     role: "operator",
     summary: "Close a transaction without sending it",
-    description: "For good, with an operator's note.",
+    description: "For good, with an operator's note; also one that the supervisor refuses.",
     body: z.strictObject({ note: note(NOTE_CHARACTERS_MAX) }),
     document: ({ outboxDone }) => ({
       bodyExample: { note: "booked by hand" },
       answer: outboxDone,
       errors: ["CARD_DATA_REFUSED", ...aboutItem],
     }),
-    async handle({ params: { id }, body: { note }, reply }, { supervisor }) {
+    async handle({ params: { id }, body: { note }, reply }, { supervisor, refused }) {
+      if (storage(() => refused.drop(id, note), "unknown")) {
+        const message = "The transaction is closed and will not be handed over.";
+        return sendOne(reply, 200, { status: "Success", transactionId: id, message });
+      }
       const { outcome } = await supervisor.ask("outbox-drop", { transactionId: id, note });
       if (outcome !== "dropped") throw refusal(id, outcome);
       const message = "The transaction is closed and will not be sent.";
@@ -99,6 +123,23 @@ function refusal(
         details: { transactionId, state: outcome },
       });
   }
+}
+
+function continueAt(reply: FastifyReply, place: number | undefined): void {
+  if (place !== undefined) void reply.header("next-cursor", String(place));
+}
+
+function refusedEntry({ transaction, why, refusedAtMs }: RefusedHandOff): object {
+  const { transactionId, orderId, amountMinor, currency, approvedAtMs } = transaction;
+  return {
+    ...{ transactionId, orderId, state: REFUSED },
+    ...{ amount: majorOf(amountMinor, transaction), currency },
+    queuedAt: isoTime(approvedAtMs),
+    nextTryAt: isoTime(refusedAtMs + SET_ASIDE_MS),
+    ...{ settledAt: null, tries: 0, ambiguous: false },
+    reason: `the supervisor refuses it: ${why}`,
+    lastTry: null,
+  };
 }
 
 function entry(item: OutboxItem): object {

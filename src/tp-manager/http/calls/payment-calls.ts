@@ -107,7 +107,7 @@ export const paymentCalls: readonly AnyCall[] = [
         schema: z.object({ ...done, cancelled: z.literal(true) }),
         example: { status: "Success", cancelled: true, message: "The terminal was asked." },
       },
-      errors: ["NOTHING_TO_CANCEL", "CANCEL_REFUSED"],
+      errors: ["NOTHING_TO_CANCEL", "CANCEL_REFUSED", "NOT_SUPPORTED"],
     }),
     async handle({ reply }, { desk }) {
       await desk.cancel();

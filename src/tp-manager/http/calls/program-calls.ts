@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { projectRoot } from "../../../shared/installation.ts";
+import { projectRoot } from "../../../shared/version-files.ts";
 import { type AnyCall, call } from "../call.ts";
 import { sendOne } from "../envelope.ts";
 

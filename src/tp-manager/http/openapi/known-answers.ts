@@ -274,7 +274,7 @@ const gatewayTransaction = z
 const outboxItem = z.object({
   transactionId: z.string(),
   orderId: z.string(),
-  state: deliveryStateSchema,
+  state: z.enum([...deliveryStateSchema.options, "refused"]),
   amount: z.number(),
   currency: z.string().length(3),
   queuedAt: time,
@@ -282,7 +282,7 @@ const outboxItem = z.object({
   settledAt: time.nullable(),
   tries: z.int().min(0),
   ambiguous: z.boolean().describe("The answer of at least one try was lost."),
-  reason: z.string().nullable().describe("Why it is parked or closed."),
+  reason: z.string().nullable().describe("Why it is parked, refused or closed."),
   lastTry: z
     .object({
       endedAt: time,

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { assetFile } from "../../../shared/version-files.ts";
 
 /** The files of the page, read once; they are part of the program. */
-const read = (name: string): string => readFileSync(join(import.meta.dirname, name), "utf8");
+const read = (name: string): string =>
+  readFileSync(assetFile(`tp-manager/http/page/${name}`), "utf8");
 
 export interface Page {
   readonly html: string;

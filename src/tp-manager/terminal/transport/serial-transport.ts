@@ -13,13 +13,17 @@ export interface SerialOptions {
   readonly path: string;
   readonly baudRate: number;
   readonly stopBits: 1 | 2;
+  /** 8 where missing. */
+  readonly dataBits?: 7 | 8;
+  /** None where missing. */
+  readonly parity?: "even" | "none";
   /** Where USB devices are looked up. */
   readonly roots: DeviceRoots;
 }
 
-/** Raw bytes over a serial port: eight data bits, no parity, no handshake (docs/zvt.md 2.1). */
+/** Raw bytes over a serial port, no handshake (docs/zvt.md 2.1; docs/concert.md 2.1). */
 export function createSerialTransport(options: SerialOptions): ByteTransport {
-  const { path: address, baudRate, stopBits, roots } = options;
+  const { path: address, baudRate, stopBits, dataBits = 8, parity = "none", roots } = options;
   return {
     kind: "serial",
     address,
@@ -30,8 +34,8 @@ export function createSerialTransport(options: SerialOptions): ByteTransport {
         path,
         baudRate,
         stopBits,
-        dataBits: 8,
-        parity: "none",
+        dataBits,
+        parity,
         autoOpen: false,
       });
       await opened(port, path);

@@ -9,7 +9,7 @@ import {
   yesNo,
 } from "../../../shared/config/config-field.ts";
 import { currencyOf } from "../../../shared/money.ts";
-import type { Driver } from "../driver.ts";
+import { commonFields, type Driver } from "../driver.ts";
 import { type ProfileName, profileOptions, profiles } from "./profiles.ts";
 import { defaultZvtOptions, REGISTER_CONTROLS_PAYMENTS, type ZvtOptions } from "./zvt-options.ts";
 
@@ -79,11 +79,7 @@ const fields = {
     example: "3000",
     floor: 3_000,
   }),
-  RECOVERY_SILENCE_MS: described(integer(0, 120_000).default(10_000), {
-    help: "Silence on the line before a lost payment is asked about (twice T2).",
-    example: "10000",
-    floor: 10_000,
-  }),
+  ...commonFields,
 } as const;
 
 export const zvtDriver: Driver = {

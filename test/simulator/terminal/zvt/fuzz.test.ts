@@ -1,8 +1,4 @@
 import { test } from "vitest";
-import type {
-  BytePort,
-  BytePortHandlers,
-} from "../../../../src/simulator/terminal/port/byte-port.ts";
 import { encodeFrame } from "../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
 import { fromHex, toHex } from "../../../../src/zvt/index.ts";
 import {
@@ -16,6 +12,7 @@ import {
 } from "../../../support/fuzz-input.ts";
 import { TestClock } from "../../../support/test-clock.ts";
 import { withoutGrowth } from "../../../support/without-growth.ts";
+import { MemoryPort } from "../support/memory-port.ts";
 import type { ZvtSimulator } from "../support/start-simulator.ts";
 import { startTerminalSimulator } from "../support/start-simulator.ts";
 import {
@@ -47,39 +44,6 @@ const good = messages(
   ...["0691 0b 000000 aa 260115 0c 120000", "06e0 08 f0 0a f1 f0 f3 414243", "06c0 01 05"],
   ...["0830 01 00", "0840 01 07", "0810 00", "0620 03 000000", "0679 00", "0fa1 00"],
 );
-
-/** A register's end of a line in this process. */
-class MemoryPort implements BytePort {
-  readonly name = "memory";
-  readonly written: Uint8Array[] = [];
-  #handlers: BytePortHandlers | undefined;
-
-  start(handlers: BytePortHandlers): void {
-    this.#handlers = handlers;
-  }
-
-  write(bytes: Uint8Array): void {
-    if (this.#handlers) this.written.push(bytes);
-  }
-
-  close(): void {
-    const handlers = this.#handlers;
-    this.#handlers = undefined;
-    handlers?.closed();
-  }
-
-  get isOpen(): boolean {
-    return this.#handlers !== undefined;
-  }
-
-  arrive(bytes: Uint8Array): void {
-    this.#handlers?.data(bytes);
-  }
-
-  take(): Uint8Array {
-    return Uint8Array.from(this.written.splice(0).flatMap((bytes) => [...bytes]));
-  }
-}
 
 function attach(kind: Kind, simulator: ZvtSimulator): MemoryPort {
   const port = new MemoryPort();

@@ -2,7 +2,6 @@ import type { Clock } from "../../../../src/shared/time.ts";
 import type {
   PaymentObserver,
   Prompt,
-  Terminal,
   TerminalEvent,
   TransactionReport,
 } from "../../../../src/tp-manager/terminal/terminal.ts";
@@ -24,7 +23,7 @@ export const tenEuro = {
 export const never = new AbortController().signal;
 
 export class Driver {
-  readonly terminal: Terminal;
+  readonly terminal: ReturnType<typeof createZvtTerminal>;
   readonly events: TerminalEvent[] = [];
   readonly logged: string[] = [];
   readonly #waiting = new Set<() => void>();

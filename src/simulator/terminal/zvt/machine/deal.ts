@@ -1,4 +1,5 @@
 import { fromHex } from "../../../../zvt/index.ts";
+import { authorisationNumber } from "../../bank/authorisation.ts";
 import { maskedPan, testCards } from "../../bank/cards.ts";
 import type { LedgerKind, LedgerReason } from "../../bank/ledger.ts";
 import type { StoredTransaction, TransactionKind } from "../../memory/memory.ts";
@@ -80,11 +81,6 @@ export function charge(process: Process, deal: NewDeal): Deal {
     return transaction;
   });
   return { process, title: deal.title, stands: deal.stands, transaction: booked };
-}
-
-/** Six characters that differ from payment to payment, and are the same in every run. */
-function authorisationNumber(trace: number): string {
-  return String((trace * 7_919 + 100_003) % 1_000_000).padStart(6, "0");
 }
 
 /** Reports, prints, and makes the deal final once everything was acknowledged (docs/zvt.md 9.1). */

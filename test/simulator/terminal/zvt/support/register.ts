@@ -1,12 +1,10 @@
-import { writeSync } from "node:fs";
-import { connect, type Socket } from "node:net";
 import { sleep, within } from "../../../../../src/shared/time.ts";
 import { ApduReader } from "../../../../../src/simulator/terminal/zvt/link/apdu-reader.ts";
 import { ACK, encodeFrame, NAK } from "../../../../../src/simulator/terminal/zvt/link/frame.ts";
 import { FrameReader } from "../../../../../src/simulator/terminal/zvt/link/frame-reader.ts";
-import { until } from "../../../../support/child-program.ts";
 import { PATIENCE_MS } from "../../../../support/patience.ts";
 import { steppedClock } from "../../../../support/stepped-clock.ts";
+import { type RegisterWire, serialWire, tcpWire } from "../../support/register-wire.ts";
 
 /** Everything a register under test control may hear, in order. */
 type Heard = { readonly apdu: string } | "ack" | "nak" | "closed";
@@ -15,94 +13,56 @@ type Heard = { readonly apdu: string } | "ack" | "nak" | "closed";
 export class ScriptedRegister {
   readonly #heard: Heard[] = [];
   readonly #wakers = new Set<() => void>();
-  readonly #write: (bytes: Uint8Array) => void;
-  readonly #end: () => Promise<void>;
-  readonly #gone: () => boolean;
-  readonly #serial: boolean;
+  readonly #wire: RegisterWire;
   /** Serial: whether good frames are acknowledged. */
   acknowledges = true;
 
-  private constructor(
-    serial: boolean,
-    write: (bytes: Uint8Array) => void,
-    end: () => Promise<void>,
-    gone: () => boolean = () => false,
-  ) {
-    this.#serial = serial;
-    this.#write = write;
-    this.#end = end;
-    this.#gone = gone;
+  private constructor(wire: RegisterWire) {
+    this.#wire = wire;
   }
 
   static async tcp(port: number, host = "127.0.0.1"): Promise<ScriptedRegister> {
-    const socket = await connected(port, host);
-    const register = new ScriptedRegister(
-      false,
-      (bytes) => socket.write(bytes),
-      () =>
-        new Promise((resolve) => {
-          if (socket.closed) resolve();
-          else socket.once("close", () => resolve());
-          socket.destroy();
-        }),
-    );
+    const wire = await tcpWire(port, host);
+    const register = new ScriptedRegister(wire);
     const reader = new ApduReader();
-    socket.on("data", (bytes) => {
-      for (const apdu of reader.push(bytes)) register.#hear({ apdu: hex(apdu) });
-    });
-    socket.on("error", () => {});
-    socket.once("close", () => register.#hear("closed"));
+    wire.listen(
+      (bytes) => {
+        for (const apdu of reader.push(bytes)) register.#hear({ apdu: hex(apdu) });
+      },
+      () => register.#hear("closed"),
+    );
     return register;
   }
 
   /** Opens a pseudo-terminal as a program opens a serial port. */
   static async serial(path: string): Promise<ScriptedRegister> {
-    const { SerialPort } = await import("serialport");
-    const open = (): Promise<InstanceType<typeof SerialPort> | undefined> =>
-      new Promise((resolve, reject) => {
-        const opened = new SerialPort({ path, baudRate: 115_200 }, (error) => {
-          if (!error) resolve(opened);
-          else if (isStillLocked(error)) resolve(undefined);
-          else reject(error);
-        });
-      });
-    const port = await until("the serial port is free", open);
-    const register = new ScriptedRegister(
-      true,
-      (bytes) => {
-        if (port.isOpen) port.write(Buffer.from(bytes));
-      },
-      () =>
-        new Promise((resolve) => {
-          if (!port.isOpen) resolve();
-          else port.close(() => resolve());
-        }),
-      () => isHungUp((port.port as { fd?: number } | undefined)?.fd),
-    );
+    const wire = await serialWire(path);
+    const register = new ScriptedRegister(wire);
     const reader = new FrameReader();
-    port.on("data", (bytes: Buffer) => {
-      for (const event of reader.push(bytes)) {
-        if (event.kind === "frame") {
-          if (register.acknowledges) register.#write(Uint8Array.of(ACK));
-          register.#hear({ apdu: hex(event.apdu) });
-        } else if (event.kind === "bad-frame") register.#write(Uint8Array.of(NAK));
-        else if (event.kind !== "noise") register.#hear(event.kind);
-      }
-    });
-    port.on("error", () => {});
-    port.once("close", () => register.#hear("closed"));
+    wire.listen(
+      (bytes) => {
+        for (const event of reader.push(bytes)) {
+          if (event.kind === "frame") {
+            if (register.acknowledges) wire.write(Uint8Array.of(ACK));
+            register.#hear({ apdu: hex(event.apdu) });
+          } else if (event.kind === "bad-frame") wire.write(Uint8Array.of(NAK));
+          else if (event.kind !== "noise") register.#hear(event.kind);
+        }
+      },
+      () => register.#hear("closed"),
+    );
     return register;
   }
 
   /** Sends one message; on a serial line as a frame. */
   send(apdu: string): void {
     const bytes = fromHex(apdu);
-    this.#write(this.#serial ? encodeFrame(bytes) : bytes);
+    this.#wire.write(this.#wire.serial ? encodeFrame(bytes) : bytes);
   }
 
   /** Sends bytes as they are. */
   sendBytes(bytes: string): void {
-    this.#write(fromHex(bytes));
+    this.#wire.write(fromHex(bytes));
   }
 
   /** The next thing heard; ACK bytes are skipped unless asked for. */
@@ -166,7 +126,7 @@ export class ScriptedRegister {
     for (;;) {
       const heard = await within(steppedClock, "register", patienceMs, this.#take(false));
       if (typeof heard !== "object")
-        return [...story, heard ?? (this.#gone() ? "closed" : "silence")];
+        return [...story, heard ?? (this.#wire.gone() ? "closed" : "silence")];
       const control = heard.apdu.slice(0, 4);
       story.push(control);
       if (control.startsWith("84")) return story;
@@ -176,7 +136,7 @@ export class ScriptedRegister {
   }
 
   close(): Promise<void> {
-    return this.#end();
+    return this.#wire.end();
   }
 
   #hear(heard: Heard): void {
@@ -205,37 +165,10 @@ function hasCompletion(command: string): boolean {
   return !/^(0602|06b0|06e[012]|0830|0840|0850|0802)/.test(command);
 }
 
-function connected(port: number, host: string): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ port, host, noDelay: true });
-    socket.once("connect", () => resolve(socket));
-    socket.once("error", reject);
-  });
-}
-
 export function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("hex");
 }
 
 export function fromHex(text: string): Uint8Array {
   return Uint8Array.from(Buffer.from(text.replaceAll(" ", ""), "hex"));
-}
-
-/**
- * The library closes a port while a thread of its own may still read: on a busy machine that thread
- * keeps the device, and so its lock, a moment longer than the port.
- */
-function isStillLocked({ message }: Error): boolean {
-  return message.includes("Cannot lock port");
-}
-
-/** The serial library misses a hang-up now and then; writing nothing finds it and sends nothing. */
-function isHungUp(descriptor: number | undefined): boolean {
-  if (descriptor === undefined) return true;
-  try {
-    writeSync(descriptor, Buffer.alloc(0));
-    return false;
-  } catch {
-    return true;
-  }
 }

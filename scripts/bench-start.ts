@@ -1,0 +1,220 @@
+/**
+ * Measures start and memory of the programs against a bare server of fastify and
+ * @fastify/basic-auth, all with a warm compile cache, in turns within one run:
+ *   npm run bench:start -- [--rounds 9]
+ * Measured are the bundled programs (made anew first) and the sources. CPU is the time of all
+ * threads on a processor from the start of the process until it is ready; memory is read one
+ * second later. Prints medians, and their ratios to the bare server or to `node -e 0`.
+ */
+import { type ChildProcess, execFileSync, type StdioOptions, spawn } from "node:child_process";
+import { on, once } from "node:events";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { spawnPart } from "../src/launcher/launch-process.ts";
+import { probe } from "../src/launcher/probe.ts";
+import { sleep, systemClock } from "../src/shared/time.ts";
+import { type programEntries, programFile, projectRoot } from "../src/shared/version-files.ts";
+import { until } from "../test/support/child-program.ts";
+import { freePort } from "../test/support/installation.ts";
+
+const { values } = parseArgs({ options: { rounds: { type: "string", default: "9" } } });
+const rounds = Number(values.rounds);
+if (!Number.isInteger(rounds) || rounds < 1) {
+  process.stderr.write("usage: npm run bench:start -- [--rounds N]\n");
+  process.exit(64);
+}
+
+/** What a start leaves behind is gone by then. */
+const SETTLE_MS = 1_000;
+const NS_PER_MS = 1_000_000;
+const KB_PER_MB = 1_024;
+const TICK_MS = 10;
+/** So many that the ticks of the kernel do not matter. */
+const LOOKS = 20;
+
+const bareServer = `
+import { flushCompileCache } from "node:module";
+import fastify from "fastify";
+import basicAuth from "@fastify/basic-auth";
+const app = fastify();
+await app.register(basicAuth, { validate: async () => {}, authenticate: true });
+app.after(() => app.get("/", { onRequest: app.basicAuth }, async () => ({ hello: "world" })));
+await app.listen({ port: 0, host: "127.0.0.1" });
+flushCompileCache();
+console.log("is ready");
+`;
+
+interface Server {
+  readonly name: string;
+  readonly args: readonly string[];
+}
+
+interface Measured {
+  readonly cpuMs: number;
+  readonly residentMb: number;
+  /** Of it, what no file is behind. */
+  readonly anonymousMb: number;
+}
+
+const programs = ["tp-manager", "supervisor"] as const;
+const folder = mkdtempSync(join(tmpdir(), "utc-start-"));
+const data = join(folder, "data");
+const cache = join(folder, "compile-cache");
+
+try {
+  execFileSync(process.execPath, [join(projectRoot, "scripts", "bundle.ts")]);
+  await writeConfig();
+  await measureServers();
+  await measureLooks();
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function writeConfig(): Promise<void> {
+  mkdirSync(data);
+  const lines = [
+    ...["SERIAL_PORT=tcp://127.0.0.1:1", "TERMINAL_MANAGER_LOGIN=kiosk", "UPDATE_TIME=03:30"],
+    ...["TERMINAL_MANAGER_PWD=bench-password", "GATEWAY_URL=http://127.0.0.1:1"],
+    ...["GATEWAY_LOGIN=bench", "GATEWAY_PWD=bench-password", "GATEWAY_WEBSITE_ID=1"],
+    ...["GATEWAY_CATEGORY_ID=1", "GATEWAY_CALLBACK_URL=https://shop.example/notify"],
+    `LOCAL_PORT=${await freePort()}`,
+  ];
+  writeFileSync(join(data, "config.txt"), `${lines.join("\n")}\n`);
+}
+
+async function measureServers(): Promise<void> {
+  const own = ["--data", data, "--foreground"];
+  const bare = { name: "bare fastify", args: ["--input-type=module", "-e", bareServer] };
+  const servers: Server[] = [
+    bare,
+    ...programs.flatMap((program) => [
+      { name: `${program}, bundle`, args: [bundled(program), ...own] },
+      { name: `${program}, sources`, args: [programFile(program), ...own] },
+    ]),
+  ];
+  const results = new Map(servers.map(({ name }) => [name, [] as Measured[]]));
+  for (const { args } of servers) await measured(args); // fills the cache
+  for (let round = 0; round < rounds; round++) {
+    for (const { name, args } of servers) results.get(name)?.push(await measured(args));
+  }
+  const floor = results.get(bare.name) ?? [];
+  print(["program", "CPU to ready", "ratio", "memory", "ratio", "of it anonymous"]);
+  for (const { name } of servers) {
+    const own = results.get(name) ?? [];
+    const cells = (["cpuMs", "residentMb"] as const).flatMap((what) => {
+      const value = median(own.map((each) => each[what]));
+      const ratio = value / median(floor.map((each) => each[what]));
+      return [`${value.toFixed(1)} ${what === "cpuMs" ? "ms" : "MB"}`, ratio.toFixed(2)];
+    });
+    const anonymous = median(own.map((each) => each.anonymousMb));
+    print([name, ...cells, `${anonymous.toFixed(1)} MB`]);
+  }
+}
+
+/** Starts it, waits until it is ready, and ends it. */
+async function measured(args: readonly string[]): Promise<Measured> {
+  const child = start(args);
+  await ready(child);
+  const cpuMs = processorMs(child.pid);
+  await sleep(systemClock, "settle", SETTLE_MS);
+  const memory = { residentMb: mb(child.pid, "VmRSS"), anonymousMb: mb(child.pid, "RssAnon") };
+  await end(child);
+  return { cpuMs, ...memory };
+}
+
+/** One look of the keep-alive at two programs that answer, against a Node.js that does nothing. */
+async function measureLooks(): Promise<void> {
+  const running = programs.map((program) => start([bundled(program), "--data", data]));
+  await Promise.all(programs.map((program) => answering(program)));
+  const look = ["keep-alive", "--data", data];
+  const processes: Server[] = [
+    { name: "node -e 0", args: ["-e", "0"] },
+    { name: "keep-alive look, bundle", args: [bundled("launcher"), ...look] },
+    { name: "keep-alive look, sources", args: [programFile("launcher"), ...look] },
+  ];
+  const spent = processes.map(() => 0);
+  for (let round = -1; round < LOOKS; round++) {
+    for (const [i, { args }] of processes.entries()) {
+      const beforeMs = childrenMs();
+      execFileSync(process.execPath, args, { env: environment() });
+      // The first round fills the cache.
+      if (round >= 0) spent[i] = (spent[i] ?? 0) + childrenMs() - beforeMs;
+    }
+  }
+  print([]);
+  print(["process", "CPU", "ratio"]);
+  for (const [i, { name }] of processes.entries()) {
+    const ratio = (spent[i] ?? 0) / (spent[0] ?? 1);
+    print([name, `${((spent[i] ?? 0) / LOOKS).toFixed(1)} ms`, ratio.toFixed(2)]);
+  }
+  await Promise.all(running.map(end));
+}
+
+function bundled(program: keyof typeof programEntries): string {
+  return join(projectRoot, "dist", "bundle", "programs", `${program}.js`);
+}
+
+function environment(): NodeJS.ProcessEnv {
+  return { ...process.env, NODE_COMPILE_CACHE: cache };
+}
+
+function start(args: readonly string[]): ChildProcess {
+  const stdio: StdioOptions = ["ignore", "pipe", "inherit"];
+  const [script = "", ...others] = args;
+  return script.startsWith("-")
+    ? spawn(process.execPath, args, { cwd: projectRoot, env: environment(), stdio })
+    : spawnPart({ script, args: others }, { env: environment(), stdio });
+}
+
+async function ready({ stdout }: ChildProcess): Promise<void> {
+  if (!stdout) return;
+  let text = "";
+  for await (const chunk of on(stdout, "data", { close: ["end"] })) {
+    text += String(chunk);
+    if (text.includes("is ready")) return;
+  }
+  throw new Error(`ended before it was ready: ${text}`);
+}
+
+async function answering(program: (typeof programs)[number]): Promise<void> {
+  await until(`${program} answers`, async () =>
+    (await probe(join(data, "run"), program, SETTLE_MS)) === "answers" ? true : undefined,
+  );
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  const ended = once(child, "exit");
+  child.kill("SIGTERM");
+  await ended;
+}
+
+/** What its threads have spent on a processor so far (Linux). */
+function processorMs(pid = 0): number {
+  const tasks = readdirSync(`/proc/${pid}/task`);
+  const ns = tasks.map((task) =>
+    Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, "utf8").split(" ")[0]),
+  );
+  return ns.reduce((sum, each) => sum + each, 0) / NS_PER_MS;
+}
+
+/** What children that have ended have spent (proc(5): cutime and cstime, in ticks of 10 ms). */
+function childrenMs(): number {
+  const fields = readFileSync("/proc/self/stat", "utf8").split(") ")[1]?.split(" ") ?? [];
+  return (Number(fields[13]) + Number(fields[14])) * TICK_MS;
+}
+
+function mb(pid = 0, field = "VmRSS"): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) / KB_PER_MB;
+}
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
+}
+
+function print(cells: readonly string[]): void {
+  const [name = "", ...others] = cells;
+  process.stdout.write(`${name.padEnd(26)}${others.map((each) => each.padStart(14)).join("")}\n`);
+}

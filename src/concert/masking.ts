@@ -1,0 +1,43 @@
+import { maskPan, maskPansInText } from "../shared/mask.ts";
+
+const DIGITS_MIN = 12;
+const PAN_DIGITS_MIN = 13;
+const PAN_DIGITS_MAX = 19;
+
+/**
+ * The card number at the beginning of a report, masked; null when none is there
+ * (docs/concert.md 3.2). Real terminals give it in clear, filled up with zeros: then the last four
+ * digits are shown only when one length alone makes a card number.
+ */
+export function panOfReport(report: string): string | null {
+  const [hidden] = /^\d{0,6}[X*#x.]{4,}\d{0,4}/.exec(report) ?? [];
+  if (hidden !== undefined) return maskPan(hidden);
+  const [digits = ""] = /^\d*/.exec(report) ?? [];
+  if (digits.length < DIGITS_MIN) return null;
+  if (digits.length <= PAN_DIGITS_MAX) return maskPan(digits);
+  const shortest = Math.max(digits.replace(/0+$/, "").length, PAN_DIGITS_MIN);
+  const lengths = Array.from({ length: PAN_DIGITS_MAX + 1 }, (_, length) => length)
+    .filter((length) => length >= shortest)
+    .filter((length) => hasCheckDigit(digits.slice(0, length)));
+  const [length, second] = lengths;
+  if (length === undefined || second !== undefined) return `${digits.slice(0, 6)}XXXXXXXXXX`;
+  return maskPan(digits.slice(0, length));
+}
+
+/** A text of the terminal in which no card number stands in clear. */
+export function maskedText(text: string): string {
+  return maskPansInText(text);
+}
+
+/** As {@link maskedText}, of a field where no long number of another kind belongs. */
+export function maskedField(text: string): string {
+  return text.replace(/\d{12,}/g, (digits) => maskPan(digits));
+}
+
+function hasCheckDigit(digits: string): boolean {
+  const sum = [...digits].reverse().reduce((total, digit, at) => {
+    const doubled = Number(digit) * (at % 2 === 0 ? 1 : 2);
+    return total + (doubled > 9 ? doubled - 9 : doubled);
+  }, 0);
+  return sum % 10 === 0;
+}

@@ -1,0 +1,38 @@
+import type { TerminalProtocol } from "../protocol.ts";
+import { fixedFaultTable, taggedFaultTable } from "./faults/fault-table.ts";
+import { FixedDialogue } from "./machine/fixed-dialogue.ts";
+import { ConcertParts } from "./machine/parts.ts";
+import { TaggedDialogue } from "./machine/tagged-dialogue.ts";
+import { ConcertTerminal } from "./machine/terminal.ts";
+import { type ConcertOptions, fixedDefaults, taggedDefaults } from "./options.ts";
+import { fixedSwitches, serialLines, taggedSwitches } from "./switches.ts";
+
+type Protocol = TerminalProtocol<ConcertOptions, ConcertTerminal>;
+
+const common = { serialLine: serialLines["7E1"], demands: [], help: [] } as const;
+
+/** E, E+ and E with a ticket, on serial lines and over TCP. */
+export const concertProtocol: Protocol = {
+  ...common,
+  name: "concert",
+  defaults: fixedDefaults,
+  faults: fixedFaultTable,
+  switches: fixedSwitches,
+  machine: (host) => {
+    const parts = new ConcertParts(host);
+    return new ConcertTerminal(parts, new FixedDialogue(parts));
+  },
+};
+
+/** Caisse-AP, with and without sessions. */
+export const caisseApProtocol: Protocol = {
+  ...common,
+  name: "caisse-ap",
+  defaults: taggedDefaults,
+  faults: taggedFaultTable,
+  switches: taggedSwitches,
+  machine: (host) => {
+    const parts = new ConcertParts(host);
+    return new ConcertTerminal(parts, new TaggedDialogue(parts));
+  },
+};

@@ -1,0 +1,160 @@
+import type { Clock, Timer } from "../../../../shared/time.ts";
+
+/** Control bytes of a session, by their value (docs/concert.md 2.2). */
+const STX = 0x02;
+const ETX = 0x03;
+const EOT = 0x04;
+const ENQ = 0x05;
+const ACK = 0x06;
+const NAK = 0x15;
+
+export const controlBytes = { enq: ENQ, ack: ACK, nak: NAK, eot: EOT } as const;
+type ControlName = keyof typeof controlBytes;
+
+const controlNames = new Map<number, ControlName>([
+  [ENQ, "enq"],
+  [ACK, "ack"],
+  [NAK, "nak"],
+  [EOT, "eot"],
+]);
+
+/** One thing that a register has sent in a session. */
+export type Heard =
+  | { readonly kind: ControlName }
+  | { readonly kind: "frame"; readonly body: Uint8Array }
+  /** Bytes that are no frame; `why` is for the trace. */
+  | { readonly kind: "junk"; readonly why: string };
+
+/** Far above every message that a terminal takes: a register that floods us fills no memory. */
+const BODY_BYTES_MAX = 2_048;
+const BLANK = 0x20;
+const lineEnds: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0d]);
+
+type Place =
+  /** Between two frames: control bytes count. */
+  | "outside"
+  | "noise"
+  | "body"
+  | "check"
+  /** A frame that cannot be saved any more: skipped to its end, or to the next silence. */
+  | "broken"
+  | "broken-check";
+
+/**
+ * Takes a register's bytes apart, as a terminal does. The check byte may have any value, so that
+ * after ETX exactly one byte belongs to the frame (docs/concert.md 2.3).
+ */
+export class ByteReader {
+  #place: Place = "outside";
+  #body: number[] = [];
+
+  /** Whether a silence now ends something that began. */
+  get isInside(): boolean {
+    return this.#place !== "outside";
+  }
+
+  push(bytes: Uint8Array): readonly Heard[] {
+    return [...bytes].flatMap((byte) => this.#take(byte) ?? []);
+  }
+
+  /** Nothing came for too long: whatever began is over. */
+  silence(): readonly Heard[] {
+    const why = this.#place === "noise" ? "bytes that are no frame" : "a frame that was cut";
+    return this.isInside ? [this.#junk(why)] : [];
+  }
+
+  #take(byte: number): Heard | undefined {
+    switch (this.#place) {
+      case "outside":
+      case "noise":
+        return this.#outside(byte);
+      case "body":
+        this.#inBody(byte);
+        return undefined;
+      case "check":
+        return this.#checked(byte);
+      case "broken":
+        if (byte === STX) this.#open();
+        else if (byte === ETX) this.#place = "broken-check";
+        return undefined;
+      case "broken-check":
+        return this.#junk("a frame with a foreign byte in it");
+    }
+  }
+
+  #outside(byte: number): Heard | undefined {
+    const control = controlNames.get(byte);
+    if (control) {
+      this.#place = "outside";
+      return { kind: control };
+    }
+    if (byte === STX) this.#open();
+    else this.#place = byte === ETX ? "broken-check" : "noise";
+    return undefined;
+  }
+
+  #inBody(byte: number): void {
+    if (byte === STX) this.#open();
+    else if (byte === ETX) this.#place = "check";
+    else if (mayStandInBody(byte) && this.#body.length < BODY_BYTES_MAX) this.#body.push(byte);
+    else this.#place = "broken";
+  }
+
+  #checked(byte: number): Heard {
+    const sum = this.#body.reduce((xor, one) => xor ^ one, ETX);
+    if (sum !== byte) return this.#junk("a frame with a wrong check byte");
+    const body = Uint8Array.from(this.#body);
+    this.#place = "outside";
+    return { kind: "frame", body };
+  }
+
+  #open(): void {
+    this.#place = "body";
+    this.#body = [];
+  }
+
+  #junk(why: string): Heard {
+    this.#place = "outside";
+    return { kind: "junk", why };
+  }
+}
+
+/** Seven bits, of which the ones below a blank are control bytes; a receipt's line ends are not. */
+function mayStandInBody(byte: number): boolean {
+  return (byte >= BLANK && byte < 0x100) || lineEnds.has(byte);
+}
+
+/** A frame around a body, with a check byte that is wrong by one bit on demand. */
+export function framed(body: Uint8Array, spoilt: boolean): Uint8Array {
+  const sum = body.reduce((xor, byte) => xor ^ byte, ETX);
+  return Uint8Array.of(STX, ...body, ETX, spoilt ? sum ^ 1 : sum);
+}
+
+/** Reads bytes and tells a silence inside of a frame by itself. */
+export class TimedReader {
+  readonly #reader = new ByteReader();
+  readonly #clock: Clock;
+  readonly #silenceMs: number;
+  readonly #hear: (heard: Heard) => void;
+  #timer: Timer | undefined;
+
+  constructor(clock: Clock, silenceMs: number, hear: (heard: Heard) => void) {
+    this.#clock = clock;
+    this.#silenceMs = silenceMs;
+    this.#hear = hear;
+  }
+
+  push(bytes: Uint8Array): void {
+    this.stop();
+    for (const heard of this.#reader.push(bytes)) this.#hear(heard);
+    if (!this.#reader.isInside) return;
+    this.#timer = this.#clock.startTimer("silence in a frame", this.#silenceMs, () => {
+      for (const heard of this.#reader.silence()) this.#hear(heard);
+    });
+  }
+
+  stop(): void {
+    this.#timer?.clear();
+    this.#timer = undefined;
+  }
+}

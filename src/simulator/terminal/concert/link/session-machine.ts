@@ -1,0 +1,179 @@
+/**
+ * The terminal's side of the dialogue of ENQ, ACK, frames and EOT (docs/concert.md 2.4 to 2.7), as
+ * one pure step: a state and what happened give the next state and what has to be done.
+ */
+
+/** The place of a terminal in the dialogue. */
+export type Session =
+  | { readonly at: "idle" }
+  /** The register's ENQ was acknowledged: its frame is awaited. */
+  | { readonly at: "listening" }
+  /** The request was taken: its EOT is awaited. */
+  | { readonly at: "taken"; readonly request: Uint8Array }
+  /** Our ENQ is out. */
+  | { readonly at: "calling"; readonly body: Uint8Array }
+  /** Our frame is out; the register has refused it so many times. */
+  | { readonly at: "telling"; readonly body: Uint8Array; readonly naks: number };
+
+/** The word that is given to an ENQ or to a frame; the terminal or a fault has chosen it. */
+export type Word = "ack" | "nak" | "silence";
+
+export type Happening =
+  | { readonly what: "enq"; readonly word: Word }
+  /** `taken`: the request is carried out, whatever the register hears. */
+  | {
+      readonly what: "frame";
+      readonly body: Uint8Array;
+      readonly word: Word;
+      readonly taken: boolean;
+    }
+  | { readonly what: "ack" | "nak" | "eot" | "junk" | "time" }
+  /** The terminal has something to tell; only while it is idle. */
+  | { readonly what: "tell"; readonly body: Uint8Array };
+
+/** How a session of ours ended. */
+export type Told =
+  | "delivered"
+  /** ENQ was not answered, or with NAK. */
+  | "not-heard"
+  /** The frame was out, and nothing came. */
+  | "not-acknowledged"
+  /** The frame was refused, and every repeat of it. */
+  | "refused";
+
+export type Act =
+  | { readonly do: "say"; readonly what: "enq" | "ack" | "nak" | "eot" }
+  | { readonly do: "frame"; readonly body: Uint8Array; readonly repeat: number }
+  | { readonly do: "begin" }
+  | { readonly do: "told"; readonly how: Told }
+  /** Starts the one timer anew. */
+  | { readonly do: "wait"; readonly for: "session" | "answer" };
+
+interface Step {
+  readonly next: Session;
+  readonly acts: readonly Act[];
+}
+
+/** A reply leaves once and then again after each NAK, at most so often. */
+const REPEATS_MAX = 3;
+
+const idle: Session = { at: "idle" };
+const say = (what: "enq" | "ack" | "nak" | "eot"): Act => ({ do: "say", what });
+const wait = (what: "session" | "answer"): Act => ({ do: "wait", for: what });
+
+/** The terminal's next move. Never throws: what does not fit is not answered. */
+export function step(session: Session, happening: Happening): Step {
+  switch (session.at) {
+    case "idle":
+      return whenIdle(session, happening);
+    case "listening":
+      return whenListening(session, happening);
+    case "taken":
+      return whenTaken(session, happening);
+    case "calling":
+      return whenCalling(session, happening);
+    case "telling":
+      return whenTelling(session, happening);
+  }
+}
+
+function whenIdle(session: Session, happening: Happening): Step {
+  if (happening.what === "enq") return answered(session, happening.word);
+  if (happening.what !== "tell") return { next: session, acts: [] };
+  const { body } = happening;
+  return { next: { at: "calling", body }, acts: [say("enq"), wait("answer")] };
+}
+
+function answered(session: Session, word: Word): Step {
+  if (word === "silence") return { next: session, acts: [] };
+  if (word === "nak") return { next: session, acts: [say("nak")] };
+  return { next: { at: "listening" }, acts: [say("ack"), wait("session")] };
+}
+
+function whenListening(session: Session, happening: Happening): Step {
+  switch (happening.what) {
+    case "enq":
+      return answered(session, happening.word);
+    case "frame":
+      return requested(session, happening);
+    case "junk":
+      return { next: session, acts: [say("nak"), wait("session")] };
+    case "eot":
+    case "time":
+      return { next: idle, acts: [] };
+    default:
+      return { next: session, acts: [] };
+  }
+}
+
+function requested(
+  session: Session,
+  { body, word, taken }: { body: Uint8Array; word: Word; taken: boolean },
+): Step {
+  const words: readonly Act[] = word === "silence" ? [] : [say(word)];
+  if (!taken) return { next: session, acts: [...words, wait("session")] };
+  return {
+    next: { at: "taken", request: body },
+    acts: [...words, { do: "begin" }, wait("session")],
+  };
+}
+
+function whenTaken(session: Session & { at: "taken" }, happening: Happening): Step {
+  switch (happening.what) {
+    case "enq":
+      return { next: session, acts: [say("nak")] };
+    case "frame": {
+      // An equal frame comes from a register that missed our ACK: it was taken once.
+      const again = sameBytes(happening.body, session.request);
+      return { next: session, acts: [say(again ? "ack" : "nak"), wait("session")] };
+    }
+    case "eot":
+    case "time":
+      return { next: idle, acts: [] };
+    default:
+      return { next: session, acts: [] };
+  }
+}
+
+function whenCalling(session: Session & { at: "calling" }, happening: Happening): Step {
+  const { body } = session;
+  switch (happening.what) {
+    case "ack": {
+      const acts: readonly Act[] = [{ do: "frame", body, repeat: 0 }, wait("answer")];
+      return { next: { at: "telling", body, naks: 0 }, acts };
+    }
+    case "enq":
+      // Both began to speak. The terminal has a result to tell, and insists.
+      return { next: session, acts: [say("nak")] };
+    case "nak":
+    case "time":
+      return { next: idle, acts: [say("eot"), { do: "told", how: "not-heard" }] };
+    default:
+      return { next: session, acts: [] };
+  }
+}
+
+function whenTelling(session: Session & { at: "telling" }, happening: Happening): Step {
+  const { body, naks } = session;
+  const over = (how: Told): Step => ({ next: idle, acts: [say("eot"), { do: "told", how }] });
+  switch (happening.what) {
+    case "ack":
+      return over("delivered");
+    case "nak":
+      if (naks === REPEATS_MAX) return over("refused");
+      return {
+        next: { at: "telling", body, naks: naks + 1 },
+        acts: [{ do: "frame", body, repeat: naks + 1 }, wait("answer")],
+      };
+    case "time":
+      return over("not-acknowledged");
+    case "enq":
+      return { next: session, acts: [say("nak")] };
+    default:
+      return { next: session, acts: [] };
+  }
+}
+
+function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
+}

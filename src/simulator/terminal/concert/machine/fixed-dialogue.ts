@@ -1,0 +1,149 @@
+import {
+  bytesOf,
+  ConcertCodecError,
+  decodeFixedRequest,
+  encodeFixedReply,
+  type FixedRequest,
+  PRIVATE_CHARACTERS,
+  REPORT_CHARACTERS,
+  textOf,
+} from "../../../../concert/index.ts";
+import { fromHexText } from "../hex.ts";
+import type { Variant } from "../options.ts";
+import { shownPan } from "./card-forms.ts";
+import type { Action, Dialogue, Done, Ending, Order, Request } from "./order.ts";
+import type { ConcertParts } from "./parts.ts";
+import { receiptLines } from "./receipt-text.ts";
+
+const actions: Readonly<Record<string, Action>> = {
+  "0": "debit",
+  "1": "credit",
+  "2": "cancellation",
+};
+
+/** docs/concert.md 3.3 */
+const status = { accepted: "0", refused: "7", taken: "9" } as const;
+const AT_ONCE = "A011";
+const NO_TICKET = "T010";
+const NO_REPORT = "0";
+const US_DOLLAR = "840";
+
+/** Requests and replies of fixed fields: E, E+ and E with a ticket (docs/concert.md 3.1, 3.2). */
+export class FixedDialogue implements Dialogue {
+  readonly #parts: ConcertParts;
+
+  constructor(parts: ConcertParts) {
+    this.#parts = parts;
+  }
+
+  read(body: Uint8Array): Request | undefined {
+    const request = this.#decoded(body);
+    if (!request) return undefined;
+    const { amountMinor, currency } = request;
+    const action = actions[request.transactionType] ?? "other";
+    return this.#request(request, { action, amountMinor, currency });
+  }
+
+  /** The line has said NAK already. */
+  busy(): undefined {
+    return undefined;
+  }
+
+  unasked(order: Order, reference: string): Request {
+    const { amountMinor, currency } = order;
+    return this.#request(
+      {
+        posNumber: "01",
+        amountMinor,
+        answerFlag: "1",
+        paymentMode: "1",
+        transactionType: "0",
+        currency,
+        private: reference,
+        options: { variant: "e" },
+      },
+      order,
+    );
+  }
+
+  #request(request: FixedRequest, order: Order): Request {
+    const { options } = request;
+    const atOnce = options.variant === "e-plus" && options.delay === AT_ONCE;
+    return {
+      order,
+      early: atOnce ? this.#encoded(request, order, undefined) : null,
+      toldAtTheEnd: !atOnce,
+      reply: (ending) => this.#encoded(request, order, ending),
+    };
+  }
+
+  /** Strict by default: a body that this variant does not know is refused with NAK. */
+  #decoded(body: Uint8Array): FixedRequest | undefined {
+    const { variant } = this.#parts.options.behaviour;
+    const read = decoded(body);
+    if (read && knows(variant, read.options.variant)) return read;
+    return this.#parts.fault("any-body") ? decoded(atPlacesOfE(body)) : undefined;
+  }
+
+  /** `ending` undefined: the request was taken, and nothing more is told. */
+  #encoded(request: FixedRequest, order: Order, ending: Ending | undefined): Uint8Array {
+    const parts = this.#parts;
+    const done = ending?.how === "done" ? ending : undefined;
+    const said = ending === undefined ? status.taken : done ? status.accepted : status.refused;
+    const reply = encodeFixedReply({
+      posNumber: parts.fault("other-register") ? "99" : request.posNumber,
+      status: said,
+      amountMinor: parts.fault("zero-amount") ? 0 : (done?.amountMinor ?? request.amountMinor),
+      paymentMode: request.paymentMode,
+      report:
+        request.answerFlag === NO_REPORT || !ending ? this.#noReport(request) : this.#report(done),
+      currency: parts.fault("other-currency") ? US_DOLLAR : request.currency,
+      private: this.#private(request),
+      ticket: ending ? this.#ticket(request, order, ending) : null,
+    });
+    if (ending?.told !== undefined) reply.set(bytesOf(ending.told), STATUS_AT);
+    return reply;
+  }
+
+  #noReport(request: FixedRequest): string | null {
+    return request.answerFlag === NO_REPORT ? null : "";
+  }
+
+  #report(done: Done | undefined): string {
+    return done ? shownPan(done.card, this.#parts.report, "X").padEnd(REPORT_CHARACTERS) : "";
+  }
+
+  #private(request: FixedRequest): string {
+    const other = this.#parts.fault("other-private");
+    return other ? fromHexText(other["hex"]).slice(0, PRIVATE_CHARACTERS) : request.private;
+  }
+
+  #ticket({ options }: FixedRequest, order: Order, ending: Ending): string | null {
+    if (options.variant !== "e-ticket" || options.ticket === NO_TICKET) return null;
+    return receiptLines(this.#parts, order, ending)
+      .map((line) => `${line}\n`)
+      .join("");
+  }
+}
+
+const STATUS_AT = 2;
+const AMOUNT_END = 10;
+
+/** Told of real terminals: the amount is read wherever E has it (docs/concert.md 2.6). */
+function atPlacesOfE(body: Uint8Array): Uint8Array {
+  const digits = textOf(body).slice(0, AMOUNT_END).padEnd(AMOUNT_END, "0");
+  return bytesOf(`${digits}110978${" ".repeat(PRIVATE_CHARACTERS)}`);
+}
+
+function knows(variant: Variant, asked: Variant): boolean {
+  return asked === "e" || asked === variant;
+}
+
+function decoded(body: Uint8Array): FixedRequest | undefined {
+  try {
+    return decodeFixedRequest(body);
+  } catch (error) {
+    if (error instanceof ConcertCodecError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,143 @@
+import { sleep } from "../../../../shared/time.ts";
+import { authorisationNumber } from "../../bank/authorisation.ts";
+import { type CardName, maskedPan, testCards } from "../../bank/cards.ts";
+import type { LedgerKind } from "../../bank/ledger.ts";
+import { outcomeOf } from "../../bank/outcome.ts";
+import { customerActs } from "../../customer-acts.ts";
+import type { PaymentScript } from "../../scenario.ts";
+import { ProcessOver } from "../../terminal-parts.ts";
+import type { Point } from "../faults/fault-table.ts";
+import type { Done, Ending, Order } from "./order.ts";
+import type { ConcertParts } from "./parts.ts";
+
+const kinds = { debit: "charge", credit: "refund" } as const satisfies Record<string, LedgerKind>;
+
+/** One order of a register from the moment it was taken until its end was told. */
+export class Payment {
+  readonly order: Order;
+  /** The last moment that was reached, for the trace and for `GET /state`. */
+  phase: Point = "accepted";
+  readonly #parts: ConcertParts;
+  readonly #line: string;
+  readonly #killed = new AbortController();
+
+  constructor(parts: ConcertParts, order: Order, line: string) {
+    this.#parts = parts;
+    this.order = order;
+    this.#line = line;
+  }
+
+  get signal(): AbortSignal {
+    return this.#killed.signal;
+  }
+
+  /** Ends the payment where it stands: everything that waits rejects with ProcessOver. */
+  kill(why: string): void {
+    this.#killed.abort(new ProcessOver(why));
+  }
+
+  /** A moment at which faults may strike. Throws ProcessOver when one ended the payment. */
+  async reach(point: Point): Promise<void> {
+    this.phase = point;
+    this.#parts.onPhase(this.#line);
+    for (const struck of this.#parts.faults.takeAt(point, undefined)) {
+      await this.#parts.strike(struck, this.signal);
+    }
+    this.signal.throwIfAborted();
+  }
+
+  async pause(name: string, delayMs: number): Promise<void> {
+    if (delayMs > 0) await sleep(this.#parts.clock, name, delayMs, this.signal);
+  }
+
+  /** Customer and bank; nobody but them can end it (docs/concert.md 2.8). */
+  async carryOut(): Promise<Ending> {
+    const script = this.#parts.nextPayment();
+    await this.reach("accepted");
+    const { order } = this;
+    if (this.#parts.outOfOrder) return { how: "out-of-order" };
+    if (order.action === "cancellation") return this.#takeBack();
+    if (order.action === "other" || order.amountMinor === 0) return { how: "no-such-action" };
+    const currencies = this.#parts.options.behaviour.currencies;
+    if (!currencies.includes(fourDigits(order.currency))) return { how: "no-such-currency" };
+    return await this.#pay(kinds[order.action], script);
+  }
+
+  async #pay(kind: LedgerKind, script: PaymentScript): Promise<Ending> {
+    const { behaviour, pace } = this.#parts.options;
+    const outcome = outcomeOf(script.outcome ?? behaviour.outcome, this.order.amountMinor);
+    await this.reach("card");
+    const action = await customerActs(this.#parts, {
+      wanted: "card",
+      waitMs: pace.cardWaitMs,
+      signal: this.signal,
+      outcome,
+      script,
+    });
+    if (action.action === "cancel") return { how: "cancelled" };
+    if (action.action === "time-out") return { how: "timed-out" };
+    await this.reach("host");
+    await this.pause("host", script.hostMs ?? pace.hostMs);
+    const told = this.#wordOfFault();
+    if (action.action !== "insert" || outcome.kind !== "approve" || told?.refuses) {
+      return { how: "declined", told: told?.word };
+    }
+    const done = this.#charge(kind, action.card ?? script.card ?? behaviour.card);
+    await this.reach("charged");
+    return { ...done, told: told?.word };
+  }
+
+  /** A fault that has its own word for the end; one that refuses charges nothing. */
+  #wordOfFault(): { readonly word: string; readonly refuses: boolean } | undefined {
+    const status = this.#parts.fault("status");
+    if (status) return { word: String(status["as"]), refuses: status["as"] === "7" };
+    const reason = this.#parts.fault("not-done");
+    return reason && { word: String(reason["af"]), refuses: true };
+  }
+
+  #charge(kind: LedgerKind, name: CardName): Done {
+    const { ledger, memory, now } = this.#parts;
+    const card = testCards[name];
+    const by = Number(this.#parts.fault("other-amount")?.["by"] ?? 0);
+    const amountMinor = this.order.amountMinor + by;
+    const currency = fourDigits(this.order.currency);
+    return memory.together(() => {
+      const [trace, receiptNumber] = [memory.takeTrace(), memory.nextReceiptNumber];
+      const authorisation = authorisationNumber(trace);
+      // Final at once: the register's acknowledgement decides nothing (docs/concert.md 2.4).
+      const { id } = ledger.enter({
+        ...{ kind, amountMinor, currency, receiptNumber, trace },
+        ...{ maskedPan: maskedPan(card), authorisationNumber: authorisation },
+        ...{ responseCode: "00", final: true },
+      });
+      memory.store({
+        ...{ receiptNumber, trace, amountMinor, currency, authorisation },
+        ...{ kind: kind === "charge" ? "payment" : "refund", card: name, atMs: now.getTime() },
+        ...{ currencyTold: true, ledgerId: id, originalTrace: null, state: "stored" },
+        closed: false,
+      });
+      return { how: "done", amountMinor, card: name, authorisation };
+    });
+  }
+
+  /** The newest sale of that amount that still stands is taken back. */
+  #takeBack(): Ending {
+    const { ledger, memory } = this.#parts;
+    const { amountMinor } = this.order;
+    const sale = memory.turnover.findLast(
+      ({ kind, state, amountMinor: paid }) =>
+        kind === "payment" && state === "stored" && paid === amountMinor,
+    );
+    if (!sale) return { how: "no-such-action" };
+    return memory.together(() => {
+      ledger.takeBack(sale.ledgerId, "asked", { trace: memory.takeTrace() });
+      memory.change({ ...sale, state: "reversed" });
+      return { how: "done", amountMinor, card: sale.card, authorisation: sale.authorisation };
+    });
+  }
+}
+
+/** As the ledger and the switches have currencies. */
+function fourDigits(currency: string): string {
+  return currency.padStart(4, "0");
+}

@@ -1,0 +1,209 @@
+import { encodeTagged, readTagged, type Tagged } from "../../../../concert/index.ts";
+import { testCards } from "../../bank/cards.ts";
+import { fromHexText } from "../hex.ts";
+import { applicationOf, shownPan } from "./card-forms.ts";
+import type { Action, Dialogue, Done, Ending, Order, Refusal, Request } from "./order.ts";
+import type { ConcertParts } from "./parts.ts";
+import { receiptTags } from "./receipt-tags.ts";
+
+const actions: Readonly<Record<string, Action>> = {
+  "0": "debit",
+  "1": "credit",
+  "2": "cancellation",
+};
+const IDENTIFICATION = "I";
+
+/** docs/concert.md 4.4 */
+const state = { done: "10", notDone: "01", taken: "11" } as const;
+const reasonOf: Readonly<Record<Refusal, string>> = {
+  declined: "04",
+  cancelled: "06",
+  "timed-out": "08",
+  "no-such-action": "12",
+  "no-such-currency": "13",
+  "out-of-order": "10",
+  "message-wrong": "09",
+};
+const BUSY = "10";
+
+const alwaysAsked = ["CZ", "CJ", "CA", "CD"];
+const askedInPayment = ["CB", "CE"];
+const AT_ONCE = "1";
+
+/** The tags that a message brought. */
+type Asked = ReadonlyMap<string, string>;
+
+/** Whether a message says all that its action asks for (docs/concert.md 4.2). */
+export function saysAll(asked: Asked): boolean {
+  const needed = asked.get("CD") === IDENTIFICATION ? [] : askedInPayment;
+  return [...alwaysAsked, ...needed].every((tag) => asked.has(tag));
+}
+
+/** Messages of tags: Caisse-AP (docs/concert.md 4.1). */
+export class TaggedDialogue implements Dialogue {
+  readonly #parts: ConcertParts;
+
+  constructor(parts: ConcertParts) {
+    this.#parts = parts;
+  }
+
+  read(body: Uint8Array): Request {
+    const { tags, fault } = readTagged(body);
+    const asked: Asked = new Map(tags);
+    if (asked.get("CD") === IDENTIFICATION) return this.#answered(asked, [["AE", state.done]]);
+    const order = fault ? undefined : orderOf(asked);
+    if (!order) return this.#answered(asked, refusal("message-wrong"));
+    return this.#request(asked, order);
+  }
+
+  busy(body: Uint8Array): Uint8Array {
+    const asked: Asked = new Map(readTagged(body).tags);
+    return encodeTagged([...this.#head(asked), ["AE", state.notDone], ["AF", BUSY]]);
+  }
+
+  unasked({ amountMinor, currency }: Order, reference: string): Request {
+    const asked: Asked = new Map([
+      ["CZ", "0300"],
+      ["CA", "01"],
+      ["CB", shortest(amountMinor)],
+      ["CD", "0"],
+      ["CE", currency],
+      ...(reference === "" ? [] : [["CF", reference] as const]),
+    ]);
+    return this.#request(asked, { action: "debit", amountMinor, currency });
+  }
+
+  #request(asked: Asked, order: Order): Request {
+    const parts = this.#parts;
+    const atOnce = asked.get("BA") === AT_ONCE;
+    const takenOnly = parts.fault("taken-only") !== undefined;
+    const taken = atOnce || takenOnly || parts.fault("taken-first") !== undefined;
+    return {
+      order,
+      early: taken ? this.#taken(asked) : null,
+      toldAtTheEnd: !atOnce && !takenOnly,
+      reply: (ending) => encodeTagged(this.#tags(asked, order, ending)),
+    };
+  }
+
+  #taken(asked: Asked): Uint8Array {
+    return encodeTagged([...this.#head(asked), ...this.#echo(asked), ["AE", state.taken]]);
+  }
+
+  /** A message that is answered at once, and begins nothing. */
+  #answered(asked: Asked, tags: readonly Tagged[]): Request {
+    const own = (["CA", "CD"] as const).flatMap((tag) => pair(tag, asked.get(tag)));
+    const early = encodeTagged([...this.#head(asked), ...own, ...tags]);
+    return { order: null, early, toldAtTheEnd: false, reply: () => early };
+  }
+
+  #head(asked: Asked): readonly Tagged[] {
+    const version = this.#parts.fault("other-version") ? "0301" : asked.get("CZ");
+    const { serialNumber } = this.#parts.options.device;
+    const own = serialNumber.slice(-12).padStart(12, "0");
+    return [
+      ["CZ", version === undefined || version.length !== 4 ? "0300" : version],
+      ["CJ", own],
+    ];
+  }
+
+  /** Told again to the register: what it asked for (docs/concert.md 4.2). */
+  #echo(asked: Asked): readonly Tagged[] {
+    return (["CA", "CE", "BA", "CD", "CB", "CF", "CH"] as const).flatMap((tag) =>
+      pair(tag, asked.get(tag)),
+    );
+  }
+
+  #tags(asked: Asked, order: Order, ending: Ending): readonly Tagged[] {
+    const done = ending.how === "done" ? ending : undefined;
+    const echo = this.#altered(this.#echo(asked), order, ending);
+    return [
+      ...this.#head(asked),
+      ...echo,
+      ...this.#state(ending),
+      ...(done ? this.#card(asked, done) : []),
+      ...(this.#parts.fault("unknown-tags") ? unknown : []),
+      ...receiptTags(this.#parts, asked.get("CK"), order, ending),
+    ];
+  }
+
+  #state(ending: Ending): readonly Tagged[] {
+    const { told } = ending;
+    if (ending.how !== "done") {
+      const reason = told ?? reasonOf[ending.how];
+      return [["AE", state.notDone], ...(reason === "none" ? [] : [["AF", reason] as const])];
+    }
+    if (this.#parts.fault("no-state")) return [];
+    if (this.#parts.fault("odd-state")) return [["AE", "99"]];
+    const reason = this.#parts.fault("done-with-reason") ? [["AF", "09"] as const] : [];
+    return [["AE", state.done], ...reason];
+  }
+
+  /** The echo with the faults in it. Without CB after a cancellation (docs/concert.md 4.2). */
+  #altered(echo: readonly Tagged[], order: Order, ending: Ending): readonly Tagged[] {
+    const parts = this.#parts;
+    const amountMinor = ending.how === "done" ? ending.amountMinor : order.amountMinor;
+    const padded = parts.fault("padded-amount") !== undefined;
+    const amount = padded ? String(amountMinor).padStart(12, "0") : shortest(amountMinor);
+    const privateData = parts.fault("other-private");
+    const others = new Map<string, string | null>([
+      ["CB", parts.fault("no-amount") || ending.how === "cancelled" ? null : amount],
+      ...(parts.fault("other-currency") ? [["CE", "840"] as const] : []),
+      ...(parts.fault("other-register") ? [["CA", "99"] as const] : []),
+      ...(parts.fault("other-action") ? [["CD", "1"] as const] : []),
+      ...(privateData ? [["CF", fromHexText(privateData["hex"])] as const] : []),
+    ]);
+    if (parts.fault("no-echo")) for (const tag of ["CA", "CB", "CD", "CE"]) others.set(tag, null);
+    const altered = echo.flatMap(([tag, value]) =>
+      pair(tag, others.has(tag) ? others.get(tag) : value),
+    );
+    const missing = privateData && !echo.some(([tag]) => tag === "CF");
+    return missing ? [...altered, ["CF", fromHexText(privateData["hex"])]] : altered;
+  }
+
+  #card(asked: Asked, { card: name, authorisation }: Done): readonly Tagged[] {
+    // A cheque has no card (docs/concert.md 4.5).
+    if (asked.get("CC") === CHEQUE) return [];
+    const card = testCards[name];
+    const shown = shownPan(name, this.#parts.report, "#");
+    return [
+      ["CC", applicationOf(card)],
+      ["CI", card.technology === "chip" ? "1" : "2"],
+      ["AC", authorisation],
+      ...pair("AA", shown === "" ? undefined : shown),
+      ["AI", card.aid],
+      ["AB", card.expiry],
+      ["CG", this.#parts.options.device.contractNumber.slice(-7)],
+    ];
+  }
+}
+
+const CHEQUE = "00C";
+const unknown: readonly Tagged[] = [
+  ["QX", "?"],
+  ["ZY", "0123456789"],
+];
+
+function orderOf(asked: Asked): Order | undefined {
+  const action = actions[asked.get("CD") ?? ""] ?? "other";
+  const [amount = "", currency = ""] = [asked.get("CB"), asked.get("CE")];
+  if (!saysAll(asked)) return undefined;
+  if (!/^\d{1,12}$/.test(amount) || !/^\d{3}$/.test(currency)) return undefined;
+  return { action, amountMinor: Number(amount), currency };
+}
+
+function refusal(how: Refusal): readonly Tagged[] {
+  return [
+    ["AE", state.notDone],
+    ["AF", reasonOf[how]],
+  ];
+}
+
+/** At least two digits (docs/concert.md 4.2). */
+function shortest(amountMinor: number): string {
+  return String(amountMinor).padStart(2, "0");
+}
+
+function pair(tag: string, value: string | null | undefined): readonly Tagged[] {
+  return value === null || value === undefined ? [] : [[tag, value]];
+}

@@ -1,0 +1,32 @@
+import { createHash } from "node:crypto";
+
+/**
+ * The word by which a terminal that gives the register's own data back names an attempt: ten
+ * characters, the last two a check, so that another register's data are not taken for ours
+ * (docs/design.md 3.25). Pure.
+ */
+const LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+const NAME_CHARACTERS = 8;
+const CHECK_CHARACTERS = 2;
+const FORM = new RegExp(`^[${LETTERS}]{${NAME_CHARACTERS + CHECK_CHARACTERS}}$`);
+
+export function referenceOf(transactionId: string): string {
+  // A letter at the beginning: other registers and terminals put digits there.
+  const name = `K${lettersOf(transactionId, NAME_CHARACTERS - 1)}`;
+  return name + checkOf(name);
+}
+
+/** Whether a text is a reference of ours, of whichever attempt. */
+export function isReference(text: string): boolean {
+  const name = text.slice(0, NAME_CHARACTERS);
+  return FORM.test(text) && name.startsWith("K") && text === name + checkOf(name);
+}
+
+function checkOf(name: string): string {
+  return lettersOf(`reference ${name}`, CHECK_CHARACTERS);
+}
+
+function lettersOf(text: string, count: number): string {
+  const hash = createHash("sha256").update(text).digest();
+  return Array.from(hash.subarray(0, count), (byte) => LETTERS[byte % LETTERS.length]).join("");
+}

@@ -1,0 +1,160 @@
+import { BrokenInvariant } from "../../shared/invariant.ts";
+import type { Logger } from "../../shared/logger.ts";
+import type { Clock } from "../../shared/time.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
+import { AttemptWriter } from "../attempts/attempt-writer.ts";
+import { newestAttempts } from "../attempts/newest-attempts.ts";
+import { type Attempt, isCharged, isNotCharged } from "../attempts/payment.ts";
+import { judgeReport } from "../attempts/payment-machine.ts";
+import { isInDoubt } from "../attempts/phase-table.ts";
+import { isReference, referenceOf } from "../attempts/reference-policy.ts";
+import type { TerminalLog } from "../attempts/terminal-log.ts";
+import type { TerminalFacts, TransactionReport } from "../terminal/terminal.ts";
+import type { Inquiries } from "./inquiries.ts";
+import { tellDifference, tellMismatch } from "./payment-run.ts";
+
+interface LateParts {
+  readonly attempts: AttemptStore;
+  readonly terminalLog: Pick<TerminalLog, "keepStray" | "endStray">;
+  readonly terminal: TerminalFacts;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly inquiries: Pick<Inquiries, "reconsider">;
+  /** Called when an attempt has become charged, so that it is handed over. */
+  readonly settled: (attempt: Attempt) => void;
+}
+
+/** A result with a reference of ours is of one of these, or of no order that is still here. */
+const ATTEMPTS_LOOKED_AT = 500;
+
+/**
+ * Results that a terminal which cannot be asked tells after the end of their payment
+ * (docs/design.md 3.25). Each is on disk before the driver acknowledges it.
+ */
+export class LateResults {
+  readonly #parts: LateParts;
+
+  constructor(parts: LateParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether the result is on disk. Never throws for a journal that fails. */
+  take(report: TransactionReport): boolean {
+    const { log } = this.#parts;
+    try {
+      const attempt = this.#attemptOf(report);
+      if (!attempt || !this.#belongs(attempt, report)) this.#withoutOrder(report);
+      return true;
+    } catch (error) {
+      if (error instanceof BrokenInvariant) throw error;
+      log.error({ err: error, alarm: "journal" }, "the journal did not take a late result");
+      return false;
+    }
+  }
+
+  /** By the reference; without one of ours the only open order of that amount. */
+  #attemptOf(report: TransactionReport): Attempt | undefined {
+    const { attempts } = this.#parts;
+    const { reference, amountMinor, currencyNumeric } = report;
+    const unfinished = attempts.unfinished();
+    if (reference != null && isReference(reference)) {
+      const known = [...unfinished, ...newestAttempts(attempts, ATTEMPTS_LOOKED_AT)];
+      return known.find(({ transactionId }) => referenceOf(transactionId) === reference);
+    }
+    const fitting = unfinished.filter(
+      ({ state, request }) =>
+        isInDoubt(state) &&
+        request.amountMinor === amountMinor &&
+        (currencyNumeric ?? request.currency.numeric) === request.currency.numeric,
+    );
+    return fitting.length === 1 ? fitting[0] : undefined;
+  }
+
+  /** false: nothing was made of it, and it is no order's. */
+  #belongs(attempt: Attempt, told: TransactionReport): boolean {
+    const { state, request } = attempt;
+    // A result that names its attempt need not repeat what was asked.
+    const report = {
+      ...told,
+      amountMinor: told.amountMinor ?? request.amountMinor,
+      currencyNumeric: told.currencyNumeric ?? request.currency.numeric,
+    };
+    const order = { amountMinor: request.amountMinor, currencyNumeric: request.currency.numeric };
+    const judgement = judgeReport(order, report);
+    if (isInDoubt(state)) {
+      if ("sale" in state) return false;
+      this.#endDoubt(attempt, report, judgement);
+      return true;
+    }
+    if (isCharged(state)) return this.#ofCharged(attempt, report, judgement);
+    if (!isNotCharged(state)) return false;
+    if (judgement === "not-good" || judgement === "no-result") return true;
+    return judgement === "agrees" && this.#charge(attempt, report);
+  }
+
+  #endDoubt(
+    attempt: Attempt,
+    report: TransactionReport,
+    judgement: ReturnType<typeof judgeReport>,
+  ): void {
+    const { inquiries, settled } = this.#parts;
+    const writer = new AttemptWriter(attempt, this.#parts);
+    const input = { input: "told-late", report, judgement } as const;
+    const after = writer.advance(input, "told-late", { report, judgement });
+    if (judgement === "disagrees") tellMismatch(writer, report, "it cannot be refused");
+    writer.log("warn", { judgement }, `the terminal told the result late: ${after.state.phase}`);
+    inquiries.reconsider();
+    if (!isCharged(after.state)) return;
+    tellDifference(writer, report);
+    settled(after);
+  }
+
+  /** A repeat, because our acknowledgement was lost, or a contradiction. */
+  #ofCharged(attempt: Attempt, report: TransactionReport, judgement: string): boolean {
+    if (judgement === "agrees") return true;
+    const writer = new AttemptWriter(attempt, this.#parts);
+    writer.note("told-after-charge", { report, judgement });
+    const words = "the terminal told another result of an order that it had told as charged";
+    writer.log("error", { alarm: "report-mismatch" }, words);
+    return true;
+  }
+
+  /** The order was told as not charged. false: it was tried again since. */
+  #charge(attempt: Attempt, report: TransactionReport): boolean {
+    const { attempts, settled } = this.#parts;
+    const { transactionId, request } = attempt;
+    const writer = new AttemptWriter(attempt, this.#parts);
+    if (attempts.latest(request.orderId)?.transactionId !== transactionId) {
+      const words =
+        "the terminal told a sale of an earlier attempt, and the order was tried again since: " +
+        "look whether the customer was charged twice, and give one charge back";
+      writer.log("error", { alarm: "order-charged-twice" }, words);
+      return false;
+    }
+    const detail = { report, toldBefore: attempt.state };
+    const charged = writer.advance({ input: "found-charged", report }, "charged-late", detail);
+    const words =
+      "the terminal told a sale after the order had been answered as not charged; the order is " +
+      "charged: see that the customer gets the goods, or give the money back";
+    writer.log("error", { alarm: "charged-late" }, words);
+    settled(charged);
+    return true;
+  }
+
+  #withoutOrder(report: TransactionReport): void {
+    const { terminalLog, terminal, clock, log } = this.#parts;
+    const { good, resultCode, amountMinor } = report;
+    const told = { good, resultCode, amountMinor };
+    if (!good) {
+      log.warn(told, "the terminal told a result that is no order's; it charged nobody");
+      return;
+    }
+    const { identity } = terminal.state;
+    const seen = { atMs: clock.now(), report, identity, isUnmatched: false };
+    const id = terminalLog.keepStray(seen);
+    if (id === undefined) return;
+    terminalLog.endStray(id, clock.now(), "held", "the terminal told it, and no order fits");
+    const words = "the terminal told a sale that no order asked for, or that several fit";
+    log.error({ alarm: "sale-without-order", ...told }, words);
+  }
+}

@@ -1,0 +1,67 @@
+import type { RefusedHandOff, RefusedStore } from "../attempts/hand-off-store.ts";
+import { readJson } from "./attempt-columns.ts";
+import type { AttemptRows } from "./attempt-rows.ts";
+import type { EventRows } from "./event-rows.ts";
+import type { Statement, Statements } from "./statements.ts";
+
+/** Rows that are put aside. One that was dropped keeps why it was refused, and is none of these. */
+const isWaiting = "(acknowledged = 0 OR withdrawn = 1) AND set_aside_ms IS NOT NULL";
+
+const texts = {
+  list: `SELECT id, body, refused, set_aside_ms FROM hand_off WHERE ${isWaiting} AND id > ?
+    ORDER BY id LIMIT ?`,
+  drop: `UPDATE hand_off SET
+      refused = iif(acknowledged = 0, refused, NULL),
+      delivery = iif(acknowledged = 0, 'closed', delivery),
+      acknowledged = 1, withdrawn = iif(withdrawn = 1, 2, withdrawn), set_aside_ms = NULL
+    WHERE transaction_id = ? AND ${isWaiting}
+    RETURNING delivery, withdrawn, refused IS NOT NULL AS closed`,
+  requeue: `UPDATE hand_off SET
+      delivery = iif(acknowledged = 1 AND withdrawn <> 1, 'pending', delivery),
+      acknowledged = iif(withdrawn = 1, acknowledged, 0),
+      withdrawn = iif(withdrawn = 2, 1, withdrawn), set_aside_ms = NULL, refused = NULL
+    WHERE transaction_id = ? AND refused IS NOT NULL`,
+};
+
+/** Hand-over rows that the supervisor refuses, and an operator's word about them. */
+export class RefusedRows implements RefusedStore {
+  readonly #sql: Record<keyof typeof texts, Statement>;
+  readonly #events: EventRows;
+  readonly #attempts: AttemptRows;
+
+  constructor(statements: Statements, events: EventRows, attempts: AttemptRows) {
+    this.#sql = statements.prepare("refused", texts);
+    this.#events = events;
+    this.#attempts = attempts;
+  }
+
+  list(after: number, limit: number): RefusedHandOff[] {
+    return this.#sql.list.all(after, limit).map((row) => ({
+      place: Number(row["id"]),
+      transaction: readJson(row["body"]),
+      why: String(row["refused"]),
+      refusedAtMs: Number(row["set_aside_ms"]),
+    }));
+  }
+
+  drop(transactionId: string, note: string, atMs: number): "closed" | "reversal" | undefined {
+    return this.#events.telling((tell) => {
+      const [row] = this.#sql.drop.all(transactionId);
+      if (!row) return undefined;
+      this.#attempts.addEvent(transactionId, { atMs, kind: "hand-over-dropped", detail: { note } });
+      if (row["closed"] !== 1) return "reversal";
+      const orderId = this.#attempts.read(transactionId)?.request.orderId ?? "";
+      const news = { delivery: "closed", notificationGatewaySent: false } as const;
+      tell("delivery", { orderId, transactionId, ...news }, atMs);
+      return "closed";
+    });
+  }
+
+  requeue(transactionId: string, atMs: number): boolean {
+    return this.#events.telling(() => {
+      if (this.#sql.requeue.run(transactionId).changes === 0) return false;
+      this.#attempts.addEvent(transactionId, { atMs, kind: "hand-over-requeued", detail: {} });
+      return true;
+    });
+  }
+}

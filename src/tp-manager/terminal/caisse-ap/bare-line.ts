@@ -1,0 +1,201 @@
+import { actionResult, readTagged, tagValue } from "../../../concert/index.ts";
+import type { Clock, Timer } from "../../../shared/time.ts";
+import type { ByteConnection, ByteTransport } from "../transport/byte-transport.ts";
+import type { Dialogue, DialogueListener, Opened } from "../unasked/dialogue.ts";
+
+interface BareParts {
+  readonly transport: ByteTransport;
+  readonly clock: Clock;
+  /** A message that asks whether somebody is there. */
+  readonly identification: Uint8Array;
+  /** Bytes behind a message; none for most terminals. */
+  readonly ending: Uint8Array;
+}
+
+/** A whole message may go on in a next piece (docs/concert.md 4.7). */
+const SETTLE_MS = 300;
+/** How long a connection without a request is held. */
+const HOLD_MS = 5_000;
+const BUFFER_BYTES_MAX = 64 * 1_024;
+
+/**
+ * One connection for one action, messages without anything around them (docs/concert.md 4.7). The
+ * connection of a payment stays open after its time, because the result comes on it.
+ */
+export class BareLine implements Dialogue {
+  readonly #parts: BareParts;
+  #listener: DialogueListener | undefined;
+  #current: Exchange | undefined;
+
+  constructor(parts: BareParts) {
+    this.#parts = parts;
+  }
+
+  /** There is no standing line that could be broken. */
+  get problem(): null {
+    return null;
+  }
+
+  start(listener: DialogueListener): void {
+    this.#listener = listener;
+  }
+
+  async open(signal: AbortSignal): Promise<Opened> {
+    await this.#current?.close();
+    const { transport, clock } = this.#parts;
+    const exchange: Exchange = new Exchange(clock, {
+      message: (bytes) => this.#listener?.reply(bytes, false),
+      closed: (rest, text) => {
+        if (this.#current === exchange) this.#current = undefined;
+        if (!exchange.isUsed) return;
+        if (rest.length > 0) this.#listener?.reply(rest, false);
+        this.#listener?.gone(text);
+      },
+    });
+    try {
+      await exchange.connect(transport, signal);
+    } catch (error) {
+      const text = signal.aborted ? "the terminal did not answer" : (error as Error).message;
+      return { opened: false, why: "away", text };
+    }
+    this.#current = exchange;
+    exchange.hold(HOLD_MS);
+    return { opened: true };
+  }
+
+  leave(): void {
+    void this.#current?.close();
+  }
+
+  send(request: Uint8Array): Promise<"taken" | "unanswered" | "lapsed"> {
+    const message = Buffer.concat([request, this.#parts.ending]);
+    return Promise.resolve(this.#current?.write(message) ? "taken" : "lapsed");
+  }
+
+  /** An open connection of a payment is closed first: the terminal may take one at a time. */
+  async ping(signal: AbortSignal): Promise<Opened> {
+    await this.#current?.close();
+    const { transport, clock, identification, ending } = this.#parts;
+    const { promise, resolve } = Promise.withResolvers<Opened>();
+    const exchange = new Exchange(clock, {
+      message: (bytes) => {
+        if (tagValue(readTagged(bytes).tags, "AE") !== undefined) resolve({ opened: true });
+      },
+      closed: (_rest, text) => resolve({ opened: false, why: "silent", text }),
+    });
+    const onAbort = (): void => {
+      resolve({ opened: false, why: "silent", text: `${transport.address} does not answer` });
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    const limit = clock.startTimer("identification", HOLD_MS, onAbort);
+    try {
+      await exchange.connect(transport, signal);
+      exchange.write(Buffer.concat([identification, ending]));
+      return await promise;
+    } catch (error) {
+      return { opened: false, why: "away", text: (error as Error).message };
+    } finally {
+      limit.clear();
+      signal.removeEventListener("abort", onAbort);
+      await exchange.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#current?.close();
+  }
+}
+
+interface ExchangeListener {
+  message(bytes: Uint8Array): void;
+  /** `rest`: bytes that are no whole message. */
+  closed(rest: Uint8Array, text: string): void;
+}
+
+/** One connection: its bytes as messages. */
+class Exchange {
+  readonly #clock: Clock;
+  readonly #listener: ExchangeListener;
+  #connection: ByteConnection | undefined;
+  #buffer: Uint8Array = new Uint8Array(0);
+  #settle: Timer | undefined;
+  #hold: Timer | undefined;
+  isUsed = false;
+
+  constructor(clock: Clock, listener: ExchangeListener) {
+    this.#clock = clock;
+    this.#listener = listener;
+  }
+
+  async connect(transport: ByteTransport, signal: AbortSignal): Promise<void> {
+    const listener = {
+      data: (bytes: Uint8Array) => this.#data(bytes),
+      closed: (problem: Error | null) => this.#closed(problem),
+    };
+    this.#connection = await transport.open(listener, signal);
+  }
+
+  /** Closes a connection on which nothing is sent. */
+  hold(forMs: number): void {
+    this.#hold = this.#clock.startTimer("unused connection", forMs, () => void this.close());
+  }
+
+  /** false: the connection is closed, nothing has left. */
+  write(message: Uint8Array): boolean {
+    this.#hold?.clear();
+    try {
+      this.#connection?.write(message);
+      this.isUsed = this.#connection !== undefined;
+      return this.isUsed;
+    } catch {
+      return false;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#hold?.clear();
+    this.#settle?.clear();
+    await this.#connection?.close();
+  }
+
+  #data(bytes: Uint8Array): void {
+    this.#settle?.clear();
+    this.#buffer = Buffer.concat([this.#buffer, bytes]).subarray(0, BUFFER_BYTES_MAX);
+    this.#takeAccounted();
+    const { fault } = readTagged(this.#buffer);
+    // A message that is cut waits for more, or for the end of the connection.
+    if (this.#buffer.length === 0 || fault?.code === "incomplete") return;
+    this.#settle = this.#clock.startTimer("end of a message", SETTLE_MS, () => this.#tell());
+  }
+
+  /** "Taken into account" and the result may come in one piece (docs/concert.md 4.4). */
+  #takeAccounted(): void {
+    const { tags, fault } = readTagged(this.#buffer);
+    if (fault?.code !== "duplicate-tag" || actionResult(tags) !== "taken-into-account") return;
+    const first = this.#buffer.subarray(0, fault.at);
+    this.#buffer = this.#buffer.subarray(fault.at);
+    this.#listener.message(first);
+  }
+
+  #tell(): void {
+    const message = this.#buffer;
+    const { tags, fault } = readTagged(message);
+    if (!fault && tagValue(tags, "AE") === undefined) return;
+    this.#buffer = new Uint8Array(0);
+    this.#listener.message(message);
+  }
+
+  #closed(problem: Error | null): void {
+    this.#hold?.clear();
+    this.#settle?.clear();
+    const { fault } = readTagged(this.#buffer);
+    if (this.#buffer.length > 0 && !fault) {
+      const message = this.#buffer;
+      this.#buffer = new Uint8Array(0);
+      this.#listener.message(message);
+    }
+    const rest = this.#buffer;
+    this.#buffer = new Uint8Array(0);
+    this.#listener.closed(rest, problem?.message ?? "the connection was closed");
+  }
+}

@@ -1,0 +1,197 @@
+import {
+  actionResult,
+  applicationName,
+  decodeTagged,
+  encodeTagged,
+  failureOf,
+  maskedField,
+  maskedText,
+  readTagged,
+  type Tagged,
+  tagValue,
+  textOf,
+} from "../../../concert/index.ts";
+import { maskPan } from "../../../shared/mask.ts";
+import type { AbortReason, PaymentOrder } from "../terminal.ts";
+import type { Messages, Reading } from "../unasked/dialogue.ts";
+import { type Result, resultReport } from "../unasked/result-report.ts";
+import { printedReceipt } from "./printed-receipt.ts";
+
+export interface CaisseApOptions {
+  readonly version: "0300" | "0320";
+  /** CJ, twelve digits. */
+  readonly identifier: string;
+  /** Two characters. */
+  readonly register: string;
+  /** The tag that carries the order's reference. */
+  readonly reference: "CF" | "CH" | null;
+  /** The customer's receipt is asked for. */
+  readonly receipt: boolean;
+}
+
+const DEBIT = "0";
+const IDENTIFICATION = "I";
+const CUSTOMER_RECEIPT = "100";
+
+/** Payments as tagged messages (docs/concert.md 4.1 to 4.6). */
+export function caisseApMessages(options: CaisseApOptions): Messages {
+  return {
+    protocol: "caisse-ap",
+    request: (order) => requestOf(order, options),
+    read: (reply, order) => readReply(reply, order, options),
+  };
+}
+
+/** "Who is there" (docs/concert.md 4.3). */
+export function identification(options: CaisseApOptions): Uint8Array {
+  return encodeTagged([...headOf(options), ["CD", IDENTIFICATION]]);
+}
+
+function headOf({ version, identifier, register }: CaisseApOptions): Tagged[] {
+  return [
+    ["CZ", version],
+    ["CJ", identifier],
+    ["CA", register],
+  ];
+}
+
+/** BA is left out: a terminal must never answer at once (docs/concert.md 4.4). */
+function requestOf(order: PaymentOrder, options: CaisseApOptions): Uint8Array {
+  const { reference, receipt } = options;
+  const digits = String(order.amountMinor).padStart(2, "0");
+  if (digits.length > 12) throw new RangeError("the amount is larger than this protocol can say");
+  const tags: Tagged[] = [
+    ...headOf(options),
+    ["CB", digits],
+    ["CD", DEBIT],
+    ["CE", order.currencyNumeric],
+  ];
+  if (reference && order.reference) tags.push([reference, order.reference]);
+  if (receipt) tags.push(["CK", CUSTOMER_RECEIPT]);
+  const request = encodeTagged(tags);
+  decodeTagged(request);
+  return request;
+}
+
+function readReply(
+  bytes: Uint8Array,
+  order: PaymentOrder | null,
+  options: CaisseApOptions,
+): Reading {
+  const { tags, fault } = readTagged(bytes);
+  const state = actionResult(tags);
+  const action = tagValue(tags, "CD");
+  // An answer to "who is there" that came late is no result of a payment.
+  if (action === IDENTIFICATION && !order) {
+    return { reading: "other", why: "the terminal said that it is there" };
+  }
+  // A reply that was cut behind a whole approval of a whole amount is that approval.
+  const isWhole = state === "performed" && ["CB", "CE"].every((tag) => tagValue(tags, tag));
+  if (fault && !(fault.code === "incomplete" && isWhole)) {
+    const shown = maskedField(textOf(bytes))
+      .replace(/[^ -~]/g, ".")
+      .slice(0, 200);
+    return { reading: "unreadable", why: `a reply with a fault (${fault.code}): "${shown}"` };
+  }
+  const result = resultOf(tags, options);
+  return {
+    reading: "result",
+    report: resultReport({ ...result, ...cardOf(tags), differs: differsOf(tags, options) }, order),
+    ticket: printedReceipt(tags),
+    end: state === "taken-into-account" ? "wait" : result.code === null ? "unclear" : "told",
+  };
+}
+
+type Ending = Pick<Result, "good" | "code" | "text" | "reason">;
+
+function resultOf(
+  tags: readonly Tagged[],
+  { reference }: CaisseApOptions,
+): Ending & Pick<Result, "amountMinor" | "currencyNumeric" | "reference"> {
+  const amount = tagValue(tags, "CB");
+  const named = reference ? tagValue(tags, reference) : undefined;
+  return {
+    ...endingOf(tags),
+    amountMinor: amount !== undefined && /^\d{1,12}$/.test(amount) ? Number(amount) : null,
+    currencyNumeric: tagValue(tags, "CE") ?? null,
+    reference: named === undefined ? null : referenceIn(named),
+  };
+}
+
+/** AE alone decides; AF says why not (docs/concert.md 4.4). */
+function endingOf(tags: readonly Tagged[]): Ending {
+  const unclear = { good: false, code: null, reason: null };
+  const state = tagValue(tags, "AE") ?? "missing";
+  switch (actionResult(tags)) {
+    case "performed":
+      return { good: true, code: state, text: "approved", reason: null };
+    case "taken-into-account":
+      return { ...unclear, text: "taken into account, no result yet" };
+    case "not-performed": {
+      const { text, reading } = failureOf(tagValue(tags, "AF"));
+      if (reading === "unknown") return { ...unclear, text };
+      const code = (tagValue(tags, "AF") ?? state).slice(0, 2);
+      return { good: false, code, text, reason: reasons[reading] };
+    }
+    case undefined:
+      return { ...unclear, text: `the terminal told no result (AE ${state})` };
+  }
+}
+
+const reasons = {
+  declined: "declined",
+  cancelled: "cancelled",
+  "customer-timeout": "customer-timeout",
+  fault: "terminal-fault",
+  "wrong-currency": "wrong-currency",
+} as const satisfies Record<string, AbortReason>;
+
+const SECTION_SIGN = "\u00a7";
+const REFERENCE_CHARACTERS = 10;
+
+/** A terminal may put its own words before ours, with a section sign between. */
+function referenceIn(value: string): string {
+  const parts = value.split(SECTION_SIGN).map((part) => part.trim());
+  const own = parts.find(({ length }) => length === REFERENCE_CHARACTERS);
+  return maskedField(own ?? value);
+}
+
+function differsOf(tags: readonly Tagged[], { register }: CaisseApOptions): string[] {
+  const [number, action] = [tagValue(tags, "CA"), tagValue(tags, "CD")];
+  return [
+    ...(number === undefined || Number(number) === Number(register) || number === register
+      ? []
+      : ["register number"]),
+    ...(action === undefined || action === DEBIT ? [] : ["action"]),
+  ];
+}
+
+/** docs/concert.md 4.2: which receipt field comes from where, README.md beside this says. */
+function cardOf(
+  tags: readonly Tagged[],
+): Pick<Result, "maskedPan" | "authorisationNumber" | "cardName" | "receipt"> {
+  const text = (tag: string): string => maskedText(tagValue(tags, tag)?.trim() ?? "");
+  const pan = tagValue(tags, "AA");
+  const application = text("CC");
+  return {
+    maskedPan: pan === undefined ? null : maskPan(pan.trim()),
+    authorisationNumber: text("AC") || null,
+    cardName: applicationName(application.slice(-1)),
+    receipt: {
+      AID: text("AI"),
+      contractNumber: text("CG"),
+      paymentType: application,
+      readingMode: readingModes[text("CI")] ?? "",
+      cardAppExpiry: expiryOf(text("AB")),
+    },
+  };
+}
+
+const readingModes: Readonly<Record<string, string>> = { "1": "C", "2": "S", "3": "P", "4": "M" };
+
+/** YYMM as YYMMDD: the last day of the month. */
+function expiryOf(yymm: string): string {
+  if (!/^\d\d(0[1-9]|1[0-2])$/.test(yymm)) return "";
+  const days = new Date(Date.UTC(2000 + Number(yymm.slice(0, 2)), Number(yymm.slice(2)), 0));
+  return `${yymm}${days.getUTCDate()}`;
+}

@@ -1,0 +1,119 @@
+import { isDeepStrictEqual } from "node:util";
+import {
+  applicationName,
+  ConcertCodecError,
+  decodeFixedReply,
+  decodeFixedRequest,
+  encodeFixedRequest,
+  FIXED_AMOUNT_MAX,
+  type FixedReply,
+  type FixedRequest,
+  maskedField,
+  maskedText,
+  panOfReport,
+  textOf,
+} from "../../../concert/index.ts";
+import type { PaymentOrder } from "../terminal.ts";
+import type { Messages, Reading } from "../unasked/dialogue.ts";
+import { resultReport, ticketOfLines } from "../unasked/result-report.ts";
+
+export interface ConcertOptions {
+  readonly variant: "e" | "e-plus" | "e-ticket";
+  /** Two characters. */
+  readonly register: string;
+  /** The reply has a report with the card number. */
+  readonly report: boolean;
+}
+
+const BANK_CARD = "1";
+const DEBIT = "0";
+/** Answer at the end, the terminal decides about the authorisation (docs/concert.md 3.1). */
+const ANSWER_AT_END = "A010";
+const TERMINAL_DECIDES = "B010";
+const CUSTOMER_TICKET = "T012";
+
+/** Payments in fixed fields (docs/concert.md 3.1, 3.2). */
+export function concertMessages(options: ConcertOptions): Messages {
+  return {
+    protocol: "concert",
+    request: (order) => requestOf(order, options),
+    read: (reply, order) => readReply(reply, order, options),
+  };
+}
+
+/** Throws unless our own decoder reads what would leave (docs/concert.md 2.6). */
+function requestOf(order: PaymentOrder, options: ConcertOptions): Uint8Array {
+  if (order.amountMinor > FIXED_AMOUNT_MAX) {
+    throw new ConcertCodecError("value", "the amount is larger than this protocol can say");
+  }
+  const request: FixedRequest = {
+    posNumber: options.register,
+    amountMinor: order.amountMinor,
+    answerFlag: options.report ? "1" : "0",
+    paymentMode: BANK_CARD,
+    transactionType: DEBIT,
+    currency: order.currencyNumeric,
+    private: (order.reference ?? "").padEnd(10),
+    options: optionsOf(options),
+  };
+  const body = encodeFixedRequest(request);
+  if (isDeepStrictEqual(decodeFixedRequest(body), request)) return body;
+  throw new ConcertCodecError("value", "the request does not say what was meant");
+}
+
+function optionsOf({ variant }: ConcertOptions): FixedRequest["options"] {
+  switch (variant) {
+    case "e":
+      return { variant };
+    case "e-plus":
+      return { variant, delay: ANSWER_AT_END, authorization: TERMINAL_DECIDES };
+    case "e-ticket":
+      return { variant, ticket: CUSTOMER_TICKET };
+  }
+}
+
+function readReply(body: Uint8Array, order: PaymentOrder | null, options: ConcertOptions): Reading {
+  const { variant, report } = options;
+  const currency = order?.currencyNumeric ?? "";
+  try {
+    const reply = decodeFixedReply(body, { ticket: variant === "e-ticket", report, currency });
+    return resultOf(reply, order, options);
+  } catch (error) {
+    if (!(error instanceof ConcertCodecError)) throw error;
+    const shown = maskedField(textOf(body)).replace(/[^ -~]/g, ".");
+    return { reading: "unreadable", why: `${error.message}: "${shown}"` };
+  }
+}
+
+function resultOf(
+  reply: FixedReply,
+  order: PaymentOrder | null,
+  { register }: ConcertOptions,
+): Reading {
+  const { status, amountMinor, currency: currencyNumeric, posNumber } = reply;
+  const isTold = status === "0" || status === "7";
+  const result = {
+    good: status === "0",
+    code: isTold ? status : null,
+    text: textOfStatus(status),
+    reason: "declined" as const,
+    amountMinor,
+    currencyNumeric,
+    reference: maskedField(reply.private).trim() || null,
+    differs: posNumber === register ? [] : ["register number"],
+    maskedPan: reply.report === null ? null : panOfReport(reply.report),
+    cardName: applicationName(reply.paymentMode),
+  };
+  return {
+    reading: "result",
+    report: resultReport(result, order),
+    ticket: reply.ticket === null ? "" : ticketOfLines(maskedText(reply.ticket)),
+    end: isTold ? "told" : "wait",
+  };
+}
+
+function textOfStatus(status: string): string {
+  if (status === "0") return "approved";
+  if (status === "7") return "not approved";
+  return `the terminal told no result (status ${status})`;
+}

@@ -1,0 +1,332 @@
+import type { Clock, Timer } from "../../../shared/time.ts";
+import {
+  type Baseline,
+  type LastTransaction,
+  type PaymentEnd,
+  type PaymentObserver,
+  type PaymentOrder,
+  type Terminal,
+  type TerminalCapabilities,
+  type TerminalEvent,
+  type TerminalState,
+  type TerminalStatus,
+  TerminalUnavailable,
+  type TransactionReport,
+} from "../terminal.ts";
+import type { Dialogue, Messages, Opened, Reading } from "./dialogue.ts";
+import { unreadableReport } from "./unreadable-report.ts";
+
+interface Log {
+  info(details: object, text: string): void;
+  warn(details: object, text: string): void;
+}
+
+export interface UnaskedParts {
+  readonly messages: Messages;
+  readonly dialogue: Dialogue;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** A payment without a result is given up after this long; its result still counts. */
+  readonly waitMs: number;
+  /** From the request on: then nothing is expected to run any more. */
+  readonly quietMs: number;
+}
+
+interface Paying {
+  readonly order: PaymentOrder;
+  readonly observer: PaymentObserver;
+  readonly ended: PromiseWithResolvers<PaymentEnd>;
+  /** The newest fault of the line while this payment runs; "" without. */
+  fault: string;
+  /** The terminal may have the request, so whatever comes is evidence. */
+  isSent: boolean;
+}
+
+const nobody = { serialNumber: "", deviceId: "", terminalId: "", version: "" } as const;
+const cannotTell = "the protocol has no question about the last transaction";
+const nothingElse = { card: "0", call: "0", periph: "0" } as const;
+
+/**
+ * A terminal that takes one request and tells one result, and knows neither a cancel nor a question
+ * nor a name of its own (docs/design.md 3.25). Protocols differ in their messages and in the way
+ * these travel.
+ */
+export class UnaskedTerminal implements Terminal {
+  readonly #parts: UnaskedParts;
+  readonly #listeners = new Set<(event: TerminalEvent) => void>();
+  #take: ((report: TransactionReport) => boolean) | undefined;
+  #paying: Paying | undefined;
+  /** A request has left, and neither its result nor an answered question came since. */
+  #mayRun = false;
+  /** Recovery is to find out what became of a payment, perhaps of an earlier process. */
+  #isDoubted = false;
+  #isBusy = false;
+  #quietAtMs: number;
+  #status: TerminalStatus | null = null;
+  /** Ends a silence early: a result has come. */
+  #heard: (() => void) | undefined;
+
+  constructor(parts: UnaskedParts) {
+    this.#parts = parts;
+    this.#quietAtMs = parts.clock.monotonicMs() + parts.quietMs;
+  }
+
+  get protocol(): string {
+    return this.#parts.messages.protocol;
+  }
+
+  get capabilities(): TerminalCapabilities {
+    return {
+      paymentLimitMs: this.#parts.quietMs,
+      lastTransaction: false,
+      vending: false,
+      partialIssue: false,
+      cannotRefuse: true,
+      noIdentity: true,
+    };
+  }
+
+  get state(): TerminalState {
+    const { problem } = this.#parts.dialogue;
+    return {
+      link: problem === null ? "connected" : "disconnected",
+      linkProblem: problem,
+      identity: nobody,
+      status: this.#status,
+      busy: this.#isBusy || this.#paying !== undefined,
+      demands: [],
+    };
+  }
+
+  subscribe(listener: (event: TerminalEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  takeLateResults(take: (report: TransactionReport) => boolean): void {
+    this.#take = take;
+  }
+
+  keepEvidence(keep: boolean): void {
+    this.#isDoubted = keep;
+  }
+
+  start(): void {
+    this.#parts.dialogue.start({
+      reply: (reply, unasked) => this.#reply(reply, unasked),
+      spoilt: (text) => this.#spoilt(text),
+      link: (problem) => {
+        this.#emit({
+          type: "link",
+          link: problem === null ? "connected" : "disconnected",
+          problem,
+        });
+      },
+      gone: (text) => this.#gone(text),
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#parts.dialogue.close();
+  }
+
+  /** The question "are you there?" is the opening of the very session that carries the request. */
+  async prepare(signal: AbortSignal): Promise<Baseline> {
+    signal.throwIfAborted();
+    this.#became(await this.#used(() => this.#parts.dialogue.open(signal)));
+    const last = { kind: "not-told", why: cannotTell } as const;
+    return { identity: nobody, last, clockOffsetMs: null };
+  }
+
+  async check(signal: AbortSignal): Promise<TerminalStatus> {
+    if (this.#isBusy || this.#paying || this.#mayRun || this.#isDoubted) {
+      return { cr: "1", ...nothingElse, detail: "a payment runs or may run" };
+    }
+    this.#became(await this.#used(() => this.#parts.dialogue.ping(signal)));
+    return { cr: "0", ...nothingElse, detail: "the terminal answered" };
+  }
+
+  /** Listens until nothing can be running, then asks whether somebody is there. */
+  async lastTransaction(signal: AbortSignal): Promise<LastTransaction> {
+    signal.throwIfAborted();
+    const { clock, dialogue } = this.#parts;
+    const leftMs = this.#quietAtMs - clock.monotonicMs();
+    const isHeard = leftMs > 0 && (await this.#listen(leftMs, signal));
+    signal.throwIfAborted();
+    if (!isHeard) this.#became(await this.#used(() => dialogue.ping(signal)));
+    this.#mayRun = false;
+    this.#quietAtMs = clock.monotonicMs();
+    return { kind: "not-told", why: cannotTell };
+  }
+
+  async pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
+    const { messages, dialogue, clock, log, waitMs, quietMs } = this.#parts;
+    let request: Uint8Array;
+    try {
+      request = messages.request(order);
+    } catch (error) {
+      dialogue.leave();
+      return { end: "not-sent", code: "request", text: (error as Error).message };
+    }
+    const ended = Promise.withResolvers<PaymentEnd>();
+    const paying: Paying = { order, observer, ended, fault: "", isSent: false };
+    this.#paying = paying;
+    this.#mayRun = true;
+    this.#quietAtMs = clock.monotonicMs() + quietMs;
+    let limit: Timer | undefined;
+    try {
+      const sent = await this.#send(request);
+      log.info({ sent }, "payment request");
+      if (sent === "not-sent" || sent === "refused") {
+        this.#mayRun = false;
+        return notBegun(sent, paying.fault || (dialogue.problem ?? ""));
+      }
+      paying.isSent = true;
+      limit = clock.startTimer("payment result", waitMs, () => {
+        const text = `the terminal told no result in ${Math.round(waitMs / 1_000)} s`;
+        ended.resolve(lost("no-result", [text, paying.fault].filter(Boolean).join("; ")));
+      });
+      return await ended.promise;
+    } finally {
+      limit?.clear();
+      this.#paying = undefined;
+    }
+  }
+
+  /** An opening that has lapsed meanwhile is made once more, because nothing has left. */
+  async #send(request: Uint8Array): Promise<"taken" | "refused" | "unanswered" | "not-sent"> {
+    const { dialogue } = this.#parts;
+    const first = await dialogue.send(request);
+    if (first !== "lapsed") return first;
+    const { opened } = await dialogue.open(new AbortController().signal);
+    const second = opened ? await dialogue.send(request) : "lapsed";
+    return second === "lapsed" ? "not-sent" : second;
+  }
+
+  #reply(reply: Uint8Array, unasked: boolean): boolean {
+    const paying = this.#paying;
+    const reading = this.#parts.messages.read(reply, unasked ? null : (paying?.order ?? null));
+    switch (reading.reading) {
+      case "other":
+        this.#parts.log.warn({}, reading.why);
+        return true;
+      case "unreadable":
+        this.#spoilt(reading.why);
+        return false;
+      case "result":
+        return paying && this.#isOf(paying, reading.report, unasked)
+          ? this.#own(paying, reading)
+          : this.#late(reading);
+    }
+  }
+
+  /** A result that came too early is the payment's only when it names the payment. */
+  #isOf({ order, observer }: Paying, report: TransactionReport, unasked: boolean): boolean {
+    if (unasked && (order.reference === undefined || report.reference !== order.reference)) {
+      return false;
+    }
+    return observer.concerns?.(report) ?? true;
+  }
+
+  #own(paying: Paying, { report, ticket, end }: Extract<Reading, { reading: "result" }>): boolean {
+    const { order, observer, ended } = paying;
+    // A member that does not come back is no difference.
+    const told = {
+      ...report,
+      amountMinor: report.amountMinor ?? order.amountMinor,
+      currencyNumeric: report.currencyNumeric ?? order.currencyNumeric,
+    };
+    try {
+      observer.report(told);
+    } catch (error) {
+      paying.fault = `the result could not be stored: ${(error as Error).message}`;
+      return false;
+    }
+    if (end === "told") this.#ends(() => ended.resolve({ end: "completed", ticket }));
+    if (end === "unclear") {
+      this.#ends(() => ended.resolve({ ...lost("unclear", report.resultText), ticket }));
+    }
+    return true;
+  }
+
+  #late({ report, end }: Extract<Reading, { reading: "result" }>): boolean {
+    const isStored = this.#take?.(report) ?? false;
+    if (isStored && end === "told" && !this.#paying) this.#ends(() => this.#heard?.());
+    return isStored;
+  }
+
+  /** The terminal has come to an end of what it did. */
+  #ends(tell: () => void): void {
+    this.#mayRun = false;
+    tell();
+  }
+
+  #spoilt(text: string): void {
+    this.#parts.log.warn({}, `something came that is no result: ${text}`);
+    this.#emit({ type: "protocol", text });
+    const paying = this.#paying;
+    if (!paying || paying.fault === text) return;
+    paying.fault = text;
+    if (!paying.isSent) return;
+    try {
+      // Evidence that the terminal said something.
+      paying.observer.report(unreadableReport(text));
+    } catch (error) {
+      this.#parts.log.warn({ err: error }, "what came could not be stored");
+    }
+  }
+
+  #gone(text: string): void {
+    this.#paying?.ended.resolve(lost("line", text));
+  }
+
+  async #used(ask: () => Promise<Opened>): Promise<Opened> {
+    this.#isBusy = true;
+    try {
+      return await ask();
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+
+  /** Throws {@link TerminalUnavailable} when nobody answered. */
+  #became(opened: Opened): void {
+    if (opened.opened) {
+      this.#status = { cr: "0", ...nothingElse, detail: "the terminal answered" };
+      return;
+    }
+    this.#status = { cr: "9", ...nothingElse, detail: opened.text };
+    const reason = { away: "disconnected", silent: "no-answer", busy: "busy" } as const;
+    throw new TerminalUnavailable(reason[opened.why], opened.text);
+  }
+
+  /** true: a result came meanwhile. */
+  #listen(forMs: number, signal: AbortSignal): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const timer = this.#parts.clock.startTimer("recovery silence", forMs, () => resolve(false));
+    const onAbort = (): void => resolve(false);
+    signal.addEventListener("abort", onAbort, { once: true });
+    this.#heard = () => resolve(true);
+    return promise.finally(() => {
+      timer.clear();
+      signal.removeEventListener("abort", onAbort);
+      this.#heard = undefined;
+    });
+  }
+
+  #emit(event: TerminalEvent): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+}
+
+function notBegun(sent: "not-sent" | "refused", fault: string): PaymentEnd {
+  if (sent === "not-sent") {
+    return { end: "not-sent", code: "line", text: fault || "the terminal does not answer" };
+  }
+  const text = "the terminal did not take the request, also when it was repeated";
+  return { end: "refused", code: "request", text: [text, fault].filter(Boolean).join("; ") };
+}
+
+function lost(code: string, text: string): Extract<PaymentEnd, { end: "lost" }> {
+  return { end: "lost", code, text, ticket: "" };
+}

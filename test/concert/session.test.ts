@@ -1,0 +1,270 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { decodeFixedReply } from "../../src/concert/index.ts";
+import { encodeFrame } from "../../src/concert/link/frame.ts";
+import {
+  advanceSession,
+  ENQ_TRIES,
+  FRAME_SENDS,
+  idleSession,
+  type SessionInput,
+  type SessionNews,
+  type SessionStep,
+} from "../../src/concert/link/session-machine.ts";
+import { bytesHex, hasVectors, hexBytes, rowsOf, type Vector } from "./vectors.ts";
+
+const times = { answerMs: 3_000, pauseMs: 1_000, holdMs: 2_000, silenceMs: 3_000, quietMs: 300 };
+const [ENQ, ACK, NAK, EOT, STX] = ["05", "06", "15", "04", "02"] as const;
+
+/** A register's side of a line, step by step, with what it wrote and told. */
+class Side {
+  state = idleSession;
+  written: string[] = [];
+  news: SessionNews[] = [];
+  timerMs: number | null = null;
+  isStoring = true;
+
+  do(input: SessionInput): void {
+    const step: SessionStep = advanceSession(this.state, input, times);
+    this.state = step.state;
+    if (step.write.length > 0) this.written.push(bytesHex(Uint8Array.from(step.write)));
+    if (step.frame) this.written.push(bytesHex(step.frame));
+    if (step.timerMs !== undefined) this.timerMs = step.timerMs;
+    this.news.push(...step.news);
+    if (step.news.some(({ news }) => news === "body")) {
+      this.do({ input: "judged", stored: this.isStoring });
+    }
+  }
+
+  hear(hex: string): void {
+    for (const byte of hexBytes(hex)) this.do({ input: "byte", byte });
+  }
+
+  told(): string[] {
+    return this.news.splice(0).map(({ news }) => news);
+  }
+
+  wrote(): string[] {
+    return this.written.splice(0);
+  }
+
+  /** A frame is on its way to the terminal. */
+  static sending(): Side {
+    const side = new Side();
+    side.do({ input: "ask" });
+    side.hear(ACK);
+    side.do({ input: "send", frame });
+    side.wrote();
+    side.told();
+    return side;
+  }
+}
+
+const frame = encodeFrame(Buffer.from("0100001250110978          A010B010"));
+const frameHex = bytesHex(frame);
+const replyHex = bytesHex(encodeFrame(Buffer.from("010000012501978          ")));
+const spoiltHex = `${replyHex.slice(0, -2)}7f`;
+
+describe.skipIf(!hasVectors)("as the register of published sessions (CONFORMANCE_VECTORS)", () => {
+  const serial = rowsOf("session").filter(([, { transport }]) => transport === "serial");
+  test.each(serial)("%s goes as it went there", (_id, vector) => {
+    const side = new Side();
+    const isProbe = !vector.steps.some(({ name }) => name === "frame");
+    for (const [at, { from, name, hex = "" }] of vector.steps.entries()) {
+      if (from === "terminal") {
+        side.hear(hex);
+        continue;
+      }
+      const isOwn = vector.steps.slice(0, at).every((step) => step.name !== "EOT");
+      if (name === "ENQ") side.do({ input: "ask" });
+      if (name === "frame") side.do({ input: "send", frame: hexBytes(hex) });
+      if (name === "EOT" && isProbe && isOwn) side.do({ input: "leave" });
+      // Ours asks for a spoilt reply again, where that register gave up.
+      if (side.written[0] === NAK && hex !== NAK) side.written.shift();
+      expect(side.written.shift()).toBe(hex);
+    }
+    expect(side.news.filter(({ news }) => news === "body")).toHaveLength(acceptedOf(vector));
+  });
+});
+
+/** Replies of the terminal whose check byte is right. */
+function acceptedOf({ steps }: Vector): number {
+  const side = new Side();
+  for (const { from, name, hex = "" } of steps) {
+    if (from === "terminal" && name === "frame") side.hear(hex);
+  }
+  return side.news.filter(({ news }) => news === "body").length;
+}
+
+describe("our session", () => {
+  test("asks three times, with EOT and a pause between, and nothing was asked for then", () => {
+    const side = new Side();
+    side.do({ input: "ask" });
+    for (let time = 1; time < 2 * ENQ_TRIES; time++) side.do({ input: "timer" });
+    expect(side.wrote()).toEqual([ENQ, EOT, ENQ, EOT, ENQ, EOT]);
+    expect(side.news).toEqual([{ news: "not-opened", why: "silent", sawParity: false }]);
+    expect(side.state).toEqual(idleSession);
+  });
+
+  test("takes NAK to ENQ for busy", () => {
+    const side = new Side();
+    side.do({ input: "ask" });
+    side.hear(NAK);
+    expect([side.wrote(), side.timerMs]).toEqual([[ENQ, EOT], times.pauseMs]);
+    side.do({ input: "timer" });
+    side.hear(ACK);
+    expect([side.wrote(), side.told()]).toEqual([[ENQ], ["opened"]]);
+  });
+
+  test("repeats a frame only after NAK, unchanged, at most twice", () => {
+    const side = Side.sending();
+    for (let sends = 1; sends < FRAME_SENDS; sends++) {
+      side.hear(NAK);
+      expect(side.wrote()).toEqual([frameHex]);
+    }
+    side.hear(NAK);
+    expect([side.wrote(), side.told()]).toEqual([[EOT], ["refused"]]);
+  });
+
+  test("sends nothing but EOT after a silence, and hears the result all the same", () => {
+    const side = Side.sending();
+    side.do({ input: "timer" });
+    expect([side.wrote(), side.told()]).toEqual([[EOT], ["unanswered"]]);
+    side.hear(ENQ + replyHex + EOT);
+    expect([side.wrote(), side.news]).toMatchObject([
+      [ACK, ACK],
+      [{ news: "body", unasked: false }],
+    ]);
+  });
+
+  test("lapses when nothing is sent in it", () => {
+    const side = new Side();
+    side.do({ input: "ask" });
+    side.hear(ACK);
+    side.do({ input: "timer" });
+    side.do({ input: "send", frame });
+    expect([side.wrote(), side.told()]).toEqual([
+      [ENQ, EOT],
+      ["opened", "lapsed", "lapsed"],
+    ]);
+  });
+
+  test("sees another parity setting", () => {
+    const side = new Side();
+    side.do({ input: "ask" });
+    side.hear("95");
+    for (let time = 1; time < 2 * ENQ_TRIES; time++) side.do({ input: "timer" });
+    expect(side.news.at(-1)).toMatchObject({ news: "not-opened" });
+    side.hear("0582");
+    expect(side.news.at(-1)).toMatchObject({ news: "spoilt", fault: "parity" });
+  });
+});
+
+describe("the terminal's session", () => {
+  test("is taken first where it comes in the place of ACK to ENQ", () => {
+    const side = new Side();
+    side.do({ input: "ask" });
+    side.hear(ENQ + replyHex + EOT);
+    expect(side.wrote()).toEqual([ENQ, ACK, ACK, ENQ]);
+    expect(side.news).toMatchObject([{ news: "body", unasked: true }]);
+    side.hear(ACK);
+    expect(side.told()).toEqual(["body", "opened"]);
+  });
+
+  test("is of something earlier where it comes in the place of ACK to the frame", () => {
+    const side = Side.sending();
+    side.hear(ENQ + replyHex + EOT);
+    expect(side.wrote()).toEqual([ACK, ACK]);
+    expect(side.news).toMatchObject([{ news: "unanswered" }, { news: "body", unasked: true }]);
+  });
+
+  test("is asked to repeat a spoilt reply, three times at most", () => {
+    const side = new Side();
+    side.hear(ENQ + spoiltHex + spoiltHex + spoiltHex + spoiltHex + EOT);
+    expect(side.wrote()).toEqual([ACK, NAK, NAK, NAK]);
+    expect(side.told()).toEqual(["spoilt", "spoilt", "spoilt", "spoilt"]);
+    side.hear(ENQ + spoiltHex + replyHex + EOT);
+    expect(side.wrote()).toEqual([ACK, NAK, ACK]);
+  });
+
+  test("is not acknowledged for a reply that could not be stored", () => {
+    const side = new Side();
+    side.isStoring = false;
+    side.hear(ENQ + replyHex);
+    side.isStoring = true;
+    side.hear(replyHex);
+    expect(side.wrote()).toEqual([ACK, NAK, ACK]);
+    expect(side.told()).toEqual(["body", "body"]);
+  });
+
+  test("needs neither ENQ before a reply nor EOT behind it", () => {
+    const side = new Side();
+    side.hear(replyHex);
+    side.do({ input: "timer" });
+    side.hear(ENQ + replyHex + ENQ + replyHex);
+    expect(side.wrote()).toEqual([ACK, ACK, ACK, ACK, ACK]);
+  });
+
+  test("ends a cut frame with NAK after a silence, a spoilt one when the line is quiet", () => {
+    const side = new Side();
+    side.hear(ENQ + replyHex.slice(0, 20));
+    side.do({ input: "timer" });
+    expect(side.wrote()).toEqual([ACK, NAK]);
+    side.hear(`${STX}3031${ACK}3133`);
+    expect([side.wrote(), side.timerMs]).toEqual([[], times.quietMs]);
+    side.do({ input: "timer" });
+    expect([side.wrote(), side.told()]).toEqual([[NAK], ["spoilt", "spoilt"]]);
+  });
+});
+
+const input: fc.Arbitrary<SessionInput> = fc.oneof(
+  fc
+    .oneof(
+      { weight: 6, arbitrary: fc.constantFrom(2, 3, 4, 5, 6, 0x15, 0x82, 0x84, 0x95) },
+      { weight: 1, arbitrary: fc.nat(255) },
+    )
+    .map((byte) => ({ input: "byte" as const, byte })),
+  fc.constantFrom<SessionInput>(
+    { input: "timer" },
+    { input: "ask" },
+    { input: "send", frame },
+    { input: "leave" },
+  ),
+);
+
+describe("whatever comes", () => {
+  test("a frame leaves once for each wish to send it, and again only after NAK", () => {
+    const law = (inputs: readonly SessionInput[]) => {
+      const side = new Side();
+      let [asked, naks] = [0, 0];
+      for (const one of inputs) {
+        if (one.input === "send") asked += 1;
+        if (one.input === "byte" && one.byte === 0x15) naks += 1;
+        side.do(one);
+      }
+      const sent = side.written.filter((hex) => hex === frameHex).length;
+      expect(sent).toBeLessThanOrEqual(asked + naks);
+      const [taken, refused] = ["taken", "refused"].map((word) =>
+        side.news.filter(({ news }) => news === word),
+      );
+      expect((taken?.length ?? 0) + (refused?.length ?? 0)).toBeLessThanOrEqual(asked);
+    };
+    fc.assert(fc.property(fc.array(input, { maxLength: 200 }), law), { numRuns: 2_000, seed: 1 });
+  });
+
+  test("a terminal that repeats its session is heard in the end", () => {
+    const law = (noise: readonly SessionInput[]) => {
+      const side = new Side();
+      for (const one of noise) side.do(one);
+      side.news = [];
+      // The line falls quiet, and the terminal tries as often as it may.
+      for (let tries = 0; tries < 3; tries++) {
+        for (let time = 0; time < 8; time++) side.do({ input: "timer" });
+        side.hear(ENQ + replyHex + EOT);
+      }
+      const bodies = side.news.flatMap((one) => (one.news === "body" ? [one.body] : []));
+      expect(bodies.map((body) => decodeFixedReply(body).status)).toContain("0");
+    };
+    fc.assert(fc.property(fc.array(input, { maxLength: 60 }), law), { numRuns: 1_000, seed: 1 });
+  });
+});

@@ -1,0 +1,50 @@
+import { mkdtempSync, readFileSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { projectRoot } from "../../src/shared/version-files.ts";
+import { runToEnd } from "../support/own-processes.ts";
+
+/** The bundled programs in a folder of their own, with a blank and an umlaut in its path. */
+const folder = join(mkdtempSync(join(tmpdir(), "bundle-")), "ein Kiösk");
+const data = join(folder, "data");
+const launcher = join(folder, "programs", "launcher.js");
+
+function launch(...words: string[]): Promise<{ readonly stdout: string }> {
+  return runToEnd(process.execPath, [launcher, ...words]);
+}
+
+beforeAll(async () => {
+  await runToEnd(process.execPath, [join(projectRoot, "scripts/bundle.ts"), "--out", folder]);
+  // The packages with machine code stay outside of bundles.
+  symlinkSync(join(projectRoot, "node_modules"), join(folder, "node_modules"));
+});
+afterAll(() => launch("stop", "--data", data));
+
+test("the bundled launcher starts bundled programs, which take a payment", async () => {
+  const { stdout } = await launch("--demo", "--data", data);
+  expect(stdout).toContain('"status": "Success"');
+  expect(stdout).toContain('"notificationGatewaySent": true');
+});
+
+test("status, audit, page and document find their files in the bundle", async () => {
+  const { stdout } = await launch("status", "--data", data);
+  expect(stdout).toMatch(/tp-manager +running/);
+  const audit = JSON.parse((await launch("audit", "--json", "--data", data)).stdout);
+  expect(audit).toMatchObject({ attempts: 1, faults: [] });
+  const config = readFileSync(join(data, "config.txt"), "utf8");
+  const value = (name: string): string => new RegExp(`^${name}=(.+)`, "m").exec(config)?.[1] ?? "";
+  const login = `${value("TERMINAL_MANAGER_LOGIN")}:${value("TERMINAL_MANAGER_PWD")}`;
+  for (const [path, type] of [
+    ["/", "text/html"],
+    ["/openapi.json", "application/json"],
+  ] as const) {
+    const answer = await fetch(`http://localhost:${value("LOCAL_PORT")}${path}`, {
+      headers: { authorization: `Basic ${btoa(login)}` },
+    });
+    expect([answer.status, answer.headers.get("content-type")]).toMatchObject([
+      200,
+      expect.stringContaining(type),
+    ]);
+  }
+});

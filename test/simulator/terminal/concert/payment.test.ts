@@ -1,0 +1,232 @@
+import { describe, expect, test } from "vitest";
+import { asSlow } from "../../../support/patience.ts";
+import { ACK, ENQ, EOT, frameOf } from "./support/register.ts";
+import {
+  bank,
+  fixedRequest,
+  type Setting,
+  settings,
+  started,
+  taggedRequest,
+  tags,
+} from "./support/started.ts";
+
+const QUIET_MS = asSlow(400);
+const session: Setting = { transport: "tcp", family: "concert", sessions: true };
+const bare: Setting = { transport: "tcp", family: "caisse-ap", sessions: false };
+
+const titled = settings.map((setting) => ({
+  ...setting,
+  title: `${setting.family}, ${setting.sessions ? "in sessions" : "bare"}, on ${setting.transport}`,
+}));
+
+/** The reply of one payment, whatever carries it. */
+async function replyOf(setting: Setting, amountMinor: number): Promise<string> {
+  const { register } = await started(setting);
+  if (!setting.sessions) {
+    register.say(taggedRequest(amountMinor));
+    return (await register.rest(QUIET_MS)).join("");
+  }
+  const body =
+    setting.family === "concert" ? fixedRequest(amountMinor) : taggedRequest(amountMinor);
+  const story = await register.ask(body, QUIET_MS);
+  expect([...story.slice(0, 3), story[4], ...story.slice(5)]).toEqual(["ack", "ack", "enq", "eot"]);
+  return String(story[3]).slice(1);
+}
+
+describe.each(titled)("$title", (setting) => {
+  test("a payment is charged and told", async () => {
+    const reply = await replyOf(setting, 1200);
+    if (setting.family === "concert") {
+      expect(reply).toMatch(/^010000012001541333X{6}0006 {39}978 {10}$/);
+      return;
+    }
+    expect(reply).toContain("AE00210");
+    expect(reply).toContain("CB0041200");
+    expect(reply).toContain("AA016541333######0006");
+    expect(reply.length).toBeLessThan(1_024);
+  });
+
+  test("a refusal is told, and nothing is charged", async () => {
+    const reply = await replyOf(setting, 1205);
+    expect(reply).toMatch(
+      setting.family === "concert" ? /^017000012051 {55}978/ : /AE00201AF00204/,
+    );
+  });
+});
+
+describe("a request of fixed fields", () => {
+  test("without a report has 25 characters, and private data come back", async () => {
+    const { register } = await started(session);
+    const story = await register.ask(fixedRequest(900, { flag: "0", reference: "A-17" }), QUIET_MS);
+    expect(story[3]).toBe(":010000009001978A-17      ");
+  });
+
+  test("that asks for an answer at once gets status 9, and nothing follows", async () => {
+    const { register, simulator } = await started(session);
+    const story = await register.ask(
+      fixedRequest(900, { flag: "0", options: "A011B010" }),
+      QUIET_MS,
+    );
+    expect(story).toEqual(["ack", "ack", "enq", ":019000009001978          ", "eot"]);
+    expect(bank(simulator)).toEqual(["charge 900"]);
+  });
+
+  test("of another variant is refused with NAK", async () => {
+    const { register, simulator } = await started(session, { behaviour: { variant: "e" } });
+    expect(await register.ask(fixedRequest(900), QUIET_MS)).toEqual(["ack", "nak"]);
+    const story = await register.ask(fixedRequest(900, { options: "" }), QUIET_MS);
+    expect(story.at(3)).toMatch(/^:010/);
+    expect(bank(simulator)).toEqual(["charge 900"]);
+  });
+
+  test("with a ticket gets the lines behind the private field", async () => {
+    const { register } = await started(session, { behaviour: { variant: "e-ticket" } });
+    const story = await register.ask(fixedRequest(900, { flag: "0", options: "T012" }), QUIET_MS);
+    expect(story[3]).toMatch(/^:010000009001978 {10}CARTE BANCAIRE\n/);
+  });
+
+  test("for a credit and for a cancellation moves the money back", async () => {
+    const { register, simulator } = await started(session);
+    for (const type of ["0", "2", "2", "1", "4"]) {
+      await register.ask(fixedRequest(900, { type }), QUIET_MS);
+    }
+    expect(bank(simulator)).toEqual(["charge 900", "reversal 900", "refund 900"]);
+  });
+});
+
+describe("a message of tags", () => {
+  test.each([
+    { what: "asks who is there", given: { CD: "I", CB: "", CE: "" }, told: /CD001IAE00210$/ },
+    { what: "lacks an amount", given: { CB: "" }, told: /AE00201AF00209$/ },
+    { what: "has another action", given: { CD: "7" }, told: /AE00201AF00212$/ },
+    { what: "has another currency", given: { CE: "840" }, told: /AE00201AF00213$/ },
+  ])("that $what is answered", async ({ given, told }) => {
+    const { register, simulator } = await started(bare);
+    const message = { CZ: "0300", CJ: "012", CA: "01", CE: "978", CD: "0", CB: "1200", ...given };
+    register.say(tags(Object.fromEntries(Object.entries(message).filter(([, value]) => value))));
+    const [reply, end] = await register.rest(asSlow(1_000));
+    expect(reply).toMatch(told);
+    expect(end).toBe("closed");
+    expect(bank(simulator)).toEqual([]);
+  });
+
+  test("is taken with a line end behind it, and in pieces of one byte", async () => {
+    const { register, simulator } = await started(bare, { timers: { gapMs: 100 } });
+    for (const byte of `${taggedRequest(1200)}\r\n`) register.say(byte);
+    expect((await register.rest(asSlow(1_000))).join("")).toMatch(/AE00210.*closed$/s);
+    expect(bank(simulator)).toEqual(["charge 1200"]);
+  });
+
+  test("that wants an answer at once gets AE 11, and nothing follows", async () => {
+    const { register, simulator } = await started(bare);
+    register.say(taggedRequest(1200, { BA: "1" }));
+    expect((await register.rest(asSlow(1_000))).join("")).toMatch(/AE00211closed$/);
+    await simulator.terminal.idle();
+    expect(bank(simulator)).toEqual(["charge 1200"]);
+  });
+
+  test.each([1200, 1205])(
+    "that asks for a receipt gets one with line feeds, of %i",
+    async (amount) => {
+      const { register } = await started(bare);
+      register.say(taggedRequest(amount, { CK: "100", CF: "A-1" }));
+      const reply = (await register.rest(asSlow(1_000)))[0] ?? "";
+      expect(reply).toContain("CF003A-1");
+      const [, length, container = ""] = /ZT(\d{3})(.*)$/s.exec(reply) ?? [];
+      expect(container).toHaveLength(Number(length));
+      const [, wish, text = ""] = /^CK003(\d{3})AK\d{3}(.*)\n$/s.exec(container) ?? [];
+      expect(wish).toBe("100");
+      expect(text).toContain("\n");
+      expect(Buffer.from(text, "base64").toString("latin1")).toMatch(/^CARTE BANCAIRE\n/);
+    },
+  );
+
+  test("during a payment is told that the terminal is busy", async () => {
+    const { register, simulator, reconnect } = await started(bare, {
+      behaviour: { customer: "manual" },
+    });
+    register.say(taggedRequest(1200));
+    await expect.poll(() => simulator.terminal.parts.customer.waiting).toBe(true);
+    const other = await reconnect();
+    other.say(taggedRequest(700, { CD: "I" }));
+    expect((await other.rest(asSlow(1_000))).join("")).toMatch(/AE00201AF00210closed$/);
+    simulator.terminal.parts.customer.act({ action: "insert" });
+    await simulator.terminal.idle();
+    expect(bank(simulator)).toEqual(["charge 1200"]);
+  });
+});
+
+describe("a session", () => {
+  test("is refused with NAK while a payment runs, and taken again after it", async () => {
+    const { register, simulator } = await started(session, { behaviour: { customer: "manual" } });
+    expect(await register.ask(fixedRequest(1200), QUIET_MS)).toEqual(["ack", "ack"]);
+    register.say(ENQ);
+    expect(await register.next(QUIET_MS)).toBe("nak");
+    simulator.terminal.parts.customer.act({ action: "insert" });
+    expect((await register.rest(QUIET_MS)).map((heard) => heard.slice(0, 4))).toEqual([
+      "enq",
+      ":010",
+      "eot",
+    ]);
+    register.say(ENQ);
+    expect(await register.next(QUIET_MS)).toBe("ack");
+  });
+
+  test("that stands still ends by itself, and a frame after it begins nothing", async () => {
+    const { register, simulator } = await started(session);
+    register.say(ENQ);
+    expect(await register.next(QUIET_MS)).toBe("ack");
+    expect(await register.rest(asSlow(500))).toEqual([]);
+    register.say(frameOf(fixedRequest(1200)));
+    expect(await register.rest(QUIET_MS)).toEqual([]);
+    expect(bank(simulator)).toEqual([]);
+  });
+
+  test("a probe without a frame begins nothing", async () => {
+    const { register, simulator } = await started(session);
+    register.say(ENQ);
+    expect(await register.next(QUIET_MS)).toBe("ack");
+    register.say(EOT);
+    expect(await register.rest(QUIET_MS)).toEqual([]);
+    expect((await register.ask(fixedRequest(1200), QUIET_MS)).at(-1)).toBe("eot");
+    expect(bank(simulator)).toEqual(["charge 1200"]);
+  });
+
+  test("ENQ asks three times, a reply leaves again after each NAK, three times", async () => {
+    const { register, simulator } = await started(session);
+    register.polite = false;
+    const silent = await register.ask(fixedRequest(1200), QUIET_MS);
+    expect(silent).toEqual(["ack", "ack", ...Array(3).fill(["enq", "eot"]).flat()]);
+    register.say(ENQ);
+    expect(await register.next(QUIET_MS)).toBe("ack");
+    register.say(frameOf(fixedRequest(1300)));
+    expect(await register.next(QUIET_MS)).toBe("ack");
+    register.say(EOT);
+    expect(await register.next(QUIET_MS)).toBe("enq");
+    register.say(ACK);
+    for (let sent = 1; sent <= 4; sent++) {
+      expect(await register.next(QUIET_MS)).toMatch(/^:010/);
+      register.say("\x15");
+    }
+    expect(await register.next(QUIET_MS)).toBe("eot");
+    await simulator.terminal.idle();
+    expect(bank(simulator)).toEqual(["charge 1200", "charge 1300"]);
+  });
+
+  test("a result is told on the connection that is there when it is ready", async () => {
+    const { register, simulator, reconnect } = await started(session, {
+      behaviour: { customer: "manual" },
+    });
+    expect(await register.ask(fixedRequest(1200), QUIET_MS)).toEqual(["ack", "ack"]);
+    await register.close();
+    const later = await reconnect();
+    await expect.poll(() => simulator.terminal.parts.customer.waiting).toBe(true);
+    simulator.terminal.parts.customer.act({ action: "insert" });
+    expect((await later.rest(QUIET_MS)).map((heard) => heard.slice(0, 4))).toEqual([
+      "enq",
+      ":010",
+      "eot",
+    ]);
+  });
+});

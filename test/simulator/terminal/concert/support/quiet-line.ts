@@ -1,0 +1,59 @@
+import { BareLine } from "../../../../../src/simulator/terminal/concert/link/bare-line.ts";
+import type {
+  Interference,
+  RegisterLine,
+} from "../../../../../src/simulator/terminal/concert/link/register-line.ts";
+import { SessionLine } from "../../../../../src/simulator/terminal/concert/link/session-line.ts";
+import { saysAll } from "../../../../../src/simulator/terminal/concert/machine/tagged-dialogue.ts";
+import { TestClock } from "../../../../support/test-clock.ts";
+import { MemoryPort } from "../../support/memory-port.ts";
+
+const undisturbed: Interference = {
+  mute: false,
+  enquiry: () => undefined,
+  request: () => ({ delayMs: 0 }),
+  rewrite: (body) => body,
+  disturb: () => [],
+  withholdsEot: () => false,
+  parity: () => false,
+  closing: () => undefined,
+};
+
+export interface QuietLine {
+  readonly port: MemoryPort;
+  readonly clock: TestClock;
+  readonly line: RegisterLine;
+  /** Bodies that were taken. */
+  readonly taken: Uint8Array[];
+  /** Everything that was written since the last time, as Latin-1. */
+  said(): string;
+  hears(text: string): void;
+}
+
+/** A terminal's line without a terminal: takes what `takes` takes, tells nothing by itself. */
+export function quietLine(
+  sessions: boolean,
+  takes: (body: Uint8Array) => boolean = () => true,
+): QuietLine {
+  const [port, clock, taken] = [new MemoryPort(), new TestClock(), [] as Uint8Array[]];
+  const options = {
+    clock,
+    transport: "serial",
+    ...{ answerMs: 3_000, sessionMs: 3_000, silenceMs: 1_000, gapMs: 100 },
+    interference: undisturbed,
+    onWire: () => {},
+  } as const;
+  const line = sessions
+    ? new SessionLine(port, options)
+    : new BareLine(port, { ...options, saysAll });
+  line.start({
+    mayBegin: () => true,
+    request: (body) => (takes(body) ? () => taken.push(body) : undefined),
+    closed: () => {},
+  });
+  return {
+    ...{ port, clock, line, taken },
+    said: () => Buffer.from(port.take()).toString("latin1"),
+    hears: (text) => port.arrive(Buffer.from(text, "latin1")),
+  };
+}

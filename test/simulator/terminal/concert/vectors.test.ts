@@ -1,0 +1,209 @@
+import { describe, expect, test } from "vitest";
+import {
+  actionResult,
+  ConcertCodecError,
+  decodeFixedReply,
+  decodeFixedRequest,
+  readTagged,
+} from "../../../../src/concert/index.ts";
+import { ByteReader } from "../../../../src/simulator/terminal/concert/link/byte-reader.ts";
+import type { Variant } from "../../../../src/simulator/terminal/concert/options.ts";
+import { hasVectors, hexBytes, rowsOf, type Vector } from "../../../concert/vectors.ts";
+import { asSlow } from "../../../support/patience.ts";
+import { quietLine } from "./support/quiet-line.ts";
+import { ACK, ENQ, frameOf, NAK } from "./support/register.ts";
+import { bank, started } from "./support/started.ts";
+
+const latin = (hex: string): string => Buffer.from(hexBytes(hex)).toString("latin1");
+const toTerminal = ([, { direction }]: readonly [string, Vector]): boolean =>
+  direction === "register-to-terminal";
+/** Layouts are the codec's business, frames are the line's. */
+const isRequest = (body: Uint8Array): boolean => {
+  try {
+    return decodeFixedRequest(body) !== undefined;
+  } catch (error) {
+    if (error instanceof ConcertCodecError) return false;
+    throw error;
+  }
+};
+
+describe.skipIf(!hasVectors)("every split of published bytes (CONFORMANCE_VECTORS)", () => {
+  test.each(rowsOf("frame"))("frame %s is one frame wherever it is cut", (_id, { hex }) => {
+    const bytes = hexBytes(hex);
+    const whole = [{ kind: "frame", body: bytes.slice(1, -2) }];
+    for (let at = 0; at <= bytes.length; at++) {
+      const reader = new ByteReader();
+      expect([...reader.push(bytes.slice(0, at)), ...reader.push(bytes.slice(at))]).toEqual(whole);
+      expect(reader.isInside).toBe(false);
+    }
+  });
+
+  test.each(rowsOf("message").filter(toTerminal))(
+    "message %s is one message wherever it is cut",
+    async (_id, { hex }) => {
+      const text = latin(hex);
+      for (let at = 0; at <= text.length; at++) {
+        const quiet = quietLine(false);
+        quiet.hears(text.slice(0, at));
+        await quiet.clock.advance(90);
+        quiet.hears(`${text.slice(at)}\r\n`);
+        await quiet.clock.advance(3_000);
+        expect(quiet.taken.map((body) => Buffer.from(body).toString("latin1"))).toEqual([text]);
+      }
+    },
+  );
+});
+
+describe.skipIf(!hasVectors)("published requests (CONFORMANCE_VECTORS)", () => {
+  test.each(rowsOf("frame").filter(toTerminal))("%s is acknowledged", (_id, { hex }) => {
+    const quiet = quietLine(true, isRequest);
+    quiet.hears(`${ENQ}${latin(hex)}`);
+    expect([quiet.said(), quiet.taken.length]).toEqual([`${ACK}${ACK}`, 1]);
+  });
+
+  test.each(rowsOf("invalid-frame").filter(toTerminal))("%s gets NAK", async (_id, vector) => {
+    const quiet = quietLine(true, isRequest);
+    quiet.hears(`${ENQ}${latin(vector.hex)}`);
+    await quiet.clock.advance(2_000);
+    expect([quiet.said(), quiet.taken.length]).toEqual([`${ACK}${NAK}`, 0]);
+  });
+
+  test.each(rowsOf("invalid-message"))(
+    "%s begins nothing",
+    async (_id, { hex, expect: expected }) => {
+      const { register, simulator } = await started(
+        { transport: "tcp", family: "caisse-ap", sessions: false },
+        { behaviour: { outcome: { kind: "approve" } } },
+      );
+      register.say(latin(hex));
+      const story = (await register.rest(asSlow(hex === "" ? 50 : 500))).join("");
+      if (hex !== "") expect(`${expected.reason} ${story}`).toContain("AE00201AF00209");
+      expect(bank(simulator)).toEqual([]);
+    },
+  );
+});
+
+/** The terminal of a session, as its steps show it: what it does otherwise, and what it decides. */
+interface Played {
+  readonly faults: readonly string[];
+  readonly declines: boolean;
+}
+
+type Step = Vector["steps"][number];
+const fromTerminal = ({ from }: Step): boolean => from === "terminal";
+const bodyOf = ({ hex = "" }: Step): Uint8Array => hexBytes(hex).slice(1, -2);
+
+function playedSerially({ steps }: Vector): Played {
+  const names = steps.filter(fromTerminal).map(({ name }) => name);
+  const reply = steps.find((step) => fromTerminal(step) && step.name === "frame");
+  const request = steps.find((step) => !fromTerminal(step) && step.name === "frame");
+  const spoilt = (step: Step): boolean =>
+    latin(step.hex ?? "") !== frameOf(Buffer.from(bodyOf(step)).toString("latin1"));
+  const faults = [
+    ...(names.length === 0 ? ["silent-enq"] : []),
+    ...(names[0] === "NAK" ? ["nak-enq"] : []),
+    ...(names[1] === "NAK" && request && !spoilt(request) ? ["nak-frame"] : []),
+    ...(names.length === 2 && names[1] === "ACK" ? ["no-reply"] : []),
+    ...(reply && spoilt(reply) ? ["bad-check"] : []),
+    ...(reply && !names.includes("EOT") ? ["no-eot"] : []),
+  ];
+  return { faults, declines: reply !== undefined && statusOf(reply) === "7" };
+}
+
+function statusOf(step: Step): string {
+  return String.fromCharCode(bodyOf(step)[2] ?? 0);
+}
+
+describe.skipIf(!hasVectors)(
+  "published sessions, the terminal's side (CONFORMANCE_VECTORS)",
+  () => {
+    const sessions = rowsOf("session");
+    const serial = sessions.filter(([, { protocol }]) => protocol !== "caisse-ap");
+    const tagged = sessions.filter(([, { protocol }]) => protocol === "caisse-ap");
+
+    test.each(serial)("%s", async (_id, vector) => {
+      const { faults, declines } = playedSerially(vector);
+      const variant = vector.protocol.replace("concert-", "") as Variant;
+      const { register } = await started(
+        {
+          transport: vector.transport === "tcp" ? "tcp" : "pty",
+          family: "concert",
+          sessions: true,
+        },
+        {
+          faults,
+          behaviour: {
+            variant,
+            outcome: declines ? { kind: "decline", code: 5 } : { kind: "approve" },
+          },
+        },
+      );
+      register.polite = false;
+      for (const step of vector.steps) {
+        if (!fromTerminal(step)) {
+          register.say(latin(step.hex ?? ""));
+          continue;
+        }
+        const heard = await register.next(asSlow(1_000));
+        if (step.name === "frame") expectSameReply(heard ?? "", step);
+        else expect(heard).toBe(step.name.toLowerCase());
+      }
+    });
+
+    test.each(tagged)("%s", async (_id, { steps }) => {
+      const answers = steps.filter((step) => fromTerminal(step) && step.name === "message");
+      const tagsOf = ({ hex = "" }: Step) => readTagged(hexBytes(hex)).tags;
+      const results = answers.map((step) => actionResult(tagsOf(step)));
+      const request = steps.find(({ from, name }) => from === "register" && name === "message");
+      const atOnce = tagsOf(request as Step).some(([tag, value]) => tag === "BA" && value === "1");
+      const reason = answers.flatMap(tagsOf).find(([tag]) => tag === "AF")?.[1];
+      const faults = [
+        ...(results.length === 0
+          ? [steps.some(fromTerminal) ? "close:when=before" : "no-reply"]
+          : []),
+        ...(results[0] === "taken-into-account" && !atOnce
+          ? [results.length > 1 ? "taken-first" : "taken-only"]
+          : []),
+        ...(reason === undefined ? [] : [`not-done:af=${reason}`]),
+      ];
+      const { register } = await started(
+        { transport: "tcp", family: "caisse-ap", sessions: false },
+        { faults, behaviour: { outcome: { kind: "approve" } } },
+      );
+      register.say(latin(request?.hex ?? ""));
+      const text = (await register.rest(asSlow(1_000)))
+        .filter((heard) => heard !== "closed")
+        .join("");
+      const told = text === "" ? [] : text.split(/(?<=.)(?=CZ004)/);
+      expect(told).toHaveLength(answers.length);
+      for (const [i, one] of told.entries()) expectSameAnswer(one, answers[i] as Step);
+    });
+
+    /** The terminal's own words differ: card, private data of its own. */
+    function expectSameReply(heard: string, step: Step): void {
+      const sent = latin(step.hex ?? "");
+      if (heard === "bad") {
+        expect(sent).not.toBe(frameOf(Buffer.from(bodyOf(step)).toString("latin1")));
+        return;
+      }
+      expect(heard.length - 1).toBe(bodyOf(step).length);
+      const [ours, theirs] = [Buffer.from(heard.slice(1), "latin1"), bodyOf(step)].map((body) =>
+        decodeFixedReply(body),
+      );
+      const { posNumber, amountMinor, paymentMode, currency } = theirs ?? {};
+      expect(ours).toMatchObject({ posNumber, amountMinor, paymentMode, currency });
+      // Another terminal tells a result at once, where ours tells that the request was taken.
+      if (ours?.status !== "9") expect(ours?.status).toBe(theirs?.status);
+    }
+
+    function expectSameAnswer(heard: string, step: Step): void {
+      const ours = new Map(readTagged(Buffer.from(heard, "latin1")).tags);
+      for (const [tag, value] of readTagged(hexBytes(step.hex ?? "")).tags) {
+        if (["CA", "CB", "CD", "CE", "AE", "AF", "CZ"].includes(tag) && ours.has(tag)) {
+          expect(`${tag} ${ours.get(tag)}`).toBe(`${tag} ${value}`);
+        }
+      }
+      expect([...ours.keys()]).toEqual(expect.arrayContaining(["CZ", "CJ", "AE"]));
+    }
+  },
+);

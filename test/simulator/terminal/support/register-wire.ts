@@ -1,0 +1,92 @@
+import { writeSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { until } from "../../../support/child-program.ts";
+
+/** The bytes of a register under test control, on a socket or on a serial line. */
+export interface RegisterWire {
+  readonly serial: boolean;
+  write(bytes: Uint8Array): void;
+  end(): Promise<void>;
+  /** A serial line that was hung up without a word of the library. */
+  gone(): boolean;
+  /** Tells what comes, from now on. */
+  listen(data: (bytes: Uint8Array) => void, closed: () => void): void;
+}
+
+export async function tcpWire(port: number, host = "127.0.0.1"): Promise<RegisterWire> {
+  const socket = await connected(port, host);
+  socket.on("error", () => {});
+  return {
+    serial: false,
+    write: (bytes) => socket.write(bytes),
+    end: () =>
+      new Promise((resolve) => {
+        if (socket.closed) resolve();
+        else socket.once("close", () => resolve());
+        socket.destroy();
+      }),
+    gone: () => false,
+    listen: (data, closed) => {
+      socket.on("data", data);
+      socket.once("close", closed);
+    },
+  };
+}
+
+/** Opens a pseudo-terminal as a program opens a serial port. */
+export async function serialWire(path: string): Promise<RegisterWire> {
+  const { SerialPort } = await import("serialport");
+  const open = (): Promise<InstanceType<typeof SerialPort> | undefined> =>
+    new Promise((resolve, reject) => {
+      const opened = new SerialPort({ path, baudRate: 115_200 }, (error) => {
+        if (!error) resolve(opened);
+        else if (isStillLocked(error)) resolve(undefined);
+        else reject(error);
+      });
+    });
+  const port = await until("the serial port is free", open);
+  port.on("error", () => {});
+  return {
+    serial: true,
+    write: (bytes) => {
+      if (port.isOpen) port.write(Buffer.from(bytes));
+    },
+    end: () =>
+      new Promise((resolve) => {
+        if (!port.isOpen) resolve();
+        else port.close(() => resolve());
+      }),
+    gone: () => isHungUp((port.port as { fd?: number } | undefined)?.fd),
+    listen: (data, closed) => {
+      port.on("data", data);
+      port.once("close", closed);
+    },
+  };
+}
+
+function connected(port: number, host: string): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host, noDelay: true });
+    socket.once("connect", () => resolve(socket));
+    socket.once("error", reject);
+  });
+}
+
+/**
+ * The library closes a port while a thread of its own may still read: on a busy machine that thread
+ * keeps the device, and so its lock, a moment longer than the port.
+ */
+function isStillLocked({ message }: Error): boolean {
+  return message.includes("Cannot lock port");
+}
+
+/** The serial library misses a hang-up now and then; writing nothing finds it and sends nothing. */
+function isHungUp(descriptor: number | undefined): boolean {
+  if (descriptor === undefined) return true;
+  try {
+    writeSync(descriptor, Buffer.alloc(0));
+    return false;
+  } catch {
+    return true;
+  }
+}

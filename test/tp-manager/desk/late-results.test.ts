@@ -1,0 +1,201 @@
+import { describe, expect, test } from "vitest";
+import { isReference, referenceOf } from "../../../src/tp-manager/attempts/reference-policy.ts";
+import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
+import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
+import { declined, report } from "../../support/reports.ts";
+import { lost } from "../../support/scripted-terminal.ts";
+
+const unsaid = { terminalId: null, receiptNumber: null, traceNumber: null, localDate: null };
+const nameless = { ...unsaid, localTime: null };
+const alarms = (at: House): string[] =>
+  at.hub.source.newest("alarm", 20).map(({ data }) => ("alarm" in data ? data.alarm : ""));
+const phaseOf = (at: House, orderId = "A-1") => at.journal.attempts.latest(orderId)?.state.phase;
+const referenceAt = (at: House, orderId = "A-1"): string =>
+  referenceOf(at.journal.attempts.latest(orderId)?.transactionId ?? "");
+
+/** A kiosk whose terminal cannot be asked, cancelled or refused. */
+function unasked(): House & { told(change: Partial<TransactionReport>): boolean } {
+  const at = house();
+  const { terminal } = at;
+  let take = (_report: TransactionReport): boolean => false;
+  Object.assign(terminal, {
+    cancel: undefined,
+    takeLateResults: (listener: typeof take) => {
+      take = listener;
+    },
+    last: { kind: "not-told", why: "cannot be asked" },
+    baseline: { ...terminal.baseline, last: { kind: "not-told", why: "cannot be asked" } },
+  });
+  at.start();
+  const told = (change: Partial<TransactionReport>) => take(report({ ...nameless, ...change }));
+  return Object.assign(at, { told });
+}
+
+/** An order whose result was not heard, and the recovery run after it. */
+async function doubtful(at: House, orderId = "A-1", change = {}): Promise<void> {
+  at.terminal.script = () => Promise.resolve(lost("nothing came"));
+  expect(outcome(await pay(at, request(orderId, change)))).toBe("Unknown");
+  await at.clock.advance(1_000);
+  expect(at.desk.blockedBy).toBeUndefined();
+}
+
+describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
+  test("charges the order whose reference it carries", async () => {
+    const at = unasked();
+    await doubtful(at, "A-1");
+    await doubtful(at, "B-1");
+    expect(at.told({ reference: referenceAt(at, "B-1") })).toBe(true);
+    expect([phaseOf(at, "A-1"), phaseOf(at, "B-1")]).toEqual(["in-doubt", "charged"]);
+    expect(at.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["B-1"]);
+  });
+
+  test("ends the order as not charged when the terminal refused it", async () => {
+    const at = unasked();
+    await doubtful(at);
+    at.told({ ...declined(), ...nameless, reference: referenceAt(at) });
+    expect(outcome(await pay(at, request("C-1")))).toBeDefined();
+    expect(at.journal.attempts.latest("A-1")?.state).toMatchObject({
+      phase: "not-charged",
+      outcome: { status: "declined" },
+    });
+  });
+
+  test("needs no amount of its own beside a reference", async () => {
+    const at = unasked();
+    await doubtful(at);
+    at.told({ reference: referenceAt(at), amountMinor: null, currencyNumeric: null });
+    expect(phaseOf(at)).toBe("charged");
+  });
+
+  test("without a reference belongs to the only order in doubt of its amount", async () => {
+    const at = unasked();
+    await doubtful(at);
+    at.told({ amountMinor: 998 });
+    expect([phaseOf(at), alarms(at)[0]]).toEqual(["in-doubt", "sale-without-order"]);
+    at.told({ reference: "0123456789" });
+    expect(phaseOf(at)).toBe("charged");
+  });
+
+  test("is no order's when two in doubt have its amount", async () => {
+    const at = unasked();
+    await doubtful(at, "A-1");
+    await doubtful(at, "B-1");
+    expect(at.told({})).toBe(true);
+    expect([phaseOf(at, "A-1"), phaseOf(at, "B-1")]).toEqual(["in-doubt", "in-doubt"]);
+    expect(alarms(at)[0]).toBe("sale-without-order");
+    expect(at.journal.terminalLog.strays(1)).toMatchObject([{ finding: "held" }]);
+  });
+
+  test("of a reference that is not known is no order's, whatever its amount", async () => {
+    const at = unasked();
+    await doubtful(at);
+    at.told({ reference: referenceOf("another kiosk's") });
+    expect([phaseOf(at), alarms(at)[0]]).toEqual(["in-doubt", "sale-without-order"]);
+  });
+
+  test("with another amount is kept and leaves the doubt", async () => {
+    const at = unasked();
+    await doubtful(at);
+    at.told({ reference: referenceAt(at), amountMinor: 1 });
+    expect([phaseOf(at), alarms(at)[0]]).toEqual(["in-doubt", "report-mismatch"]);
+    at.told({ ...declined(), ...nameless, reference: referenceAt(at) });
+    expect(phaseOf(at)).toBe("in-doubt");
+  });
+
+  test("may come again, because our acknowledgement was lost", async () => {
+    const at = unasked();
+    await doubtful(at);
+    const reference = referenceAt(at);
+    expect([at.told({ reference }), at.told({ reference })]).toEqual([true, true]);
+    expect([phaseOf(at), at.supervisor.stored.length]).toEqual(["charged", 1]);
+  });
+
+  test("is not acknowledged when the journal does not take it", async () => {
+    const at = unasked();
+    await doubtful(at);
+    const reference = referenceAt(at);
+    const { update } = at.journal.attempts;
+    at.journal.attempts.update = () => {
+      throw new Error("disk full");
+    };
+    expect(at.told({ reference })).toBe(false);
+    at.journal.attempts.update = update;
+    expect([at.told({ reference }), phaseOf(at)]).toEqual([true, "charged"]);
+  });
+
+  test("charges an order that an operator had settled as not charged", async () => {
+    const at = unasked();
+    await doubtful(at);
+    const reference = referenceAt(at);
+    const attempt = at.journal.attempts.latest("A-1");
+    if (!attempt) throw new Error("no attempt");
+    const word = { outcome: "not_charged", note: "customer said so" };
+    at.desk.settle(attempt, { outcome: "not-charged", report: report() }, word);
+    at.told({ reference });
+    expect([phaseOf(at), alarms(at)[0]]).toEqual(["charged", "charged-late"]);
+  });
+});
+
+describe("a payment at a terminal that cannot be asked", () => {
+  test("is asked about once, and sales go on while it stays unknown", async () => {
+    const at = unasked();
+    await doubtful(at);
+    const { looks } = at.terminal;
+    await at.clock.advance(600_000);
+    expect([at.terminal.looks, looks]).toEqual([1, 1]);
+  });
+
+  test("is not ended by the result of another attempt", async () => {
+    const at = unasked();
+    await doubtful(at, "A-1");
+    const asked: unknown[] = [];
+    at.terminal.script = (order, observer) => {
+      const other = report({ ...nameless, reference: referenceAt(at, "A-1") });
+      const own = report({ ...nameless, reference: order.reference ?? null });
+      asked.push(observer.concerns?.(other), observer.concerns?.(own));
+      observer.report(own);
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    expect(outcome(await pay(at, request("B-1")))).toBe("Success");
+    expect(asked).toEqual([false, true]);
+  });
+
+  test("is a success with a warning when something besides the amount differs", async () => {
+    const at = unasked();
+    at.terminal.script = (_order, observer) => {
+      observer.report(report({ differs: ["register number"] }));
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    const answer = await pay(at, request("A-1"));
+    expect(answer.body).toMatchObject({
+      status: "Success",
+      warnings: ["the terminal answered with another register number than was sent"],
+    });
+    expect(alarms(at)).toContain("report-differs");
+  });
+
+  test("is not cancelled at its time limit, and /cancel is not supported", async () => {
+    const at = unasked();
+    const end = Promise.withResolvers<ReturnType<typeof lost>>();
+    at.terminal.script = () => end.promise;
+    const answer = pay(at, request("A-1"));
+    await at.clock.advance(400_000);
+    const error: unknown = await at.desk.cancel().catch((why: unknown) => why);
+    expect(error).toMatchObject({ code: "NOT_SUPPORTED", charged: "unknown" });
+    expect(outcome(await answer)).toBe("Unknown");
+    end.resolve(lost("nothing came"));
+    await at.clock.advance(1_000);
+  });
+});
+
+test("a reference is told from what others write", () => {
+  const own = referenceOf("0b6ff5d2-65c5-4a4b-9a01-2a52ad6a4f55");
+  expect(own).toHaveLength(10);
+  expect([own, "0123456789", "          ", own.toLowerCase(), `${own} `].map(isReference)).toEqual([
+    true,
+    false,
+    false,
+    false,
+    false,
+  ]);
+});

@@ -1,0 +1,130 @@
+import { expect, test } from "vitest";
+import { IpcError } from "../../../src/shared/ipc/client.ts";
+import { troublesOf } from "../../../src/shared/troubles.ts";
+import { auditPart, joined, partsOf } from "../../../src/tp-manager/audit/audit-journal.ts";
+import { ownTroubles } from "../../../src/tp-manager/http/status/own-troubles.ts";
+import { answeringLink } from "../../support/answering-link.ts";
+import { CountingTerminal } from "../../support/counting-terminal.ts";
+import { type House, house, pay, request } from "../../support/payment-house.ts";
+
+const HOUR_MS = 3_600_000;
+
+/** A supervisor that takes B, and A only when `isOver`. */
+async function refusedHouse() {
+  const seen: string[] = [];
+  const over = { is: false };
+  const known = new Set<string>();
+  const take = (what: string, orderId: string): void => {
+    if (orderId === "A" && !over.is)
+      throw new IpcError("refused", "no such field", { status: 422 });
+    seen.push(`${what} ${orderId}`);
+  };
+  const link = answeringLink({
+    "store-transaction": ({ transaction }) => {
+      take("stored", transaction.orderId);
+      known.add(transaction.transactionId);
+      return { stored: true };
+    },
+    "withdraw-transaction": ({ transaction }) => {
+      take("withdrawn", transaction.orderId);
+      return { outcome: "closed" };
+    },
+    "transaction-delivery": ({ transactionId }) => {
+      const isKnown = known.has(transactionId);
+      return { known: isKnown, state: isKnown ? "sent" : null, sent: isKnown };
+    },
+  });
+  const at = house(undefined, undefined, { linkFor: () => link });
+  new CountingTerminal(at, 10);
+  for (const orderId of ["B", "A"]) {
+    const answer = pay(at, request(orderId));
+    await at.clock.advance(6_000);
+    await answer;
+  }
+  await at.clock.advance(1_000);
+  const id = at.journal.attempts.latest("A")?.transactionId ?? "";
+  return { at, seen, over, id };
+}
+
+const troubles = ({ handOff, clock, journal }: House): string[] =>
+  troublesOf({
+    supervisor: undefined,
+    tpManager: ownTroubles({ handOff, clock, ...journal }),
+  }).map(({ name }) => name);
+const alarms = ({ lines }: House): unknown[] =>
+  lines.flatMap((line) => (JSON.parse(line) as { alarm?: string }).alarm ?? []);
+
+test("a hand-over refused for ever is listed, and ends by an operator's word", async () => {
+  const { at, seen, id } = await refusedHouse();
+  expect(troubles(at)).toEqual(["hand-over-refused"]);
+  expect(at.refused.list(0, 10)).toMatchObject([
+    { transaction: { transactionId: id, orderId: "A" }, why: "no such field" },
+  ]);
+  expect(at.refused.drop(id, "booked by hand")).toBe(true);
+  expect(troubles(at)).toEqual([]);
+  expect(at.refused.list(0, 10)).toEqual([]);
+  await at.clock.advance(3 * HOUR_MS);
+  expect(seen).toEqual(["stored B"]);
+  const found = await at.orders.lookUp("A");
+  expect([found.attempt.state.phase, found.delivery]).toEqual(["charged", "closed"]);
+  expect(JSON.stringify(found)).toContain("booked by hand");
+  // The supervisor does not know it: that is no loss.
+  expect(alarms(at)).toEqual(["hand-off-refused"]);
+  expect(at.refused.drop(id, "again")).toBe(false);
+});
+
+test("a requeue hands over at once, also what was dropped", async () => {
+  const { at, seen, over, id } = await refusedHouse();
+  expect(at.refused.requeue(id)).toBe(true);
+  await at.clock.advance(1_000);
+  expect([troubles(at), alarms(at)]).toEqual([
+    ["hand-over-refused"],
+    ["hand-off-refused", "hand-off-refused"],
+  ]);
+  at.refused.drop(id, "by mistake");
+  over.is = true;
+  expect(at.refused.requeue(id)).toBe(true);
+  await at.clock.advance(1_000);
+  expect(seen).toEqual(["stored B", "stored A"]);
+  expect([troubles(at), at.journal.handOffs.countPendingHandOffs()]).toEqual([[], 0]);
+  expect(at.refused.requeue(id)).toBe(false);
+  expect((await at.orders.lookUp("A")).delivery).toBe("sent");
+});
+
+test("a sale that was dropped and then reversed is no news, unless it is requeued", async () => {
+  const { at, seen, over, id } = await refusedHouse();
+  at.refused.drop(id, "booked by hand");
+  await at.afterSale.reverse("A");
+  await at.clock.advance(1_000);
+  expect(at.refused.list(0, 10)).toEqual([]);
+  expect([troubles(at), alarms(at), seen]).toEqual([[], ["hand-off-refused"], ["stored B"]]);
+  over.is = true;
+  expect(at.refused.requeue(id)).toBe(true);
+  await at.clock.advance(1_000);
+  expect(seen).toEqual(["stored B", "withdrawn A"]);
+});
+
+test("news of a reversal that is dropped leaves a trouble: the gateway has the order", async () => {
+  const { at, over, id } = await refusedHouse();
+  over.is = true;
+  at.refused.requeue(id);
+  await at.clock.advance(1_000);
+  expect((await at.orders.lookUp("A")).delivery).toBe("sent");
+  over.is = false;
+  await at.afterSale.reverse("A");
+  await at.clock.advance(1_000);
+  expect(at.refused.drop(id, "refunded by hand")).toBe(true);
+  expect(troubles(at)).toEqual(["reversed-at-terminal-only"]);
+  expect(alarms(at)).toContain("reversed-after-sending");
+});
+
+test("what was dropped is not handed over again, and passes the audit", async () => {
+  const { at, id } = await refusedHouse();
+  at.refused.drop(id, "booked by hand");
+  at.journal.again.begin();
+  const orders = at.journal.again.page(10)?.items.map(({ transaction }) => transaction.orderId);
+  expect(orders).toEqual(["B"]);
+  at.close();
+  const { faults, unknown } = joined(partsOf(at.path).map((part) => auditPart(at.path, part)));
+  expect({ faults, unknown }).toEqual({ faults: [], unknown: {} });
+});
