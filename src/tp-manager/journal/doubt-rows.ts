@@ -123,7 +123,7 @@ export class DoubtRows implements DoubtStore {
     if (this.#ownerOf(report) !== undefined) return true;
     const attempts = this.#sql.newest.all(ATTEMPTS_LOOKED_AT);
     if (attempts.some((row) => hasSeen(readAttempt(row), report))) return true;
-    // What was lost may have made it as well as one of before the loss.
+    // An order that was lost may have made it as well as one of before the loss.
     const from = Number(this.#sql.open.get()?.["before_attempt"] ?? 0);
     const whole = attempts.filter((row) => Number(row["position"]) >= from).map(readAttempt);
     if (whole.some((attempt) => this.#mayHaveMade(attempt, report, limitMs))) return true;

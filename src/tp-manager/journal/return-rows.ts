@@ -9,7 +9,7 @@ import type { AttemptRows } from "./attempt-rows.ts";
 import type { EventRows } from "./event-rows.ts";
 import type { Statement, Statements } from "./statements.ts";
 
-/** What a program did last before it ended is among these, also after some vain starts. */
+/** The last step of a program that ended is among these, also after some vain starts. */
 const EVENTS_LOOKED_AT = 100;
 
 const texts = {
@@ -23,7 +23,7 @@ const texts = {
   open: "SELECT * FROM attempt WHERE open_return IS NOT NULL ORDER BY started_at_ms",
   seen: "SELECT last FROM returns_seen",
   see: "INSERT INTO returns_seen (id, last) VALUES (1, ?1) ON CONFLICT DO UPDATE SET last = ?1",
-  // The change to "reversed" is an event of the same commit, so it is among the newest after a crash.
+  // The change to "reversed" is an event of the same commit: after a crash among the newest.
   untold: `SELECT * FROM attempt WHERE returned_some = 1 AND transaction_id IN
       (SELECT json_extract(data, '$.transactionId') FROM event WHERE id IN
         (SELECT id FROM event WHERE name = 'payment' ORDER BY id DESC LIMIT ?))

@@ -89,7 +89,7 @@ test("a return after the reversal is told although the disk fills up behind it",
   expect(returns.returnsSeen()).toBe(1);
 });
 
-test("a program that ends between a reversal's end and the alarm tells it at the next start", async () => {
+test("a program that ends between a reversal's end and the alarm tells it afterwards", async () => {
   const { at, terminal, id } = await sold();
   const { reversal } = terminal;
   terminal.reversal = async (order, observer) => {

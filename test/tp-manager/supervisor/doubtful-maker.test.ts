@@ -9,8 +9,8 @@ import { expectSold, type Kiosk, kiosk, restart, sell } from "../../support/two-
 import { copyStore, removeStore, supervisorIn } from "../../support/two-stores.ts";
 
 /**
- * A sale of the terminal that no order has may be what an order in doubt has made. It may as well be
- * that of an order which was lost (docs/design.md 3.17).
+ * A sale of the terminal that no order has may be what an order in doubt has made. It may as well
+ * be that of an order which was lost (docs/design.md 3.17).
  */
 
 /** Nothing is known at the gateway, as when everything was lost before it was sent. */
