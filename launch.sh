@@ -13,11 +13,10 @@ while [ -L "$self" ]; do
 done
 case $self in /*) root=${self%/*} ;; *) root=$PWD/${self%/*} ;; esac
 
-# The pinned runtime, else the one of a delivered archive, else the system's Node >= 22.18.
+# The pinned runtime, else the system's Node >= 22.18. A delivery has a launch.sh of its own.
 find_runtime() {
-  for runtime in "$root/node_modules/.bin/node" "$root/runtime/bin/node" "$root/runtime/node"; do
-    if [ -x "$runtime" ] && [ ! -d "$runtime" ]; then return 0; fi
-  done
+  runtime=$root/node_modules/.bin/node
+  if [ -x "$runtime" ] && [ ! -d "$runtime" ]; then return 0; fi
   runtime=$(command -v node) || { runtime=; return 1; }
   version=$("$runtime" --version 2>/dev/null) || version=v0.0
   version=${version#v}

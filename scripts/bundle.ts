@@ -11,7 +11,7 @@ import { rolldown } from "rolldown";
 import { programEntries, projectRoot } from "../src/shared/version-files.ts";
 
 /** They load machine code that is chosen by a path of their own. */
-const nativePackages = ["@serialport/bindings-cpp", "@lydell/node-pty"];
+export const nativePackages = ["@serialport/bindings-cpp", "@lydell/node-pty"];
 /** The files that programs read at run time (src/shared/version-files.ts). */
 const assets = [
   "package.json",
@@ -20,33 +20,65 @@ const assets = [
   "src/tp-manager/http/page/*.{html,css,js}",
 ];
 
-const { values } = parseArgs({ options: { out: { type: "string", default: "dist/bundle" } } });
-const out = resolve(projectRoot, values.out);
-rmSync(out, { recursive: true, force: true });
-
-for (const file of globSync(assets, { cwd: projectRoot })) {
-  mkdirSync(dirname(join(out, file)), { recursive: true });
-  cpSync(join(projectRoot, file), join(out, file));
+interface Bundle {
+  readonly files: number;
+  readonly bytes: number;
+  /** The folders of the packages in it, below node_modules, in order. */
+  readonly packages: readonly string[];
 }
 
-const build = await rolldown({
-  cwd: projectRoot,
-  input: Object.fromEntries(
-    Object.entries(programEntries).map(([name, entry]) => [name, join(projectRoot, "src", entry)]),
-  ),
-  platform: "node",
-  external: nativePackages,
-  logLevel: "warn",
-});
-const { output } = await build.write({
-  dir: join(out, "programs"),
-  format: "esm",
-  sourcemap: true,
-  entryFileNames: "[name].js",
-  chunkFileNames: "part-[name]-[hash].js",
-  codeSplitting: {
-    groups: [{ name: "look", test: /launcher\/(keep-alive|probe)\.ts|version-files/ }],
-  },
-});
-const bytes = output.reduce((sum, part) => sum + (part.type === "chunk" ? part.code.length : 0), 0);
-process.stdout.write(`${basename(out)}: ${output.length} files, ${bytes} bytes of programs\n`);
+/** Makes the folder anew. Rejects when a program cannot be bundled. */
+export async function makeBundle(out: string): Promise<Bundle> {
+  rmSync(out, { recursive: true, force: true });
+  for (const file of globSync(assets, { cwd: projectRoot })) {
+    mkdirSync(dirname(join(out, file)), { recursive: true });
+    cpSync(join(projectRoot, file), join(out, file));
+  }
+  const build = await rolldown({
+    cwd: projectRoot,
+    input: Object.fromEntries(
+      Object.entries(programEntries).map(([name, entry]) => [
+        name,
+        join(projectRoot, "src", entry),
+      ]),
+    ),
+    platform: "node",
+    external: nativePackages,
+    logLevel: "warn",
+  });
+  const { output } = await build.write({
+    dir: join(out, "programs"),
+    format: "esm",
+    sourcemap: true,
+    entryFileNames: "[name].js",
+    chunkFileNames: "part-[name]-[hash].js",
+    codeSplitting: {
+      // The keep-alive loads one file besides its entry.
+      groups: [{ name: "look", test: /launcher\/(keep-alive|probe)\.ts|version-files/ }],
+    },
+  });
+  await build.close();
+  const chunks = output.filter((part) => part.type === "chunk");
+  const packages = new Set(
+    chunks.flatMap(({ moduleIds }) => moduleIds.flatMap((id) => packageOf(id) ?? [])),
+  );
+  return {
+    files: output.length,
+    bytes: chunks.reduce((sum, { code }) => sum + code.length, 0),
+    packages: [...packages].sort(),
+  };
+}
+
+/** `node_modules/a/node_modules/@b/c` of a module in it. */
+function packageOf(id: string): string | undefined {
+  return /(?:^|[\\/])(node_modules[\\/](?:.*[\\/]node_modules[\\/])?(?:@[^\\/]+[\\/])?[^\\/]+)/
+    .exec(id)?.[1]
+    ?.replaceAll("\\", "/");
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({ options: { out: { type: "string", default: "dist/bundle" } } });
+  const out = resolve(projectRoot, values.out);
+  const { files, bytes } = await makeBundle(out);
+  process.stdout.write(`${basename(out)}: ${files} files, ${bytes} bytes of programs\n`);
+}

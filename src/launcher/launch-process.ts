@@ -1,7 +1,7 @@
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { projectRoot } from "../shared/version-files.ts";
+import { installationRoot } from "../shared/version-files.ts";
 import type { Part, PartName } from "./part.ts";
 
 /** How a process ended: its exit code, or the signal that ended it. */
@@ -29,7 +29,7 @@ export function spawnPart(
   const switches = [`--max-semi-space-size=${YOUNG_GENERATION_HALF_MB}`];
   return spawn(process.execPath, [...switches, script, ...args], {
     ...options,
-    cwd: projectRoot,
+    cwd: installationRoot,
     windowsHide: true,
     env: { MALLOC_ARENA_MAX: String(ALLOCATION_POOLS), ...(options.env ?? process.env) },
   });

@@ -1,13 +1,14 @@
 import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { presentProcesses } from "../shared/presence.ts";
-import { defaultDataDirectory } from "../shared/version-files.ts";
+import { defaultDataDirectory, isProgramFile } from "../shared/version-files.ts";
 import type { Part } from "./part.ts";
 
 /**
  * Which processes belong to an installation, asked of the operating system each time: no pid is
- * remembered that could be stale or belong to somebody else by now. On Linux a process is ours when
- * it runs our script with our data folder, elsewhere when it holds its lock there (presence.ts).
+ * remembered that could be stale or belong to somebody else by now. A process belongs to a data
+ * folder, whatever version it is of: on Linux it runs the script of that part with that folder,
+ * elsewhere it holds its lock there (presence.ts).
  */
 
 interface Entry {
@@ -26,11 +27,15 @@ export function findProcesses(part: Part): number[] {
 }
 
 function isPart({ directory, args }: Entry, part: Part): boolean {
-  const script = args.findIndex((arg, i) => i > 0 && resolve(directory, arg) === part.script);
+  const script = args.findIndex(
+    (arg, i) => i > 0 && isProgramFile(resolve(directory, arg), part.name),
+  );
   if (script < 0) return false;
+  const file = resolve(directory, args[script] ?? "");
   const given = args.slice(script + 1).map((arg) => arg.replace(/^--[a-z-]+=/, ""));
   if (given.some((arg) => resolve(directory, arg) === part.mark)) return true;
-  return part.mark === defaultDataDirectory && !args.some((arg) => /^--data(=|$)/.test(arg));
+  const isDefault = part.mark === defaultDataDirectory && file === part.script;
+  return isDefault && !args.some((arg) => /^--data(=|$)/.test(arg));
 }
 
 /**

@@ -1,4 +1,4 @@
-import { extname, join, resolve } from "node:path";
+import { basename, dirname, extname, join, resolve, sep } from "node:path";
 
 /*
  * Where the files of one version of the product are: the one place that knows, for sources and
@@ -10,7 +10,14 @@ const isBundled = extname(import.meta.filename) === ".js";
 
 /** The folder of one version: package.json, docs, `src` with the assets, the programs. */
 export const projectRoot = resolve(import.meta.dirname, isBundled ? ".." : "../..");
-export const defaultDataDirectory = join(projectRoot, "data");
+
+/**
+ * The folder that an operator unpacked: a delivery holds its versions in `versions/X.Y.Z`
+ * (docs/design.md 9.7), a checkout of the sources is one itself.
+ */
+export const installationRoot =
+  basename(dirname(projectRoot)) === "versions" ? resolve(projectRoot, "../..") : projectRoot;
+export const defaultDataDirectory = join(installationRoot, "data");
 
 /** The programs that Node.js runs, each with its entry below `src`. */
 export const programEntries = {
@@ -23,12 +30,20 @@ export const programEntries = {
   "gateway-sandbox": "simulator/gateway/main.ts",
 } as const;
 
+type ProgramName = keyof typeof programEntries;
+
 /** The script of a program, as a source or bundled, whichever this one is. */
-export function programFile(name: keyof typeof programEntries): string {
-  return isBundled
-    ? join(projectRoot, "programs", `${name}.js`)
-    : join(projectRoot, "src", programEntries[name]);
+export function programFile(name: ProgramName): string {
+  return join(projectRoot, isBundled ? bundledFile(name) : sourceFile(name));
 }
+
+/** Whether a path is that program's script in whatever version, as a source or bundled. */
+export function isProgramFile(path: string, name: ProgramName): boolean {
+  return [bundledFile(name), sourceFile(name)].some((file) => path.endsWith(`${sep}${file}`));
+}
+
+const bundledFile = (name: ProgramName): string => join("programs", `${name}.js`);
+const sourceFile = (name: ProgramName): string => join("src", programEntries[name]);
 
 /** A file that a program reads and does not import; `path` is below `src`. */
 export function assetFile(path: string): string {

@@ -1,17 +1,23 @@
 import type { ChildProcess } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Part } from "../../src/launcher/part.ts";
 import { findProcesses, isRunning } from "../../src/launcher/process-table.ts";
 import { startProcess } from "../support/own-processes.ts";
 
+/** Of the sources, and of another version that a delivery holds. */
+const scripts = ["src/supervisor/main.ts", "versions/2.0.0/programs/supervisor.js"];
+
 let folder: string;
 let children: ChildProcess[];
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "process table "));
-  writeFileSync(join(folder, "main.ts"), "process.stdin.resume();");
+  for (const script of [...scripts, "src/tp-manager/main.ts"]) {
+    mkdirSync(dirname(join(folder, script)), { recursive: true });
+    writeFileSync(join(folder, script), "process.stdin.resume();");
+  }
   children = [];
 });
 afterEach(async () => {
@@ -36,33 +42,34 @@ function end(child: ChildProcess): Promise<unknown> {
 
 const part = (): Part => ({
   name: "supervisor",
-  script: join(folder, "main.ts"),
+  script: join(folder, "src/supervisor/main.ts"),
   args: [],
   mark: join(folder, "data"),
   presence: join(folder, "supervisor"),
 });
 
-test("a process is ours by its script and its data folder, however they are written", async () => {
+test("a process is ours by its part and its data folder, however they are written", async () => {
   const data = join(folder, "data");
   const pids = [
-    await start([join(folder, "main.ts"), "--data", data]),
-    await start(["main.ts", "--data", "data"], folder),
-    await start(["--no-warnings", "./main.ts", "--data=./data"], folder),
+    await start([join(folder, "src/supervisor/main.ts"), "--data", data]),
+    await start(["src/supervisor/main.ts", "--data", "data"], folder),
+    await start(["--no-warnings", "./src/supervisor/main.ts", "--data=./data"], folder),
+    await start([join(folder, "versions/2.0.0/programs/supervisor.js"), "--data", data]),
   ];
   expect(findProcesses(part()).sort()).toEqual(pids.sort());
 });
 
 test("another data folder, another script and a folder below ours are not ours", async () => {
-  writeFileSync(join(folder, "other.ts"), "process.stdin.resume();");
-  await start([join(folder, "main.ts"), "--data", join(folder, "data", "demo")]);
-  await start([join(folder, "main.ts"), "--data", folder]);
-  await start([join(folder, "main.ts")]);
-  await start([join(folder, "other.ts"), "--data", join(folder, "data")]);
+  const script = join(folder, "src/supervisor/main.ts");
+  await start([script, "--data", join(folder, "data", "demo")]);
+  await start([script, "--data", folder]);
+  await start([script]);
+  await start([join(folder, "src/tp-manager/main.ts"), "--data", join(folder, "data")]);
   expect(findProcesses(part())).toEqual([]);
 });
 
 test("a process that has ended is not running, even while nobody has reaped it", async () => {
-  const pid = await start([join(folder, "main.ts")]);
+  const pid = await start([join(folder, scripts[0] ?? "")]);
   expect(isRunning(pid)).toBe(true);
   await end(children[0] as ChildProcess);
   expect(isRunning(pid)).toBe(false);

@@ -154,7 +154,7 @@ test("packages that do not fit are installed again, but not by stop, status, kee
   }
 });
 
-test("the runtime is the pinned one, else the archive's, else the system's if new enough", () => {
+test("the runtime is the pinned one, else the system's if new enough", () => {
   const checkout = ownCheckout();
   const launchWith = launcherOf(checkout);
   const speak = (name: string) => `#!/bin/sh\necho "${name} $*"\n`;
@@ -173,8 +173,6 @@ test("the runtime is the pinned one, else the archive's, else the system's if ne
   tool("node", '[ "$1" = --version ] && echo v22.18.0 || echo "system $*"');
   const main = `${root}/src/launcher/main.ts status\n`;
   expect(launchWith("status").out).toBe(`system ${main}`);
-  place(join(root, "runtime/bin/node"), "archive");
-  expect(launchWith("status").out).toBe(`archive ${main}`);
   place(join(root, "node_modules/.bin/node"), "pinned");
   expect(launchWith("status").out).toBe(`pinned ${main}`);
 });
@@ -186,11 +184,19 @@ test("compiled code is kept below the data folder, which keeps starts fast", () 
   expect(existsSync(join(checkout.root, "data/compile-cache"))).toBe(true);
 });
 
+/** Of a checkout, and of the root and the versions of a delivery. */
+const homes = ["", "scripts/delivery/"];
+const shellFiles = [
+  ...homes.flatMap((home) => [`${home}launch.sh`, `${home}always-up.sh`]),
+  "scripts/delivery/version/launch.sh",
+];
+const windowsFiles = shellFiles.map((file) => file.replace(/sh$/, "cmd"));
+
 test("shellcheck has nothing to say", (context) => {
   if (spawnSync("shellcheck", ["--version"]).error) context.skip("shellcheck is not installed");
   const { stdout, status } = spawnSync(
     "shellcheck",
-    ["-x", "launch.sh", "always-up.sh", ".ci/run"],
+    ["-x", "-P", "SCRIPTDIR", ...shellFiles, ".ci/run"],
     {
       cwd: repository,
       encoding: "utf8",
@@ -200,7 +206,7 @@ test("shellcheck has nothing to say", (context) => {
 });
 
 test("the Windows files end their lines with CR LF and call the same launcher", () => {
-  for (const name of ["launch.cmd", "always-up.cmd"]) {
+  for (const name of windowsFiles) {
     const text = readFileSync(join(repository, name), "latin1");
     expect(
       text

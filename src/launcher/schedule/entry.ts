@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
-import { defaultDataDirectory, projectRoot } from "../../shared/version-files.ts";
+import { defaultDataDirectory, installationRoot } from "../../shared/version-files.ts";
 
 /** The command for the machine's scheduler: always-up with the data folder it watches. */
 export interface KeepAliveEntry {
@@ -36,7 +36,7 @@ export function keepAliveEntry(dataDirectory: string): KeepAliveEntry {
 }
 
 export function scriptPath(name: "always-up" | "launch"): string {
-  return join(projectRoot, process.platform === "win32" ? `${name}.cmd` : `${name}.sh`);
+  return join(installationRoot, process.platform === "win32" ? `${name}.cmd` : `${name}.sh`);
 }
 
 export function dataArguments(dataDirectory: string): readonly string[] {
@@ -45,7 +45,7 @@ export function dataArguments(dataDirectory: string): readonly string[] {
 
 /** undefined for the runtime that launch.sh finds by itself, whatever the PATH. */
 export function runtimeFolder(): string | undefined {
-  const delivered = relative(projectRoot, process.execPath).startsWith("runtime");
+  const delivered = relative(installationRoot, process.execPath).startsWith("runtime");
   const pinned = /node_modules[\\/]node-(linux|win)-/.test(process.execPath);
   return delivered || pinned ? undefined : dirname(process.execPath);
 }

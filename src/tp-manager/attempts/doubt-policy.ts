@@ -102,6 +102,7 @@ function doubtOfSale(attempt: Attempt, state: InDoubtState, given: DoubtTimes): 
     held: state.told !== undefined,
     acknowledged: good?.acknowledged === true,
     tookBefore: state.tookBefore === true,
+    perhapsTook: state.perhapsTaken === true,
     printsCount: times.printsCount,
     second: state.second ?? null,
     end: !state.heard ? "unheard" : onlyBad && !good && !state.second ? "own-word" : "bad",
@@ -124,7 +125,7 @@ function goodOf({ last, earlier }: InDoubtState): JudgedReport | null {
 }
 
 function doubtOfReversal(
-  { sale, baseline, last, heardBad, tookBefore }: ReversalInDoubtState,
+  { sale, baseline, last, heardBad, tookBefore, perhapsTaken }: ReversalInDoubtState,
   times: DoubtTimes,
 ): Doubt {
   return {
@@ -138,6 +139,7 @@ function doubtOfReversal(
       held: false,
       acknowledged: last?.report.good === true && last.acknowledged,
       tookBefore: tookBefore === true,
+      perhapsTook: perhapsTaken === true,
       printsCount: times.printsCount,
       second: null,
       end: heardBad ? "bad" : "unheard",

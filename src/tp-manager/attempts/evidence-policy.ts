@@ -66,6 +66,8 @@ export interface Heard {
   readonly acknowledged: boolean;
   /** As before, of a good result that another report followed: no proof of what is stored. */
   readonly tookBefore?: boolean;
+  /** The acknowledgement may have arrived; the process ended before it could write that. */
+  readonly perhapsTook?: boolean;
   /** The acknowledgements of the receipt's print count as well (docs/zvt.md 9.1). */
   readonly printsCount: boolean;
   /** A second sale reported in the same payment, and refused (docs/design.md 3.20). */
@@ -138,6 +140,8 @@ export interface Facts {
   readonly acknowledged: boolean;
   /** As before, or of a good result that another report followed. */
   readonly tookGood: boolean;
+  /** As before, but not known. */
+  readonly perhapsTook: boolean;
   /** We refused the good result that was reported. */
   readonly refused: boolean;
   readonly held: boolean;
@@ -202,6 +206,7 @@ export function factsOf(doubt: Doubt, look: Look, known: Known, earlier: Look | 
     end: heard.end,
     acknowledged: heard.acknowledged && !heard.printsCount,
     tookGood: (heard.acknowledged || heard.tookBefore === true) && !heard.printsCount,
+    perhapsTook: heard.perhapsTook === true && !heard.printsCount,
     refused: heard.refused,
     held: heard.held,
     hasSecond: heard.second !== null,

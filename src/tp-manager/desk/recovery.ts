@@ -66,7 +66,7 @@ export class Recovery {
    */
   begin(): void {
     for (const attempt of this.#parts.attempts.unfinished()) {
-      if (isRunning(attempt.state)) this.#interrupt(attempt);
+      if (isRunning(attempt.state)) this.#interrupt(attempt, { unwritten: true });
       void this.recover(attempt.transactionId);
     }
   }
@@ -150,7 +150,7 @@ export class Recovery {
       const now = this.#parts.attempts.read(transactionId);
       if (!now || doubtOf(now)) return now;
       if (isEndWritten || !isRunning(now.state)) return undefined;
-      const interrupted = this.#interrupt(now, unwritten);
+      const interrupted = this.#interrupt(now, {}, unwritten);
       isEndWritten = true;
       return interrupted;
     };
@@ -189,9 +189,13 @@ export class Recovery {
     return this.#parts.clock.now() - (heard?.atMs ?? startedAtMs);
   }
 
-  #interrupt(attempt: Attempt, unwritten: UnwrittenStep[] = []): Attempt {
+  #interrupt(
+    attempt: Attempt,
+    how: { readonly unwritten?: true },
+    unwritten: UnwrittenStep[] = [],
+  ): Attempt {
     const writer = new AttemptWriter(attempt, { ...this.#parts, unwritten });
-    return writer.advance({ input: "interrupted" }, "interrupted", {});
+    return writer.advance({ input: "interrupted", ...how }, "interrupted", how);
   }
 
   #doubt(attempt: Attempt, state: InDoubtState | ReversalInDoubtState, lostSinceMs: number): Doubt {

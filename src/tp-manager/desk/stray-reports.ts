@@ -21,7 +21,7 @@ import type { LateCharges } from "./late-charges.ts";
 import { mayBeItsReversal, unknownSale } from "./unknown-sale.ts";
 
 interface StrayParts {
-  readonly attempts: Pick<AttemptStore, "orderOfReport" | "list" | "unfinished">;
+  readonly attempts: Pick<AttemptStore, "orderOfReport" | "newest" | "unfinished">;
   readonly terminalLog: TerminalLog;
   readonly terminal: TerminalFacts;
   readonly clock: Clock;

@@ -8,7 +8,7 @@ import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
 /** Attempts at other terminals, or of which nothing was sent, are passed over. */
 const ATTEMPTS_LOOKED_AT = 20;
 
-type Journal = Pick<AttemptStore, "list" | "orderOfReport">;
+type Journal = Pick<AttemptStore, "newest" | "orderOfReport">;
 
 /**
  * A good transaction that the terminal has stored since the last attempt at it began, and that

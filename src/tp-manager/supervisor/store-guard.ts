@@ -7,6 +7,7 @@ import { type Clock, sleep } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { sameTerminal } from "../attempts/comparison-policy.ts";
 import { storage } from "../attempts/failures.ts";
+import { newestAttempts } from "../attempts/newest-attempts.ts";
 import { isNotCharged, type PaymentRequest } from "../attempts/payment.ts";
 import type { DoubtStore, StoreDoubt } from "../attempts/store-doubt.ts";
 import type { Baseline, LastTransaction, TransactionReport } from "../terminal/terminal.ts";
@@ -19,7 +20,7 @@ const ATTEMPTS_LOOKED_AT = 50;
 
 interface GuardParts {
   readonly doubts: DoubtStore;
-  readonly attempts: Pick<AttemptStore, "latest" | "list">;
+  readonly attempts: Pick<AttemptStore, "latest" | "newest">;
   readonly link: SupervisorLink;
   readonly clock: Clock;
   readonly log: Logger;
@@ -246,9 +247,9 @@ export class StoreGuard {
 
   /** The newest attempt was made at this terminal: what it stores next should be known here. */
   #isOurTerminal({ identity }: Baseline): boolean {
-    const page = { sinceMs: 0, status: null, limit: ATTEMPTS_LOOKED_AT, before: null };
-    const newest = this.#parts.attempts.list(page).find(({ attempt }) => attempt.baseline !== null)
-      ?.attempt.baseline;
+    const newest = newestAttempts(this.#parts.attempts, ATTEMPTS_LOOKED_AT).find(
+      ({ baseline }) => baseline !== null,
+    )?.baseline;
     return newest !== null && newest !== undefined && sameTerminal(newest.identity, identity);
   }
 

@@ -57,6 +57,10 @@ const attempts: Record<string, Ways> = {
     [noBound, 50],
     [n / 2, 50],
   ],
+  "attempts newestAlone": (n) => [
+    [noBound, 20],
+    [n / 2, 20],
+  ],
   "attempts startOf": (n) => [[n], [noBound]],
   ...pages("attempts listed"),
 };
@@ -134,6 +138,7 @@ const handOffs: Record<string, Ways> = {
   "handOffs read": ofAttempt,
   "handOffs pending": one(0, 0, 10),
   "handOffs countSetAside": one(),
+  "handOffs newestUnacknowledged": one(),
   "handOffs standingAtGateway": one(0, 100),
   "handOffs refused": ofAttempt,
   "handOffs setAside": one(0, "refused", order),

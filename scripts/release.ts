@@ -1,0 +1,179 @@
+/**
+ * Builds the deliveries of a version from the lock file, on any one platform for all of them:
+ *   npm run release -- --version X.Y.Z --trusted-root FILE [--update-url URL] [--out dist]
+ *     [--platform linux-x64 ...]
+ * The same input gives the same bytes: files are sorted, and dated with the last commit (or with
+ * SOURCE_DATE_EPOCH, seconds since 1970). docs/design.md 9.7 describes the layout.
+ */
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { projectRoot } from "../src/shared/version-files.ts";
+import { makeBundle, nativePackages } from "./bundle.ts";
+import { makeTarGz, makeZip } from "./release/archives.ts";
+import { copyPackage, licences, lockOf, partsList, withDependencies } from "./release/packages.ts";
+import { installFor, type Platform, type PlatformName, platforms } from "./release/platforms.ts";
+
+const MB = 1_000_000;
+const MS_PER_SECOND = 1_000;
+
+const { values } = parseArgs({
+  options: {
+    version: { type: "string" },
+    "trusted-root": { type: "string" },
+    "update-url": { type: "string" },
+    out: { type: "string", default: "dist" },
+    platform: { type: "string", multiple: true, default: Object.keys(platforms) },
+  },
+});
+const { version, "trusted-root": trustedRoot, "update-url": updateUrl = null } = values;
+const known = (name: string): name is PlatformName => name in platforms;
+const chosen = values.platform.filter(known);
+if (!version || !/^\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?$/.test(version) || !trustedRoot) usage();
+if (chosen.length < values.platform.length) usage();
+if (updateUrl !== null && !URL.canParse(updateUrl)) usage();
+
+const out = resolve(projectRoot, values.out);
+const date = sourceDate();
+const work = mkdtempSync(join(tmpdir(), "release-"));
+try {
+  mkdirSync(out, { recursive: true });
+  const bundle = join(work, "bundle");
+  const { packages } = await makeBundle(bundle);
+  for (const name of chosen) await release(name, bundle, packages);
+} finally {
+  rmSync(work, { recursive: true, force: true });
+}
+
+function usage(): never {
+  process.stderr.write(
+    "usage: npm run release -- --version X.Y.Z --trusted-root FILE [--update-url URL]\n" +
+      `         [--out DIR] [--platform NAME ...]   of ${Object.keys(platforms).join(", ")}\n`,
+  );
+  process.exit(64);
+}
+
+function sourceDate(): Date {
+  const given = process.env["SOURCE_DATE_EPOCH"];
+  const seconds =
+    given ?? execFileSync("git", ["log", "-1", "--format=%ct"], { cwd: projectRoot }).toString();
+  return new Date(Number(seconds) * MS_PER_SECOND);
+}
+
+async function release(
+  name: PlatformName,
+  bundle: string,
+  bundled: readonly string[],
+): Promise<void> {
+  const platform = platforms[name];
+  const packages = join(work, `packages-${name}`);
+  installFor(platform, packages);
+  const title = `terminal-connector-${version}`;
+  const stage = join(work, `stage-${name}`);
+  const root = join(stage, title);
+  layOutRoot(root);
+  const runtime = layOutRuntime(root, platform, packages);
+  layOutVersion(
+    join(root, "versions", String(version)),
+    runtime,
+    platform,
+    bundle,
+    packages,
+    bundled,
+  );
+  const file = join(out, `${title}-${name}.${platform.archive}`);
+  const make = platform.archive === "zip" ? makeZip : makeTarGz;
+  rmSync(file, { force: true });
+  await make(stage, title, file, date);
+  const hash = createHash("sha256").update(readFileSync(file)).digest("hex");
+  const size = (statSync(file).size / MB).toFixed(1);
+  process.stdout.write(`${file}\n  ${size} MB, sha256 ${hash}\n`);
+}
+
+/** What never changes in an update. */
+function layOutRoot(root: string): void {
+  mkdirSync(join(root, "versions"), { recursive: true });
+  mkdirSync(join(root, "data"));
+  const delivery = join(projectRoot, "scripts", "delivery");
+  for (const file of ["launch.sh", "always-up.sh", "launch.cmd", "always-up.cmd", "README.md"]) {
+    cpSync(join(delivery, file), join(root, file));
+    if (file.endsWith(".sh")) chmodSync(join(root, file), 0o755);
+  }
+  cpSync(join(delivery, "versions.txt"), join(root, "versions", "README.txt"));
+  cpSync(join(projectRoot, "LICENSE"), join(root, "LICENSE"));
+  cpSync(join(projectRoot, "data", "config.example.txt"), join(root, "data", "config.example.txt"));
+  writeFileSync(join(root, "current"), `${version}\n`);
+}
+
+/** The runtime lies by its content, so that versions share it. Answers its name. */
+function layOutRuntime(root: string, platform: Platform, packages: string): string {
+  const folder = join(packages, "node_modules", platform.runtimePackage);
+  const program = join(folder, platform.runtime);
+  const hash = createHash("sha256").update(readFileSync(program)).digest("hex").slice(0, 16);
+  const to = join(root, "runtimes", hash);
+  mkdirSync(to, { recursive: true });
+  const target = join(to, platform.os === "win32" ? "node.exe" : "node");
+  cpSync(program, target);
+  chmodSync(target, 0o755);
+  cpSync(runtimeLicence(folder), join(to, "LICENSE"));
+  return hash;
+}
+
+/** The package for Windows has none; the text is that of any other platform's. */
+function runtimeLicence(folder: string): string {
+  const others = Object.values(platforms).map(({ runtimePackage }) =>
+    join(projectRoot, "node_modules", runtimePackage),
+  );
+  const found = [folder, ...others].map((each) => join(each, "LICENSE")).find(existsSync);
+  if (!found)
+    throw new Error("no package of the runtime with its LICENSE is installed: run npm ci");
+  return found;
+}
+
+function layOutVersion(
+  folder: string,
+  runtime: string,
+  platform: Platform,
+  bundle: string,
+  packages: string,
+  bundled: readonly string[],
+): void {
+  cpSync(bundle, folder, { recursive: true });
+  const lock = lockOf(packages);
+  const native = withDependencies(nativePackages, lock, packages);
+  for (const path of native) copyPackage(join(packages, path), join(folder, path), platform);
+  const program = { name: "unattended-terminal-connector", version, type: "module" };
+  const files = {
+    "package.json": { ...program, license: "Apache-2.0" },
+    "delivery.json": { version, platform: `${platform.os}-${platform.cpu}`, updateUrl },
+  };
+  for (const [name, content] of Object.entries(files)) {
+    writeFileSync(join(folder, name), `${JSON.stringify(content, null, 2)}\n`);
+  }
+  const delivery = join(projectRoot, "scripts", "delivery", "version");
+  for (const file of ["launch.sh", "launch.cmd"]) cpSync(join(delivery, file), join(folder, file));
+  cpSync(resolve(trustedRoot as string), join(folder, "trusted-root.json"));
+  cpSync(join(projectRoot, "LICENSE"), join(folder, "LICENSE"));
+  for (const name of ["README.md"]) cpSync(join(projectRoot, name), join(folder, "docs", name));
+  const parts = [...bundled, ...native, `node_modules/${platform.runtimePackage}`].sort();
+  writeFileSync(join(folder, "THIRD-PARTY.txt"), `${licences(parts, lock, packages)}\n`);
+  writeFileSync(
+    join(folder, "sbom.cdx.json"),
+    partsList(parts, lock, String(version), date.getTime()),
+  );
+  writeFileSync(join(folder, "runtime"), `${runtime}\n`);
+  writeFileSync(join(folder, "complete"), `${version}\n`);
+}

@@ -1,0 +1,84 @@
+/**
+ * A plain TUF client on the updater's code, so that others can check it:
+ *   scripts/tuf-client --metadata-dir D init ROOT
+ *   scripts/tuf-client --metadata-dir D --metadata-url U refresh
+ *   scripts/tuf-client --metadata-dir D --metadata-url U download
+ *     --target-name T (repeatable) --target-base-url B --target-dir P
+ * Exit code 0 or 1. Trusted metadata lie in D under unversioned names.
+ */
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { systemClock } from "../src/shared/time.ts";
+import { MetadataStore } from "../src/update/metadata-store.ts";
+import { TufClient } from "../src/update/tuf-client.ts";
+import { WebSource } from "../src/update/web-source.ts";
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    "metadata-dir": { type: "string" },
+    "metadata-url": { type: "string" },
+    "target-name": { type: "string", multiple: true },
+    "target-base-url": { type: "string" },
+    "target-dir": { type: "string" },
+    "ca-file": { type: "string" },
+  },
+});
+
+function needed(name: Exclude<keyof typeof values, "target-name">): string {
+  const value = values[name];
+  if (value === undefined) throw new Error(`--${name} is missing`);
+  return value;
+}
+
+function storeSettings() {
+  const alarm = (message: string): void => void process.stderr.write(`tuf-client: ${message}\n`);
+  return { folder: resolve(needed("metadata-dir")), clock: systemClock, alarm };
+}
+
+function client(): TufClient {
+  const ca = values["ca-file"] === undefined ? undefined : readFileSync(values["ca-file"], "utf8");
+  return new TufClient({
+    ...storeSettings(),
+    metadataUrl: needed("metadata-url"),
+    source: new WebSource({ ca, clock: systemClock }),
+    builtMs: 0,
+    remembersTime: false,
+  });
+}
+
+const FILE_NAME_MAX = 200;
+
+/** Inside the folder whatever the target is called, and the same at every call. */
+function fileOf(target: string): string {
+  const name = encodeURIComponent(target).replace(/^\.+$/, "dots");
+  const isLong = name.length > FILE_NAME_MAX;
+  const short = isLong ? createHash("sha256").update(target).digest("hex") : name;
+  return join(resolve(needed("target-dir")), short);
+}
+
+async function run(): Promise<void> {
+  const [command, root] = positionals;
+  if (command === "init" && root !== undefined) {
+    return new MetadataStore(storeSettings()).begin(readFileSync(root));
+  }
+  if (command === "refresh") return client().withTargets(() => Promise.resolve());
+  if (command !== "download") throw new Error("init ROOT, refresh or download");
+  const names = values["target-name"] ?? [];
+  if (names.length === 0) throw new Error("--target-name is missing");
+  await client().withTargets(async (targets) => {
+    for (const name of names) {
+      const target = await targets.find(name);
+      await targets.download(target, needed("target-base-url"), fileOf(name));
+    }
+  });
+}
+
+try {
+  await run();
+} catch (error) {
+  process.stderr.write(`tuf-client: ${(error as Error).message}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,100 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { projectRoot } from "../../src/shared/version-files.ts";
+import { runToEnd } from "../support/own-processes.ts";
+
+const MB = 1_000_000;
+const folder = mkdtempSync(join(tmpdir(), "release-test-"));
+const root = join(folder, "ein Kiösk");
+const version = join(root, "versions", "7.8.9");
+const platform = `linux-${process.arch}`;
+const archiveName = `terminal-connector-7.8.9-${platform}.tar.gz`;
+/** What an ordinary machine has, and neither Node.js nor npm. */
+const tools = join(folder, "tools");
+
+async function release(out: string): Promise<string> {
+  const trusted = join(folder, "root.json");
+  writeFileSync(trusted, '{"signed":{}}');
+  const words = ["--version", "7.8.9", "--trusted-root", trusted, "--out", out];
+  const url = ["--update-url", "https://updates.example/", "--platform", platform];
+  await runToEnd(process.execPath, [join(projectRoot, "scripts/release.ts"), ...words, ...url]);
+  return join(out, archiveName);
+}
+
+function launch(script: string, ...words: string[]): Promise<{ readonly stdout: string }> {
+  const env = { PATH: tools, HOME: folder, TMPDIR: tmpdir() };
+  return runToEnd(join(root, script), words, { cwd: "/", env });
+}
+
+let archive: string;
+beforeAll(async () => {
+  archive = await release(join(folder, "out"));
+  mkdirSync(tools);
+  for (const tool of ["sh", "ls", "sort", "readlink", "cat"]) {
+    symlinkSync(execFileSync("which", [tool]).toString().trim(), join(tools, tool));
+  }
+  await runToEnd("tar", ["xzf", archive, "-C", folder]);
+  renameSync(join(folder, "terminal-connector-7.8.9"), root);
+});
+afterAll(() => launch("launch.sh", "stop", "--data", join(root, "data", "demo")));
+
+test("unpacked it takes a payment, with no Node.js and no npm on the machine", async () => {
+  const { stdout } = await launch("launch.sh", "--demo");
+  expect(stdout).toContain('"status": "Success"');
+  expect(stdout).toContain('"notificationGatewaySent": true');
+  const data = join(root, "data", "demo");
+  const status = await launch("launch.sh", "status", "--data", data);
+  expect(status.stdout).toMatch(/tp-manager +running .*version 7\.8\.9/);
+  await launch("always-up.sh", "--data", data);
+  const audit = JSON.parse((await launch("launch.sh", "audit", "--json", "--data", data)).stdout);
+  expect(audit).toMatchObject({ attempts: 1, faults: [] });
+});
+
+test("it is small, and holds nothing of other platforms", () => {
+  expect(statSync(archive).size).toBeLessThan(60 * MB);
+  const files = readdirSync(version, { recursive: true, encoding: "utf8" });
+  const bytes = [...files.map((file) => join(version, file)), runtime()]
+    .map((file) => statSync(file))
+    .reduce((sum, file) => sum + (file.isFile() ? file.size : 0), 0);
+  expect(bytes).toBeLessThan(160 * MB);
+  const binaries = files.filter((file) => file.endsWith(".node"));
+  expect(binaries).toHaveLength(2);
+  expect(binaries.filter((file) => !file.includes(platform))).toEqual([]);
+});
+
+function runtime(): string {
+  const name = readFileSync(join(version, "runtime"), "utf8").trim();
+  return join(root, "runtimes", name, "node");
+}
+
+test("its parts list and licences name every package that is in it", () => {
+  const list = JSON.parse(readFileSync(join(version, "sbom.cdx.json"), "utf8"));
+  const names = list.components.map(({ name }: { name: string }) => name);
+  const expected = ["fastify", "soap", "zod", "@serialport/bindings-cpp", `node-${platform}`];
+  expect(names).toEqual(expect.arrayContaining(expected));
+  expect(names).not.toContain("vitest");
+  const licences = readFileSync(join(version, "THIRD-PARTY.txt"), "utf8");
+  for (const name of names) expect(licences).toContain(`${name} `);
+  expect(readFileSync(join(version, "delivery.json"), "utf8")).toContain("updates.example");
+});
+
+test("the same input gives the same bytes", async () => {
+  const again = await release(join(folder, "again"));
+  const [first, second] = [archive, again].map((file) =>
+    createHash("sha256").update(readFileSync(file)).digest("hex"),
+  );
+  expect(second).toBe(first);
+});

@@ -1,0 +1,230 @@
+import { randomBytes } from "node:crypto";
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { systemClock } from "../../src/shared/time.ts";
+import { projectRoot } from "../../src/shared/version-files.ts";
+import { WebSource } from "../../src/update/web-source.ts";
+import { runToEnd } from "../support/own-processes.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { TestRepository } from "./test-repository.ts";
+import { kioskAt } from "./tuf-kiosk.ts";
+
+const content = randomBytes(300_000);
+
+async function kioskWithTarget(bytes = content) {
+  const repository = new TestRepository();
+  repository.addTarget("programs/1.tar.gz", bytes);
+  repository.publish("targets", "snapshot", "timestamp");
+  return { repository, kiosk: await kioskAt(repository) };
+}
+
+describe("a target", () => {
+  test("that is there and whole is not asked for again", async () => {
+    const { repository, kiosk } = await kioskWithTarget();
+    expect(await kiosk.download("programs/1.tar.gz")).toBeUndefined();
+    expect(await kiosk.download("programs/1.tar.gz")).toBeUndefined();
+    expect(repository.askedTargets).toHaveLength(1);
+    expect(kiosk.downloaded()).toEqual({ "programs/1.tar.gz": content.toString("latin1") });
+  });
+
+  test("that has changed is read again and takes the old one's place", async () => {
+    const { repository, kiosk } = await kioskWithTarget();
+    expect(await kiosk.download("programs/1.tar.gz")).toBeUndefined();
+    repository.addTarget("programs/1.tar.gz", Buffer.from("new"));
+    repository.publish("targets", "snapshot", "timestamp");
+    expect(await kiosk.download("programs/1.tar.gz")).toBeUndefined();
+    expect(kiosk.downloaded()).toEqual({ "programs/1.tar.gz": "new" });
+  });
+
+  test("is taken up where a broken line left it, in one go and in the next", async () => {
+    const { repository, kiosk } = await kioskWithTarget();
+    const froms: number[] = [];
+    let broken = 2;
+    repository.answers = (request, response, path) => {
+      if (!path.startsWith("/targets/")) return false;
+      const from = Number(/(\d+)-/.exec(request.headers.range ?? "")?.[1] ?? 0);
+      froms.push(from);
+      if (froms.length > broken) return false;
+      const status = from > 0 ? 206 : 200;
+      response.writeHead(status, {
+        "content-length": content.length - from,
+        "content-range": `bytes ${from}-${content.length - 1}/${content.length}`,
+      });
+      response.write(content.subarray(from, from + 50_000), () => response.destroy());
+      return true;
+    };
+    expect(await kiosk.download("programs/1.tar.gz")).toBeUndefined();
+    expect(froms).toHaveLength(3);
+    expect(froms[0]).toBe(0);
+    expect(froms.toSorted((a, b) => a - b)).toEqual(froms);
+    expect(froms[2]).toBeGreaterThan(0);
+    expect(kiosk.downloaded()).toEqual({ "programs/1.tar.gz": content.toString("latin1") });
+
+    repository.addTarget("programs/2.tar.gz", content);
+    repository.publish("targets", "snapshot", "timestamp");
+    froms.length = 0;
+    broken = 5;
+    expect(await kiosk.download("programs/2.tar.gz")).toContain("unreachable: ");
+    expect(await kiosk.download("programs/2.tar.gz")).toBeUndefined();
+    expect(froms).toHaveLength(6);
+    expect(froms[5]).toBeGreaterThan(froms[4] ?? 0);
+  });
+
+  test("with a wrong part beside it is read once more from its beginning", async () => {
+    const { repository, kiosk } = await kioskWithTarget();
+    writeFileSync(join(kiosk.files, ".programs%2F1.tar.gz.part"), randomBytes(1000));
+    expect(await kiosk.download("programs/1.tar.gz")).toBeUndefined();
+    expect(repository.askedTargets).toHaveLength(2);
+  });
+});
+
+describe("refused with a clear line, and nothing is left behind", () => {
+  const name = "programs/1.tar.gz";
+
+  test.each([
+    ["a shorter file", content.subarray(0, 1000), "too-short: programs/1.tar.gz ends after 1000"],
+    ["a longer file", Buffer.concat([content, content]), "is longer than 300000 bytes: refused"],
+    ["another file", randomBytes(content.length), "has not the signed sha256: refused"],
+  ])("%s", async (_, bytes, line) => {
+    const { repository, kiosk } = await kioskWithTarget();
+    repository.targetFiles.set(name, bytes);
+    expect(await kiosk.download(name)).toContain(line);
+    expect(readdirSync(kiosk.files)).toEqual([]);
+  });
+
+  test("an old file stays when its new content is refused", async () => {
+    const { repository, kiosk } = await kioskWithTarget();
+    expect(await kiosk.download(name)).toBeUndefined();
+    repository.addTarget(name, Buffer.from("better"));
+    repository.targetFiles.set(name, Buffer.from("poison"));
+    repository.publish("targets", "snapshot", "timestamp");
+    expect(await kiosk.download(name)).toContain("wrong-hash: ");
+    expect(kiosk.downloaded()).toEqual({ [name]: content.toString("latin1") });
+  });
+
+  test("an unsigned target", async () => {
+    const { repository, kiosk } = await kioskWithTarget();
+    repository.targetFiles.set("programs/2.tar.gz", content);
+    expect(await kiosk.download("programs/2.tar.gz")).toContain("no-target: ");
+    expect(repository.askedTargets).toEqual([]);
+  });
+
+  test.each(["metadata", "targets"])("endless data instead of %s", async (folder) => {
+    const { repository, kiosk } = await kioskWithTarget();
+    repository.answers = (_, response, path) => {
+      if (!path.startsWith(`/${folder}/`)) return false;
+      const chunk = Buffer.alloc(65_536, "{");
+      const feed = (): void => void (response.writable && response.write(chunk, feed));
+      feed();
+      return true;
+    };
+    expect(await kiosk.download(name)).toMatch(/too-long: .* bytes: refused/);
+    expect(readdirSync(kiosk.files)).toEqual([]);
+  });
+
+  test.each(["metadata", "targets"])("%s byte by byte", async (folder) => {
+    const { repository, kiosk } = await kioskWithTarget();
+    repository.answers = (_, response, path) => {
+      if (!path.startsWith(`/${folder}/`)) return false;
+      const timer = setInterval(() => response.write("{"), 20);
+      response.on("close", () => clearInterval(timer));
+      return true;
+    };
+    expect(await kiosk.download(name)).toMatch(/too-slow: .* brought \d+ bytes in 0.25 s/);
+  });
+
+  test("a server that never answers", async () => {
+    const { repository, kiosk } = await kioskWithTarget();
+    repository.answers = () => true;
+    expect(await kiosk.refresh()).toMatch(/too-slow: .*2\.root\.json brought 0 bytes/);
+  });
+
+  test("a redirect, also to the right file", async () => {
+    const { repository, kiosk } = await kioskWithTarget();
+    repository.answers = (_, response, path) => {
+      if (!path.startsWith("/metadata/") || path.includes("moved")) return false;
+      response.writeHead(302, { location: `${repository.url}${path}?moved` }).end();
+      return true;
+    };
+    expect(await kiosk.refresh()).toMatch(/redirected: .* leads elsewhere \(302\): refused/);
+  });
+
+  test("a server's fault", async () => {
+    const { repository, kiosk } = await kioskWithTarget();
+    repository.answers = (_, response) => void response.writeHead(500).end() === undefined;
+    expect(await kiosk.refresh()).toContain("was answered with 500");
+  });
+});
+
+test.each(["http://192.0.2.1/", "http://example.org/", "ftp://127.0.0.1/", "file:///etc", "x"])(
+  "%s is not asked",
+  async (url) => {
+    const source = new WebSource({ clock: systemClock });
+    await expect(source.read(url, { lengthMax: 1 })).rejects.toThrow(
+      "is not asked: https, or http",
+    );
+  },
+);
+
+test("stolen online keys sign no target that the targets' keys have not signed", async () => {
+  const { repository, kiosk } = await kioskWithTarget();
+  repository.addTarget("evil", Buffer.from("evil"));
+  repository.signed["targets"].version += 1;
+  const stolen = repository.signers.get("snapshot") ?? [];
+  repository.published.get("targets")?.push(repository.sign(repository.signed["targets"], stolen));
+  repository.publish("snapshot", "timestamp");
+  expect(await kiosk.download("evil")).toContain("targets was signed by 0/1 keys");
+  expect(kiosk.downloaded()).toEqual({});
+});
+
+test("a snapshot mixed from two states is refused", async () => {
+  const { repository, kiosk } = await kioskWithTarget();
+  const [, old] = repository.published.get("snapshot") ?? [];
+  repository.publish("targets", "snapshot", "timestamp");
+  repository.published.get("snapshot")?.splice(-1, 1, old as Buffer);
+  expect(await kiosk.refresh()).toContain("Snapshot version doesn't match timestamp");
+  repository.tellsHashes = true;
+  repository.publish("targets", "snapshot", "timestamp");
+  repository.edit("snapshot", ({ signed }) => {
+    signed.meta["targets.json"].version -= 1;
+  });
+  expect(await kiosk.refresh()).toContain("metadata-refused: ");
+});
+
+describe("scripts/tuf-client", () => {
+  async function tufClient(...words: string[]): Promise<{ code: number; told: string }> {
+    try {
+      await runToEnd(join(projectRoot, "scripts/tuf-client"), words);
+      return { code: 0, told: "" };
+    } catch (error) {
+      const { code, stderr } = error as { code: number; stderr: string };
+      return { code, told: stderr };
+    }
+  }
+
+  test("initialises, refreshes and downloads, and fails with 1", async () => {
+    const { repository } = await kioskWithTarget(Buffer.from("content"));
+    repository.addTarget("other", Buffer.from("else"));
+    repository.publish("targets", "snapshot", "timestamp");
+    const [folder, files] = [join(temporaryFolder(), "metadata"), temporaryFolder()];
+    const root = join(files, ".root.json");
+    writeFileSync(root, repository.trustedRoot);
+    const D = ["--metadata-dir", folder];
+    const U = ["--metadata-url", `${repository.url}/metadata/`];
+    expect(await tufClient(...D, "init", root)).toEqual({ code: 0, told: "" });
+    expect(await tufClient(...D, ...U, "refresh")).toEqual({ code: 0, told: "" });
+    expect(readdirSync(folder).toSorted()).toEqual([
+      ...["root.json", "seal", "snapshot.json", "targets.json", "timestamp.json"],
+    ]);
+    const to = ["--target-base-url", `${repository.url}/targets/`, "--target-dir", files];
+    const names = ["--target-name", "programs/1.tar.gz", "--target-name", "other"];
+    expect(await tufClient(...D, ...U, "download", ...names, ...to)).toEqual({ code: 0, told: "" });
+    expect(readdirSync(files)).toEqual([".root.json", "other", "programs%2F1.tar.gz"]);
+    const missing = await tufClient(...D, ...U, ...to, "--target-name", "missing", "download");
+    expect(missing).toEqual({
+      code: 1,
+      told: "tuf-client: the signed metadata name no target missing\n",
+    });
+  });
+});

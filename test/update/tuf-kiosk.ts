@@ -1,0 +1,104 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Clock, systemClock } from "../../src/shared/time.ts";
+import { MetadataStore } from "../../src/update/metadata-store.ts";
+import { TufClient, type TufClientSettings } from "../../src/update/tuf-client.ts";
+import { WebSource } from "../../src/update/web-source.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import type { TestRepository } from "./test-repository.ts";
+
+const DAY_MS = 86_400_000;
+
+/** One installation that asks a repository for updates, with a clock that the test sets. */
+export class TufKiosk {
+  readonly folder = join(temporaryFolder(), "metadata");
+  readonly files = temporaryFolder();
+  readonly alarms: string[] = [];
+  readonly repository: TestRepository;
+  settings: Partial<TufClientSettings> = {};
+  /** How far the clock is from the true time. */
+  daysAhead = 0;
+
+  constructor(repository: TestRepository) {
+    this.repository = repository;
+  }
+
+  get #clock(): Clock {
+    return { ...systemClock, now: () => systemClock.now() + this.daysAhead * DAY_MS };
+  }
+
+  get #store() {
+    const alarm = (message: string): void => void this.alarms.push(message);
+    return { folder: this.folder, clock: this.#clock, alarm };
+  }
+
+  begin(root = this.repository.trustedRoot): Promise<void> {
+    return new MetadataStore(this.#store).begin(root);
+  }
+
+  client(): TufClient {
+    return new TufClient({
+      ...this.#store,
+      metadataUrl: `${this.repository.url}/metadata/`,
+      source: new WebSource({ clock: systemClock, limits: { windowMs: 250 } }),
+      builtMs: 0,
+      remembersTime: false,
+      trustedRoot: this.repository.trustedRoot,
+      ...this.settings,
+    });
+  }
+
+  /** The line that an operator reads; undefined: all is well. */
+  async refresh(): Promise<string | undefined> {
+    return await this.#tried(() => Promise.resolve());
+  }
+
+  async download(name: string): Promise<string | undefined> {
+    return await this.#tried(async (targets) => {
+      const target = await targets.find(name);
+      const file = join(this.files, encodeURIComponent(name));
+      await targets.download(target, `${this.repository.url}/targets`, file);
+    });
+  }
+
+  async #tried(use: Parameters<TufClient["withTargets"]>[0]): Promise<string | undefined> {
+    try {
+      await this.client().withTargets(use);
+      return undefined;
+    } catch (error) {
+      const { name, code, message } = error as Error & { code?: string };
+      return name === "UpdateError" ? `${code}: ${message}` : `${name}: ${message}`;
+    }
+  }
+
+  /** Trusted versions, as `root 1 targets 2`. */
+  trusted(): string {
+    const files = readdirSync(this.folder).filter((name) => name.endsWith(".json"));
+    const told = files.toSorted().map((name) => {
+      const { signed } = JSON.parse(this.metadata(name).toString());
+      return `${name.slice(0, -".json".length)} ${signed.version}`;
+    });
+    return told.join(", ");
+  }
+
+  metadata(name: string): Buffer {
+    return readFileSync(join(this.folder, name));
+  }
+
+  /** What was downloaded, by name; unfinished parts are hidden files. */
+  downloaded(): Record<string, string> {
+    const names = readdirSync(this.files).filter((name) => !name.startsWith("."));
+    return Object.fromEntries(
+      names.map((name) => [
+        decodeURIComponent(name),
+        readFileSync(join(this.files, name), "latin1"),
+      ]),
+    );
+  }
+}
+
+export async function kioskAt(repository: TestRepository): Promise<TufKiosk> {
+  const kiosk = new TufKiosk(await repository.serve());
+  await kiosk.begin();
+  return kiosk;
+}
