@@ -31,6 +31,8 @@ export interface LauncherArguments {
   readonly from: string | undefined;
   /** The word after the command: of restore the database, of stores what to do. */
   readonly subject: string | undefined;
+  /** Of the demo: the word for TERMINAL_PROTOCOL; undefined: the usual one. */
+  readonly protocol: string | undefined;
   /** `--answer-within`, milliseconds. */
   readonly answerWithinMs: number;
 }
@@ -52,7 +54,9 @@ export const usage = `Starts, watches and stops the connector's programs, tp-man
                              longer looked up before they are paid
   ./launch.sh systemd-unit   print a unit for systemd, with the way to install it
   ./launch.sh --foreground   both programs in this terminal or service manager, until one stops
-  ./launch.sh --demo         simulated terminal and gateway, and one sample payment
+  ./launch.sh --demo [--protocol NAME]
+                             simulated terminal and gateway, and one sample payment; NAME is a
+                             word for TERMINAL_PROTOCOL
   ./launch.sh --help | --version
 
   --data DIR             data folder (default: data beside launch.sh)
@@ -107,6 +111,9 @@ function refuseMisplaced(values: ReturnType<typeof parse>["values"], command: Co
   if (values.from !== undefined && !/^\d{4}-\d\d-\d\d$/.test(values.from)) {
     throw wrong("--from must name a day, such as 2026-01-31");
   }
+  if (values.protocol !== undefined && command !== "demo") {
+    throw wrong("--protocol belongs to --demo");
+  }
   if (values.bundle !== undefined && command !== "doctor") {
     throw wrong("--bundle belongs to doctor");
   }
@@ -130,6 +137,7 @@ function parse(args: readonly string[]) {
         json: { type: "boolean", default: false },
         bundle: { type: "string" },
         journal: { type: "string" },
+        protocol: { type: "string" },
         from: { type: "string" },
         install: { type: "boolean", default: false },
         uninstall: { type: "boolean", default: false },
@@ -160,6 +168,7 @@ function options(values: ReturnType<typeof parse>["values"]): Omit<LauncherArgum
     bundle: values.bundle,
     journal: values.journal,
     from: values.from,
+    protocol: values.protocol,
     subject: undefined,
     answerWithinMs: seconds * 1_000,
   };

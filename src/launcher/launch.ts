@@ -59,7 +59,7 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
     }
     case "demo": {
       const { runDemo } = await import("./demo/demo.ts");
-      return await runDemo(at(demoDataDirectory));
+      return await runDemo(at(demoDataDirectory), given.protocol);
     }
     case "doctor": {
       const { runDoctor } = await import("./doctor/doctor.ts");

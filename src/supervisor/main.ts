@@ -14,7 +14,7 @@ import type { StoreExchange } from "../shared/stores/store-exchange.ts";
 import { chance } from "../shared/time.ts";
 import { AlarmStore } from "./alarms/alarm-store.ts";
 import { createGatewayClient, type GatewaySettings } from "./gateway/gateway-client.ts";
-import { Intake } from "./intake/intake.ts";
+import { Intake, type IntakeParts } from "./intake/intake.ts";
 import { type HandlerParts, supervisorHandlers } from "./intake/message-handlers.ts";
 import { supervisorTroubleWatch } from "./intake/supervisor-troubles.ts";
 import type { DigestSecret } from "./notifications/mapi-notification.ts";
@@ -50,9 +50,6 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
 
   const gateway = createGatewayClient(gatewaySettings(config), clock, log);
   onStop("gateway client", () => gateway.close());
-  // The soap package takes 0.1 s to load, seconds on a busy machine, and nothing is answered then:
-  // before the program listens, so that whoever reaches the program is answered.
-  await gateway.ready();
 
   const watch = new DeliveryWatch(clock);
   const forwarder = new Forwarder({ store, gateway, watch, clock, log, chance });
@@ -68,8 +65,9 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
   onStop("gateway operations", () => operations.stop());
 
   const tally = new NotificationTally(database, clock);
-  const onStored = (transactionId: string): void => forwarder.tryAtOnce(transactionId);
-  const intake = new Intake({ store, losses: stores.losses, clock, log, onStored });
+  const onStored: IntakeParts["onStored"] = (id, taken) => forwarder.tryAtOnce(id, taken);
+  const takesAtOnce = (): boolean => forwarder.takesAtOnce;
+  const intake = new Intake({ store, losses: stores.losses, clock, log, takesAtOnce, onStored });
   const aboutStores = storeMessages({ ...stores, database, store, gateway, clock, log, onStored });
   const onAccepted = (id: string): void => operations.notified(id);
   await startListening(context, log, { ...atGateway, tally, onAccepted });

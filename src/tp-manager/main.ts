@@ -49,8 +49,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, start, protocolPart);
 async function start(context: ProgramContext): Promise<void> {
   const { config, installation, runDirectory, log, clock, onStop } = context;
   const journalPath = join(installation.dataDirectory, "journal.db");
-  const journal = new Journal(journalPath);
-  onStop("journal", () => journal.close());
+  const journal = openJournal(context, journalPath);
   const isDoubted = beginSession(journal, clock);
   const { attempts, answers, handOffs, terminalLog, reconciliations } = journal;
 
@@ -114,6 +113,18 @@ async function start(context: ProgramContext): Promise<void> {
   startAlarmPoll(context, journal, supervisor);
   startTroubleWatch(context, monitor, areaLog("hand-off"));
   atGateway.start();
+}
+
+function openJournal({ clock, log, onStop }: ProgramContext, path: string): Journal {
+  const journal = new Journal(path, clock);
+  const { statements } = journal;
+  statements.waiting.onFault = (error) =>
+    log.error({ err: error, alarm: "journal" }, "the journal did not take what waited");
+  onStop("journal", () => {
+    statements.settle();
+    journal.close();
+  });
+  return journal;
 }
 
 /** true: the journal was found to be lost, or an older or another one, and that is on disk. */

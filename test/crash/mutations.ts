@@ -61,8 +61,8 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: `${room}/desk/payment-run.ts`,
-        from: '    if (judgement !== "disagrees") return "accept";',
-        to: '    queueMicrotask(late);\n    if (judgement !== "disagrees") return "accept";',
+        from: '    if (judgement !== "disagrees") {',
+        to: '    queueMicrotask(late);\n    if (judgement !== "disagrees") {',
       },
     ],
   },
@@ -172,15 +172,18 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the supervisor's storing before a hand-off counts as done",
-    breaks: ["1.2", "The supervisor stores the transaction and acknowledges."],
+    breaks: [
+      "1.2",
+      "The supervisor stores the transaction, taken for its first try, and acknowledges.",
+    ],
     tests: ["test/tp-manager/orders/orders.test.ts"],
     edits: [
       {
         file: `${room}/supervisor/hand-off.ts`,
-        from: '      else await this.#link.call("store-transaction", { transaction });',
+        from: "      else state = await this.#storeThere(transaction);",
         to: `      else {
-        this.#store.acknowledgeHandOff(transactionId);
-        await this.#link.call("store-transaction", { transaction });
+        this.#store.acknowledgeHandOff(transactionId, "pending", this.#clock.now());
+        state = await this.#storeThere(transaction);
       }`,
       },
     ],

@@ -108,7 +108,7 @@ export class Connector {
       return;
     }
     const state: AttemptState = { phase: "sent", last: null, goods: null };
-    const heard: Heard = { end: null, proved: false, good: false };
+    const heard: Heard = { end: null, proved: false, good: false, cut: false };
     const { closings } = disk;
     disk.attempts.push({ order, state, baseline, closings, asked: false, served: false, heard });
     ram.run = disk.attempts.length - 1;
@@ -173,14 +173,26 @@ export class Connector {
     return state.phase;
   }
 
+  /** What was heard last of the running attempt need not be on disk yet (docs/design.md 1.3). */
+  hasUnwritten(world: World): boolean {
+    const { run } = world.ram;
+    if (run === null) return false;
+    const { state } = attemptOf(world, run);
+    return state.phase === "sent" && state.last?.acknowledged === true;
+  }
+
   /** The process is killed and started again: nothing but the disk is known. */
-  crash(world: World): void {
+  crash(world: World, loses: boolean): void {
     const { disk, ram, kiosk } = world;
+    if (loses && ram.run !== null) unwrite(world, ram.run);
     Object.assign(ram, { run: null, baseline: null, inquiries: [], isLockedOut: false });
     if (kiosk.request) kiosk.told[kiosk.request.order] = "unknown";
     kiosk.request = null;
     for (const [index, { state }] of disk.attempts.entries()) {
-      if (state.phase === "sent") this.#advance(world, index, { input: "interrupted" });
+      if (state.phase === "sent") {
+        if (state.last?.report.good) hear(world, index, { cut: true });
+        this.#advance(world, index, { input: "interrupted", unwritten: true });
+      }
       const now = attemptOf(world, index);
       if (now.state.phase === "in-doubt") ask(world, "attempt", index, !now.asked);
     }
@@ -314,6 +326,15 @@ export class Connector {
     const state = this.#judges.advance(before.state, input);
     world.disk.attempts[index] = { ...before, state };
   }
+}
+
+/** The acknowledgement was heard and never written. */
+function unwrite(world: World, index: number): void {
+  const attempt = attemptOf(world, index);
+  const { state } = attempt;
+  if (state.phase !== "sent" || !state.last) return;
+  const last = { ...state.last, acknowledged: false };
+  world.disk.attempts[index] = { ...attempt, state: { ...state, last } };
 }
 
 /** As the runner of inquiries: a terminal that shows something else each time proves nothing. */

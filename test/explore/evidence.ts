@@ -1,4 +1,4 @@
-import type { ListedAttempt } from "../../src/tp-manager/attempts/attempt-store.ts";
+import type { AttemptStore } from "../../src/tp-manager/attempts/attempt-store.ts";
 import type { Known, Look, NextCommand } from "../../src/tp-manager/attempts/evidence-policy.ts";
 import type { Conclusion, Verdict } from "../../src/tp-manager/attempts/ladder-policy.ts";
 import {
@@ -52,11 +52,11 @@ export class Evidence {
   /** A sale that the terminal has stored and that no order knows. */
   unknownSale({ disk }: World, baseline: Baseline): TransactionReport | undefined {
     const newestFirst = [...disk.attempts].reverse();
-    const list = (): ListedAttempt[] =>
-      newestFirst.map((each) => ({ attempt: fullOf(each), delivery: null, position: 0 }));
+    const newest = (): ReturnType<AttemptStore["newest"]> =>
+      newestFirst.map((each) => ({ attempt: fullOf(each), position: 0 }));
     const orderOfReport = (report: TransactionReport): string | undefined =>
       this.#orderOf(disk.attempts, report, null) ?? undefined;
-    return this.#judges.unknownSale({ list, orderOfReport }, baseline);
+    return this.#judges.unknownSale({ newest, orderOfReport }, baseline);
   }
 
   /** An open stray that can be the late report of an order which was told as not charged. */

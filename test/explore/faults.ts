@@ -17,12 +17,15 @@ export function faults(world: World, scope: Scope, connector: Connector, add: Ad
     });
   }
   if (left.crashes > 0 && (isUsed || ram.inquiries.length > 0 || kiosk.request)) {
-    add("fault", "the connector crashes and starts again", (next) => {
-      next.left.crashes -= 1;
-      breakLine(next);
-      connector.crash(next);
-      return undefined;
-    });
+    for (const loses of connector.hasUnwritten(world) ? [false, true] : [false]) {
+      const what = loses ? "before it wrote that its acknowledgement arrived" : "and starts again";
+      add("fault", `the connector crashes ${what}`, (next) => {
+        next.left.crashes -= 1;
+        breakLine(next);
+        connector.crash(next, loses);
+        return undefined;
+      });
+    }
   }
   if (device.process.at !== "idle" || line.message) return;
   if (left.locks > 0 && device.lock === null) {

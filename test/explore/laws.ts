@@ -38,6 +38,11 @@ export const unknownRows: ReadonlyArray<{
     },
   },
   {
+    row: "nothing was sold, and the connector crashed between a good report and its end",
+    applies: (world, order) =>
+      lastOf(world, order)?.heard.cut === true && standing(world, order) === 0,
+  },
+  {
     row: "the terminal stored the reversal of a sale that it had never reported",
     applies: ({ device, disk }, order, { character }) => {
       const { heard } = disk.attempts.findLast((each) => each.order === order) ?? {};

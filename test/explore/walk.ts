@@ -192,7 +192,7 @@ function earlier(character: Character): StoredAttempt[] {
   if (!character.knowsEarlier || entries.length === 0) return [];
   const report = reportOf(entries, 0, spelling);
   const baseline = { identity, last: { kind: "none" }, clockOffsetMs: 0 } as const;
-  const heard = { end: "good", proved: true, good: true } as const;
+  const heard = { end: "good", proved: true, good: true, cut: false } as const;
   const state = { phase: "charged", report, by: "payment" } as const;
   const kept = { closings: 0, asked: false, served: true, heard };
   return [{ order: "earlier", state, baseline, ...kept }];

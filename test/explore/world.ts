@@ -59,6 +59,8 @@ export interface Heard {
   /** Our acknowledgement of a good report has arrived: a print or a good end followed. */
   readonly proved: boolean;
   readonly good: boolean;
+  /** The connector crashed after a good report, before the end of the payment. */
+  readonly cut: boolean;
 }
 
 export interface StoredStray {

@@ -38,7 +38,6 @@ export class ModelGateway {
   /** What one life of the supervisor talks to. */
   clientFor({ clock }: Life): Gateway {
     return {
-      ready: () => Promise.resolve(),
       close: () => {},
       generate: async (transaction) => {
         await sleep(clock, "gateway", 200);

@@ -4,7 +4,7 @@ import { openDatabase } from "../../src/shared/sqlite.ts";
 import { StoreExchange } from "../../src/shared/stores/store-exchange.ts";
 import type { Clock } from "../../src/shared/time.ts";
 import { AlarmStore } from "../../src/supervisor/alarms/alarm-store.ts";
-import { Intake } from "../../src/supervisor/intake/intake.ts";
+import { Intake, type IntakeParts } from "../../src/supervisor/intake/intake.ts";
 import { supervisorHandlers } from "../../src/supervisor/intake/message-handlers.ts";
 import { NotificationDesk } from "../../src/supervisor/notifications/notification-desk.ts";
 import { NotificationStore } from "../../src/supervisor/notifications/notification-store.ts";
@@ -62,7 +62,7 @@ export function startTpManager(
 ) {
   const { terminal, ipc, log, pollsReturns } = parts;
   const { clock } = life;
-  const journal = onDisk(life.disk, () => new Journal(journalPath(folder)));
+  const journal = onDisk(life.disk, () => new Journal(journalPath(folder), clock));
   const isDoubted = onDisk(life.disk, () => beginSession(journal, clock));
   const { attempts, answers, handOffs, terminalLog, reconciliations } = journal;
   const exchange = new StoreExchange({
@@ -149,8 +149,9 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
   const chance = (): number => 0.5;
   const forwarder = new Forwarder({ store, gateway: client, watch, clock, log, chance });
   forwarder.start();
-  const onStored = (transactionId: string): void => forwarder.tryAtOnce(transactionId);
-  const intake = new Intake({ store, losses: stores.losses, clock, log, onStored });
+  const onStored: IntakeParts["onStored"] = (id, taken) => forwarder.tryAtOnce(id, taken);
+  const takesAtOnce = (): boolean => forwarder.takesAtOnce;
+  const intake = new Intake({ store, losses: stores.losses, clock, log, takesAtOnce, onStored });
   const desk = new OutboxDesk(database);
   const aboutStores = storeMessages({
     ...{ ...stores, database, store, gateway: client, clock, log, onStored },

@@ -61,24 +61,27 @@ test("the program stores, sends, tells and stops when it is asked to", async () 
   expect(supervisor.log()).toContain("supervisor has stopped");
 });
 
-test("a supervisor has loaded its gateway client before anybody can ask it", async () => {
+test("a supervisor sends an order without the soap package", async () => {
+  const gateway = await RecordingGateway.start();
   const data = join(temporaryFolder(), "data");
-  writeConfig(data, "http://127.0.0.1:1");
-  // The record of the address is written before the program listens.
-  const address = JSON.stringify(join(data, "run/supervisor.address"));
+  writeConfig(data, gateway.url);
   const hook = `
-    import { existsSync, writeSync } from "node:fs";
+    import { writeSync } from "node:fs";
     import { registerHooks } from "node:module";
     registerHooks({
       resolve(specifier, context, next) {
-        if (specifier === "soap") writeSync(2, "soap, listening: " + existsSync(${address}));
+        if (["soap", "pino"].includes(specifier)) writeSync(2, "loads " + specifier);
         return next(specifier, context);
       },
     });`;
   const module = `data:text/javascript,${encodeURIComponent(hook)}`;
   const supervisor = new SupervisorProcess(data, ["--import", module]);
   await supervisor.ready();
-  await expect.poll(() => supervisor.output).toContain("soap, listening: false");
+  const stored = { transaction: sampleTransaction({ orderId: "a" }) };
+  await supervisor.call("store-transaction", stored, PATIENCE_MS);
+  await untilSent(supervisor, 1);
+  expect(supervisor.output).toContain("loads pino");
+  expect(supervisor.output).not.toContain("loads soap");
 });
 
 test("a supervisor killed between storing and sending sends after its next start", async () => {

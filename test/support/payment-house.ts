@@ -53,13 +53,16 @@ class Supervisor {
   /** Throws what it answers instead of taking a transaction. */
   refuse: () => void = () => {};
   state: DeliveryState = "sent";
+  /** Of a version that tells no delivery with what it stored. */
+  isOlder = false;
 
   readonly link = answeringLink({
-    "store-transaction": ({ transaction }) => {
+    "store-transaction": ({ transaction, waitMs }) => {
       this.#mustBeReachable();
       this.refuse();
       this.stored.push(transactionSchema.parse(transaction));
-      return { stored: true };
+      const tells = waitMs !== undefined && !this.isOlder;
+      return { stored: true, ...(tells ? { state: this.state } : {}) };
     },
     "withdraw-transaction": ({ transaction }) => {
       this.#mustBeReachable();
@@ -93,7 +96,7 @@ export function house(
   options: HouseOptions = {},
 ) {
   const { clock = new TestClock(new Date(2026, 0, 15, 13, 0, 0).getTime()) } = options;
-  const journal = new Journal(path);
+  const journal = new Journal(path, clock);
   const { attempts, answers, handOffs, terminalLog, reconciliations } = journal;
   const supervisor = new Supervisor();
   const link = options.linkFor?.(journal) ?? supervisor.link;

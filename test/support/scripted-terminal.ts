@@ -68,6 +68,8 @@ export class ScriptedTerminal implements Terminal {
   cancelAnswer: CancelAnswer = { answer: "taken" };
   onCancel: () => void = () => {};
   paid: PaymentOrder[] = [];
+  /** Of each payment, as a driver that wants to know it asks. */
+  inStep: Array<boolean | undefined> = [];
   reversal: (order: ReversalOrder, observer: PaymentObserver) => Promise<PaymentEnd> = reverses;
   reversed: ReversalOrder[] = [];
   decisions: GoodsDecision[] = [];
@@ -154,6 +156,7 @@ export class ScriptedTerminal implements Terminal {
 
   pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
     this.paid.push(order);
+    this.inStep.push(order.inStep?.());
     return this.script(order, this.#remembering(observer));
   }
 

@@ -2,11 +2,11 @@ import { defaultDataDirectory } from "../../shared/version-files.ts";
 import { programParts } from "../part.ts";
 import { findProcesses } from "../process-table.ts";
 import { demoParts } from "./demo-parts.ts";
-import { readDemoPorts } from "./demo-settings.ts";
+import { readDemoSetup } from "./demo-settings.ts";
 
 /** Whether that folder is a demo's that runs, and the installation itself does not run. */
 export function isDemoMeant(folder: string): boolean {
-  return readDemoPorts(folder) !== undefined && !anyRuns(defaultDataDirectory) && anyRuns(folder);
+  return readDemoSetup(folder) !== undefined && !anyRuns(defaultDataDirectory) && anyRuns(folder);
 }
 
 function anyRuns(dataDirectory: string): boolean {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { programFile } from "../../shared/version-files.ts";
 import type { Part } from "../part.ts";
-import { demoFiles, readDemoPorts } from "./demo-settings.ts";
+import { demoFiles, readDemoSetup } from "./demo-settings.ts";
 
 /** A simulator: writes its ready file when it can be used, and is stopped by a signal. */
 export interface SimulatorPart extends Part {
@@ -10,8 +10,9 @@ export interface SimulatorPart extends Part {
 
 /** The simulators of a demo's data folder; none for a real installation. */
 export function demoParts(dataDirectory: string): SimulatorPart[] {
-  const ports = readDemoPorts(dataDirectory);
-  if (!ports) return [];
+  const setup = readDemoSetup(dataDirectory);
+  if (!setup) return [];
+  const { protocol, ...ports } = setup;
   const files = demoFiles(dataDirectory);
   const terminalReady = join(dataDirectory, "run", "terminal-simulator.ready");
   const gatewayReady = join(dataDirectory, "run", "gateway-sandbox.ready");
@@ -20,6 +21,7 @@ export function demoParts(dataDirectory: string): SimulatorPart[] {
       name: "terminal-simulator",
       script: programFile("terminal-simulator"),
       args: [
+        ...(protocol === undefined ? [] : ["--protocol", protocol]),
         ...["--tcp", `127.0.0.1:${ports.terminal}`],
         ...["--control", String(ports.terminalControl)],
         ...["--state", files.terminalState],

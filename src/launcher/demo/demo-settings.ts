@@ -14,6 +14,10 @@ const portsSchema = z.object({
 });
 export type DemoPorts = z.infer<typeof portsSchema>;
 
+/** The choices that a demo's folder keeps; without a protocol it is the usual one. */
+const setupSchema = portsSchema.extend({ protocol: z.string().optional() });
+export type DemoSetup = z.infer<typeof setupSchema>;
+
 export const API_LOGIN = "kiosk";
 const GATEWAY_LOGIN = "demo";
 const WEBSITE_ID = 1000;
@@ -42,25 +46,25 @@ export function demoFiles(dataDirectory: string): DemoFiles {
 }
 
 /** undefined when the folder is no demo's. */
-export function readDemoPorts(dataDirectory: string): DemoPorts | undefined {
+export function readDemoSetup(dataDirectory: string): DemoSetup | undefined {
   const file = demoFiles(dataDirectory).ports;
   if (!existsSync(file)) return undefined;
-  const parsed = portsSchema.safeParse(JSON.parse(readFileSync(file, "utf8")));
+  const parsed = setupSchema.safeParse(JSON.parse(readFileSync(file, "utf8")));
   if (parsed.success) return parsed.data;
   throw new ProgramExit(exitCodes.configuration, `${file} is damaged: remove ${dataDirectory}`);
 }
 
 /**
  * Writes the demo's files. Passwords are made once per machine and kept; so is the whole setup file
- * (`keepConfig`), with whatever a reader has tried in it, while the ports are the same.
+ * (`keepConfig`), with whatever a reader has tried in it, while ports and protocol are the same.
  */
-export function writeDemoFiles(dataDirectory: string, ports: DemoPorts, keepConfig: boolean): void {
+export function writeDemoFiles(dataDirectory: string, setup: DemoSetup, keepConfig: boolean): void {
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
   const files = demoFiles(dataDirectory);
   const passwords = keptPasswords(files.config) ?? { api: newPassword(), gateway: newPassword() };
-  writePrivate(files.ports, `${JSON.stringify(ports)}\n`);
+  writePrivate(files.ports, `${JSON.stringify(setup)}\n`);
   if (!keepConfig || !existsSync(files.config)) {
-    writePrivate(files.config, configText(ports, passwords));
+    writePrivate(files.config, configText(setup, passwords));
   }
   const machine = (host: string): string =>
     `machine ${host} login ${API_LOGIN} password ${passwords.api}\n`;
@@ -98,10 +102,11 @@ function newPassword(): string {
   return randomBytes(18).toString("base64url");
 }
 
-function configText(ports: DemoPorts, passwords: Passwords): string {
+function configText({ protocol, ...ports }: DemoSetup, passwords: Passwords): string {
+  const spoken = protocol === undefined ? "" : `TERMINAL_PROTOCOL=${protocol}\n`;
   return `# Written by the demo for this machine: simulators on local ports, random passwords.
 SERIAL_PORT=tcp://127.0.0.1:${ports.terminal}
-LOCAL_PORT=${ports.localApi}
+${spoken}LOCAL_PORT=${ports.localApi}
 TERMINAL_MANAGER_LOGIN=${API_LOGIN}
 TERMINAL_MANAGER_PWD=${passwords.api}
 GATEWAY_URL=http://127.0.0.1:${ports.gateway}

@@ -8,7 +8,7 @@ import type { Output } from "../output.ts";
 import { programPart } from "../part.ts";
 import { type InstallationStatus, readStatus } from "../status.ts";
 import { curlLine } from "./curl-line.ts";
-import { type DemoPorts, demoFiles, readDemoPorts, writeDemoFiles } from "./demo-settings.ts";
+import { type DemoSetup, demoFiles, readDemoSetup, writeDemoFiles } from "./demo-settings.ts";
 import { choosePorts } from "./free-ports.ts";
 import { paySample } from "./sample-payment.ts";
 
@@ -18,27 +18,36 @@ const ANSWER_WITHIN_MS = 2_000;
 
 /**
  * Everything on this machine, simulated terminal and gateway included, and one payment through it.
- * May be repeated: what runs well is left running, anything else is set up again.
+ * May be repeated: what runs well is left running, anything else is set up again. Without a
+ * protocol the terminal speaks the usual one. Throws {@link ProgramExit}.
  */
-export async function runDemo(site: Site): Promise<number> {
+export async function runDemo(site: Site, word: string | undefined): Promise<number> {
   const { dataDirectory } = site.installation;
   const { output } = site;
+  const protocol = await chosen(word);
   output.text(`Demo in ${dataDirectory}`);
-  const exitCode = await alone(site, () => setUp(site));
-  const ports = readDemoPorts(dataDirectory);
-  if (exitCode !== exitCodes.ok || ports === undefined) return exitCode;
+  const exitCode = await alone(site, () => setUp(site, protocol));
+  const setup = readDemoSetup(dataDirectory);
+  if (exitCode !== exitCodes.ok || setup === undefined) return exitCode;
   await terminalConnected(site);
-  await paySample(dataDirectory, ports, site.clock, output);
-  printNext(dataDirectory, ports, site);
+  await paySample(dataDirectory, setup, site.clock, output);
+  printNext(dataDirectory, setup, site);
   return exitCodes.ok;
 }
 
+/** The doctor knows the words of the setup file. */
+async function chosen(word: string | undefined): Promise<string | undefined> {
+  if (word === undefined) return undefined;
+  const { readProtocol } = await import("../doctor/check-protocol.ts");
+  return readProtocol(word);
+}
+
 /** Leaves everything running; answers the exit code. */
-async function setUp(site: Site): Promise<number> {
+async function setUp(site: Site, protocol: string | undefined): Promise<number> {
   const { installation, clock, output } = site;
   const { dataDirectory } = installation;
   const files = demoFiles(dataDirectory);
-  const earlier = readDemoPorts(dataDirectory);
+  const earlier = readDemoSetup(dataDirectory);
   if (!earlier && existsSync(files.config)) {
     throw new ProgramExit(
       exitCodes.usage,
@@ -50,16 +59,19 @@ async function setUp(site: Site): Promise<number> {
       .filter((file) => file !== "")
       .every((file) => existsSync(file));
     const status = await readStatus(installation, clock);
-    if (complete && status.well) {
+    const same = earlier.protocol === protocol;
+    if (complete && status.well && same) {
       output.text("It runs already.");
       return exitCodes.ok;
     }
-    reportIncomplete(status, output);
+    if (same) reportIncomplete(status, output);
+    else output.note("The terminal is to speak another protocol: all of it is started again.");
     await stopHere(site, true);
   }
   const ports = await choosePorts(earlier);
-  const kept = earlier !== undefined && JSON.stringify(ports) === JSON.stringify(earlier);
-  writeDemoFiles(dataDirectory, ports, kept);
+  const setup = { ...ports, ...(protocol === undefined ? {} : { protocol }) };
+  const kept = earlier !== undefined && JSON.stringify(setup) === JSON.stringify(earlier);
+  writeDemoFiles(dataDirectory, setup, kept);
   return await startHere(site);
 }
 
@@ -96,12 +108,12 @@ async function terminalConnected({ installation, clock }: Site): Promise<void> {
   }
 }
 
-function printNext(dataDirectory: string, ports: DemoPorts, { output }: Site): void {
+function printNext(dataDirectory: string, setup: DemoSetup, { output }: Site): void {
   const netrcFile = demoFiles(dataDirectory).netrc;
-  const api = `http://127.0.0.1:${ports.localApi}`;
+  const api = `http://127.0.0.1:${setup.localApi}`;
   const pay = (json: string): string => curlLine({ url: `${api}/payment`, netrcFile, json });
   const get = (path: string): string => curlLine({ url: `${api}${path}`, netrcFile });
-  const orders = curlLine({ url: `http://127.0.0.1:${ports.gateway}/sandbox/orders` });
+  const orders = curlLine({ url: `http://127.0.0.1:${setup.gateway}/sandbox/orders` });
   const windows = process.platform === "win32";
   const cancelled = windows
     ? `start /b ${pay('{"amount":15.00}')} & ${get("/cancel")}`
@@ -111,7 +123,10 @@ function printNext(dataDirectory: string, ports: DemoPorts, { output }: Site): v
     ["Declined by the bank: the cents are its response code", pay('{"amount":12.05}')],
     ["Declined, not enough money", pay('{"amount":12.51}')],
     ["A customer who walks away (takes 5 seconds)", pay('{"amount":12.68}')],
-    ["Cancelled by the kiosk while the customer looks for a card", cancelled],
+    // Not every other protocol has a command for it.
+    ...(setup.protocol === undefined
+      ? [["Cancelled by the kiosk while the customer looks for a card", cancelled] as const]
+      : []),
     ["An order; once more: the same answer, no second charge", pay('{"amount":9,"orderId":"A-1"}')],
     ["What became of an order", get("/payment/A-1")],
     ["The terminal's status", get("/check")],

@@ -145,6 +145,8 @@ const orderReturnedMinor = z.int().min(0).optional();
 
 const empty = z.object({});
 
+const waitMsSchema = z.int().min(0).max(60_000);
+
 /** A trouble in words for an operator, and since when. */
 const troubleSince = z.object({ reason: z.string(), sinceMs: z.int() });
 
@@ -168,10 +170,14 @@ const notificationFigures = z.object({
 
 /** Messages the supervisor answers. */
 export const supervisorMessages = {
-  /** Stores a transaction durably before answering; a repeated id changes nothing. */
+  /**
+   * Stores a transaction durably before answering; a repeated id changes nothing. With `waitMs` the
+   * answer has its delivery as well, waited for as in transaction-delivery; a supervisor of an
+   * older version answers without it.
+   */
   "store-transaction": {
-    request: z.object({ transaction: transactionSchema }),
-    response: z.object({ stored: z.literal(true) }),
+    request: z.object({ transaction: transactionSchema, waitMs: waitMsSchema.optional() }),
+    response: z.object({ stored: z.literal(true), state: deliveryStateSchema.optional() }),
   },
   /**
    * The sale was reversed at the terminal. "closed": the transaction was never sent to the gateway
@@ -184,7 +190,7 @@ export const supervisorMessages = {
   },
   /** Waits at most `waitMs` until the transaction has left "pending" or its first try has ended. */
   "transaction-delivery": {
-    request: z.object({ transactionId: z.uuid(), waitMs: z.int().min(0).max(60_000) }),
+    request: z.object({ transactionId: z.uuid(), waitMs: waitMsSchema }),
     response: deliverySchema,
   },
   ...storesOfSupervisor,

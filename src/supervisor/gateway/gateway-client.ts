@@ -24,6 +24,7 @@ import {
   orderAskedFor,
   orderRequestOf,
 } from "./order-request.ts";
+import { createOrderWriter } from "./order-writer.ts";
 import { createSoapWriter, type SoapMessage } from "./soap-writer.ts";
 
 export interface GatewaySettings extends OrderSettings, TransportSettings {
@@ -43,19 +44,15 @@ export function createGatewayClient(
   log: Logger,
 ): Gateway & GatewayOperations {
   const transport = createHttpTransport(clock, settings);
-  const payments = createSoapWriter("payment-v2", settings.url);
+  const write = createOrderWriter(settings.url);
   const look = createLook(settings, transport);
 
   /** The message, or why this transaction cannot become one; then nothing was sent. */
-  async function prepare(
-    transaction: Transaction,
-    order: OrderRequest,
-  ): Promise<SoapMessage | Verdict> {
+  function prepare(transaction: Transaction, order: OrderRequest): SoapMessage | Verdict {
     const { parameters, problems } = order;
     if (!parameters) return unsendable(problems.join("; "));
-    await payments.ready(); // a broken installation is not this transaction's fault
     try {
-      const message = await payments.write("generate", parameters);
+      const message = write(parameters);
       return { ...message, headers: { ...message.headers, ...ownHeaders } };
     } catch (error) {
       const { transactionId } = transaction;
@@ -65,10 +62,9 @@ export function createGatewayClient(
   }
 
   return {
-    ready: () => payments.ready(),
     async generate(transaction: Transaction, signal: AbortSignal): Promise<GatewayReply> {
       const order = orderRequestOf(transaction, settings);
-      const message = await prepare(transaction, order);
+      const message = prepare(transaction, order);
       if ("class" in message) return { verdict: message, notes: order.notes };
       const exchange = await transport.send(message, settings.timeoutMs, signal);
       const verdict = judge("generate", exchange, orderAskedFor(transaction));

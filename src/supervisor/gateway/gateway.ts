@@ -7,13 +7,11 @@ import type { OrderFinding } from "./order-lookup.ts";
 /**
  * The payment gateway, as the outbox sees it:
  *
- *   transaction ─ order-request.ts ─ soap-writer.ts ─ http-transport.ts ─▶ gateway
- *                 (fields, lengths)   (WSDL)           (once, limits)         │
- *   verdict ◀──── faults.ts ◀──────── soap-answer.ts ◀────────────────────────┘
+ *   transaction ─ order-request.ts ─ order-writer.ts ─ http-transport.ts ─▶ gateway
+ *                 (fields, lengths)   (template)        (once, limits)         │
+ *   verdict ◀──── faults.ts ◀──────── soap-answer.ts ◀─────────────────────────┘
  */
 export interface Gateway {
-  /** Loads what the first order needs. Rejects when the installation is broken. */
-  ready(): Promise<unknown>;
   /**
    * Sends the order of one transaction, once. Resolves with what became of it, never rejects for
    * anything the gateway or the transaction can do. An aborted signal ends the try at once.

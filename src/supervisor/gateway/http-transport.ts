@@ -150,17 +150,27 @@ function isReady(socket: Socket): boolean {
   return !socket.connecting && !handshaking;
 }
 
-/** The whole text, or null when it is larger than any true answer; rejects when it is cut off. */
-async function readBody(response: IncomingMessage): Promise<string | null> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > ANSWER_BYTES_MAX) return null; // leaving the loop destroys the response
-    chunks.push(chunk);
-  }
-  if (!response.complete) throw new Error("the answer was cut off");
-  return Buffer.concat(chunks).toString("utf8");
+/**
+ * The whole text, or null when it is larger than any true answer; rejects when it is cut off. By
+ * events: an answer that lies in the socket has been read before anything else is done.
+ */
+function readBody(response: IncomingMessage): Promise<string | null> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    response.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      chunks.push(chunk);
+      if (bytes <= ANSWER_BYTES_MAX) return;
+      resolve(null);
+      response.destroy();
+    });
+    response.on("end", () => {
+      if (response.complete) resolve(Buffer.concat(chunks).toString("utf8"));
+    });
+    response.on("error", reject);
+    response.on("close", () => reject(new Error("the answer was cut off")));
+  });
 }
 
 function isCertificateFault(error: Error): boolean {

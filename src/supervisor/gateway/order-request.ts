@@ -3,7 +3,7 @@ import type { Transaction } from "../../shared/transaction.ts";
 import type { AskedFor } from "./asked-for.ts";
 import { freeDataOf } from "./free-data.ts";
 import { fitOrderFields } from "./order-fields.ts";
-import type { SoapParameters } from "./soap-writer.ts";
+import type { OrderParameters } from "./order-writer.ts";
 
 /** The part of the configuration that goes into every order. */
 export interface OrderSettings {
@@ -19,7 +19,7 @@ export interface OrderSettings {
 
 export interface OrderRequest {
   /** null when the transaction cannot be sent as it is. */
-  readonly parameters: SoapParameters | null;
+  readonly parameters: OrderParameters | null;
   readonly notes: readonly string[];
   readonly problems: readonly string[];
 }
@@ -50,7 +50,7 @@ export function orderRequestOf(transaction: Transaction, settings: OrderSettings
   const freeData = freeDataOf(transaction);
   const notes = [...email.notes, ...fields.notes, ...freeData.notes];
   return {
-    parameters: fields.values && { ...fields.values, freeData: { item: [...freeData.items] } },
+    parameters: fields.values && { ...fields.values, freeData: { item: freeData.items } },
     notes,
     problems: fields.problems,
   };

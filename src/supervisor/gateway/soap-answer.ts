@@ -1,4 +1,5 @@
 import { XMLParser, XMLValidator } from "fast-xml-parser";
+import { readPlainAnswer } from "./plain-answer.ts";
 
 /** The statement of an answer's body, whatever the HTTP status. */
 export type SoapAnswer =
@@ -29,6 +30,12 @@ const parser = new XMLParser({
  * so there are no entities but the predefined ones.
  */
 export function readSoapAnswer(operation: string, text: string): SoapAnswer {
+  const plain = readPlainAnswer(operation, text);
+  return plain ? resultOf(plain) : readStrictly(operation, text);
+}
+
+/** Whatever form the answer has. */
+export function readStrictly(operation: string, text: string): SoapAnswer {
   if (text.trim() === "") return unreadable("empty");
   if (/<!DOCTYPE/i.test(text)) return unreadable("has a document type");
   const document = parse(text);
@@ -47,17 +54,17 @@ export function readSoapAnswer(operation: string, text: string): SoapAnswer {
   }
   const result = only(only(body, `${operation}Response`), `${operation}Result`);
   if (!result) return unreadable(`no ${operation}Result`);
-  return readResult(result);
-}
-
-function readResult(result: Element): SoapAnswer {
-  const code = textOf(result["code"])?.trim() ?? "";
-  if (!/^-?\d{1,9}$/.test(code)) return unreadable("the result has no whole-number code");
   const fields = new Map<string, string>();
   for (const [name, value] of Object.entries(result)) {
     const content = textOf(value);
     if (content !== undefined) fields.set(name, content);
   }
+  return resultOf(fields);
+}
+
+function resultOf(fields: ReadonlyMap<string, string>): SoapAnswer {
+  const code = fields.get("code")?.trim() ?? "";
+  if (!/^-?\d{1,9}$/.test(code)) return unreadable("the result has no whole-number code");
   return {
     kind: "result",
     code: Number(code),

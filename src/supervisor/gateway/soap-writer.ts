@@ -15,33 +15,29 @@ export interface SoapParameters {
 }
 
 interface SoapWriter {
-  /**
-   * Loads package and WSDL, once; the first request does the same. Rejects when the installation
-   * is broken: a file or the package is missing.
-   */
-  ready(): Promise<unknown>;
+  /** Rejects when the installation is broken: a file or the package is missing. */
   write(operation: string, parameters: SoapParameters): Promise<SoapMessage>;
 }
 
 /** Stands for GATEWAY_URL in the shipped WSDL files. */
-const WSDL_ADDRESS = "https://gateway.invalid";
+export const WSDL_ADDRESS = "https://gateway.invalid";
 
 /**
- * Writes the requests of one service as its WSDL says, with the `soap` package. The package only
- * writes: its HTTP client cannot tell whether a request was written when the connection broke, and
- * its reader lets an answer reach Object.prototype (an element with the id `__proto__`) and reads
+ * Writes the requests of one service as its WSDL says, with the `soap` package, which is loaded for
+ * the first of them; orders are written from a template (order-writer.ts). The package only writes:
+ * its HTTP client cannot tell whether a request was written when the connection broke, and its
+ * reader lets an answer reach Object.prototype (an element with the id `__proto__`) and reads
  * `0 nonsense` as code 0. Requests go out through http-transport.ts, answers are read by
  * soap-answer.ts.
  */
 export function createSoapWriter(service: string, gatewayUrl: string): SoapWriter {
-  const base = gatewayUrl.replace(/\/+$/, "");
+  const base = gatewayBase(gatewayUrl);
   let loading: Promise<Client> | undefined;
   const load = (): Promise<Client> => {
     loading ??= loadClient(service, base);
     return loading;
   };
   return {
-    ready: load,
     async write(operation, parameters) {
       const client = await load();
       let message: SoapMessage | undefined;
@@ -55,6 +51,11 @@ export function createSoapWriter(service: string, gatewayUrl: string): SoapWrite
       return message;
     },
   };
+}
+
+/** GATEWAY_URL without slashes at its end. */
+export function gatewayBase(gatewayUrl: string): string {
+  return gatewayUrl.replace(/\/+$/, "");
 }
 
 /** Hands what would be posted to the caller, and an empty answer to the package. */
@@ -78,13 +79,16 @@ async function loadClient(service: string, base: string): Promise<Client> {
 
 /**
  * The package copies a text that looks like a CDATA section into the request as it is, so a custom
- * value could close it and add elements of its own. Such a text goes into a section made here.
+ * value could close it and add elements of its own. Such a text goes into a section made here;
+ * undefined for any other text.
  */
+export function asCdata(text: string): string | undefined {
+  if (!text.startsWith("<![CDATA[")) return undefined;
+  return `<![CDATA[${text.replaceAll("]]>", "]]]]><![CDATA[>")}]]>`;
+}
+
 function protectCdata<T>(value: T): T {
-  if (typeof value === "string") {
-    if (!value.startsWith("<![CDATA[")) return value;
-    return `<![CDATA[${value.replaceAll("]]>", "]]]]><![CDATA[>")}]]>` as T;
-  }
+  if (typeof value === "string") return (asCdata(value) ?? value) as T;
   if (Array.isArray(value)) return value.map(protectCdata) as T;
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(

@@ -5,16 +5,18 @@ import { containsPan, maskPan, maskPansInText } from "../../shared/mask.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
-import type { OutboxStore } from "../outbox/outbox-store.ts";
+import type { ClaimedItem, OutboxStore } from "../outbox/outbox-store.ts";
 import type { StoreLosses } from "../stores/store-losses.ts";
 
-interface IntakeParts {
+export interface IntakeParts {
   readonly store: OutboxStore;
   readonly losses: Pick<StoreLosses, "mayHaveHad">;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Whether a new transaction gets its first try at once: then it is stored as taken for it. */
+  readonly takesAtOnce: () => boolean;
   /** Called once for each transaction that is new, after it is on disk. */
-  readonly onStored: (transactionId: string) => void;
+  readonly onStored: (transactionId: string, taken?: ClaimedItem) => void;
 }
 
 /** A known transaction id came with another content: one of the two would be lost. */
@@ -39,7 +41,7 @@ export class Intake {
    * that a lost database may have sent is looked up before it is sent (docs/design.md 3.17).
    */
   store(given: Transaction): void {
-    const { store, losses, clock, log, onStored } = this.#parts;
+    const { store, losses, clock, log, takesAtOnce, onStored } = this.#parts;
     const transaction = this.#masked(given);
     const { transactionId, orderId } = transaction;
     const known = store.content(transactionId);
@@ -48,14 +50,15 @@ export class Intake {
       log.debug({ transactionId, orderId }, "already stored");
       return;
     }
-    store.add(transaction, clock.now(), losses.mayHaveHad(transaction));
+    const isDoubtful = losses.mayHaveHad(transaction);
+    const taken = store.add(transaction, clock.now(), { isDoubtful, isTaken: takesAtOnce() });
     log.info({ transactionId, orderId }, "stored");
     const others = store.othersOfOrder(transaction);
     if (others.length > 0) {
       const details = { orderId, transactionId, otherTransactionIds: others.slice(0, 5) };
       raiseAlarm(log, "order-charged-twice", details, "another transaction has the same order id");
     }
-    onStored(transactionId);
+    onStored(transactionId, taken);
   }
 
   /**

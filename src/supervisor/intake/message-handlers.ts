@@ -21,11 +21,13 @@ export interface HandlerParts extends StatusParts {
 
 /** The supervisor's answers to the other programs of its installation (docs/design.md 7.2). */
 export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervisorMessages> {
-  const { intake, store, watch } = parts;
+  const { intake, watch } = parts;
   return {
-    "store-transaction": ({ transaction }) => {
+    "store-transaction": async ({ transaction, waitMs }) => {
       intake.store(transaction);
-      return { stored: true };
+      if (waitMs === undefined) return { stored: true };
+      const state = await deliveryOf(parts, transaction.transactionId, waitMs);
+      return { stored: true, ...(state ? { state } : {}) };
     },
 
     "withdraw-transaction": ({ transaction }) => {
@@ -35,14 +37,8 @@ export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervi
     },
 
     "transaction-delivery": async ({ transactionId, waitMs }) => {
-      if (!store.delivery(transactionId)) return { known: false, state: null, sent: false };
-      await watch.wait(transactionId, waitMs, () => {
-        const delivery = store.delivery(transactionId);
-        const over = delivery?.state !== "pending" || delivery.firstTryEnded;
-        return over || parts.paused() !== null; // while it is paused there is no first try
-      });
-      const state: DeliveryState | null = store.delivery(transactionId)?.state ?? null;
-      return { known: true, state, sent: state === "sent" };
+      const state = await deliveryOf(parts, transactionId, waitMs);
+      return { known: state !== null, state, sent: state === "sent" };
     },
 
     ...parts.storeMessages,
@@ -58,6 +54,25 @@ export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervi
       return { stopping: true };
     },
   };
+}
+
+/**
+ * The word about a transaction once it has left "pending" or its first try has ended, waited for at
+ * most `waitMs`; null: not known.
+ */
+async function deliveryOf(
+  { store, watch, paused }: HandlerParts,
+  transactionId: string,
+  waitMs: number,
+): Promise<DeliveryState | null> {
+  let delivery = store.delivery(transactionId);
+  if (!delivery) return null;
+  await watch.wait(transactionId, waitMs, () => {
+    delivery = store.delivery(transactionId);
+    const over = delivery?.state !== "pending" || delivery.firstTryEnded;
+    return over || paused() !== null; // while it is paused there is no first try
+  });
+  return delivery?.state ?? null;
 }
 
 type OutboxMessage = "outbox-list" | "outbox-requeue" | "outbox-drop";

@@ -1,5 +1,5 @@
 import type { Logger } from "../../shared/logger.ts";
-import { type Clock, sleep } from "../../shared/time.ts";
+import type { Clock } from "../../shared/time.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
 import { faultTable } from "../gateway/fault-table.ts";
 import { unsendable } from "../gateway/faults.ts";
@@ -17,6 +17,8 @@ import { readStored } from "./stored-transaction.ts";
  * queue takes those in their turn.
  */
 export const IMMEDIATE_TRIES_MAX = 4;
+/** Looks at the sockets before what has come in is recorded: less than a commit takes. */
+const LOOKS_MAX = 30;
 /** The queue looks at the clock this often even if nothing falls due: clocks jump. */
 const RECHECK_MS = 60_000;
 
@@ -53,7 +55,7 @@ interface Decided extends Ended {
  * time (queue-gate.ts); new items get one try at once beside it. The fault table and the retry
  * policy decide what a failure means; this class only carries it out.
  *
- *   stored ─tryAtOnce─▶ claim ● ─┐
+ *   stored and claimed ●  ───────┐
  *                                ├─▶ gateway ─▶ ended ─▶ decide ─┐
  *   due ─────────────▶ claim ●  ─┘                               │ one commit for
  *           ▲          └────────────────── record ● ◀────────────┘ all that ended
@@ -78,7 +80,7 @@ export class Forwarder {
   readonly #queueTries = new Set<number>();
   #ended: Ended[] = [];
   #recording: Promise<void> | undefined;
-  #wake = new AbortController();
+  #wake: () => void = () => undefined;
 
   constructor(parts: ForwarderParts) {
     this.#parts = parts;
@@ -110,16 +112,20 @@ export class Forwarder {
 
   /**
    * The one try a new item gets at once, outside the queue. While the queue is paused, or too many
-   * tries are running, the item waits for its turn instead.
+   * tries are running, the item waits for its turn instead. `taken`: in the commit that stored it.
    */
-  tryAtOnce(transactionId: string): void {
-    if (this.#stopping) return;
-    if (this.paused !== null || this.#immediateTries >= IMMEDIATE_TRIES_MAX) {
-      this.#wakeQueue();
+  tryAtOnce(transactionId: string, taken?: ClaimedItem): void {
+    if (!taken && !this.takesAtOnce) {
+      if (!this.#stopping) this.#wakeQueue();
       return;
     }
-    const item = this.#parts.store.claim(transactionId, this.#parts.clock.now());
+    const item = taken ?? this.#parts.store.claim(transactionId, this.#parts.clock.now());
     if (item) this.#begin(item, false); // else the queue was faster
+  }
+
+  /** Whether {@link tryAtOnce} begins a try now. */
+  get takesAtOnce(): boolean {
+    return !this.#stopping && this.paused === null && this.#immediateTries < IMMEDIATE_TRIES_MAX;
   }
 
   /** Ends a pause at once; the next refusal brings it back. */
@@ -167,14 +173,18 @@ export class Forwarder {
     const dueAtMs = full ? undefined : store.nextDueAtMs("send");
     const dueMs = dueAtMs === undefined ? RECHECK_MS : dueAtMs - clock.now();
     const waitMs = heldMs > 0 ? heldMs : Math.min(Math.max(dueMs, 1), RECHECK_MS);
-    this.#wake = new AbortController();
-    await sleep(clock, "next try", waitMs, this.#wake.signal).catch(() => {
-      // Woken early: there may be something to do.
-    });
+    // An end of each try wakes the queue: a signal that is made each time would cost more.
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = clock.startTimer("next try", waitMs, resolve);
+    this.#wake = () => {
+      timer.clear();
+      resolve();
+    };
+    await promise;
   }
 
   #wakeQueue(): void {
-    this.#wake.abort();
+    this.#wake();
   }
 
   /** A rejection is a fault of this program and ends it: nobody else looks at the promise. */
@@ -198,9 +208,15 @@ export class Forwarder {
     );
   }
 
-  /** Answers that lie in the sockets already come in first, so that one commit takes them all. */
+  /**
+   * Answers that lie in the sockets already, or come in a moment, come in first, so that one commit
+   * takes them all: a commit for each alone would keep the others waiting longer than that.
+   */
   async #record(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve));
+    for (let looks = 0; looks < LOOKS_MAX; looks++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (this.#ended.length >= this.#queueTries.size) break;
+    }
     this.#recording = undefined;
     this.#turn();
     this.#wakeQueue();

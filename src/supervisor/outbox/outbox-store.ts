@@ -58,6 +58,11 @@ interface LookUpdate extends Pick<ItemUpdate, "state" | "nextTryAtMs" | "doubt" 
   readonly endedAtMs: number;
 }
 
+interface AddedHow {
+  readonly isDoubtful?: boolean;
+  readonly isTaken?: boolean;
+}
+
 interface Delivery {
   readonly state: DeliveryState;
   readonly firstTryEnded: boolean;
@@ -137,13 +142,16 @@ export class OutboxStore {
 
   /**
    * Stores a new transaction and its place in the queue, both or neither. `isDoubtful`: another
-   * database may have sent it.
+   * database may have sent it. `isTaken`: it is taken for a try in the same commit; undefined: it
+   * has to be looked up first.
    */
-  add(given: Transaction, nowMs: number, isDoubtful = false): void {
-    transaction(this.#database, () => {
+  add(given: Transaction, nowMs: number, how: AddedHow = {}): ClaimedItem | undefined {
+    const { transactionId } = given;
+    return transaction(this.#database, () => {
       insertItem(this.#database, given, nowMs);
-      if (isDoubtful) this.#prepare(itemMaybeSent).run({ id: given.transactionId, now: nowMs });
+      if (how.isDoubtful) this.#prepare(itemMaybeSent).run({ id: transactionId, now: nowMs });
       this.#riding();
+      return how.isTaken ? this.claim(transactionId, nowMs) : undefined;
     });
   }
 
@@ -272,6 +280,7 @@ export class OutboxStore {
       ...doubtValues(update.doubt),
     });
     invariant(changes === 1, `the try of ${item.transactionId} was still claimed`);
+    if (update.state === "sent") return;
     this.#prepare(namedIsSent).run({ id: item.transactionId, now: attempt.endedAtMs });
   }
 
@@ -391,6 +400,7 @@ export class OutboxStore {
       attempt.ambiguous ? 1 : 0,
       JSON.stringify(attempt.notes),
     );
+    if (attempt.number <= ATTEMPTS_KEPT_FIRST + ATTEMPTS_KEPT_LAST) return;
     this.#prepare(
       `DELETE FROM attempts WHERE transaction_id = ? AND number > ? AND number <= ?`,
     ).run(transactionId, ATTEMPTS_KEPT_FIRST, attempt.number - ATTEMPTS_KEPT_LAST);

@@ -18,8 +18,11 @@ export type AttemptInput =
   | { readonly input: "second-sale"; readonly report: TransactionReport }
   /** `cancelled`: we had asked the terminal to cancel, so an approval may have crossed it. */
   | { readonly input: "end"; readonly end: PaymentEnd; readonly cancelled?: boolean }
-  /** The process that ran the attempt is gone; found at start. */
-  | { readonly input: "interrupted" }
+  /**
+   * The process that ran the attempt is gone; found at start. `unwritten`: what that process heard
+   * last may not be on disk (docs/design.md 1.3).
+   */
+  | { readonly input: "interrupted"; readonly unwritten?: boolean }
   | { readonly input: "proved-charged"; readonly report: TransactionReport }
   | { readonly input: "proved-not-charged"; readonly message: string }
   /** The terminal holds a sale that it reported after it had ended this payment. */

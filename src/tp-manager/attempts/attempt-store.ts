@@ -67,6 +67,8 @@ export interface AttemptStore {
       readonly from: AttemptPhase;
       readonly state: AttemptState;
       readonly event: AttemptEvent;
+      /** Steps before it that were not written yet; `state` comes of them as well. */
+      readonly earlier?: readonly AttemptEvent[];
       readonly ticket?: string;
       readonly handOff?: Transaction;
       readonly withdraw?: boolean;
@@ -77,6 +79,8 @@ export interface AttemptStore {
    * order in which they were begun; with one by their times, which a clock that was set changes.
    */
   list(page: ListPage): ListedAttempt[];
+  /** Attempts in the order in which they were begun, the newest first; `before` as in a page. */
+  newest(limit: number, before: number | null): Array<Omit<ListedAttempt, "delivery">>;
   /** Attempts of the orders in the archive, by their times; the archive has its own positions. */
   listArchived(page: ListPage): ListedAttempt[];
   addEvent(transactionId: string, event: AttemptEvent): void;

@@ -1,6 +1,6 @@
-import { BrokenInvariant, invariant } from "../../shared/invariant.ts";
+import { invariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
-import type { Clock } from "../../shared/time.ts";
+import type { Clock, Timer } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { Prompt } from "../terminal/terminal.ts";
 import type { AttemptInput } from "./attempt-input.ts";
@@ -18,6 +18,9 @@ import {
 import { advance } from "./payment-machine.ts";
 import { phaseTable } from "./phase-table.ts";
 import { isReturnedTwice, tellReturnedTwice } from "./returned-twice.ts";
+
+/** A word of the wire is on disk so much later at most. */
+const HEARD_WITHIN_MS = 1_000;
 
 /** Something that was heard on the wire and is not on disk yet. */
 export interface UnwrittenStep {
@@ -43,6 +46,7 @@ export class AttemptWriter {
   readonly #parts: WriterParts;
   readonly #unwritten: UnwrittenStep[];
   #attempt: Attempt;
+  #timer: Timer | undefined;
 
   constructor(attempt: Attempt, parts: WriterParts) {
     this.#attempt = attempt;
@@ -61,47 +65,64 @@ export class AttemptWriter {
     detail: Readonly<Record<string, unknown>>,
     ticket = "",
   ): Attempt {
-    this.#writeHeard();
-    return this.#write({ input, event: { atMs: this.#parts.clock.now(), kind, detail } }, ticket);
+    const step = { input, event: { atMs: this.#parts.clock.now(), kind, detail } };
+    return this.#write([...this.#unwritten, step], ticket);
   }
 
   /**
-   * Writes evidence of the wire that nothing can refuse any more. A step that the journal does not
-   * take is kept in memory and written before the next one, because a recovery that does not know
-   * of it could disprove a charge (docs/design.md 3.2).
+   * Keeps evidence of the wire that nothing can refuse any more, for the commit of the next step,
+   * within `HEARD_WITHIN_MS` in any case (docs/design.md 1.3). A recovery of this process that does
+   * not know of it could disprove a charge; one of the next process takes it for possible
+   * (docs/design.md 3.2).
    */
   heard(input: AttemptInput, kind: string): void {
-    const step = { input, event: { atMs: this.#parts.clock.now(), kind, detail: {} } };
     try {
-      this.#writeHeard();
-      this.#write(step);
+      stateAfter(this.#attempt.state, [...this.#unwritten.map((step) => step.input), input]);
     } catch (error) {
       // A fault of this program does not get better by repeating it.
-      if (!(error instanceof BrokenInvariant)) this.#unwritten.push(step);
-      this.log("error", { err: error, kind }, "the journal did not take what was heard");
+      this.log("error", { err: error, kind }, "what was heard fits no state");
+      return;
+    }
+    this.#unwritten.push({ input, event: { atMs: this.#parts.clock.now(), kind, detail: {} } });
+    const { clock } = this.#parts;
+    this.#timer ??= clock.startTimer("heard on the wire", HEARD_WITHIN_MS, () => this.settle());
+  }
+
+  /** Has what was heard on disk when it returns, or keeps it for the next step. */
+  settle(): void {
+    this.#timer?.clear();
+    this.#timer = undefined;
+    if (this.#unwritten.length === 0) return;
+    try {
+      this.#write([...this.#unwritten]);
+    } catch (error) {
+      this.log("error", { err: error }, "the journal did not take what was heard");
     }
   }
 
-  #writeHeard(): void {
-    for (let step = this.#unwritten[0]; step; step = this.#unwritten[0]) {
-      this.#write(step);
-      this.#unwritten.shift();
-    }
-  }
-
-  #write({ input, event }: UnwrittenStep, ticket = ""): Attempt {
+  #write(steps: readonly UnwrittenStep[], ticket = ""): Attempt {
     const before = this.#attempt.state;
-    const state = advance(before, input);
+    const state = stateAfter(
+      before,
+      steps.map(({ input }) => input),
+    );
+    const earlier = steps.map(({ event }) => event);
+    const event = earlier.pop();
+    invariant(event, "there is a step to be written");
     const newlyCharged = isCharged(state) && saleOf(before) === undefined;
     const approvedAtMs = isPaying(before) ? event.atMs : this.#attempt.startedAtMs;
     this.#attempt = this.#parts.attempts.update(this.#attempt.transactionId, {
       from: before.phase,
       state,
       event,
+      ...(earlier.length === 0 ? {} : { earlier }),
       ...(ticket === "" ? {} : { ticket }),
       ...(newlyCharged ? { handOff: transactionOf(this.#attempt, state, approvedAtMs) } : {}),
       ...(endsSale(before, state) ? { withdraw: true } : {}),
     });
+    this.#unwritten.length = 0;
+    this.#timer?.clear();
+    this.#timer = undefined;
     if (isReturnedTwice(this.#attempt)) tellReturnedTwice(this.#parts.log, this.#attempt);
     return this.#attempt;
   }
@@ -128,6 +149,10 @@ export class AttemptWriter {
     const { transactionId, request } = this.#attempt;
     this.#parts.log[level]({ transactionId, orderId: request.orderId, ...detail }, message);
   }
+}
+
+function stateAfter(before: AttemptState, inputs: readonly AttemptInput[]): AttemptState {
+  return inputs.reduce(advance, before);
 }
 
 /** The sale of an attempt does not stand any more: reversed, or an operator's second word. */

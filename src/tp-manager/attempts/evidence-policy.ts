@@ -66,6 +66,8 @@ export interface Heard {
   readonly acknowledged: boolean;
   /** As before, of a good result that another report followed: no proof of what is stored. */
   readonly tookBefore?: boolean;
+  /** The acknowledgement may have arrived; the process ended before it could write that. */
+  readonly perhapsTook?: boolean;
   /** The acknowledgements of the receipt's print count as well (docs/zvt.md 9.1). */
   readonly printsCount: boolean;
   /** A second sale reported in the same payment, and refused (docs/design.md 3.20). */
@@ -124,6 +126,15 @@ export interface NextCommand {
 /** A next command without what is looked up about the transaction that it found. */
 export type NextFound = Omit<NextCommand, "foundIs" | "rival">;
 
+/** Commands that nobody here knows of may lie between an attempt and the loss of the journal. */
+export const lostSince: NextFound = {
+  identity: { serialNumber: "", deviceId: "", terminalId: "", version: "" },
+  found: { kind: "not-told", why: "the journal was lost or restored since" },
+  served: false,
+  receiptNumber: null,
+  formerReceipt: null,
+};
+
 export interface Facts {
   readonly sameTerminal: boolean;
   readonly kind: LastTransaction["kind"];
@@ -138,6 +149,8 @@ export interface Facts {
   readonly acknowledged: boolean;
   /** As before, or of a good result that another report followed. */
   readonly tookGood: boolean;
+  /** As before, but not known. */
+  readonly perhapsTook: boolean;
   /** We refused the good result that was reported. */
   readonly refused: boolean;
   readonly held: boolean;
@@ -202,6 +215,7 @@ export function factsOf(doubt: Doubt, look: Look, known: Known, earlier: Look | 
     end: heard.end,
     acknowledged: heard.acknowledged && !heard.printsCount,
     tookGood: (heard.acknowledged || heard.tookBefore === true) && !heard.printsCount,
+    perhapsTook: heard.perhapsTook === true && !heard.printsCount,
     refused: heard.refused,
     held: heard.held,
     hasSecond: heard.second !== null,

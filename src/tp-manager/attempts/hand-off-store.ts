@@ -38,7 +38,13 @@ export interface HandOffStore {
   standingAtGateway(sinceMs: number, limit: number): string[];
   /** The supervisor refuses this one, so the others go first. true: for the first time. */
   setAside(transactionId: string, why: string, atMs: number): boolean;
-  acknowledgeHandOff(transactionId: string): void;
+  /**
+   * The supervisor has it, and the gateway so far as told. Written with the journal's next commit,
+   * within a second (docs/design.md 1.3): the supervisor can say so again.
+   */
+  acknowledgeHandOff(transactionId: string, delivery: DeliveryState, atMs: number): void;
+  /** The one that was handed over last, as far as the journal knows not yet acknowledged. */
+  newestUnacknowledged(): string | undefined;
   acknowledgeWithdrawal(transactionId: string): void;
   setDelivery(transactionId: string, delivery: DeliveryState, atMs: number): void;
   /** Handed over, but not at the gateway as far as is known; pending first, newest first. */

@@ -144,6 +144,14 @@ const ladder: readonly Rung[] = [
     reversal: "silence",
   },
   {
+    holds: ({ asBefore, perhapsTook }) => asBefore === "same" && perhapsTook,
+    because:
+      "the terminal shows nothing new, but may have taken our acknowledgement of a good result " +
+      "in the moment in which the connector stopped",
+    sale: "unsettled",
+    reversal: "unsettled",
+  },
+  {
     holds: ({ asBefore }) => asBefore === "same",
     because: "the terminal is idle and its last transaction is the one from before",
     sale: "not-charged",

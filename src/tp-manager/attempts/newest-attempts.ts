@@ -6,12 +6,12 @@ const FIRST_PAGE = 2;
 
 /** The newest attempts, the newest first, at most `most` (> 2); read as far as they are asked. */
 export function* newestAttempts(
-  attempts: Pick<AttemptStore, "list">,
+  attempts: Pick<AttemptStore, "newest">,
   most: number,
 ): Generator<Attempt, void> {
   let before: number | null = null;
   for (const limit of [FIRST_PAGE, most - FIRST_PAGE]) {
-    const page = attempts.list({ sinceMs: 0, status: null, limit, before });
+    const page = attempts.newest(limit, before);
     for (const { attempt } of page) yield attempt;
     if (page.length < limit) return;
     before = page.at(-1)?.position ?? null;

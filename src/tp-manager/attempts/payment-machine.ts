@@ -91,7 +91,7 @@ function advanceSent(state: SentState, input: AttemptInput): AttemptState {
     case "end":
       return endOf(state, input.end, input.cancelled === true);
     case "interrupted":
-      return inDoubt(state, "the connector stopped while the payment ran");
+      return interrupted(state, input.unwritten === true);
     default:
       throw impossible(state, input);
   }
@@ -224,6 +224,14 @@ function isWithheld(goods: Goods | null): boolean {
 function inDoubt(state: SentState, why: string, heard?: NotCharged): InDoubtState {
   const { phase: _, ...kept } = state;
   return { phase: "in-doubt", why, ...kept, ...(heard ? { heard } : {}) };
+}
+
+/** Our acknowledgement of a good report is the only thing heard that is not written at once. */
+function interrupted(state: SentState, unwritten: boolean): InDoubtState {
+  const doubt = inDoubt(state, "the connector stopped while the payment ran");
+  const { last, goods } = state;
+  const isOpen = last?.judgement === "agrees" && !last.acknowledged && !isWithheld(goods);
+  return unwritten && isOpen ? { ...doubt, perhapsTaken: true } : doubt;
 }
 
 function endOf(state: SentState, end: PaymentEnd, cancelled: boolean): AttemptState {

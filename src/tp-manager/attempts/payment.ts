@@ -132,6 +132,11 @@ export interface InDoubtState extends Contradictions {
    * be that of another order as well (docs/design.md 3.19).
    */
   readonly told?: NotCharged;
+  /**
+   * Our acknowledgement of the good report may have arrived: the process ended before it could have
+   * written that (docs/design.md 1.3).
+   */
+  readonly perhapsTaken?: true;
   /** Of a two-phase sale: what was said about its goods. Missing in attempts of older versions. */
   readonly goods?: Goods | null;
 }
@@ -152,6 +157,8 @@ export interface ReversalInDoubtState {
   readonly baseline: Baseline;
   readonly last: JudgedReport | null;
   readonly why: string;
+  /** As in a payment. */
+  readonly perhapsTaken?: true;
   readonly tookBefore?: true;
   /** The terminal's end was heard, and was that nothing was reversed. */
   readonly heardBad?: true;

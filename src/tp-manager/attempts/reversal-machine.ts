@@ -69,7 +69,12 @@ function advanceReversing(state: ReversingState, input: AttemptInput): AttemptSt
     case "acknowledged":
       return { ...state, last: last && { ...last, acknowledged: true } };
     case "interrupted":
-      return inDoubt(state, "the connector stopped while the reversal ran");
+      return {
+        ...inDoubt(state, "the connector stopped while the reversal ran"),
+        ...(input.unwritten && last?.report.good && !last.acknowledged
+          ? { perhapsTaken: true }
+          : {}),
+      };
     case "end":
       return endOf(state, input.end);
     default:

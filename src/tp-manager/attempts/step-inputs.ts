@@ -51,7 +51,10 @@ const readers: Readonly<Record<string, Reader>> = {
     decision: decision as unknown as GoodsDecision,
   }),
   acknowledged: () => ({ input: "acknowledged" }),
-  interrupted: () => ({ input: "interrupted" }),
+  interrupted: ({ detail: { unwritten } }) => ({
+    input: "interrupted",
+    ...(unwritten === true ? { unwritten } : {}),
+  }),
   "second-sale": ({ detail: { report } }) => ({
     input: "second-sale",
     report: report as TransactionReport,

@@ -32,7 +32,7 @@ import type {
 } from "../terminal/terminal.ts";
 
 interface RunParts extends WriterParts {
-  readonly attempts: WriterParts["attempts"] & Pick<AttemptStore, "unfinished" | "list">;
+  readonly attempts: WriterParts["attempts"] & Pick<AttemptStore, "unfinished" | "newest">;
   readonly terminal: HeldTerminal & Pick<TerminalFacts, "capabilities">;
   readonly paymentTimeoutMs: number;
 }
@@ -83,7 +83,7 @@ export class PaymentRun {
         {
           ...orderOf(request),
           reference: referenceOf(this.#writer.attempt.transactionId),
-          inStep: this.#isInStep,
+          inStep: () => this.#isInStep,
         },
         {
           report: (report) => this.#report(report),
@@ -310,7 +310,7 @@ const ATTEMPTS_LOOKED_AT = 50;
  * here. Only then may a terminal be asked to undo what the two do not share (docs/design.md 3.13).
  */
 function inStep(
-  attempts: Pick<AttemptStore, "unfinished" | "list">,
+  attempts: Pick<AttemptStore, "unfinished" | "newest">,
   { transactionId, baseline }: Attempt,
 ): boolean {
   const others = attempts.unfinished().filter((open) => open.transactionId !== transactionId);

@@ -6,7 +6,13 @@ import { AttemptWriter, type UnwrittenStep } from "../attempts/attempt-writer.ts
 import { sameTerminal } from "../attempts/comparison-policy.ts";
 import { doubtOfAttempt } from "../attempts/doubt-policy.ts";
 import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
-import { type Doubt, isSeenInTime, type Known, type Look } from "../attempts/evidence-policy.ts";
+import {
+  type Doubt,
+  isSeenInTime,
+  type Known,
+  type Look,
+  lostSince,
+} from "../attempts/evidence-policy.ts";
 import { type Conclusion, judge, judgeByNext, type Verdict } from "../attempts/ladder-policy.ts";
 import {
   type Attempt,
@@ -66,7 +72,7 @@ export class Recovery {
    */
   begin(): void {
     for (const attempt of this.#parts.attempts.unfinished()) {
-      if (isRunning(attempt.state)) this.#interrupt(attempt);
+      if (isRunning(attempt.state)) this.#interrupt(attempt, { unwritten: true });
       void this.recover(attempt.transactionId);
     }
   }
@@ -150,7 +156,7 @@ export class Recovery {
       const now = this.#parts.attempts.read(transactionId);
       if (!now || doubtOf(now)) return now;
       if (isEndWritten || !isRunning(now.state)) return undefined;
-      const interrupted = this.#interrupt(now, unwritten);
+      const interrupted = this.#interrupt(now, {}, unwritten);
       isEndWritten = true;
       return interrupted;
     };
@@ -189,9 +195,13 @@ export class Recovery {
     return this.#parts.clock.now() - (heard?.atMs ?? startedAtMs);
   }
 
-  #interrupt(attempt: Attempt, unwritten: UnwrittenStep[] = []): Attempt {
+  #interrupt(
+    attempt: Attempt,
+    how: { readonly unwritten?: true },
+    unwritten: UnwrittenStep[] = [],
+  ): Attempt {
     const writer = new AttemptWriter(attempt, { ...this.#parts, unwritten });
-    return writer.advance({ input: "interrupted" }, "interrupted", {});
+    return writer.advance({ input: "interrupted", ...how }, "interrupted", how);
   }
 
   #doubt(attempt: Attempt, state: InDoubtState | ReversalInDoubtState, lostSinceMs: number): Doubt {
@@ -224,6 +234,8 @@ export class Recovery {
       .unfinished()
       .filter((other) => sameTerminal(identityOf(other), identity));
     if (!asked || others.length !== 1) return undefined;
+    // An order that was lost with the journal fits as well.
+    if (attempts.nextCommand(attempt.transactionId) === lostSince) return undefined;
     const { amountMinor, currency } = attempt.request;
     const order = { amountMinor, currencyNumeric: currency.numeric };
     const isOurs = ({ report, identity: at, atMs }: StrayRow): boolean =>

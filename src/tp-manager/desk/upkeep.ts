@@ -42,6 +42,9 @@ interface UpkeepParts {
   readonly closedInDoubt: (end: TelecollectionEnd) => void;
 }
 
+/** So many unanswered questions keep a locked terminal from its end of day, and no more. */
+const UNANSWERED_MAX = 3;
+
 /** A completed end of day, and what its comparison with the journal said. */
 type ClosedDay = Extract<TelecollectionEnd, { end: "completed" }> & {
   readonly reconciliation: Reconciliation | null;
@@ -53,6 +56,8 @@ type ClosedDay = Extract<TelecollectionEnd, { end: "completed" }> & {
  */
 export class Upkeep {
   readonly #parts: UpkeepParts;
+  /** Questions in a row that a locked terminal did not answer. */
+  #unanswered = 0;
 
   constructor(parts: UpkeepParts) {
     this.#parts = parts;
@@ -127,14 +132,22 @@ export class Upkeep {
     if (last) storage(() => guard.keepLast(last, paymentLimitMs), "no");
   }
 
-  /** undefined: the terminal refuses the question until its end of day. */
+  /**
+   * undefined: the terminal refuses the question until its end of day, or has left it unanswered
+   * so often that it would stay locked for ever.
+   */
   async #lastUnderLock(): Promise<LastTransaction | undefined> {
     const { terminal, prepareMs, log } = this.#parts;
     try {
-      return await this.#limited(prepareMs, (signal) => terminal.lastTransaction(signal));
+      const last = await this.#limited(prepareMs, (signal) => terminal.lastTransaction(signal));
+      this.#unanswered = 0;
+      return last;
     } catch (error) {
-      const isLocked = error instanceof TerminalUnavailable && error.reason === "out-of-order";
-      if (!isLocked) throw error;
+      const reason = error instanceof TerminalUnavailable ? error.reason : undefined;
+      if (reason === "no-answer") this.#unanswered += 1;
+      const isOver = reason === "out-of-order" || this.#unanswered >= UNANSWERED_MAX;
+      if (!isOver) throw error;
+      this.#unanswered = 0;
       log.warn({ err: error }, "the locked terminal's last sale is closed without a look at it");
       return undefined;
     }

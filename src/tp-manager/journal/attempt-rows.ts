@@ -67,6 +67,8 @@ const texts = {
   newest: `SELECT attempt.*, attempt.rowid AS position, hand_off.delivery AS delivery
     FROM attempt LEFT JOIN hand_off USING (transaction_id)
     WHERE attempt.rowid < ? ORDER BY attempt.rowid DESC LIMIT ?`,
+  newestAlone: `SELECT *, rowid AS position FROM attempt WHERE rowid < ?
+    ORDER BY rowid DESC LIMIT ?`,
   startOf: "SELECT started_at_ms FROM attempt WHERE rowid >= ? ORDER BY rowid LIMIT 1",
   laterEvents: `SELECT * FROM attempt_event WHERE id >
       (SELECT min(id) FROM attempt_event WHERE transaction_id = ?)
@@ -149,7 +151,8 @@ export class AttemptRows implements AttemptStore {
   }
 
   update(transactionId: string, change: Parameters<AttemptStore["update"]>[1]): Attempt {
-    const { state, event, ticket, handOff, withdraw } = change;
+    const { state, event, earlier = [], ticket, handOff, withdraw } = change;
+    const steps = [...earlier, event];
     const attempt = this.#events.telling((tell) => {
       const before = this.#mustRead(transactionId);
       const report = saleOf(state)?.report;
@@ -166,7 +169,7 @@ export class AttemptRows implements AttemptStore {
         change.from,
       );
       invariant(changes === 1, `attempt ${transactionId} is not ${change.from} in the journal`);
-      this.addEvent(transactionId, event);
+      for (const step of steps) this.addEvent(transactionId, step);
       if (handOff) this.#handOffs.add(transactionId, handOff);
       if (withdraw) this.#handOffs.withdraw(transactionId);
       const after = this.#mustRead(transactionId);
@@ -174,7 +177,7 @@ export class AttemptRows implements AttemptStore {
       if (!isDeepStrictEqual(data, paymentEventOf(before))) tell("payment", data, event.atMs);
       return after;
     });
-    this.onStep(attempt, event);
+    for (const step of steps) this.onStep(attempt, step);
     return attempt;
   }
 
@@ -196,6 +199,14 @@ export class AttemptRows implements AttemptStore {
     // For a row that was put away meanwhile the next newer one stands in.
     const start = this.#sql.startOf.get(end)?.["started_at_ms"] ?? Number.MAX_SAFE_INTEGER;
     return this.#listed[status ?? "all"].all(start, end, sinceMs, limit);
+  }
+
+  newest(
+    limit: number,
+    before: number | null,
+  ): Array<{ readonly attempt: Attempt; readonly position: number }> {
+    const rows = this.#sql.newestAlone.all(before ?? Number.MAX_SAFE_INTEGER, limit);
+    return rows.map((row) => ({ attempt: readAttempt(row), position: Number(row["position"]) }));
   }
 
   listArchived(page: ListPage): ListedAttempt[] {

@@ -12,7 +12,7 @@ const texts = {
   lastId: "SELECT max(id) AS id FROM event",
 };
 
-type Tell = <N extends KeptName>(name: N, data: EventData<N>, atMs: number) => void;
+export type Tell = <N extends KeptName>(name: N, data: EventData<N>, atMs: number) => void;
 
 /** The kept events of the journal. Ids only grow and are never given twice. */
 export class EventRows {
@@ -36,6 +36,18 @@ export class EventRows {
     );
     for (const event of written) this.onEvent(event);
     return result;
+  }
+
+  /** Like {@link telling}, with the next commit (Statements.later). */
+  tellingLater(work: (tell: Tell) => void): void {
+    let written: KeptEvent[] = [];
+    const write = (): void => {
+      written = [];
+      work((name, data, atMs) => written.push(this.append(name, data, atMs)));
+    };
+    this.#statements.later(write, () => {
+      for (const event of written) this.onEvent(event);
+    });
   }
 
   /** Something an operator has to look at, for `GET /events`. */

@@ -4,7 +4,7 @@ import type { Transaction } from "../../shared/transaction.ts";
 import type { HandOffRow, HandOffStore, PendingHandOff } from "../attempts/hand-off-store.ts";
 import type { ArchivedRows } from "./archived-rows.ts";
 import { readJson } from "./attempt-columns.ts";
-import type { EventRows } from "./event-rows.ts";
+import type { EventRows, Tell } from "./event-rows.ts";
 import type { Statement, Statements } from "./statements.ts";
 
 const texts = {
@@ -18,6 +18,8 @@ const texts = {
   pending: `SELECT body, withdrawn FROM hand_off WHERE (acknowledged = 0 OR withdrawn = 1)
       AND (set_aside_ms IS NULL OR set_aside_ms <= ? OR set_aside_ms > ?)
     ORDER BY id LIMIT ?`,
+  newestUnacknowledged: `SELECT transaction_id FROM hand_off
+    WHERE acknowledged = 0 OR withdrawn = 1 ORDER BY id DESC LIMIT 1`,
   countPending: "SELECT count(*) AS n FROM hand_off WHERE acknowledged = 0 OR withdrawn = 1",
   countSetAside: `SELECT count(*) AS n FROM hand_off WHERE (acknowledged = 0 OR withdrawn = 1)
     AND set_aside_ms IS NOT NULL`,
@@ -45,12 +47,10 @@ export class HandOffRows implements HandOffStore {
   readonly #sql: Record<keyof typeof texts, Statement>;
   readonly #events: EventRows;
   readonly #archived: ArchivedRows;
-  readonly #statements: Statements;
   /** Writes more into the commit that notes an acknowledgement. */
   riding: () => void = () => {};
 
   constructor(statements: Statements, events: EventRows, archived: ArchivedRows) {
-    this.#statements = statements;
     this.#sql = statements.prepare("handOffs", texts);
     this.#events = events;
     this.#archived = archived;
@@ -101,9 +101,10 @@ export class HandOffRows implements HandOffStore {
     return this.#sql.standingAtGateway.all(sinceMs, limit).map((row) => String(row["order_id"]));
   }
 
-  acknowledgeHandOff(transactionId: string): void {
-    this.#statements.transaction(() => {
+  acknowledgeHandOff(transactionId: string, delivery: DeliveryState, atMs: number): void {
+    this.#events.tellingLater((tell) => {
       this.#sql.acknowledge.run(transactionId);
+      this.#setDelivery(transactionId, delivery, tell, atMs);
       this.riding();
     });
   }
@@ -119,15 +120,22 @@ export class HandOffRows implements HandOffStore {
   }
 
   setDelivery(transactionId: string, delivery: DeliveryState, atMs: number): void {
-    this.#events.telling((tell) => {
-      const { changes } = this.#sql.setDelivery.run(delivery, transactionId);
-      if (changes === 0) return;
-      const row = this.#sql.orderOf.get(transactionId);
-      invariant(row, `attempt ${transactionId} is not in the journal`);
-      const orderId = String(row["order_id"]);
-      const notificationGatewaySent = delivery === "sent";
-      tell("delivery", { orderId, transactionId, delivery, notificationGatewaySent }, atMs);
-    });
+    this.#events.telling((tell) => this.#setDelivery(transactionId, delivery, tell, atMs));
+  }
+
+  #setDelivery(transactionId: string, delivery: DeliveryState, tell: Tell, atMs: number): void {
+    const { changes } = this.#sql.setDelivery.run(delivery, transactionId);
+    if (changes === 0) return;
+    const row = this.#sql.orderOf.get(transactionId);
+    invariant(row, `attempt ${transactionId} is not in the journal`);
+    const orderId = String(row["order_id"]);
+    const notificationGatewaySent = delivery === "sent";
+    tell("delivery", { orderId, transactionId, delivery, notificationGatewaySent }, atMs);
+  }
+
+  newestUnacknowledged(): string | undefined {
+    const id = this.#sql.newestUnacknowledged.get()?.["transaction_id"];
+    return id === undefined ? undefined : String(id);
   }
 
   undelivered(limit: number): string[] {

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { openStore } from "../../shared/stores/put-back.ts";
 import { Store } from "../../shared/stores/store.ts";
+import type { Clock } from "../../shared/time.ts";
 import type { AnswerStore } from "../attempts/answer-store.ts";
 import type { AgainStore, RefusedStore } from "../attempts/hand-off-store.ts";
 import type { ReconciliationStore } from "../attempts/reconciliation.ts";
@@ -46,12 +47,15 @@ export class Journal {
   /** The marks of this database and of the supervisor's one. */
   readonly store: Store;
 
-  /** Opens or creates the journal. Throws when the file cannot be used. */
-  constructor(path: string) {
+  /**
+   * Opens or creates the journal. Throws when the file cannot be used. Without a clock every change
+   * is on disk at once, those too that could wait (Statements.later).
+   */
+  constructor(path: string, clock?: Clock) {
     this.database = openStore(path, migrations);
     try {
       this.store = new Store(this.database, path, countSql);
-      this.statements = new Statements(this.database);
+      this.statements = new Statements(this.database, clock);
       this.events = new EventRows(this.statements);
       this.alarms = new AlarmRows(this.statements, this.events);
       const archived = new ArchivedRows(this.statements);
@@ -72,7 +76,9 @@ export class Journal {
     }
   }
 
+  /** Loses what waits for a commit, unless {@link Statements.settle} was called before. */
   close(): void {
+    this.statements.waiting.close();
     this.database.close();
   }
 }

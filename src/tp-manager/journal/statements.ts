@@ -5,6 +5,11 @@ import type {
   StatementSync,
 } from "node:sqlite";
 import { transaction } from "../../shared/sqlite.ts";
+import type { Clock } from "../../shared/time.ts";
+import { WaitingWrites } from "./waiting-writes.ts";
+
+/** Only the state of a hand-over waits, so a statement about these rows has it written first. */
+const mayWait = /\bhand_off\b/;
 
 export type Row = Record<string, SQLInputValue>;
 
@@ -13,22 +18,28 @@ export class Statement {
   readonly name: string;
   readonly sql: string;
   readonly #prepared: StatementSync;
+  readonly #before: () => void;
 
-  constructor(name: string, sql: string, prepared: StatementSync) {
+  /** `before` is called before each use. */
+  constructor(name: string, sql: string, prepared: StatementSync, before: () => void) {
     this.name = name;
     this.sql = sql;
     this.#prepared = prepared;
+    this.#before = before;
   }
 
   get(...values: SQLInputValue[]): Row | undefined {
+    this.#before();
     return this.#prepared.get(...values) as Row | undefined;
   }
 
   all(...values: SQLInputValue[]): Row[] {
+    this.#before();
     return this.#prepared.all(...values) as Row[];
   }
 
   run(...values: SQLInputValue[]): StatementResultingChanges {
+    this.#before();
     return this.#prepared.run(...values);
   }
 }
@@ -40,10 +51,13 @@ export class Statement {
  */
 export class Statements {
   readonly #database: DatabaseSync;
+  readonly waiting: WaitingWrites;
   readonly list: Statement[] = [];
 
-  constructor(database: DatabaseSync) {
+  /** Without a clock nothing waits: what could be written later is written at once. */
+  constructor(database: DatabaseSync, clock?: Clock) {
     this.#database = database;
+    this.waiting = new WaitingWrites(clock, () => this.settle());
   }
 
   /** The statements of one part of the journal, by the names of their texts. */
@@ -51,14 +65,39 @@ export class Statements {
     const prepared = {} as Record<K, Statement>;
     for (const name of Object.keys(texts) as K[]) {
       const sql = texts[name];
-      prepared[name] = new Statement(`${part} ${name}`, sql, this.#database.prepare(sql));
+      const before = mayWait.test(sql) ? () => this.settle() : () => {};
+      prepared[name] = new Statement(`${part} ${name}`, sql, this.#database.prepare(sql), before);
       this.list.push(prepared[name]);
     }
     return prepared;
   }
 
-  /** Everything that `work` writes is one commit, synced to disk when this returns. */
+  /**
+   * Everything that `work` writes is one commit, synced to disk when this returns. The writes that
+   * wait come first, in the same commit.
+   */
   transaction<T>(work: () => T): T {
-    return transaction(this.#database, work);
+    const result = transaction(this.#database, () => {
+      this.waiting.write();
+      return work();
+    });
+    this.waiting.written();
+    return result;
+  }
+
+  /**
+   * Writes with the next commit, within `LATER_MS` in any case: for what can be learnt again after
+   * a crash (docs/design.md 1.3). A commit that fails has `write` called again with the next one;
+   * `told` is called once it is on disk.
+   */
+  later(write: () => void, told: () => void): void {
+    this.waiting.add(write, told);
+    if (!this.waiting.mayWait) this.settle();
+  }
+
+  /** Has what waits on disk when it returns. */
+  settle(): void {
+    if (this.waiting.isEmpty || this.#database.isTransaction) return;
+    this.transaction(() => {});
   }
 }

@@ -15,6 +15,15 @@ export const SET_ASIDE_MS = 3_600_000;
 /** So many failures in a row are the supervisor's trouble, not that of a transaction. */
 const FAILURES_MAX = 3;
 
+/** An order that a former process may have told as sent is asked about for so long. */
+const TOLD_WAIT_MS = 3_000;
+
+/** A caller that waits for a hand-over. */
+interface Waiting extends PromiseWithResolvers<DeliveryState | undefined> {
+  /** Monotonic; the first try at the gateway is waited for until then as well. */
+  readonly deadlineMs: number;
+}
+
 /** The supervisor takes nothing. */
 interface HandOffTrouble {
   readonly reason: string;
@@ -32,7 +41,9 @@ export class HandOff {
   readonly #link: SupervisorLink;
   readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #waiting = new Map<string, PromiseWithResolvers<void>>();
+  readonly #waiting = new Map<string, Waiting>();
+  /** Of a former process, which may have told it as sent before the journal had that on disk. */
+  #perhapsTold: string | null | undefined;
   #running: Promise<void> | undefined;
   #again = false;
   #retry: Timer | undefined;
@@ -73,8 +84,12 @@ export class HandOff {
    * try together. Every new word is kept in the journal.
    */
   async delivered(transactionId: string, waitMs: number): Promise<DeliveryState> {
-    const deadlineMs = this.#clock.monotonicMs() + waitMs;
-    await within(this.#clock, "hand-over", waitMs, this.#acknowledged(transactionId));
+    // "true" must not become "false" by a crash (docs/design.md 5.8).
+    const limitMs = transactionId === this.#perhapsTold ? Math.max(waitMs, TOLD_WAIT_MS) : waitMs;
+    const deadlineMs = this.#clock.monotonicMs() + limitMs;
+    const handedOver = this.#acknowledged(transactionId, deadlineMs);
+    const told = handedOver && (await within(this.#clock, "hand-over", limitMs, handedOver));
+    if (told) return told;
     const row = this.#store.handOff(transactionId);
     if (!row) return this.#store.archivedDelivery(transactionId) ?? "pending";
     if (!row.acknowledged || row.dropped || row.delivery === "sent") return row.delivery;
@@ -103,15 +118,28 @@ export class HandOff {
     await this.#running;
   }
 
-  #acknowledged(transactionId: string): Promise<void> {
-    if (this.#store.handOff(transactionId)?.acknowledged !== false) return Promise.resolve();
-    const waiting = this.#waiting.get(transactionId) ?? Promise.withResolvers<void>();
+  /**
+   * undefined: it is handed over already. Else resolves when it is, with the word about its
+   * delivery where the supervisor gave one.
+   */
+  #acknowledged(
+    transactionId: string,
+    deadlineMs: number,
+  ): Promise<DeliveryState | undefined> | undefined {
+    if (this.#store.handOff(transactionId)?.acknowledged !== false) return undefined;
+    const waiting = this.#waiting.get(transactionId) ?? {
+      ...Promise.withResolvers<DeliveryState | undefined>(),
+      deadlineMs,
+    };
     this.#waiting.set(transactionId, waiting);
     this.nudge();
     return waiting.promise;
   }
 
   async #run(): Promise<void> {
+    if (this.#perhapsTold === undefined) {
+      this.#perhapsTold = this.#store.newestUnacknowledged() ?? null;
+    }
     while (this.#again && !this.#closed) {
       this.#again = false;
       let batch: PendingHandOff[];
@@ -183,7 +211,7 @@ export class HandOff {
     const isNew = this.#store.setAside(transactionId, why, this.#clock.now());
     this.#tryAsideLater();
     // Nobody waits for it any longer: its delivery is not known.
-    this.#waiting.get(transactionId)?.resolve();
+    this.#waiting.get(transactionId)?.resolve(undefined);
     this.#waiting.delete(transactionId);
     const words =
       "the supervisor refuses this transaction: the others go on, this one is tried again each " +
@@ -195,19 +223,33 @@ export class HandOff {
 
   async #handOver({ what, transaction }: PendingHandOff): Promise<Fault | undefined> {
     const { transactionId, orderId } = transaction;
+    let state: DeliveryState | undefined;
     try {
       if (what === "reversed") await this.#withdraw(transaction);
-      else await this.#link.call("store-transaction", { transaction });
+      else state = await this.#storeThere(transaction);
     } catch (error) {
       return faultOf(error);
     }
     this.#retryMs = RETRY_MIN_MS;
     this.#failing = null;
-    if (what === "charged") this.#store.acknowledgeHandOff(transactionId);
-    this.#waiting.get(transactionId)?.resolve();
+    if (what === "charged") {
+      this.#store.acknowledgeHandOff(transactionId, state ?? "pending", this.#clock.now());
+    }
+    this.#waiting.get(transactionId)?.resolve(state);
     this.#waiting.delete(transactionId);
     this.#log.info({ transactionId, orderId, what }, "handed over to the supervisor");
     return undefined;
+  }
+
+  /**
+   * One message for both: the supervisor stores it, and waits for its first try as long as somebody
+   * here does. undefined: nobody does, or the supervisor is of an older version.
+   */
+  async #storeThere(transaction: Transaction): Promise<DeliveryState | undefined> {
+    const waiting = this.#waiting.get(transaction.transactionId);
+    const leftMs = waiting && waiting.deadlineMs - this.#clock.monotonicMs();
+    const wait = leftMs === undefined ? {} : { waitMs: Math.max(0, Math.round(leftMs)) };
+    return (await this.#link.call("store-transaction", { transaction, ...wait })).state;
   }
 
   /** docs/design.md 3.7: never sent, the item is closed; else somebody has to look. */

@@ -7,6 +7,7 @@ import { type Clock, sleep } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { sameTerminal } from "../attempts/comparison-policy.ts";
 import { storage } from "../attempts/failures.ts";
+import { newestAttempts } from "../attempts/newest-attempts.ts";
 import { isNotCharged, type PaymentRequest } from "../attempts/payment.ts";
 import type { DoubtStore, StoreDoubt } from "../attempts/store-doubt.ts";
 import type { Baseline, LastTransaction, TransactionReport } from "../terminal/terminal.ts";
@@ -19,7 +20,7 @@ const ATTEMPTS_LOOKED_AT = 50;
 
 interface GuardParts {
   readonly doubts: DoubtStore;
-  readonly attempts: Pick<AttemptStore, "latest" | "list">;
+  readonly attempts: Pick<AttemptStore, "latest" | "newest">;
   readonly link: SupervisorLink;
   readonly clock: Clock;
   readonly log: Logger;
@@ -129,15 +130,7 @@ export class StoreGuard {
     baseline: Baseline,
     limitMs: number,
   ): void {
-    const { doubts, isShared } = this.#parts;
-    const sale = storage(() => this.#unknownSale(baseline.last, limitMs), "unknown");
-    // Of a record without a result nobody knows whether it is a sale: alone it says nothing.
-    const isSign = sale?.good === true && !this.#opened();
-    if (isSign && (isShared || !this.#isOurTerminal(baseline))) return;
-    if (isSign) {
-      this.doubt(`the terminal's last sale is known to nobody here (${saleInWords(sale)})`, true);
-    }
-    if (sale) storage(() => doubts.addUnmatched(sale), "unknown");
+    const isSign = this.noteSale(baseline, limitMs);
     const fits = this.#opened()?.unmatched.find(
       (one) =>
         one.amountMinor === amountMinor && (one.currencyNumeric ?? "978") === currency.numeric,
@@ -149,6 +142,23 @@ export class StoreGuard {
     }
     // The order id has not been looked up yet.
     if (isSign) throw new AppError("STORES_DISAGREE");
+  }
+
+  /**
+   * Keeps a sale of the terminal that no order here has. true: it is the sign that a former journal
+   * had it, and began the doubt. `limitMs` as above.
+   */
+  noteSale(baseline: Baseline, limitMs: number): boolean {
+    const { doubts, isShared } = this.#parts;
+    const sale = storage(() => this.#unknownSale(baseline.last, limitMs), "unknown");
+    // Of a record without a result nobody knows whether it is a sale: alone it says nothing.
+    const isSign = sale?.good === true && !this.#opened();
+    if (isSign && (isShared || !this.#isOurTerminal(baseline))) return false;
+    if (isSign) {
+      this.doubt(`the terminal's last sale is known to nobody here (${saleInWords(sale)})`, true);
+    }
+    if (sale) storage(() => doubts.addUnmatched(sale), "unknown");
+    return isSign;
   }
 
   /**
@@ -246,9 +256,9 @@ export class StoreGuard {
 
   /** The newest attempt was made at this terminal: what it stores next should be known here. */
   #isOurTerminal({ identity }: Baseline): boolean {
-    const page = { sinceMs: 0, status: null, limit: ATTEMPTS_LOOKED_AT, before: null };
-    const newest = this.#parts.attempts.list(page).find(({ attempt }) => attempt.baseline !== null)
-      ?.attempt.baseline;
+    const newest = newestAttempts(this.#parts.attempts, ATTEMPTS_LOOKED_AT).find(
+      ({ baseline }) => baseline !== null,
+    )?.baseline;
     return newest !== null && newest !== undefined && sameTerminal(newest.identity, identity);
   }
 

@@ -20,7 +20,7 @@ interface Limit {
 const fromDisk: Limit = { ms: 5_000 };
 
 const limits: Readonly<Record<Name, Limit>> = {
-  "store-transaction": fromDisk,
+  "store-transaction": { ms: 5_000, plusWaitMs: true },
   "withdraw-transaction": fromDisk,
   "transaction-delivery": { ms: 500, plusWaitMs: true },
   "known-orders": fromDisk,
@@ -62,7 +62,7 @@ export class SupervisorLink {
   /** Rejects with {@link IpcError}, which tells whether the message can have arrived. */
   call<K extends Name>(name: K, request: SupervisorRequest<K>): Promise<SupervisorAnswer<K>> {
     const { ms, gatewayRequests = 0, plusWaitMs } = limits[name];
-    const waitMs = plusWaitMs ? (request as SupervisorRequest<"transaction-delivery">).waitMs : 0;
+    const waitMs = plusWaitMs ? ((request as { readonly waitMs?: number }).waitMs ?? 0) : 0;
     const limitMs = ms + gatewayRequests * this.#gatewayTimeoutMs + waitMs;
     return this.#client.call(name, request, limitMs);
   }

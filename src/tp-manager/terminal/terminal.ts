@@ -214,11 +214,12 @@ export interface PaymentOrder {
   /** Digits after the decimal point. */
   readonly exponent: number;
   /**
-   * Nothing else is unsettled, and what {@link Terminal.prepare} told as the last transaction is
+   * Asked in the moment in which the command leaves, by a driver that has a use for it. true:
+   * nothing else is unsettled, and what {@link Terminal.prepare} told as the last transaction is
    * the last one that the caller knows: whatever more the terminal has was missed
    * (docs/design.md 3.13).
    */
-  readonly inStep?: boolean;
+  readonly inStep?: () => boolean;
   /** Present in a two-phase sale: how long the terminal has to wait for the goods. */
   readonly goodsWindowSeconds?: number;
 }

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { readSoapAnswer } from "../../../src/supervisor/gateway/soap-answer.ts";
+import { readPlainAnswer } from "../../../src/supervisor/gateway/plain-answer.ts";
+import { readSoapAnswer, readStrictly } from "../../../src/supervisor/gateway/soap-answer.ts";
 import { resultBody } from "../recording-gateway.ts";
 
 const read = (text: string) => readSoapAnswer("generate", text);
@@ -70,6 +71,64 @@ test.each([
   ["a page", "<!DOCTYPE html><html><body>code 0</body></html>"],
 ])("an answer with %s is unreadable, never a success", (_what, text) => {
   expect(read(text).kind).toBe("unreadable");
+});
+
+describe("an answer in the plain form", () => {
+  const plain = resultBody(0, "N/A", "https://pay.test/?a=1&amp;b=2");
+  const typed = plain.replace("<code>", '<code xsi:type="xsd:int">');
+
+  test.each([plain, typed, `${plain}\n`])("is read without a tree: %s", (text) => {
+    expect(readPlainAnswer("generate", text)?.get("code")).toBe("0");
+    expect(read(text)).toEqual(readStrictly("generate", text));
+  });
+
+  const piece = fc.oneof(
+    fc.string({ unit: "binary", maxLength: 4 }),
+    fc.constantFrom(
+      ...["<code>0</code>", "<code>1</code>", "<a>", "</a>", "<__proto__>0</__proto__>"],
+      ...["&amp;", "&#48;", "&x;", "]]>", "<![CDATA[0]]>", "<!--", " ", "\n", " x='0'", ' a="0"'],
+      ...[
+        "<constructor>0</constructor>",
+        "<prototype>0</prototype>",
+        "</generateResult>",
+        "<!DOCTYPE a>",
+        "\uFEFF",
+      ],
+    ),
+  );
+
+  test("is read as the strict reader reads it, and nothing else is taken for it", () => {
+    const places = [...typed.matchAll(/(?=[<>"])/g)].map(({ index }) => index);
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.constantFrom(...places), fc.nat(typed.length)),
+        fc.oneof(fc.constant(0), fc.nat(40)),
+        piece,
+        (at, length, inserted) => {
+          const text = typed.slice(0, at) + inserted + typed.slice(at + length);
+          const fields = readPlainAnswer("generate", text);
+          if (fields) expect(read(text)).toEqual(readStrictly("generate", text));
+        },
+      ),
+      { numRuns: 20_000 },
+    );
+  });
+
+  test("takes a time that grows with its length alone", () => {
+    const text = "a".repeat(60_000);
+    for (const long of [
+      plain.replace("<code>", `<a>${"&amp;x".repeat(40_000)}<code>`),
+      plain.replace("<code>", `<code a="${text}">`).replace("</S", "<"),
+      plain.replace("<code>", `<${text}>`),
+      plain.replaceAll("generate", text),
+      plain.replaceAll("generate", `${"Response".repeat(6_000)}`),
+      plain.replace("xmlns:", `${' a="b"'.repeat(10_000)} xmlns:`),
+    ]) {
+      const before = performance.now();
+      readPlainAnswer("generate", long);
+      expect(performance.now() - before).toBeLessThan(1_000);
+    }
+  });
 });
 
 describe("hostile answers", () => {

@@ -1,7 +1,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import fc from "fast-check";
+import { XMLValidator } from "fast-xml-parser";
 import { describe, expect, test } from "vitest";
+import { cleanText, orderFields } from "../../../src/supervisor/gateway/order-fields.ts";
 import { orderRequestOf } from "../../../src/supervisor/gateway/order-request.ts";
+import {
+  createOrderWriter,
+  type OrderParameters,
+} from "../../../src/supervisor/gateway/order-writer.ts";
 import { createSoapWriter } from "../../../src/supervisor/gateway/soap-writer.ts";
 import { parametersOf } from "../recording-gateway.ts";
 import { fullTransaction, MASKED_PAN, sampleTransaction } from "../sample-transaction.ts";
@@ -38,7 +45,16 @@ const foot = "</freeData></parameters></tns:generate></soap:Body></soap:Envelope
 
 async function write(given: Parameters<typeof sampleTransaction>[0]) {
   const { parameters } = orderRequestOf(sampleTransaction({ transactionId, ...given }), settings);
-  return await createSoapWriter("payment-v2", url).write("generate", parameters ?? {});
+  if (!parameters) throw new Error("the transaction does not fit");
+  return await bothWrite(url, parameters);
+}
+
+/** What the template gives, once it is what the package writes. */
+async function bothWrite(address: string, parameters: OrderParameters) {
+  const ours = createOrderWriter(address)(parameters);
+  const writer = createSoapWriter("payment-v2", address);
+  expect(ours).toEqual(await writer.write("generate", parameters));
+  return ours;
 }
 
 test("an empty transaction is written exactly so", async () => {
@@ -106,7 +122,46 @@ test("requests written at the same time do not mix", async () => {
 });
 
 test("a service without a WSDL file is reported when it is loaded", async () => {
-  await expect(createSoapWriter("no-such", url).ready()).rejects.toThrow(/no-such\.wsdl/);
+  await expect(createSoapWriter("no-such", url).write("x", {})).rejects.toThrow(/no-such\.wsdl/);
+});
+
+const hostile = fc.oneof(
+  fc.string({ unit: "binary" }).map(cleanText),
+  fc
+    .array(fc.constantFrom(..."&<>'\"\t\r\n", "<![CDATA[", "]]>", "{{value}}", "$&", "\u{1F4B3}"))
+    .map((parts) => parts.join("")),
+);
+
+test("the template writes every field as the package does, hostile values included", async () => {
+  const writer = createSoapWriter("payment-v2", url);
+  const write = createOrderWriter(url);
+  const names = Object.keys(orderFields);
+  const fields = fc.record(Object.fromEntries(names.map((name) => [name, hostile])), {
+    requiredKeys: [],
+  });
+  const freeData = fc.array(fc.record({ key: hostile, value: hostile }), { minLength: 1 });
+  await fc.assert(
+    fc.asyncProperty(fields, freeData, async (given, items) => {
+      const inOrder = names.flatMap((name) =>
+        given[name] === undefined ? [] : [[name, given[name]]],
+      );
+      const parameters = { ...Object.fromEntries(inOrder), freeData: { item: items } };
+      expect(write(parameters)).toEqual(await writer.write("generate", parameters));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("an address with signs of XML leaves the envelope well-formed", () => {
+  const write = createOrderWriter("https://g.example/a&b'c");
+  const { body } = write({ wsLogin: "a", freeData: { item: [] } });
+  expect(XMLValidator.validate(body)).toBe(true);
+  expect(parametersOf(body)["wsLogin"]).toBe("a");
+});
+
+test("an element that the template lacks is no order", () => {
+  const parameters = { urlLogo: "x", freeData: { item: [] } };
+  expect(() => createOrderWriter(url)(parameters)).toThrow(/urlLogo/);
 });
 
 const vectors = process.env["CONFORMANCE_VECTORS"];

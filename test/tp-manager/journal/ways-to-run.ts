@@ -57,6 +57,10 @@ const attempts: Record<string, Ways> = {
     [noBound, 50],
     [n / 2, 50],
   ],
+  "attempts newestAlone": (n) => [
+    [noBound, 20],
+    [n / 2, 20],
+  ],
   "attempts startOf": (n) => [[n], [noBound]],
   ...pages("attempts listed"),
 };
@@ -134,6 +138,7 @@ const handOffs: Record<string, Ways> = {
   "handOffs read": ofAttempt,
   "handOffs pending": one(0, 0, 10),
   "handOffs countSetAside": one(),
+  "handOffs newestUnacknowledged": one(),
   "handOffs standingAtGateway": one(0, 100),
   "handOffs refused": ofAttempt,
   "handOffs setAside": one(0, "refused", order),
@@ -149,6 +154,7 @@ const returns: Record<string, Ways> = {
   "returns reserve": () => [order, "nowhere"].map((id) => ["{}", id, 1, 999]),
   "returns end": () => [idOf(1), order, "nowhere"].map((id) => [1, 1, id, "1"]),
   "returns open": one(),
+  "returns untold": one(100),
   "returns seen": one(),
   "returns see": one(1),
   "returns note": () => [order, "nowhere"].map((id) => [1, id]),

@@ -239,8 +239,8 @@ test("a supervisor and a journal that have lost nothing say nothing", async () =
   const { folder, server, clock, seat } = at;
   await paid(at, "A");
   for (let restart = 0; restart < 3; restart++) {
-    await seat.rig?.stop();
     at.manager.close();
+    await seat.rig?.stop();
     seat.rig = await supervisorIn(folder, { server, clock });
     at.manager = managerIn(folder, seat, clock);
     await paid(at, `A${restart}`);

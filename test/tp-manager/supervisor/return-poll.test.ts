@@ -92,6 +92,7 @@ describe("money that went back without us", () => {
   test("is told once by the events, with the order's new state", async () => {
     const { returns, notify, at, transactionId } = await charged();
     const told: unknown[] = [];
+    at.journal.statements.settle();
     at.journal.events.onEvent = ({ name, data }) => void told.push([name, data]);
     notify({ operation: "refund" });
     await returns.ask();
@@ -179,7 +180,7 @@ describe("money that went back without us", () => {
 
   test("is kept for an order that is in the archive", async () => {
     const { returns, notify, status, at, transactionId } = await charged();
-    at.journal.handOffs.acknowledgeHandOff(transactionId);
+    at.journal.handOffs.acknowledgeHandOff(transactionId, "pending", at.clock.now());
     at.journal.handOffs.setDelivery(transactionId, "sent", at.clock.now());
     at.journal.archive.putAway(at.clock.now() + 1, 100);
     expect(at.journal.attempts.read(transactionId)).toBeUndefined();

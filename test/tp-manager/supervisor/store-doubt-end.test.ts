@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { DOUBT_MIN_MS } from "../../../src/tp-manager/attempts/store-doubt.ts";
 import { TerminalUnavailable } from "../../../src/tp-manager/terminal/terminal.ts";
 import { noOrder } from "../../supervisor/recording-gateway.ts";
@@ -182,6 +182,61 @@ test("no end of day while the last transaction of a locked terminal cannot be he
   at.manager.terminal.lastTransaction = () =>
     Promise.reject(new TerminalUnavailable("disconnected", "no line"));
   await expect(endOfDay(at)).rejects.toMatchObject({ code: "TERMINAL_DISCONNECTED" });
+});
+
+/** The terminal answers whatever it is asked, but not what it has stored last. */
+function silence({ terminal }: Manager): void {
+  terminal.lastTransaction = (signal) =>
+    new Promise((_, reject) => {
+      signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+    });
+}
+
+async function takenOver({ manager, clock }: Kiosk): Promise<void> {
+  const isTakenOver = () => clock.advance(100).then(() => manager.guard.open?.isTakenOver);
+  await expect.poll(isTakenOver, { interval: 2 }).toBe(true);
+}
+
+test("a locked terminal that leaves the question open sells again in five minutes", async () => {
+  const at = await journalLost();
+  const { manager, clock } = at;
+  const { terminal } = manager;
+  const { prepare } = terminal;
+  const { status } = terminal.state;
+  lock(manager);
+  silence(manager);
+  await takenOver(at);
+  let isClosed = false;
+  terminal.telecollect = () => {
+    isClosed = true;
+    terminal.prepare = prepare;
+    terminal.become({ demands: [], status });
+    return Promise.resolve(terminal.telecollection);
+  };
+  terminal.become({ demands: ["end-of-day"], status: status && { ...status, cr: "2" } });
+  manager.closing.start();
+  onTestFinished(() => manager.closing.close());
+  for (let second = 0; second < 300 && !isClosed; second++) await clock.advance(1_000);
+  expect(isClosed).toBe(true);
+  expect(manager.guard.open).toBeDefined();
+  await expectSold(at, "C", 100);
+});
+
+test("a locked terminal that answers in the end is not closed without a look", async () => {
+  const at = await journalLost();
+  const { manager, clock } = at;
+  const { lastTransaction } = manager.terminal;
+  lock(manager);
+  silence(manager);
+  await takenOver(at);
+  for (const _ of [1, 2]) {
+    const asked = manager.upkeep.telecollect().catch((error: unknown) => error);
+    await clock.advance(20_000);
+    expect(await asked).toMatchObject({ code: "TERMINAL_NO_ANSWER" });
+  }
+  manager.terminal.lastTransaction = lastTransaction;
+  await manager.upkeep.telecollect();
+  expect(manager.guard.open?.unmatched).toHaveLength(1);
 });
 
 test("without a doubt an end of day asks nothing more", async () => {

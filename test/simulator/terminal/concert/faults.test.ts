@@ -4,6 +4,7 @@ import {
   reasons,
   taggedFaultTable,
 } from "../../../../src/simulator/terminal/concert/faults/fault-table.ts";
+import { asSlow } from "../../../support/patience.ts";
 import {
   bank,
   fixedRequest,
@@ -14,7 +15,7 @@ import {
 } from "./support/started.ts";
 
 /** Between two things that belong together; every timer of the terminal is shorter. */
-const QUIET_MS = 400;
+const QUIET_MS = asSlow(400);
 
 /** One payment of 12.00 with a fault: what the register hears, and what the bank has. */
 interface Case {

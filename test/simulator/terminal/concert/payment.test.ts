@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { asSlow } from "../../../support/patience.ts";
 import { ACK, ENQ, EOT, frameOf } from "./support/register.ts";
 import {
   bank,
@@ -10,7 +11,7 @@ import {
   tags,
 } from "./support/started.ts";
 
-const QUIET_MS = 120;
+const QUIET_MS = asSlow(400);
 const session: Setting = { transport: "tcp", family: "concert", sessions: true };
 const bare: Setting = { transport: "tcp", family: "caisse-ap", sessions: false };
 
@@ -104,7 +105,7 @@ describe("a message of tags", () => {
     const { register, simulator } = await started(bare);
     const message = { CZ: "0300", CJ: "012", CA: "01", CE: "978", CD: "0", CB: "1200", ...given };
     register.say(tags(Object.fromEntries(Object.entries(message).filter(([, value]) => value))));
-    const [reply, end] = await register.rest(1_000);
+    const [reply, end] = await register.rest(asSlow(1_000));
     expect(reply).toMatch(told);
     expect(end).toBe("closed");
     expect(bank(simulator)).toEqual([]);
@@ -113,14 +114,14 @@ describe("a message of tags", () => {
   test("is taken with a line end behind it, and in pieces of one byte", async () => {
     const { register, simulator } = await started(bare, { timers: { gapMs: 100 } });
     for (const byte of `${taggedRequest(1200)}\r\n`) register.say(byte);
-    expect((await register.rest(1_000)).join("")).toMatch(/AE00210.*closed$/s);
+    expect((await register.rest(asSlow(1_000))).join("")).toMatch(/AE00210.*closed$/s);
     expect(bank(simulator)).toEqual(["charge 1200"]);
   });
 
   test("that wants an answer at once gets AE 11, and nothing follows", async () => {
     const { register, simulator } = await started(bare);
     register.say(taggedRequest(1200, { BA: "1" }));
-    expect((await register.rest(1_000)).join("")).toMatch(/AE00211closed$/);
+    expect((await register.rest(asSlow(1_000))).join("")).toMatch(/AE00211closed$/);
     await simulator.terminal.idle();
     expect(bank(simulator)).toEqual(["charge 1200"]);
   });
@@ -130,7 +131,7 @@ describe("a message of tags", () => {
     async (amount) => {
       const { register } = await started(bare);
       register.say(taggedRequest(amount, { CK: "100", CF: "A-1" }));
-      const reply = (await register.rest(1_000))[0] ?? "";
+      const reply = (await register.rest(asSlow(1_000)))[0] ?? "";
       expect(reply).toContain("CF003A-1");
       const [, length, container = ""] = /ZT(\d{3})(.*)$/s.exec(reply) ?? [];
       expect(container).toHaveLength(Number(length));
@@ -149,7 +150,7 @@ describe("a message of tags", () => {
     await expect.poll(() => simulator.terminal.parts.customer.waiting).toBe(true);
     const other = await reconnect();
     other.say(taggedRequest(700, { CD: "I" }));
-    expect((await other.rest(1_000)).join("")).toMatch(/AE00201AF00210closed$/);
+    expect((await other.rest(asSlow(1_000))).join("")).toMatch(/AE00201AF00210closed$/);
     simulator.terminal.parts.customer.act({ action: "insert" });
     await simulator.terminal.idle();
     expect(bank(simulator)).toEqual(["charge 1200"]);
@@ -176,7 +177,7 @@ describe("a session", () => {
     const { register, simulator } = await started(session);
     register.say(ENQ);
     expect(await register.next(QUIET_MS)).toBe("ack");
-    expect(await register.rest(500)).toEqual([]);
+    expect(await register.rest(asSlow(500))).toEqual([]);
     register.say(frameOf(fixedRequest(1200)));
     expect(await register.rest(QUIET_MS)).toEqual([]);
     expect(bank(simulator)).toEqual([]);
@@ -195,7 +196,7 @@ describe("a session", () => {
   test("ENQ asks three times, a reply leaves again after each NAK, three times", async () => {
     const { register, simulator } = await started(session);
     register.polite = false;
-    const silent = await register.ask(fixedRequest(1200), 400);
+    const silent = await register.ask(fixedRequest(1200), QUIET_MS);
     expect(silent).toEqual(["ack", "ack", ...Array(3).fill(["enq", "eot"]).flat()]);
     register.say(ENQ);
     expect(await register.next(QUIET_MS)).toBe("ack");

@@ -9,6 +9,7 @@ import {
 import { ByteReader } from "../../../../src/simulator/terminal/concert/link/byte-reader.ts";
 import type { Variant } from "../../../../src/simulator/terminal/concert/options.ts";
 import { hasVectors, hexBytes, rowsOf, type Vector } from "../../../concert/vectors.ts";
+import { asSlow } from "../../../support/patience.ts";
 import { quietLine } from "./support/quiet-line.ts";
 import { ACK, ENQ, frameOf, NAK } from "./support/register.ts";
 import { bank, started } from "./support/started.ts";
@@ -75,7 +76,7 @@ describe.skipIf(!hasVectors)("published requests (CONFORMANCE_VECTORS)", () => {
         { behaviour: { outcome: { kind: "approve" } } },
       );
       register.say(latin(hex));
-      const story = (await register.rest(hex === "" ? 50 : 500)).join("");
+      const story = (await register.rest(asSlow(hex === "" ? 50 : 500))).join("");
       if (hex !== "") expect(`${expected.reason} ${story}`).toContain("AE00201AF00209");
       expect(bank(simulator)).toEqual([]);
     },
@@ -143,7 +144,7 @@ describe.skipIf(!hasVectors)(
           register.say(latin(step.hex ?? ""));
           continue;
         }
-        const heard = await register.next(1_000);
+        const heard = await register.next(asSlow(1_000));
         if (step.name === "frame") expectSameReply(heard ?? "", step);
         else expect(heard).toBe(step.name.toLowerCase());
       }
@@ -170,7 +171,9 @@ describe.skipIf(!hasVectors)(
         { faults, behaviour: { outcome: { kind: "approve" } } },
       );
       register.say(latin(request?.hex ?? ""));
-      const text = (await register.rest(1_000)).filter((heard) => heard !== "closed").join("");
+      const text = (await register.rest(asSlow(1_000)))
+        .filter((heard) => heard !== "closed")
+        .join("");
       const told = text === "" ? [] : text.split(/(?<=.)(?=CZ004)/);
       expect(told).toHaveLength(answers.length);
       for (const [i, one] of told.entries()) expectSameAnswer(one, answers[i] as Step);

@@ -11,7 +11,7 @@ import { bothLines, connect, goodSale } from "./connected-driver.ts";
 import { type Driver, never, Observer, tenEuro } from "./driver.ts";
 import { introduce, type Peer, repeatReceipt, statusCompletion, tcpPeer } from "./peer.ts";
 
-const order = { ...tenEuro, inStep: true };
+const order = { ...tenEuro, inStep: () => true };
 const sending = { sendLastReceipt: true };
 
 async function prepare(driver: Driver, peer: Peer, last = [goodSale]): Promise<void> {
@@ -55,7 +55,7 @@ describe("the last receipt number is left out", () => {
   test("when something is unsettled", async () => {
     const { peer, driver } = await connect(tcpPeer, sending);
     await prepare(driver, peer);
-    expect(await commandOf(driver, peer, { ...order, inStep: false })).not.toContain("1f1f");
+    expect(await commandOf(driver, peer, { ...order, inStep: () => false })).not.toContain("1f1f");
   });
 
   test("when the terminal was not asked for this very payment", async () => {

@@ -1,4 +1,4 @@
-import { within } from "../../../../../src/shared/time.ts";
+import { sleep, within } from "../../../../../src/shared/time.ts";
 import { steppedClock } from "../../../../support/stepped-clock.ts";
 import { type RegisterWire, serialWire, tcpWire } from "../../support/register-wire.ts";
 
@@ -6,6 +6,8 @@ export const ENQ = "\x05";
 export const ACK = "\x06";
 export const NAK = "\x15";
 export const EOT = "\x04";
+/** For bytes that are on their way when the terminal is idle already. */
+const GRACE_MS = 30;
 const STX = "\x02";
 const ETX = "\x03";
 const names: Readonly<Record<string, string>> = {
@@ -35,8 +37,11 @@ export class ScriptedRegister {
   /** Answers ENQ and frames by itself. */
   polite = true;
 
-  private constructor(wire: RegisterWire, sessions: boolean) {
+  readonly #idle: () => Promise<void>;
+
+  private constructor(wire: RegisterWire, sessions: boolean, idle: () => Promise<void>) {
     this.#wire = wire;
+    this.#idle = idle;
     wire.listen(
       (bytes) => {
         const text = Buffer.from(bytes).toString("latin1");
@@ -47,22 +52,32 @@ export class ScriptedRegister {
     );
   }
 
-  static async open(at: number | string, sessions: boolean): Promise<ScriptedRegister> {
+  /** `idle` resolves when the terminal has nothing more to do. */
+  static async open(
+    at: number | string,
+    sessions: boolean,
+    idle: () => Promise<void>,
+  ): Promise<ScriptedRegister> {
     const wire = typeof at === "number" ? await tcpWire(at) : await serialWire(at);
-    return new ScriptedRegister(wire, sessions);
+    return new ScriptedRegister(wire, sessions, idle);
   }
 
   say(text: string): void {
     this.#wire.write(Buffer.from(text, "latin1"));
   }
 
-  /** The next thing heard; undefined when nothing comes for so long. */
-  async next(patienceMs: number): Promise<string | undefined> {
+  /**
+   * The next thing heard; undefined when nothing comes for so long, or soon after an idle terminal
+   * has ended its session.
+   */
+  async next(patienceMs: number, afterEnd = false): Promise<string | undefined> {
     if (this.#heard.length === 0) {
-      const woken = new Promise<true>((resolve) => {
-        this.#wake = () => resolve(true);
+      const woken = new Promise<void>((resolve) => {
+        this.#wake = resolve;
       });
-      await within(steppedClock, "register", patienceMs, woken);
+      const over = this.#idle().then(() => sleep(steppedClock, "end of a story", GRACE_MS));
+      const either = afterEnd ? Promise.race([woken, over]) : woken;
+      await within(steppedClock, "register", patienceMs, either);
     }
     return this.#heard.shift();
   }
@@ -71,7 +86,7 @@ export class ScriptedRegister {
   async rest(patienceMs: number): Promise<string[]> {
     const story: string[] = [];
     for (;;) {
-      const heard = await this.next(patienceMs);
+      const heard = await this.next(patienceMs, story.at(-1) === "eot");
       if (heard === undefined) return this.#wire.gone() ? [...story, "closed"] : story;
       story.push(heard);
       if (heard === "closed") return story;

@@ -73,7 +73,7 @@ export async function started(
   open.push(simulator);
   const reconnect = async (): Promise<ScriptedRegister> => {
     const at = simulator.tcpPort ?? String(simulator.ptyPath);
-    const register = await ScriptedRegister.open(at, sessions);
+    const register = await ScriptedRegister.open(at, sessions, () => simulator.terminal.idle());
     open.push(register);
     return register;
   };

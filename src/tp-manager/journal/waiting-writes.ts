@@ -1,0 +1,77 @@
+import { BrokenInvariant } from "../../shared/invariant.ts";
+import type { Clock, Timer } from "../../shared/time.ts";
+
+/** A write that waits is on disk so much later at most. */
+const LATER_MS = 1_000;
+
+interface Waiting {
+  readonly write: () => void;
+  readonly told: () => void;
+}
+
+/**
+ * Writes that ride with the next commit of the journal (docs/design.md 1.3). A process that is
+ * killed loses them, so only what can be learnt again may wait.
+ */
+export class WaitingWrites {
+  readonly #clock: Clock | undefined;
+  readonly #settle: () => void;
+  #waiting: Waiting[] = [];
+  #timer: Timer | undefined;
+  /** Called when a settling by the timer failed: it is tried again, with the next commit too. */
+  onFault: (error: unknown) => void = () => {};
+
+  /** `settle` makes a commit. */
+  constructor(clock: Clock | undefined, settle: () => void) {
+    this.#clock = clock;
+    this.#settle = settle;
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  /** false: nobody would come back to it. */
+  get mayWait(): boolean {
+    return this.#clock !== undefined;
+  }
+
+  add(write: () => void, told: () => void): void {
+    this.#waiting.push({ write, told });
+    this.#startTimer();
+  }
+
+  /** Inside a transaction. */
+  write(): void {
+    for (const { write } of this.#waiting) write();
+  }
+
+  /** The transaction is on disk. */
+  written(): void {
+    if (this.isEmpty) return;
+    this.#timer?.clear();
+    this.#timer = undefined;
+    const told = this.#waiting;
+    this.#waiting = [];
+    for (const one of told) one.told();
+  }
+
+  #startTimer(): void {
+    this.#timer ??= this.#clock?.startTimer("journal rides", LATER_MS, () => {
+      this.#timer = undefined;
+      try {
+        this.#settle();
+      } catch (error) {
+        if (error instanceof BrokenInvariant) throw error;
+        this.onFault(error);
+        this.#startTimer();
+      }
+    });
+  }
+
+  /** Nothing is written any more. */
+  close(): void {
+    this.#timer?.clear();
+    this.#waiting = [];
+  }
+}

@@ -1,0 +1,47 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { protocols } from "../../src/simulator/terminal/registry.ts";
+import { protocolPart } from "../../src/tp-manager/terminal/registry.ts";
+import { run, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
+
+/** One demo that is told to speak one protocol after the other. */
+let checkout: TemporaryCheckout;
+beforeAll(() => {
+  checkout = new TemporaryCheckout("real", "own");
+});
+afterAll(() => checkout.remove());
+
+const demo = (...args: readonly string[]) => run("./launch.sh", ["--demo", ...args], checkout.root);
+const config = () => readFileSync(join(checkout.root, "data/demo/config.txt"), "utf8");
+
+/** Every protocol that both the connector and the simulated terminal speak. */
+const known = protocolPart.fields["TERMINAL_PROTOCOL"];
+const [usual, ...others] = protocols
+  .map(({ name }) => name)
+  .filter((name) => known?.safeParse(name).success);
+
+test("a word that nobody knows is refused with the words that are known", async () => {
+  const { code, err } = await demo("--protocol", "abacus");
+  expect(code).toBe(64);
+  for (const name of [usual, ...others]) expect(err).toContain(name);
+  expect((await run("./launch.sh", ["status", "--protocol", "abacus"], checkout.root)).code).toBe(
+    64,
+  );
+});
+
+test.each(others)("the demo pays with a terminal of %s", async (name) => {
+  const { code, out, err } = await demo("--protocol", name);
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  expect(out).toContain('"status": "Success"');
+  expect(config()).toContain(`\nTERMINAL_PROTOCOL=${name}\n`);
+  expect(out).not.toContain("/cancel");
+});
+
+test("without a word it speaks the usual one, also when that one is named", async () => {
+  const first = await demo();
+  expect([first.code, first.out.includes('"status": "Success"')]).toEqual([0, true]);
+  expect(config()).not.toContain("TERMINAL_PROTOCOL");
+  const named = await demo("--protocol", String(usual));
+  expect(named.out).toContain("It runs already.");
+});

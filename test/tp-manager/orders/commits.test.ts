@@ -1,0 +1,108 @@
+import { expect, test } from "vitest";
+import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
+import { report } from "../../support/reports.ts";
+import { approves } from "../../support/scripted-terminal.ts";
+import { TestClock } from "../../support/test-clock.ts";
+import { countLog } from "../../support/write-ahead-log.ts";
+
+/** Longer than what rides with a commit waits for one. */
+const IDLE_MS = 1_000;
+/** Longer than any time limit of a terminal. */
+const AGES_MS = 24 * 60 * 60_000;
+
+const commits = ({ path }: House): number => countLog(path).commits;
+
+/** One that has been paid at: the first payment also remembers its terminal. */
+async function usedHouse(): Promise<House> {
+  const at = house();
+  await pay(at, request("first"));
+  await at.clock.advance(IDLE_MS);
+  return at;
+}
+
+/** A kill: nothing is written any more, and another process opens the same journal. */
+function killed(at: House): House {
+  at.close();
+  return house(at.path, at.terminal, { clock: new TestClock(at.clock.now()) });
+}
+
+test("a payment waits for three commits of the journal; a fourth follows in idleness", async () => {
+  const at = await usedHouse();
+  const before = commits(at);
+  await pay(at, request("A-1"));
+  expect(commits(at) - before).toBe(3);
+  await at.clock.advance(IDLE_MS);
+  expect(commits(at) - before).toBe(4);
+  await at.clock.advance(AGES_MS);
+  expect(commits(at) - before).toBe(4);
+});
+
+test("in a busy hour what is written behind an answer rides with the next payment", async () => {
+  const at = await usedHouse();
+  const before = commits(at);
+  for (const order of ["A-1", "A-2", "A-3", "A-4"]) await pay(at, request(order));
+  expect(commits(at) - before).toBe(12);
+});
+
+test("with a supervisor of an older version a payment waits for one commit more", async () => {
+  const at = await usedHouse();
+  at.supervisor.isOlder = true;
+  const before = commits(at);
+  const { body } = await pay(at, request("A-1"));
+  expect(body.notificationGatewaySent).toBe(true);
+  expect(commits(at) - before).toBeLessThanOrEqual(5);
+});
+
+test("what was heard of a slow terminal is on disk within a second", async () => {
+  const at = house();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  at.terminal.script = async (order, observer) => {
+    observer.report(report({ amountMinor: order.amountMinor }));
+    observer.acknowledged();
+    await promise;
+    return { end: "completed", ticket: "" };
+  };
+  const paid = pay(at, request("A-1"));
+  await at.clock.advance(IDLE_MS);
+  const { transactionId = "" } = at.journal.attempts.latest("A-1") ?? {};
+  const kinds = at.journal.attempts.events(transactionId).map(({ kind }) => kind);
+  expect(kinds).toEqual(["report", "acknowledged"]);
+  resolve();
+  await paid;
+});
+
+test("an order that was told as sent is told so after a crash too", async () => {
+  const first = house();
+  const { body } = await pay(first, request("A-1"));
+  expect(body.notificationGatewaySent).toBe(true);
+  const at = killed(first);
+  at.supervisor.reachable = false;
+  at.start();
+  const looked = at.orders.lookUp("A-1");
+  await at.clock.advance(500);
+  at.supervisor.reachable = true;
+  await at.clock.advance(2_000);
+  expect((await looked).delivery).toBe("sent");
+});
+
+test.each([
+  ["its acknowledgement was heard and not yet written", true],
+  ["its acknowledgement was not heard", false],
+])("nothing new is no proof when the program was killed and %s", async (_when, isHeard) => {
+  const first = house();
+  first.terminal.script = (order, observer) => {
+    observer.report(report({ amountMinor: order.amountMinor }));
+    if (isHeard) observer.acknowledged();
+    return new Promise(() => {});
+  };
+  void pay(first, request("A-1"));
+  await first.clock.advance(0);
+  const at = killed(first);
+  at.terminal.script = approves;
+  at.start();
+  await at.clock.advance(AGES_MS);
+  expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+  const again = pay(at, request("A-1"));
+  await at.clock.advance(AGES_MS);
+  expect(outcome(await again)).toBe("Unknown");
+});
