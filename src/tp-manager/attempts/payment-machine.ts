@@ -129,15 +129,19 @@ function toldLate(
   state: InDoubtState,
   { report, judgement }: Extract<AttemptInput, { input: "told-late" }>,
 ): AttemptState {
-  const { last } = state;
-  const agrees = judgement === "agrees" && last?.judgement !== "disagrees";
-  if (agrees) return { phase: "charged", report, by: "recovery", ...beyond(state, { report }) };
-  if (judgement === "not-good" && !last?.report.good) {
+  const { last, earlier, second } = state;
+  const isContradicted = last?.judgement === "disagrees";
+  const wasGood = last?.report.good === true || earlier !== undefined || second !== undefined;
+  if (judgement === "agrees" && !isContradicted) {
+    return { phase: "charged", report, by: "recovery", ...beyond(state, { report }) };
+  }
+  if (judgement === "not-good" && !wasGood) {
     return { phase: "not-charged", outcome: notCharged(report.reason, report) };
   }
-  // A good word is never replaced by a lesser one.
-  if (last?.report.good && !report.good) return state;
-  return { ...state, last: { report, judgement, acknowledged: false } };
+  // A good word is never replaced by a lesser one, and no repeat makes a contradiction good.
+  if (wasGood && !report.good) return state;
+  const kept = isContradicted ? "disagrees" : judgement;
+  return { ...state, last: { report, judgement: kept, acknowledged: false } };
 }
 
 /** The terminal kept more than the goods were worth: told, because nobody else will see it. */

@@ -204,3 +204,23 @@ test("a running attempt cannot be settled by recovery", () => {
   const proof: AttemptInput = { input: "proved-charged", report: report() };
   expect(() => advance(sent, proof)).toThrow(BrokenInvariant);
 });
+
+describe("a result that is told late (docs/design.md 3.25)", () => {
+  const late = (said: TransactionReport): AttemptInput => ({
+    ...{ input: "told-late", report: said },
+    judgement: judgeReport(order, said),
+  });
+  const other = says(report({ amountMinor: 1 }));
+
+  test.each([
+    ["a refusal after an approval that was contradicted", says(report()), says(declined())],
+    ["a refusal after a second sale", { input: "second-sale", report: report() } as const],
+  ])("%s leaves the doubt", (_name, ...heard) => {
+    expect(run(...heard, end(lost), late(declined())).phase).toBe("in-doubt");
+  });
+
+  test("the same contradiction twice is no agreement", () => {
+    const state = run(other, end(completed), late(report()), late(report()));
+    expect(state.phase).toBe("in-doubt");
+  });
+});
