@@ -52,22 +52,21 @@ export class LateResults {
     }
   }
 
-  /** By the reference; without one of ours the only open order of that amount. */
+  /** By the reference; without one of ours the order in doubt that alone can have that result. */
   #attemptOf(report: TransactionReport): Attempt | undefined {
     const { attempts } = this.#parts;
-    const { reference, amountMinor, currencyNumeric } = report;
-    const unfinished = attempts.unfinished();
+    const { reference } = report;
+    const newest = newestAttempts(attempts, ATTEMPTS_LOOKED_AT);
     if (reference != null && isReference(reference)) {
-      const known = [...unfinished, ...newestAttempts(attempts, ATTEMPTS_LOOKED_AT)];
+      const known = [...attempts.unfinished(), ...newest];
       return known.find(({ transactionId }) => referenceOf(transactionId) === reference);
     }
-    const fitting = unfinished.filter(
-      ({ state, request }) =>
-        isInDoubt(state) &&
-        request.amountMinor === amountMinor &&
-        (currencyNumeric ?? request.currency.numeric) === request.currency.numeric,
-    );
-    return fitting.length === 1 ? fitting[0] : undefined;
+    const fitting = attempts.unfinished().filter((open) => fits(open, report));
+    const [only] = fitting.filter(({ state }) => isInDoubt(state));
+    if (!only || fitting.length > 1) return undefined;
+    // A later payment of that amount may tell its own result again.
+    const newestFitting = newest.find((one) => one.baseline !== null && fits(one, report));
+    return newestFitting?.transactionId === only.transactionId ? only : undefined;
   }
 
   /** false: nothing was made of it, and it is no order's. */
@@ -157,4 +156,9 @@ export class LateResults {
     const words = "the terminal told a sale that no order asked for, or that several fit";
     log.error({ alarm: "sale-without-order", ...told }, words);
   }
+}
+
+function fits({ request }: Attempt, { amountMinor, currencyNumeric }: TransactionReport): boolean {
+  const { numeric } = request.currency;
+  return request.amountMinor === amountMinor && (currencyNumeric ?? numeric) === numeric;
 }

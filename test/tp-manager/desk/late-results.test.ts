@@ -86,6 +86,22 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     expect(at.journal.terminalLog.strays(1)).toMatchObject([{ finding: "held" }]);
   });
 
+  test.each([
+    ["a refusal", declined(), "Declined"],
+    ["an approval", report(), "Success"],
+  ])("%s without a reference may be a repeat of a later payment's", async (_, said, status) => {
+    const at = unasked();
+    await doubtful(at);
+    const told = { ...said, ...nameless };
+    at.terminal.script = (_order, observer) => {
+      observer.report(told);
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    expect(outcome(await pay(at, request("B-1")))).toBe(status);
+    expect([at.told(told), phaseOf(at)]).toEqual([true, "in-doubt"]);
+    expect(at.supervisor.stored.map(({ orderId }) => orderId)).not.toContain("A-1");
+  });
+
   test("of a reference that is not known is no order's, whatever its amount", async () => {
     const at = unasked();
     await doubtful(at);
