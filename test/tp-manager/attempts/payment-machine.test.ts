@@ -212,10 +212,11 @@ describe("a result that is told late (docs/design.md 3.25)", () => {
   });
   const other = says(report({ amountMinor: 1 }));
 
-  test.each([
-    ["a refusal after an approval that was contradicted", says(report()), says(declined())],
-    ["a refusal after a second sale", { input: "second-sale", report: report() } as const],
-  ])("%s leaves the doubt", (_name, ...heard) => {
+  const approvals: Array<[string, AttemptInput[]]> = [
+    ["that was contradicted", [says(report()), says(declined())]],
+    ["of a second sale", [{ input: "second-sale", report: report() }]],
+  ];
+  test.each(approvals)("a refusal after an approval %s leaves the doubt", (_name, heard) => {
     expect(run(...heard, end(lost), late(declined())).phase).toBe("in-doubt");
   });
 
