@@ -38,15 +38,16 @@ export class EventRows {
     return result;
   }
 
-  /** Like {@link telling}, with the next commit (Statements.later). */
-  tellingLater(work: (tell: Tell) => void): void {
-    let written: KeptEvent[] = [];
+  /** Like {@link telling}, with the next commit (Statements.later); `written` is called then. */
+  tellingLater(work: (tell: Tell) => void, written: () => void): void {
+    let told: KeptEvent[] = [];
     const write = (): void => {
-      written = [];
-      work((name, data, atMs) => written.push(this.append(name, data, atMs)));
+      told = [];
+      work((name, data, atMs) => told.push(this.append(name, data, atMs)));
     };
     this.#statements.later(write, () => {
-      for (const event of written) this.onEvent(event);
+      written();
+      for (const event of told) this.onEvent(event);
     });
   }
 

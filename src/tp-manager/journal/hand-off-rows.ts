@@ -47,11 +47,15 @@ export class HandOffRows implements HandOffStore {
   readonly #sql: Record<keyof typeof texts, Statement>;
   readonly #events: EventRows;
   readonly #archived: ArchivedRows;
+  readonly #statements: Statements;
+  /** Acknowledged, as far as told, and in no commit yet. */
+  readonly #unwritten = new Map<string, DeliveryState>();
   /** Writes more into the commit that notes an acknowledgement. */
   riding: () => void = () => {};
 
   constructor(statements: Statements, events: EventRows, archived: ArchivedRows) {
     this.#sql = statements.prepare("handOffs", texts);
+    this.#statements = statements;
     this.#events = events;
     this.#archived = archived;
   }
@@ -68,14 +72,15 @@ export class HandOffRows implements HandOffStore {
 
   handOff(transactionId: string): HandOffRow | undefined {
     const row = this.#sql.read.get(transactionId);
-    return (
-      row && {
-        transaction: readJson(row["body"]),
-        acknowledged: row["acknowledged"] === 1,
-        dropped: row["acknowledged"] === 1 && row["refused"] !== null,
-        delivery: row["delivery"] as DeliveryState,
-      }
-    );
+    if (!row) return undefined;
+    // Only a disk that takes nothing leaves one: what was told as sent is told so all the same.
+    const told = this.#unwritten.get(transactionId);
+    return {
+      transaction: readJson(row["body"]),
+      acknowledged: told !== undefined || row["acknowledged"] === 1,
+      dropped: told === undefined && row["acknowledged"] === 1 && row["refused"] !== null,
+      delivery: told ?? (row["delivery"] as DeliveryState),
+    };
   }
 
   archivedDelivery(transactionId: string): DeliveryState | null {
@@ -83,6 +88,8 @@ export class HandOffRows implements HandOffStore {
   }
 
   pendingHandOffs(limit: number, setAsideMs: number, nowMs: number): PendingHandOff[] {
+    // What was taken and cannot be written down would be handed over again and again.
+    this.#statements.settle();
     return this.#sql.pending.all(setAsideMs, nowMs, limit).map((row) => ({
       what: row["withdrawn"] === 1 ? "reversed" : "charged",
       transaction: readJson<Transaction>(row["body"]),
@@ -102,11 +109,13 @@ export class HandOffRows implements HandOffStore {
   }
 
   acknowledgeHandOff(transactionId: string, delivery: DeliveryState, atMs: number): void {
-    this.#events.tellingLater((tell) => {
+    this.#unwritten.set(transactionId, delivery);
+    const write = (tell: Tell): void => {
       this.#sql.acknowledge.run(transactionId);
       this.#setDelivery(transactionId, delivery, tell, atMs);
       this.riding();
-    });
+    };
+    this.#events.tellingLater(write, () => this.#unwritten.delete(transactionId));
   }
 
   acknowledgeWithdrawal(transactionId: string): void {

@@ -4,6 +4,7 @@ import type {
   StatementResultingChanges,
   StatementSync,
 } from "node:sqlite";
+import { BrokenInvariant } from "../../shared/invariant.ts";
 import { transaction } from "../../shared/sqlite.ts";
 import type { Clock } from "../../shared/time.ts";
 import { WaitingWrites } from "./waiting-writes.ts";
@@ -13,15 +14,22 @@ const mayWait = /\bhand_off\b/;
 
 export type Row = Record<string, SQLInputValue>;
 
+/** Called before each use of a statement. */
+interface Before {
+  readonly read: () => void;
+  readonly write: () => void;
+}
+
+const nothing: Before = { read: () => {}, write: () => {} };
+
 /** One statement of the journal, prepared when the journal is opened. */
 export class Statement {
   readonly name: string;
   readonly sql: string;
   readonly #prepared: StatementSync;
-  readonly #before: () => void;
+  readonly #before: Before;
 
-  /** `before` is called before each use. */
-  constructor(name: string, sql: string, prepared: StatementSync, before: () => void) {
+  constructor(name: string, sql: string, prepared: StatementSync, before: Before) {
     this.name = name;
     this.sql = sql;
     this.#prepared = prepared;
@@ -29,17 +37,17 @@ export class Statement {
   }
 
   get(...values: SQLInputValue[]): Row | undefined {
-    this.#before();
+    this.#before.read();
     return this.#prepared.get(...values) as Row | undefined;
   }
 
   all(...values: SQLInputValue[]): Row[] {
-    this.#before();
+    this.#before.read();
     return this.#prepared.all(...values) as Row[];
   }
 
   run(...values: SQLInputValue[]): StatementResultingChanges {
-    this.#before();
+    this.#before.write();
     return this.#prepared.run(...values);
   }
 }
@@ -53,6 +61,7 @@ export class Statements {
   readonly #database: DatabaseSync;
   readonly waiting: WaitingWrites;
   readonly list: Statement[] = [];
+  readonly #settled: Before = { read: () => this.#settleForReading(), write: () => this.settle() };
 
   /** Without a clock nothing waits: what could be written later is written at once. */
   constructor(database: DatabaseSync, clock?: Clock) {
@@ -65,7 +74,7 @@ export class Statements {
     const prepared = {} as Record<K, Statement>;
     for (const name of Object.keys(texts) as K[]) {
       const sql = texts[name];
-      const before = mayWait.test(sql) ? () => this.settle() : () => {};
+      const before = mayWait.test(sql) ? this.#settled : nothing;
       prepared[name] = new Statement(`${part} ${name}`, sql, this.#database.prepare(sql), before);
       this.list.push(prepared[name]);
     }
@@ -99,5 +108,14 @@ export class Statements {
   settle(): void {
     if (this.waiting.isEmpty || this.#database.isTransaction) return;
     this.transaction(() => {});
+  }
+
+  /** A full disk keeps nobody from reading: what waits can be learnt again, so older rows do. */
+  #settleForReading(): void {
+    try {
+      this.settle();
+    } catch (error) {
+      if (error instanceof BrokenInvariant) throw error;
+    }
   }
 }

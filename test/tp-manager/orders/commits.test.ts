@@ -10,6 +10,8 @@ const IDLE_MS = 1_000;
 /** Longer than any time limit of a terminal. */
 const AGES_MS = 24 * 60 * 60_000;
 
+const everything = { sinceMs: 0, status: null, limit: 10, before: null };
+
 const commits = ({ path }: House): number => countLog(path).commits;
 
 /** One that has been paid at: the first payment also remembers its terminal. */
@@ -105,4 +107,22 @@ test.each([
   const again = pay(at, request("A-1"));
   await at.clock.advance(AGES_MS);
   expect(outcome(await again)).toBe("Unknown");
+});
+
+test("a full disk keeps no lookup from what was told, nor from other orders", async () => {
+  const at = await usedHouse();
+  await pay(at, request("A-1"));
+  at.journal.database.exec(`CREATE TEMP TRIGGER full BEFORE UPDATE ON main.hand_off
+    BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`);
+  for (const order of ["first", "A-1"]) {
+    const { attempt, delivery } = await at.orders.lookUp(order);
+    expect([attempt.state.phase, delivery]).toEqual(["charged", "sent"]);
+  }
+  expect(at.journal.attempts.list(everything)).toHaveLength(2);
+  at.handOff.nudge();
+  await at.clock.advance(IDLE_MS);
+  expect(at.supervisor.stored).toHaveLength(2);
+  at.journal.database.exec("DROP TRIGGER full");
+  await at.clock.advance(IDLE_MS);
+  expect(at.journal.statements.waiting.isEmpty).toBe(true);
 });
