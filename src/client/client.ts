@@ -172,6 +172,8 @@ export interface Check {
   readonly call: "0" | "1";
   readonly periph: "0" | "1" | "2" | "3";
   readonly detail: string;
+  /** When this was so; older connectors do not tell. */
+  readonly asOf?: string;
 }
 
 export interface ConnectorEvent {

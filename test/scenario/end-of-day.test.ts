@@ -31,7 +31,7 @@ const demand = (): Promise<Response> =>
     body: JSON.stringify({ demand: { "end-of-day": true } }),
   });
 
-const call = async (): Promise<unknown> => (await at.call("GET", "/check")).one["call"];
+const call = async (): Promise<unknown> => (await at.call("GET", "/check?fresh=yes")).one["call"];
 
 test("an end of day is left to the operator when the setup file says so", async () => {
   await demand();

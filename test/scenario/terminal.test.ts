@@ -130,7 +130,7 @@ describe.each(lines)("every command of the API with the terminal on %s", (line) 
     // The terminal's own housekeeping needs nobody.
     await demand({ demand: { initialisation: true } });
     await until("the terminal is initialised", async () => {
-      const { one: state } = await at.call("GET", "/check");
+      const { one: state } = await at.call("GET", "/check?fresh=yes");
       return state.cr === "0" || undefined;
     });
     expect((await at.pay(3, "again")).one.status).toBe("Success");

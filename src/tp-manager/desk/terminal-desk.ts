@@ -11,8 +11,9 @@ import type { Attempt } from "../attempts/payment.ts";
 import { isInDoubt, phaseTable } from "../attempts/phase-table.ts";
 import type { ReconciliationStore } from "../attempts/reconciliation.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
-import type { Baseline, GoodsDecision, Terminal, TerminalStatus } from "../terminal/terminal.ts";
+import type { Baseline, GoodsDecision, Terminal } from "../terminal/terminal.ts";
 import { Inquiries } from "./inquiries.ts";
+import { KeptStatus } from "./kept-status.ts";
 import { LateCharges } from "./late-charges.ts";
 import { LateResults } from "./late-results.ts";
 import { PaymentRun } from "./payment-run.ts";
@@ -84,6 +85,7 @@ export class TerminalDesk implements Doubts {
   readonly #parts: DeskParts;
   readonly #turn: TerminalTurn;
   readonly #gate: TerminalGate;
+  readonly #keptStatus: KeptStatus;
   readonly #inquiries: Inquiries;
   readonly #recovery: Recovery;
   readonly #strays: StrayReports;
@@ -104,6 +106,7 @@ export class TerminalDesk implements Doubts {
     this.terminal = new TerminalView(terminal);
     this.#turn = new TerminalTurn(terminal, this);
     this.turn = new TurnView(this.#turn);
+    this.#keptStatus = new KeptStatus(parts, this.#turn);
     const gate = new TerminalGate({ ...parts, ...settings });
     this.#gate = gate;
     this.gate = Object.freeze({
@@ -324,8 +327,13 @@ export class TerminalDesk implements Doubts {
   }
 
   /** Asks for the terminal's status. Takes no turn. Throws {@link TerminalUnavailable}. */
-  check(signal: AbortSignal): Promise<TerminalStatus> {
-    return this.#parts.terminal.check(signal);
+  check(signal: AbortSignal): ReturnType<KeptStatus["ask"]> {
+    return this.#keptStatus.ask(signal);
+  }
+
+  /** The last answer to {@link check}, while it still holds; see {@link KeptStatus}. */
+  get checked(): KeptStatus["told"] {
+    return this.#keptStatus.told;
   }
 
   /**

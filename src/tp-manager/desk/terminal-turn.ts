@@ -51,6 +51,7 @@ export interface Doubts {
 export class TerminalTurn {
   readonly #terminal: HeldTerminal;
   readonly #doubts: Doubts;
+  #begun = 0;
   #current: Turn | undefined;
   #closed = false;
 
@@ -61,6 +62,11 @@ export class TerminalTurn {
 
   get current(): Turn | undefined {
     return this.#current;
+  }
+
+  /** Turns so far. */
+  get begun(): number {
+    return this.#begun;
   }
 
   /** Nothing new gets a turn any more. */
@@ -111,6 +117,7 @@ export class TerminalTurn {
     const { promise: ended, resolve, reject } = Promise.withResolvers<Result>();
     const turn: Turn = { what, orderId, preparing: new AbortController(), run: undefined, ended };
     this.#current = turn;
+    this.#begun += 1;
     this.#carryOut(turn, work, terminal)
       .finally(() => {
         this.#current = undefined;

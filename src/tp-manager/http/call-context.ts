@@ -1,4 +1,5 @@
 import type { Logger } from "../../shared/logger.ts";
+import type { Clock } from "../../shared/time.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { AfterSale } from "../orders/after-sale.ts";
 import type { Orders, PaymentResult } from "../orders/orders.ts";
@@ -25,7 +26,10 @@ export interface CallContext {
       )
     | ("list" | "listArchived" | "unexpectedReports" | "reconciliations" | "comparedDay")
   >;
-  readonly desk: Pick<TerminalDesk, "terminal" | "turn" | "gate" | "cancel" | "check" | "upkeep">;
+  readonly desk: Pick<
+    TerminalDesk,
+    "terminal" | "turn" | "gate" | "cancel" | "check" | "checked" | "upkeep"
+  >;
   readonly afterSale: Pick<AfterSale, "deliver" | "reverse">;
   readonly settle: (word: SettlementWord) => Promise<PaymentResult>;
   readonly monitor: Pick<Monitor, "health" | "metrics">;
@@ -40,6 +44,7 @@ export interface CallContext {
   readonly hasOperator: boolean;
   readonly events: Pick<EventStreams, "open">;
   readonly page: Page;
+  readonly clock: Clock;
   readonly log: Logger;
   readonly requestStop: (why: string) => void;
 }

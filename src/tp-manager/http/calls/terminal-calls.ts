@@ -1,10 +1,12 @@
 import { z } from "zod";
 import { osName, versionNumber } from "../../../shared/installation.ts";
 import { currencyOf, formatMajor } from "../../../shared/money.ts";
+import { isoTime } from "../../../shared/time.ts";
 import { type TerminalStatus, TerminalUnavailable } from "../../terminal/terminal.ts";
 import { type AnyCall, call } from "../call.ts";
 import type { CallContext } from "../call-context.ts";
 import { sendOne } from "../envelope.ts";
+import { oneOf } from "../input.ts";
 import { reconciliationView } from "./reconciliation-calls.ts";
 
 /** How long `/check` waits for the terminal. */
@@ -110,10 +112,14 @@ export const terminalCalls: readonly AnyCall[] = [
     methods: ["GET"],
     reads: true,
     summary: "The terminal's status, without side effects",
+    query: z.strictObject({
+      fresh: oneOf(["yes"]).optional().describe("`yes` asks the terminal whatever is known."),
+    }),
     description:
       "`cr` 0 ready 1 busy 2 action needed 9 no link · `card` 0 none 1 in reader · `call` 1 a " +
       "host call or an end of day is due · `periph` 0 good 1 reader 2 printer 3 other · `detail` " +
-      "in words",
+      "in words · `asOf` when this was so: an answer of the terminal is told again for 2 s while " +
+      "nothing is heard of the terminal",
     document: () => ({
       answer: {
         schema: z.object({
@@ -122,12 +128,19 @@ export const terminalCalls: readonly AnyCall[] = [
           call: z.enum(["0", "1"]),
           periph: z.enum(["0", "1", "2", "3"]),
           detail: z.string(),
+          asOf: z.string().describe("When the terminal told this, or this was known without it."),
         }),
-        example: { cr: "0", card: "0", call: "0", periph: "0", detail: "ready" },
+        example: {
+          ...{ cr: "0", card: "0", call: "0", periph: "0", detail: "ready" },
+          asOf: "2026-01-15T11:59:58.321Z",
+        },
       },
       errors: [],
     }),
-    handle: async ({ reply }, at) => sendOne(reply, 200, await check(at)),
+    async handle({ query: { fresh }, reply }, at) {
+      const { status, atMs } = await check(at, fresh === "yes");
+      return sendOne(reply, 200, { ...status, asOf: isoTime(atMs) });
+    },
   }),
 
   // `/config` has the three fields of `/version` (docs/design.md 12.8), so the terminal's own
@@ -179,7 +192,11 @@ export const terminalCalls: readonly AnyCall[] = [
 ];
 
 /** While a payment runs, and without a link, from what is known: nothing goes on the wire. */
-async function check({ desk }: CallContext): Promise<TerminalStatus> {
+async function check(
+  { desk, clock }: CallContext,
+  isFresh: boolean,
+): Promise<{ status: TerminalStatus; atMs: number }> {
+  const now = (status: TerminalStatus) => ({ status, atMs: clock.now() });
   const { link, linkProblem, status } = desk.terminal.state;
   const noLink: TerminalStatus = {
     cr: "9",
@@ -188,17 +205,18 @@ async function check({ desk }: CallContext): Promise<TerminalStatus> {
     periph: "0",
     detail: linkProblem ?? link,
   };
-  if (link !== "connected") return noLink;
+  if (link !== "connected") return now(noLink);
   if (desk.turn.current !== undefined) {
-    return { ...(status ?? noLink), cr: "1", detail: "a payment is running" };
+    return now({ ...(status ?? noLink), cr: "1", detail: "a payment is running" });
   }
+  if (!isFresh && desk.checked) return desk.checked;
   try {
     return await desk.check(AbortSignal.timeout(CHECK_LIMIT_MS));
   } catch (error) {
     if (error instanceof TerminalUnavailable && error.reason === "busy") {
-      return { ...(status ?? noLink), cr: "1", detail: error.message };
+      return now({ ...(status ?? noLink), cr: "1", detail: error.message });
     }
-    return { ...noLink, detail: (error as Error).message };
+    return now({ ...noLink, detail: (error as Error).message });
   }
 }
 

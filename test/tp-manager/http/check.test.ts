@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { disconnected } from "../../support/scripted-terminal.ts";
+import { api } from "./rig.ts";
+
+type Call = Awaited<ReturnType<typeof api>>["call"];
+
+const check = async (call: Call, query = ""): Promise<Record<string, string>> =>
+  JSON.parse((await call("GET", `/check${query}`)).text)[0];
+
+test("/check asks at most every two seconds, or when it is told to", async () => {
+  const { call, at } = await api();
+  const asOf = async (query = ""): Promise<string> => String((await check(call, query))["asOf"]);
+  const first = await asOf();
+  await at.clock.advance(1_999);
+  expect(await asOf()).toBe(first);
+  expect(at.terminal.checks).toBe(1);
+  await at.clock.advance(1);
+  expect(Date.parse(await asOf()) - Date.parse(first)).toBe(2_000);
+  expect(at.terminal.checks).toBe(2);
+  await asOf("?fresh=yes");
+  expect(at.terminal.checks).toBe(3);
+  expect((await call("GET", "/check?fresh=no")).http).toBe(400);
+});
+
+test("/check asks again after anything that was heard or done", async () => {
+  const { call, at } = await api();
+  await call("GET", "/check");
+  at.terminal.tell({ type: "protocol", text: "something" });
+  await call("GET", "/check");
+  expect(at.terminal.checks).toBe(2);
+  await call("POST", "/payment", { amount: 1, orderId: "A-1" });
+  await call("GET", "/check");
+  expect(at.terminal.checks).toBe(3);
+  at.terminal.unavailable = disconnected();
+  expect((await check(call, "?fresh=yes"))["cr"]).toBe("9");
+  at.terminal.unavailable = undefined;
+  expect((await check(call))["cr"]).toBe("0");
+});
