@@ -126,6 +126,15 @@ export interface NextCommand {
 /** A next command without what is looked up about the transaction that it found. */
 export type NextFound = Omit<NextCommand, "foundIs" | "rival">;
 
+/** Commands that nobody here knows of may lie between an attempt and the loss of the journal. */
+export const lostSince: NextFound = {
+  identity: { serialNumber: "", deviceId: "", terminalId: "", version: "" },
+  found: { kind: "not-told", why: "the journal was lost or restored since" },
+  served: false,
+  receiptNumber: null,
+  formerReceipt: null,
+};
+
 export interface Facts {
   readonly sameTerminal: boolean;
   readonly kind: LastTransaction["kind"];
