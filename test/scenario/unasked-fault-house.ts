@@ -50,7 +50,7 @@ function withMoments(name: string): string[] {
 }
 
 /** One payment with a fault, when everything is over. */
-export interface Told {
+interface Told {
   readonly fault: string;
   /** The answer to the request, and what is known of the order in the end. */
   readonly answer: string;
