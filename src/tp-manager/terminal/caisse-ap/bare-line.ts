@@ -44,7 +44,7 @@ export class BareLine implements Dialogue {
     await this.#current?.close();
     const { transport, clock } = this.#parts;
     const exchange: Exchange = new Exchange(clock, {
-      message: (bytes) => this.#listener?.reply(bytes, false),
+      message: (bytes) => this.#listener?.reply(bytes, !exchange.isUsed),
       closed: (rest, text) => {
         if (this.#current === exchange) this.#current = undefined;
         if (!exchange.isUsed) return;

@@ -28,7 +28,7 @@ function textOfHtml(html: string): string {
   return html
     .replace(/<(style|script|head)\b[\s\S]*?<\/\1\s*>/gi, "")
     .replace(/\r?\n/g, " ")
-    .replace(/<br\b[^>]*>|<\/(p|div|tr|h\d|li|pre)\s*>/gi, "\n")
+    .replace(/<br\b[^>]*>|<\/?(p|div|tr|h\d|li|pre)\b[^>]*>/gi, "\n")
     .replace(/<[^>]*>/g, " ")
     .replace(/&(#\d{1,4}|[a-z]+);/gi, (whole, name: string) =>
       name.startsWith("#")
@@ -36,5 +36,5 @@ function textOfHtml(html: string): string {
         : (entities[name.toLowerCase()] ?? whole),
     )
     .replace(/[ \t]+/g, " ")
-    .replace(/ ?\n ?/g, "\n");
+    .replace(/ ?\n[\n ]*/g, "\n");
 }

@@ -62,6 +62,8 @@ export class UnaskedTerminal implements Terminal {
   #isDoubted = false;
   #isBusy = false;
   #quietAtMs: number;
+  /** Of the newest request that left. */
+  #reference: string | undefined;
   #status: TerminalStatus | null = null;
   /** Ends a silence early: a result has come. */
   #heard: (() => void) | undefined;
@@ -173,6 +175,7 @@ export class UnaskedTerminal implements Terminal {
     this.#paying = paying;
     this.#mayRun = true;
     this.#quietAtMs = clock.monotonicMs() + quietMs;
+    this.#reference = order.reference;
     let limit: Timer | undefined;
     try {
       const sent = await this.#send(request);
@@ -251,13 +254,18 @@ export class UnaskedTerminal implements Terminal {
 
   #late({ report, end }: Extract<Reading, { reading: "result" }>): boolean {
     const isStored = this.#take?.(report) ?? false;
-    if (isStored && end === "told" && !this.#paying) this.#ends(() => this.#heard?.());
+    // The result of an earlier payment says nothing of the newest one.
+    const isNewest = [undefined, null, this.#reference].includes(report.reference);
+    if (isStored && end === "told" && isNewest && !this.#paying) {
+      this.#ends(() => this.#heard?.());
+    }
     return isStored;
   }
 
   /** The terminal has come to an end of what it did. */
   #ends(tell: () => void): void {
     this.#mayRun = false;
+    this.#quietAtMs = this.#parts.clock.monotonicMs();
     tell();
   }
 
@@ -291,11 +299,11 @@ export class UnaskedTerminal implements Terminal {
 
   /** Throws {@link TerminalUnavailable} when nobody answered. */
   #became(opened: Opened): void {
-    if (opened.opened) {
-      this.#status = { cr: "0", ...nothingElse, detail: "the terminal answered" };
-      return;
-    }
-    this.#status = { cr: "9", ...nothingElse, detail: opened.text };
+    const cr = opened.opened ? "0" : "9";
+    const detail = opened.opened ? "the terminal answered" : opened.text;
+    this.#status = { cr, ...nothingElse, detail };
+    this.#emit({ type: "status", status: this.#status });
+    if (opened.opened) return;
     const reason = { away: "disconnected", silent: "no-answer", busy: "busy" } as const;
     throw new TerminalUnavailable(reason[opened.why], opened.text);
   }

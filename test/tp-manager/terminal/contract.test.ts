@@ -1,0 +1,272 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { SessionLine } from "../../../src/concert/link/session-line.ts";
+import { containsPan } from "../../../src/shared/mask.ts";
+import {
+  caisseApProtocol,
+  concertProtocol,
+} from "../../../src/simulator/terminal/concert/concert-protocols.ts";
+import { completed } from "../../../src/simulator/terminal/options.ts";
+import type { TerminalProtocol } from "../../../src/simulator/terminal/protocol.ts";
+import { openTerminal } from "../../../src/simulator/terminal/terminal-simulator.ts";
+import { zvtProtocol } from "../../../src/simulator/terminal/zvt/zvt-protocol.ts";
+import { BareLine } from "../../../src/tp-manager/terminal/caisse-ap/bare-line.ts";
+import {
+  type CaisseApOptions,
+  caisseApMessages,
+  identification,
+} from "../../../src/tp-manager/terminal/caisse-ap/caisse-ap-messages.ts";
+import { concertMessages } from "../../../src/tp-manager/terminal/concert/concert-messages.ts";
+import {
+  type PaymentObserver,
+  type PaymentOrder,
+  type Terminal,
+  TerminalUnavailable,
+  type TransactionReport,
+} from "../../../src/tp-manager/terminal/terminal.ts";
+import { createTransport } from "../../../src/tp-manager/terminal/transport/open-transport.ts";
+import type { Dialogue, Messages } from "../../../src/tp-manager/terminal/unasked/dialogue.ts";
+import { UnaskedTerminal } from "../../../src/tp-manager/terminal/unasked/unasked-terminal.ts";
+import { createZvtTerminal } from "../../../src/tp-manager/terminal/zvt/zvt-terminal.ts";
+import { declined } from "../../support/reports.ts";
+import { ScriptedTerminal } from "../../support/scripted-terminal.ts";
+import { steppedClock } from "../../support/stepped-clock.ts";
+
+/** A terminal on its line, as the desk gets it from a driver. */
+interface Made {
+  readonly terminal: Terminal;
+  /** What the bank has charged, minor units; undefined: there is no bank. */
+  charged?(): number[];
+  /** The terminal goes away for good. */
+  vanish(): Promise<void>;
+}
+
+const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+async function simulated(
+  protocol: Pick<TerminalProtocol, "name"> & Parameters<typeof openTerminal>[0],
+  driverAt: (address: string) => Terminal,
+): Promise<Made> {
+  const simulator = await openTerminal(
+    protocol,
+    completed(protocol.defaults, steppedClock, {
+      tcp: { host: "127.0.0.1", port: 0 },
+      pace: { customerMs: 0, hostMs: 0, walkAwayMs: 0, rebootMs: 20 },
+    }),
+  );
+  const terminal = driverAt(`tcp://127.0.0.1:${simulator.tcpPort}`);
+  open.push(terminal);
+  let gone: Promise<void> | undefined;
+  const vanish = (): Promise<void> => (gone ??= simulator.close());
+  open.unshift({ close: vanish });
+  const charged = (): number[] =>
+    simulator.ledger.entries.flatMap(({ kind, amountMinor }) =>
+      kind === "charge" ? [amountMinor] : [],
+    );
+  return { terminal, charged, vanish };
+}
+
+const lineAt = (address: string) =>
+  createTransport(address, { baudRate: 9_600, stopBits: 1 }, steppedClock);
+
+function unasked(messages: Messages, dialogue: Dialogue): Terminal {
+  return new UnaskedTerminal({
+    ...{ messages, dialogue, clock: steppedClock, log },
+    ...{ waitMs: 1_000, quietMs: 1_050 },
+  });
+}
+
+const tagged: CaisseApOptions = {
+  ...{ version: "0300", identifier: "012345678901", register: "01" },
+  ...{ reference: "CF", receipt: true },
+};
+const times = { answerMs: 300, pauseMs: 30, holdMs: 300, silenceMs: 300, quietMs: 30 };
+
+const drivers: Readonly<Record<string, () => Promise<Made>>> = {
+  scripted: () => {
+    const terminal = new ScriptedTerminal();
+    const paid = terminal.script;
+    terminal.script = (order, observer) => {
+      if (order.amountMinor % 100 !== 5) return paid(order, observer);
+      observer.report(declined({ amountMinor: order.amountMinor }));
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    return Promise.resolve({
+      terminal,
+      vanish: () => {
+        terminal.unavailable = new TerminalUnavailable("disconnected", "it went away");
+        terminal.script = () =>
+          Promise.resolve({ end: "lost", code: "", text: "it went away", ticket: "" });
+        return Promise.resolve();
+      },
+    });
+  },
+  zvt: () =>
+    simulated(zvtProtocol, (address) =>
+      createZvtTerminal({
+        ...{ transport: lineAt(address), clock: steppedClock, log },
+        options: {
+          timers: { t1Ms: 200, t2Ms: 1_000, t3Ms: 1_000, t4Ms: 1_500 },
+          ...{ silenceMs: 20, reconnect: { minMs: 5, maxMs: 20 } },
+        },
+      }),
+    ),
+  concert: () =>
+    simulated(concertProtocol, (address) =>
+      unasked(
+        concertMessages({ variant: "e-plus", register: "01", report: true }),
+        new SessionLine({
+          ...{ transport: lineAt(address), clock: steppedClock, times },
+          reconnect: { minMs: 20, maxMs: 100 },
+        }),
+      ),
+    ),
+  "caisse-ap": () =>
+    simulated(caisseApProtocol, (address) =>
+      unasked(
+        caisseApMessages(tagged),
+        new BareLine({
+          ...{ transport: lineAt(address), clock: steppedClock, ending: new Uint8Array(0) },
+          identification: identification(tagged),
+        }),
+      ),
+    ),
+};
+
+const order = (amountMinor: number): PaymentOrder => ({
+  ...{ amountMinor, currencyNumeric: "978", currencyAlpha: "EUR", exponent: 2 },
+  reference: "KTESTTEST7",
+});
+
+/** What the desk hears of one payment, in order. */
+class Hearing implements PaymentObserver {
+  readonly heard: string[] = [];
+  readonly reports: TransactionReport[] = [];
+  isFull = false;
+
+  report(report: TransactionReport): "accept" {
+    if (this.isFull) throw new Error("disk full");
+    this.heard.push(report.good ? "good" : report.resultCode === null ? "nothing" : "bad");
+    this.reports.push(report);
+    return "accept";
+  }
+
+  acknowledged(): void {
+    this.heard.push("acknowledged");
+  }
+
+  prompt(): void {}
+
+  concerns(): boolean {
+    return true;
+  }
+}
+
+const soon = (): AbortSignal => AbortSignal.timeout(8_000);
+
+/** As the desk pays: made ready, then asked once. */
+async function paid({ terminal }: Made, amountMinor: number, hearing = new Hearing()) {
+  await terminal.prepare(soon());
+  const end = await terminal.pay(order(amountMinor), hearing);
+  return { end, hearing };
+}
+
+describe.each(Object.entries(drivers))("the driver %s", (_name, make) => {
+  const started = async (): Promise<Made> => {
+    const made = await make();
+    made.terminal.start();
+    const deadline = steppedClock.monotonicMs() + 8_000;
+    while (made.terminal.state.link !== "connected" && steppedClock.monotonicMs() < deadline) {
+      await new Promise((resolve) => steppedClock.startTimer("link", 5, () => resolve(null)));
+    }
+    return made;
+  };
+
+  test("reports an approval before it ends, and ends as completed", async () => {
+    const made = await started();
+    const { end, hearing } = await paid(made, 1_200);
+    expect(end.end).toBe("completed");
+    expect(hearing.heard.filter((word) => word !== "acknowledged")).toEqual(["good"]);
+    expect(hearing.reports[0]).toMatchObject({ good: true, amountMinor: 1_200 });
+    if (made.charged) expect(made.charged()).toEqual([1_200]);
+  });
+
+  test("reports a refusal as not good, with a code and a reason", async () => {
+    const made = await started();
+    const { end, hearing } = await paid(made, 1_205);
+    expect(["completed", "aborted"]).toContain(end.end);
+    expect(hearing.heard).not.toContain("good");
+    const [report] = hearing.reports;
+    if (report) expect([report.good, report.resultCode === null]).toEqual([false, false]);
+    if (made.charged) expect(made.charged()).toEqual([]);
+  });
+
+  test("tells everything as plain data, and no card number", async () => {
+    const made = await started();
+    const baseline = await made.terminal.prepare(soon());
+    const hearing = new Hearing();
+    const end = await made.terminal.pay(order(1_200), hearing);
+    const told = { baseline, end, reports: hearing.reports };
+    expect(JSON.parse(JSON.stringify(told))).toEqual(told);
+    expect(containsPan(JSON.stringify(told))).toBe(false);
+  });
+
+  test("does not end as completed while its report is not on disk", async () => {
+    const made = await started();
+    const hearing = new Hearing();
+    hearing.isFull = true;
+    if (made.charged === undefined) return;
+    const { end } = await paid(made, 1_200, hearing);
+    expect(end.end).not.toBe("completed");
+    expect(["lost", "aborted"]).toContain(end.end);
+  });
+
+  test("never rejects a payment, and never denies one that was lost on the wire", async () => {
+    const made = await started();
+    await made.terminal.prepare(soon());
+    const hearing = new Hearing();
+    const running = made.terminal.pay(order(1_200), hearing);
+    await made.vanish();
+    const { end } = await running;
+    if (hearing.heard.includes("good")) expect(["completed", "lost"]).toContain(end);
+    else expect(["lost", "not-sent"]).toContain(end);
+    if (end === "not-sent" && made.charged) expect(made.charged()).toEqual([]);
+  });
+
+  test("refuses to be made ready, by its own error, when nobody is there", async () => {
+    const made = await started();
+    await made.vanish();
+    await expect(made.terminal.prepare(soon())).rejects.toBeInstanceOf(TerminalUnavailable);
+  });
+
+  test("says by its members what it is able to do", async () => {
+    const { terminal } = await started();
+    const { capabilities, state } = terminal;
+    expect(terminal.takeLateResults !== undefined).toBe(capabilities.cannotRefuse === true);
+    if (capabilities.noIdentity) expect(Object.values(state.identity).join("")).toBe("");
+    if (capabilities.cannotRefuse) {
+      const absent = ["cancel", "reverse", "reset", "telecollect", "decideGoods"] as const;
+      expect(absent.filter((member) => terminal[member] !== undefined)).toEqual([]);
+    }
+    const last = await terminal.lastTransaction(soon());
+    if (!capabilities.lastTransaction) expect(last.kind).toBe("not-told");
+  });
+
+  test("answers a status question when it is idle", async () => {
+    const { terminal } = await started();
+    expect(await terminal.check(soon())).toMatchObject({ cr: "0", periph: "0" });
+  });
+
+  test("tells events until nobody listens any more", async () => {
+    const { terminal, vanish } = await make();
+    const events: string[] = [];
+    const stop = terminal.subscribe(({ type }) => events.push(type));
+    stop();
+    terminal.start();
+    await vanish();
+    expect(events).toEqual([]);
+  });
+});

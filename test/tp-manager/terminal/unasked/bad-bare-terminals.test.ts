@@ -1,0 +1,336 @@
+import { describe, expect, test } from "vitest";
+import { referenceOf } from "../../../../src/tp-manager/attempts/reference-policy.ts";
+import { BareLine } from "../../../../src/tp-manager/terminal/caisse-ap/bare-line.ts";
+import {
+  type CaisseApOptions,
+  caisseApMessages,
+  identification,
+} from "../../../../src/tp-manager/terminal/caisse-ap/caisse-ap-messages.ts";
+import { outcome, pay, request } from "../../../support/payment-house.ts";
+import { BarePeer, type Tags, tagged } from "./bare-peer.ts";
+import { type UnaskedHouse, unaskedHouse } from "./unasked-house.ts";
+
+const options: CaisseApOptions = {
+  ...{ version: "0300", identifier: "012345678901", register: "01" },
+  ...{ reference: "CF", receipt: true },
+};
+const bareHouse = (given = options, end = ""): Promise<UnaskedHouse<BarePeer>> =>
+  unaskedHouse({
+    peer: (clock) => new BarePeer(clock),
+    messages: caisseApMessages(given),
+    dialogue: ({ transport }, clock) =>
+      new BareLine({
+        ...{ transport, clock, ending: Buffer.from(end) },
+        identification: identification(given),
+      }),
+  });
+
+interface BadTerminal {
+  readonly does: string;
+  readonly with: (peer: BarePeer) => void;
+  readonly told: string;
+  /** The truth at the bank. */
+  readonly charged: boolean;
+  readonly sends?: number;
+  readonly alarm?: string;
+  readonly later?: string;
+}
+
+/** A reply with these tags changed. */
+const replies = (change: Tags) => (peer: BarePeer) => {
+  peer.onRequest = () => peer.say(peer.answer(change), 1_000);
+};
+const refuses = (af: string | undefined, more: Tags = {}) =>
+  replies({ AE: "01", AF: af, CB: undefined, AA: undefined, ...more });
+
+const terminals: readonly BadTerminal[] = [
+  { does: "approves", with: () => {}, told: "Success", charged: true },
+  ...["06", "08", "11"].map((af) => ({
+    ...{ does: `abandons with ${af}`, with: refuses(af), told: "Cancelled", charged: false },
+  })),
+  ...["02", "03", "04", "05", undefined].map((af) => ({
+    ...{ does: `refuses with ${af}`, with: refuses(af), told: "Declined", charged: false },
+  })),
+  ...["09", "10", "12", "13"].map((af) => ({
+    ...{ does: `fails with ${af}`, with: refuses(af), told: "Failed", charged: false },
+  })),
+  ...["00", "07", "01", "99", "4"].map((af) => ({
+    ...{ does: `does not say how it ended with ${af}`, with: refuses(af) },
+    ...{ told: "Unknown", charged: true },
+  })),
+  {
+    does: "refuses with the bank's own words",
+    with: refuses("04148HOLDER INVALID          "),
+    told: "Declined",
+    charged: false,
+  },
+  {
+    does: "tells no state and closes",
+    with: replies({ AE: undefined }),
+    told: "Unknown",
+    charged: true,
+  },
+  {
+    does: "tells a state that nobody knows",
+    with: replies({ AE: "99" }),
+    told: "Unknown",
+    charged: true,
+  },
+  { does: "approves with a reason", with: replies({ AF: "09" }), told: "Success", charged: true },
+  {
+    does: "approves without an echo",
+    with: replies({ CA: undefined, CB: undefined, CD: undefined, CE: undefined }),
+    told: "Success",
+    charged: true,
+  },
+  {
+    does: "fills the amount up with zeros, and names another version and application",
+    with: replies({ CZ: "0301", CB: "000000000999", CC: "00B", ZZ: "new" }),
+    told: "Success",
+    charged: true,
+  },
+  {
+    does: "approves another amount",
+    with: replies({ CB: "998" }),
+    told: "Unknown",
+    charged: true,
+    alarm: "report-mismatch",
+  },
+  {
+    does: "approves another currency",
+    with: replies({ CE: "756" }),
+    told: "Unknown",
+    charged: true,
+    alarm: "report-mismatch",
+  },
+  {
+    does: "answers with another register and action",
+    with: replies({ CA: "02", CD: "1" }),
+    told: "Success",
+    charged: true,
+    alarm: "report-differs",
+  },
+  {
+    does: "tells the result of another order, and never ours",
+    with: replies({ CF: referenceOf("of yesterday") }),
+    told: "Unknown",
+    charged: true,
+    alarm: "sale-without-order",
+  },
+  {
+    does: "takes into account first, in one piece with the result",
+    with: (peer) => {
+      peer.onRequest = () => peer.say(peer.answer({ AE: "11" }) + peer.answer(), 1_000);
+    },
+    told: "Success",
+    charged: true,
+  },
+  {
+    does: "takes into account first, and tells the result a minute later",
+    with: (peer) => {
+      peer.onRequest = () => {
+        peer.say(peer.answer({ AE: "11" }), 1_000);
+        peer.say(peer.answer(), 60_000);
+      };
+    },
+    told: "Success",
+    charged: true,
+  },
+  {
+    does: "takes into account, and tells no more",
+    with: replies({ AE: "11" }),
+    told: "Unknown",
+    charged: true,
+  },
+  {
+    does: "closes without a byte",
+    with: (peer) => {
+      peer.onRequest = () => peer.drop(1_000);
+    },
+    told: "Unknown",
+    charged: true,
+  },
+  {
+    does: "closes in the middle of a refusal",
+    with: (peer) => {
+      peer.onRequest = () => {
+        peer.say(peer.answer({ AE: "01", AF: "04" }).slice(0, -6), 1_000);
+        peer.drop(1_100);
+      };
+    },
+    told: "Unknown",
+    charged: false,
+  },
+  {
+    does: "closes behind a whole approval that goes on",
+    with: (peer) => {
+      peer.onRequest = () => {
+        peer.say(peer.answer({ ZT: "CK003100AK004abc\n" }).slice(0, -8), 1_000);
+        peer.drop(1_100);
+      };
+    },
+    told: "Success",
+    charged: true,
+  },
+  {
+    does: "closes at once behind the reply",
+    with: (peer) => {
+      peer.onRequest = () => {
+        peer.say(peer.answer(), 1_000);
+        peer.drop(1_001);
+      };
+    },
+    told: "Success",
+    charged: true,
+  },
+  {
+    does: "replies byte by byte, slowly",
+    with: (peer) => {
+      peer.onRequest = () => {
+        for (const [at, [hex]] of [...peer.answer().matchAll(/../g)].entries()) {
+          peer.say(hex, 1_000 + 250 * at);
+        }
+      };
+    },
+    told: "Success",
+    charged: true,
+  },
+  {
+    does: "says one tag twice",
+    with: (peer) => {
+      peer.onRequest = () => peer.say(peer.answer() + tagged({ AE: "01" }), 1_000);
+    },
+    told: "Unknown",
+    charged: true,
+  },
+  {
+    does: "sends rubbish",
+    with: (peer) => {
+      peer.onRequest = () => peer.say(Buffer.from("<html>404</html>").toString("hex"), 1_000);
+    },
+    told: "Unknown",
+    charged: true,
+  },
+  {
+    does: "refuses the connection",
+    with: (peer) => {
+      peer.isAway = true;
+    },
+    told: "Failed",
+    charged: false,
+    sends: 0,
+  },
+  {
+    does: "replies after the answer, on the connection that is still open",
+    with: (peer) => {
+      peer.onRequest = () => peer.say(peer.answer(), 211_000);
+      peer.onPing = () => {};
+    },
+    told: "Unknown",
+    charged: true,
+  },
+  {
+    does: "gives the card number in clear, in the receipt too",
+    with: replies({
+      AA: "4111111111111111",
+      ZT: `CK003100AK032${Buffer.from("CARTE 4111111111111111\n").toString("base64")}`,
+    }),
+    told: "Success",
+    charged: true,
+  },
+];
+
+describe("a payment at a terminal that", () => {
+  test.each(terminals.map((one) => [one.does, one] as const))("%s", async (_does, bad) => {
+    const { at, peer, paid, phase, alarms } = await bareHouse();
+    bad.with(peer);
+    expect(await paid()).toBe(bad.told);
+    expect(peer.requests.length).toBe(bad.sends ?? 1);
+    await at.clock.advance(400_000);
+    if (bad.later) expect(phase()).toBe(bad.later);
+    // Whatever the terminal does, a charge is never told as none, nor none as a charge.
+    expect(phase()).not.toBe(bad.charged ? "not-charged" : "charged");
+    if (bad.alarm) expect(alarms()).toContain(bad.alarm);
+    const kept = JSON.stringify(at.journal.attempts.latest("A-1")) + at.lines.join("");
+    expect(kept).not.toContain("4111111111111111");
+    expect(at.supervisor.stored).toHaveLength(phase() === "charged" ? 1 : 0);
+  });
+});
+
+describe("a request", () => {
+  const sent = async (given: CaisseApOptions, end = ""): Promise<string | undefined> => {
+    const { peer, paid } = await bareHouse(given, end);
+    await paid();
+    return peer.requests[0]?.replace(/K[0-9A-Z]{9}/, "REFERENCE.");
+  };
+  const head = "CZ0040300CJ012012345678901CA00201CB003999CD0010CE003978";
+
+  test("says what is set, in one write", async () => {
+    expect(await sent(options)).toBe(`${head}CF010REFERENCE.CK003100`);
+    expect(await sent({ ...options, reference: "CH", receipt: false })).toBe(
+      `${head}CH010REFERENCE.`,
+    );
+    expect(await sent({ ...options, reference: null, receipt: false }, "\r\n")).toBe(`${head}\r\n`);
+  });
+
+  test("of less than ten cents has two digits", () => {
+    const order = {
+      ...{ amountMinor: 5, exponent: 2 },
+      currencyNumeric: "978",
+      currencyAlpha: "EUR",
+    };
+    const text = Buffer.from(caisseApMessages(options).request(order)).toString();
+    expect(text).toContain("CB00205");
+  });
+});
+
+describe("a receipt", () => {
+  const ticketOf = async (change: Tags): Promise<{ ticket: string; receipt: object }> => {
+    const { at, peer } = await bareHouse();
+    replies(change)(peer);
+    const answer = pay(at, request("A-1"));
+    await at.clock.advance(5_000);
+    const { body } = await answer;
+    expect(outcome({ body })).toBe("Success");
+    return body;
+  };
+  const printed = (text: string, kind = "100"): Tags => {
+    const encoded = Buffer.from(text, "latin1").toString("base64").replace(/.{76}/g, "$&\n");
+    return { ZT: `CK003${kind}AK${String(encoded.length + 1).padStart(3, "0")}${encoded}\n` };
+  };
+
+  test("is the terminal's own text, as a ticket", async () => {
+    const lines = `CARTE BANCAIRE\nREÇU À CONSERVER\n${"-".repeat(80)}\nMONTANT 9,99 EUR\n`;
+    const { ticket } = await ticketOf(printed(lines));
+    expect(ticket).toBe(`CARTE BANCAIRE|REÇU À CONSERVER|${"-".repeat(80)}|MONTANT 9,99 EUR`);
+  });
+
+  test("of HTML is turned to text", async () => {
+    const html =
+      "<html><body><b>CARTE</b> BANCAIRE<br/>9,99&nbsp;EUR<p>Re&ccedil;u</p></body></html>";
+    const { ticket } = await ticketOf(printed(html, "101"));
+    expect(ticket.split("|").map((line) => line.trim())).toEqual([
+      "CARTE BANCAIRE",
+      "9,99 EUR",
+      "Reçu",
+    ]);
+  });
+
+  test("has the fields that the reply tells", async () => {
+    const change = { AB: "2702", AI: "A0000000421010", CG: "1234567", CI: "2", CC: "00B" };
+    const { receipt, ticket } = await ticketOf(change);
+    expect(receipt).toMatchObject({
+      primaryAccountNumber: "497010XXXXXX1234",
+      amount: "00000999",
+      currencyNumCode: "978",
+      currencyAlphaCode: "EUR",
+      cardAppExpiry: "270228",
+      AID: "A0000000421010",
+      contractNumber: "1234567",
+      authorizationNumber: "441586",
+      readingMode: "S",
+      label: "CB",
+    });
+    expect(ticket).toContain("Amount: 9.99 EUR");
+  });
+});
