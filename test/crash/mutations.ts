@@ -61,8 +61,8 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: `${room}/desk/payment-run.ts`,
-        from: '    if (judgement !== "disagrees") return "accept";',
-        to: '    queueMicrotask(late);\n    if (judgement !== "disagrees") return "accept";',
+        from: '    if (judgement !== "disagrees") {',
+        to: '    queueMicrotask(late);\n    if (judgement !== "disagrees") {',
       },
     ],
   },

@@ -74,18 +74,19 @@ export class Store {
    */
   begin(record: (finding: StoreFinding) => void): void {
     const finding = this.#compare();
-    transaction(this.#database, () => {
+    this.#session = transaction(this.#database, () => {
       // Another installation's database remembers another installation's partner.
       if (finding.kind === "other") this.#sql.forget.run();
-      this.#newSession();
+      const session = this.#newSession();
       record(finding);
+      return session;
     });
     this.#writeFile();
   }
 
   /** A copy was made: from here on it is an older one. */
   copied(): void {
-    this.#newSession();
+    this.#session = this.#newSession();
     this.#writeFile();
   }
 
@@ -119,9 +120,11 @@ export class Store {
     return Number(this.#count.get()?.["count"] ?? 0);
   }
 
-  #newSession(): void {
-    this.#session = randomBytes(16).toString("hex");
-    this.#sql.begin.run(this.#session, this.#counted);
+  /** Told only when it is on disk: one that a full disk did not take would look like a loss. */
+  #newSession(): string {
+    const session = randomBytes(16).toString("hex");
+    this.#sql.begin.run(session, this.#counted);
+    return session;
   }
 
   #writeFile(): void {

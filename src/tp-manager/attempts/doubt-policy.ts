@@ -1,5 +1,6 @@
 import { invariant } from "../../shared/invariant.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
+import { compareReports } from "./comparison-policy.ts";
 import type { Asked, Doubt, Heard } from "./evidence-policy.ts";
 import {
   type Attempt,
@@ -84,6 +85,37 @@ export function canBeSaleOf(
   return isAmount && isFromPayment(asked, report) !== false;
 }
 
+/**
+ * Whether a reversal in doubt can have stored it, by amount and time: a terminal that names no
+ * original stores its reversal like a sale. `sentAtMs`: when the reversal began; undefined: not
+ * known.
+ */
+export function canBeReversalOf(
+  { sale, baseline, last }: ReversalInDoubtState,
+  report: TransactionReport,
+  { sentAtMs, limitMs }: { readonly sentAtMs: number | undefined; readonly limitMs: number },
+): boolean {
+  if (sale.report.amountMinor !== report.amountMinor) return false;
+  if (last?.report.good && compareReports(last.report, report) === "different") return false;
+  const { clockOffsetMs } = baseline;
+  return (
+    sentAtMs === undefined || isFromPayment({ sentAtMs, limitMs, clockOffsetMs }, report) !== false
+  );
+}
+
+/** Whether a charge that an operator settled can be it: his word names no number. */
+export function canBeSettledSale(
+  attempt: Attempt,
+  { receiptNumber, traceNumber, amountMinor }: TransactionReport,
+  report: TransactionReport,
+  limitMs: number,
+): boolean {
+  if (receiptNumber !== null || traceNumber !== null || amountMinor !== report.amountMinor) {
+    return false;
+  }
+  return isFromPayment(askedOf(attempt, saleLimitMs(attempt.request, limitMs)), report) !== false;
+}
+
 /** docs/zvt.md 8.2: left alone with an approved sale, the terminal waits for the goods first. */
 function saleLimitMs(request: PaymentRequest, limitMs: number): number {
   return limitMs + (goodsWindowSeconds(request) ?? 0) * 1_000;
@@ -103,6 +135,7 @@ function doubtOfSale(attempt: Attempt, state: InDoubtState, given: DoubtTimes): 
     acknowledged: good?.acknowledged === true,
     tookBefore: state.tookBefore === true,
     perhapsTook: state.perhapsTaken === true,
+    unclear: state.last?.judgement === "no-result",
     printsCount: times.printsCount,
     second: state.second ?? null,
     end: !state.heard ? "unheard" : onlyBad && !good && !state.second ? "own-word" : "bad",
@@ -115,7 +148,6 @@ function doubtOfSale(attempt: Attempt, state: InDoubtState, given: DoubtTimes): 
     heard,
     asked: askedOf(attempt, times.limitMs, state.goods),
     sale: null,
-    wasStored: state.last?.judgement === "no-result",
   };
 }
 

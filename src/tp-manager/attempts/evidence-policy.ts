@@ -40,10 +40,7 @@ export interface Doubt {
    * ({@link isSeenInTime}). Asked of a storage that was empty before and is empty now.
    */
   readonly isWatched?: boolean;
-  /**
-   * Something else than a good result says that the terminal has stored the command: a look has
-   * shown it, or a result that was neither good nor bad was reported.
-   */
+  /** Of a storage that was empty before: a look has shown a transaction since. */
   readonly wasStored?: boolean;
 }
 
@@ -68,6 +65,8 @@ export interface Heard {
   readonly tookBefore?: boolean;
   /** The acknowledgement may have arrived; the process ended before it could write that. */
   readonly perhapsTook?: boolean;
+  /** The terminal's last report was neither good nor bad: a card may have been charged. */
+  readonly unclear?: boolean;
   /** The acknowledgements of the receipt's print count as well (docs/zvt.md 9.1). */
   readonly printsCount: boolean;
   /** A second sale reported in the same payment, and refused (docs/design.md 3.20). */
@@ -126,6 +125,15 @@ export interface NextCommand {
 /** A next command without what is looked up about the transaction that it found. */
 export type NextFound = Omit<NextCommand, "foundIs" | "rival">;
 
+/** Commands that nobody here knows of may lie between an attempt and the loss of the journal. */
+export const lostSince: NextFound = {
+  identity: { serialNumber: "", deviceId: "", terminalId: "", version: "" },
+  found: { kind: "not-told", why: "the journal was lost or restored since" },
+  served: false,
+  receiptNumber: null,
+  formerReceipt: null,
+};
+
 export interface Facts {
   readonly sameTerminal: boolean;
   readonly kind: LastTransaction["kind"];
@@ -142,6 +150,8 @@ export interface Facts {
   readonly tookGood: boolean;
   /** As before, but not known. */
   readonly perhapsTook: boolean;
+  /** The terminal reported a result that is neither good nor bad. */
+  readonly unclear: boolean;
   /** We refused the good result that was reported. */
   readonly refused: boolean;
   readonly held: boolean;
@@ -207,6 +217,7 @@ export function factsOf(doubt: Doubt, look: Look, known: Known, earlier: Look | 
     acknowledged: heard.acknowledged && !heard.printsCount,
     tookGood: (heard.acknowledged || heard.tookBefore === true) && !heard.printsCount,
     perhapsTook: heard.perhapsTook === true && !heard.printsCount,
+    unclear: heard.unclear === true,
     refused: heard.refused,
     held: heard.held,
     hasSecond: heard.second !== null,
@@ -236,7 +247,7 @@ function asBefore(doubt: Doubt, last: LastTransaction, known: Known, leftMs: num
   const { before, heard, wasStored, isWatched } = doubt;
   if (before.kind !== "none" || last.kind !== "none") return compareStored(before, last);
   const mayHaveStored = heard.good !== null && !heard.refused && heard.end === "unheard";
-  if (wasStored === true || mayHaveStored || known.closedSince) return "cannot-tell";
+  if (wasStored || heard.unclear || mayHaveStored || known.closedSince) return "cannot-tell";
   const isWaiting = heard.end === "unheard" && leftMs > 0;
   return isWaiting || isWatched || numberUnused(doubt, known) === true ? "same" : "cannot-tell";
 }

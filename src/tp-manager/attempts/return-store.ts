@@ -34,6 +34,11 @@ export interface ReturnStore {
   ): void;
   /** Attempts with a reserved return whose end is not known, oldest first. */
   openReturns(): Attempt[];
+  /**
+   * Orders whose money went back both ways and of whom that was not told: the program ended, or the
+   * disk was full, between the reversal's end and its alarm.
+   */
+  untoldTwice(): Attempt[];
   /** How far the gateway's notifications of returned money are known here; 0: none. */
   returnsSeen(): number;
   /**

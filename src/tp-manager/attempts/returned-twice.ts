@@ -2,6 +2,9 @@ import type { Logger } from "../../shared/logger.ts";
 import { formatMajor } from "../../shared/money.ts";
 import { type Attempt, isReversed } from "./payment.ts";
 
+/** The alarm about {@link isReturnedTwice}. */
+export const RETURNED_TWICE = "returned-twice";
+
 /**
  * The terminal has reversed the sale, and money of the order went back by way of the gateway or the
  * bank as well (docs/design.md 3.7).
@@ -20,7 +23,7 @@ export function tellReturnedTwice(log: Logger, attempt: Attempt): void {
       ? "an unknown amount"
       : `${formatMajor(minor, currency.exponent)} ${currency.alpha}`;
   log.error(
-    { alarm: "returned-twice", transactionId, orderId, atTerminal, atGateway: returnedMinor },
+    { alarm: RETURNED_TWICE, transactionId, orderId, atTerminal, atGateway: returnedMinor },
     `money of order ${orderId} went back at the terminal, ${major(atTerminal)}, and at the ` +
       `gateway, ${major(returnedMinor)}: right only when the gateway's own record was put right ` +
       "after the reversal; else the customer has it twice",

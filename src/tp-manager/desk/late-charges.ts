@@ -95,7 +95,7 @@ export class LateCharges {
       const { state, baseline } = attempt;
       if (!isInDoubt(state) || !baseline || !sameTerminal(baseline.identity, identity))
         return false;
-      if ("sale" in state) return mayBeItsReversal(attempt, report);
+      if ("sale" in state) return mayBeItsReversal(attempt, report, attempts, paymentLimitMs);
       const good = state.last?.report.good ? state.last.report : null;
       const isAnother = good !== null && compareReports(good, report) === "different";
       return !isAnother && canBeSaleOf(attempt, state, report, paymentLimitMs);

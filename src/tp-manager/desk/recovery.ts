@@ -6,7 +6,13 @@ import { AttemptWriter, type UnwrittenStep } from "../attempts/attempt-writer.ts
 import { sameTerminal } from "../attempts/comparison-policy.ts";
 import { doubtOfAttempt } from "../attempts/doubt-policy.ts";
 import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
-import { type Doubt, isSeenInTime, type Known, type Look } from "../attempts/evidence-policy.ts";
+import {
+  type Doubt,
+  isSeenInTime,
+  type Known,
+  type Look,
+  lostSince,
+} from "../attempts/evidence-policy.ts";
 import { type Conclusion, judge, judgeByNext, type Verdict } from "../attempts/ladder-policy.ts";
 import {
   type Attempt,
@@ -203,8 +209,7 @@ export class Recovery {
     const { paymentLimitMs: limitMs, printsCount = false } = terminal.capabilities;
     const times = { lostSinceMs, limitMs, printsCount };
     const told = doubtOfAttempt(attempt, state, times);
-    const wasStored = told.wasStored === true || this.#wasSeenStored(attempt, told);
-    const doubt = { ...told, wasStored };
+    const doubt = { ...told, wasStored: this.#wasSeenStored(attempt, told) };
     const late = doubt.heard.good ? undefined : this.#reportedLate(attempt, doubt);
     return late ? { ...doubt, heard: { ...doubt.heard, good: late, refused: true } } : doubt;
   }
@@ -228,6 +233,8 @@ export class Recovery {
       .unfinished()
       .filter((other) => sameTerminal(identityOf(other), identity));
     if (!asked || others.length !== 1) return undefined;
+    // An order that was lost with the journal fits as well.
+    if (attempts.nextCommand(attempt.transactionId) === lostSince) return undefined;
     const { amountMinor, currency } = attempt.request;
     const order = { amountMinor, currencyNumeric: currency.numeric };
     const isOurs = ({ report, identity: at, atMs }: StrayRow): boolean =>

@@ -13,7 +13,6 @@ import {
   strayFindings,
   type Verdict,
 } from "../attempts/ladder-policy.ts";
-import type { Attempt } from "../attempts/payment.ts";
 import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
 import type { Baseline, TerminalFacts, TransactionReport } from "../terminal/terminal.ts";
 import type { Inquiries, Question } from "./inquiries.ts";
@@ -21,7 +20,7 @@ import type { LateCharges } from "./late-charges.ts";
 import { mayBeItsReversal, unknownSale } from "./unknown-sale.ts";
 
 interface StrayParts {
-  readonly attempts: Pick<AttemptStore, "orderOfReport" | "newest" | "unfinished">;
+  readonly attempts: Pick<AttemptStore, "orderOfReport" | "newest" | "unfinished" | "events">;
   readonly terminalLog: TerminalLog;
   readonly terminal: TerminalFacts;
   readonly clock: Clock;
@@ -30,6 +29,8 @@ interface StrayParts {
   readonly confirmAfterMs: number;
   readonly inquiries: Inquiries;
   readonly lateCharges: LateCharges;
+  /** The terminal has stored a sale that no order can be told of: a journal may have been lost. */
+  readonly unmatched: (now: Baseline) => void;
 }
 
 /**
@@ -86,10 +87,12 @@ export class StrayReports {
       const where = { atMs: clock.now(), report, identity: now.identity };
       const { receiptNumber, traceNumber, amountMinor } = report;
       const isUnmatched = lateCharges.candidates(where).length === 0;
-      if (isUnmatched && !isOfDoubt(attempts.unfinished(), report)) return false;
+      if (isUnmatched && !this.#isOfDoubt(report)) return false;
       const seen = { ...where, isUnmatched };
       const kept = this.#keep(seen);
       if (kept === "repeated") return false;
+      // The payment is refused until the terminal was asked, and may be what it shows.
+      if (isUnmatched) this.#parts.unmatched(now);
       const told = { alarm: "unexpected-report", receiptNumber, traceNumber, amountMinor };
       log.error(told, "the terminal has stored a sale that no order knows; it is asked about");
       this.#ask({ id: kept, ...seen });
@@ -109,6 +112,17 @@ export class StrayReports {
     const [newest] = this.#parts.terminalLog.strays(1);
     const isTold = newest?.finding === "held" || newest?.finding === "unclear";
     return isTold && isDeepStrictEqual(newest.report, report);
+  }
+
+  /** Something is in doubt, and it is not a reversal that may have stored what was found. */
+  #isOfDoubt(report: TransactionReport): boolean {
+    const { attempts, terminal } = this.#parts;
+    const { paymentLimitMs } = terminal.capabilities;
+    const open = attempts.unfinished();
+    return (
+      open.length > 0 &&
+      !open.some((attempt) => mayBeItsReversal(attempt, report, attempts, paymentLimitMs))
+    );
   }
 
   #isOpen(report: TransactionReport): boolean {
@@ -242,9 +256,4 @@ function amountOf({ amountMinor, receipt }: TransactionReport): string {
   // docs/zvt.md 4.2: no currency means euro.
   const alpha = receipt.currencyAlphaCode || "EUR";
   return `${formatMajor(amountMinor, currencyOf(alpha)?.exponent ?? 2)} ${alpha}`;
-}
-
-/** Something is in doubt, and it is not a reversal that may have stored what was found. */
-function isOfDoubt(open: readonly Attempt[], report: TransactionReport): boolean {
-  return open.length > 0 && !open.some((attempt) => mayBeItsReversal(attempt, report));
 }

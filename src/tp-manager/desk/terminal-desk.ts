@@ -65,6 +65,8 @@ interface DeskGuard extends ClosingGuard {
    * undefined: it does.
    */
   whole(signal: AbortSignal): Promise<void> | undefined;
+  /** Has a sale that no order here has on disk, and doubts the journal when it is a sign. */
+  noteSale(now: Baseline, limitMs: number): boolean;
 }
 
 /** Calls of the desk to the order that is paid, made while the payment has the terminal. */
@@ -132,7 +134,10 @@ export class TerminalDesk implements Doubts {
     const shared = { ...parts, ...settings, settled, inquiries: this.#inquiries };
     const lateCharges = new LateCharges(shared);
     this.#recovery = new Recovery({ ...shared, lateCharges });
-    this.#strays = new StrayReports({ ...shared, lateCharges });
+    const unmatched = (now: Baseline): void => {
+      parts.guard.noteSale(now, terminal.capabilities.paymentLimitMs);
+    };
+    this.#strays = new StrayReports({ ...shared, lateCharges, unmatched });
     this.#lateResults = new LateResults(shared);
     const reconciler = new Reconciler({ ...parts, ...settings });
     this.#reconciler = reconciler;

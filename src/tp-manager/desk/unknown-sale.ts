@@ -1,8 +1,10 @@
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { compareReports, compareStored, sameTerminal } from "../attempts/comparison-policy.ts";
+import { canBeReversalOf } from "../attempts/doubt-policy.ts";
 import { newestAttempts } from "../attempts/newest-attempts.ts";
 import { type Attempt, saleOf } from "../attempts/payment.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
+import { reversalBeganAtMs } from "../attempts/steps.ts";
 import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
 
 /** Attempts at other terminals, or of which nothing was sent, are passed over. */
@@ -47,7 +49,14 @@ function lastAt(newest: readonly Attempt[], { identity }: Baseline): Attempt | u
   );
 }
 
-/** A terminal that names no original stores a reversal like a sale; its report was not heard. */
-export function mayBeItsReversal({ state }: Attempt, { amountMinor }: TransactionReport): boolean {
-  return isInDoubt(state) && "sale" in state && state.sale.report.amountMinor === amountMinor;
+/** Whether a reversal in doubt may have stored it: its own report was not heard. */
+export function mayBeItsReversal(
+  { state, transactionId }: Attempt,
+  report: TransactionReport,
+  attempts: Pick<AttemptStore, "events">,
+  limitMs: number,
+): boolean {
+  if (!isInDoubt(state) || !("sale" in state)) return false;
+  const sentAtMs = reversalBeganAtMs(attempts.events(transactionId));
+  return canBeReversalOf(state, report, { sentAtMs, limitMs });
 }

@@ -1,9 +1,10 @@
 import type { KnownOrder } from "../../shared/ipc/contract.ts";
 import { compareReports } from "../attempts/comparison-policy.ts";
-import { canBeSaleOf } from "../attempts/doubt-policy.ts";
+import { canBeReversalOf, canBeSaleOf, canBeSettledSale } from "../attempts/doubt-policy.ts";
 import { type Attempt, endReportOf, saleOf } from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/payment-event.ts";
 import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
+import { reversalBeganAtMs } from "../attempts/steps.ts";
 import {
   DOUBT_MIN_MS,
   type DoubtEnd,
@@ -49,7 +50,7 @@ const texts = {
   end: "UPDATE store_doubt SET ended_at_ms = ?, ended_by = ? WHERE ended_at_ms IS NULL",
   unmatched: "UPDATE store_doubt SET unmatched = ? WHERE ended_at_ms IS NULL",
   hasAttempts: "SELECT 1 FROM attempt WHERE baseline IS NOT NULL LIMIT 1",
-  newest: "SELECT * FROM attempt ORDER BY rowid DESC LIMIT ?",
+  newest: "SELECT *, rowid AS position FROM attempt ORDER BY rowid DESC LIMIT ?",
   strays: "SELECT report, unmatched FROM unexpected_report ORDER BY id DESC LIMIT ?",
   archived: "SELECT 1 FROM archived_order WHERE transaction_id = ?",
   insert: `INSERT INTO attempt (transaction_id, order_id, number, amount_minor, currency,
@@ -120,8 +121,12 @@ export class DoubtRows implements DoubtStore {
 
   knowsReport(report: TransactionReport, limitMs: number): boolean {
     if (this.#ownerOf(report) !== undefined) return true;
-    const attempts = this.#sql.newest.all(ATTEMPTS_LOOKED_AT).map(readAttempt);
-    if (attempts.some((attempt) => mayHaveMade(attempt, report, limitMs))) return true;
+    const attempts = this.#sql.newest.all(ATTEMPTS_LOOKED_AT);
+    if (attempts.some((row) => hasSeen(readAttempt(row), report))) return true;
+    // An order that was lost may have made it as well as one of before the loss.
+    const from = Number(this.#sql.open.get()?.["before_attempt"] ?? 0);
+    const whole = attempts.filter((row) => Number(row["position"]) >= from).map(readAttempt);
+    if (whole.some((attempt) => this.#mayHaveMade(attempt, report, limitMs))) return true;
     const strays = this.#sql.strays.all(ATTEMPTS_LOOKED_AT);
     const heard = strays.flatMap((row) => (row["unmatched"] === 1 ? [] : [reportOf(row)]));
     const told = this.#sql.all.all().flatMap(unmatchedOf);
@@ -154,6 +159,19 @@ export class DoubtRows implements DoubtStore {
 
   #ownerOf(report: TransactionReport): string | undefined {
     return this.#attempts.orderOfReport(report, "");
+  }
+
+  /** Whether an attempt that told nothing of it can be where it comes from, by amount and time. */
+  #mayHaveMade(attempt: Attempt, report: TransactionReport, limitMs: number): boolean {
+    const { state, request, transactionId } = attempt;
+    if (isRunning(state)) return request.amountMinor === report.amountMinor;
+    if (isInDoubt(state)) {
+      if (!("sale" in state)) return canBeSaleOf(attempt, state, report, limitMs);
+      const sentAtMs = reversalBeganAtMs(this.#attempts.events(transactionId));
+      return canBeReversalOf(state, report, { sentAtMs, limitMs });
+    }
+    const sale = saleOf(state)?.report;
+    return sale !== undefined && canBeSettledSale(attempt, sale, report, limitMs);
   }
 
   /** undefined: the journal has it as it is, or more of it. */
@@ -199,17 +217,10 @@ function reportOf(row: Row): TransactionReport {
   return readJson(row["report"]);
 }
 
-/** Whether an attempt can be where a transaction of the terminal comes from, or was before it. */
-function mayHaveMade(attempt: Attempt, report: TransactionReport, limitMs: number): boolean {
-  const { state, baseline, request } = attempt;
+/** The attempt has told of it, or the terminal had told of it before the attempt. */
+function hasSeen({ state, baseline }: Attempt, report: TransactionReport): boolean {
   const last = "last" in state ? state.last?.report : undefined;
   const seen = [endReportOf(state), last];
   if (baseline?.last.kind === "transaction") seen.push(baseline.last.report);
-  if (seen.some((one) => one && compareReports(one, report) === "same")) return true;
-  if (isInDoubt(state) && !("sale" in state)) return canBeSaleOf(attempt, state, report, limitMs);
-  const isOpen = isInDoubt(state) || isRunning(state);
-  const sale = saleOf(state)?.report;
-  // An operator's word names no receipt.
-  const unnamed = sale !== undefined && sale.receiptNumber === null && sale.traceNumber === null;
-  return (isOpen || unnamed) && request.amountMinor === report.amountMinor;
+  return seen.some((one) => one && compareReports(one, report) === "same");
 }

@@ -1,5 +1,5 @@
 import { compareReports, sameTerminal } from "../attempts/comparison-policy.ts";
-import type { NextFound } from "../attempts/evidence-policy.ts";
+import { lostSince, type NextFound } from "../attempts/evidence-policy.ts";
 import { type Attempt, endReportOf, saleOf } from "../attempts/payment.ts";
 import { REVERSAL_BEGINS } from "../attempts/steps.ts";
 import { isTakenOverSale } from "../attempts/taken-over.ts";
@@ -147,14 +147,6 @@ const nothingTold = {
 } as const;
 
 const noNumbers = { receiptNumber: null, formerReceipt: null };
-
-/** Commands that nobody here knows of may lie between an attempt and the loss of the journal. */
-const lostSince: NextFound = {
-  identity: nothingTold.identity,
-  found: { kind: "not-told", why: "the journal was lost or restored since" },
-  served: false,
-  ...noNumbers,
-};
 
 /** The sale and the last word about it, which is that of its reversal when it was reversed. */
 function reportsOf({ state }: Attempt): TransactionReport[] {

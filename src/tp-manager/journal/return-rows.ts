@@ -2,11 +2,15 @@ import { isDeepStrictEqual } from "node:util";
 import type { Attempt, AttemptEvent, OpenReturn } from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/payment-event.ts";
 import type { NotedAttempt, NotedReturn, ReturnStore } from "../attempts/return-store.ts";
+import { isReturnedTwice, RETURNED_TWICE } from "../attempts/returned-twice.ts";
 import type { ArchivedRows } from "./archived-rows.ts";
 import { phaseIn, readAttempt, returnedSql } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";
 import type { EventRows } from "./event-rows.ts";
 import type { Statement, Statements } from "./statements.ts";
+
+/** The last step of a program that ended is among these, also after some vain starts. */
+const EVENTS_LOOKED_AT = 100;
 
 const texts = {
   // Sums notified before cannot hold this return, so that the two add up.
@@ -19,6 +23,13 @@ const texts = {
   open: "SELECT * FROM attempt WHERE open_return IS NOT NULL ORDER BY started_at_ms",
   seen: "SELECT last FROM returns_seen",
   see: "INSERT INTO returns_seen (id, last) VALUES (1, ?1) ON CONFLICT DO UPDATE SET last = ?1",
+  // The change to "reversed" is an event of the same commit: after a crash among the newest.
+  untold: `SELECT * FROM attempt WHERE returned_some = 1 AND transaction_id IN
+      (SELECT json_extract(data, '$.transactionId') FROM event WHERE id IN
+        (SELECT id FROM event WHERE name = 'payment' ORDER BY id DESC LIMIT ?))
+    AND NOT EXISTS (SELECT 1 FROM event WHERE name = 'alarm'
+      AND json_extract(data, '$.transactionId') = attempt.transaction_id
+      AND json_extract(data, '$.alarm') = '${RETURNED_TWICE}')`,
   note: `UPDATE attempt SET notified_return_minor = max(notified_return_minor, ?1),
       returned_some = 1
     WHERE transaction_id = ?2 AND (notified_return_minor < ?1 OR returned_some = 0)`,
@@ -80,6 +91,10 @@ export class ReturnRows implements ReturnStore {
 
   openReturns(): Attempt[] {
     return this.#sql.open.all().map(readAttempt);
+  }
+
+  untoldTwice(): Attempt[] {
+    return this.#sql.untold.all(EVENTS_LOOKED_AT).map(readAttempt).filter(isReturnedTwice);
   }
 
   returnsSeen(): number {

@@ -58,6 +58,7 @@ export class GatewayDesk {
   /** Returns that a former process left open are asked about. */
   start(): void {
     const { returns, log } = this.#parts;
+    for (const attempt of returns.untoldTwice()) tellReturnedTwice(log, attempt);
     for (const attempt of returns.openReturns()) {
       this.reconcile(attempt).catch((error: unknown) =>
         log.warn({ transactionId: attempt.transactionId, err: error }, "a return stays open"),

@@ -62,8 +62,8 @@ export class HandAgain {
       "supervisor.db was lost or is an older copy: its transactions are handed over again; " +
       "what is not known to be at the gateway is looked up before it is sent";
     this.#log.error({ alarm: "outbox-lost" }, words);
-    // Not within the message that told it.
-    this.#startIn(0);
+    // Not within the message that told it; a database that says so again and again is left a pause.
+    this.#startIn(this.#begun === 1 ? 0 : RETRY_MS);
   }
 
   async close(): Promise<void> {

@@ -130,15 +130,7 @@ export class StoreGuard {
     baseline: Baseline,
     limitMs: number,
   ): void {
-    const { doubts, isShared } = this.#parts;
-    const sale = storage(() => this.#unknownSale(baseline.last, limitMs), "unknown");
-    // Of a record without a result nobody knows whether it is a sale: alone it says nothing.
-    const isSign = sale?.good === true && !this.#opened();
-    if (isSign && (isShared || !this.#isOurTerminal(baseline))) return;
-    if (isSign) {
-      this.doubt(`the terminal's last sale is known to nobody here (${saleInWords(sale)})`, true);
-    }
-    if (sale) storage(() => doubts.addUnmatched(sale), "unknown");
+    const isSign = this.noteSale(baseline, limitMs);
     const fits = this.#opened()?.unmatched.find(
       (one) =>
         one.amountMinor === amountMinor && (one.currencyNumeric ?? "978") === currency.numeric,
@@ -150,6 +142,23 @@ export class StoreGuard {
     }
     // The order id has not been looked up yet.
     if (isSign) throw new AppError("STORES_DISAGREE");
+  }
+
+  /**
+   * Keeps a sale of the terminal that no order here has. true: it is the sign that a former journal
+   * had it, and began the doubt. `limitMs` as above.
+   */
+  noteSale(baseline: Baseline, limitMs: number): boolean {
+    const { doubts, isShared } = this.#parts;
+    const sale = storage(() => this.#unknownSale(baseline.last, limitMs), "unknown");
+    // Of a record without a result nobody knows whether it is a sale: alone it says nothing.
+    const isSign = sale?.good === true && !this.#opened();
+    if (isSign && (isShared || !this.#isOurTerminal(baseline))) return false;
+    if (isSign) {
+      this.doubt(`the terminal's last sale is known to nobody here (${saleInWords(sale)})`, true);
+    }
+    if (sale) storage(() => doubts.addUnmatched(sale), "unknown");
+    return isSign;
   }
 
   /**

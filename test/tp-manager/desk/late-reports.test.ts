@@ -41,19 +41,47 @@ function reportedLate(at: House, told = late, kept: TransactionReport = told): v
   at.terminal.tell({ type: "unexpected-report", report: told });
 }
 
+/** Order A-1 was sold, and nobody can say whether it was reversed. */
+async function reversalInDoubt(): Promise<House> {
+  const at = house();
+  at.start();
+  const sold = report({ receiptNumber: "0042", traceNumber: "000012" });
+  expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+  shows(at, sold);
+  at.terminal.reversal = () => Promise.resolve(lost("line broken"));
+  await at.afterSale.reverse("A-1");
+  // A decline that the terminal has stored says nothing of the reversal before it.
+  shows(at, { ...declined(), receiptNumber: "0043", traceNumber: "000013" });
+  await at.clock.advance(400_000);
+  expect(phases(at, "A-1")).toEqual(["reversal-in-doubt"]);
+  return at;
+}
+
 describe("a good report after the end of a payment (docs/design.md 3.19)", () => {
+  test("is its order's although an old reversal of the amount is in doubt", async () => {
+    const at = await reversalInDoubt();
+    await at.clock.advance(3_600_000);
+    at.terminal.script = () => Promise.resolve(aborted);
+    expect(outcome(await pay(at, request("B-1")))).toBe("Cancelled");
+    const number = { receiptNumber: "0044", traceNumber: "000014" };
+    reportedLate(at, report({ ...number, localTime: "140705" }));
+    await at.clock.advance(20_000);
+    expect(phases(at, "A-1", "B-1")).toEqual(["reversal-in-doubt", "charged"]);
+  });
+
+  test("of no order is told although an old reversal of the amount is in doubt", async () => {
+    const at = await reversalInDoubt();
+    await at.clock.advance(3_600_000);
+    const number = { receiptNumber: "0044", traceNumber: "000014" };
+    shows(at, report({ ...number, localTime: "140705" }));
+    const next = pay(at, request("B-1", { amountMinor: 500 })).catch((error: unknown) => error);
+    await at.clock.advance(20_000);
+    expect(await next).toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    expect(alarms(at)).toEqual(expect.arrayContaining(["unexpected-report", "journal-lost"]));
+  });
+
   test("is not paid again while another reversal of the amount is in doubt", async () => {
-    const at = house();
-    at.start();
-    const sold = report({ receiptNumber: "0042", traceNumber: "000012" });
-    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
-    shows(at, sold);
-    at.terminal.reversal = () => Promise.resolve(lost("line broken"));
-    await at.afterSale.reverse("A-1");
-    // A decline that the terminal has stored says nothing of the reversal before it.
-    shows(at, { ...declined(), receiptNumber: "0043", traceNumber: "000013" });
-    await at.clock.advance(400_000);
-    expect(phases(at, "A-1")).toEqual(["reversal-in-doubt"]);
+    const at = await reversalInDoubt();
     at.terminal.script = () => Promise.resolve(aborted);
     expect(outcome(await pay(at, request("B-1")))).toBe("Cancelled");
     at.terminal.script = approves;

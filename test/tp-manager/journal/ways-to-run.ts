@@ -154,6 +154,7 @@ const returns: Record<string, Ways> = {
   "returns reserve": () => [order, "nowhere"].map((id) => ["{}", id, 1, 999]),
   "returns end": () => [idOf(1), order, "nowhere"].map((id) => [1, 1, id, "1"]),
   "returns open": one(),
+  "returns untold": one(100),
   "returns seen": one(),
   "returns see": one(1),
   "returns note": () => [order, "nowhere"].map((id) => [1, id]),

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
+import { GatewayDesk } from "../../../src/tp-manager/supervisor/gateway-desk.ts";
 import { POLL_MS, returnPoll } from "../../../src/tp-manager/supervisor/polls.ts";
 import type { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
 import { NumberingTerminal } from "../../support/numbering-terminal.ts";
@@ -19,6 +20,12 @@ async function notified(at: House, transactionId: string, returnedMinor: number)
     Promise.resolve({ last: 1, more: false, returns: [{ transactionId, returnedMinor }] });
   const link = { call } as unknown as SupervisorLink;
   await returnPoll(at.journal.returns, link, at.clock, at.hub.tap(at.log)).ask();
+}
+
+function gatewayDesk(at: House): GatewayDesk {
+  const { attempts, returns } = at.journal;
+  const link = { call: () => Promise.reject(new Error("down")) } as unknown as SupervisorLink;
+  return new GatewayDesk({ attempts, returns, link, clock: at.clock, log: at.hub.tap(at.log) });
 }
 
 const told = (at: House): string[] =>
@@ -80,6 +87,29 @@ test("a return after the reversal is told although the disk fills up behind it",
   await returnPoll(returns, link, at.clock, at.hub.tap(at.log)).ask();
   expect(told(at)).toHaveLength(2);
   expect(returns.returnsSeen()).toBe(1);
+});
+
+test("a program that ends between a reversal's end and the alarm tells it afterwards", async () => {
+  const { at, terminal, id } = await sold();
+  const { reversal } = terminal;
+  terminal.reversal = async (order, observer) => {
+    await notified(at, id, 500);
+    return await reversal(order, observer);
+  };
+  // What is logged after the commit is lost with the program.
+  const { source } = at.hub;
+  source.raise = () => {
+    throw new Error("killed");
+  };
+  await at.afterSale.reverse("A").catch(() => {});
+  expect(told(at)).toEqual([]);
+  at.close();
+  const after = house(at.path);
+  const start = (): void => gatewayDesk(after).start();
+  start();
+  expect(told(after)).toEqual(both("5[.]00"));
+  start();
+  expect(told(after)).toHaveLength(1);
 });
 
 test("a return while the end of the reversal is not known is told when it is", async () => {

@@ -1,0 +1,142 @@
+import { cpSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { noOrder } from "../../supervisor/recording-gateway.ts";
+import { pay, request } from "../../support/payment-house.ts";
+import { lost } from "../../support/scripted-terminal.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { expectSold, type Kiosk, kiosk, restart, sell } from "../../support/two-store-kiosk.ts";
+import { copyStore, removeStore, supervisorIn } from "../../support/two-stores.ts";
+
+/**
+ * A sale of the terminal that no order has may be what an order in doubt has made. It may as well
+ * be that of an order which was lost (docs/design.md 3.17).
+ */
+
+/** Nothing is known at the gateway, as when everything was lost before it was sent. */
+async function counter(): Promise<Kiosk> {
+  const at = await kiosk();
+  at.server.lookUp = () => noOrder;
+  at.manager.desk.start();
+  return at;
+}
+
+/** Order A is charged; its reversal is made, and heard and proved by nobody. */
+async function reversalInDoubt(at: Kiosk): Promise<void> {
+  const { manager, till, clock } = at;
+  await expectSold(at, "A");
+  manager.terminal.reversal = ({ amountMinor }) => {
+    // A terminal that names no original stores it like a sale.
+    till.next(amountMinor);
+    till.show(manager.terminal);
+    return Promise.resolve(lost("line broken"));
+  };
+  await manager.afterSale.reverse("A").catch(() => {});
+  await clock.advance(200_000);
+  expect(manager.journal.attempts.latest("A")?.state.phase).toBe("reversal-in-doubt");
+}
+
+/** Order Q is in doubt, and the terminal tells nothing that could settle it. */
+async function saleInDoubt(at: Kiosk): Promise<void> {
+  const { manager, clock } = at;
+  manager.terminal.script = () => Promise.resolve(lost("line broken"));
+  manager.terminal.last = { kind: "not-told", why: "locked" };
+  await pay(manager, request("Q"));
+  await clock.advance(200_000);
+  expect(manager.journal.attempts.latest("Q")?.state.phase).toBe("in-doubt");
+  at.till.at(manager.terminal);
+}
+
+/** The image of the whole machine is put back: nothing shows it but the terminal. */
+async function imageBack(at: Kiosk, image: string): Promise<void> {
+  at.manager.close();
+  await at.seat.rig?.stop();
+  for (const name of readdirSync(at.folder)) rmSync(join(at.folder, name), { recursive: true });
+  cpSync(image, at.folder, { recursive: true });
+  at.seat.rig = await supervisorIn(at.folder, { server: at.server, clock: at.clock });
+  restart(at);
+}
+
+/** An older copy of the journal is put back, and the supervisor's database is gone. */
+async function journalBack(at: Kiosk, copy: string): Promise<void> {
+  at.manager.close();
+  await at.seat.rig?.stop();
+  copyStore(copy, at.folder, "journal");
+  removeStore(at.folder, "supervisor");
+  at.seat.rig = await supervisorIn(at.folder, { server: at.server, clock: at.clock });
+  restart(at);
+}
+
+function imageOf({ folder }: Kiosk): string {
+  const image = temporaryFolder();
+  cpSync(folder, image, { recursive: true });
+  return image;
+}
+
+/** The terminal's clock goes on: its last sale is of `hours` later than a till counts. */
+function later({ till, manager }: Kiosk, hours: number): void {
+  if (!till.last?.localTime) throw new Error("nothing was sold");
+  const hour = String(Number(till.last.localTime.slice(0, 2)) + hours).padStart(2, "0");
+  till.last = { ...till.last, localTime: `${hour}${till.last.localTime.slice(2)}` };
+  till.show(manager.terminal);
+}
+
+/** Order X is refused, and never told as not charged, whatever the terminal is asked first. */
+async function expectNeverSold(at: Kiosk): Promise<void> {
+  at.manager.desk.start();
+  const { sales } = at.till;
+  const codes: unknown[] = [];
+  for (let tries = 0; tries < 3; tries++) {
+    codes.push(await sell(at, "X").catch(({ code }) => code));
+    expect(at.manager.orders.chargedOf("X")).toBe("unknown");
+    await at.clock.advance(20_000);
+  }
+  expect([codes.at(-1), at.till.sales]).toEqual(["TERMINAL_SALE_UNMATCHED", sales]);
+}
+
+describe("an order whose sale the terminal shows is not charged again", () => {
+  test("after a machine's image with an old reversal in doubt was put back", async () => {
+    const at = await counter();
+    await reversalInDoubt(at);
+    const image = imageOf(at);
+    await at.clock.advance(3_600_000);
+    await expectSold(at, "X");
+    later(at, 2);
+    await imageBack(at, image);
+    await expectNeverSold(at);
+  });
+
+  test.each([
+    ["a reversal", reversalInDoubt],
+    ["a sale", saleInDoubt],
+  ])("after a journal with %s in doubt was put back, whatever its time", async (_name, inDoubt) => {
+    const at = await counter();
+    await inDoubt(at);
+    const copy = temporaryFolder();
+    copyStore(at.folder, copy, "journal");
+    // The session of the copy is over.
+    restart(at);
+    await expectSold(at, "X");
+    await journalBack(at, copy);
+    await expectNeverSold(at);
+  });
+
+  test("after an image with a charge that an operator settled was put back", async () => {
+    const at = await counter();
+    await saleInDoubt(at);
+    await at.manager.settle({ orderId: "Q", outcome: "charged", note: "the bank has it" });
+    const image = imageOf(at);
+    await at.clock.advance(3_600_000);
+    await expectSold(at, "X");
+    later(at, 2);
+    await imageBack(at, image);
+    await expectNeverSold(at);
+  });
+});
+
+test("what a reversal in doubt has stored is no sign of a lost journal", async () => {
+  const at = await counter();
+  await reversalInDoubt(at);
+  await expectSold(at, "B");
+  expect(at.manager.guard.open).toBeUndefined();
+});
