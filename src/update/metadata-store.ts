@@ -18,7 +18,7 @@ const SEAL = "seal";
 const sealSchema = z.object({
   /** Every file of the folder with its SHA-256. */
   files: z.record(z.string(), z.string()),
-  /** The newest time at which metadata were fresh, or 0. */
+  /** The newest time at which metadata were fresh, or 0 (docs/updates.md 2.2). */
   newestMs: z.number(),
 });
 type Seal = z.infer<typeof sealSchema>;
@@ -33,7 +33,7 @@ export interface MetadataStoreSettings {
 }
 
 /**
- * Trusted metadata in a folder that changes as a whole: the work is done in a
+ * Trusted metadata in a folder that changes as a whole (docs/updates.md 2.1): the work is done in a
  * copy, the copy is sealed with the hash of every file, synced and renamed into place, and the
  * folder before it is kept. So a power cut leaves the old folder or the new one, and damage is seen
  * before anything is believed; an empty file would forget which versions were seen.

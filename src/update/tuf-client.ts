@@ -17,7 +17,7 @@ export interface TufClientSettings extends MetadataStoreSettings {
   readonly source: WebSource;
   /** Metadata cannot be younger than the program that reads them: its build date, or 0. */
   readonly builtMs: number;
-  /** Whether the newest time of fresh metadata counts for later checks. */
+  /** Whether the newest time of fresh metadata counts for later checks (docs/updates.md 2.2). */
   readonly remembersTime: boolean;
   readonly signal?: AbortSignal | undefined;
 }
