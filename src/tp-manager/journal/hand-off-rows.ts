@@ -88,7 +88,7 @@ export class HandOffRows implements HandOffStore {
   }
 
   pendingHandOffs(limit: number, setAsideMs: number, nowMs: number): PendingHandOff[] {
-    // What was taken and cannot be written down would be handed over again and again.
+    // A row that was taken and cannot be noted as taken would be handed over again and again.
     this.#statements.settle();
     return this.#sql.pending.all(setAsideMs, nowMs, limit).map((row) => ({
       what: row["withdrawn"] === 1 ? "reversed" : "charged",
