@@ -49,8 +49,8 @@ function needed(name: Single): string {
 
 function percent(): number {
   const share = Number(needed("share"));
-  if (share >= 0 && share <= 100) return share;
-  throw new Error("--share is from 0 to 100");
+  if (Number.isInteger(share) && share >= 0 && share <= 100) return share;
+  throw new Error("--share is a whole number from 0 to 100");
 }
 
 function countOf(name: "threshold" | "root-threshold" | "targets-threshold"): number | undefined {

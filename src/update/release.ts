@@ -11,7 +11,8 @@ export const releaseSchema = z.object({
   kind: z.literal("programs"),
   version,
   platform: name,
-  channels: z.record(name, z.number().min(0).max(100)),
+  /** Whole numbers: canonical JSON, which is what is signed, has no others. */
+  channels: z.record(name, z.int().min(0).max(100)),
   follows: version,
   notBefore: z.iso.datetime(),
   withdrawn: z.boolean(),
