@@ -54,7 +54,9 @@ export async function makeBundle(out: string): Promise<Bundle> {
     chunkFileNames: "part-[name]-[hash].js",
     codeSplitting: {
       // The keep-alive loads one file besides its entry.
-      groups: [{ name: "look", test: /launcher\/(keep-alive|probe)\.ts|version-files/ }],
+      groups: [
+        { name: "look", test: /launcher\/(keep-alive|probe|deliberate-stop)\.ts|version-files/ },
+      ],
     },
   });
   await build.close();

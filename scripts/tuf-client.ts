@@ -1,5 +1,5 @@
 /**
- * A plain TUF client on the updater's code, so that others can check it:
+ * A plain TUF client on the updater's code, so that others can check it (docs/updates.md 2.6):
  *   scripts/tuf-client --metadata-dir D init ROOT
  *   scripts/tuf-client --metadata-dir D --metadata-url U refresh
  *   scripts/tuf-client --metadata-dir D --metadata-url U download

@@ -1,3 +1,5 @@
+import { accessSync, constants } from "node:fs";
+import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
 import { createIpcClient, IpcError, type IpcFailure } from "../shared/ipc/client.ts";
 import {
   type Program,
@@ -26,13 +28,17 @@ export type Condition =
     }
   | { readonly state: "stopped" };
 
-/** Asks the program; when it does not answer, asks the operating system. */
+/**
+ * Asks the program; when it does not answer, asks the operating system. Throws {@link ProgramExit}
+ * when the user may not look: nothing could be told apart from a program that has stopped.
+ */
 export async function conditionOf(
   part: ProgramPart,
   runDirectory: string,
   clock: Clock,
   answerWithinMs: number,
 ): Promise<Condition> {
+  mustBeAllowed(runDirectory);
   try {
     const status = await askStatus(part.name, runDirectory, clock, answerWithinMs);
     return { state: "running", pid: status.pid, status };
@@ -41,6 +47,18 @@ export async function conditionOf(
     const pids = findProcesses(part);
     if (pids.length === 0) return { state: "stopped" };
     return { state: "silent", pids, failure: error.failure, why: error.message };
+  }
+}
+
+function mustBeAllowed(runDirectory: string): void {
+  try {
+    accessSync(runDirectory, constants.R_OK | constants.X_OK);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EACCES") return; // never started
+    throw new ProgramExit(
+      exitCodes.unavailable,
+      `not allowed: ${runDirectory} belongs to another user; run this as the user of the programs`,
+    );
   }
 }
 

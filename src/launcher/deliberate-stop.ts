@@ -1,18 +1,22 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { openRunDirectory } from "../shared/ipc/run-directory.ts";
-import { isoTime } from "../shared/time.ts";
 
-/**
+/*
  * A stop that an operator asked for is written down, so that the keep-alive leaves it alone, also
- * after a reboot, until the next start (docs/design.md 9.2).
+ * after a reboot, until the next start (docs/design.md 9.2). The keep-alive loads this file every
+ * two minutes, so it stays small.
  */
-const STOP_FILE = "stopped";
 
+/** The place of the mark, and where older versions have put it, which is read as well. */
+const marksIn = (dataDirectory: string): readonly [string, string] => [
+  `${dataDirectory}/stopped`,
+  `${dataDirectory}/run/stopped`,
+];
+
+/** The data folder exists. */
 export function recordStop(dataDirectory: string, nowMs: number): void {
-  const file = join(openRunDirectory(dataDirectory), STOP_FILE);
+  const [file] = marksIn(dataDirectory);
   try {
-    writeFileSync(file, isoTime(nowMs));
+    writeFileSync(file, new Date(nowMs).toISOString());
   } catch (error) {
     // On a full disk it is there all the same, empty.
     if (!existsSync(file)) throw error;
@@ -20,12 +24,16 @@ export function recordStop(dataDirectory: string, nowMs: number): void {
 }
 
 export function forgetStop(dataDirectory: string): void {
-  rmSync(join(dataDirectory, "run", STOP_FILE), { force: true });
+  for (const file of marksIn(dataDirectory)) rmSync(file, { force: true });
+}
+
+export function isStoppedOnPurpose(dataDirectory: string): boolean {
+  return marksIn(dataDirectory).some((file) => existsSync(file));
 }
 
 /** When it was asked for, or undefined when the programs are meant to run. */
 export function deliberateStop(dataDirectory: string): string | undefined {
-  const file = join(dataDirectory, "run", STOP_FILE);
-  if (!existsSync(file)) return undefined;
+  const file = marksIn(dataDirectory).find((mark) => existsSync(mark));
+  if (file === undefined) return undefined;
   return readFileSync(file, "utf8") || statSync(file).mtime.toISOString();
 }

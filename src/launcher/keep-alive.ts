@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import type { Program } from "../shared/ipc/contract.ts";
+import { isStoppedOnPurpose } from "./deliberate-stop.ts";
 import { probe } from "./probe.ts";
 
 /** Well above what a busy machine needs for one local answer. */
@@ -13,7 +14,7 @@ const programs: readonly Program[] = ["tp-manager", "supervisor"];
  */
 export async function keepAlive(dataDirectory: string, answerWithinMs: number): Promise<number> {
   const run = `${dataDirectory}/run`;
-  if (existsSync(`${run}/stopped`)) return 0;
+  if (isStoppedOnPurpose(dataDirectory)) return 0;
   const probes = await Promise.all(programs.map((program) => probe(run, program, answerWithinMs)));
   const allAnswer = probes.every((result) => result === "answers");
   // A memory of earlier trouble is brought up to date, and goes when it is over.

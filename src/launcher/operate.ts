@@ -43,6 +43,7 @@ export function start(site: Site): Promise<number> {
 }
 
 export function stop(site: Site): Promise<number> {
+  openRunDirectory(site.installation.dataDirectory); // the data folder of a first stop is made
   // Before waiting for the lock: a keep-alive at work leaves the other program alone then.
   recordStop(site.installation.dataDirectory, site.clock.now());
   return alone(site, async () => {

@@ -1,10 +1,12 @@
-import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { backup, type DatabaseSync } from "node:sqlite";
+import { promisify } from "node:util";
 import { schedule } from "node-cron";
 import type { Logger } from "./logger.ts";
 import type { Store } from "./stores/store.ts";
 import { type Clock, sleep } from "./time.ts";
+import { programFile } from "./version-files.ts";
 
 /** One thing to do each day. */
 export interface Chore {
@@ -24,8 +26,10 @@ interface DailyOptions {
 
 const IDLE_POLL_MS = 15_000;
 const IDLE_WAIT_MAX_MS = 3_600_000;
-/** Copies of each database that are kept. */
-const BACKUPS_KEPT = 7;
+/** Copies of each database that are kept: the newest, and one from before whatever spoilt it. */
+const BACKUPS_KEPT = 2;
+/** The write-ahead log cannot begin anew while it is copied from. */
+const COPY_LIMIT_MS = 3_600_000;
 const DAY_MS = 24 * 3_600_000;
 
 /** Does the daily chores at their time, only while nothing else goes on. */
@@ -62,12 +66,12 @@ export async function runChores({ idle, chores, clock, log }: DailyOptions): Pro
 }
 
 /**
- * Copies a database that is in use into `<data>/backup`, page by page, and keeps the newest copies.
- * The copy appears under its name only when it is whole. From then on it is an older one, which
+ * Copies a database that is in use into `<data>/backup` and keeps the newest copies. A program of
+ * its own does the work (copy-database.ts), so payments go on meanwhile. The copy appears under its
+ * name only when it is whole and was checked. From then on it is an older one, which
  * {@link Store.copied} is told.
  */
 export function backupChore(
-  database: DatabaseSync,
   databasePath: string,
   clock: Clock,
   store: Pick<Store, "copied">,
@@ -81,7 +85,8 @@ export function backupChore(
       const name = basename(databasePath, ".db");
       const unfinished = join(folder, `${name}.unfinished`);
       rmSync(unfinished, { force: true });
-      await backup(database, unfinished);
+      await copyDatabase(databasePath, unfinished);
+      chmodSync(unfinished, 0o600);
       store.copied();
       renameSync(unfinished, join(folder, `${name}-${day}.db`));
       const copies = readdirSync(folder)
@@ -90,6 +95,23 @@ export function backupChore(
       for (const old of copies.slice(0, -BACKUPS_KEPT)) rmSync(join(folder, old));
     },
   };
+}
+
+/** Rejects with the words of the copying program, which ends when this process does. */
+async function copyDatabase(from: string, to: string): Promise<void> {
+  const options = { timeout: COPY_LIMIT_MS, windowsHide: true };
+  const running = promisify(execFile)(
+    process.execPath,
+    [programFile("copy-database"), from, to],
+    options,
+  );
+  const end = (): boolean => running.child.kill();
+  process.once("exit", end);
+  try {
+    await running;
+  } finally {
+    process.off("exit", end);
+  }
 }
 
 /** Removes logs of one program that were put aside more than `days` ago (log-file.ts). */

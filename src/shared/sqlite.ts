@@ -6,6 +6,8 @@ import { invariant } from "./invariant.ts";
 /** One step of a schema; its number is its place in the list, from 1. Never edit, append. */
 export type Migration = string;
 
+/** The write-ahead log keeps so much room on the disk, whatever it once needed. */
+const LOG_BYTES_MAX = 16 * 1024 * 1024;
 /** How long one process waits for another one's write lock before the statement fails. */
 const BUSY_TIMEOUT_MS = 2_000;
 
@@ -60,6 +62,8 @@ function sizeOf(path: string): number {
 function makeDurable(database: DatabaseSync): void {
   const mode = database.prepare("PRAGMA journal_mode = WAL").get()?.["journal_mode"];
   database.exec("PRAGMA synchronous = FULL");
+  // A log that grew while a copy was made shrinks again.
+  database.exec(`PRAGMA journal_size_limit = ${LOG_BYTES_MAX}`);
   const synchronous = database.prepare("PRAGMA synchronous").get()?.["synchronous"];
   if (mode !== "wal" || synchronous !== 2) {
     throw new Error(

@@ -26,6 +26,7 @@ export const programEntries = {
   supervisor: "supervisor/main.ts",
   audit: "tp-manager/audit/main.ts",
   "audit-worker": "tp-manager/audit/audit-worker.ts",
+  "copy-database": "shared/copy-database.ts",
   "terminal-simulator": "simulator/terminal/main.ts",
   "gateway-sandbox": "simulator/gateway/main.ts",
 } as const;

@@ -81,7 +81,7 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
     at: config.UPDATE_TIME,
     idle: () => true, // a copy is made beside the running tries
     chores: [
-      backupChore(database, databasePath, clock, stores.store),
+      backupChore(databasePath, clock, stores.store),
       retentionChore(database, config.JOURNAL_DAYS, clock),
       oldLogsChore(logFileOf(installation, "supervisor"), config.LOG_DAYS, clock),
     ],

@@ -281,7 +281,7 @@ function startChores(
     at: config.UPDATE_TIME,
     idle: () => desk.turn.current === undefined,
     chores: [
-      backupChore(journal.database, journalPath, clock, journal.store),
+      backupChore(journalPath, clock, journal.store),
       archiveChore(journal.archive, config.JOURNAL_DAYS, clock, (id) => handOff.delivered(id, 0)),
       oldLogsChore(logFileOf(installation, "tp-manager"), config.LOG_DAYS, clock),
     ],

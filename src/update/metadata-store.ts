@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import type { Clock } from "../shared/time.ts";
@@ -18,7 +18,7 @@ const SEAL = "seal";
 const sealSchema = z.object({
   /** Every file of the folder with its SHA-256. */
   files: z.record(z.string(), z.string()),
-  /** The newest time at which metadata were fresh, or 0. */
+  /** The newest time at which metadata were fresh, or 0 (docs/updates.md 2.2). */
   newestMs: z.number(),
 });
 type Seal = z.infer<typeof sealSchema>;
@@ -33,7 +33,7 @@ export interface MetadataStoreSettings {
 }
 
 /**
- * Trusted metadata in a folder that changes as a whole: the work is done in a
+ * Trusted metadata in a folder that changes as a whole (docs/updates.md 2.1): the work is done in a
  * copy, the copy is sealed with the hash of every file, synced and renamed into place, and the
  * folder before it is kept. So a power cut leaves the old folder or the new one, and damage is seen
  * before anything is believed; an empty file would forget which versions were seen.
@@ -123,7 +123,9 @@ export class MetadataStore {
 
   #copyToWork(from: string): void {
     this.#emptyWork();
-    cpSync(from, this.#work, { recursive: true, filter: (path) => path !== join(from, SEAL) });
+    for (const name of readdirSync(from)) {
+      if (name !== SEAL) writeFileSync(join(this.#work, name), readFileSync(join(from, name)));
+    }
   }
 
   #emptyWork(): void {
@@ -150,14 +152,18 @@ function sealOf(folder: string): Seal | undefined {
   }
 }
 
+/** A folder among the files has no hash that a seal could have. */
 function hashesOf(folder: string): Record<string, string> {
-  const names = readdirSync(folder).filter((name) => name !== SEAL);
+  const entries = readdirSync(folder, { withFileTypes: true }).filter(({ name }) => name !== SEAL);
   return Object.fromEntries(
-    names.toSorted().map((name) => {
-      const bytes = readFileSync(join(folder, name));
-      return [name, createHash("sha256").update(bytes).digest("hex")];
-    }),
+    entries
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+      .map((entry) => [entry.name, entry.isFile() ? hashOf(join(folder, entry.name)) : "no file"]),
   );
+}
+
+function hashOf(file: string): string {
+  return createHash("sha256").update(readFileSync(file)).digest("hex");
 }
 
 function textOf(path: string): string {

@@ -36,7 +36,7 @@ interface Download {
 const ATTEMPTS_MAX = 5;
 
 /**
- * Downloads a target, or finds that it is there. A part that came before a
+ * Downloads a target, or finds that it is there (docs/updates.md 2.3). A part that came before a
  * broken line stays beside it and is taken up again; a file whose length or hash is not the signed
  * one is removed.
  */

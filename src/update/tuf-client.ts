@@ -17,7 +17,7 @@ export interface TufClientSettings extends MetadataStoreSettings {
   readonly source: WebSource;
   /** Metadata cannot be younger than the program that reads them: its build date, or 0. */
   readonly builtMs: number;
-  /** Whether the newest time of fresh metadata counts for later checks. */
+  /** Whether the newest time of fresh metadata counts for later checks (docs/updates.md 2.2). */
   readonly remembersTime: boolean;
   readonly signal?: AbortSignal | undefined;
 }
@@ -140,7 +140,12 @@ function targetUrl(baseUrl: string, target: TargetFile, isConsistent: boolean): 
   const name = parts.pop() ?? "";
   const [hash] = Object.values(target.hashes);
   const path = [...parts, isConsistent ? `${hash}.${name}` : name];
-  return `${baseUrl.replace(/\/+$/, "")}/${path.map(encodeURIComponent).join("/")}`;
+  return `${baseUrl.replace(/\/+$/, "")}/${path.map(encodedPart).join("/")}`;
+}
+
+/** A part of a path; letters that it may hold as they are stay (RFC 3986, pchar). */
+function encodedPart(part: string): string {
+  return encodeURIComponent(part).replace(/%(24|26|2B|2C|3A|3B|3D|40)/g, decodeURIComponent);
 }
 
 function jsonOf(folder: string, role: string) {
@@ -150,7 +155,7 @@ function jsonOf(folder: string, role: string) {
 /** tuf-js passes the reason of a refused snapshot or targets file on as text only. */
 function readable(error: unknown, nowMs: number): unknown {
   if (error instanceof UpdateError || (error as Error).name === "AbortError") return error;
-  const { message } = error as Error;
+  const message = (error as Error).message.replace(/^Unable to load .*? error (\w+: )*/, "");
   const options = { cause: error };
   if (error instanceof ExpiredMetadataError || message.endsWith(" is expired")) {
     const text = `metadata have expired at ${isoTime(nowMs)}: ${message}`;

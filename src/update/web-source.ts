@@ -39,8 +39,8 @@ interface Answer {
 }
 
 /**
- * Reads files from a static web server. Redirects are refused, since they would lead to a server
- * that nobody has configured; whatever fails ends the connection.
+ * Reads files from a static web server (docs/updates.md 2.4). Redirects are refused, since they
+ * would lead to a server that nobody has configured; whatever fails ends the connection.
  */
 export class WebSource {
   readonly #ca: string | undefined;

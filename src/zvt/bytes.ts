@@ -12,7 +12,7 @@ export function fromHex(hex: string): Uint8Array {
 }
 
 export function toHex(bytes: Uint8Array): string {
-  return Array.from(bytes, hexByte).join("");
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("hex");
 }
 
 export function hexByte(byte: number): string {

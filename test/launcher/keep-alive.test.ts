@@ -1,4 +1,12 @@
-import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { uptime } from "node:os";
 import { join } from "node:path";
 import { afterAll, test as alone, beforeAll, describe, expect } from "vitest";
@@ -70,6 +78,18 @@ describe("looks at what runs, is stopped and runs again", () => {
     expect((await checkout.alwaysUp("--data", data)).code).toBe(0);
     expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
   });
+});
+
+test("a stop that an older version wrote down counts, until the next start", async () => {
+  const data = checkout.dataFolder("old-stop");
+  mkdirSync(join(data, "run"));
+  writeFileSync(join(data, "run/stopped"), "2026-01-01T00:00:00.000Z");
+  expect(await checkout.alwaysUp("--data", data)).toEqual(quiet);
+  expect(pids(data)).toEqual([[], []]);
+  const status = await checkout.launch("status", "--data", data);
+  expect(status.out).toContain("Stopped on purpose since 2026-01-01T00:00:00.000Z");
+  await checkout.launch("start", "--data", data);
+  expect(existsSync(join(data, "run/stopped"))).toBe(false);
 });
 
 test("it relaunches what is dead, says so once, and is quiet again", async () => {

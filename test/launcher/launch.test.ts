@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, relative } from "node:path";
@@ -121,6 +122,23 @@ test("a good start tells what is doubtful in the setup file", async () => {
   ]);
 });
 
+test("to another user nothing is told as stopped", async (context) => {
+  if (process.getuid?.() !== 0) context.skip("only root can run a program as another user");
+  const data = checkout.dataFolder("of-somebody");
+  await checkout.launch("--data", data);
+  const main = join(import.meta.dirname, "../../src/launcher/main.ts");
+  for (const command of ["status", "stop"]) {
+    const { status, stderr, stdout } = spawnSync(
+      "setpriv",
+      ["--reuid=65534", "--clear-groups", process.execPath, main, command, "--data", data],
+      { encoding: "utf8", cwd: "/", env: { NODE_DISABLE_COMPILE_CACHE: "1" } },
+    );
+    expect({ command, status, stdout }).toEqual({ command, status: 69, stdout: "" });
+    expect(stderr).toMatch(/^not allowed/);
+  }
+  expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
+});
+
 test("start starts what is missing and leaves the other alone", async () => {
   const data = checkout.dataFolder("missing");
   await checkout.launch("--data", data);
@@ -141,7 +159,7 @@ test("restart replaces both programs", async () => {
   const after = pids(data).flat();
   expect(after).toHaveLength(2);
   expect(after.filter((pid) => before.includes(pid))).toEqual([]);
-  expect(existsSync(join(data, "run/stopped"))).toBe(false);
+  expect(existsSync(join(data, "stopped"))).toBe(false);
 });
 
 test("a faulty setup file ends with 78 and every fault once, and nothing runs", async () => {

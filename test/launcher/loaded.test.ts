@@ -24,10 +24,11 @@ function loads(file: string, seen = new Set<string>()): Set<string> {
   return seen;
 }
 
-test("a look when all is well loads four small files and three cheap modules of Node", () => {
+test("a look when all is well loads five small files and three cheap modules of Node", () => {
   // node:http or zod alone would cost more than an empty start of Node (docs/design.md 9.2).
   expect([...loads("launcher/main.ts")]).toEqual(["node:path", "shared/version-files.ts"]);
   expect([...loads("launcher/keep-alive.ts")].sort()).toEqual([
+    "launcher/deliberate-stop.ts",
     "launcher/probe.ts",
     "node:fs",
     "node:net",

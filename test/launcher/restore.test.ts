@@ -34,9 +34,9 @@ async function kiosk() {
   const sent = (orderId: string): number =>
     server.references.filter((reference) => reference === orderId).length;
   await sell("A");
-  await backupChore(rig.database, rig.path, clock, rig.ownStore).run();
+  await backupChore(rig.path, clock, rig.ownStore).run();
   const { journal, path } = manager;
-  await backupChore(journal.database, path, clock, journal.store).run();
+  await backupChore(path, clock, journal.store).run();
   await sell("B");
   manager.close();
   await rig.stop();

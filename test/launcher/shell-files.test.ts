@@ -85,7 +85,7 @@ test("always-up.sh works through a link and passes its arguments on", async () =
   symlinkSync(join(shared.root, "always-up.sh"), join(elsewhere, "watch"));
   const data = join(elsewhere, "data");
   mkdirSync(join(data, "run"), { recursive: true });
-  writeFileSync(join(data, "run/stopped"), "");
+  writeFileSync(join(data, "stopped"), "");
   expect(await run("sh", ["watch", "--data", "data"], elsewhere)).toMatchObject({ code: 0 });
   expect(await run("./watch", ["--frob"], elsewhere)).toMatchObject({ code: 64 });
 });

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
@@ -24,7 +24,7 @@ test("a backup is a whole database, made while the original is in use", async ()
   const folder = temporaryFolder();
   const { path, opened } = database(folder);
   opened.exec("INSERT INTO sale VALUES (1)");
-  const copied = backupChore(opened, path, new TestClock(), store).run();
+  const copied = backupChore(path, new TestClock(), store).run();
   opened.exec("INSERT INTO sale VALUES (2)");
   await copied;
   const copy = new DatabaseSync(join(folder, "backup", "journal-2026-01-15.db"));
@@ -33,18 +33,69 @@ test("a backup is a whole database, made while the original is in use", async ()
   expect(Number(copy.prepare("SELECT count(*) AS n FROM sale").get()?.["n"])).toBeGreaterThan(0);
 });
 
-test("seven backups are kept, and other files are left alone", async () => {
+test("a copy keeps the numbers of rows, the schema and the mode of its file", async () => {
+  const folder = temporaryFolder();
+  const path = join(folder, "journal.db");
+  const opened = openDatabase(path, ["CREATE TABLE sale (id TEXT PRIMARY KEY) STRICT"]);
+  onTestFinished(() => opened.close());
+  opened.exec("INSERT INTO sale VALUES ('a'), ('b'), ('c'); DELETE FROM sale WHERE id <> 'c'");
+  await backupChore(path, new TestClock(), store).run();
+  const file = join(folder, "backup", "journal-2026-01-15.db");
+  const copy = new DatabaseSync(file);
+  onTestFinished(() => copy.close());
+  expect(copy.prepare("SELECT rowid AS number, id FROM sale").all()).toEqual([
+    { number: 3, id: "c" },
+  ]);
+  expect(copy.prepare("PRAGMA user_version").get()).toEqual({ user_version: 1 });
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test("what is written while a copy is made is in the database and not in the copy", async () => {
   const folder = temporaryFolder();
   const { path, opened } = database(folder);
+  const numbers = "SELECT 1 UNION ALL SELECT i + 1 FROM row WHERE i < 200000";
+  opened.exec(`INSERT INTO sale WITH RECURSIVE row (i) AS (${numbers}) SELECT i FROM row`);
+  let copied = false;
+  const copying = Promise.resolve(backupChore(path, new TestClock(), store).run());
+  void copying.then(() => (copied = true));
+  const insert = opened.prepare("INSERT INTO sale VALUES (0)");
+  let written = 0;
+  while (!copied) {
+    insert.run();
+    written += 1;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const count = (from: DatabaseSync): number =>
+    Number(from.prepare("SELECT count(*) AS n FROM sale").get()?.["n"]);
+  const copy = new DatabaseSync(join(folder, "backup", "journal-2026-01-15.db"));
+  onTestFinished(() => copy.close());
+  expect(count(opened)).toBe(200_000 + written);
+  expect(count(copy)).toBeGreaterThanOrEqual(200_000);
+  expect(count(copy)).toBeLessThan(200_000 + written);
+});
+
+test("a database that cannot be copied leaves the former copies and says why", async () => {
+  const folder = temporaryFolder();
+  const path = join(folder, "journal.db");
+  writeFileSync(path, "no database at all, but long enough to be looked at");
+  mkdirSync(join(folder, "backup"));
+  writeFileSync(join(folder, "backup", "journal-2026-01-01.db"), "former");
+  await expect(backupChore(path, new TestClock(), store).run()).rejects.toThrow(/not a database/);
+  expect(readdirSync(join(folder, "backup"))).toEqual(["journal-2026-01-01.db"]);
+});
+
+test("two backups are kept, and other files are left alone", async () => {
+  const folder = temporaryFolder();
+  const { path } = database(folder);
   const clock = new TestClock();
   mkdirSync(join(folder, "backup"));
   writeFileSync(join(folder, "backup", "journal-mine.db"), "");
-  for (let day = 0; day < 9; day++) {
-    await backupChore(opened, path, clock, store).run();
+  for (let day = 0; day < 4; day++) {
+    await backupChore(path, clock, store).run();
     clock.jumpWallClock(DAY_MS);
   }
   const kept = readdirSync(join(folder, "backup")).sort();
-  expect(kept).toHaveLength(8);
+  expect(kept).toHaveLength(3);
   expect(kept[0]).toBe("journal-2026-01-17.db");
   expect(kept).toContain("journal-mine.db");
 });

@@ -1,3 +1,4 @@
+import type { AttemptState } from "../../src/tp-manager/attempts/payment.ts";
 import type { LastTransaction } from "../../src/tp-manager/terminal/terminal.ts";
 import { isStoreHarm, type Plan, type Step } from "./plan.ts";
 
@@ -9,7 +10,12 @@ type Before = LastTransaction["kind"] | undefined;
 /** A situation in which the truth cannot be had, written down before any run. */
 interface Row {
   readonly situation: string;
-  readonly is: (plan: Plan, struck: ReadonlySet<string>, before?: Before) => boolean;
+  readonly is: (
+    plan: Plan,
+    struck: ReadonlySet<string>,
+    before?: Before,
+    state?: AttemptState,
+  ) => boolean;
   /** After the last fault a sale is made within this time, whatever stays unknown. */
   readonly nextSaleWithinMs: number;
 }
@@ -45,6 +51,12 @@ const rows: readonly Row[] = [
   {
     situation: "the storage was empty before the payment: what is gone from it looks like nothing",
     is: (_plan, _struck, before) => before === "none",
+    nextSaleWithinMs: 10 * MINUTE_MS,
+  },
+  {
+    // Whether our acknowledgement arrived is written behind the report (docs/design.md 1.3).
+    situation: "the program was killed between a good report and the next commit",
+    is: (_plan, _struck, _before, state) => state !== undefined && "perhapsTaken" in state,
     nextSaleWithinMs: 10 * MINUTE_MS,
   },
   {
@@ -109,8 +121,12 @@ const rows: readonly Row[] = [
 /** Where everything can be proved, recovery needs the terminal's own time limit and some looks. */
 const NEXT_SALE_MS = 10 * MINUTE_MS;
 
-export const mayStayUnknown = (plan: Plan, struck: ReadonlySet<string>, before: Before): boolean =>
-  rows.some(({ is }) => is(plan, struck, before));
+export const mayStayUnknown = (
+  plan: Plan,
+  struck: ReadonlySet<string>,
+  before: Before,
+  state: AttemptState | undefined,
+): boolean => rows.some(({ is }) => is(plan, struck, before, state));
 
 /** Milliseconds after the last fault within which a sale is made again. */
 export function nextSaleWithinMs(plan: Plan, struck: ReadonlySet<string>): number {

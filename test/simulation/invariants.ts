@@ -184,8 +184,10 @@ function needlesslyUnknown(end: End): string[] {
   return orders
     .filter((order) => found.get(order)?.status === "Unknown")
     .filter((order) => {
-      const before = attempts?.latest(order)?.baseline?.last.kind;
-      return !mayStayUnknown(plan, world.struck, before);
+      const { baseline, state } = attempts?.latest(order) ?? {};
+      // A sale that stands is one that the terminal can show.
+      const unsold = world.bank.balance(order) === 0 ? state : undefined;
+      return !mayStayUnknown(plan, world.struck, baseline?.last.kind, unsold);
     })
     .map((order) => `${order} is unknown; the bank has ${world.bank.balance(order)}`);
 }

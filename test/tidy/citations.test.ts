@@ -16,7 +16,9 @@ import {
 import { repositoryFiles, root, type Source } from "./sources.ts";
 
 const books = new Map(
-  ["design", "gateway", "zvt", "concert"].map((name) => [name, read(`docs/${name}.md`)] as const),
+  ["design", "gateway", "zvt", "concert", "updates"].map(
+    (name) => [name, read(`docs/${name}.md`)] as const,
+  ),
 );
 const sections = new Map([...books].map(([name, text]) => [name, sectionsOf(text)] as const));
 

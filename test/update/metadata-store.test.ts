@@ -1,4 +1,12 @@
-import { existsSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { inDays, TestRepository } from "./test-repository.ts";
@@ -20,6 +28,7 @@ const damages: [string, (folder: string, file: string) => void][] = [
   ["cut short", (folder, file) => truncateSync(join(folder, file), 40)],
   ["removed", (folder, file) => rmSync(join(folder, file))],
   ["changed", (folder, file) => writeFileSync(join(folder, file), "{}")],
+  ["with a folder", (folder) => mkdirSync(join(folder, "folder.json"))],
   ["with a stranger", (folder) => writeFileSync(join(folder, "stranger.json"), "{}")],
 ];
 

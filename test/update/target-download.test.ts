@@ -1,10 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { readdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../src/shared/time.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { WebSource } from "../../src/update/web-source.ts";
+import { selfSigned } from "../supervisor/gateway/self-signed.ts";
 import { runToEnd } from "../support/own-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { TestRepository } from "./test-repository.ts";
@@ -166,6 +169,24 @@ test.each(["http://192.0.2.1/", "http://example.org/", "ftp://127.0.0.1/", "file
     );
   },
 );
+
+describe("over https", () => {
+  async function served(): Promise<string> {
+    const server = createServer(selfSigned, (_, response) => response.end("whole"));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    return `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  }
+
+  test("a certificate counts that the file of certificates holds, and no other", async () => {
+    const url = await served();
+    const [clock, reading] = [systemClock, { lengthMax: 10 }];
+    const known = new WebSource({ clock, ca: selfSigned.cert });
+    expect(`${await known.read(url, reading)}`).toBe("whole");
+    const refused = new WebSource({ clock }).read(url, reading);
+    await expect(refused).rejects.toThrow("cannot be read: DEPTH_ZERO_SELF_SIGNED_CERT");
+  });
+});
 
 test("stolen online keys sign no target that the targets' keys have not signed", async () => {
   const { repository, kiosk } = await kioskWithTarget();

@@ -69,6 +69,7 @@ export class SessionLine {
   #opening: ((opened: Opened) => void) | undefined;
   #sending: ((sent: Sent) => void) | undefined;
   #retry: Timer | undefined;
+  #connecting: Promise<void> | undefined;
   #retryMs: number;
 
   constructor(parts: LineParts) {
@@ -87,11 +88,13 @@ export class SessionLine {
   }
 
   /** Asks to speak. The session is held for a moment, and left when nothing is sent in it. */
-  open(signal: AbortSignal): Promise<Opened> {
-    if (this.#state.phase.is === "open") return Promise.resolve({ opened: true });
-    if (!this.#connection) return Promise.resolve(this.#not("away"));
-    if (this.#opening || !isSessionFree(this.#state)) return Promise.resolve(this.#not("busy"));
-    return new Promise((resolve) => {
+  async open(signal: AbortSignal): Promise<Opened> {
+    if (this.#state.phase.is === "open") return { opened: true };
+    // A terminal may close a TCP connection behind each payment.
+    if (!this.#connection) await this.#connectNow();
+    if (!this.#connection) return this.#not("away");
+    if (this.#opening || !isSessionFree(this.#state)) return this.#not("busy");
+    return await new Promise((resolve) => {
       const onAbort = (): void => {
         this.leave();
         this.#opened(this.#not("silent"));
@@ -146,7 +149,20 @@ export class SessionLine {
     await this.#connection?.close();
   }
 
-  async #connect(): Promise<void> {
+  /** One try at once, in the place of the one that is waited for. */
+  async #connectNow(): Promise<void> {
+    this.#retry?.clear();
+    await this.#connect();
+  }
+
+  #connect(): Promise<void> {
+    this.#connecting ??= this.#tryToConnect().finally(() => {
+      this.#connecting = undefined;
+    });
+    return this.#connecting;
+  }
+
+  async #tryToConnect(): Promise<void> {
     const { transport } = this.#parts;
     const { signal } = this.#closing;
     const listener: ConnectionListener = {

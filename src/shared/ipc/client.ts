@@ -61,6 +61,28 @@ export function createIpcClient<M extends Messages>(
   stores?: StoreExchange,
 ): IpcClient<M> {
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+  let known: Place | undefined;
+
+  /**
+   * The place is read once. One that does not answer, or refuses the token, is looked up again: the
+   * other program may have been started since, elsewhere. Neither has carried the message out.
+   */
+  async function send(message: Omit<Post, keyof Place | "agent" | "clock">): Promise<Posted> {
+    const before = known;
+    const where = before ?? locate(runDirectory, program);
+    known = where;
+    try {
+      const posted = await post({ ...message, ...where, agent, clock });
+      if (posted.status !== WRONG_TOKEN || !before) return posted;
+    } catch (error) {
+      known = undefined;
+      const isUnsent = error instanceof IpcError && error.failure === "unreachable";
+      if (!isUnsent || !before) throw error;
+    }
+    known = locate(runDirectory, program);
+    return await post({ ...message, ...known, agent, clock });
+  }
+
   return {
     async call(name, body, timeoutMs) {
       const text = JSON.stringify(body);
@@ -68,9 +90,7 @@ export function createIpcClient<M extends Messages>(
         throw new IpcError("refused", `${name} is larger than ${IPC_BODY_BYTES_MAX} bytes`);
       }
       const path = `/v${IPC_VERSION}/${name}`;
-      const where = locate(runDirectory, program);
-      const word = stores?.tell();
-      const answer = await post({ ...where, path, body: text, timeoutMs, agent, clock, word });
+      const answer = await send({ path, body: text, timeoutMs, word: stores?.tell() });
       // Before the answer is used: it may be that of a database that was lost.
       stores?.hear(answer.word);
       if (answer.status !== 200) {
@@ -89,8 +109,15 @@ export function createIpcClient<M extends Messages>(
   };
 }
 
-/** Read each time: the other program may have been started since, elsewhere. */
-function locate(runDirectory: string, program: Program): { socketPath: string; token: string } {
+/** Where a program listens, and what it lets in. */
+interface Place {
+  readonly socketPath: string;
+  readonly token: string;
+}
+
+const WRONG_TOKEN = 401;
+
+function locate(runDirectory: string, program: Program): Place {
   try {
     const socketPath = addressOf(runDirectory, program);
     if (socketPath) return { socketPath, token: ipcToken(runDirectory) };
@@ -109,10 +136,8 @@ function parseJson(text: string): unknown {
   }
 }
 
-interface Post {
-  readonly socketPath: string;
+interface Post extends Place {
   readonly path: string;
-  readonly token: string;
   readonly body: string;
   readonly timeoutMs: number;
   readonly agent: HttpAgent;

@@ -135,6 +135,7 @@ function doubtOfSale(attempt: Attempt, state: InDoubtState, given: DoubtTimes): 
     acknowledged: good?.acknowledged === true,
     tookBefore: state.tookBefore === true,
     perhapsTook: state.perhapsTaken === true,
+    unclear: state.last?.judgement === "no-result",
     printsCount: times.printsCount,
     second: state.second ?? null,
     end: !state.heard ? "unheard" : onlyBad && !good && !state.second ? "own-word" : "bad",
@@ -147,7 +148,6 @@ function doubtOfSale(attempt: Attempt, state: InDoubtState, given: DoubtTimes): 
     heard,
     asked: askedOf(attempt, times.limitMs, state.goods),
     sale: null,
-    wasStored: state.last?.judgement === "no-result",
   };
 }
 

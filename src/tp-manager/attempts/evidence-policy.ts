@@ -40,10 +40,7 @@ export interface Doubt {
    * ({@link isSeenInTime}). Asked of a storage that was empty before and is empty now.
    */
   readonly isWatched?: boolean;
-  /**
-   * Something else than a good result says that the terminal has stored the command: a look has
-   * shown it, or a result that was neither good nor bad was reported.
-   */
+  /** Of a storage that was empty before: a look has shown a transaction since. */
   readonly wasStored?: boolean;
 }
 
@@ -68,6 +65,8 @@ export interface Heard {
   readonly tookBefore?: boolean;
   /** The acknowledgement may have arrived; the process ended before it could write that. */
   readonly perhapsTook?: boolean;
+  /** The terminal's last report was neither good nor bad: a card may have been charged. */
+  readonly unclear?: boolean;
   /** The acknowledgements of the receipt's print count as well (docs/zvt.md 9.1). */
   readonly printsCount: boolean;
   /** A second sale reported in the same payment, and refused (docs/design.md 3.20). */
@@ -151,6 +150,8 @@ export interface Facts {
   readonly tookGood: boolean;
   /** As before, but not known. */
   readonly perhapsTook: boolean;
+  /** The terminal reported a result that is neither good nor bad. */
+  readonly unclear: boolean;
   /** We refused the good result that was reported. */
   readonly refused: boolean;
   readonly held: boolean;
@@ -216,6 +217,7 @@ export function factsOf(doubt: Doubt, look: Look, known: Known, earlier: Look | 
     acknowledged: heard.acknowledged && !heard.printsCount,
     tookGood: (heard.acknowledged || heard.tookBefore === true) && !heard.printsCount,
     perhapsTook: heard.perhapsTook === true && !heard.printsCount,
+    unclear: heard.unclear === true,
     refused: heard.refused,
     held: heard.held,
     hasSecond: heard.second !== null,
@@ -245,7 +247,7 @@ function asBefore(doubt: Doubt, last: LastTransaction, known: Known, leftMs: num
   const { before, heard, wasStored, isWatched } = doubt;
   if (before.kind !== "none" || last.kind !== "none") return compareStored(before, last);
   const mayHaveStored = heard.good !== null && !heard.refused && heard.end === "unheard";
-  if (wasStored === true || mayHaveStored || known.closedSince) return "cannot-tell";
+  if (wasStored || heard.unclear || mayHaveStored || known.closedSince) return "cannot-tell";
   const isWaiting = heard.end === "unheard" && leftMs > 0;
   return isWaiting || isWatched || numberUnused(doubt, known) === true ? "same" : "cannot-tell";
 }

@@ -152,6 +152,12 @@ const ladder: readonly Rung[] = [
     reversal: "unsettled",
   },
   {
+    // The sale may be stored and not told: a report weighs more than an unchanged storage.
+    holds: ({ asBefore, unclear }) => asBefore === "same" && unclear,
+    because: "the terminal shows nothing new, but had reported a result that says nothing clear",
+    sale: "unsettled",
+  },
+  {
     holds: ({ asBefore }) => asBefore === "same",
     because: "the terminal is idle and its last transaction is the one from before",
     sale: "not-charged",

@@ -209,8 +209,7 @@ export class Recovery {
     const { paymentLimitMs: limitMs, printsCount = false } = terminal.capabilities;
     const times = { lostSinceMs, limitMs, printsCount };
     const told = doubtOfAttempt(attempt, state, times);
-    const wasStored = told.wasStored === true || this.#wasSeenStored(attempt, told);
-    const doubt = { ...told, wasStored };
+    const doubt = { ...told, wasStored: this.#wasSeenStored(attempt, told) };
     const late = doubt.heard.good ? undefined : this.#reportedLate(attempt, doubt);
     return late ? { ...doubt, heard: { ...doubt.heard, good: late, refused: true } } : doubt;
   }

@@ -29,7 +29,7 @@ const countSql = "SELECT seq AS count FROM sqlite_sequence WHERE name = 'event'"
 
 /** The payment journal: one SQLite database, and the parts that read and write it. */
 export class Journal {
-  /** For the daily backup; everything else asks a part. */
+  /** For tests; everything else asks a part. */
   readonly database: DatabaseSync;
   readonly statements: Statements;
   readonly events: EventRows;

@@ -46,8 +46,8 @@ export class Statement {
 
 /**
  * Every statement of the journal goes through here, so that the speed test can run each of them.
- * Not statements in this sense: the schema (migrations.ts), the daily backup, and the few rows that
- * the database has about itself (shared/stores/).
+ * Not statements in this sense: the schema (migrations.ts), and the few rows that the database has
+ * about itself (shared/stores/).
  */
 export class Statements {
   readonly #database: DatabaseSync;

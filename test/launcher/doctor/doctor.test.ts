@@ -65,6 +65,24 @@ test("every fault of the setup file has its line, and the exit code is 78", asyn
   expect(of("terminal")[0]).toMatchObject({ verdict: "warn" });
 });
 
+test.each([
+  { protocol: "concert", own: "CONCERT_VARIANT", good: "e-ticket", bad: "v3" },
+  { protocol: "caisse-ap", own: "CAISSE_AP_LINK", good: "session", bad: "serial" },
+])("the setup file of a terminal of $protocol is read too", async ({ protocol, own, ...value }) => {
+  const written = `${config(base)}TERMINAL_PROTOCOL=${protocol}\n`;
+  const well = await examine(
+    checkout.dataFolder(`${protocol} well`, `${written}${own}=${value.good}\n`),
+  );
+  expect(well.of("config").map(({ verdict }) => verdict)).toEqual(["ok"]);
+  const wrong = await examine(
+    checkout.dataFolder(`${protocol} wrong`, `${written}${own}=${value.bad}\n`),
+  );
+  expect([wrong.code, wrong.of("config").map(({ says }) => says)]).toEqual([
+    78,
+    [expect.stringMatching(new RegExp(`^line \\d+: ${own} must be one of `))],
+  ]);
+});
+
 test("no setup file, no data folder: it says what to do, and does not stop there", async () => {
   const missing = join(checkout.home, "nowhere");
   const { code, of, findings } = await examine(missing);

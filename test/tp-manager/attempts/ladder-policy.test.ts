@@ -32,6 +32,7 @@ describe("a payment in doubt (docs/design.md 3.2, 3.22)", () => {
   const badEnd: Doubt = { ...sale, heard: { ...approved, ...bad } };
   const spelled = { ...earlierReport, receiptNumber: "1" };
   const emptied: Doubt = { ...sale, before: none };
+  const unclear: Doubt = { ...sale, heard: { ...sale.heard, unclear: true } };
   const two: Heard = { ...acknowledged, second: report({ traceNumber: "000050" }), ...bad };
 
   const table: Row[] = [
@@ -134,6 +135,14 @@ describe("a payment in doubt (docs/design.md 3.2, 3.22)", () => {
       "not-charged",
     ],
     ["empty before and after an end of day", emptied, [none], "unsettled", { closedSince: true }],
+    ["as before, after a report that says nothing clear", unclear, [before, before], "unsettled"],
+    [
+      "as before, after such a report and a bad end",
+      heard(unclear, bad),
+      [before, before],
+      "not-charged",
+    ],
+    ["empty again after such a report", { ...unclear, before: none }, [none], "unsettled"],
     ["empty again after it was seen", { ...emptied, wasStored: true }, [none], "unsettled"],
     ["empty before, and out of sight", { ...emptied, isWatched: false }, [none], "unsettled"],
     ["as before, heard bad", { ...heard(emptied, bad), isWatched: false }, [none], "unsettled"],

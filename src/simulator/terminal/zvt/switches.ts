@@ -40,7 +40,8 @@ export const zvtSwitches = {
   ),
   receipts: {
     argument: "WHICH",
-    description: "copies printed by the register: both (default), customer, merchant",
+    description:
+      "copies for a register that does not say which: both (default), customer, merchant",
     apply: (value, draft) => {
       draft.behaviour.receipts = oneOf(value, ["both", "customer", "merchant"] as const);
     },

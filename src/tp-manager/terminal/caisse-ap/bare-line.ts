@@ -79,7 +79,10 @@ export class BareLine implements Dialogue {
     const { promise, resolve } = Promise.withResolvers<Opened>();
     const exchange = new Exchange(clock, {
       message: (bytes) => {
-        if (tagValue(readTagged(bytes).tags, "AE") !== undefined) resolve({ opened: true });
+        const { tags } = readTagged(bytes);
+        // A result that was due earlier is no answer to be thrown away.
+        if (tagValue(tags, "CD") !== "I") this.#listener?.reply(bytes, true);
+        if (tagValue(tags, "AE") !== undefined) resolve({ opened: true });
       },
       closed: (_rest, text) => resolve({ opened: false, why: "silent", text }),
     });

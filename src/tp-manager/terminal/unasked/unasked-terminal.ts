@@ -189,7 +189,10 @@ export class UnaskedTerminal implements Terminal {
         const text = `the terminal told no result in ${Math.round(waitMs / 1_000)} s`;
         ended.resolve(lost("no-result", [text, paying.fault].filter(Boolean).join("; ")));
       });
-      return await ended.promise;
+      const end = await ended.promise;
+      // Nothing more comes on the way that this result came.
+      if (end.end === "completed") dialogue.leave();
+      return end;
     } finally {
       limit?.clear();
       this.#paying = undefined;

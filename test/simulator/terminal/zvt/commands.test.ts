@@ -223,6 +223,24 @@ test("a wrong currency is refused at registration and at a payment", async () =>
   expect(bank(simulator)).toEqual([]);
 });
 
+test.each([
+  ["the customer's", "80", ["Customer copy"]],
+  ["the merchant's", "20", ["Merchant copy"]],
+  ["both", "a0", ["Merchant copy", "Customer copy"]],
+  ["none", "00", []],
+])("a register that asks for %s gets what it asked for", async (_which, wanted, copies) => {
+  const { register } = await started("tcp");
+  await register.run(`0600 14 000000 be 0978 0300 06 0a 26 04 0a 02 06d3 1f04 01 ${wanted}`);
+  const messages = await register.run(authorisation(1200));
+  const printed = messages.filter((message) => message.startsWith("06d3"));
+  expect(printed.map(copyOf)).toEqual(copies);
+});
+
+/** The title of a printed block. */
+function copyOf(message: string): string | undefined {
+  return /\*\* (\w+ copy) \*\*/.exec(Buffer.from(fromHex(message)).toString("latin1"))?.[1];
+}
+
 test("a terminal that wants a registration refuses payments before", async () => {
   const { register } = await started("tcp", { behaviour: { registrationRequired: true } });
   expect(await register.run(authorisation(1200))).toEqual(["846b00"]);

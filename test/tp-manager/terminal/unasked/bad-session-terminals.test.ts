@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { referenceOf } from "../../../../src/tp-manager/attempts/reference-policy.ts";
 import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
-import { outcome, pay, request } from "../../../support/payment-house.ts";
 import { ACK, ENQ, EOT, NAK, replyHex, SessionPeer } from "./session-peer.ts";
 import { type UnaskedHouse, unaskedHouse } from "./unasked-house.ts";
 
@@ -403,48 +402,5 @@ describe("a payment at a terminal that", () => {
     expect(at.supervisor.stored).toHaveLength(phase() === "charged" ? 1 : 0);
     // Sales go on.
     expect(at.desk.blockedBy).toBeUndefined();
-  });
-});
-
-describe("the words about a line", () => {
-  test("tell a missing port, a silent terminal and a wrong parity apart", async () => {
-    const missing = await concertHouse();
-    missing.peer.isAway = true;
-    missing.peer.drop();
-    await missing.at.clock.advance(2_000);
-    await missing.paid();
-    const silent = await concertHouse();
-    silent.peer.onEnq = () => "";
-    await silent.paid();
-    const other = await concertHouse();
-    other.peer.onEnq = () => "95";
-    await other.paid();
-    const words = [missing, silent, other].map(({ at }) => {
-      const state = at.journal.attempts.latest("A-1")?.state;
-      return state && "outcome" in state ? state.outcome.message : "";
-    });
-    expect(words[0]).toContain("cannot open /dev/test");
-    expect(words[1]).toContain("does not answer");
-    expect(words[2]).toContain("wrong parity");
-  });
-});
-
-describe("/check", () => {
-  test("asks an idle terminal, and nobody while a payment runs or may run", async () => {
-    const { at, peer, driver } = await concertHouse();
-    const { signal } = new AbortController();
-    const idle = driver.check(signal);
-    await at.clock.advance(100);
-    expect([(await idle).cr, peer.written]).toEqual(["0", [ENQ, EOT]]);
-    peer.onPaid = () => {};
-    const answer = pay(at, request("A-1"));
-    await at.clock.advance(60_000);
-    peer.written.length = 0;
-    expect([(await driver.check(signal)).cr, peer.written]).toEqual(["1", []]);
-    await at.clock.advance(200_000);
-    expect([outcome(await answer), peer.written]).toEqual(["Unknown", [ENQ, EOT]]);
-    const again = driver.check(signal);
-    await at.clock.advance(100);
-    expect((await again).cr).toBe("0");
   });
 });

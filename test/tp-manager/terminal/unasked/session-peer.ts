@@ -47,6 +47,11 @@ export class SessionPeer extends LinePeer {
     this.hears = (hex) => this.#hears(hex);
   }
 
+  /** The next customer comes. */
+  again(): void {
+    this.#paid = false;
+  }
+
   /** The body of the request. */
   get body(): string {
     return Buffer.from(this.requests[0] ?? "", "hex")

@@ -93,6 +93,7 @@ function agreed(request: Message, currency: string | null, parts: Parts): Regist
       width === 0
         ? loggedOff.printerWidth
         : Math.min(Math.max(width, PRINTER_COLUMNS_MIN), PRINTER_COLUMNS_MAX),
+    receiptsWanted: tagValue(request.tags, "receiptsWanted")?.[0] ?? null,
     messageBytesMax: Math.max(limit, MESSAGE_BYTES_MIN),
     messageIds:
       parts.options.behaviour.messageIds && tagValue(request.tags, "messageSequence") !== undefined,

@@ -94,7 +94,7 @@ const wantedBits = {
   declined: { customer: 0x40, merchant: 0x10 },
 } as const;
 
-/** Copies of an approved transaction: as the command asks, else as the terminal is set. */
+/** Copies of an approved transaction: as the register asks, else as the terminal is set. */
 export async function printReceipts(
   process: Process,
   title: string,
@@ -119,12 +119,13 @@ export async function printDeclined(
 
 type Copy = "merchant" | "customer";
 
+/** The command's word goes before that of the registration (docs/zvt.md 6.1). */
 function wantedCopies(
-  { request }: Process,
+  { request, parts }: Process,
   when: keyof typeof wantedBits,
 ): readonly Copy[] | undefined {
-  const wanted = tagValue(request.tags, "receiptsWanted")?.[0];
-  if (wanted === undefined) return undefined;
+  const wanted = tagValue(request.tags, "receiptsWanted")?.[0] ?? parts.registration.receiptsWanted;
+  if (wanted === null) return undefined;
   const bits = wantedBits[when];
   return (["merchant", "customer"] as const).filter((copy) => (wanted & bits[copy]) !== 0);
 }

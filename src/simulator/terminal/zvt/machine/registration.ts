@@ -20,6 +20,8 @@ export interface Registration {
   readonly permitted: ReadonlySet<number>;
   readonly charset: Charset;
   readonly printerWidth: number;
+  /** Tag 1F04: which receipts the register wants; null when it did not say. */
+  readonly receiptsWanted: number | null;
   /** Largest message the register takes, tag 1A. */
   readonly messageBytesMax: number;
   /** Both sides number their messages, tag 1F73. */
@@ -37,6 +39,7 @@ export const unregistered: Registration = {
   permitted: new Set(),
   charset: "cp437",
   printerWidth: PRINTER_COLUMNS,
+  receiptsWanted: null,
   messageBytesMax: 0xffff,
   messageIds: false,
 };

@@ -346,12 +346,15 @@ export class Session implements LinkListener {
     this.#timers.delete(name);
   }
 
-  /** Frames are logged in the safe form only (docs/design.md 6.2). */
+  /** Frames are logged in the safe form only (docs/design.md 6.2), made when a log takes it. */
   #logFrame(direction: string, apdu: Apdu): void {
     const answering = this.#answering();
-    this.#options.log.debug(
-      { direction, frame: safeHex(apdu, answering) },
-      `${direction} ${messageTitle(apdu, answering)}`,
-    );
+    const told = {
+      direction,
+      get frame() {
+        return safeHex(apdu, answering);
+      },
+    };
+    this.#options.log.debug(told, `${direction} ${messageTitle(apdu, answering)}`);
   }
 }

@@ -33,7 +33,7 @@ interface Started {
   reconnect(): Promise<ScriptedRegister>;
 }
 
-type Given = Omit<StartOptions<ConcertOptions>, "faults"> & {
+export type Given = Omit<StartOptions<ConcertOptions>, "faults"> & {
   readonly faults?: readonly string[];
 };
 

@@ -1,0 +1,40 @@
+import { closeSync, fsyncSync, openSync } from "node:fs";
+import { setPriority } from "node:os";
+import { DatabaseSync } from "node:sqlite";
+import { openForReading } from "./sqlite.ts";
+
+/**
+ * A program of its own, started by the daily chores: `copy-database FROM TO` copies a database that
+ * is in use, checks the copy and syncs it. The copy is one moment of the database, read over one
+ * snapshot of a connection of its own, so nobody waits for it; a payment costs the write-ahead log
+ * a few pages more meanwhile. Ends with 1 and words when there is no good copy.
+ */
+
+/** Whatever else the machine does goes first. */
+const LOW_PRIORITY = 10;
+
+const [from = "", to = ""] = process.argv.slice(2);
+setPriority(LOW_PRIORITY);
+copy(from, to);
+check(to);
+sync(to);
+
+function copy(databasePath: string, copyPath: string): void {
+  const database = openForReading(databasePath);
+  database.prepare("VACUUM INTO ?").run(copyPath);
+  database.close();
+}
+
+function check(copyPath: string): void {
+  const database = new DatabaseSync(copyPath, { readOnly: true });
+  const [found] = database.prepare("PRAGMA quick_check(1)").all();
+  database.close();
+  if (found?.["quick_check"] !== "ok")
+    throw new Error(`the copy is damaged: ${JSON.stringify(found)}`);
+}
+
+function sync(copyPath: string): void {
+  const file = openSync(copyPath, "r+");
+  fsyncSync(file);
+  closeSync(file);
+}

@@ -1,0 +1,149 @@
+import { createHash } from "node:crypto";
+
+/** The publisher's signed words about the programs of one version for one platform. */
+export interface Release {
+  readonly version: string;
+  readonly platform: string;
+  /** Each channel that has the version, with its rollout share in percent. */
+  readonly channels: Readonly<Record<string, number>>;
+  /** The smallest version that can follow this one. */
+  readonly follows: string;
+  /** No offer before that time. */
+  readonly notBeforeMs: number;
+  /** Nobody who has not switched takes it any more. */
+  readonly withdrawn: boolean;
+  /** Newer versions that this one takes the place of: the only way back to an older one. */
+  readonly replaces: readonly string[];
+}
+
+/** One kiosk, as far as its updates go. */
+export interface Candidate {
+  /** Stays the same for the life of an installation. */
+  readonly installation: string;
+  readonly version: string;
+  readonly platform: string;
+  readonly channel: string;
+  /** Versions that were offered once: a share that is lowered does not take them back. */
+  readonly offered: readonly string[];
+  /** Versions whose programs failed here. */
+  readonly barred: readonly string[];
+  readonly nowMs: number;
+}
+
+type Reason =
+  | "other-platform"
+  | "other-channel"
+  | "withdrawn"
+  | "barred"
+  | "replaced"
+  | "not-newer"
+  | "too-large-a-step"
+  | "not-yet"
+  | "not-in-share";
+
+/** The release that an installation takes, and why it takes none of the others. */
+interface Choice<R extends Release> {
+  readonly taken: R | undefined;
+  readonly refused: ReadonlyMap<R, Reason>;
+}
+
+/**
+ * Which offered release an installation takes (docs/updates.md 3.2): the newest that it may have,
+ * else the newest that the publisher has marked as the way back from its version.
+ */
+export function chosenRelease<R extends Release>(
+  releases: readonly R[],
+  candidate: Candidate,
+): Choice<R> {
+  const refused = new Map<R, Reason>();
+  const replaced = new Set(
+    releases.filter((one) => isTheirs(one, candidate)).flatMap(({ replaces }) => replaces),
+  );
+  for (const release of releases) {
+    const reason = reasonAgainst(release, candidate, replaced);
+    if (reason !== undefined) refused.set(release, reason);
+  }
+  const open = releases.filter((release) => !refused.has(release));
+  const [taken] = open.toSorted((a, b) => compareVersions(b.version, a.version));
+  return { taken, refused };
+}
+
+function isTheirs(release: Release, { platform, channel, nowMs }: Candidate): boolean {
+  const { withdrawn, notBeforeMs } = release;
+  const isOnChannel = Object.hasOwn(release.channels, channel);
+  return release.platform === platform && isOnChannel && !withdrawn && notBeforeMs <= nowMs;
+}
+
+function reasonAgainst(
+  release: Release,
+  candidate: Candidate,
+  replaced: ReadonlySet<string>,
+): Reason | undefined {
+  const { version } = release;
+  if (release.platform !== candidate.platform) return "other-platform";
+  const share = shareOf(release, candidate.channel);
+  if (share === undefined) return "other-channel";
+  if (release.withdrawn) return "withdrawn";
+  if (candidate.barred.includes(version)) return "barred";
+  if (replaced.has(version)) return "replaced";
+  const isWayBack = release.replaces.includes(candidate.version);
+  const isNewer = compareVersions(version, candidate.version) > 0;
+  if (!isNewer && !isWayBack) return "not-newer";
+  if (isNewer && compareVersions(candidate.version, release.follows) < 0) return "too-large-a-step";
+  if (release.notBeforeMs > candidate.nowMs) return "not-yet";
+  const wasOffered = candidate.offered.includes(version);
+  const isInShare = placeInRollout(candidate.installation, version) < share;
+  return wasOffered || isInShare ? undefined : "not-in-share";
+}
+
+function shareOf({ channels }: Release, channel: string): number | undefined {
+  return Object.hasOwn(channels, channel) ? channels[channel] : undefined;
+}
+
+const PERCENT = 100;
+const UINT32 = 2 ** 32;
+
+/**
+ * From 0 to just below 100, the same at every check and another one for each version, so that the
+ * same kiosks are not always the first ones (docs/updates.md 3.3).
+ */
+function placeInRollout(installation: string, version: string): number {
+  const hash = createHash("sha256").update(`${installation}\n${version}`).digest();
+  return (hash.readUInt32BE(0) / UINT32) * PERCENT;
+}
+
+const versionForm = /^(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:-([0-9A-Za-z]+(?:\.[0-9A-Za-z]+)*))?$/;
+
+export function isVersion(text: string): boolean {
+  return versionForm.test(text);
+}
+
+/** Numbers by size; a version with a suffix comes before the same one without. */
+export function compareVersions(left: string, right: string): number {
+  const [a, b] = [partsOf(left), partsOf(right)];
+  for (const i of [0, 1, 2]) {
+    const difference = Number(a[i]) - Number(b[i]);
+    if (difference !== 0) return difference;
+  }
+  const [ofA, ofB] = [a[3], b[3]];
+  if (ofA === ofB) return 0;
+  if (ofA === undefined) return 1;
+  if (ofB === undefined) return -1;
+  return compareSuffixes(ofA.split("."), ofB.split("."));
+}
+
+function compareSuffixes(a: readonly string[], b: readonly string[]): number {
+  for (const [i, part] of a.entries()) {
+    const other = b[i];
+    if (other === undefined) return 1;
+    if (part === other) continue;
+    const areNumbers = /^\d+$/.test(part) && /^\d+$/.test(other);
+    if (areNumbers) return Number(part) - Number(other);
+    return part < other ? -1 : 1;
+  }
+  return a.length - b.length;
+}
+
+function partsOf(version: string): readonly (string | undefined)[] {
+  return versionForm.exec(version)?.slice(1) ?? ["0", "0", "0"];
+}

@@ -1,0 +1,72 @@
+import { z } from "zod";
+import { UpdateError } from "./errors.ts";
+import { isVersion, type Release } from "./offer-policy.ts";
+
+/** The names of folders and of targets are made of them. */
+const name = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/);
+const version = z.string().refine(isVersion, "is no version X.Y.Z");
+
+/** The custom metadata of a target with programs (docs/updates.md 3.1). */
+export const releaseSchema = z.object({
+  kind: z.literal("programs"),
+  version,
+  platform: name,
+  /** Whole numbers: canonical JSON, which is what is signed, has no others. */
+  channels: z.record(name, z.int().min(0).max(100)),
+  follows: version,
+  notBefore: z.iso.datetime(),
+  withdrawn: z.boolean(),
+  replaces: z.array(version),
+  notes: z.string().max(2000),
+  /** The target with the runtime that these programs need. */
+  runtime: z.string(),
+});
+export type ReleaseNote = z.infer<typeof releaseSchema>;
+
+/** The custom metadata of a target with a runtime; `name` is that of its folder. */
+export const runtimeSchema = z.object({
+  kind: z.literal("runtime"),
+  platform: name,
+  name: z.string().regex(/^[0-9a-f]{8,64}$/),
+});
+
+/** A target as the signed metadata tell it, of whatever kind. */
+interface Told {
+  readonly path: string;
+  readonly custom: unknown;
+}
+
+/** A release with the targets that it is made of. */
+export interface OfferedRelease extends Release {
+  readonly target: string;
+  readonly runtime: string;
+  readonly notes: string;
+}
+
+/**
+ * The releases among the targets. Targets of kinds that are not known here are left out, because a
+ * later publisher may have more of them; a release whose metadata are wrong is told and left out.
+ */
+export function releasesIn(
+  targets: readonly Told[],
+  wrong: (message: string) => void,
+): OfferedRelease[] {
+  return targets.flatMap(({ path, custom }) => {
+    if ((custom as { kind?: unknown } | undefined)?.kind !== "programs") return [];
+    const read = releaseSchema.safeParse(custom);
+    if (read.success) return [offeredRelease(path, read.data)];
+    wrong(`${path} is left out: ${z.prettifyError(read.error)}`);
+    return [];
+  });
+}
+
+function offeredRelease(target: string, { notBefore, ...note }: ReleaseNote): OfferedRelease {
+  return { ...note, target, notBeforeMs: Date.parse(notBefore) };
+}
+
+/** The name of the runtime's folder. Throws when the target is no runtime for the platform. */
+export function runtimeNameOf({ path, custom }: Told, platform: string): string {
+  const read = runtimeSchema.safeParse(custom);
+  if (read.success && read.data.platform === platform) return read.data.name;
+  throw new UpdateError("no-target", `${path} is no runtime for ${platform}`);
+}

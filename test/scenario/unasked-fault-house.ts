@@ -1,0 +1,189 @@
+import type { FaultTable } from "../../src/simulator/terminal/faults/fault-table.ts";
+import { until } from "../support/child-program.ts";
+import { type Answer, TestInstallation } from "../support/installation.ts";
+import { asSlow } from "../support/patience.ts";
+
+/** A terminal that knows no cancel and no question, and what makes the connector speak to it. */
+export interface UnaskedLine {
+  readonly line: "tcp" | "pty";
+  readonly protocol: "concert" | "caisse-ap";
+  readonly sessions: boolean;
+}
+
+const AMOUNT_MINOR = 500;
+/** Short, so that the terminal has given up before the kiosk is answered. */
+const timers = ["--answer-ms", "--session-ms", "--silence-ms"];
+
+const ofSessions = "silent-enq,nak-enq,nak-frame,no-ack,late-ack,bad-check,no-eot,parity".split(
+  ",",
+);
+const ofConnections = ["refuse-connection", "close", "left-open"];
+
+/** Faults of the table that a line can have, those of a moment at each of two moments. */
+export function faultsOn({ kinds }: FaultTable, { line, sessions }: UnaskedLine): string[] {
+  return Object.keys(kinds)
+    .filter((name) => sessions || !ofSessions.includes(name))
+    .filter((name) => (line === "tcp" && !sessions) || !ofConnections.slice(1).includes(name))
+    .filter((name) => line === "tcp" || name !== "refuse-connection")
+    .flatMap((name) => withMoments(name));
+}
+
+function withMoments(name: string): string[] {
+  switch (name) {
+    case "mute":
+      return ["mute:at=accepted", "mute:at=reply"];
+    case "unplug":
+      return ["unplug:at=accepted,ms=50", "unplug:at=charged,ms=50", "unplug:at=replied,ms=50"];
+    case "reboot":
+      return ["reboot:at=card", "reboot:at=charged"];
+    case "hold":
+      return ["hold:at=card,ms=300"];
+    case "late-reply":
+      return [`late-reply:ms=${asSlow(500)}`];
+    case "status":
+      return ["status:as=7", "status:as=9", "status:as=X"];
+    case "not-done":
+      return ["00", "04", "06", "07", "08", "09", "12", "none"].map((af) => `not-done:af=${af}`);
+    default:
+      return [name];
+  }
+}
+
+/** One payment with a fault, when everything is over. */
+interface Told {
+  readonly fault: string;
+  /** The answer to the request, and what is known of the order in the end. */
+  readonly answer: string;
+  readonly end: string;
+  /** Minor units that the bank has kept for it, and that the gateway has. */
+  readonly bank: number;
+  readonly gateway: readonly number[];
+  readonly ms: number;
+}
+
+interface Played {
+  readonly fault: string;
+  readonly orderId: string;
+  readonly answer: string;
+  readonly bank: number;
+  readonly ms: number;
+}
+
+/** One installation that plays faults one after the other. */
+export class UnaskedFaultHouse {
+  readonly #at: TestInstallation;
+  readonly #prefix: string;
+  readonly #played: Played[] = [];
+
+  constructor({ line, protocol, sessions }: UnaskedLine, prefix: string) {
+    this.#prefix = prefix;
+    const own = protocol === "concert" ? {} : { CAISSE_AP_LINK: sessions ? "session" : "bare" };
+    this.#at = new TestInstallation({
+      line,
+      config: {
+        TERMINAL_PROTOCOL: protocol,
+        ...own,
+        ...{ PAYMENT_TIMEOUT: 10, PAYMENT_GRACE: 1, TEST_TIMERS: "yes", RECOVERY_SILENCE_MS: 50 },
+        ...{ GATEWAY_WAIT: 5_000, POLL_INTERVAL_MS: 100 },
+      },
+      terminalSwitches: [
+        ...["--protocol", protocol, ...(sessions && protocol !== "concert" ? ["--session"] : [])],
+        ...["--instant", "--reboot-ms", "100", "--enq-pause-ms", "100"],
+        ...timers.flatMap((name) => [name, String(asSlow(400, 3_000))]),
+      ],
+    });
+  }
+
+  async start(): Promise<void> {
+    await this.#at.start();
+    await this.#at.connected();
+    await this.#at.firstPaid(`${this.#prefix}-first`);
+  }
+
+  stop(): Promise<void> {
+    return this.#at.stop();
+  }
+
+  async play(fault: string): Promise<void> {
+    await this.#at.connected();
+    await this.#free();
+    const before = (await this.#at.ledger()).charged;
+    const orderId = `${this.#prefix}-${this.#played.length + 1}`;
+    await this.#arm(fault);
+    const startedMs = performance.now();
+    const answer = await this.#at.pay(AMOUNT_MINOR / 100, orderId);
+    const ms = Math.round(performance.now() - startedMs);
+    await this.#control("DELETE", "/faults");
+    await this.#idle();
+    const bank = (await this.#at.ledger()).charged - before;
+    this.#played.push({ fault, orderId, answer: wordOf(answer), bank, ms });
+  }
+
+  /** What everybody believes in the end: a result may have come late. */
+  async told(): Promise<readonly Told[]> {
+    await this.#free();
+    const orders = await this.#at.orders();
+    const told = this.#played.map(async ({ orderId, ...played }): Promise<Told> => {
+      const answer = await this.#at.call("GET", `/payment/${orderId}`);
+      const gateway = orders
+        .filter(({ merchantReference }) => merchantReference === orderId)
+        .map(({ amount }) => Math.round(Number(amount) * 100));
+      return { ...played, end: wordOf(answer), gateway };
+    });
+    return await Promise.all(told);
+  }
+
+  /** Until the recovery run of the payment before is over. */
+  async #free(): Promise<void> {
+    let probe = 0;
+    await until("the terminal is free", async () => {
+      const { one } = await this.#at.pay(
+        1,
+        `${this.#prefix}-free-${this.#played.length}-${probe++}`,
+      );
+      return one.status === "Success" || undefined;
+    });
+  }
+
+  async #idle(): Promise<void> {
+    await until("the terminal is idle", async () => {
+      const state = (await this.#control("GET", "/state").catch(() => undefined)) as
+        | { readonly running: object | null }
+        | undefined;
+      return state?.running === null || undefined;
+    });
+  }
+
+  async #arm(text: string): Promise<void> {
+    const [name = "", rest = ""] = text.split(":");
+    const pairs = rest === "" ? [] : rest.split(",").map((pair) => pair.split("="));
+    await this.#control("POST", "/faults", { name, ...Object.fromEntries(pairs) });
+  }
+
+  async #control(method: string, path: string, body?: object): Promise<unknown> {
+    const response = await fetch(`${this.#at.terminalEndpoints?.control}${path}`, {
+      method,
+      ...(body === undefined
+        ? {}
+        : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+    });
+    if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`);
+    return await response.json();
+  }
+}
+
+/** A status, or the code of a refusal that began nothing. */
+function wordOf({ one }: Answer): string {
+  return one.status === "Failed" ? `Failed ${one.error?.code}` : one.status;
+}
+
+/** Why an order is told otherwise than bank and gateway have it; undefined: all agree. */
+export function lie({ answer, end, bank, gateway }: Told): string | undefined {
+  const [charged, paid] = [bank > 0, end === "Success"];
+  if (bank > AMOUNT_MINOR + 1) return "charged twice";
+  if (charged && !paid && end !== "Unknown") return "a charge is told as not paid";
+  if (!charged && paid) return "no charge is told as paid";
+  if (gateway.length !== (paid ? 1 : 0)) return "the gateway has another number of orders";
+  if (paid && gateway[0] !== bank) return "the gateway has another amount";
+  return answer === end || answer === "Unknown" ? undefined : "the answer was not kept";
+}

@@ -1,0 +1,314 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { makeKey, openKey, readPublicKey } from "../../scripts/updates/keys.ts";
+import { addRelease, setShare, withdraw } from "../../scripts/updates/releases.ts";
+import { Repository } from "../../scripts/updates/repository.ts";
+import { addSignatures, begin, refresh, rotate } from "../../scripts/updates/trust.ts";
+import { verify } from "../../scripts/updates/verify.ts";
+import { projectRoot } from "../../src/shared/version-files.ts";
+import { chosenRelease } from "../../src/update/offer-policy.ts";
+import { releasesIn } from "../../src/update/release.ts";
+import { runToEnd } from "../support/own-processes.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const PASSPHRASE = "correct horse battery";
+
+/** A folder with keys of three persons and of the machine that is online. */
+function publisher() {
+  const folder = temporaryFolder();
+  const file = (name: string): string => join(folder, name);
+  for (const name of ["anna", "ben", "cleo", "snap", "time"]) makeKey(file(name), PASSPHRASE);
+  const pub = (...names: string[]): string[] => names.map((name) => `${file(name)}.pub`);
+  const keys = (...names: string[]) => names.map((name) => openKey(file(name), PASSPHRASE));
+  const repository = new Repository(join(folder, "web"));
+  const told: string[] = [];
+  const tell = (line: string): void => void told.push(line);
+  return { folder, file, pub, keys, repository, told, tell };
+}
+type Publisher = ReturnType<typeof publisher>;
+
+function begun(): Publisher {
+  const one = publisher();
+  begin(one.repository, {
+    keys: {
+      root: one.pub("anna", "ben"),
+      targets: one.pub("anna", "ben"),
+      snapshot: one.pub("snap"),
+      timestamp: one.pub("time"),
+    },
+    thresholds: { root: 2, targets: 2 },
+  });
+  return one;
+}
+
+function published(): Publisher {
+  const one = begun();
+  addSignatures(one.repository, one.keys("anna", "ben"), one.tell);
+  refresh(one.repository, one.keys("snap", "time"), one.tell);
+  one.told.length = 0;
+  return one;
+}
+
+/** What the release leaves when it is unpacked. */
+function delivery(version: string, runtime = "0123456789abcdef"): string {
+  const folder = temporaryFolder();
+  const files = {
+    [`versions/${version}/delivery.json`]: JSON.stringify({ version, platform: "linux-x64" }),
+    [`versions/${version}/runtime`]: `${runtime}\n`,
+    [`versions/${version}/programs/supervisor.js`]: `console.log("${version}");`,
+    [`versions/${version}/complete`]: `${version}\n`,
+    [`runtimes/${runtime}/node`]: "elf",
+  };
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(join(folder, path, ".."), { recursive: true });
+    writeFileSync(join(folder, path), content);
+  }
+  return folder;
+}
+
+async function added(one: Publisher, version: string, share = 100): Promise<void> {
+  await addRelease(one.repository, {
+    from: delivery(version),
+    channel: "stable",
+    share,
+    follows: "0.0.0",
+    notBefore: "2026-01-01T00:00:00Z",
+    notes: "",
+  });
+}
+
+function signedAndPublished(one: Publisher): void {
+  addSignatures(one.repository, one.keys("anna", "ben"), one.tell);
+  refresh(one.repository, one.keys("snap", "time"), one.tell);
+}
+
+async function verified(one: Publisher): Promise<string[]> {
+  const lines: string[] = [];
+  const root = join(one.repository.folder, "metadata", "1.root.json");
+  await verify(one.repository, root, (line) => lines.push(line));
+  return lines;
+}
+
+/** The version that a kiosk takes. */
+function takenBy(one: Publisher, version: string, offered: string[] = []): string | undefined {
+  const { targets = {} } = one.repository.published("targets")?.signed ?? {};
+  const releases = releasesIn(Object.values(targets), (line) => expect.fail(line));
+  const kiosk = { installation: "k", platform: "linux-x64", channel: "stable", barred: [] };
+  const nowMs = Date.now();
+  return chosenRelease(releases, { ...kiosk, version, offered, nowMs }).taken?.version;
+}
+
+describe("the whole life of a repository, by its commands", () => {
+  let web: string;
+  let tool: (...words: string[]) => Promise<string>;
+
+  beforeAll(() => {
+    const folder = temporaryFolder((remove) => remove === undefined);
+    web = join(folder, "web");
+    tool = async (...words) => {
+      const env = { ...process.env, UPDATES_PASSPHRASE: PASSPHRASE };
+      const script = join(projectRoot, "scripts", "updates.ts");
+      const options = { cwd: folder, env };
+      const ended = await runToEnd(process.execPath, [script, ...words], options).catch(
+        (error: { stdout: string; stderr: string }) => error,
+      );
+      return ended.stdout + ended.stderr;
+    };
+    return () => rmSync(folder, { recursive: true, force: true });
+  });
+
+  test("from the first key to a withdrawal, read by a client", async () => {
+    for (const key of ["anna", "ben", "snap", "time"]) {
+      expect(await tool("key", key)).toBe(`${key}.pub\n`);
+    }
+    const persons = ["anna.pub", "ben.pub"].flatMap((file) => ["--root", file, "--targets", file]);
+    const online = ["--snapshot", "snap.pub", "--timestamp", "time.pub"];
+    const thresholds = ["--root-threshold", "2", "--targets-threshold", "2"];
+    expect(await tool("init", web, ...persons, ...online, ...thresholds)).toContain("are staged");
+    expect(await tool("sign", web, "--key", "anna")).toContain("was signed by 1/2 keys");
+    expect(await tool("refresh", web, "--key", "snap", "--key", "time")).toContain(
+      "never published",
+    );
+    expect(await tool("sign", web, "--key", "ben")).toContain("targets: has all its signatures");
+    const refreshing = ["refresh", web, "--key", "snap", "--key", "time"] as const;
+    expect(await tool(...refreshing)).toContain("published: root 1, targets 1, timestamp 1");
+    const add = ["add", web, "--from", delivery("1.1.0"), "--channel", "stable", "--share", "100"];
+    expect(await tool(...add, "--notes", "first")).toContain("staged: programs/1.1.0/linux-x64");
+    expect(await tool("sign", web, "--key", "anna", "--key", "ben")).toContain("has all");
+    expect(await tool(...refreshing)).toContain("published: root 1, targets 2, timestamp 2");
+    const lines = await tool("verify", web);
+    expect(lines).toContain("stable, linux-x64: 1.1.0 (100 %)");
+    expect(lines).toMatch(/timestamp 2: holds 1[34] days more\n/);
+    expect(await tool("withdraw", web, "--version", "1.1.0")).toContain("is staged");
+    expect(await tool("sign", web, "--key", "anna", "--key", "ben")).toContain("has all");
+    expect(await tool(...refreshing)).toContain("targets 3");
+    expect(await tool("verify", web)).toContain("stable, linux-x64: nothing");
+    expect(await tool("what", web)).toContain("npm run updates -- init DIR");
+  });
+});
+
+describe("signatures", () => {
+  test("count once for each key, however often it signs", () => {
+    const one = begun();
+    addSignatures(one.repository, one.keys("anna", "anna"), one.tell);
+    addSignatures(one.repository, one.keys("anna"), one.tell);
+    expect(one.told.at(-1)).toContain("was signed by 1/2 keys");
+    expect(() => refresh(one.repository, one.keys("snap", "time"), one.tell)).toThrow("never");
+    expect(readdirSync(one.repository.folder)).toEqual(["staged"]);
+  });
+
+  test("of a key that may not sign are refused", () => {
+    const one = begun();
+    expect(() => addSignatures(one.repository, one.keys("cleo", "snap"), one.tell)).toThrow(
+      "nothing is staged that these keys may sign",
+    );
+  });
+
+  test("are lost when what is staged changes", async () => {
+    const one = published();
+    await added(one, "1.1.0");
+    addSignatures(one.repository, one.keys("anna", "ben"), one.tell);
+    setShare(one.repository, "1.1.0", "stable", 10, false);
+    refresh(one.repository, one.keys("snap", "time"), one.tell);
+    expect(one.told.at(-1)).toContain("targets 1,");
+    expect(takenBy(one, "1.0.0")).toBeUndefined();
+  });
+
+  test("no key has two ids, and no key of the online machine signs for persons", () => {
+    const one = publisher();
+    const role = { snapshot: one.pub("snap"), timestamp: one.pub("time") };
+    const thresholds = { root: 1, targets: 1 };
+    const withKeys = (root: string[], targets: string[]) => () =>
+      begin(one.repository, { keys: { root, targets, ...role }, thresholds });
+    expect(withKeys(one.pub("anna", "anna"), one.pub("anna"))).toThrow("has this key twice");
+    expect(withKeys(one.pub("anna"), one.pub("snap"))).toThrow("must not sign root or targets");
+    expect(withKeys([], one.pub("anna"))).toThrow("root has 0 keys for a threshold of 1");
+    const edited = JSON.parse(readFileSync(`${one.file("anna")}.pub`, "utf8"));
+    writeFileSync(`${one.file("anna")}.pub`, JSON.stringify({ ...edited, keyid: "00" }));
+    expect(() => readPublicKey(`${one.file("anna")}.pub`)).toThrow("is no public key");
+  });
+});
+
+describe("keys", () => {
+  test("lie encrypted, for their owner alone, and are never overwritten", () => {
+    const { file } = publisher();
+    expect(readFileSync(file("anna"), "utf8")).toContain("BEGIN ENCRYPTED PRIVATE KEY");
+    expect(() => openKey(file("anna"), "another passphrase")).toThrow("does not open");
+    expect(() => makeKey(file("anna"), PASSPHRASE)).toThrow("is there already");
+    expect(() => makeKey(file("new"), "short")).toThrow("at least 12 characters");
+    expect(openKey(file("anna"), PASSPHRASE).id).toBe(readPublicKey(`${file("anna")}.pub`).keyID);
+  });
+
+  test("of the online roles change by a root that persons sign", async () => {
+    const one = published();
+    await added(one, "1.1.0");
+    makeKey(one.file("time2"), PASSPHRASE);
+    rotate(one.repository, { role: "timestamp", added: one.pub("time2"), removed: [] }, one.tell);
+    addSignatures(one.repository, one.keys("anna", "ben"), one.tell);
+    expect(() => refresh(one.repository, one.keys("snap", "time"), one.tell)).toThrow(
+      "no key for timestamp is given",
+    );
+    refresh(one.repository, one.keys("snap", "time2"), one.tell);
+    expect(one.told.at(-1)).toContain("published: root 2, targets 2");
+    expect(await verified(one)).toContainEqual(expect.stringContaining("root 2: holds"));
+  });
+
+  test("of targets change together with the list that they sign", async () => {
+    const one = published();
+    await added(one, "1.1.0");
+    signedAndPublished(one);
+    const [role, added2] = ["targets" as const, one.pub("cleo")];
+    rotate(one.repository, { role, added: added2, removed: one.pub("ben") }, one.tell);
+    addSignatures(one.repository, one.keys("anna", "ben"), one.tell);
+    expect(() => refresh(one.repository, one.keys("snap", "time"), one.tell)).toThrow(
+      "nothing is published: targets was signed by 1/2 keys",
+    );
+    expect(one.repository.published("root")?.signed.version).toBe(1);
+    addSignatures(one.repository, one.keys("cleo"), one.tell);
+    refresh(one.repository, one.keys("snap", "time"), one.tell);
+    expect(await verified(one)).toContainEqual("stable, linux-x64: 1.1.0 (100 %)");
+  });
+
+  test("of root change with signatures of the old and of the new ones", async () => {
+    const one = published();
+    const change = { role: "root", added: one.pub("cleo"), removed: one.pub("anna") } as const;
+    rotate(one.repository, change, one.tell);
+    addSignatures(one.repository, one.keys("ben", "cleo"), one.tell);
+    refresh(one.repository, one.keys("snap", "time"), one.tell);
+    expect(one.repository.published("root")?.signed.version).toBe(1);
+    addSignatures(one.repository, one.keys("anna"), one.tell);
+    refresh(one.repository, one.keys("snap", "time"), one.tell);
+    expect(one.repository.published("root")?.signed.version).toBe(2);
+    expect(await verified(one)).toContainEqual(expect.stringContaining("root 2: holds"));
+  });
+
+  test("that go must be there, and enough must stay", () => {
+    const one = published();
+    const change = (removed: string[], threshold?: number) => () =>
+      rotate(one.repository, { role: "root", added: [], removed, threshold }, one.tell);
+    expect(change(one.pub("cleo"))).toThrow("root has no key");
+    expect(change(one.pub("anna"))).toThrow("root has 1 keys for a threshold of 2");
+  });
+});
+
+describe("releases", () => {
+  test("reach more kiosks step by step, another channel, nobody when withdrawn", async () => {
+    const one = published();
+    await added(one, "1.1.0", 0);
+    signedAndPublished(one);
+    expect(takenBy(one, "1.0.0")).toBeUndefined();
+    setShare(one.repository, "1.1.0", "stable", 100, false);
+    setShare(one.repository, "1.1.0", "beta", 50, true);
+    signedAndPublished(one);
+    expect(takenBy(one, "1.0.0")).toBe("1.1.0");
+    expect(await verified(one)).toContainEqual(
+      expect.stringMatching(/^beta, linux-x64: 1.1.0 \((4|5)/),
+    );
+    withdraw(one.repository, "1.1.0");
+    signedAndPublished(one);
+    expect(takenBy(one, "1.0.0", ["1.1.0"])).toBeUndefined();
+    expect(() => setShare(one.repository, "9.9.9", "stable", 1, false)).toThrow("no release 9.9.9");
+    expect(() => setShare(one.repository, "1.1.0", "beta", 1, true)).toThrow(
+      "already on the channel",
+    );
+  });
+
+  test("lead back to an older one only when it is marked", async () => {
+    const one = published();
+    await added(one, "1.1.0");
+    await added(one, "1.2.0");
+    withdraw(one.repository, "1.2.0");
+    signedAndPublished(one);
+    expect(takenBy(one, "1.2.0")).toBeUndefined();
+    withdraw(one.repository, "1.2.0", "1.1.0");
+    signedAndPublished(one);
+    expect(takenBy(one, "1.2.0")).toBe("1.1.0");
+    expect(takenBy(one, "1.1.0")).toBeUndefined();
+  });
+
+  test("share their runtime, never change, and hold only what a kiosk unpacks", async () => {
+    const one = published();
+    await added(one, "1.1.0");
+    await added(one, "1.2.0");
+    const paths = Object.keys(one.repository.staged("targets")?.signed.targets ?? {});
+    expect(paths.filter((path) => path.startsWith("runtimes/"))).toHaveLength(1);
+    await expect(added(one, "1.1.0")).rejects.toThrow("a version never changes");
+    const bad = delivery("1.3.0");
+    writeFileSync(join(bad, "versions/1.3.0/aux.js"), "");
+    const addition = { channel: "stable", share: 1, follows: "0.0.0", notes: "" };
+    const notBefore = "2026-01-01T00:00:00Z";
+    const adding = addRelease(one.repository, { from: bad, notBefore, ...addition });
+    await expect(adding).rejects.toThrow("a path that may lead elsewhere");
+  });
+
+  test("that were changed on the web server are found by verify", async () => {
+    const one = published();
+    await added(one, "1.1.0");
+    signedAndPublished(one);
+    const folder = join(one.repository.folder, "targets/programs/1.1.0");
+    const [name = ""] = readdirSync(folder);
+    writeFileSync(join(folder, name), "poison");
+    await expect(verified(one)).rejects.toThrow("ends after 6 bytes");
+  });
+});

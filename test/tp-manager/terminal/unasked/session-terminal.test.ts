@@ -1,0 +1,95 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
+import { outcome, pay, request } from "../../../support/payment-house.ts";
+import { temporaryFolder } from "../../../support/temporary-folder.ts";
+import type { TestClock } from "../../../support/test-clock.ts";
+import { ACK, ENQ, EOT, SessionPeer } from "./session-peer.ts";
+import { unaskedHouse } from "./unasked-house.ts";
+
+const messages = concertMessages({ variant: "e-plus", register: "01", report: true });
+const concertHouse = () =>
+  unaskedHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
+
+describe("the words about a line", () => {
+  test("tell a missing port, a silent terminal and a wrong parity apart", async () => {
+    const missing = await concertHouse();
+    missing.peer.isAway = true;
+    missing.peer.drop();
+    await missing.at.clock.advance(2_000);
+    await missing.paid();
+    const silent = await concertHouse();
+    silent.peer.onEnq = () => "";
+    await silent.paid();
+    const other = await concertHouse();
+    other.peer.onEnq = () => "95";
+    await other.paid();
+    const words = [missing, silent, other].map(({ at }) => {
+      const state = at.journal.attempts.latest("A-1")?.state;
+      return state && "outcome" in state ? state.outcome.message : "";
+    });
+    expect(words[0]).toContain("cannot open /dev/test");
+    expect(words[1]).toContain("does not answer");
+    expect(words[2]).toContain("wrong parity");
+  });
+});
+
+describe("a line that a terminal closes behind each payment", () => {
+  test("is opened again for the next one at once", async () => {
+    const { peer, paid } = await concertHouse();
+    for (const orderId of ["A-1", "A-2", "A-3"]) {
+      peer.requests.length = 0;
+      peer.again();
+      peer.onReplyTaken = () => {
+        peer.drop(1);
+        return EOT;
+      };
+      expect(await paid(orderId)).toBe("Success");
+    }
+    expect(peer.opened).toBeGreaterThanOrEqual(3);
+  });
+});
+
+describe("a result after a restart of the program", () => {
+  test("charges its order, and is acknowledged then only", async () => {
+    const path = join(temporaryFolder(), "journal.db");
+    const make = { peer: (clock: TestClock) => new SessionPeer(clock), messages, path };
+    const before = await unaskedHouse(make);
+    before.peer.onPaid = () => {};
+    const answer = pay(before.at, request("A-1"));
+    await before.at.clock.advance(5_000);
+    answer.catch(() => undefined);
+    const { requests } = before.peer;
+    before.at.close();
+    const after = await unaskedHouse(make);
+    expect(after.phase()).toBe("in-doubt");
+    after.peer.requests.push(...requests);
+    after.peer.tell(after.peer.answer());
+    after.peer.requests.length = 0;
+    await after.at.clock.advance(3_000);
+    expect([after.phase(), after.peer.written]).toEqual(["charged", [ACK, ACK]]);
+    await after.at.clock.advance(300_000);
+    expect(after.at.desk.blockedBy).toBeUndefined();
+    expect(await after.paid("B-1")).toBe("Success");
+  });
+});
+
+describe("/check", () => {
+  test("asks an idle terminal, and nobody while a payment runs or may run", async () => {
+    const { at, peer, driver } = await concertHouse();
+    const { signal } = new AbortController();
+    const idle = driver.check(signal);
+    await at.clock.advance(100);
+    expect([(await idle).cr, peer.written]).toEqual(["0", [ENQ, EOT]]);
+    peer.onPaid = () => {};
+    const answer = pay(at, request("A-1"));
+    await at.clock.advance(60_000);
+    peer.written.length = 0;
+    expect([(await driver.check(signal)).cr, peer.written]).toEqual(["1", []]);
+    await at.clock.advance(200_000);
+    expect([outcome(await answer), peer.written]).toEqual(["Unknown", [ENQ, EOT]]);
+    const again = driver.check(signal);
+    await at.clock.advance(100);
+    expect((await again).cr).toBe("0");
+  });
+});
