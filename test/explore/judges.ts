@@ -41,7 +41,7 @@ export interface Judges {
   readonly unknownSale: typeof unknownSale;
   /** A sale that came to light late can become that of an order. */
   readonly findsLate: boolean;
-  /** A sale that was never reported can be that of a payment which the terminal had ended before. */
+  /** A sale that was never reported can be that of a payment which had ended before. */
   readonly knowsTurnedAway: boolean;
   /** A refusal under a lock ends a question. */
   readonly takesRefusals: boolean;

@@ -75,8 +75,8 @@ export class LateCharges {
 
   /**
    * Another order that what the terminal has stored can be of, beside that of `attempt` in doubt:
-   * the terminal reported it when nothing ran, so it named neither; or it never reported it, and had
-   * ended the other one's payment shortly before. null: there is none. Throws when the journal
+   * the terminal reported it when nothing ran, so it named neither; or it never reported it, and
+   * had ended the other one's payment shortly before. null: there is none. Throws when the journal
    * fails.
    */
   rivalOf(attempt: Attempt, last: LastTransaction): string | null {
@@ -120,7 +120,7 @@ export class LateCharges {
       if (!isInDoubt(state) || !baseline || !sameTerminal(baseline.identity, identity))
         return false;
       if ("sale" in state) return mayBeItsReversal(attempt, report, attempts, paymentLimitMs);
-      // What was found for more than one order is nobody's own report.
+      // A record that was found for more than one order is nobody's own report.
       const good = state.last?.report.good && !state.told ? state.last.report : null;
       const isAnother = good !== null && compareReports(good, report) === "different";
       return !isAnother && canBeSaleOf(attempt, state, report, paymentLimitMs);
