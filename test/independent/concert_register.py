@@ -3,7 +3,7 @@
     concert_register.py --pty PATH | --tcp HOST:PORT  [--bare]  AMOUNT ...
 
 Pays each amount (minor units) once and prints one JSON line for each: the state that the terminal
-told, and every offence against docs/concert.md that was seen on the way.
+told, and every offence that was seen on the way (docs/concert.md 2.4, 4.7).
 """
 
 import json
