@@ -36,9 +36,13 @@ await sellOnce();
 const journal = new Journal(path);
 const { database } = journal;
 database.exec("PRAGMA synchronous = OFF; PRAGMA cache_size = -400000");
+/** Without the column that SQLite computes. */
+const stored = ({ status: _, ...row }: Row): Row => row;
 const rowsOf = (table: string, id: string): Row[] =>
-  database.prepare(`SELECT * FROM ${table} WHERE transaction_id = ?`).all(id) as Row[];
-const sold = database.prepare("SELECT * FROM attempt WHERE order_id = ?").get(PAID) as Row;
+  (database.prepare(`SELECT * FROM ${table} WHERE transaction_id = ?`).all(id) as Row[]).map(
+    stored,
+  );
+const sold = stored(database.prepare("SELECT * FROM attempt WHERE order_id = ?").get(PAID) as Row);
 const id = String(sold["transaction_id"]);
 const kept = { attempt: [sold], attempt_event: rowsOf("attempt_event", id) };
 const whole = { ...kept, hand_off: rowsOf("hand_off", id) };
