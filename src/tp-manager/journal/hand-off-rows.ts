@@ -26,9 +26,7 @@ const texts = {
   standingAtGateway: `SELECT order_id FROM hand_off JOIN attempt USING (transaction_id)
     WHERE withdrawn = 2 AND delivery <> 'closed' AND returned_some = 0 AND ended_at_ms >= ?
     ORDER BY hand_off.id LIMIT ?`,
-  // Should the answer come after an operator's word, the supervisor has the transaction after all.
-  acknowledge: `UPDATE hand_off SET acknowledged = 1, set_aside_ms = NULL,
-      delivery = iif(refused IS NULL, delivery, 'pending'), refused = NULL
+  acknowledge: `UPDATE hand_off SET acknowledged = 1, set_aside_ms = NULL, refused = NULL
     WHERE transaction_id = ?`,
   acknowledgeWithdrawal: `UPDATE hand_off SET acknowledged = 1, withdrawn = 2, set_aside_ms = NULL,
       refused = NULL
@@ -111,8 +109,10 @@ export class HandOffRows implements HandOffStore {
   acknowledgeHandOff(transactionId: string, delivery: DeliveryState, atMs: number): void {
     this.#unwritten.set(transactionId, delivery);
     const write = (tell: Tell): void => {
-      this.#sql.acknowledge.run(transactionId);
+      // One change of the row: "acknowledged and pending" is in an index. Should the answer come
+      // after an operator's word, the supervisor has the transaction after all.
       this.#setDelivery(transactionId, delivery, tell, atMs);
+      this.#sql.acknowledge.run(transactionId);
       this.riding();
     };
     this.#events.tellingLater(write, () => this.#unwritten.delete(transactionId));

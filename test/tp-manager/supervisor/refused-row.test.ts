@@ -102,3 +102,16 @@ test("a journal that fails during a hand-over ends nothing: the row is tried aga
   await at.clock.advance(HOUR_MS);
   expect(stored).toEqual(["A"]);
 });
+
+test("a row that was refused and is taken at last stays as sent as it was told", async () => {
+  const { at } = houseWith(() => undefined);
+  await pay(at, request("A"));
+  const { handOffs, attempts, database, statements } = at.journal;
+  const { transactionId = "" } = attempts.latest("A") ?? {};
+  statements.settle();
+  database.exec("UPDATE hand_off SET acknowledged = 0, delivery = 'pending'");
+  handOffs.setAside(transactionId, "refused", at.clock.now());
+  handOffs.acknowledgeHandOff(transactionId, "sent", at.clock.now());
+  statements.settle();
+  expect(handOffs.handOff(transactionId)).toMatchObject({ acknowledged: true, delivery: "sent" });
+});
