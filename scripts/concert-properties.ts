@@ -18,6 +18,14 @@ import {
   type Tagged,
 } from "../src/concert/index.ts";
 import { decodeFrame, encodeFrame } from "../src/concert/link/frame.ts";
+import {
+  advanceSession,
+  idleSession,
+  type SessionInput,
+} from "../src/concert/link/session-machine.ts";
+import { caisseApMessages } from "../src/tp-manager/terminal/caisse-ap/caisse-ap-messages.ts";
+import { concertMessages } from "../src/tp-manager/terminal/concert/concert-messages.ts";
+import type { Reading } from "../src/tp-manager/terminal/unasked/dialogue.ts";
 
 /** A record that compares like a literal. */
 function record<T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> {
@@ -90,7 +98,97 @@ function codeOf(action: () => unknown): string | undefined {
 
 const plainTags = tags.filter((list) => !list.some(([, value]) => /^[\r\n]/.test(value)));
 
+const times = { answerMs: 3_000, pauseMs: 1_000, holdMs: 2_000, silenceMs: 3_000, quietMs: 300 };
+const NAK = 0x15;
+const anyFrame = encodeFrame(Buffer.from("0100001250110978          A010B010"));
+const sessionInput: fc.Arbitrary<SessionInput> = fc.oneof(
+  fc
+    .oneof(
+      { weight: 6, arbitrary: fc.constantFrom(2, 3, 4, 5, 6, NAK, 0x82, 0x84, 0x95) },
+      { weight: 1, arbitrary: fc.nat(255) },
+    )
+    .map((byte) => ({ input: "byte" as const, byte })),
+  fc.constantFrom<SessionInput>(
+    { input: "timer" },
+    { input: "ask" },
+    { input: "send", frame: anyFrame },
+    { input: "leave" },
+    { input: "judged", stored: true },
+    { input: "judged", stored: false },
+  ),
+);
+
+const fixed = concertMessages({ variant: "e-plus", register: "01", report: true });
+const withTags = caisseApMessages({
+  ...{ version: "0300", identifier: "012345678901", register: "01" },
+  ...{ reference: "CF", receipt: true },
+});
+const order = {
+  ...{ amountMinor: 999, currencyNumeric: "978", currencyAlpha: "EUR", exponent: 2 },
+  reference: "K123456789",
+};
+
+/** The only words that a terminal may end a payment with. */
+function wordOf(reading: Reading): "charged" | "not charged" | "nothing" {
+  if (reading.reading !== "result" || reading.end !== "told") return "nothing";
+  return reading.report.good ? "charged" : "not charged";
+}
+
+/** A reply of tags with a state and a reason that may be anything. */
+const state = fc.oneof(fc.constantFrom("10", "01", "11", "00", "1", "010"), fc.string());
+const reason = fc.oneof(
+  fc.nat(20).map((number) => String(number).padStart(2, "0")),
+  fc.constant(""),
+);
+
 export const concertProperties = {
+  "a frame leaves once for each wish to send it, and again only after NAK": fc.property(
+    fc.array(sessionInput, { maxLength: 100 }),
+    (inputs) => {
+      let session = idleSession;
+      let allowed = 0;
+      for (const input of inputs) {
+        if (input.input === "send" || (input.input === "byte" && input.byte === NAK)) allowed += 1;
+        const step = advanceSession(session, input, times);
+        session = step.state;
+        if (step.frame) ok(allowed-- > 0);
+      }
+    },
+  ),
+  "only 0 and 7 end a payment of fixed fields, and only as they say": fc.property(
+    fc.oneof(
+      reply.map((given) => encodeFixedReply(given)),
+      fc.uint8Array({ minLength: 20, maxLength: 90 }),
+    ),
+    (body) => {
+      const word = wordOf(fixed.read(body, order));
+      const status = String.fromCharCode(body[2] ?? 0);
+      deepStrictEqual(word === "charged", word !== "nothing" && status === "0");
+      if (word === "not charged") deepStrictEqual(status, "7");
+    },
+  ),
+  "only AE 10 ends a payment of tags as charged, and only AE 01 as not": fc.property(
+    plainTags,
+    state,
+    reason,
+    fc.nat(200),
+    (given, ae, af, cut) => {
+      const rest = given.filter(([tag]) => tag !== "AE" && tag !== "AF");
+      const own: Tagged[] = [
+        ...(/^[ -~]+$/.test(ae) ? [["AE", ae] as const] : []),
+        ...(af === "" ? [] : [["AF", af] as const]),
+      ];
+      if (rest.length + own.length === 0) return;
+      const bytes = encodeTagged([...rest, ...own]);
+      const word = wordOf(withTags.read(bytes, order));
+      if (word === "charged") deepStrictEqual(ae, "10");
+      if (word === "not charged") deepStrictEqual(ae, "01");
+      if (["00", "07"].includes(af)) notStrictEqual(word, "not charged");
+      // A reply that was cut never denies a charge.
+      const part = bytes.subarray(0, Math.max(bytes.length - 1 - (cut % bytes.length), 0));
+      if (readTagged(part).fault) notStrictEqual(wordOf(withTags.read(part, order)), "not charged");
+    },
+  ),
   "every request is read as it was written": fc.property(request, (given) => {
     const body = decodeFrame(encodeFrame(encodeFixedRequest(given)));
     deepStrictEqual(decodeFixedRequest(body), given);

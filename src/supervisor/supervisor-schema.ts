@@ -222,4 +222,8 @@ export const supervisorMigrations: readonly Migration[] = [
   ALTER TABLE outbox ADD COLUMN reversed INTEGER NOT NULL DEFAULT 0;
   UPDATE outbox SET reversed = 1 WHERE state = 'closed' AND dropped = 0;
   `,
+  // Every item is looked for as one to be sent or as one to be looked up (outbox_send_due).
+  `
+  DROP INDEX outbox_due;
+  `,
 ];

@@ -165,15 +165,28 @@ export class Evidence {
     const fitting = strays
       .filter(({ report }) => this.#judges.canBeSame(report, last.report))
       .flatMap((stray) => [...this.#fitting(world, stray), ...this.#doubtful(world, stray)]);
+    fitting.push(...this.#turnedAwayBefore(world, index, last.report));
     const orders = fitting.map((each) => attempts[each]?.order ?? null);
     return orders.find((order) => order !== own) ?? null;
+  }
+
+  /** Payments that the terminal had ended before: a sale that it never reported can be theirs. */
+  #turnedAwayBefore(world: World, index: number, report: TransactionReport): number[] {
+    const { state } = attemptOf(world, index);
+    const own = "last" in state ? state.last?.report : undefined;
+    if (!this.#judges.knowsTurnedAway || (own && this.#judges.isSame(own, report))) return [];
+    return world.disk.attempts
+      .slice(0, index)
+      .flatMap(({ state: { phase }, heard }, each) =>
+        phase === "not-charged" && heard.end === "bad" ? [each] : [],
+      );
   }
 
   #doubtful({ disk }: World, { report }: StoredStray): number[] {
     if (this.#judges.judgeReport(report) !== "agrees") return [];
     return disk.attempts.flatMap(({ state }, index) => {
       if (state.phase !== "in-doubt") return [];
-      const good = state.last?.report.good ? state.last.report : null;
+      const good = state.last?.report.good && !state.told ? state.last.report : null;
       return good === null || this.#judges.canBeSame(good, report) ? [index] : [];
     });
   }

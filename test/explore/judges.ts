@@ -41,6 +41,8 @@ export interface Judges {
   readonly unknownSale: typeof unknownSale;
   /** A sale that came to light late can become that of an order. */
   readonly findsLate: boolean;
+  /** A sale that was never reported can be that of a payment which had ended before. */
+  readonly knowsTurnedAway: boolean;
   /** A refusal under a lock ends a question. */
   readonly takesRefusals: boolean;
 }
@@ -63,5 +65,6 @@ export const product: Judges = {
   doubtOfLateReport,
   unknownSale,
   findsLate: true,
+  knowsTurnedAway: true,
   takesRefusals: false,
 };

@@ -67,6 +67,15 @@ export const unknownRows: ReadonlyArray<{
     },
   },
   {
+    row: "a sale was never reported, and the terminal had ended another order's payment before it",
+    applies: ({ disk: { attempts } }, order) => {
+      const own = attempts.findLastIndex((each) => each.order === order);
+      const isTurnedAway = ({ order: other, heard }: (typeof attempts)[number]): boolean =>
+        other !== order && heard.end === "bad";
+      return attempts[own]?.heard.good === false && attempts.slice(0, own).some(isTurnedAway);
+    },
+  },
+  {
     row: "the terminal made two sales of one payment",
     applies: struckBy("charges a second time"),
   },

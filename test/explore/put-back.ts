@@ -2,7 +2,7 @@ import type { Doubt, Look } from "../../src/tp-manager/attempts/evidence-policy.
 import type { LastTransaction, TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
 import { type Judges, product } from "./judges.ts";
 import type { Scope } from "./scope.ts";
-import { oneOrder, twoOrders, withQuirk } from "./scopes.ts";
+import { again, oneOrder, twoOrders, withQuirk } from "./scopes.ts";
 
 /** A fault that the product once had, put back into its decisions. */
 interface PutBack {
@@ -45,6 +45,12 @@ export const faultsPutBack: readonly PutBack[] = [
     },
     scope: two,
     law: "no charge is reported as not paid",
+  },
+  {
+    fault: "a sale that was never reported is that of the order in doubt alone",
+    judges: { ...product, knowsTurnedAway: false },
+    scope: again,
+    law: "no card is charged twice for one order",
   },
   {
     fault: "a second good result of one payment is acknowledged",

@@ -52,12 +52,20 @@ export function twoOrders(name: Name, change: Partial<Scope> = {}): Scope {
   return oneOrder(name, { ...two, ...change });
 }
 
+/** Two orders, each asked for again: two losses and a late report. */
+export const again: Scope = twoOrders("one that keeps what was not answered", {
+  ...{ name: "one that keeps what was not answered, two orders asked for twice" },
+  ...{ asks: 2, crashes: 0, locks: 0 },
+});
+
 /** The whole of the small scope: minutes. */
-export const whole: readonly Scope[] = names.flatMap((name) => [
+const each: readonly Scope[] = names.flatMap((name) => [
   oneOrder(name, { losses: 2, impatient: true, cancels: true }),
   twoOrders(name),
   ...quirks.map((quirk) => withQuirk(name, quirk, { impatient: true })),
 ]);
+
+export const whole: readonly Scope[] = [...each, again];
 
 /** A part of it that every run of the tests can afford. */
 export const reduced: readonly Scope[] = [

@@ -64,6 +64,25 @@ export async function runRegister(where: readonly string[], steps: readonly stri
   return seen;
 }
 
+/** What concert_register.py saw of one payment. */
+interface Payment {
+  readonly amount: number;
+  /** The status of a reply, or AE; null: none came. */
+  readonly state: string | null;
+  readonly problems: readonly string[];
+}
+
+/** Runs concert_register.py to its end: where the terminal is, then the amounts. */
+export async function runConcertRegister(words: readonly string[]): Promise<readonly Payment[]> {
+  const output = await runProgram(python as string, [
+    join(folder, "concert_register.py"),
+    ...words,
+  ]);
+  const lines = output.split("\n").filter((line) => line !== "");
+  if (lines.some((line) => !line.startsWith("{"))) throw new Error(output);
+  return lines.map((line) => JSON.parse(line) as Payment);
+}
+
 /** All that a program printed; its exit code is not judged. */
 export function runProgram(program: string, args: readonly string[]): Promise<string> {
   const child = startProcess(program, args, {

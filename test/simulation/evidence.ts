@@ -30,6 +30,17 @@ const ends =
   ({ behaviours }: Plan): boolean =>
     behaviours.some(({ outcome }) => outcomes.includes(outcome));
 
+const turnsAway = ends("walk-away", "other-amount", "report-then-abort-reversed");
+
+/** Two orders are paid with one amount. */
+function sharesAmount({ steps }: Plan): boolean {
+  const paid = steps.flatMap((step) =>
+    step.do === "pay" ? [`${step.order} ${step.amountMinor}`] : [],
+  );
+  const amounts = [...new Set(paid)].map((each) => each.split(" ")[1]);
+  return new Set(amounts).size < amounts.length;
+}
+
 /** The rows in which an order may end unknown (docs/design.md 3.2). In no other one it may. */
 const rows: readonly Row[] = [
   {
@@ -87,6 +98,11 @@ const rows: readonly Row[] = [
   {
     situation: "a sale that nobody asked for can be taken for the one in doubt",
     is: happens("stray-sale"),
+    nextSaleWithinMs: 10 * MINUTE_MS,
+  },
+  {
+    situation: "a sale was never reported, and an order of its amount was turned away before it",
+    is: (plan) => sharesAmount(plan) && (happens("cancel")(plan) || turnsAway(plan)),
     nextSaleWithinMs: 10 * MINUTE_MS,
   },
   {

@@ -199,6 +199,7 @@ function send(response: ServerResponse, status: number, text: string, last: bool
   if (response.writableEnded || response.destroyed) return;
   response.writeHead(status, {
     "content-type": "application/json",
+    "content-length": Buffer.byteLength(text), // one write to the socket
     ...(last ? { connection: "close" } : {}),
   });
   response.end(text);

@@ -12,7 +12,7 @@ import { judgeReport } from "../attempts/payment-machine.ts";
 import { isFromPayment } from "../attempts/payment-time-policy.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
 import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
-import type { LastTransaction, TerminalFacts } from "../terminal/terminal.ts";
+import type { LastTransaction, TerminalFacts, TransactionReport } from "../terminal/terminal.ts";
 import { mayBeItsReversal } from "./unknown-sale.ts";
 
 type Stray = Pick<StrayRow, "atMs" | "report" | "identity">;
@@ -75,16 +75,40 @@ export class LateCharges {
 
   /**
    * Another order that what the terminal has stored can be of, beside that of `attempt` in doubt:
-   * the terminal reported it when nothing ran, so it named neither. null: there is none. Throws
-   * when the journal fails.
+   * the terminal reported it when nothing ran, so it named neither; or it never reported it, and
+   * had ended the other one's payment shortly before. null: there is none. Throws when the journal
+   * fails.
    */
-  rivalOf({ request: { orderId } }: Attempt, last: LastTransaction): string | null {
+  rivalOf(attempt: Attempt, last: LastTransaction): string | null {
+    const { orderId } = attempt.request;
     if (last.kind !== "transaction") return null;
     const strays = this.#parts.terminalLog
       .strays(STRAYS_LOOKED_AT)
       .filter(({ report }) => compareReports(report, last.report) !== "different");
     const orders = strays.flatMap((stray) => [...this.candidates(stray), ...this.#doubtful(stray)]);
+    orders.push(...this.#turnedAwayBefore(attempt, last.report));
     return orders.find((other) => other !== orderId) ?? null;
+  }
+
+  /** Orders whose payment the terminal had ended before, and whose late sale this can be. */
+  #turnedAwayBefore(attempt: Attempt, report: TransactionReport): string[] {
+    const { baseline, state, startedAtMs, transactionId } = attempt;
+    const own = "last" in state ? state.last?.report : undefined;
+    if (!baseline || (own && compareReports(own, report) === "same")) return [];
+    const { paymentLimitMs } = this.#parts.terminal.capabilities;
+    const found = { atMs: startedAtMs, report, identity: baseline.identity };
+    const sent = this.#sent(found);
+    const before = sent.slice(sent.findIndex((each) => each.transactionId === transactionId) + 1);
+    return (
+      this.#fitting(found, before)
+        .filter(
+          (each) => wasTurnedAway(each) && this.#hasEvent(each.transactionId, ["end-aborted"]),
+        )
+        // A sale that was approved and taken back has told its own numbers.
+        .filter((each) => !this.#hasEvent(each.transactionId, ["approved"]))
+        .filter(({ endedAtMs }) => Math.abs(startedAtMs - (endedAtMs ?? 0)) <= paymentLimitMs)
+        .map(({ request }) => request.orderId)
+    );
   }
 
   /** Orders in doubt at this terminal that can have made the sale, or what looks like one. */
@@ -96,7 +120,8 @@ export class LateCharges {
       if (!isInDoubt(state) || !baseline || !sameTerminal(baseline.identity, identity))
         return false;
       if ("sale" in state) return mayBeItsReversal(attempt, report, attempts, paymentLimitMs);
-      const good = state.last?.report.good ? state.last.report : null;
+      // A record that was found for more than one order is nobody's own report.
+      const good = state.last?.report.good && !state.told ? state.last.report : null;
       const isAnother = good !== null && compareReports(good, report) === "different";
       return !isAnother && canBeSaleOf(attempt, state, report, paymentLimitMs);
     });
@@ -115,9 +140,9 @@ export class LateCharges {
   }
 
   /** Told as not charged a short while before, for what the stray charged. */
-  #fitting(stray: Stray): Attempt[] {
+  #fitting(stray: Stray, among = this.#sent(stray)): Attempt[] {
     const { paymentLimitMs } = this.#parts.terminal.capabilities;
-    return this.#sent(stray).filter((attempt) => {
+    return among.filter((attempt) => {
       const { state, request, endedAtMs, transactionId } = attempt;
       const { amountMinor, currency } = request;
       const order = { amountMinor, currencyNumeric: currency.numeric };
@@ -195,3 +220,7 @@ export class LateCharges {
     );
   }
 }
+
+/** A decline is the bank's word: no approval follows it. */
+const wasTurnedAway = ({ state }: Attempt): boolean =>
+  isNotCharged(state) && state.outcome.status !== "declined";

@@ -172,7 +172,8 @@ export class AttemptRows implements AttemptStore {
       for (const step of steps) this.addEvent(transactionId, step);
       if (handOff) this.#handOffs.add(transactionId, handOff);
       if (withdraw) this.#handOffs.withdraw(transactionId);
-      const after = this.#mustRead(transactionId);
+      const endedAtMs = ended ? event.atMs : null;
+      const after = { ...before, state, endedAtMs, ticket: ticket ?? before.ticket };
       const data = paymentEventOf(after);
       if (!isDeepStrictEqual(data, paymentEventOf(before))) tell("payment", data, event.atMs);
       return after;

@@ -103,8 +103,9 @@ export class HandOffRows implements HandOffStore {
 
   acknowledgeHandOff(transactionId: string, delivery: DeliveryState, atMs: number): void {
     this.#events.tellingLater((tell) => {
-      this.#sql.acknowledge.run(transactionId);
+      // One change of the row: "acknowledged and pending" is in an index.
       this.#setDelivery(transactionId, delivery, tell, atMs);
+      this.#sql.acknowledge.run(transactionId);
       this.riding();
     });
   }

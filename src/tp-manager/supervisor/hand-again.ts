@@ -59,7 +59,7 @@ export class HandAgain {
     this.#store.begin();
     this.#begun += 1;
     const words =
-      "supervisor.db was lost or is an older copy: its transactions are handed over again; " +
+      "supervisor.db was lost or is an older copy, or may be: all is handed over again; " +
       "what is not known to be at the gateway is looked up before it is sent";
     this.#log.error({ alarm: "outbox-lost" }, words);
     // Not within the message that told it; a database that says so again and again is left a pause.

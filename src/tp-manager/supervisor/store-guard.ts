@@ -26,7 +26,7 @@ interface GuardParts {
   readonly log: Logger;
   /** TERMINAL_SHARED: others are paid at the terminal too, so an unknown sale is no sign. */
   readonly isShared: boolean;
-  /** The supervisor's database was lost too: only this journal can end that. */
+  /** The supervisor's database was lost too, or may be: only this journal can end that. */
   readonly onSupervisorLacks: () => void;
 }
 
@@ -172,7 +172,9 @@ export class StoreGuard {
 
   /** An operator's word. false: there was nothing to end. */
   accept(): boolean {
-    const { doubts, clock, log } = this.#parts;
+    const { doubts, clock, log, onSupervisorLacks } = this.#parts;
+    // The supervisor has not told whether it lacks something: nobody would end that any more.
+    if (this.open?.isTakenOver === false) onSupervisorLacks();
     const ended = doubts.end("operator", clock.now());
     if (ended) log.warn("the doubt about the journal is ended by an operator");
     this.#woken();

@@ -74,10 +74,7 @@ export class RecordedDisk {
         return;
       case "rename": {
         const to = record.data.toString();
-        const content = this.#live.get(path);
-        this.#live.delete(path);
-        if (content) this.#live.set(to, content);
-        this.#known.add(to);
+        for (const name of renamed(this.#live, path, to)) this.#known.add(name);
         this.#unsyncedNames.push({ kind: "rename", path, to });
         return;
       }
@@ -117,10 +114,20 @@ export class RecordedDisk {
 }
 
 function rename(names: Map<string, Content>, change: NameChange): void {
-  const content = change.kind === "create" ? change.content : names.get(change.path);
-  names.delete(change.path);
-  if (!content || change.kind === "unlink") return;
-  names.set(change.kind === "rename" ? change.to : change.path, content);
+  if (change.kind === "rename") renamed(names, change.path, change.to);
+  else if (change.kind === "create") names.set(change.path, change.content);
+  else names.delete(change.path);
+}
+
+/** A file, or a folder with all that is in it, gets another name. Answers the new names. */
+function renamed(names: Map<string, Content>, from: string, to: string): string[] {
+  const moved = [...names].filter(([name]) => name === from || name.startsWith(`${from}/`));
+  for (const [name] of moved) names.delete(name);
+  return moved.map(([name, content]) => {
+    const newName = `${to}${name.slice(from.length)}`;
+    names.set(newName, content);
+    return newName;
+  });
 }
 
 function survivor({ synced, unsynced }: Content, random: Random): Buffer {

@@ -94,6 +94,40 @@ describe("a good report after the end of a payment (docs/design.md 3.19)", () =>
     expect(phases(at, "B-1")).not.toEqual(["not-charged"]);
   });
 
+  /** Order A-1 was turned away, and B-1's end was not heard; a sale is stored that nobody told. */
+  async function neverReported(first: PaymentEnd = aborted, report1 = false): Promise<House> {
+    const at = house();
+    at.start();
+    at.terminal.script = (_order, observer) => {
+      if (report1) observer.report(declined());
+      return Promise.resolve(first);
+    };
+    await pay(at, request("A-1"));
+    await at.clock.advance(20_000);
+    at.terminal.script = () => Promise.resolve(lost("line broken"));
+    await pay(at, request("B-1"));
+    shows(at, report());
+    at.terminal.baseline = baseline;
+    await at.clock.advance(200_000);
+    return at;
+  }
+
+  test("that was never reported can be that of an order turned away before", async () => {
+    const at = await neverReported();
+    expect(phases(at, "A-1", "B-1")).toEqual(["not-charged", "in-doubt"]);
+    shows(at, report());
+    const again = pay(at, request("A-1")).catch((error: unknown) => error);
+    await at.clock.advance(200_000);
+    await again;
+    expect(at.terminal.paid).toHaveLength(2);
+    expect(phases(at, "A-1", "B-1")).toEqual(["in-doubt", "in-doubt"]);
+  });
+
+  test("that was never reported is no declined order's", async () => {
+    const at = await neverReported({ ...aborted, code: "05", reason: "declined" }, true);
+    expect(phases(at, "A-1", "B-1")).toEqual(["not-charged", "charged"]);
+  });
+
   test("charges the order when the terminal keeps the sale, with warning and alarm", async () => {
     const at = await turnedAway();
     await at.clock.advance(400);

@@ -181,6 +181,28 @@ test("with both databases gone the loss ends with the doubt about the journal", 
   await lossEnds({ ...at, rig });
 });
 
+test("a doubt that is accepted before anything was taken over leaves no loss open", async () => {
+  const at = await kiosk();
+  const { folder, server, clock } = at;
+  await paid(at, "A");
+  at.manager.close();
+  await at.seat.rig?.stop();
+  at.seat.rig = undefined;
+  removeStore(folder, "supervisor");
+  removeStore(folder, "journal");
+  at.manager = managerIn(folder, at.seat, clock);
+  await clock.advance(5_000);
+  expect(at.manager.guard.open?.isTakenOver).toBe(false);
+  expect(at.manager.guard.accept()).toBe(true);
+  const rig = await supervisorIn(folder, { server, clock });
+  at.seat.rig = rig;
+  expect(rig.losses.isWhole).toBe(false);
+  await lossEnds({ ...at, rig });
+  // The taking over that was under way finds nothing left to do.
+  await clock.advance(15_000);
+  expect(at.manager.guard.open).toBeUndefined();
+});
+
 /** The loss of supervisor.db ends within two minutes, and the handing over with it. */
 async function lossEnds({ manager, clock, rig }: Kiosk & { rig: Rig }): Promise<void> {
   const state = (): boolean[] => [rig.losses.isWhole, manager.journal.again.isUnderWay];

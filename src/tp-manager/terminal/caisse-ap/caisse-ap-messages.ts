@@ -181,13 +181,18 @@ function cardOf(
       AID: text("AI"),
       contractNumber: text("CG"),
       paymentType: application,
-      readingMode: readingModes[text("CI")] ?? "",
+      readingMode: readingModes.get(text("CI")) ?? "",
       cardAppExpiry: expiryOf(text("AB")),
     },
   };
 }
 
-const readingModes: Readonly<Record<string, string>> = { "1": "C", "2": "S", "3": "P", "4": "M" };
+const readingModes = new Map([
+  ["1", "C"],
+  ["2", "S"],
+  ["3", "P"],
+  ["4", "M"],
+]);
 
 /** YYMM as YYMMDD: the last day of the month. */
 function expiryOf(yymm: string): string {

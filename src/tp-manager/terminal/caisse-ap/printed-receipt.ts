@@ -19,10 +19,12 @@ export function printedReceipt(tags: readonly Tagged[]): string {
   return ticketOfLines(maskedText(isHtml ? textOfHtml(text) : text));
 }
 
-const entities: Readonly<Record<string, string>> = {
-  ...{ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " ", euro: "EUR" },
-  ...{ eacute: "é", egrave: "è", agrave: "à", ccedil: "ç", ecirc: "ê" },
-};
+const entities: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ...{ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " ", euro: "EUR" },
+    ...{ eacute: "é", egrave: "è", agrave: "à", ccedil: "ç", ecirc: "ê" },
+  }),
+);
 
 function textOfHtml(html: string): string {
   return html
@@ -33,7 +35,7 @@ function textOfHtml(html: string): string {
     .replace(/&(#\d{1,4}|[a-z]+);/gi, (whole, name: string) =>
       name.startsWith("#")
         ? String.fromCharCode(Number(name.slice(1)))
-        : (entities[name.toLowerCase()] ?? whole),
+        : (entities.get(name.toLowerCase()) ?? whole),
     )
     .replace(/[ \t]+/g, " ")
     .replace(/ ?\n[\n ]*/g, "\n");

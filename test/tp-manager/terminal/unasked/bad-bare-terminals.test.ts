@@ -76,6 +76,12 @@ const terminals: readonly BadTerminal[] = [
     told: "Unknown",
     charged: true,
   },
+  {
+    does: "tells a state that every object of ours inherits",
+    with: replies({ AE: "constructor", CI: "toString" }),
+    told: "Unknown",
+    charged: true,
+  },
   { does: "approves with a reason", with: replies({ AF: "09" }), told: "Success", charged: true },
   {
     does: "approves without an echo",

@@ -1,0 +1,91 @@
+import { afterEach, expect, test } from "vitest";
+import { until } from "../support/child-program.ts";
+import { TestInstallation } from "../support/installation.ts";
+
+const lines = process.platform === "linux" ? (["tcp", "pty"] as const) : (["tcp"] as const);
+const families = [
+  { protocol: "concert", own: {}, session: [] },
+  { protocol: "caisse-ap", own: { CAISSE_AP_LINK: "session" }, session: ["--session"] },
+] as const;
+const rows = lines.flatMap((line) => families.map((family) => ({ ...family, line })));
+
+let at: TestInstallation | undefined;
+afterEach(async () => {
+  await at?.stop();
+  at = undefined;
+});
+
+async function started({ line, protocol, own, session }: (typeof rows)[number]) {
+  at = new TestInstallation({
+    line,
+    terminalSwitches: ["--protocol", protocol, ...session, "--instant", "--enq-tries", "0"],
+    config: {
+      TERMINAL_PROTOCOL: protocol,
+      ...own,
+      ...{ PAYMENT_TIMEOUT: 10, PAYMENT_GRACE: 1, TEST_TIMERS: "yes", RECOVERY_SILENCE_MS: 50 },
+    },
+  });
+  await at.start();
+  await at.connected();
+  const house = at;
+  const control = async (method: string, path: string, body?: object) => {
+    const response = await fetch(`${house.terminalEndpoints?.control}${path}`, {
+      method,
+      ...(body === undefined
+        ? {}
+        : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+    });
+    return (await response.json()) as { readonly running: { readonly phase: string } | null };
+  };
+  return { house, control };
+}
+
+test.each(rows)(
+  "a result that comes after tp-manager was killed counts, with $protocol on $line",
+  async (row) => {
+    const { house, control } = await started(row);
+    await control("POST", "/faults", { name: "hold", at: "card" });
+    const lost = house.pay(12, "A-1").catch(() => undefined);
+    await until("the customer stands there", async () => {
+      const { running } = await control("GET", "/state");
+      return running?.phase === "card" || undefined;
+    });
+    await house.tpManager?.end("SIGKILL");
+    await lost;
+    await house.startTpManager();
+    expect((await house.call("GET", "/payment/A-1")).one.status).toBe("Unknown");
+    await control("DELETE", "/faults");
+    await until("the late result counts", async () => {
+      const { one } = await house.call("GET", "/payment/A-1");
+      return (one.status === "Success" && one.notificationGatewaySent) || undefined;
+    });
+    expect((await house.ledger()).charged).toBe(1_200);
+    const orders = await house.orders();
+    expect(
+      orders.map(({ merchantReference, amount }) => [merchantReference, Number(amount)]),
+    ).toEqual([["A-1", 12]]);
+    const next = await until("the terminal is free", async () => {
+      const { one } = await house.pay(7, "A-2");
+      return one.status === "Success" ? one : undefined;
+    });
+    expect(next.receipt["primaryAccountNumber"]).toMatch(/X{6}/);
+    expect((await house.ledger()).charged).toBe(1_900);
+  },
+);
+
+test.each(rows)(
+  "a sale that nobody asked for is no order's, with $protocol on $line",
+  async (row) => {
+    const { house, control } = await started(row);
+    expect((await house.pay(12, "A-1")).one.status).toBe("Success");
+    await control("POST", "/sale", { amountMinor: 1_200, private: "nobody" });
+    await until("the terminal has told it", async () => {
+      const { entries } = await house.ledger();
+      const { running } = await control("GET", "/state");
+      return (entries.length === 2 && running === null) || undefined;
+    });
+    expect((await house.pay(7, "A-2")).one.status).toBe("Success");
+    expect((await house.orders()).map(({ amount }) => Number(amount))).toEqual([7, 12]);
+    expect((await house.ledger()).charged).toBe(3_100);
+  },
+);
