@@ -1,7 +1,7 @@
 /**
  * Drains a queue of transactions through a real supervisor process into a gateway that answers at
- * once, or after so many milliseconds, and sends the same bodies over a raw keep-alive connection
- * for comparison:
+ * once, or after so many milliseconds, and sends the same bodies over as many raw keep-alive
+ * connections for comparison:
  *   node scripts/bench-outbox.ts [--items 10000] [--answer-after 0]
  * Prints both rates, the supervisor's memory, and its processor time, which depends less than a
  * rate on what else the machine does.
@@ -22,6 +22,7 @@ import { openDatabase } from "../src/shared/sqlite.ts";
 import { sleep, systemClock } from "../src/shared/time.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
 import { OutboxStore } from "../src/supervisor/outbox/outbox-store.ts";
+import { WINDOW_MAX } from "../src/supervisor/outbox/queue-gate.ts";
 import { supervisorMigrations } from "../src/supervisor/supervisor-schema.ts";
 
 const { values } = parseArgs({
@@ -87,6 +88,7 @@ try {
     ["items", String(items)],
     ["outbox drained", `${(drainMs / 1_000).toFixed(1)} s, ${rate(drainMs)}`],
     ["raw keep-alive POSTs", `${(rawMs / 1_000).toFixed(1)} s, ${rate(rawMs)}`],
+    ["ratio", `${(rawMs / drainMs).toFixed(2)} x`],
     ["supervisor processor time", `${(cpuMs / items).toFixed(2)} ms per item`],
     ["supervisor memory", `${idleMb} MB at its start, at most ${peakMb} MB`],
   ];
@@ -180,22 +182,28 @@ async function drain(): Promise<Drained> {
   return { ms: systemClock.monotonicMs() - (startedMs ?? 0), idleMb, peakMb, cpuMs };
 }
 
-/** One after the other over one kept connection, as the outbox sends them. */
+/** Over as many kept connections as the outbox has. */
 async function postAll(url: string, bodies: readonly Received[]): Promise<number> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const agent = new Agent({ keepAlive: true, maxSockets: WINDOW_MAX });
   const startedMs = systemClock.monotonicMs();
-  for (const { path, headers, body } of bodies) {
-    await new Promise<void>((resolve, reject) => {
-      const sent = request(`${url}${path}`, { method: "POST", agent, headers }, (response) => {
-        response.resume();
-        response.on("end", resolve);
-      });
-      sent.on("error", reject);
-      sent.end(body);
-    });
-  }
+  const waiting = [...bodies].reverse();
+  const post = async (): Promise<void> => {
+    for (let one = waiting.pop(); one; one = waiting.pop()) await postOne(agent, url, one);
+  };
+  await Promise.all(Array.from({ length: WINDOW_MAX }, post));
   agent.destroy();
   return systemClock.monotonicMs() - startedMs;
+}
+
+function postOne(agent: Agent, url: string, { path, headers, body }: Received): Promise<void> {
+  return new Promise<void>((resolve, reject) => {
+    const sent = request(`${url}${path}`, { method: "POST", agent, headers }, (response) => {
+      response.resume();
+      response.on("end", resolve);
+    });
+    sent.on("error", reject);
+    sent.end(body);
+  });
 }
 
 /** Resident memory; 0 where there is no /proc. */

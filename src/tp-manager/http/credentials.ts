@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 
 export type Role = "kiosk" | "operator";
 
@@ -7,37 +7,39 @@ export interface Pair {
   readonly password: string;
 }
 
+/** Digests have one length, whatever was given. */
+interface DigestPair {
+  readonly login: Buffer;
+  readonly password: Buffer;
+}
+
 /** Checks Basic credentials in constant time. */
 export class Credentials {
-  readonly #kiosk: Pair;
-  readonly #operator: Pair | undefined;
+  readonly #kiosk: DigestPair;
+  readonly #operator: DigestPair | undefined;
 
   constructor(kiosk: Pair, operator: Pair | undefined) {
-    this.#kiosk = kiosk;
-    this.#operator = operator;
+    this.#kiosk = digestsOf(kiosk);
+    this.#operator = operator && digestsOf(operator);
   }
 
   /** The role of a pair; undefined for a wrong one. */
   roleOf(login: string, password: string): Role | undefined {
+    const given = digestsOf({ login, password });
     // Both are always compared, so that the time tells nothing about which one was near.
-    const kiosk = samePair({ login, password }, this.#kiosk);
-    const operator = this.#operator ? samePair({ login, password }, this.#operator) : false;
+    const kiosk = samePair(given, this.#kiosk);
+    const operator = this.#operator ? samePair(given, this.#operator) : false;
     if (operator) return "operator";
     return kiosk ? "kiosk" : undefined;
   }
 }
 
-function samePair(given: Pair, expected: Pair): boolean {
-  const login = sameText(given.login, expected.login);
-  const password = sameText(given.password, expected.password);
+function samePair(given: DigestPair, expected: DigestPair): boolean {
+  const login = timingSafeEqual(given.login, expected.login);
+  const password = timingSafeEqual(given.password, expected.password);
   return login && password;
 }
 
-/** Digests have one length, whatever was given. */
-function sameText(a: string, b: string): boolean {
-  return timingSafeEqual(digest(a), digest(b));
-}
-
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
+function digestsOf({ login, password }: Pair): DigestPair {
+  return { login: hash("sha256", login, "buffer"), password: hash("sha256", password, "buffer") };
 }
