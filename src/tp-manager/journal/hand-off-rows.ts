@@ -5,7 +5,7 @@ import type { HandOffRow, HandOffStore, PendingHandOff } from "../attempts/hand-
 import type { ArchivedRows } from "./archived-rows.ts";
 import { readJson } from "./attempt-columns.ts";
 import type { EventRows, Tell } from "./event-rows.ts";
-import type { Statement, Statements } from "./statements.ts";
+import type { Row, Statement, Statements } from "./statements.ts";
 
 const texts = {
   // A sale that was withdrawn by an operator's word is not handed over once more.
@@ -76,7 +76,7 @@ export class HandOffRows implements HandOffStore {
     return {
       transaction: readJson(row["body"]),
       acknowledged: told !== undefined || row["acknowledged"] === 1,
-      dropped: told === undefined && row["acknowledged"] === 1 && row["refused"] !== null,
+      dropped: told === undefined && isDropped(row),
       delivery: told ?? (row["delivery"] as DeliveryState),
     };
   }
@@ -152,4 +152,9 @@ export class HandOffRows implements HandOffStore {
     const parked = this.#sql.undelivered.all("parked", limit - waiting.length);
     return [...waiting, ...parked].map((row) => String(row["transaction_id"]));
   }
+}
+
+/** A row whose reversal alone is refused is none: the supervisor took its sale. */
+function isDropped(row: Row): boolean {
+  return row["acknowledged"] === 1 && row["refused"] !== null && row["withdrawn"] !== 1;
 }

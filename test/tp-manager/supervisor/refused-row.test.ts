@@ -115,3 +115,15 @@ test("a row that was refused and is taken at last stays as sent as it was told",
   statements.settle();
   expect(handOffs.handOff(transactionId)).toMatchObject({ acknowledged: true, delivery: "sent" });
 });
+
+test("a sale whose reversal alone is refused is handed over again after a loss", async () => {
+  const { at } = houseWith(() => undefined);
+  await pay(at, request("A"));
+  const { again, database, handOffs, attempts, statements } = at.journal;
+  statements.settle();
+  database.exec("UPDATE hand_off SET withdrawn = 1, set_aside_ms = 1, refused = 'no'");
+  again.begin();
+  expect(again.page(10)?.items.map(({ state }) => state)).toEqual(["sent"]);
+  const { transactionId = "" } = attempts.latest("A") ?? {};
+  expect(handOffs.handOff(transactionId)?.dropped).toBe(false);
+});
