@@ -22,7 +22,8 @@ const texts = {
 
 /**
  * Everything the supervisor has ever acknowledged, the archive first. A row that an operator
- * dropped was refused, and would be refused again; a sale whose reversal alone is refused was taken.
+ * dropped was refused, and would be refused again; a sale whose reversal alone is refused was
+ * taken.
  */
 export class AgainRows implements AgainStore {
   readonly #sql: Record<keyof typeof texts, Statement>;
