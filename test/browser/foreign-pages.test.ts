@@ -75,6 +75,7 @@ describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
 
   /** Runs `act`, after which the terminal and the journal must be as they were. */
   async function harmless<T>(act: () => Promise<T>): Promise<T> {
+    await house.delivered();
     const before = { wire: await house.wire(), journal: house.journal() };
     const given = await act();
     expect(await house.wire()).toEqual(before.wire);

@@ -64,6 +64,19 @@ export class GuardedHouse extends TestInstallation {
     }
   }
 
+  /** What the gateway has taken is written, which may come behind the payment's answer. */
+  async delivered(): Promise<void> {
+    await until("the journal knows that all is at the gateway", () => {
+      const database = openForReading(join(this.data, "journal.db"));
+      try {
+        const open = "SELECT 1 FROM hand_off WHERE acknowledged = 0 OR delivery <> 'sent'";
+        return database.prepare(open).get() === undefined ? true : undefined;
+      } finally {
+        database.close();
+      }
+    });
+  }
+
   /** How many requests with this status the local API has answered. */
   async answered(status: number): Promise<number> {
     const headers = { authorization: `Basic ${btoa(`kiosk:${this.password}`)}` };

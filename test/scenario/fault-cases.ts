@@ -59,7 +59,8 @@ export interface Outcome {
   readonly agrees: boolean;
 }
 
-const AMOUNT_MINOR = 500;
+/** A sale that was never reported can be that of an aborted order of the same amount (3.2). */
+const AMOUNT_STEP_MINOR = 100;
 
 /** One installation that plays faults one after the other. */
 export class FaultHouse {
@@ -104,18 +105,19 @@ export class FaultHouse {
     const orderId = `${this.#prefix}-${++this.#orders}`;
     const startedMs = performance.now();
     // The cents are the bank's answer; an abort needs a decline.
-    const amountMinor = fault === "abort-without-code" ? AMOUNT_MINOR + 5 : AMOUNT_MINOR;
-    const paying = this.#begun(amountMinor / 100, orderId);
+    const wholeMinor = (this.#orders + 1) * AMOUNT_STEP_MINOR;
+    const cents = fault === "abort-without-code" ? 5 : 0;
+    const paying = this.#begun((wholeMinor + cents) / 100, orderId);
     if (cancel) await Promise.race([paying, this.#cancel()]);
     const { one: answer } = await paying;
     const ms = Math.round(performance.now() - startedMs);
     const armed = (await this.#control("GET", "/faults")) as Armed;
     await this.#control("DELETE", "/faults");
     const settled = await this.#settled(orderId);
-    const bank = await this.#bank(before, settled.one.status);
+    const charged = settled.one.status === "Success";
+    const bank = await this.#bank(before, charged ? wholeMinor : 0, settled.one.status);
     const orders = (await this.#at.orders()).filter((order) => order.merchantReference === orderId);
     const gateway = orders.reduce((sum, { amount }) => sum + Math.round(Number(amount) * 100), 0);
-    const charged = settled.one.status === "Success";
     const known = settled.one.status !== "Unknown";
     return {
       fault,
@@ -129,8 +131,8 @@ export class FaultHouse {
       struck: armed.armed.every(({ name, struck }) => name !== nameOf(fault) || struck > 0),
       agrees:
         orders.length === (charged ? 1 : 0) &&
-        (!known || bank === (charged ? AMOUNT_MINOR : 0)) &&
-        (!charged || gateway === AMOUNT_MINOR) &&
+        (!known || bank === (charged ? wholeMinor : 0)) &&
+        (!charged || gateway === wholeMinor) &&
         (answer.status === settled.one.status || answer.status === "Unknown"),
     };
   }
@@ -168,8 +170,7 @@ export class FaultHouse {
   }
 
   /** A terminal that was left alone may still be reversing. */
-  async #bank(before: number, status: string): Promise<number> {
-    const expected = status === "Success" ? AMOUNT_MINOR : 0;
+  async #bank(before: number, expected: number, status: string): Promise<number> {
     let bank = 0;
     const look = async (): Promise<true | undefined> => {
       bank = (await this.#at.ledger()).charged - before;

@@ -1,7 +1,7 @@
-import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { GatewayHistory, OutboxItem } from "../../src/shared/ipc/contract.ts";
+import { newId } from "../../src/shared/new-id.ts";
 import { type FaultKind, faultKinds } from "../../src/simulator/gateway/faults/fault.ts";
 import { startGatewaySandbox } from "../../src/simulator/gateway/sandbox.ts";
 import { sampleTransaction } from "../supervisor/sample-transaction.ts";
@@ -173,7 +173,7 @@ describe("the real supervisor before every fault of the gateway", () => {
     const found = await at.supervisor.call("gateway-lookup", { id }, PATIENCE_MS);
     expect(found).toMatchObject({ outcome: "found" });
     const refund = {
-      ...({ operationId: randomUUID(), kind: "refund", transactionPublicId: id } as const),
+      ...({ operationId: newId(), kind: "refund", transactionPublicId: id } as const),
       ...{ amountMinor: 100, currency: "EUR", exponent: 2 },
     };
     const done = await at.supervisor.call("gateway-operation", refund, PATIENCE_MS);
@@ -185,7 +185,7 @@ describe("the real supervisor before every fault of the gateway", () => {
     await at.handOver("A-1");
     const { transactionPublicIds } = await at.inState("A-1", "captured");
     at.sandbox.addFault({ kind: "refund-nok", times: 1 });
-    const operationId = randomUUID();
+    const operationId = newId();
     const refund = {
       ...({
         operationId,

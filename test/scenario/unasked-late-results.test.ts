@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "vitest";
+import { type onTestFinished, test } from "vitest";
 import { until } from "../support/child-program.ts";
 import { TestInstallation } from "../support/installation.ts";
 
@@ -9,14 +9,12 @@ const families = [
 ] as const;
 const rows = lines.flatMap((line) => families.map((family) => ({ ...family, line })));
 
-let at: TestInstallation | undefined;
-afterEach(async () => {
-  await at?.stop();
-  at = undefined;
-});
-
-async function started({ line, protocol, own, session }: (typeof rows)[number]) {
-  at = new TestInstallation({
+/** Each test has an installation of its own, because most of its time is waiting. */
+async function started(
+  { line, protocol, own, session }: (typeof rows)[number],
+  finished: typeof onTestFinished,
+) {
+  const house = new TestInstallation({
     line,
     terminalSwitches: ["--protocol", protocol, ...session, "--instant", "--enq-tries", "0"],
     config: {
@@ -25,9 +23,9 @@ async function started({ line, protocol, own, session }: (typeof rows)[number]) 
       ...{ PAYMENT_TIMEOUT: 10, PAYMENT_GRACE: 1, TEST_TIMERS: "yes", RECOVERY_SILENCE_MS: 50 },
     },
   });
-  await at.start();
-  await at.connected();
-  const house = at;
+  finished(() => house.stop());
+  await house.start();
+  await house.connected();
   const control = async (method: string, path: string, body?: object) => {
     const response = await fetch(`${house.terminalEndpoints?.control}${path}`, {
       method,
@@ -40,10 +38,10 @@ async function started({ line, protocol, own, session }: (typeof rows)[number]) 
   return { house, control };
 }
 
-test.each(rows)(
+test.concurrent.for(rows)(
   "a result that comes after tp-manager was killed counts, with $protocol on $line",
-  async (row) => {
-    const { house, control } = await started(row);
+  async (row, { expect, onTestFinished }) => {
+    const { house, control } = await started(row, onTestFinished);
     await control("POST", "/faults", { name: "hold", at: "card" });
     const lost = house.pay(12, "A-1").catch(() => undefined);
     await until("the customer stands there", async () => {
@@ -73,10 +71,10 @@ test.each(rows)(
   },
 );
 
-test.each(rows)(
+test.concurrent.for(rows)(
   "a sale that nobody asked for is no order's, with $protocol on $line",
-  async (row) => {
-    const { house, control } = await started(row);
+  async (row, { expect, onTestFinished }) => {
+    const { house, control } = await started(row, onTestFinished);
     expect((await house.pay(12, "A-1")).one.status).toBe("Success");
     await control("POST", "/sale", { amountMinor: 1_200, private: "nobody" });
     await until("the terminal has told it", async () => {

@@ -1,11 +1,11 @@
-import { randomUUID } from "node:crypto";
 import { maskPan } from "../../src/shared/mask.ts";
+import { newId } from "../../src/shared/new-id.ts";
 import { noDetails, type Transaction } from "../../src/shared/transaction.ts";
 
 /** A transaction with nothing but what every one has. */
 export function sampleTransaction(given: Partial<Transaction> = {}): Transaction {
   return {
-    transactionId: randomUUID(),
+    transactionId: newId(),
     orderId: "Order_12345",
     origin: "payment",
     amountMinor: 899,

@@ -1,6 +1,6 @@
-import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { newId } from "../../src/shared/new-id.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import type { FaultKind } from "../../src/simulator/gateway/faults/fault.ts";
 import { selfSignedTls } from "../../src/simulator/gateway/http/self-signed.ts";
@@ -184,7 +184,7 @@ test.each(["wrong-id", "wrong-amount", "wrong-currency", "answer-twice"] as cons
     rig.operationStore.learnId(publicId, transactionId, "notification", 1);
     rig.sandbox.addFault({ kind, operation: "card" });
     const { operation } = await rig.operations.operate({
-      operationId: randomUUID(),
+      operationId: newId(),
       kind: "refund",
       transactionPublicId: publicId,
       amountMinor: 899,

@@ -1,5 +1,5 @@
-import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { newId } from "../../../src/shared/new-id.ts";
 import type { OperationKind } from "../../../src/supervisor/gateway/operation-request.ts";
 import { OperationStore } from "../../../src/supervisor/operations/operation-store.ts";
 import { type Behaviour, operationBody, parametersOf } from "../recording-gateway.ts";
@@ -9,7 +9,7 @@ const ID = "5CF62325CB217655";
 const EUR = { currency: "EUR", exponent: 2 } as const;
 
 const asked = (kind: OperationKind, amountMinor: number | null = null) => ({
-  operationId: randomUUID(),
+  operationId: newId(),
   kind,
   transactionPublicId: ID,
   amountMinor,

@@ -173,6 +173,10 @@ export const hostileSamples: Readonly<Record<string, readonly string[]>> = {
     ...["?cursor=9999999999999999", "?cursor=10000000000000000", "?x=1", "?limit[]=1", "?Limit=1"],
     ...["?x=1&limit=0", "?__proto__=1", "?constructor=1"],
   ],
+  "GET /check": [
+    ...["?", "?fresh=yes", "?fresh=no", "?fresh=", "?fresh=YES", "?fresh=yes&fresh=yes", "?fresh"],
+    ...["?Fresh=yes", "?x=1", "?fresh=1", "?__proto__=1"],
+  ],
   "GET /outbox": [
     ...["?", "?limit=1", "?limit=200", "?limit=0", "?limit=201", "?limit=x", "?limit=1&limit=2"],
     ...["?state=pending", "?state=Pending", "?state=x", "?state=", "?state=sent&state=sent"],

@@ -34,7 +34,7 @@ const unavailable =
     at.terminal.unavailable = new TerminalUnavailable(reason, reason);
   };
 const without =
-  (member: "reverse" | "reset" | "telecollect"): Prepare =>
+  (member: "reverse" | "reset" | "telecollect" | "cancel"): Prepare =>
   (at) =>
     Object.assign(at.terminal, { [member]: undefined });
 const incapable =
@@ -260,6 +260,7 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
         at.terminal.cancelAnswer = { answer: "refused", code: "83", text: "not possible" };
       }),
     ],
+    ["NOT_SUPPORTED", after(busy, without("cancel"))],
   ],
   "GET /cancel": [["Success", busy]],
   "POST /delivery": [

@@ -1,6 +1,6 @@
-import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { newId } from "../../../src/shared/new-id.ts";
 import { openDatabase } from "../../../src/shared/sqlite.ts";
 import { migrations } from "../../../src/tp-manager/journal/migrations.ts";
 import { house, outcome, pay, request } from "../../support/payment-house.ts";
@@ -25,7 +25,7 @@ function journalOf(version: number): string {
       )
       .run(
         ...[
-          orderId === "charged" ? CHARGED : randomUUID(),
+          orderId === "charged" ? CHARGED : newId(),
           orderId,
           state.phase,
           JSON.stringify(request(orderId)),
