@@ -18,7 +18,12 @@ export default defineConfig({
       { extends: true, test: { name: "tidy", include: ["test/tidy/**/*.test.ts"] } },
       {
         extends: true,
-        test: { name: "main", include: ["test/**/*.test.ts"], exclude: ["test/tidy/**"] },
+        test: {
+          name: "main",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/tidy/**"],
+          globalSetup: ["test/support/bundled-programs.ts"],
+        },
       },
     ],
   },

@@ -1,0 +1,13 @@
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { makeBundle } from "../../scripts/bundle.ts";
+import { projectRoot } from "../../src/shared/version-files.ts";
+import { runFolder } from "./run-folder.ts";
+
+/** Before the tests of a run: its programs are bundled once, as a delivery has them. */
+export async function setup(): Promise<void> {
+  const folder = join(runFolder, "bundle");
+  await makeBundle(folder);
+  symlinkSync(join(projectRoot, "node_modules"), join(folder, "node_modules"));
+  process.env["TEST_BUNDLE"] = folder;
+}
