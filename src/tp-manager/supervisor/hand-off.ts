@@ -43,7 +43,7 @@ export class HandOff {
   readonly #log: Logger;
   readonly #waiting = new Map<string, Waiting>();
   /** Of a former process, which may have told it as sent before the journal had that on disk. */
-  #perhapsTold: string | null | undefined;
+  readonly #perhapsTold: string | undefined;
   #running: Promise<void> | undefined;
   #again = false;
   #retry: Timer | undefined;
@@ -58,6 +58,8 @@ export class HandOff {
     this.#link = link;
     this.#clock = clock;
     this.#log = log;
+    // Before anything else can be handed over or asked for.
+    this.#perhapsTold = store.newestUnacknowledged();
   }
 
   /** null: every transaction was taken so far, or the next one is on its way. */
@@ -137,9 +139,6 @@ export class HandOff {
   }
 
   async #run(): Promise<void> {
-    if (this.#perhapsTold === undefined) {
-      this.#perhapsTold = this.#store.newestUnacknowledged() ?? null;
-    }
     while (this.#again && !this.#closed) {
       this.#again = false;
       let batch: PendingHandOff[];

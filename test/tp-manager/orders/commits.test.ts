@@ -87,6 +87,18 @@ test("an order that was told as sent is told so after a crash too", async () => 
   expect((await looked).delivery).toBe("sent");
 });
 
+test("and it is told so when it is asked for before anything else has begun", async () => {
+  const first = house();
+  await pay(first, request("A-1"));
+  const at = killed(first);
+  at.supervisor.reachable = false;
+  const looked = at.orders.lookUp("A-1");
+  await at.clock.advance(500);
+  at.supervisor.reachable = true;
+  await at.clock.advance(2_000);
+  expect((await looked).delivery).toBe("sent");
+});
+
 test.each([
   ["its acknowledgement was heard and not yet written", true],
   ["its acknowledgement was not heard", false],
