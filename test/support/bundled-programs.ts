@@ -5,7 +5,7 @@ import { projectRoot } from "../../src/shared/version-files.ts";
 import { runFolder } from "./run-folder.ts";
 
 /** Before the tests of a run: its programs are bundled once, as a delivery has them. */
-export async function setup(): Promise<void> {
+export default async function setup(): Promise<void> {
   const folder = join(runFolder, "bundle");
   await makeBundle(folder);
   symlinkSync(join(projectRoot, "node_modules"), join(folder, "node_modules"));

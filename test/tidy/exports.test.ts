@@ -16,11 +16,15 @@ function isUsed(uses: ReadonlySet<string>, path: string, name: string): boolean 
   return uses.has(`${path} ${name}`) || uses.has(`${path} *`);
 }
 
+/** Called by vitest, which vitest.config.ts gives its name. */
+const calledByVitest = "test/support/bundled-programs.ts";
+
 /** Without the client and the fixtures of the launcher, which are copied into other programs. */
 const exported = all
   .filter(
     ({ path }) => /^(src|test|scripts)\//.test(path) && !/^src\/client\/|\/fixtures\//.test(path),
   )
+  .filter(({ path }) => path !== calledByVitest)
   .flatMap(({ path, text, exports }) =>
     [...exports].map(([name, { local }]) => ({ path, text, name, local })),
   );
