@@ -91,11 +91,12 @@ export class StrayReports {
       const seen = { ...where, isUnmatched };
       const kept = this.#keep(seen);
       if (kept === "repeated") return false;
+      // First of all, so that it is asked about whatever fails behind this line.
+      this.#ask({ id: kept, ...seen });
       // The payment is refused until the terminal was asked, and may be what it shows.
       if (isUnmatched) this.#parts.unmatched(now);
       const told = { alarm: "unexpected-report", receiptNumber, traceNumber, amountMinor };
       log.error(told, "the terminal has stored a sale that no order knows; it is asked about");
-      this.#ask({ id: kept, ...seen });
       return true;
     } catch (error) {
       log.error({ err: error }, "the journal could not be read about the terminal's last sale");
