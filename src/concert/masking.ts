@@ -29,9 +29,9 @@ export function maskedText(text: string): string {
   return maskPansInText(text);
 }
 
-/** As {@link maskedText}, of a field where no long number of another kind belongs. */
+/** As {@link maskedText}, of a field where no long number of another kind belongs, in groups too. */
 export function maskedField(text: string): string {
-  return text.replace(/\d{12,}/g, (digits) => maskPan(digits));
+  return text.replace(/\d(?:[ .\-\u00a0]?\d){11,}/g, (digits) => maskPan(digits));
 }
 
 function hasCheckDigit(digits: string): boolean {

@@ -164,19 +164,28 @@ class Exchange {
   #data(bytes: Uint8Array): void {
     this.#settle?.clear();
     this.#buffer = Buffer.concat([this.#buffer, bytes]).subarray(0, BUFFER_BYTES_MAX);
-    this.#takeAccounted();
+    this.#takeForerunner();
     const { fault } = readTagged(this.#buffer);
     // A message that is cut waits for more, or for the end of the connection.
     if (this.#buffer.length === 0 || fault?.code === "incomplete") return;
     this.#settle = this.#clock.startTimer("end of a message", SETTLE_MS, () => this.#tell());
   }
 
-  /** "Taken into account" and the result may come in one piece (docs/concert.md 4.4). */
-  #takeAccounted(): void {
-    const { tags, fault } = readTagged(this.#buffer);
-    if (fault?.code !== "duplicate-tag" || actionResult(tags) !== "taken-into-account") return;
+  /**
+   * What only goes before a result may come in one piece with it, with line ends around
+   * (docs/concert.md 4.4): "taken into account", or the answer to an earlier question.
+   */
+  #takeForerunner(): void {
+    this.#buffer = withoutLineEnds(this.#buffer);
+    const { fault } = readTagged(this.#buffer);
+    if (!fault || fault.code === "incomplete" || fault.at === 0) return;
     const first = this.#buffer.subarray(0, fault.at);
-    this.#buffer = this.#buffer.subarray(fault.at);
+    const { tags, fault: own } = readTagged(first);
+    const isOver = actionResult(tags) !== "taken-into-account" && tagValue(tags, "CD") !== "I";
+    if (own || tagValue(tags, "AE") === undefined || isOver) return;
+    const rest = this.#buffer.subarray(fault.at);
+    if (fault.code !== "duplicate-tag" && withoutLineEnds(rest).length === rest.length) return;
+    this.#buffer = withoutLineEnds(rest);
     this.#listener.message(first);
   }
 
@@ -201,4 +210,10 @@ class Exchange {
     this.#buffer = new Uint8Array(0);
     this.#listener.closed(rest, problem?.message ?? "the connection was closed");
   }
+}
+
+/** Without those at the beginning; those behind a value may belong to it. */
+function withoutLineEnds(bytes: Uint8Array): Uint8Array {
+  const first = bytes.findIndex((byte) => byte !== 0x0a && byte !== 0x0d);
+  return first < 0 ? new Uint8Array(0) : bytes.subarray(first);
 }

@@ -44,6 +44,8 @@ interface Paying {
 
 const nobody = { serialNumber: "", deviceId: "", terminalId: "", version: "" } as const;
 const cannotTell = "the protocol has no question about the last transaction";
+/** A terminal that misses our acknowledgement tells its result again within seconds. */
+const REPEAT_MS = 30_000;
 const nothingElse = { card: "0", call: "0", periph: "0" } as const;
 
 /**
@@ -65,6 +67,8 @@ export class UnaskedTerminal implements Terminal {
   /** Of the newest request that left. */
   #reference: string | undefined;
   #status: TerminalStatus | null = null;
+  /** The newest result that is on disk, until the terminal has the next request. */
+  #stored: { readonly reply: Uint8Array; readonly atMs: number } | undefined;
   /** Ends a silence early: a result has come. */
   #heard: (() => void) | undefined;
 
@@ -185,6 +189,7 @@ export class UnaskedTerminal implements Terminal {
         return notBegun(sent, paying.fault || (dialogue.problem ?? ""));
       }
       paying.isSent = true;
+      if (sent === "taken") this.#stored = undefined;
       limit = clock.startTimer("payment result", waitMs, () => {
         const text = `the terminal told no result in ${Math.round(waitMs / 1_000)} s`;
         ended.resolve(lost("no-result", [text, paying.fault].filter(Boolean).join("; ")));
@@ -210,6 +215,27 @@ export class UnaskedTerminal implements Terminal {
   }
 
   #reply(reply: Uint8Array, unasked: boolean): boolean {
+    if (this.#isRepeat(reply, unasked)) return true;
+    const isStored = this.#judged(reply, unasked);
+    const { clock } = this.#parts;
+    if (isStored) this.#stored = { reply: reply.slice(), atMs: clock.monotonicMs() };
+    return isStored;
+  }
+
+  /**
+   * The very bytes that were stored a moment ago, because our acknowledgement was lost: they are no
+   * second result, also where they carry no reference and another order is open.
+   */
+  #isRepeat(reply: Uint8Array, unasked: boolean): boolean {
+    const { clock, log } = this.#parts;
+    if (!this.#stored || (this.#paying && !unasked)) return false;
+    const agoMs = clock.monotonicMs() - this.#stored.atMs;
+    if (agoMs > REPEAT_MS || Buffer.compare(reply, this.#stored.reply) !== 0) return false;
+    log.warn({}, "the terminal told its newest result again");
+    return true;
+  }
+
+  #judged(reply: Uint8Array, unasked: boolean): boolean {
     const paying = this.#paying;
     const reading = this.#parts.messages.read(reply, unasked ? null : (paying?.order ?? null));
     switch (reading.reading) {
