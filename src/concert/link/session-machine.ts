@@ -65,6 +65,8 @@ export type SessionInput =
   | { readonly input: "send"; readonly frame: Uint8Array }
   /** Close the session that is open or asked for, without a frame. */
   | { readonly input: "leave" }
+  /** The line is gone. */
+  | { readonly input: "lost" }
   /** Whether the body that was told is stored. */
   | { readonly input: "judged"; readonly stored: boolean };
 
@@ -125,9 +127,18 @@ export function advanceSession(
       return onLeave(state, times);
     case "judged":
       return onJudged(state, input.stored, times);
+    case "lost":
+      return onLost(state, times);
     default:
       return unreachable(input);
   }
+}
+
+/** What was read of a reply is evidence all the same. */
+function onLost({ phase }: SessionState, times: SessionTimes): SessionStep {
+  const news: SessionNews[] =
+    phase.is === "reading" ? [{ news: "spoilt", fault: "truncated", bytes: phase.frame.body }] : [];
+  return { ...rest(null, times), news };
 }
 
 function onLeave(state: SessionState, times: SessionTimes): SessionStep {
