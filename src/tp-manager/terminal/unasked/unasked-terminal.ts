@@ -46,6 +46,11 @@ const nobody = { serialNumber: "", deviceId: "", terminalId: "", version: "" } a
 const cannotTell = "the protocol has no question about the last transaction";
 /** A terminal that misses our acknowledgement tells its result again within seconds. */
 const REPEAT_MS = 30_000;
+/** Longer than all tries of ENQ, and than a connect. */
+const REOPEN_MS = 20_000;
+/** Pieces of noise that are written down in each span of time. */
+const NOISE_MAX = 20;
+const NOISE_SPAN_MS = 60_000;
 const nothingElse = { card: "0", call: "0", periph: "0" } as const;
 
 /**
@@ -69,6 +74,7 @@ export class UnaskedTerminal implements Terminal {
   #status: TerminalStatus | null = null;
   /** The newest result that is on disk, until the terminal has the next request. */
   #stored: { readonly reply: Uint8Array; readonly atMs: number } | undefined;
+  #noise = { sinceMs: 0, count: 0 };
   /** Ends a silence early: a result has come. */
   #heard: (() => void) | undefined;
 
@@ -206,10 +212,13 @@ export class UnaskedTerminal implements Terminal {
 
   /** An opening that has lapsed meanwhile is made once more, because nothing has left. */
   async #send(request: Uint8Array): Promise<"taken" | "refused" | "unanswered" | "not-sent"> {
-    const { dialogue } = this.#parts;
+    const { dialogue, clock } = this.#parts;
     const first = await dialogue.send(request);
     if (first !== "lapsed") return first;
-    const { opened } = await dialogue.open(new AbortController().signal);
+    const opening = new AbortController();
+    const limit = clock.startTimer("opening again", REOPEN_MS, () => opening.abort());
+    const { opened } = await dialogue.open(opening.signal);
+    limit.clear();
     const second = opened ? await dialogue.send(request) : "lapsed";
     return second === "lapsed" ? "not-sent" : second;
   }
@@ -299,18 +308,27 @@ export class UnaskedTerminal implements Terminal {
   }
 
   #spoilt(text: string): void {
+    const paying = this.#paying;
+    const isNews = paying !== undefined && paying.fault !== text;
+    if (isNews) paying.fault = text;
+    if (this.#isBabble) return;
     this.#parts.log.warn({}, `something came that is no result: ${text}`);
     this.#emit({ type: "protocol", text });
-    const paying = this.#paying;
-    if (!paying || paying.fault === text) return;
-    paying.fault = text;
-    if (!paying.isSent) return;
+    if (!isNews || !paying.isSent) return;
     try {
       // Evidence that the terminal said something.
       paying.observer.report(unreadableReport(text));
     } catch (error) {
       this.#parts.log.warn({ err: error }, "what came could not be stored");
     }
+  }
+
+  /** More than anybody reads: a line full of noise must not fill log and journal. */
+  get #isBabble(): boolean {
+    const nowMs = this.#parts.clock.monotonicMs();
+    if (nowMs - this.#noise.sinceMs > NOISE_SPAN_MS) this.#noise = { sinceMs: nowMs, count: 0 };
+    this.#noise.count += 1;
+    return this.#noise.count > NOISE_MAX;
   }
 
   #gone(text: string): void {

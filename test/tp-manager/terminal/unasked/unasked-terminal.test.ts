@@ -1,0 +1,85 @@
+import { describe, expect, test } from "vitest";
+import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
+import type { PaymentOrder } from "../../../../src/tp-manager/terminal/terminal.ts";
+import type {
+  Dialogue,
+  DialogueListener,
+  Opened,
+} from "../../../../src/tp-manager/terminal/unasked/dialogue.ts";
+import { UnaskedTerminal } from "../../../../src/tp-manager/terminal/unasked/unasked-terminal.ts";
+import { recordingLog } from "../../../support/recording-log.ts";
+import { TestClock } from "../../../support/test-clock.ts";
+
+const order: PaymentOrder = {
+  ...{ amountMinor: 999, exponent: 2, currencyNumeric: "978", currencyAlpha: "EUR" },
+  reference: "K000000000",
+};
+
+const heedless = { acknowledged: () => {}, prompt: () => {} };
+
+/** A driver on a line that a test plays. */
+function started(line: Partial<Dialogue>) {
+  const clock = new TestClock();
+  const { log, lines } = recordingLog();
+  let listener: DialogueListener | undefined;
+  const dialogue: Dialogue = {
+    problem: null,
+    start: (given) => {
+      listener = given;
+    },
+    open: () => Promise.resolve({ opened: true }),
+    leave: () => {},
+    send: () => Promise.resolve("taken"),
+    ping: () => Promise.resolve({ opened: true }),
+    close: () => Promise.resolve(),
+    ...line,
+  };
+  const messages = concertMessages({ variant: "e-plus", register: "01", report: true });
+  const driver = new UnaskedTerminal({
+    ...{ messages, dialogue, clock, log, waitMs: 210_000, quietMs: 190_000 },
+  });
+  driver.start();
+  return { clock, driver, lines, spoilt: (text: string) => listener?.spoilt(text) };
+}
+
+describe("an opening that has lapsed", () => {
+  test("is not waited for without end, and nothing was sent then", async () => {
+    const open = (signal: AbortSignal): Promise<Opened> =>
+      new Promise((resolve) => {
+        const silent = { opened: false, why: "silent", text: "nobody" } as const;
+        signal.addEventListener("abort", () => resolve(silent));
+      });
+    const { clock, driver } = started({ open, send: () => Promise.resolve("lapsed") });
+    const paying = driver.pay(order, { ...heedless, report: () => "accept" });
+    await clock.advance(60_000);
+    expect(await Promise.race([paying, "still waiting"])).toMatchObject({ end: "not-sent" });
+  });
+});
+
+describe("a line that babbles", () => {
+  test("fills neither the log nor the journal", async () => {
+    const { clock, driver, lines, spoilt } = started({});
+    let [told, reports] = [0, 0];
+    driver.subscribe(() => {
+      told += 1;
+    });
+    const paying = driver.pay(order, {
+      ...heedless,
+      report: () => {
+        reports += 1;
+        return "accept";
+      },
+    });
+    await clock.advance(1);
+    for (let one = 0; one < 1_000; one++) spoilt(`noise ${one}`);
+    expect([told, reports, lines.length].every((count) => count < 60)).toBe(true);
+    expect(reports).toBeGreaterThan(0);
+    await clock.advance(120_000);
+    spoilt("the last word");
+    await clock.advance(120_000);
+    expect(await paying).toMatchObject({
+      end: "lost",
+      text: expect.stringContaining("the last word"),
+    });
+  });
+});
