@@ -48,6 +48,8 @@ const cannotTell = "the protocol has no question about the last transaction";
 const REPEAT_MS = 30_000;
 /** Longer than all tries of ENQ, and than a connect. */
 const REOPEN_MS = 20_000;
+/** How long an opening is held for its request, at most. */
+const OPENED_MS = 5_000;
 /** Pieces of noise that are written down in each span of time. */
 const NOISE_MAX = 20;
 const NOISE_SPAN_MS = 60_000;
@@ -68,6 +70,10 @@ export class UnaskedTerminal implements Terminal {
   /** Recovery is to find out what became of a payment, perhaps of an earlier process. */
   #isDoubted = false;
   #isBusy = false;
+  /** A question of {@link check}: it is over before a payment speaks. */
+  #checking: Promise<void> | undefined;
+  /** When {@link prepare} has opened the way for a request that has not left yet. */
+  #openedAtMs = -OPENED_MS;
   #quietAtMs: number;
   /** Of the newest request that left. */
   #reference: string | undefined;
@@ -144,17 +150,25 @@ export class UnaskedTerminal implements Terminal {
 
   /** The question "are you there?" is the opening of the very session that carries the request. */
   async prepare(signal: AbortSignal): Promise<Baseline> {
+    await this.#checking;
     signal.throwIfAborted();
     this.#became(await this.#used(() => this.#parts.dialogue.open(signal)));
+    this.#openedAtMs = this.#parts.clock.monotonicMs();
     const last = { kind: "not-told", why: cannotTell } as const;
     return { identity: nobody, last, clockOffsetMs: null };
   }
 
   async check(signal: AbortSignal): Promise<TerminalStatus> {
-    if (this.#isBusy || this.#paying || this.#mayRun || this.#isDoubted) {
+    const isOpen = this.#parts.clock.monotonicMs() - this.#openedAtMs < OPENED_MS;
+    if (this.#isBusy || isOpen || this.#paying || this.#mayRun || this.#isDoubted) {
       return { cr: "1", ...nothingElse, detail: "a payment runs or may run" };
     }
-    this.#became(await this.#used(() => this.#parts.dialogue.ping(signal)));
+    const asked = this.#used(() => this.#parts.dialogue.ping(signal));
+    this.#checking = asked.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#became(await asked);
     return { cr: "0", ...nothingElse, detail: "the terminal answered" };
   }
 
@@ -183,6 +197,7 @@ export class UnaskedTerminal implements Terminal {
     const ended = Promise.withResolvers<PaymentEnd>();
     const paying: Paying = { order, observer, ended, fault: "", isSent: false };
     this.#paying = paying;
+    this.#openedAtMs = -OPENED_MS;
     this.#mayRun = true;
     this.#quietAtMs = clock.monotonicMs() + quietMs;
     this.#reference = order.reference;

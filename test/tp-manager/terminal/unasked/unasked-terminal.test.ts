@@ -56,6 +56,47 @@ describe("an opening that has lapsed", () => {
   });
 });
 
+describe("a question of /check", () => {
+  test("is over before a payment speaks", async () => {
+    const did: string[] = [];
+    const asked = Promise.withResolvers<Opened>();
+    const { clock, driver } = started({
+      ping: async () => {
+        did.push("ping");
+        const opened = await asked.promise;
+        did.push("answer");
+        return opened;
+      },
+      open: () => {
+        did.push("open");
+        return Promise.resolve({ opened: true });
+      },
+    });
+    const { signal } = new AbortController();
+    const checked = driver.check(signal);
+    const ready = driver.prepare(signal);
+    await clock.advance(1_000);
+    expect(did).toEqual(["ping"]);
+    asked.resolve({ opened: true });
+    await ready;
+    expect([(await checked).cr, did]).toEqual(["0", ["ping", "answer", "open"]]);
+  });
+
+  test("does not leave between the opening for a payment and its request", async () => {
+    let pings = 0;
+    const ping = (): Promise<Opened> => {
+      pings += 1;
+      return Promise.resolve({ opened: true });
+    };
+    const { clock, driver } = started({ ping });
+    const { signal } = new AbortController();
+    await driver.prepare(signal);
+    expect([(await driver.check(signal)).cr, pings]).toEqual(["1", 0]);
+    await clock.advance(10_000);
+    expect([(await driver.check(signal)).cr, pings]).toEqual(["0", 1]);
+  });
+});
+
 describe("a line that babbles", () => {
   test("fills neither the log nor the journal", async () => {
     const { clock, driver, lines, spoilt } = started({});
