@@ -76,7 +76,7 @@ export class UnaskedTerminal implements Terminal {
   #openedAtMs = -OPENED_MS;
   #quietAtMs: number;
   /** Of the newest request that left. */
-  #reference: string | undefined;
+  #newest: PaymentOrder | undefined;
   #status: TerminalStatus | null = null;
   /** The newest result that is on disk, until the terminal has the next request. */
   #stored: { readonly reply: Uint8Array; readonly atMs: number } | undefined;
@@ -200,7 +200,7 @@ export class UnaskedTerminal implements Terminal {
     this.#openedAtMs = -OPENED_MS;
     this.#mayRun = true;
     this.#quietAtMs = clock.monotonicMs() + quietMs;
-    this.#reference = order.reference;
+    this.#newest = order;
     let limit: Timer | undefined;
     try {
       const sent = await this.#send(request);
@@ -307,12 +307,16 @@ export class UnaskedTerminal implements Terminal {
 
   #late({ report, end }: Extract<Reading, { reading: "result" }>): boolean {
     const isStored = this.#take?.(report) ?? false;
-    // The result of an earlier payment says nothing of the newest one.
-    const isNewest = [undefined, null, this.#reference].includes(report.reference);
-    if (isStored && end === "told" && isNewest && !this.#paying) {
+    if (isStored && end === "told" && this.#isOfNewest(report) && !this.#paying) {
       this.#ends(() => this.#heard?.());
     }
     return isStored;
+  }
+
+  /** The result of an earlier payment says nothing of the newest one. */
+  #isOfNewest({ reference, amountMinor }: TransactionReport): boolean {
+    if (reference != null) return reference === this.#newest?.reference;
+    return amountMinor === null || amountMinor === (this.#newest?.amountMinor ?? amountMinor);
   }
 
   /** The terminal has come to an end of what it did. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { FixedReply } from "../../../../src/concert/index.ts";
 import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
 import type { PaymentOrder } from "../../../../src/tp-manager/terminal/terminal.ts";
 import type {
@@ -9,6 +10,7 @@ import type {
 import { UnaskedTerminal } from "../../../../src/tp-manager/terminal/unasked/unasked-terminal.ts";
 import { recordingLog } from "../../../support/recording-log.ts";
 import { TestClock } from "../../../support/test-clock.ts";
+import { replyHex } from "./session-peer.ts";
 
 const order: PaymentOrder = {
   ...{ amountMinor: 999, exponent: 2, currencyNumeric: "978", currencyAlpha: "EUR" },
@@ -36,10 +38,12 @@ function started(line: Partial<Dialogue>) {
   };
   const messages = concertMessages({ variant: "e-plus", register: "01", report: true });
   const driver = new UnaskedTerminal({
-    ...{ messages, dialogue, clock, log, waitMs: 210_000, quietMs: 190_000 },
+    ...{ messages, dialogue, clock, log, waitMs: 210_000, quietMs: 300_000 },
   });
   driver.start();
-  return { clock, driver, lines, spoilt: (text: string) => listener?.spoilt(text) };
+  const told = (change: Partial<FixedReply>) =>
+    listener?.reply(Buffer.from(replyHex(change), "hex").subarray(1, -2), false);
+  return { clock, driver, lines, told, spoilt: (text: string) => listener?.spoilt(text) };
 }
 
 describe("an opening that has lapsed", () => {
@@ -94,6 +98,34 @@ describe("a question of /check", () => {
     expect([(await driver.check(signal)).cr, pings]).toEqual(["1", 0]);
     await clock.advance(10_000);
     expect([(await driver.check(signal)).cr, pings]).toEqual(["0", 1]);
+  });
+});
+
+describe("the silence of a recovery run", () => {
+  test.each([
+    ["of another amount is of an earlier payment, and ends it not", 500, 1],
+    ["of its amount ends it", 999, 0],
+  ])("a late result without a reference %s", async (_what, amountMinor, pingsAfter) => {
+    let pings = 0;
+    const ping = (): Promise<Opened> => {
+      pings += 1;
+      return Promise.resolve({ opened: true });
+    };
+    const { clock, driver, told } = started({ ping });
+    driver.takeLateResults(() => true);
+    const paying = driver.pay(order, { ...heedless, report: () => "accept" });
+    await clock.advance(220_000);
+    expect((await paying).end).toBe("lost");
+    const { signal } = new AbortController();
+    const looked = driver.lastTransaction(signal);
+    await clock.advance(1_000);
+    expect(told({ amountMinor, private: "" })).toBe(true);
+    await clock.advance(1_000);
+    expect(pings).toBe(0);
+    expect((await driver.check(signal)).cr).toBe(pingsAfter === 0 ? "0" : "1");
+    await clock.advance(100_000);
+    await looked;
+    expect(pings).toBe(1);
   });
 });
 
