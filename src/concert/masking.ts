@@ -31,7 +31,12 @@ export function maskedText(text: string): string {
 
 /** As {@link maskedText}, of a field where no long number of another kind belongs, in groups too. */
 export function maskedField(text: string): string {
-  return text.replace(/\d(?:[ .\-\u00a0]?\d){11,}/g, (digits) => maskPan(digits));
+  return text.replace(/\d(?:[^\dA-Za-z]{0,2}\d){11,}/g, (digits) => maskPan(digits));
+}
+
+/** What came on a line, for people: without control characters and card numbers, cut. */
+export function shownText(text: string, charactersMax: number): string {
+  return maskedField(text.replace(/[^ -~]/g, ".")).slice(0, charactersMax);
 }
 
 function hasCheckDigit(digits: string): boolean {

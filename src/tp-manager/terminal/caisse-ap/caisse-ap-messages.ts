@@ -7,6 +7,7 @@ import {
   maskedField,
   maskedText,
   readTagged,
+  shownText,
   type Tagged,
   tagValue,
   textOf,
@@ -88,9 +89,7 @@ function readReply(
   // A reply that was cut behind a whole approval of a whole amount is that approval.
   const isWhole = state === "performed" && ["CB", "CE"].every((tag) => tagValue(tags, tag));
   if (fault && !(fault.code === "incomplete" && isWhole)) {
-    const shown = maskedField(textOf(bytes))
-      .replace(/[^ -~]/g, ".")
-      .slice(0, 200);
+    const shown = shownText(textOf(bytes), 200);
     return { reading: "unreadable", why: `a reply with a fault (${fault.code}): "${shown}"` };
   }
   const result = resultOf(tags, options);
@@ -134,8 +133,7 @@ function unclear(text: string): Ending {
 }
 
 function shownOf(value = ""): string {
-  const shown = maskedField(value).replace(/[^ -~]/g, ".");
-  return `"${shown.slice(0, 24)}"`;
+  return `"${shownText(value, 24)}"`;
 }
 
 /** AE alone decides; AF says why not (docs/concert.md 4.4). */
