@@ -1,4 +1,4 @@
-import { actionResult, readTagged, tagValue } from "../../../concert/index.ts";
+import { actionResult, readTagged, type Tagged, tagValue } from "../../../concert/index.ts";
 import type { Clock, Timer } from "../../../shared/time.ts";
 import type { ByteConnection, ByteTransport } from "../transport/byte-transport.ts";
 import type { Dialogue, DialogueListener, Opened } from "../unasked/dialogue.ts";
@@ -81,7 +81,7 @@ export class BareLine implements Dialogue {
       message: (bytes) => {
         const { tags } = readTagged(bytes);
         // A result that was due earlier is no answer to be thrown away.
-        if (tagValue(tags, "CD") !== "I") this.#listener?.reply(bytes, true);
+        if (namesPayment(tags)) this.#listener?.reply(bytes, true);
         if (tagValue(tags, "AE") !== undefined) resolve({ opened: true });
       },
       closed: (_rest, text) => resolve({ opened: false, why: "silent", text }),
@@ -107,6 +107,12 @@ export class BareLine implements Dialogue {
   async close(): Promise<void> {
     await this.#current?.close();
   }
+}
+
+/** Not the answer to "who is there", which need not say the action. */
+function namesPayment(tags: readonly Tagged[]): boolean {
+  const action = tagValue(tags, "CD");
+  return action === undefined ? tagValue(tags, "CB") !== undefined : action !== "I";
 }
 
 interface ExchangeListener {

@@ -410,3 +410,25 @@ describe("a receipt", () => {
     expect(ticket).toContain("Amount: 9.99 EUR");
   });
 });
+
+describe("/check", () => {
+  test.each([{ AE: "10" }, { AE: "01", AF: "10" }])(
+    "takes an answer that names no action (%o) for no sale",
+    async (answer) => {
+      const { at, driver, peer, alarms } = await bareHouse();
+      peer.onPing = () => peer.say(tagged({ CZ: "0300", CA: "01", ...answer }), 10);
+      const checked = driver.check(new AbortController().signal);
+      await at.clock.advance(1_000);
+      expect([(await checked).cr, alarms()]).toEqual(["0", []]);
+      expect(at.journal.terminalLog.strays(1)).toEqual([]);
+    },
+  );
+
+  test("keeps a result that comes in the place of the answer", async () => {
+    const { at, driver, peer, alarms } = await bareHouse();
+    peer.onPing = () => peer.say(peer.answer({ CD: undefined }), 10);
+    const checked = driver.check(new AbortController().signal);
+    await at.clock.advance(1_000);
+    expect([(await checked).cr, alarms()]).toEqual(["0", ["sale-without-order"]]);
+  });
+});
