@@ -14,6 +14,8 @@ interface BareParts {
 
 /** A whole message may go on in a next piece (docs/concert.md 4.7). */
 const SETTLE_MS = 300;
+/** Likewise while something is missing by which a result would be read otherwise. */
+const SETTLE_LONG_MS = 2_000;
 /** How long a connection without a request is held. */
 const HOLD_MS = 5_000;
 const BUFFER_BYTES_MAX = 64 * 1_024;
@@ -115,6 +117,14 @@ function namesPayment(tags: readonly Tagged[]): boolean {
   return action === undefined ? tagValue(tags, "CB") !== undefined : action !== "I";
 }
 
+/** Whether nothing that may follow could change what a result means. */
+function saysAll(tags: readonly Tagged[]): boolean {
+  const state = actionResult(tags);
+  if (tagValue(tags, "CD") === "I") return true;
+  const needed = { performed: ["CB", "CE"], "not-performed": ["AF"], "taken-into-account": [] };
+  return state === undefined || needed[state].every((tag) => tagValue(tags, tag) !== undefined);
+}
+
 interface ExchangeListener {
   message(bytes: Uint8Array): void;
   /** `rest`: bytes that are no whole message. */
@@ -171,10 +181,11 @@ class Exchange {
     this.#settle?.clear();
     this.#buffer = Buffer.concat([this.#buffer, bytes]).subarray(0, BUFFER_BYTES_MAX);
     this.#takeForerunner();
-    const { fault } = readTagged(this.#buffer);
+    const { tags, fault } = readTagged(this.#buffer);
     // A message that is cut waits for more, or for the end of the connection.
     if (this.#buffer.length === 0 || fault?.code === "incomplete") return;
-    this.#settle = this.#clock.startTimer("end of a message", SETTLE_MS, () => this.#tell());
+    const settleMs = fault || saysAll(tags) ? SETTLE_MS : SETTLE_LONG_MS;
+    this.#settle = this.#clock.startTimer("end of a message", settleMs, () => this.#tell());
   }
 
   /**

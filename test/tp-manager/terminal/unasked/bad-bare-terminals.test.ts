@@ -418,7 +418,7 @@ describe("/check", () => {
       const { at, driver, peer, alarms } = await bareHouse();
       peer.onPing = () => peer.say(tagged({ CZ: "0300", CA: "01", ...answer }), 10);
       const checked = driver.check(new AbortController().signal);
-      await at.clock.advance(1_000);
+      await at.clock.advance(3_000);
       expect([(await checked).cr, alarms()]).toEqual(["0", []]);
       expect(at.journal.terminalLog.strays(1)).toEqual([]);
     },
