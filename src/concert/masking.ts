@@ -29,12 +29,15 @@ export function maskedText(text: string): string {
   return maskPansInText(text);
 }
 
-/** As {@link maskedText}, of a field where no long number of another kind belongs, in groups too. */
+/**
+ * As {@link maskedText}, of a field where no long number of another kind belongs: the number may
+ * also stand in groups.
+ */
 export function maskedField(text: string): string {
   return text.replace(/\d(?:[^\dA-Za-z]{0,2}\d){11,}/g, (digits) => maskPan(digits));
 }
 
-/** What came on a line, for people: without control characters and card numbers, cut. */
+/** The words of a line for people: cut, without control characters and card numbers. */
 export function shownText(text: string, charactersMax: number): string {
   return maskedField(text.replace(/[^ -~]/g, ".")).slice(0, charactersMax);
 }

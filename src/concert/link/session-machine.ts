@@ -43,7 +43,7 @@ type Phase =
   /** The terminal may speak. */
   | { readonly is: "hearing"; readonly heard: Heard }
   | { readonly is: "reading"; readonly heard: Heard; readonly frame: FrameRead }
-  /** The rest of a spoilt reply is on its way. `last`: what broke it, unless more came since. */
+  /** The rest of a spoilt reply is on its way; `last`: the byte that broke it, unless more came. */
   | { readonly is: "spoilt"; readonly heard: Heard; readonly last: number | null }
   /** A whole body is being stored. */
   | { readonly is: "judging"; readonly heard: Heard }
@@ -134,7 +134,7 @@ export function advanceSession(
   }
 }
 
-/** What was read of a reply is evidence all the same. */
+/** The part of a reply that was read is evidence all the same. */
 function onLost({ phase }: SessionState, times: SessionTimes): SessionStep {
   const news: SessionNews[] =
     phase.is === "reading" ? [{ news: "spoilt", fault: "truncated", bytes: phase.frame.body }] : [];
@@ -204,7 +204,7 @@ function hear(
   return { ...spoil({ ...state, wish }, heard, null, times), news };
 }
 
-/** What is left of a spoilt reply is let pass. */
+/** The rest of a spoilt reply passes unread. */
 function spoil(
   state: SessionState,
   heard: Heard,
@@ -216,8 +216,8 @@ function spoil(
 }
 
 /**
- * The line is quiet again. What broke the reply was the terminal's own word only when nothing came
- * behind it.
+ * The line is quiet again. The byte that broke the reply was the terminal's own word only when
+ * nothing came behind it.
  */
 function onQuiet(
   state: SessionState,

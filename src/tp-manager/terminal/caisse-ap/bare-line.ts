@@ -189,7 +189,7 @@ class Exchange {
   }
 
   /**
-   * What only goes before a result may come in one piece with it, with line ends around
+   * A message that only goes before a result may come in one piece with it, with line ends around
    * (docs/concert.md 4.4): "taken into account", or the answer to an earlier question.
    */
   #takeForerunner(): void {

@@ -114,7 +114,7 @@ function resultOf(
   const isAmount = isReadable(amount, AMOUNT);
   const isCurrency = isReadable(currency, CURRENCY);
   const ending = endingOf(tags);
-  // What was approved is not known then, and what is missing is no reason to think so.
+  // The sale that was approved is not known then; a member that is missing is no difference.
   const isUnclear = ending.good && !(isAmount && isCurrency);
   return {
     ...(isUnclear ? unclear(`approved ${shownOf(amount)} of ${shownOf(currency)}`) : ending),
