@@ -22,7 +22,8 @@ const BUFFER_BYTES_MAX = 64 * 1_024;
 
 /**
  * One connection for one action, messages without anything around them (docs/concert.md 4.7). The
- * connection of a payment stays open after its time, because the result comes on it.
+ * connection of a payment stays open, because the result comes on it, until the question of the
+ * recovery run or the next payment needs the terminal.
  */
 export class BareLine implements Dialogue {
   readonly #parts: BareParts;
