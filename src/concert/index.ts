@@ -20,7 +20,7 @@ export {
   PRIVATE_CHARACTERS,
 } from "./fixed-request.ts";
 export { bytesOf, textOf } from "./latin-text.ts";
-export { maskedField, maskedText, panOfReport } from "./masking.ts";
+export { maskedField, maskedText, panOfReport, shownText } from "./masking.ts";
 export { familySettings, lineOf, lineReconnect, sessionTimes } from "./settings.ts";
 export {
   decodeTagged,

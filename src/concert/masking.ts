@@ -29,9 +29,17 @@ export function maskedText(text: string): string {
   return maskPansInText(text);
 }
 
-/** As {@link maskedText}, of a field where no long number of another kind belongs. */
+/**
+ * As {@link maskedText}, of a field where no long number of another kind belongs: the number may
+ * also stand in groups.
+ */
 export function maskedField(text: string): string {
-  return text.replace(/\d{12,}/g, (digits) => maskPan(digits));
+  return text.replace(/\d(?:[^\dA-Za-z]{0,2}\d){11,}/g, (digits) => maskPan(digits));
+}
+
+/** The words of a line for people: cut, without control characters and card numbers. */
+export function shownText(text: string, charactersMax: number): string {
+  return maskedField(text.replace(/[^ -~]/g, ".")).slice(0, charactersMax);
 }
 
 function hasCheckDigit(digits: string): boolean {

@@ -41,8 +41,9 @@ export function encodeTagged(tags: readonly Tagged[]): Uint8Array {
 export function readTagged(bytes: Uint8Array): TaggedReading {
   const text = textOf(bytes);
   const tags: Tagged[] = [];
+  const end = endOf(text);
   let at = 0;
-  while (at < text.length && !/^[\r\n]+$/.test(text.slice(at, at + 3))) {
+  while (at < end) {
     const head = readHead(text, at, tags);
     if (typeof head === "string") return { tags, fault: { code: head, at } };
     const { tag, length } = head;
@@ -55,6 +56,13 @@ export function readTagged(bytes: Uint8Array): TaggedReading {
     at += HEAD_CHARACTERS + length;
   }
   return { tags, fault: tags.length === 0 ? { code: "incomplete", at } : null };
+}
+
+/** Where nothing but line ends is left. */
+function endOf(text: string): number {
+  let end = text.length;
+  while (end > 0 && "\r\n".includes(text.charAt(end - 1))) end -= 1;
+  return end;
 }
 
 type Head = { readonly tag: string; readonly length: number } | ConcertFaultCode;

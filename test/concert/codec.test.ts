@@ -13,6 +13,7 @@ import {
   type FixedRequest,
   PRIVATE_CHARACTERS,
   REPORT_CHARACTERS,
+  shownText,
   type Tagged,
 } from "../../src/concert/index.ts";
 
@@ -97,4 +98,17 @@ describe("tagged messages", () => {
   ])("%s never leaves", (_what, tagged) => {
     expect(codeOf(() => encodeTagged([tagged]))).toBe("value");
   });
+});
+
+describe("a card number in clear", () => {
+  const pan = "4111111111111111";
+  test.each([" ", "-", "/", "\u0000", "\u00a0", " - ".slice(0, 2)])(
+    "in groups with %j between is not shown",
+    (separator) => {
+      const grouped = (pan.match(/.{4}/g) ?? []).join(separator);
+      const shown = shownText(`AA0${grouped}ZT`, 200);
+      expect(shown.replace(/\D/g, "")).not.toContain(pan.slice(4));
+      expect(shown.endsWith("ZT")).toBe(true);
+    },
+  );
 });

@@ -205,6 +205,29 @@ describe("the terminal's session", () => {
     expect(side.wrote()).toEqual([ACK, ACK, ACK, ACK, ACK]);
   });
 
+  test.each([ENQ, ACK, NAK, EOT, STX])(
+    "takes no check byte %s of a spoilt reply for a word of the terminal",
+    (checkByte) => {
+      const side = new Side();
+      side.hear(`${ENQ}${STX}3031013903${checkByte}`);
+      expect([side.wrote(), side.timerMs]).toEqual([[ACK], times.quietMs]);
+      side.do({ input: "timer" });
+      expect(side.wrote()).toEqual([NAK]);
+      side.hear(replyHex + EOT);
+      expect([side.wrote(), side.told()]).toEqual([[ACK], ["spoilt", "body"]]);
+    },
+  );
+
+  test("begins anew, or ends, where a reply breaks off", () => {
+    const side = new Side();
+    side.hear(`${ENQ}${STX}3031${ENQ}`);
+    side.do({ input: "timer" });
+    expect(side.wrote()).toEqual([ACK, ACK]);
+    side.hear(`${replyHex + EOT + ENQ + STX}3031${EOT}`);
+    side.do({ input: "timer" });
+    expect([side.wrote(), side.state]).toEqual([[ACK, ACK], idleSession]);
+  });
+
   test("ends a cut frame with NAK after a silence, a spoilt one when the line is quiet", () => {
     const side = new Side();
     side.hear(ENQ + replyHex.slice(0, 20));

@@ -183,8 +183,7 @@ export class SessionLine {
   #lost(problem: string): void {
     const { clock, reconnect } = this.#parts;
     this.#connection = undefined;
-    this.#state = idleSession;
-    this.#timer?.clear();
+    this.#do({ input: "lost" });
     this.#sent("unanswered");
     if (!this.#closing.signal.aborted) this.#tell(problem);
     this.#opened(this.#not("away"));

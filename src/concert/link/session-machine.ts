@@ -43,7 +43,8 @@ type Phase =
   /** The terminal may speak. */
   | { readonly is: "hearing"; readonly heard: Heard }
   | { readonly is: "reading"; readonly heard: Heard; readonly frame: FrameRead }
-  | { readonly is: "spoilt"; readonly heard: Heard }
+  /** The rest of a spoilt reply is on its way; `last`: the byte that broke it, unless more came. */
+  | { readonly is: "spoilt"; readonly heard: Heard; readonly last: number | null }
   /** A whole body is being stored. */
   | { readonly is: "judging"; readonly heard: Heard }
   /** The terminal has our acknowledgement. */
@@ -64,6 +65,8 @@ export type SessionInput =
   | { readonly input: "send"; readonly frame: Uint8Array }
   /** Close the session that is open or asked for, without a frame. */
   | { readonly input: "leave" }
+  /** The line is gone. */
+  | { readonly input: "lost" }
   /** Whether the body that was told is stored. */
   | { readonly input: "judged"; readonly stored: boolean };
 
@@ -124,9 +127,18 @@ export function advanceSession(
       return onLeave(state, times);
     case "judged":
       return onJudged(state, input.stored, times);
+    case "lost":
+      return onLost(state, times);
     default:
       return unreachable(input);
   }
+}
+
+/** The part of a reply that was read is evidence all the same. */
+function onLost({ phase }: SessionState, times: SessionTimes): SessionStep {
+  const news: SessionNews[] =
+    phase.is === "reading" ? [{ news: "spoilt", fault: "truncated", bytes: phase.frame.body }] : [];
+  return { ...rest(null, times), news };
 }
 
 function onLeave(state: SessionState, times: SessionTimes): SessionStep {
@@ -151,8 +163,10 @@ function onByte(state: SessionState, byte: number, times: SessionTimes): Session
     case "sending":
       return onAnswerToFrame(state, phase, byte, times);
     case "hearing":
-    case "spoilt":
       return hear(state, byte, phase.heard.unasked, times);
+    case "spoilt":
+      // Also its check byte, which may have the value of any control byte.
+      return spoil(state, phase.heard, null, times);
     case "reading":
       return onFrameByte(state, phase, byte, times);
     case "judging":
@@ -179,11 +193,6 @@ function hear(
     const next: Phase = { is: "hearing", heard: { unasked: late, naks: 0 } };
     return { state: { wish, phase: next }, write: [control.ack], timerMs, news: [] };
   }
-  if (phase.is === "spoilt") {
-    return byte === control.eot
-      ? rest(state.wish, times)
-      : { ...stay(state), timerMs: times.quietMs };
-  }
   if (byte === control.stx) {
     const next: Phase = { is: "reading", heard, frame: frameStart };
     return { state: { wish, phase: next }, write: [], timerMs, news: [] };
@@ -192,12 +201,32 @@ function hear(
   if (!showsParity(byte)) return stay(state);
   const news: SessionNews[] = [{ news: "spoilt", fault: "parity", bytes: Uint8Array.of(byte) }];
   if (phase.is === "idle" || phase.is === "open") return stay(state, news);
-  return {
-    state: { wish, phase: { is: "spoilt", heard } },
-    write: [],
-    timerMs: times.quietMs,
-    news,
-  };
+  return { ...spoil({ ...state, wish }, heard, null, times), news };
+}
+
+/** The rest of a spoilt reply passes unread. */
+function spoil(
+  state: SessionState,
+  heard: Heard,
+  last: number | null,
+  times: SessionTimes,
+): SessionStep {
+  const spoilt: SessionState = { ...state, phase: { is: "spoilt", heard, last } };
+  return { ...stay(spoilt), timerMs: times.quietMs };
+}
+
+/**
+ * The line is quiet again. The byte that broke the reply was the terminal's own word only when
+ * nothing came behind it.
+ */
+function onQuiet(
+  state: SessionState,
+  { heard, last }: Extract<Phase, { is: "spoilt" }>,
+  times: SessionTimes,
+): SessionStep {
+  if (last !== control.enq && last !== control.eot) return askAgain(state, heard, times);
+  const hearing: SessionState = { ...state, phase: { is: "hearing", heard } };
+  return hear(hearing, last, heard.unasked, times);
 }
 
 function onAnswerToEnq(
@@ -266,9 +295,7 @@ function onFrameByte(
   const news: SessionNews[] = [{ news: "spoilt", fault: frame.end, bytes: frame.body }];
   // A wrong check byte ends the frame; after any other fault its rest is still on the way.
   if (frame.end === "lrc") return { ...askAgain(state, heard, times), news };
-  const spoilt: SessionState = { ...state, phase: { is: "spoilt", heard } };
-  const step = hear(spoilt, byte, heard.unasked, times);
-  return { ...step, news: [...news, ...step.news] };
+  return { ...spoil(state, heard, byte, times), news };
 }
 
 function onJudged(state: SessionState, stored: boolean, times: SessionTimes): SessionStep {
@@ -305,7 +332,7 @@ function onTimer(state: SessionState, times: SessionTimes): SessionStep {
       return { ...askAgain(state, phase.heard, times), news };
     }
     case "spoilt":
-      return askAgain(state, phase.heard, times);
+      return onQuiet(state, phase, times);
     case "idle":
     case "hearing":
     case "judging":

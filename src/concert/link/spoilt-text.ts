@@ -1,6 +1,6 @@
 import type { ConcertFaultCode } from "../errors.ts";
 import { textOf } from "../latin-text.ts";
-import { maskedField } from "../masking.ts";
+import { shownText } from "../masking.ts";
 
 const SHOWN_CHARACTERS = 120;
 
@@ -16,6 +16,5 @@ const words: Partial<Record<ConcertFaultCode, string>> = {
 export function spoiltText(fault: ConcertFaultCode, bytes: Uint8Array): string {
   const what = words[fault] ?? `a reply that cannot be read (${fault})`;
   if (fault === "parity" || bytes.length === 0) return what;
-  const shown = maskedField(textOf(bytes)).replace(/[^ -~]/g, ".");
-  return `${what}: "${shown.slice(0, SHOWN_CHARACTERS)}"`;
+  return `${what}: "${shownText(textOf(bytes), SHOWN_CHARACTERS)}"`;
 }

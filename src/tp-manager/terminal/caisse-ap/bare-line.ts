@@ -1,4 +1,4 @@
-import { actionResult, readTagged, tagValue } from "../../../concert/index.ts";
+import { actionResult, readTagged, type Tagged, tagValue } from "../../../concert/index.ts";
 import type { Clock, Timer } from "../../../shared/time.ts";
 import type { ByteConnection, ByteTransport } from "../transport/byte-transport.ts";
 import type { Dialogue, DialogueListener, Opened } from "../unasked/dialogue.ts";
@@ -14,13 +14,16 @@ interface BareParts {
 
 /** A whole message may go on in a next piece (docs/concert.md 4.7). */
 const SETTLE_MS = 300;
+/** Likewise while something is missing by which a result would be read otherwise. */
+const SETTLE_LONG_MS = 2_000;
 /** How long a connection without a request is held. */
 const HOLD_MS = 5_000;
 const BUFFER_BYTES_MAX = 64 * 1_024;
 
 /**
  * One connection for one action, messages without anything around them (docs/concert.md 4.7). The
- * connection of a payment stays open after its time, because the result comes on it.
+ * connection of a payment stays open, because the result comes on it, until the question of the
+ * recovery run or the next payment needs the terminal.
  */
 export class BareLine implements Dialogue {
   readonly #parts: BareParts;
@@ -81,7 +84,7 @@ export class BareLine implements Dialogue {
       message: (bytes) => {
         const { tags } = readTagged(bytes);
         // A result that was due earlier is no answer to be thrown away.
-        if (tagValue(tags, "CD") !== "I") this.#listener?.reply(bytes, true);
+        if (namesPayment(tags)) this.#listener?.reply(bytes, true);
         if (tagValue(tags, "AE") !== undefined) resolve({ opened: true });
       },
       closed: (_rest, text) => resolve({ opened: false, why: "silent", text }),
@@ -107,6 +110,20 @@ export class BareLine implements Dialogue {
   async close(): Promise<void> {
     await this.#current?.close();
   }
+}
+
+/** Not the answer to "who is there", which need not say the action. */
+function namesPayment(tags: readonly Tagged[]): boolean {
+  const action = tagValue(tags, "CD");
+  return action === undefined ? tagValue(tags, "CB") !== undefined : action !== "I";
+}
+
+/** Whether nothing that may follow could change what a result means. */
+function saysAll(tags: readonly Tagged[]): boolean {
+  const state = actionResult(tags);
+  if (tagValue(tags, "CD") === "I") return true;
+  const needed = { performed: ["CB", "CE"], "not-performed": ["AF"], "taken-into-account": [] };
+  return state === undefined || needed[state].every((tag) => tagValue(tags, tag) !== undefined);
 }
 
 interface ExchangeListener {
@@ -164,19 +181,29 @@ class Exchange {
   #data(bytes: Uint8Array): void {
     this.#settle?.clear();
     this.#buffer = Buffer.concat([this.#buffer, bytes]).subarray(0, BUFFER_BYTES_MAX);
-    this.#takeAccounted();
-    const { fault } = readTagged(this.#buffer);
+    this.#takeForerunner();
+    const { tags, fault } = readTagged(this.#buffer);
     // A message that is cut waits for more, or for the end of the connection.
     if (this.#buffer.length === 0 || fault?.code === "incomplete") return;
-    this.#settle = this.#clock.startTimer("end of a message", SETTLE_MS, () => this.#tell());
+    const settleMs = fault || saysAll(tags) ? SETTLE_MS : SETTLE_LONG_MS;
+    this.#settle = this.#clock.startTimer("end of a message", settleMs, () => this.#tell());
   }
 
-  /** "Taken into account" and the result may come in one piece (docs/concert.md 4.4). */
-  #takeAccounted(): void {
-    const { tags, fault } = readTagged(this.#buffer);
-    if (fault?.code !== "duplicate-tag" || actionResult(tags) !== "taken-into-account") return;
+  /**
+   * A message that only goes before a result may come in one piece with it, with line ends around
+   * (docs/concert.md 4.4): "taken into account", or the answer to an earlier question.
+   */
+  #takeForerunner(): void {
+    this.#buffer = withoutLineEnds(this.#buffer);
+    const { fault } = readTagged(this.#buffer);
+    if (!fault || fault.code === "incomplete" || fault.at === 0) return;
     const first = this.#buffer.subarray(0, fault.at);
-    this.#buffer = this.#buffer.subarray(fault.at);
+    const { tags, fault: own } = readTagged(first);
+    const isOver = actionResult(tags) !== "taken-into-account" && tagValue(tags, "CD") !== "I";
+    if (own || tagValue(tags, "AE") === undefined || isOver) return;
+    const rest = this.#buffer.subarray(fault.at);
+    if (fault.code !== "duplicate-tag" && withoutLineEnds(rest).length === rest.length) return;
+    this.#buffer = withoutLineEnds(rest);
     this.#listener.message(first);
   }
 
@@ -201,4 +228,10 @@ class Exchange {
     this.#buffer = new Uint8Array(0);
     this.#listener.closed(rest, problem?.message ?? "the connection was closed");
   }
+}
+
+/** Without those at the beginning; those behind a value may belong to it. */
+function withoutLineEnds(bytes: Uint8Array): Uint8Array {
+  const first = bytes.findIndex((byte) => byte !== 0x0a && byte !== 0x0d);
+  return first < 0 ? new Uint8Array(0) : bytes.subarray(first);
 }

@@ -7,6 +7,7 @@ import {
   maskedField,
   maskedText,
   readTagged,
+  shownText,
   type Tagged,
   tagValue,
   textOf,
@@ -81,16 +82,14 @@ function readReply(
   const { tags, fault } = readTagged(bytes);
   const state = actionResult(tags);
   const action = tagValue(tags, "CD");
-  // An answer to "who is there" that came late is no result of a payment.
-  if (action === IDENTIFICATION && !order) {
+  // An answer to "who is there" that came late is no result of a payment, of whichever state.
+  if (action === IDENTIFICATION && !fault) {
     return { reading: "other", why: "the terminal said that it is there" };
   }
   // A reply that was cut behind a whole approval of a whole amount is that approval.
   const isWhole = state === "performed" && ["CB", "CE"].every((tag) => tagValue(tags, tag));
   if (fault && !(fault.code === "incomplete" && isWhole)) {
-    const shown = maskedField(textOf(bytes))
-      .replace(/[^ -~]/g, ".")
-      .slice(0, 200);
+    const shown = shownText(textOf(bytes), 200);
     return { reading: "unreadable", why: `a reply with a fault (${fault.code}): "${shown}"` };
   }
   const result = resultOf(tags, options);
@@ -108,33 +107,51 @@ function resultOf(
   tags: readonly Tagged[],
   { reference }: CaisseApOptions,
 ): Ending & Pick<Result, "amountMinor" | "currencyNumeric" | "reference"> {
-  const amount = tagValue(tags, "CB");
+  const [amount, currency] = [tagValue(tags, "CB"), tagValue(tags, "CE")];
   const named = reference ? tagValue(tags, reference) : undefined;
+  const isReadable = (value: string | undefined, form: RegExp): boolean =>
+    value === undefined || form.test(value);
+  const isAmount = isReadable(amount, AMOUNT);
+  const isCurrency = isReadable(currency, CURRENCY);
+  const ending = endingOf(tags);
+  // The sale that was approved is not known then; a member that is missing is no difference.
+  const isUnclear = ending.good && !(isAmount && isCurrency);
   return {
-    ...endingOf(tags),
-    amountMinor: amount !== undefined && /^\d{1,12}$/.test(amount) ? Number(amount) : null,
-    currencyNumeric: tagValue(tags, "CE") ?? null,
+    ...(isUnclear ? unclear(`approved ${shownOf(amount)} of ${shownOf(currency)}`) : ending),
+    amountMinor: amount !== undefined && isAmount ? Number(amount) : null,
+    currencyNumeric: currency !== undefined && isCurrency ? currency : null,
     reference: named === undefined ? null : referenceIn(named),
   };
 }
 
+/** Some terminals fill the amount up with zeros. */
+const AMOUNT = /^0*\d{1,12}$/;
+const CURRENCY = /^\d{3}$/;
+
+function unclear(text: string): Ending {
+  return { good: false, code: null, reason: null, text };
+}
+
+function shownOf(value = ""): string {
+  return `"${shownText(value, 24)}"`;
+}
+
 /** AE alone decides; AF says why not (docs/concert.md 4.4). */
 function endingOf(tags: readonly Tagged[]): Ending {
-  const unclear = { good: false, code: null, reason: null };
-  const state = tagValue(tags, "AE") ?? "missing";
+  const state = tagValue(tags, "AE");
   switch (actionResult(tags)) {
     case "performed":
-      return { good: true, code: state, text: "approved", reason: null };
+      return { good: true, code: state ?? null, text: "approved", reason: null };
     case "taken-into-account":
-      return { ...unclear, text: "taken into account, no result yet" };
+      return unclear("taken into account, no result yet");
     case "not-performed": {
       const { text, reading } = failureOf(tagValue(tags, "AF"));
-      if (reading === "unknown") return { ...unclear, text };
-      const code = (tagValue(tags, "AF") ?? state).slice(0, 2);
+      if (reading === "unknown") return unclear(text);
+      const code = (tagValue(tags, "AF") ?? state ?? "").slice(0, 2);
       return { good: false, code, text, reason: reasons[reading] };
     }
     case undefined:
-      return { ...unclear, text: `the terminal told no result (AE ${state})` };
+      return unclear(`the terminal told no result (AE ${shownOf(state)})`);
   }
 }
 

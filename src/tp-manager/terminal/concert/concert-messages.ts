@@ -11,6 +11,7 @@ import {
   maskedField,
   maskedText,
   panOfReport,
+  shownText,
   textOf,
 } from "../../../concert/index.ts";
 import type { PaymentOrder } from "../terminal.ts";
@@ -80,7 +81,7 @@ function readReply(body: Uint8Array, order: PaymentOrder | null, options: Concer
     return resultOf(reply, order, options);
   } catch (error) {
     if (!(error instanceof ConcertCodecError)) throw error;
-    const shown = maskedField(textOf(body)).replace(/[^ -~]/g, ".");
+    const shown = shownText(textOf(body), 200);
     return { reading: "unreadable", why: `${error.message}: "${shown}"` };
   }
 }

@@ -44,6 +44,15 @@ interface Paying {
 
 const nobody = { serialNumber: "", deviceId: "", terminalId: "", version: "" } as const;
 const cannotTell = "the protocol has no question about the last transaction";
+/** A terminal that misses our acknowledgement tells its result again within seconds. */
+const REPEAT_MS = 30_000;
+/** Longer than all tries of ENQ, and than a connect. */
+const REOPEN_MS = 20_000;
+/** How long an opening is held for its request, at most. */
+const OPENED_MS = 5_000;
+/** Pieces of noise that are written down in each span of time. */
+const NOISE_MAX = 20;
+const NOISE_SPAN_MS = 60_000;
 const nothingElse = { card: "0", call: "0", periph: "0" } as const;
 
 /**
@@ -61,10 +70,17 @@ export class UnaskedTerminal implements Terminal {
   /** Recovery is to find out what became of a payment, perhaps of an earlier process. */
   #isDoubted = false;
   #isBusy = false;
+  /** A question of {@link check}: it is over before a payment speaks. */
+  #checking: Promise<void> | undefined;
+  /** When {@link prepare} has opened the way for a request that has not left yet. */
+  #openedAtMs = -OPENED_MS;
   #quietAtMs: number;
   /** Of the newest request that left. */
-  #reference: string | undefined;
+  #newest: PaymentOrder | undefined;
   #status: TerminalStatus | null = null;
+  /** The newest result that is on disk, until the terminal has the next request. */
+  #stored: { readonly reply: Uint8Array; readonly atMs: number } | undefined;
+  #noise = { sinceMs: 0, count: 0 };
   /** Ends a silence early: a result has come. */
   #heard: (() => void) | undefined;
 
@@ -134,17 +150,25 @@ export class UnaskedTerminal implements Terminal {
 
   /** The question "are you there?" is the opening of the very session that carries the request. */
   async prepare(signal: AbortSignal): Promise<Baseline> {
+    await this.#checking;
     signal.throwIfAborted();
     this.#became(await this.#used(() => this.#parts.dialogue.open(signal)));
+    this.#openedAtMs = this.#parts.clock.monotonicMs();
     const last = { kind: "not-told", why: cannotTell } as const;
     return { identity: nobody, last, clockOffsetMs: null };
   }
 
   async check(signal: AbortSignal): Promise<TerminalStatus> {
-    if (this.#isBusy || this.#paying || this.#mayRun || this.#isDoubted) {
+    const isOpen = this.#parts.clock.monotonicMs() - this.#openedAtMs < OPENED_MS;
+    if (this.#isBusy || isOpen || this.#paying || this.#mayRun || this.#isDoubted) {
       return { cr: "1", ...nothingElse, detail: "a payment runs or may run" };
     }
-    this.#became(await this.#used(() => this.#parts.dialogue.ping(signal)));
+    const asked = this.#used(() => this.#parts.dialogue.ping(signal));
+    this.#checking = asked.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#became(await asked);
     return { cr: "0", ...nothingElse, detail: "the terminal answered" };
   }
 
@@ -173,9 +197,10 @@ export class UnaskedTerminal implements Terminal {
     const ended = Promise.withResolvers<PaymentEnd>();
     const paying: Paying = { order, observer, ended, fault: "", isSent: false };
     this.#paying = paying;
+    this.#openedAtMs = -OPENED_MS;
     this.#mayRun = true;
     this.#quietAtMs = clock.monotonicMs() + quietMs;
-    this.#reference = order.reference;
+    this.#newest = order;
     let limit: Timer | undefined;
     try {
       const sent = await this.#send(request);
@@ -185,6 +210,7 @@ export class UnaskedTerminal implements Terminal {
         return notBegun(sent, paying.fault || (dialogue.problem ?? ""));
       }
       paying.isSent = true;
+      if (sent === "taken") this.#stored = undefined;
       limit = clock.startTimer("payment result", waitMs, () => {
         const text = `the terminal told no result in ${Math.round(waitMs / 1_000)} s`;
         ended.resolve(lost("no-result", [text, paying.fault].filter(Boolean).join("; ")));
@@ -201,15 +227,39 @@ export class UnaskedTerminal implements Terminal {
 
   /** An opening that has lapsed meanwhile is made once more, because nothing has left. */
   async #send(request: Uint8Array): Promise<"taken" | "refused" | "unanswered" | "not-sent"> {
-    const { dialogue } = this.#parts;
+    const { dialogue, clock } = this.#parts;
     const first = await dialogue.send(request);
     if (first !== "lapsed") return first;
-    const { opened } = await dialogue.open(new AbortController().signal);
+    const opening = new AbortController();
+    const limit = clock.startTimer("opening again", REOPEN_MS, () => opening.abort());
+    const { opened } = await dialogue.open(opening.signal);
+    limit.clear();
     const second = opened ? await dialogue.send(request) : "lapsed";
     return second === "lapsed" ? "not-sent" : second;
   }
 
   #reply(reply: Uint8Array, unasked: boolean): boolean {
+    if (this.#isRepeat(reply, unasked)) return true;
+    const isStored = this.#judged(reply, unasked);
+    const { clock } = this.#parts;
+    if (isStored) this.#stored = { reply: reply.slice(), atMs: clock.monotonicMs() };
+    return isStored;
+  }
+
+  /**
+   * The very bytes that were stored a moment ago, because our acknowledgement was lost: they are no
+   * second result, also where they carry no reference and another order is open.
+   */
+  #isRepeat(reply: Uint8Array, unasked: boolean): boolean {
+    const { clock, log } = this.#parts;
+    if (!this.#stored || (this.#paying && !unasked)) return false;
+    const agoMs = clock.monotonicMs() - this.#stored.atMs;
+    if (agoMs > REPEAT_MS || Buffer.compare(reply, this.#stored.reply) !== 0) return false;
+    log.warn({}, "the terminal told its newest result again");
+    return true;
+  }
+
+  #judged(reply: Uint8Array, unasked: boolean): boolean {
     const paying = this.#paying;
     const reading = this.#parts.messages.read(reply, unasked ? null : (paying?.order ?? null));
     switch (reading.reading) {
@@ -257,12 +307,16 @@ export class UnaskedTerminal implements Terminal {
 
   #late({ report, end }: Extract<Reading, { reading: "result" }>): boolean {
     const isStored = this.#take?.(report) ?? false;
-    // The result of an earlier payment says nothing of the newest one.
-    const isNewest = [undefined, null, this.#reference].includes(report.reference);
-    if (isStored && end === "told" && isNewest && !this.#paying) {
+    if (isStored && end === "told" && this.#isOfNewest(report) && !this.#paying) {
       this.#ends(() => this.#heard?.());
     }
     return isStored;
+  }
+
+  /** The result of an earlier payment says nothing of the newest one. */
+  #isOfNewest({ reference, amountMinor }: TransactionReport): boolean {
+    if (reference != null) return reference === this.#newest?.reference;
+    return amountMinor === null || amountMinor === (this.#newest?.amountMinor ?? amountMinor);
   }
 
   /** The terminal has come to an end of what it did. */
@@ -273,18 +327,27 @@ export class UnaskedTerminal implements Terminal {
   }
 
   #spoilt(text: string): void {
+    const paying = this.#paying;
+    const isNews = paying !== undefined && paying.fault !== text;
+    if (isNews) paying.fault = text;
+    if (this.#isBabble) return;
     this.#parts.log.warn({}, `something came that is no result: ${text}`);
     this.#emit({ type: "protocol", text });
-    const paying = this.#paying;
-    if (!paying || paying.fault === text) return;
-    paying.fault = text;
-    if (!paying.isSent) return;
+    if (!isNews || !paying.isSent) return;
     try {
       // Evidence that the terminal said something.
       paying.observer.report(unreadableReport(text));
     } catch (error) {
       this.#parts.log.warn({ err: error }, "what came could not be stored");
     }
+  }
+
+  /** More than anybody reads: a line full of noise must not fill log and journal. */
+  get #isBabble(): boolean {
+    const nowMs = this.#parts.clock.monotonicMs();
+    if (nowMs - this.#noise.sinceMs > NOISE_SPAN_MS) this.#noise = { sinceMs: nowMs, count: 0 };
+    this.#noise.count += 1;
+    return this.#noise.count > NOISE_MAX;
   }
 
   #gone(text: string): void {

@@ -50,6 +50,21 @@ describe("a line that a terminal closes behind each payment", () => {
   });
 });
 
+describe("a reply in which the line breaks", () => {
+  test("is kept as far as it was read, and the order is unknown", async () => {
+    const { at, peer, paid } = await concertHouse();
+    peer.onPaid = () => {
+      peer.say(ENQ, 1_000);
+      peer.say(peer.answer({ status: "7", report: "4111111111111111" }).slice(0, 80), 1_100);
+      peer.drop(1_200);
+    };
+    expect(await paid()).toBe("Unknown");
+    const kept = JSON.stringify(at.journal.attempts.latest("A-1")?.state);
+    expect(kept).toContain("a reply that was cut");
+    expect(kept + at.lines.join("")).not.toContain("4111111111111111");
+  });
+});
+
 describe("a result after a restart of the program", () => {
   test("charges its order, and is acknowledged then only", async () => {
     const path = join(temporaryFolder(), "journal.db");

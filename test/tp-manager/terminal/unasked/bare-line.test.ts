@@ -1,0 +1,72 @@
+import { describe, expect, test } from "vitest";
+import { readTagged, tagValue } from "../../../../src/concert/index.ts";
+import { BareLine } from "../../../../src/tp-manager/terminal/caisse-ap/bare-line.ts";
+import { bytesHex, hasVectors, hexBytes, rowsOf, type Vector } from "../../../concert/vectors.ts";
+import { TestClock } from "../../../support/test-clock.ts";
+import { tagged } from "./bare-peer.ts";
+import { LinePeer } from "./line-peer.ts";
+
+/** A connection on which a request is out. */
+async function asked() {
+  const clock = new TestClock();
+  const peer = new LinePeer(clock);
+  const [identification, ending] = [new Uint8Array(0), new Uint8Array(0)];
+  const line = new BareLine({ transport: peer.transport, clock, identification, ending });
+  const told: string[] = [];
+  line.start({
+    reply: (bytes) => {
+      told.push(bytesHex(bytes));
+      return true;
+    },
+    ...{ spoilt: () => {}, link: () => {}, gone: () => told.push("gone") },
+  });
+  await line.open(new AbortController().signal);
+  await line.send(hexBytes("00"));
+  return { clock, peer, told };
+}
+
+const isReply = ({ direction, hex }: Vector): boolean =>
+  direction === "terminal-to-register" &&
+  tagValue(readTagged(hexBytes(hex)).tags, "AE") !== undefined;
+
+describe.skipIf(!hasVectors)("published messages (CONFORMANCE_VECTORS)", () => {
+  const replies = rowsOf("message").filter(([, vector]) => isReply(vector));
+  test.each(replies)("%s is one reply wherever it is cut", async (_id, { hex }) => {
+    for (let at = 2; at <= hex.length; at += 2) {
+      const { clock, peer, told } = await asked();
+      peer.say(hex.slice(0, at), 1);
+      peer.say(hex.slice(at), 250);
+      await clock.advance(10_000);
+      expect(told).toEqual([hex]);
+    }
+  });
+
+  const sessions = rowsOf("session").filter(
+    ([, { protocol, transport }]) => protocol === "caisse-ap" && transport === "tcp",
+  );
+  test.each(sessions)("session %s tells what its terminal says", async (_id, { steps }) => {
+    const { clock, peer, told } = await asked();
+    const said = steps.filter(({ from }) => from === "terminal");
+    for (const { name, hex = "" } of said) {
+      if (name === "message") peer.say(hex);
+      if (name === "close") peer.drop();
+      await clock.advance(10_000);
+    }
+    const expected = said.map(({ name, hex }) => (name === "message" ? hex : "gone"));
+    expect(told).toEqual(expected);
+  });
+});
+
+describe("a reply that comes in pieces", () => {
+  test.each([
+    ["amount and currency of an approval", { AE: "10" }, { CB: "998", CE: "978" }],
+    ["the reason of a refusal", { AE: "01", CB: "998", CE: "978" }, { AF: "07" }],
+  ])("is not over while %s may follow", async (_what, before, behind) => {
+    const { clock, peer, told } = await asked();
+    const [first, second] = [tagged({ CZ: "0300", ...before }), tagged(behind)];
+    peer.say(first, 1);
+    peer.say(second, 1_000);
+    await clock.advance(10_000);
+    expect(told).toEqual([first + second]);
+  });
+});

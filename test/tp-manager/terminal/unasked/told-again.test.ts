@@ -1,0 +1,56 @@
+import { describe, expect, test } from "vitest";
+import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
+import type { TestClock } from "../../../support/test-clock.ts";
+import { ACK, SessionPeer } from "./session-peer.ts";
+import { type UnaskedHouse, unaskedHouse } from "./unasked-house.ts";
+
+const messages = concertMessages({ variant: "e-plus", register: "01", report: true });
+const blank = "          ";
+
+/** A terminal that does not give the private field back. */
+async function namelessHouse(): Promise<UnaskedHouse<SessionPeer>> {
+  const made = await unaskedHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
+  made.peer.change = { private: blank };
+  return made;
+}
+
+/** Our acknowledgement of the next reply is lost: the terminal tells it once more. */
+function loseAck(peer: SessionPeer): void {
+  const { hears } = peer;
+  let [isLost, acks] = [false, 0];
+  peer.hears = (hex) => {
+    if (hex === ACK) acks += 1;
+    if (acks === 2 && !isLost) {
+      isLost = true;
+      peer.tell(peer.answer({ private: blank }));
+    } else hears(hex);
+  };
+}
+
+describe("a reply without a reference that comes again, because our ACK was lost", () => {
+  test("is not the sale of another order in doubt", async () => {
+    const { at, peer, paid, phase, alarms } = await namelessHouse();
+    const { onPaid } = peer;
+    peer.onPaid = () => {};
+    expect(await paid("A-1")).toBe("Unknown");
+    await at.clock.advance(100_000);
+    peer.again();
+    peer.onPaid = onPaid;
+    peer.requests.length = 0;
+    loseAck(peer);
+    expect(await paid("B-1")).toBe("Success");
+    await at.clock.advance(20_000);
+    expect([phase("A-1"), phase("B-1")]).toEqual(["in-doubt", "charged"]);
+    expect(at.supervisor.stored).toHaveLength(1);
+    expect(alarms()).not.toContain("sale-without-order");
+  });
+
+  test("is no sale without an order", async () => {
+    const { at, peer, paid, alarms } = await namelessHouse();
+    loseAck(peer);
+    expect(await paid()).toBe("Success");
+    await at.clock.advance(20_000);
+    expect(alarms()).not.toContain("sale-without-order");
+    expect(peer.written.slice(-2)).toEqual([ACK, ACK]);
+  });
+});
