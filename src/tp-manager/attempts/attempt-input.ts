@@ -28,7 +28,12 @@ export type AttemptInput =
   /** The terminal holds a sale that it reported after it had ended this payment. */
   | { readonly input: "found-charged"; readonly report: TransactionReport }
   /** As before, but the sale can be that of another order as well. */
-  | { readonly input: "found-doubtful"; readonly report: TransactionReport }
+  | {
+      readonly input: "found-doubtful";
+      readonly report: TransactionReport;
+      /** Left out: it agrees with what was asked. */
+      readonly judgement?: Judgement;
+    }
   /** A terminal that cannot be asked has told the result after all (docs/design.md 3.25). */
   | {
       readonly input: "told-late";

@@ -60,8 +60,12 @@ function advanceNotCharged(state: NotChargedState, input: AttemptInput): Attempt
     case "found-charged":
       return { phase: "charged", report: input.report, by: "recovery", late: true };
     case "found-doubtful": {
-      const last = { report: input.report, judgement: "agrees", acknowledged: false } as const;
-      const why = "the terminal holds a sale that it reported too late, and another order fits";
+      const { report, judgement = "agrees" } = input;
+      const last = { report, judgement, acknowledged: false };
+      const why =
+        judgement === "agrees"
+          ? "the terminal holds a sale that it reported too late, and another order fits"
+          : "the terminal told a sale of this order too late, with another amount or currency";
       return { phase: "in-doubt", why, last, told: state.outcome };
     }
     default:

@@ -78,9 +78,10 @@ const readers: Readonly<Record<string, Reader>> = {
     report: report as TransactionReport,
     judgement: judgement as Judgement,
   }),
-  "doubted-late": ({ detail: { report } }) => ({
+  "doubted-late": ({ detail: { report, judgement = "agrees" } }) => ({
     input: "found-doubtful",
     report: report as TransactionReport,
+    judgement: judgement as Judgement,
   }),
   "recovery-not-charged": ({ detail: { because } }) => ({
     input: "proved-not-charged",

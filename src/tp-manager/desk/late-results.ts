@@ -88,7 +88,9 @@ export class LateResults {
     if (isCharged(state)) return this.#ofCharged(attempt, report, judgement);
     if (!isNotCharged(state)) return false;
     if (judgement === "not-good" || judgement === "no-result") return true;
-    return judgement === "agrees" && this.#charge(attempt, report);
+    return judgement === "agrees"
+      ? this.#charge(attempt, report)
+      : this.#doubtAgain(attempt, report, judgement);
   }
 
   #endDoubt(
@@ -137,6 +139,20 @@ export class LateResults {
       "charged: see that the customer gets the goods, or give the money back";
     writer.log("error", { alarm: "charged-late" }, words);
     settled(charged);
+    return true;
+  }
+
+  /** An approval of something else than was asked. false: the order was tried again since. */
+  #doubtAgain(attempt: Attempt, report: TransactionReport, judgement: "disagrees"): boolean {
+    const { attempts, inquiries } = this.#parts;
+    if (attempts.latest(attempt.request.orderId)?.transactionId !== attempt.transactionId) {
+      return false;
+    }
+    const writer = new AttemptWriter(attempt, this.#parts);
+    const detail = { report, judgement, toldBefore: attempt.state };
+    writer.advance({ input: "found-doubtful", report, judgement }, "doubted-late", detail);
+    tellMismatch(writer, report, "the order had been answered as not charged");
+    inquiries.reconsider();
     return true;
   }
 

@@ -3,7 +3,7 @@ import { isReference, referenceOf } from "../../../src/tp-manager/attempts/refer
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
 import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { declined, report } from "../../support/reports.ts";
-import { lost } from "../../support/scripted-terminal.ts";
+import { approves, lost } from "../../support/scripted-terminal.ts";
 
 const unsaid = { terminalId: null, receiptNumber: null, traceNumber: null, localDate: null };
 const nameless = { ...unsaid, localTime: null };
@@ -137,6 +137,20 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     expect(at.told({ reference })).toBe(false);
     at.journal.attempts.update = update;
     expect([at.told({ reference }), phaseOf(at)]).toEqual([true, "charged"]);
+  });
+
+  test("with another amount, of an order told as not charged, makes it unknown", async () => {
+    const at = unasked();
+    await doubtful(at);
+    const reference = referenceAt(at);
+    at.told({ ...declined(), ...nameless, reference });
+    expect(phaseOf(at)).toBe("not-charged");
+    at.told({ reference, amountMinor: 500 });
+    expect([phaseOf(at), alarms(at)[0]]).toEqual(["in-doubt", "report-mismatch"]);
+    at.terminal.script = approves;
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    at.told({ reference, amountMinor: 500 });
+    expect(phaseOf(at)).toBe("in-doubt");
   });
 
   test("charges an order that an operator had settled as not charged", async () => {
