@@ -8,7 +8,7 @@ export default defineConfig({
   test: {
     reporters: ["default", new SummaryReporter()],
     // Most of a test's time is waiting for processes, ptys and protocol timers, not computing.
-    maxWorkers: 5,
+    maxWorkers: 4,
     testTimeout: TEST_LIMIT_MS,
     hookTimeout: TEST_LIMIT_MS,
     expect: { poll: { timeout: PATIENCE_MS, interval: 20 } },

@@ -40,10 +40,12 @@ async function captured() {
   expect((await at.pay(5, "A-1")).one.status).toBe("Success");
   const look = async () => (await at.call("GET", "/payment/A-1")).one as unknown as Looked;
   const gatewayState = async () => (await look()).gateway?.state;
-  await until(
-    "the capture is notified",
-    async () => (await gatewayState()) === "captured" || undefined,
-  );
+  // The pauses between the gateway's attempts grow to minutes.
+  const hasten = () => fetch(`${at.sandboxUrl}/sandbox/notifications`, { method: "POST" });
+  await until("the capture is notified", async () => {
+    await hasten();
+    return (await gatewayState()) === "captured" || undefined;
+  });
   const order = async (): Promise<Refunded> =>
     ((await at.orders()) as unknown as Refunded[])[0] as Refunded;
   const refund = () => at.call("POST", "/gateway/refund", { orderId: "A-1" }, asOperator);
@@ -61,7 +63,7 @@ async function captured() {
   };
   const killBoth = () => Promise.all([at.supervisor?.end("SIGKILL"), at.tpManager?.end("SIGKILL")]);
   const startBoth = () => Promise.all([at.startSupervisor(), at.startTpManager()]);
-  return { at, look, order, refund, fault, hanging, killBoth, startBoth };
+  return { at, look, order, refund, fault, hanging, hasten, killBoth, startBoth };
 }
 
 interface Looked {
@@ -75,7 +77,8 @@ const isStatus = (status: string, look: () => Promise<Looked>) =>
 
 describe("both programs are killed while the gateway has the refund", () => {
   test("that it carried out: unknown, and settled by the notification's repetition", async () => {
-    const { at, look, order, refund, fault, hanging, killBoth, startBoth } = await captured();
+    const { at, look, order, refund, fault, hanging, ...rest } = await captured();
+    const { hasten, killBoth, startBoth } = rest;
     await fault("hang-after-commit");
     const asked = refund().catch(() => "the connection broke");
     await hanging();
@@ -85,9 +88,8 @@ describe("both programs are killed while the gateway has the refund", () => {
     const again = await refund();
     // Either the notification's repetition has come already, or nothing may be sent meanwhile.
     expect(["GATEWAY_OPERATION_OPEN", "ORDER_REVERSED"]).toContain(again.one.error?.code);
-    // The pauses between the gateway's attempts grow to minutes.
     const hastened = async () => {
-      await fetch(`${at.sandboxUrl}/sandbox/notifications`, { method: "POST" });
+      await hasten();
       return await look();
     };
     await isStatus("Reversed", hastened);
