@@ -151,6 +151,8 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
     at.told({ reference, amountMinor: 500 });
     expect(phaseOf(at)).toBe("in-doubt");
+    at.told({ ...declined(), ...nameless, reference });
+    expect(phaseOf(at)).toBe("in-doubt");
   });
 
   test("charges an order that an operator had settled as not charged", async () => {
