@@ -47,8 +47,8 @@ const TEXTS_KEPT = 32;
 const keptTexts = new Map<string, unknown>();
 
 /**
- * Like {@link readJson}, for what is read several times in one payment. The same text gives the
- * same value, so nobody may change it.
+ * Like {@link readJson}, for what is read several times in one payment. Readers of the same text
+ * share one value, which nobody changes.
  */
 function readKept<T>(value: SQLInputValue | undefined): T {
   const text = String(value);
