@@ -1,6 +1,7 @@
 import type { TransactionReport } from "../terminal/terminal.ts";
 import {
   type Doubt,
+  type EarlierLook,
   EMPTY_LOOKS_MS,
   type Facts,
   factsOf,
@@ -312,10 +313,10 @@ export function judge(
   doubt: Doubt,
   look: Look,
   known: Known,
-  earlier: Look | null,
+  earlier: EarlierLook | null,
   confirmAfterMs: number,
 ): Verdict {
-  const verdict = climb(doubt, factsOf(doubt, look, known, earlier), confirmAfterMs);
+  const verdict = climb(doubt, factsOf(doubt, look, known, earlier, confirmAfterMs));
   if (verdict.verdict !== "unsettled") return verdict;
   return judgeByNext(doubt, known) ?? verdict;
 }
@@ -333,8 +334,8 @@ export function judgeByNext(doubt: Doubt, known: Known): Conclusion | undefined 
     atMs: doubt.lostSinceMs + doubt.limitMs,
   };
   const { foundIs, rival } = next;
-  const facts = factsOf(doubt, look, { ...known, foundIs, rival }, look);
-  const verdict = climb(doubt, facts, 0);
+  const found = { ...known, foundIs, rival };
+  const verdict = climb(doubt, factsOf(doubt, look, found, { ...look, sinceMs: look.atMs }, 0));
   const isProof =
     verdict.verdict !== "look-again" &&
     verdict.verdict !== "no-answer" &&
@@ -344,12 +345,12 @@ export function judgeByNext(doubt: Doubt, known: Known): Conclusion | undefined 
     : undefined;
 }
 
-function climb({ about }: Doubt, facts: Facts, confirmAfterMs: number): Verdict {
+function climb({ about }: Doubt, facts: Facts): Verdict {
   for (const rung of ladder) {
     const word = rung[about];
     if (word === undefined || !rung.holds(facts)) continue;
     const because = typeof rung.because === "string" ? rung.because : rung.because(facts);
-    return verdictOf(word, because, facts, confirmAfterMs);
+    return verdictOf(word, because, facts);
   }
   throw new RangeError("the last rung of each column always holds");
 }
@@ -357,14 +358,14 @@ function climb({ about }: Doubt, facts: Facts, confirmAfterMs: number): Verdict 
 function verdictOf(
   word: SaleWord | ReversalWord | StrayWord | Waiting,
   because: string,
-  { kind, found, good, silenceLeftMs }: Facts,
-  confirmAfterMs: number,
+  facts: Facts,
 ): Verdict {
+  const { found, good } = facts;
   switch (word) {
     case "confirm":
-      return { verdict: "look-again", waitMs: confirmAfterMs, because };
+      return { verdict: "look-again", waitMs: watchMs(facts, facts.pauseLeftMs), because };
     case "silence":
-      return { verdict: "look-again", waitMs: silenceWaitMs(kind, silenceLeftMs), because };
+      return { verdict: "look-again", waitMs: watchMs(facts, facts.silenceLeftMs), because };
     case "charged":
     case "reversed":
       return found ? { verdict: word, report: found, because } : { verdict: "unsettled", because };
@@ -377,9 +378,9 @@ function verdictOf(
   }
 }
 
-/** A terminal whose storage is empty is watched, because it may be filled and emptied by itself. */
-function silenceWaitMs(kind: Facts["kind"], leftMs: number): number {
-  return kind === "none" ? Math.min(leftMs, EMPTY_LOOKS_MS) : leftMs;
+/** A storage that was empty and still is so is watched: it may be filled and emptied by itself. */
+function watchMs({ kind, asBefore }: Facts, leftMs: number): number {
+  return kind === "none" && asBefore === "same" ? Math.min(leftMs, EMPTY_LOOKS_MS) : leftMs;
 }
 
 /** A sale that could be the asked one is stored, or can be for all that the terminal tells. */

@@ -8,6 +8,7 @@ import { doubtOfAttempt } from "../attempts/doubt-policy.ts";
 import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
 import {
   type Doubt,
+  type EarlierLook,
   isSeenInTime,
   type Known,
   type Look,
@@ -161,7 +162,7 @@ export class Recovery {
       return interrupted;
     };
     let isWatched = true;
-    const decided = (look: Look, earlier: Look | null): Verdict => {
+    const decided = (look: Look, earlier: EarlierLook | null): Verdict => {
       const now = read();
       const state = now && doubtOf(now);
       if (!now || !state) return { verdict: "no-answer", because: "it was settled meanwhile" };
