@@ -88,7 +88,7 @@ export interface Look {
 
 /** A look that another one followed in the same run. */
 export interface EarlierLook extends Look {
-  /** When the first of the looks was made that have shown the same since; monotonic milliseconds. */
+  /** When the first of the looks that have shown the same was made; monotonic milliseconds. */
   readonly sinceMs: number;
 }
 

@@ -229,6 +229,12 @@ const ladder: readonly Rung[] = [
     sale: "unsettled",
   },
   {
+    // A part of the goods was reported and taken; a terminal that still shows the whole is behind.
+    holds: (facts) => facts.tookGood && isMoreThanReported(facts),
+    because: "the terminal shows the sale with more than it had reported and we had acknowledged",
+    sale: "unsettled",
+  },
+  {
     holds: ({ asBefore, noBaseline }) => asBefore === "cannot-tell" && !noBaseline,
     because: "the terminal's last transaction cannot be told from the one before the payment",
     sale: "unsettled",
@@ -388,6 +394,12 @@ function mayHoldOurs(facts: Facts): boolean {
   const { found, asBefore, takesBack, foundIs, mayBeLater, unfit, timely } = facts;
   if (!found?.good || asBefore === "same" || takesBack !== null) return false;
   return foundIs === null && !mayBeLater && unfit === null && timely !== false;
+}
+
+/** The found sale, which can be the reported one, is worth more than was reported of it. */
+function isMoreThanReported({ asReported, found, good }: Facts): boolean {
+  if (asReported === "different" || found?.amountMinor == null || !good) return false;
+  return good.amountMinor !== null && found.amountMinor > good.amountMinor;
 }
 
 /** The terminal has what it reported, and took our word for it; nothing contrary came after. */

@@ -86,7 +86,7 @@ export const takenBack = (change: Partial<TransactionReport> = {}): LastTransact
   stored({ traceNumber: "000099", originalTrace: "000012", localTime: "130105", ...change });
 export const look = (last: LastTransaction, atMs = 200_000): Look => ({ identity, last, atMs });
 
-/** The verdict of the last of several looks; each but the first comes a pause after the one before. */
+/** The verdict of the last of several looks, each a pause after the one before. */
 export function seen(
   doubt: Doubt,
   known: Partial<Known>,
