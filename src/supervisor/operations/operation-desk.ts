@@ -62,7 +62,7 @@ export class OperationDesk {
 
   /**
    * Operations that a former process was sending are unknown, unless a notification that it had
-   * taken says how they ended: the gateway does not repeat that one. All unknown ones are looked up.
+   * taken says how they ended: the gateway does not repeat that one. Unknown ones are looked up.
    */
   start(): void {
     const { store, clock, log } = this.#parts;
