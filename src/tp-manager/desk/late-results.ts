@@ -53,8 +53,8 @@ export class LateResults {
   }
 
   /**
-   * A result that is on disk although its end is not, because the process or the disk failed between
-   * the two. Nothing takes it back at a terminal that cannot be refused, so it is the end.
+   * A result that is on disk although its end is not, because the process or the disk failed
+   * between the two. Nothing takes it back at a terminal that cannot be refused, so it is the end.
    */
   endStored(attempt: Attempt): Attempt {
     const { state, baseline } = attempt;

@@ -7,8 +7,8 @@ import { type DriverWatch, ModelTerminal } from "../model-terminal.ts";
 import { settings } from "../processes.ts";
 import { messagesOf } from "./model-words.ts";
 import { UnaskedDevice, type UnaskedParts } from "./unasked-device.ts";
+import type { UnaskedKind } from "./unasked-kinds.ts";
 import { UnaskedLine } from "./unasked-line.ts";
-import type { UnaskedKind } from "./unasked-plan.ts";
 
 const SILENCE_MS = 10_000;
 

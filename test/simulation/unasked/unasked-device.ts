@@ -4,8 +4,7 @@ import type { Bank } from "../bank.ts";
 import { ModelDevice } from "../model-device.ts";
 import type { Behaviour } from "../plan.ts";
 import { type Answer, type Asked, readRequest, writeReply } from "./model-words.ts";
-import type { Connection, UnaskedLine } from "./unasked-line.ts";
-import type { UnaskedBehaviour, UnaskedKind } from "./unasked-plan.ts";
+import type { Connection, RegisterEnd, UnaskedBehaviour, UnaskedKind } from "./unasked-kinds.ts";
 
 const REBOOT_MS = 20_000;
 const TRIES = 3;
@@ -51,7 +50,7 @@ export class UnaskedDevice extends ModelDevice {
   readonly #requests: Request[] = [];
   /** The order of the newest request. */
   #newest = "";
-  #line: UnaskedLine | undefined;
+  #line: RegisterEnd | undefined;
   #isRunning = false;
   /** Counts the times that power came back. */
   #power = 0;
@@ -73,7 +72,7 @@ export class UnaskedDevice extends ModelDevice {
     return this.#told.has(order) && !this.#confused.has(order);
   }
 
-  attach(line: UnaskedLine): void {
+  attach(line: RegisterEnd): void {
     if (this.busy) this.#strike("restart before the result");
     this.#line = line;
   }

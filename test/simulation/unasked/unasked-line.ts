@@ -6,17 +6,13 @@ import type {
 } from "../../../src/tp-manager/terminal/unasked/dialogue.ts";
 import type { Life } from "../life.ts";
 import type { UnaskedDevice } from "./unasked-device.ts";
+import type { Connection, RegisterEnd } from "./unasked-kinds.ts";
 
 const ANSWER_MS = 100;
 const SILENCE_MS = 3_000;
 
-/** A connection on which alone a bare result can come. */
-export interface Connection {
-  isOpen: boolean;
-}
-
 /** The way of one process's life to a terminal that cannot be asked. */
-export class UnaskedLine implements Dialogue {
+export class UnaskedLine implements Dialogue, RegisterEnd {
   readonly #life: Life;
   readonly #device: UnaskedDevice;
   /** A financial request leaves. */
@@ -83,7 +79,6 @@ export class UnaskedLine implements Dialogue {
     return Promise.resolve();
   }
 
-  /** false: nobody acknowledged it. */
   deliver(reply: Uint8Array, on: Connection | undefined): boolean {
     if (!this.alive || !this.#listener || !this.#device.reachable) return false;
     if (this.#device.kind.isBare && (!on?.isOpen || on !== this.#connection)) return false;

@@ -1,46 +1,12 @@
 import type { Action, Behaviour, Plan, Step } from "../plan.ts";
 import { goodBehaviour } from "../plan.ts";
 import { Random } from "../random.ts";
-
-/** What a terminal that cannot be asked does with one request; "none": as it should. */
-const unaskedFaults = [
-  "request refused",
-  "request lost",
-  "request not acknowledged",
-  "line lost behind the request",
-  "line lost before the result",
-  "result after the 504",
-  "status 9 alone",
-  "status 9 first",
-  "another amount",
-  "another currency",
-  "reference of another order",
-  "result within the next payment",
-  "result in place of an acknowledgement",
-  "result damaged",
-  "result told again",
-  "result never told",
-  "result not clear",
-] as const;
-type UnaskedFault = (typeof unaskedFaults)[number];
-
-/** Such a terminal in one run, and the protocol by which it is reached. */
-export interface UnaskedKind {
-  readonly protocol: "concert" | "caisse-ap";
-  /** One connection for each payment, on which alone its result can come. */
-  readonly isBare: boolean;
-  /** The reply gives the order's reference back. */
-  readonly echoes: boolean;
-}
-
-/** One request at such a terminal. */
-export interface UnaskedBehaviour {
-  readonly fault: UnaskedFault | "none";
-  /** The sale is charged; else it is turned away. */
-  readonly charges: boolean;
-  /** How long what the fault breaks stays broken. */
-  readonly ms: number;
-}
+import {
+  type UnaskedBehaviour,
+  type UnaskedFault,
+  type UnaskedKind,
+  unaskedFaults,
+} from "./unasked-kinds.ts";
 
 /** Seeds from here on are runs of terminals that cannot be asked. */
 export const UNASKED_SEEDS = 1_000_000_000;
