@@ -17,7 +17,7 @@ import { LostKnowledge } from "./lost-knowledge.ts";
 import type { ModelDevice } from "./model-device.ts";
 import { ModelGateway } from "./model-gateway.ts";
 import type { ModelTerminal } from "./model-terminal.ts";
-import { settleUnknown } from "./operator.ts";
+import { settleByStatement } from "./operator.ts";
 import {
   type Action,
   type Behaviour,
@@ -378,8 +378,7 @@ export class World {
     }
     await this.#sellAgain();
     this.gateway.account?.finish();
-    if (this.#operatorSettles && this.tpManager)
-      settleUnknown(this.kiosk, this.tpManager, this.bank);
+    if (this.#operatorSettles) await settleByStatement(this);
     if (this.tpManager) this.#ask({ do: "end-of-day" }, this.tpManager);
     await this.clock.advance(ALL_TOLD_MS);
     // What is not told by now never will be; two hours of polls more would only take time.
