@@ -3,8 +3,12 @@ import { dirname } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { invariant } from "./invariant.ts";
 
-/** One step of a schema; its number is its place in the list, from 1. Never edit, append. */
-export type Migration = string;
+/**
+ * One step of a schema; its number is its place in the list, from 1. Never edit, append. One in
+ * `goesOn` leaves everything as programs of the schema before it read and write it, so that they
+ * can go on with the database after an update was taken back (docs/design.md 1.3).
+ */
+export type Migration = string | { readonly goesOn: string };
 
 /** The write-ahead log keeps so much room on the disk, whatever it once needed. */
 const LOG_BYTES_MAX = 16 * 1024 * 1024;
@@ -14,7 +18,8 @@ const BUSY_TIMEOUT_MS = 2_000;
 /**
  * Opens a durable database: WAL, every commit synced to disk (docs/design.md 1.3), foreign keys on,
  * schema brought up to the last migration. The file can be read by its owner only. Throws when the
- * file was written by a newer version of this program, or cannot be opened or migrated.
+ * file was written by a newer version of this program that has not left it readable for this one,
+ * or cannot be opened or migrated.
  */
 export function openDatabase(path: string, migrations: readonly Migration[]): DatabaseSync {
   mkdirSync(dirname(path), { recursive: true });
@@ -74,20 +79,45 @@ function makeDurable(database: DatabaseSync): void {
 }
 
 function migrate(database: DatabaseSync, migrations: readonly Migration[]): void {
-  const row = database.prepare("PRAGMA user_version").get();
-  const version = Number(row?.["user_version"] ?? 0);
-  if (version > migrations.length) {
+  const version = numberOf(database, "user_version");
+  const known = migrations.length;
+  if (version > known) {
+    const from = readableFrom(database);
+    if (from !== undefined && from <= known) return;
     throw new Error(
-      `database has schema ${version}, this program knows ${migrations.length}: ` +
+      `database has schema ${version}, this program knows ${known}: ` +
         "start the newer program that wrote it",
     );
   }
-  if (version === migrations.length) return;
+  const from = smallestReader(migrations);
+  if (version === known && readableFrom(database) === from) return;
   // One wait for the disk, not one for each step; a step that fails leaves the file as it was.
   transaction(database, () => {
-    for (const migration of migrations.slice(version)) database.exec(migration);
-    database.exec(`PRAGMA user_version = ${migrations.length}`);
+    for (const migration of migrations.slice(version)) database.exec(sqlOf(migration));
+    database.exec(`PRAGMA user_version = ${known}`);
+    database.exec(`PRAGMA ${READABLE_FROM} = ${from}`);
   });
+}
+
+export function sqlOf(migration: Migration): string {
+  return typeof migration === "string" ? migration : migration.goesOn;
+}
+
+/** A number in the head of the file that SQLite leaves to programs, and copies into backups. */
+const READABLE_FROM = "application_id";
+
+/** The smallest schema whose programs can go on with the database; undefined: nobody has said. */
+function readableFrom(database: DatabaseSync): number | undefined {
+  return numberOf(database, READABLE_FROM) || undefined;
+}
+
+/** The number of the last step that programs of the schema before it cannot go on with. */
+function smallestReader(migrations: readonly Migration[]): number {
+  return migrations.findLastIndex((one) => typeof one === "string") + 1;
+}
+
+function numberOf(database: DatabaseSync, name: string): number {
+  return Number(database.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
 }
 
 const statements = new WeakMap<DatabaseSync, Map<string, StatementSync>>();

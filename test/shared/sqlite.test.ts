@@ -3,7 +3,12 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { BrokenInvariant } from "../../src/shared/invariant.ts";
-import { openDatabase, openForReading, transaction } from "../../src/shared/sqlite.ts";
+import {
+  type Migration,
+  openDatabase,
+  openForReading,
+  transaction,
+} from "../../src/shared/sqlite.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { startChild } from "./talking-child.ts";
 
@@ -11,7 +16,11 @@ const table = "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT NOT NULL) ST
 
 const newPath = (): string => join(temporaryFolder(), "data", "journal.db");
 
-function open(path: string, migrations: readonly string[]): DatabaseSync {
+const column = (name: string): Migration => ({
+  goesOn: `ALTER TABLE item ADD COLUMN ${name} TEXT`,
+});
+
+function open(path: string, migrations: readonly Migration[]): DatabaseSync {
   const database = openDatabase(path, migrations);
   onTestFinished(() => {
     if (database.isOpen) database.close();
@@ -64,6 +73,38 @@ test("a file of a newer program is refused and left as it is", () => {
     "database has schema 3, this program knows 1: start the newer program that wrote it",
   );
   expect(pragma(open(path, [table, "SELECT 1", "SELECT 1"]), "user_version")).toBe(3);
+});
+
+test("a file of a newer program is taken that has left it readable for this schema", () => {
+  const path = newPath();
+  open(path, [table, "SELECT 1", column("note"), column("more")]).close();
+  const older = open(path, [table, "SELECT 1"]);
+  older.exec("INSERT INTO item (name) VALUES ('by the older one')");
+  expect(pragma(older, "user_version")).toBe(4);
+  older.close();
+  expect(() => openDatabase(path, [table])).toThrow("schema 4, this program knows 1");
+  const newer = open(path, [table, "SELECT 1", column("note"), column("more")]);
+  expect(newer.prepare("SELECT name, note, more FROM item").all()).toEqual([
+    { name: "by the older one", note: null, more: null },
+  ]);
+});
+
+test("a copy, and a step that nobody can go on after, keep the mark true", () => {
+  const path = newPath();
+  open(path, [table, column("note")]).exec(`VACUUM INTO '${path}.copy'`);
+  expect(names(open(`${path}.copy`, [table]))).toEqual([]);
+  open(path, [table, column("note"), "SELECT 1"]).close();
+  expect(() => openDatabase(path, [table])).toThrow("schema 3");
+  expect(() => openDatabase(path, [table, column("note")])).toThrow("schema 3");
+});
+
+test("a file from before the mark gets it, and is refused by older programs until then", () => {
+  const path = newPath();
+  const steps = [table, column("note")];
+  open(path, steps).exec("PRAGMA application_id = 0");
+  expect(() => openDatabase(path, [table])).toThrow("schema 2");
+  open(path, steps).close();
+  open(path, [table]).close();
 });
 
 test("a migration that fails leaves the file as it was, with those before it", () => {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { DatabaseSync } from "node:sqlite";
-import { openDatabase } from "../../shared/sqlite.ts";
+import { openDatabase, sqlOf } from "../../shared/sqlite.ts";
 import { type Clock, systemClock } from "../../shared/time.ts";
 import { type AccountInput, accountSchema } from "./account.ts";
 import { controlRoutes } from "./control/control-routes.ts";
@@ -149,6 +149,6 @@ function mailBeside(database: string): MailTarget | undefined {
 function open(path: string): DatabaseSync {
   if (path !== ":memory:") return openDatabase(path, migrations);
   const database = new DatabaseSync(path);
-  for (const migration of migrations) database.exec(migration);
+  for (const migration of migrations) database.exec(sqlOf(migration));
   return database;
 }
