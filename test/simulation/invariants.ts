@@ -9,6 +9,7 @@ import {
   untoldReturns,
   untoldTwice,
 } from "./return-invariants.ts";
+import { UnaskedDevice } from "./unasked/unasked-device.ts";
 import { NEXT_SALE, type World } from "./world.ts";
 
 /** A sentence that was not true in a run. */
@@ -187,6 +188,7 @@ function needlesslyUnknown(end: End): string[] {
   return orders
     .filter((order) => found.get(order)?.status === "Unknown")
     .filter((order) => {
+      if (world.device instanceof UnaskedDevice) return world.device.hasTold(order);
       const { baseline, state } = attempts?.latest(order) ?? {};
       // A sale that stands is one that the terminal can show.
       const unsold = world.bank.balance(order) === 0 ? state : undefined;

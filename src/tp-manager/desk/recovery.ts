@@ -35,6 +35,7 @@ import type {
 } from "../terminal/terminal.ts";
 import type { Inquiries, Question } from "./inquiries.ts";
 import type { LateCharges } from "./late-charges.ts";
+import type { LateResults } from "./late-results.ts";
 
 /** The event of an attempt whose first complete run ended without proof (docs/design.md 3.5). */
 const UNSETTLED = "recovery-unsettled";
@@ -53,6 +54,7 @@ interface RecoveryParts {
   readonly confirmAfterMs: number;
   readonly inquiries: Inquiries;
   readonly lateCharges: Pick<LateCharges, "rivalOf">;
+  readonly lateResults: Pick<LateResults, "endStored">;
   /** Called when an attempt has become charged or reversed, so that it is handed over. */
   readonly settled: (attempt: Attempt) => void;
 }
@@ -203,7 +205,8 @@ export class Recovery {
     unwritten: UnwrittenStep[] = [],
   ): Attempt {
     const writer = new AttemptWriter(attempt, { ...this.#parts, unwritten });
-    return writer.advance({ input: "interrupted", ...how }, "interrupted", how);
+    const interrupted = writer.advance({ input: "interrupted", ...how }, "interrupted", how);
+    return this.#parts.lateResults.endStored(interrupted);
   }
 
   #doubt(attempt: Attempt, state: InDoubtState | ReversalInDoubtState, lostSinceMs: number): Doubt {
