@@ -109,8 +109,8 @@ function known(world: World, orders: readonly string[]): readonly string[] {
 }
 
 /**
- * The totals or a missing number show it; else the end of day could not be compared, or is none of
- * the sale's: the terminal had closed it before and told its totals to nobody (docs/design.md 3.18).
+ * The totals or a missing number show it; else the end of day could not be compared, or does not
+ * have the sale: the terminal had closed it and told its totals to nobody (docs/design.md 3.18).
  */
 function untoldHidden({ world, found }: End): string[] {
   const { hiddenSales, device, bank, tpManager, log } = world;
