@@ -6,6 +6,7 @@ import { runFolder } from "./run-folder.ts";
 
 /** Before the tests of a run: its programs are bundled once, as a delivery has them. */
 export default async function setup(): Promise<void> {
+  if (process.env["TEST_BUNDLE"] !== undefined) return; // by another project of the run
   const folder = join(runFolder, "bundle");
   await makeBundle(folder);
   symlinkSync(join(projectRoot, "node_modules"), join(folder, "node_modules"));
