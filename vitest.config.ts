@@ -1,6 +1,7 @@
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/support/longest-first.ts";
 import { PATIENCE_MS, TEST_LIMIT_MS } from "./test/support/patience.ts";
+import "./test/support/memory-folder.ts";
 import "./test/support/run-folder.ts";
 import { SummaryReporter } from "./test/support/summary-reporter.ts";
 

@@ -85,6 +85,8 @@ interface HouseOptions {
   /** TERMINAL_SHARED: sales that nobody here knows are no sign of a loss. */
   readonly isShared?: boolean;
   readonly onSupervisorLacks?: () => void;
+  /** The pause between two looks; 10 seconds unless it is said. */
+  readonly confirmAfterMs?: number;
   /** Another supervisor than the one of a few lines. */
   readonly linkFor?: (journal: Journal) => SupervisorLink;
 }
@@ -110,7 +112,7 @@ export function house(
     gatewayWaitMs: 5_000,
     prepareMs: 15_000,
     stopPatienceMs: 10_000,
-    confirmAfterMs: 10_000,
+    confirmAfterMs: options.confirmAfterMs ?? 10_000,
     resetLimitMs: 60_000,
     telecollectionLimitMs: 60_000,
     terminalShared: options.isShared ?? false,

@@ -52,6 +52,25 @@ export class LateResults {
     }
   }
 
+  /**
+   * A result that is on disk although its end is not, because the process or the disk failed
+   * between the two. Nothing takes it back at a terminal that cannot be refused, so it is the end.
+   */
+  endStored(attempt: Attempt): Attempt {
+    const { state, baseline } = attempt;
+    const { cannotRefuse } = this.#parts.terminal.capabilities;
+    // A terminal with a name was another one, with another protocol.
+    const isOfIts = baseline !== null && Object.values(baseline.identity).every((word) => !word);
+    if (!cannotRefuse || !isOfIts || !isInDoubt(state) || "sale" in state) return attempt;
+    const { report, judgement } = state.last ?? {};
+    if (!report || (judgement !== "agrees" && judgement !== "not-good")) return attempt;
+    const writer = new AttemptWriter(attempt, this.#parts);
+    const input = { input: "told-late", report, judgement } as const;
+    const after = writer.advance(input, "told-late", { report, judgement, wasStored: true });
+    if (isCharged(after.state)) this.#parts.settled(after);
+    return after;
+  }
+
   /** By the reference; without one of ours the order in doubt that alone can have that result. */
   #attemptOf(report: TransactionReport): Attempt | undefined {
     const { attempts } = this.#parts;
