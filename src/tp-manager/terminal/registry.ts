@@ -59,7 +59,7 @@ export const protocolPart: ConfigPart = {
   ],
 };
 
-/** What a real terminal needs holds unless TEST_TIMERS is yes. */
+/** The floors hold unless TEST_TIMERS is yes: a real terminal needs them. */
 function valuesBelowFloor(values: Readonly<Record<string, unknown>>): readonly ValueFault[] {
   return Object.entries({ ...sharedFields, ...fields }).flatMap(([name, schema]) => {
     const { floor } = metaOf(schema);
