@@ -11,6 +11,9 @@ import { reap } from "./reap.ts";
  */
 export const runFolder = process.env["TEST_RUN_FOLDER"] ?? opened();
 
+/** The stand-ins of the launcher's tests: bundled, a program starts in half the time. */
+export const bundledStandIn = join(runFolder, "stand-in.ts");
+
 function opened(): string {
   const folder = mkdtempSync(join(tmpdir(), "utc-run-"));
   process.env["TEST_RUN_FOLDER"] = folder;

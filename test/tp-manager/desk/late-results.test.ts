@@ -8,7 +8,7 @@ import { approves, lost } from "../../support/scripted-terminal.ts";
 const unsaid = { terminalId: null, receiptNumber: null, traceNumber: null, localDate: null };
 const nameless = { ...unsaid, localTime: null };
 const alarms = (at: House): string[] =>
-  at.hub.source.newest("alarm", 20).map(({ data }) => ("alarm" in data ? data.alarm : ""));
+  at.hub.source.alarms(20).map(({ data }) => ("alarm" in data ? data.alarm : ""));
 const phaseOf = (at: House, orderId = "A-1") => at.journal.attempts.latest(orderId)?.state.phase;
 const referenceAt = (at: House, orderId = "A-1"): string =>
   referenceOf(at.journal.attempts.latest(orderId)?.transactionId ?? "");
