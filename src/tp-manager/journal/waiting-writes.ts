@@ -49,7 +49,7 @@ export class WaitingWrites {
     this.#written = this.#waiting.length;
   }
 
-  /** The transaction is on disk. What was added after its {@link write} waits on. */
+  /** The transaction is on disk. A write that was added after {@link write} waits on. */
   written(): void {
     if (this.isEmpty) return;
     const told = this.#waiting.splice(0, this.#written);

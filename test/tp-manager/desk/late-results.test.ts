@@ -182,7 +182,7 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     },
   );
 
-  test("of another amount for an earlier attempt of a charged order is a second charge", async () => {
+  test("of another amount for an earlier attempt of a charged order is told", async () => {
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
