@@ -7,6 +7,7 @@ import { bundledLauncher, runFolder } from "./run-folder.ts";
 
 /** Before the tests of a run: its programs are bundled once, as a delivery has them. */
 export default async function setup(): Promise<void> {
+  if (process.env["TEST_BUNDLE"] !== undefined) return; // by another project of the run
   const folder = join(runFolder, "bundle");
   await Promise.all([makeBundle(folder), bundleLauncher()]);
   symlinkSync(join(projectRoot, "node_modules"), join(folder, "node_modules"));
