@@ -9,7 +9,12 @@ import {
   doubtOfLateReport,
   doubtOfStray,
 } from "../../src/tp-manager/attempts/doubt-policy.ts";
-import type { Doubt, Known, Look } from "../../src/tp-manager/attempts/evidence-policy.ts";
+import type {
+  Doubt,
+  EarlierLook,
+  Known,
+  Look,
+} from "../../src/tp-manager/attempts/evidence-policy.ts";
 import {
   type Conclusion,
   judge,
@@ -50,6 +55,12 @@ export interface Judges {
 export const T4_MS = 180_000;
 export const CONFIRM_MS = 10_000;
 
+/** A walk has no clock: the next look comes when the pause that was asked for is over. */
+const wholePauseAgo = (earlier: Look): EarlierLook => ({
+  ...earlier,
+  sinceMs: earlier.atMs - CONFIRM_MS,
+});
+
 export const product: Judges = {
   advance,
   judgeReport: (report) =>
@@ -58,7 +69,8 @@ export const product: Judges = {
   mayBeSecondSale: mayBeAnotherSale,
   isSame: (a, b) => compareReports(a, b) === "same",
   canBeSame: (a, b) => compareReports(a, b) !== "different",
-  judge: (doubt, look, known, earlier) => judge(doubt, look, known, earlier, CONFIRM_MS),
+  judge: (doubt, look, known, earlier) =>
+    judge(doubt, look, known, earlier && wholePauseAgo(earlier), CONFIRM_MS),
   judgeByNext,
   doubtOfAttempt,
   doubtOfStray,

@@ -1,5 +1,6 @@
 import type { ModelDevice } from "./model-device.ts";
 import type { TerminalFault } from "./plan.ts";
+import { UnaskedDevice } from "./unasked/unasked-device.ts";
 
 const faults = [
   "terminal-locked",
@@ -9,6 +10,7 @@ const faults = [
   "terminal-forgets",
   "numbers-start-over",
   "closes-by-itself",
+  "approves-by-itself",
 ] as const satisfies ReadonlyArray<TerminalFault["do"]>;
 
 export const isTerminalFault = (action: { readonly do: string }): action is TerminalFault =>
@@ -38,6 +40,9 @@ export function suffer(device: ModelDevice, fault: TerminalFault, nowMs: number)
       return;
     case "closes-by-itself":
       void device.emptyItself("receipts");
+      return;
+    case "approves-by-itself":
+      if (device instanceof UnaskedDevice) device.approveByItself();
       return;
   }
 }

@@ -11,6 +11,11 @@ export class DiskFailure extends Error {
   }
 }
 
+/** The fault of a disk at which its process dies, at the given write from now. */
+export function crashOf({ writes, when }: { writes: number; when: "before" | "after" }) {
+  return { after: writes - 1, when };
+}
+
 /**
  * The disk under one database file: fails or crashes at chosen statements. It sits below the
  * product, in SQLite's own JavaScript classes, so the product has no hooks for it.

@@ -23,7 +23,7 @@ const T3_MS = 5_000;
 const T4_MS = 180_000;
 
 /** What the driver tells the world that watches it. */
-interface DriverWatch {
+export interface DriverWatch {
   readonly device: () => ModelDevice;
   /** The order that the register works on now. */
   readonly order: () => string;

@@ -1,3 +1,5 @@
+import type { UnaskedBehaviour, UnaskedKind } from "./unasked/unasked-kinds.ts";
+
 /** What the terminal does with one financial command. */
 export interface Behaviour {
   readonly outcome: Outcome;
@@ -16,6 +18,8 @@ export interface Behaviour {
   /** The acknowledgements of the print messages count (docs/zvt.md 9.1). */
   readonly printsCount: boolean;
   readonly cancel: "taken" | "refused" | "ignored" | "taken-but-approves";
+  /** Of a terminal that cannot be asked. */
+  readonly unasked?: UnaskedBehaviour;
 }
 
 export const outcomes = [
@@ -54,6 +58,8 @@ export interface Plan {
   /** How long the wire is busy before each financial command can leave; then it is free. */
   readonly wireMs: readonly number[];
   readonly steps: readonly Step[];
+  /** The terminal is one that cannot be asked (docs/design.md 3.25). */
+  readonly unasked?: UnaskedKind;
 }
 
 export type Step = { readonly afterMs: number } & Action;
@@ -159,7 +165,9 @@ export type TerminalFault =
   | { readonly do: "terminal-forgets" }
   | { readonly do: "numbers-start-over" }
   /** An end of day that nobody here asked for; receipt numbers begin again. */
-  | { readonly do: "closes-by-itself" };
+  | { readonly do: "closes-by-itself" }
+  /** A card that nobody asked for, at a terminal that cannot be asked. */
+  | { readonly do: "approves-by-itself" };
 
 export type Spelling = "full" | "without-zeros" | "no-receipt" | "no-trace";
 

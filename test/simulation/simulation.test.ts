@@ -4,6 +4,7 @@ import { runToEnd } from "../support/own-processes.ts";
 import { root } from "../tidy/sources.ts";
 import { planOf } from "./plan-of-seed.ts";
 import type { Tally } from "./tally.ts";
+import { UNASKED_SEEDS } from "./unasked/unasked-plan.ts";
 
 /** In a process of its own: a simulated process may end by an error that nobody caught. */
 async function simulate(...given: string[]): Promise<{ tally: Tally; story: string }> {
@@ -19,6 +20,16 @@ test("no promise about the money is broken in a few hundred runs full of faults"
   // The faults did strike and orders did get through.
   expect(Object.keys(tally.byFault).length).toBeGreaterThan(25);
   expect(tally.byFault["crash"]?.ends["Success"]).toBeGreaterThan(0);
+});
+
+test("no promise is broken at terminals that cannot be asked (docs/design.md 3.25)", async () => {
+  const { tally, story } = await simulate("--from", `${UNASKED_SEEDS + 1}`, "--runs", "100");
+  expect([tally.violations, story]).toEqual([0, ""]);
+  const faults = Object.keys(tally.byFault).filter((fault) => fault.startsWith("cannot be asked"));
+  expect(faults.length).toBeGreaterThan(15);
+  expect(tally.byFault["cannot be asked: result after the 504"]?.ends["Success"]).toBeGreaterThan(
+    0,
+  );
 });
 
 test("a seed replays exactly", async () => {

@@ -7,17 +7,17 @@ import { request } from "../support/payment-house.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { Bank } from "./bank.ts";
 import { isTerminalFault, suffer } from "./device-faults.ts";
-import { DiskFailure } from "./disk.ts";
+import { crashOf, DiskFailure } from "./disk.ts";
 import { accountOf, giveBack } from "./gateway-returns.ts";
 import { ModelIpc } from "./ipc.ts";
 import { JournalWatch } from "./journal-watch.ts";
 import { Kiosk } from "./kiosk.ts";
 import { Life } from "./life.ts";
 import { LostKnowledge } from "./lost-knowledge.ts";
-import { ModelDevice } from "./model-device.ts";
+import type { ModelDevice } from "./model-device.ts";
 import { ModelGateway } from "./model-gateway.ts";
-import { ModelTerminal } from "./model-terminal.ts";
-import { settleUnknown } from "./operator.ts";
+import type { ModelTerminal } from "./model-terminal.ts";
+import { settleByStatement } from "./operator.ts";
 import {
   type Action,
   type Behaviour,
@@ -39,6 +39,7 @@ import {
   type TpManager,
 } from "./processes.ts";
 import { harmStores } from "./store-faults.ts";
+import { deviceOf, driverOf } from "./unasked/drivers.ts";
 
 /** What the world saw at once and no ledger shows afterwards. */
 interface Sighting {
@@ -78,6 +79,7 @@ export class World {
   readonly #cancelled = new WeakSet<object>();
   #operatorSettles = false;
   #driver: ModelTerminal | undefined;
+  readonly #unasked: Plan["unasked"];
   #behaviours: Plan["behaviours"];
   #wireMs: number[];
   #next = 0;
@@ -89,6 +91,7 @@ export class World {
   #away: ModelDevice | undefined;
 
   constructor(plan: Plan) {
+    this.#unasked = plan.unasked;
     this.#behaviours = plan.behaviours;
     this.#wireMs = [...plan.wireMs];
     this.device = this.#newDevice();
@@ -101,16 +104,17 @@ export class World {
   startTpManager(): void {
     if (this.tpManager) return;
     const life = new Life(this.clock, (error) => this.fell(error));
-    const terminal = new ModelTerminal(life, {
+    const watch = {
       device: () => this.device,
       order: () => this.tpManager?.desk.turn.current?.orderId ?? "?",
       wireMs: () => this.#wireWait(),
-      leaves: (what, order) => this.#leaves(what, order),
+      leaves: (what: "payment" | "reversal", order: string) => this.#leaves(what, order),
       closes: () => this.#looked(),
-      acknowledges: (order) => this.#watch.acknowledges(order),
-    });
-    this.#driver = terminal;
+      acknowledges: (order: string) => this.#watch.acknowledges(order),
+    };
     const { ipc, log } = this;
+    const { terminal, model } = driverOf(life, watch, log.log);
+    this.#driver = model;
     const pollsReturns = this.gateway.account !== undefined;
     const parts = { terminal, ipc, log: log.log, pollsReturns };
     this.tpManager = startTpManager(life, this.folder, parts);
@@ -374,8 +378,7 @@ export class World {
     }
     await this.#sellAgain();
     this.gateway.account?.finish();
-    if (this.#operatorSettles && this.tpManager)
-      settleUnknown(this.kiosk, this.tpManager, this.bank);
+    if (this.#operatorSettles) await settleByStatement(this);
     if (this.tpManager) this.#ask({ do: "end-of-day" }, this.tpManager);
     await this.clock.advance(ALL_TOLD_MS);
     // What is not told by now never will be; two hours of polls more would only take time.
@@ -429,18 +432,17 @@ export class World {
 
   #newDevice(): ModelDevice {
     const serial = `SN-${this.devices.length + 1}`;
-    const device = new ModelDevice(this.clock, this.bank, serial, () => {
+    const struck = (fault: string): void => void this.struck.add(fault);
+    const next = (): Behaviour => {
       const behaviour = this.#behaviours[this.#next++];
       if (behaviour && behaviour.outcome !== "approve") this.struck.add(behaviour.outcome);
       if (behaviour?.unacknowledged === "hidden") this.struck.add("hides a kept sale");
       if (behaviour?.lost) this.struck.add(`line lost at ${behaviour.lost.at}`);
       return behaviour ?? goodBehaviour;
-    });
+    };
+    const { clock, bank } = this;
+    const device = deviceOf(this.#unasked, { clock, bank, serial, struck, next });
     this.devices.push(device);
     return device;
   }
-}
-
-function crashOf({ writes, when }: { writes: number; when: "before" | "after" }) {
-  return { after: writes - 1, when };
 }

@@ -88,6 +88,8 @@ interface HouseOptions {
   readonly onSupervisorLacks?: () => void;
   /** A data folder with the mark of a new version on probation, or without. */
   readonly dataDirectory?: string;
+  /** The pause between two looks; 10 seconds unless it is said. */
+  readonly confirmAfterMs?: number;
   /** Another supervisor than the one of a few lines. */
   readonly linkFor?: (journal: Journal) => SupervisorLink;
 }
@@ -113,7 +115,7 @@ export function house(
     gatewayWaitMs: 5_000,
     prepareMs: 15_000,
     stopPatienceMs: 10_000,
-    confirmAfterMs: 10_000,
+    confirmAfterMs: options.confirmAfterMs ?? 10_000,
     resetLimitMs: 60_000,
     telecollectionLimitMs: 60_000,
     terminalShared: options.isShared ?? false,

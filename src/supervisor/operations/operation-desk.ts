@@ -60,12 +60,17 @@ export class OperationDesk {
     this.#lookups = new OperationLookups(parts.clock, (id) => this.#lookAgain(id));
   }
 
-  /** Operations that a former process was sending are unknown; all unknown ones are looked up. */
+  /**
+   * Operations that a former process was sending are unknown, unless a notification that it had
+   * taken says how they ended: the gateway does not repeat that one. Unknown ones are looked up.
+   */
   start(): void {
     const { store, clock, log } = this.#parts;
-    for (const operationId of store.endInterrupted(clock.now())) {
-      this.#alarmUnknown(operationId);
+    const interrupted = store.endInterrupted(clock.now());
+    for (const transactionPublicId of store.unknownOnes()) this.notified(transactionPublicId);
+    for (const operationId of interrupted) {
       log.warn({ operationId }, "an operation was interrupted");
+      if (store.operation(operationId)?.state === "unknown") this.#alarmUnknown(operationId);
     }
     for (const transactionPublicId of store.unknownOnes()) this.#lookups.begin(transactionPublicId);
   }

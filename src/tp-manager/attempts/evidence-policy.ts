@@ -86,6 +86,12 @@ export interface Look {
   readonly atMs: number;
 }
 
+/** A look that another one followed in the same run. */
+export interface EarlierLook extends Look {
+  /** When the first of the looks that have shown the same was made; monotonic milliseconds. */
+  readonly sinceMs: number;
+}
+
 /** The journal's knowledge about a doubt and about what a look has found. */
 export interface Known {
   /** The order, other than the doubt's own, that the found transaction belongs to. */
@@ -170,8 +176,10 @@ export interface Facts {
   readonly unfit: string | null;
   /** Whether the found transaction is from the payment's own time; null when it tells no time. */
   readonly timely: boolean | null;
-  /** The look before showed the same. */
+  /** The looks before showed the same, the first of them a whole pause ago. */
   readonly confirmed: boolean;
+  /** The rest of the pause after which the same counts as confirmed. */
+  readonly pauseLeftMs: number;
   readonly lookedBefore: boolean;
   /** The rest of the time limit of the lost command; not positive: over. */
   readonly silenceLeftMs: number;
@@ -187,7 +195,7 @@ export interface Facts {
  * either it is busy, and a busy terminal tells nothing.
  */
 export const EMPTY_GAP_MS = 10_000;
-/** Looks at an empty storage follow each other so closely that none of them may come a bit late. */
+/** Looks at an empty storage follow each other so closely that each may come a bit late. */
 export const EMPTY_LOOKS_MS = 4_000;
 
 /** Whether two sights of an empty storage are close enough; a wall clock may have been set back. */
@@ -199,11 +207,19 @@ export const isSeenInTime = (gapMs: number): boolean => gapMs >= 0 && gapMs <= E
  */
 const NEW_NUMBERING_MAX = 20;
 
-export function factsOf(doubt: Doubt, look: Look, known: Known, earlier: Look | null): Facts {
+export function factsOf(
+  doubt: Doubt,
+  look: Look,
+  known: Known,
+  earlier: EarlierLook | null,
+  confirmAfterMs: number,
+): Facts {
   const { heard, before } = doubt;
   const { last } = look;
   const found = last.kind === "transaction" ? last.report : null;
   const silenceLeftMs = doubt.limitMs - (look.atMs - doubt.lostSinceMs);
+  const isShownAgain = earlier !== null && isUnchanged(earlier.last, last);
+  const pauseLeftMs = confirmAfterMs - (isShownAgain ? look.atMs - earlier.sinceMs : 0);
   return {
     sameTerminal: sameTerminal(doubt.identity, look.identity),
     kind: last.kind,
@@ -228,7 +244,8 @@ export function factsOf(doubt: Doubt, look: Look, known: Known, earlier: Look | 
     mayBeLater: found !== null && mayBeLater(doubt, found, known),
     unfit: found && unfit(doubt, found),
     timely: found && isTimely(doubt, found),
-    confirmed: earlier !== null && isUnchanged(earlier.last, last),
+    confirmed: isShownAgain && pauseLeftMs <= 0,
+    pauseLeftMs,
     lookedBefore: earlier !== null,
     silenceLeftMs,
     numberUnused: numberUnused(doubt, known),

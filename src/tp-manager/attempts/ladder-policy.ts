@@ -1,6 +1,7 @@
 import type { TransactionReport } from "../terminal/terminal.ts";
 import {
   type Doubt,
+  type EarlierLook,
   EMPTY_LOOKS_MS,
   type Facts,
   factsOf,
@@ -228,6 +229,12 @@ const ladder: readonly Rung[] = [
     sale: "unsettled",
   },
   {
+    // A part of the goods was reported and taken; a terminal that still shows the whole is behind.
+    holds: (facts) => facts.tookGood && isMoreThanReported(facts),
+    because: "the terminal shows the sale with more than it had reported and we had acknowledged",
+    sale: "unsettled",
+  },
+  {
     holds: ({ asBefore, noBaseline }) => asBefore === "cannot-tell" && !noBaseline,
     because: "the terminal's last transaction cannot be told from the one before the payment",
     sale: "unsettled",
@@ -312,10 +319,10 @@ export function judge(
   doubt: Doubt,
   look: Look,
   known: Known,
-  earlier: Look | null,
+  earlier: EarlierLook | null,
   confirmAfterMs: number,
 ): Verdict {
-  const verdict = climb(doubt, factsOf(doubt, look, known, earlier), confirmAfterMs);
+  const verdict = climb(doubt, factsOf(doubt, look, known, earlier, confirmAfterMs));
   if (verdict.verdict !== "unsettled") return verdict;
   return judgeByNext(doubt, known) ?? verdict;
 }
@@ -333,8 +340,8 @@ export function judgeByNext(doubt: Doubt, known: Known): Conclusion | undefined 
     atMs: doubt.lostSinceMs + doubt.limitMs,
   };
   const { foundIs, rival } = next;
-  const facts = factsOf(doubt, look, { ...known, foundIs, rival }, look);
-  const verdict = climb(doubt, facts, 0);
+  const found = { ...known, foundIs, rival };
+  const verdict = climb(doubt, factsOf(doubt, look, found, { ...look, sinceMs: look.atMs }, 0));
   const isProof =
     verdict.verdict !== "look-again" &&
     verdict.verdict !== "no-answer" &&
@@ -344,12 +351,12 @@ export function judgeByNext(doubt: Doubt, known: Known): Conclusion | undefined 
     : undefined;
 }
 
-function climb({ about }: Doubt, facts: Facts, confirmAfterMs: number): Verdict {
+function climb({ about }: Doubt, facts: Facts): Verdict {
   for (const rung of ladder) {
     const word = rung[about];
     if (word === undefined || !rung.holds(facts)) continue;
     const because = typeof rung.because === "string" ? rung.because : rung.because(facts);
-    return verdictOf(word, because, facts, confirmAfterMs);
+    return verdictOf(word, because, facts);
   }
   throw new RangeError("the last rung of each column always holds");
 }
@@ -357,14 +364,14 @@ function climb({ about }: Doubt, facts: Facts, confirmAfterMs: number): Verdict 
 function verdictOf(
   word: SaleWord | ReversalWord | StrayWord | Waiting,
   because: string,
-  { kind, found, good, silenceLeftMs }: Facts,
-  confirmAfterMs: number,
+  facts: Facts,
 ): Verdict {
+  const { found, good } = facts;
   switch (word) {
     case "confirm":
-      return { verdict: "look-again", waitMs: confirmAfterMs, because };
+      return { verdict: "look-again", waitMs: watchMs(facts, facts.pauseLeftMs), because };
     case "silence":
-      return { verdict: "look-again", waitMs: silenceWaitMs(kind, silenceLeftMs), because };
+      return { verdict: "look-again", waitMs: watchMs(facts, facts.silenceLeftMs), because };
     case "charged":
     case "reversed":
       return found ? { verdict: word, report: found, because } : { verdict: "unsettled", because };
@@ -377,9 +384,9 @@ function verdictOf(
   }
 }
 
-/** A terminal whose storage is empty is watched, because it may be filled and emptied by itself. */
-function silenceWaitMs(kind: Facts["kind"], leftMs: number): number {
-  return kind === "none" ? Math.min(leftMs, EMPTY_LOOKS_MS) : leftMs;
+/** A storage that was empty and still is so is watched: it may be filled and emptied by itself. */
+function watchMs({ kind, asBefore }: Facts, leftMs: number): number {
+  return kind === "none" && asBefore === "same" ? Math.min(leftMs, EMPTY_LOOKS_MS) : leftMs;
 }
 
 /** A sale that could be the asked one is stored, or can be for all that the terminal tells. */
@@ -387,6 +394,12 @@ function mayHoldOurs(facts: Facts): boolean {
   const { found, asBefore, takesBack, foundIs, mayBeLater, unfit, timely } = facts;
   if (!found?.good || asBefore === "same" || takesBack !== null) return false;
   return foundIs === null && !mayBeLater && unfit === null && timely !== false;
+}
+
+/** The found sale, which can be the reported one, is worth more than was reported of it. */
+function isMoreThanReported({ asReported, found, good }: Facts): boolean {
+  if (asReported === "different" || found?.amountMinor == null || !good) return false;
+  return good.amountMinor !== null && found.amountMinor > good.amountMinor;
 }
 
 /** The terminal has what it reported, and took our word for it; nothing contrary came after. */

@@ -2,7 +2,7 @@ import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 import { sameTerminal } from "../attempts/comparison-policy.ts";
-import { isUnchanged, type Look } from "../attempts/evidence-policy.ts";
+import { type EarlierLook, isUnchanged, type Look } from "../attempts/evidence-policy.ts";
 import type { Conclusion, Verdict } from "../attempts/ladder-policy.ts";
 import { type Terminal, type TerminalIdentity, TerminalUnavailable } from "../terminal/terminal.ts";
 
@@ -22,7 +22,7 @@ export interface Question {
   /** false: cleared up meanwhile in another way. */
   isOpen(): boolean;
   /** The worth of a look. `earlier` is the look before it in this run. */
-  judge(look: Look, earlier: Look | null): Verdict;
+  judge(look: Look, earlier: EarlierLook | null): Verdict;
   /** Writes how the run has ended. `look` is null when the terminal was never asked. */
   conclude(conclusion: Conclusion, look: Look | null): void;
   /** The conclusion when no look can help any more. */
@@ -62,7 +62,7 @@ interface Open {
   /** Looks that showed something else than the one before. */
   looks: number;
   because: string;
-  earlier: Look | null;
+  earlier: EarlierLook | null;
 }
 
 /**
@@ -277,7 +277,8 @@ export class Inquiries {
     const judged = question.judge(look, open.earlier);
     const isRestless = judged.verdict === "look-again" && open.looks >= LOOKS_MAX;
     const verdict = isRestless ? question.giveUp("each look shows something else") : judged;
-    const isNews = open.because !== verdict.because || !isShownAgain(open, look);
+    const sinceMs = shownSinceMs(open, look);
+    const isNews = open.because !== verdict.because || sinceMs === undefined;
     if (isNews) this.#log(open, verdict);
     open.because = verdict.because;
     switch (verdict.verdict) {
@@ -287,8 +288,8 @@ export class Inquiries {
         return;
       case "look-again":
         if (isNews) question.note(verdict, look);
-        if (!isShownAgain(open, look)) open.looks += 1;
-        open.earlier = look;
+        if (sinceMs === undefined) open.looks += 1;
+        open.earlier = { ...look, sinceMs: sinceMs ?? look.atMs };
         open.unanswered = false;
         open.retryMs = RETRY_MIN_MS;
         open.dueAtMs = this.#nowMs + verdict.waitMs;
@@ -348,5 +349,6 @@ export class Inquiries {
   }
 }
 
-const isShownAgain = ({ earlier }: Open, { last }: Look): boolean =>
-  earlier !== null && isUnchanged(earlier.last, last);
+/** Since when the looks of a run have shown what this one shows; undefined: it is the first. */
+const shownSinceMs = ({ earlier }: Open, { last }: Look): number | undefined =>
+  earlier !== null && isUnchanged(earlier.last, last) ? earlier.sinceMs : undefined;

@@ -177,7 +177,8 @@ export class LateCharges {
     const { paymentLimitMs: limitMs } = terminal.capabilities;
     const times = { lostSinceMs: look.atMs, limitMs, printsCount: false };
     const doubt = doubtOfLateReport(attempt, report, times);
-    return judge(doubt, look, known, look, 0).verdict === "charged";
+    const earlier = { ...look, sinceMs: look.atMs };
+    return judge(doubt, look, known, earlier, 0).verdict === "charged";
   }
 
   #charge(attempt: Attempt, { report }: StrayRow): void {

@@ -3,11 +3,12 @@ import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type UnwrittenStep } from "../attempts/attempt-writer.ts";
-import { sameTerminal } from "../attempts/comparison-policy.ts";
+import { compareReports, sameTerminal } from "../attempts/comparison-policy.ts";
 import { doubtOfAttempt } from "../attempts/doubt-policy.ts";
 import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
 import {
   type Doubt,
+  type EarlierLook,
   isSeenInTime,
   type Known,
   type Look,
@@ -16,6 +17,7 @@ import {
 import { type Conclusion, judge, judgeByNext, type Verdict } from "../attempts/ladder-policy.ts";
 import {
   type Attempt,
+  type AttemptState,
   type InDoubtState,
   isCharged,
   type ReversalInDoubtState,
@@ -33,6 +35,7 @@ import type {
 } from "../terminal/terminal.ts";
 import type { Inquiries, Question } from "./inquiries.ts";
 import type { LateCharges } from "./late-charges.ts";
+import type { LateResults } from "./late-results.ts";
 
 /** The event of an attempt whose first complete run ended without proof (docs/design.md 3.5). */
 const UNSETTLED = "recovery-unsettled";
@@ -51,6 +54,7 @@ interface RecoveryParts {
   readonly confirmAfterMs: number;
   readonly inquiries: Inquiries;
   readonly lateCharges: Pick<LateCharges, "rivalOf">;
+  readonly lateResults: Pick<LateResults, "endStored">;
   /** Called when an attempt has become charged or reversed, so that it is handed over. */
   readonly settled: (attempt: Attempt) => void;
 }
@@ -161,7 +165,7 @@ export class Recovery {
       return interrupted;
     };
     let isWatched = true;
-    const decided = (look: Look, earlier: Look | null): Verdict => {
+    const decided = (look: Look, earlier: EarlierLook | null): Verdict => {
       const now = read();
       const state = now && doubtOf(now);
       if (!now || !state) return { verdict: "no-answer", because: "it was settled meanwhile" };
@@ -201,7 +205,8 @@ export class Recovery {
     unwritten: UnwrittenStep[] = [],
   ): Attempt {
     const writer = new AttemptWriter(attempt, { ...this.#parts, unwritten });
-    return writer.advance({ input: "interrupted", ...how }, "interrupted", how);
+    const interrupted = writer.advance({ input: "interrupted", ...how }, "interrupted", how);
+    return this.#parts.lateResults.endStored(interrupted);
   }
 
   #doubt(attempt: Attempt, state: InDoubtState | ReversalInDoubtState, lostSinceMs: number): Doubt {
@@ -253,9 +258,7 @@ export class Recovery {
     const next = attempts.nextCommand(transactionId);
     const rivalOf = (last: Look["last"]): string | null => lateCharges.rivalOf(attempt, last);
     const ownerOf = (last: Look["last"] | undefined): string | null =>
-      last?.kind === "transaction"
-        ? (attempts.orderOfReport(last.report, transactionId) ?? null)
-        : null;
+      last?.kind === "transaction" ? this.#ownerOf(last.report, transactionId) : null;
     return {
       foundIs: ownerOf(look?.last),
       rival: look && rivalOf(look.last),
@@ -264,6 +267,15 @@ export class Recovery {
       soldSince: next !== undefined,
       closedSince: terminalLog.telecollectionSince(startedAtMs, transactionId) !== undefined,
     };
+  }
+
+  /** The other order whose sale a transaction is, or which is in doubt and had reported it. */
+  #ownerOf(found: TransactionReport, transactionId: string): string | null {
+    const { attempts } = this.#parts;
+    const owner = attempts.orderOfReport(found, transactionId);
+    if (owner !== undefined) return owner;
+    const others = attempts.unfinished().filter((other) => other.transactionId !== transactionId);
+    return others.find(({ state }) => hasReported(state, found))?.request.orderId ?? null;
   }
 
   #conclude(before: Attempt, conclusion: Conclusion, look: Look | null): void {
@@ -335,6 +347,15 @@ function tellBeyondGoods(writer: AttemptWriter, before: Attempt): void {
   const { amountMinor: chargedMinor } = state.report;
   const detail = { alarm: "charged-beyond-goods", chargedMinor, goodsMinor: state.goodsMinor };
   writer.log("error", detail, "the terminal charged more than the goods that came out were worth");
+}
+
+/** The terminal has reported exactly this while the sale or the reversal in doubt ran. */
+function hasReported(state: AttemptState, found: TransactionReport): boolean {
+  if (!isInDoubt(state)) return false;
+  const earlier = "earlier" in state ? state.earlier : undefined;
+  return [state.last, earlier].some(
+    (each) => each && compareReports(each.report, found) === "same",
+  );
 }
 
 /** The state of an attempt that recovery can ask about; undefined for any other. */

@@ -140,12 +140,13 @@ export class TerminalDesk implements Doubts {
     });
     const shared = { ...parts, ...settings, settled, inquiries: this.#inquiries };
     const lateCharges = new LateCharges(shared);
-    this.#recovery = new Recovery({ ...shared, lateCharges });
+    const lateResults = new LateResults(shared);
+    this.#lateResults = lateResults;
+    this.#recovery = new Recovery({ ...shared, lateCharges, lateResults });
     const unmatched = (now: Baseline): void => {
       parts.guard.noteSale(now, terminal.capabilities.paymentLimitMs);
     };
     this.#strays = new StrayReports({ ...shared, lateCharges, unmatched });
-    this.#lateResults = new LateResults(shared);
     const reconciler = new Reconciler({ ...parts, ...settings });
     this.#reconciler = reconciler;
     this.upkeep = new Upkeep({

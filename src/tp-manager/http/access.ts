@@ -3,9 +3,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../../shared/errors.ts";
 import type { Clock } from "../../shared/time.ts";
 import { isActing } from "./call.ts";
-import { Credentials, type Pair } from "./credentials.ts";
+import { Credentials, type Pair, type Role } from "./credentials.ts";
 import { FailureDelay } from "./failure-delay.ts";
-import { isAllowedOrigin, isLoopbackHost } from "./origin-check.ts";
+import { hostCheck, isAllowedOrigin } from "./origin-check.ts";
 
 /** Nothing this API answers may be kept, framed, guessed at or read by another site. */
 export const securityHeaders = {
@@ -34,13 +34,17 @@ export async function installAccess(app: FastifyInstance, options: AccessOptions
     async validate(login, password, request, reply) {
       const role = credentials.roleOf(login, password);
       if (!role) return await refuseLogin(delay, login, reply);
-      app.connections.trust(request.raw.socket);
-      request.role = role;
+      letIn(request, role);
     },
   });
+  const letIn = (request: FastifyRequest, role: Role): void => {
+    app.connections.trust(request.raw.socket);
+    request.role = role;
+  };
+  const isOurHost = hostCheck(options.port);
   app.addHook("onRequest", (request, reply, done) => {
     void reply.headers(securityHeaders);
-    checkPlace(request, reply, options);
+    checkPlace(request, reply, options, isOurHost);
     done();
   });
   // Many programs name a type for the body that they do not send with POST /cancel.
@@ -54,7 +58,10 @@ export async function installAccess(app: FastifyInstance, options: AccessOptions
       void reply.code(204).send();
       return;
     }
-    app.basicAuth(request, reply, done);
+    const role = credentials.roleOfHeader(request.headers.authorization);
+    if (role === undefined) return app.basicAuth(request, reply, done);
+    letIn(request, role);
+    done();
   });
 }
 
@@ -72,10 +79,14 @@ async function refuseLogin(
 }
 
 /** Refuses what does not come from this machine's own programs and listed pages. */
-function checkPlace(request: FastifyRequest, reply: FastifyReply, options: AccessOptions): void {
+function checkPlace(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: AccessOptions,
+  isOurHost: (host: string | undefined) => boolean,
+): void {
   const { host, origin } = request.headers;
-  if (isAmbiguous(request) || !isLoopbackHost(host, options.port))
-    throw new AppError("HOST_REFUSED");
+  if (isAmbiguous(request.raw.rawHeaders) || !isOurHost(host)) throw new AppError("HOST_REFUSED");
   const headers = {
     host,
     origin,
@@ -104,11 +115,17 @@ function checkPlace(request: FastifyRequest, reply: FastifyReply, options: Acces
 }
 
 /** Headers that decide who may come in must be there once: node keeps the first, others may not. */
-function isAmbiguous({ raw }: FastifyRequest): boolean {
-  const names = raw.rawHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase());
-  return ["host", "origin", "authorization", "sec-fetch-site"].some(
-    (single) => names.indexOf(single) !== names.lastIndexOf(single),
-  );
+const singles: ReadonlySet<string> = new Set(["host", "origin", "authorization", "sec-fetch-site"]);
+
+function isAmbiguous(rawHeaders: readonly string[]): boolean {
+  const seen: string[] = [];
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]?.toLowerCase() ?? "";
+    if (!singles.has(name)) continue;
+    if (seen.includes(name)) return true;
+    seen.push(name);
+  }
+  return false;
 }
 
 /** Only reached for listed origins: others are refused before. */

@@ -15,9 +15,20 @@ interface RequestHeaders {
  * Whether the Host header names this machine at our port. A page that has its own name resolve to
  * 127.0.0.1 (DNS rebinding) still sends its own name here.
  */
-export function isLoopbackHost(host: string | undefined, port: number): boolean {
+function isLoopbackHost(host: string | undefined, port: number): boolean {
   const parts = /^(localhost|127\.0\.0\.1|\[::1\])(?::(\d{1,5}))?$/i.exec(host ?? "");
   return parts !== null && Number(parts[2] ?? 80) === port;
+}
+
+/** {@link isLoopbackHost}, which does not read the name again that was right last. */
+export function hostCheck(port: number): (host: string | undefined) => boolean {
+  let known: string | undefined;
+  return (host) => {
+    if (host !== undefined && host === known) return true;
+    const isOurs = isLoopbackHost(host, port);
+    if (isOurs) known = host;
+    return isOurs;
+  };
 }
 
 /**

@@ -204,6 +204,31 @@ describe("once", () => {
     expect(rig.alarms()).toEqual(["gateway-operation-unknown"]);
     expect(rig.server.requests).toHaveLength(0);
   });
+
+  test.each([
+    ["ok", "done"],
+    ["nok", "refused"],
+  ])("nor unknown when it was notified as %s before that process died", async (status, state) => {
+    const rig = await openRig();
+    const transactionId = rig.handOver("A-1");
+    await rig.tries(transactionId, 1);
+    const before = rig.server.requests.length;
+    rig.operationStore.learnId(ID, transactionId, "notification", 1);
+    const request = asked("refund");
+    rig.operationStore.begin(request, rig.clock.now());
+    const about = { transactionId, transactionPublicId: ID, operation: "refund", status };
+    const kept = { fingerprint: "document 1", kind: "operation", verdict: "accepted" } as const;
+    rig.notifications.add(
+      { ...about, ...kept, amountMinor: 899, parsed: {}, raw: "" },
+      rig.clock.now(),
+    );
+    rig.operations.notified(ID);
+    expect(rig.operationStore.operation(request.operationId)?.state).toBe("sending");
+    rig.operations.start();
+    expect(rig.operationStore.operation(request.operationId)?.state).toBe(state);
+    expect(rig.alarms()).toEqual([]);
+    expect(rig.server.requests).toHaveLength(before);
+  });
 });
 
 describe("an operation that was answered as done", () => {

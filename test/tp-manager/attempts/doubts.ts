@@ -1,5 +1,6 @@
 import type {
   Doubt,
+  EarlierLook,
   Heard,
   Known,
   Look,
@@ -85,18 +86,18 @@ export const takenBack = (change: Partial<TransactionReport> = {}): LastTransact
   stored({ traceNumber: "000099", originalTrace: "000012", localTime: "130105", ...change });
 export const look = (last: LastTransaction, atMs = 200_000): Look => ({ identity, last, atMs });
 
-/** The verdict of the last of several looks; each but the first has the one before. */
+/** The verdict of the last of several looks, each a pause after the one before. */
 export function seen(
   doubt: Doubt,
   known: Partial<Known>,
   ...looks: readonly (LastTransaction | Look)[]
 ): string {
-  let earlier: Look | null = null;
+  let earlier: EarlierLook | null = null;
   let verdict = "";
   for (const each of looks) {
     const now: Look = "kind" in each ? look(each) : each;
     verdict = judge(doubt, now, { ...nothing, ...known }, earlier, CONFIRM_MS).verdict;
-    earlier = now;
+    earlier = { ...now, sinceMs: now.atMs - CONFIRM_MS };
   }
   return verdict;
 }

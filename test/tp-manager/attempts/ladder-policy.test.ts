@@ -252,6 +252,17 @@ describe("a payment in doubt (docs/design.md 3.2, 3.22)", () => {
     expect(seen(cancelled, {}, early)).toBe("not-charged");
   });
 
+  test("the whole, after a part was reported and acknowledged, is behind the times", () => {
+    const part: Doubt = { ...sale, asked: { ...asked(), amountsMinor: [999, 50] } };
+    const reported = { good: report({ amountMinor: 50 }) };
+    const whole = [stored(), stored()];
+    expect(seen(heard(part, { ...acknowledged, ...reported }), {}, ...whole)).toBe("unsettled");
+    expect(seen(heard(part, { ...approved, ...reported }), {}, ...whole)).toBe("charged");
+    const told = stored({ amountMinor: 50 });
+    expect(seen(heard(part, { ...acknowledged, ...reported }), {}, told)).toBe("charged");
+    expect(seen(heard(part, acknowledged), {}, told, told)).toBe("charged");
+  });
+
   test("the part of the goods that came out, or the whole, when the part was in doubt", () => {
     const part: Doubt = { ...sale, asked: { ...asked(), amountsMinor: [999, 500] } };
     for (const amountMinor of [500, 999]) {

@@ -7,7 +7,7 @@ import type {
 } from "../../../src/tp-manager/terminal/terminal.ts";
 import { TerminalUnavailable } from "../../../src/tp-manager/terminal/terminal.ts";
 import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { baseline, declined, identity, report } from "../../support/reports.ts";
+import { declined, identity, report } from "../../support/reports.ts";
 import { approves, disconnected, lost } from "../../support/scripted-terminal.ts";
 
 const aborted: PaymentEnd = {
@@ -17,7 +17,7 @@ const completed: PaymentEnd = { end: "completed", ticket: "" };
 const bad = declined({ resultCode: "6C", resultText: "aborted", reason: "cancelled" });
 const second = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130015" });
 const alarms = (at: House): string[] =>
-  at.hub.source.newest("alarm", 20).map(({ data }) => ("alarm" in data ? data.alarm : ""));
+  at.hub.source.alarms(20).map(({ data }) => ("alarm" in data ? data.alarm : ""));
 const stored = (told: TransactionReport = report()): LastTransaction => ({
   kind: "transaction",
   report: told,
@@ -326,67 +326,5 @@ describe('"not yet" is no answer (docs/design.md 3.15)', () => {
     await at.clock.advance(181_000);
     const phases = ["A-1", "B-1"].map((id) => at.journal.attempts.latest(id)?.state.phase);
     expect(phases).toEqual(["not-charged", "not-charged"]);
-  });
-});
-
-describe("an empty storage before the payment (docs/design.md 3.2)", () => {
-  async function firstPayment(): Promise<House> {
-    const at = house();
-    at.start();
-    at.terminal.baseline = { ...baseline, last: { kind: "none" } };
-    at.terminal.last = { kind: "none" };
-    at.terminal.script = () => Promise.resolve(lost("line broken"));
-    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
-    return at;
-  }
-
-  test("stays empty: not charged after the terminal's own time limit", async () => {
-    const at = await firstPayment();
-    await at.clock.advance(181_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
-  });
-
-  test("may have been filled and emptied out of sight: stays unknown", async () => {
-    const at = await firstPayment();
-    await at.clock.advance(60_000);
-    at.terminal.unavailable = disconnected();
-    await at.clock.advance(15_000);
-    at.terminal.unavailable = undefined;
-    await at.clock.advance(200_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
-    expect(at.desk.blockedBy).toBeUndefined();
-  });
-
-  test("is out of sight from a crash until a late start: stays unknown", async () => {
-    const before = house();
-    before.start();
-    before.terminal.baseline = { ...baseline, last: { kind: "none" } };
-    before.terminal.script = () => new Promise(() => {});
-    void pay(before, request("A-1")).catch(() => {});
-    await before.clock.advance(0);
-    before.close();
-    const at = house(before.path);
-    at.terminal.last = { kind: "none" };
-    await at.clock.advance(15_000);
-    at.start();
-    await at.clock.advance(200_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
-  });
-
-  test("is filled a while after the line broke, and emptied again: charged", async () => {
-    const at = await firstPayment();
-    await at.clock.advance(60_000);
-    at.terminal.last = stored(report({ receiptNumber: "0001", traceNumber: "000001" }));
-    await at.clock.advance(20_000);
-    at.terminal.last = { kind: "none" };
-    await at.clock.advance(200_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
-  });
-
-  test("holds the sale: charged after two looks", async () => {
-    const at = await firstPayment();
-    at.terminal.last = stored(report({ receiptNumber: "0001", traceNumber: "000001" }));
-    await at.clock.advance(200_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
   });
 });

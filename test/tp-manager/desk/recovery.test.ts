@@ -197,6 +197,24 @@ describe("a payment in doubt", () => {
     expect(after.journal.attempts.latest("A-2")?.state.phase).toBe("charged");
   });
 
+  test("does not take the sale that an earlier order in doubt had reported", async () => {
+    const at = house();
+    at.terminal.script = (_order, observer) => {
+      observer.report(report());
+      observer.acknowledged();
+      return Promise.resolve(lost("line broken"));
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    await at.clock.advance(200_000);
+    at.terminal.script = () => Promise.resolve(lost("line broken"));
+    expect(outcome(await pay(at, request("A-2")))).toBe("Unknown");
+    // Told only now, although it was acknowledged.
+    at.terminal.last = { kind: "transaction", report: report() };
+    await at.clock.advance(200_000);
+    expect(at.journal.attempts.latest("A-2")?.state.phase).toBe("in-doubt");
+    expect(at.supervisor.stored.map(({ orderId }) => orderId)).not.toContain("A-2");
+  });
+
   test("waits for a terminal that is away, for as long as it takes", async () => {
     const at = house();
     at.terminal.last = { kind: "transaction", report: report() };

@@ -58,10 +58,10 @@ export class NotificationStore {
       );
   }
 
-  due(limit: number): Notification[] {
+  due(nowMs: number, limit: number): Notification[] {
     return this.#all(
       "WHERE state = 'waiting' AND due_ms <= ? ORDER BY due_ms, id LIMIT ?",
-      this.#clock.now(),
+      nowMs,
       limit,
     );
   }

@@ -38,14 +38,16 @@ export class Sender {
 
   /** Starts on what is due, and looks again when something ends or falls due. */
   kick(): void {
-    const { notifications, closing } = this.#parts;
+    const { notifications, clock, closing } = this.#parts;
     if (closing.aborted) return;
-    const due = notifications.due(ORDERS_AT_ONCE * 4);
+    // One time for both questions: what falls due between them would be in neither answer.
+    const nowMs = clock.now();
+    const due = notifications.due(nowMs, ORDERS_AT_ONCE * 4);
     for (const [row, mine] of Map.groupBy(due, rowOf)) {
       if (this.#underway.size >= ORDERS_AT_ONCE) break;
       if (!this.#underway.has(row)) this.#underway.set(row, this.#work(row, mine));
     }
-    this.#sleepUntilNext();
+    this.#sleepUntilNext(nowMs);
   }
 
   /** Makes an attempt at everything that is due, and waits for its end. */
@@ -72,10 +74,9 @@ export class Sender {
     this.kick();
   }
 
-  #sleepUntilNext(): void {
+  #sleepUntilNext(nowMs: number): void {
     const { notifications, clock } = this.#parts;
     this.#timer?.clear();
-    const nowMs = clock.now();
     const dueMs = notifications.nextDueAfterMs(nowMs);
     if (dueMs === undefined) return;
     this.#timer = clock.startTimer("next notification", dueMs - nowMs, () => this.kick());

@@ -5,7 +5,7 @@ import { isoTime } from "../../../shared/time.ts";
 import { type TerminalStatus, TerminalUnavailable } from "../../terminal/terminal.ts";
 import { type AnyCall, call } from "../call.ts";
 import type { CallContext } from "../call-context.ts";
-import { sendOne } from "../envelope.ts";
+import { jsonText, sendOne, sendText } from "../envelope.ts";
 import { oneOf } from "../input.ts";
 import { reconciliationView } from "./reconciliation-calls.ts";
 
@@ -20,6 +20,8 @@ const version = {
   type: z.literal(APPLICATION_TYPE),
   os: z.string(),
 };
+/** The answer of `/version` is the same as long as the program runs. */
+const versionText = jsonText([versionBody()]);
 const versionExample = { version: "0.1.0-tpa-linux_x64", type: "tpa", os: "linux_x64" };
 
 /** The terminal's own affairs: restart, end of day, what it is and how it is. */
@@ -187,7 +189,7 @@ export const terminalCalls: readonly AnyCall[] = [
       answer: { schema: z.object(version), example: versionExample },
       errors: [],
     }),
-    handle: ({ reply }) => sendOne(reply, 200, versionBody()),
+    handle: ({ reply }) => sendText(reply, 200, versionText),
   }),
 ];
 

@@ -214,6 +214,25 @@ test("other refusals are not retried, and the schedule ends", () => {
   expect([stateAfter("again", 7), stateAfter("again", 8)]).toEqual(["waiting", "given-up"]);
 });
 
+test("one that falls due in the moment after a timer that was early is sent", async () => {
+  const clock = new TestClock();
+  const aheadMs: number[] = [];
+  const steps = {
+    now: () => clock.now() - (aheadMs.pop() ?? 0),
+    monotonicMs: () => clock.monotonicMs(),
+    startTimer: clock.startTimer.bind(clock),
+  };
+  const merchant = await merchantForTest();
+  merchant.answers(500, 200);
+  const sandbox = await sandboxForTest({ autoPay: true, clock: steps });
+  await generate(sandbox, { urlCallback: merchant.url, manualCapture: "1" });
+  await eventually(() => clock.running).toEqual(["next notification"]);
+  aheadMs.push(1);
+  await clock.advance(2_000);
+  await clock.advance(1);
+  await eventually(() => merchant.received.length).toBe(2);
+});
+
 test("what was not delivered is sent after a restart", async () => {
   const merchant = await merchantForTest();
   merchant.answers(503);

@@ -1,0 +1,52 @@
+import type { Logger } from "../../../src/shared/logger.ts";
+import type { Terminal } from "../../../src/tp-manager/terminal/terminal.ts";
+import { UnaskedTerminal } from "../../../src/tp-manager/terminal/unasked/unasked-terminal.ts";
+import type { Life } from "../life.ts";
+import { ModelDevice } from "../model-device.ts";
+import { type DriverWatch, ModelTerminal } from "../model-terminal.ts";
+import { settings } from "../processes.ts";
+import { messagesOf } from "./model-words.ts";
+import { UnaskedDevice, type UnaskedParts } from "./unasked-device.ts";
+import type { UnaskedKind } from "./unasked-kinds.ts";
+import { UnaskedLine } from "./unasked-line.ts";
+
+const SILENCE_MS = 10_000;
+
+type DeviceParts = Omit<UnaskedParts, "kind"> & { readonly serial: string };
+
+/** The device of a run. */
+export function deviceOf(kind: UnaskedKind | undefined, parts: DeviceParts): ModelDevice {
+  const { clock, bank, serial, next } = parts;
+  return kind ? new UnaskedDevice({ kind, ...parts }) : new ModelDevice(clock, bank, serial, next);
+}
+
+/**
+ * The driver of one process's life: the model of one for a model terminal; the product's own for a
+ * terminal that cannot be asked, with its messages.
+ */
+export function driverOf(
+  life: Life,
+  watch: DriverWatch,
+  log: Logger,
+): { readonly terminal: Terminal; readonly model: ModelTerminal | undefined } {
+  const device = watch.device();
+  if (!(device instanceof UnaskedDevice)) {
+    const model = new ModelTerminal(life, watch);
+    return { terminal: model, model };
+  }
+  const leaves = (): string => {
+    const order = watch.order();
+    watch.leaves("payment", order);
+    return order;
+  };
+  const terminal = new UnaskedTerminal({
+    messages: messagesOf(device.kind),
+    dialogue: new UnaskedLine(life, device, leaves),
+    clock: life.clock,
+    log,
+    waitMs: settings.paymentTimeoutMs + settings.graceMs,
+    quietMs: settings.paymentTimeoutMs + SILENCE_MS,
+  });
+  terminal.start();
+  return { terminal, model: undefined };
+}

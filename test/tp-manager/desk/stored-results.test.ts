@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
+import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
+import { declined, report } from "../../support/reports.ts";
+import { ScriptedTerminal } from "../../support/scripted-terminal.ts";
+
+const nobody = { serialNumber: "", deviceId: "", terminalId: "", version: "" };
+
+/** A kiosk whose terminal cannot be asked, cancelled, refused or named. */
+function unasked(path?: string, identity = nobody, cannotRefuse = true): House {
+  const terminal = new ScriptedTerminal();
+  const baseline = { ...terminal.baseline, identity, last: cannotTell };
+  const capabilities = { ...terminal.capabilities, ...(cannotRefuse ? { cannotRefuse } : {}) };
+  Object.assign(terminal, { capabilities, baseline, last: cannotTell });
+  Object.assign(terminal, { takeLateResults: () => undefined });
+  return house(path, terminal);
+}
+const cannotTell = { kind: "not-told", why: "cannot be asked" } as const;
+
+/** The process dies when the result is on disk, before its end is. */
+async function killedBehind(said: TransactionReport, at: House): Promise<void> {
+  at.start();
+  at.terminal.script = (_order, observer) => {
+    observer.report(said);
+    return new Promise(() => undefined);
+  };
+  void pay(at, request("A-1"));
+  await at.clock.advance(0);
+  at.close();
+}
+
+async function phaseAfter(path: string, ...how: [identity?: typeof nobody, refuses?: boolean]) {
+  const next = unasked(path, ...how);
+  next.start();
+  await next.clock.advance(60_000);
+  return next.journal.attempts.latest("A-1")?.state.phase;
+}
+
+describe("a result on disk whose end is not (docs/design.md 3.25)", () => {
+  test.each([
+    ["an approval", report(), "charged"],
+    ["a refusal", declined(), "not-charged"],
+    ["an approval of another amount", report({ amountMinor: 1 }), "in-doubt"],
+    ["a result that says nothing", report({ good: false, resultCode: null }), "in-doubt"],
+  ])("%s is the end after a restart as far as it is clear", async (_, said, phase) => {
+    const at = unasked();
+    await killedBehind(said, at);
+    expect(await phaseAfter(at.path)).toBe(phase);
+  });
+
+  test("is the end when the disk took the result and not the end", async () => {
+    const at = unasked();
+    at.start();
+    const { update } = at.journal.attempts;
+    at.terminal.script = (_order, observer) => {
+      observer.report(report());
+      at.journal.attempts.update = () => {
+        throw new Error("disk full");
+      };
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    await expect(pay(at, request("A-1"))).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+    at.journal.attempts.update = update;
+    await at.clock.advance(60_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+    expect(at.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["A-1"]);
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+  });
+
+  test("is no end at a terminal that takes back what is not acknowledged", async () => {
+    const named = { ...nobody, terminalId: "52500001" };
+    const at = unasked(undefined, named, false);
+    await killedBehind(report(), at);
+    expect(await phaseAfter(at.path, named, false)).toBe("in-doubt");
+    const other = unasked(undefined, named, false);
+    await killedBehind(report(), other);
+    expect(await phaseAfter(other.path)).toBe("in-doubt");
+  });
+});
