@@ -9,9 +9,8 @@ import {
   type Targets,
   type Timestamp,
 } from "@tufjs/models";
-import { syncFolder } from "../../src/shared/stores/store-file.ts";
+import { syncFolder, writeSynced } from "../../src/shared/stores/store-file.ts";
 import { isoTime, systemClock } from "../../src/shared/time.ts";
-import { writeSynced } from "../../src/shared/stores/store-file.ts";
 import type { SigningKey } from "./keys.ts";
 
 const DAY_MS = 86_400_000;
