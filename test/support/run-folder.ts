@@ -11,8 +11,8 @@ import { reap } from "./reap.ts";
  */
 export const runFolder = process.env["TEST_RUN_FOLDER"] ?? opened();
 
-/** The stand-ins of the launcher's tests: bundled, a program starts in half the time. */
-export const bundledStandIn = join(runFolder, "stand-in.ts");
+/** What the checkouts of test/launcher start: bundled, a program starts in half the time. */
+export const bundledLauncher = join(runFolder, "bundled-launcher");
 
 function opened(): string {
   const folder = mkdtempSync(join(tmpdir(), "utc-run-"));
