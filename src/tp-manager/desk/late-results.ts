@@ -141,32 +141,34 @@ export class LateResults {
 
   /** The order was told as not charged. false: it was tried again since. */
   #charge(attempt: Attempt, report: TransactionReport): boolean {
-    const { attempts, settled } = this.#parts;
-    const { transactionId, request } = attempt;
+    if (this.#wasTriedAgain(attempt)) return false;
     const writer = new AttemptWriter(attempt, this.#parts);
-    if (attempts.latest(request.orderId)?.transactionId !== transactionId) {
-      const words =
-        "the terminal told a sale of an earlier attempt, and the order was tried again since: " +
-        "look whether the customer was charged twice, and give one charge back";
-      writer.log("error", { alarm: "order-charged-twice" }, words);
-      return false;
-    }
     const detail = { report, toldBefore: attempt.state };
     const charged = writer.advance({ input: "found-charged", report }, "charged-late", detail);
     const words =
       "the terminal told a sale after the order had been answered as not charged; the order is " +
       "charged: see that the customer gets the goods, or give the money back";
     writer.log("error", { alarm: "charged-late" }, words);
-    settled(charged);
+    this.#parts.settled(charged);
+    return true;
+  }
+
+  /** Whether the order was tried again since, and not in vain: that attempt speaks for it then. */
+  #wasTriedAgain(attempt: Attempt): boolean {
+    const latest = this.#parts.attempts.latest(attempt.request.orderId);
+    if (!latest || isNotCharged(latest.state)) return false;
+    const writer = new AttemptWriter(attempt, this.#parts);
+    const words =
+      "the terminal told a sale of an earlier attempt, and the order was tried again since: " +
+      "look whether the customer was charged twice, and give one charge back";
+    writer.log("error", { alarm: "order-charged-twice" }, words);
     return true;
   }
 
   /** An approval of something else than was asked. false: the order was tried again since. */
   #doubtAgain(attempt: Attempt, report: TransactionReport, judgement: "disagrees"): boolean {
-    const { attempts, inquiries } = this.#parts;
-    if (attempts.latest(attempt.request.orderId)?.transactionId !== attempt.transactionId) {
-      return false;
-    }
+    const { inquiries } = this.#parts;
+    if (this.#wasTriedAgain(attempt)) return false;
     const writer = new AttemptWriter(attempt, this.#parts);
     const detail = { report, judgement, toldBefore: attempt.state };
     writer.advance({ input: "found-doubtful", report, judgement }, "doubted-late", detail);
