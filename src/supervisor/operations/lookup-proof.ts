@@ -7,7 +7,7 @@ import type { LookedUp } from "../gateway/lookup.ts";
  * operation was carried out, never that it was not: its request may still be under way inside the
  * gateway. The published object has no word for a cancellation (docs/gateway.md 4.6), but a capture
  * proves that no cancellation has been and none can follow: only authorised transactions can be
- * cancelled (docs/design.md 12.16). What was refunded before the operation proves nothing of it.
+ * cancelled (docs/design.md 12.16). A refund from before the operation proves nothing of it.
  */
 export function provedByLookup(
   open: GatewayOperation,

@@ -231,34 +231,6 @@ describe("once", () => {
   });
 });
 
-/** A refund of 3.00 was notified that nobody has asked for here. */
-async function refundedElsewhere(status: string) {
-  const rig = await openRig();
-  const transactionId = rig.handOver("A-1");
-  await rig.tries(transactionId, 1);
-  rig.operationStore.learnId(ID, transactionId, "notification", 1);
-  const about = { transactionId, transactionPublicId: ID, operation: "refund", status };
-  const kept = { fingerprint: "document 1", kind: "operation", verdict: "accepted" } as const;
-  const told = { ...about, ...kept, amountMinor: 300, parsed: {}, raw: "" };
-  rig.notifications.add(told, rig.clock.now());
-  await rig.clock.advance(1_000);
-  return { rig, told };
-}
-
-describe("a notification from before an operation was asked for", () => {
-  test.each(["ok", "nok"])("says nothing of its end: %s", async (status) => {
-    const { rig, told } = await refundedElsewhere(status);
-    const request = asked("refund", 300);
-    rig.operationStore.begin(request, rig.clock.now());
-    rig.operations.start();
-    expect(rig.operationStore.operation(request.operationId)?.state).toBe("unknown");
-    rig.notifications.add({ ...told, fingerprint: "document 2" }, rig.clock.now());
-    rig.operations.notified(ID);
-    const state = status === "ok" ? "done" : "refused";
-    expect(rig.operationStore.operation(request.operationId)?.state).toBe(state);
-  });
-});
-
 describe("an operation that was answered as done", () => {
   /** Done on our order; each notification is kept a moment after the one before. */
   async function done(kind: OperationKind, amountMinor: number | null = null) {
@@ -395,19 +367,6 @@ describe("the lookup", () => {
     await rig.operations.lookUp(ID);
     const resolved = await rig.operations.resolve({ orderId: "A-1" });
     expect(resolved.found).toBe(tied);
-  });
-
-  test.each([
-    ["3.00", "unknown"],
-    ["6.00", "done"],
-  ])("knows what was refunded before: %s in all is %s", async (refunded_amount, state) => {
-    const { rig } = await refundedElsewhere("ok");
-    const request = asked("refund", 300);
-    rig.server.behave = ({ method }) =>
-      method === "GET" ? json(view({ refunded_amount })) : "reset";
-    await rig.operations.operate(request);
-    await rig.operations.lookUp(ID);
-    expect(rig.operationStore.operation(request.operationId)?.state).toBe(state);
   });
 
   const alone: Array<[OperationKind, object, string]> = [
