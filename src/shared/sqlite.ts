@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, renameSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { invariant } from "./invariant.ts";
 
 /**
@@ -79,7 +79,7 @@ function makeDurable(database: DatabaseSync): void {
 }
 
 function migrate(database: DatabaseSync, migrations: readonly Migration[]): void {
-  const version = numberOf(database, "user_version");
+  const version = schemaOf(database);
   const known = migrations.length;
   if (version > known) {
     const from = readableFrom(database);
@@ -106,8 +106,13 @@ export function sqlOf(migration: Migration): string {
 /** A number in the head of the file that SQLite leaves to programs, and copies into backups. */
 const READABLE_FROM = "application_id";
 
+/** The number of the last migration that ran. */
+export function schemaOf(database: DatabaseSync): number {
+  return numberOf(database, "user_version");
+}
+
 /** The smallest schema whose programs can go on with the database; undefined: nobody has said. */
-function readableFrom(database: DatabaseSync): number | undefined {
+export function readableFrom(database: DatabaseSync): number | undefined {
   return numberOf(database, READABLE_FROM) || undefined;
 }
 
@@ -120,13 +125,36 @@ function numberOf(database: DatabaseSync, name: string): number {
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
 }
 
+/** Throws when the database is damaged. Reads all of it. */
+export function assertWhole(database: DatabaseSync): void {
+  const [found] = database.prepare("PRAGMA quick_check(1)").all();
+  if (found?.["quick_check"] !== "ok") throw new Error(`damaged: ${JSON.stringify(found)}`);
+}
+
+const statements = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
+
+/** A statement that runs often: prepared when it is first used, kept as long as the database. */
+export function prepared(database: DatabaseSync, sql: string): StatementSync {
+  let kept = statements.get(database);
+  if (!kept) {
+    kept = new Map();
+    statements.set(database, kept);
+  }
+  let statement = kept.get(sql);
+  if (!statement) {
+    statement = database.prepare(sql);
+    kept.set(sql, statement);
+  }
+  return statement;
+}
+
 /** Runs `work` in one transaction: all of it is on disk when this returns, or none of it. */
 export function transaction<T>(database: DatabaseSync, work: () => T): T {
-  database.exec("BEGIN IMMEDIATE");
+  prepared(database, "BEGIN IMMEDIATE").run();
   try {
     const result = work();
     invariant(!(result instanceof Promise), "the work of a transaction ends before its commit");
-    database.exec("COMMIT");
+    prepared(database, "COMMIT").run();
     return result;
   } catch (error) {
     // A failed COMMIT may already have rolled back; then there is nothing left to undo.

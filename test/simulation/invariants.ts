@@ -108,12 +108,15 @@ function known(world: World, orders: readonly string[]): readonly string[] {
   return orders.filter((order) => !world.unknowable.has(order) && !world.isHidden(order));
 }
 
-/** The totals or a missing number show it; else the end of day could not be compared. */
+/**
+ * The totals or a missing number show it; else the end of day could not be compared, or does not
+ * have the sale: the terminal had closed it and told its totals to nobody (docs/design.md 3.18).
+ */
 function untoldHidden({ world, found }: End): string[] {
   const { hiddenSales, device, bank, tpManager, log } = world;
   // A terminal that was taken away closes nothing any more.
   const denied = hiddenSales
-    .filter((sale) => device.hiddenSales.has(sale))
+    .filter((sale) => device.hiddenSales.has(sale) && !device.unseenSales.has(sale))
     .map((sale) => bank.orderOf(sale) ?? "")
     .filter((order) => !["Success", "Unknown"].includes(found.get(order)?.status ?? "Unknown"));
   const isTold = log.lines.some((line) => /terminal-difference|receipt-number-missing/.test(line));

@@ -62,6 +62,8 @@ export class ModelDevice {
   lineDownUntilMs = 0;
   /** Kept, closed with the others, and never told when the last transaction is asked for. */
   readonly hiddenSales = new Set<number>();
+  /** Closed with a storage that it emptied by itself: in the totals of no end of day. */
+  readonly unseenSales = new Set<number>();
   /** The terminal wants its end of day. */
   demanding = false;
   #running: Running | undefined;
@@ -159,6 +161,7 @@ export class ModelDevice {
     this.#isClosing = true;
     await this.#pause(EMPTYING_MS);
     this.#isClosing = false;
+    for (const sale of this.#storage.sales) this.unseenSales.add(sale);
     this.forget(startsOver);
   }
 

@@ -2,6 +2,7 @@ import type { Agent as HttpAgent, IncomingMessage } from "node:http";
 import { request as httpsRequest, Agent as TlsAgent } from "node:https";
 import type { Socket } from "node:net";
 import { getCACertificates, TLSSocket } from "node:tls";
+import { urlToHttpOptions } from "node:url";
 import { Agent, httpRequest } from "../../shared/node-http.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Exchange, FailureCause } from "./faults.ts";
@@ -48,15 +49,28 @@ export function createHttpTransport(clock: Clock, settings: TransportSettings = 
     secure ??= new TlsAgent({ ...options, ...trust(settings), ...proxy(url, settings) });
     return secure;
   };
+  const addressOf = addressReader();
   return {
     send: (message, timeoutMs, signal) =>
       new Promise((resolve) => {
-        exchangeOnce(message, agentFor(message.url), { clock, timeoutMs, signal }, resolve);
+        const [address, agent] = [addressOf(message.url), agentFor(message.url)];
+        exchangeOnce(message, address, agent, { clock, timeoutMs, signal }, resolve);
       }),
     close() {
       plain.destroy();
       secure?.destroy();
     },
+  };
+}
+
+type Address = Readonly<ReturnType<typeof urlToHttpOptions>>;
+
+/** A queue of orders goes to one address, which is read once. */
+function addressReader(): (url: string) => Address {
+  let known: { readonly url: string; readonly address: Address } | undefined;
+  return (url) => {
+    if (known?.url !== url) known = { url, address: urlToHttpOptions(new URL(url)) };
+    return known.address;
   };
 }
 
@@ -87,7 +101,8 @@ interface Limits {
 }
 
 function exchangeOnce(
-  { url, headers, body }: HttpMessage,
+  { headers, body }: HttpMessage,
+  address: Address,
   agent: HttpAgent,
   { clock, timeoutMs, signal }: Limits,
   resolve: (exchange: Exchange) => void,
@@ -108,7 +123,8 @@ function exchangeOnce(
   const onStop = (): void => fail("stopped", "the program was stopped");
 
   const send = agent instanceof TlsAgent ? httpsRequest : httpRequest;
-  const request = send(url, {
+  const request = send({
+    ...address,
     method: body === null ? "GET" : "POST",
     agent,
     headers: body === null ? headers : { ...headers, "content-length": Buffer.byteLength(body) },
@@ -165,12 +181,23 @@ function readBody(response: IncomingMessage): Promise<string | null> {
       resolve(null);
       response.destroy();
     });
+    let whole = false;
     response.on("end", () => {
-      if (response.complete) resolve(Buffer.concat(chunks).toString("utf8"));
+      whole = response.complete;
+      if (whole) resolve(textOf(chunks));
     });
     response.on("error", reject);
-    response.on("close", () => reject(new Error("the answer was cut off")));
+    response.on("close", () => {
+      if (!whole) reject(new Error("the answer was cut off"));
+    });
   });
+}
+
+/** An answer mostly comes in one piece. */
+function textOf(chunks: readonly Buffer[]): string {
+  const [first, ...others] = chunks;
+  if (first === undefined) return "";
+  return (others.length === 0 ? first : Buffer.concat(chunks)).toString("utf8");
 }
 
 function isCertificateFault(error: Error): boolean {

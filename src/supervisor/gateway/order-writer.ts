@@ -31,15 +31,24 @@ export function createOrderWriter(gatewayUrl: string): (order: OrderParameters) 
   );
   const url = orderTemplate.url.replaceAll(WSDL_ADDRESS, () => base);
   const { head, foot, elements } = partsOf(body);
+  /** The element that was written last under each name: most are the same in every order. */
+  const written = new Map<string, { readonly value: string; readonly element: string }>();
+  const fieldOf = (name: string, value: string): string => {
+    const last = written.get(name);
+    if (last?.value === value) return last.element;
+    if (!elements.has(name)) throw new Error(`the template has no element ${name}`);
+    const element = elementOf(name, value);
+    written.set(name, { value, element });
+    return element;
+  };
   return (order) => {
-    const fields = Object.entries(order).map(([name, value]) => {
-      if (typeof value !== "string") return "";
-      if (!elements.has(name)) throw new Error(`the template has no element ${name}`);
-      return elementOf(name, value);
-    });
-    const items = order.freeData.item.map(itemOf);
-    const own = `${fields.join("")}<freeData>${items.join("")}</freeData>`;
-    return { url, headers, body: head + own + foot };
+    let own = "";
+    for (const [name, value] of Object.entries(order)) {
+      if (typeof value === "string") own += fieldOf(name, value);
+    }
+    let items = "";
+    for (const item of order.freeData.item) items += itemOf(item);
+    return { url, headers, body: `${head}${own}<freeData>${items}</freeData>${foot}` };
   };
 }
 
@@ -74,5 +83,6 @@ const references: Readonly<Record<string, string>> = {
 };
 
 function escaped(text: string): string {
+  if (!/[&<>"'\t\r\n]/.test(text)) return text;
   return text.replace(/[&<>"'\t\r\n]/g, (character) => references[character] ?? character);
 }

@@ -61,7 +61,8 @@ function isDangerous(name: string): boolean {
 
 /** XML allows each attribute once. */
 function isRepeating(attributes: string | undefined): boolean {
+  if (attributes === undefined || attributes === "") return false;
   // With its value, so that no value is looked through for names.
-  const names = [...(attributes ?? "").matchAll(/ ([^=]+)="[^"]*"/g)].map(([, name]) => name);
+  const names = [...attributes.matchAll(/ ([^=]+)="[^"]*"/g)].map(([, name]) => name);
   return new Set(names).size < names.length;
 }
