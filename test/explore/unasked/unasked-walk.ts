@@ -4,7 +4,7 @@ import { breachOf } from "./unasked-laws.ts";
 import { unaskedMoves } from "./unasked-moves.ts";
 import { firstWorld, type UnaskedScope, type UnaskedWorld } from "./unasked-world.ts";
 
-export interface UnaskedWalked {
+interface UnaskedWalked {
   readonly scope: string;
   readonly states: number;
   readonly moves: number;

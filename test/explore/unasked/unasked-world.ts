@@ -1,7 +1,7 @@
 import type { AttemptState } from "../../../src/tp-manager/attempts/payment.ts";
 
 /** How a terminal that cannot be asked is made. */
-export interface UnaskedCharacter {
+interface UnaskedCharacter {
   /** Its reply names the order by the reference that it was given. */
   readonly echoes: boolean;
   /** Its result can come on the payment's own connection alone. */
