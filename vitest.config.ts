@@ -4,6 +4,7 @@ import { PATIENCE_MS, TEST_LIMIT_MS } from "./test/support/patience.ts";
 import "./test/support/memory-folder.ts";
 import "./test/support/run-folder.ts";
 import { SummaryReporter } from "./test/support/summary-reporter.ts";
+import { sharing } from "./test/support/worker-sharing.ts";
 
 export default defineConfig({
   test: {
@@ -22,7 +23,16 @@ export default defineConfig({
         test: {
           name: "main",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/tidy/**"],
+          exclude: ["test/tidy/**", ...sharing],
+          globalSetup: ["test/support/bundled-programs.ts"],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "sharing",
+          include: [...sharing],
+          isolate: false,
           globalSetup: ["test/support/bundled-programs.ts"],
         },
       },

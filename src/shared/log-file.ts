@@ -7,6 +7,7 @@ import { type Clock, systemClock } from "./time.ts";
 const LOG_FILE_MODE = 0o640;
 /** A log this large is put aside before its day is over. */
 const LOG_FILE_BYTES_MAX = 20 * 1024 * 1024;
+const DAY_MS = 24 * 3_600_000;
 
 /**
  * Appends whole lines to a file, each written before the call returns: a crash loses no line. A
@@ -51,7 +52,7 @@ export function openLogFile(path: string, clock: Clock = systemClock): Destinati
 
 interface OpenFile {
   readonly descriptor: number;
-  readonly day: string;
+  readonly day: number;
   bytes: number;
 }
 
@@ -74,6 +75,7 @@ function putAside(path: string, file: OpenFile, clock: Clock): OpenFile {
   return { ...next, day: dayOf(clock.now()) };
 }
 
-function dayOf(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10);
+/** Days since 1970 (UTC). */
+function dayOf(ms: number): number {
+  return Math.floor(ms / DAY_MS);
 }

@@ -22,6 +22,8 @@ export function createLogger(options: {
   const streams: Array<{ level: Config["LOG_LEVEL"]; stream: DestinationStream }> = [];
   if (options.file) streams.push({ level: options.level, stream: openLogFile(options.file) });
   if (options.stream) streams.push({ level: options.level, stream: options.stream });
+  // The logger has their level itself.
+  const [only] = streams.length === 1 ? streams : [];
   const log = pino(
     {
       level: options.level,
@@ -34,7 +36,7 @@ export function createLogger(options: {
       serializers: { err: (cleaned) => cleaned, req: describeRequest, res: describeResponse },
       hooks: { streamWrite: cleanLine },
     },
-    multistream(streams),
+    only?.stream ?? multistream(streams),
   );
   cleanChildren(log);
   return log;

@@ -29,6 +29,7 @@ const doubled = (digit: number): number => (digit > 4 ? digit * 2 - 9 : digit * 
  * length of the text: every log line passes here.
  */
 export function maskPansInText(text: string): string {
+  if (!hasLongRun.test(text)) return text;
   let masked = "";
   let copied = 0;
   for (const run of digitRuns(text)) {
@@ -51,6 +52,7 @@ export function maskPansInText(text: string): string {
  * number, and every tenth number of any kind has a correct check digit.
  */
 export function containsPan(text: string): boolean {
+  if (!hasLongRun.test(text)) return false;
   for (const run of digitRuns(text)) {
     for (const { first, length } of cardNumbersIn(run)) {
       if (startsGroup(run, first) && startsGroup(run, first + length)) return true;
@@ -67,8 +69,14 @@ interface Run {
   readonly positions: readonly number[];
 }
 
-/** Blank, full stop, hyphen, and the forms of blank and hyphen that do not break a line. */
-const separators = " .-\u00a0\u202f\u2011";
+/**
+ * Hyphen, blank, full stop, and the forms of blank and hyphen that do not break a line. The hyphen
+ * comes first, where a class of a regular expression means it as it is.
+ */
+const separators = "- .\u00a0\u202f\u2011";
+
+/** A run that {@link digitRuns} gives: most texts have none, and are not looked at one by one. */
+const hasLongRun = new RegExp(`\\d(?:[${separators}]?\\d){${PAN_DIGITS_MIN - 1}}`);
 
 function* digitRuns(text: string): Generator<Run> {
   let digits: number[] = [];

@@ -43,6 +43,8 @@ export type Receipt = Record<ReceiptField, string>;
 /** Width of `amount` and `inclusiveAmount`: a wider amount is refused before the sale. */
 export const RECEIPT_AMOUNT_DIGITS = 8;
 
+const empty = Object.fromEntries(receiptFields.map((field) => [field, ""])) as Receipt;
+
 export function emptyReceipt(): Receipt {
-  return Object.fromEntries(receiptFields.map((field) => [field, ""])) as Receipt;
+  return { ...empty };
 }

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, renameSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { invariant } from "./invariant.ts";
 
 /**
@@ -120,13 +120,30 @@ function numberOf(database: DatabaseSync, name: string): number {
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
 }
 
+const statements = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
+
+/** A statement that runs often: prepared when it is first used, kept as long as the database. */
+export function prepared(database: DatabaseSync, sql: string): StatementSync {
+  let kept = statements.get(database);
+  if (!kept) {
+    kept = new Map();
+    statements.set(database, kept);
+  }
+  let statement = kept.get(sql);
+  if (!statement) {
+    statement = database.prepare(sql);
+    kept.set(sql, statement);
+  }
+  return statement;
+}
+
 /** Runs `work` in one transaction: all of it is on disk when this returns, or none of it. */
 export function transaction<T>(database: DatabaseSync, work: () => T): T {
-  database.exec("BEGIN IMMEDIATE");
+  prepared(database, "BEGIN IMMEDIATE").run();
   try {
     const result = work();
     invariant(!(result instanceof Promise), "the work of a transaction ends before its commit");
-    database.exec("COMMIT");
+    prepared(database, "COMMIT").run();
     return result;
   } catch (error) {
     // A failed COMMIT may already have rolled back; then there is nothing left to undo.

@@ -8,7 +8,7 @@ import { run, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 /** One demo that is told to speak one protocol after the other. */
 let checkout: TemporaryCheckout;
 beforeAll(() => {
-  checkout = new TemporaryCheckout("real", "own");
+  checkout = new TemporaryCheckout("bundled", "own");
 });
 afterAll(() => checkout.remove());
 

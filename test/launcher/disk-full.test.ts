@@ -11,7 +11,7 @@ let checkout: TemporaryCheckout;
 let data: string;
 let mounted = false;
 beforeAll(async () => {
-  checkout = new TemporaryCheckout("real");
+  checkout = new TemporaryCheckout("bundled");
   data = join(checkout.home, "small disk");
   mkdirSync(data);
   const mount = ["-t", "tmpfs", "-o", "size=8m,mode=700", "tmpfs", data];

@@ -75,8 +75,7 @@ export async function openFaces(options: RigOptions = {}) {
     await poll.ask();
   };
   const faces = () => facesOf({ ...local, data });
-  const kept = () =>
-    at.journal.events.newest("alarm", 200).map((event) => event.data as { alarm: string });
+  const kept = () => at.journal.events.alarms(200).map((event) => event.data as { alarm: string });
   const alarms = () => kept().map(({ alarm }) => alarm);
   return { ...local, rig, at, faces, lookFor, alarms, startSupervisor, stopSupervisor };
 }

@@ -83,7 +83,7 @@ export class UnaskedFaultHouse {
       config: {
         TERMINAL_PROTOCOL: protocol,
         ...own,
-        ...{ PAYMENT_TIMEOUT: 10, PAYMENT_GRACE: 1, TEST_TIMERS: "yes", RECOVERY_SILENCE_MS: 50 },
+        ...{ PAYMENT_TIMEOUT: 2, PAYMENT_GRACE: 1, TEST_TIMERS: "yes", RECOVERY_SILENCE_MS: 50 },
         ...{ GATEWAY_WAIT: 5_000, POLL_INTERVAL_MS: 100 },
       },
       terminalSwitches: [

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { Agent, createServer, request } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { createLogger } from "../../src/shared/logger.ts";
@@ -16,6 +16,7 @@ import { MESSAGES_PER_MINUTE_MAX } from "../../src/supervisor/notifications/sour
 import { Random } from "../simulation/random.ts";
 import { heapInUse, objectPrototype } from "../support/heap.ts";
 import { hostileDocuments, jsonMakers, xmlMakers } from "../support/hostile-documents.ts";
+import { postsTo } from "../support/kept-connections.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { mapiOf, md5, resultOf, secrets } from "./notifications/mapi.ts";
 import { resultBody } from "./recording-gateway.ts";
@@ -46,21 +47,8 @@ async function listening() {
     clock,
     log,
   });
-  const agent = new Agent({ keepAlive: true, maxSockets: AT_A_TIME });
-  onTestFinished(async () => {
-    agent.destroy();
-    await listener.close();
-  });
-  const post = (path: string, headers: Record<string, string>, body: Buffer | string) =>
-    new Promise<number>((resolve, reject) => {
-      const { port } = listener;
-      const sent = request({ port, method: "POST", path, headers, agent }, (response) => {
-        response.resume();
-        response.on("end", () => resolve(response.statusCode ?? 0));
-      });
-      sent.on("error", reject);
-      sent.end(body);
-    });
+  onTestFinished(() => listener.close());
+  const post = postsTo(listener.port, AT_A_TIME);
   return { rig, post };
 }
 
@@ -107,8 +95,8 @@ test("ten thousand spoilt notifications are refused, and the heap does not grow"
     const document = random.chance(0.5) ? signedAgain(bytes) : bytes;
     const type = random.chance(0.95) ? FORM : random.pick(["text/xml", "multipart/form-data", "x"]);
     const path = random.pick(["/notify", "/", "/a/b?c=d", "/%00"]);
-    const status = await post(path, { "content-type": type }, formOf(document, random));
-    expect([200, 403, 413, 415], kind).toContain(status);
+    const { status } = await post(path, { "content-type": type }, formOf(document, random));
+    if (status !== 403) expect([200, 413, 415], kind).toContain(status);
     if (status === 200) expectOurs(document, kind);
     return status;
   });
@@ -117,7 +105,7 @@ test("ten thousand spoilt notifications are refused, and the heap does not grow"
   expect(grownBytes).toBeLessThan(HEAP_GROWTH_MAX);
   expect(objectPrototype()).toEqual(prototype);
   const xml = field(Buffer.from(good));
-  const status = await post("/", { "content-type": FORM }, xml);
+  const { status } = await post("/", { "content-type": FORM }, xml);
   expect(status).toBe(200);
 });
 
@@ -137,11 +125,16 @@ function formOf(document: Buffer, random: Random): string {
   return random.pick([`${xml}&${xml}`, `${xml}&xml=`, `a=b&${xml}`, xml.slice(4), "xml=%G1"]);
 }
 
+const inForm = Array.from({ length: 256 }, (_, byte) => {
+  const character = String.fromCharCode(byte);
+  return /[0-9A-Za-z]/.test(character) ? character : `%${byte.toString(16).padStart(2, "0")}`;
+});
+
 /** The form field, byte for byte. */
 function field(document: Buffer): string {
-  const hex = (character: string): string =>
-    `%${character.charCodeAt(0).toString(16).padStart(2, "0")}`;
-  return `xml=${document.toString("latin1").replace(/[^0-9A-Za-z]/g, hex)}`;
+  let text = "xml=";
+  for (const byte of document) text += inForm[byte];
+  return text;
 }
 
 /** Taken: then its digest is right, whoever counts, and it is about our order. */
@@ -182,8 +175,8 @@ test("ten thousand spoilt fraud events are refused, and the heap does not grow",
       "content-type": random.chance(0.95) ? "application/json" : random.pick([FORM, "text/json"]),
       "x-allopass-signature": random.chance(0.9) ? signature : signature.slice(1),
     };
-    const status = await post("/fraud", headers, bytes);
-    expect([200, 403, 413, 415], kind).toContain(status);
+    const { status } = await post("/fraud", headers, bytes);
+    if (status !== 403) expect([200, 413, 415], kind).toContain(status);
     if (bytes.length > NOTIFICATION_BYTES_MAX) expect(status, kind).toBe(413);
     if (status === 200) {
       expect([secret, algorithm === "sha1"], kind).toEqual([SECRET, false]);

@@ -33,6 +33,7 @@ interface TerminalEndpoints {
 
 /** Times of the product that tests make short, with the longest that the setup file may have. */
 const scaled: Readonly<Record<string, number>> = {
+  PAYMENT_TIMEOUT: 900,
   ZVT_T1_MS: 1_000,
   ZVT_T2_MS: 30_000,
   ZVT_T3_MS: 60_000,

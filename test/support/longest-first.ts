@@ -31,6 +31,8 @@ export class LongestFirst extends BaseSequencer {
       const found = long.findIndex((part) => moduleId.includes(part));
       return found < 0 ? long.length : found;
     };
-    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+    // A worker is kept for the next file only where both share workers.
+    const shares = ({ project }: TestSpecification): number => (project.config.isolate ? 0 : 1);
+    return (await super.sort(files)).toSorted((a, b) => shares(a) - shares(b) || rank(a) - rank(b));
   }
 }

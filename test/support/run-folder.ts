@@ -11,6 +11,9 @@ import { reap } from "./reap.ts";
  */
 export const runFolder = process.env["TEST_RUN_FOLDER"] ?? opened();
 
+/** What the checkouts of test/launcher start: bundled, a program starts in half the time. */
+export const bundledLauncher = join(runFolder, "bundled-launcher");
+
 function opened(): string {
   const folder = mkdtempSync(join(tmpdir(), "utc-run-"));
   process.env["TEST_RUN_FOLDER"] = folder;

@@ -12,7 +12,7 @@ interface Meta {
   readonly secret?: boolean;
   /** Several values, with blanks between them. */
   readonly list?: boolean;
-  /** The protocol's own limit: less is refused unless TEST_TIMERS is yes. */
+  /** The least with a real terminal: less is refused unless TEST_TIMERS is yes. */
   readonly floor?: number;
   /** Says what is doubtful about a value that is taken; never repeats the value. */
   doubt?(value: string): string | undefined;

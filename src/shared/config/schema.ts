@@ -178,9 +178,10 @@ const terminalAndApi = {
       .default("EUR"),
     { help: "Currency of payments that do not name one.", example: "EUR" },
   ),
-  PAYMENT_TIMEOUT: described(integer(10, 900).default(180), {
+  PAYMENT_TIMEOUT: described(integer(1, 900).default(180), {
     help: "Seconds for a whole payment; then the terminal is asked to cancel it.",
     example: "120",
+    floor: 10,
   }),
   PAYMENT_GRACE: described(integer(1, 300).default(30), {
     help: "Seconds the kiosk waits beyond PAYMENT_TIMEOUT for the terminal's own end.",

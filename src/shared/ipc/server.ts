@@ -15,6 +15,7 @@ export const IPC_BODY_BYTES_MAX = 1024 * 1024;
 export const IPC_TOKEN_HEADER = "x-connector-token";
 /** JSON: the marks of the two databases (docs/design.md 3.17). */
 export const IPC_STORES_HEADER = "x-connector-stores";
+const MESSAGE_PATH = new RegExp(`^/v${IPC_VERSION}/([a-z-]+)$`);
 /** For a whole request to come in; its sender is on this machine. */
 const REQUEST_MS_MAX = 10_000;
 
@@ -56,7 +57,7 @@ export async function startIpcServer<M extends Messages>(options: {
     if (!connections.isLetIn(request.socket, request.headers[IPC_TOKEN_HEADER])) {
       return { status: 401, body: { error: "wrong token" } };
     }
-    const name = new RegExp(`^/v${IPC_VERSION}/([a-z-]+)$`).exec(request.url ?? "")?.[1] ?? "";
+    const name = MESSAGE_PATH.exec(request.url ?? "")?.[1] ?? "";
     const message = Object.hasOwn(messages, name) ? messages[name] : undefined;
     const handle = Object.hasOwn(handlers, name) ? handlers[name] : undefined;
     if (request.method !== "POST" || !message || !handle) {
@@ -171,14 +172,21 @@ function isToken(given: string | string[] | undefined, token: string): boolean {
 }
 
 /** Reads to the end even what is too large: a sender that is cut off would not hear the answer. */
-async function readBody(request: IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes <= IPC_BODY_BYTES_MAX) chunks.push(chunk);
-  }
-  return bytes <= IPC_BODY_BYTES_MAX ? Buffer.concat(chunks).toString("utf8") : undefined;
+function readBody(request: IncomingMessage): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    request.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= IPC_BODY_BYTES_MAX) chunks.push(chunk);
+    });
+    request.on("end", () => {
+      const isWhole = bytes <= IPC_BODY_BYTES_MAX;
+      resolve(isWhole ? Buffer.concat(chunks).toString("utf8") : undefined);
+    });
+    request.on("error", reject);
+    request.on("close", () => reject(new Error("the message was cut off")));
+  });
 }
 
 /** Of a header; undefined when it is missing or of a form that is not understood. */

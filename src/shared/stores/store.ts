@@ -98,8 +98,10 @@ export class Store {
 
   /** Whether everything is here that was here when `mark` was told. */
   contains({ store, session, count }: StoreMark): boolean {
+    if (store !== this.identity) return false;
+    if (session === this.#session) return count <= this.#counted;
     const row = this.#sql.session.get(session);
-    if (store !== this.identity || !row) return false;
+    if (!row) return false;
     const next = this.#sql.next.get(row["id"] as number);
     return count <= Number(next?.["first_count"] ?? this.#counted);
   }

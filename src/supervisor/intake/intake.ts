@@ -52,13 +52,14 @@ export class Intake {
     }
     const isDoubtful = losses.mayHaveHad(transaction);
     const taken = store.add(transaction, clock.now(), { isDoubtful, isTaken: takesAtOnce() });
+    // Nothing may fail between a claim and its try: nobody else could take it.
+    onStored(transactionId, taken);
     log.info({ transactionId, orderId }, "stored");
     const others = store.othersOfOrder(transaction);
     if (others.length > 0) {
       const details = { orderId, transactionId, otherTransactionIds: others.slice(0, 5) };
       raiseAlarm(log, "order-charged-twice", details, "another transaction has the same order id");
     }
-    onStored(transactionId, taken);
   }
 
   /**

@@ -65,14 +65,14 @@ async function deliveryOf(
   transactionId: string,
   waitMs: number,
 ): Promise<DeliveryState | null> {
-  let delivery = store.delivery(transactionId);
-  if (!delivery) return null;
+  let state: DeliveryState | null = null;
   await watch.wait(transactionId, waitMs, () => {
-    delivery = store.delivery(transactionId);
+    const delivery = store.delivery(transactionId);
+    state = delivery?.state ?? null;
     const over = delivery?.state !== "pending" || delivery.firstTryEnded;
     return over || paused() !== null; // while it is paused there is no first try
   });
-  return delivery?.state ?? null;
+  return state;
 }
 
 type OutboxMessage = "outbox-list" | "outbox-requeue" | "outbox-drop";

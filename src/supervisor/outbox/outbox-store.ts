@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
-import { transaction } from "../../shared/sqlite.ts";
+import { prepared, transaction } from "../../shared/sqlite.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { TryClass } from "../gateway/fault-table.ts";
 import { doubtOf, doubtValues, itemMaybeSent, setDoubt } from "./doubt-columns.ts";
@@ -115,7 +115,6 @@ export const namedIsSent = `
 export class OutboxStore {
   readonly #database: DatabaseSync;
   readonly #riding: () => void;
-  readonly #statements = new Map<string, StatementSync>();
 
   /** `riding` writes more into the commits that take a transaction over. */
   constructor(database: DatabaseSync, riding: () => void = () => undefined) {
@@ -436,11 +435,6 @@ export class OutboxStore {
   }
 
   #prepare(sql: string): StatementSync {
-    let statement = this.#statements.get(sql);
-    if (!statement) {
-      statement = this.#database.prepare(sql);
-      this.#statements.set(sql, statement);
-    }
-    return statement;
+    return prepared(this.#database, sql);
   }
 }

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Logger } from "../../shared/logger.ts";
-import { transaction } from "../../shared/sqlite.ts";
+import { prepared, transaction } from "../../shared/sqlite.ts";
 import type { Store, StoreFinding } from "../../shared/stores/store.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
@@ -67,7 +67,7 @@ export class StoreLosses {
    */
   mayHaveHad({ origin, approvedAtMs }: Pick<Transaction, "origin" | "approvedAtMs">): boolean {
     const sql = "SELECT max(at_ms) AS at_ms FROM store_loss WHERE ended_at_ms IS NULL";
-    const lostAtMs = this.#database.prepare(sql).get()?.["at_ms"];
+    const lostAtMs = prepared(this.#database, sql).get()?.["at_ms"];
     if (typeof lostAtMs !== "number") return false;
     return origin !== "payment" || approvedAtMs <= lostAtMs;
   }

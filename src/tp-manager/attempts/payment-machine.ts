@@ -65,7 +65,7 @@ function advanceNotCharged(state: NotChargedState, input: AttemptInput): Attempt
       const why =
         judgement === "agrees"
           ? "the terminal holds a sale that it reported too late, and another order fits"
-          : "the terminal told a sale of this order too late, with another amount or currency";
+          : "the terminal told a sale of this order too late, and not the one that was asked for";
       return { phase: "in-doubt", why, last, told: state.outcome };
     }
     default:

@@ -66,7 +66,7 @@ export class PaymentRun {
    */
   async finish(): Promise<Attempt> {
     const { terminal, clock, paymentTimeoutMs } = this.#parts;
-    const { request } = this.#writer.attempt;
+    const { request, transactionId } = this.#writer.attempt;
     this.#timer = clock.startTimer("payment time limit", paymentTimeoutMs, () => {
       const detail = { paymentTimeoutMs };
       if (!terminal.cancel) {
@@ -82,7 +82,9 @@ export class PaymentRun {
       const end = await terminal.pay(
         {
           ...orderOf(request),
-          reference: referenceOf(this.#writer.attempt.transactionId),
+          get reference() {
+            return referenceOf(transactionId); // made for those that send it
+          },
           inStep: () => this.#isInStep,
         },
         {

@@ -13,11 +13,11 @@ export function readAttempt(row: Row): Attempt {
   return {
     transactionId: String(row["transaction_id"]),
     number: Number(row["number"]),
-    request: readJson(row["request"]),
-    state: readJson(row["state"]),
+    request: readKept(row["request"]),
+    state: readKept(row["state"]),
     startedAtMs: Number(row["started_at_ms"]),
     endedAtMs: row["ended_at_ms"] === null ? null : Number(row["ended_at_ms"]),
-    baseline: row["baseline"] === null ? null : readJson(row["baseline"]),
+    baseline: row["baseline"] === null ? null : readKept(row["baseline"]),
     ticket: String(row["ticket"]),
     returnedMinor: returnedOf(row),
     returnedSome: row["returned_some"] === 1 || returnedOf(row) > 0,
@@ -40,6 +40,25 @@ export const returnedSql = "max(returned_minor, notified_return_minor)";
 /** The journal reads only what it wrote itself; a newer schema is refused at opening. */
 export function readJson<T>(value: SQLInputValue | undefined): T {
   return JSON.parse(String(value)) as T;
+}
+
+/** So many texts are read without being parsed again: those of the newest attempts. */
+const TEXTS_KEPT = 32;
+const keptTexts = new Map<string, unknown>();
+
+/**
+ * Like {@link readJson}, for what is read several times in one payment. Readers of the same text
+ * share one value, which nobody changes.
+ */
+function readKept<T>(value: SQLInputValue | undefined): T {
+  const text = String(value);
+  const kept = keptTexts.get(text);
+  if (kept !== undefined) return kept as T;
+  const read = readJson<T>(text);
+  keptTexts.set(text, read);
+  const [oldest] = keptTexts.keys();
+  if (keptTexts.size > TEXTS_KEPT && oldest !== undefined) keptTexts.delete(oldest);
+  return read;
 }
 
 /** The phases whose row fits, as a condition; `column` is an expression for the phase. */

@@ -58,6 +58,9 @@ const texts = {
       receipt_number = ?, trace_number = ?, unread_since_ms = coalesce(?, unread_since_ms)
     WHERE transaction_id = ? AND phase = ?
       AND (NOT ${isReserving} OR (open_return IS NULL AND ${returnedSql} = 0))`,
+  // A column that is set has its indexes written, whether it changes or not.
+  updateInPhase: `UPDATE attempt SET state = ?, ticket = coalesce(?, ticket)
+    WHERE transaction_id = ? AND phase = ?`,
   unfinished: `SELECT * FROM attempt WHERE ${unfinishedSql} ORDER BY rowid`,
   countInDoubt: `SELECT count(*) AS n FROM attempt
     WHERE ${unfinishedSql} AND ${phaseIn(({ open }) => open === "doubt")}`,
@@ -82,6 +85,8 @@ const listed = listings(
     FROM (${page}) AS page CROSS JOIN attempt ON attempt.rowid = page.position
       LEFT JOIN hand_off USING (transaction_id)`,
 );
+
+type Change = Parameters<AttemptStore["update"]>[1];
 
 type NewAttempt = Omit<
   Attempt,
@@ -150,29 +155,17 @@ export class AttemptRows implements AttemptStore {
     return this.#insert({ ...attempt, state, baseline: null, endedAtMs: attempt.startedAtMs });
   }
 
-  update(transactionId: string, change: Parameters<AttemptStore["update"]>[1]): Attempt {
+  update(transactionId: string, change: Change): Attempt {
     const { state, event, earlier = [], ticket, handOff, withdraw } = change;
     const steps = [...earlier, event];
     const attempt = this.#events.telling((tell) => {
       const before = this.#mustRead(transactionId);
-      const report = saleOf(state)?.report;
-      const ended = phaseTable[state.phase].open === null;
-      const { changes } = this.#sql.update.run(
-        state.phase,
-        JSON.stringify(state),
-        ticket ?? null,
-        ended ? event.atMs : null,
-        report?.receiptNumber ?? null,
-        report?.traceNumber ?? null,
-        isFound(before.state, state) ? event.atMs : null,
-        transactionId,
-        change.from,
-      );
+      const changes = this.#updateRow(before, change);
       invariant(changes === 1, `attempt ${transactionId} is not ${change.from} in the journal`);
       for (const step of steps) this.addEvent(transactionId, step);
       if (handOff) this.#handOffs.add(transactionId, handOff);
       if (withdraw) this.#handOffs.withdraw(transactionId);
-      const endedAtMs = ended ? event.atMs : null;
+      const endedAtMs = phaseTable[state.phase].open === null ? event.atMs : null;
       const after = { ...before, state, endedAtMs, ticket: ticket ?? before.ticket };
       const data = paymentEventOf(after);
       if (!isDeepStrictEqual(data, paymentEventOf(before))) tell("payment", data, event.atMs);
@@ -180,6 +173,28 @@ export class AttemptRows implements AttemptStore {
     });
     for (const step of steps) this.onStep(attempt, step);
     return attempt;
+  }
+
+  /** How many rows were in the phase that the change is made from. */
+  #updateRow({ transactionId, state: before }: Attempt, change: Change): number | bigint {
+    const { state, event, ticket = null, from } = change;
+    const sale = saleOf(state);
+    const text = JSON.stringify(state);
+    const isOpen = phaseTable[state.phase].open !== null;
+    if (isOpen && state.phase === from && !sale) {
+      return this.#sql.updateInPhase.run(text, ticket, transactionId, from).changes;
+    }
+    return this.#sql.update.run(
+      state.phase,
+      text,
+      ticket,
+      isOpen ? null : event.atMs,
+      sale?.report.receiptNumber ?? null,
+      sale?.report.traceNumber ?? null,
+      isFound(before, state) ? event.atMs : null,
+      transactionId,
+      from,
+    ).changes;
   }
 
   addEvent(transactionId: string, { atMs, kind, detail }: AttemptEvent): void {

@@ -25,7 +25,7 @@ import { Statements } from "./statements.ts";
 import { TerminalRows } from "./terminal-rows.ts";
 
 /** The kept events only grow, and each change of an attempt that is told outside is one. */
-const countSql = "SELECT seq AS count FROM sqlite_sequence WHERE name = 'event'";
+const countSql = "SELECT max(id) AS count FROM event";
 
 /** The payment journal: one SQLite database, and the parts that read and write it. */
 export class Journal {

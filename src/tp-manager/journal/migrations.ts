@@ -263,4 +263,23 @@ export const migrations: readonly Migration[] = [
     WHERE (result IS NULL
       OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'));
   `,
+  // Each event of a payment wrote its name into an index and its number into a sequence of SQLite.
+  // Only alarms and reversals are looked for, and the newest event is never dropped, so that its
+  // number is not given twice without a sequence either.
+  `
+  CREATE TABLE kept_event (
+    id INTEGER PRIMARY KEY,
+    at_ms INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    data TEXT NOT NULL
+  ) STRICT;
+  INSERT INTO kept_event SELECT id, at_ms, name, data FROM event ORDER BY id;
+  DROP TABLE event;
+  ALTER TABLE kept_event RENAME TO event;
+  CREATE INDEX event_alarm ON event (id) WHERE name = 'alarm';
+  CREATE INDEX event_reversed ON event (id)
+    WHERE name = 'payment' AND json_extract(data, '$.state') = 'reversed';
+  CREATE INDEX event_alarm_about ON event (json_extract(data, '$.transactionId'))
+    WHERE name = 'alarm';
+  `,
 ];

@@ -26,7 +26,9 @@ const texts = {
   // The change to "reversed" is an event of the same commit: after a crash among the newest.
   untold: `SELECT * FROM attempt WHERE returned_some = 1 AND transaction_id IN
       (SELECT json_extract(data, '$.transactionId') FROM event WHERE id IN
-        (SELECT id FROM event WHERE name = 'payment' ORDER BY id DESC LIMIT ?))
+        (SELECT id FROM event INDEXED BY event_reversed
+          WHERE name = 'payment' AND json_extract(data, '$.state') = 'reversed'
+          ORDER BY id DESC LIMIT ?))
     AND NOT EXISTS (SELECT 1 FROM event WHERE name = 'alarm'
       AND json_extract(data, '$.transactionId') = attempt.transaction_id
       AND json_extract(data, '$.alarm') = '${RETURNED_TWICE}')`,

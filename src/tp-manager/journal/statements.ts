@@ -12,6 +12,14 @@ import { WaitingWrites } from "./waiting-writes.ts";
 /** Only the state of a hand-over waits, so a statement about these rows has it written first. */
 const mayWait = /\bhand_off\b/;
 
+/**
+ * A bare parameter as LIMIT makes SQLite plan the statement anew at each use, because the plan may
+ * depend on its value; that takes longer than most of the statements.
+ */
+function plannedOnce(sql: string): string {
+  return sql.replaceAll(/\bLIMIT (\?\d*)/g, "LIMIT $1 + 0");
+}
+
 export type Row = Record<string, SQLInputValue>;
 
 /** Called before each use of a statement. */
@@ -73,7 +81,7 @@ export class Statements {
   prepare<K extends string>(part: string, texts: Readonly<Record<K, string>>) {
     const prepared = {} as Record<K, Statement>;
     for (const name of Object.keys(texts) as K[]) {
-      const sql = texts[name];
+      const sql = plannedOnce(texts[name]);
       const before = mayWait.test(sql) ? this.#settled : nothing;
       prepared[name] = new Statement(`${part} ${name}`, sql, this.#database.prepare(sql), before);
       this.list.push(prepared[name]);

@@ -17,6 +17,8 @@ export class WaitingWrites {
   readonly #clock: Clock | undefined;
   readonly #settle: () => void;
   #waiting: Waiting[] = [];
+  /** How many of them, the first ones, the open transaction has written. */
+  #written = 0;
   #timer: Timer | undefined;
   /** Called when a settling by the timer failed: it is tried again, with the next commit too. */
   onFault: (error: unknown) => void = () => {};
@@ -44,15 +46,18 @@ export class WaitingWrites {
   /** Inside a transaction. */
   write(): void {
     for (const { write } of this.#waiting) write();
+    this.#written = this.#waiting.length;
   }
 
-  /** The transaction is on disk. */
+  /** The transaction is on disk. A write that was added after {@link write} waits on. */
   written(): void {
     if (this.isEmpty) return;
-    this.#timer?.clear();
-    this.#timer = undefined;
-    const told = this.#waiting;
-    this.#waiting = [];
+    const told = this.#waiting.splice(0, this.#written);
+    this.#written = 0;
+    if (this.isEmpty) {
+      this.#timer?.clear();
+      this.#timer = undefined;
+    }
     for (const one of told) one.told();
   }
 

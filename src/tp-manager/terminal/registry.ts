@@ -10,6 +10,7 @@ import {
   valuesOf,
   yesNo,
 } from "../../shared/config/config-field.ts";
+import { sharedFields } from "../../shared/config/schema.ts";
 import { invariant } from "../../shared/invariant.ts";
 import { caisseApDriver } from "./caisse-ap/caisse-ap-driver.ts";
 import { concertDriver } from "./concert/concert-driver.ts";
@@ -30,7 +31,7 @@ const choice = {
 
 const testTimers = {
   TEST_TIMERS: described(yesNo.default(false), {
-    help: "Allows timers below the protocol's limits. For simulators only.",
+    help: "Allows shorter times than a real terminal needs. For simulators only.",
     example: "yes",
   }),
 };
@@ -58,13 +59,13 @@ export const protocolPart: ConfigPart = {
   ],
 };
 
-/** The protocol's own limits hold unless TEST_TIMERS is yes. */
+/** The floors hold unless TEST_TIMERS is yes: a real terminal needs them. */
 function valuesBelowFloor(values: Readonly<Record<string, unknown>>): readonly ValueFault[] {
-  return Object.entries(fields).flatMap(([name, schema]) => {
+  return Object.entries({ ...sharedFields, ...fields }).flatMap(([name, schema]) => {
     const { floor } = metaOf(schema);
     const value = values[name];
     if (floor === undefined || typeof value !== "number" || value >= floor) return [];
-    return [{ name, message: `${name} must be at least ${floor}, the protocol's own limit` }];
+    return [{ name, message: `${name} must be at least ${floor} with a real terminal` }];
   });
 }
 

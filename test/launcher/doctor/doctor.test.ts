@@ -200,10 +200,11 @@ test("the bundle holds report, versions, setup and logs, and neither secret nor 
 
 test("a clock far from the gateway's, or in the past, is told", () => {
   const nowMs = systemClock.now();
-  expect(checkClock(systemClock, nowMs).verdict).toBe("ok");
-  expect(checkClock(systemClock, nowMs - 300_000)).toMatchObject({
+  const still = { ...systemClock, now: () => nowMs };
+  expect(checkClock(still, nowMs).verdict).toBe("ok");
+  expect(checkClock(still, nowMs - 300_000)).toMatchObject({
     verdict: "warn",
-    says: expect.stringMatching(/(300|299) s away from the gateway's$/),
+    says: expect.stringMatching(/ 300 s away from the gateway's$/),
   });
   const old = { ...systemClock, now: () => 0 };
   expect(checkClock(old, undefined).verdict).toBe("fail");

@@ -102,7 +102,7 @@ const values: Record<keyof typeof sharedFields, Values> = {
     good: same("EUR", "CHF", "JPY"),
     bad: ["eur", "X".repeat(3), "XAU", "XTS", "€", "EURO", "978", "constructor"],
   },
-  PAYMENT_TIMEOUT: wholeNumbers(10, 900),
+  PAYMENT_TIMEOUT: wholeNumbers(1, 900),
   PAYMENT_GRACE: wholeNumbers(1, 300),
   ALLOWED_ORIGINS: {
     good: [

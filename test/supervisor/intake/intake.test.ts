@@ -25,6 +25,20 @@ test("the same transaction again changes nothing and starts no other try", async
   expect(rig.alarms()).toEqual([]);
 });
 
+test("a transaction taken for its first try is tried although what follows fails", async () => {
+  const rig = await openRig();
+  const transaction = fullTransaction();
+  const { othersOfOrder } = rig.store;
+  rig.store.othersOfOrder = () => {
+    rig.store.othersOfOrder = othersOfOrder;
+    throw new Error("disk I/O error");
+  };
+  expect(() => rig.intake.store(transaction)).toThrow("disk I/O error");
+  rig.intake.store(transaction);
+  await rig.tries(transaction.transactionId, 1);
+  expect(rig.store.counts()).toMatchObject({ pending: 0, sent: 1 });
+});
+
 test("the order of keys in custom data is no difference", async () => {
   const rig = await openRig();
   const transaction = sampleTransaction({ customData: { a: 1, b: 2 } });

@@ -43,7 +43,11 @@ function open(path?: string): House {
   return at;
 }
 
-const eventsOf = (at: House) => at.hub.source.newest("end-of-day", 10);
+const eventsOf = (at: House) =>
+  at.hub.source
+    .after(0, 1_000)
+    .filter(({ name }) => name === "end-of-day")
+    .reverse();
 
 describe("an end of day that the terminal demands", () => {
   test("is run at once when nothing is going on, and kept like a called one", async () => {
@@ -113,7 +117,7 @@ describe("an end of day that the terminal demands", () => {
     const { begun } = demanding(at);
     await at.clock.advance(10 * MINUTE_MS);
     expect(begun).toEqual([]);
-    expect(at.hub.source.newest("alarm", 9)).toEqual([]);
+    expect(at.hub.source.alarms(9)).toEqual([]);
     at.desk.gate.accept();
     await at.clock.advance(2 * MINUTE_MS);
     expect(begun).toHaveLength(1);
@@ -176,9 +180,7 @@ describe("an end of day that the terminal demands", () => {
     demanding(at, [refused, completed]);
     await at.clock.advance(0);
     expect(at.lines.filter((line) => line.includes('"alarm":"open-pre'))).toHaveLength(1);
-    expect(at.hub.source.newest("alarm", 1)).toMatchObject([
-      { data: { alarm: "open-pre-authorisations" } },
-    ]);
+    expect(at.hub.source.alarms(1)).toMatchObject([{ data: { alarm: "open-pre-authorisations" } }]);
     await at.clock.advance(3 * MINUTE_MS);
     expect(at.journal.terminalLog.telecollectionSince(0)?.result).toEqual(completed);
   });

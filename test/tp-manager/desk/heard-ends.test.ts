@@ -17,7 +17,7 @@ const completed: PaymentEnd = { end: "completed", ticket: "" };
 const bad = declined({ resultCode: "6C", resultText: "aborted", reason: "cancelled" });
 const second = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130015" });
 const alarms = (at: House): string[] =>
-  at.hub.source.newest("alarm", 20).map(({ data }) => ("alarm" in data ? data.alarm : ""));
+  at.hub.source.alarms(20).map(({ data }) => ("alarm" in data ? data.alarm : ""));
 const stored = (told: TransactionReport = report()): LastTransaction => ({
   kind: "transaction",
   report: told,

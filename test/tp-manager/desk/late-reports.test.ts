@@ -13,7 +13,7 @@ const aborted: PaymentEnd = {
 };
 const late = report();
 const alarms = (at: House): string[] =>
-  at.hub.source.newest("alarm", 20).map(({ data }) => ("alarm" in data ? data.alarm : ""));
+  at.hub.source.alarms(20).map(({ data }) => ("alarm" in data ? data.alarm : ""));
 const findings = (at: House): string[] =>
   at.journal.terminalLog.strays(9).map(({ finding }) => finding);
 const phases = (at: House, ...orders: string[]): unknown[] =>

@@ -8,7 +8,7 @@ import { approves, lost } from "../../support/scripted-terminal.ts";
 const unsaid = { terminalId: null, receiptNumber: null, traceNumber: null, localDate: null };
 const nameless = { ...unsaid, localTime: null };
 const alarms = (at: House): string[] =>
-  at.hub.source.newest("alarm", 20).map(({ data }) => ("alarm" in data ? data.alarm : ""));
+  at.hub.source.alarms(20).map(({ data }) => ("alarm" in data ? data.alarm : ""));
 const phaseOf = (at: House, orderId = "A-1") => at.journal.attempts.latest(orderId)?.state.phase;
 const referenceAt = (at: House, orderId = "A-1"): string =>
   referenceOf(at.journal.attempts.latest(orderId)?.transactionId ?? "");
@@ -153,6 +153,47 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     expect(phaseOf(at)).toBe("in-doubt");
     at.told({ ...declined(), ...nameless, reference });
     expect(phaseOf(at)).toBe("in-doubt");
+  });
+
+  test.each([
+    ["the amount that was asked", {}],
+    ["another amount", { amountMinor: 500 }],
+  ])(
+    "of %s for an earlier attempt makes the order unknown that was told as not charged",
+    async (_, change) => {
+      const at = unasked();
+      await doubtful(at);
+      const reference = referenceAt(at);
+      at.told({ ...declined(), ...nameless, reference });
+      at.terminal.script = (_order, observer) => {
+        observer.report(declined());
+        return Promise.resolve({ end: "completed", ticket: "" });
+      };
+      expect(outcome(await pay(at, request("A-1")))).toBe("Declined");
+      at.told({ reference, ...change });
+      expect([phaseOf(at), alarms(at)]).toEqual([
+        "in-doubt",
+        expect.arrayContaining(["order-charged-twice", "payment-unknown"]),
+      ]);
+      at.terminal.script = approves;
+      expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+      at.told({ ...declined(), ...nameless, reference: referenceAt(at) });
+      expect(phaseOf(at)).toBe("in-doubt");
+    },
+  );
+
+  test("of another amount for an earlier attempt of a charged order is told", async () => {
+    const at = unasked();
+    await doubtful(at);
+    const reference = referenceAt(at);
+    at.told({ ...declined(), ...nameless, reference });
+    at.terminal.script = approves;
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    at.told({ reference, amountMinor: 500 });
+    expect([phaseOf(at), alarms(at)]).toEqual([
+      "charged",
+      expect.arrayContaining(["order-charged-twice", "sale-without-order"]),
+    ]);
   });
 
   test("charges an order that an operator had settled as not charged", async () => {

@@ -21,7 +21,7 @@ test("a reversal in doubt that names no original is told as no sale of nobody", 
   at.terminal.baseline = { ...baseline, last };
   await pay(at, request("B-1")).catch(() => undefined);
   await at.clock.advance(400_000);
-  const alarms = at.hub.source.newest("alarm", 20).map(({ data }) => JSON.stringify(data));
+  const alarms = at.hub.source.alarms(20).map(({ data }) => JSON.stringify(data));
   expect(alarms.join()).not.toContain("sale-without-order");
 });
 
@@ -47,6 +47,6 @@ test("a stored sale that stays unclear holds up one payment, not every later one
     await at.clock.advance(400_000);
   }
   expect(answers.slice(1)).toEqual(["Success", "Success"]);
-  const alarms = at.hub.source.newest("alarm", 20).map(({ data }) => JSON.stringify(data));
+  const alarms = at.hub.source.alarms(20).map(({ data }) => JSON.stringify(data));
   expect(alarms.filter((alarm) => alarm.includes("sale-without-order-unclear"))).toHaveLength(1);
 });

@@ -20,7 +20,7 @@ function surprised(last: LastTransaction, at = house()): House {
 
 const findings = (at: House) => at.journal.terminalLog.strays(9).map(({ finding }) => finding);
 const alarms = (at: House) =>
-  at.hub.source.newest("alarm", 9).map(({ data }) => ("alarm" in data ? data.alarm : ""));
+  at.hub.source.alarms(9).map(({ data }) => ("alarm" in data ? data.alarm : ""));
 
 describe("a result that no order asked for (docs/design.md 3.4)", () => {
   test("is on disk and told at once, and read again after a crash", async () => {
@@ -42,7 +42,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
     expect(findings(at)).toEqual(["open"]);
     await at.clock.advance(10_000);
     expect(findings(at)).toEqual(["held"]);
-    expect(at.hub.source.newest("alarm", 1)).toMatchObject([
+    expect(at.hub.source.alarms(1)).toMatchObject([
       {
         data: {
           alarm: "sale-without-order",

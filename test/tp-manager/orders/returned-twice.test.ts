@@ -30,7 +30,7 @@ function gatewayDesk(at: House): GatewayDesk {
 
 const told = (at: House): string[] =>
   at.hub.source
-    .newest("alarm", 10)
+    .alarms(10)
     .flatMap(({ data }) => ("alarm" in data && data.alarm === "returned-twice" ? [data] : []))
     .map(({ orderId, message }) => `${orderId}: ${message}`);
 

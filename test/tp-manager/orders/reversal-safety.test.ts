@@ -337,6 +337,6 @@ describe("an answer that names another sale than the one to reverse (docs/design
 
 function alarms(at: House): string[] {
   return at.hub.source
-    .newest("alarm", 10)
+    .alarms(10)
     .flatMap(({ data }) => ("alarm" in data ? [`${data.alarm} ${data.orderId}`] : []));
 }

@@ -200,7 +200,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     at.start();
     await at.clock.advance(180_000);
     expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
-    expect(at.hub.source.newest("alarm", 9)).toMatchObject([
+    expect(at.hub.source.alarms(9)).toMatchObject([
       { data: { alarm: "charged-without-delivery", orderId: "A-1" } },
     ]);
     await expect(deliver(at, false)).rejects.toMatchObject({ charged: "yes" });

@@ -61,7 +61,7 @@ function polling(at: House, runDirectory: string) {
 }
 
 const told = ({ journal }: House) =>
-  journal.events.newest("alarm", 100).map(({ data }) => {
+  journal.events.alarms(100).map(({ data }) => {
     const { alarm, orderId, source } = data as Record<string, unknown>;
     return `${source}: ${alarm} ${orderId}`;
   });
@@ -73,7 +73,7 @@ test("an alarm of the supervisor is an event, once, at the time it was raised", 
   raiseAlarm(rig.log, "chargeback-or-fraud", { orderId: "A-1" }, "card 4111111111111111");
   polling(at, folder);
   await expect.poll(() => told(at)).toEqual(["supervisor: chargeback-or-fraud A-1"]);
-  expect(at.journal.events.newest("alarm", 1)[0]).toMatchObject({
+  expect(at.journal.events.alarms(1)[0]).toMatchObject({
     atMs: rig.clock.now(),
     data: { message: "card 411111XXXXXX1111", transactionId: null },
   });

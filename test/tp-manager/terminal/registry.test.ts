@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type Config, parseConfig } from "../../../src/shared/config/config.ts";
 import { metaOf } from "../../../src/shared/config/config-field.ts";
+import { sharedFields } from "../../../src/shared/config/schema.ts";
 import { driverFor, protocolPart } from "../../../src/tp-manager/terminal/registry.ts";
 import { same, testValues, type Values, yesOrNo } from "../../shared/config/config-values.ts";
 import { setupText } from "../../shared/config/setup-text.ts";
@@ -82,13 +83,15 @@ test("the last receipt is sent only to a terminal that begins no payment by itse
 });
 
 describe("protocol timers", () => {
-  const floors = Object.entries(protocolPart.fields).flatMap(([name, field]) => {
+  const fields = { ...sharedFields, ...protocolPart.fields };
+  const floors = Object.entries(fields).flatMap(([name, field]) => {
     const { floor } = metaOf(field);
     return floor === undefined ? [] : [[name, floor] as const];
   });
 
   test("are those of the protocol", () => {
     expect(Object.fromEntries(floors)).toEqual({
+      PAYMENT_TIMEOUT: 10, // seconds
       ZVT_T1_MS: 200,
       ZVT_T2_MS: 5_000,
       ZVT_T3_MS: 5_000,
@@ -98,11 +101,11 @@ describe("protocol timers", () => {
     });
   });
 
-  test.each(floors)("%s keeps its floor of %d ms", (name, floor) => {
+  test.each(floors)("%s keeps its floor of %d", (name, floor) => {
     const below = `${name}=${floor - 1}\n`;
     expect(parse(`${setupText()}${name}=${floor}\n`).faults).toEqual([]);
     expect(parse(setupText() + below).faults).toEqual([
-      { line: 12, message: `${name} must be at least ${floor}, the protocol's own limit` },
+      { line: 12, message: `${name} must be at least ${floor} with a real terminal` },
     ]);
     expect(parse(`${setupText()}TEST_TIMERS=yes\n${below}`).faults).toEqual([]);
     expect(parse(`${setupText()}TEST_TIMERS=no\n${below}`).faults.length).toBe(1);

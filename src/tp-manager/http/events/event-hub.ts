@@ -12,7 +12,8 @@ export interface EventSource {
   raise(alarm: EventData<"alarm">, atMs: number): void;
   readonly lastId: number;
   after(id: number, limit: number): KeptEvent[];
-  newest(name: KeptEvent["name"], limit: number): KeptEvent[];
+  /** The newest alarms, newest first. */
+  alarms(limit: number): KeptEvent[];
 }
 
 /**

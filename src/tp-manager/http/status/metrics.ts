@@ -21,6 +21,8 @@ interface MetricsParts {
 const SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160];
 /** Attempts whose phases are timed at once; one runs, the others are in doubt. */
 const TIMED_MAX = 100;
+/** Counted when somebody asks, or so many are waiting: off the way of a payment. */
+const WAITING_MAX = 200;
 
 /**
  * Prometheus figures. No label ever holds an order or a transaction: their number would grow for
@@ -30,6 +32,7 @@ export class Metrics {
   readonly registry = new Registry();
   readonly #parts: MetricsParts;
   readonly #reportedAtMs = new Map<string, number>();
+  #waiting: Array<() => void> = [];
   readonly #outcomes: Counter<"state">;
   readonly #phases: Histogram<"phase">;
   readonly #alarms: Counter<"alarm">;
@@ -74,7 +77,9 @@ export class Metrics {
     });
     this.#addGauges(registers);
     parts.hub.subscribe((event) => {
-      if (event.name === "payment") this.#outcomes.inc({ state: event.data.state });
+      if (event.name === "payment") {
+        this.#count(() => this.#outcomes.inc({ state: event.data.state }));
+      }
       if (event.name === "reconciliation") this.#compared.inc({ result: event.data.result });
       if (event.name === "alarm") this.#alarms.inc({ alarm: event.data.alarm });
     });
@@ -92,24 +97,38 @@ export class Metrics {
     if (kind === "report" || kind === "approved") {
       if (this.#reportedAtMs.size >= TIMED_MAX) this.#reportedAtMs.clear();
       this.#reportedAtMs.set(transactionId, atMs);
-      this.#phases.observe({ phase: "card" }, seconds(startedAtMs));
+      this.#count(() => this.#phases.observe({ phase: "card" }, seconds(startedAtMs)));
     }
     if (!kind.startsWith("end-") || paymentEventOf(attempt).state === "reversed") return;
     const reportedAtMs = this.#reportedAtMs.get(transactionId);
     if (reportedAtMs === undefined) return;
     this.#reportedAtMs.delete(transactionId);
-    this.#phases.observe({ phase: "completion" }, seconds(reportedAtMs));
-    this.#phases.observe({ phase: "whole" }, seconds(startedAtMs));
+    this.#count(() => {
+      this.#phases.observe({ phase: "completion" }, seconds(reportedAtMs));
+      this.#phases.observe({ phase: "whole" }, seconds(startedAtMs));
+    });
   }
 
   answered(method: string, route: string, status: number, ms: number): void {
     // A sender of wrong requests must not be able to make new series without end.
     const known = method === "GET" || method === "POST" ? method : "other";
-    this.#answers.observe({ method: known, route, status: String(status) }, ms / 1000);
+    const labels = { method: known, route, status: String(status) };
+    this.#count(() => this.#answers.observe(labels, ms / 1000));
+  }
+
+  #count(count: () => void): void {
+    this.#waiting.push(count);
+    if (this.#waiting.length >= WAITING_MAX) this.#countWaiting();
+  }
+
+  #countWaiting(): void {
+    for (const count of this.#waiting) count();
+    this.#waiting = [];
   }
 
   async text(): Promise<string> {
     await this.#readSupervisor();
+    this.#countWaiting();
     return this.registry.metrics();
   }
 

@@ -62,7 +62,7 @@ export class Monitor {
     return healthOf({
       ...others,
       counts: journal,
-      alarms: () => hub.source.newest("alarm", ALARMS_READ),
+      alarms: () => hub.source.alarms(ALARMS_READ),
       terminal: () => this.watch.now,
       identity: () => others.desk.terminal.state.identity,
       choresAt,

@@ -74,7 +74,6 @@ export async function unaskedHouse<Peer extends LinePeer>(
       return told ?? "no answer";
     },
     phase: (orderId = "A-1") => at.journal.attempts.latest(orderId)?.state.phase,
-    alarms: () =>
-      at.hub.source.newest("alarm", 20).map(({ data }) => ("alarm" in data ? data.alarm : "")),
+    alarms: () => at.hub.source.alarms(20).map(({ data }) => ("alarm" in data ? data.alarm : "")),
   };
 }

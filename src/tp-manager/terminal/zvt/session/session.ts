@@ -66,6 +66,7 @@ interface SessionOptions extends LinkOptions {
 }
 
 const REGISTRATION = 0x0600;
+const ABORT = abort();
 /** A terminal waits for one answer; more are due only when it talks on without acknowledging. */
 const ANSWERS_WAITING_MAX = 4;
 
@@ -243,7 +244,7 @@ export class Session implements LinkListener {
   #step(input: SessionInput): void {
     const { state, outputs } = step(this.#state, input, {
       timers: this.#options.sessionTimers,
-      abort: abort(),
+      abort: ABORT,
       linkFree: this.#sending === null,
     });
     this.#state = state;
@@ -350,11 +351,13 @@ export class Session implements LinkListener {
   #logFrame(direction: string, apdu: Apdu): void {
     const answering = this.#answering();
     const told = {
-      direction,
+      get message() {
+        return messageTitle(apdu, answering);
+      },
       get frame() {
         return safeHex(apdu, answering);
       },
     };
-    this.#options.log.debug(told, `${direction} ${messageTitle(apdu, answering)}`);
+    this.#options.log.debug(told, direction);
   }
 }

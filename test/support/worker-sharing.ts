@@ -1,0 +1,27 @@
+import { globSync } from "node:fs";
+import { projectRoot } from "../../src/shared/version-files.ts";
+
+const together = "test/{concert,shared,simulator,supervisor,tp-manager,update,zvt}/**/*.test.ts";
+
+/** What measures its own heap or its own time has a worker of its own. */
+const measuring = [
+  "test/shared/exclusive-lock.test.ts",
+  "test/shared/mask.test.ts",
+  "test/simulator/gateway/http/hostile.test.ts",
+  "test/simulator/terminal/*/fuzz.test.ts",
+  "test/supervisor/hostile.test.ts",
+  "test/supervisor/notifications/{flood,mapi-notification,notification-listener}.test.ts",
+  "test/supervisor/outbox/outage.test.ts",
+  "test/tp-manager/http/{flood,fuzz}.test.ts",
+  "test/tp-manager/journal/speed.test.ts",
+  "test/tp-manager/terminal/zvt/fuzz.test.ts",
+];
+
+/**
+ * Files that share workers: one after the other, with the modules that the first of them has
+ * loaded. Loading them anew takes longer than most of these tests.
+ */
+export const sharing: readonly string[] = globSync(together, {
+  cwd: projectRoot,
+  exclude: measuring,
+}).map((file) => file.replaceAll("\\", "/"));
