@@ -55,7 +55,10 @@ export async function makeBundle(out: string): Promise<Bundle> {
     codeSplitting: {
       // The keep-alive loads one file besides its entry.
       groups: [
-        { name: "look", test: /launcher\/(keep-alive|probe|deliberate-stop)\.ts|version-files/ },
+        {
+          name: "look",
+          test: /launcher\/(keep-alive|probe|deliberate-stop)\.ts|version-files/,
+        },
       ],
     },
   });

@@ -1,5 +1,5 @@
 /**
- * The publisher's tool (docs/updates.md 4.2):
+ * The publisher's tool (docs/updates.md 5.2):
  *   npm run updates -- key FILE
  *   npm run updates -- init DIR --root PUB... --targets PUB... --snapshot PUB --timestamp PUB
  *     [--root-threshold N] [--targets-threshold N]

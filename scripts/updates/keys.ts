@@ -12,7 +12,7 @@ import { z } from "zod";
 
 /*
  * Keys of the publisher: Ed25519, each in a file of its own that a passphrase encrypts (PKCS #8),
- * with its public part in `FILE.pub`. docs/updates.md 4.1 says who keeps which.
+ * with its public part in `FILE.pub`. docs/updates.md 5.1 says who keeps which.
  */
 
 /** PKCS #8 stretches a passphrase little, so it has to be long. */

@@ -18,7 +18,7 @@ import { unpack } from "../../src/update/unpack.ts";
 import { makeTarGz } from "../release/archives.ts";
 import type { Repository } from "./repository.ts";
 
-/* The list of targets: docs/updates.md 3.1 and 4.3. Every change is staged, to be signed. */
+/* The list of targets: docs/updates.md 3.1 and 5.3. Every change is staged, to be signed. */
 
 interface Target {
   readonly length: number;

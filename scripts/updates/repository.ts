@@ -9,14 +9,13 @@ import {
   type Targets,
   type Timestamp,
 } from "@tufjs/models";
-import { syncFolder } from "../../src/shared/stores/store-file.ts";
+import { syncFolder, writeSynced } from "../../src/shared/stores/store-file.ts";
 import { isoTime, systemClock } from "../../src/shared/time.ts";
-import { writeSynced } from "../../src/update/durable-files.ts";
 import type { SigningKey } from "./keys.ts";
 
 const DAY_MS = 86_400_000;
 
-/** How long metadata hold (docs/updates.md 4.4). */
+/** How long metadata hold (docs/updates.md 5.4). */
 const expiryDays = { timestamp: 14, snapshot: 30, targets: 365, root: 730 } as const;
 export type Role = keyof typeof expiryDays;
 

@@ -12,7 +12,7 @@ import {
   signedOnline,
 } from "./repository.ts";
 
-/* Roots, signatures and what follows from them: docs/updates.md 4.1 to 4.5. */
+/* Roots, signatures and what follows from them: docs/updates.md 5.1 to 5.5. */
 
 // biome-ignore lint/suspicious/noExplicitAny: the signed part of a document is checked when read
 type Json = any;

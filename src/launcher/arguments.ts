@@ -12,6 +12,7 @@ const commands = [
   "audit",
   "restore",
   "stores",
+  "update",
   "systemd-unit",
 ] as const;
 type Command = (typeof commands)[number] | "demo" | "foreground" | "help" | "version";
@@ -27,6 +28,8 @@ export interface LauncherArguments {
   readonly bundle: string | undefined;
   /** Of audit: a journal file, a backup for example, instead of that of the data folder. */
   readonly journal: string | undefined;
+  /** Of update: the folder of an unpacked delivery; undefined: the last update is told. */
+  readonly delivery: string | undefined;
   /** Of restore: the day of the copy; undefined: the newest one. */
   readonly from: string | undefined;
   /** The word after the command: of restore the database, of stores what to do. */
@@ -52,6 +55,9 @@ export const usage = `Starts, watches and stops the connector's programs, tp-man
                              put nightly copies of both databases, or of one, back
   ./launch.sh stores         whether a database was lost or restored; stores accept: orders are no
                              longer looked up before they are paid
+  ./launch.sh update [--delivery DIR]
+                             take the version of an unpacked delivery: it is tested, and goes back
+                             by itself when it does not work; without DIR: how the last one went
   ./launch.sh systemd-unit   print a unit for systemd, with the way to install it
   ./launch.sh --foreground   both programs in this terminal or service manager, until one stops
   ./launch.sh --demo [--protocol NAME]
@@ -111,6 +117,9 @@ function refuseMisplaced(values: ReturnType<typeof parse>["values"], command: Co
   if (values.from !== undefined && !/^\d{4}-\d\d-\d\d$/.test(values.from)) {
     throw wrong("--from must name a day, such as 2026-01-31");
   }
+  if (values.delivery !== undefined && command !== "update") {
+    throw wrong("--delivery belongs to update");
+  }
   if (values.protocol !== undefined && command !== "demo") {
     throw wrong("--protocol belongs to --demo");
   }
@@ -139,6 +148,7 @@ function parse(args: readonly string[]) {
         journal: { type: "string" },
         protocol: { type: "string" },
         from: { type: "string" },
+        delivery: { type: "string" },
         install: { type: "boolean", default: false },
         uninstall: { type: "boolean", default: false },
         demo: { type: "boolean", default: false },
@@ -159,6 +169,7 @@ function options(values: ReturnType<typeof parse>["values"]): Omit<LauncherArgum
     throw wrong("--answer-within must be a number of seconds up to 60");
   }
   if (values.data === "") throw wrong("--data must name a folder");
+  if (values.delivery === "") throw wrong("--delivery must name a folder");
   if (values.bundle === "") throw wrong("--bundle must name a file");
   if (values.journal === "") throw wrong("--journal must name a file");
   return {
@@ -168,6 +179,7 @@ function options(values: ReturnType<typeof parse>["values"]): Omit<LauncherArgum
     bundle: values.bundle,
     journal: values.journal,
     from: values.from,
+    delivery: values.delivery,
     protocol: values.protocol,
     subject: undefined,
     answerWithinMs: seconds * 1_000,

@@ -3,8 +3,8 @@ import { resolve } from "node:path";
 import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
 import { programFile } from "../shared/version-files.ts";
 import type { LauncherArguments } from "./arguments.ts";
-import type { Site } from "./operate.ts";
 import type { Output } from "./output.ts";
+import type { Site } from "./site.ts";
 
 /** The findings of an audit (src/tp-manager/audit). */
 export interface JournalAudit {

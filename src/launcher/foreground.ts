@@ -1,13 +1,16 @@
 import type { ChildProcess } from "node:child_process";
+import { existsSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
 import { openRunDirectory } from "../shared/ipc/run-directory.ts";
 import { within } from "../shared/time.ts";
+import { underWayFileOf } from "../shared/version-files.ts";
 import { askStop, conditionOf } from "./condition.ts";
 import { deliberateStop, forgetStop } from "./deliberate-stop.ts";
 import { spawnPart } from "./launch-process.ts";
-import { alone, type Site } from "./operate.ts";
+import { finishUpdate, stopHere } from "./operate.ts";
 import { type ProgramPart, programParts } from "./part.ts";
+import { alone, type Site } from "./site.ts";
 
 const ANSWER_WITHIN_MS = 3_000;
 const LAST_WORDS_MS = 1_000;
@@ -36,6 +39,7 @@ export async function runForeground(site: Site): Promise<number> {
     process.on(signal, () => onSignal());
   }
   const children = await alone(site, async () => {
+    await finishUpdateFirst(site);
     await refuseSecondCopy(site, parts);
     forgetStop(dataDirectory);
     return parts.map(startChild);
@@ -64,6 +68,15 @@ export async function runForeground(site: Site): Promise<number> {
 /** Of the other program: on a slow machine it comes to its fault much later than the first. */
 function lastWordsMs(ranMs: number): number {
   return ranMs < STARTING_MS ? Math.max(LAST_WORDS_MS, ranMs) : LAST_WORDS_MS;
+}
+
+/** An update that was cut off leaves programs of its own: here they have to be children. */
+async function finishUpdateFirst(site: Site): Promise<void> {
+  if (!existsSync(underWayFileOf(site.installation.dataDirectory))) return;
+  const elsewhere = await finishUpdate(site);
+  await stopHere(site, true);
+  if (elsewhere === undefined) return;
+  throw new ProgramExit(exitCodes.unavailable, "an update was ended: the other version runs next");
 }
 
 async function refuseSecondCopy(site: Site, parts: readonly ProgramPart[]): Promise<void> {

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import type { Program } from "../shared/ipc/contract.ts";
+import { underWayFileOf } from "../shared/version-files.ts";
 import { isStoppedOnPurpose } from "./deliberate-stop.ts";
 import { probe } from "./probe.ts";
 
@@ -18,7 +19,8 @@ export async function keepAlive(dataDirectory: string, answerWithinMs: number): 
   const probes = await Promise.all(programs.map((program) => probe(run, program, answerWithinMs)));
   const allAnswer = probes.every((result) => result === "answers");
   // A memory of earlier trouble is brought up to date, and goes when it is over.
-  if (allAnswer && !existsSync(`${run}/keep-alive.json`)) return 0;
+  const isUpdating = existsSync(underWayFileOf(dataDirectory));
+  if (allAnswer && !isUpdating && !existsSync(`${run}/keep-alive.json`)) return 0;
   const { repair } = await import("./repair.ts");
   return await repair(dataDirectory, answerWithinMs);
 }

@@ -23,11 +23,11 @@ const ALLOCATION_POOLS = 2;
 
 /** Runs a part with settings that keep its memory small: about 7 MB of an idle program. */
 export function spawnPart(
-  { script, args }: Pick<Part, "script" | "args">,
+  { script, args, runtime = process.execPath }: Pick<Part, "script" | "args" | "runtime">,
   options: Pick<SpawnOptions, "detached" | "stdio" | "env">,
 ): ChildProcess {
   const switches = [`--max-semi-space-size=${YOUNG_GENERATION_HALF_MB}`];
-  return spawn(process.execPath, [...switches, script, ...args], {
+  return spawn(runtime, [...switches, script, ...args], {
     ...options,
     cwd: installationRoot,
     windowsHide: true,

@@ -6,8 +6,8 @@ import { storageFault } from "../shared/storage-fault.ts";
 import { systemClock } from "../shared/time.ts";
 import { defaultDataDirectory } from "../shared/version-files.ts";
 import { type LauncherArguments, readArguments, usage } from "./arguments.ts";
-import type { Site } from "./operate.ts";
 import { createOutput, type Output } from "./output.ts";
+import type { Site } from "./site.ts";
 
 export const demoDataDirectory = join(defaultDataDirectory, "demo");
 
@@ -77,6 +77,10 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
     case "stores": {
       const { stores } = await import("./stores.ts");
       return await stores(at(await meant()), given.subject === "accept");
+    }
+    case "update": {
+      const { update } = await import("./update/update.ts");
+      return await update(at(defaultDataDirectory), given.delivery);
     }
     case "systemd-unit": {
       const { systemdUnit } = await import("./schedule/systemd-unit.ts");

@@ -1,42 +1,20 @@
+import { existsSync } from "node:fs";
 import { exitCodes } from "../shared/exit-codes.ts";
 import type { Installation } from "../shared/installation.ts";
 import { openRunDirectory } from "../shared/ipc/run-directory.ts";
-import type { Clock } from "../shared/time.ts";
+import { underWayFileOf } from "../shared/version-files.ts";
 import { forgetStop, recordStop } from "./deliberate-stop.ts";
 import { demoParts } from "./demo/demo-parts.ts";
 import { startSimulator } from "./demo/simulators.ts";
 import { forgetTrouble } from "./keep-alive-memory.ts";
-import { waitForLaunchLock } from "./launch-lock.ts";
 import type { Mood, Output } from "./output.ts";
 import { type Part, type PartName, programParts } from "./part.ts";
 import { findProcesses } from "./process-table.ts";
+import { alone, type Site } from "./site.ts";
 import { READY_WITHIN_MS, type Started, startPrograms } from "./start.ts";
 import { type Stopped, stopProcess, stopProgram } from "./stop.ts";
 
-/** The surroundings that every command works on. */
-export interface Site {
-  readonly installation: Installation;
-  readonly clock: Clock;
-  readonly output: Output;
-}
-
-/** Another launcher waits at most as long as a start or a stop may take. */
-const LOCK_WITHIN_MS = 120_000;
-
 const BECAUSE = "because the start failed";
-
-/** Runs `work` while no other launcher starts or stops anything of this installation. */
-export async function alone<T>(site: Site, work: () => Promise<T>): Promise<T> {
-  const { installation, clock, output } = site;
-  const lock = await waitForLaunchLock(installation.dataDirectory, clock, LOCK_WITHIN_MS, () =>
-    output.note("Another launcher is at work here; waiting for it ..."),
-  );
-  try {
-    return await work();
-  } finally {
-    lock.release();
-  }
-}
 
 export function start(site: Site): Promise<number> {
   return alone(site, () => startHere(site));
@@ -70,6 +48,8 @@ export async function startHere(site: Site): Promise<number> {
   const run = openRunDirectory(installation.dataDirectory);
   forgetStop(installation.dataDirectory);
   forgetTrouble(run);
+  const elsewhere = await finishUpdate(site);
+  if (elsewhere !== undefined) return elsewhere;
   const simulators = await startSimulators(site);
   const results = await startPrograms(installation, clock, READY_WITHIN_MS);
   reportStart(results, installation, output);
@@ -84,6 +64,13 @@ export async function startHere(site: Site): Promise<number> {
     output.row(part.name, "warn", stoppedInWords[stopped].state, BECAUSE);
   }
   return failure.result === "ended" ? failure.exitCode : exitCodes.unavailable;
+}
+
+/** Before anything is started: an update that was cut off decides which version runs. */
+export async function finishUpdate(site: Site): Promise<number | undefined> {
+  if (!existsSync(underWayFileOf(site.installation.dataDirectory))) return undefined;
+  const { finishSwitch } = await import("./update/finish.ts");
+  return await finishSwitch(site);
 }
 
 /** Troubles that keep nothing from running, and that nobody would look for in a log. */

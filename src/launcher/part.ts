@@ -8,6 +8,8 @@ export type PartName = Program | "terminal-simulator" | "gateway-sandbox";
 export interface Part {
   readonly name: PartName;
   readonly script: string;
+  /** The runtime of another version's program; missing: the one that runs here. */
+  readonly runtime?: string;
   readonly args: readonly string[];
   /** The argument that tells this installation's process from another installation's. */
   readonly mark: string;

@@ -19,7 +19,8 @@ import {
   writeMemory,
 } from "./keep-alive-memory.ts";
 import { tryLaunchLock } from "./launch-lock.ts";
-import { duration, goOnWithoutReader } from "./output.ts";
+import { finishUpdate } from "./operate.ts";
+import { createOutput, duration, goOnWithoutReader } from "./output.ts";
 import { type ProgramPart, programParts } from "./part.ts";
 import { probe } from "./probe.ts";
 import { findProcesses } from "./process-table.ts";
@@ -58,6 +59,12 @@ async function repairAlone(dataDirectory: string, answerWithinMs: number): Promi
   try {
     // Looked at again: both may have changed before we held the lock.
     if (deliberateStop(dataDirectory) !== undefined) return exitCodes.ok;
+    const elsewhere = await finishUpdate({
+      installation: installationAt(dataDirectory),
+      clock: systemClock,
+      output: createOutput(),
+    });
+    if (elsewhere !== undefined) return elsewhere;
     const round = new Round(installationAt(dataDirectory), systemClock, answerWithinMs);
     return await round.run();
   } finally {

@@ -6,9 +6,9 @@ import { openRunDirectory } from "../shared/ipc/run-directory.ts";
 import { openForReading } from "../shared/sqlite.ts";
 import { decidePutBack, finishPutBack, keptIn, layBeside } from "../shared/stores/put-back.ts";
 import { isoTime } from "../shared/time.ts";
-import { alone, type Site } from "./operate.ts";
 import { programParts } from "./part.ts";
 import { findProcesses } from "./process-table.ts";
+import { alone, type Site } from "./site.ts";
 
 export const restorable = ["journal", "supervisor"] as const;
 type Restorable = (typeof restorable)[number];

@@ -44,8 +44,8 @@ export async function startPrograms(
   installation: Installation,
   clock: Clock,
   readyWithinMs: number,
+  parts = programParts(installation.dataDirectory),
 ): Promise<Started[]> {
-  const parts = programParts(installation.dataDirectory);
   return await Promise.all(
     parts.map((part) => startProgram(part, installation, clock, readyWithinMs)),
   );

@@ -3,7 +3,7 @@ import { createIpcClient, IpcError } from "../shared/ipc/client.ts";
 import { tpManagerMessages } from "../shared/ipc/contract.ts";
 import { openRunDirectory } from "../shared/ipc/run-directory.ts";
 import { isoTime } from "../shared/time.ts";
-import type { Site } from "./operate.ts";
+import type { Site } from "./site.ts";
 
 const ANSWER_WITHIN_MS = 5_000;
 

@@ -312,6 +312,7 @@ export const errorTable = {
     "The connector is being stopped.",
     "Try again after it has been started.",
   ),
+  UPDATING: row(503, "no", "safe", "A new version is on probation.", "Try again in seconds."),
   STORAGE_FAILED: row(
     503,
     "unknown",

@@ -32,28 +32,40 @@ export interface ProgramContext {
   requestStop(why: string): void;
 }
 
+interface ProgramExtras {
+  /** Names of the setup file besides the shared ones. */
+  readonly added?: ConfigPart;
+  /** Opens the database, which migrates it, looks whether it is whole, and closes it. */
+  readonly checkStore?: (installation: Installation) => void;
+}
+
 /**
  * Runs one of the two programs: arguments, configuration, lock, logger, `start`, signals, ordered
  * stop, exit code (docs/design.md 9.4). A configuration fault ends with 78 and its reason on
  * standard error and in the log; an unexpected error ends with 70 after it has been logged. A stop
- * that takes longer than `stopDeadlineMs` is cut: the next start recovers. `added` is what the
- * program reads of the setup file besides the shared names.
+ * that takes longer than `stopDeadlineMs` is cut: the next start recovers. `--check` only reads
+ * the setup file and checks the database: made for copies (docs/updates.md 4.1).
  */
 export async function runProgram(
   program: Program,
   stopDeadlineMs: number,
   start: (context: ProgramContext) => Promise<void>,
-  added?: ConfigPart,
+  { added, checkStore = () => {} }: ProgramExtras = {},
 ): Promise<void> {
   let log: RootLogger | undefined;
   let installation: Installation | undefined;
   try {
-    const { data, foreground } = readArguments(program);
+    const { data, foreground, check } = readArguments(program);
     installation = installationAt(data);
     log = openLog(program, installation, foreground);
     const { config, warnings } = loadConfig(installation.configFile, program, added);
     log.level = config.LOG_LEVEL;
     for (const warning of warnings) log.warn(warning);
+    if (check) {
+      checkStore(installation);
+      log.info("the setup file and the database are readable for this version");
+      process.exit(exitCodes.ok);
+    }
     const given = { config, installation, log, clock: systemClock };
     await runUntilStopped(program, stopDeadlineMs, given, start);
     process.exit(exitCodes.ok);
@@ -73,19 +85,20 @@ function storageExit(cause: unknown, installation?: Installation): ProgramExit |
   return words === undefined ? undefined : new ProgramExit(exitCodes.unavailable, words, { cause });
 }
 
-function readArguments(program: Program): { data: string; foreground: boolean } {
+function readArguments(program: Program) {
   try {
     const { values } = parseArgs({
       options: {
         data: { type: "string", default: defaultDataDirectory },
         foreground: { type: "boolean", default: false },
+        check: { type: "boolean", default: false },
       },
     });
     return values;
   } catch (error) {
     throw new ProgramExit(
       exitCodes.usage,
-      `${(error as Error).message}\nusage: ${program} [--data DIR] [--foreground]`,
+      `${(error as Error).message}\nusage: ${program} [--data DIR] [--foreground | --check]`,
     );
   }
 }

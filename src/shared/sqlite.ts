@@ -79,7 +79,7 @@ function makeDurable(database: DatabaseSync): void {
 }
 
 function migrate(database: DatabaseSync, migrations: readonly Migration[]): void {
-  const version = numberOf(database, "user_version");
+  const version = schemaOf(database);
   const known = migrations.length;
   if (version > known) {
     const from = readableFrom(database);
@@ -106,8 +106,13 @@ export function sqlOf(migration: Migration): string {
 /** A number in the head of the file that SQLite leaves to programs, and copies into backups. */
 const READABLE_FROM = "application_id";
 
+/** The number of the last migration that ran. */
+export function schemaOf(database: DatabaseSync): number {
+  return numberOf(database, "user_version");
+}
+
 /** The smallest schema whose programs can go on with the database; undefined: nobody has said. */
-function readableFrom(database: DatabaseSync): number | undefined {
+export function readableFrom(database: DatabaseSync): number | undefined {
   return numberOf(database, READABLE_FROM) || undefined;
 }
 
@@ -118,6 +123,12 @@ function smallestReader(migrations: readonly Migration[]): number {
 
 function numberOf(database: DatabaseSync, name: string): number {
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
+}
+
+/** Throws when the database is damaged. Reads all of it. */
+export function assertWhole(database: DatabaseSync): void {
+  const [found] = database.prepare("PRAGMA quick_check(1)").all();
+  if (found?.["quick_check"] !== "ok") throw new Error(`damaged: ${JSON.stringify(found)}`);
 }
 
 const statements = new WeakMap<DatabaseSync, Map<string, StatementSync>>();

@@ -17,6 +17,7 @@ export const projectRoot = resolve(import.meta.dirname, isBundled ? ".." : "../.
  */
 export const installationRoot =
   basename(dirname(projectRoot)) === "versions" ? resolve(projectRoot, "../..") : projectRoot;
+export const isDelivery = installationRoot !== projectRoot;
 export const defaultDataDirectory = join(installationRoot, "data");
 
 /** The programs that Node.js runs, each with its entry below `src`. */
@@ -38,6 +39,16 @@ export function programFile(name: ProgramName): string {
   return join(projectRoot, isBundled ? bundledFile(name) : sourceFile(name));
 }
 
+/** The folder of a version in a delivery (docs/design.md 9.7). */
+export function versionFolder(version: string): string {
+  return join(installationRoot, "versions", version);
+}
+
+/** The script of a program of another version. */
+export function programFileOf(version: string, name: ProgramName): string {
+  return join(versionFolder(version), bundledFile(name));
+}
+
 /** Whether a path is that program's script in whatever version, as a source or bundled. */
 export function isProgramFile(path: string, name: ProgramName): boolean {
   return [bundledFile(name), sourceFile(name)].some((file) => path.endsWith(`${sep}${file}`));
@@ -49,4 +60,9 @@ const sourceFile = (name: ProgramName): string => join("src", programEntries[nam
 /** A file that a program reads and does not import; `path` is below `src`. */
 export function assetFile(path: string): string {
   return join(projectRoot, "src", path);
+}
+
+/** The record of an update that has not ended, which decides what version runs. */
+export function underWayFileOf(dataDirectory: string): string {
+  return `${dataDirectory}/update/under-way.json`;
 }

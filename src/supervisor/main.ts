@@ -4,11 +4,13 @@ import { join } from "node:path";
 import type { Config } from "../shared/config/config.ts";
 import { backupChore, oldLogsChore, startDaily } from "../shared/daily.ts";
 import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
-import { versionNumber } from "../shared/installation.ts";
+import { type Installation, versionNumber } from "../shared/installation.ts";
 import { supervisorMessages } from "../shared/ipc/contract.ts";
 import { startIpcServer } from "../shared/ipc/server.ts";
 import { logFileOf, type ProgramContext, runProgram } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
+import { Probation } from "../shared/probation.ts";
+import { assertWhole } from "../shared/sqlite.ts";
 import { openStore } from "../shared/stores/put-back.ts";
 import type { StoreExchange } from "../shared/stores/store-exchange.ts";
 import { chance } from "../shared/time.ts";
@@ -36,9 +38,13 @@ import { supervisorMigrations } from "./supervisor-schema.ts";
 const RUNNING_TRIES_GRACE_MS = 3_000;
 const STOP_DEADLINE_MS = 10_000;
 
-await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
+await runProgram("supervisor", STOP_DEADLINE_MS, start, { checkStore });
+
+async function start(context: ProgramContext): Promise<void> {
   const { config, installation, clock, onStop } = context;
 
+  const probation = new Probation(installation.dataDirectory, clock);
+  onStop("probation", () => probation.close());
   const databasePath = join(installation.dataDirectory, "supervisor.db");
   const database = openStore(databasePath, supervisorMigrations);
   onStop("database", () => database.close());
@@ -53,7 +59,6 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
 
   const watch = new DeliveryWatch(clock);
   const forwarder = new Forwarder({ store, gateway, watch, clock, log, chance });
-  forwarder.start();
   onStop("forwarder", () => forwarder.stop(RUNNING_TRIES_GRACE_MS));
 
   const atGateway = {
@@ -61,7 +66,6 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
     notifications: new NotificationStore(database),
   };
   const operations = new OperationDesk({ ...atGateway, gateway, clock, log });
-  operations.start();
   onStop("gateway operations", () => operations.stop());
 
   const tally = new NotificationTally(database, clock);
@@ -70,26 +74,36 @@ await runProgram("supervisor", STOP_DEADLINE_MS, async (context) => {
   const intake = new Intake({ store, losses: stores.losses, clock, log, takesAtOnce, onStored });
   const aboutStores = storeMessages({ ...stores, database, store, gateway, clock, log, onStored });
   const onAccepted = (id: string): void => operations.notified(id);
-  await startListening(context, log, { ...atGateway, tally, onAccepted });
   const outbox = { intake, store, desk, watch, forwarder, storeMessages: aboutStores };
   const messages = { ...outbox, operations, alarmStore, tally, clock, version: versionNumber };
-  await startMessages(context, messages, stores.exchange);
-  onStop("waiting messages", () => watch.close());
-  startTroubleWatch(context, messages, log);
-
-  const daily = startDaily({
-    at: config.UPDATE_TIME,
-    idle: () => true, // a copy is made beside the running tries
-    chores: [
-      backupChore(databasePath, clock, stores.store),
-      retentionChore(database, config.JOURNAL_DAYS, clock),
-      oldLogsChore(logFileOf(installation, "supervisor"), config.LOG_DAYS, clock),
-    ],
-    clock,
-    log,
+  if (probation.isOn) log.info("on probation after an update: nothing is taken and nothing sent");
+  await probation.after(async () => {
+    forwarder.start();
+    operations.start();
+    await startListening(context, log, { ...atGateway, tally, onAccepted });
+    startTroubleWatch(context, messages, log);
+    const daily = startDaily({
+      at: config.UPDATE_TIME,
+      idle: () => true, // a copy is made beside the running tries
+      chores: [
+        backupChore(databasePath, clock, stores.store),
+        retentionChore(database, config.JOURNAL_DAYS, clock),
+        oldLogsChore(logFileOf(installation, "supervisor"), config.LOG_DAYS, clock),
+      ],
+      clock,
+      log,
+    });
+    onStop("daily chores", () => daily.stop());
   });
-  onStop("daily chores", () => daily.stop());
-});
+  await startMessages(context, messages, stores.exchange, probation);
+  onStop("waiting messages", () => watch.close());
+}
+
+function checkStore({ dataDirectory }: Installation): void {
+  const database = openStore(join(dataDirectory, "supervisor.db"), supervisorMigrations);
+  assertWhole(database);
+  database.close();
+}
 
 interface ListeningParts {
   readonly store: OperationStore;
@@ -137,6 +151,7 @@ async function startMessages(
   { runDirectory, log, onStop, requestStop }: ProgramContext,
   parts: MessageParts,
   stores: StoreExchange,
+  probation: Probation,
 ): Promise<void> {
   const server = await startIpcServer({
     runDirectory,
@@ -151,8 +166,14 @@ async function startMessages(
     }),
     log,
     stores,
+    putOff: (name) => (probation.isOn ? puttingOff(name) : undefined),
   });
   onStop("local messages", () => server.close());
+}
+
+/** On probation only who asks how it is, or ends it, is answered (docs/updates.md 4.3). */
+function puttingOff(name: keyof typeof supervisorMessages): string | undefined {
+  return name === "status" || name === "stop" ? undefined : "a new version is on probation";
 }
 
 function startTroubleWatch({ onStop }: ProgramContext, parts: MessageParts, log: Logger): void {

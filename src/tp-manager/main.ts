@@ -1,10 +1,13 @@
 import { join } from "node:path";
 import { backupChore, oldLogsChore, startDaily } from "../shared/daily.ts";
+import type { Installation } from "../shared/installation.ts";
 import { createIpcClient } from "../shared/ipc/client.ts";
 import { supervisorMessages, tpManagerMessages } from "../shared/ipc/contract.ts";
 import { startIpcServer } from "../shared/ipc/server.ts";
 import { logFileOf, type ProgramContext, runProgram } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
+import { Probation } from "../shared/probation.ts";
+import { assertWhole } from "../shared/sqlite.ts";
 import { StoreExchange } from "../shared/stores/store-exchange.ts";
 import type { Clock } from "../shared/time.ts";
 import { TroubleWatch } from "../shared/trouble-watch.ts";
@@ -44,10 +47,11 @@ const UPKEEP_LIMITS = {
 };
 
 /** Every part of tp-manager in start order, with what it depends on. */
-await runProgram("tp-manager", STOP_DEADLINE_MS, start, protocolPart);
+await runProgram("tp-manager", STOP_DEADLINE_MS, start, { added: protocolPart, checkStore });
 
 async function start(context: ProgramContext): Promise<void> {
   const { config, installation, runDirectory, log, clock, onStop } = context;
+  const probation = probationOf(context);
   const journalPath = join(installation.dataDirectory, "journal.db");
   const journal = openJournal(context, journalPath);
   const isDoubted = beginSession(journal, clock);
@@ -64,12 +68,11 @@ async function start(context: ProgramContext): Promise<void> {
   const deliveries = deliveryPoll(handOffs, supervisor, clock, areaLog("hand-off"));
   onStop("delivery poll", () => deliveries.close());
 
-  const stores = { attempts, answers, handOffs, terminalLog, reconciliations };
+  const stores = { attempts, answers, handOffs, terminalLog, reconciliations, guard };
   const settings = settingsOf(context);
-  const payments = { ...stores, guard, clock, log: areaLog("payments"), settings };
-  const { announce } = hub;
-  const settled = (): void => handOff.nudge();
-  const desk = new TerminalDesk({ ...payments, terminal: driver, announce, settled });
+  const payments = { ...stores, probation, clock, log: areaLog("payments"), settings };
+  const tells = { announce: hub.announce, settled: () => handOff.nudge() };
+  const desk = new TerminalDesk({ ...payments, terminal: driver, ...tells });
   const orders = new Orders({ ...payments, desk, handOff });
   const monitor = createMonitor(context, { hub, desk, journal, handOff, guard }, supervisor);
   onStop("monitor", () => monitor.close());
@@ -103,16 +106,33 @@ async function start(context: ProgramContext): Promise<void> {
   });
   onStop("local messages", () => ipc.close());
 
-  startChores(context, { journal, journalPath, desk, handOff });
   driver.start();
   guard.start(isDoubted);
   desk.start();
-  handOff.nudge();
-  startClosing(context, { ...payments, desk });
-  deliveries.start();
-  startAlarmPoll(context, journal, supervisor);
-  startTroubleWatch(context, monitor, areaLog("hand-off"));
-  atGateway.start();
+  await probation.after(() => {
+    startChores(context, { journal, journalPath, desk, handOff });
+    handOff.nudge();
+    startClosing(context, { ...payments, desk });
+    deliveries.start();
+    startAlarmPoll(context, journal, supervisor);
+    startTroubleWatch(context, monitor, areaLog("hand-off"));
+    atGateway.start();
+  });
+}
+
+function checkStore({ dataDirectory }: Installation): void {
+  const journal = new Journal(join(dataDirectory, "journal.db"));
+  assertWhole(journal.database);
+  journal.close();
+}
+
+function probationOf({ installation, clock, log, onStop }: ProgramContext): Probation {
+  const probation = new Probation(installation.dataDirectory, clock);
+  onStop("probation", () => probation.close());
+  if (!probation.isOn) return probation;
+  log.info("on probation after an update: no payment, nothing to the gateway");
+  void probation.over.then(() => log.info("the probation is over"));
+  return probation;
 }
 
 function openJournal({ clock, log, onStop }: ProgramContext, path: string): Journal {

@@ -10,7 +10,7 @@ import { type StoreGuard, saleInWords } from "./supervisor/store-guard.ts";
 interface HandlerParts extends OwnTroubleParts {
   readonly port: number;
   readonly attempts: Pick<AttemptStore, "unfinished">;
-  readonly desk: Pick<TerminalDesk, "turn" | "terminal">;
+  readonly desk: Pick<TerminalDesk, "turn" | "terminal" | "isAsking">;
   readonly guard: Pick<StoreGuard, "open" | "accept">;
   readonly again: Pick<AgainStore, "isUnderWay">;
   readonly requestStop: (why: string) => void;
@@ -38,6 +38,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
           running: desk.turn.current === undefined ? 0 : 1,
           inDoubt: attempts.unfinished().filter(({ state }) => isInDoubt(state)).length,
           notHandedOver: handOffs.countPendingHandOffs(),
+          asking: desk.isAsking,
         },
         ...ownTroubles(parts),
       };

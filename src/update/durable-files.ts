@@ -6,26 +6,10 @@ import {
   readdirSync,
   renameSync,
   rmSync,
-  writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { syncFolder } from "../shared/stores/store-file.ts";
 import { type Clock, sleep } from "../shared/time.ts";
-
-/** The file's bytes are on disk when this returns; its name is once the folder is synced. */
-export function writeSynced(
-  path: string,
-  bytes: Buffer | string,
-  { flag = "w", mode = 0o600 }: { readonly flag?: "w" | "wx"; readonly mode?: number } = {},
-): void {
-  const file = openSync(path, flag, mode);
-  try {
-    writeFileSync(file, bytes);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-}
 
 function syncFile(path: string): void {
   const file = openSync(path, "r+");

@@ -10,9 +10,9 @@ import {
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
-import { syncFolder } from "../shared/stores/store-file.ts";
+import { syncFolder, writeSynced } from "../shared/stores/store-file.ts";
 import type { Clock } from "../shared/time.ts";
-import { makeFolder, removeWhole, renameSynced, writeSynced } from "./durable-files.ts";
+import { makeFolder, removeWhole, renameSynced } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
 import { type TarEntry, TarReader } from "./tar-reader.ts";
 

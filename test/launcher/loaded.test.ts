@@ -33,6 +33,7 @@ test("a look when all is well loads five small files and three cheap modules of 
     "node:fs",
     "node:net",
     "node:path",
+    "shared/version-files.ts",
   ]);
 });
 

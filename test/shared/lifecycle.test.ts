@@ -212,6 +212,6 @@ test.each([["--dta", "x"], ["positional"], ["--data"], ["--foreground=yes"]])(
   async (...parameters) => {
     const program = startChild("lifecycle-program.ts", ...parameters);
     expect((await program.exited).code).toBe(64);
-    expect(program.stderr()).toContain("usage: tp-manager [--data DIR] [--foreground]");
+    expect(program.stderr()).toContain("usage: tp-manager [--data DIR] [--foreground | --check]");
   },
 );

@@ -3,6 +3,7 @@ import { onTestFinished } from "vitest";
 import { IpcError } from "../../src/shared/ipc/client.ts";
 import type { DeliveryState } from "../../src/shared/ipc/contract.ts";
 import { type Currency, currencyOf } from "../../src/shared/money.ts";
+import { Probation } from "../../src/shared/probation.ts";
 import { type Transaction, transactionSchema } from "../../src/shared/transaction.ts";
 import type { PaymentRequest } from "../../src/tp-manager/attempts/payment.ts";
 import { ClosingKeeper } from "../../src/tp-manager/desk/closing-keeper.ts";
@@ -85,6 +86,8 @@ interface HouseOptions {
   /** TERMINAL_SHARED: sales that nobody here knows are no sign of a loss. */
   readonly isShared?: boolean;
   readonly onSupervisorLacks?: () => void;
+  /** A data folder with the mark of a new version on probation, or without. */
+  readonly dataDirectory?: string;
   /** The pause between two looks; 10 seconds unless it is said. */
   readonly confirmAfterMs?: number;
   /** Another supervisor than the one of a few lines. */
@@ -118,6 +121,9 @@ export function house(
     terminalShared: options.isShared ?? false,
   };
   const { doubts, again } = journal;
+  const { dataDirectory } = options;
+  const none = { isOn: false, over: Promise.resolve(), received: () => {} };
+  const probation = dataDirectory ? new Probation(dataDirectory, clock) : none;
   const guard = new StoreGuard({
     doubts,
     attempts,
@@ -131,7 +137,7 @@ export function house(
   const shared = { ...stores, clock, log: tapped, settings };
   const settled = (): void => handOff.nudge();
   const desk = new TerminalDesk({
-    ...{ ...shared, terminal, announce: hub.announce, settled },
+    ...{ ...shared, terminal, announce: hub.announce, settled, probation },
   });
   const orders = new Orders({ ...shared, desk, handOff });
   const afterSale = new AfterSale({ ...shared, desk, orders });
@@ -158,6 +164,7 @@ export function house(
     handOff,
     refused,
     guard,
+    probation,
     again,
     start,
     desk,

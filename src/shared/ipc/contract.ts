@@ -387,7 +387,13 @@ export const tpManagerMessages = {
         /** For people: ready, busy, what is wrong. */
         status: z.string(),
       }),
-      payments: z.object({ running: z.int(), inDoubt: z.int(), notHandedOver: z.int() }),
+      payments: z.object({
+        running: z.int(),
+        inDoubt: z.int(),
+        notHandedOver: z.int(),
+        /** The terminal is being asked about something, or has to be. */
+        asking: z.boolean().optional(),
+      }),
       /** The supervisor takes nothing: why, since when, and how many wait; null when it does. */
       handOver: troubleSince.extend({ pending: z.int() }).nullable().optional(),
       /** Transactions that the supervisor refuses while it takes the others. */

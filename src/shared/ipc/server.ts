@@ -33,11 +33,7 @@ interface Answer {
   readonly stores?: StoreWord | undefined;
 }
 
-/**
- * Answers the other programs of this installation. Every request carries the token and is checked
- * against its schema; every answer is JSON, faults included: `{error, issues?}`.
- */
-export async function startIpcServer<M extends Messages>(options: {
+interface IpcServerOptions<M extends Messages> {
   readonly runDirectory: string;
   readonly program: Program;
   readonly messages: M;
@@ -45,7 +41,17 @@ export async function startIpcServer<M extends Messages>(options: {
   readonly log: Logger;
   /** Of a program that has a database of its own. */
   readonly stores?: StoreExchange;
-}): Promise<IpcServer> {
+  /** Why a message is put off by all who send it, as if nobody listened; undefined: it is not. */
+  readonly putOff?: (name: keyof M) => string | undefined;
+}
+
+/**
+ * Answers the other programs of this installation. Every request carries the token and is checked
+ * against its schema; every answer is JSON, faults included: `{error, issues?}`.
+ */
+export async function startIpcServer<M extends Messages>(
+  options: IpcServerOptions<M>,
+): Promise<IpcServer> {
   const { runDirectory, program, messages, log, stores } = options;
   ipcToken(runDirectory);
   // The one place where a message name stops being a type: handlers are keyed by `messages`.
@@ -63,6 +69,8 @@ export async function startIpcServer<M extends Messages>(options: {
     if (request.method !== "POST" || !message || !handle) {
       return { status: 404, body: { error: `no message ${request.method} ${request.url}` } };
     }
+    const why = options.putOff?.(name);
+    if (why !== undefined) return { status: 503, body: { error: why } };
     const body = await readBody(request);
     if (body === undefined) return { status: 413, body: { error: "body too large" } };
     const parsed = message.request.safeParse(parseJson(body));

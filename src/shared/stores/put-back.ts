@@ -1,27 +1,14 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { type Migration, openDatabase } from "../sqlite.ts";
-import { declareRestored, readStoreFile, syncFolder } from "./store-file.ts";
+import { copySynced, declareRestored, readStoreFile, syncFolder } from "./store-file.ts";
 
 /**
  * How a copy takes the place of a database (docs/design.md 3.17): it is laid beside the database,
  * one word in the file of the store decides, and only then files are moved. A power cut before the
  * word leaves everything as it was; one after the word is made good by the next start.
  */
-
-const CHUNK_BYTES = 1024 * 1024;
 
 /** Lays a copy beside the database; on disk when it returns. Nothing is decided by it. */
 export function layBeside(databasePath: string, copy: string, at: string): void {
@@ -73,23 +60,4 @@ export function openStore(path: string, migrations: readonly Migration[]): Datab
 
 function besideOf(databasePath: string, at: string): string {
   return `${databasePath}.restore-${at}`;
-}
-
-function copySynced(from: string, to: string): void {
-  const source = openSync(from, "r");
-  try {
-    const target = openSync(to, "w", 0o600);
-    try {
-      const chunk = Buffer.alloc(CHUNK_BYTES);
-      for (let bytes = readSync(source, chunk); bytes > 0; bytes = readSync(source, chunk)) {
-        for (let written = 0; written < bytes; )
-          written += writeSync(target, chunk, written, bytes - written);
-      }
-      fsyncSync(target);
-    } finally {
-      closeSync(target);
-    }
-  } finally {
-    closeSync(source);
-  }
 }

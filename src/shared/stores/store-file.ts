@@ -1,10 +1,13 @@
 import {
   closeSync,
+  fchmodSync,
   fsyncSync,
   mkdirSync,
   openSync,
   readFileSync,
+  readSync,
   renameSync,
+  writeFileSync,
   writeSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -49,15 +52,52 @@ export function declareRestored(databasePath: string, restored: string, restored
 /** On disk when it returns; the file is the old one or the new one, never a part of it. */
 export function writeStoreFile(databasePath: string, content: StoreFile): void {
   const path = storeFileOf(databasePath);
-  const unfinished = `${path}.unfinished`;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const file = openSync(unfinished, "w", 0o600);
+  replaceSynced(path, `${JSON.stringify(content)}\n`);
+}
+
+/** The file's bytes are on disk when this returns; its name is once the folder is synced. */
+export function writeSynced(
+  path: string,
+  bytes: Buffer | string,
+  { flag = "w", mode = 0o600 }: { readonly flag?: "w" | "wx"; readonly mode?: number } = {},
+): void {
+  const file = openSync(path, flag, mode);
   try {
-    writeSync(file, `${JSON.stringify(content)}\n`);
+    writeFileSync(file, bytes);
     fsyncSync(file);
   } finally {
     closeSync(file);
   }
+}
+
+const CHUNK_BYTES = 1024 * 1024;
+
+/** The bytes of the copy are on disk when this returns. */
+export function copySynced(from: string, to: string, mode = 0o600): void {
+  const source = openSync(from, "r");
+  try {
+    const target = openSync(to, "w", mode);
+    try {
+      fchmodSync(target, mode);
+      const chunk = Buffer.alloc(CHUNK_BYTES);
+      for (let bytes = readSync(source, chunk); bytes > 0; bytes = readSync(source, chunk)) {
+        for (let written = 0; written < bytes; )
+          written += writeSync(target, chunk, written, bytes - written);
+      }
+      fsyncSync(target);
+    } finally {
+      closeSync(target);
+    }
+  } finally {
+    closeSync(source);
+  }
+}
+
+/** On disk when it returns; the file is the old one or the new one, never a part of it. */
+export function replaceSynced(path: string, text: string, mode = 0o600): void {
+  const unfinished = `${path}.unfinished`;
+  writeSynced(unfinished, text, { mode });
   renameSync(unfinished, path);
   syncFolder(dirname(path));
 }

@@ -1,5 +1,6 @@
 import { AppError } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/logger.ts";
+import type { Probation } from "../../shared/probation.ts";
 import { type Clock, within } from "../../shared/time.ts";
 import type { AttemptInput } from "../attempts/attempt-input.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
@@ -44,6 +45,9 @@ export interface DeskSettings {
   readonly terminalShared: boolean;
 }
 
+/** A new version that has not proved itself yet (docs/updates.md 4.3). */
+type OnProbation = Pick<Probation, "isOn" | "over" | "received">;
+
 interface DeskParts {
   readonly attempts: AttemptStore;
   readonly terminalLog: TerminalLog;
@@ -57,6 +61,8 @@ interface DeskParts {
   /** An attempt has become charged or reversed: there is something to hand over. */
   readonly settled: () => void;
   readonly guard: DeskGuard;
+  /** Missing: there is none. */
+  readonly probation?: OnProbation | undefined;
 }
 
 interface DeskGuard extends ClosingGuard {
@@ -106,7 +112,7 @@ export class TerminalDesk implements Doubts {
     this.#parts = parts;
     const { terminal, settings, settled } = parts;
     this.terminal = new TerminalView(terminal);
-    this.#turn = new TerminalTurn(terminal, this);
+    this.#turn = new TerminalTurn(terminal, this, parts.probation);
     this.turn = new TurnView(this.#turn);
     this.#keptStatus = new KeptStatus(parts, this.#turn);
     const gate = new TerminalGate({ ...parts, ...settings });
@@ -126,6 +132,7 @@ export class TerminalDesk implements Doubts {
       readyToLook: async (signal) => {
         const whole = parts.guard.whole(signal);
         if (whole !== undefined) await whole;
+        if (parts.probation?.isOn) await over(parts.probation, signal);
         await this.#turn.whenFree();
       },
       accepted: () => parts.terminalLog.acceptedTerminal(),
@@ -154,13 +161,21 @@ export class TerminalDesk implements Doubts {
 
   /** Attempts that a former process left open are put in doubt and asked about. */
   start(): void {
+    const { probation } = this.#parts;
     this.#parts.terminal.subscribe((event) => {
-      if (event.type === "unexpected-report") this.#strays.take(event.report);
+      if (event.type !== "unexpected-report") return;
+      probation?.received("a report that the terminal sent unasked");
+      this.#strays.take(event.report);
     });
     this.#reconciler.begin();
     this.#recovery.begin();
     this.#strays.begin();
-    this.#parts.terminal.takeLateResults?.((report) => this.#lateResults.take(report));
+    this.#parts.terminal.takeLateResults?.((report) => {
+      probation?.received("a late result of the terminal");
+      return this.#lateResults.take(report);
+    });
+    this.#keepEvidence();
+    void probation?.over.then(() => this.#keepEvidence());
   }
 
   /** Refuses new work, lets what runs end, cancels a payment that takes too long. */
@@ -196,8 +211,9 @@ export class TerminalDesk implements Doubts {
   }
 
   /**
-   * Pays an order, at once or not at all: throws TERMINAL_IN_DOUBT, STOPPING or TERMINAL_BUSY.
-   * Resolves with the attempt as it ended; rejects with STORAGE_FAILED when that is not on disk.
+   * Pays an order, at once or not at all: throws TERMINAL_IN_DOUBT, STOPPING, UPDATING or
+   * TERMINAL_BUSY. Resolves with the attempt as it ended; rejects with STORAGE_FAILED when that is
+   * not on disk.
    */
   pay(orderId: string, payment: PaymentWork): Promise<Attempt> {
     const { log, settings } = this.#parts;
@@ -377,6 +393,15 @@ export class TerminalDesk implements Doubts {
 
   /** While the terminal is asked about anything it is not to change by itself. */
   #keepEvidence(): void {
-    this.#parts.terminal.keepEvidence?.(this.isAsking);
+    const { terminal, probation } = this.#parts;
+    terminal.keepEvidence?.(this.isAsking || probation?.isOn === true);
   }
+}
+
+/** Rejects when the connector stops first. */
+function over(probation: OnProbation, signal: AbortSignal): Promise<void> {
+  const stopped = new Promise<never>((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+  return Promise.race([probation.over, stopped]);
 }

@@ -1,4 +1,5 @@
 import { AppError } from "../../shared/errors.ts";
+import type { Probation } from "../../shared/probation.ts";
 import { failureOf } from "../attempts/failures.ts";
 import type { HeldTerminal } from "../terminal/terminal.ts";
 import type { PaymentRun } from "./payment-run.ts";
@@ -43,6 +44,9 @@ export interface Doubts {
   readonly isLockedOut: boolean;
 }
 
+/** A version that has not proved itself yet leaves the terminal alone (docs/updates.md 4.3). */
+type OnProbation = Pick<Probation, "isOn">;
+
 /**
  * The only way to the wire for everything that takes the terminal: one thing at a time, prepared,
  * and with no doubt open before and after its preparation (docs/design.md 3.5). A turn lasts until
@@ -51,13 +55,15 @@ export interface Doubts {
 export class TerminalTurn {
   readonly #terminal: HeldTerminal;
   readonly #doubts: Doubts;
+  readonly #probation: OnProbation | undefined;
   #begun = 0;
   #current: Turn | undefined;
   #closed = false;
 
-  constructor(terminal: HeldTerminal, doubts: Doubts) {
+  constructor(terminal: HeldTerminal, doubts: Doubts, probation: OnProbation | undefined) {
     this.#terminal = terminal;
     this.#doubts = doubts;
+    this.#probation = probation;
   }
 
   get current(): Turn | undefined {
@@ -74,14 +80,20 @@ export class TerminalTurn {
     return this.#closed;
   }
 
+  /** A new version is on probation (docs/updates.md 4.3). */
+  get updating(): boolean {
+    return this.#probation?.isOn === true;
+  }
+
   /** From now on nothing new gets a turn: 503 `STOPPING`. */
   close(): void {
     this.#closed = true;
   }
 
-  /** Throws STOPPING or TERMINAL_BUSY. */
+  /** Throws STOPPING, UPDATING or TERMINAL_BUSY. */
   assertFree(): void {
     if (this.#closed) throw new AppError("STOPPING");
+    if (this.updating) throw new AppError("UPDATING");
     const { what, orderId } = this.#current ?? {};
     if (what === undefined) return;
     throw new AppError("TERMINAL_BUSY", `The terminal is busy with a ${what}.`, {
@@ -103,7 +115,7 @@ export class TerminalTurn {
 
   /**
    * Gives `work` the terminal, at once or not at all: throws NOT_SUPPORTED, TERMINAL_IN_DOUBT,
-   * STOPPING or TERMINAL_BUSY. Resolves when the turn has ended.
+   * STOPPING, UPDATING or TERMINAL_BUSY. Resolves when the turn has ended.
    */
   use<Needs extends keyof HeldTerminal, Ready, Result>(
     what: Turn["what"],

@@ -22,12 +22,17 @@ export class TurnView {
     return this.#turn.closed;
   }
 
+  /** A new version is on probation: nothing gets a turn, and nothing is to be changed. */
+  get updating(): boolean {
+    return this.#turn.updating;
+  }
+
   /** From now on nothing new gets a turn: 503 `STOPPING`. */
   close(): void {
     this.#turn.close();
   }
 
-  /** Throws STOPPING or TERMINAL_BUSY. */
+  /** Throws STOPPING, UPDATING or TERMINAL_BUSY. */
   assertFree(): void {
     this.#turn.assertFree();
   }

@@ -53,6 +53,8 @@ interface CallRecord<Path extends string, Body, Query> {
   readonly body?: z.ZodType<Body>;
   /** The handler reads the body itself, because it names every fault at once. */
   readonly readsBody?: true;
+  /** Though it acts, it may be carried out while a new version is on probation. */
+  readonly whileUpdating?: true;
   /** The call answers a payment, so its refusals have the members that every payment has. */
   readonly answersPayment?: true;
   /** Evaluated by the document's generator and by tests only; a running process never does. */
@@ -138,6 +140,8 @@ export function carryOut(
   const params = (
     record.params ? checkedParameters(record.params, request.params) : request.params
   ) as Record<string, string>;
+  const mayChange = isActing(request.method, record) && !record.whileUpdating;
+  if (mayChange && at.desk.turn.updating) throw new AppError("UPDATING");
   return record.handle({ params, query, headers, body, raw: raw ?? {}, request, reply }, at);
 }
 

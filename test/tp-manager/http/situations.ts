@@ -50,6 +50,7 @@ const telecollects =
 const paid: Prepare = (at) => pay(at, request("A-1"));
 /** As paid, and the terminal tells the sale as its last transaction. */
 const stored: Prepare = after(paid, (at) => at.terminal.stores(report()));
+const updating: Prepare = (at) => Object.assign(at.probation, { isOn: true });
 const stopping: Prepare = (at) => at.desk.turn.close();
 const broken: Prepare = (at) => at.close();
 /** A sale that no order asked for. */
@@ -196,6 +197,7 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
   "POST /payment": [
     ["Success", nothing, sale],
     ["Approved", holding, twoPhase],
+    ["UPDATING", updating, sale],
     ["NOT_SUPPORTED", incapable("vending"), twoPhase],
     ...given(sale, nothing, terminal),
     ["TERMINAL_CHANGED", after(paid, replaced), { ...sale, orderId: "A-2" }],

@@ -24,6 +24,8 @@ export const paymentCalls: readonly AnyCall[] = [
     path: "/payment",
     alias: "/",
     methods: ["POST"],
+    // Known orders are answered; the turn refuses the others.
+    whileUpdating: true,
     summary: "Pay",
     description:
       "Answers when the payment has ended. Declined and Cancelled are answers with 200. The " +
@@ -36,7 +38,7 @@ export const paymentCalls: readonly AnyCall[] = [
       answer: payment,
       errors: [
         ...errors.money,
-        ...(["STORES_DISAGREE", "TERMINAL_SALE_UNMATCHED"] as const),
+        ...(["STORES_DISAGREE", "TERMINAL_SALE_UNMATCHED", "UPDATING"] as const),
         ...errors.notCharged,
         ...(["CARD_DATA_REFUSED", "ORDER_REVERSED", "ANSWER_NOT_DELIVERED"] as const),
         ...(["ORDER_MISMATCH", "NOT_SUPPORTED", "GOODS_NOT_DELIVERED"] as const),
@@ -100,6 +102,7 @@ export const paymentCalls: readonly AnyCall[] = [
   call({
     path: "/cancel",
     methods: ["GET", "POST"],
+    whileUpdating: true,
     summary: "Ask the terminal to cancel the running payment",
     description: "Only a request: the payment's own answer decides.",
     document: ({ done }) => ({

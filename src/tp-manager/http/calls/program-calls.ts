@@ -21,6 +21,7 @@ export const programCalls: readonly AnyCall[] = [
   call({
     path: "/stop",
     methods: ["GET", "POST"],
+    whileUpdating: true,
     role: "operator",
     summary: "Stop tp-manager",
     description:

@@ -1,7 +1,14 @@
 import { z } from "zod";
 import { type ErrorCode, errorTable } from "../../../shared/errors.ts";
 import { eventTable } from "../../attempts/event-table.ts";
-import { type AnyCall, type Documented, type Method, methodsOf, pathsOf } from "../call.ts";
+import {
+  type AnyCall,
+  type Documented,
+  isActing,
+  type Method,
+  methodsOf,
+  pathsOf,
+} from "../call.ts";
 import { calls } from "../calls/calls.ts";
 import { acceptsNothing } from "../input.ts";
 import { known, namedSchemas, paymentRefusal } from "./known-answers.ts";
@@ -187,15 +194,18 @@ function goodResponse({ answer, errors }: Documented, book: SchemaBook): Json {
 
 /** One response for each status, with the codes that come with it. */
 function refusals(
-  { role, answersPayment }: AnyCall,
+  record: AnyCall,
   method: Method,
   { answer, errors }: Documented,
   book: SchemaBook,
 ): Json {
+  const { role, answersPayment, whileUpdating } = record;
+  const isRefused = isActing(method, record) && !whileUpdating;
   const own: readonly ErrorCode[] = [
     ...(method === "POST" ? withBody : []),
     ...errors,
     ...(role === undefined ? [] : (["OPERATOR_REQUIRED"] as const)),
+    ...(isRefused ? (["UPDATING"] as const) : []),
     "STORAGE_FAILED",
   ];
   const also = "also" in answer ? (answer.also ?? []) : [];

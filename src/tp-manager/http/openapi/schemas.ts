@@ -83,6 +83,7 @@ const details: Partial<Record<ErrorCode, z.ZodObject>> = {
   TERMINAL_FAULT: outcome,
   CURRENCY_REFUSED: outcome,
   STOPPING: outcome,
+  UPDATING: outcome,
   PAYMENT_DECLINED: outcome,
   PAYMENT_CANCELLED: outcome,
   CUSTOMER_TIMEOUT: outcome,

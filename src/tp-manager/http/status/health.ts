@@ -179,6 +179,7 @@ function terminalReasons({ link, problem, state, detail }: EventData<"terminal">
 function paymentReasons({ turn, blockedBy, strayAsked }: DeskFacts): string[] {
   return [
     ...(turn.closed ? ["the connector is being stopped"] : []),
+    ...(turn.updating ? ["a new version is on probation"] : []),
     ...(blockedBy === undefined ? [] : [`order ${blockedBy} is in doubt and asked about`]),
     ...(strayAsked ? ["the terminal reported a sale without an order and is asked"] : []),
   ];

@@ -1,0 +1,122 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
+import { copySynced, replaceSynced, syncFolder } from "../../shared/stores/store-file.ts";
+import type { Clock } from "../../shared/time.ts";
+import { installationRoot, programFileOf, versionFolder } from "../../shared/version-files.ts";
+import { removeWhole, renameSynced } from "../../update/durable-files.ts";
+import { isVersion } from "../../update/offer-policy.ts";
+import { type ProgramPart, programParts } from "../part.ts";
+
+const MARK = "complete";
+const NAMES_MODE = 0o644;
+
+function isWhole(version: string): boolean {
+  return existsSync(join(versionFolder(version), MARK));
+}
+
+/** The runtime that a version names. */
+export function runtimeOf(version: string): string {
+  return runtimeIn(installationRoot, version).file;
+}
+
+function runtimeIn(
+  root: string,
+  version: string,
+): { readonly name: string; readonly file: string } {
+  const name = readFileSync(join(root, "versions", version, "runtime"), "utf8").trim();
+  if (!/^[0-9a-z]{1,64}$/.test(name)) throw refused(`${version} names no runtime`);
+  return {
+    name,
+    file: join(root, "runtimes", name, process.platform === "win32" ? "node.exe" : "node"),
+  };
+}
+
+/** The programs as that version runs them. */
+export function partsOf(version: string, dataDirectory: string): ProgramPart[] {
+  const runtime = runtimeOf(version);
+  return programParts(dataDirectory).map((part) => ({
+    ...part,
+    script: programFileOf(version, part.name),
+    runtime,
+  }));
+}
+
+/**
+ * Lays the version of an unpacked delivery beside the present one: every file synced, the mark
+ * `complete` last (docs/updates.md 4.1). A version that is whole already stays as it is. Answers
+ * its number. Throws {@link ProgramExit} when it is no delivery for this machine.
+ */
+export async function stageFrom(delivery: string, own: string, clock: Clock): Promise<string> {
+  const version = versionIn(delivery);
+  const from = join(delivery, "versions", version);
+  const wanted = platformOf(versionFolder(own));
+  if (platformOf(from) !== wanted) throw refused(`${delivery} is not for ${wanted}`);
+  const { name, file } = runtimeIn(delivery, version);
+  if (!existsSync(file)) throw refused(`${delivery} lacks the runtime of ${version}`);
+  const runtime = join(installationRoot, "runtimes", name);
+  if (!existsSync(runtime)) {
+    await layBeside(dirname(file), runtime, clock);
+    syncFolder(dirname(runtime));
+  }
+  if (isWhole(version)) return version;
+  const folder = versionFolder(version);
+  removeWhole(folder);
+  await layBeside(from, folder, clock);
+  replaceSynced(join(folder, MARK), `${version}\n`, NAMES_MODE);
+  return version;
+}
+
+function versionIn(delivery: string): string {
+  const folder = join(delivery, "versions");
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  const [only, ...others] = names.filter((name) => existsSync(join(folder, name, MARK)));
+  if (only !== undefined && others.length === 0 && isVersion(only)) return only;
+  throw refused(`${delivery} is no unpacked delivery with one version`);
+}
+
+function platformOf(folder: string): string {
+  const { platform } = JSON.parse(readFileSync(join(folder, "delivery.json"), "utf8"));
+  return String(platform);
+}
+
+/** The folder under its name is whole but for the mark, or is not there. */
+async function layBeside(from: string, to: string, clock: Clock): Promise<void> {
+  const beside = `${to}.copying`;
+  removeWhole(beside);
+  mkdirSync(dirname(to), { recursive: true });
+  copyFolder(from, beside);
+  await renameSynced(beside, to, clock);
+}
+
+function copyFolder(from: string, to: string): void {
+  mkdirSync(to);
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory()) copyFolder(source, target);
+    else if (!entry.isFile()) throw refused(`${source} is neither a file nor a folder`);
+    else if (entry.name !== MARK) copySynced(source, target, statSync(source).mode);
+  }
+  chmodSync(to, 0o755);
+  syncFolder(to);
+}
+
+/** The version that the root scripts run. */
+export function namedVersion(): string | undefined {
+  const file = join(installationRoot, "current");
+  return existsSync(file) ? readFileSync(file, "utf8").trim() : undefined;
+}
+
+/** Both files are on disk when it returns; a cut in between leaves the version of before. */
+export function nameVersion(root: string, current: string, previous: string): void {
+  for (const [name, version] of Object.entries({ previous, current })) {
+    const file = join(root, name);
+    const line = `${version}\n`;
+    const isThere = existsSync(file) && readFileSync(file, "utf8") === line;
+    if (!isThere) replaceSynced(file, line, NAMES_MODE);
+  }
+}
+
+export function refused(why: string): ProgramExit {
+  return new ProgramExit(exitCodes.unavailable, why);
+}

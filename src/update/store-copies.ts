@@ -1,0 +1,117 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { z } from "zod";
+import { updateFolderOf } from "../shared/probation.ts";
+import { openForReading, readableFrom, schemaOf } from "../shared/sqlite.ts";
+import { copySynced, replaceSynced, syncFolder } from "../shared/stores/store-file.ts";
+import { removeWhole } from "./durable-files.ts";
+
+/*
+ * The stores as they were before a switch (docs/updates.md 4.2): both databases with their logs,
+ * and the small files that know their marks. All of them are put back, or none: so no store finds
+ * that the other one remembers more of it than it holds.
+ */
+
+const databases = ["journal.db", "supervisor.db"] as const;
+
+/** Written last: without it the copies are not whole. */
+const listSchema = z.object({
+  files: z.array(z.string()),
+  /** The schema that the programs of before have brought each database to. */
+  schemas: z.record(z.string(), z.int()),
+});
+
+const folderIn = (dataDirectory: string): string =>
+  join(updateFolderOf(dataDirectory), "stores-before");
+const listIn = (dataDirectory: string): string => join(folderIn(dataDirectory), "list.json");
+
+/** The files of the stores that are there, by their path in the data folder. */
+function storeFiles(dataDirectory: string): string[] {
+  const beside = databases.flatMap((name) => [name, `${name}-wal`]);
+  const marks = join(dataDirectory, "stores");
+  const names = existsSync(marks)
+    ? readdirSync(marks).filter((name) => name.endsWith(".json"))
+    : [];
+  return [...beside, ...names.map((name) => join("stores", name))].filter((path) =>
+    existsSync(join(dataDirectory, path)),
+  );
+}
+
+/** No program may have the stores open. On disk when it returns. */
+export function copyStores(dataDirectory: string): void {
+  const folder = folderIn(dataDirectory);
+  removeWhole(folder);
+  mkdirSync(join(folder, "stores"), { recursive: true, mode: 0o700 });
+  const files = storeFiles(dataDirectory);
+  for (const path of files) copySynced(join(dataDirectory, path), join(folder, path));
+  syncFolder(join(folder, "stores"));
+  syncFolder(folder);
+  const schemas = Object.fromEntries(
+    files.filter(isDatabase).map((path) => [path, factsOf(join(dataDirectory, path)).schema]),
+  );
+  replaceSynced(listIn(dataDirectory), `${JSON.stringify({ files, schemas })}\n`);
+  syncFolder(dirname(folder));
+}
+
+/**
+ * Puts all copies back; may be repeated after a cut, as long as no program was started in between.
+ * The stores that the programs of the new version have left are kept aside, once.
+ */
+export function putStoresBack(dataDirectory: string): void {
+  const { files } = readList(dataDirectory);
+  keepAside(dataDirectory);
+  // A log beside a database that it does not belong to would be played into it.
+  for (const name of databases) {
+    for (const ending of ["", "-wal", "-shm"]) {
+      rmSync(join(dataDirectory, `${name}${ending}`), { force: true });
+    }
+  }
+  syncFolder(dataDirectory);
+  mkdirSync(join(dataDirectory, "stores"), { recursive: true, mode: 0o700 });
+  for (const path of files)
+    copySynced(join(folderIn(dataDirectory), path), join(dataDirectory, path));
+  syncFolder(join(dataDirectory, "stores"));
+  syncFolder(dataDirectory);
+}
+
+function keepAside(dataDirectory: string): void {
+  const aside = join(updateFolderOf(dataDirectory), "stores-given-up");
+  const mark = join(aside, "complete");
+  if (existsSync(mark)) return;
+  removeWhole(aside);
+  mkdirSync(join(aside, "stores"), { recursive: true, mode: 0o700 });
+  for (const path of storeFiles(dataDirectory)) {
+    copySynced(join(dataDirectory, path), join(aside, path));
+  }
+  replaceSynced(mark, "");
+  syncFolder(dirname(aside));
+}
+
+/** Before a switch: what an earlier update has left is not taken for its own. */
+export function forgetGivenUpStores(dataDirectory: string): void {
+  removeWhole(join(updateFolderOf(dataDirectory), "stores-given-up"));
+}
+
+/** Whether the programs that made the copies can go on with the stores as they are now. */
+export function areReadableByOlder(dataDirectory: string): boolean {
+  return Object.entries(readList(dataDirectory).schemas).every(([path, known]) => {
+    const { schema, from } = factsOf(join(dataDirectory, path));
+    return schema <= known || (from !== undefined && from <= known);
+  });
+}
+
+function factsOf(path: string): { readonly schema: number; readonly from: number | undefined } {
+  const database = openForReading(path);
+  try {
+    return { schema: schemaOf(database), from: readableFrom(database) };
+  } finally {
+    database.close();
+  }
+}
+
+function readList(dataDirectory: string): z.infer<typeof listSchema> {
+  return listSchema.parse(JSON.parse(readFileSync(listIn(dataDirectory), "utf8")));
+}
+
+const isDatabase = (path: string): boolean =>
+  (databases as readonly string[]).includes(basename(path));

@@ -1,0 +1,147 @@
+import { randomUUID } from "node:crypto";
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { API_LOGIN, apiPassword, readDemoSetup } from "../../src/launcher/demo/demo-settings.ts";
+import { sleep, systemClock } from "../../src/shared/time.ts";
+import { projectRoot } from "../../src/shared/version-files.ts";
+import { until } from "../support/child-program.ts";
+import { runToEnd } from "../support/own-processes.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+/*
+ * docs/updates.md 4.2: a delivery that takes other ones, with real processes. The installation is a
+ * demo, so it has a terminal and a gateway.
+ */
+
+const folder = temporaryFolder(afterAll);
+const root = join(folder, "ein Kiösk");
+const data = join(root, "data", "kiosk");
+
+/** An unpacked delivery; `change` makes it a bad one. */
+function delivery(
+  version: string,
+  change: (folder: string) => void = () => {},
+  to = join(folder, version),
+) {
+  const at = join(to, "versions", version);
+  cpSync(join(projectRoot, "scripts", "delivery"), to, { recursive: true });
+  cpSync(join(projectRoot, "scripts", "delivery", "version"), at, { recursive: true });
+  for (const part of ["package.json", "docs", "src", "programs"]) {
+    cpSync(join(process.env["TEST_BUNDLE"] ?? "", part), join(at, part), { recursive: true });
+  }
+  const json = { name: "connector", version, type: "module", platform: "test" };
+  for (const name of ["package.json", "delivery.json"]) {
+    writeFileSync(join(at, name), JSON.stringify(json));
+  }
+  writeFileSync(join(at, "runtime"), "abc\n");
+  writeFileSync(join(at, "complete"), `${version}\n`);
+  mkdirSync(join(to, "runtimes", "abc"), { recursive: true });
+  symlinkSync(process.execPath, join(to, "runtimes", "abc", "node"));
+  change(at);
+  return to;
+}
+
+function launch(...words: string[]) {
+  return runToEnd("sh", [join(root, "launch.sh"), ...words, "--data", data]);
+}
+
+const named = (file = "current"): string => readFileSync(join(root, file), "utf8").trim();
+
+beforeAll(async () => {
+  // Found from every version: the packages with machine code.
+  symlinkSync(join(projectRoot, "node_modules"), join(folder, "node_modules"));
+  delivery("1.0.0", undefined, root);
+  writeFileSync(join(root, "current"), "1.0.0\n");
+  await launch("--demo");
+});
+afterAll(() => launch("stop"));
+
+interface Answer {
+  readonly status?: string;
+  readonly error?: { readonly code: string };
+}
+
+/** Pays with an order of its own again and again, as a kiosk does. */
+class Kiosk {
+  readonly charged: string[] = [];
+  readonly refused: string[] = [];
+  longestGapMs = 0;
+  #isOpen = true;
+  readonly #run = this.#pay();
+
+  async close(): Promise<void> {
+    this.#isOpen = false;
+    await this.#run;
+  }
+
+  async #pay(): Promise<void> {
+    const { localApi } = readDemoSetup(data) ?? { localApi: 0 };
+    const authorization = `Basic ${btoa(`${API_LOGIN}:${apiPassword(data)}`)}`;
+    const headers = { authorization, "content-type": "application/json" };
+    let lastMs = systemClock.monotonicMs();
+    while (this.#isOpen) {
+      const orderId = `K-${randomUUID()}`;
+      const body = JSON.stringify({ orderId, amount: 1 });
+      const url = `http://127.0.0.1:${localApi}/payment`;
+      const [answer] = await fetch(url, { method: "POST", headers, body }).then(
+        (response) => response.json() as Promise<Answer[]>,
+        (): Answer[] => [{ error: { code: "nobody listens" } }],
+      );
+      if (answer?.status === "Success") {
+        this.charged.push(orderId);
+        this.longestGapMs = Math.max(this.longestGapMs, systemClock.monotonicMs() - lastMs);
+        lastMs = systemClock.monotonicMs();
+      } else this.refused.push(answer?.error?.code ?? "no reason");
+      await sleep(systemClock, "customers", 300);
+    }
+  }
+}
+
+const status = async (): Promise<string> => (await launch("status")).stdout;
+
+test("a version that crashes on its probation goes back, with the stores of before", async () => {
+  const bad = delivery("1.1.0", (at) => {
+    const script = join(at, "programs", "tp-manager.js");
+    const crash = `import { existsSync } from "node:fs";
+      const data = process.argv[process.argv.indexOf("--data") + 1];
+      if (existsSync(data + "/update/probation")) throw new Error("not here");\n`;
+    writeFileSync(script, crash + readFileSync(script, "utf8"));
+  });
+  await expect(launch("update", "--delivery", bad)).rejects.toMatchObject({ code: 69 });
+  expect(named()).toBe("1.0.0");
+  expect(await status()).toMatch(/tp-manager +running .*version 1\.0\.0/);
+  expect((await launch("update")).stdout).toMatch(/undone +1\.0\.0 to 1\.1\.0[\s\S]*not here/);
+  expect((await launch("stores")).stdout).not.toContain("put back");
+});
+
+test("a version that is not whole is told before anything is stopped", async () => {
+  const bad = delivery("1.2.0", (at) => {
+    const script = join(at, "programs", "supervisor.js");
+    writeFileSync(script, readFileSync(script, "utf8").slice(0, 3_000));
+  });
+  const kiosk = new Kiosk();
+  await expect(launch("update", "--delivery", bad)).rejects.toMatchObject({
+    code: 69,
+    stderr: expect.stringContaining("supervisor cannot take over"),
+  });
+  await kiosk.close();
+  expect(kiosk.refused).toEqual([]);
+  expect(named()).toBe("1.0.0");
+});
+
+test("a new version takes over while a kiosk pays", async () => {
+  const before = JSON.parse((await launch("audit", "--json")).stdout).attempts;
+  const kiosk = new Kiosk();
+  const { stdout } = await launch("update", "--delivery", delivery("1.3.0"));
+  expect(stdout).toContain("1.3.0 runs");
+  const sold = kiosk.charged.length;
+  await until("a sale after it", () => kiosk.charged.length > sold || undefined);
+  await kiosk.close();
+  expect([named(), named("previous")]).toEqual(["1.3.0", "1.0.0"]);
+  expect(await status()).toMatch(/tp-manager +running .*version 1\.3\.0/);
+  expect(kiosk.refused).toContain("UPDATING");
+  const audit = JSON.parse((await launch("audit", "--json")).stdout);
+  expect(audit).toMatchObject({ faults: [], attempts: before + kiosk.charged.length });
+  expect(kiosk.longestGapMs).toBeLessThan(15_000);
+});
