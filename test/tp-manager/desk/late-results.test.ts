@@ -229,6 +229,23 @@ describe("a payment at a terminal that cannot be asked", () => {
     expect(asked).toEqual([false, true]);
   });
 
+  test("is not ended by a refusal that names no order and turns another amount away", async () => {
+    const at = unasked();
+    const asked: unknown[] = [];
+    at.terminal.script = (order, observer) => {
+      const refused = { ...declined(), ...nameless };
+      for (const amountMinor of [500, 999, 0, null]) {
+        asked.push(observer.concerns?.({ ...refused, amountMinor }));
+      }
+      const reference = order.reference ?? null;
+      asked.push(observer.concerns?.({ ...refused, amountMinor: 500, reference }));
+      asked.push(observer.concerns?.(report({ ...nameless, amountMinor: 500 })));
+      return Promise.resolve(lost("nothing came"));
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    expect(asked).toEqual([false, true, true, true, true, true]);
+  });
+
   test("is a success with a warning when something besides the amount differs", async () => {
     const at = unasked();
     at.terminal.script = (_order, observer) => {
