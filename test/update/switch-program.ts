@@ -47,7 +47,7 @@ export function payments(root: string, version: string): number[] {
 
 /** A start of the programs. */
 export function run(root: string, version: string): void {
-  const next = Math.max(0, ...payments(root, version)) + 1;
+  const next = Math.max(0, ...payments(root, version), ...ledger(root)) + 1;
   if (existsSync(join(dataIn(root), "update", "probation"))) return;
   for (const name of stores) {
     const database = openDatabase(join(dataIn(root), name), schemas[version] ?? []);
