@@ -3,24 +3,37 @@
  * once, or after so many milliseconds, and sends the same bodies over as many raw keep-alive
  * connections for comparison:
  *   node scripts/bench-outbox.ts [--items 10000] [--answer-after 0]
- * Prints both rates, the supervisor's memory, and its processor time, which depends less than a
- * rate on what else the machine does.
+ * The same again with one synced write for each round of the connections, which is the least that
+ * any queue can take whose results are on disk before a connection is used again. Prints the rates,
+ * the supervisor's memory, and its processor time, which depends less than a rate on what else the
+ * machine does.
  */
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  fdatasyncSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { Agent, createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { spawnPart } from "../src/launcher/launch-process.ts";
 import { createIpcClient } from "../src/shared/ipc/client.ts";
 import { supervisorMessages } from "../src/shared/ipc/contract.ts";
 import { openRunDirectory } from "../src/shared/ipc/run-directory.ts";
 import { openDatabase } from "../src/shared/sqlite.ts";
 import { sleep, systemClock } from "../src/shared/time.ts";
-import { projectRoot } from "../src/shared/version-files.ts";
+import { programFile } from "../src/shared/version-files.ts";
 import { OutboxStore } from "../src/supervisor/outbox/outbox-store.ts";
 import { WINDOW_MAX } from "../src/supervisor/outbox/queue-gate.ts";
 import { supervisorMigrations } from "../src/supervisor/supervisor-schema.ts";
@@ -38,6 +51,8 @@ if (!Number.isInteger(items) || items < 1 || !(answerAfterMs >= 0)) {
   process.exit(64);
 }
 
+/** What a commit of eight results and eight claims writes into the log, as counted. */
+const COMMIT_PAGES = 21;
 /** Linux counts in hundredths of a second (sysconf _SC_CLK_TCK). */
 const TICK_MS = 10;
 
@@ -83,12 +98,15 @@ try {
   const { ms: drainMs, idleMb, peakMb, cpuMs } = await drain();
   const bodies = received.splice(0);
   const rawMs = await postAll(url, bodies);
+  const syncedMs = await postSynced(url, bodies);
   const rate = (ms: number): string => `${Math.round((items / ms) * 1_000)} per second`;
   const rows = [
     ["items", String(items)],
     ["outbox drained", `${(drainMs / 1_000).toFixed(1)} s, ${rate(drainMs)}`],
     ["raw keep-alive POSTs", `${(rawMs / 1_000).toFixed(1)} s, ${rate(rawMs)}`],
     ["ratio", `${(rawMs / drainMs).toFixed(2)} x`],
+    ["with a synced write each", `${(syncedMs / 1_000).toFixed(1)} s, ${rate(syncedMs)}`],
+    ["ratio", `${(syncedMs / drainMs).toFixed(2)} x`],
     ["supervisor processor time", `${(cpuMs / items).toFixed(2)} ms per item`],
     ["supervisor memory", `${idleMb} MB at its start, at most ${peakMb} MB`],
   ];
@@ -156,8 +174,8 @@ interface Drained {
 }
 
 async function drain(): Promise<Drained> {
-  const main = join(projectRoot, "src/supervisor/main.ts");
-  supervisor = spawn(process.execPath, [main, "--data", folder], { stdio: "inherit" });
+  const part = { script: programFile("supervisor"), args: ["--data", folder] };
+  supervisor = spawnPart(part, { stdio: "inherit" });
   const run = openRunDirectory(folder);
   const client = createIpcClient(run, "supervisor", supervisorMessages, systemClock);
   let startedMs: number | undefined;
@@ -193,6 +211,25 @@ async function postAll(url: string, bodies: readonly Received[]): Promise<number
   };
   await Promise.all(Array.from({ length: WINDOW_MAX }, post));
   agent.destroy();
+  return systemClock.monotonicMs() - startedMs;
+}
+
+/**
+ * As many at a time, and a synced write of what one commit of the outbox writes before any of their
+ * connections is used again: the least that a queue with this promise can take.
+ */
+async function postSynced(url: string, bodies: readonly Received[]): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: WINDOW_MAX });
+  const file = openSync(join(folder, "synced"), "w");
+  const written = Buffer.alloc(COMMIT_PAGES * 4_096, "x");
+  const startedMs = systemClock.monotonicMs();
+  for (let at = 0; at < bodies.length; at += WINDOW_MAX) {
+    await Promise.all(bodies.slice(at, at + WINDOW_MAX).map((body) => postOne(agent, url, body)));
+    writeSync(file, written, 0, written.length, (at % 1_024) * 4_096);
+    fdatasyncSync(file);
+  }
+  agent.destroy();
+  closeSync(file);
   return systemClock.monotonicMs() - startedMs;
 }
 

@@ -13,6 +13,8 @@ import { unknownRows } from "../test/explore/laws.ts";
 import { faultsPutBack } from "../test/explore/put-back.ts";
 import { whole } from "../test/explore/scopes.ts";
 import { storyOf } from "../test/explore/story.ts";
+import { unaskedScopes } from "../test/explore/unasked/unasked-scopes.ts";
+import { walkUnasked } from "../test/explore/unasked/unasked-walk.ts";
 import { type Walked, walk } from "../test/explore/walk.ts";
 
 const { values } = parseArgs({
@@ -35,6 +37,14 @@ for (const scope of whole.filter(({ name }) => name.includes(values.only))) {
   states += walked.states;
   moves += walked.moves;
   broken += walked.found.length + Number(walked.isCut);
+  for (const found of walked.found) process.stderr.write(`${walked.scope}\n${storyOf(found)}\n\n`);
+}
+for (const scope of unaskedScopes.filter(({ name }) => name.includes(values.only))) {
+  const walked = walkUnasked(scope);
+  tell({ ...walked, scope: `cannot be asked: ${walked.scope}`, isCut: false });
+  states += walked.states;
+  moves += walked.moves;
+  broken += walked.found.length;
   for (const found of walked.found) process.stderr.write(`${walked.scope}\n${storyOf(found)}\n\n`);
 }
 const seconds = Math.round((systemClock.monotonicMs() - startedMs) / 1000);

@@ -1,3 +1,4 @@
+import { isAscii } from "node:buffer";
 import iconv from "iconv-lite";
 
 /** The character sets of text and of tag 14 (docs/zvt.md 11.2, 11.7). */
@@ -25,7 +26,9 @@ const lettersOfSevenBit = new Map(sevenBitLetters);
 const sevenBitOfLetters = new Map(sevenBitLetters.map(([code, letter]) => [letter, code]));
 
 export function decodeText(bytes: Uint8Array, charset: Charset): string {
-  const buffer = Buffer.from(bytes);
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  // Every one of the sets begins with ASCII.
+  if (charset !== "zvt7" && isAscii(buffer)) return buffer.toString("latin1");
   if (charset !== "zvt7") return iconv.decode(buffer, charset, { stripBOM: false });
   return replaceEach(iconv.decode(buffer, "cp437"), lettersOfSevenBit);
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { TestInstallation } from "../support/installation.ts";
+import { type InstallationOptions, TestInstallation } from "../support/installation.ts";
 
 /** A terminal, and the settings that make the connector speak to it. */
 interface Spoken {
@@ -28,43 +28,54 @@ const spoken = [
 ];
 const rows = lines.flatMap((line) => spoken.map((one) => ({ ...one, line })));
 
-describe.each(rows)("a whole installation with $title on $line", ({ line, switches, config }) => {
-  const at = new TestInstallation({
-    line,
-    terminalSwitches: [...switches, "--instant"],
-    config: { ...config, GATEWAY_WAIT: 20_000 },
-  });
+const optionsOf = ({ line, switches, config }: (typeof rows)[number]): InstallationOptions => ({
+  line,
+  terminalSwitches: [...switches, "--instant"],
+  config: { ...config, GATEWAY_WAIT: 20_000 },
+});
+/** One installation, which gets one terminal after the other. */
+let house: TestInstallation | undefined;
+afterAll(() => house?.stop());
+
+describe.each(rows)("a whole installation with $title on $line", (row) => {
+  const order = (number: number): string => `${row.title} ${row.line} ${number}`;
+  let at: TestInstallation;
   beforeAll(async () => {
-    await at.start();
+    if (house) await house.changeTerminal(optionsOf(row));
+    else {
+      house = new TestInstallation(optionsOf(row));
+      await house.start();
+    }
+    at = house;
     await at.connected();
   });
-  afterAll(() => at.stop());
 
   test("bank and gateway agree with what the kiosk is told", async () => {
-    const { http, one } = await at.pay(12, "A-1", { customData: { kiosk: "K-1" } });
+    const before = (await at.orders()).length;
+    const { http, one } = await at.pay(12, order(1), { customData: { kiosk: "K-1" } });
     expect([http, one.status, one.error]).toEqual([200, "Success", null]);
     expect(one.receipt).toMatchObject({ amount: "00001200", currencyNumCode: "978" });
     expect(one.receipt["primaryAccountNumber"]).toMatch(/^541333X{6}0006$/);
     expect(one.ticket).not.toBe("");
 
-    const declined = await at.pay(12.05, "A-2");
+    const declined = await at.pay(12.05, order(2));
     expect([declined.one.status, declined.one.error?.charged]).toEqual(["Declined", "no"]);
-    const away = await at.pay(12.68, "A-3");
+    const away = await at.pay(12.68, order(3));
     expect(away.one.error?.charged).toBe("no");
 
-    const again = await at.pay(12, "A-1");
+    const again = await at.pay(12, order(1));
     expect(again.headers.get("idempotent-replay")).toBe("true");
-    expect((await at.pay(7, "A-4")).one.status).toBe("Success");
+    expect((await at.pay(7, order(4))).one.status).toBe("Success");
 
     const { charged, entries } = await at.ledger();
     expect([charged, entries.map(({ kind }) => kind)]).toEqual([1_900, ["charge", "charge"]]);
-    const orders = (await at.orders()).map(({ merchantReference, amount }) => [
-      merchantReference,
-      Number(amount),
-    ]);
+    const all = await at.orders();
+    const orders = all
+      .slice(0, all.length - before)
+      .map(({ merchantReference, amount }) => [merchantReference, Number(amount)]);
     expect(orders).toEqual([
-      ["A-4", 7],
-      ["A-1", 12],
+      [order(4), 7],
+      [order(1), 12],
     ]);
   });
 

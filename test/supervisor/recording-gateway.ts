@@ -39,6 +39,12 @@ export function parametersOf(body: string): Record<string, unknown> {
   return operation?.parameters ?? {};
 }
 
+/** Read without the rest: queues of thousands of orders are sent. */
+function referenceOf(body: string): string {
+  const plain = /<(?:\w+:)?merchantReference[^>]*>([^<&]+)<\//.exec(body)?.[1];
+  return plain ?? String(parametersOf(body)["merchantReference"]);
+}
+
 /** The body of an answer with a result. */
 export function resultBody(code: number, description = "N/A", redirectUrl = ""): string {
   return (
@@ -111,7 +117,7 @@ export class RecordingGateway {
       request.on("data", (chunk: Buffer) => chunks.push(chunk));
       request.on("end", () => {
         const body = Buffer.concat(chunks).toString("utf8");
-        const reference = String(parametersOf(body)["merchantReference"]);
+        const reference = referenceOf(body);
         const { url = "", method = "", headers } = request;
         const recorded = { method, path: url, headers, body, reference };
         if (/^\/v3\/orders?\//.test(url)) {

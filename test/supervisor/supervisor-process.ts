@@ -7,10 +7,12 @@ import { createIpcClient } from "../../src/shared/ipc/client.ts";
 import { supervisorMessages } from "../../src/shared/ipc/contract.ts";
 import { openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
 import { systemClock } from "../../src/shared/time.ts";
-import { projectRoot } from "../../src/shared/version-files.ts";
+import { scriptOf } from "../support/child-program.ts";
 import { startProcess } from "../support/own-processes.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
 import { PASSWORD } from "./supervisor-rig.ts";
+
+const MAIN = "supervisor/main.ts";
 
 /** Writes a setup file into a data folder. */
 export function writeConfig(
@@ -40,9 +42,8 @@ export class SupervisorProcess {
   readonly #client;
   output = "";
 
-  constructor(data: string, nodeOptions: readonly string[] = []) {
+  constructor(data: string, nodeOptions: readonly string[] = [], main = scriptOf(MAIN)) {
     this.#data = data;
-    const main = join(projectRoot, "src/supervisor/main.ts");
     this.#process = startProcess(process.execPath, [...nodeOptions, main, "--data", data], {
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openDatabase, transaction } from "../../src/shared/sqlite.ts";
+import { projectRoot } from "../../src/shared/version-files.ts";
 import { startGatewaySandbox } from "../../src/simulator/gateway/sandbox.ts";
 import { OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
 import { WINDOW_DOUBLES_AFTER, WINDOW_MAX } from "../../src/supervisor/outbox/queue-gate.ts";
@@ -75,7 +76,9 @@ test("a supervisor sends an order without the soap package", async () => {
       },
     });`;
   const module = `data:text/javascript,${encodeURIComponent(hook)}`;
-  const supervisor = new SupervisorProcess(data, ["--import", module]);
+  // A bundle has the packages in it, and names none that it loads.
+  const sources = join(projectRoot, "src/supervisor/main.ts");
+  const supervisor = new SupervisorProcess(data, ["--import", module], sources);
   await supervisor.ready();
   const stored = { transaction: sampleTransaction({ orderId: "a" }) };
   await supervisor.call("store-transaction", stored, PATIENCE_MS);

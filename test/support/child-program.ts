@@ -38,8 +38,11 @@ export async function until<T>(
 /** The folder of the run's bundle, made by `bundled-programs.ts`; a script has none. */
 const bundle = process.env["TEST_BUNDLE"];
 
-/** Bundled, a program starts with half the processor time that its sources take. */
-function scriptOf(main: string): string {
+/**
+ * The script of a program of ours, by its path below src. Bundled, a program starts with half the
+ * processor time that its sources take.
+ */
+export function scriptOf(main: string): string {
   const name = Object.entries(programEntries).find(([, entry]) => entry === main)?.[0];
   return bundle !== undefined && name !== undefined
     ? join(bundle, "programs", `${name}.js`)

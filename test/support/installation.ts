@@ -75,7 +75,7 @@ export const WEBSITE_ID = "123456";
 export class TestInstallation {
   readonly folder = mkdtempSync(join(tmpdir(), "utc-installation-"));
   readonly data = join(this.folder, "data");
-  readonly #options: InstallationOptions;
+  #options: InstallationOptions;
   #port = 0;
   #sandboxPort = 0;
   terminalEndpoints: TerminalEndpoints | undefined;
@@ -116,6 +116,22 @@ export class TestInstallation {
       ...slowSwitches(terminalSwitches),
     ]);
     this.terminalEndpoints = await this.terminal.readyFile<TerminalEndpoints>(ready);
+  }
+
+  /**
+   * Another terminal in the place of this one, and the settings for it: tp-manager starts again,
+   * with its journal; supervisor and gateway run on.
+   */
+  async changeTerminal(options: InstallationOptions): Promise<void> {
+    await Promise.all([this.tpManager?.end(), this.terminal?.end("SIGKILL")]);
+    this.#options = options;
+    this.terminalEndpoints = undefined;
+    for (const end of ["", "-wal", "-shm"]) {
+      rmSync(join(this.folder, `terminal.db${end}`), { force: true });
+    }
+    await this.startTerminal();
+    this.#writeConfig();
+    await this.startTpManager();
   }
 
   async startSandbox(): Promise<void> {

@@ -76,6 +76,8 @@ export const ATTEMPTS_KEPT_LAST = 40;
 /** A lookup that the process did not survive. */
 const LOOK_AGAIN_MS = 60_000;
 
+/** By the index of what is due; a claimed item is always one that waits. */
+const isClaimed = "state = 'pending' AND claimed_at_ms > 0";
 const claimed = `
   UPDATE outbox SET claimed_at_ms = :now, tries = tries + 1
   WHERE state = 'pending' AND look_next = 0 AND claimed_at_ms IS NULL AND sequence = `;
@@ -97,7 +99,7 @@ const dueLongest = (look: 0 | 1): string => `(
     AND (next_try_at_ms <= :now OR delayed_at_ms > :now)
   ORDER BY next_try_at_ms, sequence LIMIT 1)`;
 const oldest = `(
-  SELECT sequence FROM outbox
+  SELECT sequence FROM outbox INDEXED BY outbox_age
   WHERE state = 'pending' AND look_next = 0 AND claimed_at_ms IS NULL
   ORDER BY queued_at_ms, sequence LIMIT 1)`;
 /**
@@ -316,11 +318,11 @@ export class OutboxStore {
     return transaction(this.#database, () => {
       this.#prepare(
         `UPDATE outbox SET claimed_at_ms = NULL, next_try_at_ms = :now + :pause,
-           delayed_at_ms = :now WHERE claimed_at_ms IS NOT NULL AND look_next = 1`,
+           delayed_at_ms = :now WHERE ${isClaimed} AND look_next = 1`,
       ).run({ now: nowMs, pause: LOOK_AGAIN_MS });
       const rows = this.#prepare(
         `UPDATE outbox SET claimed_at_ms = NULL, ambiguous = 1, failures = failures + 1
-         WHERE claimed_at_ms IS NOT NULL ${returning}`,
+         WHERE ${isClaimed} AND look_next = 0 ${returning}`,
       ).all();
       const inDoubt = this.#prepare(`UPDATE outbox SET ${setDoubt} WHERE transaction_id = :id`);
       const delay = this.#prepare(
@@ -367,7 +369,9 @@ export class OutboxStore {
   }
 
   counts(): Readonly<Record<DeliveryState, number>> {
-    const rows = this.#prepare(`SELECT state, items FROM outbox_counts`).all();
+    const rows = this.#prepare(
+      `SELECT state, items FROM outbox_counts WHERE state <> 'steps'`,
+    ).all();
     const counts = { pending: 0, sent: 0, parked: 0, closed: 0 };
     for (const row of rows) counts[row["state"] as DeliveryState] = Number(row["items"]);
     return counts;

@@ -13,7 +13,7 @@ import { StoreLosses } from "./store-losses.ts";
 import { TakeOver } from "./take-over.ts";
 
 /** How often supervisor.db grew. */
-const countSql = "SELECT count FROM store_count";
+export const countSql = "SELECT items AS count FROM outbox_counts WHERE state = 'steps'";
 
 interface SupervisorStores {
   readonly store: Store;

@@ -33,7 +33,11 @@ export interface ListedAttempt {
  * synchronous on purpose: between a decision and its record nothing else can run.
  */
 export interface AttemptStore {
-  /** The newest attempt of an order, or undefined when the order was never asked for. */
+  /**
+   * The attempt that speaks for an order: the newest one, except that an earlier one which came to
+   * light as charged, or as in doubt, outweighs later ones that charged nothing
+   * (docs/design.md 3.19). undefined: the order was never asked for.
+   */
   latest(orderId: string): Attempt | undefined;
   /** Every attempt of an order, oldest first. */
   ofOrder(orderId: string): Attempt[];

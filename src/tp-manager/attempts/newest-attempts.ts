@@ -2,9 +2,9 @@ import type { AttemptStore } from "./attempt-store.ts";
 import type { Attempt } from "./payment.ts";
 
 /** Most questions about the newest attempts end at the first of them. */
-const FIRST_PAGE = 2;
+const FIRST_PAGE = 1;
 
-/** The newest attempts, the newest first, at most `most` (> 2); read as far as they are asked. */
+/** The newest attempts, the newest first, at most `most` (> 1); read as far as they are asked. */
 export function* newestAttempts(
   attempts: Pick<AttemptStore, "newest">,
   most: number,

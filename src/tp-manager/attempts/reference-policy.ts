@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { TransactionReport } from "../terminal/terminal.ts";
 
 /**
  * The word by which a terminal that gives the register's own data back names an attempt: ten
@@ -20,6 +21,20 @@ export function referenceOf(transactionId: string): string {
 export function isReference(text: string): boolean {
   const name = text.slice(0, NAME_CHARACTERS);
   return FORM.test(text) && name.startsWith("K") && text === name + checkOf(name);
+}
+
+/**
+ * false: the result is another attempt's (docs/design.md 3.25), because it carries the reference of
+ * one, or carries none of ours and turns another amount away. Many refusals tell zero, or nothing.
+ */
+export function concernsAttempt(
+  { reference, good, resultCode, amountMinor }: TransactionReport,
+  transactionId: string,
+  askedMinor: number,
+): boolean {
+  if (reference != null && isReference(reference)) return reference === referenceOf(transactionId);
+  const isRefusal = !good && resultCode !== null;
+  return !isRefusal || amountMinor === null || [0, askedMinor].includes(amountMinor);
 }
 
 function checkOf(name: string): string {

@@ -193,11 +193,11 @@ export class LateCharges {
     this.#parts.settled(charged);
   }
 
-  /** false: the order was tried again meanwhile, so its newest attempt speaks for it. */
+  /** false: another attempt speaks for the order, because it was tried again and not in vain. */
   #doubted(orderId: string, fitting: readonly Attempt[], { report }: StrayRow): boolean {
     const attempt = fitting.find(({ request }) => request.orderId === orderId);
     const latest = this.#parts.attempts.latest(orderId);
-    if (!attempt || latest?.transactionId !== attempt.transactionId) return false;
+    if (!attempt || !latest || !isNotCharged(latest.state)) return false;
     const writer = new AttemptWriter(attempt, this.#parts);
     const detail = { report, toldBefore: attempt.state };
     writer.advance({ input: "found-doubtful", report }, "doubted-late", detail);

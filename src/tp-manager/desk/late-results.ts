@@ -3,7 +3,6 @@ import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
-import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
 import { newestAttempts } from "../attempts/newest-attempts.ts";
 import { type Attempt, isCharged, isNotCharged } from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
@@ -142,7 +141,7 @@ export class LateResults {
 
   /** The order was told as not charged. false: it was tried again since. */
   #charge(attempt: Attempt, report: TransactionReport): boolean {
-    if (this.#wasTriedAgain(attempt, report)) return false;
+    if (this.#wasTriedAgain(attempt)) return false;
     const writer = new AttemptWriter(attempt, this.#parts);
     const detail = { report, toldBefore: attempt.state };
     const charged = writer.advance({ input: "found-charged", report }, "charged-late", detail);
@@ -154,35 +153,22 @@ export class LateResults {
     return true;
   }
 
-  /**
-   * Whether the order was tried again since. Its newest attempt speaks for it: one that was told as
-   * not charged becomes unknown, because the sale of the earlier one stands.
-   */
-  #wasTriedAgain(attempt: Attempt, report: TransactionReport): boolean {
-    const { attempts, inquiries } = this.#parts;
-    const latest = attempts.latest(attempt.request.orderId);
-    if (!latest || latest.transactionId === attempt.transactionId) return false;
-    const writer = new AttemptWriter(latest, this.#parts);
+  /** Whether the order was tried again since, and not in vain: that attempt speaks for it then. */
+  #wasTriedAgain(attempt: Attempt): boolean {
+    const latest = this.#parts.attempts.latest(attempt.request.orderId);
+    if (!latest || isNotCharged(latest.state)) return false;
+    const writer = new AttemptWriter(attempt, this.#parts);
     const words =
       "the terminal told a sale of an earlier attempt, and the order was tried again since: " +
       "look whether the customer was charged twice, and give one charge back";
     writer.log("error", { alarm: "order-charged-twice" }, words);
-    // An attempt that never left has nothing that could be in doubt.
-    if (!isNotCharged(latest.state) || latest.baseline === null) return true;
-    const detail = { report, judgement: "disagrees", toldBefore: latest.state };
-    const input = { input: "found-doubtful", report, judgement: "disagrees" } as const;
-    writer.advance(input, "doubted-late", detail);
-    const unknown =
-      "the order is unknown now: a sale of an earlier attempt of it stands; settle it";
-    writer.log("error", { alarm: PAYMENT_UNKNOWN }, unknown);
-    inquiries.reconsider();
     return true;
   }
 
   /** An approval of something else than was asked. false: the order was tried again since. */
   #doubtAgain(attempt: Attempt, report: TransactionReport, judgement: "disagrees"): boolean {
     const { inquiries } = this.#parts;
-    if (this.#wasTriedAgain(attempt, report)) return false;
+    if (this.#wasTriedAgain(attempt)) return false;
     const writer = new AttemptWriter(attempt, this.#parts);
     const detail = { report, judgement, toldBefore: attempt.state };
     writer.advance({ input: "found-doubtful", report, judgement }, "doubted-late", detail);

@@ -18,7 +18,7 @@ import {
   saleOf,
 } from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
-import { isReference, referenceOf } from "../attempts/reference-policy.ts";
+import { concernsAttempt, referenceOf } from "../attempts/reference-policy.ts";
 import type {
   CancelAnswer,
   GoodsDecision,
@@ -89,7 +89,10 @@ export class PaymentRun {
         },
         {
           report: (report) => this.#report(report),
-          concerns: (report) => !namesAnother(report, this.#writer.attempt.transactionId),
+          concerns: (report) => {
+            const { transactionId, request } = this.#writer.attempt;
+            return concernsAttempt(report, transactionId, request.amountMinor);
+          },
           ...observe(this.#writer),
         },
       );
@@ -241,12 +244,6 @@ export class PaymentRun {
       this.#writer.log("error", detail, "the journal did not take the end of the window for goods");
     }
   }
-}
-
-/** The result of another attempt of ours, by the reference that came back with it. */
-function namesAnother({ reference }: TransactionReport, transactionId: string): boolean {
-  if (reference == null || !isReference(reference)) return false;
-  return reference !== referenceOf(transactionId);
 }
 
 export function tellMismatch(

@@ -9,6 +9,7 @@ import {
   type AttemptState,
   begun,
   isCharged,
+  isNotCharged,
   notCharged,
   saleOf,
 } from "../attempts/payment.ts";
@@ -120,7 +121,10 @@ export class AttemptRows implements AttemptStore {
 
   latest(orderId: string): Attempt | undefined {
     const recent = this.#sql.latest.get(orderId);
-    return recent ? readAttempt(recent) : this.#archived.ofOrder(orderId).at(-1);
+    if (!recent) return speaksFor(this.#archived.ofOrder(orderId));
+    const newest = readAttempt(recent);
+    const isRepeated = newest.number > 1 && isNotCharged(newest.state);
+    return isRepeated ? speaksFor(this.ofOrder(orderId)) : newest;
   }
 
   ofOrder(orderId: string): Attempt[] {
@@ -292,6 +296,11 @@ export class AttemptRows implements AttemptStore {
     invariant(attempt, `attempt ${transactionId} is not in the journal`);
     return attempt;
   }
+}
+
+/** Of the attempts of an order, oldest first: one that was not in vain speaks for it. */
+function speaksFor(attempts: readonly Attempt[]): Attempt | undefined {
+  return attempts.findLast(({ state }) => !isNotCharged(state)) ?? attempts.at(-1);
 }
 
 /** The terminal's report in a step of an attempt; most steps have none. */

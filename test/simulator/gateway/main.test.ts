@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { faultKinds } from "../../../src/simulator/gateway/faults/fault.ts";
+import { scriptOf } from "../../support/child-program.ts";
 import { startProcess } from "../../support/own-processes.ts";
 import { root } from "../../tidy/sources.ts";
 import {
@@ -23,7 +24,7 @@ interface Run {
   output(): string;
 }
 
-const main = "src/simulator/gateway/main.ts";
+const main = scriptOf("simulator/gateway/main.ts");
 
 function run(...args: readonly string[]): Run {
   const child = startProcess(process.execPath, [main, ...args], { cwd: root });

@@ -14,12 +14,12 @@ import { quirks } from "../../../src/simulator/terminal/zvt/devices/quirks.ts";
 import { faultKinds } from "../../../src/simulator/terminal/zvt/faults/fault-table.ts";
 import { askNames } from "../../../src/simulator/terminal/zvt/machine/ask-list.ts";
 import { zvtProtocol } from "../../../src/simulator/terminal/zvt/zvt-protocol.ts";
+import { scriptOf } from "../../support/child-program.ts";
 import { runToEnd, startProcess } from "../../support/own-processes.ts";
-import { root } from "../../tidy/sources.ts";
 import { authorisation, controls, LAST_TRANSACTION, REGISTRATION } from "./support/started.ts";
 import { ScriptedRegister } from "./zvt/support/register.ts";
 
-const main = join(root, "src/simulator/terminal/main.ts");
+const main = scriptOf("simulator/terminal/main.ts");
 const running = new Set<ChildProcess>();
 let folder: string;
 

@@ -10,9 +10,13 @@ const IDLE_MS = 1_000;
 /** Longer than any time limit of a terminal. */
 const AGES_MS = 24 * 60 * 60_000;
 
+/** Leaves of the tables and indexes that four commits change, and some of the pages above. */
+const PAGES_MAX = 28;
+
 const everything = { sinceMs: 0, status: null, limit: 10, before: null };
 
 const commits = ({ path }: House): number => countLog(path).commits;
+const pages = ({ path }: House): number => countLog(path).pages;
 
 /** One that has been paid at: the first payment also remembers its terminal. */
 async function usedHouse(): Promise<House> {
@@ -37,6 +41,16 @@ test("a payment waits for three commits of the journal; a fourth follows in idle
   expect(commits(at) - before).toBe(4);
   await at.clock.advance(AGES_MS);
   expect(commits(at) - before).toBe(4);
+});
+
+test("a payment writes few pages of the journal, what follows in idleness included", async () => {
+  const at = await usedHouse();
+  const before = pages(at);
+  for (const order of ["A-1", "A-2", "A-3", "A-4"]) {
+    await pay(at, request(order));
+    await at.clock.advance(IDLE_MS);
+  }
+  expect((pages(at) - before) / 4).toBeLessThanOrEqual(PAGES_MAX);
 });
 
 test("in a busy hour what is written behind an answer rides with the next payment", async () => {

@@ -349,15 +349,22 @@ export class Session implements LinkListener {
 
   /** Frames are logged in the safe form only (docs/design.md 6.2), made when a log takes it. */
   #logFrame(direction: string, apdu: Apdu): void {
-    const answering = this.#answering();
-    const told = {
-      get message() {
-        return messageTitle(apdu, answering);
-      },
-      get frame() {
-        return safeHex(apdu, answering);
-      },
-    };
-    this.#options.log.debug(told, direction);
+    this.#options.log.debug({ frame: new LoggedFrame(apdu, this.#answering()) }, direction);
+  }
+}
+
+class LoggedFrame {
+  readonly #apdu: Apdu;
+  readonly #answering: { answering?: number };
+
+  constructor(apdu: Apdu, answering: { answering?: number }) {
+    this.#apdu = apdu;
+    this.#answering = answering;
+  }
+
+  /** Called by a logger that takes the line. */
+  toJSON(): object {
+    const context = this.#answering;
+    return { message: messageTitle(this.#apdu, context), hex: safeHex(this.#apdu, context) };
   }
 }

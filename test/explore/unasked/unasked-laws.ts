@@ -1,0 +1,49 @@
+import { isInDoubt } from "../../../src/tp-manager/attempts/phase-table.ts";
+import type { UnaskedScope, UnaskedWorld } from "./unasked-world.ts";
+
+interface Breach {
+  readonly law: string;
+  readonly what: string;
+}
+
+/**
+ * The oracle: knows the bank and what was told, and none of the product's rules. `rests`: nothing
+ * goes on by itself.
+ */
+export function breachOf(world: UnaskedWorld, scope: UnaskedScope, rests: boolean): Breach | null {
+  const { bank, told, run, questions } = world;
+  for (const order of Object.keys(scope.orders)) {
+    const charges = bank.filter((entry) => entry.order === order).length;
+    if (charges > 1) {
+      return { law: "no card is charged twice for one order", what: `${order}: ${charges} times` };
+    }
+    const isOpen = run !== null && world.attempts[run.attempt]?.order === order;
+    if (told[order] === "not charged" && charges > 0 && !isOpen) {
+      return { law: "no charge is reported as not paid", what: `${order} is charged` };
+    }
+    const wrong = breachOfState(world, scope, order);
+    if (wrong) return wrong;
+  }
+  if (!rests || questions.length === 0) return null;
+  return { law: "a next sale is possible again", what: "a question stays open" };
+}
+
+function breachOfState(world: UnaskedWorld, scope: UnaskedScope, order: string): Breach | null {
+  const { attempts, bank, run, acknowledged, confused } = world;
+  const index = attempts.findLastIndex((each) => each.order === order);
+  const state = attempts[index]?.state;
+  if (!state || run?.attempt === index) return null;
+  const amountMinor = scope.orders[order];
+  const isPaid = bank.some((entry) => entry.order === order && entry.amountMinor === amountMinor);
+  if (state.phase === "charged" && !isPaid && !confused.includes(index)) {
+    return { law: "an order that is told as charged is charged", what: `${order} is not charged` };
+  }
+  const isMixedUp = confused.some((each) => attempts[each]?.order === order);
+  // Without a name a result is told apart by its amount alone, once it came too early or too late.
+  const isKnown = scope.echoes && acknowledged.includes(index) && !isMixedUp;
+  if (!isInDoubt(state) || !isKnown) return null;
+  return {
+    law: "what the terminal has told does not stay unknown",
+    what: `${order} stays unknown although its result is stored`,
+  };
+}

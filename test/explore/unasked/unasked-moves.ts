@@ -1,0 +1,209 @@
+import type { UnaskedConnector } from "./unasked-connector.ts";
+import type { Result, UnaskedScope, UnaskedWorld } from "./unasked-world.ts";
+
+interface UnaskedMove {
+  /** "time": goes on by itself. */
+  readonly by: "kiosk" | "time" | "fault";
+  readonly says: string;
+  readonly world: UnaskedWorld;
+}
+
+type Add = (by: UnaskedMove["by"], says: string, change: (next: UnaskedWorld) => void) => void;
+
+const STRAY_MINOR = 4_321;
+
+/** Every move that is possible in a world. */
+export function unaskedMoves(
+  world: UnaskedWorld,
+  scope: UnaskedScope,
+  connector: UnaskedConnector,
+): UnaskedMove[] {
+  const moves: UnaskedMove[] = [];
+  const add: Add = (by, says, change) => {
+    const next = structuredClone(world);
+    change(next);
+    moves.push({ by, says, world: next });
+  };
+  kiosk(world, scope, connector, add);
+  register(world, scope, connector, add);
+  terminal(world, scope, add);
+  results(world, connector, add);
+  faults(world, scope, connector, add);
+  return moves;
+}
+
+function kiosk(
+  { run, questions, device, told, asked }: UnaskedWorld,
+  scope: UnaskedScope,
+  connector: UnaskedConnector,
+  add: Add,
+): void {
+  // The opening is refused while the terminal is busy, and nothing is sold before a question.
+  if (run || questions.length > 0 || device.paying !== null) return;
+  for (const order of Object.keys(scope.orders)) {
+    const times = asked[order] ?? 0;
+    if (times >= scope.asks || told[order] === "charged") continue;
+    add("kiosk", `the kiosk asks for ${order}${times > 0 ? " again" : ""}`, (next) => {
+      if (scope.isBare) next.device.results = [];
+      next.asked[order] = times + 1;
+      connector.admit(next, order);
+    });
+  }
+}
+
+function register(
+  { run, questions, device, attempts }: UnaskedWorld,
+  { isBare }: UnaskedScope,
+  connector: UnaskedConnector,
+  add: Add,
+): void {
+  if (run?.at === "told") add("time", "its end is written", (next) => connector.end(next, "told"));
+  if (run?.at === "unclear") add("time", "it ends unclear", (next) => connector.end(next, "lost"));
+  if (run?.at === "waiting") {
+    add("time", "the time limit is over: 504", (next) => connector.end(next, "lost"));
+  }
+  const [asked] = questions;
+  if (asked === undefined || run || device.paying !== null) return;
+  add("time", `somebody is there; ${attempts[asked]?.order} stays unknown`, (next) => {
+    next.questions.shift();
+    if (isBare) next.device.results = [];
+  });
+}
+
+function terminal({ run, device }: UnaskedWorld, scope: UnaskedScope, add: Add): void {
+  // What is told again is told before the next request is taken.
+  const isRepeating = device.results.some(({ isRepeat }) => isRepeat);
+  if (run?.at === "speaking" && device.paying === null && !isRepeating) {
+    add("time", "the terminal takes the request", (next) => {
+      next.device.paying = run.attempt;
+      next.run = { attempt: run.attempt, at: "waiting" };
+    });
+  }
+  if (device.paying === null) return;
+  const attempt = device.paying;
+  add("time", "the customer pays", (next) => charge(next, scope, attempt, {}));
+  add("time", "the customer is declined", (next) => {
+    finish(next, { ...plain(next, scope, attempt), says: "declined" });
+  });
+}
+
+/** What the terminal has to tell, oldest first. */
+function results({ device }: UnaskedWorld, connector: UnaskedConnector, add: Add): void {
+  const [result] = device.results;
+  if (!result) return;
+  const what = `it tells "${result.says}"${result.isRepeat ? " again" : ""}`;
+  add("time", what, (next) => {
+    if (hears(next, result, connector)) next.device.results.shift();
+  });
+}
+
+function faults(
+  world: UnaskedWorld,
+  scope: UnaskedScope,
+  connector: UnaskedConnector,
+  add: Add,
+): void {
+  const { left, run, device, questions } = world;
+  if (left.losses > 0) losses(world, connector, add);
+  if (left.crashes > 0 && (run || questions.length > 0 || device.results.length > 0)) {
+    add("fault", "the connector crashes and starts again", (next) => {
+      next.left.crashes -= 1;
+      if (scope.isBare) next.device.results = [];
+      connector.crash(next);
+    });
+  }
+  if (left.odd > 0 && device.paying !== null) odd(world, scope, device.paying, add);
+  if (left.strays > 0 && device.paying === null && !scope.isBare) {
+    add("fault", "a card is charged that nobody asked for", (next) => {
+      next.left.strays -= 1;
+      next.bank.push({ order: null, amountMinor: STRAY_MINOR });
+      const stray = { attempt: null, named: null, says: "approved", isRepeat: false } as const;
+      next.device.results.push({ ...stray, amountMinor: STRAY_MINOR });
+    });
+  }
+}
+
+function losses({ run, device }: UnaskedWorld, connector: UnaskedConnector, add: Add): void {
+  const lose: Add = (by, says, change) =>
+    add(by, says, (next) => {
+      next.left.losses -= 1;
+      change(next);
+    });
+  if (run?.at === "speaking") {
+    lose("fault", "the request is lost", (next) => {
+      next.run = { attempt: run.attempt, at: "waiting" };
+    });
+    lose("fault", "the request is refused", (next) => connector.end(next, "refused"));
+  }
+  const [result] = device.results;
+  if (!result) return;
+  lose("fault", "the result is lost", (next) => void next.device.results.shift());
+  lose("fault", "the result is told, and its acknowledgement is lost", (next) => {
+    hears(next, result, connector);
+    next.device.results[0] = { ...result, isRepeat: true };
+  });
+}
+
+function odd(world: UnaskedWorld, scope: UnaskedScope, attempt: number, add: Add): void {
+  const strike = (says: string, change: (next: UnaskedWorld) => void): void =>
+    add("fault", says, (next) => {
+      next.left.odd -= 1;
+      change(next);
+    });
+  strike("the customer pays another amount", (next) => {
+    next.confused.push(attempt);
+    const { amountMinor } = plain(next, scope, attempt);
+    charge(next, scope, attempt, { amountMinor: amountMinor + 1 });
+  });
+  strike("the customer pays, and the terminal says nothing clear", (next) => {
+    charge(next, scope, attempt, { says: "nothing clear" });
+  });
+  strike("the customer pays, and the terminal says first that it will tell later", (next) => {
+    charge(next, scope, attempt, {});
+    const own = next.device.results.at(-1);
+    if (own) next.device.results.splice(-1, 0, { ...own, says: "later" });
+  });
+  const other = world.attempts.findIndex(({ order }) => order !== world.attempts[attempt]?.order);
+  if (other < 0) return;
+  strike("the customer pays, and the result names another order", (next) => {
+    next.confused.push(attempt, other);
+    charge(next, scope, attempt, { named: other });
+  });
+}
+
+/** The result that the terminal should tell. */
+function plain({ attempts }: UnaskedWorld, { orders }: UnaskedScope, attempt: number): Result {
+  const amountMinor = orders[attempts[attempt]?.order ?? ""] ?? 0;
+  return { attempt, named: null, says: "approved", amountMinor, isRepeat: false };
+}
+
+function charge(
+  next: UnaskedWorld,
+  scope: UnaskedScope,
+  attempt: number,
+  change: Partial<Result>,
+): void {
+  const result = { ...plain(next, scope, attempt), ...change };
+  const order = next.attempts[attempt]?.order ?? "";
+  next.bank.push({ order, amountMinor: result.amountMinor });
+  finish(next, result);
+}
+
+function finish(next: UnaskedWorld, result: Result): void {
+  next.device.paying = null;
+  next.device.results.push(result);
+}
+
+function hears(next: UnaskedWorld, result: Result, connector: UnaskedConnector): boolean {
+  // A register that waits takes what names nobody for its own.
+  if (result.attempt === null && next.run) next.confused.push(next.run.attempt);
+  const isStored = connector.hear(next, result);
+  if (isStored) acknowledge(next, result);
+  return isStored;
+}
+
+function acknowledge(next: UnaskedWorld, { attempt, says, named }: Result): void {
+  const isClear = says === "approved" || says === "declined";
+  if (attempt === null || !isClear || named !== null) return;
+  if (!next.acknowledged.includes(attempt)) next.acknowledged.push(attempt);
+}

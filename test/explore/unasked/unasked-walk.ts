@@ -1,0 +1,68 @@
+import { createHash } from "node:crypto";
+import { productRules, UnaskedConnector, type UnaskedRules } from "./unasked-connector.ts";
+import { breachOf } from "./unasked-laws.ts";
+import { unaskedMoves } from "./unasked-moves.ts";
+import { firstWorld, type UnaskedScope, type UnaskedWorld } from "./unasked-world.ts";
+
+interface UnaskedWalked {
+  readonly scope: string;
+  readonly states: number;
+  readonly moves: number;
+  readonly depth: number;
+  readonly found: ReadonlyArray<{
+    readonly law: string;
+    readonly what: string;
+    readonly story: readonly string[];
+  }>;
+}
+
+interface Seen {
+  readonly world: UnaskedWorld;
+  readonly from: Seen | null;
+  readonly says: string;
+}
+
+/** Visits every world that a scope can reach, the near ones first. */
+export function walkUnasked(
+  scope: UnaskedScope,
+  rules: UnaskedRules = productRules,
+): UnaskedWalked {
+  const connector = new UnaskedConnector(scope, rules);
+  const first: Seen = { world: firstWorld(scope), from: null, says: "" };
+  const seen = new Set([keyOf(first.world)]);
+  const found = new Map<string, UnaskedWalked["found"][number]>();
+  let [moves, depth] = [0, 0];
+  let layer = [first];
+  while (layer.length > 0) {
+    const next: Seen[] = [];
+    for (const from of layer) {
+      const ways = unaskedMoves(from.world, scope, connector);
+      moves += ways.length;
+      const rests = ways.every(({ by }) => by !== "time");
+      const breach = breachOf(from.world, scope, rests);
+      if (breach) {
+        if (!found.has(breach.law)) found.set(breach.law, { ...breach, story: storyOf(from) });
+        continue;
+      }
+      for (const { says, world } of ways) {
+        const key = keyOf(world);
+        if (seen.has(key)) continue;
+        seen.add(key);
+        next.push({ world, from, says });
+      }
+    }
+    if (next.length > 0) depth += 1;
+    layer = next;
+  }
+  return { scope: scope.name, states: seen.size, moves, depth, found: [...found.values()] };
+}
+
+function keyOf(world: UnaskedWorld): string {
+  return createHash("sha1").update(JSON.stringify(world)).digest("base64");
+}
+
+function storyOf(seen: Seen): string[] {
+  const story: string[] = [];
+  for (let at: Seen | null = seen; at?.from; at = at.from) story.push(at.says);
+  return story.reverse();
+}

@@ -1,0 +1,67 @@
+import type { AttemptState } from "../../../src/tp-manager/attempts/payment.ts";
+
+/** How a terminal that cannot be asked is made. */
+interface UnaskedCharacter {
+  /** Its reply names the order by the reference that it was given. */
+  readonly echoes: boolean;
+  /** Its result can come on the payment's own connection alone. */
+  readonly isBare: boolean;
+}
+
+/** What a walk is about: the terminal, the orders with their amounts, the faults at every place. */
+export interface UnaskedScope extends UnaskedCharacter {
+  readonly name: string;
+  readonly orders: Readonly<Record<string, number>>;
+  readonly asks: number;
+  readonly losses: number;
+  readonly crashes: number;
+  /** Results that are told otherwise than they should be. */
+  readonly odd: number;
+  /** Cards that nobody asked for. */
+  readonly strays: number;
+}
+
+/** Of a request, or of nobody. */
+export interface Result {
+  readonly attempt: number | null;
+  /** Another attempt, whose reference the result carries. */
+  readonly named: number | null;
+  readonly says: "approved" | "declined" | "later" | "nothing clear";
+  readonly amountMinor: number;
+  /** Told already; our acknowledgement was lost. */
+  readonly isRepeat: boolean;
+}
+
+export interface UnaskedWorld {
+  attempts: Array<{ readonly order: string; readonly state: AttemptState }>;
+  /** Amounts of results that no order fits. */
+  strays: number[];
+  /** The attempt on the terminal, and how far it is. */
+  run: {
+    readonly attempt: number;
+    readonly at: "speaking" | "waiting" | "told" | "unclear";
+  } | null;
+  /** Questions "is somebody there?" that are not answered yet. */
+  questions: number[];
+  device: { paying: number | null; results: Result[] };
+  bank: Array<{ readonly order: string | null; readonly amountMinor: number }>;
+  told: Record<string, "nothing" | "charged" | "not charged" | "unknown">;
+  asked: Record<string, number>;
+  left: { losses: number; crashes: number; odd: number; strays: number };
+  /** For the oracle: attempts whose clear result was stored, and those that were mixed up. */
+  acknowledged: number[];
+  confused: number[];
+}
+
+export function firstWorld(scope: UnaskedScope): UnaskedWorld {
+  const { orders, losses, crashes, odd, strays } = scope;
+  const each = Object.keys(orders);
+  return {
+    ...{ attempts: [], strays: [], run: null, questions: [], bank: [] },
+    ...{ acknowledged: [], confused: [] },
+    device: { paying: null, results: [] },
+    told: Object.fromEntries(each.map((order) => [order, "nothing" as const])),
+    asked: Object.fromEntries(each.map((order) => [order, 0])),
+    left: { losses, crashes, odd, strays },
+  };
+}

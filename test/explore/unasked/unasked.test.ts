@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { productRules } from "./unasked-connector.ts";
+import { unaskedReduced } from "./unasked-scopes.ts";
+import { walkUnasked } from "./unasked-walk.ts";
+
+test("a terminal that cannot be asked breaks no law, in a reduced scope", () => {
+  const walked = unaskedReduced.map((scope) => walkUnasked(scope));
+  expect(walked.flatMap(({ found }) => found)).toEqual([]);
+  expect(walked.reduce((sum, { states }) => sum + states, 0)).toBeGreaterThan(5_000);
+});
+
+test.each([
+  [
+    "a result on disk is no end after a crash",
+    { ...productRules, endsStored: false },
+    0,
+    "what the terminal has told does not stay unknown",
+  ],
+  [
+    "a refusal of another amount that names no order ends the payment of now",
+    { ...productRules, concerns: () => true },
+    3,
+    "no charge is reported as not paid",
+  ],
+])("put back, this is found: %s", (_, rules, scope, law) => {
+  const found = unaskedReduced
+    .slice(scope, scope + 1)
+    .flatMap((one) => walkUnasked(one, rules).found);
+  expect(found.map((each) => each.law)).toContain(law);
+});
