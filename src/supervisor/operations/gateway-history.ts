@@ -1,7 +1,8 @@
 import type { GatewayHistory, GatewayOperation } from "../../shared/ipc/contract.ts";
+import type { Transaction } from "../../shared/transaction.ts";
 import type { StoredNotification } from "../notifications/notification-store.ts";
 import { failedOperations } from "./failed-operations.ts";
-import { doneSum, notifiedNames, notifiedSum, orderStateOf } from "./gateway-state.ts";
+import { notifiedNames, notifiedSum, orderStateOf, refundedSum } from "./gateway-state.ts";
 import type { HistoryParts } from "./history-parts.ts";
 
 /** The gateway's notifications about an order, and the operations asked of it. */
@@ -43,33 +44,66 @@ export function gatewayHistoryOf(orderId: string, parts: HistoryParts): GatewayH
 /**
  * Notifications settle the unknown operation of a transaction when they can mean nothing else: as
  * many refunds as were done and this one, a cancellation, a capture. A refusal counts only where no
- * other operation of the kind could be meant.
+ * other operation of the kind could be meant. A refund or refusal that was notified before the
+ * operation was asked for is that of another one, made at the gateway by somebody else perhaps.
  */
 export function notifiedEnd(
   transactionPublicId: string,
-  { operations, notifications }: HistoryParts,
+  parts: HistoryParts,
 ): { readonly open: GatewayOperation; readonly state: "done" | "refused" } | undefined {
+  const { operations, notifications } = parts;
   const open = operations.openOf(transactionPublicId);
   const owner = operations.ownerOf(transactionPublicId);
   if (open?.state !== "unknown" || !owner) return undefined;
-  const told = notifications
-    .acceptedOf([owner.transactionId])
-    .filter((one) => isOperation(one) && one.transactionPublicId === transactionPublicId);
-  const asked = operations.operationsOf([transactionPublicId]);
-  const happened = (name: string, status: string): boolean =>
-    told.some((one) => one.operation === name && one.status === status);
+  const told = toldOf(transactionPublicId, owner, notifications);
+  const since = told.filter((one) => !isBefore(one, open));
+  const happened = (name: string, status: string, among = told): boolean =>
+    among.some((one) => one.operation === name && one.status === status);
+  const { amountMinor } = owner;
   const carriedOut = {
     confirm: happened("capture", "ok"),
     cancel: happened("cancellation", "ok"),
     refund:
-      notifiedSum(owner.amountMinor, told) >=
-      doneSum(owner.amountMinor, asked.filter(isDone)) + (open.amountMinor ?? owner.amountMinor),
+      notifiedSum(amountMinor, told) >=
+      refundedBefore(open, amountMinor, parts) + (open.amountMinor ?? amountMinor),
   };
   if (carriedOut[open.kind]) return { open, state: "done" };
+  const asked = operations.operationsOf([transactionPublicId]);
   const onlyOne = asked.filter(({ kind }) => kind === open.kind).length === 1;
-  return onlyOne && happened(notifiedNames[open.kind], "nok")
+  return onlyOne && happened(notifiedNames[open.kind], "nok", since)
     ? { open, state: "refused" }
     : undefined;
+}
+
+/**
+ * The sum that was refunded of a transaction of the gateway before `open` was asked for, as far as
+ * known. `amountMinor`: of the transaction, when its owner is not known.
+ */
+export function refundedBefore(
+  open: GatewayOperation,
+  amountMinor: number,
+  { operations, notifications }: HistoryParts,
+): number {
+  const { transactionPublicId } = open;
+  const owner = operations.ownerOf(transactionPublicId);
+  const told = owner ? toldOf(transactionPublicId, owner, notifications) : [];
+  const before = told.filter((one) => isBefore(one, open));
+  const done = operations.operationsOf([transactionPublicId]).filter(isDone);
+  return refundedSum(owner?.amountMinor ?? amountMinor, before, done);
+}
+
+function toldOf(
+  transactionPublicId: string,
+  { transactionId }: Transaction,
+  notifications: HistoryParts["notifications"],
+): StoredNotification[] {
+  return notifications
+    .acceptedOf([transactionId])
+    .filter((one) => isOperation(one) && one.transactionPublicId === transactionPublicId);
+}
+
+function isBefore({ receivedAtMs }: StoredNotification, { askedAtMs }: GatewayOperation): boolean {
+  return receivedAtMs < askedAtMs;
 }
 
 function isOperation({ kind }: StoredNotification): boolean {

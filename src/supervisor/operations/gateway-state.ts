@@ -101,11 +101,6 @@ export function notifiedSum(amountMinor: number, notified: readonly Notified[]):
   return sumOf(notifiedAmounts(amountMinor, notified));
 }
 
-/** The sum of the refunds that were asked for here and done. */
-export function doneSum(amountMinor: number, done: readonly Done[]): number {
-  return sumOf(doneAmounts(amountMinor, done));
-}
-
 /**
  * The sum refunded for certain, in minor units. The notification of a refund that was asked for
  * here comes a while after the refund: until its amount is notified, the refund adds to those that

@@ -1,19 +1,18 @@
 import type { GatewayOperation } from "../../shared/ipc/contract.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { LookedUp } from "../gateway/lookup.ts";
-import { doneSum } from "./gateway-state.ts";
 
 /**
  * The end of an open operation that a lookup proves; null: nothing. A lookup can prove that an
  * operation was carried out, never that it was not: its request may still be under way inside the
  * gateway. The published object has no word for a cancellation (docs/gateway.md 4.6), but a capture
  * proves that no cancellation has been and none can follow: only authorised transactions can be
- * cancelled (docs/design.md 12.16).
+ * cancelled (docs/design.md 12.16). A refund from before the operation proves nothing of it.
  */
 export function provedByLookup(
   open: GatewayOperation,
   looked: LookedUp,
-  { owner, done }: { owner: Transaction | undefined; done: readonly GatewayOperation[] },
+  { owner, refundedMinor: before }: { owner: Transaction | undefined; refundedMinor: number },
 ): "done" | "refused" | null {
   const { amountMinor, capturedMinor, refundedMinor } = looked;
   if (amountMinor === null || !sumsFit(looked) || (owner && !fitsOwner(looked, owner))) return null;
@@ -24,7 +23,7 @@ export function provedByLookup(
     case "cancel":
       return captured ? "refused" : null;
     case "refund": {
-      const sum = doneSum(amountMinor, done) + (open.amountMinor ?? amountMinor);
+      const sum = before + (open.amountMinor ?? amountMinor);
       return (refundedMinor ?? 0) >= Math.min(sum, amountMinor) ? "done" : null;
     }
   }

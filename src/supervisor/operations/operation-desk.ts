@@ -14,7 +14,7 @@ import type { LookedUp, LookupAnswer } from "../gateway/lookup.ts";
 import { operationEnd } from "../gateway/operation-request.ts";
 import type { NotificationStore } from "../notifications/notification-store.ts";
 import { failedOperations } from "./failed-operations.ts";
-import { gatewayHistoryOf, notifiedEnd } from "./gateway-history.ts";
+import { gatewayHistoryOf, notifiedEnd, refundedBefore } from "./gateway-history.ts";
 import type { HistoryParts } from "./history-parts.ts";
 import { provedByLookup } from "./lookup-proof.ts";
 import { OperationLookups } from "./operation-lookups.ts";
@@ -300,8 +300,9 @@ export class OperationDesk {
     const { store } = this.#parts;
     const open = store.openOf(publicId);
     if (open?.state !== "unknown") return;
-    const done = store.operationsOf([publicId]).filter(({ state }) => state === "done");
-    const proved = provedByLookup(open, looked, { owner: store.ownerOf(publicId), done });
+    const owner = store.ownerOf(publicId);
+    const refundedMinor = refundedBefore(open, looked.amountMinor ?? 0, this.#known);
+    const proved = provedByLookup(open, looked, { owner, refundedMinor });
     if (proved === "done") this.#settle(open, "done", "lookup", "a lookup shows that it was done");
     if (proved === "refused" && only !== "done") {
       this.#settle(open, "refused", "lookup", "a lookup shows a capture: it was not cancelled");
