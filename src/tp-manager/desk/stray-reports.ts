@@ -204,8 +204,21 @@ export class StrayReports {
     const found = foundIn(conclusion);
     if (found.finding !== "held" || !look) return found;
     const orderId = this.#parts.lateCharges.find(row, look);
-    if (orderId === undefined) return found;
+    if (orderId === undefined) return this.#unlessReversal(found, row.report);
     return { finding: "known", because: `it is the sale of order ${orderId}, reported late` };
+  }
+
+  /** A terminal that names no original stores a reversal like a sale. */
+  #unlessReversal(found: Found, report: TransactionReport): Found {
+    const { attempts, terminal } = this.#parts;
+    const { paymentLimitMs } = terminal.capabilities;
+    const reversal = attempts
+      .unfinished()
+      .find((attempt) => mayBeItsReversal(attempt, report, attempts, paymentLimitMs));
+    if (!reversal) return found;
+    const { orderId } = reversal.request;
+    const because = `it can be the reversal of order ${orderId}, which is in doubt`;
+    return { finding: "unclear", because };
   }
 
   /** A journal that cannot be read knows nothing; the alarm is raised all the same. */

@@ -46,6 +46,7 @@ export function driverOf(
     log,
     waitMs: settings.paymentTimeoutMs + settings.graceMs,
     quietMs: settings.paymentTimeoutMs + SILENCE_MS,
+    silenceMs: SILENCE_MS,
   });
   terminal.start();
   return { terminal, model: undefined };

@@ -46,7 +46,8 @@ describe("a notification from before a refund was asked for", () => {
   ])("tells a lookup what was refunded before: %s in all is %s", async (sum, state) => {
     const { rig } = await refundedElsewhere("ok");
     const request = refundOf3();
-    const seen = { merchant_order_id: "A-1", amount: "8.99", refunded_amount: sum };
+    const order = { merchant_order_id: "A-1", amount: "8.99", currency: "EUR" };
+    const seen = { id: 155_227_950_169, ...order, captured_amount: "8.99", refunded_amount: sum };
     rig.server.behave = ({ method }) =>
       method === "GET" ? { status: 200, body: JSON.stringify(seen) } : "reset";
     await rig.operations.operate(request);

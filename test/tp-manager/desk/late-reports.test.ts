@@ -92,6 +92,7 @@ describe("a good report after the end of a payment (docs/design.md 3.19)", () =>
     await again;
     expect(at.terminal.paid).toHaveLength(2);
     expect(phases(at, "B-1")).not.toEqual(["not-charged"]);
+    expect(findings(at)).toEqual(["unclear"]);
   });
 
   /** Order A-1 was turned away, and B-1's end was not heard; a sale is stored that nobody told. */

@@ -75,7 +75,7 @@ const lineAt = (address: string) =>
 function unasked(messages: Messages, dialogue: Dialogue): Terminal {
   return new UnaskedTerminal({
     ...{ messages, dialogue, clock: steppedClock, log },
-    ...{ waitMs: 1_000, quietMs: 1_050 },
+    ...{ waitMs: 1_000, quietMs: 1_050, silenceMs: 50 },
   });
 }
 

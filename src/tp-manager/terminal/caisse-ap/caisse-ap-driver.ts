@@ -65,11 +65,11 @@ export const caisseApDriver: Driver = {
     const transport = createTransport(config.SERIAL_PORT, serialLine(config), clock);
     const messages = caisseApMessages(optionsOf(config));
     const dialogue = await dialogueOf(config, transport, clock);
-    const { RECOVERY_SILENCE_MS } = valuesOf(fields, config);
+    const { RECOVERY_SILENCE_MS: silenceMs } = valuesOf(fields, config);
     const { PAYMENT_TIMEOUT, PAYMENT_GRACE } = config;
     const waitMs = (PAYMENT_TIMEOUT + PAYMENT_GRACE) * 1_000;
-    const quietMs = PAYMENT_TIMEOUT * 1_000 + RECOVERY_SILENCE_MS;
-    return new UnaskedTerminal({ messages, dialogue, clock, log, waitMs, quietMs });
+    const quietMs = PAYMENT_TIMEOUT * 1_000 + silenceMs;
+    return new UnaskedTerminal({ messages, dialogue, clock, log, waitMs, quietMs, silenceMs });
   },
 };
 

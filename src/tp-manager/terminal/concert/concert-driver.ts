@@ -66,5 +66,6 @@ function limitsOf({ PAYMENT_TIMEOUT, PAYMENT_GRACE }: Config, silenceMs: number)
   return {
     waitMs: (PAYMENT_TIMEOUT + PAYMENT_GRACE) * 1_000,
     quietMs: PAYMENT_TIMEOUT * 1_000 + silenceMs,
+    silenceMs,
   };
 }

@@ -30,6 +30,8 @@ export interface UnaskedParts {
   readonly waitMs: number;
   /** From the request on: then nothing is expected to run any more. */
   readonly quietMs: number;
+  /** Listened to behind `waitMs` at least, before anybody is asked. */
+  readonly silenceMs: number;
 }
 
 interface Paying {
@@ -95,7 +97,7 @@ export class UnaskedTerminal implements Terminal {
 
   get capabilities(): TerminalCapabilities {
     return {
-      paymentLimitMs: this.#parts.quietMs,
+      paymentLimitMs: Math.max(this.#parts.quietMs, this.#parts.waitMs + this.#parts.silenceMs),
       lastTransaction: false,
       vending: false,
       partialIssue: false,
@@ -212,6 +214,7 @@ export class UnaskedTerminal implements Terminal {
       paying.isSent = true;
       if (sent === "taken") this.#stored = undefined;
       limit = clock.startTimer("payment result", waitMs, () => {
+        this.#listenOn();
         const text = `the terminal told no result in ${Math.round(waitMs / 1_000)} s`;
         ended.resolve(lost("no-result", [text, paying.fault].filter(Boolean).join("; ")));
       });
@@ -223,6 +226,12 @@ export class UnaskedTerminal implements Terminal {
       limit?.clear();
       this.#paying = undefined;
     }
+  }
+
+  /** The kiosk is answered 504 now; a result still counts on the line that would have told it. */
+  #listenOn(): void {
+    const { clock, silenceMs } = this.#parts;
+    this.#quietAtMs = Math.max(this.#quietAtMs, clock.monotonicMs() + silenceMs);
   }
 
   /** An opening that has lapsed meanwhile is made once more, because nothing has left. */

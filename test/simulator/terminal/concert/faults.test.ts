@@ -162,8 +162,11 @@ describe.each([
   ["tags", ofTags],
 ] as const)("faults of %s", (_, cases) => {
   const rows = cases.flatMap((one) => one.on.map((setting) => ({ ...one, ...setting, setting })));
-  test.each(rows)("$fault on $transport, $family, sessions $sessions", async (row) => {
-    const { register, simulator } = await started(row.setting, { faults: [row.fault] });
+  // Each waits for silence much longer than it works.
+  const all = test.concurrent.for(rows);
+  all("$fault on $transport, $family, sessions $sessions", async (row, { onTestFinished }) => {
+    const faults = [row.fault];
+    const { register, simulator } = await started(row.setting, { faults }, onTestFinished);
     const story = await asked(register, row.setting);
     await simulator.terminal.idle();
     const heard = around(row, row.setting);

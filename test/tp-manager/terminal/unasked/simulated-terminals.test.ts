@@ -88,7 +88,7 @@ async function kiosk({ transport, family, sessions }: Setting, faults: readonly 
         ? concertMessages({ variant: "e-plus", register: "01", report: true })
         : caisseApMessages(options),
     ...{ dialogue, clock: steppedClock, log: { info: () => {}, warn: () => {} } },
-    ...{ waitMs: 400, quietMs: 420 },
+    ...{ waitMs: 400, quietMs: 420, silenceMs: 20 },
   });
   open.push(driver);
   // The house calls its terminal by the driver's interface alone.

@@ -48,6 +48,7 @@ export async function unaskedHouse<Peer extends LinePeer>(
     log: recordingLog().log,
     waitMs: PAYMENT_TIMEOUT_MS + 30_000,
     quietMs: PAYMENT_TIMEOUT_MS + 10_000,
+    silenceMs: 10_000,
   });
   const path = made.path ?? join(temporaryFolder(), "journal.db");
   // The house calls its terminal by the driver's interface alone.

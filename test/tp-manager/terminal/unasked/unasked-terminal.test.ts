@@ -20,7 +20,7 @@ const order: PaymentOrder = {
 const heedless = { acknowledged: () => {}, prompt: () => {} };
 
 /** A driver on a line that a test plays. */
-function started(line: Partial<Dialogue>) {
+function started(line: Partial<Dialogue>, limits: { readonly quietMs?: number } = {}) {
   const clock = new TestClock();
   const { log, lines } = recordingLog();
   let listener: DialogueListener | undefined;
@@ -38,7 +38,16 @@ function started(line: Partial<Dialogue>) {
   };
   const messages = concertMessages({ variant: "e-plus", register: "01", report: true });
   const driver = new UnaskedTerminal({
-    ...{ messages, dialogue, clock, log, waitMs: 210_000, quietMs: 300_000 },
+    ...{
+      messages,
+      dialogue,
+      clock,
+      log,
+      waitMs: 210_000,
+      quietMs: 190_000,
+      silenceMs: 10_000,
+      ...limits,
+    },
   });
   driver.start();
   const told = (change: Partial<FixedReply>) =>
@@ -111,7 +120,7 @@ describe("the silence of a recovery run", () => {
       pings += 1;
       return Promise.resolve({ opened: true });
     };
-    const { clock, driver, told } = started({ ping });
+    const { clock, driver, told } = started({ ping }, { quietMs: 300_000 });
     driver.takeLateResults(() => true);
     const paying = driver.pay(order, { ...heedless, report: () => "accept" });
     await clock.advance(220_000);
@@ -126,6 +135,33 @@ describe("the silence of a recovery run", () => {
     await clock.advance(100_000);
     await looked;
     expect(pings).toBe(1);
+  });
+});
+
+describe("the silence before the question of a recovery run (docs/concert.md 4.9)", () => {
+  test.each([
+    ["without a result is over so long after the 504", [5_000, 5_001], [0, 1]],
+    ["ends with a result behind the 504, and nothing is asked", [5_000, 60_000], [0, 0]],
+  ])("%s", async (what, [before = 0, behind = 0], expected) => {
+    let pings = 0;
+    const ping = (): Promise<Opened> => {
+      pings += 1;
+      return Promise.resolve({ opened: true });
+    };
+    const { clock, driver, told } = started({ ping });
+    const late: unknown[] = [];
+    driver.takeLateResults(({ good }) => late.push(good) > 0);
+    const paying = driver.pay(order, { ...heedless, report: () => "accept" });
+    await clock.advance(210_000);
+    expect((await paying).end).toBe("lost");
+    const looked = driver.lastTransaction(new AbortController().signal);
+    await clock.advance(before);
+    const seen = [pings];
+    if (what.startsWith("ends")) expect(told({ private: "" })).toBe(true);
+    await clock.advance(behind);
+    await looked;
+    expect([...seen, pings]).toEqual(expected);
+    expect(late).toEqual(what.startsWith("ends") ? [true] : []);
   });
 });
 

@@ -1,4 +1,4 @@
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import {
   caisseApProtocol,
   concertProtocol,
@@ -41,17 +41,19 @@ function opened(family: Family, options: ConcertOptions) {
   return openTerminal(family === "concert" ? concertProtocol : caisseApProtocol, options);
 }
 
-const open: { close(): Promise<void> }[] = [];
-
-afterEach(async () => {
-  for (const opened of open.splice(0).reverse()) await opened.close();
-});
-
-/** A simulator and a register on its line; both are closed when the test is over. */
+/**
+ * A simulator and a register on its line; both are closed when the test is over. One that runs
+ * beside others of its file gives its own `atEnd`.
+ */
 export async function started(
   { transport, family, sessions }: Setting,
   { faults = [], ...given }: Given = {},
+  atEnd: (close: () => Promise<void>) => void = onTestFinished,
 ): Promise<Started> {
+  const open: { close(): Promise<void> }[] = [];
+  atEnd(async () => {
+    for (const opened of open.reverse()) await opened.close();
+  });
   const protocol = family === "concert" ? concertProtocol : caisseApProtocol;
   const options = completed<ConcertOptions>(protocol.defaults, steppedClock, {
     tcp: transport === "tcp" ? { host: "127.0.0.1", port: 0 } : null,
