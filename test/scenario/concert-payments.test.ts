@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type InstallationOptions, TestInstallation } from "../support/installation.ts";
+import { until } from "../support/child-program.ts";
+import {
+  type Answer,
+  type InstallationOptions,
+  TestInstallation,
+} from "../support/installation.ts";
 
 /** A terminal, and the settings that make the connector speak to it. */
 interface Spoken {
@@ -36,6 +41,48 @@ const optionsOf = ({ line, switches, config }: (typeof rows)[number]): Installat
 /** One installation, which gets one terminal after the other. */
 let house: TestInstallation | undefined;
 afterAll(() => house?.stop());
+
+/** What a terminal is that has no name. */
+const nobody = { serialNumber: "", deviceId: "", terminalId: "", terminalVersion: "" };
+const refused = (charged: string) => ({ http: 501, code: "NOT_SUPPORTED", charged });
+const word = ({ http, one }: Answer) => ({
+  ...{ http, code: one.error?.code, charged: one.error?.charged },
+});
+
+/** Every call that such a terminal cannot follow, asked for while it is idle. */
+async function lacking(at: TestInstallation, orderId: string) {
+  const calls = (["/cancel", "/reset", "/tlc"] as const).flatMap((path) =>
+    (["GET", "POST"] as const).map((method) => [method, path, undefined] as const),
+  );
+  const delivery = { withinSeconds: 30 };
+  const all = [...calls, ["POST", "/payment", { orderId, amount: 3, delivery }] as const];
+  const told: Array<{ readonly call: string } & ReturnType<typeof word>> = [];
+  for (const [method, path, body] of all) {
+    told.push({ call: `${method} ${path}`, ...word(await at.call(method, path, body)) });
+  }
+  return told;
+}
+
+async function control(at: TestInstallation, method: string, path: string, body?: object) {
+  const response = await fetch(`${at.terminalEndpoints?.control}${path}`, {
+    method,
+    ...(body === undefined
+      ? {}
+      : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+  });
+  return (await response.json()) as Controlled;
+}
+
+interface Controlled {
+  readonly running: { readonly phase: string } | null;
+  readonly events: readonly { readonly seq: number; readonly [name: string]: unknown }[];
+}
+
+/** How often the terminal was spoken to: connections and what came on them. */
+async function heardBy(at: TestInstallation): Promise<number> {
+  const { events } = await control(at, "GET", "/trace?last=10000");
+  return events.filter(({ what, direction }) => what === "open" || direction === "in").length;
+}
 
 describe.each(rows)("a whole installation with $title on $line", (row) => {
   const order = (number: number): string => `${row.title} ${row.line} ${number}`;
@@ -80,13 +127,51 @@ describe.each(rows)("a whole installation with $title on $line", (row) => {
   });
 
   test("nothing that the terminal cannot do reaches it", async () => {
-    const before = (await at.ledger()).entries.length;
-    for (const path of ["/cancel", "/tlc"]) {
-      const { http } = await at.call("GET", path);
-      expect(`${path} ${http}`).toBe(`${path} 501`);
+    const before = await heardBy(at);
+    const idle = await lacking(at, order(5));
+    expect(idle).toEqual(idle.map(({ call }) => ({ call, ...refused("no") })));
+    const sold = { http: 501, code: "NOT_SUPPORTED", charged: "yes" };
+    expect(word(await at.call("POST", "/reversal", { orderId: order(1) }))).toEqual(sold);
+    const ready = { orderId: order(1), delivered: true };
+    expect((await at.call("POST", "/delivery", ready)).one.error?.charged).toBe("yes");
+    const { one: config } = await at.call("GET", "/config");
+    expect(config).toMatchObject(nobody);
+    expect(await heardBy(at)).toBe(before);
+
+    await control(at, "POST", "/faults", { name: "hold", at: "card" });
+    const paying = at.pay(3, order(6));
+    await until("the customer stands there", async () => {
+      const { running } = await control(at, "GET", "/state");
+      return running?.phase === "card" || undefined;
+    });
+    const during = await heardBy(at);
+    expect(during).toBeGreaterThan(before);
+    for (const method of ["GET", "POST"] as const) {
+      expect(word(await at.call(method, "/cancel"))).toEqual(refused("unknown"));
+      for (const path of ["/reset", "/tlc"]) {
+        expect(word(await at.call(method, path))).toEqual(refused("no"));
+      }
     }
+    for (const path of ["/reversal", "/delivery"]) {
+      const own = { orderId: order(6), ...(path === "/delivery" ? { delivered: true } : {}) };
+      expect((await at.call("POST", path, own)).one.error?.charged).toBe("unknown");
+    }
+    expect(word(await at.call("POST", "/reversal", { orderId: order(1) }))).toEqual(sold);
+    const { one: busy } = await at.call("GET", "/check?fresh=yes");
+    expect(busy.cr).toBe("1");
+    expect(await heardBy(at)).toBe(during);
+    await control(at, "DELETE", "/faults");
+    expect((await paying).one.status).toBe("Success");
+
     const { one } = await at.call("GET", "/check");
     expect(one).toMatchObject({ cr: "0", card: "0", call: "0", periph: "0" });
-    expect((await at.ledger()).entries).toHaveLength(before);
+    const health = await at.call("GET", "/health");
+    expect(JSON.stringify(health.one)).not.toContain("/terminal/accept");
+    const { entries } = await at.ledger();
+    expect(entries.map(({ kind, amountMinor }) => [kind, amountMinor])).toEqual([
+      ["charge", 1_200],
+      ["charge", 700],
+      ["charge", 300],
+    ]);
   });
 });

@@ -5,6 +5,7 @@ import {
   caisseApProtocol,
   concertProtocol,
 } from "../../../src/simulator/terminal/concert/concert-protocols.ts";
+import type { Variant } from "../../../src/simulator/terminal/concert/options.ts";
 import { completed } from "../../../src/simulator/terminal/options.ts";
 import type { TerminalProtocol } from "../../../src/simulator/terminal/protocol.ts";
 import { openTerminal } from "../../../src/simulator/terminal/terminal-simulator.ts";
@@ -85,6 +86,21 @@ const tagged: CaisseApOptions = {
 };
 const times = { answerMs: 300, pauseMs: 30, holdMs: 300, silenceMs: 300, quietMs: 30 };
 
+const sessionsAt = (address: string): Dialogue =>
+  new SessionLine({
+    ...{ transport: lineAt(address), clock: steppedClock, times },
+    reconnect: { minMs: 20, maxMs: 100 },
+  });
+
+/** The dialogue of fixed fields, with a terminal that takes this form of a request. */
+function fixed(variant: Variant): Promise<Made> {
+  const { behaviour, ...others } = concertProtocol.defaults;
+  const defaults = { ...others, behaviour: { ...behaviour, variant } };
+  return simulated({ ...concertProtocol, defaults }, (address) =>
+    unasked(concertMessages({ variant, register: "01", report: true }), sessionsAt(address)),
+  );
+}
+
 const drivers: Readonly<Record<string, () => Promise<Made>>> = {
   scripted: () => {
     const terminal = new ScriptedTerminal();
@@ -114,16 +130,9 @@ const drivers: Readonly<Record<string, () => Promise<Made>>> = {
         },
       }),
     ),
-  concert: () =>
-    simulated(concertProtocol, (address) =>
-      unasked(
-        concertMessages({ variant: "e-plus", register: "01", report: true }),
-        new SessionLine({
-          ...{ transport: lineAt(address), clock: steppedClock, times },
-          reconnect: { minMs: 20, maxMs: 100 },
-        }),
-      ),
-    ),
+  "concert e": () => fixed("e"),
+  "concert e-plus": () => fixed("e-plus"),
+  "concert e-ticket": () => fixed("e-ticket"),
   "caisse-ap": () =>
     simulated(caisseApProtocol, (address) =>
       unasked(
@@ -134,6 +143,12 @@ const drivers: Readonly<Record<string, () => Promise<Made>>> = {
         }),
       ),
     ),
+  "caisse-ap in sessions": () => {
+    const defaults = { ...caisseApProtocol.defaults, sessions: true };
+    return simulated({ ...caisseApProtocol, defaults }, (address) =>
+      unasked(caisseApMessages(tagged), sessionsAt(address)),
+    );
+  },
 };
 
 const order = (amountMinor: number): PaymentOrder => ({
