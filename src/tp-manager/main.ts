@@ -7,7 +7,6 @@ import { startIpcServer } from "../shared/ipc/server.ts";
 import { logFileOf, type ProgramContext, runProgram } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
 import { Probation } from "../shared/probation.ts";
-import { assertWhole } from "../shared/sqlite.ts";
 import { StoreExchange } from "../shared/stores/store-exchange.ts";
 import type { Clock } from "../shared/time.ts";
 import { TroubleWatch } from "../shared/trouble-watch.ts";
@@ -122,7 +121,7 @@ async function start(context: ProgramContext): Promise<void> {
 
 function checkStore({ dataDirectory }: Installation): void {
   const journal = new Journal(join(dataDirectory, "journal.db"));
-  assertWhole(journal.database);
+  journal.assertWhole();
   journal.close();
 }
 

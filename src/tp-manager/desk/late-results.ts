@@ -27,12 +27,17 @@ interface LateParts {
 /** A result with a reference of ours is of one of these, or of no order that is still here. */
 const ATTEMPTS_LOOKED_AT = 500;
 
+/** A terminal that misses our acknowledgement tells its result again within seconds. */
+const REPEAT_MS = 30_000;
+
 /**
  * Results that a terminal which cannot be asked tells after the end of their payment
  * (docs/design.md 3.25). Each is on disk before the driver acknowledges it.
  */
 export class LateResults {
   readonly #parts: LateParts;
+  /** The newest attempt whose result a former process had stored. */
+  #ended: { readonly transactionId: string; readonly atMs: number } | undefined;
 
   constructor(parts: LateParts) {
     this.#parts = parts;
@@ -42,6 +47,7 @@ export class LateResults {
   take(report: TransactionReport): boolean {
     const { log } = this.#parts;
     try {
+      if (this.#isHeardBefore(report)) return true;
       const attempt = this.#attemptOf(report);
       if (!attempt || !this.#belongs(attempt, report)) this.#withoutOrder(report);
       return true;
@@ -59,16 +65,33 @@ export class LateResults {
   endStored(attempt: Attempt): Attempt {
     const { state, baseline } = attempt;
     const { cannotRefuse } = this.#parts.terminal.capabilities;
-    // A terminal with a name was another one, with another protocol.
-    const isOfIts = baseline !== null && Object.values(baseline.identity).every((word) => !word);
+    // A terminal with a name or a storage was another one, with another protocol.
+    const { identity = {}, last } = baseline ?? {};
+    const isOfIts = last?.kind === "not-told" && Object.values(identity).every((word) => !word);
     if (!cannotRefuse || !isOfIts || !isInDoubt(state) || "sale" in state) return attempt;
     const { report, judgement } = state.last ?? {};
     if (!report || (judgement !== "agrees" && judgement !== "not-good")) return attempt;
     const writer = new AttemptWriter(attempt, this.#parts);
     const input = { input: "told-late", report, judgement } as const;
     const after = writer.advance(input, "told-late", { report, judgement, wasStored: true });
+    this.#ended = { transactionId: after.transactionId, atMs: this.#parts.clock.monotonicMs() };
     if (isCharged(after.state)) this.#parts.settled(after);
     return after;
+  }
+
+  /**
+   * The result that a former process had stored and not acknowledged comes again, and nothing in it
+   * names its attempt. With a payment since it could be that one's too.
+   */
+  #isHeardBefore(report: TransactionReport): boolean {
+    const { attempts, clock, log } = this.#parts;
+    const ended = this.#ended;
+    if (!ended || clock.monotonicMs() - ended.atMs > REPEAT_MS) return false;
+    if (report.reference != null && isReference(report.reference)) return false;
+    const [newest] = newestAttempts(attempts, ATTEMPTS_LOOKED_AT).filter(wasSent);
+    if (newest?.transactionId !== ended.transactionId || !isToldAgain(newest, report)) return false;
+    log.warn({ transactionId: newest.transactionId }, "the terminal told a stored result again");
+    return true;
   }
 
   /** By the reference; without one of ours the order in doubt that alone can have that result. */
@@ -193,6 +216,16 @@ export class LateResults {
     const words = "the terminal told a sale that no order asked for, or that several fit";
     log.error({ alarm: "sale-without-order", ...told }, words);
   }
+}
+
+const wasSent = ({ baseline }: Attempt): boolean => baseline !== null;
+
+/** A result without an order need not tell what was asked for. */
+function isToldAgain({ state, request }: Attempt, report: TransactionReport): boolean {
+  const { amountMinor, good, resultCode } = report;
+  const isAmount = amountMinor === null || amountMinor === request.amountMinor;
+  if (isCharged(state)) return good && isAmount && state.report.maskedPan === report.maskedPan;
+  return isNotCharged(state) && !good && state.outcome.terminalCode === resultCode;
 }
 
 function fits({ request }: Attempt, { amountMinor, currencyNumeric }: TransactionReport): boolean {

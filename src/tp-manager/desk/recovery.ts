@@ -72,11 +72,14 @@ export class Recovery {
 
   /**
    * At start: an attempt that an earlier process left running is put in doubt, because nobody heard
-   * its end. The terminal is asked about every attempt in doubt.
+   * its end. A process that died behind that may have left a stored result that is the end. The
+   * terminal is asked about every attempt in doubt.
    */
   begin(): void {
-    for (const attempt of this.#parts.attempts.unfinished()) {
+    const { attempts, lateResults } = this.#parts;
+    for (const attempt of attempts.unfinished()) {
       if (isRunning(attempt.state)) this.#interrupt(attempt, { unwritten: true });
+      else lateResults.endStored(attempt);
       void this.recover(attempt.transactionId);
     }
   }
@@ -158,11 +161,11 @@ export class Recovery {
     let isEndWritten = doubtOf(attempt) !== undefined;
     const read = (): Attempt | undefined => {
       const now = this.#parts.attempts.read(transactionId);
-      if (!now || doubtOf(now)) return now;
-      if (isEndWritten || !isRunning(now.state)) return undefined;
-      const interrupted = this.#interrupt(now, {}, unwritten);
+      if (!now || (isEndWritten && doubtOf(now))) return now;
+      if (isEndWritten) return undefined;
+      const ended = this.#endUnwritten(now, unwritten);
       isEndWritten = true;
-      return interrupted;
+      return ended;
     };
     let isWatched = true;
     const decided = (look: Look, earlier: EarlierLook | null): Verdict => {
@@ -197,6 +200,12 @@ export class Recovery {
     const events = this.#parts.attempts.events(transactionId);
     const heard = events.findLast(({ kind }) => heardEnds.includes(kind));
     return this.#parts.clock.now() - (heard?.atMs ?? startedAtMs);
+  }
+
+  /** The journal may have failed once more between the two steps. */
+  #endUnwritten(attempt: Attempt, unwritten: UnwrittenStep[]): Attempt | undefined {
+    if (doubtOf(attempt)) return this.#parts.lateResults.endStored(attempt);
+    return isRunning(attempt.state) ? this.#interrupt(attempt, {}, unwritten) : undefined;
   }
 
   #interrupt(

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { assertWhole } from "../../shared/sqlite.ts";
 import { openStore } from "../../shared/stores/put-back.ts";
 import { Store } from "../../shared/stores/store.ts";
 import type { Clock } from "../../shared/time.ts";
@@ -74,6 +75,11 @@ export class Journal {
       this.database.close();
       throw error;
     }
+  }
+
+  /** Throws when the file is damaged. Reads all of it. */
+  assertWhole(): void {
+    assertWhole(this.database);
   }
 
   /** Loses what waits for a commit, unless {@link Statements.settle} was called before. */

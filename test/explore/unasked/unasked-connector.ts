@@ -182,7 +182,7 @@ export class UnaskedConnector {
     const state = { identity: nobody };
     const terminal = { capabilities: { cannotRefuse: true, noIdentity: true }, state };
     const inquiries = { reconsider: () => undefined };
-    const clock = { now: () => 0 };
+    const clock = { now: () => 0, monotonicMs: () => 0 };
     const parts = { attempts, terminalLog, terminal, clock, log: silent, inquiries };
     return new LateResults({ ...parts, settled: () => undefined } as never);
   }

@@ -29,6 +29,15 @@ async function killedBehind(said: TransactionReport, at: House): Promise<void> {
   at.close();
 }
 
+/** The disk fails at every step to another phase. */
+function takesOnly({ journal: { attempts } }: House, phase: string): void {
+  const { update } = attempts;
+  attempts.update = (id, change) => {
+    if (change.state.phase !== phase) throw new Error("disk full");
+    return update.call(attempts, id, change);
+  };
+}
+
 async function phaseAfter(path: string, ...how: [identity?: typeof nobody, refuses?: boolean]) {
   const next = unasked(path, ...how);
   next.start();
@@ -67,6 +76,53 @@ describe("a result on disk whose end is not (docs/design.md 3.25)", () => {
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
   });
 
+  test("is no sale without an order when the next process hears it again, unnamed", async () => {
+    const at = unasked();
+    await killedBehind(report(), at);
+    const next = unasked(at.path);
+    let take = (_again: TransactionReport): boolean => false;
+    Object.assign(next.terminal, {
+      takeLateResults: (listener: typeof take) => {
+        take = listener;
+      },
+    });
+    next.start();
+    expect(take(report())).toBe(true);
+    expect(next.hub.source.alarms(9)).toEqual([]);
+    await next.clock.advance(31_000);
+    expect(take(report())).toBe(true);
+    expect(next.hub.source.alarms(9)).toHaveLength(1);
+    expect(next.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["A-1"]);
+  });
+
+  test("is the end when the process died between its two steps", async () => {
+    const at = unasked();
+    await killedBehind(report(), at);
+    const next = unasked(at.path);
+    takesOnly(next, "in-doubt");
+    expect(() => next.start()).toThrow("disk full");
+    expect(next.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    next.close();
+    expect(await phaseAfter(at.path)).toBe("charged");
+  });
+
+  test("is the end when the disk failed again between its two steps", async () => {
+    const at = unasked();
+    at.start();
+    const { update } = at.journal.attempts;
+    at.terminal.script = (_order, observer) => {
+      observer.report(report());
+      takesOnly(at, "in-doubt");
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    await expect(pay(at, request("A-1"))).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+    await at.clock.advance(5_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    at.journal.attempts.update = update;
+    await at.clock.advance(60_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+  });
+
   test("is no end at a terminal that takes back what is not acknowledged", async () => {
     const named = { ...nobody, terminalId: "52500001" };
     const at = unasked(undefined, named, false);
@@ -75,5 +131,10 @@ describe("a result on disk whose end is not (docs/design.md 3.25)", () => {
     const other = unasked(undefined, named, false);
     await killedBehind(report(), other);
     expect(await phaseAfter(other.path)).toBe("in-doubt");
+    const nameless = unasked(undefined, nobody, false);
+    const { baseline } = nameless.terminal;
+    Object.assign(nameless.terminal, { baseline: { ...baseline, last: { kind: "none" } } });
+    await killedBehind(report(), nameless);
+    expect(await phaseAfter(nameless.path)).toBe("in-doubt");
   });
 });

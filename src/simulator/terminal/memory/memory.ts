@@ -62,6 +62,8 @@ export class Memory {
   #turnover: StoredTransaction[];
   /** Kept apart: an end of day clears the turnover, not the last transaction. */
   #last: StoredTransaction | undefined;
+  /** Told again when all that was stored after the last end of day was taken out. */
+  #lastClosed: StoredTransaction | undefined;
 
   constructor(first: { receiptNumber: number; trace: number }, keeper?: MemoryKeeper) {
     this.#keeper = keeper;
@@ -76,6 +78,7 @@ export class Memory {
     };
     const kept = keeper?.turnover() ?? [];
     this.#turnover = kept.filter(({ closed }) => !closed);
+    this.#lastClosed = kept.findLast(({ closed, state }) => closed && state !== "reversed");
     this.#last = kept.findLast(
       ({ receiptNumber, state }) =>
         receiptNumber === this.#counters.lastReceiptNumber && state !== "reversed",
@@ -145,9 +148,10 @@ export class Memory {
     const last = this.#last;
     if (!last) return;
     this.change({ ...last, state: "reversed" });
-    this.#last = this.#turnover.findLast(
+    const before = this.#turnover.findLast(
       ({ state, trace }) => state !== "reversed" && trace !== last.trace,
     );
+    this.#last = before ?? this.#lastClosed;
     this.#count({
       nextReceiptNumber: last.receiptNumber,
       lastReceiptNumber: this.#last?.receiptNumber ?? 0,
@@ -166,6 +170,7 @@ export class Memory {
       if (!open.includes(transaction)) this.change({ ...transaction, closed: true });
     }
     this.#turnover = open;
+    this.#lastClosed = this.#last;
     this.#keeper?.forgetClosed(this.#last?.trace ?? 0);
   }
 
@@ -175,6 +180,7 @@ export class Memory {
     for (const open of this.#turnover) this.change({ ...open, closed: true });
     this.#turnover = [];
     this.#last = undefined;
+    this.#lastClosed = undefined;
     this.#count({ lastReceiptNumber: 0 });
     this.#keeper?.forgetClosed(0);
   }

@@ -57,6 +57,7 @@ export const REGISTRATION = "0600 10 000000 be 0978 0300 06 06 26 04 0a 02 06d3"
 /** The same without receipts: the register builds them from 04 0F (configuration byte 3E). */
 export const REGISTRATION_WITHOUT_PRINT = "0600 0a 000000 3e 0978 0300 06 00";
 export const LAST_TRANSACTION = "0620 05 000000 0303";
+export const END_OF_DAY = "0650 03 000000";
 export const STATUS = "0501 05 000000 0306";
 export const ABORT = "06b0 00";
 

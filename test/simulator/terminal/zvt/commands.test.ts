@@ -4,6 +4,7 @@ import {
   authorisation,
   bank,
   controls,
+  END_OF_DAY,
   LAST_TRANSACTION,
   REGISTRATION,
   REGISTRATION_WITHOUT_PRINT,
@@ -14,7 +15,6 @@ import {
 import { fromHex } from "./support/register.ts";
 
 const PASSWORD = "000000";
-const END_OF_DAY = `0650 03 ${PASSWORD}`;
 const WITHOUT_STATUS = "0600 08 000000 36 0978 06 00";
 const OPEN_RESERVATIONS = "0623 05 87ffff 0600";
 

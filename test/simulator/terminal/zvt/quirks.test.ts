@@ -7,6 +7,7 @@ import type { StartOptions } from "../support/start-simulator.ts";
 import {
   ABORT,
   authorisation,
+  END_OF_DAY,
   LAST_TRANSACTION,
   REGISTRATION,
   STATUS,
@@ -26,7 +27,6 @@ interface Case {
 const BARE = "0600 06 000000 be 0978";
 const SALE = authorisation(1200);
 const REVERSAL = "0630 06 000000 87 0001";
-const END_OF_DAY = "0650 03 000000";
 const ASK_AGAIN = "849c00";
 const UPDATE = "0810 00";
 const FRENCH = "0830 01 02";

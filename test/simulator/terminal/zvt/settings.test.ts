@@ -8,6 +8,7 @@ import {
   authorisation,
   bank,
   controls,
+  END_OF_DAY,
   REGISTRATION,
   REGISTRATION_WITHOUT_PRINT,
   STATUS,
@@ -17,7 +18,6 @@ import {
 import { fromHex, type ScriptedRegister } from "./support/register.ts";
 
 const PASSWORD = "000000";
-const END_OF_DAY = `0650 03 ${PASSWORD}`;
 const SET_ID = `061b 08 ${PASSWORD} 29 87654321`;
 const WRITE = `0814 10 ${PASSWORD} 060b 2d09 1d01 23 1f0003 00000a`;
 

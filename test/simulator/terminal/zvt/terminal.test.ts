@@ -14,6 +14,7 @@ import {
   authorisation,
   bank,
   controls,
+  END_OF_DAY,
   LAST_TRANSACTION,
   REGISTRATION_WITHOUT_PRINT,
   STATUS,
@@ -156,12 +157,15 @@ test("a message that comes in pieces too slowly closes the connection", async ()
   expect(await register.next()).toBe("closed");
 });
 
-test("a power cut between charge and acknowledgement is made good at the next start", async () => {
+test.each([
+  { before: "a sale", commands: [authorisation(900)] },
+  { before: "an end of day", commands: [authorisation(900), END_OF_DAY] },
+])("a power cut between charge and acknowledgement is made good after $before", async (row) => {
   const folder = mkdtempSync(join(tmpdir(), "terminal-simulator-"));
   const options = { stateFile: join(folder, "state.sqlite"), pace: { rebootMs: 0 } };
   const { register, simulator } = await started("tcp", options);
   await register.run(REGISTRATION_WITHOUT_PRINT);
-  await register.run(authorisation(900));
+  for (const command of row.commands) await register.run(command);
   await register.runToReport(authorisation(1200));
   await simulator.close();
   const next = await startTerminalSimulator({ ...options, tcp: { host: "127.0.0.1", port: 0 } });
