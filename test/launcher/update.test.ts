@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_LOGIN, apiPassword, readDemoSetup } from "../../src/launcher/demo/demo-settings.ts";
 import { sleep, systemClock } from "../../src/shared/time.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { until } from "../support/child-program.ts";
-import { runToEnd } from "../support/own-processes.ts";
+import { runToEnd, startProcess } from "../support/own-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /*
@@ -144,4 +144,23 @@ test("a new version takes over while a kiosk pays", async () => {
   const audit = JSON.parse((await launch("audit", "--json")).stdout);
   expect(audit).toMatchObject({ faults: [], attempts: before + kiosk.charged.length });
   expect(kiosk.longestGapMs).toBeLessThan(15_000);
+});
+
+test("a launcher that is killed on the probation leaves the rest to the keep-alive", async () => {
+  const words = ["update", "--delivery", delivery("1.4.0"), "--data", data];
+  const launcher = startProcess("sh", [join(root, "launch.sh"), ...words], { stdio: "ignore" });
+  const ended = new Promise((resolve) => launcher.once("exit", resolve));
+  const record = join(data, "update", "under-way.json");
+  const isOnProbation = (): boolean =>
+    existsSync(record) && readFileSync(record, "utf8").includes('"step":"probation"');
+  await until("the probation", () => isOnProbation() || undefined);
+  launcher.kill("SIGKILL");
+  await ended;
+  await runToEnd("sh", [join(root, "always-up.sh"), "--data", data]);
+  expect(existsSync(record)).toBe(false);
+  expect(named()).toBe("1.4.0");
+  expect(await status()).toMatch(/tp-manager +running .*version 1\.4\.0/);
+  const kiosk = new Kiosk();
+  await until("a sale", () => kiosk.charged[0]);
+  await kiosk.close();
 });

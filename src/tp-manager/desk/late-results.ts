@@ -65,8 +65,9 @@ export class LateResults {
   endStored(attempt: Attempt): Attempt {
     const { state, baseline } = attempt;
     const { cannotRefuse } = this.#parts.terminal.capabilities;
-    // A terminal with a name was another one, with another protocol.
-    const isOfIts = baseline !== null && Object.values(baseline.identity).every((word) => !word);
+    // A terminal with a name or a storage was another one, with another protocol.
+    const { identity = {}, last } = baseline ?? {};
+    const isOfIts = last?.kind === "not-told" && Object.values(identity).every((word) => !word);
     if (!cannotRefuse || !isOfIts || !isInDoubt(state) || "sale" in state) return attempt;
     const { report, judgement } = state.last ?? {};
     if (!report || (judgement !== "agrees" && judgement !== "not-good")) return attempt;

@@ -131,5 +131,10 @@ describe("a result on disk whose end is not (docs/design.md 3.25)", () => {
     const other = unasked(undefined, named, false);
     await killedBehind(report(), other);
     expect(await phaseAfter(other.path)).toBe("in-doubt");
+    const nameless = unasked(undefined, nobody, false);
+    const { baseline } = nameless.terminal;
+    Object.assign(nameless.terminal, { baseline: { ...baseline, last: { kind: "none" } } });
+    await killedBehind(report(), nameless);
+    expect(await phaseAfter(nameless.path)).toBe("in-doubt");
   });
 });
