@@ -17,19 +17,34 @@ const timers = ["--answer-ms", "--session-ms", "--silence-ms"];
 const ofSessions = "silent-enq,nak-enq,nak-frame,no-ack,late-ack,bad-check,no-eot,parity".split(
   ",",
 );
-const ofConnections = ["refuse-connection", "close", "left-open"];
+const ofConnections = ["close", "left-open"];
+
+/** Only of a terminal that does not know the request: simulated-terminals.test.ts plays it. */
+const notHere = "any-body";
 
 /** Faults of the table that a line can have, those of a moment at each of two moments. */
-export function faultsOn({ kinds }: FaultTable, { line, sessions }: UnaskedLine): string[] {
+export function faultsOn({ kinds }: FaultTable, at: UnaskedLine): string[] {
   return Object.keys(kinds)
-    .filter((name) => sessions || !ofSessions.includes(name))
-    .filter((name) => (line === "tcp" && !sessions) || !ofConnections.slice(1).includes(name))
-    .filter((name) => line === "tcp" || name !== "refuse-connection")
-    .flatMap((name) => withMoments(name));
+    .filter((name) => name !== notHere && canStrike(name, at))
+    .flatMap((name) => withMoments(name, at.sessions));
 }
 
-function withMoments(name: string): string[] {
+/** Whether a line can have this fault. */
+export function canStrike(
+  name: string,
+  { line, sessions }: Pick<UnaskedLine, "line" | "sessions">,
+): boolean {
+  if (ofSessions.includes(name)) return sessions;
+  if (name === "refuse-connection") return line === "tcp";
+  return !ofConnections.includes(name) || (line === "tcp" && !sessions);
+}
+
+/** Two faults of one payment have a blank between them. */
+function withMoments(name: string, sessions: boolean): string[] {
   switch (name) {
+    case "refuse-connection":
+      // A line of sessions stays open: a new connection needs one that was lost.
+      return [sessions ? `unplug:at=charged,ms=50 ${name}` : name];
     case "mute":
       return ["mute:at=accepted", "mute:at=reply"];
     case "unplug":
@@ -59,6 +74,8 @@ interface Told {
   readonly bank: number;
   readonly gateway: readonly number[];
   readonly ms: number;
+  /** The fault has struck. */
+  readonly struck: boolean;
 }
 
 interface Played {
@@ -67,6 +84,7 @@ interface Played {
   readonly answer: string;
   readonly bank: number;
   readonly ms: number;
+  readonly struck: boolean;
 }
 
 /** One installation that plays faults one after the other. */
@@ -104,19 +122,23 @@ export class UnaskedFaultHouse {
     return this.#at.stop();
   }
 
-  async play(fault: string): Promise<void> {
+  /** Whether the fault has struck. */
+  async play(fault: string): Promise<boolean> {
     await this.#at.connected();
     await this.#free();
     const before = (await this.#at.ledger()).charged;
     const orderId = `${this.#prefix}-${this.#played.length + 1}`;
-    await this.#arm(fault);
+    for (const one of fault.split(" ")) await this.#arm(one);
     const startedMs = performance.now();
     const answer = await this.#at.pay(AMOUNT_MINOR / 100, orderId);
     const ms = Math.round(performance.now() - startedMs);
+    await this.#idle();
+    const struck = await this.#hasStruck();
     await this.#control("DELETE", "/faults");
     await this.#idle();
     const bank = (await this.#at.ledger()).charged - before;
-    this.#played.push({ fault, orderId, answer: wordOf(answer), bank, ms });
+    this.#played.push({ fault, orderId, answer: wordOf(answer), bank, ms, struck });
+    return struck;
   }
 
   /** What everybody believes in the end: a result may have come late. */
@@ -152,6 +174,14 @@ export class UnaskedFaultHouse {
         | undefined;
       return state?.running === null || undefined;
     });
+  }
+
+  /** One that is used up is gone; one without end counts. */
+  async #hasStruck(): Promise<boolean> {
+    const { armed } = (await this.#control("GET", "/faults")) as {
+      readonly armed: readonly { readonly struck: number }[];
+    };
+    return armed.every(({ struck }) => struck > 0);
   }
 
   async #arm(text: string): Promise<void> {

@@ -10,6 +10,7 @@ const lines: readonly UnaskedLine[] = [
 ];
 /** Installations that share the faults of one line: most wait for a time of the product. */
 const HOUSES = 2;
+const PLAYS_MAX = 3;
 
 test.concurrent.each(lines.filter(({ line }) => line === "tcp" || process.platform === "linux"))(
   "with every fault of $protocol on $line nobody claims what the bank does not say",
@@ -21,7 +22,10 @@ test.concurrent.each(lines.filter(({ line }) => line === "tcp" || process.platfo
       const house = new UnaskedFaultHouse(at, `${at.protocol}-${at.line}-${number}`);
       try {
         await house.start();
-        for (let next = all.shift(); next; next = all.shift()) await house.play(next);
+        for (let next = all.shift(); next; next = all.shift()) {
+          // On a busy machine a payment may end before its fault has its moment.
+          for (let plays = 0; plays < PLAYS_MAX && !(await house.play(next)); plays++);
+        }
         return await house.told();
       } finally {
         await house.stop();
@@ -31,10 +35,11 @@ test.concurrent.each(lines.filter(({ line }) => line === "tcp" || process.platfo
       await Promise.all(Array.from({ length: HOUSES }, (_, number) => worker(number)))
     ).flat();
     const rows = told.map((one) =>
-      [one.fault, one.answer, one.end, one.bank, one.gateway, one.ms].join("  "),
+      [one.fault, one.answer, one.end, one.bank, one.gateway, one.ms, one.struck].join("  "),
     );
     process.stdout.write(`\n${at.protocol} ${at.line}\n${rows.toSorted().join("\n")}\n`);
-    expect(told.map(({ fault }) => fault).toSorted()).toEqual(faults.toSorted());
+    const struck = new Set(told.filter((one) => one.struck).map(({ fault }) => fault));
+    expect([...struck].toSorted()).toEqual(faults.toSorted());
     expect(told.flatMap((one) => (lie(one) ? [{ ...one, lie: lie(one) }] : []))).toEqual([]);
     expect(told.filter(({ end }) => end === "Success").length).toBeGreaterThan(5);
   },
