@@ -10,7 +10,7 @@ import { ByteReader } from "../../../../src/simulator/terminal/concert/link/byte
 import type { Variant } from "../../../../src/simulator/terminal/concert/options.ts";
 import { hasVectors, hexBytes, rowsOf, type Vector } from "../../../concert/vectors.ts";
 import { asSlow } from "../../../support/patience.ts";
-import { quietLine } from "./support/quiet-line.ts";
+import { type QuietLine, quietLine } from "./support/quiet-line.ts";
 import { ACK, ENQ, frameOf, NAK } from "./support/register.ts";
 import { bank, started } from "./support/started.ts";
 
@@ -113,6 +113,75 @@ function playedSerially({ steps }: Vector): Played {
 function statusOf(step: Step): string {
   return String.fromCharCode(bodyOf(step)[2] ?? 0);
 }
+
+/** The line of a published terminal, which is told what to say and does the rest by itself. */
+function lineOf(vector: Vector) {
+  const { steps, protocol } = vector;
+  const isBare = steps.every(({ name }) => name === "message" || name === "close");
+  const { faults } = playedSerially(vector);
+  const takes = (body: Uint8Array): boolean =>
+    !faults.includes("nak-frame") && (protocol === "caisse-ap" || isRequest(body));
+  return quietLine(!isBare, takes, {
+    enquiry: () => {
+      if (faults.includes("silent-enq")) return "silence";
+      return faults.includes("nak-enq") ? "nak" : undefined;
+    },
+    disturb: () => (faults.includes("bad-check") ? [{ kind: "bad-check" }] : []),
+    withholdsEot: () => faults.includes("no-eot"),
+  });
+}
+
+/** What the line says next, as far as it says anything within a terminal's patience. */
+async function nextOf({ clock, said }: QuietLine, before: string): Promise<string> {
+  let heard = before;
+  for (let tries = 0; heard === "" && tries < 40; tries++) {
+    heard += said();
+    if (heard === "") await clock.advance(100);
+  }
+  return heard;
+}
+
+describe.skipIf(!hasVectors)("the line of published terminals (CONFORMANCE_VECTORS)", () => {
+  test.each(rowsOf("session"))("%s goes as it went there, byte for byte", async (_id, vector) => {
+    const quiet = lineOf(vector);
+    const { steps } = vector;
+    let heard = "";
+    for (const [at, step] of steps.entries()) {
+      const { name, hex = "" } = step;
+      if (name === "close") {
+        if (fromTerminal(step)) quiet.line.finish();
+        else quiet.port.close();
+        await quiet.clock.advance(1);
+        expect(quiet.port.isOpen).toBe(false);
+        continue;
+      }
+      if (!fromTerminal(step)) {
+        quiet.hears(latin(hex));
+        // The silence behind a message ends it; a session goes on at once.
+        await quiet.clock.advance(name === "message" ? 150 : 1);
+        continue;
+      }
+      const frame = steps.slice(at).find((one) => fromTerminal(one) && one.name === "frame");
+      if (name === "ENQ" && frame) void quiet.line.tell(bodyOf(frame));
+      if (name === "message") void quiet.line.tell(hexBytes(hex));
+      heard = await nextOf(quiet, heard);
+      expect(heard.slice(0, hex.length / 2)).toBe(latin(hex));
+      heard = heard.slice(hex.length / 2);
+    }
+    expect(heard + quiet.said()).toBe("");
+    const asked = steps.filter((step) => !fromTerminal(step) && isBody(step));
+    const refused = steps.some((step, at) => step.name === "NAK" && asked.includes(before(at)));
+    expect(quiet.taken).toEqual(refused ? [] : asked.map((step) => requestIn(step)));
+
+    function before(at: number): Step {
+      return steps[at - 1] as Step;
+    }
+  });
+});
+
+const isBody = ({ name }: Step): boolean => name === "frame" || name === "message";
+const requestIn = (step: Step): Uint8Array =>
+  step.name === "frame" ? bodyOf(step) : hexBytes(step.hex ?? "");
 
 describe.skipIf(!hasVectors)(
   "published sessions, the terminal's side (CONFORMANCE_VECTORS)",

@@ -34,13 +34,14 @@ export interface QuietLine {
 export function quietLine(
   sessions: boolean,
   takes: (body: Uint8Array) => boolean = () => true,
+  interference: Partial<Interference> = {},
 ): QuietLine {
   const [port, clock, taken] = [new MemoryPort(), new TestClock(), [] as Uint8Array[]];
   const options = {
     clock,
-    transport: "serial",
+    transport: sessions ? "serial" : "tcp",
     ...{ answerMs: 3_000, sessionMs: 3_000, silenceMs: 1_000, gapMs: 100 },
-    interference: undisturbed,
+    interference: { ...undisturbed, ...interference },
     onWire: () => {},
   } as const;
   const line = sessions
