@@ -1,29 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { referenceOf } from "../../../../src/tp-manager/attempts/reference-policy.ts";
-import { BareLine } from "../../../../src/tp-manager/terminal/caisse-ap/bare-line.ts";
 import {
   type CaisseApOptions,
   caisseApMessages,
-  identification,
 } from "../../../../src/tp-manager/terminal/caisse-ap/caisse-ap-messages.ts";
 import { outcome, pay, request } from "../../../support/payment-house.ts";
-import { BarePeer, type Tags, tagged } from "./bare-peer.ts";
-import { type UnaskedHouse, unaskedHouse } from "./unasked-house.ts";
+import { bareHouse, bareOptions } from "./bare-house.ts";
+import { type BarePeer, type Tags, tagged } from "./bare-peer.ts";
 
-const options: CaisseApOptions = {
-  ...{ version: "0300", identifier: "012345678901", register: "01" },
-  ...{ reference: "CF", receipt: true },
-};
-const bareHouse = (given = options, end = ""): Promise<UnaskedHouse<BarePeer>> =>
-  unaskedHouse({
-    peer: (clock) => new BarePeer(clock),
-    messages: caisseApMessages(given),
-    dialogue: ({ transport }, clock) =>
-      new BareLine({
-        ...{ transport, clock, ending: Buffer.from(end) },
-        identification: identification(given),
-      }),
-  });
+const options = bareOptions;
 
 interface BadTerminal {
   readonly does: string;

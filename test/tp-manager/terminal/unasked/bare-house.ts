@@ -1,0 +1,25 @@
+import { BareLine } from "../../../../src/tp-manager/terminal/caisse-ap/bare-line.ts";
+import {
+  type CaisseApOptions,
+  caisseApMessages,
+  identification,
+} from "../../../../src/tp-manager/terminal/caisse-ap/caisse-ap-messages.ts";
+import { BarePeer } from "./bare-peer.ts";
+import { type UnaskedHouse, unaskedHouse } from "./unasked-house.ts";
+
+export const bareOptions: CaisseApOptions = {
+  ...{ version: "0300", identifier: "012345678901", register: "01" },
+  ...{ reference: "CF", receipt: true },
+};
+
+/** A kiosk whose terminal takes bare messages, one connection for each payment. */
+export const bareHouse = (given = bareOptions, end = ""): Promise<UnaskedHouse<BarePeer>> =>
+  unaskedHouse({
+    peer: (clock) => new BarePeer(clock),
+    messages: caisseApMessages(given),
+    dialogue: ({ transport }, clock) =>
+      new BareLine({
+        ...{ transport, clock, ending: Buffer.from(end) },
+        identification: identification(given),
+      }),
+  });
