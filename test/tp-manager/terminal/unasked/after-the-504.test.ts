@@ -1,10 +1,5 @@
 import { createServer, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
-import { BareLine } from "../../../../src/tp-manager/terminal/caisse-ap/bare-line.ts";
-import {
-  caisseApMessages,
-  identification,
-} from "../../../../src/tp-manager/terminal/caisse-ap/caisse-ap-messages.ts";
 import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
 import { createTransport } from "../../../../src/tp-manager/terminal/transport/open-transport.ts";
 import { UnaskedTerminal } from "../../../../src/tp-manager/terminal/unasked/unasked-terminal.ts";
@@ -13,7 +8,7 @@ import { house, outcome, pay, request } from "../../../support/payment-house.ts"
 import type { ScriptedTerminal } from "../../../support/scripted-terminal.ts";
 import { steppedClock } from "../../../support/stepped-clock.ts";
 import type { TestClock } from "../../../support/test-clock.ts";
-import { bareHouse, bareOptions } from "./bare-house.ts";
+import { bareHouse, bareLineOn, bareMessages } from "./bare-house.ts";
 import { tagged } from "./bare-peer.ts";
 import { ACK, ENQ, EOT, NAK, SessionPeer } from "./session-peer.ts";
 import { unaskedHouse } from "./unasked-house.ts";
@@ -71,10 +66,9 @@ describe("a bare result behind the 504 (docs/concert.md 4.9)", () => {
     const line = { baudRate: 9_600, stopBits: 1 } as const;
     const clock = steppedClock;
     const transport = createTransport(`tcp://127.0.0.1:${port}`, line, clock);
-    const asking = { identification: identification(bareOptions), ending: new Uint8Array(0) };
     const driver = new UnaskedTerminal({
-      messages: caisseApMessages(bareOptions),
-      dialogue: new BareLine({ transport, clock, ...asking }),
+      messages: bareMessages,
+      dialogue: bareLineOn(transport, clock),
       ...{ clock, log: { info: () => {}, warn: () => {} } },
       ...{ waitMs: 100, quietMs: 50, silenceMs: 60_000 },
     });

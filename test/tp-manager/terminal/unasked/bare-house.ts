@@ -1,3 +1,4 @@
+import type { Clock } from "../../../../src/shared/time.ts";
 import { BareLine } from "../../../../src/tp-manager/terminal/caisse-ap/bare-line.ts";
 import {
   type CaisseApOptions,
@@ -5,6 +6,7 @@ import {
   identification,
 } from "../../../../src/tp-manager/terminal/caisse-ap/caisse-ap-messages.ts";
 import { BarePeer } from "./bare-peer.ts";
+import type { LinePeer } from "./line-peer.ts";
 import { type UnaskedHouse, unaskedHouse } from "./unasked-house.ts";
 
 export const bareOptions: CaisseApOptions = {
@@ -12,14 +14,23 @@ export const bareOptions: CaisseApOptions = {
   ...{ reference: "CF", receipt: true },
 };
 
+export const bareMessages = caisseApMessages(bareOptions);
+
+export const bareLineOn = (
+  transport: LinePeer["transport"],
+  clock: Clock,
+  given = bareOptions,
+  end = "",
+): BareLine =>
+  new BareLine({
+    ...{ transport, clock, ending: Buffer.from(end) },
+    identification: identification(given),
+  });
+
 /** A kiosk whose terminal takes bare messages, one connection for each payment. */
 export const bareHouse = (given = bareOptions, end = ""): Promise<UnaskedHouse<BarePeer>> =>
   unaskedHouse({
     peer: (clock) => new BarePeer(clock),
     messages: caisseApMessages(given),
-    dialogue: ({ transport }, clock) =>
-      new BareLine({
-        ...{ transport, clock, ending: Buffer.from(end) },
-        identification: identification(given),
-      }),
+    dialogue: ({ transport }, clock) => bareLineOn(transport, clock, given, end),
   });

@@ -10,13 +10,13 @@ import { decodeFrame } from "../../../../src/concert/link/frame.ts";
 import { SessionLine } from "../../../../src/concert/link/session-line.ts";
 import { containsPan } from "../../../../src/shared/mask.ts";
 import { BareLine } from "../../../../src/tp-manager/terminal/caisse-ap/bare-line.ts";
-import { caisseApMessages } from "../../../../src/tp-manager/terminal/caisse-ap/caisse-ap-messages.ts";
 import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
 import type { TransactionReport } from "../../../../src/tp-manager/terminal/terminal.ts";
 import type { Dialogue, Messages } from "../../../../src/tp-manager/terminal/unasked/dialogue.ts";
 import { UnaskedTerminal } from "../../../../src/tp-manager/terminal/unasked/unasked-terminal.ts";
 import { hasVectors, hexBytes, rowsOf, type Vector } from "../../../concert/vectors.ts";
 import { TestClock } from "../../../support/test-clock.ts";
+import { bareMessages } from "./bare-house.ts";
 import { LinePeer } from "./line-peer.ts";
 import { NAK } from "./session-peer.ts";
 
@@ -46,15 +46,9 @@ function messagesOf(vector: Vector): Messages {
   const { protocol } = vector;
   const messages =
     protocol === "caisse-ap"
-      ? caisseApMessages({
-          ...{ version: "0300", identifier: "012345678901", register: "01" },
-          ...{ reference: "CF", receipt: true },
-        })
+      ? bareMessages
       : concertMessages({
-          variant:
-            ({ "concert-e": "e", "concert-e-ticket": "e-ticket" } as const)[
-              protocol as "concert-e"
-            ] ?? "e-plus",
+          variant: protocol.replace("concert-", "") as "e" | "e-plus" | "e-ticket",
           register: "01",
           report: true,
         });
