@@ -135,7 +135,7 @@ function toldLate(
   { report, judgement }: Extract<AttemptInput, { input: "told-late" }>,
 ): AttemptState {
   const { last, earlier, second } = state;
-  // What names the attempt outweighs what names none: that can be of a card nobody asked for.
+  // A report without a name can be of a card that nobody asked for; one with a name cannot.
   const isOutweighed = last !== null && names(report) && !names(last.report);
   const isContradicted = last?.judgement === "disagrees" && !isOutweighed;
   const wasGood = last?.report.good === true || earlier !== undefined || second !== undefined;
@@ -151,7 +151,7 @@ function toldLate(
   return { ...state, last: { report, judgement: kept, acknowledged: false } };
 }
 
-/** A result that comes to an attempt and carries a reference of ours carries that of the attempt. */
+/** A result of an attempt that carries a reference of ours carries that of the attempt. */
 const names = ({ reference }: TransactionReport): boolean =>
   reference != null && isReference(reference);
 
