@@ -188,13 +188,29 @@ function needlesslyUnknown(end: End): string[] {
   return orders
     .filter((order) => found.get(order)?.status === "Unknown")
     .filter((order) => {
-      if (world.device instanceof UnaskedDevice) return world.device.hasTold(order);
+      if (world.device instanceof UnaskedDevice)
+        return world.device.hasTold(order) && !mayBeAnothers(order, end);
       const { baseline, state } = attempts?.latest(order) ?? {};
       // A sale that stands is one that the terminal can show.
       const unsold = world.bank.balance(order) === 0 ? state : undefined;
       return !mayStayUnknown(plan, world.struck, baseline?.last.kind, unsold);
     })
     .map((order) => `${order} is unknown; the bank has ${world.bank.balance(order)}`);
+}
+
+/**
+ * A result that names no order, and comes when its payment has ended, is of the only order in doubt
+ * of its amount; with two of them it is nobody's (docs/design.md 3.25).
+ */
+function mayBeAnothers(order: string, { plan, orders, found }: End): boolean {
+  if (plan.unasked?.echoes !== false) return false;
+  const amountsOf = (one: string): number[] =>
+    plan.steps.flatMap((step) =>
+      step.do === "pay" && step.order === one ? [step.amountMinor] : [],
+    );
+  return orders
+    .filter((other) => other !== order && found.get(other)?.status === "Unknown")
+    .some((other) => amountsOf(other).some((amount) => amountsOf(order).includes(amount)));
 }
 
 function notAtGateway({ world, found }: End): string[] {

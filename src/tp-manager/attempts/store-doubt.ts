@@ -32,6 +32,8 @@ export type DoubtEnd = "end-of-day" | "operator";
 export interface DoubtStore {
   /** The doubt that is open; undefined: the journal is whole. */
   open(atMs: number): StoreDoubt | undefined;
+  /** Whether an attempt was here before the open one began, whatever the clock says. */
+  concerns(transactionId: string): boolean;
   /** Begins one, or adds to the one that is open. */
   begin(because: string, both: boolean, atMs: number): void;
   /** Where the taking over of the supervisor's orders goes on. */

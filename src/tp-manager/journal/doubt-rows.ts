@@ -52,6 +52,7 @@ const texts = {
   hasAttempts: "SELECT 1 FROM attempt WHERE baseline IS NOT NULL LIMIT 1",
   newest: "SELECT *, rowid AS position FROM attempt ORDER BY rowid DESC LIMIT ?",
   strays: "SELECT report, unmatched FROM unexpected_report ORDER BY id DESC LIMIT ?",
+  position: "SELECT rowid AS position FROM attempt WHERE transaction_id = ?",
   archived: "SELECT 1 FROM archived_order WHERE transaction_id = ?",
   insert: `INSERT INTO attempt (transaction_id, order_id, number, amount_minor, currency,
       generated_id, answer_delivered, phase, request, state, started_at_ms, ended_at_ms,
@@ -94,6 +95,13 @@ export class DoubtRows implements DoubtStore {
       // The taking over may have brought its order.
       unmatched: unmatchedOf(row).filter((report) => this.#ownerOf(report) === undefined),
     };
+  }
+
+  concerns(transactionId: string): boolean {
+    const doubt = this.#sql.open.get();
+    const position = this.#sql.position.get(transactionId)?.["position"];
+    // One in the archive was here long before.
+    return doubt !== undefined && Number(position ?? 0) < Number(doubt["before_attempt"]);
   }
 
   begin(because: string, both: boolean, atMs: number): void {

@@ -71,7 +71,10 @@ interface OrderParts {
 }
 
 /** A journal that was lost or restored does not know all orders (docs/design.md 3.17). */
-type OrderGuard = Pick<StoreGuard, "find" | "open" | "ofUnknown" | "assertNoSaleFits">;
+type OrderGuard = Pick<
+  StoreGuard,
+  "find" | "open" | "ofUnknown" | "mayLackNewer" | "assertNoSaleFits"
+>;
 
 interface RunningPayment {
   readonly request: PaymentRequest;
@@ -158,9 +161,8 @@ export class Orders {
   }
 
   /** A charge may have followed on the word of a journal that was put back since. */
-  #mayBeOlder({ state, startedAtMs }: Attempt): boolean {
-    const doubt = this.#parts.guard.open;
-    return doubt !== undefined && isNotCharged(state) && startedAtMs < doubt.sinceMs;
+  #mayBeOlder({ state, transactionId }: Attempt): boolean {
+    return isNotCharged(state) && this.#parts.guard.mayLackNewer(transactionId);
   }
 
   /** The order of a transaction of ours, in the archive too; undefined when it is not known. */

@@ -115,6 +115,11 @@ export class StoreGuard {
     if (!whole || doubt.both) await this.#askGateway(orderId);
   }
 
+  /** A charge may have followed on an attempt, in a journal that was lost since. */
+  mayLackNewer(transactionId: string): boolean {
+    return this.open !== undefined && this.#parts.doubts.concerns(transactionId);
+  }
+
   /** `charged` of an order that is not found: it may be one of those that were lost. */
   get ofUnknown(): "no" | "unknown" {
     return this.open ? "unknown" : "no";

@@ -3,6 +3,7 @@ import { BrokenInvariant } from "../../../src/shared/invariant.ts";
 import type { AttemptInput } from "../../../src/tp-manager/attempts/attempt-input.ts";
 import type { AttemptState, Judgement } from "../../../src/tp-manager/attempts/payment.ts";
 import { advance, judgeReport } from "../../../src/tp-manager/attempts/payment-machine.ts";
+import { referenceOf } from "../../../src/tp-manager/attempts/reference-policy.ts";
 import type { PaymentEnd, TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
 import { declined, report } from "../../support/reports.ts";
 
@@ -223,5 +224,12 @@ describe("a result that is told late (docs/design.md 3.25)", () => {
   test("the same contradiction twice is no agreement", () => {
     const state = run(other, end(completed), late(report()), late(report()));
     expect(state.phase).toBe("in-doubt");
+  });
+
+  test("an approval that names the attempt outweighs one that names none", () => {
+    const named = late(report({ reference: referenceOf("A") }));
+    expect(run(other, end(completed), named).phase).toBe("charged");
+    const otherNamed = says(report({ amountMinor: 1, reference: referenceOf("A") }));
+    expect(run(otherNamed, end(completed), named).phase).toBe("in-doubt");
   });
 });

@@ -255,6 +255,7 @@ const doubts: Record<string, Ways> = {
   "doubts hasAttempts": one(),
   "doubts newest": one(50),
   "doubts strays": one(50),
+  "doubts position": () => [[order], ["nowhere"]],
   "doubts archived": ofArchived,
   "doubts insert": one("new", "new", 999, "EUR", "charged", "{}", "{}", 0, "0001", "000001"),
   "doubts change": one("charged", "{}", 0, "0001", "000001", order),

@@ -36,7 +36,13 @@ async function told(manager: Manager, orderId: string): Promise<string> {
 const declines: Manager["terminal"]["script"] = () =>
   Promise.resolve({ end: "aborted", code: "05", text: "no", reason: "declined", ticket: "" });
 
-test("a copy's word that an order was not charged is unsure, a word of since is not", async () => {
+const HOURS_MS = 5 * 3_600_000;
+
+test.each([
+  { clock: "goes on", atLossMs: 1_000, sinceMs: 0 },
+  { clock: "was set back before the loss", atLossMs: -HOURS_MS, sinceMs: 0 },
+  { clock: "is set back after it", atLossMs: 1_000, sinceMs: -HOURS_MS },
+])("a copy's word is unsure, a word of since is not; the clock $clock", async (row) => {
   const { folder, seat, clock, start } = await kiosk();
   const first = start();
   first.terminal.script = declines;
@@ -46,13 +52,14 @@ test("a copy's word that an order was not charged is unsure, a word of since is 
   copyStore(folder, copy, "journal");
   start().close();
   copyStore(copy, folder, "journal");
-  await clock.advance(1_000);
+  clock.jumpWallClock(row.atLossMs);
   const { rig } = seat;
   seat.rig = undefined;
   const manager = start();
   manager.terminal.script = declines;
   expect(manager.orders.chargedOf("A")).toBe("unknown");
   seat.rig = rig;
+  clock.jumpWallClock(row.sinceMs);
   expect(await told(manager, "B")).toBe("Declined");
   expect(manager.orders.chargedOf("B")).toBe("no");
 });
