@@ -93,18 +93,20 @@ type Step = Vector["steps"][number];
 const fromTerminal = ({ from }: Step): boolean => from === "terminal";
 const bodyOf = ({ hex = "" }: Step): Uint8Array => hexBytes(hex).slice(1, -2);
 
+/** A frame whose check byte is wrong. */
+const isSpoilt = (step: Step): boolean =>
+  latin(step.hex ?? "") !== frameOf(Buffer.from(bodyOf(step)).toString("latin1"));
+
 function playedSerially({ steps }: Vector): Played {
   const names = steps.filter(fromTerminal).map(({ name }) => name);
   const reply = steps.find((step) => fromTerminal(step) && step.name === "frame");
   const request = steps.find((step) => !fromTerminal(step) && step.name === "frame");
-  const spoilt = (step: Step): boolean =>
-    latin(step.hex ?? "") !== frameOf(Buffer.from(bodyOf(step)).toString("latin1"));
   const faults = [
     ...(names.length === 0 ? ["silent-enq"] : []),
     ...(names[0] === "NAK" ? ["nak-enq"] : []),
-    ...(names[1] === "NAK" && request && !spoilt(request) ? ["nak-frame"] : []),
+    ...(names[1] === "NAK" && request && !isSpoilt(request) ? ["nak-frame"] : []),
     ...(names.length === 2 && names[1] === "ACK" ? ["no-reply"] : []),
-    ...(reply && spoilt(reply) ? ["bad-check"] : []),
+    ...(reply && isSpoilt(reply) ? ["bad-check"] : []),
     ...(reply && !names.includes("EOT") ? ["no-eot"] : []),
   ];
   return { faults, declines: reply !== undefined && statusOf(reply) === "7" };
@@ -115,19 +117,28 @@ function statusOf(step: Step): string {
 }
 
 /** The line of a published terminal, which is told what to say and does the rest by itself. */
-function lineOf(vector: Vector) {
-  const { steps, protocol } = vector;
+function lineOf({ steps, protocol }: Vector) {
   const isBare = steps.every(({ name }) => name === "message" || name === "close");
-  const { faults } = playedSerially(vector);
+  // A spoilt request gets its NAK before anybody is asked.
+  const isOf = (step: Step, name: Step["name"]): boolean =>
+    step.name === name && !fromTerminal(step) && (name === "ENQ" || !isSpoilt(step));
+  const behind = (name: Step["name"]): (Step | undefined)[] =>
+    steps.flatMap((step, at) => (isOf(step, name) ? [steps[at + 1]] : []));
+  const [enquiries, requests] = [behind("ENQ"), behind("frame")];
+  const replies = steps.filter((step) => fromTerminal(step) && step.name === "frame");
   const takes = (body: Uint8Array): boolean =>
-    !faults.includes("nak-frame") && (protocol === "caisse-ap" || isRequest(body));
+    requests.shift()?.name !== "NAK" && (protocol === "caisse-ap" || isRequest(body));
   return quietLine(!isBare, takes, {
     enquiry: () => {
-      if (faults.includes("silent-enq")) return "silence";
-      return faults.includes("nak-enq") ? "nak" : undefined;
+      const answer = enquiries.shift();
+      if (!answer || !fromTerminal(answer)) return "silence";
+      return answer.name === "NAK" ? "nak" : undefined;
     },
-    disturb: () => (faults.includes("bad-check") ? [{ kind: "bad-check" }] : []),
-    withholdsEot: () => faults.includes("no-eot"),
+    disturb: () => {
+      const reply = replies.shift();
+      return reply && isSpoilt(reply) ? [{ kind: "bad-check" }] : [];
+    },
+    withholdsEot: () => !steps.some((step) => fromTerminal(step) && step.name === "EOT"),
   });
 }
 
