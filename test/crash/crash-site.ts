@@ -151,7 +151,12 @@ export class CrashSite {
       const open = status === undefined || status === "Unknown" || status === "Approved";
       if (!open && (await this.quiet())) return { status, kinds, attempts };
       if (systemClock.monotonicMs() > deadlineMs) {
-        return { status: status ?? "Unknown", kinds, attempts };
+        const { running, output } = this.at.tpManager ?? {};
+        const seen = answer?.one ?? { running, output: output?.slice(-2_000) };
+        return {
+          status: status ?? "Unknown",
+          ...{ kinds, attempts: attempts.length > 0 ? attempts : seen },
+        };
       }
       await sleep(systemClock, "settled", 40);
     }

@@ -53,7 +53,8 @@ export interface Judges {
 }
 
 export const T4_MS = 180_000;
-export const CONFIRM_MS = 10_000;
+/** Shorter than the looks at an empty storage: a walk without a clock makes one look of them. */
+export const CONFIRM_MS = 3_000;
 
 /** A walk has no clock: the next look comes when the pause that was asked for is over. */
 const wholePauseAgo = (earlier: Look): EarlierLook => ({
