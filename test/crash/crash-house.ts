@@ -95,7 +95,8 @@ export class CrashHouse {
     if (atGatewayMinor === 0) this.#notCharged.add(attack.orderId);
     else if (atGatewayMinor !== null) this.#charged.set(attack.orderId, atGatewayMinor);
     const result = { index, command, victim, where, end, violations };
-    return violations.length > 0 ? { ...result, detail } : result;
+    if (violations.length === 0) return result;
+    return { ...result, detail: { known: detail, log: this.#site.newestLog() } };
   }
 
   /** The third ledger: every charged order is at the gateway, and no other one. */

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { sleep, systemClock } from "../../src/shared/time.ts";
 import { ChildProgram, until } from "../support/child-program.ts";
 import {
@@ -31,6 +33,8 @@ const operator = { login: "operator", password: "test-operator-password" };
 const asOperator = {
   headers: { authorization: `Basic ${btoa(`${operator.login}:${operator.password}`)}` },
 };
+
+const LOG_LINES = 100;
 
 /** However a command was disturbed, the next sale is made within this time. */
 const NEXT_SALE_MS = asSlow(30_000);
@@ -88,6 +92,12 @@ export class CrashSite {
       systemClock.startTimer("kill", changes * 10, () => void launcher.end("SIGKILL"));
     }
     return launcher;
+  }
+
+  /** The end of tp-manager's log, for a reader who wants to know why. */
+  newestLog(): readonly string[] {
+    const file = join(this.at.data, "logs", "tp-manager.log");
+    return readFileSync(file, "utf8").trimEnd().split("\n").slice(-LOG_LINES);
   }
 
   /** An amount that no order had before; the cents are the bank's answer. */
