@@ -209,7 +209,10 @@ export class StoreGuard {
         const { orders, last, more, whole } = page;
         // Before the last page counts as taken, so that no crash forgets it.
         if (!whole && !more) this.#parts.onSupervisorLacks();
-        doubts.takeOver(orders, { to: last, done: !more }, clock.now());
+        // The answer itself may have told of more that is missing. One question more then, which
+        // also tells the supervisor that its memory was judged: no later start does that again.
+        const isSame = this.open?.because === doubt.because;
+        doubts.takeOver(orders, isSame ? { to: last, done: !more } : null, clock.now());
         log.info({ orders: orders.length, more }, "orders taken over from the supervisor");
         retryMs = RETRY_MIN_MS;
       } catch (error) {

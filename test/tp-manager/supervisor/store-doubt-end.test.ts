@@ -247,3 +247,16 @@ test("without a doubt an end of day asks nothing more", async () => {
   await endOfDay(at);
   expect(at.manager.terminal.looks).toBe(looks);
 });
+
+test("a loss that an operator has accepted is not doubted again by the next start", async () => {
+  const at = await journalLost();
+  const isTakenOver = async (): Promise<boolean> => {
+    await at.clock.advance(100);
+    return at.manager.guard.open?.isTakenOver ?? false;
+  };
+  await expect.poll(isTakenOver, { interval: 2 }).toBe(true);
+  expect(at.manager.guard.accept()).toBe(true);
+  restart(at);
+  await expectSold(at, "B", 500);
+  expect(at.manager.guard.open).toBeUndefined();
+});
