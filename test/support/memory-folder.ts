@@ -7,8 +7,8 @@
 import { accessSync, constants, readFileSync, statfsSync } from "node:fs";
 
 const FOLDER = "/dev/shm";
-/** Several times what a whole run leaves there until its end. */
-const FREE_BYTES_MIN = 8 * 2 ** 30;
+/** Five times what a whole run has there at its fullest. */
+const FREE_BYTES_MIN = 4 * 2 ** 30;
 
 if (process.env["TMPDIR"] === undefined && isRoomy(FOLDER)) process.env["TMPDIR"] = FOLDER;
 
