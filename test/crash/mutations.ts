@@ -105,7 +105,7 @@ export const mutations: readonly Mutation[] = [
   {
     removes: "the watch on a storage that was empty before the payment",
     breaks: ["3.2", "It counts as unchanged only when"],
-    tests: ["test/tp-manager/desk/heard-ends.test.ts"],
+    tests: ["test/tp-manager/desk/empty-storage.test.ts"],
     edits: [
       {
         file: `${room}/attempts/evidence-policy.ts`,
