@@ -168,6 +168,26 @@ const notificationFigures = z.object({
   refused: troubleSince.extend({ count: z.int() }).nullable(),
 });
 
+const updateFigures = z.object({
+  /** UPDATE_URL is set. */
+  asks: z.boolean(),
+  channel: z.string(),
+  /** The last look for an update, and why it failed; null: never, or well. */
+  checkedMs: z.number().nullable(),
+  fault: z.string().nullable(),
+  /** Metadata were verified as fresh for the last time, and the first of them expires. */
+  freshMs: z.number().nullable(),
+  expiresMs: z.number().nullable(),
+  /** A version that waits to be taken; null: none. */
+  ready: z.string().nullable(),
+  /** Who holds updates; null: nobody. */
+  heldBy: z.string().nullable(),
+  /** No update could be looked for or taken for three nights, or metadata have expired. */
+  stuck: troubleSince.nullable(),
+  /** The last version that was tried failed here, and the older one runs. */
+  failed: troubleSince.nullable(),
+});
+
 /** Messages the supervisor answers. */
 export const supervisorMessages = {
   /**
@@ -365,6 +385,8 @@ export const supervisorMessages = {
       /** Confirms, cancels and refunds whose answer was lost and that nobody has settled. */
       operations: z.object({ unknown: z.int(), unknownSinceMs: z.int().nullable() }).optional(),
       notifications: notificationFigures.optional(),
+      /** Missing: an older supervisor, or one of a checkout. */
+      updates: updateFigures.optional(),
     }),
   },
   stop: { request: empty, response: z.object({ stopping: z.literal(true) }) },
