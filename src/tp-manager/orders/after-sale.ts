@@ -1,7 +1,13 @@
 import { AppError } from "../../shared/errors.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import type { SaleToReverse } from "../attempts/freshness-policy.ts";
-import { type Attempt, isCharged, isNotCharged, isPaying, isReversed } from "../attempts/payment.ts";
+import {
+  type Attempt,
+  isCharged,
+  isNotCharged,
+  isPaying,
+  isReversed,
+} from "../attempts/payment.ts";
 import { chargedOf, rowOf } from "../attempts/phase-table.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
