@@ -108,6 +108,11 @@ export class TerminalTurn {
     if (doubt) throw refusalBy(doubt);
   }
 
+  /** NOT_SUPPORTED where the protocol has nothing of that kind (docs/design.md 3.25). */
+  lackOf(needs: keyof HeldTerminal): AppError | undefined {
+    return isAble(this.#terminal, needs) ? undefined : lackOf(needs);
+  }
+
   /**
    * Gives `work` the terminal, at once or not at all: throws NOT_SUPPORTED, TERMINAL_IN_DOUBT,
    * STOPPING, UPDATING or TERMINAL_BUSY. Resolves when the turn has ended.
@@ -118,7 +123,7 @@ export class TerminalTurn {
     work: Work<Needs, Ready, Result>,
   ): Promise<Result> {
     const terminal = this.#terminal;
-    if (!isAble(terminal, work.needs)) throw new AppError("NOT_SUPPORTED", lacking[work.needs]);
+    if (!isAble(terminal, work.needs)) throw lackOf(work.needs);
     this.#assertMayDo(what);
     this.assertFree();
     const { promise: ended, resolve, reject } = Promise.withResolvers<Result>();
@@ -169,7 +174,12 @@ const lacking: Partial<Record<keyof HeldTerminal, string>> = {
   reverse: "This terminal cannot reverse a sale.",
   reset: "This terminal cannot be restarted.",
   telecollect: "This terminal has no end of day.",
+  decideGoods: "This terminal cannot wait for goods.",
 };
+
+function lackOf(needs: keyof HeldTerminal): AppError {
+  return new AppError("NOT_SUPPORTED", lacking[needs]);
+}
 
 function isAble<Needs extends keyof HeldTerminal>(
   terminal: HeldTerminal,
