@@ -73,7 +73,7 @@ export function troublesToldBy(conditions: readonly Condition[]): Trouble[] {
   return troublesOf({ supervisor, tpManager }).filter(({ row }) => row.check !== KEEPS_PAYMENTS);
 }
 
-export interface Obstacle {
+interface Obstacle {
   readonly says: string;
   readonly todo: string;
 }

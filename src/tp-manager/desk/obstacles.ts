@@ -13,8 +13,8 @@ export interface Obstacle {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** The desk's facts, none of them asked for on the wire. */
-export interface ObstacleFacts {
+/** The desk's facts, none of them asked for on the wire for this. */
+interface ObstacleFacts {
   readonly closed: boolean;
   readonly updating: boolean;
   readonly terminal: Pick<TerminalState, "link" | "linkProblem" | "status">;
@@ -28,7 +28,7 @@ export interface ObstacleFacts {
 /**
  * Whether a payment can be taken now, and if not, why: the one place that says so. The turn throws
  * by it, and `/health`, `/check`, `/metrics`, `launch.sh status`, the doctor and the page show it
- * (docs/design.md 3.5). What runs is no obstacle: it ends by itself.
+ * (docs/design.md 3.5). A running payment is no obstacle: that ends by itself.
  */
 export function obstaclesOf(facts: ObstacleFacts): readonly Obstacle[] {
   return [
