@@ -120,7 +120,8 @@ export const terminalCalls: readonly AnyCall[] = [
     description:
       "`cr` 0 a payment is taken 1 busy 2 action needed 9 no link · `card` 0 none 1 in " +
       "reader · `call` 1 a host call or an end of day is due · `periph` 0 good 1 reader " +
-      "2 printer 3 other · `detail` in words · `asOf` when this was so: an answer of the terminal is told again for 2 s while " +
+      "2 printer 3 other · `detail` in words · `asOf` when this was so: an " +
+      "answer of the terminal is told again for 2 s while " +
       "nothing is heard of the terminal",
     document: () => ({
       answer: {
