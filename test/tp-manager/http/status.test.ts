@@ -30,6 +30,21 @@ describe("GET /health", () => {
     expect(Date.parse(health.terminal.since)).toBe(at.clock.now());
   });
 
+  test("counts a lost link from its loss, whatever the tries since have met", async () => {
+    const { one, at } = await api();
+    const lostAt = at.clock.now();
+    at.terminal.become({ link: "disconnected", linkProblem: "unplugged" });
+    await at.clock.advance(5_000);
+    at.terminal.become({ link: "connecting", linkProblem: null });
+    await at.clock.advance(5_000);
+    at.terminal.become({ link: "disconnected", linkProblem: "no answer" });
+    const { terminal } = (await one("GET", "/health")).one;
+    expect([terminal.problem, Date.parse(terminal.since)]).toEqual(["no answer", lostAt]);
+    at.terminal.become({ link: "connected", linkProblem: null });
+    const { terminal: back } = (await one("GET", "/health")).one;
+    expect(Date.parse(back.since)).toBe(at.clock.now());
+  });
+
   test("says that the terminal needs action", async () => {
     const { one, at } = await api();
     const status = { cr: "2", card: "0", call: "0", periph: "0", detail: "no paper" } as const;
