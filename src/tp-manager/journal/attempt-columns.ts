@@ -9,8 +9,8 @@ import {
 import type { Row } from "./statements.ts";
 
 /**
- * What {@link readAttempt} reads of a row of the table `attempt`. SQLite would compute the status
- * from the whole state each time.
+ * The columns that {@link readAttempt} reads. Not the status, which SQLite would compute from the
+ * whole state each time.
  */
 export const attemptColumns = [
   ...["transaction_id", "number", "request", "state", "started_at_ms", "ended_at_ms", "baseline"],
@@ -20,7 +20,7 @@ export const attemptColumns = [
   .map((name) => `attempt.${name}`)
   .join(", ");
 
-/** The columns {@link attemptColumns} of one row. */
+/** One row of the table `attempt`, with {@link attemptColumns}. */
 export function readAttempt(row: Row): Attempt {
   return {
     transactionId: String(row["transaction_id"]),
