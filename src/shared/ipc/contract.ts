@@ -5,6 +5,7 @@ import {
   gatewayOperationKindSchema,
   gatewayOperationSchema,
 } from "./gateway-words.ts";
+import { notificationFigures, troubleSince, updateFigures } from "./status-figures.ts";
 import { storesOfSupervisor, storesOfTpManager } from "./store-messages.ts";
 
 export {
@@ -147,9 +148,6 @@ const empty = z.object({});
 
 const waitMsSchema = z.int().min(0).max(60_000);
 
-/** A trouble in words for an operator, and since when. */
-const troubleSince = z.object({ reason: z.string(), sinceMs: z.int() });
-
 /** Of the outbox; missing with a supervisor of an older version. */
 const outboxTroubles = {
   oldestAtMs: z.int().nullable().optional(),
@@ -160,33 +158,6 @@ const outboxTroubles = {
   /** The order lookup refuses our credentials; null when the last one that was answered did not. */
   lookupRefused: troubleSince.nullable().optional(),
 };
-
-const notificationFigures = z.object({
-  /** Since the start of the program, by verdict. */
-  verdicts: z.record(z.string(), z.int()),
-  /** null: no trouble. */
-  refused: troubleSince.extend({ count: z.int() }).nullable(),
-});
-
-const updateFigures = z.object({
-  /** UPDATE_URL is set. */
-  asks: z.boolean(),
-  channel: z.string(),
-  /** The last look for an update, and why it failed; null: never, or well. */
-  checkedMs: z.number().nullable(),
-  fault: z.string().nullable(),
-  /** Metadata were verified as fresh for the last time, and the first of them expires. */
-  freshMs: z.number().nullable(),
-  expiresMs: z.number().nullable(),
-  /** A version that waits to be taken; null: none. */
-  ready: z.string().nullable(),
-  /** Who holds updates; null: nobody. */
-  heldBy: z.string().nullable(),
-  /** No update could be looked for or taken for three nights, or metadata have expired. */
-  stuck: troubleSince.nullable(),
-  /** The last version that was tried failed here, and the older one runs. */
-  failed: troubleSince.nullable(),
-});
 
 /** Messages the supervisor answers. */
 export const supervisorMessages = {
