@@ -76,7 +76,7 @@ export async function within<T>(
   }
 }
 
-/** Settles as `work` does, or rejects with `signal.reason`; the work itself goes on all the same. */
+/** Settles as `work` does, or rejects with `signal.reason`; the work itself goes on. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason);
