@@ -178,3 +178,25 @@ describe("GET /metrics", () => {
     expect(text).toContain("connector_supervisor_up 0");
   });
 });
+
+test("the figures keep the rules of Prometheus' linter (promtool check metrics)", async () => {
+  const at = house();
+  const monitor = monitorOf(at);
+  monitor.metrics.addProcessFigures();
+  const { call } = await api({ monitor }, at);
+  const { text } = await call("GET", "/metrics");
+  const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", type]) => ({
+    name,
+    type,
+  }));
+  expect(types.length).toBeGreaterThan(30);
+  const faults = types.flatMap(({ name, type }) => [
+    ...((type === "counter") === name.endsWith("_total") ? [] : [`${name}: ${type} and _total`]),
+    ...(/_(count|sum|bucket)$/.test(name) ? [`${name}: suffix of a histogram`] : []),
+    ...(/_(ms|sec|secs|milliseconds|minutes|hours|kb|mb)(_|$)/.test(name) ? [`${name}: unit`] : []),
+    ...(name.includes(String(type)) && name !== type ? [`${name} names its type`] : []),
+    ...(/^[a-z][a-z0-9_]*$/.test(name) ? [] : [`${name}: not in snake case`]),
+    ...(new RegExp(`^# HELP ${name} \\S`, "m").test(text) ? [] : [`${name}: no help`]),
+  ]);
+  expect(faults).toEqual([]);
+});
