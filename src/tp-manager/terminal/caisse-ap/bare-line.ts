@@ -16,7 +16,7 @@ interface BareParts {
 const SETTLE_MS = 300;
 /** Likewise while something is missing by which a result would be read otherwise. */
 const SETTLE_LONG_MS = 2_000;
-/** What a terminal tells as soon as it is connected comes within this time. */
+/** A terminal that tells something as soon as it is connected does so within this time. */
 const LISTEN_MS = 50;
 /** How long a connection without a request is held. */
 const HOLD_MS = 5_000;
@@ -74,7 +74,7 @@ export class BareLine implements Dialogue {
     void this.#current?.close();
   }
 
-  /** What the terminal told while nobody read is heard first: a result of before. */
+  /** A result of before, told while nobody read, is heard first. */
   async send(request: Uint8Array): Promise<"taken" | "unanswered" | "lapsed"> {
     const { clock, ending } = this.#parts;
     if (!this.#current) return "lapsed";
