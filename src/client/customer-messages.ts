@@ -10,7 +10,7 @@ export type CustomerLanguage = (typeof customerLanguages)[number];
 type Sentences = Readonly<Record<CustomerLanguage, string>>;
 
 interface Message extends Sentences {
-  /** What the sentence says of the money of the order. */
+  /** The sentence says this of the order's money. */
   readonly charged: "no" | "yes" | "unknown";
 }
 
@@ -132,7 +132,7 @@ interface Told {
 }
 
 /**
- * The name of the sentence for an answer. What the answer says of the money goes first; a code that
+ * The name of the sentence for an answer. Its word about the money decides first; a code that
  * is not known here, of a newer connector, is told by that alone.
  */
 export function customerMessageName({ status, error }: Told): CustomerMessageName {
@@ -146,7 +146,7 @@ export function customerMessageName({ status, error }: Told): CustomerMessageNam
   return customerMessageOfCode[error.code] ?? "unavailable";
 }
 
-/** What to show the customer for an answer of `POST /payment` or `GET /payment/{orderId}`. */
+/** The sentence for the customer at an answer of `POST /payment` or `GET /payment/{orderId}`. */
 export function customerMessage(told: Told, language: CustomerLanguage = "en"): string {
   return customerMessages[customerMessageName(told)][language];
 }

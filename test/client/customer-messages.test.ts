@@ -37,7 +37,8 @@ describe("what the customer is shown", () => {
     }
     const declined = { code: "PAYMENT_DECLINED", charged: "no" } as const;
     expect(customerMessage({ status: "Declined", error: declined }, "de")).toBe(
-      "Ihre Karte wurde abgelehnt. Bitte versuchen Sie eine andere Karte. Ihnen wurde nichts berechnet.",
+      "Ihre Karte wurde abgelehnt. Bitte versuchen Sie eine andere Karte. " +
+        "Ihnen wurde nichts berechnet.",
     );
   });
 
