@@ -21,17 +21,22 @@ const YOUNG_GENERATION_HALF_MB = 2;
 /** Each thread's own pool of the C library would keep what the thread once needed. */
 const ALLOCATION_POOLS = 2;
 
-/** Runs a part with settings that keep its memory small: about 7 MB of an idle program. */
+/** Switches of Node.js and environment that keep a part's memory small: 7 MB of an idle program. */
+export const smallMemory = {
+  switches: [`--max-semi-space-size=${YOUNG_GENERATION_HALF_MB}`],
+  environment: { MALLOC_ARENA_MAX: String(ALLOCATION_POOLS) },
+};
+
+/** Runs a part with {@link smallMemory}. */
 export function spawnPart(
   { script, args, runtime = process.execPath }: Pick<Part, "script" | "args" | "runtime">,
   options: Pick<SpawnOptions, "detached" | "stdio" | "env">,
 ): ChildProcess {
-  const switches = [`--max-semi-space-size=${YOUNG_GENERATION_HALF_MB}`];
-  return spawn(runtime, [...switches, script, ...args], {
+  return spawn(runtime, [...smallMemory.switches, script, ...args], {
     ...options,
     cwd: installationRoot,
     windowsHide: true,
-    env: { MALLOC_ARENA_MAX: String(ALLOCATION_POOLS), ...(options.env ?? process.env) },
+    env: { ...smallMemory.environment, ...(options.env ?? process.env) },
   });
 }
 

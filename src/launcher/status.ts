@@ -1,10 +1,11 @@
 import { exitCodes } from "../shared/exit-codes.ts";
 import type { Installation } from "../shared/installation.ts";
-import type { Clock } from "../shared/time.ts";
+import { type Clock, isoTime } from "../shared/time.ts";
 import { type TroubleName, wordsOf } from "../shared/troubles.ts";
 import {
   type Condition,
   conditionOf,
+  obstaclesIn,
   type SupervisorStatus,
   type TpManagerStatus,
   troublesToldBy,
@@ -19,7 +20,7 @@ const ANSWER_WITHIN_MS = 2_000;
 
 export interface InstallationStatus {
   readonly dataDirectory: string;
-  /** Nothing is down: every program answers and the terminal is connected. */
+  /** Nothing is down: every program answers, and a payment would be taken. */
   readonly well: boolean;
   /** When an operator stopped the programs; null when they are meant to run. */
   readonly stoppedSince: string | null;
@@ -67,7 +68,7 @@ export async function readStatus(
 function isWell(condition: Condition): boolean {
   if (condition.state !== "running") return false;
   const { status } = condition;
-  return status.program === "supervisor" || status.terminal.link === "connected";
+  return status.program === "supervisor" || obstaclesIn(status).length === 0;
 }
 
 /** Prints it for people; answers the exit code. */
@@ -111,14 +112,22 @@ function printProgram(name: PartName, condition: Condition, output: Output): voi
   }
 }
 
-function printTerminal({ port, terminal, payments }: TpManagerStatus, output: Output): void {
-  const { link, problem, status, terminalId } = terminal;
+function printTerminal(status: TpManagerStatus, output: Output): void {
+  const { port, terminal, payments } = status;
+  const { link, problem, terminalId, sinceMs } = terminal;
   const connected = link === "connected";
   const busy = payments.running > 0 ? ", a payment is running" : "";
   output.row("local API", "good", "listening", `port ${port}${busy}`);
-  const words = [connected ? `${terminalId} ${status}`.trim() : terminalId, problem ?? ""];
+  const since = connected || sinceMs === undefined ? "" : `since ${isoTime(sinceMs)}`;
+  const named = connected ? `${terminalId} ${terminal.status}`.trim() : terminalId;
+  const words = [named, problem ?? "", since];
   const details = words.filter((text) => text !== "").join(", ");
-  output.row("terminal", connected && problem === null ? "good" : "warn", link, details);
+  const obstacles = obstaclesIn(status);
+  const isGood = connected && problem === null && obstacles.length === 0;
+  output.row("terminal", isGood ? "good" : "warn", link, details);
+  for (const { says, todo } of obstacles) {
+    output.row("payments", "bad", "refused", `${says} -> ${todo}`);
+  }
   const open = [
     ...(payments.inDoubt > 0 ? [`${payments.inDoubt} in doubt`] : []),
     ...(payments.notHandedOver > 0 ? [`${payments.notHandedOver} not handed over yet`] : []),

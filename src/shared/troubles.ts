@@ -4,7 +4,7 @@ type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 /** The members of tp-manager's status that tell of troubles. */
 export type TpManagerTroubles = Pick<
   ResponseOf<typeof tpManagerMessages, "status">,
-  "handOver" | "refusedHandOffs" | "standingAtGateway" | "unreadCharges"
+  "handOver" | "refusedHandOffs" | "standingAtGateway" | "unreadCharges" | "obstacles"
 >;
 
 /** All that is asked to find troubles. A program of the previous version tells less. */
@@ -33,7 +33,9 @@ interface TroubleRow {
   readonly alarm: string;
   readonly raised: "on-the-spot" | "watch";
   /** The line of the doctor. */
-  readonly check: "supervisor" | "hand-over" | "payments" | "queue" | "gateway" | "notifications";
+  readonly check:
+    | ("supervisor" | "hand-over" | "payments" | "queue" | "gateway" | "notifications")
+    | typeof KEEPS_PAYMENTS;
   /** The doctor fails: nothing goes on before somebody acts. */
   readonly grave: boolean;
   readonly when: string;
@@ -45,10 +47,46 @@ interface TroubleRow {
 export const QUEUE_OLD_MS = 10 * 60_000;
 
 /**
- * The one table of what can be wrong between a charged card and the gateway while payments go on:
+ * The line of a trouble that keeps payments from being taken. Every face tells that already, with
+ * the words of the desk (`obstaclesOf`), so such a trouble gives it an alarm only.
+ */
+export const KEEPS_PAYMENTS = "terminal";
+
+/** The code of the answer that a payment gets, while it would get one. */
+function obstacle(code: string): TroubleRow["find"] {
+  return ({ tpManager: { obstacles = [] } = {} }) => {
+    const one = obstacles.find((found) => found.code === code);
+    return one ? found(one.says) : null;
+  };
+}
+
+/**
+ * The one table of what can be wrong for longer, at the terminal and between a charged card and the
+ * gateway:
  * `/health`, `/metrics`, `launch.sh status`, the doctor, the alarms and the README derive from it.
  */
 export const troubleTable = {
+  "terminal-disconnected": {
+    ...{ by: "tp-manager", alarm: "terminal-disconnected", raised: "watch" },
+    ...{ check: KEEPS_PAYMENTS, grave: true },
+    when: "there is no link to the terminal",
+    todo: "check its power, its cable and SERIAL_PORT",
+    find: obstacle("TERMINAL_DISCONNECTED"),
+  },
+  "terminal-out-of-order": {
+    ...{ by: "tp-manager", alarm: "terminal-out-of-order", raised: "watch" },
+    ...{ check: KEEPS_PAYMENTS, grave: true },
+    when: "the terminal takes no cards: it is locked, or lacks something",
+    todo: "GET /check says what it needs; look at the terminal",
+    find: obstacle("TERMINAL_OUT_OF_ORDER"),
+  },
+  "terminal-changed": {
+    ...{ by: "tp-manager", alarm: "terminal-changed", raised: "watch" },
+    ...{ check: KEEPS_PAYMENTS, grave: true },
+    when: "another terminal is connected than the accepted one",
+    todo: "if it was replaced on purpose, an operator accepts it: POST /terminal/accept",
+    find: obstacle("TERMINAL_CHANGED"),
+  },
   "supervisor-silent": {
     ...{ by: "tp-manager", alarm: "supervisor-silent", raised: "watch" },
     ...{ check: "supervisor", grave: true },

@@ -4,13 +4,15 @@ import type { AttemptStore } from "./attempts/attempt-store.ts";
 import type { AgainStore } from "./attempts/hand-off-store.ts";
 import { isInDoubt } from "./attempts/phase-table.ts";
 import type { TerminalDesk } from "./desk/terminal-desk.ts";
+import type { TerminalWatch } from "./http/events/terminal-watch.ts";
 import { type OwnTroubleParts, ownTroubles } from "./http/status/own-troubles.ts";
 import { type StoreGuard, saleInWords } from "./supervisor/store-guard.ts";
 
 interface HandlerParts extends OwnTroubleParts {
   readonly port: number;
+  readonly watch: Pick<TerminalWatch, "now">;
   readonly attempts: Pick<AttemptStore, "unfinished">;
-  readonly desk: Pick<TerminalDesk, "turn" | "terminal" | "isAsking">;
+  readonly desk: Pick<TerminalDesk, "turn" | "terminal" | "isAsking" | "obstacles">;
   readonly guard: Pick<StoreGuard, "open" | "accept">;
   readonly again: Pick<AgainStore, "isUnderWay">;
   readonly requestStop: (why: string) => void;
@@ -18,7 +20,7 @@ interface HandlerParts extends OwnTroubleParts {
 
 /** The answers of tp-manager to the other programs of its installation (docs/design.md 7.2). */
 export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManagerMessages> {
-  const { port, attempts, handOffs, desk, requestStop } = parts;
+  const { port, watch, attempts, handOffs, desk, requestStop } = parts;
   return {
     status() {
       const { link, linkProblem, identity, status } = desk.terminal.state;
@@ -33,6 +35,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
           problem: linkProblem,
           terminalId: identity.terminalId,
           status: status?.detail ?? link,
+          sinceMs: Date.parse(watch.now.since),
         },
         payments: {
           running: desk.turn.current === undefined ? 0 : 1,

@@ -386,7 +386,17 @@ export const tpManagerMessages = {
         terminalId: z.string(),
         /** For people: ready, busy, what is wrong. */
         status: z.string(),
+        /** Since when; of a lost link since its loss. */
+        sinceMs: z.number().optional(),
       }),
+      /**
+       * Why a payment of a new order would be refused now, with the code of its answer; empty: it
+       * is taken. Missing: an older version.
+       */
+      obstacles: z
+        .array(z.object({ code: z.string(), says: z.string(), todo: z.string() }))
+        .readonly()
+        .optional(),
       payments: z.object({
         running: z.int(),
         inDoubt: z.int(),

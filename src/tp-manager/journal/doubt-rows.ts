@@ -19,7 +19,7 @@ import {
   TAKEN_OVER_STEP,
 } from "../attempts/taken-over.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
-import { readAttempt, readJson } from "./attempt-columns.ts";
+import { attemptColumns, readAttempt, readJson } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";
 import type { EventRows } from "./event-rows.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
@@ -50,7 +50,8 @@ const texts = {
   end: "UPDATE store_doubt SET ended_at_ms = ?, ended_by = ? WHERE ended_at_ms IS NULL",
   unmatched: "UPDATE store_doubt SET unmatched = ? WHERE ended_at_ms IS NULL",
   hasAttempts: "SELECT 1 FROM attempt WHERE baseline IS NOT NULL LIMIT 1",
-  newest: "SELECT *, rowid AS position FROM attempt ORDER BY rowid DESC LIMIT ?",
+  newest: `SELECT ${attemptColumns}, rowid AS position FROM attempt
+    ORDER BY rowid DESC LIMIT ?`,
   strays: "SELECT report, unmatched FROM unexpected_report ORDER BY id DESC LIMIT ?",
   position: "SELECT rowid AS position FROM attempt WHERE transaction_id = ?",
   archived: "SELECT 1 FROM archived_order WHERE transaction_id = ?",

@@ -3,6 +3,7 @@ import { osName, versionNumber } from "../../../shared/installation.ts";
 import type { ResponseOf, supervisorMessages } from "../../../shared/ipc/contract.ts";
 import { type Clock, isoTime } from "../../../shared/time.ts";
 import {
+  KEEPS_PAYMENTS,
   lastingAlarms,
   type TpManagerTroubles,
   type Trouble,
@@ -23,10 +24,7 @@ import { type OwnTroubleParts, ownTroubles } from "./own-troubles.ts";
 export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 
 /** The desk's facts about the terminal and about open doubts. */
-export type DeskFacts = Pick<
-  TerminalDesk,
-  "terminal" | "turn" | "gate" | "blockedBy" | "strayAsked"
->;
+export type DeskFacts = Pick<TerminalDesk, "terminal" | "turn" | "obstacles">;
 
 interface HealthParts {
   readonly clock: Clock;
@@ -45,7 +43,7 @@ interface HealthParts {
   readonly choresAt: string;
 }
 
-export interface JournalCounts extends Omit<OwnTroubleParts, "handOff" | "clock"> {
+export interface JournalCounts extends Omit<OwnTroubleParts, "handOff" | "clock" | "desk"> {
   readonly attempts: Pick<AttemptStore, "countInDoubt" | "read">;
 }
 
@@ -118,19 +116,14 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
   const troubles = troublesOf({ supervisor, tpManager: journal?.troubles });
   const current = parts.desk.turn.current;
   const full = disk !== null && disk.freeBytes < disk.freeMinBytes;
-  const reasons = [
-    ...terminalReasons(terminal),
-    ...paymentReasons(parts.desk),
-    ...journalReasons(journal),
-    ...doubtReasons(parts.guard),
-  ];
+  const reasons = parts.desk.obstacles.map(({ says }) => says);
   return {
     status: reasons.length === 0 ? "Ready" : "NotReady",
     reasons,
     warnings: [
       ...doubtWarnings(parts.guard),
       ...(full ? ["the disk of the data folder is nearly full"] : []),
-      ...troubles.map(wordsOf),
+      ...troubles.filter(({ row }) => row.check !== KEEPS_PAYMENTS).map(wordsOf),
       ...(payments && payments.inDoubt > 0 ? [`${payments.inDoubt} payments are in doubt`] : []),
     ],
     terminal: { ...terminal, version: parts.identity().version },
@@ -155,12 +148,6 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
   };
 }
 
-/** An order that is new here cannot be paid before the supervisor has told what it knows. */
-function doubtReasons({ open }: HealthParts["guard"]): string[] {
-  if (!open || open.isTakenOver) return [];
-  return [`${open.because}: the supervisor's orders are being taken over`];
-}
-
 function doubtWarnings({ open }: HealthParts["guard"]): string[] {
   if (!open) return [];
   const sales = open.unmatched.length;
@@ -169,25 +156,6 @@ function doubtWarnings({ open }: HealthParts["guard"]): string[] {
       "./launch.sh stores accept",
     ...(sales > 0 ? [`the terminal has ${sales} sales that no order here has`] : []),
   ];
-}
-
-function terminalReasons({ link, problem, state, detail }: EventData<"terminal">): string[] {
-  if (link !== "connected") return [`no link to the terminal: ${problem ?? link}`];
-  return state === "action-needed" ? [`the terminal needs action: ${detail}`] : [];
-}
-
-function paymentReasons({ turn, blockedBy, strayAsked }: DeskFacts): string[] {
-  return [
-    ...(turn.closed ? ["the connector is being stopped"] : []),
-    ...(turn.updating ? ["a new version is on probation"] : []),
-    ...(blockedBy === undefined ? [] : [`order ${blockedBy} is in doubt and asked about`]),
-    ...(strayAsked ? ["the terminal reported a sale without an order and is asked"] : []),
-  ];
-}
-
-function journalReasons(journal: JournalFacts | null): string[] {
-  if (!journal) return ["the journal cannot be read: check the data folder"];
-  return journal.terminalChanged ? ["another terminal is connected: POST /terminal/accept"] : [];
 }
 
 function toldTrouble({ name, row, says, sinceMs, count }: Trouble): ToldTrouble {
@@ -264,7 +232,6 @@ function doubtOf(
 interface JournalFacts {
   readonly counts: { readonly inDoubt: number; readonly notHandedOver: number };
   readonly troubles: TpManagerTroubles;
-  readonly terminalChanged: boolean;
 }
 
 /** null: the journal cannot be read. */
@@ -275,8 +242,7 @@ function readJournal({ counts, desk, handOff, clock }: HealthParts): JournalFact
         inDoubt: counts.attempts.countInDoubt(),
         notHandedOver: counts.handOffs.countPendingHandOffs(),
       },
-      troubles: ownTroubles({ handOff, clock, ...counts }),
-      terminalChanged: desk.gate.changed,
+      troubles: ownTroubles({ handOff, clock, desk, ...counts }),
     };
   } catch {
     return null; // told as a reason for not being ready

@@ -52,6 +52,7 @@ export class Monitor {
       counts: journal,
       supervisor,
       handOff,
+      desk,
       clock,
     });
     journal.attempts.onStep = (attempt, step) => this.metrics.step(attempt, step);
@@ -72,8 +73,9 @@ export class Monitor {
   /** Troubles between the journal and the gateway (shared/troubles.ts). */
   async troubles(): Promise<Trouble[]> {
     const supervisor = await this.#parts.supervisor().catch(() => null);
-    const { handOff, journal, clock } = this.#parts;
-    return troublesOf({ supervisor, tpManager: ownTroubles({ handOff, clock, ...journal }) });
+    const { handOff, journal, clock, desk } = this.#parts;
+    const tpManager = ownTroubles({ handOff, clock, desk, ...journal });
+    return troublesOf({ supervisor, tpManager });
   }
 
   close(): void {
