@@ -1,6 +1,5 @@
 import type { TransactionReport } from "../terminal/terminal.ts";
-import { type Attempt, endReportOf, isCharged, isNotCharged, saleOf } from "./payment.ts";
-import { isInDoubt } from "./phase-table.ts";
+import { type Attempt, endReportOf, isCharged, isNotCharged } from "./payment.ts";
 import { isReference } from "./reference-policy.ts";
 
 /**
@@ -12,7 +11,7 @@ export function mayBeKeptBack(earlier: Iterable<Attempt>): Attempt[] {
   const keptBack: Attempt[] = [];
   for (const attempt of earlier) {
     if (hadItsResult(attempt)) break;
-    if (isInDoubt(attempt.state) && !saleOf(attempt.state)) keptBack.push(attempt);
+    if (attempt.state.phase === "in-doubt") keptBack.push(attempt);
   }
   return keptBack;
 }

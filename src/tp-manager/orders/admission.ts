@@ -60,8 +60,8 @@ export function assertHolds(
 const ATTEMPTS_LOOKED_AT = 500;
 
 /**
- * Where results name nothing, a sale of the amount of an order in doubt would end in doubt too, with
- * its customer charged (docs/design.md 3.25). Throws TERMINAL_IN_DOUBT.
+ * Where results name nothing, a sale of the amount of an order in doubt would end in doubt too,
+ * with its customer charged (docs/design.md 3.25). Throws TERMINAL_IN_DOUBT.
  */
 function assertToldApart(
   { amountMinor }: PaymentRequest,

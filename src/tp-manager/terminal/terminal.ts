@@ -240,7 +240,8 @@ export interface PaymentObserver {
   report(report: TransactionReport): "accept" | "refuse" | "hold";
   /**
    * false: the result names another attempt of ours by its reference, or can be that of an earlier
-   * one, so it is not taken for this payment's. For drivers with {@link Terminal.takeLateResults}, who ask before they report.
+   * one, so it is not taken for this payment's. For drivers with {@link Terminal.takeLateResults},
+   * who ask before they report.
    */
   concerns?(report: TransactionReport): boolean;
   /** Our acknowledgement of the last report has provably arrived: the terminal went on. */
