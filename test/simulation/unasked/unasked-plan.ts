@@ -24,7 +24,10 @@ const needsLine: readonly UnaskedFault[] = [
   "result in place of an acknowledgement",
 ];
 /** Strikes only where an order of another amount came before. */
-const needsBoth: readonly UnaskedFault[] = ["reference of another order"];
+const needsBoth: readonly UnaskedFault[] = [
+  "reference of another order",
+  "reference of another order",
+];
 const MINUTE_MS = 60_000;
 
 /** The run of a seed: a few orders, each with about one fault of the terminal. */
