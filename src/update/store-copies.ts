@@ -40,7 +40,8 @@ function storeFiles(dataDirectory: string): string[] {
 
 /**
  * No program may have the stores open. A restore that was cut off is finished first, else its copy
- * would be moved by the new version and be missing beside the older stores. On disk when it returns.
+ * would be moved by the new version and be missing beside the older stores. On disk when it
+ * returns.
  */
 export function copyStores(dataDirectory: string): void {
   for (const name of databases) finishPutBack(join(dataDirectory, name));

@@ -210,7 +210,7 @@ function crashing(at: string): void {
   writeFileSync(script, crash + readFileSync(script, "utf8"));
 }
 
-test("a version that crashes again and again in its first hour goes back, stores kept", async () => {
+test("crashes in the first hour bring the version before back, on the same stores", async () => {
   const { attempts } = JSON.parse((await launch("audit", "--json")).stdout);
   writeFileSync(join(data, "crash"), "");
   const looks: number[] = [];

@@ -107,8 +107,8 @@ export async function startNotificationListener(
 }
 
 /**
- * Throws as {@link startNotificationListener} would, and takes nothing: a version on probation finds
- * out before it stays (docs/updates.md 4.3).
+ * Throws as {@link startNotificationListener} would, and takes nothing: a version on probation
+ * finds out before it stays (docs/updates.md 4.3).
  */
 export async function requireListening(host: string, port: number): Promise<void> {
   const server = createServer();
