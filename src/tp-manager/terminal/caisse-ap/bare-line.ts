@@ -26,6 +26,7 @@ const BUFFER_BYTES_MAX = 64 * 1_024;
  * recovery run or the next payment needs the terminal.
  */
 export class BareLine implements Dialogue {
+  readonly isShared = false;
   readonly #parts: BareParts;
   #listener: DialogueListener | undefined;
   #current: Exchange | undefined;
