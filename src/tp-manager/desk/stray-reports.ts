@@ -248,10 +248,10 @@ export class StrayReports {
     const { log } = this.#parts;
     const { receiptNumber, traceNumber, amountMinor } = report;
     if (finding === "held") {
+      const what = report.originalTrace === null ? "sale" : "reversal";
       log.error(
         { alarm: "sale-without-order", receiptNumber, traceNumber, amountMinor },
-        `the terminal holds a ${report.originalTrace === null ? "sale" : "reversal"} that no order ` +
-          "asked for: " +
+        `the terminal holds a ${what} that no order asked for: ` +
           `receipt ${receiptNumber ?? "unknown"}, ${amountOf(report)}`,
       );
     }
