@@ -1,7 +1,7 @@
 import { AppError } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Probation } from "../../shared/probation.ts";
-import { type Clock, within } from "../../shared/time.ts";
+import { type Clock, unlessAborted, within } from "../../shared/time.ts";
 import type { AttemptInput } from "../attempts/attempt-input.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type UnwrittenStep } from "../attempts/attempt-writer.ts";
@@ -136,7 +136,7 @@ export class TerminalDesk implements Doubts {
       readyToLook: async (signal) => {
         const whole = parts.guard.whole(signal);
         if (whole !== undefined) await whole;
-        if (parts.probation?.isOn) await over(parts.probation, signal);
+        if (parts.probation?.isOn) await unlessAborted(parts.probation.over, signal);
         await this.#turn.whenFree();
       },
       accepted: () => parts.terminalLog.acceptedTerminal(),
@@ -412,12 +412,4 @@ export class TerminalDesk implements Doubts {
     const { terminal, probation } = this.#parts;
     terminal.keepEvidence?.(this.isAsking || probation?.isOn === true);
   }
-}
-
-/** Rejects when the connector stops first. */
-function over(probation: OnProbation, signal: AbortSignal): Promise<void> {
-  const stopped = new Promise<never>((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
-  return Promise.race([probation.over, stopped]);
 }
