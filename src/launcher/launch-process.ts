@@ -2,13 +2,13 @@ import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process"
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { installationRoot } from "../shared/version-files.ts";
-import type { Part, PartName } from "./part.ts";
+import type { Part } from "./part.ts";
 
 /** How a process ended: its exit code, or the signal that ended it. */
 export type Ended = { readonly code: number } | { readonly signal: string };
 
 export interface LaunchedProcess {
-  readonly name: PartName;
+  readonly name: string;
   readonly pid: number;
   /** undefined while it runs. */
   readonly ended: Ended | undefined;
@@ -45,7 +45,10 @@ export function spawnPart(
  * `logs/<name>.out`. That file holds only what never reaches the program's own log (why it would
  * not start, a crash of the runtime); the one of the launch before is kept as `.out.1`.
  */
-export async function launchDetached(part: Part, logDirectory: string): Promise<LaunchedProcess> {
+export async function launchDetached(
+  part: Pick<Part, "script" | "args" | "runtime"> & { readonly name: string },
+  logDirectory: string,
+): Promise<LaunchedProcess> {
   mkdirSync(logDirectory, { recursive: true });
   const file = join(logDirectory, `${part.name}.out`);
   keepEarlier(file);
@@ -61,7 +64,7 @@ export async function launchDetached(part: Part, logDirectory: string): Promise<
   }
 }
 
-function watch(name: PartName, child: ChildProcess, output: () => string) {
+function watch(name: string, child: ChildProcess, output: () => string) {
   let ended: Ended | undefined;
   child.once("exit", (code, signal) => {
     ended = code === null ? { signal: signal ?? "unknown" } : { code };

@@ -107,7 +107,10 @@ function printProgram(name: PartName, condition: Condition, output: Output): voi
       const words = `pid ${pid}, version ${status.version}, up ${duration(status.uptimeMs)}`;
       output.row(name, "good", "running", words);
       if (status.program === "tp-manager") printTerminal(status, output);
-      else printQueue(status, output);
+      else {
+        printQueue(status, output);
+        printUpdates(status, output);
+      }
     }
   }
 }
@@ -147,4 +150,20 @@ function printQueue({ outbox }: SupervisorStatus, output: Output): void {
   const state = paused !== null ? "paused" : pending === 0 ? "empty" : `${pending} waiting`;
   const mood: Mood = paused !== null || parked > 0 ? "warn" : "good";
   output.row("queue", mood, state, words.join(", "));
+}
+
+/** Nothing of an installation that asks nobody, or is none that is updated. */
+function printUpdates({ updates }: SupervisorStatus, output: Output): void {
+  if (!updates?.asks) return;
+  const { channel, checkedMs, fault, ready, heldBy } = updates;
+  const looked = checkedMs === null ? "not looked yet" : `last look ${isoTime(checkedMs)}`;
+  const words = [
+    ...[`channel ${channel}`, looked],
+    ...(fault === null ? [] : [fault]),
+    ...(ready === null ? [] : [`${ready} is ready`]),
+    ...(heldBy === null ? [] : [`held by ${heldBy}`]),
+  ];
+  const isWell = fault === null && heldBy === null;
+  const state = fault === null ? (heldBy === null ? "looked for" : "held") : "failing";
+  output.row("updates", isWell ? "good" : "warn", state, words.join(", "));
 }

@@ -23,6 +23,11 @@ interface Found {
   readonly count: number | null;
 }
 
+type CheckName =
+  | ("supervisor" | "hand-over" | "payments" | "queue")
+  | ("gateway" | "notifications" | "updates")
+  | typeof KEEPS_PAYMENTS;
+
 interface TroubleRow {
   /** Who sees the trouble begin and end, and so raises its alarm. */
   readonly by: "supervisor" | "tp-manager";
@@ -33,9 +38,7 @@ interface TroubleRow {
   readonly alarm: string;
   readonly raised: "on-the-spot" | "watch";
   /** The line of the doctor. */
-  readonly check:
-    | ("supervisor" | "hand-over" | "payments" | "queue" | "gateway" | "notifications")
-    | typeof KEEPS_PAYMENTS;
+  readonly check: CheckName;
   /** The doctor fails: nothing goes on before somebody acts. */
   readonly grave: boolean;
   readonly when: string;
@@ -236,6 +239,26 @@ export const troubleTable = {
       const { count, sinceMs, reason } = supervisor?.notifications?.refused ?? { count: 0 };
       const words = `${amount(count, "notification")} refused, the last one: ${reason}`;
       return count === 0 ? null : found(words, sinceMs ?? null, count);
+    },
+  },
+  "update-failed": {
+    ...{ by: "supervisor", alarm: "update-failed", raised: "watch" },
+    ...{ check: "updates", grave: false },
+    when: "a new version failed here and the one before runs; over when another one is taken",
+    todo: "./launch.sh update tells why; send the logs to support: that version is not tried again",
+    find: ({ supervisor }) => {
+      const { failed = null } = supervisor?.updates ?? {};
+      return failed && found(failed.reason, failed.sinceMs);
+    },
+  },
+  "updates-stuck": {
+    ...{ by: "supervisor", alarm: "updates-stuck", raised: "watch" },
+    ...{ check: "updates", grave: false },
+    when: "no update could be looked for or taken for three nights, or their metadata have expired",
+    todo: "./launch.sh update --check tells why; check UPDATE_URL, network, clock and disk",
+    find: ({ supervisor }) => {
+      const { stuck = null } = supervisor?.updates ?? {};
+      return stuck && found(`no updates: ${stuck.reason}`, stuck.sinceMs);
     },
   },
 } as const satisfies Record<string, TroubleRow>;

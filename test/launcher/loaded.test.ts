@@ -47,6 +47,16 @@ test("an operator's command loads what it needs, help and a wrong word next to n
   }
 });
 
+test("the supervisor loads nothing that verifies signatures, nor does the launcher at once", () => {
+  for (const file of ["supervisor/main.ts", "launcher/update/update.ts"]) {
+    const all = [...loads(file)];
+    expect(
+      all.filter((path) => /tuf|check-for-update/.test(path)),
+      file,
+    ).toEqual([]);
+  }
+});
+
 test("nothing imports node:http, which would load undici with it", () => {
   const files = readdirSync(source, { recursive: true, encoding: "utf8" });
   const importing = files.filter(

@@ -60,6 +60,7 @@ interface LineParts {
  * result may come at any time (docs/concert.md 2.7). One wish of ours at a time.
  */
 export class SessionLine {
+  readonly isShared = true;
   readonly #parts: LineParts;
   readonly #closing = new AbortController();
   #listener: LineListener | undefined;

@@ -5,6 +5,7 @@ import {
   gatewayOperationKindSchema,
   gatewayOperationSchema,
 } from "./gateway-words.ts";
+import { notificationFigures, troubleSince, updateFigures } from "./status-figures.ts";
 import { storesOfSupervisor, storesOfTpManager } from "./store-messages.ts";
 
 export {
@@ -147,9 +148,6 @@ const empty = z.object({});
 
 const waitMsSchema = z.int().min(0).max(60_000);
 
-/** A trouble in words for an operator, and since when. */
-const troubleSince = z.object({ reason: z.string(), sinceMs: z.int() });
-
 /** Of the outbox; missing with a supervisor of an older version. */
 const outboxTroubles = {
   oldestAtMs: z.int().nullable().optional(),
@@ -160,13 +158,6 @@ const outboxTroubles = {
   /** The order lookup refuses our credentials; null when the last one that was answered did not. */
   lookupRefused: troubleSince.nullable().optional(),
 };
-
-const notificationFigures = z.object({
-  /** Since the start of the program, by verdict. */
-  verdicts: z.record(z.string(), z.int()),
-  /** null: no trouble. */
-  refused: troubleSince.extend({ count: z.int() }).nullable(),
-});
 
 /** Messages the supervisor answers. */
 export const supervisorMessages = {
@@ -365,6 +356,8 @@ export const supervisorMessages = {
       /** Confirms, cancels and refunds whose answer was lost and that nobody has settled. */
       operations: z.object({ unknown: z.int(), unknownSinceMs: z.int().nullable() }).optional(),
       notifications: notificationFigures.optional(),
+      /** Missing: an older supervisor, or one of a checkout. */
+      updates: updateFigures.optional(),
     }),
   },
   stop: { request: empty, response: z.object({ stopping: z.literal(true) }) },

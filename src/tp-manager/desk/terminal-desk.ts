@@ -1,7 +1,7 @@
 import { AppError } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Probation } from "../../shared/probation.ts";
-import { type Clock, within } from "../../shared/time.ts";
+import { type Clock, unlessAborted, within } from "../../shared/time.ts";
 import type { AttemptInput } from "../attempts/attempt-input.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type UnwrittenStep } from "../attempts/attempt-writer.ts";
@@ -18,6 +18,7 @@ import { Inquiries } from "./inquiries.ts";
 import { KeptStatus } from "./kept-status.ts";
 import { LateCharges } from "./late-charges.ts";
 import { LateResults } from "./late-results.ts";
+import { findReversed } from "./late-reversals.ts";
 import { type Obstacle, obstaclesOf } from "./obstacles.ts";
 import { PaymentRun } from "./payment-run.ts";
 import { Reconciler } from "./reconciler.ts";
@@ -136,7 +137,7 @@ export class TerminalDesk implements Doubts {
       readyToLook: async (signal) => {
         const whole = parts.guard.whole(signal);
         if (whole !== undefined) await whole;
-        if (parts.probation?.isOn) await over(parts.probation, signal);
+        if (parts.probation?.isOn) await unlessAborted(parts.probation.over, signal);
         await this.#turn.whenFree();
       },
       accepted: () => parts.terminalLog.acceptedTerminal(),
@@ -150,7 +151,8 @@ export class TerminalDesk implements Doubts {
     const unmatched = (now: Baseline): void => {
       parts.guard.noteSale(now, terminal.capabilities.paymentLimitMs);
     };
-    this.#strays = new StrayReports({ ...shared, lateCharges, unmatched });
+    const reversed = (now: Baseline): string | undefined => findReversed(now, shared);
+    this.#strays = new StrayReports({ ...shared, lateCharges, reversed, unmatched });
     const reconciler = new Reconciler({ ...parts, ...settings });
     this.#reconciler = reconciler;
     this.upkeep = new Upkeep({
@@ -412,12 +414,4 @@ export class TerminalDesk implements Doubts {
     const { terminal, probation } = this.#parts;
     terminal.keepEvidence?.(this.isAsking || probation?.isOn === true);
   }
-}
-
-/** Rejects when the connector stops first. */
-function over(probation: OnProbation, signal: AbortSignal): Promise<void> {
-  const stopped = new Promise<never>((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
-  return Promise.race([probation.over, stopped]);
 }

@@ -1,5 +1,5 @@
 import type { KnownOrder } from "../../shared/ipc/contract.ts";
-import { compareReports } from "../attempts/comparison-policy.ts";
+import { canBeToldTwice, compareReports } from "../attempts/comparison-policy.ts";
 import { canBeReversalOf, canBeSaleOf, canBeSettledSale } from "../attempts/doubt-policy.ts";
 import { type Attempt, endReportOf, saleOf } from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/payment-event.ts";
@@ -170,7 +170,7 @@ export class DoubtRows implements DoubtStore {
     return this.#attempts.orderOfReport(report, "");
   }
 
-  /** Whether an attempt that told nothing of it can be where it comes from, by amount and time. */
+  /** Whether an attempt that told nothing of it, or told it in another way, can have made it. */
   #mayHaveMade(attempt: Attempt, report: TransactionReport, limitMs: number): boolean {
     const { state, request, transactionId } = attempt;
     if (isRunning(state)) return request.amountMinor === report.amountMinor;
@@ -179,8 +179,11 @@ export class DoubtRows implements DoubtStore {
       const sentAtMs = reversalBeganAtMs(this.#attempts.events(transactionId));
       return canBeReversalOf(state, report, { sentAtMs, limitMs });
     }
-    const sale = saleOf(state)?.report;
-    return sale !== undefined && canBeSettledSale(attempt, sale, report, limitMs);
+    const sale = saleOf(state);
+    if (!sale) return false;
+    // One that was taken over has no baseline, and its report is not the terminal's own.
+    const isOwn = attempt.baseline !== null && canBeToldTwice(sale.report, report);
+    return isOwn || canBeSettledSale(attempt, sale.report, report, limitMs);
   }
 
   /** undefined: the journal has it as it is, or more of it. */

@@ -20,6 +20,7 @@ import type { HandOff } from "../../supervisor/hand-off.ts";
 import type { StoreGuard } from "../../supervisor/store-guard.ts";
 import type { TerminalIdentity } from "../../terminal/terminal.ts";
 import { type OwnTroubleParts, ownTroubles } from "./own-troubles.ts";
+import { type Updates, updatesOf } from "./updates.ts";
 
 export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 
@@ -72,6 +73,7 @@ export interface Health {
   };
   readonly versions: Readonly<Record<"connector" | "supervisor" | "node" | "os", string>>;
   readonly dailyChoresAt: string;
+  readonly updates: Updates | null;
 }
 
 interface ToldTrouble {
@@ -145,6 +147,7 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
       os: osName(),
     },
     dailyChoresAt: parts.choresAt,
+    updates: updatesOf(supervisor),
   };
 }
 

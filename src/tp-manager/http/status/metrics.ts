@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { versionNumber } from "../../../shared/installation.ts";
 import type { Clock } from "../../../shared/time.ts";
 import { troubleNames, troublesOf, troubleTable } from "../../../shared/troubles.ts";
 import type { Attempt, AttemptEvent } from "../../attempts/payment.ts";
@@ -171,6 +172,30 @@ export class Metrics {
     up: new Gauge({ name: "connector_supervisor_up", help: "1: it answers.", registers: [] }),
   };
 
+  readonly #updates = {
+    version: new Gauge({
+      name: "connector_version_info",
+      help: "1, with the version that runs.",
+      labelNames: ["version"],
+      registers: [this.registry],
+    }),
+    checked: new Gauge({
+      name: "connector_update_last_check_timestamp_seconds",
+      help: "The last look for an update; not there before the first one.",
+      registers: [],
+    }),
+    failing: new Gauge({
+      name: "connector_update_check_failed",
+      help: "1: the last look for an update failed; GET /health says why.",
+      registers: [],
+    }),
+    age: new Gauge({
+      name: "connector_update_metadata_age_seconds",
+      help: "Since metadata of updates were verified as fresh.",
+      registers: [],
+    }),
+  };
+
   readonly #gateway = {
     troubles: new Gauge({
       name: "connector_trouble",
@@ -240,11 +265,23 @@ export class Metrics {
     inDoubt.set(outbox.ambiguous?.inDoubt ?? 0);
     copies.set(outbox.ambiguous?.possibleCopies ?? 0);
     ambiguous.set(outbox.ambiguous?.sends ?? 0);
+    this.#setUpdates(supervisor);
     const { notifications: byVerdict } = this.#gateway;
     byVerdict.reset();
     for (const [verdict, count] of Object.entries(notifications?.verdicts ?? {})) {
       byVerdict.inc({ verdict }, count);
     }
+  }
+
+  #setUpdates({ updates }: SupervisorStatus): void {
+    const { version, checked, failing, age } = this.#updates;
+    version.set({ version: versionNumber }, 1);
+    if (updates?.checkedMs == null) return;
+    for (const metric of [checked, failing, age]) this.registry.registerMetric(metric);
+    checked.set(updates.checkedMs / 1000);
+    failing.set(updates.fault === null ? 0 : 1);
+    const freshMs = updates.freshMs ?? updates.checkedMs;
+    age.set(Math.max(0, this.#parts.clock.now() - freshMs) / 1000);
   }
 
   #setTroubles(supervisor: SupervisorStatus | null): void {

@@ -105,6 +105,7 @@ export class UnaskedTerminal implements Terminal {
       partialIssue: false,
       cannotRefuse: true,
       noIdentity: true,
+      ...(this.#parts.dialogue.isShared ? { sharesLine: true } : {}),
     };
   }
 
@@ -290,9 +291,10 @@ export class UnaskedTerminal implements Terminal {
         this.#spoilt(reading.why);
         return false;
       case "result":
-        return paying && this.#isOf(paying, reading.report, unasked)
-          ? this.#own(paying, reading)
-          : this.#late(reading);
+        if (!paying) return this.#late(reading);
+        if (this.#isOf(paying, reading.report, unasked)) return this.#own(paying, reading);
+        if (!unasked) paying.fault = "a result came that can be another payment's";
+        return this.#late(reading);
     }
   }
 

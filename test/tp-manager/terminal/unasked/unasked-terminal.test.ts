@@ -26,6 +26,7 @@ function started(line: Partial<Dialogue>, limits: { readonly quietMs?: number } 
   let listener: DialogueListener | undefined;
   const dialogue: Dialogue = {
     problem: null,
+    isShared: true,
     start: (given) => {
       listener = given;
     },
