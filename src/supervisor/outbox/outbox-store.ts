@@ -6,7 +6,7 @@ import type { Transaction } from "../../shared/transaction.ts";
 import type { TryClass } from "../gateway/fault-table.ts";
 import { doubtOf, doubtValues, itemMaybeSent, setDoubt } from "./doubt-columns.ts";
 import { type Doubt, doubtAfterSend } from "./doubt-policy.ts";
-import { endTry } from "./end-try.ts";
+import { endTry, type ItemUpdate } from "./end-try.ts";
 import { insertItem } from "./insert-item.ts";
 import type { ItemHistory } from "./retry-policy.ts";
 
@@ -36,17 +36,6 @@ export interface Attempt {
   readonly description: string;
   readonly ambiguous: boolean;
   readonly notes: readonly string[];
-}
-
-/** The item's state after a try. */
-export interface ItemUpdate {
-  readonly state: DeliveryState;
-  /** null: keeps its place. */
-  readonly nextTryAtMs: number | null;
-  readonly history: ItemHistory;
-  readonly doubt: Doubt;
-  readonly redirectUrl: string | null;
-  readonly reason: string | null;
 }
 
 /** A finished try and its meaning for the item. */
@@ -88,8 +77,8 @@ const claimedToLook = `
   UPDATE outbox SET claimed_at_ms = :now, lookups = lookups + 1
   WHERE state = 'pending' AND look_next = 1 AND claimed_at_ms IS NULL AND sequence = `;
 const returning = `
-  RETURNING sequence, transaction_id, tries, failures, no_result_since_ms, no_result_tries, look_next,
-    sent_at_ms, resends, orders_possible, absent_since_ms, untold`;
+  RETURNING sequence, transaction_id, tries, failures, no_result_since_ms, no_result_tries,
+    look_next, sent_at_ms, resends, orders_possible, absent_since_ms, untold`;
 
 /**
  * The item that has been due longest: the oldest one, except that a failed try puts an item behind
@@ -259,10 +248,10 @@ export class OutboxStore {
     this.turn([{ item, attempt, update }], { which: "due", places: 0, nowMs: 0 });
   }
 
-  #finish(one: EndedTry): void {
-    const { item, attempt, update } = one;
+  #finish({ item, attempt, update }: EndedTry): void {
     this.#addAttempt(item.transactionId, attempt);
-    endTry(this.#database, one);
+    const changes = endTry(this.#database, item.sequence, attempt, update);
+    invariant(changes === 1, `the try of ${item.transactionId} was still claimed`);
     if (update.state === "sent") return;
     this.#prepare(namedIsSent).run({ id: item.transactionId, now: attempt.endedAtMs });
   }
