@@ -170,14 +170,14 @@ export class TerminalDesk implements Doubts {
     const { probation } = this.#parts;
     this.#parts.terminal.subscribe((event) => {
       if (event.type !== "unexpected-report") return;
-      probation?.received("a report that the terminal sent unasked");
+      probation?.received();
       this.#strays.take(event.report);
     });
     this.#reconciler.begin();
     this.#recovery.begin();
     this.#strays.begin();
     this.#parts.terminal.takeLateResults?.((report) => {
-      probation?.received("a late result of the terminal");
+      probation?.received();
       return this.#lateResults.take(report);
     });
     this.#keepEvidence();
