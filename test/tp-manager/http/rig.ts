@@ -15,6 +15,11 @@ const supervisorStatus: SupervisorStatus = {
   pid: 1,
   uptimeMs: 1000,
   outbox: { pending: 2, parked: 0, sent: 5, oldestAgeMs: 61_500, paused: null },
+  updates: {
+    ...{ asks: true, channel: "beta", checkedMs: Date.UTC(2026, 0, 15, 2), fault: "too slow" },
+    ...{ freshMs: Date.UTC(2026, 0, 14, 2), expiresMs: null, ready: "0.2.0", heldBy: "anna" },
+    ...{ stuck: null, failed: null },
+  },
 };
 
 export function monitorOf(

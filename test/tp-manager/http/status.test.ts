@@ -15,6 +15,11 @@ describe("GET /health", () => {
       outbox: { pending: 2, oldestAgeSeconds: 62 },
       versions: { connector: "0.1.0", supervisor: "0.1.0", node: process.versions.node },
       dailyChoresAt: "03:30",
+      updates: {
+        ...{ asked: true, channel: "beta", lastCheckAt: "2026-01-15T02:00:00.000Z" },
+        ...{ lastError: "too slow", metadataAt: "2026-01-14T02:00:00.000Z" },
+        ...{ metadataExpireAt: null, ready: "0.2.0", heldBy: "anna" },
+      },
     });
     expect(health.disk.freeBytes).toBeGreaterThan(0);
     expect(Date.parse(health.clock.now)).toBe(at.clock.now());
@@ -142,6 +147,9 @@ describe("GET /metrics", () => {
       "connector_hand_off_pending 0",
       "connector_outbox_pending 2",
       "connector_supervisor_up 1",
+      'connector_version_info{version="0.1.0"} 1',
+      `connector_update_last_check_timestamp_seconds ${Date.UTC(2026, 0, 15, 2) / 1000}`,
+      "connector_update_check_failed 1",
       "connector_terminal_links_lost_total 1",
       "connector_terminal_protocol_faults_total 1",
       "connector_terminal_link_up 0",
@@ -149,6 +157,7 @@ describe("GET /metrics", () => {
     ]) {
       expect(text.split("\n")).toContain(line);
     }
+    expect(text).toMatch(/^connector_update_metadata_age_seconds 12\d{4}(\.\d+)?$/m);
     expect(text).not.toContain("ORDER-IN-NO-LABEL");
   });
 
