@@ -4,10 +4,12 @@ import type { AttemptStore } from "./attempts/attempt-store.ts";
 import type { AgainStore } from "./attempts/hand-off-store.ts";
 import { isInDoubt } from "./attempts/phase-table.ts";
 import type { TerminalDesk } from "./desk/terminal-desk.ts";
+import type { Monitor } from "./http/status/monitor.ts";
 import { type OwnTroubleParts, ownTroubles } from "./http/status/own-troubles.ts";
 import { type StoreGuard, saleInWords } from "./supervisor/store-guard.ts";
 
 interface HandlerParts extends OwnTroubleParts {
+  readonly monitor: Pick<Monitor, "readiness" | "hub">;
   readonly port: number;
   readonly attempts: Pick<AttemptStore, "unfinished">;
   readonly desk: Pick<TerminalDesk, "turn" | "terminal" | "isAsking">;
@@ -41,6 +43,18 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
           asking: desk.isAsking,
         },
         ...ownTroubles(parts),
+      };
+    },
+    "fleet-news"({ after, limit }) {
+      const { source } = parts.monitor.hub;
+      const { lastId } = source;
+      const events = after === null || after > lastId ? [] : source.after(after, limit);
+      return {
+        ...parts.monitor.readiness(),
+        version: versionNumber,
+        uptimeMs: process.uptime() * 1000,
+        lastId,
+        events: events.map(({ id, atMs, name, data }) => ({ id, atMs, name, data })),
       };
     },
     stores({ accept }) {

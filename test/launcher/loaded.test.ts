@@ -47,6 +47,13 @@ test("an operator's command loads what it needs, help and a wrong word next to n
   }
 });
 
+test("without FLEET_URL the supervisor loads nothing of the fleet, and no MQTT", () => {
+  const loaded = [...loads("supervisor/main.ts")];
+  expect(loaded.length).toBeGreaterThan(50);
+  expect(loaded.filter((path) => /mqtt|fleet\/|start-fleet|support-bundle/.test(path))).toEqual([]);
+  expect([...loads("supervisor/start-fleet.ts")]).toContain("mqtt");
+});
+
 test("nothing imports node:http, which would load undici with it", () => {
   const files = readdirSync(source, { recursive: true, encoding: "utf8" });
   const importing = files.filter(

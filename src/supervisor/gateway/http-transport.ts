@@ -1,10 +1,11 @@
 import type { Agent as HttpAgent, IncomingMessage } from "node:http";
 import { request as httpsRequest, Agent as TlsAgent } from "node:https";
 import type { Socket } from "node:net";
-import { getCACertificates, TLSSocket } from "node:tls";
+import { TLSSocket } from "node:tls";
 import { urlToHttpOptions } from "node:url";
 import { Agent, httpRequest } from "../../shared/node-http.ts";
 import type { Clock } from "../../shared/time.ts";
+import { trustedWith } from "../certificates.ts";
 import type { Exchange, FailureCause } from "./faults.ts";
 
 /** A result is below 2 KB, a page of a web server in between below 100 KB. */
@@ -46,7 +47,11 @@ export function createHttpTransport(clock: Clock, settings: TransportSettings = 
   let secure: TlsAgent | undefined;
   const agentFor = (url: string): HttpAgent => {
     if (!url.startsWith("https:")) return plain;
-    secure ??= new TlsAgent({ ...options, ...trust(settings), ...proxy(url, settings) });
+    secure ??= new TlsAgent({
+      ...options,
+      ca: trustedWith(settings.certificates ?? []),
+      ...proxy(url, settings),
+    });
     return secure;
   };
   const addressOf = addressReader();
@@ -72,12 +77,6 @@ function addressReader(): (url: string) => Address {
     if (known?.url !== url) known = { url, address: urlToHttpOptions(new URL(url)) };
     return known.address;
   };
-}
-
-/** The runtime's own list, the system's store, and the certificates of the setup file. */
-function trust({ certificates = [] }: TransportSettings): { ca: string[] } {
-  const known = [...getCACertificates("default"), ...getCACertificates("system")];
-  return { ca: [...new Set([...known, ...certificates])] };
 }
 
 /**

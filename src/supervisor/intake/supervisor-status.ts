@@ -18,10 +18,10 @@ export interface StatusParts {
   readonly paused: () => string | null;
 }
 
-type Status = ResponseOf<typeof supervisorMessages, "status">;
+export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 
 /** Tells how the supervisor is; its troubles are found in the answer (shared/troubles.ts). */
-export function statusReader(parts: StatusParts): () => Status {
+export function statusReader(parts: StatusParts): () => SupervisorStatus {
   const { store, desk, operations, forwarder, tally, clock, version, paused } = parts;
   const startedMs = clock.monotonicMs();
   return () => {

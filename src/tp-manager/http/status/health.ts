@@ -1,6 +1,7 @@
 import { statfs } from "node:fs/promises";
 import { osName, versionNumber } from "../../../shared/installation.ts";
 import type { ResponseOf, supervisorMessages } from "../../../shared/ipc/contract.ts";
+import type { PayObstacle, Readiness } from "../../../shared/ipc/fleet-messages.ts";
 import { type Clock, isoTime } from "../../../shared/time.ts";
 import {
   lastingAlarms,
@@ -118,12 +119,7 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
   const troubles = troublesOf({ supervisor, tpManager: journal?.troubles });
   const current = parts.desk.turn.current;
   const full = disk !== null && disk.freeBytes < disk.freeMinBytes;
-  const reasons = [
-    ...terminalReasons(terminal),
-    ...paymentReasons(parts.desk),
-    ...journalReasons(journal),
-    ...doubtReasons(parts.guard),
-  ];
+  const reasons = obstaclesOf(parts, terminal, journal).map(({ says }) => says);
   return {
     status: reasons.length === 0 ? "Ready" : "NotReady",
     reasons,
@@ -155,10 +151,48 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
   };
 }
 
+/** Why no payment can be taken now: a name for programs, words for people. */
+interface Obstacle {
+  readonly name: PayObstacle;
+  readonly says: string;
+}
+
+type ReadinessParts = Pick<HealthParts, "clock" | "desk" | "counts" | "handOff" | "guard">;
+
+/**
+ * The readiness of {@link healthOf} in names and numbers only, for the fleet (docs/fleet.md 4.1).
+ */
+export function readinessOf(parts: ReadinessParts, terminal: EventData<"terminal">): Readiness {
+  const journal = readJournal(parts);
+  const { link, state, since, terminalId } = terminal;
+  return {
+    obstacles: obstaclesOf(parts, terminal, journal).map(({ name }) => name),
+    terminal: { link, state, since, terminalId },
+    payments: journal && { running: parts.desk.turn.current ? 1 : 0, ...journal.counts },
+    troubles: journal?.troubles ?? {},
+  };
+}
+
+function obstaclesOf(
+  { desk, guard }: ReadinessParts,
+  terminal: EventData<"terminal">,
+  journal: JournalFacts | null,
+): Obstacle[] {
+  return [
+    ...terminalReasons(terminal),
+    ...paymentReasons(desk),
+    ...journalReasons(journal),
+    ...doubtReasons(guard),
+  ];
+}
+
+const obstacle = (name: PayObstacle, says: string): Obstacle => ({ name, says });
+
 /** An order that is new here cannot be paid before the supervisor has told what it knows. */
-function doubtReasons({ open }: HealthParts["guard"]): string[] {
+function doubtReasons({ open }: HealthParts["guard"]): Obstacle[] {
   if (!open || open.isTakenOver) return [];
-  return [`${open.because}: the supervisor's orders are being taken over`];
+  const says = `${open.because}: the supervisor's orders are being taken over`;
+  return [obstacle("stores-in-doubt", says)];
 }
 
 function doubtWarnings({ open }: HealthParts["guard"]): string[] {
@@ -171,23 +205,33 @@ function doubtWarnings({ open }: HealthParts["guard"]): string[] {
   ];
 }
 
-function terminalReasons({ link, problem, state, detail }: EventData<"terminal">): string[] {
-  if (link !== "connected") return [`no link to the terminal: ${problem ?? link}`];
-  return state === "action-needed" ? [`the terminal needs action: ${detail}`] : [];
+function terminalReasons({ link, problem, state, detail }: EventData<"terminal">): Obstacle[] {
+  if (link !== "connected") {
+    return [obstacle("no-terminal-link", `no link to the terminal: ${problem ?? link}`)];
+  }
+  if (state !== "action-needed") return [];
+  return [obstacle("terminal-needs-action", `the terminal needs action: ${detail}`)];
 }
 
-function paymentReasons({ turn, blockedBy, strayAsked }: DeskFacts): string[] {
+function paymentReasons({ turn, blockedBy, strayAsked }: DeskFacts): Obstacle[] {
+  const inDoubt = `order ${blockedBy} is in doubt and asked about`;
+  const stray = "the terminal reported a sale without an order and is asked";
   return [
-    ...(turn.closed ? ["the connector is being stopped"] : []),
-    ...(turn.updating ? ["a new version is on probation"] : []),
-    ...(blockedBy === undefined ? [] : [`order ${blockedBy} is in doubt and asked about`]),
-    ...(strayAsked ? ["the terminal reported a sale without an order and is asked"] : []),
+    ...(turn.closed ? [obstacle("stopping", "the connector is being stopped")] : []),
+    ...(turn.updating ? [obstacle("on-probation", "a new version is on probation")] : []),
+    ...(blockedBy === undefined ? [] : [obstacle("order-in-doubt", inDoubt)]),
+    ...(strayAsked ? [obstacle("sale-without-order", stray)] : []),
   ];
 }
 
-function journalReasons(journal: JournalFacts | null): string[] {
-  if (!journal) return ["the journal cannot be read: check the data folder"];
-  return journal.terminalChanged ? ["another terminal is connected: POST /terminal/accept"] : [];
+function journalReasons(journal: JournalFacts | null): Obstacle[] {
+  if (!journal) {
+    const says = "the journal cannot be read: check the data folder";
+    return [obstacle("journal-unreadable", says)];
+  }
+  if (!journal.terminalChanged) return [];
+  const says = "another terminal is connected: POST /terminal/accept";
+  return [obstacle("terminal-changed", says)];
 }
 
 function toldTrouble({ name, row, says, sinceMs, count }: Trouble): ToldTrouble {
@@ -268,7 +312,7 @@ interface JournalFacts {
 }
 
 /** null: the journal cannot be read. */
-function readJournal({ counts, desk, handOff, clock }: HealthParts): JournalFacts | null {
+function readJournal({ counts, desk, handOff, clock }: ReadinessParts): JournalFacts | null {
   try {
     return {
       counts: {

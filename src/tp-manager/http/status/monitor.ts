@@ -1,3 +1,4 @@
+import type { Readiness } from "../../../shared/ipc/fleet-messages.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { Clock } from "../../../shared/time.ts";
 import { type Trouble, troublesOf } from "../../../shared/troubles.ts";
@@ -11,6 +12,7 @@ import {
   type Health,
   healthOf,
   type JournalCounts,
+  readinessOf,
   type SupervisorStatus,
 } from "./health.ts";
 import { Metrics } from "./metrics.ts";
@@ -67,6 +69,12 @@ export class Monitor {
       identity: () => others.desk.terminal.state.identity,
       choresAt,
     });
+  }
+
+  /** Whether a payment can be taken now, without asking anybody. */
+  readiness(): Readiness {
+    const { journal, ...others } = this.#parts;
+    return readinessOf({ ...others, counts: journal }, this.watch.now);
   }
 
   /** Troubles between the journal and the gateway (shared/troubles.ts). */
