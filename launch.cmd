@@ -6,6 +6,7 @@ set "ROOT=%~dp0"
 if not defined NODE_COMPILE_CACHE set "NODE_COMPILE_CACHE=%ROOT%data\compile-cache"
 
 call :find_runtime
+if /i "%~1"=="--help" goto help
 if /i "%~2"=="--install" if not exist "%ROOT%node_modules\.package-lock.json" goto install
 if /i "%~1"=="keep-alive" goto run
 if not exist "%ROOT%node_modules\.package-lock.json" goto install
@@ -14,6 +15,13 @@ if /i "%~1"=="status" goto run
 if /i "%~1"=="doctor" goto run
 if not defined RUNTIME goto install
 "%RUNTIME%" "%ROOT%src\launcher\dependencies.ts" && goto run
+
+rem Help installs nothing.
+:help
+if defined RUNTIME goto run
+echo Nothing is installed yet. launch.cmd --demo installs the packages and shows a sample payment;
+echo README.md names every command.
+exit /b 0
 
 :install
 where npm >nul 2>nul || (

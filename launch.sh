@@ -55,8 +55,17 @@ install_dependencies() {
   fi
 }
 
+# Help installs nothing: without a runtime the text comes from its source.
+help() {
+  if find_runtime; then exec "$runtime" "$root/src/launcher/main.ts" --help; fi
+  sed -n '/^export const usage = `/,/`;$/{s/^export const usage = `//;s/`;$//;p;}' \
+    "$root/src/launcher/arguments.ts"
+  exit 0
+}
+
 export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$root/data/compile-cache}"
 case ${1:-start} in
+  --help | -h) help ;;
   keep-alive) # cheap and unattended: never installs packages
     case ${2:-} in --install | --uninstall) installed || install_dependencies ;; esac
     ;;

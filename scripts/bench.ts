@@ -39,8 +39,8 @@ const simulated = values.simulators || line === "pty";
 
 /** Linux counts in hundredths of a second (sysconf _SC_CLK_TCK). */
 const TICK_MS = 10;
-/** Before anything counts: the runtime compiles what runs often. */
-const WARM_UP = 200;
+/** Before anything counts: the runtime compiles what runs often, and a kiosk runs for months. */
+const WARM_UP = 1000;
 /** Payments of which the writes are counted, after the others. */
 const COUNTED = 10;
 /** Later than what the connector writes behind its answer. */
@@ -50,9 +50,10 @@ const terminal = await startFakeTerminal();
 const gateway = await startFakeGateway();
 const at = new TestInstallation(
   simulated
-    ? { line, terminalSwitches: ["--instant"] }
+    ? { line, asLaunched: true, terminalSwitches: ["--instant"] }
     : {
         line: "own",
+        asLaunched: true,
         config: { SERIAL_PORT: `tcp://127.0.0.1:${terminal.port}`, GATEWAY_URL: gateway.url },
       },
 );

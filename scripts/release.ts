@@ -114,8 +114,14 @@ function layOutRoot(root: string): void {
   }
   cpSync(join(delivery, "versions.txt"), join(root, "versions", "README.txt"));
   cpSync(join(projectRoot, "LICENSE"), join(root, "LICENSE"));
-  cpSync(join(projectRoot, "data", "config.example.txt"), join(root, "data", "config.example.txt"));
+  writeFileSync(join(root, "data", "config.example.txt"), exampleWithUpdates());
   writeFileSync(join(root, "current"), `${version}\n`);
+}
+
+/** The setup file to be filled in names the publisher's address. */
+function exampleWithUpdates(): string {
+  const text = readFileSync(join(projectRoot, "data", "config.example.txt"), "utf8");
+  return updateUrl === null ? text : text.replace(/^#UPDATE_URL=$/m, `UPDATE_URL=${updateUrl}`);
 }
 
 /** The runtime lies by its content, so that versions share it. Answers its name. */
@@ -158,7 +164,11 @@ function layOutVersion(
   const program = { name: "unattended-terminal-connector", version, type: "module" };
   const files = {
     "package.json": { ...program, license: "Apache-2.0" },
-    "delivery.json": { version, platform: `${platform.os}-${platform.cpu}`, updateUrl },
+    // A kiosk's clock is never believed to be before that time (docs/updates.md 2.2).
+    "delivery.json": {
+      ...{ version, platform: `${platform.os}-${platform.cpu}`, updateUrl },
+      builtAt: date.toISOString(),
+    },
   };
   for (const [name, content] of Object.entries(files)) {
     writeFileSync(join(folder, name), `${JSON.stringify(content, null, 2)}\n`);

@@ -164,6 +164,18 @@ export interface Health {
   readonly versions: Readonly<Record<"connector" | "supervisor" | "node" | "os", string>>;
   /** hh:mm, local time. */
   readonly dailyChoresAt: string;
+  /** null: nobody tells, as in a checkout of the sources. */
+  readonly updates: {
+    readonly asked: boolean;
+    readonly channel: string;
+    readonly lastCheckAt: string | null;
+    readonly lastError: string | null;
+    readonly metadataAt: string | null;
+    readonly metadataExpireAt: string | null;
+    /** A version that waits to be taken. */
+    readonly ready: string | null;
+    readonly heldBy: string | null;
+  } | null;
 }
 
 export interface Check {

@@ -13,7 +13,7 @@ export function panOfReport(report: string): string | null {
   const [hidden] = /^\d{0,6}[X*#x.]{4,}\d{0,4}/.exec(report) ?? [];
   if (hidden !== undefined) return maskPan(hidden);
   const [digits = ""] = /^\d*/.exec(report) ?? [];
-  if (digits.length < DIGITS_MIN) return null;
+  if (digits.length < DIGITS_MIN || /^0+$/.test(digits)) return null;
   if (digits.length <= PAN_DIGITS_MAX) return maskPan(digits);
   const shortest = Math.max(digits.replace(/0+$/, "").length, PAN_DIGITS_MIN);
   const lengths = Array.from({ length: PAN_DIGITS_MAX + 1 }, (_, length) => length)

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
 import { answerWithinDefaultMs } from "./keep-alive.ts";
+import { readUpdateWish, type UpdateWish, updateOptions } from "./update/update-wish.ts";
 
 const commands = [
   "start",
@@ -28,8 +29,8 @@ export interface LauncherArguments {
   readonly bundle: string | undefined;
   /** Of audit: a journal file, a backup for example, instead of that of the data folder. */
   readonly journal: string | undefined;
-  /** Of update: the folder of an unpacked delivery; undefined: the last update is told. */
-  readonly delivery: string | undefined;
+  /** Of update. */
+  readonly update: UpdateWish;
   /** Of restore: the day of the copy; undefined: the newest one. */
   readonly from: string | undefined;
   /** The word after the command: of restore the database, of stores what to do. */
@@ -55,9 +56,15 @@ export const usage = `Starts, watches and stops the connector's programs, tp-man
                              put nightly copies of both databases, or of one, back
   ./launch.sh stores         whether a database was lost or restored; stores accept: orders are no
                              longer looked up before they are paid
-  ./launch.sh update [--delivery DIR]
+  ./launch.sh update         how updates stand: the last one, what is ready, held or put off
+  ./launch.sh update --check | --now
+                             ask UPDATE_URL for a version; now: take it, and end a hold
+  ./launch.sh update --hold [--until YYYY-MM-DD]
+                             take none by itself, until that day or update --now
+  ./launch.sh update --back  run the version before again, when it can go on with the stores
+  ./launch.sh update --delivery DIR
                              take the version of an unpacked delivery: it is tested, and goes back
-                             by itself when it does not work; without DIR: how the last one went
+                             by itself when it does not work
   ./launch.sh systemd-unit   print a unit for systemd, with the way to install it
   ./launch.sh --foreground   both programs in this terminal or service manager, until one stops
   ./launch.sh --demo [--protocol NAME]
@@ -87,7 +94,8 @@ export function readArguments(args: readonly string[]): LauncherArguments {
     ...positionals,
     ...(["demo", "foreground", "help", "version"] as const).filter((name) => values[name]),
   ];
-  if (wanted.includes("help")) return { ...options(values), command: "help" };
+  const told = { what: "tell" } as const;
+  if (wanted.includes("help")) return { ...options(values), command: "help", update: told };
   const [command = "start", subject, more] = wanted;
   const mayFollow = subjects.get(command) ?? [];
   if (more !== undefined || (subject !== undefined && !mayFollow.includes(subject))) {
@@ -95,7 +103,8 @@ export function readArguments(args: readonly string[]): LauncherArguments {
   }
   if (!isCommand(command)) throw wrong(`there is no command ${command}`);
   refuseMisplaced(values, command);
-  return { ...options(values), command, subject };
+  const update = readUpdateWish(values, command);
+  return { ...options(values), command, subject, update };
 }
 
 /** Words that may follow a command. */
@@ -116,9 +125,6 @@ function refuseMisplaced(values: ReturnType<typeof parse>["values"], command: Co
   }
   if (values.from !== undefined && !/^\d{4}-\d\d-\d\d$/.test(values.from)) {
     throw wrong("--from must name a day, such as 2026-01-31");
-  }
-  if (values.delivery !== undefined && command !== "update") {
-    throw wrong("--delivery belongs to update");
   }
   if (values.protocol !== undefined && command !== "demo") {
     throw wrong("--protocol belongs to --demo");
@@ -148,7 +154,7 @@ function parse(args: readonly string[]) {
         journal: { type: "string" },
         protocol: { type: "string" },
         from: { type: "string" },
-        delivery: { type: "string" },
+        ...updateOptions,
         install: { type: "boolean", default: false },
         uninstall: { type: "boolean", default: false },
         demo: { type: "boolean", default: false },
@@ -163,13 +169,14 @@ function parse(args: readonly string[]) {
   }
 }
 
-function options(values: ReturnType<typeof parse>["values"]): Omit<LauncherArguments, "command"> {
+function options(
+  values: ReturnType<typeof parse>["values"],
+): Omit<LauncherArguments, "command" | "update"> {
   const seconds = Number(values["answer-within"] ?? answerWithinDefaultMs / 1_000);
   if (!(seconds > 0 && seconds <= 60)) {
     throw wrong("--answer-within must be a number of seconds up to 60");
   }
   if (values.data === "") throw wrong("--data must name a folder");
-  if (values.delivery === "") throw wrong("--delivery must name a folder");
   if (values.bundle === "") throw wrong("--bundle must name a file");
   if (values.journal === "") throw wrong("--journal must name a file");
   return {
@@ -179,7 +186,6 @@ function options(values: ReturnType<typeof parse>["values"]): Omit<LauncherArgum
     bundle: values.bundle,
     journal: values.journal,
     from: values.from,
-    delivery: values.delivery,
     protocol: values.protocol,
     subject: undefined,
     answerWithinMs: seconds * 1_000,

@@ -8,7 +8,7 @@ import {
   tpManagerMessages,
 } from "../shared/ipc/contract.ts";
 import type { Clock } from "../shared/time.ts";
-import { type Trouble, troublesOf } from "../shared/troubles.ts";
+import { KEEPS_PAYMENTS, type Trouble, troublesOf } from "../shared/troubles.ts";
 import type { ProgramPart } from "./part.ts";
 import { findProcesses } from "./process-table.ts";
 
@@ -62,12 +62,28 @@ function mustBeAllowed(runDirectory: string): void {
   }
 }
 
-/** The troubles that the programs tell of; that one does not run is told without them. */
+/**
+ * The troubles that the programs tell of; that one does not run is told without them, and what
+ * keeps payments from being taken by {@link obstaclesIn}.
+ */
 export function troublesToldBy(conditions: readonly Condition[]): Trouble[] {
   const told = conditions.flatMap((one) => (one.state === "running" ? [one.status] : []));
   const supervisor = told.find((one) => one.program === "supervisor");
   const tpManager = told.find((one) => one.program === "tp-manager");
-  return troublesOf({ supervisor, tpManager });
+  return troublesOf({ supervisor, tpManager }).filter(({ row }) => row.check !== KEEPS_PAYMENTS);
+}
+
+interface Obstacle {
+  readonly says: string;
+  readonly todo: string;
+}
+
+/** Why the desk would refuse a payment now. An older tp-manager tells of the link only. */
+export function obstaclesIn({ obstacles, terminal }: TpManagerStatus): readonly Obstacle[] {
+  if (obstacles !== undefined) return obstacles;
+  if (terminal.link === "connected") return [];
+  const says = `no link to the terminal: ${terminal.problem ?? terminal.link}`;
+  return [{ says, todo: "check its power, its cable and SERIAL_PORT" }];
 }
 
 /** Rejects with IpcError. */

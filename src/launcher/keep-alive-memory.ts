@@ -66,6 +66,17 @@ export function isPaused(trouble: Trouble, nowMs: number): boolean {
   return leftMs > 0 && leftMs <= pauseMs(trouble.kind, trouble.failures);
 }
 
+const CRASHES = 3;
+/** Failures that say nothing about a program: no disk, another one at work, a wrong setup file. */
+const innocent = [exitCodes.unavailable, exitCodes.alreadyRunning, exitCodes.configuration].map(
+  (code) => `exit ${code}`,
+);
+
+/** Whether a program fails again and again by its own fault (docs/updates.md 4.5). */
+export function isCrashLoop({ failures, kind }: Trouble): boolean {
+  return failures >= CRASHES && !innocent.includes(kind);
+}
+
 /** Forgets everything after a restart of the machine or a change of the setup file. */
 export function readMemory(
   runDirectory: string,

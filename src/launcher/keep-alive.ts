@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { Program } from "../shared/ipc/contract.ts";
-import { underWayFileOf } from "../shared/version-files.ts";
+import { readyFileOf, underWayFileOf } from "../shared/version-files.ts";
 import { isStoppedOnPurpose } from "./deliberate-stop.ts";
 import { probe } from "./probe.ts";
 
@@ -19,7 +19,7 @@ export async function keepAlive(dataDirectory: string, answerWithinMs: number): 
   const probes = await Promise.all(programs.map((program) => probe(run, program, answerWithinMs)));
   const allAnswer = probes.every((result) => result === "answers");
   // A memory of earlier trouble is brought up to date, and goes when it is over.
-  const isUpdating = existsSync(underWayFileOf(dataDirectory));
+  const isUpdating = [underWayFileOf, readyFileOf].some((file) => existsSync(file(dataDirectory)));
   if (allAnswer && !isUpdating && !existsSync(`${run}/keep-alive.json`)) return 0;
   const { repair } = await import("./repair.ts");
   return await repair(dataDirectory, answerWithinMs);

@@ -2,13 +2,13 @@ import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process"
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { installationRoot } from "../shared/version-files.ts";
-import type { Part, PartName } from "./part.ts";
+import type { Part } from "./part.ts";
 
 /** How a process ended: its exit code, or the signal that ended it. */
 export type Ended = { readonly code: number } | { readonly signal: string };
 
 export interface LaunchedProcess {
-  readonly name: PartName;
+  readonly name: string;
   readonly pid: number;
   /** undefined while it runs. */
   readonly ended: Ended | undefined;
@@ -21,17 +21,22 @@ const YOUNG_GENERATION_HALF_MB = 2;
 /** Each thread's own pool of the C library would keep what the thread once needed. */
 const ALLOCATION_POOLS = 2;
 
-/** Runs a part with settings that keep its memory small: about 7 MB of an idle program. */
+/** Switches of Node.js and environment that keep a part's memory small: 7 MB of an idle program. */
+export const smallMemory = {
+  switches: [`--max-semi-space-size=${YOUNG_GENERATION_HALF_MB}`],
+  environment: { MALLOC_ARENA_MAX: String(ALLOCATION_POOLS) },
+};
+
+/** Runs a part with {@link smallMemory}. */
 export function spawnPart(
   { script, args, runtime = process.execPath }: Pick<Part, "script" | "args" | "runtime">,
   options: Pick<SpawnOptions, "detached" | "stdio" | "env">,
 ): ChildProcess {
-  const switches = [`--max-semi-space-size=${YOUNG_GENERATION_HALF_MB}`];
-  return spawn(runtime, [...switches, script, ...args], {
+  return spawn(runtime, [...smallMemory.switches, script, ...args], {
     ...options,
     cwd: installationRoot,
     windowsHide: true,
-    env: { MALLOC_ARENA_MAX: String(ALLOCATION_POOLS), ...(options.env ?? process.env) },
+    env: { ...smallMemory.environment, ...(options.env ?? process.env) },
   });
 }
 
@@ -40,7 +45,10 @@ export function spawnPart(
  * `logs/<name>.out`. That file holds only what never reaches the program's own log (why it would
  * not start, a crash of the runtime); the one of the launch before is kept as `.out.1`.
  */
-export async function launchDetached(part: Part, logDirectory: string): Promise<LaunchedProcess> {
+export async function launchDetached(
+  part: Pick<Part, "script" | "args" | "runtime"> & { readonly name: string },
+  logDirectory: string,
+): Promise<LaunchedProcess> {
   mkdirSync(logDirectory, { recursive: true });
   const file = join(logDirectory, `${part.name}.out`);
   keepEarlier(file);
@@ -56,7 +64,7 @@ export async function launchDetached(part: Part, logDirectory: string): Promise<
   }
 }
 
-function watch(name: PartName, child: ChildProcess, output: () => string) {
+function watch(name: string, child: ChildProcess, output: () => string) {
   let ended: Ended | undefined;
   child.once("exit", (code, signal) => {
     ended = code === null ? { signal: signal ?? "unknown" } : { code };

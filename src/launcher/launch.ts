@@ -80,7 +80,7 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
     }
     case "update": {
       const { update } = await import("./update/update.ts");
-      return await update(at(defaultDataDirectory), given.delivery);
+      return await update(at(defaultDataDirectory), given.update);
     }
     case "systemd-unit": {
       const { systemdUnit } = await import("./schedule/systemd-unit.ts");

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, renameSync, statSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, renameSync, statSync } from "node:fs";
 import { uptime } from "node:os";
 import { join } from "node:path";
 import { exitCodes } from "../shared/exit-codes.ts";
@@ -6,9 +6,11 @@ import { type Installation, installationAt } from "../shared/installation.ts";
 import { openRunDirectory } from "../shared/ipc/run-directory.ts";
 import { storageFault } from "../shared/storage-fault.ts";
 import { type Clock, systemClock } from "../shared/time.ts";
+import { isDelivery, readyFileOf } from "../shared/version-files.ts";
 import { deliberateStop } from "./deliberate-stop.ts";
 import {
   failed,
+  isCrashLoop,
   isPaused,
   type KeepAliveMemory,
   noTrouble,
@@ -65,11 +67,27 @@ async function repairAlone(dataDirectory: string, answerWithinMs: number): Promi
       output: createOutput(),
     });
     if (elsewhere !== undefined) return elsewhere;
-    const round = new Round(installationAt(dataDirectory), systemClock, answerWithinMs);
-    return await round.run();
+    return await repairAndUpdate(dataDirectory, answerWithinMs);
   } finally {
     lock.release();
   }
+}
+
+/** A version that has just come and crashes goes back; one that is ready is taken. */
+async function repairAndUpdate(dataDirectory: string, answerWithinMs: number): Promise<number> {
+  const installation = installationAt(dataDirectory);
+  const round = new Round(installation, systemClock, answerWithinMs);
+  const exitCode = await round.run();
+  if (isDelivery && round.crashing !== undefined) {
+    const { goBackFromCrashes } = await import("./update/back.ts");
+    const site = { installation, clock: systemClock, output: createOutput() };
+    if (await goBackFromCrashes(site, round.crashing)) return exitCodes.ok;
+  }
+  if (exitCode === exitCodes.ok && existsSync(readyFileOf(dataDirectory))) {
+    const { takeReadyBeside } = await import("./update/ready.ts");
+    await takeReadyBeside(installation, systemClock);
+  }
+  return exitCode;
 }
 
 class Round {
@@ -78,6 +96,8 @@ class Round {
   readonly #answerWithinMs: number;
   readonly #run: string;
   #unlogged = false;
+  /** A program that ends or hangs again and again by its own fault, in words. */
+  crashing: string | undefined;
 
   constructor(installation: Installation, clock: Clock, answerWithinMs: number) {
     this.#installation = installation;
@@ -99,6 +119,9 @@ class Round {
       })),
     );
     for (const { name, trouble } of outcomes) {
+      if (trouble && isCrashLoop(trouble)) {
+        this.crashing = `${name} failed ${trouble.failures} times (${trouble.kind})`;
+      }
       if (trouble) memory.programs[name] = trouble;
       else delete memory.programs[name];
     }

@@ -1,10 +1,11 @@
 import { exitCodes } from "../shared/exit-codes.ts";
 import type { Installation } from "../shared/installation.ts";
-import type { Clock } from "../shared/time.ts";
+import { type Clock, isoTime } from "../shared/time.ts";
 import { type TroubleName, wordsOf } from "../shared/troubles.ts";
 import {
   type Condition,
   conditionOf,
+  obstaclesIn,
   type SupervisorStatus,
   type TpManagerStatus,
   troublesToldBy,
@@ -19,7 +20,7 @@ const ANSWER_WITHIN_MS = 2_000;
 
 export interface InstallationStatus {
   readonly dataDirectory: string;
-  /** Nothing is down: every program answers and the terminal is connected. */
+  /** Nothing is down: every program answers, and a payment would be taken. */
   readonly well: boolean;
   /** When an operator stopped the programs; null when they are meant to run. */
   readonly stoppedSince: string | null;
@@ -67,7 +68,7 @@ export async function readStatus(
 function isWell(condition: Condition): boolean {
   if (condition.state !== "running") return false;
   const { status } = condition;
-  return status.program === "supervisor" || status.terminal.link === "connected";
+  return status.program === "supervisor" || obstaclesIn(status).length === 0;
 }
 
 /** Prints it for people; answers the exit code. */
@@ -106,19 +107,30 @@ function printProgram(name: PartName, condition: Condition, output: Output): voi
       const words = `pid ${pid}, version ${status.version}, up ${duration(status.uptimeMs)}`;
       output.row(name, "good", "running", words);
       if (status.program === "tp-manager") printTerminal(status, output);
-      else printQueue(status, output);
+      else {
+        printQueue(status, output);
+        printUpdates(status, output);
+      }
     }
   }
 }
 
-function printTerminal({ port, terminal, payments }: TpManagerStatus, output: Output): void {
-  const { link, problem, status, terminalId } = terminal;
+function printTerminal(status: TpManagerStatus, output: Output): void {
+  const { port, terminal, payments } = status;
+  const { link, problem, terminalId, sinceMs } = terminal;
   const connected = link === "connected";
   const busy = payments.running > 0 ? ", a payment is running" : "";
   output.row("local API", "good", "listening", `port ${port}${busy}`);
-  const words = [connected ? `${terminalId} ${status}`.trim() : terminalId, problem ?? ""];
+  const since = connected || sinceMs === undefined ? "" : `since ${isoTime(sinceMs)}`;
+  const named = connected ? `${terminalId} ${terminal.status}`.trim() : terminalId;
+  const words = [named, problem ?? "", since];
   const details = words.filter((text) => text !== "").join(", ");
-  output.row("terminal", connected && problem === null ? "good" : "warn", link, details);
+  const obstacles = obstaclesIn(status);
+  const isGood = connected && problem === null && obstacles.length === 0;
+  output.row("terminal", isGood ? "good" : "warn", link, details);
+  for (const { says, todo } of obstacles) {
+    output.row("payments", "bad", "refused", `${says} -> ${todo}`);
+  }
   const open = [
     ...(payments.inDoubt > 0 ? [`${payments.inDoubt} in doubt`] : []),
     ...(payments.notHandedOver > 0 ? [`${payments.notHandedOver} not handed over yet`] : []),
@@ -138,4 +150,20 @@ function printQueue({ outbox }: SupervisorStatus, output: Output): void {
   const state = paused !== null ? "paused" : pending === 0 ? "empty" : `${pending} waiting`;
   const mood: Mood = paused !== null || parked > 0 ? "warn" : "good";
   output.row("queue", mood, state, words.join(", "));
+}
+
+/** Nothing of an installation that asks nobody, or is none that is updated. */
+function printUpdates({ updates }: SupervisorStatus, output: Output): void {
+  if (!updates?.asks) return;
+  const { channel, checkedMs, fault, ready, heldBy } = updates;
+  const looked = checkedMs === null ? "not looked yet" : `last look ${isoTime(checkedMs)}`;
+  const words = [
+    ...[`channel ${channel}`, looked],
+    ...(fault === null ? [] : [fault]),
+    ...(ready === null ? [] : [`${ready} is ready`]),
+    ...(heldBy === null ? [] : [`held by ${heldBy}`]),
+  ];
+  const isWell = fault === null && heldBy === null;
+  const state = fault === null ? (heldBy === null ? "looked for" : "held") : "failing";
+  output.row("updates", isWell ? "good" : "warn", state, words.join(", "));
 }

@@ -94,6 +94,15 @@ export function endProbation(dataDirectory: string): void {
   syncFolder(folder);
 }
 
+/**
+ * The version had stayed, and payments may have been admitted: from now on an update that goes back
+ * leaves the stores as they are. On disk when it returns.
+ */
+export function admitPayments(dataDirectory: string): void {
+  writeSynced(newsIn(dataDirectory), "the version had stayed\n");
+  syncFolder(updateFolderOf(dataDirectory));
+}
+
 /** Whether anything came on the probation that must not be lost with the stores. */
 export function receivedOnProbation(dataDirectory: string): boolean {
   return existsSync(newsIn(dataDirectory));

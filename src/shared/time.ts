@@ -76,6 +76,16 @@ export async function within<T>(
   }
 }
 
+/** Settles as `work` does, or rejects with `signal.reason`; the work itself goes on. */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}
+
 /** A number from 0 (included) to 1 (excluded), for jitter only; never for anything secret. */
 export function chance(): number {
   return Math.random();

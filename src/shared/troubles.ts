@@ -4,7 +4,7 @@ type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 /** The members of tp-manager's status that tell of troubles. */
 export type TpManagerTroubles = Pick<
   ResponseOf<typeof tpManagerMessages, "status">,
-  "handOver" | "refusedHandOffs" | "standingAtGateway" | "unreadCharges"
+  "handOver" | "refusedHandOffs" | "standingAtGateway" | "unreadCharges" | "obstacles"
 >;
 
 /** All that is asked to find troubles. A program of the previous version tells less. */
@@ -23,6 +23,11 @@ interface Found {
   readonly count: number | null;
 }
 
+type CheckName =
+  | ("supervisor" | "hand-over" | "payments" | "queue")
+  | ("gateway" | "notifications" | "updates")
+  | typeof KEEPS_PAYMENTS;
+
 interface TroubleRow {
   /** Who sees the trouble begin and end, and so raises its alarm. */
   readonly by: "supervisor" | "tp-manager";
@@ -33,7 +38,7 @@ interface TroubleRow {
   readonly alarm: string;
   readonly raised: "on-the-spot" | "watch";
   /** The line of the doctor. */
-  readonly check: "supervisor" | "hand-over" | "payments" | "queue" | "gateway" | "notifications";
+  readonly check: CheckName;
   /** The doctor fails: nothing goes on before somebody acts. */
   readonly grave: boolean;
   readonly when: string;
@@ -45,10 +50,46 @@ interface TroubleRow {
 export const QUEUE_OLD_MS = 10 * 60_000;
 
 /**
- * The one table of what can be wrong between a charged card and the gateway while payments go on:
+ * The line of a trouble that keeps payments from being taken. Every face tells that already, with
+ * the words of the desk (`obstaclesOf`), so such a trouble gives it an alarm only.
+ */
+export const KEEPS_PAYMENTS = "terminal";
+
+/** The code of the answer that a payment gets, while it would get one. */
+function obstacle(code: string): TroubleRow["find"] {
+  return ({ tpManager: { obstacles = [] } = {} }) => {
+    const one = obstacles.find((found) => found.code === code);
+    return one ? found(one.says) : null;
+  };
+}
+
+/**
+ * The one table of what can be wrong for longer, at the terminal and between a charged card and the
+ * gateway:
  * `/health`, `/metrics`, `launch.sh status`, the doctor, the alarms and the README derive from it.
  */
 export const troubleTable = {
+  "terminal-disconnected": {
+    ...{ by: "tp-manager", alarm: "terminal-disconnected", raised: "watch" },
+    ...{ check: KEEPS_PAYMENTS, grave: true },
+    when: "there is no link to the terminal",
+    todo: "check its power, its cable and SERIAL_PORT",
+    find: obstacle("TERMINAL_DISCONNECTED"),
+  },
+  "terminal-out-of-order": {
+    ...{ by: "tp-manager", alarm: "terminal-out-of-order", raised: "watch" },
+    ...{ check: KEEPS_PAYMENTS, grave: true },
+    when: "the terminal takes no cards: it is locked, or lacks something",
+    todo: "GET /check says what it needs; look at the terminal",
+    find: obstacle("TERMINAL_OUT_OF_ORDER"),
+  },
+  "terminal-changed": {
+    ...{ by: "tp-manager", alarm: "terminal-changed", raised: "watch" },
+    ...{ check: KEEPS_PAYMENTS, grave: true },
+    when: "another terminal is connected than the accepted one",
+    todo: "if it was replaced on purpose, an operator accepts it: POST /terminal/accept",
+    find: obstacle("TERMINAL_CHANGED"),
+  },
   "supervisor-silent": {
     ...{ by: "tp-manager", alarm: "supervisor-silent", raised: "watch" },
     ...{ check: "supervisor", grave: true },
@@ -198,6 +239,26 @@ export const troubleTable = {
       const { count, sinceMs, reason } = supervisor?.notifications?.refused ?? { count: 0 };
       const words = `${amount(count, "notification")} refused, the last one: ${reason}`;
       return count === 0 ? null : found(words, sinceMs ?? null, count);
+    },
+  },
+  "update-failed": {
+    ...{ by: "supervisor", alarm: "update-failed", raised: "watch" },
+    ...{ check: "updates", grave: false },
+    when: "a new version failed here and the one before runs; over when another one is taken",
+    todo: "./launch.sh update tells why; send the logs to support: that version is not tried again",
+    find: ({ supervisor }) => {
+      const { failed = null } = supervisor?.updates ?? {};
+      return failed && found(failed.reason, failed.sinceMs);
+    },
+  },
+  "updates-stuck": {
+    ...{ by: "supervisor", alarm: "updates-stuck", raised: "watch" },
+    ...{ check: "updates", grave: false },
+    when: "no update could be looked for or taken for three nights, or their metadata have expired",
+    todo: "./launch.sh update --check tells why; check UPDATE_URL, network, clock and disk",
+    find: ({ supervisor }) => {
+      const { stuck = null } = supervisor?.updates ?? {};
+      return stuck && found(`no updates: ${stuck.reason}`, stuck.sinceMs);
     },
   },
 } as const satisfies Record<string, TroubleRow>;

@@ -28,6 +28,7 @@ export const programEntries = {
   audit: "tp-manager/audit/main.ts",
   "audit-worker": "tp-manager/audit/audit-worker.ts",
   "copy-database": "shared/copy-database.ts",
+  "update-check": "update/main.ts",
   "terminal-simulator": "simulator/terminal/main.ts",
   "gateway-sandbox": "simulator/gateway/main.ts",
 } as const;
@@ -65,4 +66,9 @@ export function assetFile(path: string): string {
 /** The record of an update that has not ended, which decides what version runs. */
 export function underWayFileOf(dataDirectory: string): string {
   return `${dataDirectory}/update/under-way.json`;
+}
+
+/** Names a version that is whole and waits for the launcher to take it. */
+export function readyFileOf(dataDirectory: string): string {
+  return `${dataDirectory}/update/ready.json`;
 }

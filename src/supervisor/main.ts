@@ -32,6 +32,8 @@ import { OutboxStore } from "./outbox/outbox-store.ts";
 import { retentionChore } from "./outbox/retention.ts";
 import { openStores, storeMessages } from "./stores/supervisor-stores.ts";
 import { supervisorMigrations } from "./supervisor-schema.ts";
+import { startUpdateChecks } from "./updates/update-checks.ts";
+import { updateFacts } from "./updates/update-facts.ts";
 
 /** Running tries get this long to end when the program stops; then they are abandoned. */
 const RUNNING_TRIES_GRACE_MS = 3_000;
@@ -74,7 +76,9 @@ async function start(context: ProgramContext): Promise<void> {
   const aboutStores = storeMessages({ ...stores, database, store, gateway, clock, log, onStored });
   const onAccepted = (id: string): void => operations.notified(id);
   const outbox = { intake, store, desk, watch, forwarder, storeMessages: aboutStores };
-  const messages = { ...outbox, operations, alarmStore, tally, clock, version: versionNumber };
+  const updates = updateFacts(installation.dataDirectory, config, clock);
+  const figures = { tally, clock, version: versionNumber, updates };
+  const messages = { ...outbox, operations, alarmStore, ...figures };
   if (probation.isOn) log.info("on probation after an update: nothing is taken and nothing sent");
   await probation.after(async () => {
     forwarder.start();
@@ -94,6 +98,7 @@ async function start(context: ProgramContext): Promise<void> {
       log,
     });
     onStop("daily chores", () => daily.stop());
+    startUpdateChecks({ ...context, log });
   });
   await startMessages(context, messages, stores.exchange, probation);
   onStop("waiting messages", () => watch.close());

@@ -16,6 +16,7 @@ import { mqttConnector } from "./fleet/mqtt-broker.ts";
 import { createHttpTransport } from "./gateway/http-transport.ts";
 import type { SupervisorStatus } from "./intake/supervisor-status.ts";
 import { uploadSupportBundle } from "./support-bundle.ts";
+import { fleetUpdates } from "./updates/fleet-updates.ts";
 
 /** tp-manager answers at once, unless it is stopped or in trouble. */
 const ASK_LIMIT_MS = 3_000;
@@ -45,7 +46,9 @@ export function startFleet(
   const connect = mqttConnector(clock);
   const upload = uploader(context, status);
   const payments = config.FLEET_PAYMENTS;
-  const asked = { ask, status, upload };
+  const { dataDirectory } = installation;
+  const updates = fleetUpdates({ dataDirectory, config, clock, log });
+  const asked = { ask, status, upload, updates };
   const fleet = new Fleet({ broker, connect, store, payments, ...asked, clock, log, chance });
   onStop("fleet", () => fleet.stop());
   fleet.start();

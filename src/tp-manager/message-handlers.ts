@@ -4,15 +4,17 @@ import type { AttemptStore } from "./attempts/attempt-store.ts";
 import type { AgainStore } from "./attempts/hand-off-store.ts";
 import { isInDoubt } from "./attempts/phase-table.ts";
 import type { TerminalDesk } from "./desk/terminal-desk.ts";
-import type { Monitor } from "./http/status/monitor.ts";
+import type { EventSource } from "./http/events/event-hub.ts";
+import type { TerminalWatch } from "./http/events/terminal-watch.ts";
 import { type OwnTroubleParts, ownTroubles } from "./http/status/own-troubles.ts";
 import { type StoreGuard, saleInWords } from "./supervisor/store-guard.ts";
 
 interface HandlerParts extends OwnTroubleParts {
-  readonly monitor: Pick<Monitor, "readiness" | "hub">;
+  readonly events: Pick<EventSource, "after" | "lastId">;
   readonly port: number;
+  readonly watch: Pick<TerminalWatch, "now">;
   readonly attempts: Pick<AttemptStore, "unfinished">;
-  readonly desk: Pick<TerminalDesk, "turn" | "terminal" | "isAsking">;
+  readonly desk: Pick<TerminalDesk, "turn" | "terminal" | "isAsking" | "obstacles">;
   readonly guard: Pick<StoreGuard, "open" | "accept">;
   readonly again: Pick<AgainStore, "isUnderWay">;
   readonly requestStop: (why: string) => void;
@@ -20,7 +22,7 @@ interface HandlerParts extends OwnTroubleParts {
 
 /** The answers of tp-manager to the other programs of its installation (docs/design.md 7.2). */
 export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManagerMessages> {
-  const { port, attempts, handOffs, desk, requestStop } = parts;
+  const { port, watch, attempts, handOffs, desk, requestStop } = parts;
   return {
     status() {
       const { link, linkProblem, identity, status } = desk.terminal.state;
@@ -35,6 +37,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
           problem: linkProblem,
           terminalId: identity.terminalId,
           status: status?.detail ?? link,
+          sinceMs: Date.parse(watch.now.since),
         },
         payments: {
           running: desk.turn.current === undefined ? 0 : 1,
@@ -46,15 +49,21 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
       };
     },
     "fleet-news"({ after, limit }) {
-      const { source } = parts.monitor.hub;
-      const { lastId } = source;
-      const events = after === null || after > lastId ? [] : source.after(after, limit);
+      const { lastId } = parts.events;
+      const { link, state, since, terminalId } = watch.now;
+      const told = after === null || after > lastId ? [] : parts.events.after(after, limit);
       return {
-        ...parts.monitor.readiness(),
+        terminal: { link, state, since, terminalId },
+        payments: {
+          running: desk.turn.current === undefined ? 0 : 1,
+          inDoubt: attempts.unfinished().filter((one) => isInDoubt(one.state)).length,
+          notHandedOver: handOffs.countPendingHandOffs(),
+        },
+        troubles: ownTroubles(parts),
         version: versionNumber,
         uptimeMs: process.uptime() * 1000,
         lastId,
-        events: events.map(({ id, atMs, name, data }) => ({ id, atMs, name, data })),
+        events: told.map(({ id, atMs, name, data }) => ({ id, atMs, name, data })),
       };
     },
     stores({ accept }) {

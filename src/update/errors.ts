@@ -22,7 +22,9 @@ type UpdateFaultCode =
   /** The signed metadata names no such target. */
   | "no-target"
   /** An archive holds what no delivery of ours has, or is damaged. */
-  | "archive";
+  | "archive"
+  /** The disk has no room for another version and the copies of the stores. */
+  | "no-room";
 
 /** The error of this folder; its message is the line that an operator reads. */
 export class UpdateError extends Error {

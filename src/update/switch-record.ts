@@ -29,6 +29,9 @@ const recordSchema = z.object({
 });
 export type SwitchRecord = z.infer<typeof recordSchema> & SwitchState;
 
+/** The reason of a switch back that somebody asked for; no failure. */
+export const BY_OPERATOR = "an operator went back";
+
 const lastIn = (dataDirectory: string): string => join(updateFolderOf(dataDirectory), "last.json");
 
 /** On disk when it returns. An update that has ended is kept as the last one. */

@@ -12,6 +12,7 @@ import {
   type FixedReply,
   type FixedRequest,
   PRIVATE_CHARACTERS,
+  panOfReport,
   REPORT_CHARACTERS,
   shownText,
   type Tagged,
@@ -111,4 +112,12 @@ describe("a card number in clear", () => {
       expect(shown.endsWith("ZT")).toBe(true);
     },
   );
+});
+
+test("a report of zeros holds no card number", () => {
+  expect([panOfReport("0".repeat(55)), panOfReport("0".repeat(16).padEnd(55))]).toEqual([
+    null,
+    null,
+  ]);
+  expect(panOfReport("4111111111111111".padEnd(55))).toBe("411111XXXXXX1111");
 });

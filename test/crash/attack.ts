@@ -7,9 +7,12 @@ export interface Attack {
   prepare(): Promise<void>;
   /** The command itself. Never rejects: an answer that does not come is what this is about. */
   ask(): Promise<void>;
-  /** Waits until nothing runs any more. Says whether the same may be asked once more. */
-  settle(): Promise<{ readonly mayRepeat: boolean }>;
-  /** Compares. `seen` is what happened on the terminal's wire. */
+  /**
+   * Waits until nothing runs any more. Says whether the same may be asked once more. `seen` is what
+   * happened on the terminal's wire.
+   */
+  settle(seen: readonly WireEvent[]): Promise<{ readonly mayRepeat: boolean }>;
+  /** Compares. */
   verdict(seen: readonly WireEvent[]): Promise<AttackResult>;
 }
 

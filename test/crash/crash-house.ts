@@ -15,6 +15,8 @@ import {
   SaleAttack,
   TwoPhaseAttack,
 } from "./terminal-attacks.ts";
+import type { TerminalKind } from "./terminal-kinds.ts";
+import { UnaskedSaleAttack } from "./unasked-attack.ts";
 import { type WireEvent, WireWatch } from "./wire-watch.ts";
 
 /** What became of one kill. JSON. */
@@ -46,8 +48,8 @@ export class CrashHouse {
   readonly #charged = new Map<string, number>();
   readonly #notCharged = new Set<string>();
 
-  constructor(line: "tcp" | "pty") {
-    this.#site = new CrashSite(line, (data) => {
+  constructor(kind: TerminalKind) {
+    this.#site = new CrashSite(kind, (data) => {
       const library = recordingLibrary();
       if (library !== null) this.#recorder ??= new Recorder(library, data);
       return this.#recorder;
@@ -86,10 +88,10 @@ export class CrashHouse {
     const repeat = plan.repeats === "at once" ? attack.ask() : undefined;
     await Promise.all([first, repeat]);
     await this.#clearFaults();
-    const { mayRepeat } = await attack.settle();
+    const { mayRepeat } = await attack.settle(seen);
     if (plan.repeats === "afterwards" && mayRepeat) {
       await attack.ask();
-      await attack.settle();
+      await attack.settle(seen);
     }
     const { end, violations, detail, atGatewayMinor } = await attack.verdict(seen);
     if (atGatewayMinor === 0) this.#notCharged.add(attack.orderId);
@@ -163,10 +165,11 @@ export class CrashHouse {
         await Promise.all([at.startTpManager(), at.startSupervisor()]);
         return;
       case "terminal":
-        this.#watch?.close();
-        await at.terminal?.end("SIGKILL");
-        await at.startTerminal();
-        this.#watch = await WireWatch.open(this.#site.control);
+        return await this.#killTerminal();
+      case "everything":
+        await Promise.all([at.tpManager?.end("SIGKILL"), at.supervisor?.end("SIGKILL")]);
+        await this.#killTerminal();
+        await Promise.all([at.startTpManager(), at.startSupervisor()]);
         return;
       case "sandbox":
         await at.sandbox?.end("SIGKILL");
@@ -174,9 +177,18 @@ export class CrashHouse {
     }
   }
 
+  async #killTerminal(): Promise<void> {
+    const { at } = this.#site;
+    this.#watch?.close();
+    await at.terminal?.end("SIGKILL");
+    await at.startTerminal();
+    this.#watch = await WireWatch.open(this.#site.control);
+  }
+
   async #hold(phase: string, command: Command): Promise<void> {
     const { control } = this.#site;
-    const fault = { name: "hold", at: phase, ms: HOLD_MS, command: wires[command]?.control };
+    const { control: of, unasked } = wires[command] ?? {};
+    const fault = { name: "hold", at: phase, ms: HOLD_MS, ...(unasked ? {} : { command: of }) };
     await this.#site.post(`${control}/faults`, fault);
   }
 
@@ -198,6 +210,9 @@ function attackOf(plan: KillPlan, site: CrashSite): Attack {
   switch (plan.command) {
     case "sale":
       return new SaleAttack(site, plan);
+    case "concert sale":
+    case "caisse-ap sale":
+      return new UnaskedSaleAttack(site, plan);
     case "two-phase sale":
       return new TwoPhaseAttack(site, plan);
     case "reversal":
@@ -219,7 +234,7 @@ function attackOf(plan: KillPlan, site: CrashSite): Attack {
 
 function whereabouts(event: WireEvent | undefined, control: string | undefined): string {
   if (!event) return "before any message";
-  const { command = "", phase = "", message = "", direction = "" } = event;
+  const { what, command = "", phase = "", message = "", direction = "" } = event;
   if (command !== control) return "between commands";
-  return message ? `${direction} ${message}` : `phase ${phase}`;
+  return what === "apdu" ? `${direction} ${message}` : `phase ${phase}`;
 }

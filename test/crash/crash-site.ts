@@ -11,6 +11,8 @@ import {
 } from "../support/installation.ts";
 import { asSlow, PATIENCE_MS } from "../support/patience.ts";
 import type { Recorder } from "./power/recorder.ts";
+import type { TerminalKind } from "./terminal-kinds.ts";
+import { balanceOf } from "./verdict.ts";
 
 /** One movement at the terminal's bank. */
 interface BankEntry {
@@ -37,39 +39,30 @@ const asOperator = {
 const LOG_LINES = 100;
 
 /** However a command was disturbed, the next sale is made within this time. */
-const NEXT_SALE_MS = asSlow(30_000);
+export const NEXT_SALE_MS = asSlow(30_000);
 
 /** One installation of real processes with the calls that the kills need. */
 export class CrashSite {
   readonly at: TestInstallation;
+  readonly kind: TerminalKind;
   readonly #recorder: () => Recorder | undefined;
   #amountMinor = 10_000;
 
-  constructor(line: "tcp" | "pty", recorder: (data: string) => Recorder | undefined) {
-    const pace = { "customer-delay": 40, "host-delay": 20, reversal: 40, reboot: 200 };
-    const timers = { ...pace, t2: 150, t3: 400, t4: 1_500 };
+  constructor(kind: TerminalKind, recorder: (data: string) => Recorder | undefined) {
+    this.kind = kind;
     this.#recorder = () => recorder(this.at.data);
     this.at = new TestInstallation({
-      line,
-      terminalSwitches: [
-        "--vending",
-        ...Object.entries(timers).flatMap(([name, ms]) => [`--${name}-ms`, `${ms}`]),
-      ],
+      line: kind.line,
+      terminalSwitches: kind.switches,
       environment: (data) => recorder(data)?.environment ?? {},
       config: {
         OPERATOR_LOGIN: operator.login,
         OPERATOR_PWD: operator.password,
         TEST_TIMERS: "yes",
-        ZVT_T2_MS: 300,
-        ZVT_T3_MS: 400,
-        ZVT_T4_MS: 1_500,
-        // The simulated terminal takes a sale back until its receipt is acknowledged.
-        ZVT_PRINTS_COUNT: "yes",
-        POLL_INTERVAL_MS: 500,
-        RECOVERY_SILENCE_MS: 150,
         GATEWAY_WAIT: 300,
         GATEWAY_TIMEOUT: 1_000,
         LOG_LEVEL: "info",
+        ...kind.config,
       },
     });
   }
@@ -124,6 +117,11 @@ export class CrashSite {
     return amountMinor;
   }
 
+  /** Minor units that the bank has kept of an order of this amount. */
+  async balanceOf(amountMinor: number): Promise<number> {
+    return balanceOf(await this.movementsOf(amountMinor));
+  }
+
   async entries(): Promise<readonly BankEntry[]> {
     return (await this.at.ledger()).entries as unknown as BankEntry[];
   }
@@ -147,29 +145,41 @@ export class CrashSite {
   async settled(orderId: string): Promise<Settled> {
     const deadlineMs = systemClock.monotonicMs() + PATIENCE_MS;
     for (;;) {
-      const answer = await this.at.call("GET", `/payment/${orderId}`).catch(() => undefined);
-      const { status, error } = answer?.one ?? {};
-      const { attempts = [] } = (answer?.one ?? {}) as {
-        attempts?: Array<{ events: Array<{ kind: string; because?: string }> }>;
-      };
-      const kinds = attempts.flatMap(({ events }) =>
-        events.map(({ kind, because }) => (because ? `${kind}: ${because}` : kind)),
-      );
-      if (error?.code === "ORDER_NOT_FOUND") {
-        return { status: "never begun", kinds, attempts };
-      }
-      const open = status === undefined || status === "Unknown" || status === "Approved";
-      if (!open && (await this.quiet())) return { status, kinds, attempts };
+      const told = await this.#told(orderId);
+      if (told?.status === "never begun") return told;
+      const isOpen = !told || told.status === "Unknown" || told.status === "Approved";
+      if (!isOpen && (await this.quiet())) return told;
       if (systemClock.monotonicMs() > deadlineMs) {
         const { running, output } = this.at.tpManager ?? {};
-        const seen = answer?.one ?? { running, output: output?.slice(-2_000) };
-        return {
-          status: status ?? "Unknown",
-          ...{ kinds, attempts: attempts.length > 0 ? attempts : seen },
-        };
+        const seen = { running, output: output?.slice(-2_000) };
+        return told ?? { status: "Unknown", kinds: [], attempts: seen };
       }
       await sleep(systemClock, "settled", 40);
     }
+  }
+
+  /** What the journal says about an order now. */
+  known(orderId: string): Promise<Settled> {
+    return until(`${orderId} is told`, () => this.#told(orderId));
+  }
+
+  /** undefined: tp-manager does not answer. */
+  async #told(orderId: string): Promise<Settled | undefined> {
+    const answer = await this.at.call("GET", `/payment/${orderId}`).catch(() => undefined);
+    const { status, error } = answer?.one ?? {};
+    if (!answer || status === undefined) return undefined;
+    const { attempts = [] } = answer.one as {
+      attempts?: Array<{ events: Array<{ kind: string; because?: string }> }>;
+    };
+    const kinds = attempts.flatMap(({ events }) =>
+      events.map(({ kind, because }) => (because ? `${kind}: ${because}` : kind)),
+    );
+    const isKnown = error?.code !== "ORDER_NOT_FOUND";
+    return {
+      status: isKnown ? status : "never begun",
+      kinds,
+      attempts: attempts.length > 0 ? attempts : answer.one,
+    };
   }
 
   /** The terminal is idle: an automatic reversal would be over. */

@@ -2,9 +2,10 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { projectRoot } from "../../src/shared/version-files.ts";
-import { commands, killPlan } from "./kill-plan.ts";
+import { commands, killPlan, terminalOf } from "./kill-plan.ts";
 import { runKills } from "./kills.ts";
 import { mutations } from "./mutations.ts";
+import { terminalNames } from "./terminal-kinds.ts";
 import { type Evidence, violationsOf } from "./verdict.ts";
 
 /** Each command has its turn. */
@@ -22,6 +23,13 @@ test("kill -9 of any process at any moment breaks no promise about the money", a
 test("the same seed gives the same kills", () => {
   expect(killPlan(7, 3, true)).toEqual(killPlan(7, 3, true));
   expect(killPlan(7, 3, true)).not.toEqual(killPlan(8, 3, true));
+});
+
+test("of 1 000 kills each terminal that cannot be asked has at least 40", () => {
+  const terminals = Array.from({ length: 1_000 }, (_, index) => terminalOf(index));
+  for (const name of terminalNames) {
+    expect(terminals.filter((each) => each === name).length).toBeGreaterThanOrEqual(40);
+  }
 });
 
 test("of 1 000 kills each kind of command has at least 80, of restores three kinds", () => {
@@ -52,6 +60,13 @@ test.each<[string, Partial<Evidence>]>([
 ])("the comparison of the ledgers sees: %s", (sentence, change) => {
   expect(violationsOf(clean)).toEqual([]);
   expect(violationsOf({ ...clean, ...change }).join()).toContain(sentence);
+});
+
+test("an order may stay unknown only where nothing can tell it, and is told so", () => {
+  const unknown = { ...clean, found: "Unknown", mayStayUnknown: true };
+  expect(violationsOf(unknown)).toEqual([]);
+  const answers = [{ one: { status: "Failed", error: { code: "", charged: "no" } } }];
+  expect(violationsOf({ ...unknown, answers }).join()).toContain("is not charged");
 });
 
 test.each(mutations.map((mutation) => [mutation.removes, mutation] as const))(

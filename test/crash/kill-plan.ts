@@ -1,5 +1,10 @@
+import {
+  type Point as UnaskedPoint,
+  points as unaskedPoints,
+} from "../../src/simulator/terminal/concert/faults/fault-table.ts";
 import { type Point, points } from "../../src/simulator/terminal/zvt/faults/fault-table.ts";
 import { Random } from "../simulation/random.ts";
+import type { TerminalName } from "./terminal-kinds.ts";
 
 const victims = [
   "tp-manager",
@@ -9,6 +14,7 @@ const victims = [
   "both programs",
   "the kiosk's power",
   "the restore",
+  "everything",
 ] as const;
 export type Victim = (typeof victims)[number];
 
@@ -19,24 +25,24 @@ export type Victim = (typeof victims)[number];
  */
 type Moment =
   | { readonly at: "event"; readonly number: number; readonly delayMs: number }
-  | { readonly at: "hold"; readonly phase: Point }
+  | { readonly at: "hold"; readonly phase: Point | UnaskedPoint }
   | { readonly at: "time"; readonly afterMs: number }
   | { readonly at: "change"; readonly number: number };
 
 export const gatewayKinds = ["confirm", "cancel", "refund"] as const;
 
-/** Every third kill is of a sale, the others take turns. */
+/** Every third kill is of a sale, half of them at terminals that cannot be asked. */
 const turns = [
   "sale",
   "two-phase sale",
   "reversal",
-  "sale",
+  "concert sale",
   "end of day",
   "gateway confirm",
   "sale",
   "gateway cancel",
   "gateway refund",
-  "sale",
+  "caisse-ap sale",
   "housekeeping",
   "restore",
 ] as const;
@@ -45,18 +51,23 @@ export const commands: readonly Command[] = [...new Set(turns)];
 
 /** How a command shows on the terminal's wire. */
 interface Wire {
-  /** Control field. */
+  /** Control field, or the word of a terminal that cannot be asked. */
   readonly control: string;
   /** About as many wire events as it has. */
   readonly events: number;
-  readonly holds: readonly Point[];
+  readonly holds: ReadonlyArray<Point | UnaskedPoint>;
+  /** Each second one is killed at the other terminal. */
+  readonly unasked?: readonly [TerminalName, TerminalName];
 }
 
 const plain: readonly Point[] = ["command", "accepted", "completion", "completed"];
+const unasked = { control: "debit", events: 20, holds: unaskedPoints };
 
 export const wires: Readonly<Record<Command, Wire | null>> = {
   sale: { control: "0601", events: 45, holds: points },
   "two-phase sale": { control: "0601", events: 50, holds: points },
+  "concert sale": { ...unasked, unasked: ["concert, pty", "concert, tcp"] },
+  "caisse-ap sale": { ...unasked, unasked: ["caisse-ap, bare", "caisse-ap, session"] },
   reversal: { control: "0630", events: 35, holds: points },
   "end of day": { control: "0650", events: 15, holds: plain },
   housekeeping: { control: "0670", events: 15, holds: plain },
@@ -87,13 +98,21 @@ export interface KillPlan {
   readonly luck: number;
 }
 
+/** The terminal at which a kill takes place. */
+export function terminalOf(index: number): TerminalName {
+  const lines = wires[turns[index % turns.length] ?? "sale"]?.unasked;
+  return lines?.[Math.floor(index / turns.length) % 2 === 0 ? 0 : 1] ?? "zvt";
+}
+
 /** `powerCuts`: the programs' writes are recorded, so that the power can be cut. */
 export function killPlan(seed: number, index: number, powerCuts: boolean): KillPlan {
   const random = new Random(seed * 1_000_003 + index);
   const command = turns[index % turns.length] ?? "sale";
   const wire = wires[command];
   if (command === "restore") return restorePlan(random, index, powerCuts);
-  const victim = victimOf(random, wire !== null, powerCuts);
+  const victim = wire?.unasked
+    ? unaskedVictim(random, powerCuts)
+    : victimOf(random, wire !== null, powerCuts);
   const behind = victim === "supervisor" || victim === "sandbox" || wire === null;
   const timed = { at: "time", afterMs: random.between(0, wire ? 400 : 60) } as const;
   return {
@@ -107,7 +126,7 @@ export function killPlan(seed: number, index: number, powerCuts: boolean): KillP
           [behind ? 6 : 1, timed],
         ])
       : timed,
-    declined: command === "sale" && random.chance(0.08),
+    declined: isSale(command) && random.chance(0.08),
     repeats: random.pick(["at once", "afterwards", "never"]),
     share: random.pick(["all", "part", "nothing", "no word"]),
     gateway: behind
@@ -116,6 +135,9 @@ export function killPlan(seed: number, index: number, powerCuts: boolean): KillP
     luck: random.between(1, 1_000_000),
   };
 }
+
+const isSale = (command: Command): boolean =>
+  command === "sale" || wires[command]?.unasked !== undefined;
 
 /** Killed while the copies are put back, or while the next start finishes that. */
 function restorePlan(random: Random, index: number, powerCuts: boolean): KillPlan {
@@ -142,6 +164,18 @@ function victimOf(random: Random, onWire: boolean, powerCuts: boolean): Victim {
     [onWire ? 1 : 3, "sandbox"],
     [2, "both programs"],
     [powerCuts ? 5 : 0, "the kiosk's power"],
+  ]);
+}
+
+/** The others change nothing that such a terminal could notice. */
+function unaskedVictim(random: Random, powerCuts: boolean): Victim {
+  return random.weighted<Victim>([
+    [10, "tp-manager"],
+    [6, "terminal"],
+    [3, "supervisor"],
+    [2, "both programs"],
+    [powerCuts ? 3 : 0, "the kiosk's power"],
+    [4, "everything"],
   ]);
 }
 

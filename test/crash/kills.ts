@@ -1,7 +1,13 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { CrashHouse, type KillResult } from "./crash-house.ts";
-import { killPlan } from "./kill-plan.ts";
+import { killPlan, terminalOf } from "./kill-plan.ts";
 import { recordingLibrary } from "./power/recorder.ts";
+import {
+  type TerminalKind,
+  type TerminalName,
+  terminalKind,
+  terminalNames,
+} from "./terminal-kinds.ts";
 
 interface KillOptions {
   readonly kills: number;
@@ -31,23 +37,40 @@ export async function runKills(options: KillOptions): Promise<KillResult[]> {
     stopped ||= options.stopAtFirst === true && result.violations.length > 0;
   };
   const more = (): boolean => !stopped && open.length > 0;
+  const served: TerminalName[] = [];
   const worker = async (number: number): Promise<void> => {
+    const line = number % 2 === 0 || process.platform !== "linux" ? "tcp" : "pty";
     while (more()) {
-      const line = number % 2 === 0 || process.platform !== "linux" ? "tcp" : "pty";
-      await inOneHouse(line, () => (more() ? open.shift() : undefined), options.seed, keep);
+      const terminal = neediest(open, served);
+      const next = (): number | undefined => {
+        const at = more() ? open.findIndex((index) => terminalOf(index) === terminal) : -1;
+        return at < 0 ? undefined : open.splice(at, 1)[0];
+      };
+      served.push(terminal);
+      await inOneHouse(terminalKind(terminal, line), next, options.seed, keep);
+      served.splice(served.indexOf(terminal), 1);
     }
   };
   await Promise.all(Array.from({ length: options.houses }, (_, number) => worker(number)));
   return [...results.values()].sort((a, b) => a.index - b.index);
 }
 
+/** The terminal with the most kills still to do for each house that has one of its kind. */
+function neediest(open: readonly number[], served: readonly TerminalName[]): TerminalName {
+  const share = (name: TerminalName): number => {
+    const houses = served.filter((each) => each === name).length + 1;
+    return open.filter((index) => terminalOf(index) === name).length / houses;
+  };
+  return terminalNames.toSorted((a, b) => share(b) - share(a))[0] ?? "zvt";
+}
+
 async function inOneHouse(
-  line: "tcp" | "pty",
+  kind: TerminalKind,
   next: () => number | undefined,
   seed: number,
   keep: (result: KillResult) => void,
 ): Promise<void> {
-  const house = new CrashHouse(line);
+  const house = new CrashHouse(kind);
   try {
     await house.open();
     let last: KillResult | undefined;

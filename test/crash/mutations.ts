@@ -150,8 +150,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${room}/desk/terminal-turn.ts`,
-        from: "    if (blockedBy !== undefined) {",
-        to: '    if (blockedBy === "") {',
+        from: "    if (doubt) throw refusalBy(doubt);",
+        to: "    if (doubt && this.#doubts.blockedBy === undefined) throw refusalBy(doubt);",
       },
     ],
   },

@@ -5,7 +5,7 @@ import { asSlow } from "../support/patience.ts";
 import type { Attack, AttackResult } from "./attack.ts";
 import type { CrashSite, Settled } from "./crash-site.ts";
 import { type KillPlan, wires } from "./kill-plan.ts";
-import { type Evidence, violationsOf } from "./verdict.ts";
+import { balanceOf, type Evidence, violationsOf } from "./verdict.ts";
 import type { WireEvent } from "./wire-watch.ts";
 
 const DELIVERY_SECONDS = 2;
@@ -30,7 +30,7 @@ abstract class TerminalAttack implements Attack {
   abstract prepare(): Promise<void>;
   abstract ask(): Promise<void>;
 
-  async settle(): Promise<{ mayRepeat: boolean }> {
+  async settle(_seen: readonly WireEvent[]): Promise<{ mayRepeat: boolean }> {
     this.found = await this.site.settled(this.orderId);
     return { mayRepeat: this.found.status !== "Unknown" };
   }
@@ -44,7 +44,7 @@ abstract class TerminalAttack implements Attack {
       answers: this.answers,
       found: status,
       eventKinds: kinds,
-      acknowledged: hasHeardAcknowledgement(seen, wires[this.plan.command]?.control),
+      acknowledged: this.hasHeard(seen),
       ...this.special(),
     };
     const atGatewayMinor = status === "Success" ? balanceOf(movements) : 0;
@@ -59,6 +59,11 @@ abstract class TerminalAttack implements Attack {
   /** What is different from a plain sale. */
   protected special(): Partial<Evidence> {
     return {};
+  }
+
+  /** The terminal got our acknowledgement of a report. */
+  protected hasHeard(seen: readonly WireEvent[]): boolean {
+    return hasHeardAcknowledgement(seen, wires[this.plan.command]?.control);
   }
 
   protected async heard(asked: Promise<Answer>): Promise<Answer | undefined> {
@@ -147,7 +152,7 @@ export class HousekeepingAttack extends TerminalAttack {
     await this.site.post(`${this.site.control}/state`, { demand }).catch(() => undefined);
   }
 
-  override async settle(): Promise<{ mayRepeat: boolean }> {
+  override async settle(seen: readonly WireEvent[]): Promise<{ mayRepeat: boolean }> {
     const startedMs = systemClock.monotonicMs();
     const done = async (): Promise<true | undefined> => {
       const state = await fetch(`${this.site.control}/state`);
@@ -158,20 +163,13 @@ export class HousekeepingAttack extends TerminalAttack {
       const waitedMs = Math.round(systemClock.monotonicMs() - startedMs);
       this.#late = [`what the terminal wants done is done: not within ${waitedMs} ms`];
     });
-    return await super.settle();
+    return await super.settle(seen);
   }
 
   override async verdict(seen: readonly WireEvent[]): Promise<AttackResult> {
     const result = await super.verdict(seen);
     return { ...result, violations: [...result.violations, ...this.#late] };
   }
-}
-
-function balanceOf(movements: Evidence["movements"]): number {
-  return movements.reduce(
-    (sum, { kind, amountMinor }) => sum + (kind === "charge" ? 1 : -1) * amountMinor,
-    0,
-  );
 }
 
 /** The terminal got 80 00 for a report of the command. */

@@ -88,7 +88,11 @@ test("its parts list and licences name every package that is in it", () => {
   expect(names).not.toContain("vitest");
   const licences = readFileSync(join(version, "THIRD-PARTY.txt"), "utf8");
   for (const name of names) expect(licences).toContain(`${name} `);
-  expect(readFileSync(join(version, "delivery.json"), "utf8")).toContain("updates.example");
+  const delivery = JSON.parse(readFileSync(join(version, "delivery.json"), "utf8"));
+  expect(delivery).toMatchObject({ version: "7.8.9", updateUrl: "https://updates.example/" });
+  expect(Date.parse(delivery.builtAt)).toBeGreaterThan(Date.UTC(2026, 0, 1));
+  const example = readFileSync(join(root, "data", "config.example.txt"), "utf8");
+  expect(example).toContain("\nUPDATE_URL=https://updates.example/\n");
 });
 
 test("the same input gives the same bytes", async () => {

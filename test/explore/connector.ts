@@ -351,9 +351,11 @@ const ends = {
   lost: { end: "lost", code: "", text: "the line broke", ticket: "" },
 } as const;
 
+/** The attempt that speaks for an order: the newest that was not in vain, or else the newest. */
 function latest({ disk }: World, order: string): number | null {
-  const index = disk.attempts.findLastIndex((attempt) => attempt.order === order);
-  return index < 0 ? null : index;
+  const ofOrder = disk.attempts.flatMap((each, index) => (each.order === order ? [index] : []));
+  const inVain = (index: number): boolean => disk.attempts[index]?.state.phase === "not-charged";
+  return ofOrder.findLast((index) => !inVain(index)) ?? ofOrder.at(-1) ?? null;
 }
 
 /** What was found out about the very same record is told already. */

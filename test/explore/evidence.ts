@@ -94,12 +94,18 @@ export class Evidence {
     return verdict === "charged" ? newest : null;
   }
 
-  /** The newest attempts of orders that the sale can be of, when no one order is. */
+  /**
+   * Of each order that the sale can be of, its newest fitting attempt, when all attempts of the
+   * order were in vain: no one order is known to have made the sale.
+   */
   lateDoubtsOf(world: World, stray: StoredStray): number[] {
     const { attempts } = world.disk;
-    return this.#fitting(world, stray).filter(
-      (index) => !attempts.slice(index + 1).some(({ order }) => order === attempts[index]?.order),
+    const isInVain = (order: string | undefined): boolean =>
+      attempts.every((each) => each.order !== order || each.state.phase === "not-charged");
+    const newest = new Map(
+      this.#fitting(world, stray).map((index) => [attempts[index]?.order, index]),
     );
+    return [...newest].filter(([order]) => isInVain(order)).map(([, index]) => index);
   }
 
   #fitting({ disk }: World, { report }: StoredStray): number[] {

@@ -54,6 +54,16 @@ test("without FLEET_URL the supervisor loads nothing of the fleet, and no MQTT",
   expect([...loads("supervisor/start-fleet.ts")]).toContain("mqtt");
 });
 
+test("the supervisor loads nothing that verifies signatures, nor does the launcher at once", () => {
+  for (const file of ["supervisor/main.ts", "launcher/update/update.ts"]) {
+    const all = [...loads(file)];
+    expect(
+      all.filter((path) => /tuf|check-for-update/.test(path)),
+      file,
+    ).toEqual([]);
+  }
+});
+
 test("nothing imports node:http, which would load undici with it", () => {
   const files = readdirSync(source, { recursive: true, encoding: "utf8" });
   const importing = files.filter(

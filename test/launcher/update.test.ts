@@ -1,5 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_LOGIN, apiPassword, readDemoSetup } from "../../src/launcher/demo/demo-settings.ts";
@@ -7,6 +15,7 @@ import { sleep, systemClock } from "../../src/shared/time.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { until } from "../support/child-program.ts";
 import { runToEnd, startProcess } from "../support/own-processes.ts";
+import { Publisher } from "../support/publisher.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /*
@@ -17,6 +26,8 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 const folder = temporaryFolder(afterAll);
 const root = join(folder, "ein Kiösk");
 const data = join(root, "data", "kiosk");
+const RUNTIME = "0123456789abcdef";
+const publisher = new Publisher(join(folder, "publisher"));
 
 /** An unpacked delivery; `change` makes it a bad one. */
 function delivery(
@@ -34,10 +45,11 @@ function delivery(
   for (const name of ["package.json", "delivery.json"]) {
     writeFileSync(join(at, name), JSON.stringify(json));
   }
-  writeFileSync(join(at, "runtime"), "abc\n");
+  writeFileSync(join(at, "runtime"), `${RUNTIME}\n`);
+  cpSync(publisher.trustedRoot, join(at, "trusted-root.json"));
   writeFileSync(join(at, "complete"), `${version}\n`);
-  mkdirSync(join(to, "runtimes", "abc"), { recursive: true });
-  symlinkSync(process.execPath, join(to, "runtimes", "abc", "node"));
+  mkdirSync(join(to, "runtimes", RUNTIME), { recursive: true });
+  symlinkSync(process.execPath, join(to, "runtimes", RUNTIME, "node"));
   change(at);
   return to;
 }
@@ -130,16 +142,24 @@ test("a version that is not whole is told before anything is stopped", async () 
   expect(named()).toBe("1.0.0");
 });
 
-test("a new version takes over while a kiosk pays", async () => {
+test("found on a web server and taken by the keep-alive, while a kiosk pays", async () => {
+  await publisher.publish(delivery("1.3.0"));
+  appendFileSync(join(data, "config.txt"), `\nUPDATE_URL=${await publisher.serve(afterAll)}\n`);
+  expect((await launch("update", "--check")).stdout).toContain("1.3.0 is offered");
+  const look = join(root, "versions", "1.0.0", "programs", "update-check.js");
+  const looked = await runToEnd(process.execPath, [look, "--data", data]);
+  expect(looked.stdout).toContain("1.3.0 is ready");
   const before = JSON.parse((await launch("audit", "--json")).stdout).attempts;
   const kiosk = new Kiosk();
-  const { stdout } = await launch("update", "--delivery", delivery("1.3.0"));
-  expect(stdout).toContain("1.3.0 runs");
+  await runToEnd("sh", [join(root, "always-up.sh"), "--data", data]);
+  const words = join(data, "logs", "update.out");
+  await until("the update", () => readFileSync(words, "utf8").includes("1.3.0 runs") || undefined);
   const sold = kiosk.charged.length;
   await until("a sale after it", () => kiosk.charged.length > sold || undefined);
   await kiosk.close();
   expect([named(), named("previous")]).toEqual(["1.3.0", "1.0.0"]);
   expect(await status()).toMatch(/tp-manager +running .*version 1\.3\.0/);
+  expect(await status()).toMatch(/updates +looked for +channel stable, last look 20/);
   expect(kiosk.refused).toContain("UPDATING");
   const audit = JSON.parse((await launch("audit", "--json")).stdout);
   expect(audit).toMatchObject({ faults: [], attempts: before + kiosk.charged.length });
@@ -163,4 +183,19 @@ test("a launcher that is killed on the probation leaves the rest to the keep-ali
   const kiosk = new Kiosk();
   await until("a sale", () => kiosk.charged[0]);
   await kiosk.close();
+});
+
+test("an operator goes back to the version before, and that one is not offered again", async () => {
+  const { stdout } = await launch("update", "--back");
+  expect(stdout).toContain("1.3.0 runs");
+  expect(await status()).toMatch(/tp-manager +running .*version 1\.3\.0/);
+  expect((await launch("update")).stdout).toMatch(/not taken again +1\.4\.0/);
+  await expect(launch("update", "--back")).rejects.toMatchObject({
+    code: 69,
+    stderr: expect.stringContaining("no version before this one"),
+  });
+  expect((await launch("update", "--hold")).stdout).toMatch(/held +by .* until/);
+  await publisher.publish(delivery("1.4.0", undefined, join(folder, "again")));
+  expect((await launch("update", "--now")).stdout).toContain("there is no newer version");
+  expect((await launch("update")).stdout).not.toContain("held");
 });

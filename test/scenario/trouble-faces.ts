@@ -11,6 +11,7 @@ import { LOOK_EVERY_MS, TroubleWatch } from "../../src/shared/trouble-watch.ts";
 import type { TroubleName } from "../../src/shared/troubles.ts";
 import { supervisorHandlers } from "../../src/supervisor/intake/message-handlers.ts";
 import { supervisorTroubleWatch } from "../../src/supervisor/intake/supervisor-troubles.ts";
+import { TerminalWatch } from "../../src/tp-manager/http/events/terminal-watch.ts";
 import { tpManagerHandlers } from "../../src/tp-manager/message-handlers.ts";
 import { alarmPoll } from "../../src/tp-manager/supervisor/polls.ts";
 import { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
@@ -47,7 +48,8 @@ export async function openFaces(options: RigOptions = {}) {
       ...{ ...at, port: 8765, requestStop: () => {} },
       ...{ attempts: at.journal.attempts, answers: at.journal.answers },
       handOffs: at.journal.handOffs,
-      monitor,
+      watch: new TerminalWatch(at.desk.terminal, at.clock, () => {}),
+      events: at.journal.events,
     }),
   });
   const local = await api({ monitor }, at);
@@ -95,9 +97,9 @@ async function facesOf({ one, call, data }: Pick<Local, "one" | "call"> & { data
     row: (...cells: string[]) => void rows.push(cells.join(" ")),
     finding: () => {},
   };
-  printStatus(status, output as never);
+  const exitCode = printStatus(status, output as never);
   const findings = checkPrograms(await readConditions(data, systemClock), data);
-  return { http, health, metrics, measured, status, rows, findings };
+  return { http, health, metrics, measured, status, exitCode, rows, findings };
 }
 
 type Local = Awaited<ReturnType<typeof api>>;

@@ -99,7 +99,7 @@ const furtherFaults: readonly FurtherFault[] = [
       { do: "stores-swapped", store: random.pick(stores), ms: pause(random) },
     ],
   },
-  { name: "gateway-return", chance: 0.04, actions: gatewayReturn },
+  { name: "gateway-return", chance: 0.16, actions: gatewayReturn },
 ];
 
 const troubles: ReadonlyArray<(random: Random) => Action> = [

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { smallMemory } from "../../src/launcher/launch-process.ts";
 import { createIpcClient, type IpcClient } from "../../src/shared/ipc/client.ts";
 import { supervisorMessages, tpManagerMessages } from "../../src/shared/ipc/contract.ts";
 import { openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
@@ -17,6 +18,8 @@ export interface InstallationOptions {
   readonly sandboxSwitches?: readonly string[];
   /** Further switches of Node.js for tp-manager. */
   readonly nodeSwitches?: readonly string[];
+  /** tp-manager and supervisor run with the launcher's settings of memory. */
+  readonly asLaunched?: boolean;
   /** Further environment of tp-manager and supervisor, whose data folder is `data`. */
   readonly environment?: (data: string) => Readonly<Record<string, string>>;
   /** Further lines of config.txt. */
@@ -58,6 +61,8 @@ function slowSwitches(switches: readonly string[]): string[] {
     /^--t[1-4]-ms$/.test(switches[i - 1] ?? "") ? String(asSlow(Number(word))) : word,
   );
 }
+
+const noSettings = { switches: [], environment: {} };
 
 /** One of many questions: one that finds nobody is asked again. */
 const ATTEMPT_MS = 2_000;
@@ -149,14 +154,13 @@ export class TestInstallation {
 
   async startSupervisor(): Promise<void> {
     const given = ["--data", this.data];
-    this.supervisor = new ChildProgram("supervisor/main.ts", given, [], this.#environment);
+    this.supervisor = this.#program("supervisor/main.ts", given);
     await this.#answers(this.supervisor, this.#client("supervisor"));
   }
 
   async startTpManager(): Promise<void> {
     const given = ["--data", this.data];
-    const switches = this.#options.nodeSwitches;
-    this.tpManager = new ChildProgram("tp-manager/main.ts", given, switches, this.#environment);
+    this.tpManager = this.#program("tp-manager/main.ts", given, this.#options.nodeSwitches);
     await this.#answers(this.tpManager, this.#client("tp-manager"));
   }
 
@@ -247,6 +251,12 @@ export class TestInstallation {
   async stop(): Promise<void> {
     await Promise.all(this.programs.map((program) => program.end("SIGKILL")));
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #program(main: string, args: readonly string[], more: readonly string[] = []): ChildProgram {
+    const { switches, environment } = this.#options.asLaunched ? smallMemory : noSettings;
+    const given = { ...environment, ...this.#environment };
+    return new ChildProgram(main, args, [...switches, ...more], given);
   }
 
   get #environment(): Readonly<Record<string, string>> {

@@ -8,6 +8,7 @@ import {
   type SessionNews,
   type SessionState,
   type SessionTimes,
+  sawParity,
 } from "./session-machine.ts";
 import { spoiltText } from "./spoilt-text.ts";
 
@@ -59,6 +60,7 @@ interface LineParts {
  * result may come at any time (docs/concert.md 2.7). One wish of ours at a time.
  */
 export class SessionLine {
+  readonly isShared = true;
   readonly #parts: LineParts;
   readonly #closing = new AbortController();
   #listener: LineListener | undefined;
@@ -96,8 +98,9 @@ export class SessionLine {
     if (this.#opening || !isSessionFree(this.#state)) return this.#not("busy");
     return await new Promise((resolve) => {
       const onAbort = (): void => {
+        const silent = this.#not("silent", sawParity(this.#state));
         this.leave();
-        this.#opened(this.#not("silent"));
+        this.#opened(silent);
       };
       this.#opening = (opened) => {
         signal.removeEventListener("abort", onAbort);
@@ -120,9 +123,9 @@ export class SessionLine {
     return opened;
   }
 
-  #not(why: NotOpened["why"], sawParity = false): NotOpened {
+  #not(why: NotOpened["why"], hasParity = false): NotOpened {
     const { address } = this.#parts.transport;
-    const silent = sawParity
+    const silent = hasParity
       ? "bytes come with a parity bit: wrong parity setting, see CONCERT_LINE"
       : "the terminal does not answer: is it on, and is its cash register link enabled?";
     const busy = "the terminal does not listen now: it is busy, in a menu or printing";
@@ -208,8 +211,8 @@ export class SessionLine {
         step.timerMs === null ? undefined : clock.startTimer("session", step.timerMs, fire);
     }
     const written = this.#write(step.frame ?? Uint8Array.from(step.write));
-    // Nothing of a frame has left when the line was closed already.
-    if (!written && step.frame) this.#sent("lapsed");
+    // Nothing of a frame has left when the line was closed already, but what got NAK before.
+    if (!written && step.frame) this.#sent(input.input === "send" ? "lapsed" : "refused");
     for (const news of step.news) this.#hear(news);
   }
 

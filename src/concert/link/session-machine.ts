@@ -100,10 +100,14 @@ export interface SessionStep {
 
 export const idleSession: SessionState = { wish: null, phase: { is: "idle" } };
 
-/** Nothing of ours is under way: a wish may be told. */
-export function isSessionFree({ phase, wish }: SessionState): boolean {
-  const ours = ["asking", "pausing", "open", "sending"];
-  return wish === null && !ours.includes(phase.is);
+/** Nothing of ours is under way but perhaps a wish that was put off: a wish may be told. */
+export function isSessionFree({ phase }: SessionState): boolean {
+  return !["asking", "pausing", "open", "sending"].includes(phase.is);
+}
+
+/** Whether a control byte came with a parity bit since we ask to speak. */
+export function sawParity({ phase }: SessionState): boolean {
+  return "sawParity" in phase && phase.sawParity;
 }
 
 export function advanceSession(

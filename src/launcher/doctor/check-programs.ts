@@ -1,7 +1,13 @@
 import { createServer } from "node:net";
 import type { Clock } from "../../shared/time.ts";
 import { saysSince } from "../../shared/troubles.ts";
-import { type Condition, conditionOf, type TpManagerStatus, troublesToldBy } from "../condition.ts";
+import {
+  type Condition,
+  conditionOf,
+  obstaclesIn,
+  type TpManagerStatus,
+  troublesToldBy,
+} from "../condition.ts";
 import { deliberateStop } from "../deliberate-stop.ts";
 import { duration } from "../output.ts";
 import { programPart } from "../part.ts";
@@ -27,7 +33,7 @@ export function checkPrograms(conditions: Conditions, dataDirectory: string): Fi
   const stopped = deliberateStop(dataDirectory);
   return [
     checkProgram("tp-manager", conditions.tpManager, stopped),
-    checkTerminal(tpManagerStatus(conditions)),
+    ...checkTerminal(tpManagerStatus(conditions)),
     checkProgram("supervisor", conditions.supervisor, stopped),
     ...checkQueue(conditions.supervisor),
     ...checkTroubles(conditions),
@@ -57,14 +63,16 @@ function checkProgram(name: string, condition: Condition, stopped: string | unde
   }
 }
 
-function checkTerminal(status: TpManagerStatus | undefined): Finding {
-  if (!status) return doubtful("terminal", "not asked: tp-manager does not answer", START);
-  const { link, problem, terminalId, status: words } = status.terminal;
+/** Fails with everything that a payment would be refused for. */
+function checkTerminal(status: TpManagerStatus | undefined): Finding[] {
+  if (!status) return [doubtful("terminal", "not asked: tp-manager does not answer", START)];
+  const obstacles = obstaclesIn(status).map(({ says, todo }) => bad("terminal", says, todo));
+  return obstacles.length > 0 ? obstacles : [checkReadyTerminal(status)];
+}
+
+function checkReadyTerminal(status: TpManagerStatus): Finding {
+  const { problem, terminalId, status: words } = status.terminal;
   const name = terminalId === "" ? "the terminal" : `terminal ${terminalId}`;
-  if (link !== "connected") {
-    const says = `${name} is ${link}${problem === null ? "" : `: ${problem}`}`;
-    return bad("terminal", says, "check its power, its cable and SERIAL_PORT");
-  }
   const { inDoubt } = status.payments;
   if (inDoubt > 0) {
     const todo = "GET /payments?status=Unknown names them; see the terminal's own journal";

@@ -8,6 +8,7 @@ import type { Mood, Output } from "../output.ts";
 import { quoted } from "../schedule/crontab.ts";
 import { dataArguments } from "../schedule/entry.ts";
 import type { Site } from "../site.ts";
+import { checkUpdates } from "../update/check-updates.ts";
 import { writeBundle } from "./bundle.ts";
 import { CONFIG_CHECK, checkConfig, type ReadConfigs } from "./check-config.ts";
 import { checkGateway } from "./check-gateway.ts";
@@ -67,9 +68,10 @@ export async function examine(installation: Installation, clock: Clock): Promise
   const configs = checkConfig(installation);
   const { terminal, gateway } = configs;
   // Together: each may have to wait for an answer that does not come.
-  const [conditions, asked] = await Promise.all([
+  const [conditions, asked, updates] = await Promise.all([
     readConditions(installation.dataDirectory, clock),
     gateway && checkGateway(gateway, clock),
+    gateway ? checkUpdates(gateway, installation, clock) : [],
   ]);
   const status = tpManagerStatus(conditions);
   const ports = terminal
@@ -88,6 +90,7 @@ export async function examine(installation: Installation, clock: Clock): Promise
     ...(asked ? [asked.finding] : []),
     checkClock(clock, asked?.nowMs),
     await checkSchedule(installation),
+    ...updates,
     ...browsers(configs),
   ];
   return findings.map((finding) => toBeCopied(finding, installation.dataDirectory));

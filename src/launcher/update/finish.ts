@@ -1,22 +1,15 @@
 import { existsSync, renameSync } from "node:fs";
-import { join } from "node:path";
-import { type ExclusiveLock, takeExclusiveLock } from "../../shared/exclusive-lock.ts";
 import { exitCodes } from "../../shared/exit-codes.ts";
 import { versionNumber } from "../../shared/installation.ts";
-import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { endProbation } from "../../shared/probation.ts";
 import { isDelivery, underWayFileOf } from "../../shared/version-files.ts";
 import { readSwitch, type SwitchRecord } from "../../update/switch-record.ts";
+import { tryUpdateLock } from "../../update/update-lock.ts";
 import type { Site } from "../site.ts";
 import { clearSelfTest } from "./self-test.ts";
 import { carrySwitchOut, recordNext } from "./switch.ts";
 import { placeOf } from "./version-programs.ts";
 import { namedVersion } from "./versions.ts";
-
-/** Held while an update is worked on, also while its self-test lets the programs run on. */
-export function tryUpdateLock(dataDirectory: string): ExclusiveLock | undefined {
-  return takeExclusiveLock(join(openRunDirectory(dataDirectory), "update.lock"), 0);
-}
 
 /**
  * Brings an update to its end that a power cut or a limit of the system has cut off: to the new

@@ -2,9 +2,11 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import { join } from "node:path";
+import { exitCodes } from "../../shared/exit-codes.ts";
 import type { Installation } from "../../shared/installation.ts";
 import type { Program } from "../../shared/ipc/contract.ts";
 import { updateFolderOf } from "../../shared/probation.ts";
+import { isFull } from "../../shared/storage-fault.ts";
 import { copySynced } from "../../shared/stores/store-file.ts";
 import { type Clock, within } from "../../shared/time.ts";
 import { programFile, programFileOf } from "../../shared/version-files.ts";
@@ -17,26 +19,41 @@ const LAST_WORDS = 400;
 const stores = ["journal", "supervisor"] as const;
 const programs: readonly Program[] = ["tp-manager", "supervisor"];
 
+interface Failure {
+  readonly why: string;
+  /** The programs of the version were at fault. */
+  readonly bars: boolean;
+}
+
+/** The exit code, null when it had none, and the last words of a process. */
+interface End {
+  readonly code: number | null;
+  readonly words: string;
+}
+
 /**
  * Tries a new version beside the running one (docs/updates.md 4.1). Its programs read a copy of the
  * setup file and migrate copies of the stores, and only that; then its launcher runs its own demo
  * in an empty folder: both programs, simulated terminal and gateway, one payment. The demo writes
  * its own setup file, so no address of the installation is known to anything that is started.
- * undefined: all went well; else why not.
+ * undefined: all went well; else why not, and whether the programs were at fault.
  */
 export async function selfTest(
   version: string,
   { dataDirectory, configFile }: Installation,
   clock: Clock,
-): Promise<string | undefined> {
+): Promise<Failure | undefined> {
   const folder = folderOf(dataDirectory);
   const copies = join(folder, "copies");
   const demo = join(folder, "demo");
   const launcher = [programFileOf(version, "launcher")];
-  const run = (
-    words: readonly string[],
-    runtime = runtimeOf(version),
-  ): Promise<string | undefined> => runQuietly(runtime, words, clock);
+  const run = (words: readonly string[], runtime = runtimeOf(version)): Promise<End> =>
+    runQuietly(runtime, words, clock);
+  // A disk that is full says nothing about a version.
+  const failure = (why: string, { code }: End): Failure => ({
+    why,
+    bars: code !== exitCodes.unavailable && !isFull(dataDirectory),
+  });
   removeWhole(folder);
   mkdirSync(copies, { recursive: true, mode: 0o700 });
   try {
@@ -45,16 +62,20 @@ export async function selfTest(
       const from = join(dataDirectory, `${store}.db`);
       if (!existsSync(from)) continue;
       const words = [programFile("copy-database"), from, join(copies, `${store}.db`)];
-      const why = await run(words, process.execPath);
-      if (why !== undefined) return `${store}.db could not be copied: ${why}`;
+      const end = await run(words, process.execPath);
+      if (end.code === 0) continue;
+      return { why: `${store}.db could not be copied: ${end.words}`, bars: false };
     }
     for (const program of programs) {
       const words = [programFileOf(version, program), "--check", "--data", copies];
-      const why = await run(words);
-      if (why !== undefined) return `${program} cannot take over: ${why}`;
+      const end = await run(words);
+      if (end.code !== 0) return failure(`${program} cannot take over: ${end.words}`, end);
     }
-    const why = await run([...launcher, "--demo", "--data", demo]);
-    return why && `a sample payment failed: ${why}`;
+    const { code, words } = await run([...launcher, "--demo", "--data", demo]);
+    // The demo's launcher says "unavailable" of programs that crash too.
+    return code === 0
+      ? undefined
+      : failure(`a sample payment failed: ${words}`, { code: null, words });
   } finally {
     await clearSelfTest(version, dataDirectory, clock);
   }
@@ -75,20 +96,16 @@ export async function clearSelfTest(
   removeWhole(folderOf(dataDirectory));
 }
 
-/** undefined: it ended with 0; else its last words. Whatever else the machine does goes first. */
-async function runQuietly(
-  runtime: string,
-  words: readonly string[],
-  clock: Clock,
-): Promise<string | undefined> {
+/** Whatever else the machine does goes first. */
+async function runQuietly(runtime: string, words: readonly string[], clock: Clock): Promise<End> {
   const child = spawn(runtime, words, { stdio: ["ignore", "pipe", "pipe"], windowsHide: true });
   const ended = endOf(child);
   giveWay(child.pid);
   const end = await within(clock, "self-test", TEST_WITHIN_MS, ended);
-  if (end !== undefined) return end.code === 0 ? undefined : end.words;
+  if (end !== undefined) return end;
   child.kill("SIGKILL");
   await ended;
-  return "it did not end in time";
+  return { code: null, words: "it did not end in time" };
 }
 
 function giveWay(pid: number | undefined): void {
@@ -99,9 +116,7 @@ function giveWay(pid: number | undefined): void {
   }
 }
 
-function endOf(
-  child: ChildProcess,
-): Promise<{ readonly code: number | null; readonly words: string }> {
+function endOf(child: ChildProcess): Promise<End> {
   let words = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on("data", (bytes: Buffer) => {

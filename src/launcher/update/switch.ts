@@ -18,6 +18,7 @@ import {
   type SwitchState,
 } from "../../update/switch-machine.ts";
 import { type SwitchRecord, writeSwitch } from "../../update/switch-record.ts";
+import { rememberEnd } from "../../update/update-state.ts";
 import type { Site } from "../site.ts";
 import { nameVersion } from "./versions.ts";
 
@@ -79,6 +80,9 @@ export function recordNext(
 ): SwitchRecord {
   const state: SwitchState = nextSwitchState(record, event);
   const next: SwitchRecord = { ...record, ...state, atMs: clock.now() };
+  // Before the record of the end: after a cut in between the end is remembered once more.
+  const isEnd = next.step === "done" || next.step === "undone";
+  if (isEnd) rememberEnd(installation.dataDirectory, next);
   writeSwitch(installation.dataDirectory, next);
   if (event.event === "failed") output.fault(`${record.to}, ${record.step}: ${event.why}`);
   output.note(`${record.from} to ${record.to}: ${next.step}`);

@@ -1,9 +1,7 @@
-import { readFileSync } from "node:fs";
-import { exitCodes } from "../../shared/exit-codes.ts";
+import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
 import { versionNumber } from "../../shared/installation.ts";
-import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
-import { isoTime, sleep } from "../../shared/time.ts";
-import { isDelivery } from "../../shared/version-files.ts";
+import { installationRoot, isDelivery } from "../../shared/version-files.ts";
+import { clearOldVersions } from "../../update/old-versions.ts";
 import { switchBegins } from "../../update/switch-machine.ts";
 import {
   readLastSwitch,
@@ -11,64 +9,136 @@ import {
   type SwitchRecord,
   writeSwitch,
 } from "../../update/switch-record.ts";
-import { askStatus, type TpManagerStatus } from "../condition.ts";
-import { deliberateStop } from "../deliberate-stop.ts";
-import { programPart } from "../part.ts";
-import { findProcesses } from "../process-table.ts";
+import { tryUpdateLock } from "../../update/update-lock.ts";
+import {
+  changeState,
+  endHold,
+  forgetReady,
+  putOff,
+  readHold,
+  readReady,
+} from "../../update/update-state.ts";
 import { alone, type Site } from "../site.ts";
-import { finishSwitch, tryUpdateLock } from "./finish.ts";
+import { goBack } from "./back.ts";
+import { finishSwitch } from "./finish.ts";
+import { hold } from "./hold.ts";
+import { isIdle, isIdleBy, running } from "./idle.ts";
+import { lookFor } from "./look.ts";
 import { selfTest } from "./self-test.ts";
 import { carrySwitchOut, recordNext } from "./switch.ts";
+import { tellUpdates } from "./tell.ts";
+import type { UpdateWish } from "./update-wish.ts";
 import { placeOf } from "./version-programs.ts";
-import { namedVersion, refused, stageFrom } from "./versions.ts";
+import { isWhole, namedVersion, refused, stageFrom } from "./versions.ts";
 
 /** A kiosk that sells without a pause for so long is left alone. */
 const IDLE_WITHIN_MS = 30 * 60_000;
-const LOOK_EVERY_MS = 200;
-const ANSWER_WITHIN_MS = 5_000;
 
 /**
- * `launch.sh update`: takes the version of an unpacked delivery, or tells how the last update went.
+ * `launch.sh update`: takes a version, asks for one, or tells how it stands (docs/updates.md 4.6).
  * Throws {@link ProgramExit} when nothing was begun.
  */
-export async function update(site: Site, delivery: string | undefined): Promise<number> {
-  const { dataDirectory } = site.installation;
+export async function update(site: Site, wish: UpdateWish): Promise<number> {
   if (!isDelivery) throw refused("only a delivery can be updated, not a checkout of the sources");
-  if (delivery === undefined) return tell(site);
-  if (readSwitch(dataDirectory)) {
+  switch (wish.what) {
+    case "tell":
+      return tellUpdates(site);
+    case "check":
+      return await lookFor(site, "ask");
+    case "now":
+      return await takeNow(site);
+    case "hold":
+      return hold(site, wish.untilMs);
+    case "back":
+      return await lockedFor(site, () => goBack(site));
+    case "delivery":
+      return await lockedFor(site, () => updateFrom(site, wish.folder));
+    case "apply":
+      return await lockedFor(site, () => applyReady(site));
+  }
+}
+
+/** Ends first what was cut off, then lets nobody else work on an update. */
+async function lockedFor(site: Site, work: () => Promise<number>): Promise<number> {
+  if (readSwitch(site.installation.dataDirectory)) {
     const elsewhere = await alone(site, () => finishSwitch(site));
     if (elsewhere !== undefined) return elsewhere;
   }
-  const lock = tryUpdateLock(dataDirectory);
-  if (!lock) throw refused("another update is at work here");
+  const lock = tryUpdateLock(site.installation.dataDirectory);
+  if (!lock) throw new ProgramExit(exitCodes.alreadyRunning, "another update is at work here");
   try {
-    return await updateFrom(site, delivery);
+    return await work();
   } finally {
     lock.release();
   }
 }
 
 async function updateFrom(site: Site, delivery: string): Promise<number> {
+  await mustBeRunning(site);
+  return await take(site, await stageFrom(delivery, versionNumber, site.clock), () => undefined);
+}
+
+/** An operator who wants a version now ends a hold with it. */
+async function takeNow(site: Site): Promise<number> {
+  const { dataDirectory } = site.installation;
+  endHold(dataDirectory);
+  const exitCode = await lookFor(site, "fetch");
+  if (exitCode !== exitCodes.ok || !readReady(dataDirectory)) return exitCode;
+  return await lockedFor(site, () => applyReady(site));
+}
+
+/** The version that was found is taken, or put off until it is found again. */
+async function applyReady(site: Site): Promise<number> {
   const { installation, clock, output } = site;
+  const { dataDirectory } = installation;
+  const ready = readReady(dataDirectory);
+  const held = heldBy(site);
+  if (!ready || held !== undefined) {
+    output.note(held ?? "no version is ready to be taken");
+    return exitCodes.ok;
+  }
+  try {
+    if (!isWhole(ready.version)) throw refused(`${ready.version} is not whole`);
+    await mustBeRunning(site);
+    return await take(site, ready.version, () => heldBy(site));
+  } catch (error) {
+    if (readSwitch(dataDirectory)) throw error; // it goes on from its record
+    forgetReady(dataDirectory);
+    const { message } = error as Error;
+    changeState(dataDirectory, (state) => putOff(state, ready.version, message, clock.now()));
+    throw error;
+  }
+}
+
+async function mustBeRunning(site: Site): Promise<void> {
   if (namedVersion() !== versionNumber) throw refused("the version was changed: begin again");
-  const { terminal } = await running(site);
-  const to = await stageFrom(delivery, versionNumber, clock);
+  await running(site);
+}
+
+/**
+ * Tests a version that is whole beside this one, and switches in an idle moment, unless `against`
+ * tells a reason that came meanwhile.
+ */
+async function take(site: Site, to: string, against: () => string | undefined): Promise<number> {
+  const { installation, clock, output } = site;
   if (to === versionNumber) throw refused(`${to} runs already`);
+  const { terminal } = await running(site);
   let record: SwitchRecord = {
     ...{ format: 1, from: versionNumber, to, beganMs: clock.now(), atMs: clock.now() },
     ...{ linkWasUp: terminal.link === "connected", ...switchBegins },
   };
   writeSwitch(installation.dataDirectory, record);
   output.note(`${to} is tested beside the running version ...`);
-  const why = await selfTest(to, installation, clock);
-  if (why !== undefined) {
-    record = recordNext(site, record, { event: "failed", why, bars: true });
+  const failure = await selfTest(to, installation, clock);
+  if (failure !== undefined) {
+    record = recordNext(site, record, { event: "failed", ...failure });
     return conclude(site, record);
   }
   const endMs = clock.monotonicMs() + IDLE_WITHIN_MS;
   for (let end: SwitchRecord | undefined; end === undefined; ) {
-    if (!(await isIdleBy(site, endMs))) {
-      const late = { event: "failed", why: "the kiosk was not idle", bars: false } as const;
+    const why = (await isIdleBy(site, endMs)) ? against() : "the kiosk was not idle";
+    if (why !== undefined) {
+      const late = { event: "failed", why, bars: false } as const;
       return conclude(site, recordNext(site, record, late));
     }
     end = await alone(site, () => switchNow(site, record));
@@ -76,6 +146,10 @@ async function updateFrom(site: Site, delivery: string): Promise<number> {
   return conclude(site, readLastSwitch(installation.dataDirectory) ?? record);
 }
 
+function heldBy({ installation, clock }: Site): string | undefined {
+  const hold = readHold(installation.dataDirectory, clock.now());
+  return hold && `updates are held by ${hold.who}`;
+}
 /** undefined: a payment came first. */
 async function switchNow(site: Site, record: SwitchRecord): Promise<SwitchRecord | undefined> {
   const status = await running(site);
@@ -88,62 +162,11 @@ async function switchNow(site: Site, record: SwitchRecord): Promise<SwitchRecord
   );
 }
 
-/** Throws when there is nothing that an update could be tried with. */
-async function running({ installation, clock }: Site): Promise<TpManagerStatus> {
-  const { dataDirectory } = installation;
-  if (deliberateStop(dataDirectory) !== undefined)
-    throw refused("stopped: ./launch.sh comes first");
-  const pids = findProcesses(programPart("tp-manager", dataDirectory));
-  if (pids.some(isForeground)) {
-    throw refused("a service manager runs the programs: stop it there, and run ./launch.sh first");
-  }
-  const status = await askStatus(
-    "tp-manager",
-    openRunDirectory(dataDirectory),
-    clock,
-    ANSWER_WITHIN_MS,
-  );
-  if (status.program !== "tp-manager") throw refused("tp-manager does not answer");
-  return status;
-}
-
-/** A service manager would start the older programs again in the middle of a switch. */
-function isForeground(pid: number): boolean {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").includes("--foreground");
-  } catch {
-    return false;
-  }
-}
-
-/** Nothing runs, nothing is asked, nothing waits to be handed over. */
-function isIdle({ payments }: TpManagerStatus): boolean {
-  return payments.running === 0 && payments.notHandedOver === 0 && payments.asking !== true;
-}
-
-async function isIdleBy(site: Site, endMs: number): Promise<boolean> {
-  for (;;) {
-    if (isIdle(await running(site))) return true;
-    if (site.clock.monotonicMs() >= endMs) return false;
-    await sleep(site.clock, "idle", LOOK_EVERY_MS);
-  }
-}
-
 function conclude(site: Site, { from, to, step, why }: SwitchRecord): number {
   const isDone = step === "done" && why === null;
   const runs = step === "done" ? to : from;
   site.output.row("update", isDone ? "good" : "bad", isDone ? "done" : "failed", `${runs} runs`);
   if (why !== null) site.output.fault(why);
+  if (isDone) clearOldVersions(installationRoot, [from, to]);
   return isDone ? exitCodes.ok : exitCodes.unavailable;
-}
-
-function tell({ installation, output }: Site): number {
-  const record =
-    readSwitch(installation.dataDirectory) ?? readLastSwitch(installation.dataDirectory);
-  output.row("version", "plain", versionNumber, record === undefined ? "no update yet" : "");
-  if (!record) return exitCodes.ok;
-  const { from, to, step, why, atMs } = record;
-  output.row("last update", "plain", step, `${from} to ${to}, ${isoTime(atMs)}`);
-  if (why !== null) output.note(why);
-  return exitCodes.ok;
 }

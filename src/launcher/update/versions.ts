@@ -11,7 +11,8 @@ import { type ProgramPart, programParts } from "../part.ts";
 const MARK = "complete";
 const NAMES_MODE = 0o644;
 
-function isWhole(version: string): boolean {
+/** Whether a version lies there with its mark. */
+export function isWhole(version: string): boolean {
   return existsSync(join(versionFolder(version), MARK));
 }
 

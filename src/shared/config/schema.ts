@@ -51,13 +51,13 @@ function longLogin(login: string): string | undefined {
 }
 
 /** https for anything that leaves the machine (docs/design.md 4.3). */
-const gatewayUrl = z.string().refine(isGatewayUrl, {
+const safeUrl = z.string().refine(isSafeUrl, {
   error:
     "must be an https address without login, ? and #, " +
     "or http on this machine (localhost, 127.0.0.1, [::1])",
 });
 
-function isGatewayUrl(value: string): boolean {
+function isSafeUrl(value: string): boolean {
   if (!isWebAddress(value) || /[?#]/.test(value)) return false;
   const { protocol, hostname } = new URL(value);
   return protocol === "https:" || isLoopback(hostname);
@@ -184,7 +184,7 @@ const terminalAndApi = {
 } as const;
 
 const gateway = {
-  GATEWAY_URL: described(gatewayUrl, {
+  GATEWAY_URL: described(safeUrl, {
     help: "Base address of the payment gateway's SOAP services.",
     example: "https://gateway.example",
     requiredBy: ["supervisor"],
@@ -273,11 +273,26 @@ const daily = {
   UPDATE_TIME: described(
     z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, "must be hh:mm, from 00:00 to 23:59"),
     {
-      help: "Time of day for the daily chores: backup, archive of the journal, old logs.",
+      help: "Time of day for updates and the daily chores: backup, archive, old logs.",
       example: "03:30",
       requiredBy: ["tp-manager", "supervisor"],
     },
   ),
+  UPDATE_URL: described(safeUrl.optional(), {
+    help: "Address of signed updates; without it nobody is asked for any.",
+    example: "https://updates.example/connector",
+  }),
+  UPDATE_CHANNEL: described(
+    z
+      .string()
+      .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "must be small letters, digits and hyphens")
+      .default("stable"),
+    { help: "The publisher's channel from which updates are taken.", example: "beta" },
+  ),
+  UPDATE_CA_FILE: described(wholePath.optional(), {
+    help: "File with certificates (PEM) to trust for UPDATE_URL instead of the system's.",
+    example: "/etc/ssl/updates.pem",
+  }),
   AUTO_END_OF_DAY: described(yesNo.default(true), {
     help: "Runs the end of day when the terminal demands it; sales from before cannot be reversed.",
     example: "no",

@@ -6,6 +6,7 @@ import {
   gatewayOperationKindSchema,
   gatewayOperationSchema,
 } from "./gateway-words.ts";
+import { notificationFigures, troubleSince, updateFigures } from "./status-figures.ts";
 import { storesOfSupervisor, storesOfTpManager } from "./store-messages.ts";
 
 export {
@@ -148,9 +149,6 @@ const empty = z.object({});
 
 const waitMsSchema = z.int().min(0).max(60_000);
 
-/** A trouble in words for an operator, and since when. */
-const troubleSince = z.object({ reason: z.string(), sinceMs: z.int() });
-
 /** Of the outbox; missing with a supervisor of an older version. */
 const outboxTroubles = {
   oldestAtMs: z.int().nullable().optional(),
@@ -161,13 +159,6 @@ const outboxTroubles = {
   /** The order lookup refuses our credentials; null when the last one that was answered did not. */
   lookupRefused: troubleSince.nullable().optional(),
 };
-
-const notificationFigures = z.object({
-  /** Since the start of the program, by verdict. */
-  verdicts: z.record(z.string(), z.int()),
-  /** null: no trouble. */
-  refused: troubleSince.extend({ count: z.int() }).nullable(),
-});
 
 /** Messages the supervisor answers. */
 export const supervisorMessages = {
@@ -366,6 +357,8 @@ export const supervisorMessages = {
       /** Confirms, cancels and refunds whose answer was lost and that nobody has settled. */
       operations: z.object({ unknown: z.int(), unknownSinceMs: z.int().nullable() }).optional(),
       notifications: notificationFigures.optional(),
+      /** Missing: an older supervisor, or one of a checkout. */
+      updates: updateFigures.optional(),
     }),
   },
   stop: { request: empty, response: z.object({ stopping: z.literal(true) }) },
@@ -387,7 +380,17 @@ export const tpManagerMessages = {
         terminalId: z.string(),
         /** For people: ready, busy, what is wrong. */
         status: z.string(),
+        /** Since when; of a lost link since its loss. */
+        sinceMs: z.number().optional(),
       }),
+      /**
+       * Why a payment of a new order would be refused now, with the code of its answer; empty: it
+       * is taken. Missing: an older version.
+       */
+      obstacles: z
+        .array(z.object({ code: z.string(), says: z.string(), todo: z.string() }))
+        .readonly()
+        .optional(),
       payments: z.object({
         running: z.int(),
         inDoubt: z.int(),

@@ -3,33 +3,21 @@ import { z } from "zod";
 /** Events in one answer: a payment must not wait for the reading of many. */
 export const FLEET_PAGE_MAX = 50;
 
-/** Why a kiosk can take no payment, in names. */
-export const payObstacles = [
-  "no-terminal-link",
-  "terminal-needs-action",
-  "stopping",
-  "on-probation",
-  "order-in-doubt",
-  "sale-without-order",
-  "journal-unreadable",
-  "terminal-changed",
-  "stores-in-doubt",
-] as const;
-export type PayObstacle = (typeof payObstacles)[number];
-
 const readinessSchema = z.object({
-  /** Empty when a payment can be taken. A newer tp-manager may know others. */
-  obstacles: z.array(z.string()),
   terminal: z.object({
     link: z.string(),
     state: z.string(),
     since: z.iso.datetime(),
     terminalId: z.string(),
   }),
-  /** null: the journal cannot be read. */
-  payments: z.object({ running: z.int(), inDoubt: z.int(), notHandedOver: z.int() }).nullable(),
+  payments: z.object({ running: z.int(), inDoubt: z.int(), notHandedOver: z.int() }),
   /** tp-manager's part of what the table of troubles asks. */
   troubles: z.object({
+    /** Why a payment would be refused, with the code of its answer; empty: it is taken. */
+    obstacles: z
+      .array(z.object({ code: z.string(), says: z.string(), todo: z.string() }))
+      .readonly()
+      .optional(),
     handOver: z
       .object({ reason: z.string(), sinceMs: z.int(), pending: z.int() })
       .nullable()
@@ -42,7 +30,6 @@ const readinessSchema = z.object({
       .optional(),
   }),
 });
-export type Readiness = z.infer<typeof readinessSchema>;
 
 /** All that the fleet part may say to tp-manager (docs/fleet.md 6.1): a question. */
 export const fleetMessages = {

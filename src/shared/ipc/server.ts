@@ -193,7 +193,9 @@ function readBody(request: IncomingMessage): Promise<string | undefined> {
       resolve(isWhole ? Buffer.concat(chunks).toString("utf8") : undefined);
     });
     request.on("error", reject);
-    request.on("close", () => reject(new Error("the message was cut off")));
+    request.on("close", () => {
+      if (!request.readableEnded) reject(new Error("the message was cut off"));
+    });
   });
 }
 

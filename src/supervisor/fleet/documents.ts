@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { errorTable } from "../../shared/errors.ts";
-import { payObstacles } from "../../shared/ipc/fleet-messages.ts";
 import { type TroubleName, troubleNames } from "../../shared/troubles.ts";
 
 /**
@@ -40,7 +39,8 @@ const kept = {
   sequence: count,
 };
 
-const obstacle = z.enum([...payObstacles, "tp-manager-silent", "other"]);
+/** The code that a payment would be answered with. */
+const obstacle = z.enum([...errorCode.options, "tp-manager-silent", "other"]);
 
 const stateNow = z.strictObject({
   canPay: z.enum(["yes", "no", "unknown"]),
@@ -67,7 +67,18 @@ const stateNow = z.strictObject({
   }),
   troubles: z.array(trouble),
   versions: z.strictObject({ supervisor: version.nullable(), tpManager: version.nullable() }),
-  update: z.strictObject({ offered: version.nullable(), heldUntil: time.nullable() }),
+  /** null: this kiosk does not look for updates by itself. */
+  update: z
+    .strictObject({
+      /** A version that waits to be taken. */
+      ready: version.nullable(),
+      held: z.boolean(),
+      /** None could be looked for or taken for three nights. */
+      stuck: z.boolean(),
+      /** The last version that was tried failed, and the older one runs. */
+      failed: z.boolean(),
+    })
+    .nullable(),
   /** Documents that were dropped since the kiosk knows this fleet. */
   dropped: count,
 });

@@ -57,7 +57,6 @@ export class FleetRequests {
 
   constructor(parts: RequestParts) {
     this.#parts = parts;
-    parts.updates?.holdUntil(this.heldUntilMs);
   }
 
   /** Never rejects. */
@@ -76,22 +75,17 @@ export class FleetRequests {
     }
   }
 
-  /** Until when an update is held back; null: it is not. Tells when a hold is over. */
-  get heldUntilMs(): number | null {
+  /** Ends holds whose time is over, and tells it. */
+  endHolds(): void {
     const { store, clock, updates, log } = this.#parts;
     const nowMs = clock.now();
-    let untilMs: number | null = null;
     for (const { version, hold } of store.runningHolds) {
-      if (isHeld(hold, nowMs) && version === updates?.offered) {
-        untilMs = hold.untilMs;
-      } else if (!isHeld(hold, nowMs)) {
-        store.setHold(version, ended(hold, nowMs));
-        const says = `the fleet's hold of version ${version} is over: it is switched to as usual`;
-        raiseAlarm(log, "update-hold-ended", { about: version }, says);
-        updates?.holdUntil(null);
-      }
+      if (isHeld(hold, nowMs)) continue;
+      store.setHold(version, ended(hold, nowMs));
+      const says = `the fleet's hold of version ${version} is over: it is switched to as usual`;
+      raiseAlarm(log, "update-hold-ended", { about: version }, says);
+      updates?.holdUntil(null);
     }
-    return untilMs;
   }
 
   /** The request, remembered on disk; else why it is none. */

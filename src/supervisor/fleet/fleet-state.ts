@@ -1,5 +1,4 @@
-import { type FleetNewsAnswer, payObstacles } from "../../shared/ipc/fleet-messages.ts";
-import { isoTime } from "../../shared/time.ts";
+import type { FleetNewsAnswer } from "../../shared/ipc/fleet-messages.ts";
 import { type Trouble, troublesOf } from "../../shared/troubles.ts";
 import type { SupervisorStatus } from "../intake/supervisor-status.ts";
 import { allowed, fleetDocuments, type StateNow } from "./documents.ts";
@@ -11,7 +10,6 @@ export interface StateFacts {
   readonly tpManager: TpManagerWord;
   readonly supervisor: SupervisorStatus;
   readonly dropped: number;
-  readonly update: { readonly offered: string | null; readonly heldUntilMs: number | null };
 }
 
 /** Troubles as both programs see them (docs/design.md 8.8). */
@@ -24,7 +22,7 @@ const now = fleetDocuments.state.schema.shape.now.unwrap().shape;
 
 /** How the kiosk is, in names, numbers and times (docs/fleet.md 3.2). Pure. */
 export function stateOf(facts: StateFacts): StateNow {
-  const { tpManager, supervisor, dropped, update } = facts;
+  const { tpManager, supervisor, dropped } = facts;
   const { outbox } = supervisor;
   const told = typeof tpManager === "string" ? null : tpManager;
   return {
@@ -45,10 +43,7 @@ export function stateOf(facts: StateFacts): StateNow {
       supervisor: allowed(now.versions.shape.supervisor, supervisor.version),
       tpManager: allowed(now.versions.shape.tpManager, told?.version ?? null),
     },
-    update: {
-      offered: allowed(now.update.shape.offered, update.offered),
-      heldUntil: isoTime(update.heldUntilMs),
-    },
+    update: updateOf(supervisor.updates),
     dropped,
   };
 }
@@ -57,13 +52,24 @@ const minutes = (ms: number): number => Math.floor(Math.max(ms, 0) / 60_000);
 
 function canPay(word: TpManagerWord): StateNow["canPay"] {
   if (word === "slow") return "unknown";
-  return word !== "silent" && word.obstacles.length === 0 ? "yes" : "no";
+  return word !== "silent" && (word.troubles.obstacles ?? []).length === 0 ? "yes" : "no";
 }
 
 function obstaclesOf(word: TpManagerWord): StateNow["obstacles"] {
   if (typeof word === "string") return ["tp-manager-silent"];
-  const known = (name: string) => payObstacles.find((one) => one === name) ?? "other";
-  return [...new Set(word.obstacles.map(known))];
+  const known = (code: string) => allowed(now.obstacles.element, code) ?? ("other" as const);
+  return [...new Set((word.troubles.obstacles ?? []).map(({ code }) => known(code)))];
+}
+
+function updateOf(figures: SupervisorStatus["updates"]): StateNow["update"] {
+  if (!figures?.asks) return null;
+  const { ready, heldBy, stuck, failed } = figures;
+  return {
+    ready: allowed(now.update.unwrap().shape.ready, ready),
+    held: heldBy !== null,
+    stuck: stuck !== null,
+    failed: failed !== null,
+  };
 }
 
 function terminalOf({ link, state, since, terminalId }: FleetNewsAnswer["terminal"]) {

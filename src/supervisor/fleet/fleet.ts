@@ -92,14 +92,11 @@ export class Fleet {
   }
 
   #tell(tpManager: TpManagerWord): void {
-    const { store, status, updates, clock } = this.#parts;
+    const { store, status, clock } = this.#parts;
     const supervisor = status();
     if (typeof tpManager !== "string") this.#news.take(tpManager);
-    const update = {
-      offered: updates?.offered ?? null,
-      heldUntilMs: this.#requests.heldUntilMs,
-    };
-    const facts: StateFacts = { tpManager, supervisor, update, dropped: this.#queue.dropped };
+    this.#requests.endHolds();
+    const facts: StateFacts = { tpManager, supervisor, dropped: this.#queue.dropped };
     // While tp-manager is silent nobody knows which of its troubles are over.
     if (typeof tpManager !== "string") this.#news.takeTroubles(troublesNow(facts), clock.now());
     this.#link.set(stateOf({ ...facts, dropped: this.#queue.dropped }));

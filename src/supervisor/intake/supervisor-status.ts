@@ -14,6 +14,8 @@ export interface StatusParts {
   readonly tally: Pick<NotificationTally, "figures">;
   readonly clock: Clock;
   readonly version: string;
+  /** Missing or undefined: an installation that is not updated. */
+  readonly updates?: () => SupervisorStatus["updates"];
   /** Why nothing is being sent; null when it is not paused. */
   readonly paused: () => string | null;
 }
@@ -22,7 +24,7 @@ export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 
 /** Tells how the supervisor is; its troubles are found in the answer (shared/troubles.ts). */
 export function statusReader(parts: StatusParts): () => SupervisorStatus {
-  const { store, desk, operations, forwarder, tally, clock, version, paused } = parts;
+  const { store, desk, operations, forwarder, tally, clock, version, paused, updates } = parts;
   const startedMs = clock.monotonicMs();
   return () => {
     const { pending, parked, sent } = store.counts();
@@ -41,6 +43,7 @@ export function statusReader(parts: StatusParts): () => SupervisorStatus {
       },
       operations: operations.unknown,
       notifications: tally.figures,
+      updates: updates?.(),
     };
   };
 }

@@ -32,6 +32,20 @@ export function compareReports(a: TransactionReport, b: TransactionReport): Comp
 }
 
 /**
+ * Whether two reports can be one transaction that was told in two ways: one leaves members out, and
+ * nothing that both tell differs, of which the moment or a number is told by both.
+ */
+export function canBeToldTwice(a: TransactionReport, b: TransactionReport): boolean {
+  const terminal = told(a.terminalId, b.terminalId, equalNumbers);
+  const moment = compareMoments(a, b);
+  const receipt = told(a.receiptNumber, b.receiptNumber, equalNumbers);
+  const trace = told(a.traceNumber, b.traceNumber, equalTraces);
+  const names = [moment, receipt, trace];
+  const isDifferent = [terminal, ...names].includes("differ") || !sameContent(a, b);
+  return names.includes("agree") && !isDifferent;
+}
+
+/**
  * Two answers about the last stored transaction; whether the terminal has stored the same. Two
  * empty storages cannot be told apart from one that was filled and closed between them.
  */

@@ -7,6 +7,7 @@ import {
   mayBeAnotherSale,
   namesAnotherSale,
 } from "../attempts/comparison-policy.ts";
+import { mayBeKeptBack, mayBeOfEarlier } from "../attempts/kept-back-policy.ts";
 import { newestAttempts } from "../attempts/newest-attempts.ts";
 import {
   type Attempt,
@@ -89,10 +90,7 @@ export class PaymentRun {
         },
         {
           report: (report) => this.#report(report),
-          concerns: (report) => {
-            const { transactionId, request } = this.#writer.attempt;
-            return concernsAttempt(report, transactionId, request.amountMinor);
-          },
+          concerns: (report) => this.#concerns(report),
           ...observe(this.#writer),
         },
       );
@@ -159,6 +157,27 @@ export class PaymentRun {
 
   get #isUndecided(): boolean {
     return !this.#isOver && isApproved(this.#writer.attempt.state);
+  }
+
+  #concerns(report: TransactionReport): boolean {
+    const { transactionId, request } = this.#writer.attempt;
+    if (!concernsAttempt(report, transactionId, request.amountMinor)) return false;
+    const { attempts, terminal } = this.#parts;
+    if (!terminal.capabilities.sharesLine) return true;
+    try {
+      const others = attempts.unfinished().filter((open) => open.transactionId !== transactionId);
+      if (!mayBeOfEarlier(report, others)) return true;
+      const newest = newestAttempts(attempts, EARLIER_LOOKED_AT);
+      const earlier = newest.filter((attempt) => attempt.transactionId !== transactionId);
+      if (!mayBeOfEarlier(report, mayBeKeptBack(earlier))) return true;
+    } catch (error) {
+      // A result that is not taken for this payment's proves nothing about it.
+      this.#writer.log("error", { err: error }, "the journal could not be read");
+      return false;
+    }
+    const words = "the terminal told a result that can be that of an earlier order in doubt";
+    this.#writer.log("warn", { amountMinor: report.amountMinor }, words);
+    return false;
   }
 
   #report(report: TransactionReport): "accept" | "refuse" | "hold" {
@@ -299,6 +318,9 @@ function sameDecision(a: GoodsDecision, b: GoodsDecision): boolean {
     decision.goods === "partly-issued" ? decision.amountMinor : null;
   return a.goods === b.goods && part(a) === part(b);
 }
+
+/** More without a result than any terminal keeps one back for. */
+const EARLIER_LOOKED_AT = 500;
 
 /** With more customers turned away in a row than these, nothing is claimed. */
 const ATTEMPTS_LOOKED_AT = 50;

@@ -1,7 +1,7 @@
 import { AppError } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Probation } from "../../shared/probation.ts";
-import { type Clock, within } from "../../shared/time.ts";
+import { type Clock, unlessAborted, within } from "../../shared/time.ts";
 import type { AttemptInput } from "../attempts/attempt-input.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type UnwrittenStep } from "../attempts/attempt-writer.ts";
@@ -11,12 +11,14 @@ import type { SaleToReverse } from "../attempts/freshness-policy.ts";
 import type { Attempt } from "../attempts/payment.ts";
 import { isInDoubt, phaseTable } from "../attempts/phase-table.ts";
 import type { ReconciliationStore } from "../attempts/reconciliation.ts";
+import type { StoreDoubt } from "../attempts/store-doubt.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import type { Baseline, GoodsDecision, Terminal } from "../terminal/terminal.ts";
 import { Inquiries } from "./inquiries.ts";
 import { KeptStatus } from "./kept-status.ts";
 import { LateCharges } from "./late-charges.ts";
 import { LateResults } from "./late-results.ts";
+import { type Obstacle, obstaclesOf } from "./obstacles.ts";
 import { PaymentRun } from "./payment-run.ts";
 import { Reconciler } from "./reconciler.ts";
 import { Recovery } from "./recovery.ts";
@@ -73,6 +75,8 @@ interface DeskGuard extends ClosingGuard {
   whole(signal: AbortSignal): Promise<void> | undefined;
   /** Has a sale that no order here has on disk, and doubts the journal when it is a sign. */
   noteSale(now: Baseline, limitMs: number): boolean;
+  /** The journal's doubt about itself; undefined: none. */
+  readonly open: StoreDoubt | undefined;
 }
 
 /** Calls of the desk to the order that is paid, made while the payment has the terminal. */
@@ -132,7 +136,7 @@ export class TerminalDesk implements Doubts {
       readyToLook: async (signal) => {
         const whole = parts.guard.whole(signal);
         if (whole !== undefined) await whole;
-        if (parts.probation?.isOn) await over(parts.probation, signal);
+        if (parts.probation?.isOn) await unlessAborted(parts.probation.over, signal);
         await this.#turn.whenFree();
       },
       accepted: () => parts.terminalLog.acceptedTerminal(),
@@ -191,6 +195,18 @@ export class TerminalDesk implements Doubts {
     }
     await free;
     await this.#inquiries.close();
+  }
+
+  /** Why a payment of a new order would be refused now; empty: it is taken. */
+  get obstacles(): readonly Obstacle[] {
+    const { terminal, guard } = this.#parts;
+    const { closed, updating } = this.#turn;
+    return obstaclesOf({
+      ...{ closed, updating, terminal: terminal.state },
+      ...{ blockedBy: this.blockedBy, strayAsked: this.strayAsked },
+      changed: () => this.#gate.changed,
+      storeDoubt: guard.open,
+    });
   }
 
   get blockedBy(): string | undefined {
@@ -396,12 +412,4 @@ export class TerminalDesk implements Doubts {
     const { terminal, probation } = this.#parts;
     terminal.keepEvidence?.(this.isAsking || probation?.isOn === true);
   }
-}
-
-/** Rejects when the connector stops first. */
-function over(probation: OnProbation, signal: AbortSignal): Promise<void> {
-  const stopped = new Promise<never>((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
-  return Promise.race([probation.over, stopped]);
 }

@@ -2,6 +2,7 @@ import { AppError } from "../../shared/errors.ts";
 import type { Probation } from "../../shared/probation.ts";
 import { failureOf } from "../attempts/failures.ts";
 import type { HeldTerminal } from "../terminal/terminal.ts";
+import { closedBy, doubtOf, refusalBy } from "./obstacles.ts";
 import type { PaymentRun } from "./payment-run.ts";
 
 /** The piece of work that has the terminal to itself now. */
@@ -92,8 +93,8 @@ export class TerminalTurn {
 
   /** Throws STOPPING, UPDATING or TERMINAL_BUSY. */
   assertFree(): void {
-    if (this.#closed) throw new AppError("STOPPING");
-    if (this.updating) throw new AppError("UPDATING");
+    const closed = closedBy(this);
+    if (closed) throw refusalBy(closed);
     const { what, orderId } = this.#current ?? {};
     if (what === undefined) return;
     throw new AppError("TERMINAL_BUSY", `The terminal is busy with a ${what}.`, {
@@ -103,14 +104,13 @@ export class TerminalTurn {
 
   /** docs/design.md 3.5. Throws TERMINAL_IN_DOUBT. */
   assertNoDoubt(): void {
-    const { blockedBy, strayAsked } = this.#doubts;
-    if (blockedBy !== undefined) {
-      throw new AppError("TERMINAL_IN_DOUBT", undefined, { details: { orderId: blockedBy } });
-    }
-    if (strayAsked) {
-      const words = "The terminal reported a sale that no order asked for; it is being asked.";
-      throw new AppError("TERMINAL_IN_DOUBT", words);
-    }
+    const doubt = doubtOf(this.#doubts);
+    if (doubt) throw refusalBy(doubt);
+  }
+
+  /** NOT_SUPPORTED where the protocol has nothing of that kind (docs/design.md 3.25). */
+  lackOf(needs: keyof HeldTerminal): AppError | undefined {
+    return isAble(this.#terminal, needs) ? undefined : lackOf(needs);
   }
 
   /**
@@ -123,7 +123,7 @@ export class TerminalTurn {
     work: Work<Needs, Ready, Result>,
   ): Promise<Result> {
     const terminal = this.#terminal;
-    if (!isAble(terminal, work.needs)) throw new AppError("NOT_SUPPORTED", lacking[work.needs]);
+    if (!isAble(terminal, work.needs)) throw lackOf(work.needs);
     this.#assertMayDo(what);
     this.assertFree();
     const { promise: ended, resolve, reject } = Promise.withResolvers<Result>();
@@ -174,7 +174,12 @@ const lacking: Partial<Record<keyof HeldTerminal, string>> = {
   reverse: "This terminal cannot reverse a sale.",
   reset: "This terminal cannot be restarted.",
   telecollect: "This terminal has no end of day.",
+  decideGoods: "This terminal cannot wait for goods.",
 };
+
+function lackOf(needs: keyof HeldTerminal): AppError {
+  return new AppError("NOT_SUPPORTED", lacking[needs]);
+}
 
 function isAble<Needs extends keyof HeldTerminal>(
   terminal: HeldTerminal,

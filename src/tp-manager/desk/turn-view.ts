@@ -1,3 +1,4 @@
+import type { AppError } from "../../shared/errors.ts";
 import type { TerminalTurn, Turn } from "./terminal-turn.ts";
 
 /**
@@ -40,6 +41,11 @@ export class TurnView {
   /** docs/design.md 3.5. Throws TERMINAL_IN_DOUBT. */
   assertNoDoubt(): void {
     this.#turn.assertNoDoubt();
+  }
+
+  /** NOT_SUPPORTED where the protocol lacks it, before anything is asked (docs/design.md 3.25). */
+  lackOf(needs: Parameters<TerminalTurn["lackOf"]>[0]): AppError | undefined {
+    return this.#turn.lackOf(needs);
   }
 
   /** Resolves when nothing has the terminal. */

@@ -28,7 +28,7 @@ export interface CallContext {
   >;
   readonly desk: Pick<
     TerminalDesk,
-    "terminal" | "turn" | "gate" | "cancel" | "check" | "checked" | "upkeep"
+    "terminal" | "turn" | "gate" | "cancel" | "check" | "checked" | "upkeep" | "obstacles"
   >;
   readonly afterSale: Pick<AfterSale, "deliver" | "reverse">;
   readonly settle: (word: SettlementWord) => Promise<PaymentResult>;

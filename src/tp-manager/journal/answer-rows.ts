@@ -17,6 +17,8 @@ const texts = {
     "UPDATE attempt SET answer_delivered = 1 WHERE order_id = ? AND answer_delivered = 0",
   markChargeUnread: `UPDATE attempt SET unread_since_ms = ? WHERE order_id = ?
       AND unread_since_ms IS NULL AND ${isChargedNow}`,
+  isChargeUnread: `SELECT 1 FROM attempt
+    WHERE order_id = ? AND unread_since_ms IS NOT NULL LIMIT 1`,
   markChargeRead: `UPDATE attempt SET unread_since_ms = NULL
     WHERE order_id = ? AND unread_since_ms IS NOT NULL`,
   countUnread: `SELECT count(*) AS n, min(unread_since_ms) AS since FROM attempt
@@ -46,7 +48,8 @@ export class AnswerRows implements AnswerStore {
   }
 
   markChargeRead(orderId: string): void {
-    this.#sql.markChargeRead.run(orderId);
+    // Nearly always there is nothing to change, and a change begins with the lock of writers.
+    if (this.#sql.isChargeUnread.get(orderId)) this.#sql.markChargeRead.run(orderId);
   }
 
   unreadCharges(): UnreadCharges | null {

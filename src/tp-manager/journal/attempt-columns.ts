@@ -8,7 +8,19 @@ import {
 } from "../attempts/phase-table.ts";
 import type { Row } from "./statements.ts";
 
-/** One row of the table `attempt`. */
+/**
+ * The columns that {@link readAttempt} reads. Not the status, which SQLite would compute from the
+ * whole state each time.
+ */
+export const attemptColumns = [
+  ...["transaction_id", "number", "request", "state", "started_at_ms", "ended_at_ms", "baseline"],
+  ...["ticket", "returned_minor", "notified_return_minor", "returned_some", "open_return"],
+  "suspicion",
+]
+  .map((name) => `attempt.${name}`)
+  .join(", ");
+
+/** One row of the table `attempt`, with {@link attemptColumns}. */
 export function readAttempt(row: Row): Attempt {
   return {
     transactionId: String(row["transaction_id"]),

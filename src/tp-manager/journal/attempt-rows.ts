@@ -19,6 +19,7 @@ import { REVERSAL_BEGINS, reportSteps } from "../attempts/steps.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { ArchivedRows } from "./archived-rows.ts";
 import {
+  attemptColumns,
   type Listings,
   listings,
   phaseIn,
@@ -40,9 +41,10 @@ const isReserving = `(${phaseIn(({ charged }) => charged === "yes")}
   AND ${phaseIn(({ open }) => open === "running", "?1")})`;
 
 const texts = {
-  latest: "SELECT * FROM attempt WHERE order_id = ? ORDER BY number DESC LIMIT 1",
-  ofOrder: "SELECT * FROM attempt WHERE order_id = ? ORDER BY number",
-  read: "SELECT * FROM attempt WHERE transaction_id = ?",
+  latest: `SELECT ${attemptColumns} FROM attempt WHERE order_id = ?
+    ORDER BY number DESC LIMIT 1`,
+  ofOrder: `SELECT ${attemptColumns} FROM attempt WHERE order_id = ? ORDER BY number`,
+  read: `SELECT ${attemptColumns} FROM attempt WHERE transaction_id = ?`,
   orderOf: `SELECT order_id FROM attempt WHERE transaction_id = ?1
     UNION ALL SELECT order_id FROM archived_order WHERE transaction_id = ?1`,
   events: "SELECT * FROM attempt_event WHERE transaction_id = ? ORDER BY id",
@@ -54,7 +56,8 @@ const texts = {
         (SELECT number, order_id FROM attempt UNION ALL
          SELECT number, order_id FROM archived_order) WHERE order_id = ?2),
       ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
-      (SELECT coalesce(max(id), 0) FROM telecollection))`,
+      (SELECT coalesce(max(id), 0) FROM telecollection))
+    RETURNING number`,
   update: `UPDATE attempt SET phase = ?, state = ?, ticket = coalesce(?, ticket), ended_at_ms = ?,
       receipt_number = ?, trace_number = ?, unread_since_ms = coalesce(?, unread_since_ms)
     WHERE transaction_id = ? AND phase = ?
@@ -62,16 +65,17 @@ const texts = {
   // A column that is set has its indexes written, whether it changes or not.
   updateInPhase: `UPDATE attempt SET state = ?, ticket = coalesce(?, ticket)
     WHERE transaction_id = ? AND phase = ?`,
-  unfinished: `SELECT * FROM attempt WHERE ${unfinishedSql} ORDER BY rowid`,
+  unfinished: `SELECT ${attemptColumns} FROM attempt WHERE ${unfinishedSql} ORDER BY rowid`,
   countInDoubt: `SELECT count(*) AS n FROM attempt
     WHERE ${unfinishedSql} AND ${phaseIn(({ open }) => open === "doubt")}`,
-  later: `SELECT * FROM attempt WHERE rowid > (SELECT rowid FROM attempt WHERE transaction_id = ?)
+  later: `SELECT ${attemptColumns} FROM attempt
+    WHERE rowid > (SELECT rowid FROM attempt WHERE transaction_id = ?)
     ORDER BY rowid LIMIT ?`,
   // In the order of insertion: a wall clock can jump.
-  newest: `SELECT attempt.*, attempt.rowid AS position, hand_off.delivery AS delivery
+  newest: `SELECT ${attemptColumns}, attempt.rowid AS position, hand_off.delivery AS delivery
     FROM attempt LEFT JOIN hand_off USING (transaction_id)
     WHERE attempt.rowid < ? ORDER BY attempt.rowid DESC LIMIT ?`,
-  newestAlone: `SELECT *, rowid AS position FROM attempt WHERE rowid < ?
+  newestAlone: `SELECT ${attemptColumns}, rowid AS position FROM attempt WHERE rowid < ?
     ORDER BY rowid DESC LIMIT ?`,
   startOf: "SELECT started_at_ms FROM attempt WHERE rowid >= ? ORDER BY rowid LIMIT 1",
   laterEvents: `SELECT * FROM attempt_event WHERE id >
@@ -82,7 +86,7 @@ const texts = {
 const listed = listings(
   "attempt",
   "attempt_status",
-  (page) => `SELECT attempt.*, page.position AS position, hand_off.delivery AS delivery
+  (page) => `SELECT ${attemptColumns}, page.position AS position, hand_off.delivery AS delivery
     FROM (${page}) AS page CROSS JOIN attempt ON attempt.rowid = page.position
       LEFT JOIN hand_off USING (transaction_id)`,
 );
@@ -267,16 +271,15 @@ export class AttemptRows implements AttemptStore {
 
   #insert(attempt: NewAttempt): Attempt {
     return this.#events.telling((tell) => {
-      this.#insertRow(attempt);
-      const inserted = this.#mustRead(attempt.transactionId);
+      const inserted = this.#insertRow(attempt);
       tell("payment", paymentEventOf(inserted), attempt.startedAtMs);
       return inserted;
     });
   }
 
-  #insertRow(attempt: NewAttempt): void {
+  #insertRow(attempt: NewAttempt): Attempt {
     const { request, state } = attempt;
-    this.#sql.insert.run(
+    const row = this.#sql.insert.get(
       attempt.transactionId,
       request.orderId,
       request.amountMinor,
@@ -289,6 +292,11 @@ export class AttemptRows implements AttemptStore {
       attempt.startedAtMs,
       attempt.endedAtMs,
     );
+    return {
+      ...attempt,
+      number: Number(row?.["number"]),
+      ...{ ticket: "", returnedMinor: 0, returnedSome: false, openReturn: null, suspicion: null },
+    };
   }
 
   #mustRead(transactionId: string): Attempt {

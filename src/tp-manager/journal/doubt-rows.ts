@@ -1,5 +1,5 @@
 import type { KnownOrder } from "../../shared/ipc/contract.ts";
-import { compareReports } from "../attempts/comparison-policy.ts";
+import { canBeToldTwice, compareReports } from "../attempts/comparison-policy.ts";
 import { canBeReversalOf, canBeSaleOf, canBeSettledSale } from "../attempts/doubt-policy.ts";
 import { type Attempt, endReportOf, saleOf } from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/payment-event.ts";
@@ -19,7 +19,7 @@ import {
   TAKEN_OVER_STEP,
 } from "../attempts/taken-over.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
-import { readAttempt, readJson } from "./attempt-columns.ts";
+import { attemptColumns, readAttempt, readJson } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";
 import type { EventRows } from "./event-rows.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
@@ -50,7 +50,8 @@ const texts = {
   end: "UPDATE store_doubt SET ended_at_ms = ?, ended_by = ? WHERE ended_at_ms IS NULL",
   unmatched: "UPDATE store_doubt SET unmatched = ? WHERE ended_at_ms IS NULL",
   hasAttempts: "SELECT 1 FROM attempt WHERE baseline IS NOT NULL LIMIT 1",
-  newest: "SELECT *, rowid AS position FROM attempt ORDER BY rowid DESC LIMIT ?",
+  newest: `SELECT ${attemptColumns}, rowid AS position FROM attempt
+    ORDER BY rowid DESC LIMIT ?`,
   strays: "SELECT report, unmatched FROM unexpected_report ORDER BY id DESC LIMIT ?",
   position: "SELECT rowid AS position FROM attempt WHERE transaction_id = ?",
   archived: "SELECT 1 FROM archived_order WHERE transaction_id = ?",
@@ -169,7 +170,7 @@ export class DoubtRows implements DoubtStore {
     return this.#attempts.orderOfReport(report, "");
   }
 
-  /** Whether an attempt that told nothing of it can be where it comes from, by amount and time. */
+  /** Whether an attempt that told nothing of it, or told it in another way, can have made it. */
   #mayHaveMade(attempt: Attempt, report: TransactionReport, limitMs: number): boolean {
     const { state, request, transactionId } = attempt;
     if (isRunning(state)) return request.amountMinor === report.amountMinor;
@@ -178,8 +179,11 @@ export class DoubtRows implements DoubtStore {
       const sentAtMs = reversalBeganAtMs(this.#attempts.events(transactionId));
       return canBeReversalOf(state, report, { sentAtMs, limitMs });
     }
-    const sale = saleOf(state)?.report;
-    return sale !== undefined && canBeSettledSale(attempt, sale, report, limitMs);
+    const sale = saleOf(state);
+    if (!sale) return false;
+    // One that was taken over has no baseline, and its report is not the terminal's own.
+    const isOwn = attempt.baseline !== null && canBeToldTwice(sale.report, report);
+    return isOwn || canBeSettledSale(attempt, sale.report, report, limitMs);
   }
 
   /** undefined: the journal has it as it is, or more of it. */

@@ -4,7 +4,7 @@ import { type Attempt, endReportOf, saleOf } from "../attempts/payment.ts";
 import { REVERSAL_BEGINS } from "../attempts/steps.ts";
 import { isTakenOverSale } from "../attempts/taken-over.ts";
 import type { Baseline, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
-import { readAttempt, readJson, unfinishedSql } from "./attempt-columns.ts";
+import { attemptColumns, readAttempt, readJson, unfinishedSql } from "./attempt-columns.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
 
 /** A terminal's last transaction belongs to one of so many newest attempts, if to any. */
@@ -18,17 +18,18 @@ const NEVER = Number.MAX_SAFE_INTEGER;
 const reversals = "attempt_event INDEXED BY attempt_event_reversal";
 
 const texts = {
-  spelled: `SELECT * FROM attempt WHERE receipt_number IN (?1, ?2, ?3)
+  spelled: `SELECT ${attemptColumns} FROM attempt WHERE receipt_number IN (?1, ?2, ?3)
       AND trace_number IN (?4, ?5, ?6) AND transaction_id <> ?7`,
-  newest: `SELECT * FROM attempt WHERE transaction_id <> ? ORDER BY rowid DESC LIMIT ?`,
-  reversed: `SELECT attempt.* FROM ${reversals} JOIN attempt USING (transaction_id)
+  newest: `SELECT ${attemptColumns} FROM attempt WHERE transaction_id <> ?
+    ORDER BY rowid DESC LIMIT ?`,
+  reversed: `SELECT ${attemptColumns} FROM ${reversals} JOIN attempt USING (transaction_id)
     WHERE kind = '${REVERSAL_BEGINS}' AND transaction_id <> ?
     ORDER BY attempt_event.id DESC LIMIT ${NEWEST}`,
   // In the order of insertion: a wall clock can jump.
   begun: `SELECT min(id) AS first,
       max(CASE WHEN kind = '${REVERSAL_BEGINS}' THEN id END) AS reversal
     FROM attempt_event WHERE transaction_id = ?`,
-  nextAttempt: `SELECT attempt.*, attempt.rowid AS position, event.id AS first
+  nextAttempt: `SELECT ${attemptColumns}, attempt.rowid AS position, event.id AS first
     FROM attempt_event AS event CROSS JOIN attempt USING (transaction_id)
     WHERE event.id > ifnull((SELECT ?2 FROM attempt WHERE transaction_id = ?1), ${NEVER})
       AND baseline IS NOT NULL
@@ -37,7 +38,8 @@ const texts = {
         WHERE earlier.transaction_id = event.transaction_id AND earlier.id < event.id)
     ORDER BY event.id LIMIT 1`,
   // Of which nothing was heard yet.
-  nextUnheard: `SELECT *, rowid AS position FROM attempt INDEXED BY attempt_status
+  nextUnheard: `SELECT ${attemptColumns}, rowid AS position
+    FROM attempt INDEXED BY attempt_status
     WHERE ${unfinishedSql} AND baseline IS NOT NULL
       AND rowid > (SELECT rowid FROM attempt WHERE transaction_id = ?1)
       AND NOT EXISTS (SELECT 1 FROM attempt_event
@@ -45,7 +47,7 @@ const texts = {
     ORDER BY rowid LIMIT 1`,
   nextReversal: `SELECT * FROM ${reversals} WHERE kind = '${REVERSAL_BEGINS}' AND id > ?
     ORDER BY id LIMIT 1`,
-  before: `SELECT * FROM attempt
+  before: `SELECT ${attemptColumns} FROM attempt
     WHERE rowid < (SELECT rowid FROM attempt WHERE transaction_id = ?) AND baseline IS NOT NULL
     ORDER BY rowid DESC LIMIT ${NEWEST}`,
   doubted: `SELECT 1 FROM store_doubt

@@ -2,12 +2,14 @@ import { AppError, type Charged } from "../../shared/errors.ts";
 import type { AnswerStore } from "../attempts/answer-store.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
+import { mayBeKeptBack, namesNothing } from "../attempts/kept-back-policy.ts";
+import { newestAttempts } from "../attempts/newest-attempts.ts";
 import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
 import { rowOf } from "../attempts/phase-table.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
 
 interface AdmissionParts {
-  readonly attempts: Pick<AttemptStore, "latest">;
+  readonly attempts: Pick<AttemptStore, "latest" | "unfinished" | "newest">;
   readonly answers: Pick<AnswerStore, "undeliveredGenerated">;
   readonly desk: TerminalDesk;
 }
@@ -37,6 +39,7 @@ export function admissionOf(
   assertAnswerRead(request, answers);
   desk.turn.assertNoDoubt();
   assertHolds(request, desk.terminal);
+  assertToldApart(request, attempts, desk.terminal);
   return { way: "begin" };
 }
 
@@ -51,6 +54,31 @@ export function assertHolds(
 ): void {
   if (!delivery || capabilities.vending) return;
   throw new AppError("NOT_SUPPORTED", "The terminal is not in vending mode.");
+}
+
+/** An order in doubt is looked for behind at most so many others. */
+const ATTEMPTS_LOOKED_AT = 500;
+
+/**
+ * Where results name nothing, a sale of the amount of an order in doubt would end in doubt too,
+ * with its customer charged (docs/design.md 3.25). Throws TERMINAL_IN_DOUBT.
+ */
+function assertToldApart(
+  { amountMinor }: PaymentRequest,
+  attempts: AdmissionParts["attempts"],
+  { capabilities }: TerminalDesk["terminal"],
+): void {
+  if (!capabilities.sharesLine || storage(() => attempts.unfinished(), "unknown").length === 0) {
+    return;
+  }
+  const newest = storage(() => [...newestAttempts(attempts, ATTEMPTS_LOOKED_AT)], "unknown");
+  const [same] = mayBeKeptBack(newest).filter(({ request }) => request.amountMinor === amountMinor);
+  if (!same || !namesNothing(newest)) return;
+  const words =
+    "An order of this amount is in doubt, and this terminal does not say which order its results " +
+    "are of: another amount can be paid, or an operator settles that order.";
+  const { orderId } = same.request;
+  throw new AppError("TERMINAL_IN_DOUBT", words, { details: { orderId } });
 }
 
 /** docs/design.md 3.11. */

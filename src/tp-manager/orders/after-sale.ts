@@ -1,7 +1,13 @@
 import { AppError } from "../../shared/errors.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import type { SaleToReverse } from "../attempts/freshness-policy.ts";
-import { type Attempt, isCharged, isNotCharged, isPaying } from "../attempts/payment.ts";
+import {
+  type Attempt,
+  isCharged,
+  isNotCharged,
+  isPaying,
+  isReversed,
+} from "../attempts/payment.ts";
 import { chargedOf, rowOf } from "../attempts/phase-table.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
@@ -26,11 +32,14 @@ export class AfterSale {
 
   /**
    * Reverses a charged order on the terminal, once (docs/design.md 3.7). An order that is reversed
-   * already is answered as it stands. Throws {@link AppError} when nothing was sent, and
+   * already is answered as it stands. Throws {@link AppError} when nothing was sent, NOT_SUPPORTED
+   * before anything is asked where the protocol has no reversal (docs/design.md 3.25), and
    * REVERSAL_REFUSED when the terminal says that the sale stands.
    */
   async reverse(orderId: string): Promise<PaymentResult> {
     const { orders, desk } = this.#parts;
+    const lack = desk.turn.lackOf("reverse");
+    if (lack && !isReversed(orders.latest(orderId).state)) throw lack;
     const attempt = await orders.latestAsked(orderId);
     if (rowOf(attempt).reversal === "answer") return orders.result(attempt, true);
     assertReversible(attempt);
@@ -53,6 +62,8 @@ export class AfterSale {
     const { orders, desk } = this.#parts;
     const attempt = orders.latest(orderId);
     if (!attempt.request.delivery) {
+      const lack = desk.turn.lackOf("decideGoods");
+      if (lack) throw lack;
       throw new AppError("DELIVERY_DECIDED", "The order was not asked for as a two-phase sale.", {
         charged: chargedOf(attempt),
       });

@@ -131,8 +131,9 @@ function outcomeOf(attempt: Attempt): {
     return { status, error: errorOf("PAYMENT_RUNNING", message, charged) };
   }
   invariant(isInDoubt(state), "what is not known is running or in doubt");
-  const { meaning } = errorTable.PAYMENT_UNKNOWN;
-  return { status, error: errorOf("PAYMENT_UNKNOWN", meaning, charged, { why: state.why }) };
+  const { why } = state;
+  const message = [errorTable.PAYMENT_UNKNOWN.meaning, why].filter(Boolean).join(" ");
+  return { status, error: errorOf("PAYMENT_UNKNOWN", message, charged, { why }) };
 }
 
 const statusNames = { declined: "Declined", cancelled: "Cancelled", failed: "Failed" } as const;

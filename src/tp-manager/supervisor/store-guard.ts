@@ -3,7 +3,7 @@ import { IpcError } from "../../shared/ipc/client.ts";
 import { STORE_PAGE_MAX } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { formatMajor } from "../../shared/money.ts";
-import { type Clock, sleep } from "../../shared/time.ts";
+import { type Clock, sleep, unlessAborted } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { sameTerminal } from "../attempts/comparison-policy.ts";
 import { storage } from "../attempts/failures.ts";
@@ -85,10 +85,7 @@ export class StoreGuard {
 
   async #takenOver(signal: AbortSignal): Promise<void> {
     for (let doubt = this.open; doubt && !doubt.isTakenOver; doubt = this.open) {
-      const stopped = new Promise<never>((_, reject) => {
-        signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-      });
-      await Promise.race([this.#wake.promise, stopped]);
+      await unlessAborted(this.#wake.promise, signal);
     }
   }
 

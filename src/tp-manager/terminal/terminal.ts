@@ -149,6 +149,11 @@ export interface TerminalCapabilities {
   readonly cannotRefuse?: true;
   /** Absent: the terminal tells who it is. Else every member of its identity is empty. */
   readonly noIdentity?: true;
+  /**
+   * Present: the results of all payments come on one line, so that one which names no payment can
+   * be that of an earlier payment (docs/design.md 3.25).
+   */
+  readonly sharesLine?: true;
   /** A sale is final only when its print was acknowledged too (docs/zvt.md 9.1); absent: no. */
   readonly printsCount?: boolean;
   /** The terminal waits for goods (ZVT registration status bit 10); false until it has said so. */
@@ -234,8 +239,9 @@ export interface PaymentObserver {
    */
   report(report: TransactionReport): "accept" | "refuse" | "hold";
   /**
-   * false: the result names another attempt of ours by its reference, so it is none of this
-   * payment's. For drivers with {@link Terminal.takeLateResults}, who ask before they report.
+   * false: the result names another attempt of ours by its reference, or can be that of an earlier
+   * one, so it is not taken for this payment's. For drivers with {@link Terminal.takeLateResults},
+   * who ask before they report.
    */
   concerns?(report: TransactionReport): boolean;
   /** Our acknowledgement of the last report has provably arrived: the terminal went on. */

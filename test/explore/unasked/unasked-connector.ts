@@ -1,4 +1,8 @@
 import type { AttemptInput } from "../../../src/tp-manager/attempts/attempt-input.ts";
+import {
+  mayBeKeptBack,
+  mayBeOfEarlier,
+} from "../../../src/tp-manager/attempts/kept-back-policy.ts";
 import type { Attempt } from "../../../src/tp-manager/attempts/payment.ts";
 import { advance, judgeReport } from "../../../src/tp-manager/attempts/payment-machine.ts";
 import { isInDoubt } from "../../../src/tp-manager/attempts/phase-table.ts";
@@ -20,11 +24,14 @@ export interface UnaskedRules {
   readonly concerns: typeof concernsAttempt;
   /** A result on disk is the end after a restart. */
   readonly endsStored: boolean;
+  /** Whether a result that names nothing can be that of one of the attempts before. */
+  readonly ofEarlier: typeof mayBeOfEarlier;
 }
 export const productRules: UnaskedRules = {
   advance,
   concerns: concernsAttempt,
   endsStored: true,
+  ofEarlier: mayBeOfEarlier,
 };
 
 /** The connector around the product's own decisions, on whose disk alone a crash leaves it. */
@@ -121,7 +128,11 @@ export class UnaskedConnector {
   ): boolean {
     const id = idOf(attempt);
     if (at === "speaking" && told.reference !== referenceOf(id)) return false;
-    return this.#rules.concerns(told, id, this.#amountOf(world, attempt));
+    if (!this.#rules.concerns(told, id, this.#amountOf(world, attempt))) return false;
+    if (this.#scope.isBare) return true;
+    const earlier = world.attempts.map((_, index) => this.#attemptOf(world, index)).reverse();
+    const others = earlier.filter(({ transactionId }) => transactionId !== id);
+    return !this.#rules.ofEarlier(told, mayBeKeptBack(others));
   }
 
   #reportOf({ attempt, named, says, amountMinor }: Result): TransactionReport {

@@ -19,7 +19,13 @@ test.each([
   [
     "a refusal of another amount that names no order ends the payment of now",
     { ...productRules, concerns: () => true },
-    3,
+    4,
+    "no charge is reported as not paid",
+  ],
+  [
+    "a result that names nothing is always the payment's of now",
+    { ...productRules, ofEarlier: () => false },
+    5,
     "no charge is reported as not paid",
   ],
 ])("put back, this is found: %s", (_, rules, scope, law) => {

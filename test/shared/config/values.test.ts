@@ -225,6 +225,20 @@ const values: Record<keyof typeof sharedFields, Values> = {
     good: same("00:00", "03:30", "23:59"),
     bad: ["24:00", "3:30", "03:60", "0330", "03:30:00", "03:3", "-1:30", "noon"],
   },
+  UPDATE_URL: {
+    good: same("https://updates.example/connector", "http://127.0.0.1:8080", "http://localhost/x"),
+    bad: [
+      "http://updates.example",
+      "updates.example",
+      "https://me:secret@updates.example",
+      "ftp://x",
+    ],
+  },
+  UPDATE_CHANNEL: {
+    good: same("stable", "beta-2"),
+    bad: ["Stable", "-beta", "a b", "b".repeat(33)],
+  },
+  UPDATE_CA_FILE: { good: same("/etc/ssl/updates.pem"), bad: ["updates.pem", "./updates.pem"] },
   LOG_LEVEL: { good: same("debug", "info", "warn", "error"), bad: ["DEBUG", "trace", "all"] },
 };
 

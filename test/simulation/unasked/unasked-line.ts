@@ -32,6 +32,10 @@ export class UnaskedLine implements Dialogue, RegisterEnd {
     return this.#device.reachable ? null : "no line";
   }
 
+  get isShared(): boolean {
+    return !this.#device.kind.isBare;
+  }
+
   get isSpeaking(): boolean {
     return this.#isSpeaking;
   }

@@ -18,14 +18,16 @@ const KINDS: readonly UnaskedKind[] = [
   { protocol: "caisse-ap", isBare: true, echoes: true },
   { protocol: "caisse-ap", isBare: true, echoes: false },
 ];
-/** Another order's result cannot be told apart where nothing names one (docs/design.md 3.25). */
-const needsName: readonly UnaskedFault[] = [
-  "reference of another order",
+/** Kept back until a next payment, which has to come on the same line. */
+const needsLine: readonly UnaskedFault[] = [
   "result within the next payment",
   "result in place of an acknowledgement",
 ];
 /** Strikes only where an order of another amount came before. */
-const needsBoth: readonly UnaskedFault[] = ["reference of another order"];
+const needsBoth: readonly UnaskedFault[] = [
+  "reference of another order",
+  "reference of another order",
+];
 const MINUTE_MS = 60_000;
 
 /** The run of a seed: a few orders, each with about one fault of the terminal. */
@@ -84,12 +86,12 @@ const soon = (random: Random): number =>
 const later = (random: Random): number =>
   random.chance(0.3) ? soon(random) : random.between(MINUTE_MS, 5 * MINUTE_MS);
 
-function behaviour(random: Random, { echoes }: UnaskedKind): Behaviour {
+function behaviour(random: Random, kind: UnaskedKind): Behaviour {
   const drawn = random.chance(0.15)
     ? "none"
-    : random.pick([...unaskedFaults, ...needsName, ...needsBoth]);
+    : random.pick([...unaskedFaults, ...needsBoth, ...needsLine, ...needsBoth]);
   const fault: UnaskedBehaviour["fault"] =
-    drawn !== "none" && needsName.includes(drawn) && !echoes ? "none" : drawn;
+    drawn !== "none" && isPossible(kind, drawn) ? drawn : "none";
   const isLate = fault === "result after the 504";
   const customerMs = isLate
     ? random.between(3.5 * MINUTE_MS, 7 * MINUTE_MS)
@@ -98,6 +100,12 @@ function behaviour(random: Random, { echoes }: UnaskedKind): Behaviour {
       : random.between(1, 6_000);
   const unasked = { fault, charges: random.chance(0.8), ms: random.between(10, 30_000) };
   return { ...goodBehaviour, customerMs, unasked };
+}
+
+/** Without a name in a reply no other can be named; with a connection for each, nothing waits. */
+function isPossible({ echoes, isBare }: UnaskedKind, fault: UnaskedFault): boolean {
+  if (needsBoth.includes(fault)) return echoes;
+  return echoes || !isBare || !needsLine.includes(fault);
 }
 
 function disturbance(random: Random): Action {

@@ -135,7 +135,7 @@ test("all holds of a version last 14 days at most, and the end of one is an alar
   };
   const startMs = clock.now();
   expect(await ask(10, 1)).toBeNull();
-  expect(holds).toEqual([null, startMs + 10 * DAY_MS]);
+  expect(holds).toEqual([startMs + 10 * DAY_MS]);
   clock.jumpWallClock(6 * DAY_MS);
   // Eight days are left, whatever is asked for.
   expect(await ask(14, 2)).toBeNull();

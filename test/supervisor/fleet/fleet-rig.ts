@@ -44,10 +44,9 @@ class ToldTpManager {
     if (typeof word === "string") return Promise.resolve(word);
     const since = "2026-01-15T12:00:00.000Z";
     return Promise.resolve({
-      obstacles: [],
       terminal: { link: "connected", state: "ready", since, terminalId: "12345678" },
       payments: { running: 0, inDoubt: 0, notHandedOver: 0 },
-      troubles: {},
+      troubles: { obstacles: [] },
       version: "0.1.0",
       uptimeMs: 1_000,
       lastId: this.events.length,

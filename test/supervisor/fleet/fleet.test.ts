@@ -77,7 +77,7 @@ test("a trouble's alarm is raised once and ends, a payment's ends with its doubt
   const about = { message: "of Ada", orderId: "o-1", transactionId: TRANSACTION };
   tpManager.payment("in-doubt");
   tpManager.tell("alarm", { alarm: "payment-unknown", source: "tp-manager", ...about });
-  tpManager.word = { troubles: { refusedHandOffs: 2 } };
+  tpManager.word = { troubles: { obstacles: [], refusedHandOffs: 2 } };
   await look(clock);
   await look(clock);
   tpManager.word = {};
@@ -116,7 +116,9 @@ test("a silent tp-manager and an obstacle are states, with names only", async ()
   const { broker, clock, tpManager } = await connected();
   tpManager.word = "silent";
   await look(clock);
-  tpManager.word = { obstacles: ["no-terminal-link", "one that a newer version knows"] };
+  const says = { says: "no link to the terminal of Ada", todo: "" };
+  const codes = ["TERMINAL_DISCONNECTED", "ONE_OF_A_NEWER_VERSION"];
+  tpManager.word = { troubles: { obstacles: codes.map((code) => ({ code, ...says })) } };
   await look(clock);
   const told = () => broker.documents("state").map(({ now }) => now);
   await expect
@@ -124,7 +126,7 @@ test("a silent tp-manager and an obstacle are states, with names only", async ()
     .toMatchObject([
       { canPay: "yes" },
       { canPay: "no", obstacles: ["tp-manager-silent"], terminal: null },
-      { canPay: "no", obstacles: ["no-terminal-link", "other"] },
+      { canPay: "no", obstacles: ["TERMINAL_DISCONNECTED", "other"] },
     ]);
 });
 

@@ -1,10 +1,8 @@
 import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import {
-  ANSWER_BYTES_MAX,
-  createHttpTransport,
-} from "../../../src/supervisor/gateway/http-transport.ts";
+import { createHttpTransport } from "../../../src/supervisor/gateway/http-transport.ts";
+import { ANSWER_BYTES_MAX } from "../../../src/supervisor/gateway/one-exchange.ts";
 import { TestClock } from "../../support/test-clock.ts";
 import { selfSigned } from "./self-signed.ts";
 

@@ -19,8 +19,8 @@ test("what other rooms see of the terminal is no driver, whatever it is cast to"
 test("what other rooms see of the turn gives nobody the terminal", async () => {
   const at = house();
   const { turn } = at.desk;
-  const asked = ["assertFree", "assertNoDoubt", "closed", "current", "updating", "whenFree"];
-  expect(namesOf(turn)).toEqual([...asked, "close"].sort());
+  const asked = ["assertFree", "assertNoDoubt", "closed", "current", "lackOf", "updating"];
+  expect(namesOf(turn)).toEqual([...asked, "close", "whenFree"].sort());
   expect(Object.isFrozen(turn)).toBe(true);
 
   at.terminal.script = () => new Promise(() => {});

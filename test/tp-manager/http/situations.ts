@@ -34,7 +34,7 @@ const unavailable =
     at.terminal.unavailable = new TerminalUnavailable(reason, reason);
   };
 const without =
-  (member: "reverse" | "reset" | "telecollect" | "cancel"): Prepare =>
+  (member: "reverse" | "reset" | "telecollect" | "cancel" | "decideGoods"): Prepare =>
   (at) =>
     Object.assign(at.terminal, { [member]: undefined });
 const incapable =
@@ -270,6 +270,7 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
     ["GOODS_NOT_DELIVERED", approved, { ...order, delivered: false }],
     ["ORDER_NOT_FOUND", nothing, { ...order, delivered: true }],
     ["DELIVERY_DECIDED", paid, { ...order, delivered: false }],
+    ["NOT_SUPPORTED", after(paid, without("decideGoods")), { ...order, delivered: true }],
     ["PAYMENT_UNKNOWN", approvedThen(lost("line broken")), { ...order, delivered: true }],
     ...notDelivered,
     [

@@ -30,6 +30,21 @@ describe("GET /health", () => {
     expect(Date.parse(health.terminal.since)).toBe(at.clock.now());
   });
 
+  test("counts a lost link from its loss, whatever the tries since have met", async () => {
+    const { one, at } = await api();
+    const lostAt = at.clock.now();
+    at.terminal.become({ link: "disconnected", linkProblem: "unplugged" });
+    await at.clock.advance(5_000);
+    at.terminal.become({ link: "connecting", linkProblem: null });
+    await at.clock.advance(5_000);
+    at.terminal.become({ link: "disconnected", linkProblem: "no answer" });
+    const { terminal } = (await one("GET", "/health")).one;
+    expect([terminal.problem, Date.parse(terminal.since)]).toEqual(["no answer", lostAt]);
+    at.terminal.become({ link: "connected", linkProblem: null });
+    const { terminal: back } = (await one("GET", "/health")).one;
+    expect(Date.parse(back.since)).toBe(at.clock.now());
+  });
+
   test("says that the terminal needs action", async () => {
     const { one, at } = await api();
     const status = { cr: "2", card: "0", call: "0", periph: "0", detail: "no paper" } as const;
@@ -162,4 +177,26 @@ describe("GET /metrics", () => {
     expect(text).toContain("connector_hand_off_pending Nan");
     expect(text).toContain("connector_supervisor_up 0");
   });
+});
+
+test("the figures keep the rules of Prometheus' linter (promtool check metrics)", async () => {
+  const at = house();
+  const monitor = monitorOf(at);
+  monitor.metrics.addProcessFigures();
+  const { call } = await api({ monitor }, at);
+  const { text } = await call("GET", "/metrics");
+  const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", type]) => ({
+    name,
+    type,
+  }));
+  expect(types.length).toBeGreaterThan(30);
+  const faults = types.flatMap(({ name, type }) => [
+    ...((type === "counter") === name.endsWith("_total") ? [] : [`${name}: ${type} and _total`]),
+    ...(/_(count|sum|bucket)$/.test(name) ? [`${name}: suffix of a histogram`] : []),
+    ...(/_(ms|sec|secs|milliseconds|minutes|hours|kb|mb)(_|$)/.test(name) ? [`${name}: unit`] : []),
+    ...(name.includes(String(type)) && name !== type ? [`${name} names its type`] : []),
+    ...(/^[a-z][a-z0-9_]*$/.test(name) ? [] : [`${name}: not in snake case`]),
+    ...(new RegExp(`^# HELP ${name} \\S`, "m").test(text) ? [] : [`${name}: no help`]),
+  ]);
+  expect(faults).toEqual([]);
 });

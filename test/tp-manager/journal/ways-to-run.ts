@@ -73,6 +73,7 @@ const answers: Record<string, Ways> = {
   ],
   "answers markAnswerDelivered": each(() => [firstFailed, order]),
   "answers markChargeUnread": each(() => [0, order]),
+  "answers isChargeUnread": each(() => [firstFailed, order]),
   "answers markChargeRead": each(() => [firstFailed, order]),
   "answers countUnread": one(),
   "answers unread": one(5),

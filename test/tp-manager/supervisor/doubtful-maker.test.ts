@@ -1,6 +1,7 @@
 import { cpSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
 import { noOrder } from "../../supervisor/recording-gateway.ts";
 import { pay, request } from "../../support/payment-house.ts";
 import { lost } from "../../support/scripted-terminal.ts";
@@ -140,3 +141,57 @@ test("what a reversal in doubt has stored is no sign of a lost journal", async (
   await expectSold(at, "B");
   expect(at.manager.guard.open).toBeUndefined();
 });
+
+/** What the terminal reports while it sells, and what it tells of the same sale afterwards. */
+const spellings: [string, Partial<TransactionReport>, Partial<TransactionReport>][] = [
+  ["a report without its time", { localTime: null }, {}],
+  ["a record without its date and time", {}, { localDate: null, localTime: null }],
+  ["a record without numbers", {}, { receiptNumber: null, traceNumber: null }],
+  ["a report without its trace", { traceNumber: null }, {}],
+];
+
+describe("a sale that the terminal tells in another way than it had reported it", () => {
+  test.each(spellings)("%s: it is no sign of a lost journal", async (_name, live, stored) => {
+    const at = await counter();
+    spelling(at, live, stored);
+    await expectSold(at, "A");
+    await expectSold(at, "B");
+    await expectSold(at, "C");
+    expect(at.manager.guard.open).toBeUndefined();
+  });
+
+  test("after a loss it keeps no later sale of its amount back", async () => {
+    const at = await counter();
+    await expectSold(at, "A");
+    at.manager.guard.doubt("lost", true);
+    spelling(at, { localTime: null }, {});
+    await expectSold(at, "B");
+    await expectSold(at, "C");
+  });
+
+  test("the sale of an order that was lost is one all the same", async () => {
+    const at = await counter();
+    spelling(at, { localTime: null }, {});
+    await expectSold(at, "A");
+    const image = imageOf(at);
+    await expectSold(at, "X");
+    await imageBack(at, image);
+    await expectNeverSold(at);
+  });
+});
+
+function spelling(
+  { till, manager }: Kiosk,
+  live: Partial<TransactionReport>,
+  stored: Partial<TransactionReport>,
+): void {
+  const { terminal } = manager;
+  terminal.script = (order, observer) => {
+    const sale = till.next(order.amountMinor);
+    till.last = { ...sale, ...stored };
+    till.show(terminal);
+    if (observer.report({ ...sale, ...live }) !== "accept") return Promise.resolve(lost("refused"));
+    observer.acknowledged();
+    return Promise.resolve({ end: "completed", ticket: "ticket" });
+  };
+}

@@ -35,7 +35,8 @@ async function sell({ at }: ReturnType<typeof houseWith>, ...orders: string[]): 
   }
 }
 
-const toldBy = ({ handOff, clock, journal }: House) => ownTroubles({ handOff, clock, ...journal });
+const toldBy = ({ handOff, clock, desk, journal }: House) =>
+  ownTroubles({ handOff, clock, desk, ...journal });
 
 test.each([
   ["refuses for its content", 422],

@@ -46,10 +46,10 @@ async function refusedHouse() {
   return { at, seen, over, id };
 }
 
-const troubles = ({ handOff, clock, journal }: House): string[] =>
+const troubles = ({ handOff, clock, desk, journal }: House): string[] =>
   troublesOf({
     supervisor: undefined,
-    tpManager: ownTroubles({ handOff, clock, ...journal }),
+    tpManager: ownTroubles({ handOff, clock, desk, ...journal }),
   }).map(({ name }) => name);
 const alarms = ({ lines }: House): unknown[] =>
   lines.flatMap((line) => (JSON.parse(line) as { alarm?: string }).alarm ?? []);

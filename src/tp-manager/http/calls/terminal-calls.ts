@@ -118,9 +118,10 @@ export const terminalCalls: readonly AnyCall[] = [
       fresh: oneOf(["yes"]).optional().describe("`yes` asks the terminal whatever is known."),
     }),
     description:
-      "`cr` 0 ready 1 busy 2 action needed 9 no link · `card` 0 none 1 in reader · `call` 1 a " +
-      "host call or an end of day is due · `periph` 0 good 1 reader 2 printer 3 other · `detail` " +
-      "in words · `asOf` when this was so: an answer of the terminal is told again for 2 s while " +
+      "`cr` 0 a payment is taken 1 busy 2 action needed 9 no link · `card` 0 none 1 in " +
+      "reader · `call` 1 a host call or an end of day is due · `periph` 0 good 1 reader " +
+      "2 printer 3 other · `detail` in words · `asOf` when this was so: an " +
+      "answer of the terminal is told again for 2 s while " +
       "nothing is heard of the terminal",
     document: () => ({
       answer: {
@@ -141,7 +142,8 @@ export const terminalCalls: readonly AnyCall[] = [
     }),
     async handle({ query: { fresh }, reply }, at) {
       const { status, atMs } = await check(at, fresh === "yes");
-      return sendOne(reply, 200, { ...status, asOf: isoTime(atMs) });
+      const told = asAPaymentFinds(status, at);
+      return sendOne(reply, 200, { ...told, asOf: isoTime(atMs) });
     },
   }),
 
@@ -192,6 +194,13 @@ export const terminalCalls: readonly AnyCall[] = [
     handle: ({ reply }) => sendText(reply, 200, versionText),
   }),
 ];
+
+/** A terminal that is ready, and of which a payment would be refused all the same, is not. */
+function asAPaymentFinds(status: TerminalStatus, { desk }: CallContext): TerminalStatus {
+  const [obstacle] = desk.obstacles;
+  if (status.cr !== "0" || !obstacle) return status;
+  return { ...status, cr: "2", detail: obstacle.says };
+}
 
 /** While a payment runs, and without a link, from what is known: nothing goes on the wire. */
 async function check(

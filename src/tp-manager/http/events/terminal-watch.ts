@@ -8,7 +8,10 @@ type Condition = Omit<EventData<"terminal">, "since">;
 
 const stateNames = { "0": "ready", "1": "busy", "2": "action-needed", "9": "no-link" } as const;
 
-/** Keeps since when the terminal is as it is, and tells every change. */
+/**
+ * Keeps since when the terminal is as it is, and tells every change. A lost link is lost since its
+ * loss, whatever the tries to get it back have met.
+ */
 export class TerminalWatch {
   readonly #terminal: TerminalView;
   readonly #clock: Clock;
@@ -54,11 +57,10 @@ export class TerminalWatch {
   #compare(): void {
     const condition = conditionOf(this.#terminal.state);
     if (isDeepStrictEqual(condition, this.#condition)) return;
-    if (this.#condition.link === "connected" && condition.link !== "connected") {
-      this.#linksLost += 1;
-    }
+    const [wasUp, isUp] = [this.#condition, condition].map(({ link }) => link === "connected");
+    if (wasUp && !isUp) this.#linksLost += 1;
     this.#condition = condition;
-    this.#sinceMs = this.#clock.now();
+    if (wasUp || isUp) this.#sinceMs = this.#clock.now();
     this.#announce({ name: "terminal", data: this.#told });
   }
 }

@@ -120,6 +120,11 @@ export const healthExample = {
   clock: { now: "2026-01-15T12:05:02.000Z", timeZone: "Europe/Berlin", uptimeSeconds: 3600 },
   versions: { connector: "0.1.0", supervisor: "0.1.0", node: "24.0.0", os: "linux_x64" },
   dailyChoresAt: "03:30",
+  updates: {
+    ...{ asked: true, channel: "stable", lastCheckAt: "2026-01-15T02:41:09.000Z" },
+    ...{ lastError: null, metadataAt: "2026-01-15T02:41:09.000Z" },
+    ...{ metadataExpireAt: "2026-01-28T12:00:00.000Z", ready: null, heldBy: null },
+  },
 };
 export const operationDoneExample = {
   status: "Success",

@@ -227,6 +227,19 @@ const health = z.object({
     os: z.string(),
   }),
   dailyChoresAt: z.string(),
+  updates: z
+    .object({
+      asked: z.boolean(),
+      channel: z.string(),
+      lastCheckAt: time.nullable(),
+      lastError: z.string().nullable(),
+      metadataAt: time.nullable(),
+      metadataExpireAt: time.nullable(),
+      ready: z.string().nullable().describe("A version that waits to be taken."),
+      heldBy: z.string().nullable(),
+    })
+    .nullable()
+    .describe("null: the supervisor does not tell; a checkout of the sources has no updates."),
 });
 
 const success = z.literal("Success");

@@ -96,6 +96,8 @@ async function showHealth() {
   const { running, reasons, warnings, payments } = health;
   if (health.status !== "Ready") showStatus("✕ No payments now", "bad");
   else if (running) showStatus(`… A ${running.what} is running`, "busy");
+  else if (warnings.length > 0)
+    showStatus("! Ready for payments, and somebody has to look", "busy");
   else showStatus("✓ Ready for payments", "good");
   fill("reasons", items([...reasons, ...warnings]));
   const order = running?.orderId ? `: order ${running.orderId}` : "";

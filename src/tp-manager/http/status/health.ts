@@ -1,9 +1,9 @@
 import { statfs } from "node:fs/promises";
 import { osName, versionNumber } from "../../../shared/installation.ts";
 import type { ResponseOf, supervisorMessages } from "../../../shared/ipc/contract.ts";
-import type { PayObstacle, Readiness } from "../../../shared/ipc/fleet-messages.ts";
 import { type Clock, isoTime } from "../../../shared/time.ts";
 import {
+  KEEPS_PAYMENTS,
   lastingAlarms,
   type TpManagerTroubles,
   type Trouble,
@@ -20,14 +20,12 @@ import type { HandOff } from "../../supervisor/hand-off.ts";
 import type { StoreGuard } from "../../supervisor/store-guard.ts";
 import type { TerminalIdentity } from "../../terminal/terminal.ts";
 import { type OwnTroubleParts, ownTroubles } from "./own-troubles.ts";
+import { type Updates, updatesOf } from "./updates.ts";
 
 export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 
 /** The desk's facts about the terminal and about open doubts. */
-export type DeskFacts = Pick<
-  TerminalDesk,
-  "terminal" | "turn" | "gate" | "blockedBy" | "strayAsked"
->;
+export type DeskFacts = Pick<TerminalDesk, "terminal" | "turn" | "obstacles">;
 
 interface HealthParts {
   readonly clock: Clock;
@@ -46,7 +44,7 @@ interface HealthParts {
   readonly choresAt: string;
 }
 
-export interface JournalCounts extends Omit<OwnTroubleParts, "handOff" | "clock"> {
+export interface JournalCounts extends Omit<OwnTroubleParts, "handOff" | "clock" | "desk"> {
   readonly attempts: Pick<AttemptStore, "countInDoubt" | "read">;
 }
 
@@ -75,6 +73,7 @@ export interface Health {
   };
   readonly versions: Readonly<Record<"connector" | "supervisor" | "node" | "os", string>>;
   readonly dailyChoresAt: string;
+  readonly updates: Updates | null;
 }
 
 interface ToldTrouble {
@@ -119,14 +118,14 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
   const troubles = troublesOf({ supervisor, tpManager: journal?.troubles });
   const current = parts.desk.turn.current;
   const full = disk !== null && disk.freeBytes < disk.freeMinBytes;
-  const reasons = obstaclesOf(parts, terminal, journal).map(({ says }) => says);
+  const reasons = parts.desk.obstacles.map(({ says }) => says);
   return {
     status: reasons.length === 0 ? "Ready" : "NotReady",
     reasons,
     warnings: [
       ...doubtWarnings(parts.guard),
       ...(full ? ["the disk of the data folder is nearly full"] : []),
-      ...troubles.map(wordsOf),
+      ...troubles.filter(({ row }) => row.check !== KEEPS_PAYMENTS).map(wordsOf),
       ...(payments && payments.inDoubt > 0 ? [`${payments.inDoubt} payments are in doubt`] : []),
     ],
     terminal: { ...terminal, version: parts.identity().version },
@@ -148,51 +147,8 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
       os: osName(),
     },
     dailyChoresAt: parts.choresAt,
+    updates: updatesOf(supervisor),
   };
-}
-
-/** Why no payment can be taken now: a name for programs, words for people. */
-interface Obstacle {
-  readonly name: PayObstacle;
-  readonly says: string;
-}
-
-type ReadinessParts = Pick<HealthParts, "clock" | "desk" | "counts" | "handOff" | "guard">;
-
-/**
- * The readiness of {@link healthOf} in names and numbers only, for the fleet (docs/fleet.md 4.1).
- */
-export function readinessOf(parts: ReadinessParts, terminal: EventData<"terminal">): Readiness {
-  const journal = readJournal(parts);
-  const { link, state, since, terminalId } = terminal;
-  return {
-    obstacles: obstaclesOf(parts, terminal, journal).map(({ name }) => name),
-    terminal: { link, state, since, terminalId },
-    payments: journal && { running: parts.desk.turn.current ? 1 : 0, ...journal.counts },
-    troubles: journal?.troubles ?? {},
-  };
-}
-
-function obstaclesOf(
-  { desk, guard }: ReadinessParts,
-  terminal: EventData<"terminal">,
-  journal: JournalFacts | null,
-): Obstacle[] {
-  return [
-    ...terminalReasons(terminal),
-    ...paymentReasons(desk),
-    ...journalReasons(journal),
-    ...doubtReasons(guard),
-  ];
-}
-
-const obstacle = (name: PayObstacle, says: string): Obstacle => ({ name, says });
-
-/** An order that is new here cannot be paid before the supervisor has told what it knows. */
-function doubtReasons({ open }: HealthParts["guard"]): Obstacle[] {
-  if (!open || open.isTakenOver) return [];
-  const says = `${open.because}: the supervisor's orders are being taken over`;
-  return [obstacle("stores-in-doubt", says)];
 }
 
 function doubtWarnings({ open }: HealthParts["guard"]): string[] {
@@ -203,35 +159,6 @@ function doubtWarnings({ open }: HealthParts["guard"]): string[] {
       "./launch.sh stores accept",
     ...(sales > 0 ? [`the terminal has ${sales} sales that no order here has`] : []),
   ];
-}
-
-function terminalReasons({ link, problem, state, detail }: EventData<"terminal">): Obstacle[] {
-  if (link !== "connected") {
-    return [obstacle("no-terminal-link", `no link to the terminal: ${problem ?? link}`)];
-  }
-  if (state !== "action-needed") return [];
-  return [obstacle("terminal-needs-action", `the terminal needs action: ${detail}`)];
-}
-
-function paymentReasons({ turn, blockedBy, strayAsked }: DeskFacts): Obstacle[] {
-  const inDoubt = `order ${blockedBy} is in doubt and asked about`;
-  const stray = "the terminal reported a sale without an order and is asked";
-  return [
-    ...(turn.closed ? [obstacle("stopping", "the connector is being stopped")] : []),
-    ...(turn.updating ? [obstacle("on-probation", "a new version is on probation")] : []),
-    ...(blockedBy === undefined ? [] : [obstacle("order-in-doubt", inDoubt)]),
-    ...(strayAsked ? [obstacle("sale-without-order", stray)] : []),
-  ];
-}
-
-function journalReasons(journal: JournalFacts | null): Obstacle[] {
-  if (!journal) {
-    const says = "the journal cannot be read: check the data folder";
-    return [obstacle("journal-unreadable", says)];
-  }
-  if (!journal.terminalChanged) return [];
-  const says = "another terminal is connected: POST /terminal/accept";
-  return [obstacle("terminal-changed", says)];
 }
 
 function toldTrouble({ name, row, says, sinceMs, count }: Trouble): ToldTrouble {
@@ -308,19 +235,17 @@ function doubtOf(
 interface JournalFacts {
   readonly counts: { readonly inDoubt: number; readonly notHandedOver: number };
   readonly troubles: TpManagerTroubles;
-  readonly terminalChanged: boolean;
 }
 
 /** null: the journal cannot be read. */
-function readJournal({ counts, desk, handOff, clock }: ReadinessParts): JournalFacts | null {
+function readJournal({ counts, desk, handOff, clock }: HealthParts): JournalFacts | null {
   try {
     return {
       counts: {
         inDoubt: counts.attempts.countInDoubt(),
         notHandedOver: counts.handOffs.countPendingHandOffs(),
       },
-      troubles: ownTroubles({ handOff, clock, ...counts }),
-      terminalChanged: desk.gate.changed,
+      troubles: ownTroubles({ handOff, clock, desk, ...counts }),
     };
   } catch {
     return null; // told as a reason for not being ready

@@ -1,4 +1,3 @@
-import type { Readiness } from "../../../shared/ipc/fleet-messages.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { Clock } from "../../../shared/time.ts";
 import { type Trouble, troublesOf } from "../../../shared/troubles.ts";
@@ -12,7 +11,6 @@ import {
   type Health,
   healthOf,
   type JournalCounts,
-  readinessOf,
   type SupervisorStatus,
 } from "./health.ts";
 import { Metrics } from "./metrics.ts";
@@ -54,6 +52,7 @@ export class Monitor {
       counts: journal,
       supervisor,
       handOff,
+      desk,
       clock,
     });
     journal.attempts.onStep = (attempt, step) => this.metrics.step(attempt, step);
@@ -71,17 +70,12 @@ export class Monitor {
     });
   }
 
-  /** Whether a payment can be taken now, without asking anybody. */
-  readiness(): Readiness {
-    const { journal, ...others } = this.#parts;
-    return readinessOf({ ...others, counts: journal }, this.watch.now);
-  }
-
   /** Troubles between the journal and the gateway (shared/troubles.ts). */
   async troubles(): Promise<Trouble[]> {
     const supervisor = await this.#parts.supervisor().catch(() => null);
-    const { handOff, journal, clock } = this.#parts;
-    return troublesOf({ supervisor, tpManager: ownTroubles({ handOff, clock, ...journal }) });
+    const { handOff, journal, clock, desk } = this.#parts;
+    const tpManager = ownTroubles({ handOff, clock, desk, ...journal });
+    return troublesOf({ supervisor, tpManager });
   }
 
   close(): void {

@@ -1,7 +1,9 @@
+import { errorTable } from "../../../shared/errors.ts";
 import type { Clock } from "../../../shared/time.ts";
 import type { TpManagerTroubles } from "../../../shared/troubles.ts";
 import type { AnswerStore } from "../../attempts/answer-store.ts";
 import type { HandOffStore } from "../../attempts/hand-off-store.ts";
+import type { TerminalDesk } from "../../desk/terminal-desk.ts";
 import type { HandOff } from "../../supervisor/hand-off.ts";
 
 /** More orders than a trouble counts. */
@@ -17,15 +19,20 @@ export interface OwnTroubleParts {
   >;
   readonly clock: Pick<Clock, "now">;
   readonly answers: Pick<AnswerStore, "unreadCharges">;
+  readonly desk: Pick<TerminalDesk, "obstacles">;
 }
 
 /** tp-manager's part of what the table of troubles asks. Throws when the journal cannot be read. */
 export function ownTroubles(parts: OwnTroubleParts): TpManagerTroubles {
-  const { handOff, handOffs, answers, clock } = parts;
+  const { handOff, handOffs, answers, clock, desk } = parts;
   return {
     handOver: handOff.trouble,
     refusedHandOffs: handOffs.countSetAside(),
     standingAtGateway: handOffs.standingAtGateway(clock.now() - STANDING_MS, STANDING_MAX),
     unreadCharges: answers.unreadCharges(),
+    obstacles: desk.obstacles.map(({ code, says }) => ({
+      ...{ code, says },
+      todo: errorTable[code].action,
+    })),
   };
 }

@@ -26,6 +26,7 @@ const BUFFER_BYTES_MAX = 64 * 1_024;
  * recovery run or the next payment needs the terminal.
  */
 export class BareLine implements Dialogue {
+  readonly isShared = false;
   readonly #parts: BareParts;
   #listener: DialogueListener | undefined;
   #current: Exchange | undefined;
@@ -47,11 +48,11 @@ export class BareLine implements Dialogue {
     await this.#current?.close();
     const { transport, clock } = this.#parts;
     const exchange: Exchange = new Exchange(clock, {
-      message: (bytes) => this.#listener?.reply(bytes, !exchange.isUsed),
-      closed: (rest, text) => {
+      message: (bytes, isEarly) => this.#listener?.reply(bytes, isEarly),
+      closed: (rest, text, isEarly) => {
         if (this.#current === exchange) this.#current = undefined;
         if (!exchange.isUsed) return;
-        if (rest.length > 0) this.#listener?.reply(rest, false);
+        if (rest.length > 0) this.#listener?.reply(rest, isEarly);
         this.#listener?.gone(text);
       },
     });
@@ -126,10 +127,11 @@ function saysAll(tags: readonly Tagged[]): boolean {
   return state === undefined || needed[state].every((tag) => tagValue(tags, tag) !== undefined);
 }
 
+/** `isEarly`: it began before our request was written, so it is no answer to it. */
 interface ExchangeListener {
-  message(bytes: Uint8Array): void;
+  message(bytes: Uint8Array, isEarly: boolean): void;
   /** `rest`: bytes that are no whole message. */
-  closed(rest: Uint8Array, text: string): void;
+  closed(rest: Uint8Array, text: string, isEarly: boolean): void;
 }
 
 /** One connection: its bytes as messages. */
@@ -138,6 +140,8 @@ class Exchange {
   readonly #listener: ExchangeListener;
   #connection: ByteConnection | undefined;
   #buffer: Uint8Array = new Uint8Array(0);
+  /** The buffer began to come before our request was written. */
+  #isEarly = true;
   #settle: Timer | undefined;
   #hold: Timer | undefined;
   isUsed = false;
@@ -163,6 +167,7 @@ class Exchange {
   /** false: the connection is closed, nothing has left. */
   write(message: Uint8Array): boolean {
     this.#hold?.clear();
+    this.#tellEarly();
     try {
       this.#connection?.write(message);
       this.isUsed = this.#connection !== undefined;
@@ -176,6 +181,15 @@ class Exchange {
     this.#hold?.clear();
     this.#settle?.clear();
     await this.#connection?.close();
+  }
+
+  /** A message that is whole now is not to be read together with the answer to our request. */
+  #tellEarly(): void {
+    const { tags, fault } = readTagged(this.#buffer);
+    const isWhole = this.#buffer.length > 0 && !fault && saysAll(tags);
+    if (isWhole) this.#settle?.clear();
+    if (isWhole) this.#tell();
+    this.#isEarly = this.#buffer.length > 0;
   }
 
   #data(bytes: Uint8Array): void {
@@ -204,29 +218,31 @@ class Exchange {
     const rest = this.#buffer.subarray(fault.at);
     if (fault.code !== "duplicate-tag" && withoutLineEnds(rest).length === rest.length) return;
     this.#buffer = withoutLineEnds(rest);
-    this.#listener.message(first);
+    this.#listener.message(first, this.#isEarly);
   }
 
   #tell(): void {
-    const message = this.#buffer;
-    const { tags, fault } = readTagged(message);
+    const { tags, fault } = readTagged(this.#buffer);
     if (!fault && tagValue(tags, "AE") === undefined) return;
+    this.#tellBuffer();
+  }
+
+  #tellBuffer(): void {
+    const [message, isEarly] = [this.#buffer, this.#isEarly];
     this.#buffer = new Uint8Array(0);
-    this.#listener.message(message);
+    this.#isEarly = !this.isUsed;
+    this.#listener.message(message, isEarly);
   }
 
   #closed(problem: Error | null): void {
     this.#hold?.clear();
     this.#settle?.clear();
     const { fault } = readTagged(this.#buffer);
-    if (this.#buffer.length > 0 && !fault) {
-      const message = this.#buffer;
-      this.#buffer = new Uint8Array(0);
-      this.#listener.message(message);
-    }
+    if (this.#buffer.length > 0 && !fault) this.#tellBuffer();
     const rest = this.#buffer;
     this.#buffer = new Uint8Array(0);
-    this.#listener.closed(rest, problem?.message ?? "the connection was closed");
+    const text = problem?.message ?? "the connection was closed";
+    this.#listener.closed(rest, text, this.#isEarly);
   }
 }
 

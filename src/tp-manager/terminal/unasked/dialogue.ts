@@ -4,6 +4,8 @@ import type { PaymentOrder, TransactionReport } from "../terminal.ts";
 export interface Dialogue {
   /** Why nothing can be sent now; null when nothing is known against it. */
   readonly problem: string | null;
+  /** The results of all payments come on one line, which stays open. */
+  readonly isShared: boolean;
   start(listener: DialogueListener): void;
   /** The terminal answers and takes one request; held for a moment. Nothing is asked for. */
   open(signal: AbortSignal): Promise<Opened>;

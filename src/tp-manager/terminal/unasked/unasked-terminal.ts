@@ -42,6 +42,8 @@ interface Paying {
   fault: string;
   /** The terminal may have the request, so whatever comes is evidence. */
   isSent: boolean;
+  /** The way is opened once more, so nothing that comes answers this payment. */
+  isReopening: boolean;
 }
 
 const nobody = { serialNumber: "", deviceId: "", terminalId: "", version: "" } as const;
@@ -103,6 +105,7 @@ export class UnaskedTerminal implements Terminal {
       partialIssue: false,
       cannotRefuse: true,
       noIdentity: true,
+      ...(this.#parts.dialogue.isShared ? { sharesLine: true } : {}),
     };
   }
 
@@ -197,7 +200,10 @@ export class UnaskedTerminal implements Terminal {
       return { end: "not-sent", code: "request", text: (error as Error).message };
     }
     const ended = Promise.withResolvers<PaymentEnd>();
-    const paying: Paying = { order, observer, ended, fault: "", isSent: false };
+    const paying: Paying = {
+      ...{ order, observer, ended, fault: "" },
+      ...{ isSent: false, isReopening: false },
+    };
     this.#paying = paying;
     this.#openedAtMs = -OPENED_MS;
     this.#mayRun = true;
@@ -205,7 +211,7 @@ export class UnaskedTerminal implements Terminal {
     this.#newest = order;
     let limit: Timer | undefined;
     try {
-      const sent = await this.#send(request);
+      const sent = await this.#send(request, paying);
       log.info({ sent }, "payment request");
       if (sent === "not-sent" || sent === "refused") {
         this.#mayRun = false;
@@ -235,19 +241,25 @@ export class UnaskedTerminal implements Terminal {
   }
 
   /** An opening that has lapsed meanwhile is made once more, because nothing has left. */
-  async #send(request: Uint8Array): Promise<"taken" | "refused" | "unanswered" | "not-sent"> {
+  async #send(
+    request: Uint8Array,
+    paying: Paying,
+  ): Promise<"taken" | "refused" | "unanswered" | "not-sent"> {
     const { dialogue, clock } = this.#parts;
     const first = await dialogue.send(request);
     if (first !== "lapsed") return first;
+    paying.isReopening = true;
     const opening = new AbortController();
     const limit = clock.startTimer("opening again", REOPEN_MS, () => opening.abort());
     const { opened } = await dialogue.open(opening.signal);
     limit.clear();
+    paying.isReopening = false;
     const second = opened ? await dialogue.send(request) : "lapsed";
     return second === "lapsed" ? "not-sent" : second;
   }
 
-  #reply(reply: Uint8Array, unasked: boolean): boolean {
+  #reply(reply: Uint8Array, tooEarly: boolean): boolean {
+    const unasked = tooEarly || (this.#paying?.isReopening ?? false);
     if (this.#isRepeat(reply, unasked)) return true;
     const isStored = this.#judged(reply, unasked);
     const { clock } = this.#parts;
@@ -279,9 +291,10 @@ export class UnaskedTerminal implements Terminal {
         this.#spoilt(reading.why);
         return false;
       case "result":
-        return paying && this.#isOf(paying, reading.report, unasked)
-          ? this.#own(paying, reading)
-          : this.#late(reading);
+        if (!paying) return this.#late(reading);
+        if (this.#isOf(paying, reading.report, unasked)) return this.#own(paying, reading);
+        if (!unasked) paying.fault = "a result came that can be another payment's";
+        return this.#late(reading);
     }
   }
 

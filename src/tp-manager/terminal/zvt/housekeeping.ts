@@ -7,11 +7,13 @@ import { codeOf, type RunCommand } from "./introduction.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
 import type { ZvtDependencies, ZvtOptions } from "./zvt-options.ts";
 
+type HousekeepingParts = Pick<ZvtDependencies, "clock" | "log">;
+
 interface Tries {
   readonly count: number;
   readonly notBeforeMs: number;
-  /** One of them was cut off by a lost link. */
-  readonly cutOff: boolean;
+  /** Ends of a try that led to another one at once; each does so only once. */
+  readonly excused: ReadonlyArray<"lost" | "met">;
 }
 
 /**
@@ -20,17 +22,19 @@ interface Tries {
  * and tp-manager decides (docs/design.md 3.7).
  *
  * A demand that stays after its cure, or whose cure fails, is met again after a growing pause. A
- * link that is lost says nothing about the cure, so the first time the demand is met again at once.
+ * link that is lost says nothing about the cure, so the first time the demand is met again at once;
+ * so is a demand that stands after a good cure, because it may have been raised anew before it was
+ * asked for. A command that did not leave is no try.
  */
 export class Housekeeping {
   readonly #options: ZvtOptions;
-  readonly #deps: ZvtDependencies;
+  readonly #deps: HousekeepingParts;
   readonly #emit: (event: TerminalEvent) => void;
   readonly #tries = new Map<Demand, Tries>();
 
   constructor(
     options: ZvtOptions,
-    dependencies: ZvtDependencies,
+    dependencies: HousekeepingParts,
     emit: (event: TerminalEvent) => void,
   ) {
     this.#options = options;
@@ -58,11 +62,14 @@ export class Housekeeping {
   async meet(demand: Demand, run: RunCommand): Promise<void> {
     const command = this.#command(demand);
     if (!command) return;
+    const before = this.#tries.get(demand);
     this.#tried(demand);
     this.#deps.log.info({ demand }, "the terminal demands it: begun");
     const end = await run(command);
-    if (end.end === "lost") this.#lost(demand);
     const problem = this.#problemOf(end);
+    if (end.end === "not-sent") this.#untried(demand, before);
+    else if (end.end === "lost") this.#excuse(demand, "lost");
+    else if (problem === null) this.#excuse(demand, "met");
     if (problem === null) this.#deps.log.info({ demand }, "the terminal's demand is met");
     else this.#deps.log.warn({ demand, problem }, "the terminal's demand could not be met");
     this.#emit({ type: "housekeeping", job: demand, problem });
@@ -70,16 +77,23 @@ export class Housekeeping {
 
   #tried(demand: Demand): void {
     const { minMs, maxMs } = this.#options.housekeepingPause;
-    const { count: before = 0, cutOff = false } = this.#tries.get(demand) ?? {};
+    const { count: before = 0, excused = [] } = this.#tries.get(demand) ?? {};
     const pauseMs = Math.min(minMs * 2 ** Math.min(before, 16), maxMs);
     const notBeforeMs = this.#deps.clock.monotonicMs() + pauseMs;
-    this.#tries.set(demand, { count: before + 1, notBeforeMs, cutOff });
+    this.#tries.set(demand, { count: before + 1, notBeforeMs, excused });
   }
 
-  #lost(demand: Demand): void {
-    if (this.#tries.get(demand)?.cutOff) return;
+  #untried(demand: Demand, before: Tries | undefined): void {
+    if (before) this.#tries.set(demand, before);
+    else this.#tries.delete(demand);
+  }
+
+  /** No pause, the first time that a try ends so. */
+  #excuse(demand: Demand, how: "lost" | "met"): void {
+    const { excused = [] } = this.#tries.get(demand) ?? {};
+    if (excused.includes(how)) return;
     const notBeforeMs = this.#deps.clock.monotonicMs();
-    this.#tries.set(demand, { count: 0, notBeforeMs, cutOff: true });
+    this.#tries.set(demand, { count: 0, notBeforeMs, excused: [...excused, how] });
   }
 
   #command(demand: Demand): Command | undefined {

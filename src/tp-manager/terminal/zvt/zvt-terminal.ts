@@ -1,3 +1,4 @@
+import { unlessAborted } from "../../../shared/time.ts";
 import { codeText, resultText } from "../../../zvt/tables/result-codes.ts";
 import {
   type Baseline,
@@ -358,15 +359,6 @@ class ZvtTerminal implements Terminal {
       }
     }
   }
-}
-
-/** The command on the wire goes to its end all the same; only the caller stops waiting for it. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }
 
 function wordsOf(reason: unknown): string {

@@ -70,3 +70,60 @@ describe("a reply that comes in pieces", () => {
     expect(told).toEqual([first + second]);
   });
 });
+
+describe("a message that comes before the request was written", () => {
+  const stale = tagged({ CZ: "0300", CD: "0", AE: "01", AF: "04", CB: "999", CE: "978" });
+  const answer = tagged({ CZ: "0300", CD: "0", AE: "10", CB: "999", CE: "978" });
+  const opened = async () => {
+    const clock = new TestClock();
+    const peer = new LinePeer(clock);
+    const line = new BareLine({
+      ...{ transport: peer.transport, clock },
+      ...{ identification: new Uint8Array(0), ending: new Uint8Array(0) },
+    });
+    const told: [string, boolean][] = [];
+    line.start({
+      reply: (bytes, unasked) => told.push([bytesHex(bytes), unasked]) > 0,
+      ...{ spoilt: () => {}, link: () => {}, gone: () => {} },
+    });
+    await line.open(new AbortController().signal);
+    return { clock, peer, line, told };
+  };
+
+  test.each([1, 200, 5_000])("is no answer to it, which comes %i ms later", async (pauseMs) => {
+    const { clock, peer, line, told } = await opened();
+    peer.say(stale);
+    await clock.advance(2);
+    await line.send(hexBytes("00"));
+    peer.say(answer, pauseMs);
+    await clock.advance(10_000);
+    expect(told).toEqual([
+      [stale, true],
+      [answer, false],
+    ]);
+  });
+
+  test.each([2, 40, stale.length - 2])("is none either when the rest (%i) follows", async (at) => {
+    const { clock, peer, line, told } = await opened();
+    peer.say(stale.slice(0, at));
+    await clock.advance(2);
+    await line.send(hexBytes("00"));
+    peer.say(stale.slice(at), 10);
+    peer.say(answer, 4_000);
+    await clock.advance(10_000);
+    expect(told).toEqual([
+      [stale, true],
+      [answer, false],
+    ]);
+  });
+
+  test("is none also when it is cut", async () => {
+    const { clock, peer, line, told } = await opened();
+    peer.say(stale.slice(0, 40));
+    await clock.advance(2);
+    await line.send(hexBytes("00"));
+    peer.drop(10);
+    await clock.advance(10_000);
+    expect(told).toEqual([[stale.slice(0, 40), true]]);
+  });
+});

@@ -32,6 +32,35 @@ describe("the words about a line", () => {
     expect(words[1]).toContain("does not answer");
     expect(words[2]).toContain("wrong parity");
   });
+
+  test("say a wrong parity also to a question that is given up early", async () => {
+    const { at, driver, peer } = await concertHouse();
+    peer.onEnq = () => "95";
+    const given = new AbortController();
+    const checked = driver.check(given.signal).catch((error: Error) => error.message);
+    await at.clock.advance(2_000);
+    given.abort();
+    expect(await checked).toContain("wrong parity");
+  });
+
+  test("say a wrong parity of the replies to the kiosk", async () => {
+    const { at, peer } = await concertHouse();
+    peer.onPaid = () => peer.say("82", 1_000);
+    const answer = pay(at, request("A-1"));
+    await at.clock.advance(300_000);
+    const { body } = await answer;
+    expect(body.status).toBe("Unknown");
+    expect(body.error?.message).toContain("wrong parity");
+  });
+});
+
+describe("a terminal that asks to speak where it has just let us speak", () => {
+  test("is heard first, and gets the request then", async () => {
+    const { peer, paid } = await concertHouse();
+    peer.onEnq = (count) => (count === 1 ? `${ACK}${ENQ}` : ACK);
+    expect(await paid()).toBe("Success");
+    expect(peer.requests).toHaveLength(1);
+  });
 });
 
 describe("a line that a terminal closes behind each payment", () => {

@@ -34,14 +34,17 @@ describe("a reply without a reference that comes again, because our ACK was lost
     peer.onPaid = () => {};
     expect(await paid("A-1")).toBe("Unknown");
     await at.clock.advance(100_000);
-    peer.again();
     peer.onPaid = onPaid;
-    peer.requests.length = 0;
+    peer.again();
+    peer.change = { private: blank, amountMinor: 500 };
+    expect(await paid("B-1", 500)).toBe("Success");
+    peer.again();
+    peer.change = { private: blank };
     loseAck(peer);
-    expect(await paid("B-1")).toBe("Success");
+    expect(await paid("C-1")).toBe("Success");
     await at.clock.advance(20_000);
-    expect([phase("A-1"), phase("B-1")]).toEqual(["in-doubt", "charged"]);
-    expect(at.supervisor.stored).toHaveLength(1);
+    expect([phase("A-1"), phase("C-1")]).toEqual(["in-doubt", "charged"]);
+    expect(at.supervisor.stored).toHaveLength(2);
     expect(alarms()).not.toContain("sale-without-order");
   });
 

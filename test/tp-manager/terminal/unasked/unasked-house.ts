@@ -16,8 +16,8 @@ export interface UnaskedHouse<Peer extends LinePeer> {
   readonly at: House;
   readonly peer: Peer;
   readonly driver: UnaskedTerminal;
-  /** Pays 9.99 EUR and lets time pass until it is answered. */
-  paid(orderId?: string): Promise<string>;
+  /** Pays 9.99 EUR, or another amount, and lets time pass until it is answered. */
+  paid(orderId?: string, amountMinor?: number): Promise<string>;
   phase(orderId?: string): string | undefined;
   alarms(): string[];
 }
@@ -60,9 +60,9 @@ export async function unaskedHouse<Peer extends LinePeer>(
     at,
     peer,
     driver,
-    async paid(orderId = "A-1") {
+    async paid(orderId = "A-1", amountMinor = 999) {
       let told: string | undefined;
-      const answer = pay(at, request(orderId)).then(
+      const answer = pay(at, request(orderId, { amountMinor })).then(
         (result) => {
           told = outcome(result);
         },

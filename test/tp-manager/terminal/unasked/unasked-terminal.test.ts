@@ -26,6 +26,7 @@ function started(line: Partial<Dialogue>, limits: { readonly quietMs?: number } 
   let listener: DialogueListener | undefined;
   const dialogue: Dialogue = {
     problem: null,
+    isShared: true,
     start: (given) => {
       listener = given;
     },
@@ -66,6 +67,30 @@ describe("an opening that has lapsed", () => {
     const paying = driver.pay(order, { ...heedless, report: () => "accept" });
     await clock.advance(60_000);
     expect(await Promise.race([paying, "still waiting"])).toMatchObject({ end: "not-sent" });
+  });
+
+  test("hears results of before only, until the request has left", async () => {
+    const opening = Promise.withResolvers<Opened>();
+    const sends: ("lapsed" | "taken")[] = ["lapsed", "taken"];
+    const { clock, driver, told } = started({
+      open: () => opening.promise,
+      send: () => Promise.resolve(sends.shift() ?? "taken"),
+    });
+    const late: (boolean | null)[] = [];
+    driver.takeLateResults(({ good }) => late.push(good) > 0);
+    const own: boolean[] = [];
+    const report = ({ good }: { good: boolean }): "accept" => {
+      own.push(good);
+      return "accept";
+    };
+    const paying = driver.pay(order, { ...heedless, report });
+    await clock.advance(10);
+    told({ status: "7" });
+    expect([late, own]).toEqual([[false], []]);
+    opening.resolve({ opened: true });
+    await clock.advance(10);
+    told({ status: "0", private: "K000000000" });
+    expect([(await paying).end, late, own]).toEqual(["completed", [false], [true]]);
   });
 });
 

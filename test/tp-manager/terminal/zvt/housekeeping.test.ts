@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { ZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
+import { Housekeeping } from "../../../../src/tp-manager/terminal/zvt/housekeeping.ts";
+import {
+  defaultZvtOptions,
+  type ZvtOptions,
+} from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
+import { TestClock } from "../../../support/test-clock.ts";
 import { connect, goodSale } from "./connected-driver.ts";
 import { type Driver, never, Observer, tenEuro } from "./driver.ts";
 import { type Peer, repeatReceipt, statusCompletion, tcpPeer, terminalId } from "./peer.ts";
@@ -129,6 +134,35 @@ describe("a terminal's demands", () => {
       await register(peer, initialised);
       await status(peer, initialised);
     }
+  });
+
+  test("that stand after a good cure are met again at once, and then after a pause", async () => {
+    const said = { registration: "10", status: statusCompletion("c2") };
+    const { peer } = await begin(said);
+    for (let met = 0; met < 2; met++) {
+      await status(peer, said);
+      await peer.expect("067005 06031b0102");
+      peer.send("800000");
+      await peer.tell("060f00");
+      await register(peer, initialised);
+      // Raised anew before the driver has asked: the cure before was good all the same.
+      await status(peer, said);
+    }
+    for (let polls = 0; polls < 5; polls++) await status(peer, said);
+  });
+
+  test("wait for no pause when the command did not leave", async () => {
+    const log = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {} };
+    const parts = { clock: new TestClock(), log };
+    const keeper = new Housekeeping({ ...defaultZvtOptions, ...quick }, parts, () => {});
+    const meet = (end: "not-sent" | "lost"): Promise<void> =>
+      keeper.meet("diagnosis", () => Promise.resolve({ end, problem: "the line is closed" }));
+    await meet("not-sent");
+    expect(keeper.due(["diagnosis"])).toBe("diagnosis");
+    await meet("lost");
+    await meet("lost");
+    await meet("not-sent");
+    expect(keeper.due(["diagnosis"])).toBeUndefined();
   });
 
   test("are met again at once after a lost link, and after a pause the next time", async () => {

@@ -1,7 +1,7 @@
 import type { FaultArgument, FaultKind, FaultTable } from "../../faults/fault-table.ts";
 
 /** Moments of a payment at which a fault can strike, in their order. */
-const points = ["accepted", "card", "host", "charged", "reply", "replied"] as const;
+export const points = ["accepted", "card", "host", "charged", "reply", "replied"] as const;
 export type Point = (typeof points)[number];
 
 const pointDescriptions: Readonly<Record<Point, string>> = {

@@ -1,0 +1,80 @@
+import type { ClientRequest, IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { Duplex } from "node:stream";
+import { httpRequest } from "../../shared/node-http.ts";
+import { ANSWER_BYTES_MAX, type OneExchange } from "./one-exchange.ts";
+
+/** The exchange ends with what Node's HTTP client makes of the answer, or of its absence. */
+export function endBy(request: ClientRequest, exchange: OneExchange): void {
+  request.on("error", (error) => exchange.failWith(error));
+  request.on("upgrade", () =>
+    exchange.fail("socket", "the other side goes over to a new protocol"),
+  );
+  request.on("response", (response) => {
+    readBody(response).then(
+      (text) =>
+        exchange.answered(response.statusCode ?? 0, response.headers["retry-after"] ?? null, text),
+      (error: Error) => exchange.failWith(error),
+    );
+  });
+}
+
+/**
+ * An answer of any form to a request that was written: Node's client reads it from what has come
+ * and what follows, and writes into nothing.
+ */
+export function readByNode(
+  exchange: OneExchange,
+  pieces: readonly Buffer[],
+  socket: Socket,
+  method: "GET" | "POST",
+): void {
+  const carried = new Duplex({
+    read() {
+      // Pieces are handed on as they come.
+    },
+    write: (_piece, _encoding, done) => done(),
+  });
+  const request = httpRequest({ method, createConnection: () => carried });
+  exchange.onGivenUp = () => {
+    request.destroy();
+    socket.destroy();
+  };
+  endBy(request, exchange);
+  request.end();
+  for (const piece of pieces) carried.push(piece);
+  socket.removeAllListeners("data");
+  socket.on("data", (piece) => void carried.push(piece));
+  socket.on("end", () => void carried.push(null));
+  socket.on("error", (error) => carried.destroy(error));
+  socket.on("close", () => carried.destroy());
+  // The end of the answer is the end of what carries it, and of the connection.
+  carried.on("close", () => socket.destroy());
+}
+
+/**
+ * The whole text, or null when it is larger than any true answer; rejects when it is cut off. By
+ * events: an answer that lies in the socket has been read before anything else is done.
+ */
+function readBody(response: IncomingMessage): Promise<string | null> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    response.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      chunks.push(chunk);
+      if (bytes <= ANSWER_BYTES_MAX) return;
+      resolve(null);
+      response.destroy();
+    });
+    let whole = false;
+    response.on("end", () => {
+      whole = response.complete;
+      if (whole) resolve(Buffer.concat(chunks).toString("utf8"));
+    });
+    response.on("error", reject);
+    response.on("close", () => {
+      if (!whole) reject(new Error("the answer was cut off"));
+    });
+  });
+}

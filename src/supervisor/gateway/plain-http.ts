@@ -1,0 +1,104 @@
+/**
+ * An HTTP answer in the form that gateways write in fact: the head in one piece, one length or
+ * plain chunks. Whatever differs is left to Node's own reader (node-reader.ts), so that this one
+ * has nothing to be lenient about (docs/gateway.md 2.11).
+ */
+export interface PlainHead {
+  readonly httpStatus: number;
+  readonly retryAfter: string | null;
+  readonly headBytes: number;
+  /** null: in chunks. */
+  readonly bodyBytes: number | null;
+  /** How long the other side keeps the connection; 0: not at all. */
+  readonly keptMs: number;
+}
+
+/** As long as Node allows a head to be. */
+const HEAD_BYTES_MAX = 16 * 1024;
+/** A server closes an announced second early, so that no request meets a closing connection. */
+const EARLY_MS = 1_000;
+
+const statusLine = /^HTTP\/1\.1 ([2-5]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
+const headerLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\t\x20-\x7e\x80-\xff]*)$/;
+/** Answers that end where their head ends, whatever it says. */
+const bodiless = new Set(["204", "304"]);
+
+/** The head at the start of an answer; undefined when it is not whole, or not so plain. */
+export function readPlainHead(piece: Buffer): PlainHead | undefined {
+  const text = piece.toString("latin1", 0, Math.min(piece.length, HEAD_BYTES_MAX));
+  const end = text.indexOf("\r\n\r\n");
+  if (end === -1) return undefined;
+  const [first = "", ...lines] = text.slice(0, end).split("\r\n");
+  const status = statusLine.exec(first)?.[1];
+  if (status === undefined || bodiless.has(status)) return undefined;
+  const headers = headersOf(lines);
+  const bodyBytes = headers && bodyBytesOf(headers);
+  const keptMs = headers && keptMsOf(headers);
+  if (bodyBytes === undefined || keptMs === undefined) return undefined;
+  const retryAfter = headers?.get("retry-after") ?? null;
+  return { httpStatus: Number(status), retryAfter, headBytes: end + 4, bodyBytes, keptMs };
+}
+
+/** Those that mean something here; undefined when one is not plain, or says two things. */
+function headersOf(lines: readonly string[]): Map<string, string> | undefined {
+  const headers = new Map<string, string>();
+  for (const line of lines) {
+    const [, given = "", padded = ""] = headerLine.exec(line) ?? [];
+    const name = given.toLowerCase();
+    if (name === "" || name === "upgrade" || name === "trailer") return undefined;
+    if (!meaningful.has(name)) continue;
+    if (headers.has(name)) return undefined;
+    headers.set(name, padded.trimEnd());
+  }
+  return headers;
+}
+
+const meaningful = new Set([
+  "content-length",
+  "transfer-encoding",
+  "connection",
+  "keep-alive",
+  "retry-after",
+]);
+
+function bodyBytesOf(headers: ReadonlyMap<string, string>): number | null | undefined {
+  const [length, coding] = [headers.get("content-length"), headers.get("transfer-encoding")];
+  if (coding !== undefined) {
+    return length === undefined && coding.toLowerCase() === "chunked" ? null : undefined;
+  }
+  return length !== undefined && /^\d{1,9}$/.test(length) ? Number(length) : undefined;
+}
+
+function keptMsOf(headers: ReadonlyMap<string, string>): number | undefined {
+  const connection = headers.get("connection")?.toLowerCase();
+  if (connection === "close") return 0;
+  if (connection !== undefined && connection !== "keep-alive") return undefined;
+  const seconds = /(?:^|[,; ])timeout=(\d{1,6})/.exec(headers.get("keep-alive") ?? "")?.[1];
+  if (seconds === undefined) return Number.POSITIVE_INFINITY;
+  return Math.max(Number(seconds) * 1_000 - EARLY_MS, 0);
+}
+
+const chunkHead = /^([0-9A-Fa-f]{1,7})\r\n/;
+
+/**
+ * The body out of its chunks, and how many bytes they took. "more": they have not all come;
+ * undefined: they are not so plain.
+ */
+export function readChunks(
+  coded: Buffer,
+): { readonly body: Buffer; readonly bytes: number } | "more" | undefined {
+  const parts: Buffer[] = [];
+  let at = 0;
+  for (;;) {
+    const begin = coded.toString("latin1", at, Math.min(at + 9, coded.length));
+    const size = chunkHead.exec(begin)?.[1];
+    if (size === undefined) return /^[0-9A-Fa-f]{0,7}\r?$/.test(begin) ? "more" : undefined;
+    const from = at + size.length + 2;
+    const to = from + Number.parseInt(size, 16);
+    const after = coded.toString("latin1", to, Math.min(to + 2, coded.length));
+    if (after !== "\r\n") return "\r\n".startsWith(after) ? "more" : undefined;
+    at = to + 2;
+    if (to === from) return { body: Buffer.concat(parts), bytes: at };
+    parts.push(coded.subarray(from, to));
+  }
+}

@@ -1,0 +1,63 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { startDaily } from "../../shared/daily.ts";
+import { exitCodes } from "../../shared/exit-codes.ts";
+import type { ProgramContext } from "../../shared/lifecycle.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { isDelivery, programFile } from "../../shared/version-files.ts";
+import { installationId, lookTime } from "../../update/update-state.ts";
+
+/** A large runtime over a slow line; what came is taken up again the next night. */
+const CHECK_LIMIT_MS = 4 * 3_600_000;
+
+type Parts = Pick<ProgramContext, "config" | "installation" | "clock" | "onStop"> & {
+  readonly log: Logger;
+};
+
+/**
+ * Looks for an update each day about UPDATE_TIME (docs/updates.md 4.4), in a program of its own,
+ * because what verifies signatures needs memory that is given back then. Only the launcher takes
+ * what was found.
+ */
+export function startUpdateChecks({ config, installation, clock, log, onStop }: Parts): void {
+  if (!isDelivery) return;
+  if (config.UPDATE_URL === undefined) {
+    log.info("no updates are looked for: UPDATE_URL is not set");
+    return;
+  }
+  const { dataDirectory } = installation;
+  const at = lookTime(config.UPDATE_TIME, installationId(dataDirectory));
+  log.info({ channel: config.UPDATE_CHANNEL }, `updates are looked for each day at ${at}`);
+  const run = (): Promise<void> => checkInItsOwnProgram(dataDirectory, log);
+  const chores = [{ name: "look for an update", run }];
+  const daily = startDaily({ at, idle: () => true, chores, clock, log });
+  onStop("looks for updates", () => daily.stop());
+}
+
+/** The end is in the state of updates too; a failure is an alarm only when it lasts. */
+export async function checkInItsOwnProgram(dataDirectory: string, log: Logger): Promise<void> {
+  const words = [programFile("update-check"), "--data", dataDirectory];
+  const options = { timeout: CHECK_LIMIT_MS, windowsHide: true };
+  const running = promisify(execFile)(process.execPath, words, options);
+  const end = (): boolean => running.child.kill();
+  process.once("exit", end);
+  try {
+    const { stdout, stderr } = await running;
+    tell(stderr, log);
+    log.info(`update: ${stdout.trim()}`);
+  } catch (error) {
+    const { code, stderr, message } = error as { code?: number; stderr?: string; message: string };
+    if (code === exitCodes.alreadyRunning) return void log.info("update: somebody else is at work");
+    tell(stderr?.trim() || message, log);
+  } finally {
+    process.off("exit", end);
+  }
+}
+
+function tell(lines: string, log: Logger): void {
+  for (const line of lines.split("\n").filter(Boolean)) {
+    const [, alarm] = /^alarm: (.*)$/.exec(line) ?? [];
+    if (alarm === undefined) log.warn(`update: ${line}`);
+    else log.error({ alarm: "update-metadata" }, alarm);
+  }
+}

@@ -1,0 +1,55 @@
+import type { Config } from "../../shared/config/config.ts";
+import type { ResponseOf, supervisorMessages } from "../../shared/ipc/contract.ts";
+import type { Clock } from "../../shared/time.ts";
+import { isDelivery } from "../../shared/version-files.ts";
+import { BY_OPERATOR, readLastSwitch } from "../../update/switch-record.ts";
+import { readHold, readReady, readState, type UpdateState } from "../../update/update-state.ts";
+
+type Figures = NonNullable<ResponseOf<typeof supervisorMessages, "status">["updates"]>;
+
+/** A little less than two days: the third night, whatever the hour of it. */
+const THREE_NIGHTS_MS = 46 * 3_600_000;
+
+/** How this installation stands with its updates, read anew each time; a checkout has none. */
+export function updateFacts(
+  dataDirectory: string,
+  config: Pick<Config, "UPDATE_URL" | "UPDATE_CHANNEL">,
+  clock: Pick<Clock, "now">,
+): () => Figures | undefined {
+  return () => (isDelivery ? figuresOf(dataDirectory, config, clock.now()) : undefined);
+}
+
+export function figuresOf(
+  dataDirectory: string,
+  { UPDATE_URL, UPDATE_CHANNEL }: Pick<Config, "UPDATE_URL" | "UPDATE_CHANNEL">,
+  nowMs: number,
+): Figures {
+  const state = readState(dataDirectory);
+  const asks = UPDATE_URL !== undefined;
+  return {
+    ...{ asks, channel: UPDATE_CHANNEL },
+    ...{ checkedMs: state.checkedMs, fault: state.fault?.message ?? null },
+    ...{ freshMs: state.freshMs, expiresMs: state.expiresMs },
+    ready: readReady(dataDirectory)?.version ?? null,
+    heldBy: readHold(dataDirectory, nowMs)?.who ?? null,
+    stuck: asks ? stuckOf(state) : null,
+    failed: failedOf(dataDirectory),
+  };
+}
+
+function stuckOf({ checkedMs, fault, putOff }: UpdateState): Figures["stuck"] {
+  const faultMs = fault ? (checkedMs ?? 0) - fault.sinceMs : 0;
+  if (fault && (fault.code === "metadata-expired" || faultMs >= THREE_NIGHTS_MS)) {
+    return { reason: fault.message, sinceMs: Math.round(fault.sinceMs) };
+  }
+  if (!putOff || putOff.lastMs - putOff.sinceMs < THREE_NIGHTS_MS) return null;
+  const reason = `${putOff.version} was put off: ${putOff.why}`;
+  return { reason, sinceMs: Math.round(putOff.sinceMs) };
+}
+
+/** A version that an operator has put back was no failure. */
+function failedOf(dataDirectory: string): Figures["failed"] {
+  const last = readLastSwitch(dataDirectory);
+  if (last?.step !== "undone" || !last.bars || last.why === BY_OPERATOR) return null;
+  return { reason: `${last.to} failed here: ${last.why}`, sinceMs: Math.round(last.atMs) };
+}

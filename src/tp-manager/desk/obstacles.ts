@@ -1,0 +1,99 @@
+import { AppError, type ErrorCode } from "../../shared/errors.ts";
+import type { StoreDoubt } from "../attempts/store-doubt.ts";
+import type { TerminalState } from "../terminal/terminal.ts";
+
+/** A reason for which a payment of a new order is refused now. */
+export interface Obstacle {
+  /** The code that `POST /payment` would answer. */
+  readonly code: ErrorCode;
+  /** In words for an operator. */
+  readonly says: string;
+  /** Of the payment's answer; without it the code's own words. */
+  readonly message?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** The desk's facts, none of them asked for on the wire for this. */
+interface ObstacleFacts {
+  readonly closed: boolean;
+  readonly updating: boolean;
+  readonly terminal: Pick<TerminalState, "link" | "linkProblem" | "status">;
+  readonly blockedBy: string | undefined;
+  readonly strayAsked: boolean;
+  /** Throws when the journal cannot be read. */
+  readonly changed: () => boolean;
+  readonly storeDoubt: Pick<StoreDoubt, "because" | "isTakenOver"> | undefined;
+}
+
+/**
+ * Whether a payment can be taken now, and if not, why: the one place that says so. The turn throws
+ * by it, and `/health`, `/check`, `/metrics`, `launch.sh status`, the doctor and the page show it
+ * (docs/design.md 3.5). A running payment is no obstacle: that ends by itself.
+ */
+export function obstaclesOf(facts: ObstacleFacts): readonly Obstacle[] {
+  return [
+    closedBy(facts),
+    terminalObstacle(facts.terminal),
+    doubtOf(facts),
+    changedOf(facts.changed),
+    storesObstacle(facts.storeDoubt),
+  ].filter((one) => one !== undefined);
+}
+
+/** Nothing gets a turn. */
+export function closedBy(facts: Pick<ObstacleFacts, "closed" | "updating">): Obstacle | undefined {
+  if (facts.closed) return { code: "STOPPING", says: "the connector is being stopped" };
+  if (facts.updating) return { code: "UPDATING", says: "a new version is on probation" };
+  return undefined;
+}
+
+/** Something is asked about first (docs/design.md 3.5). */
+export function doubtOf({
+  blockedBy,
+  strayAsked,
+}: Pick<ObstacleFacts, "blockedBy" | "strayAsked">): Obstacle | undefined {
+  const code = "TERMINAL_IN_DOUBT";
+  if (blockedBy !== undefined) {
+    const says = `order ${blockedBy} is in doubt and asked about`;
+    return { code, says, details: { orderId: blockedBy } };
+  }
+  if (!strayAsked) return undefined;
+  const message = "The terminal reported a sale that no order asked for; it is being asked.";
+  return { code, says: "the terminal reported a sale without an order and is asked", message };
+}
+
+/** As last known: the payment asks again. */
+function terminalObstacle({
+  link,
+  linkProblem,
+  status,
+}: ObstacleFacts["terminal"]): Obstacle | undefined {
+  if (link !== "connected") {
+    const says = `no link to the terminal: ${linkProblem ?? link}`;
+    return { code: "TERMINAL_DISCONNECTED", says };
+  }
+  if (status?.cr !== "2") return undefined;
+  return { code: "TERMINAL_OUT_OF_ORDER", says: `the terminal needs action: ${status.detail}` };
+}
+
+function changedOf(changed: ObstacleFacts["changed"]): Obstacle | undefined {
+  try {
+    if (!changed()) return undefined;
+  } catch {
+    return { code: "STORAGE_FAILED", says: "the journal cannot be read: check the data folder" };
+  }
+  const says = "another terminal is connected: POST /terminal/accept";
+  return { code: "TERMINAL_CHANGED", says };
+}
+
+/** An order that is new here cannot be paid before the supervisor has told what it knows. */
+function storesObstacle(doubt: ObstacleFacts["storeDoubt"]): Obstacle | undefined {
+  if (!doubt || doubt.isTakenOver) return undefined;
+  const says = `${doubt.because}: the supervisor's orders are being taken over`;
+  return { code: "STORES_DISAGREE", says };
+}
+
+/** The answer of a payment that meets it. */
+export function refusalBy({ code, message, details }: Obstacle): AppError {
+  return new AppError(code, message, { details });
+}

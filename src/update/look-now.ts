@@ -1,0 +1,58 @@
+import { readFileSync } from "node:fs";
+import type { Config } from "../shared/config/config.ts";
+import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
+import { type Installation, versionNumber } from "../shared/installation.ts";
+import { systemClock } from "../shared/time.ts";
+import { installationRoot } from "../shared/version-files.ts";
+import { type CheckSettings, checkForUpdate, type Found } from "./check-for-update.ts";
+import { readSwitch } from "./switch-record.ts";
+import { tryUpdateLock } from "./update-lock.ts";
+
+type UpdateConfig = Pick<Config, "UPDATE_URL" | "UPDATE_CHANNEL" | "UPDATE_CA_FILE">;
+
+/**
+ * Looks for an update with the installation's setup file. undefined: somebody else looks or takes
+ * one. Throws {@link ProgramExit} when the setup file names no server, or no readable certificates;
+ * rejects as {@link checkForUpdate} does.
+ */
+export async function lookNow(
+  { dataDirectory }: Installation,
+  { UPDATE_URL: url, UPDATE_CHANNEL: channel, UPDATE_CA_FILE: caFile }: UpdateConfig,
+  how: CheckSettings["how"],
+  tell: CheckSettings["tell"],
+): Promise<Found | undefined> {
+  if (url === undefined) {
+    throw new ProgramExit(exitCodes.configuration, "nobody is asked: UPDATE_URL is not set");
+  }
+  // A switch that was cut off is ended by the next launcher, whose lock it is.
+  const lock = readSwitch(dataDirectory) ? undefined : tryUpdateLock(dataDirectory);
+  if (!lock) return undefined;
+  try {
+    if (readSwitch(dataDirectory)) return undefined;
+    return await checkForUpdate({
+      ...{ dataDirectory, url, channel, how, tell },
+      ca: caFile === undefined ? undefined : certificatesIn(caFile),
+      root: installationRoot,
+      clock: systemClock,
+      version: versionNumber,
+    });
+  } finally {
+    lock.release();
+  }
+}
+
+function certificatesIn(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const why = `UPDATE_CA_FILE cannot be read: ${(error as Error).message}`;
+    throw new ProgramExit(exitCodes.configuration, why);
+  }
+}
+
+/** For people. */
+export function wordsOf({ version, notes, isReady }: Found): string {
+  if (version === undefined) return "there is no newer version for this installation";
+  const more = notes === "" ? "" : ` (${notes})`;
+  return `${version} is ${isReady ? "ready" : "offered"}${more}`;
+}

@@ -1,0 +1,52 @@
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { syncFolder } from "../shared/stores/store-file.ts";
+import { removeWhole } from "./durable-files.ts";
+
+/**
+ * Removes the versions that are neither named by the root's files nor among `kept`, and the
+ * runtimes that none of the rest needs: two versions stay (docs/updates.md 4.5). The mark goes
+ * first, so that a folder that is gone by half is never run. Files in use are left for the next
+ * time.
+ */
+export function clearOldVersions(
+  root: string,
+  kept: readonly string[],
+  keptRuntimes: readonly string[] = [],
+): void {
+  const versions = join(root, "versions");
+  const needed = new Set([...kept, ...named(root)]);
+  for (const entry of readdirSync(versions, { withFileTypes: true })) {
+    if (!entry.isDirectory() || needed.has(entry.name)) continue;
+    quietly(() => {
+      rmSync(join(versions, entry.name, "complete"), { force: true });
+      syncFolder(join(versions, entry.name));
+      removeWhole(join(versions, entry.name));
+    });
+  }
+  const runtimes = join(root, "runtimes");
+  const used = new Set([
+    ...readdirSync(versions).flatMap((version) => lineIn(join(versions, version, "runtime"))),
+    ...keptRuntimes,
+  ]);
+  for (const name of existsSync(runtimes) ? readdirSync(runtimes) : []) {
+    if (!used.has(name)) quietly(() => removeWhole(join(runtimes, name)));
+  }
+}
+
+function named(root: string): string[] {
+  return ["current", "previous"].flatMap((name) => lineIn(join(root, name)));
+}
+
+function lineIn(file: string): string[] {
+  return existsSync(file) ? [readFileSync(file, "utf8").trim()] : [];
+}
+
+/** Windows keeps files that are in use. */
+function quietly(remove: () => void): void {
+  try {
+    remove();
+  } catch {
+    // Left for the next time.
+  }
+}

@@ -1,0 +1,200 @@
+import { createHash, randomUUID } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { updateFolderOf } from "../shared/probation.ts";
+import { replaceSynced, syncFolder } from "../shared/stores/store-file.ts";
+import { readyFileOf } from "../shared/version-files.ts";
+import type { SwitchRecord } from "./switch-record.ts";
+
+/*
+ * The memory that an installation has of its updates (docs/updates.md 4.5). The state is written by
+ * who holds the update lock; a hold and the installation's own id are files of their own, because
+ * an operator sets the first one while somebody else is at work, and the second one never changes.
+ */
+
+const faultSchema = z.object({ code: z.string(), message: z.string(), sinceMs: z.number() });
+
+const stateSchema = z.object({
+  format: z.literal(1),
+  /** Newer versions that were offered once: a share that is lowered does not take them back. */
+  offered: z.array(z.string()),
+  /** Versions whose programs failed here, or from which an operator went back. */
+  barred: z.array(z.object({ version: z.string(), why: z.string(), atMs: z.number() })),
+  /** The last look for an update; null: never. */
+  checkedMs: z.number().nullable(),
+  /** Metadata were verified as fresh for the last time; null: never. */
+  freshMs: z.number().nullable(),
+  /** The first of them to expire. */
+  expiresMs: z.number().nullable(),
+  /** The last look failed, and all since `sinceMs`. */
+  fault: faultSchema.nullable(),
+  /** A version was ready and not taken, each time since `sinceMs`: no fault of its own. */
+  putOff: z
+    .object({ version: z.string(), why: z.string(), sinceMs: z.number(), lastMs: z.number() })
+    .nullable(),
+});
+export type UpdateState = z.infer<typeof stateSchema>;
+
+const noState: UpdateState = {
+  ...{ format: 1, offered: [], barred: [], checkedMs: null, freshMs: null, expiresMs: null },
+  ...{ fault: null, putOff: null },
+};
+
+const stateIn = (dataDirectory: string): string =>
+  join(updateFolderOf(dataDirectory), "state.json");
+
+/** A damaged state counts as none; the next write replaces it. */
+export function readState(dataDirectory: string): UpdateState {
+  return readJson(stateIn(dataDirectory), stateSchema) ?? noState;
+}
+
+/** The caller holds the update lock. On disk when it returns. */
+export function changeState(
+  dataDirectory: string,
+  change: (state: UpdateState) => Partial<UpdateState>,
+): void {
+  const before = readState(dataDirectory);
+  const after = { ...before, ...change(before) };
+  if (JSON.stringify(after) === JSON.stringify(before)) return;
+  makeFolderOf(dataDirectory);
+  replaceSynced(stateIn(dataDirectory), `${JSON.stringify(after)}\n`);
+}
+
+const BARRED_MAX = 20;
+
+/** The state with a version that is not taken again by itself. */
+export function withBar(
+  { barred }: UpdateState,
+  version: string,
+  why: string,
+  atMs: number,
+): Pick<UpdateState, "barred"> {
+  const others = barred.filter((one) => one.version !== version);
+  return { barred: [...others, { version, why, atMs }].slice(-BARRED_MAX) };
+}
+
+/**
+ * The end of a switch is remembered: only a failure of the programs bars a version, anything else
+ * puts it off. The caller holds the update lock; may be repeated.
+ */
+export function rememberEnd(dataDirectory: string, record: SwitchRecord): void {
+  const { to, step, why, bars, atMs } = record;
+  forgetReady(dataDirectory);
+  changeState(dataDirectory, (state) => {
+    if (step === "done") {
+      const barred = state.barred.filter(({ version }) => version !== to);
+      return { putOff: null, barred };
+    }
+    const reason = why ?? "not taken";
+    if (bars) return { putOff: null, ...withBar(state, to, reason, atMs) };
+    return putOff(state, to, reason, atMs);
+  });
+}
+
+/** The version stays ready to be found again at the next look. */
+export function putOff(
+  { putOff: before }: UpdateState,
+  version: string,
+  why: string,
+  atMs: number,
+): Pick<UpdateState, "putOff"> {
+  // Of whichever version: a kiosk that takes none of them wants somebody.
+  return { putOff: { version, why, sinceMs: before?.sinceMs ?? atMs, lastMs: atMs } };
+}
+
+const readySchema = z.object({ format: z.literal(1), version: z.string(), atMs: z.number() });
+type Ready = z.infer<typeof readySchema>;
+
+/** A version is whole beside the present one: the launcher takes it. On disk when it returns. */
+export function handOver(dataDirectory: string, version: string, atMs: number): void {
+  makeFolderOf(dataDirectory);
+  const ready: Ready = { format: 1, version, atMs };
+  replaceSynced(readyFileOf(dataDirectory), `${JSON.stringify(ready)}\n`);
+}
+
+/** undefined: no version waits for the launcher. */
+export function readReady(dataDirectory: string): Ready | undefined {
+  return readJson(readyFileOf(dataDirectory), readySchema);
+}
+
+export function forgetReady(dataDirectory: string): void {
+  const file = readyFileOf(dataDirectory);
+  if (!existsSync(file)) return;
+  rmSync(file, { force: true });
+  syncFolder(updateFolderOf(dataDirectory));
+}
+
+const holdSchema = z.object({
+  who: z.string(),
+  sinceMs: z.number(),
+  /** null: until somebody ends it. */
+  untilMs: z.number().nullable(),
+});
+export type Hold = z.infer<typeof holdSchema>;
+
+const holdIn = (dataDirectory: string): string => join(updateFolderOf(dataDirectory), "hold.json");
+
+/** undefined: versions are taken; a hold whose time has come is over. */
+export function readHold(dataDirectory: string, nowMs: number): Hold | undefined {
+  const hold = readJson(holdIn(dataDirectory), holdSchema);
+  return hold && (hold.untilMs === null || hold.untilMs > nowMs) ? hold : undefined;
+}
+
+/** On disk when it returns. */
+export function writeHold(dataDirectory: string, hold: Hold): void {
+  makeFolderOf(dataDirectory);
+  replaceSynced(holdIn(dataDirectory), `${JSON.stringify(hold)}\n`);
+}
+
+export function endHold(dataDirectory: string): void {
+  if (!existsSync(holdIn(dataDirectory))) return;
+  rmSync(holdIn(dataDirectory), { force: true });
+  syncFolder(updateFolderOf(dataDirectory));
+}
+
+/** Stays the same for the life of the data folder; made when it is asked for first. */
+export function installationId(dataDirectory: string): string {
+  const file = join(updateFolderOf(dataDirectory), "installation.json");
+  const known = readJson(file, z.object({ id: z.uuid() }));
+  if (known) return known.id;
+  makeFolderOf(dataDirectory);
+  const id = randomUUID();
+  replaceSynced(file, `${JSON.stringify({ id })}\n`);
+  return id;
+}
+
+const SPREAD_MINUTES = 30;
+const DAY_MINUTES = 24 * 60;
+
+/**
+ * When this installation looks, as hh:mm: up to half an hour before or after `updateTime`, always
+ * the same, so that a fleet does not ask all at once (docs/updates.md 4.4).
+ */
+export function lookTime(updateTime: string, installation: string): string {
+  const [hours = 0, minutes = 0] = updateTime.split(":").map(Number);
+  const hash = createHash("sha256").update(`${installation}\nspread`).digest().readUInt32BE(0);
+  const spread = (hash % (2 * SPREAD_MINUTES + 1)) - SPREAD_MINUTES;
+  const at = (hours * 60 + minutes + spread + DAY_MINUTES) % DAY_MINUTES;
+  return [Math.floor(at / 60), at % 60].map((part) => String(part).padStart(2, "0")).join(":");
+}
+
+function makeFolderOf(dataDirectory: string): void {
+  mkdirSync(updateFolderOf(dataDirectory), { recursive: true, mode: 0o700 });
+}
+
+/** undefined: not there, or damaged. */
+function readJson<T>(file: string, schema: z.ZodType<T>): T | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,33 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { checkExpiry, checkRoom, checkServer } from "../../../src/launcher/update/check-updates.ts";
+import { systemClock } from "../../../src/shared/time.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { inDays, TestRepository } from "../../update/test-repository.ts";
+
+test("the doctor tells whether the server of updates answers and is renewed", async () => {
+  const repository = await new TestRepository().serve();
+  const ask = (url = repository.url) => checkServer(url, undefined, systemClock);
+  expect(await ask()).toMatchObject({ verdict: "ok" });
+  expect((await ask("http://127.0.0.1:1")).says).toContain("ECONNREFUSED");
+  repository.signed["timestamp"].expires = inDays(-1);
+  repository.publish("timestamp");
+  expect(await ask()).toMatchObject({ verdict: "warn", says: expect.stringContaining("expired") });
+  repository.answers = (_, response) => Boolean(response.end("hello"));
+  expect((await ask()).says).toContain("offers no updates");
+  const missing = await checkServer(repository.url, "/not/there.pem", systemClock);
+  expect(missing.says).toContain("/not/there.pem");
+});
+
+test("the doctor tells of metadata that have expired and of a disk without room", () => {
+  expect([checkExpiry(null, 5), checkExpiry(6, 5)]).toEqual([[], []]);
+  expect(checkExpiry(5, 5)).toMatchObject([{ verdict: "warn" }]);
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, "version", "programs"), { recursive: true });
+  writeFileSync(join(folder, "version", "programs", "a.js"), Buffer.alloc(8_000_000));
+  writeFileSync(join(folder, "journal.db"), Buffer.alloc(2_000_000));
+  const room = (bytes: number) => checkRoom(folder, join(folder, "version"), bytes);
+  expect(room(66_000_000)).toEqual([]);
+  expect(room(65_999_999)).toMatchObject([{ says: expect.stringContaining("66 MB are needed") }]);
+});

@@ -1,0 +1,119 @@
+import { describe, expect, test } from "vitest";
+import type { ErrorCode } from "../../src/shared/errors.ts";
+import { exitCodes } from "../../src/shared/exit-codes.ts";
+import { TerminalUnavailable } from "../../src/tp-manager/terminal/terminal.ts";
+import { pay, request } from "../support/payment-house.ts";
+import { report } from "../support/reports.ts";
+import { disconnected, lost } from "../support/scripted-terminal.ts";
+import { openFaces } from "./trouble-faces.ts";
+
+type Faces = Awaited<ReturnType<typeof openFaces>>;
+
+const other = { serialNumber: "SN-2", terminalId: "99999999", deviceId: "", version: "1.0" };
+const locked = { cr: "2", card: "0", call: "0", periph: "0", detail: "no paper" } as const;
+
+/** What keeps a payment from being taken, and the answer that one gets. */
+const situations: Record<
+  string,
+  { code: ErrorCode; cr: string; make: (at: Faces["at"]) => void | Promise<void> }
+> = {
+  "no link": {
+    code: "TERMINAL_DISCONNECTED",
+    cr: "9",
+    make(at) {
+      at.terminal.become({ link: "disconnected", linkProblem: "unplugged" });
+      at.terminal.unavailable = disconnected();
+    },
+  },
+  "out of order": {
+    code: "TERMINAL_OUT_OF_ORDER",
+    cr: "2",
+    make(at) {
+      at.terminal.become({ status: locked });
+      at.terminal.unavailable = new TerminalUnavailable("out-of-order", "no paper");
+      at.terminal.check = () => Promise.resolve(locked);
+    },
+  },
+  "another terminal": {
+    code: "TERMINAL_CHANGED",
+    cr: "2",
+    make(at) {
+      at.desk.gate.accept();
+      at.terminal.become({ identity: other });
+      at.terminal.baseline = { ...at.terminal.baseline, identity: other };
+    },
+  },
+  "an order in doubt": {
+    code: "TERMINAL_IN_DOUBT",
+    cr: "2",
+    async make(at) {
+      at.terminal.script = () => Promise.resolve(lost("line broken"));
+      void pay(at, request("A-1"));
+      await expect.poll(() => at.desk.blockedBy).toBe("A-1");
+    },
+  },
+  "a sale that no order asked for": {
+    code: "TERMINAL_IN_DOUBT",
+    cr: "2",
+    make(at) {
+      at.start();
+      at.terminal.tell({ type: "unexpected-report", report: report() });
+    },
+  },
+  "a stop": { code: "STOPPING", cr: "2", make: (at) => at.desk.turn.close() },
+};
+
+describe("what a payment would get is what every face shows", () => {
+  test.each(Object.entries(situations))("%s", async (_name, { code, cr, make }) => {
+    const faces = await openFaces();
+    const { one, at } = faces;
+    await make(at);
+    const shown = await faces.faces();
+    expect([shown.http, shown.health.status]).toEqual([503, "NotReady"]);
+    const [says] = shown.health.reasons;
+    expect(shown.health.reasons).toHaveLength(1);
+    expect(shown.metrics).toContain("connector_terminal_ready 0");
+    expect(shown.status.well).toBe(false);
+    expect(shown.exitCode).toBe(exitCodes.unavailable);
+    expect(shown.rows.some((row) => row.includes(`payments bad refused ${says} -> `))).toBe(true);
+    const failed = shown.findings.filter(({ verdict }) => verdict === "fail");
+    expect(failed).toMatchObject([{ check: "terminal", says }]);
+    const { one: checked } = await one("GET", "/check");
+    expect(checked.cr).toBe(cr);
+    expect(says).toContain(checked.detail);
+    const paid = await one("POST", "/payment", { amount: 9.99, orderId: "NEW" });
+    expect(paid.one.error.code).toBe(code);
+    expect(at.journal.attempts.latest("NEW")?.state.phase ?? "not-charged").toBe("not-charged");
+  });
+
+  test("nothing: ready, and the payment is taken", async () => {
+    const faces = await openFaces();
+    const shown = await faces.faces();
+    expect([shown.health.reasons, shown.exitCode]).toEqual([[], exitCodes.ok]);
+    expect(shown.metrics).toContain("connector_terminal_ready 1");
+    expect((await faces.one("GET", "/check")).one.cr).toBe("0");
+    const paid = await faces.one("POST", "/payment", { amount: 9.99, orderId: "NEW" });
+    expect(paid.one.status).toBe("Success");
+  });
+
+  test.each([
+    ["no link", "terminal-disconnected"],
+    ["out of order", "terminal-out-of-order"],
+    ["another terminal", "terminal-changed"],
+  ])("%s raises its alarm after a grace, once, as long as it lasts", async (name, alarm) => {
+    const faces = await openFaces();
+    const { at } = faces;
+    const before = at.terminal.state;
+    await situations[name]?.make(at);
+    await faces.lookFor(30_000);
+    expect(faces.alarms()).toEqual([]);
+    await faces.lookFor(60_000);
+    await faces.lookFor(60_000);
+    expect(faces.alarms()).toEqual([alarm]);
+    const { health, measured } = await faces.faces();
+    expect(measured).toEqual([alarm]);
+    expect(health.alarms).toMatchObject([{ alarm, trouble: { trouble: alarm } }]);
+    at.terminal.become(before);
+    expect((await faces.faces()).health.alarms).toEqual([]);
+  });
+});

@@ -1,0 +1,237 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { figuresOf } from "../../src/supervisor/updates/update-facts.ts";
+import { type CheckSettings, checkForUpdate } from "../../src/update/check-for-update.ts";
+import {
+  changeState,
+  handOver,
+  putOff,
+  readReady,
+  readState,
+  withBar,
+  writeHold,
+} from "../../src/update/update-state.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { TestClock } from "../support/test-clock.ts";
+import { tarGz } from "./tar-archive.ts";
+import { inDays, TestRepository } from "./test-repository.ts";
+
+const DAY_MS = 86_400_000;
+const [OLD_RUNTIME, NEW_RUNTIME] = ["0123456789abcdef", "fedcba9876543210"];
+
+function filesOf(version: string, runtime: string, platform = "linux-x64") {
+  const delivery = { version, platform, builtAt: "2026-01-01T00:00:00Z" };
+  return {
+    "delivery.json": JSON.stringify(delivery),
+    runtime: `${runtime}\n`,
+    "programs/supervisor.js": `console.log("${version}");`,
+    complete: `${version}\n`,
+  };
+}
+
+interface Offer {
+  readonly version: string;
+  readonly runtime?: string;
+  readonly share?: number;
+  readonly more?: object;
+  /** What the archive holds instead. */
+  readonly holds?: string;
+}
+
+/** A publisher's repository on a plain web server, and an installation of 1.0.0 that asks it. */
+class Fleet {
+  readonly repository = new TestRepository();
+  readonly root = temporaryFolder();
+  readonly data = join(this.root, "data");
+  readonly clock = new TestClock(Date.now());
+  readonly told: string[] = [];
+
+  async begin(): Promise<this> {
+    const files = Object.entries(filesOf("1.0.0", OLD_RUNTIME)).map(([path, content]) => [
+      join("versions", "1.0.0", path),
+      content,
+    ]);
+    const more = [
+      ["current", "1.0.0\n"],
+      [join("runtimes", OLD_RUNTIME, "node"), "elf"],
+      [join("versions", "1.0.0", "trusted-root.json"), String(this.repository.trustedRoot)],
+    ];
+    for (const [path = "", content = ""] of [...files, ...more]) {
+      mkdirSync(dirname(join(this.root, path)), { recursive: true });
+      writeFileSync(join(this.root, path), content);
+    }
+    mkdirSync(this.data);
+    await this.repository.serve();
+    return this;
+  }
+
+  offer({ version, runtime = OLD_RUNTIME, share = 100, more = {}, holds = version }: Offer): void {
+    const runtimeTarget = `runtimes/${runtime}/linux-x64.tar.gz`;
+    const custom = {
+      ...{ kind: "programs", version, platform: "linux-x64", channels: { stable: share } },
+      ...{ follows: "0.0.0", notBefore: "2026-01-01T00:00:00Z", withdrawn: false, replaces: [] },
+      ...{ notes: "", runtime: runtimeTarget, ...more },
+    };
+    const entries = Object.entries(filesOf(holds, runtime)).map(([path, content]) => ({
+      path,
+      content,
+    }));
+    const path = `programs/${version}/linux-x64.tar.gz`;
+    this.repository.addTarget(path, tarGz(entries), "targets", custom);
+    const note = { kind: "runtime", platform: "linux-x64", name: runtime };
+    const node = tarGz([{ path: "node", content: "elf", mode: 0o755 }]);
+    this.repository.addTarget(runtimeTarget, node, "targets", note);
+    this.repository.publish("targets", "snapshot", "timestamp");
+  }
+
+  async check(how: CheckSettings["how"] = "fetch", more: Partial<CheckSettings> = {}) {
+    return await checkForUpdate({
+      ...{ dataDirectory: this.data, root: this.root, url: this.repository.url },
+      ...{ channel: "stable", clock: this.clock, version: "1.0.0", how },
+      tell: (message) => this.told.push(message),
+      ...more,
+    });
+  }
+
+  figures(asks = true) {
+    const UPDATE_URL = asks ? this.repository.url : undefined;
+    return figuresOf(this.data, { UPDATE_URL, UPDATE_CHANNEL: "stable" }, this.clock.now());
+  }
+
+  versions(): string[] {
+    return readdirSync(join(this.root, "versions")).sort();
+  }
+}
+
+test("a version is laid beside the present one, its mark last, and handed over", async () => {
+  const fleet = await new Fleet().begin();
+  fleet.offer({ version: "1.1.0", runtime: NEW_RUNTIME });
+  expect(await fleet.check("ask")).toEqual({ version: "1.1.0", notes: "", isReady: false });
+  expect(fleet.versions()).toEqual(["1.0.0"]);
+  expect(readReady(fleet.data)).toBeUndefined();
+  expect(await fleet.check()).toMatchObject({ version: "1.1.0", isReady: true });
+  const folder = join(fleet.root, "versions", "1.1.0");
+  expect(readFileSync(join(folder, "programs", "supervisor.js"), "utf8")).toContain("1.1.0");
+  expect(existsSync(join(folder, "complete"))).toBe(true);
+  const node = join(fleet.root, "runtimes", NEW_RUNTIME, "node");
+  expect(statSync(node).mode & 0o111).toBe(0o111);
+  expect(readReady(fleet.data)?.version).toBe("1.1.0");
+  expect(existsSync(join(fleet.data, "update", "downloads"))).toBe(false);
+  expect(fleet.figures()).toMatchObject({ ready: "1.1.0", fault: null, stuck: null });
+  expect(fleet.figures().expiresMs).toBeGreaterThan(fleet.clock.now() + 29 * DAY_MS);
+});
+
+test("a runtime that did not change is not asked for, and a whole version not again", async () => {
+  const fleet = await new Fleet().begin();
+  fleet.offer({ version: "1.1.0" });
+  await fleet.check();
+  await fleet.check();
+  const { askedTargets } = fleet.repository;
+  expect(askedTargets.map((path) => path.replace(/[0-9a-f]{64}\./, ""))).toEqual([
+    "programs/1.1.0/linux-x64.tar.gz",
+  ]);
+});
+
+test("an offer outlives a lowered share, and not a withdrawal", async () => {
+  const fleet = await new Fleet().begin();
+  fleet.offer({ version: "1.1.0" });
+  await fleet.check("ask");
+  fleet.offer({ version: "1.1.0", share: 0 });
+  expect((await fleet.check()).version).toBe("1.1.0");
+  fleet.offer({ version: "1.1.0", more: { withdrawn: true } });
+  expect((await fleet.check()).version).toBeUndefined();
+  expect(readReady(fleet.data)).toBeUndefined();
+});
+
+test("bars and holds are honoured; nothing is put off when nothing is left", async () => {
+  const fleet = await new Fleet().begin();
+  fleet.offer({ version: "1.1.0" });
+  writeHold(fleet.data, { who: "anna", sinceMs: 0, untilMs: fleet.clock.now() + DAY_MS });
+  expect(await fleet.check()).toMatchObject({ version: "1.1.0", isReady: false });
+  expect(readReady(fleet.data)).toBeUndefined();
+  expect(fleet.figures().heldBy).toBe("anna");
+  fleet.clock.jumpWallClock(DAY_MS);
+  expect(await fleet.check()).toMatchObject({ isReady: true });
+  changeState(fleet.data, (state) => ({
+    ...withBar(state, "1.1.0", "it crashed", 1),
+    ...putOff(state, "1.1.0", "the terminal was away", 1),
+  }));
+  expect((await fleet.check()).version).toBeUndefined();
+  expect(readState(fleet.data).putOff).toBeNull();
+  fleet.offer({ version: "1.2.0" });
+  expect((await fleet.check()).version).toBe("1.2.0");
+});
+
+test("two versions are kept, and the runtimes that they need", async () => {
+  const fleet = await new Fleet().begin();
+  for (const path of ["versions/0.8.0/complete", "versions/0.9.0/complete", "runtimes/old/node"]) {
+    mkdirSync(dirname(join(fleet.root, path)), { recursive: true });
+    writeFileSync(join(fleet.root, path), "x");
+  }
+  writeFileSync(join(fleet.root, "previous"), "0.9.0\n");
+  fleet.offer({ version: "1.1.0" });
+  await fleet.check();
+  expect(fleet.versions()).toEqual(["0.9.0", "1.0.0", "1.1.0"]);
+  expect(readdirSync(join(fleet.root, "runtimes"))).toEqual([OLD_RUNTIME]);
+});
+
+test("an archive that holds another version than is signed leaves nothing", async () => {
+  const fleet = await new Fleet().begin();
+  fleet.offer({ version: "1.1.0", holds: "6.6.6" });
+  await expect(fleet.check()).rejects.toThrow("holds something else: refused");
+  expect(fleet.versions()).toEqual(["1.0.0"]);
+  expect(readReady(fleet.data)).toBeUndefined();
+});
+
+test("a server that is away is told after three nights, and over with a good look", async () => {
+  const fleet = await new Fleet().begin();
+  const away = { url: "http://127.0.0.1:1" };
+  for (const night of [1, 2, 3]) {
+    expect(fleet.figures().stuck, `night ${night}`).toBeNull();
+    await expect(fleet.check("fetch", away)).rejects.toThrow("cannot be read: ECONNREFUSED");
+    expect(fleet.figures().fault).toContain("ECONNREFUSED");
+    if (night < 3) fleet.clock.jumpWallClock(DAY_MS - 60_000);
+  }
+  expect(fleet.figures().stuck?.reason).toContain("ECONNREFUSED");
+  expect(fleet.figures(false).stuck).toBeNull();
+  await fleet.check();
+  expect(fleet.figures()).toMatchObject({ stuck: null, fault: null });
+});
+
+test("expired metadata are told at once, also when the clock was set back", async () => {
+  const fleet = await new Fleet().begin();
+  fleet.offer({ version: "1.1.0" });
+  fleet.repository.signed["timestamp"].expires = inDays(-1, Date.UTC(2026, 0, 1));
+  fleet.repository.publish("timestamp");
+  fleet.clock.jumpWallClock(Date.UTC(2020, 0, 1) - fleet.clock.now());
+  await expect(fleet.check()).rejects.toMatchObject({ code: "metadata-expired" });
+  expect(fleet.figures().stuck?.reason).toContain("metadata have expired");
+  expect(fleet.versions()).toEqual(["1.0.0"]);
+});
+
+test("damaged metadata are told and mended", async () => {
+  const fleet = await new Fleet().begin();
+  await fleet.check();
+  writeFileSync(join(fleet.data, "update", "metadata", "root.json"), "");
+  await fleet.check();
+  expect(fleet.told.join()).toContain("damaged");
+});
+
+test("without room for a third version and the copies nothing is downloaded", async () => {
+  const fleet = await new Fleet().begin();
+  fleet.offer({ version: "1.1.0" });
+  await expect(fleet.check("fetch", { freeBytes: () => 40_000_000 })).rejects.toMatchObject({
+    code: "no-room",
+    message: expect.stringMatching(/\d+ MB are needed to take a version, 40 MB are free/),
+  });
+  expect(fleet.repository.askedTargets).toEqual([]);
+});
+
+test("a version that waited is forgotten when another one is offered instead", async () => {
+  const fleet = await new Fleet().begin();
+  handOver(fleet.data, "1.0.5", 1);
+  fleet.offer({ version: "1.1.0" });
+  await fleet.check();
+  expect(readReady(fleet.data)?.version).toBe("1.1.0");
+});
