@@ -47,6 +47,12 @@ type Alarm =
   | "fleet-request"
   /** The fleet held an update back, and the time for that is over. */
   | "update-hold-ended"
+  /** A new version failed here, and the one before runs. */
+  | "update-failed"
+  /** No update could be looked for or taken for three nights. */
+  | "updates-stuck"
+  /** Kept metadata of updates were damaged, or those of a release are wrong. */
+  | "update-metadata"
   /** A card number arrived unmasked and was masked here. */
   | "card-number-masked";
 
