@@ -247,6 +247,7 @@ test("the fleet part can ask tp-manager one question, which changes nothing", ()
   expect([...new Set(takers.map(({ path }) => path))].sort()).toEqual([
     "src/supervisor/fleet/fleet.ts",
     "src/supervisor/start-fleet.ts",
+    "src/supervisor/updates/fleet-updates.ts",
   ]);
 });
 
