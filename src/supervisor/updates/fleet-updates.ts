@@ -1,10 +1,10 @@
 import type { Config } from "../../shared/config/config.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
-import { isDelivery } from "../../shared/version-files.ts";
+import { isDelivery, programFile } from "../../shared/version-files.ts";
 import { endHold, readHold, readReady, writeHold } from "../../update/update-state.ts";
 import type { FleetUpdates } from "../fleet/fleet-requests.ts";
-import { checkInItsOwnProgram } from "./update-checks.ts";
+import { lookInItsOwnProgram } from "./update-checks.ts";
 
 const FLEET = "the fleet";
 
@@ -29,7 +29,8 @@ function updatesOf({ dataDirectory, clock, log }: Parts): FleetUpdates {
     checkNow() {
       if (isChecking) return "busy";
       isChecking = true;
-      void checkInItsOwnProgram(dataDirectory, log).finally(() => (isChecking = false));
+      const script = programFile("update-check");
+      void lookInItsOwnProgram(script, dataDirectory, log).finally(() => (isChecking = false));
       return "begun";
     },
     /** A hold of an operator on the spot stays as it is. */
