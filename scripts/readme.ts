@@ -6,9 +6,15 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { z } from "zod";
+import {
+  type CustomerMessageName,
+  customerLanguages,
+  customerMessageName,
+  customerMessages,
+} from "../src/client/customer-messages.ts";
 import { metaOf } from "../src/shared/config/config-field.ts";
 import { sharedParts } from "../src/shared/config/schema.ts";
-import { errorTable } from "../src/shared/errors.ts";
+import { type ErrorCode, errorTable } from "../src/shared/errors.ts";
 import { troubleNames, troubleTable } from "../src/shared/troubles.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
 import { eventTable } from "../src/tp-manager/attempts/event-table.ts";
@@ -26,6 +32,7 @@ export function withGeneratedParts(readme: string): string {
     events: events(),
     errors: errors(),
     troubles: troubles(),
+    "customer messages": messages(),
   };
   return Object.entries(parts).reduce(
     (text, [name, part]) => replacePart(text, name, part),
@@ -97,6 +104,26 @@ function errors(): string {
     ],
   );
   return table(["Code", "HTTP", "charged", "retry", "Meaning", "What to do"], rows);
+}
+
+function messages(): string {
+  const codes = Map.groupBy(Object.keys(errorTable) as ErrorCode[], (code) =>
+    customerMessageName({ status: "Failed", error: { code, charged: "no" } }),
+  );
+  const when: Partial<Record<CustomerMessageName, string>> = {
+    paid: "`Success`",
+    collect: "`Approved`",
+    returned: "`Reversed`, `ORDER_REVERSED`",
+    unknown: "`charged` is `unknown`",
+    "charged-ask": "an error, and `charged` is `yes`",
+    unavailable: "every other error",
+  };
+  const rows = Object.entries(customerMessages).map(([name, sentences]) => [
+    when[name as CustomerMessageName] ??
+      (codes.get(name as CustomerMessageName) ?? []).map((code) => `\`${code}\``).join(" "),
+    ...customerLanguages.map((language) => sentences[language]),
+  ]);
+  return table(["When", "English", "French", "German"], rows);
 }
 
 function troubles(): string {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { customerMessageOfCode, customerMessages } from "../../../client/customer-messages.ts";
 import { type ErrorCode, errorTable } from "../../../shared/errors.ts";
 import { eventTable } from "../../attempts/event-table.ts";
 import {
@@ -56,6 +57,13 @@ export function openApiDocument(): Json {
       securitySchemes: { basic: { type: "http", scheme: "basic" } },
       responses: {} as Json,
       schemas: book.components,
+    },
+    "x-customer-messages": {
+      messages: customerMessages,
+      byStatus: { Success: "paid", Approved: "collect", Reversed: "returned" },
+      byCharged: { yes: "charged-ask", unknown: "unknown" },
+      byCode: customerMessageOfCode,
+      otherwise: "unavailable",
     },
     "x-events": Object.fromEntries(
       Object.entries(eventTable).map(([name, { kept, meaning, data }]) => [

@@ -1,5 +1,5 @@
 import { actionResult, readTagged, type Tagged, tagValue } from "../../../concert/index.ts";
-import type { Clock, Timer } from "../../../shared/time.ts";
+import { type Clock, sleep, type Timer } from "../../../shared/time.ts";
 import type { ByteConnection, ByteTransport } from "../transport/byte-transport.ts";
 import type { Dialogue, DialogueListener, Opened } from "../unasked/dialogue.ts";
 
@@ -16,6 +16,8 @@ interface BareParts {
 const SETTLE_MS = 300;
 /** Likewise while something is missing by which a result would be read otherwise. */
 const SETTLE_LONG_MS = 2_000;
+/** A terminal that tells something as soon as it is connected does so within this time. */
+const LISTEN_MS = 50;
 /** How long a connection without a request is held. */
 const HOLD_MS = 5_000;
 const BUFFER_BYTES_MAX = 64 * 1_024;
@@ -30,6 +32,7 @@ export class BareLine implements Dialogue {
   readonly #parts: BareParts;
   #listener: DialogueListener | undefined;
   #current: Exchange | undefined;
+  #isClosed = false;
 
   constructor(parts: BareParts) {
     this.#parts = parts;
@@ -45,6 +48,7 @@ export class BareLine implements Dialogue {
   }
 
   async open(signal: AbortSignal): Promise<Opened> {
+    if (this.#isClosed) return { opened: false, why: "away", text: "the connector stops" };
     await this.#current?.close();
     const { transport, clock } = this.#parts;
     const exchange: Exchange = new Exchange(clock, {
@@ -71,9 +75,12 @@ export class BareLine implements Dialogue {
     void this.#current?.close();
   }
 
-  send(request: Uint8Array): Promise<"taken" | "unanswered" | "lapsed"> {
-    const message = Buffer.concat([request, this.#parts.ending]);
-    return Promise.resolve(this.#current?.write(message) ? "taken" : "lapsed");
+  /** A result of before, told while nobody read, is heard first. */
+  async send(request: Uint8Array): Promise<"taken" | "unanswered" | "lapsed"> {
+    const { clock, ending } = this.#parts;
+    if (!this.#current) return "lapsed";
+    await sleep(clock, "results of before", LISTEN_MS);
+    return this.#current?.write(Buffer.concat([request, ending])) ? "taken" : "lapsed";
   }
 
   /** An open connection of a payment is closed first: the terminal may take one at a time. */
@@ -109,6 +116,7 @@ export class BareLine implements Dialogue {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#current?.close();
   }
 }

@@ -21,7 +21,9 @@ async function asked() {
     ...{ spoilt: () => {}, link: () => {}, gone: () => told.push("gone") },
   });
   await line.open(new AbortController().signal);
-  await line.send(hexBytes("00"));
+  const sent = line.send(hexBytes("00"));
+  await clock.advance(100);
+  expect(await sent).toBe("taken");
   return { clock, peer, told };
 }
 
@@ -89,25 +91,39 @@ describe("a message that comes before the request was written", () => {
     await line.open(new AbortController().signal);
     return { clock, peer, line, told };
   };
+  const sent = async ({ clock, line }: Awaited<ReturnType<typeof opened>>): Promise<string> => {
+    const sending = line.send(hexBytes("00"));
+    await clock.advance(100);
+    return await sending;
+  };
 
-  test.each([1, 200, 5_000])("is no answer to it, which comes %i ms later", async (pauseMs) => {
-    const { clock, peer, line, told } = await opened();
-    peer.say(stale);
-    await clock.advance(2);
-    await line.send(hexBytes("00"));
-    peer.say(answer, pauseMs);
-    await clock.advance(10_000);
-    expect(told).toEqual([
-      [stale, true],
-      [answer, false],
-    ]);
-  });
+  test.each([
+    [1, true],
+    [1, false],
+    [200, false],
+    [5_000, false],
+  ])(
+    "is no answer to it, which comes %i ms later (read before: %s)",
+    async (pauseMs, isReadBefore) => {
+      const at = await opened();
+      const { clock, peer, told } = at;
+      peer.say(stale);
+      if (isReadBefore) await clock.advance(2);
+      expect(await sent(at)).toBe("taken");
+      peer.say(answer, pauseMs);
+      await clock.advance(10_000);
+      expect(told).toEqual([
+        [stale, true],
+        [answer, false],
+      ]);
+    },
+  );
 
   test.each([2, 40, stale.length - 2])("is none either when the rest (%i) follows", async (at) => {
-    const { clock, peer, line, told } = await opened();
+    const started = await opened();
+    const { clock, peer, told } = started;
     peer.say(stale.slice(0, at));
-    await clock.advance(2);
-    await line.send(hexBytes("00"));
+    await sent(started);
     peer.say(stale.slice(at), 10);
     peer.say(answer, 4_000);
     await clock.advance(10_000);
@@ -118,12 +134,20 @@ describe("a message that comes before the request was written", () => {
   });
 
   test("is none also when it is cut", async () => {
-    const { clock, peer, line, told } = await opened();
+    const started = await opened();
+    const { clock, peer, told } = started;
     peer.say(stale.slice(0, 40));
-    await clock.advance(2);
-    await line.send(hexBytes("00"));
+    await sent(started);
     peer.drop(10);
     await clock.advance(10_000);
     expect(told).toEqual([[stale.slice(0, 40), true]]);
+  });
+
+  test("leaves nothing to be sent when the connection closes behind it", async () => {
+    const started = await opened();
+    const { peer, told } = started;
+    peer.say(stale);
+    peer.drop(5);
+    expect([await sent(started), peer.written, told]).toEqual(["lapsed", [], [[stale, true]]]);
   });
 });

@@ -1,0 +1,66 @@
+import { describe, expect, test } from "vitest";
+import {
+  customerLanguages,
+  customerMessage,
+  customerMessageName,
+  customerMessageOfCode,
+  customerMessages,
+} from "../../src/client/customer-messages.ts";
+import { type ErrorCode, errorTable } from "../../src/shared/errors.ts";
+import { openApiDocument } from "../../src/tp-manager/http/openapi/document.ts";
+
+const codes = Object.keys(errorTable) as ErrorCode[];
+const words = ["no", "yes", "unknown"] as const;
+
+describe("what the customer is shown", () => {
+  test("says of the money what the answer says, whatever the code", () => {
+    for (const code of [...codes, "A_CODE_OF_TOMORROW"]) {
+      for (const charged of words) {
+        const name = customerMessageName({ status: "Failed", error: { code, charged } });
+        expect([code, charged, customerMessages[name].charged]).toEqual([code, charged, charged]);
+      }
+    }
+  });
+
+  test("a payment without an error is told by its status", () => {
+    const names = ["Success", "Approved", "Reversed", "SomethingNew"].map((status) =>
+      customerMessageName({ status, error: null }),
+    );
+    expect(names).toEqual(["paid", "collect", "returned", "unknown"]);
+  });
+
+  test("has three whole sentences of each, none twice in a language", () => {
+    for (const language of customerLanguages) {
+      const all = Object.values(customerMessages).map((message) => message[language]);
+      expect(all.filter((text) => !/^\p{Lu}.{20,}[.]$/u.test(text))).toEqual([]);
+      expect(new Set(all).size).toBe(all.length);
+    }
+    const declined = { code: "PAYMENT_DECLINED", charged: "no" } as const;
+    expect(customerMessage({ status: "Declined", error: declined }, "de")).toBe(
+      "Ihre Karte wurde abgelehnt. Bitte versuchen Sie eine andere Karte. " +
+        "Ihnen wurde nichts berechnet.",
+    );
+  });
+
+  test("names codes that there are", () => {
+    expect(Object.keys(customerMessageOfCode).filter((code) => !(code in errorTable))).toEqual([]);
+  });
+
+  test("the document tells the same choice", () => {
+    const told = openApiDocument()["x-customer-messages"] as {
+      readonly [part in "messages" | "byStatus" | "byCharged" | "byCode"]: Record<string, unknown>;
+    } & { readonly otherwise: string };
+    expect(told.messages).toEqual(customerMessages);
+    for (const [status, name] of Object.entries(told.byStatus)) {
+      expect(customerMessageName({ status, error: null })).toBe(name);
+    }
+    for (const code of codes) {
+      const named = customerMessageName({ status: "Failed", error: { code, charged: "no" } });
+      expect(told.byCode[code] ?? told.otherwise).toBe(named);
+    }
+    for (const [charged, name] of Object.entries(told.byCharged)) {
+      const error = { code: "INTERNAL", charged: charged as "yes" | "unknown" };
+      expect(customerMessageName({ status: "Failed", error })).toBe(name);
+    }
+  });
+});
