@@ -1,10 +1,7 @@
-import { z } from "zod";
-import { familySettings, lineOf, lineReconnect, sessionTimes } from "../../../concert/index.ts";
+import { familyFields, lineOf, lineReconnect, sessionTimes } from "../../../concert/index.ts";
 import type { Config } from "../../../shared/config/config.ts";
 import { described, oneOf, valuesOf, yesNo } from "../../../shared/config/config-field.ts";
 import { commonFields, type Driver } from "../driver.ts";
-
-const { CONCERT_REGISTER: register, CONCERT_LINE: line, CONCERT_PROFILE: profile } = familySettings;
 
 /** The driver's names in the setup file. */
 const fields = {
@@ -16,18 +13,7 @@ const fields = {
     help: "Asks for the report with the masked card number.",
     example: "no",
   }),
-  CONCERT_REGISTER: described(
-    z.string().regex(register.form, register.fault).default(register.default),
-    { help: register.help, example: register.example },
-  ),
-  CONCERT_LINE: described(oneOf(line.values).optional(), {
-    help: line.help,
-    example: line.example,
-  }),
-  CONCERT_PROFILE: described(oneOf(profile.values).default(profile.default), {
-    help: profile.help,
-    example: profile.example,
-  }),
+  ...familyFields,
   ...commonFields,
 } as const;
 

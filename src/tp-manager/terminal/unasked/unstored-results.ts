@@ -53,7 +53,10 @@ export class UnstoredResults<Result extends UnstoredResult> {
 
   #storeAll(): void {
     for (let [first] = this.#results; first !== undefined; [first] = this.#results) {
-      if (!this.#store(first)) return this.#later();
+      if (!this.#store(first)) {
+        this.#later();
+        return;
+      }
       this.#results = this.#results.slice(1);
       this.#parts.log.warn({}, "a result of the terminal is on disk now");
     }
