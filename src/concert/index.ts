@@ -21,7 +21,7 @@ export {
 } from "./fixed-request.ts";
 export { bytesOf, textOf } from "./latin-text.ts";
 export { maskedField, maskedText, panOfReport, shownText } from "./masking.ts";
-export { familyFields, lineOf, lineReconnect, sessionTimes } from "./settings.ts";
+export { familySettings, lineOf, lineReconnect, sessionTimes } from "./settings.ts";
 export {
   decodeTagged,
   encodeTagged,

@@ -1,33 +1,32 @@
-import { z } from "zod";
-import { described, oneOf } from "../shared/config/config-field.ts";
-
-const lines = ["7E1", "8N1"] as const;
-/** Terminals whose peculiarities exclude each other, as ZVT_PROFILE names those of ZVT. */
-const profiles = ["standard", "pax-nepting", "ingenico-desk5000"] as const;
-
-/** The names of the setup file that the drivers of this family share. */
-export const familyFields = {
-  CONCERT_REGISTER: described(
-    z
-      .string()
-      .regex(/^[0-9A-Z]{2}$/, "must be two digits or capital letters")
-      .default("01"),
-    { help: "Number of this register, as the terminal may expect it.", example: "02" },
-  ),
-  CONCERT_LINE: described(oneOf(lines).optional(), {
+/**
+ * Settings that the drivers of this family share, as plain facts: each driver makes its part of the
+ * setup file of them, so that one name means one thing.
+ */
+export const familySettings = {
+  CONCERT_REGISTER: {
+    form: /^[0-9A-Z]{2}$/,
+    fault: "must be two digits or capital letters",
+    default: "01",
+    help: "Number of this register, as the terminal may expect it.",
+    example: "02",
+  },
+  CONCERT_LINE: {
+    values: ["7E1", "8N1"],
     help:
       "Data bits, parity and stop bits of a serial line; 7E1, and 8N1 for usb: names and the " +
       "profile pax-nepting.",
     example: "8N1",
-  }),
-  CONCERT_PROFILE: described(oneOf(profiles).default("standard"), {
+  },
+  CONCERT_PROFILE: {
+    values: ["standard", "pax-nepting", "ingenico-desk5000"],
+    default: "standard",
     help: "Terminal whose peculiarities are to be followed.",
     example: "pax-nepting",
-  }),
+  },
 } as const;
 
-type ConcertLine = (typeof lines)[number];
-type ConcertProfile = (typeof profiles)[number];
+type ConcertLine = (typeof familySettings.CONCERT_LINE.values)[number];
+type ConcertProfile = (typeof familySettings.CONCERT_PROFILE.values)[number];
 
 /** docs/concert.md 2.1: what a line is opened with where the setup file does not say. */
 export function lineOf(

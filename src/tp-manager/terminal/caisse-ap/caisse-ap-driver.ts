@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { familyFields, lineOf, lineReconnect, sessionTimes } from "../../../concert/index.ts";
+import { familySettings, lineOf, lineReconnect, sessionTimes } from "../../../concert/index.ts";
 import type { Config } from "../../../shared/config/config.ts";
 import { described, oneOf, valuesOf } from "../../../shared/config/config-field.ts";
 import type { Clock } from "../../../shared/time.ts";
@@ -7,6 +7,8 @@ import { commonFields, type Driver } from "../driver.ts";
 import type { ByteTransport } from "../transport/byte-transport.ts";
 import type { Dialogue } from "../unasked/dialogue.ts";
 import type { CaisseApOptions } from "./caisse-ap-messages.ts";
+
+const { CONCERT_REGISTER: register, CONCERT_LINE: line, CONCERT_PROFILE: profile } = familySettings;
 
 /** The driver's names in the setup file. */
 const fields = {
@@ -37,7 +39,18 @@ const fields = {
     help: "Asks for the customer's receipt, which becomes the ticket.",
     example: "none",
   }),
-  ...familyFields,
+  CONCERT_REGISTER: described(
+    z.string().regex(register.form, register.fault).default(register.default),
+    { help: register.help, example: register.example },
+  ),
+  CONCERT_LINE: described(oneOf(line.values).optional(), {
+    help: line.help,
+    example: line.example,
+  }),
+  CONCERT_PROFILE: described(oneOf(profile.values).default(profile.default), {
+    help: profile.help,
+    example: profile.example,
+  }),
   ...commonFields,
 } as const;
 

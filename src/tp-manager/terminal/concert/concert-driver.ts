@@ -1,7 +1,10 @@
-import { familyFields, lineOf, lineReconnect, sessionTimes } from "../../../concert/index.ts";
+import { z } from "zod";
+import { familySettings, lineOf, lineReconnect, sessionTimes } from "../../../concert/index.ts";
 import type { Config } from "../../../shared/config/config.ts";
 import { described, oneOf, valuesOf, yesNo } from "../../../shared/config/config-field.ts";
 import { commonFields, type Driver } from "../driver.ts";
+
+const { CONCERT_REGISTER: register, CONCERT_LINE: line, CONCERT_PROFILE: profile } = familySettings;
 
 /** The driver's names in the setup file. */
 const fields = {
@@ -13,7 +16,18 @@ const fields = {
     help: "Asks for the report with the masked card number.",
     example: "no",
   }),
-  ...familyFields,
+  CONCERT_REGISTER: described(
+    z.string().regex(register.form, register.fault).default(register.default),
+    { help: register.help, example: register.example },
+  ),
+  CONCERT_LINE: described(oneOf(line.values).optional(), {
+    help: line.help,
+    example: line.example,
+  }),
+  CONCERT_PROFILE: described(oneOf(profile.values).default(profile.default), {
+    help: profile.help,
+    example: profile.example,
+  }),
   ...commonFields,
 } as const;
 
