@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { exitCodes } from "../shared/exit-codes.ts";
+import { exitCodes, isOwnFault } from "../shared/exit-codes.ts";
 
 /** Notes of one look of the keep-alive for the next, per program; kept in data/run. */
 const troubleSchema = z.object({
@@ -67,14 +67,11 @@ export function isPaused(trouble: Trouble, nowMs: number): boolean {
 }
 
 const CRASHES = 3;
-/** Failures that say nothing about a program: no disk, another one at work, a wrong setup file. */
-const innocent = [exitCodes.unavailable, exitCodes.alreadyRunning, exitCodes.configuration].map(
-  (code) => `exit ${code}`,
-);
 
 /** Whether a program fails again and again by its own fault (docs/updates.md 4.5). */
 export function isCrashLoop({ failures, kind }: Trouble): boolean {
-  return failures >= CRASHES && !innocent.includes(kind);
+  const [, exitCode] = /^exit (\d+)$/.exec(kind) ?? [];
+  return failures >= CRASHES && (exitCode === undefined || isOwnFault(Number(exitCode)));
 }
 
 /** Forgets everything after a restart of the machine or a change of the setup file. */

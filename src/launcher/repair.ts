@@ -119,7 +119,8 @@ class Round {
       })),
     );
     for (const { name, trouble } of outcomes) {
-      if (trouble && isCrashLoop(trouble)) {
+      const before = memory.programs[name]?.failures ?? 0;
+      if (trouble && trouble.failures > before && isCrashLoop(trouble)) {
         this.crashing = `${name} failed ${trouble.failures} times (${trouble.kind})`;
       }
       if (trouble) memory.programs[name] = trouble;

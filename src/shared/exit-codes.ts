@@ -8,6 +8,12 @@ export const exitCodes = {
   configuration: 78,
 } as const;
 
+/** Whether a program that ends so is itself at fault: not the disk, another one, or the setup. */
+export function isOwnFault(exitCode: number): boolean {
+  const { unavailable, alreadyRunning, configuration } = exitCodes;
+  return ![unavailable, alreadyRunning, configuration].some((code) => code === exitCode);
+}
+
 type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
 /** Ends a program with a reason for people. Thrown to the top, never used for control flow. */

@@ -61,7 +61,7 @@ export function containsPan(text: string): boolean {
   return false;
 }
 
-/** Digits that follow each other with at most one separator between two of them. */
+/** Digits that follow each other with few separators between two of them. */
 interface Run {
   readonly text: string;
   readonly digits: readonly number[];
@@ -75,8 +75,13 @@ interface Run {
  */
 const separators = "- .\u00a0\u202f\u2011";
 
+/** A receipt may spread a card number over its width. */
+const SEPARATORS_MAX = 2;
+
 /** A run that {@link digitRuns} gives: most texts have none, and are not looked at one by one. */
-const hasLongRun = new RegExp(`\\d(?:[${separators}]?\\d){${PAN_DIGITS_MIN - 1}}`);
+const hasLongRun = new RegExp(
+  `\\d(?:[${separators}]{0,${SEPARATORS_MAX}}\\d){${PAN_DIGITS_MIN - 1}}`,
+);
 
 function* digitRuns(text: string): Generator<Run> {
   let digits: number[] = [];
@@ -86,7 +91,10 @@ function* digitRuns(text: string): Generator<Run> {
     if (digit >= 0 && digit <= 9) {
       digits.push(digit);
       positions.push(at);
-    } else if (positions.at(-1) !== at - 1 || !separators.includes(text.charAt(at) || "\0")) {
+    } else if (
+      at - (positions.at(-1) ?? 0) > SEPARATORS_MAX ||
+      !separators.includes(text.charAt(at) || "\0")
+    ) {
       if (digits.length >= PAN_DIGITS_MIN) yield { text, digits, positions };
       if (digits.length > 0) [digits, positions] = [[], []];
     }

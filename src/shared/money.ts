@@ -16,8 +16,17 @@ const NO_COUNTRY = "Zz";
 /** Units of account and fund codes: listed with countries, but nobody pays a sale in them. */
 const funds = new Set("BOV CHE CHW CLF COU MXV USN USS UYI UYW XDR XSU XUA".split(" "));
 
+/** A look goes through all of them. */
+const known = new Map<string, Currency>();
+
 /** The currency of an ISO 4217 alpha code, or undefined when nobody can pay in it. */
 export function currencyOf(alpha: string): Currency | undefined {
+  const found = known.get(alpha) ?? lookUp(alpha);
+  if (found) known.set(alpha, found);
+  return found;
+}
+
+function lookUp(alpha: string): Currency | undefined {
   if (!/^[A-Z]{3}$/.test(alpha)) return undefined;
   const record = code(alpha);
   if (!record || funds.has(alpha) || record.countries[0]?.startsWith(NO_COUNTRY)) return undefined;

@@ -12,7 +12,9 @@ export function updateFolderOf(dataDirectory: string): string {
 }
 
 const markIn = (dataDirectory: string): string => join(updateFolderOf(dataDirectory), "probation");
-const newsIn = (dataDirectory: string): string => join(updateFolderOf(dataDirectory), "received");
+/** There as long as nothing has come that must not be lost with the stores. */
+const untouchedIn = (dataDirectory: string): string =>
+  join(updateFolderOf(dataDirectory), "untouched");
 
 /**
  * The time in which a new version shows that it works before it may take a payment
@@ -50,14 +52,11 @@ export class Probation {
 
   /**
    * Something came that must not be lost with the stores, such as a result of the terminal: from
-   * now on an update that goes back leaves them as they are. On disk when this returns.
+   * now on an update that goes back leaves them as they are. On disk when this returns. A mark is
+   * taken away, and none written, because a full disk has room for that.
    */
-  received(what: string): void {
-    if (!this.#isOn) return;
-    const file = newsIn(this.#dataDirectory);
-    if (existsSync(file)) return;
-    writeSynced(file, `${what}\n`);
-    syncFolder(updateFolderOf(this.#dataDirectory));
+  received(): void {
+    if (this.#isOn) admitPayments(this.#dataDirectory);
   }
 
   close(): void {
@@ -73,17 +72,13 @@ export class Probation {
   }
 }
 
-/** Programs that start from now on are on probation. On disk when it returns. */
+/** Programs that start from now on are on probation; nothing has come. On disk when it returns. */
 export function beginProbation(dataDirectory: string): void {
   const folder = updateFolderOf(dataDirectory);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeSynced(untouchedIn(dataDirectory), "");
   writeSynced(markIn(dataDirectory), "");
   syncFolder(folder);
-}
-
-/** Before a probation begins for the first time: what an earlier one has received is old. */
-export function forgetReceived(dataDirectory: string): void {
-  rmSync(newsIn(dataDirectory), { force: true });
 }
 
 /** Programs on probation go on without it at once. */
@@ -94,16 +89,15 @@ export function endProbation(dataDirectory: string): void {
   syncFolder(folder);
 }
 
-/**
- * The version had stayed, and payments may have been admitted: from now on an update that goes back
- * leaves the stores as they are. On disk when it returns.
- */
+/** From now on an update that goes back leaves the stores as they are. On disk when it returns. */
 export function admitPayments(dataDirectory: string): void {
-  writeSynced(newsIn(dataDirectory), "the version had stayed\n");
+  const file = untouchedIn(dataDirectory);
+  if (!existsSync(file)) return;
+  rmSync(file, { force: true });
   syncFolder(updateFolderOf(dataDirectory));
 }
 
 /** Whether anything came on the probation that must not be lost with the stores. */
 export function receivedOnProbation(dataDirectory: string): boolean {
-  return existsSync(newsIn(dataDirectory));
+  return !existsSync(untouchedIn(dataDirectory));
 }

@@ -21,7 +21,10 @@ import { type HandlerParts, supervisorHandlers } from "./intake/message-handlers
 import { supervisorTroubleWatch } from "./intake/supervisor-troubles.ts";
 import type { DigestSecret } from "./notifications/mapi-notification.ts";
 import { NotificationDesk } from "./notifications/notification-desk.ts";
-import { startNotificationListener } from "./notifications/notification-listener.ts";
+import {
+  requireListening,
+  startNotificationListener,
+} from "./notifications/notification-listener.ts";
 import { NotificationStore } from "./notifications/notification-store.ts";
 import { NotificationTally } from "./notifications/notification-tally.ts";
 import { OperationDesk } from "./operations/operation-desk.ts";
@@ -80,7 +83,11 @@ async function start(context: ProgramContext): Promise<void> {
   const updates = updateFacts(installation.dataDirectory, config, clock);
   const figures = { tally, clock, version: versionNumber, updates };
   const messages = { ...outbox, operations, alarmStore, ...figures };
-  if (probation.isOn) log.info("on probation after an update: nothing is taken and nothing sent");
+  if (probation.isOn) {
+    log.info("on probation after an update: nothing is taken and nothing sent");
+    const { NOTIFICATION_HOST: host, NOTIFICATION_PORT: port } = config;
+    if (port !== undefined) await requireListening(host, port);
+  }
   await probation.after(async () => {
     forwarder.start();
     operations.start();

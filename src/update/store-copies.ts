@@ -3,6 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { updateFolderOf } from "../shared/probation.ts";
 import { openForReading, readableFrom, schemaOf } from "../shared/sqlite.ts";
+import { finishPutBack } from "../shared/stores/put-back.ts";
 import { copySynced, replaceSynced, syncFolder } from "../shared/stores/store-file.ts";
 import { removeWhole } from "./durable-files.ts";
 
@@ -37,8 +38,13 @@ function storeFiles(dataDirectory: string): string[] {
   );
 }
 
-/** No program may have the stores open. On disk when it returns. */
+/**
+ * No program may have the stores open. A restore that was cut off is finished first, else its copy
+ * would be moved by the new version and be missing beside the older stores. On disk when it
+ * returns.
+ */
 export function copyStores(dataDirectory: string): void {
+  for (const name of databases) finishPutBack(join(dataDirectory, name));
   const folder = folderIn(dataDirectory);
   removeWhole(folder);
   mkdirSync(join(folder, "stores"), { recursive: true, mode: 0o700 });

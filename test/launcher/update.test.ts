@@ -166,8 +166,22 @@ test("found on a web server and taken by the keep-alive, while a kiosk pays", as
   expect(kiosk.longestGapMs).toBeLessThan(15_000);
 });
 
+test("an operator goes back to the version before, and that one is not offered again", async () => {
+  const { stdout } = await launch("update", "--back");
+  expect(stdout).toContain("1.0.0 runs");
+  expect(await status()).toMatch(/tp-manager +running .*version 1\.0\.0/);
+  expect((await launch("update")).stdout).toMatch(/not taken again +1\.3\.0/);
+  await expect(launch("update", "--back")).rejects.toMatchObject({
+    code: 69,
+    stderr: expect.stringContaining("no version before this one"),
+  });
+  expect((await launch("update", "--hold")).stdout).toMatch(/held +by .* until/);
+  expect((await launch("update", "--now")).stdout).toContain("there is no newer version");
+  expect((await launch("update")).stdout).not.toContain("held");
+});
+
 test("a launcher that is killed on the probation leaves the rest to the keep-alive", async () => {
-  const words = ["update", "--delivery", delivery("1.4.0"), "--data", data];
+  const words = ["update", "--delivery", delivery("1.4.0", crashing), "--data", data];
   const launcher = startProcess("sh", [join(root, "launch.sh"), ...words], { stdio: "ignore" });
   const ended = new Promise((resolve) => launcher.once("exit", resolve));
   const record = join(data, "update", "under-way.json");
@@ -185,17 +199,30 @@ test("a launcher that is killed on the probation leaves the rest to the keep-ali
   await kiosk.close();
 });
 
-test("an operator goes back to the version before, and that one is not offered again", async () => {
-  const { stdout } = await launch("update", "--back");
-  expect(stdout).toContain("1.3.0 runs");
-  expect(await status()).toMatch(/tp-manager +running .*version 1\.3\.0/);
-  expect((await launch("update")).stdout).toMatch(/not taken again +1\.4\.0/);
-  await expect(launch("update", "--back")).rejects.toMatchObject({
-    code: 69,
-    stderr: expect.stringContaining("no version before this one"),
-  });
-  expect((await launch("update", "--hold")).stdout).toMatch(/held +by .* until/);
-  await publisher.publish(delivery("1.4.0", undefined, join(folder, "again")));
-  expect((await launch("update", "--now")).stdout).toContain("there is no newer version");
-  expect((await launch("update")).stdout).not.toContain("held");
+/** From a moment that the test chooses on, tp-manager crashes whenever it is started. */
+function crashing(at: string): void {
+  const script = join(at, "programs", "tp-manager.js");
+  const crash = `import { existsSync } from "node:fs";
+    const data = process.argv[process.argv.indexOf("--data") + 1];
+    const look = () => existsSync(data + "/crash") && process.exit(70);
+    look();
+    setInterval(look, 50).unref();\n`;
+  writeFileSync(script, crash + readFileSync(script, "utf8"));
+}
+
+test("crashes in the first hour bring the version before back, on the same stores", async () => {
+  const { attempts } = JSON.parse((await launch("audit", "--json")).stdout);
+  writeFileSync(join(data, "crash"), "");
+  const looks: number[] = [];
+  while (named() === "1.4.0" && looks.length < 6) {
+    const look = runToEnd("sh", [join(root, "always-up.sh"), "--data", data]);
+    looks.push(await look.then(() => 0).catch(({ code }: { code: number }) => code));
+  }
+  expect(looks.at(-1)).toBe(0);
+  expect(named()).toBe("1.0.0");
+  expect(await status()).toMatch(/tp-manager +running .*version 1\.0\.0/);
+  const told = (await launch("update")).stdout;
+  expect(told).toMatch(/not taken again +1\.4\.0 +tp-manager failed 3 times .* its first hour/);
+  const audit = JSON.parse((await launch("audit", "--json")).stdout);
+  expect(audit).toMatchObject({ faults: [], attempts });
 });

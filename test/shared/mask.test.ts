@@ -33,7 +33,7 @@ describe.each(testCards)("test card %s", (pan) => {
   });
 
   test("is masked in groups, whatever separates them", () => {
-    for (const separator of [" ", "-", ".", "\u00a0"]) {
+    for (const separator of [" ", "-", ".", "\u00a0", "  ", "- "]) {
       const masked = maskPansInText(`card ${grouped(pan, separator)} approved`);
       expect(masked.replace(/[^\dX]/g, "")).toBe(truncated(pan));
       expect(masked.split(separator).length).toBe(

@@ -1,11 +1,6 @@
 import { acquireProcessLock } from "../../shared/exclusive-lock.ts";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
-import {
-  beginProbation,
-  endProbation,
-  forgetReceived,
-  receivedOnProbation,
-} from "../../shared/probation.ts";
+import { beginProbation, endProbation, receivedOnProbation } from "../../shared/probation.ts";
 import {
   areReadableByOlder,
   copyStores,
@@ -102,7 +97,6 @@ async function carryOut(
       return alone(dataDirectory, () => copyStores(dataDirectory));
     case "switching":
       return alone(dataDirectory, () => {
-        forgetReceived(dataDirectory);
         forgetGivenUpStores(dataDirectory);
         beginProbation(dataDirectory);
         nameVersion(root, to, from);

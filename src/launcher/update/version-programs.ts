@@ -1,10 +1,11 @@
-import { exitCodes } from "../../shared/exit-codes.ts";
+import { isOwnFault } from "../../shared/exit-codes.ts";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { sleep } from "../../shared/time.ts";
 import { installationRoot } from "../../shared/version-files.ts";
 import type { SwitchEvent } from "../../update/switch-machine.ts";
 import type { SwitchRecord } from "../../update/switch-record.ts";
 import { askStatus } from "../condition.ts";
+import { forgetTrouble } from "../keep-alive-memory.ts";
 import type { Site } from "../site.ts";
 import { READY_WITHIN_MS, type Started, startPrograms } from "../start.ts";
 import { stopProgram } from "../stop.ts";
@@ -37,7 +38,9 @@ async function stopAll({ installation, clock }: Site, version: string): Promise<
   }
 }
 
+/** Failures that were counted before are another version's. */
 function startOf({ installation, clock }: Site, version: string): Promise<Started[]> {
+  forgetTrouble(openRunDirectory(installation.dataDirectory));
   const parts = partsOf(version, installation.dataDirectory);
   return startPrograms(installation, clock, READY_WITHIN_MS, parts);
 }
@@ -71,8 +74,8 @@ function failureOf(started: Started): SwitchEvent | undefined {
     return { event: "failed", why: `${started.program} does not answer`, bars: true };
   }
   if (started.result !== "ended") return undefined;
-  // A disk that is full says nothing about a version.
-  const bars = started.exitCode !== exitCodes.unavailable;
+  // A disk that is full or a port that is taken says nothing about a version.
+  const bars = isOwnFault(started.exitCode);
   return { event: "failed", why: `${started.program} ended: ${started.reason}`, bars };
 }
 

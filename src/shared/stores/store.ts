@@ -57,6 +57,8 @@ export class Store {
   readonly #sql: Record<keyof typeof texts, StatementSync>;
   readonly #count: StatementSync;
   #session: string | undefined;
+  /** The count that was read last: it only grows. */
+  #countedLast = 0;
 
   /** `countSql` reads the count as the column `count`. */
   constructor(database: DatabaseSync, path: string, countSql: string) {
@@ -99,7 +101,7 @@ export class Store {
   /** Whether everything is here that was here when `mark` was told. */
   contains({ store, session, count }: StoreMark): boolean {
     if (store !== this.identity) return false;
-    if (session === this.#session) return count <= this.#counted;
+    if (session === this.#session) return count <= this.#countedLast || count <= this.#counted;
     const row = this.#sql.session.get(session);
     if (!row) return false;
     const next = this.#sql.next.get(row["id"] as number);
@@ -119,7 +121,8 @@ export class Store {
   }
 
   get #counted(): number {
-    return Number(this.#count.get()?.["count"] ?? 0);
+    this.#countedLast = Number(this.#count.get()?.["count"] ?? 0);
+    return this.#countedLast;
   }
 
   /** Told only when it is on disk: one that a full disk did not take would look like a loss. */

@@ -106,6 +106,19 @@ export async function startNotificationListener(
   };
 }
 
+/**
+ * Throws as {@link startNotificationListener} would, and takes nothing: a version on probation
+ * finds out before it stays (docs/updates.md 4.3).
+ */
+export async function requireListening(host: string, port: number): Promise<void> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error) => reject(cannotListen(host, port, error)));
+    server.on("connection", (socket: Socket) => socket.destroy());
+    server.listen(port, host, () => server.close(() => resolve()));
+  });
+}
+
 function cannotListen(host: string, port: number, error: Error): ProgramExit {
   return new ProgramExit(
     exitCodes.configuration,

@@ -6,6 +6,7 @@ import { isInDoubt } from "../attempts/phase-table.ts";
 import { judgeReversal, saysReversedBefore } from "../attempts/reversal-machine.ts";
 import { REVERSAL_BEGINS } from "../attempts/steps.ts";
 import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
+import { tellReversedBefore } from "./late-reversals.ts";
 import { observe, orderOf, writeEnd } from "./payment-run.ts";
 import type { Held } from "./terminal-turn.ts";
 
@@ -52,12 +53,6 @@ export async function runReversal(
     tellReversedBefore(writer, "the terminal says that it had reversed this sale before");
   }
   return ended;
-}
-
-/** The customer has the money; who gave it back is for a person to find out. */
-function tellReversedBefore(writer: AttemptWriter, how: string): void {
-  const alarm = { alarm: "reversed-elsewhere" };
-  writer.log("error", alarm, `${how}; told as Reversed, see who gave the money back`);
 }
 
 /**

@@ -29,6 +29,8 @@ interface StrayParts {
   readonly confirmAfterMs: number;
   readonly inquiries: Inquiries;
   readonly lateCharges: LateCharges;
+  /** The order that a stored reversal gives back; see {@link findReversed}. */
+  readonly reversed: (now: Baseline) => string | undefined;
   /** The terminal has stored a sale that no order can be told of: a journal may have been lost. */
   readonly unmatched: (now: Baseline) => void;
 }
@@ -82,6 +84,8 @@ export class StrayReports {
   found(now: Baseline): boolean {
     const { attempts, clock, log, lateCharges } = this.#parts;
     try {
+      // A reversal needs no further look: the command behind this one finds it as well.
+      if (this.#parts.reversed(now) !== undefined) return false;
       const report = unknownSale(attempts, now);
       if (!report || this.#isOpen(report) || this.#wasAsked(report)) return false;
       const where = { atMs: clock.now(), report, identity: now.identity };
@@ -203,6 +207,10 @@ export class StrayReports {
   #finding(conclusion: Conclusion, row: StrayRow, look: Look | null): Found {
     const found = foundIn(conclusion);
     if (found.finding !== "held" || !look) return found;
+    const given = this.#parts.reversed({ ...look, clockOffsetMs: null });
+    if (given !== undefined) {
+      return { finding: "known", because: `it is the reversal of order ${given}, reported late` };
+    }
     const orderId = this.#parts.lateCharges.find(row, look);
     if (orderId === undefined) return this.#unlessReversal(found, row.report);
     return { finding: "known", because: `it is the sale of order ${orderId}, reported late` };
@@ -240,9 +248,10 @@ export class StrayReports {
     const { log } = this.#parts;
     const { receiptNumber, traceNumber, amountMinor } = report;
     if (finding === "held") {
+      const what = report.originalTrace === null ? "sale" : "reversal";
       log.error(
         { alarm: "sale-without-order", receiptNumber, traceNumber, amountMinor },
-        "the terminal holds a sale that no order asked for: " +
+        `the terminal holds a ${what} that no order asked for: ` +
           `receipt ${receiptNumber ?? "unknown"}, ${amountOf(report)}`,
       );
     }

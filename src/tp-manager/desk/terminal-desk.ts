@@ -18,6 +18,7 @@ import { Inquiries } from "./inquiries.ts";
 import { KeptStatus } from "./kept-status.ts";
 import { LateCharges } from "./late-charges.ts";
 import { LateResults } from "./late-results.ts";
+import { findReversed } from "./late-reversals.ts";
 import { type Obstacle, obstaclesOf } from "./obstacles.ts";
 import { PaymentRun } from "./payment-run.ts";
 import { Reconciler } from "./reconciler.ts";
@@ -150,7 +151,8 @@ export class TerminalDesk implements Doubts {
     const unmatched = (now: Baseline): void => {
       parts.guard.noteSale(now, terminal.capabilities.paymentLimitMs);
     };
-    this.#strays = new StrayReports({ ...shared, lateCharges, unmatched });
+    const reversed = (now: Baseline): string | undefined => findReversed(now, shared);
+    this.#strays = new StrayReports({ ...shared, lateCharges, reversed, unmatched });
     const reconciler = new Reconciler({ ...parts, ...settings });
     this.#reconciler = reconciler;
     this.upkeep = new Upkeep({
@@ -168,14 +170,14 @@ export class TerminalDesk implements Doubts {
     const { probation } = this.#parts;
     this.#parts.terminal.subscribe((event) => {
       if (event.type !== "unexpected-report") return;
-      probation?.received("a report that the terminal sent unasked");
+      probation?.received();
       this.#strays.take(event.report);
     });
     this.#reconciler.begin();
     this.#recovery.begin();
     this.#strays.begin();
     this.#parts.terminal.takeLateResults?.((report) => {
-      probation?.received("a late result of the terminal");
+      probation?.received();
       return this.#lateResults.take(report);
     });
     this.#keepEvidence();

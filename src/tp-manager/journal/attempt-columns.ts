@@ -56,7 +56,8 @@ export function readJson<T>(value: SQLInputValue | undefined): T {
 
 /** So many texts are read without being parsed again: those of the newest attempts. */
 const TEXTS_KEPT = 32;
-const keptTexts = new Map<string, unknown>();
+/** The newest first. To compare texts takes less time than to make a key of such a long one. */
+const keptTexts: Array<{ readonly text: string; readonly value: unknown }> = [];
 
 /**
  * Like {@link readJson}, for what is read several times in one payment. Readers of the same text
@@ -64,12 +65,11 @@ const keptTexts = new Map<string, unknown>();
  */
 function readKept<T>(value: SQLInputValue | undefined): T {
   const text = String(value);
-  const kept = keptTexts.get(text);
-  if (kept !== undefined) return kept as T;
+  const kept = keptTexts.find((one) => one.text === text);
+  if (kept !== undefined) return kept.value as T;
   const read = readJson<T>(text);
-  keptTexts.set(text, read);
-  const [oldest] = keptTexts.keys();
-  if (keptTexts.size > TEXTS_KEPT && oldest !== undefined) keptTexts.delete(oldest);
+  keptTexts.unshift({ text, value: read });
+  if (keptTexts.length > TEXTS_KEPT) keptTexts.pop();
   return read;
 }
 

@@ -1,9 +1,11 @@
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import {
   beginProbation,
   endProbation,
   receivedOnProbation,
+  updateFolderOf,
 } from "../../../src/shared/probation.ts";
 import { house, outcome, pay, request } from "../../support/payment-house.ts";
 import { report } from "../../support/reports.ts";
@@ -80,6 +82,8 @@ test("a result that comes unasked is kept, and ends the right to put the stores 
   at.terminal.tell({ type: "unexpected-report", report: report() });
   expect(receivedOnProbation(dataDirectory)).toBe(true);
   expect(at.journal.terminalLog.strays(10)).toHaveLength(1);
+  // A mark goes and none comes, because a full disk has room for that.
+  expect(readdirSync(updateFolderOf(dataDirectory))).toEqual(["probation"]);
 });
 
 describe("over HTTP", () => {

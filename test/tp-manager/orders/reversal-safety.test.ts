@@ -20,6 +20,17 @@ async function reverse(at: House, orderId: string): Promise<string> {
   return answerOf(attempt, delivery).body.status;
 }
 
+const phaseOf = (at: House, orderId: string) => at.journal.attempts.latest(orderId)?.state.phase;
+
+/** The terminal says that it did not reverse, and has stored the reversal a moment later. */
+function refuseThenReverse(terminal: NumberingTerminal): void {
+  terminal.reversal = ({ receiptNumber }) => {
+    terminal.reverseAtKeys(receiptNumber);
+    const end = { end: "aborted", code: "6C", text: "aborted", reason: "cancelled" } as const;
+    return Promise.resolve({ ...end, ticket: "" });
+  };
+}
+
 const unsafe = { code: "REVERSAL_NOT_SAFE", charged: "yes" };
 
 describe("a receipt number that may name another sale (docs/design.md 3.16)", () => {
@@ -291,6 +302,33 @@ describe("a sale that was given back without us (docs/design.md 3.16)", () => {
     await sell(at, "B", 700);
     expect(await reverse(at, "A")).toBe("Reversed");
     expect(terminal.reversed).toEqual([]);
+  });
+
+  test("is Reversed as soon as a payment finds its reversal stored", async () => {
+    const { at, terminal } = kiosk();
+    await sell(at, "A");
+    refuseThenReverse(terminal);
+    await expect(reverse(at, "A")).rejects.toMatchObject({ code: "REVERSAL_REFUSED" });
+    expect(phaseOf(at, "A")).toBe("charged");
+    await sell(at, "B", 700);
+    expect(phaseOf(at, "A")).toBe("reversed");
+    expect(alarms(at)).toContain("reversed-elsewhere A");
+    expect(terminal.charged).toEqual([700]);
+  });
+
+  test("is Reversed when the terminal tells its reversal after it had refused it", async () => {
+    const { at, terminal } = kiosk();
+    at.start();
+    await sell(at, "A");
+    refuseThenReverse(terminal);
+    await expect(reverse(at, "A")).rejects.toMatchObject({ code: "REVERSAL_REFUSED" });
+    const { last } = terminal;
+    if (last.kind !== "transaction") throw new Error("nothing is stored");
+    terminal.tell({ type: "unexpected-report", report: last.report });
+    await at.clock.advance(20_000);
+    expect(phaseOf(at, "A")).toBe("reversed");
+    expect(alarms(at)).toContain("reversed-elsewhere A");
+    expect(alarms(at).join()).not.toContain("sale-without-order");
   });
 
   test("is not taken for another sale of the same amount", async () => {

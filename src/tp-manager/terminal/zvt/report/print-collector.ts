@@ -1,3 +1,4 @@
+import { containsPan, maskPansInText } from "../../../../shared/mask.ts";
 import { findTags, type Message, type Tag, tagValue } from "../../../../zvt/index.ts";
 
 /** docs/zvt.md 7.3, tag 1F07. */
@@ -101,8 +102,22 @@ function isForCustomer({ type, lines }: PrintedReceipt): boolean {
 
 /** The separator and control characters have no place inside a line. */
 function ticketText(lines: readonly string[]): string {
-  return lines
-    .map((line) => line.replace(/[\p{Cc}|]/gu, " ").trimEnd())
+  return withoutBrokenPans(lines.map((line) => line.replace(/[\p{Cc}|]/gu, " ").trimEnd()))
     .join("|")
     .replace(/^\|+|\|+$/g, "");
+}
+
+/** A narrow printer breaks a card number: it begins in one line and ends in the next. */
+function withoutBrokenPans(lines: readonly string[]): string[] {
+  const masked = [...lines];
+  for (const [at, line] of lines.entries()) {
+    const first = masked[at - 1];
+    const rest = line.trimStart();
+    const both = `${first} ${rest}`;
+    if (first === undefined || !containsPan(both)) continue;
+    const hidden = maskPansInText(both);
+    masked[at - 1] = hidden.slice(0, first.length);
+    masked[at] = line.slice(0, line.length - rest.length) + hidden.slice(first.length + 1);
+  }
+  return masked;
 }

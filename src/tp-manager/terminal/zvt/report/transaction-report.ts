@@ -1,4 +1,4 @@
-import { code as currencyByAlpha, number as currencyByNumber } from "currency-codes";
+import { type CurrencyCodeRecord, number as findCurrency } from "currency-codes";
 import { formatMajor } from "../../../../shared/money.ts";
 import { emptyReceipt, RECEIPT_AMOUNT_DIGITS, type Receipt } from "../../../../shared/receipt.ts";
 import { findTags, type Message, type TagName, tagValue, toHex } from "../../../../zvt/index.ts";
@@ -106,6 +106,15 @@ function tagOrInApplication(tags: Message["tags"], name: TextTag): string {
   return (tagValue(tags, name) ?? tagValue(tags, "application", name) ?? "").trim();
 }
 
+/** A look goes through all of them. */
+const currencies = new Map<string, CurrencyCodeRecord>();
+
+function currencyByNumber(numeric: string): CurrencyCodeRecord | undefined {
+  const found = currencies.get(numeric) ?? findCurrency(numeric);
+  if (found) currencies.set(numeric, found);
+  return found;
+}
+
 function receiptOf(message: Message, context: ReportContext, traceNumber: string | null): Receipt {
   const { fields, tags } = message;
   const numeric = currencyOfMessage(message);
@@ -192,13 +201,17 @@ function labelled(label: string, value: string | null): string {
 }
 
 function dateAndTime({ localDate, localTime }: Receipt): string {
-  const date = localDate.replace(/^(..)(..)(..)$/, "$1.$2.$3");
-  const time = localTime.replace(/^(..)(..)(..)$/, "$1:$2:$3");
-  return `${date} ${time}`.trim();
+  return `${inPairs(localDate, ".")} ${inPairs(localTime, ":")}`.trim();
+}
+
+/** Six characters with a mark between each two of them; any other text as it is. */
+function inPairs(text: string, mark: string): string {
+  if (text.length !== 6) return text;
+  return [text.slice(0, 2), text.slice(2, 4), text.slice(4)].join(mark);
 }
 
 function amountText({ amountMinor, receipt }: WithoutTicket): string {
   if (amountMinor === null) return "";
-  const digits = currencyByAlpha(receipt.currencyAlphaCode)?.digits ?? 2;
+  const digits = Number(receipt.currencyFractionPart || 2);
   return `${formatMajor(amountMinor, digits)} ${receipt.currencyAlphaCode}`.trim();
 }

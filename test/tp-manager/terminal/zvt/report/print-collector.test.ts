@@ -119,6 +119,36 @@ test("a terminal that prints for ever fills no memory: what is far too much is l
   expect(collector.ticket.length).toBeLessThan(210_000);
 });
 
+test.each([
+  ["541333008", "9604111"],
+  ["Card 5413 3300", "     8960 4111"],
+  ["5413-33", "00-8960-4111"],
+  ["5413  3300  8960  4111", "approved"],
+])("a card number that is printed as %j and %j is masked", (...lines) => {
+  const collector = new PrintCollector();
+  for (const text of lines) {
+    const line = { parts: { attribute: 0, text } };
+    collector.add(decodeMessage(encodeMessage("print-line", line)));
+  }
+  expect(collector.ticket.replace(/[^\dX]/g, "")).toBe("541333XXXXXX4111");
+  expect(collector.ticket.length).toBe(lines.join("|").length);
+});
+
+test("numbers in lines of their own stay as they are", () => {
+  const collector = new PrintCollector();
+  for (const text of [
+    "Receipt 0042",
+    "000077 22.11.26 13:00",
+    "52500001",
+    "5413 1",
+    "Total 12.50",
+  ]) {
+    const line = { parts: { attribute: 0, text } };
+    collector.add(decodeMessage(encodeMessage("print-line", line)));
+  }
+  expect(collector.ticket).not.toContain("X");
+});
+
 describe.skipIf(!hasVectors)("printed receipts of real terminals", () => {
   test.each(
     vectors("apdu-receipts")
