@@ -5,14 +5,15 @@
  *   node scripts/bench-outbox.ts [--items 10000] [--answer-after 0]
  * The same again with one synced write for each round of the connections, which is the least that
  * any queue can take whose results are on disk before a connection is used again. Prints the rates,
- * the supervisor's memory, and its processor time, which depends less than a rate on what else the
- * machine does.
+ * the supervisor's memory, the longest stall of its main thread, and its processor time, which
+ * depends less than a rate on what else the machine does.
  */
 import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import {
   closeSync,
+  existsSync,
   fdatasyncSync,
   mkdirSync,
   mkdtempSync,
@@ -26,6 +27,7 @@ import { Agent, createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { spawnPart } from "../src/launcher/launch-process.ts";
 import { createIpcClient } from "../src/shared/ipc/client.ts";
@@ -55,6 +57,8 @@ if (!Number.isInteger(items) || items < 1 || !(answerAfterMs >= 0)) {
 const COMMIT_PAGES = 21;
 /** Linux counts in hundredths of a second (sysconf _SC_CLK_TCK). */
 const TICK_MS = 10;
+/** The loop is looked at so often; Node counts the pause between two looks as a delay. */
+const LOOP_LOOKS_MS = 2;
 
 const answer =
   '<?xml version="1.0" encoding="UTF-8"?>\n<SOAP-ENV:Envelope ' +
@@ -89,13 +93,14 @@ const server = createServer((incoming, response) => {
 });
 
 const folder = mkdtempSync(join(tmpdir(), "utc-bench-"));
+const stallFile = join(folder, "longest-stall");
 let supervisor: ChildProcess | undefined;
 try {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   fillQueue();
   writeConfig(url);
-  const { ms: drainMs, idleMb, peakMb, cpuMs } = await drain();
+  const { ms: drainMs, idleMb, peakMb, cpuMs, stallMs } = await drain();
   const bodies = received.splice(0);
   const rawMs = await postAll(url, bodies);
   const syncedMs = await postSynced(url, bodies);
@@ -108,9 +113,10 @@ try {
     ["with a synced write each", `${(syncedMs / 1_000).toFixed(1)} s, ${rate(syncedMs)}`],
     ["ratio", `${(syncedMs / drainMs).toFixed(2)} x`],
     ["supervisor processor time", `${(cpuMs / items).toFixed(2)} ms per item`],
+    ["supervisor's longest stall", `${stallMs.toFixed(1)} ms`],
     ["supervisor memory", `${idleMb} MB at its start, at most ${peakMb} MB`],
   ];
-  for (const [name = "", value] of rows) process.stdout.write(`${name.padEnd(26)}${value}\n`);
+  for (const [name = "", value] of rows) process.stdout.write(`${name.padEnd(28)}${value}\n`);
 } finally {
   if (supervisor && supervisor.exitCode === null) {
     supervisor.kill("SIGKILL");
@@ -171,11 +177,13 @@ interface Drained {
   readonly idleMb: number;
   readonly peakMb: number;
   readonly cpuMs: number;
+  /** The longest time that its main thread did not come round. */
+  readonly stallMs: number;
 }
 
 async function drain(): Promise<Drained> {
   const part = { script: programFile("supervisor"), args: ["--data", folder] };
-  supervisor = spawnPart(part, { stdio: "inherit" });
+  supervisor = spawnPart(part, { stdio: "inherit", env: { ...process.env, ...watched() } });
   const run = openRunDirectory(folder);
   const client = createIpcClient(run, "supervisor", supervisorMessages, systemClock);
   let startedMs: number | undefined;
@@ -188,7 +196,10 @@ async function drain(): Promise<Drained> {
       (status) => status.outbox,
       () => undefined, // not listening yet
     );
-    if (received.length > 0) startedMs ??= systemClock.monotonicMs();
+    if (received.length > 0 && startedMs === undefined) {
+      startedMs = systemClock.monotonicMs();
+      supervisor.kill("SIGUSR2");
+    }
     if (received.length === 0) cpuBeforeMs = processorMs(supervisor.pid);
     const nowMb = residentMb(supervisor.pid);
     if (outbox) idleMb ||= nowMb;
@@ -196,9 +207,35 @@ async function drain(): Promise<Drained> {
     if (outbox?.pending === 0) break;
     if (supervisor.exitCode !== null) throw new Error("the supervisor ended");
   }
+  const ms = systemClock.monotonicMs() - (startedMs ?? 0);
   client.close();
   const cpuMs = processorMs(supervisor.pid) - cpuBeforeMs;
-  return { ms: systemClock.monotonicMs() - (startedMs ?? 0), idleMb, peakMb, cpuMs };
+  supervisor.kill("SIGUSR2");
+  while (!existsSync(stallFile)) await sleep(systemClock, "the longest stall", 10);
+  return { ms, idleMb, peakMb, cpuMs, stallMs: Number(readFileSync(stallFile, "utf8")) };
+}
+
+/**
+ * The supervisor watches its own loop: from the first signal, which comes with the first order, to
+ * the second one.
+ */
+function watched(): Record<string, string> {
+  const code = `import { monitorEventLoopDelay } from "node:perf_hooks";
+    import { renameSync, writeFileSync } from "node:fs";
+    const loop = monitorEventLoopDelay({ resolution: ${LOOP_LOOKS_MS} });
+    let on = false;
+    process.on("SIGUSR2", () => {
+      if (!on) loop.enable();
+      else {
+        const ms = Math.max(loop.max / 1e6 - ${LOOP_LOOKS_MS}, 0);
+        writeFileSync(${JSON.stringify(`${stallFile}.new`)}, String(ms));
+        renameSync(${JSON.stringify(`${stallFile}.new`)}, ${JSON.stringify(stallFile)});
+      }
+      on = true;
+    });`;
+  const file = join(folder, "watch.mjs");
+  writeFileSync(file, code);
+  return { NODE_OPTIONS: `--import=${pathToFileURL(file).href}` };
 }
 
 /** Over as many kept connections as the outbox has. */

@@ -236,8 +236,9 @@ export class Forwarder {
     const wasPaused = this.paused !== null;
     const decided = this.#ended.splice(0).map((ended) => this.#decide(ended));
     const places = this.#places();
-    const mayClaim = places > 0 && store.nextDueAtMs("send") !== undefined;
-    if (decided.length === 0 && !mayClaim) return;
+    // An end is written in any case; for nothing but a claim somebody has to wait.
+    const mayClaim = (): boolean => places > 0 && store.nextDueAtMs("send") !== undefined;
+    if (decided.length === 0 && !mayClaim()) return;
     const nowMs = clock.now();
     // While paused one try, of the oldest item, due or not, shows whether the queue can go on.
     const which = this.paused === null ? "due" : "oldest";

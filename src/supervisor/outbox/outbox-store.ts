@@ -6,11 +6,14 @@ import type { Transaction } from "../../shared/transaction.ts";
 import type { TryClass } from "../gateway/fault-table.ts";
 import { doubtOf, doubtValues, itemMaybeSent, setDoubt } from "./doubt-columns.ts";
 import { type Doubt, doubtAfterSend } from "./doubt-policy.ts";
+import { endTry, type ItemUpdate } from "./end-try.ts";
 import { insertItem } from "./insert-item.ts";
 import type { ItemHistory } from "./retry-policy.ts";
 
 /** An item taken for one try; nobody else can take it until the try is recorded. */
 export interface ClaimedItem {
+  /** Its place in the queue, which it keeps. */
+  readonly sequence: number;
   readonly transactionId: string;
   readonly orderId: string;
   /** JSON of the transaction. */
@@ -33,17 +36,6 @@ export interface Attempt {
   readonly description: string;
   readonly ambiguous: boolean;
   readonly notes: readonly string[];
-}
-
-/** The item's state after a try. */
-export interface ItemUpdate {
-  readonly state: DeliveryState;
-  /** null: keeps its place. */
-  readonly nextTryAtMs: number | null;
-  readonly history: ItemHistory;
-  readonly doubt: Doubt;
-  readonly redirectUrl: string | null;
-  readonly reason: string | null;
 }
 
 /** A finished try and its meaning for the item. */
@@ -85,8 +77,8 @@ const claimedToLook = `
   UPDATE outbox SET claimed_at_ms = :now, lookups = lookups + 1
   WHERE state = 'pending' AND look_next = 1 AND claimed_at_ms IS NULL AND sequence = `;
 const returning = `
-  RETURNING transaction_id, tries, failures, no_result_since_ms, no_result_tries, look_next,
-    sent_at_ms, resends, orders_possible, absent_since_ms, untold`;
+  RETURNING sequence, transaction_id, tries, failures, no_result_since_ms, no_result_tries,
+    look_next, sent_at_ms, resends, orders_possible, absent_since_ms, untold`;
 
 /**
  * The item that has been due longest: the oldest one, except that a failed try puts an item behind
@@ -258,28 +250,7 @@ export class OutboxStore {
 
   #finish({ item, attempt, update }: EndedTry): void {
     this.#addAttempt(item.transactionId, attempt);
-    const { changes } = this.#prepare(
-      `UPDATE outbox SET claimed_at_ms = NULL, state = :state, failures = :failures,
-         next_try_at_ms = ifnull(:next, next_try_at_ms),
-         delayed_at_ms = iif(:next IS NULL, delayed_at_ms, :now),
-         no_result_since_ms = :since, no_result_tries = :noResults,
-         ambiguous = max(ambiguous, :ambiguous), ${setDoubt},
-         redirect_url = ifnull(:redirectUrl, redirect_url), reason = :reason,
-         settled_at_ms = iif(:state = 'pending', NULL, :now)
-       WHERE transaction_id = :id AND claimed_at_ms IS NOT NULL`,
-    ).run({
-      id: item.transactionId,
-      now: attempt.endedAtMs,
-      state: update.state,
-      failures: update.history.failures,
-      next: update.nextTryAtMs,
-      since: update.history.noResultSinceMs,
-      noResults: update.history.noResultTries,
-      ambiguous: attempt.ambiguous ? 1 : 0,
-      redirectUrl: update.redirectUrl,
-      reason: update.reason,
-      ...doubtValues(update.doubt),
-    });
+    const changes = endTry(this.#database, item.sequence, attempt, update);
     invariant(changes === 1, `the try of ${item.transactionId} was still claimed`);
     if (update.state === "sent") return;
     this.#prepare(namedIsSent).run({ id: item.transactionId, now: attempt.endedAtMs });
@@ -420,6 +391,7 @@ export class OutboxStore {
     invariant(stored, `outbox item ${transactionId} has its transaction`);
     const since = row["no_result_since_ms"];
     return {
+      sequence: Number(row["sequence"]),
       transactionId,
       orderId: String(stored["order_id"]),
       content: String(stored["content"]),

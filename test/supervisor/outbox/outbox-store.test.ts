@@ -2,12 +2,12 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openDatabase } from "../../../src/shared/sqlite.ts";
 import { noDoubt } from "../../../src/supervisor/outbox/doubt-policy.ts";
+import type { ItemUpdate } from "../../../src/supervisor/outbox/end-try.ts";
 import {
   ATTEMPTS_KEPT_FIRST,
   ATTEMPTS_KEPT_LAST,
   type Attempt,
   type ClaimedItem,
-  type ItemUpdate,
   OutboxStore,
 } from "../../../src/supervisor/outbox/outbox-store.ts";
 import { supervisorMigrations } from "../../../src/supervisor/supervisor-schema.ts";
