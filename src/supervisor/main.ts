@@ -1,9 +1,6 @@
-import { X509Certificate } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../shared/config/config.ts";
 import { backupChore, oldLogsChore, startDaily } from "../shared/daily.ts";
-import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
 import { type Installation, versionNumber } from "../shared/installation.ts";
 import { supervisorMessages } from "../shared/ipc/contract.ts";
 import { startIpcServer } from "../shared/ipc/server.ts";
@@ -15,9 +12,11 @@ import { openStore } from "../shared/stores/put-back.ts";
 import type { StoreExchange } from "../shared/stores/store-exchange.ts";
 import { chance } from "../shared/time.ts";
 import { AlarmStore } from "./alarms/alarm-store.ts";
+import { certificatesIn } from "./certificates.ts";
 import { createGatewayClient, type GatewaySettings } from "./gateway/gateway-client.ts";
 import { Intake, type IntakeParts } from "./intake/intake.ts";
 import { type HandlerParts, supervisorHandlers } from "./intake/message-handlers.ts";
+import { statusReader } from "./intake/supervisor-status.ts";
 import { supervisorTroubleWatch } from "./intake/supervisor-troubles.ts";
 import type { DigestSecret } from "./notifications/mapi-notification.ts";
 import { NotificationDesk } from "./notifications/notification-desk.ts";
@@ -93,6 +92,7 @@ async function start(context: ProgramContext): Promise<void> {
     operations.start();
     await startListening(context, log, { ...atGateway, tally, onAccepted });
     startTroubleWatch(context, messages, log);
+    if (config.FLEET_URL !== undefined) await tellFleet(context, messages, log);
     const daily = startDaily({
       at: config.UPDATE_TIME,
       idle: () => true, // a copy is made beside the running tries
@@ -188,6 +188,12 @@ function puttingOff(name: keyof typeof supervisorMessages): string | undefined {
   return name === "status" || name === "stop" ? undefined : "a new version is on probation";
 }
 
+/** Telemetry to a broker; nothing of it is loaded where it is not set up. */
+async function tellFleet(context: ProgramContext, parts: MessageParts, log: Logger): Promise<void> {
+  const { startFleet } = await import("./start-fleet.ts");
+  startFleet(context, log, statusReader({ ...parts, paused: () => parts.forwarder.paused }));
+}
+
 function startTroubleWatch({ onStop }: ProgramContext, parts: MessageParts, log: Logger): void {
   const watch = supervisorTroubleWatch({ ...parts, log, paused: () => parts.forwarder.paused });
   onStop("trouble watch", async () => {
@@ -210,27 +216,7 @@ function gatewaySettings(config: Config): GatewaySettings {
     customerIp: config.GATEWAY_CUSTOMER_IP,
     callbackUrl: config.GATEWAY_CALLBACK_URL,
     apiKey: config.GATEWAY_API_KEY,
-    certificates: certificatesOf(config),
+    certificates: certificatesIn("GATEWAY_CA_FILE", config.GATEWAY_CA_FILE),
     proxyEnvironment: process.env,
   };
-}
-
-/** The certificates of GATEWAY_CA_FILE; a file without any would only show at the first payment. */
-function certificatesOf({ GATEWAY_CA_FILE: path }: Config): string[] {
-  if (path === undefined) return [];
-  const refuse = (why: string): ProgramExit =>
-    new ProgramExit(exitCodes.configuration, `GATEWAY_CA_FILE ${path} ${why}`);
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    throw refuse(`cannot be read: ${(error as Error).message}`);
-  }
-  const found = text.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
-  try {
-    if (found.length > 0 && found.every((one) => new X509Certificate(one))) return found;
-  } catch {
-    throw refuse("holds a damaged certificate");
-  }
-  throw refuse("holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)");
 }

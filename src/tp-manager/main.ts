@@ -98,7 +98,7 @@ async function start(context: ProgramContext): Promise<void> {
     messages: tpManagerMessages,
     handlers: tpManagerHandlers({
       ...{ port: config.LOCAL_PORT, attempts, answers, handOffs, handOff, desk, clock },
-      ...{ guard, again: journal.again, watch: monitor.watch },
+      ...{ guard, again: journal.again, watch: monitor.watch, events: journal.events },
       requestStop: context.requestStop,
     }),
     log,

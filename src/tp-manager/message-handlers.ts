@@ -4,11 +4,13 @@ import type { AttemptStore } from "./attempts/attempt-store.ts";
 import type { AgainStore } from "./attempts/hand-off-store.ts";
 import { isInDoubt } from "./attempts/phase-table.ts";
 import type { TerminalDesk } from "./desk/terminal-desk.ts";
+import type { EventSource } from "./http/events/event-hub.ts";
 import type { TerminalWatch } from "./http/events/terminal-watch.ts";
 import { type OwnTroubleParts, ownTroubles } from "./http/status/own-troubles.ts";
 import { type StoreGuard, saleInWords } from "./supervisor/store-guard.ts";
 
 interface HandlerParts extends OwnTroubleParts {
+  readonly events: Pick<EventSource, "after" | "lastId">;
   readonly port: number;
   readonly watch: Pick<TerminalWatch, "now">;
   readonly attempts: Pick<AttemptStore, "unfinished">;
@@ -44,6 +46,24 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
           asking: desk.isAsking,
         },
         ...ownTroubles(parts),
+      };
+    },
+    "fleet-news"({ after, limit }) {
+      const { lastId } = parts.events;
+      const { link, state, since, terminalId } = watch.now;
+      const told = after === null || after > lastId ? [] : parts.events.after(after, limit);
+      return {
+        terminal: { link, state, since, terminalId },
+        payments: {
+          running: desk.turn.current === undefined ? 0 : 1,
+          inDoubt: attempts.unfinished().filter((one) => isInDoubt(one.state)).length,
+          notHandedOver: handOffs.countPendingHandOffs(),
+        },
+        troubles: ownTroubles(parts),
+        version: versionNumber,
+        uptimeMs: process.uptime() * 1000,
+        lastId,
+        events: told.map(({ id, atMs, name, data }) => ({ id, atMs, name, data })),
       };
     },
     stores({ accept }) {

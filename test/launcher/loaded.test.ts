@@ -47,6 +47,13 @@ test("an operator's command loads what it needs, help and a wrong word next to n
   }
 });
 
+test("without FLEET_URL the supervisor loads nothing of the fleet, and no MQTT", () => {
+  const loaded = [...loads("supervisor/main.ts")];
+  expect(loaded.length).toBeGreaterThan(50);
+  expect(loaded.filter((path) => /mqtt|fleet\/|start-fleet|support-bundle/.test(path))).toEqual([]);
+  expect([...loads("supervisor/start-fleet.ts")]).toContain("mqtt");
+});
+
 test("the supervisor loads nothing that verifies signatures, nor does the launcher at once", () => {
   for (const file of ["supervisor/main.ts", "launcher/update/update.ts"]) {
     const all = [...loads(file)];

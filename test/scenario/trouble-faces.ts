@@ -37,6 +37,9 @@ export async function openFaces(options: RigOptions = {}) {
   const serveSupervisor = () =>
     startIpcServer({ ...common, program: "supervisor", messages: supervisorMessages, handlers });
   let supervisorIpc = await serveSupervisor();
+  const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, systemClock);
+  const link = new SupervisorLink(client, 1_000);
+  const monitor = monitorOf(at, () => link.call("status", {}));
   const tpManagerIpc = await startIpcServer({
     ...common,
     program: "tp-manager",
@@ -46,11 +49,9 @@ export async function openFaces(options: RigOptions = {}) {
       ...{ attempts: at.journal.attempts, answers: at.journal.answers },
       handOffs: at.journal.handOffs,
       watch: new TerminalWatch(at.desk.terminal, at.clock, () => {}),
+      events: at.journal.events,
     }),
   });
-  const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, systemClock);
-  const link = new SupervisorLink(client, 1_000);
-  const monitor = monitorOf(at, () => link.call("status", {}));
   const local = await api({ monitor }, at);
   const poll = alarmPoll(at.journal.alarms, link, at.clock, at.log);
   const own = supervisorTroubleWatch({ ...rig, version: "1.2.3", paused });

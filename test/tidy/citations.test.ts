@@ -16,7 +16,7 @@ import {
 import { repositoryFiles, root, type Source } from "./sources.ts";
 
 const books = new Map(
-  ["design", "gateway", "zvt", "concert", "updates"].map(
+  ["design", "gateway", "zvt", "concert", "updates", "fleet"].map(
     (name) => [name, read(`docs/${name}.md`)] as const,
   ),
 );

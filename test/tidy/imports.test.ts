@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import { expect, test } from "vitest";
+import { fleetMessages } from "../../src/shared/ipc/fleet-messages.ts";
 import { readModule, type Use, withoutComments } from "./modules.ts";
 import { type Source, typescriptSources } from "./sources.ts";
 
@@ -102,6 +103,14 @@ const rules: readonly Rule[] = [
     from: /^src\/tp-manager\//,
     may: /^src\/(shared|tp-manager)\//,
     because: "tp-manager meets the supervisor only in shared",
+  },
+  {
+    from: /^src\/supervisor\/fleet\//,
+    may: within(
+      ...["shared/(?!ipc/|lifecycle)", "shared/ipc/fleet-messages[.]ts$", "supervisor/fleet/"],
+      ...["supervisor/alarms/alarm[.]ts$", "supervisor/intake/supervisor-status[.]ts$"],
+    ),
+    because: "nothing from the fleet can drive the terminal, or reach a program by a local message",
   },
   {
     from: /^src\/supervisor\//,
@@ -222,6 +231,38 @@ test("every folder imports only what its place in the design allows", () => {
     return may.test(target) ? [] : [`${path} -> ${target}: ${rule.because}`];
   });
   expect(wrong).toEqual([]);
+});
+
+test("the fleet part can ask tp-manager one question, which changes nothing", () => {
+  expect(Object.keys(fleetMessages)).toEqual(["fleet-news"]);
+  const clients = imports.filter(
+    ({ path, target, name }) =>
+      path === "src/supervisor/start-fleet.ts" &&
+      (target.startsWith("src/shared/ipc/contract") || name === "tpManagerMessages"),
+  );
+  expect(clients).toEqual([]);
+  const takers = imports.filter(
+    ({ path, target }) => /fleet\/fleet-requests\.ts$/.test(target) && path.startsWith("src/"),
+  );
+  expect([...new Set(takers.map(({ path }) => path))].sort()).toEqual([
+    "src/supervisor/fleet/fleet.ts",
+    "src/supervisor/start-fleet.ts",
+    "src/supervisor/updates/fleet-updates.ts",
+  ]);
+});
+
+test.each([
+  'import { tpManagerMessages } from "../../shared/ipc/contract.ts";',
+  'import { createIpcClient } from "../../shared/ipc/client.ts";',
+  'import { ipcToken } from "../../shared/ipc/run-directory.ts";',
+  'import { Forwarder } from "../outbox/forwarder.ts";',
+  'import type { OperationDesk } from "../operations/operation-desk.ts";',
+  'import { OutboxDesk } from "../outbox/outbox-desk.ts";',
+])("the fleet is refused: %s", (text) => {
+  const path = "src/supervisor/fleet/fleet-requests.ts";
+  const rule = rules.find(({ from }) => from.test(path));
+  const may = rule?.may as RegExp;
+  expect(importsOf({ path, text }).map(({ target }) => may.test(target))).toEqual([false]);
 });
 
 test("nothing outside a driver knows a word of its protocol", () => {

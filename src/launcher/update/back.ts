@@ -10,7 +10,7 @@ import {
 } from "../../update/switch-record.ts";
 import { tryUpdateLock } from "../../update/update-lock.ts";
 import { alone, type Site } from "../site.ts";
-import { isIdle, isIdleBy, running } from "./idle.ts";
+import { cameBy, mayGoBack } from "./idle.ts";
 import { carrySwitchOut } from "./switch.ts";
 import { placeOf } from "./version-programs.ts";
 import { isWhole, namedVersion, refused } from "./versions.ts";
@@ -27,9 +27,10 @@ export async function goBack(site: Site): Promise<number> {
   mustBeAble(site);
   const endMs = clock.monotonicMs() + IDLE_WITHIN_MS;
   for (;;) {
-    if (!(await isIdleBy(site, endMs))) throw refused("the kiosk was not idle");
+    if (!(await cameBy(site, endMs, () => mayGoBack(site))))
+      throw refused("the kiosk was not idle");
     const end = await alone(site, async () => {
-      if (!isIdle(await running(site))) return undefined;
+      if (!(await mayGoBack(site))) return undefined;
       return await switchBack(site, mustBeAble(site), BY_OPERATOR);
     });
     if (end === undefined) continue;

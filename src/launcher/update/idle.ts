@@ -12,7 +12,13 @@ const LOOK_EVERY_MS = 200;
 const ANSWER_WITHIN_MS = 5_000;
 
 /** Throws when there is nothing that an update could be tried with. */
-export async function running({ installation, clock }: Site): Promise<TpManagerStatus> {
+export async function running(site: Site): Promise<TpManagerStatus> {
+  mustBeOurs(site);
+  return await tpManagerOf(site);
+}
+
+/** Throws when the programs are stopped on purpose, or when a service manager runs them. */
+function mustBeOurs({ installation }: Site): void {
   const { dataDirectory } = installation;
   if (deliberateStop(dataDirectory) !== undefined)
     throw refused("stopped: ./launch.sh comes first");
@@ -20,12 +26,11 @@ export async function running({ installation, clock }: Site): Promise<TpManagerS
   if (pids.some(isForeground)) {
     throw refused("a service manager runs the programs: stop it there, and run ./launch.sh first");
   }
-  const status = await askStatus(
-    "tp-manager",
-    openRunDirectory(dataDirectory),
-    clock,
-    ANSWER_WITHIN_MS,
-  );
+}
+
+async function tpManagerOf({ installation, clock }: Site): Promise<TpManagerStatus> {
+  const run = openRunDirectory(installation.dataDirectory);
+  const status = await askStatus("tp-manager", run, clock, ANSWER_WITHIN_MS);
   if (status.program !== "tp-manager") throw refused("tp-manager does not answer");
   return status;
 }
@@ -44,11 +49,25 @@ export function isIdle({ payments }: TpManagerStatus): boolean {
   return payments.running === 0 && payments.notHandedOver === 0 && payments.asking !== true;
 }
 
-/** Whether an idle moment came until then. Throws as {@link running} does. */
-export async function isIdleBy(site: Site, endMs: number): Promise<boolean> {
+/** Whether `isMoment` was true until then. */
+export async function cameBy(
+  { clock }: Site,
+  endMs: number,
+  isMoment: () => Promise<boolean>,
+): Promise<boolean> {
   for (;;) {
-    if (isIdle(await running(site))) return true;
-    if (site.clock.monotonicMs() >= endMs) return false;
-    await sleep(site.clock, "idle", LOOK_EVERY_MS);
+    if (await isMoment()) return true;
+    if (clock.monotonicMs() >= endMs) return false;
+    await sleep(clock, "idle", LOOK_EVERY_MS);
   }
+}
+
+/**
+ * Whether the version may go back now. One that does not answer takes no payment, and what waits to
+ * be handed over is handed over by the older one. Throws as {@link running} does, but for silence.
+ */
+export async function mayGoBack(site: Site): Promise<boolean> {
+  mustBeOurs(site);
+  const status = await tpManagerOf(site).catch(() => undefined);
+  return !status || (status.payments.running === 0 && status.payments.asking !== true);
 }

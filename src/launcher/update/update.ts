@@ -22,7 +22,7 @@ import { alone, type Site } from "../site.ts";
 import { goBack } from "./back.ts";
 import { finishSwitch } from "./finish.ts";
 import { hold } from "./hold.ts";
-import { isIdle, isIdleBy, running } from "./idle.ts";
+import { cameBy, isIdle, running } from "./idle.ts";
 import { lookFor } from "./look.ts";
 import { selfTest } from "./self-test.ts";
 import { carrySwitchOut, recordNext } from "./switch.ts";
@@ -136,7 +136,9 @@ async function take(site: Site, to: string, against: () => string | undefined): 
   }
   const endMs = clock.monotonicMs() + IDLE_WITHIN_MS;
   for (let end: SwitchRecord | undefined; end === undefined; ) {
-    const why = (await isIdleBy(site, endMs)) ? against() : "the kiosk was not idle";
+    const why = (await cameBy(site, endMs, async () => isIdle(await running(site))))
+      ? against()
+      : "the kiosk was not idle";
     if (why !== undefined) {
       const late = { event: "failed", why, bars: false } as const;
       return conclude(site, recordNext(site, record, late));

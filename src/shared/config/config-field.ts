@@ -1,3 +1,4 @@
+import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { invariant } from "../invariant.ts";
 import type { Program } from "../ipc/contract.ts";
@@ -71,3 +72,19 @@ export const oneOf = <const T extends readonly [string, ...string[]]>(values: T)
   z.enum(values, { error: `must be one of ${values.join(", ")}` });
 
 export const yesNo = oneOf(["yes", "no"]).transform((value) => value === "yes");
+
+/** Services are started in any folder: a path must not depend on it. */
+export const wholePath = text(1_024).refine((value) => isAbsolute(value), {
+  error: "must be the whole path of a file",
+});
+
+/** An address as people write it; credentials in it would be logged and sent on. */
+export function isWebAddress(value: string): boolean {
+  if (!/^https?:\/\/[^\s/\\][^\s\\]*$/.test(value) || !URL.canParse(value)) return false;
+  const { username, password, port } = new URL(value);
+  return username === "" && password === "" && port !== "0";
+}
+
+/** Whether the host of an address is this machine. */
+export const isLoopback = (hostname: string): boolean =>
+  /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);

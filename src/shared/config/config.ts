@@ -5,6 +5,7 @@ import { exitCodes, ProgramExit } from "../exit-codes.ts";
 import type { Program } from "../ipc/contract.ts";
 import { type ConfigFields, type ConfigPart, metaOf, type ValueFault } from "./config-field.ts";
 import { type Entry, type LineFault, nearestName, readEntries } from "./config-file.ts";
+import { fleetFaults } from "./fleet-schema.ts";
 import { type Config, sharedFields } from "./schema.ts";
 
 export type { Config } from "./schema.ts";
@@ -101,7 +102,9 @@ export function parseConfig(
       readValue(name, schema, byName.get(name), program, faults),
     ]),
   );
-  for (const { name, message } of [...(added?.check?.(values) ?? []), ...pairFaults(byName)]) {
+  const isGiven = (name: string): boolean => (byName.get(name)?.value ?? "") !== "";
+  const pairs = [...pairFaults(byName), ...fleetFaults(isGiven)];
+  for (const { name, message } of [...(added?.check?.(values) ?? []), ...pairs]) {
     faults.push({ line: byName.get(name)?.line ?? 0, message });
   }
   faults.sort((a, b) => a.line - b.line);

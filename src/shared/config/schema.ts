@@ -1,5 +1,4 @@
 import { isIP } from "node:net";
-import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { currencyOf } from "../money.ts";
 import { PORT_MAX } from "../port-max.ts";
@@ -8,11 +7,15 @@ import {
   type ConfigPart,
   described,
   integer,
+  isLoopback,
+  isWebAddress,
   oneOf,
   text,
   type ValuesOf,
+  wholePath,
   yesNo,
 } from "./config-field.ts";
+import { fleetFields } from "./fleet-schema.ts";
 
 /**
  * The names of data/config.txt that belong to no driver: type, range, default, help. The only place
@@ -57,15 +60,7 @@ const safeUrl = z.string().refine(isSafeUrl, {
 function isSafeUrl(value: string): boolean {
   if (!isWebAddress(value) || /[?#]/.test(value)) return false;
   const { protocol, hostname } = new URL(value);
-  const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
-  return protocol === "https:" || loopback;
-}
-
-/** An address as people write it; credentials in it would be logged and sent on. */
-function isWebAddress(value: string): boolean {
-  if (!/^https?:\/\/[^\s/\\][^\s\\]*$/.test(value) || !URL.canParse(value)) return false;
-  const { username, password, port } = new URL(value);
-  return username === "" && password === "" && port !== "0";
+  return protocol === "https:" || isLoopback(hostname);
 }
 
 const anyUrl = text(255).refine(isWebAddress, {
@@ -79,11 +74,6 @@ const ipAddress = z.string().refine((value) => isIP(value) !== 0 && value.length
 
 const bindAddress = z.string().refine((value) => isIP(value) !== 0, {
   error: "must be an IP address of this machine, or 0.0.0.0 for all",
-});
-
-/** Services are started in any folder: a path must not depend on it. */
-const wholePath = text(1_024).refine((value) => isAbsolute(value), {
-  error: "must be the whole path of a file",
 });
 
 const origins = z.string().transform((value, context) => {
@@ -325,10 +315,11 @@ const daily = {
 export const sharedParts = [
   { title: "Terminal and local API", fields: terminalAndApi },
   { title: "Payment gateway", fields: gateway },
+  { title: "Fleet", fields: fleetFields },
   { title: "Daily life", fields: daily },
 ] as const satisfies readonly ConfigPart[];
 
-export const sharedFields = { ...terminalAndApi, ...gateway, ...daily } as const;
+export const sharedFields = { ...terminalAndApi, ...gateway, ...fleetFields, ...daily } as const;
 /**
  * Every shared value, parsed. A name is sure to be present for the program that requires it; the
  * other program has no business reading it. A value that a driver has added is read with

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { transactionSchema } from "../transaction.ts";
+import { fleetMessages } from "./fleet-messages.ts";
 import {
   deliveryStateSchema,
   gatewayOperationKindSchema,
@@ -411,6 +412,7 @@ export const tpManagerMessages = {
     }),
   },
   ...storesOfTpManager,
+  ...fleetMessages,
   stop: { request: empty, response: z.object({ stopping: z.literal(true) }) },
 } as const;
 

@@ -41,6 +41,18 @@ type Alarm =
   | "notification-unreadable"
   /** The cardholder's bank took the money of an order back, or the acquirer reported fraud. */
   | "chargeback-or-fraud"
+  /** Another client at the broker of the fleet has this kiosk's FLEET_ID. */
+  | "fleet-twin"
+  /** The fleet asked for something, and it was taken. */
+  | "fleet-request"
+  /** The fleet held an update back, and the time for that is over. */
+  | "update-hold-ended"
+  /** A new version failed here, and the one before runs. */
+  | "update-failed"
+  /** No update could be looked for or taken for three nights. */
+  | "updates-stuck"
+  /** Kept metadata of updates were damaged, or those of a release are wrong. */
+  | "update-metadata"
   /** A card number arrived unmasked and was masked here. */
   | "card-number-masked";
 

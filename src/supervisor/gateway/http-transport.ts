@@ -1,7 +1,8 @@
 import { request as httpsRequest, Agent as TlsAgent } from "node:https";
 import type { Socket } from "node:net";
-import { getCACertificates, TLSSocket } from "node:tls";
+import { TLSSocket } from "node:tls";
 import type { Clock } from "../../shared/time.ts";
+import { trustedWith } from "../certificates.ts";
 import type { Exchange } from "./faults.ts";
 import { type HttpMessage, IDLE_MS, KeptConnections } from "./kept-connections.ts";
 import { endBy } from "./node-reader.ts";
@@ -28,12 +29,16 @@ export interface HttpTransport {
  * where the environment names a proxy, through Node's client, which knows how to use one.
  */
 export function createHttpTransport(clock: Clock, settings: TransportSettings = {}): HttpTransport {
-  const direct = new KeptConnections(clock, () => trust(settings));
+  const direct = new KeptConnections(clock, () => trustedWith(settings.certificates ?? []));
   let tunnelled: TlsAgent | undefined;
   const begin = (message: HttpMessage, exchange: OneExchange): void => {
     const proxyEnv = proxyFor(message.url, settings);
     if (proxyEnv) {
-      tunnelled ??= new TlsAgent({ ...tunnelOptions, ca: trust(settings), proxyEnv });
+      tunnelled ??= new TlsAgent({
+        ...tunnelOptions,
+        ca: trustedWith(settings.certificates ?? []),
+        proxyEnv,
+      });
       sendByNode(message, tunnelled, exchange);
     } else direct.send(message, exchange);
   };
@@ -56,12 +61,6 @@ export function createHttpTransport(clock: Clock, settings: TransportSettings = 
 }
 
 const tunnelOptions = { keepAlive: true, maxSockets: 16, timeout: IDLE_MS };
-
-/** The runtime's own list, the system's store, and the certificates of the setup file. */
-function trust({ certificates = [] }: TransportSettings): string[] {
-  const known = [...getCACertificates("default"), ...getCACertificates("system")];
-  return [...new Set([...known, ...certificates])];
-}
 
 /**
  * The runtime's own proxy support. A gateway on this machine is never reached through a proxy, and

@@ -15,15 +15,15 @@ export interface StatusParts {
   readonly clock: Clock;
   readonly version: string;
   /** Missing or undefined: an installation that is not updated. */
-  readonly updates?: () => Status["updates"];
+  readonly updates?: () => SupervisorStatus["updates"];
   /** Why nothing is being sent; null when it is not paused. */
   readonly paused: () => string | null;
 }
 
-type Status = ResponseOf<typeof supervisorMessages, "status">;
+export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 
 /** Tells how the supervisor is; its troubles are found in the answer (shared/troubles.ts). */
-export function statusReader(parts: StatusParts): () => Status {
+export function statusReader(parts: StatusParts): () => SupervisorStatus {
   const { store, desk, operations, forwarder, tally, clock, version, paused, updates } = parts;
   const startedMs = clock.monotonicMs();
   return () => {

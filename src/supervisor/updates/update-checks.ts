@@ -28,15 +28,20 @@ export function startUpdateChecks({ config, installation, clock, log, onStop }: 
   const { dataDirectory } = installation;
   const at = lookTime(config.UPDATE_TIME, installationId(dataDirectory));
   log.info({ channel: config.UPDATE_CHANNEL }, `updates are looked for each day at ${at}`);
-  const run = (): Promise<void> => checkInItsOwnProgram(dataDirectory, log);
+  const script = programFile("update-check");
+  const run = (): Promise<void> => lookInItsOwnProgram(script, dataDirectory, log);
   const chores = [{ name: "look for an update", run }];
   const daily = startDaily({ at, idle: () => true, chores, clock, log });
   onStop("looks for updates", () => daily.stop());
 }
 
 /** The end is in the state of updates too; a failure is an alarm only when it lasts. */
-async function checkInItsOwnProgram(dataDirectory: string, log: Logger): Promise<void> {
-  const words = [programFile("update-check"), "--data", dataDirectory];
+export async function lookInItsOwnProgram(
+  script: string,
+  dataDirectory: string,
+  log: Logger,
+): Promise<void> {
+  const words = [script, "--data", dataDirectory];
   const options = { timeout: CHECK_LIMIT_MS, windowsHide: true };
   const running = promisify(execFile)(process.execPath, words, options);
   const end = (): boolean => running.child.kill();

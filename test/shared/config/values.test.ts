@@ -181,6 +181,29 @@ const values: Record<keyof typeof sharedFields, Values> = {
     good: same("/etc/ssl/kiosk proxy.pem", "/ca.pem"),
     bad: ["ca.pem", "./ca.pem", "~/ca.pem", `/${"c".repeat(1_024)}`],
   },
+  FLEET_URL: {
+    good: same("mqtts://broker.example", "mqtts://[2001:db8::7]:8883", "mqtt://127.0.0.1:1883"),
+    bad: [
+      ...["mqtt://broker.example", "https://broker.example", "mqtts://me:secret@broker.example"],
+      ...["mqtts://broker.example/path", "mqtts://broker.example?x=1", "broker.example:8883"],
+      ...["mqtt://127.0.0.1.example", "mqtts://", "mqtts://broker.example:0"],
+    ],
+  },
+  FLEET_ID: { good: same("kiosk_7-left", "k".repeat(64)), bad: ["a/b", "+", "#", "k".repeat(65)] },
+  FLEET_USER: { good: same("a:b"), bad: ["u".repeat(256)] },
+  FLEET_PASSWORD: { good: same("p#ss"), bad: ["p".repeat(256), "a\u0000b"] },
+  FLEET_CERT_FILE: { good: same("/etc/kiosk.pem"), bad: ["kiosk.pem"] },
+  FLEET_KEY_FILE: { good: same("/etc/kiosk.key"), bad: ["kiosk.key"] },
+  FLEET_CA_FILE: { good: same("/etc/ca.pem"), bad: ["ca.pem"] },
+  FLEET_PAYMENTS: yesOrNo,
+  FLEET_COMMANDS: yesOrNo,
+  FLEET_UPLOAD_URL: {
+    good: same("https://support.example/kiosks/", "https://support.example/"),
+    bad: [
+      ...["http://support.example/", "https://support.example/kiosks", "https://a:b@s.example/"],
+      ...["https://support.example/?a=/", "https://support.example/a/../"],
+    ],
+  },
   NOTIFICATION_PORT: { ...wholeNumbers(1, 65_535), bad: ["0", "65536", "08766", "off", "-1"] },
   NOTIFICATION_HOST: {
     good: same("127.0.0.1", "0.0.0.0", "::", "2001:db8::7"),

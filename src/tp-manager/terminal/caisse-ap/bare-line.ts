@@ -56,7 +56,8 @@ export class BareLine implements Dialogue {
       closed: (rest, text, isEarly) => {
         if (this.#current === exchange) this.#current = undefined;
         if (!exchange.isUsed) return;
-        if (rest.length > 0) this.#listener?.reply(rest, isEarly);
+        if (isRefusalWithoutReason(rest)) this.#listener?.spoilt("a refusal without its reason");
+        else if (rest.length > 0) this.#listener?.reply(rest, isEarly);
         this.#listener?.gone(text);
       },
     });
@@ -133,6 +134,12 @@ function saysAll(tags: readonly Tagged[]): boolean {
   if (tagValue(tags, "CD") === "I") return true;
   const needed = { performed: ["CB", "CE"], "not-performed": ["AF"], "taken-into-account": [] };
   return state === undefined || needed[state].every((tag) => tagValue(tags, tag) !== undefined);
+}
+
+/** Some reasons leave open whether money moved (docs/concert.md 4.4). */
+function isRefusalWithoutReason(bytes: Uint8Array): boolean {
+  const { tags, fault } = readTagged(bytes);
+  return !fault && actionResult(tags) === "not-performed" && tagValue(tags, "AF") === undefined;
 }
 
 /** `isEarly`: it began before our request was written, so it is no answer to it. */
@@ -246,7 +253,9 @@ class Exchange {
     this.#hold?.clear();
     this.#settle?.clear();
     const { fault } = readTagged(this.#buffer);
-    if (this.#buffer.length > 0 && !fault) this.#tellBuffer();
+    // A connection that broke may have had the reason still on its way; one that ended had not.
+    const isCut = problem?.cause !== undefined && isRefusalWithoutReason(this.#buffer);
+    if (this.#buffer.length > 0 && !fault && !isCut) this.#tellBuffer();
     const rest = this.#buffer;
     this.#buffer = new Uint8Array(0);
     const text = problem?.message ?? "the connection was closed";

@@ -14,11 +14,22 @@ import {
   type TransactionReport,
 } from "../terminal.ts";
 import type { Dialogue, Messages, Opened, Reading } from "./dialogue.ts";
+import { lost, notBegun } from "./payment-ends.ts";
 import { unreadableReport } from "./unreadable-report.ts";
+import { type UnstoredResult, UnstoredResults } from "./unstored-results.ts";
 
 interface Log {
   info(details: object, text: string): void;
   warn(details: object, text: string): void;
+  error(details: object, text: string): void;
+}
+
+type ResultReading = Extract<Reading, { reading: "result" }>;
+
+interface Unstored extends UnstoredResult {
+  readonly reading: ResultReading;
+  /** Whose payment it came in, and is taken for while that runs. */
+  readonly paying: Paying | undefined;
 }
 
 export interface UnaskedParts {
@@ -84,6 +95,7 @@ export class UnaskedTerminal implements Terminal {
   #status: TerminalStatus | null = null;
   /** The newest result that is on disk, until the terminal has the next request. */
   #stored: { readonly reply: Uint8Array; readonly atMs: number } | undefined;
+  readonly #unstored: UnstoredResults<Unstored>;
   #noise = { sinceMs: 0, count: 0 };
   /** Ends a silence early: a result has come. */
   #heard: (() => void) | undefined;
@@ -91,6 +103,7 @@ export class UnaskedTerminal implements Terminal {
   constructor(parts: UnaskedParts) {
     this.#parts = parts;
     this.#quietAtMs = parts.clock.monotonicMs() + parts.quietMs;
+    this.#unstored = new UnstoredResults(parts, (unstored) => this.#storesAgain(unstored));
   }
 
   get protocol(): string {
@@ -150,6 +163,7 @@ export class UnaskedTerminal implements Terminal {
   }
 
   close(): Promise<void> {
+    this.#unstored.close();
     return this.#parts.dialogue.close();
   }
 
@@ -291,11 +305,26 @@ export class UnaskedTerminal implements Terminal {
         this.#spoilt(reading.why);
         return false;
       case "result":
-        if (!paying) return this.#late(reading);
-        if (this.#isOf(paying, reading.report, unasked)) return this.#own(paying, reading);
-        if (!unasked) paying.fault = "a result came that can be another payment's";
-        return this.#late(reading);
+        return this.#result(reply, reading, unasked);
     }
+  }
+
+  #result(reply: Uint8Array, reading: ResultReading, unasked: boolean): boolean {
+    const paying = this.#paying;
+    const isOwn = paying !== undefined && this.#isOf(paying, reading.report, unasked);
+    if (paying && !isOwn && !unasked) paying.fault = "a result came that can be another payment's";
+    const isStored = isOwn ? this.#own(paying, reading) : this.#late(reading);
+    if (isStored || this.#parts.dialogue.isShared) return isStored;
+    // Where nothing is acknowledged, nothing is told again.
+    this.#unstored.keep({ reply: reply.slice(), reading, paying: isOwn ? paying : undefined });
+    return false;
+  }
+
+  #storesAgain({ reply, reading, paying }: Unstored): boolean {
+    const isOwn = paying !== undefined && paying === this.#paying;
+    if (!(isOwn ? this.#own(paying, reading) : this.#late(reading))) return false;
+    this.#stored = { reply, atMs: this.#parts.clock.monotonicMs() };
+    return true;
   }
 
   /** A result that came too early is the payment's only when it names the payment. */
@@ -306,7 +335,7 @@ export class UnaskedTerminal implements Terminal {
     return observer.concerns?.(report) ?? true;
   }
 
-  #own(paying: Paying, { report, ticket, end }: Extract<Reading, { reading: "result" }>): boolean {
+  #own(paying: Paying, { report, ticket, end }: ResultReading): boolean {
     const { order, observer, ended } = paying;
     // A member that does not come back is no difference.
     const told = {
@@ -327,7 +356,7 @@ export class UnaskedTerminal implements Terminal {
     return true;
   }
 
-  #late({ report, end }: Extract<Reading, { reading: "result" }>): boolean {
+  #late({ report, end }: ResultReading): boolean {
     const isStored = this.#take?.(report) ?? false;
     if (isStored && end === "told" && this.#isOfNewest(report) && !this.#paying) {
       this.#ends(() => this.#heard?.());
@@ -413,16 +442,4 @@ export class UnaskedTerminal implements Terminal {
   #emit(event: TerminalEvent): void {
     for (const listener of this.#listeners) listener(event);
   }
-}
-
-function notBegun(sent: "not-sent" | "refused", fault: string): PaymentEnd {
-  if (sent === "not-sent") {
-    return { end: "not-sent", code: "line", text: fault || "the terminal does not answer" };
-  }
-  const text = "the terminal did not take the request, also when it was repeated";
-  return { end: "refused", code: "request", text: [text, fault].filter(Boolean).join("; ") };
-}
-
-function lost(code: string, text: string): Extract<PaymentEnd, { end: "lost" }> {
-  return { end: "lost", code, text, ticket: "" };
 }

@@ -163,6 +163,19 @@ const terminals: readonly BadTerminal[] = [
     told: "Success",
     charged: true,
   },
+  ...[
+    { how: "closes", options: {}, told: "Declined", charged: false },
+    { how: "breaks", options: { cause: new Error("ECONNRESET") }, told: "Unknown", charged: true },
+  ].map(({ how, options: cause, told, charged }) => ({
+    does: `${how} behind a refusal of which the reason is missing`,
+    with: (peer: BarePeer) => {
+      peer.onRequest = () => {
+        peer.say(peer.answer({ AE: "01", AA: undefined }), 1_000);
+        peer.drop(1_100, cause);
+      };
+    },
+    ...{ told, charged },
+  })),
   {
     does: "closes at once behind the reply",
     with: (peer) => {

@@ -60,12 +60,12 @@ export class LinePeer {
     });
   }
 
-  /** The terminal closes the connection, or the line breaks. */
-  drop(afterMs = 1): void {
+  /** The terminal closes the connection; with a cause, the line breaks. */
+  drop(afterMs = 1, options: ErrorOptions = {}): void {
     this.clock.startTimer("peer drops", afterMs, () => {
       const listener = this.#listener;
       this.#listener = undefined;
-      listener?.closed(new TransportError("broken", "/dev/test went away"));
+      listener?.closed(new TransportError("broken", "/dev/test went away", options));
     });
   }
 }

@@ -68,7 +68,12 @@ function started(vector: Vector) {
     ? new SessionLine({ transport, clock, times: sessionTimes, reconnect: lineReconnect })
     : new BareLine({ transport, clock, identification: none, ending: none });
   const driver = new UnaskedTerminal({
-    ...{ messages: messagesOf(vector), dialogue, clock, log: { info: () => {}, warn: () => {} } },
+    ...{
+      messages: messagesOf(vector),
+      dialogue,
+      clock,
+      log: { info: () => {}, warn: () => {}, error: () => {} },
+    },
     ...{ waitMs: WAIT_MS, quietMs: WAIT_MS, silenceMs: 0 },
   });
   const reports: TransactionReport[] = [];

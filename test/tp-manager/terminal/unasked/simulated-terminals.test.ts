@@ -91,7 +91,7 @@ async function kiosk({ transport, family, sessions }: Setting, faults: readonly 
       family === "concert"
         ? concertMessages({ variant: "e-plus", register: "01", report: true })
         : caisseApMessages(options),
-    ...{ dialogue, clock: steppedClock, log: { info: () => {}, warn: () => {} } },
+    ...{ dialogue, clock: steppedClock, log: { info: () => {}, warn: () => {}, error: () => {} } },
     ...{ waitMs: 400, quietMs: 420, silenceMs: 20 },
   });
   open.push(driver);

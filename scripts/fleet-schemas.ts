@@ -1,0 +1,83 @@
+/**
+ * Writes docs/fleet: a JSON Schema for each document between a kiosk and its fleet, and all of them
+ * with their topics as AsyncAPI 3. `npm run readme` writes, a test compares.
+ */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { projectRoot } from "../src/shared/version-files.ts";
+import {
+  FLEET_VERSION,
+  type FleetName,
+  fleetDocuments,
+  topicOf,
+} from "../src/supervisor/fleet/documents.ts";
+
+const names = Object.keys(fleetDocuments) as FleetName[];
+
+/** The files by their path. */
+export function fleetFiles(): Record<string, string> {
+  const schemas = names.map((name) => [`docs/fleet/${name}.schema.json`, schemaOf(name)] as const);
+  const files = [...schemas, ["docs/fleet/asyncapi.json", asyncApi()] as const];
+  return Object.fromEntries(
+    files.map(([path, content]) => [path, `${JSON.stringify(content, null, 2)}\n`]),
+  );
+}
+
+function schemaOf(name: FleetName): object {
+  const { schema, meaning } = fleetDocuments[name];
+  const { $schema, ...body } = z.toJSONSchema(schema);
+  return {
+    $schema,
+    $id: `urn:connector:fleet:${FLEET_VERSION}:${name}`,
+    title: name,
+    description: meaning,
+    ...body,
+  };
+}
+
+function asyncApi(): object {
+  return {
+    asyncapi: "3.0.0",
+    info: {
+      title: "Kiosks of a fleet",
+      version: `${FLEET_VERSION}.0.0`,
+      description:
+        "What a kiosk tells an MQTT 5 broker, and the requests that it takes. QoS 1; a document " +
+        "may come twice, with the same id. See docs/fleet.md 3.1.",
+    },
+    defaultContentType: "application/json",
+    channels: Object.fromEntries(names.map((name) => [name, channelOf(name)])),
+    operations: Object.fromEntries(names.map((name) => [name, operationOf(name)])),
+    components: { messages: Object.fromEntries(names.map((name) => [name, messageOf(name)])) },
+  };
+}
+
+function channelOf(name: FleetName): object {
+  return {
+    address: topicOf("{kiosk}", name),
+    description: fleetDocuments[name].meaning,
+    parameters: { kiosk: { description: "FLEET_ID of the kiosk." } },
+    messages: { [name]: { $ref: `#/components/messages/${name}` } },
+  };
+}
+
+function operationOf(name: FleetName): object {
+  const { from, retained, expirySeconds } = fleetDocuments[name];
+  const expiry = expirySeconds === null ? {} : { messageExpiryInterval: expirySeconds };
+  return {
+    action: from === "kiosk" ? "send" : "receive",
+    channel: { $ref: `#/channels/${name}` },
+    bindings: { mqtt: { qos: 1, retain: retained, ...expiry, bindingVersion: "0.2.0" } },
+  };
+}
+
+function messageOf(name: FleetName): object {
+  return { name, payload: { $ref: `./${name}.schema.json` } };
+}
+
+if (import.meta.main) {
+  for (const [path, text] of Object.entries(fleetFiles())) {
+    writeFileSync(join(projectRoot, path), text);
+  }
+}

@@ -1,0 +1,58 @@
+import { z } from "zod";
+
+/** Events in one answer: a payment must not wait for the reading of many. */
+export const FLEET_PAGE_MAX = 50;
+
+const readinessSchema = z.object({
+  terminal: z.object({
+    link: z.string(),
+    state: z.string(),
+    since: z.iso.datetime(),
+    terminalId: z.string(),
+  }),
+  payments: z.object({ running: z.int(), inDoubt: z.int(), notHandedOver: z.int() }),
+  /** tp-manager's part of what the table of troubles asks. */
+  troubles: z.object({
+    /** Why a payment would be refused, with the code of its answer; empty: it is taken. */
+    obstacles: z
+      .array(z.object({ code: z.string(), says: z.string(), todo: z.string() }))
+      .readonly()
+      .optional(),
+    handOver: z
+      .object({ reason: z.string(), sinceMs: z.int(), pending: z.int() })
+      .nullable()
+      .optional(),
+    refusedHandOffs: z.int().optional(),
+    standingAtGateway: z.array(z.string()).readonly().optional(),
+    unreadCharges: z
+      .object({ count: z.int(), sinceMs: z.number(), orderIds: z.array(z.string()).readonly() })
+      .nullable()
+      .optional(),
+  }),
+});
+
+/** All that the fleet part may say to tp-manager (docs/fleet.md 6.1): a question. */
+export const fleetMessages = {
+  /** Readiness, and the kept events behind `after`, oldest first; null: no events are wanted. */
+  "fleet-news": {
+    request: z.object({
+      after: z.int().min(0).nullable(),
+      limit: z.int().min(1).max(FLEET_PAGE_MAX),
+    }),
+    response: readinessSchema.extend({
+      version: z.string(),
+      uptimeMs: z.number(),
+      /** The id of the newest event; smaller than before when the journal is another one. */
+      lastId: z.int(),
+      events: z.array(
+        z.object({
+          id: z.int(),
+          atMs: z.int(),
+          name: z.string(),
+          data: z.record(z.string(), z.unknown()),
+        }),
+      ),
+    }),
+  },
+} as const;
+export type FleetNewsAnswer = z.infer<(typeof fleetMessages)["fleet-news"]["response"]>;

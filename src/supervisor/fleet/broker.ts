@@ -1,0 +1,59 @@
+import type { LostBecause } from "./reconnect-policy.ts";
+
+/** Where the broker is and how the kiosk shows who it is. */
+export interface BrokerSettings {
+  readonly url: string;
+  readonly kiosk: string;
+  readonly user: string | undefined;
+  readonly password: string | undefined;
+  /** PEM. */
+  readonly certificate: string | undefined;
+  readonly key: string | undefined;
+  readonly trusted: readonly string[];
+  /** Requests are listened for. */
+  readonly commands: boolean;
+}
+
+export interface Outgoing {
+  readonly topic: string;
+  readonly payload: string;
+  readonly retained: boolean;
+  /** null: until it is replaced. */
+  readonly expirySeconds: number | null;
+}
+
+export interface Incoming {
+  readonly payload: Buffer;
+  /** Kept by the broker from before: nobody asks it now. */
+  readonly retained: boolean;
+}
+
+/** How a message ended. "refused": for good, by the broker. */
+export type Sent = "taken" | "refused" | "lost";
+
+/** One connection to the broker, from its acceptance to its end. */
+export interface BrokerConnection {
+  /** Of messages without an answer, the broker takes so many at the same time. */
+  readonly window: number;
+  /** Resolves with the broker's word; never rejects. */
+  send(message: Outgoing): Promise<Sent>;
+  /** Ends it in order, so that the last will is not published. */
+  close(): Promise<void>;
+}
+
+export interface BrokerListener {
+  /** The connection is lost, once; nothing comes after this. */
+  lost(because: LostBecause, words: string): void;
+  received(message: Incoming): void;
+}
+
+export class BrokerFault extends Error {
+  override readonly name = "BrokerFault";
+}
+
+/** Rejects with {@link BrokerFault}. One try, within a limit. */
+export type ConnectToBroker = (
+  settings: BrokerSettings,
+  will: Outgoing,
+  listener: BrokerListener,
+) => Promise<BrokerConnection>;

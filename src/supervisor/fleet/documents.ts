@@ -1,0 +1,228 @@
+import { z } from "zod";
+import { errorTable } from "../../shared/errors.ts";
+import { type TroubleName, troubleNames } from "../../shared/troubles.ts";
+
+/**
+ * Every document between a kiosk and its fleet, and the topic of each (docs/fleet.md 3.2). A leaf
+ * is an enumeration, a number, an id, a time or a stable name of our programs: no text of a
+ * customer, a kiosk, a terminal or a gateway has a place here (docs/fleet.md 5.1). `docs/fleet` is
+ * made from these; a test compares.
+ */
+
+/** In the topics and in every document. Within one version members are added, none is changed. */
+export const FLEET_VERSION = 1;
+
+const time = z.iso.datetime();
+const uuid = z.uuid();
+/** Eleven digits at most: no card number is as short. */
+const count = z.int().min(0).max(99_999_999_999);
+/** A name that the code of our programs holds, an alarm's for example. */
+const stableName = z.string().regex(/^[a-z]{1,30}(-[a-z]{1,30}){0,7}$/);
+const version = z.string().regex(/^\d{1,4}\.\d{1,4}\.\d{1,6}$/);
+const currency = z.string().regex(/^[A-Z]{3}$/);
+const minor = z.int().min(-9_999_999_999).max(9_999_999_999);
+const errorCode = z.enum(Object.keys(errorTable) as [keyof typeof errorTable]);
+const trouble = z.enum(troubleNames as [TroubleName, ...TroubleName[]]);
+
+const head = {
+  version: z.literal(FLEET_VERSION),
+  /** Stays as it is when a document is sent again after a lost acknowledgement. */
+  id: uuid,
+  kiosk: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+  at: time,
+};
+
+/** Of the documents that are kept until the broker has them. */
+const kept = {
+  ...head,
+  /** Grows by one with each; a number that is missing was dropped, or is still on its way. */
+  sequence: count,
+};
+
+/** The code that a payment would be answered with. */
+const obstacle = z.enum([...errorCode.options, "tp-manager-silent", "other"]);
+
+const stateNow = z.strictObject({
+  canPay: z.enum(["yes", "no", "unknown"]),
+  /** Why not; empty when it can. */
+  obstacles: z.array(obstacle),
+  terminal: z
+    .strictObject({
+      link: z.enum(["disconnected", "connecting", "registering", "connected", "other"]),
+      state: z.enum(["ready", "busy", "action-needed", "no-link", "not-known", "other"]),
+      since: time,
+      terminalId: z
+        .string()
+        .regex(/^[A-Za-z0-9]{1,10}$/)
+        .nullable(),
+    })
+    .nullable(),
+  payments: z.strictObject({ running: count, inDoubt: count, notHandedOver: count }).nullable(),
+  gateway: z.strictObject({
+    pending: count,
+    parked: count,
+    oldestAgeSeconds: count.nullable(),
+    paused: z.boolean(),
+    possibleCopies: count,
+  }),
+  troubles: z.array(trouble),
+  versions: z.strictObject({ supervisor: version.nullable(), tpManager: version.nullable() }),
+  /** null: this kiosk does not look for updates by itself. */
+  update: z
+    .strictObject({
+      /** A version that waits to be taken. */
+      ready: version.nullable(),
+      held: z.boolean(),
+      /** None could be looked for or taken for three nights. */
+      stuck: z.boolean(),
+      /** The last version that was tried failed, and the older one runs. */
+      failed: z.boolean(),
+    })
+    .nullable(),
+  /** Documents that were dropped since the kiosk knows this fleet. */
+  dropped: count,
+});
+
+const outcome = z.enum([
+  ...(["charged", "declined", "cancelled", "failed"] as const),
+  ...(["in-doubt", "reversed", "reversal-in-doubt"] as const),
+]);
+
+const ask = z.enum(["state", "support-bundle", "check-update", "hold-updates"]);
+
+interface FleetDocument {
+  /** "kiosk": the connector publishes; "fleet": the connector takes. */
+  readonly from: "kiosk" | "fleet";
+  readonly retained: boolean;
+  /** Seconds after which the broker forgets a message that was not taken; null: never. */
+  readonly expirySeconds: number | null;
+  readonly meaning: string;
+  readonly schema: z.ZodObject;
+}
+
+const DAY_SECONDS = 86_400;
+
+export const fleetDocuments = {
+  state: {
+    ...{ from: "kiosk", retained: true, expirySeconds: null },
+    meaning:
+      "How the kiosk is. Retained; the broker itself publishes it with connection lost when " +
+      "the kiosk falls silent (last will).",
+    schema: z.strictObject({
+      ...head,
+      connection: z.enum(["online", "stopped", "lost"]),
+      /** When this connection to the broker began. */
+      since: time,
+      /** null unless online. */
+      now: stateNow.nullable(),
+    }),
+  },
+  alarm: {
+    ...{ from: "kiosk", retained: false, expirySeconds: 7 * DAY_SECONDS },
+    meaning: "An alarm was raised, or is over.",
+    schema: z.strictObject({
+      ...kept,
+      phase: z.enum(["raised", "ended"]),
+      alarm: stableName,
+      source: z.enum(["tp-manager", "supervisor"]).nullable(),
+      transactionId: uuid.nullable(),
+    }),
+  },
+  payment: {
+    ...{ from: "kiosk", retained: false, expirySeconds: 7 * DAY_SECONDS },
+    meaning: "A payment has ended, is in doubt, or its doubt is over.",
+    schema: z.strictObject({
+      ...kept,
+      transactionId: uuid,
+      attempt: count,
+      outcome,
+      charged: z.enum(["no", "yes", "unknown"]),
+      error: errorCode.nullable(),
+      amountMinor: minor,
+      chargedAmountMinor: minor.nullable(),
+      currency,
+      /** From its begin to this end; null when the begin is not known. */
+      durationMs: count.nullable(),
+    }),
+  },
+  reconciliation: {
+    ...{ from: "kiosk", retained: false, expirySeconds: 7 * DAY_SECONDS },
+    meaning: "An end of day of the terminal, or its comparison with the journal.",
+    schema: z.strictObject({
+      ...kept,
+      kind: z.enum(["closing", "end-of-day", "receipt-jump"]),
+      result: z.enum([
+        ...(["completed", "refused", "open-pre-authorisations", "failed", "lost"] as const),
+        ...(["agrees", "differs", "not-comparable", "jump", "refuted"] as const),
+      ]),
+      /** Of a closing: all applications together. */
+      transactions: count.nullable(),
+      sumMinor: minor.nullable(),
+      /** The surplus of the terminal over the journal. */
+      differenceMinor: minor.nullable(),
+      currency: currency.nullable(),
+    }),
+  },
+  metrics: {
+    ...{ from: "kiosk", retained: false, expirySeconds: 900 },
+    meaning: "Figures of now; counters only grow while the kiosk keeps its data folder.",
+    schema: z.strictObject({
+      ...head,
+      uptimeSeconds: z.strictObject({ supervisor: count, tpManager: count.nullable() }),
+      memoryBytes: count,
+      outbox: z.strictObject({ pending: count, parked: count, sent: count }),
+      payments: z.strictObject(
+        Object.fromEntries(outcome.options.map((name) => [name, count])) as Record<
+          Outcome,
+          typeof count
+        >,
+      ),
+      alarmsRaised: count,
+      queue: z.strictObject({ waiting: count, dropped: count }),
+    }),
+  },
+  request: {
+    ...{ from: "fleet", retained: false, expirySeconds: DAY_SECONDS },
+    meaning: "A request to the kiosk. Taken once, never when retained, only before it expires.",
+    schema: z.strictObject({
+      version: z.literal(FLEET_VERSION),
+      id: uuid,
+      ask,
+      /** At most a day from now. */
+      expires: time,
+      /** hold-updates: for how long; 0 ends a hold. */
+      days: z.int().min(0).max(14).optional(),
+    }),
+  },
+  reply: {
+    ...{ from: "kiosk", retained: false, expirySeconds: DAY_SECONDS },
+    meaning: "What became of a request.",
+    schema: z.strictObject({
+      ...head,
+      request: uuid,
+      ask,
+      outcome: z.enum(["done", "refused", "failed", "not-available"]),
+      /** Why it was not done. */
+      because: z
+        .enum(["no-upload-address", "upload-failed", "hold-used-up", "nothing-offered", "busy"])
+        .nullable(),
+    }),
+  },
+} as const satisfies Record<string, FleetDocument>;
+
+export type FleetName = keyof typeof fleetDocuments;
+export type DocumentOf<N extends FleetName> = z.infer<(typeof fleetDocuments)[N]["schema"]>;
+export type Outcome = z.infer<typeof outcome>;
+export const outcomes = outcome.options;
+export type StateNow = z.infer<typeof stateNow>;
+
+/** `connector/1/KIOSK/NAME`. */
+export function topicOf(kiosk: string, name: FleetName): string {
+  return `connector/${FLEET_VERSION}/${kiosk}/${name}`;
+}
+
+/** The value when the document may hold it, else null: a newer program may know more. */
+export function allowed<T extends z.ZodType>(schema: T, value: unknown): z.infer<T> | null {
+  const parsed = schema.safeParse(value);
+  return parsed.success ? parsed.data : null;
+}

@@ -1,0 +1,235 @@
+import type { Logger } from "../../shared/logger.ts";
+import { newId } from "../../shared/new-id.ts";
+import { type Clock, isoTime, type Timer } from "../../shared/time.ts";
+import { raiseAlarm } from "../alarms/alarm.ts";
+import type {
+  BrokerConnection,
+  BrokerSettings,
+  ConnectToBroker,
+  Incoming,
+  Outgoing,
+} from "./broker.ts";
+import {
+  type DocumentOf,
+  FLEET_VERSION,
+  type FleetName,
+  fleetDocuments,
+  type StateNow,
+  topicOf,
+} from "./documents.ts";
+import type { FleetStore, QueuedDocument } from "./fleet-store.ts";
+import { type LostBecause, reconnectDelayMs } from "./reconnect-policy.ts";
+
+interface LinkParts {
+  readonly broker: BrokerSettings;
+  readonly connect: ConnectToBroker;
+  readonly store: FleetStore;
+  readonly clock: Clock;
+  /** Its alarms are stored. */
+  readonly log: Logger;
+  readonly chance: () => number;
+  readonly received: (message: Incoming) => void;
+}
+
+/** A lost connection is told in the log once; then one line for so many tries. */
+const TOLD_EVERY = 20;
+/** At a stop the broker is told, if it answers within this time. */
+const FAREWELL_MS = 1_000;
+
+/**
+ * Keeps a connection to the broker, publishes the state and brings the queue there, oldest first
+ * (docs/fleet.md 3.1). Nobody waits for any of it.
+ */
+export class FleetLink {
+  readonly #parts: LinkParts;
+  #connection: BrokerConnection | undefined;
+  #connectedMs = 0;
+  #failures = 0;
+  #retry: Timer | undefined;
+  #now: StateNow | undefined;
+  /** The state that the broker has, or is being told. */
+  #published = "";
+  #sentUpTo = 0;
+  #flying = 0;
+  readonly #done: number[] = [];
+  #stopped = false;
+
+  constructor(parts: LinkParts) {
+    this.#parts = parts;
+  }
+
+  get isOnline(): boolean {
+    return this.#connection !== undefined;
+  }
+
+  /** Tries at once, and for ever. */
+  start(): void {
+    void this.#try();
+  }
+
+  /** The state as it is now; published when it has changed. */
+  set(now: StateNow): void {
+    this.#now = now;
+    this.#publishState();
+    this.pump();
+  }
+
+  /** Sends what waits as far as the broker takes it. */
+  pump(): void {
+    for (let expired = 1; expired > 0; ) {
+      this.#forgetDone();
+      const connection = this.#connection;
+      if (!connection || this.#stopped) return;
+      const next = this.#next(connection);
+      expired = next.filter((document) => !this.#send(connection, document)).length;
+    }
+  }
+
+  /** false: it has expired, and is dropped. */
+  #send(connection: BrokerConnection, { sequence, name, content, atMs }: QueuedDocument): boolean {
+    const { store } = this.#parts;
+    this.#sentUpTo = sequence;
+    const leftSeconds = this.#leftSeconds(name, atMs);
+    if (leftSeconds !== null && leftSeconds <= 0) {
+      store.count("dropped");
+      this.#done.push(sequence);
+      return false;
+    }
+    this.#flying++;
+    const message = this.#message(name, { ...content, sequence }, leftSeconds);
+    void connection.send(message).then((sent) => {
+      if (connection !== this.#connection || sent === "lost") return;
+      if (sent === "refused") store.count("dropped");
+      this.#flying--;
+      this.#done.push(sequence);
+      // Those that are answered together are forgotten in one commit.
+      if (this.#flying === 0 || this.#done.length >= connection.window / 2) this.pump();
+    });
+    return true;
+  }
+
+  /** Sends a document that is worth nothing later, when there is a connection. */
+  async tell<N extends "metrics" | "reply">(
+    name: N,
+    content: Omit<DocumentOf<N>, "version" | "id" | "kiosk" | "at">,
+  ): Promise<void> {
+    const { expirySeconds } = fleetDocuments[name];
+    const message = this.#message(name, { ...this.#head(), ...content }, expirySeconds);
+    await this.#connection?.send(message);
+  }
+
+  /** The state again, as a request asks for it. */
+  repeatState(): void {
+    this.#published = "";
+    this.#publishState();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#retry?.clear();
+    const connection = this.#connection;
+    this.#connection = undefined;
+    this.#forgetDone();
+    if (!connection) return;
+    const { clock } = this.#parts;
+    const late = Promise.withResolvers<void>();
+    const timer = clock.startTimer("fleet farewell", FAREWELL_MS, () => late.resolve());
+    await Promise.race([connection.send(this.#state("stopped", null)), late.promise]);
+    timer.clear();
+    await connection.close();
+  }
+
+  async #try(): Promise<void> {
+    const { broker, connect, clock, log, received } = this.#parts;
+    let lost: readonly [LostBecause, string] | undefined;
+    let connection: BrokerConnection | undefined;
+    this.#connectedMs = clock.now();
+    const listener = {
+      lost: (because: LostBecause, words: string): void => {
+        lost = [because, words];
+        if (connection && connection === this.#connection) this.#lost(because, words);
+      },
+      received,
+    };
+    try {
+      connection = await connect(broker, this.#state("lost", null), listener);
+      if (lost) throw new Error(lost[1]);
+      if (this.#stopped) return void (await connection.close());
+    } catch (error) {
+      if (!this.#stopped) this.#lost(lost?.[0] ?? "trouble", (error as Error).message);
+      return;
+    }
+    log.info({ tries: this.#failures + 1 }, "connected to the broker of the fleet");
+    this.#failures = 0;
+    this.#connection = connection;
+    this.#sentUpTo = 0;
+    this.#flying = 0;
+    this.#published = "";
+    this.#publishState();
+    this.pump();
+  }
+
+  #lost(because: LostBecause, words: string): void {
+    const { clock, log, chance } = this.#parts;
+    this.#connection = undefined;
+    this.#failures++;
+    const waitMs = reconnectDelayMs(because, this.#failures, chance());
+    const details = { tries: this.#failures, waitMs: Math.round(waitMs) };
+    if (because === "taken-over") {
+      const says = "another client at the broker has the FLEET_ID of this kiosk";
+      raiseAlarm(log, "fleet-twin", details, says);
+    } else if (this.#failures % TOLD_EVERY === 1) {
+      log.warn(details, `the broker of the fleet is not reached: ${words}`);
+    }
+    this.#retry = clock.startTimer("fleet reconnect", waitMs, () => void this.#try());
+  }
+
+  #next(connection: BrokerConnection) {
+    const room = connection.window - this.#flying;
+    return room <= 0 ? [] : this.#parts.store.after(this.#sentUpTo, room);
+  }
+
+  #forgetDone(): void {
+    const { store, log } = this.#parts;
+    if (this.#done.length === 0) return;
+    try {
+      store.forget(this.#done.splice(0));
+    } catch (error) {
+      log.warn({ err: error }, "a document that the fleet has may be sent again");
+    }
+  }
+
+  #publishState(): void {
+    const connection = this.#connection;
+    if (!connection || !this.#now || this.#stopped) return;
+    const text = JSON.stringify(this.#now);
+    if (text === this.#published) return;
+    this.#published = text;
+    void connection.send(this.#state("online", this.#now));
+  }
+
+  #state(connection: "online" | "stopped" | "lost", now: StateNow | null): Outgoing {
+    const since = isoTime(this.#connectedMs);
+    return this.#message("state", { ...this.#head(), connection, since, now }, null);
+  }
+
+  #head() {
+    const { broker, clock } = this.#parts;
+    const at = isoTime(clock.now());
+    return { version: FLEET_VERSION, id: newId(), kiosk: broker.kiosk, at };
+  }
+
+  #message(name: FleetName, document: object, expirySeconds: number | null): Outgoing {
+    const topic = topicOf(this.#parts.broker.kiosk, name);
+    const { retained } = fleetDocuments[name];
+    return { topic, payload: JSON.stringify(document), retained, expirySeconds };
+  }
+
+  #leftSeconds(name: FleetName, atMs: number): number | null {
+    const { expirySeconds } = fleetDocuments[name];
+    if (expirySeconds === null) return null;
+    // A clock that was set back makes nothing older, and no expiry longer.
+    const ageSeconds = Math.max(Math.floor((this.#parts.clock.now() - atMs) / 1000), 0);
+    return expirySeconds - ageSeconds;
+  }
+}

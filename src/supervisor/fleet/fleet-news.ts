@@ -1,0 +1,197 @@
+import { createHash } from "node:crypto";
+import type { z } from "zod";
+import type { FleetNewsAnswer } from "../../shared/ipc/fleet-messages.ts";
+import { maskPansInText } from "../../shared/mask.ts";
+import { isoTime } from "../../shared/time.ts";
+import { lastingAlarms, type Trouble } from "../../shared/troubles.ts";
+import {
+  allowed,
+  type DocumentOf,
+  FLEET_VERSION,
+  type FleetName,
+  fleetDocuments,
+} from "./documents.ts";
+import type { FleetStore } from "./fleet-store.ts";
+
+type Event = FleetNewsAnswer["events"][number];
+
+/** A document without what the queue and the sending add. */
+type Content<N extends FleetName> = Omit<DocumentOf<N>, Head>;
+type Head = "version" | "id" | "kiosk" | "at" | "sequence";
+
+/** The alarm about a payment whose end is open; over when the payment has an end. */
+const PAYMENT_UNKNOWN = "payment-unknown";
+
+interface NewsParts {
+  readonly store: FleetStore;
+  /** FLEET_ID. */
+  readonly kiosk: string;
+  /** FLEET_PAYMENTS. */
+  readonly payments: boolean;
+}
+
+/** Makes documents of the events of tp-manager, each once (docs/fleet.md 4.1). */
+export class FleetNews {
+  readonly #store: FleetStore;
+  readonly #kiosk: string;
+  readonly #payments: boolean;
+
+  constructor({ store, kiosk, payments }: NewsParts) {
+    this.#store = store;
+    this.#kiosk = kiosk;
+    this.#payments = payments;
+  }
+
+  /** The event behind which the next ones are asked for; null: before the first answer. */
+  get after(): number | null {
+    return this.#store.figure("event") ?? null;
+  }
+
+  /**
+   * Takes an answer of tp-manager. A fleet that is new begins with the present, and so does a
+   * journal that was replaced: its ids are ids of other events.
+   */
+  take({ events, lastId }: FleetNewsAnswer): void {
+    const { after } = this;
+    if (after === null || lastId < after) {
+      this.#store.setFigure("event", lastId);
+      return;
+    }
+    const last = events.at(-1);
+    if (!last) return;
+    this.#store.together(() => {
+      for (const event of events) this.#tell(event);
+      this.#store.setFigure("event", last.id);
+    });
+  }
+
+  /** Alarms of troubles, which begin and end. */
+  takeTroubles(troubles: readonly Trouble[], nowMs: number): void {
+    const present = new Set<string>(troubles.map(({ row }) => row.alarm));
+    const over = this.#store.raisedAlarms.filter((alarm) => !present.has(alarm));
+    const begun = troubles.filter(({ row }) => !this.#store.raisedAlarms.includes(row.alarm));
+    if (over.length + begun.length === 0) return;
+    this.#store.together(() => {
+      for (const { row } of begun) {
+        if (this.#store.raise(row.alarm, "")) this.#alarm("raised", row.alarm, row.by, null, nowMs);
+      }
+      for (const alarm of over) {
+        this.#store.end(alarm, "");
+        this.#alarm("ended", alarm, null, null, nowMs);
+      }
+    });
+  }
+
+  #tell({ id, atMs, name, data }: Event): void {
+    if (name === "payment") this.#payment(data, id, atMs);
+    if (name === "alarm") this.#raised(data, id, atMs);
+    if (name === "end-of-day") this.#closing(data, id, atMs);
+    if (name === "reconciliation") this.#comparison(data, id, atMs);
+  }
+
+  #payment(data: Event["data"], eventId: number, atMs: number): void {
+    const { shape } = fleetDocuments.payment.schema;
+    const transactionId = allowed(shape.transactionId, data["transactionId"]);
+    if (transactionId === null) return;
+    if (data["state"] === "running") this.#store.begin(transactionId, atMs);
+    const outcome = allowed(shape.outcome, data["state"]);
+    if (outcome === null) return;
+    if (data["charged"] !== "unknown" && this.#store.end(PAYMENT_UNKNOWN, transactionId)) {
+      this.#alarm("ended", PAYMENT_UNKNOWN, null, transactionId, atMs);
+    }
+    this.#store.count(`payments ${outcome}`);
+    const begunMs = this.#store.takeBegin(transactionId);
+    if (!this.#payments) return;
+    const content = {
+      transactionId,
+      attempt: data["attempt"],
+      outcome,
+      charged: data["charged"],
+      error: allowed(shape.error, data["error"]),
+      amountMinor: data["amountMinor"],
+      chargedAmountMinor: data["chargedAmountMinor"] ?? null,
+      currency: data["currency"],
+      durationMs: begunMs === undefined ? null : Math.max(atMs - begunMs, 0),
+    };
+    this.#queue("payment", content as Content<"payment">, atMs, `event ${eventId} ${atMs}`);
+  }
+
+  #raised(data: Event["data"], eventId: number, atMs: number): void {
+    const { shape } = fleetDocuments.alarm.schema;
+    const alarm = allowed(shape.alarm, data["alarm"]);
+    if (alarm === null) return;
+    this.#store.count("alarms");
+    const transactionId = allowed(shape.transactionId, data["transactionId"]);
+    // That of a trouble is told as long as the trouble lasts.
+    if (lastingAlarms.has(alarm) && data["orderId"] === null && transactionId === null) return;
+    if (alarm === PAYMENT_UNKNOWN && transactionId !== null) {
+      this.#store.raise(alarm, transactionId);
+    }
+    const source = allowed(shape.source, data["source"]);
+    const content = { phase: "raised", alarm, source, transactionId } as const;
+    this.#queue("alarm", content, atMs, `event ${eventId} ${atMs}`);
+  }
+
+  #alarm(
+    phase: "raised" | "ended",
+    alarm: string,
+    source: "tp-manager" | "supervisor" | null,
+    transactionId: string | null,
+    atMs: number,
+  ): void {
+    const content = { phase, alarm, source, transactionId };
+    this.#queue("alarm", content, atMs, `${phase} ${alarm} ${transactionId} ${atMs}`);
+  }
+
+  #closing(data: Event["data"], eventId: number, atMs: number): void {
+    const { shape } = fleetDocuments.reconciliation.schema;
+    const result = allowed(shape.result, data["end"]);
+    if (result === null) return;
+    const parts = (data["applications"] ?? []) as { count: number; sumMinor: number }[];
+    const sum = (of: (part: (typeof parts)[number]) => number): number | null =>
+      parts.length === 0 ? null : parts.reduce((all, part) => all + of(part), 0);
+    const content: Content<"reconciliation"> = {
+      ...{ kind: "closing" as const, result, differenceMinor: null, currency: null },
+      transactions: sum(({ count }) => count),
+      sumMinor: sum(({ sumMinor }) => sumMinor),
+    };
+    this.#queue("reconciliation", content, atMs, `event ${eventId} ${atMs}`);
+  }
+
+  #comparison(data: Event["data"], eventId: number, atMs: number): void {
+    const { shape } = fleetDocuments.reconciliation.schema;
+    const content = {
+      ...{ kind: data["kind"], result: data["result"], transactions: null, sumMinor: null },
+      differenceMinor: data["differenceMinor"] ?? null,
+      currency: allowed(shape.currency, data["currency"]),
+    } as Content<"reconciliation">;
+    this.#queue("reconciliation", content, atMs, `event ${eventId} ${atMs}`);
+  }
+
+  /** A document that its schema does not take is not told: it may hold what nobody may read. */
+  #queue<N extends "payment" | "alarm" | "reconciliation">(
+    name: N,
+    content: Content<N>,
+    atMs: number,
+    about: string,
+  ): void {
+    const id = idOf(`${this.#kiosk} ${about}`);
+    const head = { version: FLEET_VERSION, id, kiosk: this.#kiosk, at: isoTime(atMs) };
+    const document = { ...head, ...content };
+    if (allowed<z.ZodType>(fleetDocuments[name].schema, { ...document, sequence: 0 }) === null) {
+      this.#store.count("dropped");
+      return;
+    }
+    this.#store.add(name, atMs, document);
+  }
+}
+
+/** One event has one id, also when the event is read again after a power cut. */
+function idOf(about: string): string {
+  const hex = createHash("sha256").update(about).digest("hex");
+  const id =
+    `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-` +
+    `a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+  // Digits that the masking would hide (docs/design.md 6.2).
+  return maskPansInText(id) === id ? id : idOf(`${about} again`);
+}

@@ -1,0 +1,166 @@
+import type { Logger } from "../../shared/logger.ts";
+import type { Clock } from "../../shared/time.ts";
+import { raiseAlarm } from "../alarms/alarm.ts";
+import type { Incoming } from "./broker.ts";
+import { type DocumentOf, fleetDocuments } from "./documents.ts";
+import type { FleetStore } from "./fleet-store.ts";
+import { ended, held, isHeld, noHold } from "./hold-policy.ts";
+
+/**
+ * The part of updates that the fleet may use; undefined where updates are not set up. Nothing else
+ * of them can be reached from here.
+ */
+export interface FleetUpdates {
+  /** The version that waits to be switched to. */
+  readonly offered: string | null;
+  checkNow(): "begun" | "busy";
+  /** Until when no switch begins by itself; null: nothing is held. */
+  holdUntil(untilMs: number | null): void;
+}
+
+/** A support bundle brought below FLEET_UPLOAD_URL. */
+export type UploadBundle = (requestId: string) => Promise<"done" | "upload-failed">;
+
+type Request = DocumentOf<"request">;
+type Reply = Omit<DocumentOf<"reply">, "version" | "id" | "kiosk" | "at">;
+type End = Pick<Reply, "outcome" | "because">;
+
+interface RequestParts {
+  readonly store: FleetStore;
+  readonly clock: Clock;
+  /** Its alarms are stored. */
+  readonly log: Logger;
+  readonly updates: FleetUpdates | undefined;
+  /** undefined: there is no FLEET_UPLOAD_URL. */
+  readonly upload: UploadBundle | undefined;
+  readonly repeatState: () => void;
+  readonly reply: (reply: Reply) => Promise<void>;
+}
+
+const REQUEST_BYTES_MAX = 4_096;
+/** A request that waits for longer is nobody's wish any more; clocks differ a little. */
+const EXPIRY_MAX_MS = 86_400_000 + 300_000;
+const PER_HOUR_MAX = 30;
+const TOLD_EVERY_MS = 60_000;
+
+const done: End = { outcome: "done", because: null };
+
+/**
+ * Takes the requests of the fleet (docs/fleet.md 6.1): each once, whatever the broker repeats, none
+ * that is retained, expired or not understood. None of them reaches the terminal.
+ */
+export class FleetRequests {
+  readonly #parts: RequestParts;
+  #ignored = 0;
+  #toldMs = Number.NEGATIVE_INFINITY;
+  #uploading = false;
+
+  constructor(parts: RequestParts) {
+    this.#parts = parts;
+  }
+
+  /** Never rejects. */
+  async take(message: Incoming): Promise<void> {
+    const { log } = this.#parts;
+    try {
+      const request = this.#accepted(message);
+      if (typeof request === "string") return this.#ignore(request);
+      const { ask, id } = request;
+      raiseAlarm(log, "fleet-request", { about: id, ask }, `the fleet asked for: ${ask}`);
+      const end = await this.#carryOut(request);
+      log.info({ request: id, ask, ...end }, "a request of the fleet has ended");
+      await this.#parts.reply({ request: id, ask, ...end });
+    } catch (error) {
+      log.warn({ err: error }, "a request of the fleet was not carried out");
+    }
+  }
+
+  /** Ends holds whose time is over, and tells it. */
+  endHolds(): void {
+    const { store, clock, updates, log } = this.#parts;
+    const nowMs = clock.now();
+    for (const { version, hold } of store.runningHolds) {
+      if (isHeld(hold, nowMs)) continue;
+      store.setHold(version, ended(hold, nowMs));
+      const says = `the fleet's hold of version ${version} is over: it is switched to as usual`;
+      raiseAlarm(log, "update-hold-ended", { about: version }, says);
+      updates?.holdUntil(null);
+    }
+  }
+
+  /** The request, remembered on disk; else why it is none. */
+  #accepted({ payload, retained }: Incoming): Request | string {
+    const { store, clock } = this.#parts;
+    if (retained) return "it was retained";
+    if (payload.length > REQUEST_BYTES_MAX) return "it is too large";
+    const parsed = fleetDocuments.request.schema.safeParse(jsonOf(payload));
+    if (!parsed.success) return "it is not understood";
+    const { id, expires } = parsed.data;
+    const nowMs = clock.now();
+    const leftMs = Date.parse(expires) - nowMs;
+    if (leftMs <= 0) return "it has expired";
+    if (leftMs > EXPIRY_MAX_MS) return "it expires too late";
+    if (store.requestsSince(nowMs - 3_600_000) >= PER_HOUR_MAX) return "there are too many";
+    return store.remember(id, nowMs) ? parsed.data : "it was taken before";
+  }
+
+  /** Anybody with access to the broker may send it: one line of the log a minute. */
+  #ignore(why: string): void {
+    const { clock, log } = this.#parts;
+    this.#ignored++;
+    if (clock.monotonicMs() - this.#toldMs < TOLD_EVERY_MS) return;
+    this.#toldMs = clock.monotonicMs();
+    log.warn({ ignored: this.#ignored }, `a request of the fleet is ignored: ${why}`);
+  }
+
+  async #carryOut(request: Request): Promise<End> {
+    const { updates, repeatState } = this.#parts;
+    switch (request.ask) {
+      case "state":
+        repeatState();
+        return done;
+      case "support-bundle":
+        return await this.#sendBundle(request.id);
+      case "check-update":
+        if (!updates) return { outcome: "not-available", because: null };
+        return updates.checkNow() === "begun" ? done : { outcome: "refused", because: "busy" };
+      case "hold-updates":
+        return this.#hold(request.days ?? 1);
+    }
+  }
+
+  async #sendBundle(id: string): Promise<End> {
+    const { upload } = this.#parts;
+    if (!upload) return { outcome: "refused", because: "no-upload-address" };
+    if (this.#uploading) return { outcome: "refused", because: "busy" };
+    this.#uploading = true;
+    try {
+      const end = await upload(id);
+      return end === "done" ? done : { outcome: "failed", because: end };
+    } finally {
+      this.#uploading = false;
+    }
+  }
+
+  #hold(days: number): End {
+    const { store, clock, updates } = this.#parts;
+    if (!updates) return { outcome: "not-available", because: null };
+    const { offered } = updates;
+    if (offered === null) return { outcome: "refused", because: "nothing-offered" };
+    const before = store.holdOf(offered) ?? noHold;
+    const nowMs = clock.now();
+    const hold = days === 0 ? ended(before, nowMs) : held(before, days, nowMs);
+    if (!hold) return { outcome: "refused", because: "hold-used-up" };
+    store.setHold(offered, hold);
+    updates.holdUntil(hold.untilMs);
+    return done;
+  }
+}
+
+function jsonOf(payload: Buffer): unknown {
+  try {
+    return JSON.parse(payload.toString("utf8"));
+  } catch {
+    return undefined; // no schema takes it
+  }
+}

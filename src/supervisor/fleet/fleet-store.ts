@@ -1,0 +1,209 @@
+import { renameSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+import type { Logger } from "../../shared/logger.ts";
+import { openDatabase, prepared, transaction } from "../../shared/sqlite.ts";
+import type { Clock } from "../../shared/time.ts";
+import type { FleetName } from "./documents.ts";
+import { fleetMigrations } from "./fleet-schema.ts";
+import type { Hold } from "./hold-policy.ts";
+
+/** A busy kiosk's week, some two megabytes; then the oldest make room. */
+const DOCUMENTS_MAX = 5_000;
+
+/** Longer than any request is valid, also for a clock that is set back. */
+const REMEMBERED_MS = 30 * 86_400_000;
+
+export interface QueuedDocument {
+  readonly sequence: number;
+  readonly name: FleetName;
+  readonly atMs: number;
+  readonly content: Record<string, unknown>;
+}
+
+/** Numbers that are kept: the last event read, and counters. */
+type Figure = "event" | "dropped" | "alarms" | `payments ${string}`;
+
+/**
+ * Opens `data/fleet.db`. Its commits do not wait for the disk, so that none of them holds up a
+ * payment (docs/fleet.md 4.2): a killed process loses nothing, and after a power cut the events
+ * that are missing are read again, because the place in them was lost with them. A file that
+ * cannot be opened is put aside, because nothing about money is in it.
+ */
+export function openFleetStore(path: string, clock: Clock, log: Logger): FleetStore {
+  const open = (): DatabaseSync => {
+    const database = openDatabase(path, fleetMigrations);
+    database.exec("PRAGMA synchronous = NORMAL");
+    return database;
+  };
+  try {
+    return new FleetStore(open());
+  } catch (error) {
+    log.warn({ err: error }, "fleet.db cannot be used: it is put aside, with what waited in it");
+    for (const end of ["", "-wal", "-shm"]) putAside(`${path}${end}`, clock.now());
+    return new FleetStore(open());
+  }
+}
+
+function putAside(path: string, nowMs: number): void {
+  try {
+    renameSync(path, `${path}.unusable-${nowMs}`);
+  } catch {
+    // There is none.
+  }
+}
+
+/** Documents that wait for the broker, and the memory of the fleet part. */
+export class FleetStore {
+  readonly #database: DatabaseSync;
+  readonly #max: number;
+
+  constructor(database: DatabaseSync, max = DOCUMENTS_MAX) {
+    this.#database = database;
+    this.#max = max;
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  /** All of `work`, or none of it. */
+  together<T>(work: () => T): T {
+    return transaction(this.#database, work);
+  }
+
+  /** Drops the oldest when there is no room, and counts it. */
+  add(name: FleetName, atMs: number, content: object): void {
+    this.#run("INSERT INTO document (name, at_ms, content) VALUES (?, ?, ?)", [
+      name,
+      atMs,
+      JSON.stringify(content),
+    ]);
+    const over = this.waiting - this.#max;
+    if (over <= 0) return;
+    this.#run("DELETE FROM document WHERE sequence IN (SELECT sequence FROM document LIMIT ?)", [
+      over,
+    ]);
+    this.count("dropped", over);
+  }
+
+  /** Behind `sequence`, oldest first. */
+  after(sequence: number, limit: number): QueuedDocument[] {
+    return prepared(
+      this.#database,
+      "SELECT * FROM document WHERE sequence > ? ORDER BY sequence LIMIT ?",
+    )
+      .all(sequence, limit)
+      .map((row) => ({
+        sequence: Number(row["sequence"]),
+        name: row["name"] as FleetName,
+        atMs: Number(row["at_ms"]),
+        content: JSON.parse(String(row["content"])),
+      }));
+  }
+
+  /** The broker has them, or refuses them for good. */
+  forget(sequences: readonly number[]): void {
+    this.together(() => {
+      for (const one of sequences) this.#run("DELETE FROM document WHERE sequence = ?", [one]);
+    });
+  }
+
+  get waiting(): number {
+    return Number(this.#get("SELECT count(*) AS n FROM document")?.["n"]);
+  }
+
+  figure(name: Figure): number | undefined {
+    const row = this.#get("SELECT value FROM figure WHERE name = ?", [name]);
+    return row && Number(row["value"]);
+  }
+
+  setFigure(name: Figure, value: number): void {
+    this.#run("INSERT OR REPLACE INTO figure VALUES (?, ?)", [name, value]);
+  }
+
+  count(name: Figure, by = 1): void {
+    this.setFigure(name, (this.figure(name) ?? 0) + by);
+  }
+
+  begin(transactionId: string, atMs: number): void {
+    this.#run("INSERT OR REPLACE INTO begun VALUES (?, ?)", [transactionId, atMs]);
+  }
+
+  /** When the payment began; forgotten with this answer. */
+  takeBegin(transactionId: string): number | undefined {
+    const row = this.#get("DELETE FROM begun WHERE transaction_id = ? RETURNING at_ms", [
+      transactionId,
+    ]);
+    return row && Number(row["at_ms"]);
+  }
+
+  /** false: it is raised already. */
+  raise(alarm: string, subject: string): boolean {
+    return this.#run("INSERT OR IGNORE INTO raised VALUES (?, ?)", [alarm, subject]) > 0;
+  }
+
+  /** false: it was not raised. */
+  end(alarm: string, subject: string): boolean {
+    return this.#run("DELETE FROM raised WHERE alarm = ? AND subject = ?", [alarm, subject]) > 0;
+  }
+
+  /** Of troubles: they are about no transaction. */
+  get raisedAlarms(): string[] {
+    return prepared(this.#database, "SELECT alarm FROM raised WHERE subject = ''")
+      .all()
+      .map((row) => String(row["alarm"]));
+  }
+
+  /**
+   * Notes a request before it is carried out, on disk whatever happens next. false: it was taken
+   * before.
+   */
+  remember(requestId: string, nowMs: number): boolean {
+    this.#database.exec("PRAGMA synchronous = FULL");
+    try {
+      return this.together(() => {
+        this.#run("DELETE FROM request WHERE at_ms < ?", [nowMs - REMEMBERED_MS]);
+        return this.#run("INSERT OR IGNORE INTO request VALUES (?, ?)", [requestId, nowMs]) > 0;
+      });
+    } finally {
+      this.#database.exec("PRAGMA synchronous = NORMAL");
+    }
+  }
+
+  requestsSince(ms: number): number {
+    return Number(this.#get("SELECT count(*) AS n FROM request WHERE at_ms > ?", [ms])?.["n"]);
+  }
+
+  holdOf(version: string): Hold | undefined {
+    const row = this.#get("SELECT * FROM hold WHERE version = ?", [version]);
+    return row && holdOf(row);
+  }
+
+  setHold(version: string, { usedMs, fromMs, untilMs }: Hold): void {
+    this.#run("INSERT OR REPLACE INTO hold VALUES (?, ?, ?, ?)", [
+      version,
+      usedMs,
+      fromMs,
+      untilMs,
+    ]);
+  }
+
+  get runningHolds(): { readonly version: string; readonly hold: Hold }[] {
+    return prepared(this.#database, "SELECT * FROM hold WHERE until_ms IS NOT NULL")
+      .all()
+      .map((row) => ({ version: String(row["version"]), hold: holdOf(row) }));
+  }
+
+  #get(sql: string, values: readonly (string | number)[] = []) {
+    return prepared(this.#database, sql).get(...values);
+  }
+
+  #run(sql: string, values: readonly (string | number | null)[]): number {
+    return Number(prepared(this.#database, sql).run(...values).changes);
+  }
+}
+
+function holdOf(row: Record<string, unknown>): Hold {
+  const { used_ms: usedMs, from_ms: fromMs, until_ms: untilMs } = row;
+  return { usedMs, fromMs, untilMs } as Hold;
+}

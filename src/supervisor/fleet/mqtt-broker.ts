@@ -1,0 +1,254 @@
+import mqtt, { type IClientOptions, type MqttClient } from "mqtt";
+import type { Clock, Timer } from "../../shared/time.ts";
+import {
+  type BrokerConnection,
+  BrokerFault,
+  type BrokerListener,
+  type BrokerSettings,
+  type ConnectToBroker,
+  type Outgoing,
+  type Sent,
+} from "./broker.ts";
+import { topicOf } from "./documents.ts";
+
+/** The broker publishes the last will after 1.5 times this without a word. */
+const KEEP_ALIVE_SECONDS = 30;
+/** Requests of so long ago wait for a kiosk that is away. */
+const SESSION_EXPIRY_SECONDS = 86_400;
+/** TCP, TLS and the broker's acceptance together. */
+const CONNECT_LIMIT_MS = 30_000;
+/** A broker that does not acknowledge is left: it may hold up everything. */
+const ACKNOWLEDGE_LIMIT_MS = 60_000;
+const CLOSE_LIMIT_MS = 1_000;
+const WINDOW_MAX = 16;
+/** Far above any request. */
+const PACKET_BYTES_MAX = 16_384;
+
+/** MQTT 5.0, 2.4: reason codes. */
+const SESSION_TAKEN_OVER = 0x8e;
+/** Of one message: it is wrong, and no repetition of it is taken. */
+const REFUSED_FOR_GOOD: readonly number[] = [0x90, 0x95, 0x99];
+
+/** Connects with MQTT 5 (docs/fleet.md 3.1). All waiting is done by `clock`. */
+export function mqttConnector(clock: Clock): ConnectToBroker {
+  return (settings, will, listener) =>
+    new Promise((resolve, reject) => {
+      const timers = new ClockTimers(clock);
+      const client = mqtt.connect(settings.url, optionsOf(settings, will, timers));
+      const connection = new MqttConnection(client, settings, clock, listener, timers);
+      const timer = clock.startTimer("fleet connection", CONNECT_LIMIT_MS, () =>
+        fail(`no connection within ${CONNECT_LIMIT_MS} ms`),
+      );
+      const fail = (words: string): void => {
+        timer.clear();
+        connection.abandon();
+        reject(new BrokerFault(words));
+      };
+      client.on("error", ({ message }) => fail(message || "no connection"));
+      client.on("close", () => fail("the connection was closed"));
+      client.on("connect", ({ properties }) => {
+        timer.clear();
+        client.removeAllListeners("close");
+        client.removeAllListeners("error");
+        const ready = connection.begin(properties?.receiveMaximum ?? WINDOW_MAX);
+        void ready.then(() => resolve(connection));
+      });
+    });
+}
+
+function optionsOf(
+  settings: BrokerSettings,
+  will: Outgoing,
+  timerVariant: ClockTimers,
+): IClientOptions {
+  const { kiosk, user, password, certificate, key, trusted, commands } = settings;
+  return {
+    protocolVersion: 5,
+    clientId: `connector-${kiosk}`,
+    // Without requests nothing is kept for the kiosk, and no old subscription brings any.
+    clean: !commands,
+    keepalive: KEEP_ALIVE_SECONDS,
+    reconnectPeriod: 0,
+    connectTimeout: CONNECT_LIMIT_MS * 2,
+    resubscribe: false,
+    properties: {
+      sessionExpiryInterval: commands ? SESSION_EXPIRY_SECONDS : 0,
+      receiveMaximum: WINDOW_MAX,
+      maximumPacketSize: PACKET_BYTES_MAX,
+    },
+    will: {
+      topic: will.topic,
+      payload: Buffer.from(will.payload),
+      qos: 1,
+      retain: will.retained,
+      properties: { contentType: "application/json", payloadFormatIndicator: true },
+    },
+    ...(user === undefined ? {} : { username: user, password: password ?? "" }),
+    ...(certificate === undefined || key === undefined ? {} : { cert: certificate, key }),
+    ca: [...trusted],
+    rejectUnauthorized: true,
+    timerVariant,
+  };
+}
+
+/** The repeating timers of the package, for the keep-alive, on our clock. */
+class ClockTimers {
+  readonly #clock: Clock;
+  readonly #timers = new Map<number, Timer>();
+  #last = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  readonly set = (work: () => void, everyMs = 0): number => {
+    this.#last++;
+    const id = this.#last;
+    const again = (): void => {
+      const timer = this.#clock.startTimer("fleet keep-alive", everyMs, () => {
+        again();
+        work();
+      });
+      this.#timers.set(id, timer);
+    };
+    again();
+    return id;
+  };
+
+  readonly clear = (id: unknown): void => {
+    this.#timers.get(Number(id))?.clear();
+    this.#timers.delete(Number(id));
+  };
+
+  end(): void {
+    for (const timer of this.#timers.values()) timer.clear();
+    this.#timers.clear();
+  }
+}
+
+class MqttConnection implements BrokerConnection {
+  readonly #client: MqttClient;
+  readonly #settings: BrokerSettings;
+  readonly #clock: Clock;
+  readonly #listener: BrokerListener;
+  readonly #timers: ClockTimers;
+  readonly #unanswered = new Set<(sent: Sent) => void>();
+  /** Messages that wait for their place in the window. */
+  readonly #waiting: (() => void)[] = [];
+  window = 1;
+  #isOver = false;
+
+  constructor(
+    client: MqttClient,
+    settings: BrokerSettings,
+    clock: Clock,
+    listener: BrokerListener,
+    timers: ClockTimers,
+  ) {
+    this.#timers = timers;
+    this.#client = client;
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#listener = listener;
+  }
+
+  async begin(receiveMaximum: number): Promise<void> {
+    const client = this.#client;
+    this.window = Math.max(Math.min(receiveMaximum, WINDOW_MAX), 1);
+    client.on("disconnect", ({ reasonCode }) => {
+      const words = `the broker ended the connection (${reasonCode ?? 0})`;
+      this.#lose(reasonCode === SESSION_TAKEN_OVER ? "taken-over" : "trouble", words);
+    });
+    client.on("error", ({ message }) => this.#lose("trouble", message));
+    client.on("close", () => this.#lose("trouble", "the connection was lost"));
+    const requests = topicOf(this.#settings.kiosk, "request");
+    client.on("message", (topic, payload, { retain }) => {
+      if (this.#isOver || topic !== requests) return;
+      this.#listener.received({ payload, retained: retain });
+    });
+    if (!this.#settings.commands) return;
+    const answered = Promise.withResolvers<void>();
+    // rh 2: what is retained is not sent at the subscription.
+    client.subscribe(requests, { qos: 1, rh: 2 }, (error) => {
+      if (error) this.#lose("trouble", `no subscription: ${error.message}`);
+      answered.resolve();
+    });
+    const timer = this.#clock.startTimer("fleet subscription", CONNECT_LIMIT_MS, () => {
+      this.#lose("trouble", "the broker does not answer a subscription");
+      answered.resolve();
+    });
+    await answered.promise;
+    timer.clear();
+  }
+
+  async send(message: Outgoing): Promise<Sent> {
+    while (this.#unanswered.size >= this.window && !this.#isOver) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+    return this.#isOver ? "lost" : await this.#publish(message);
+  }
+
+  #publish({ topic, payload, retained, expirySeconds }: Outgoing): Promise<Sent> {
+    return new Promise((resolve) => {
+      const end = (sent: Sent): void => {
+        timer.clear();
+        this.#unanswered.delete(end);
+        this.#waiting.shift()?.();
+        resolve(sent);
+      };
+      this.#unanswered.add(end);
+      const timer = this.#clock.startTimer("fleet acknowledgement", ACKNOWLEDGE_LIMIT_MS, () =>
+        this.#lose("trouble", `no acknowledgement within ${ACKNOWLEDGE_LIMIT_MS} ms`),
+      );
+      const properties = {
+        payloadFormatIndicator: true,
+        contentType: "application/json",
+        ...(expirySeconds === null ? {} : { messageExpiryInterval: expirySeconds }),
+      };
+      this.#client.publish(topic, payload, { qos: 1, retain: retained, properties }, (error) => {
+        if (!this.#unanswered.has(end)) return;
+        if (!error) return end("taken");
+        const code = "code" in error ? Number(error.code) : 0;
+        if (REFUSED_FOR_GOOD.includes(code)) return end("refused");
+        this.#lose("trouble", `the broker takes nothing: ${error.message}`);
+      });
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#isOver) return;
+    this.#end();
+    const ended = Promise.withResolvers<void>();
+    const timer = this.#clock.startTimer("fleet farewell", CLOSE_LIMIT_MS, () => ended.resolve());
+    this.#client.end(false, { reasonCode: 0 }, () => ended.resolve());
+    await ended.promise;
+    timer.clear();
+    this.abandon();
+  }
+
+  /** Nothing is heard of it any more. */
+  abandon(): void {
+    this.#end();
+    this.#timers.end();
+    this.#client.removeAllListeners();
+    this.#client.on("error", () => {});
+    this.#client.end(true);
+    this.#client.stream?.destroy();
+  }
+
+  /** In the package's own callbacks too, in whose middle it must not be ended. */
+  #lose(because: "trouble" | "taken-over", words: string): void {
+    if (this.#isOver) return;
+    this.#end();
+    queueMicrotask(() => {
+      this.abandon();
+      this.#listener.lost(because, words);
+    });
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    for (const end of [...this.#unanswered]) end("lost");
+    for (const go of this.#waiting.splice(0)) go();
+  }
+}

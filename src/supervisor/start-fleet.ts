@@ -1,0 +1,100 @@
+import { createPrivateKey } from "node:crypto";
+import { join } from "node:path";
+import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
+import { createIpcClient, IpcError } from "../shared/ipc/client.ts";
+import { FLEET_PAGE_MAX, fleetMessages } from "../shared/ipc/fleet-messages.ts";
+import { logFileOf, type ProgramContext } from "../shared/lifecycle.ts";
+import type { Logger } from "../shared/logger.ts";
+import { chance } from "../shared/time.ts";
+import { certificatesIn, readGiven, trustedWith } from "./certificates.ts";
+import type { BrokerSettings } from "./fleet/broker.ts";
+import { Fleet } from "./fleet/fleet.ts";
+import type { UploadBundle } from "./fleet/fleet-requests.ts";
+import type { TpManagerWord } from "./fleet/fleet-state.ts";
+import { openFleetStore } from "./fleet/fleet-store.ts";
+import { mqttConnector } from "./fleet/mqtt-broker.ts";
+import { createHttpTransport } from "./gateway/http-transport.ts";
+import type { SupervisorStatus } from "./intake/supervisor-status.ts";
+import { uploadSupportBundle } from "./support-bundle.ts";
+import { fleetUpdates } from "./updates/fleet-updates.ts";
+
+/** tp-manager answers at once, unless it is stopped or in trouble. */
+const ASK_LIMIT_MS = 3_000;
+
+/**
+ * Starts the fleet part (docs/fleet.md 1.1). All that it is given of tp-manager is one question,
+ * and no object that changes anything: nothing from the fleet can drive the terminal.
+ */
+export function startFleet(
+  context: ProgramContext,
+  log: Logger,
+  status: () => SupervisorStatus,
+): void {
+  const { config, installation, runDirectory, clock, onStop } = context;
+  const broker = brokerSettings(context);
+  const store = openFleetStore(join(installation.dataDirectory, "fleet.db"), clock, log);
+  onStop("fleet database", () => store.close());
+  const client = createIpcClient(runDirectory, "tp-manager", fleetMessages, clock);
+  onStop("fleet questions", () => client.close());
+  const ask = async (after: number | null): Promise<TpManagerWord> => {
+    try {
+      return await client.call("fleet-news", { after, limit: FLEET_PAGE_MAX }, ASK_LIMIT_MS);
+    } catch (error) {
+      return error instanceof IpcError && error.failure === "unreachable" ? "silent" : "slow";
+    }
+  };
+  const connect = mqttConnector(clock);
+  const upload = uploader(context, status);
+  const payments = config.FLEET_PAYMENTS;
+  const { dataDirectory } = installation;
+  const updates = fleetUpdates({ dataDirectory, config, clock, log });
+  const asked = { ask, status, upload, updates };
+  const fleet = new Fleet({ broker, connect, store, payments, ...asked, clock, log, chance });
+  onStop("fleet", () => fleet.stop());
+  fleet.start();
+}
+
+/** undefined: there is no address for uploads. */
+function uploader(
+  { config, installation, clock, onStop }: ProgramContext,
+  facts: () => SupervisorStatus,
+): UploadBundle | undefined {
+  const { FLEET_UPLOAD_URL: address, FLEET_ID: kiosk = "" } = config;
+  if (address === undefined) return undefined;
+  const certificates = certificatesIn("FLEET_CA_FILE", config.FLEET_CA_FILE);
+  const transport = createHttpTransport(clock, { certificates, proxyEnvironment: process.env });
+  const stop = new AbortController();
+  onStop("fleet uploads", () => {
+    stop.abort();
+    transport.close();
+  });
+  const logFiles = [logFileOf(installation, "tp-manager"), logFileOf(installation, "supervisor")];
+  const parts = { address, kiosk, logFiles, config, facts, transport, clock, signal: stop.signal };
+  return (requestId) => uploadSupportBundle(parts, requestId);
+}
+
+/** Files that cannot be used end the program, as a wrong setup file does. */
+function brokerSettings({ config }: ProgramContext): BrokerSettings {
+  const { FLEET_CERT_FILE: certFile, FLEET_KEY_FILE: keyFile } = config;
+  return {
+    url: config.FLEET_URL ?? "",
+    kiosk: config.FLEET_ID ?? "",
+    user: config.FLEET_USER,
+    password: config.FLEET_PASSWORD,
+    certificate: certFile && certificatesIn("FLEET_CERT_FILE", certFile).join("\n"),
+    key: keyFile && keyIn(keyFile),
+    trusted: trustedWith(certificatesIn("FLEET_CA_FILE", config.FLEET_CA_FILE)),
+    commands: config.FLEET_COMMANDS,
+  };
+}
+
+function keyIn(path: string): string {
+  const text = readGiven("FLEET_KEY_FILE", path);
+  try {
+    createPrivateKey(text);
+    return text;
+  } catch {
+    const words = `FLEET_KEY_FILE ${path} holds no key in PEM form without a passphrase`;
+    throw new ProgramExit(exitCodes.configuration, words);
+  }
+}

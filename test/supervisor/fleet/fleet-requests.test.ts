@@ -1,0 +1,153 @@
+import { expect, test } from "vitest";
+import { newId } from "../../../src/shared/new-id.ts";
+import type { FleetUpdates } from "../../../src/supervisor/fleet/fleet-requests.ts";
+import type { TestClock } from "../../support/test-clock.ts";
+import { advanceUntil, KIOSK, openFleet } from "./fleet-rig.ts";
+import { ScriptedBroker } from "./scripted-broker.ts";
+
+const topic = `connector/1/${KIOSK}/request`;
+const DAY_MS = 86_400_000;
+
+async function commanded(options: Partial<Parameters<typeof openFleet>[0]> = {}) {
+  const broker = new ScriptedBroker();
+  await broker.up();
+  const rig = openFleet({ url: broker.url, commands: true, ...options });
+  rig.fleet.start();
+  await expect.poll(() => broker.documents("state").length).toBe(1);
+  return { broker, ...rig };
+}
+
+function requestOf(clock: TestClock, ask: string, more: object = {}) {
+  const expires = new Date(clock.now() + 60_000).toISOString();
+  return { version: 1, id: newId(), ask, expires, ...more };
+}
+
+test("a request for the state is carried out, answered, logged and told as an alarm", async () => {
+  const { broker, clock, lines } = await commanded();
+  expect(broker.subscribed).toEqual([topic]);
+  expect(broker.connects[0]).toMatchObject({
+    clean: false,
+    properties: { sessionExpiryInterval: 86_400 },
+  });
+  const request = requestOf(clock, "state");
+  broker.request(topic, request);
+  await expect.poll(() => broker.documents("reply")).toHaveLength(1);
+  expect(broker.documents("reply")[0]).toMatchObject({
+    ...{ request: request.id, ask: "state", outcome: "done", because: null },
+  });
+  expect(broker.documents("state")).toHaveLength(2);
+  expect(lines.filter((line) => line.includes('"alarm":"fleet-request"'))).toHaveLength(1);
+});
+
+test("without FLEET_COMMANDS nothing is listened for, and what comes is ignored", async () => {
+  const { broker, clock, lines } = await commanded({ commands: false });
+  broker.request(topic, requestOf(clock, "state"));
+  await advanceUntil(clock, 5_000, () => broker.documents("metrics").length > 0);
+  expect(broker.subscribed).toEqual([]);
+  expect(broker.documents("reply")).toEqual([]);
+  expect(lines.filter((line) => line.includes("fleet-request"))).toEqual([]);
+});
+
+const ignored: readonly (readonly [string, (clock: TestClock) => readonly [object, boolean]])[] = [
+  ["is retained", (clock) => [requestOf(clock, "state"), true]],
+  ["has expired", (clock) => [requestOf(clock, "state", { expires: iso(clock, 0) }), false]],
+  [
+    "is valid for too long",
+    (clock) => [requestOf(clock, "state", { expires: iso(clock, 2 * DAY_MS) }), false],
+  ],
+  ["asks for a payment", (clock) => [requestOf(clock, "payment", { amount: 1 }), false]],
+  ["has a member that nobody knows", (clock) => [requestOf(clock, "state", { url: "x" }), false]],
+  ["has no id", (clock) => [requestOf(clock, "state", { id: "1" }), false]],
+  ["is too large", (clock) => [requestOf(clock, "state", { id: "1".repeat(5_000) }), false]],
+];
+
+const iso = (clock: TestClock, inMs: number) => new Date(clock.now() + inMs).toISOString();
+
+test.each(ignored)("a request that %s is ignored", async (_, made) => {
+  const { broker, clock } = await commanded();
+  broker.request(topic, ...made(clock));
+  broker.request(topic, requestOf(clock, "state"));
+  await expect.poll(() => broker.documents("reply")).toHaveLength(1);
+  expect(broker.documents("state")).toHaveLength(2);
+});
+
+test("a repeated request is carried out once, also after a restart", async () => {
+  const first = await commanded();
+  const { broker, clock } = first;
+  const request = requestOf(clock, "state");
+  broker.request(topic, request);
+  broker.request(topic, request);
+  await expect.poll(() => broker.documents("reply")).toHaveLength(1);
+  await first.stop();
+  const second = openFleet({ url: broker.url, clock, commands: true, path: first.path });
+  second.fleet.start();
+  await expect.poll(() => broker.connections).toBe(1);
+  await expect.poll(() => broker.subscribed.length).toBe(2);
+  broker.request(topic, request);
+  broker.request(topic, requestOf(clock, "state"));
+  await expect.poll(() => broker.documents("reply")).toHaveLength(2);
+  expect(broker.documents("reply").filter((one) => one["request"] === request.id)).toHaveLength(1);
+});
+
+test("more requests than 30 in an hour are ignored, with one line of the log", async () => {
+  const { broker, clock, lines } = await commanded();
+  for (let i = 0; i < 35; i++) broker.request(topic, requestOf(clock, "state"));
+  await expect.poll(() => broker.documents("reply").length).toBe(30);
+  await clock.advance(0);
+  expect(lines.filter((line) => line.includes("is ignored: there are too many"))).toHaveLength(1);
+});
+
+test.each(["check-update", "hold-updates"])("%s is not available without updates", async (ask) => {
+  const { broker, clock } = await commanded();
+  broker.request(topic, requestOf(clock, ask));
+  await expect.poll(() => broker.documents("reply")).toMatchObject([{ outcome: "not-available" }]);
+});
+
+test("a support bundle goes below the configured address, and nowhere without one", async () => {
+  const asked: string[] = [];
+  const upload = (id: string) => {
+    asked.push(id);
+    return Promise.resolve("upload-failed" as const);
+  };
+  const { broker, clock } = await commanded({ upload });
+  const request = requestOf(clock, "support-bundle");
+  broker.request(topic, request);
+  const failed = { outcome: "failed", because: "upload-failed" };
+  await expect.poll(() => broker.documents("reply")).toMatchObject([failed]);
+  expect(asked).toEqual([request.id]);
+  const bare = await commanded();
+  bare.broker.request(topic, requestOf(bare.clock, "support-bundle"));
+  const refused = { outcome: "refused", because: "no-upload-address" };
+  await expect.poll(() => bare.broker.documents("reply")).toMatchObject([refused]);
+});
+
+test("all holds of a version last 14 days at most, and the end of one is an alarm", async () => {
+  const holds: (number | null)[] = [];
+  const updates = {
+    ...{ offered: "1.2.3" as string | null, checkNow: () => "begun" as const },
+    holdUntil: (untilMs: number | null) => void holds.push(untilMs),
+  } satisfies FleetUpdates;
+  const { broker, clock, lines, store } = await commanded({ updates });
+  const ask = async (days: number, count: number): Promise<unknown> => {
+    broker.request(topic, requestOf(clock, "hold-updates", { days }));
+    await expect.poll(() => broker.documents("reply")).toHaveLength(count);
+    return broker.documents("reply").at(-1)?.["because"];
+  };
+  const startMs = clock.now();
+  expect(await ask(10, 1)).toBeNull();
+  expect(holds).toEqual([startMs + 10 * DAY_MS]);
+  clock.jumpWallClock(6 * DAY_MS);
+  // Eight days are left, whatever is asked for.
+  expect(await ask(14, 2)).toBeNull();
+  expect(holds.at(-1)).toBe(startMs + 14 * DAY_MS);
+  clock.jumpWallClock(8 * DAY_MS);
+  await clock.advance(5_000);
+  expect(holds.at(-1)).toBeNull();
+  expect(lines.filter((line) => line.includes('"alarm":"update-hold-ended"'))).toHaveLength(1);
+  expect(await ask(1, 3)).toBe("hold-used-up");
+  expect(store.runningHolds).toEqual([]);
+  updates.offered = "1.2.4";
+  expect(await ask(1, 4)).toBeNull();
+  expect(await ask(0, 5)).toBeNull();
+  expect(holds.at(-1)).toBeNull();
+});

@@ -1,0 +1,118 @@
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { expect, onTestFinished } from "vitest";
+import type { FleetNewsAnswer } from "../../../src/shared/ipc/fleet-messages.ts";
+import { Fleet, type FleetParts } from "../../../src/supervisor/fleet/fleet.ts";
+import type { TpManagerWord } from "../../../src/supervisor/fleet/fleet-state.ts";
+import { openFleetStore } from "../../../src/supervisor/fleet/fleet-store.ts";
+import { mqttConnector } from "../../../src/supervisor/fleet/mqtt-broker.ts";
+import type { SupervisorStatus } from "../../../src/supervisor/intake/supervisor-status.ts";
+import { recordingLog } from "../../support/recording-log.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { TestClock } from "../../support/test-clock.ts";
+
+export const KIOSK = "kiosk-7";
+export const TRANSACTION = "0c0ffee0-1111-4222-8333-444455556666";
+
+type Event = FleetNewsAnswer["events"][number];
+
+/** tp-manager as the fleet part sees it: its events, and how it is. */
+class ToldTpManager {
+  readonly events: Event[] = [];
+  word: Partial<FleetNewsAnswer> | "silent" | "slow" = {};
+  readonly #clock: TestClock;
+
+  constructor(clock: TestClock) {
+    this.#clock = clock;
+  }
+
+  tell(name: string, data: Record<string, unknown>): void {
+    this.events.push({ id: this.events.length + 1, atMs: this.#clock.now(), name, data });
+  }
+
+  payment(state: string, more: Record<string, unknown> = {}): void {
+    this.tell("payment", {
+      ...{ orderId: "order of Ada Lovelace", transactionId: TRANSACTION, attempt: 1, state },
+      ...{ charged: state === "charged" ? "yes" : "unknown", error: null },
+      ...{ amountMinor: 1_250, chargedAmountMinor: null, currency: "EUR" },
+      ...more,
+    });
+  }
+
+  readonly ask = (after: number | null): Promise<TpManagerWord> => {
+    const { word } = this;
+    if (typeof word === "string") return Promise.resolve(word);
+    const since = "2026-01-15T12:00:00.000Z";
+    return Promise.resolve({
+      terminal: { link: "connected", state: "ready", since, terminalId: "12345678" },
+      payments: { running: 0, inDoubt: 0, notHandedOver: 0 },
+      troubles: { obstacles: [] },
+      version: "0.1.0",
+      uptimeMs: 1_000,
+      lastId: this.events.length,
+      events: after === null ? [] : this.events.filter(({ id }) => id > after).slice(0, 50),
+      ...word,
+    });
+  };
+}
+
+function supervisorStatus(): SupervisorStatus {
+  return {
+    ...{ program: "supervisor", version: "0.1.0", pid: 1, uptimeMs: 2_000 },
+    outbox: { pending: 0, parked: 0, sent: 3, oldestAgeMs: null, paused: null },
+  };
+}
+
+interface RigOptions extends Partial<Omit<FleetParts, "broker">> {
+  readonly url: string;
+  readonly clock?: TestClock;
+  readonly commands?: boolean;
+  readonly path?: string;
+}
+
+/** The fleet part in this process, with a clock that stands still, on a real socket. */
+export function openFleet({ url, commands = false, ...given }: RigOptions) {
+  const clock = given.clock ?? new TestClock();
+  const path = given.path ?? join(temporaryFolder(), "fleet.db");
+  const { log, lines } = recordingLog();
+  const store = openFleetStore(path, clock, log);
+  const tpManager = new ToldTpManager(clock);
+  const login = { user: "kiosk", password: "secret of the kiosk" };
+  const broker = { url, kiosk: KIOSK, ...login, certificate: undefined, key: undefined };
+  const fleet = new Fleet({
+    ...{ broker: { ...broker, trusted: [], commands }, connect: mqttConnector(clock), store },
+    ...{ payments: true, ask: tpManager.ask, status: supervisorStatus, clock, log },
+    chance: () => 0.5,
+    ...given,
+  });
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => {
+    stopped ??= (async () => {
+      let isOver = false;
+      const ended = fleet.stop().then(() => (isOver = true));
+      for (let i = 0; i < 20 && !isOver; i++) await setTimeout(5);
+      // A broker that answers nothing is waited for a second, twice.
+      await advanceUntil(clock, 50, () => isOver);
+      await ended;
+      store.close();
+      await clock.advance(0);
+      expect(clock.running).toEqual([]);
+    })();
+    return stopped;
+  };
+  onTestFinished(stop);
+  return { clock, path, lines, store, tpManager, fleet, stop };
+}
+
+/** Moves the clock in steps, and lets the sockets do their part in between. */
+export async function advanceUntil(
+  clock: TestClock,
+  stepMs: number,
+  isEnough: () => boolean,
+): Promise<void> {
+  for (let steps = 0; !isEnough(); steps++) {
+    expect(steps).toBeLessThan(20_000);
+    await clock.advance(stepMs);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}

@@ -1,0 +1,130 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import {
+  generate,
+  type IConnectPacket,
+  type IPublishPacket,
+  type Packet,
+  parser,
+} from "mqtt-packet";
+import { onTestFinished } from "vitest";
+
+/** What the broker does with the next connections. */
+interface BrokerHabits {
+  /** Reason code of CONNACK; 0 accepts. */
+  refuse: number;
+  /** Takes connections and says nothing. */
+  silent: boolean;
+  /** Acknowledges no message. */
+  holdsBack: boolean;
+  /** Reason code of PUBACK. */
+  answer: number;
+  receiveMaximum: number;
+}
+
+const version = { protocolVersion: 5 };
+
+/** An MQTT 5 broker that does what a test says, on a real socket. One kiosk at a time. */
+export class ScriptedBroker {
+  readonly habits: BrokerHabits = {
+    ...{ refuse: 0, silent: false, holdsBack: false, answer: 0, receiveMaximum: 16 },
+  };
+  readonly connects: IConnectPacket[] = [];
+  readonly published: IPublishPacket[] = [];
+  readonly subscribed: string[] = [];
+  readonly farewells: number[] = [];
+  /** Of connections that ended without a farewell. */
+  readonly wills: string[] = [];
+  #server: Server;
+  readonly #sockets = new Set<Socket>();
+  #port = 0;
+  pings = 0;
+
+  constructor() {
+    this.#server = this.#made();
+    onTestFinished(() => this.down());
+  }
+
+  get url(): string {
+    return `mqtt://127.0.0.1:${this.#port}`;
+  }
+
+  get connections(): number {
+    return this.#sockets.size;
+  }
+
+  async up(): Promise<void> {
+    this.#server.listen(this.#port, "127.0.0.1");
+    await once(this.#server, "listening");
+    this.#port = (this.#server.address() as AddressInfo).port;
+  }
+
+  async down(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    if (!this.#server.listening) return;
+    this.#server.close();
+    await once(this.#server, "close");
+    this.#server = this.#made();
+  }
+
+  send(packet: Packet): void {
+    for (const socket of this.#sockets) socket.write(generate(packet, version));
+  }
+
+  request(topic: string, document: object, retain = false): void {
+    const payload = JSON.stringify(document);
+    this.send({ cmd: "publish", topic, payload, qos: 1, messageId: 7, retain, dup: false });
+  }
+
+  /** The documents of a topic's last level, read. */
+  documents(name: string): Record<string, unknown>[] {
+    return this.published
+      .filter(({ topic }) => topic.endsWith(`/${name}`))
+      .map(({ payload }) => JSON.parse(payload.toString()));
+  }
+
+  #made(): Server {
+    return createServer((socket) => {
+      this.#sockets.add(socket);
+      const read = parser(version);
+      let will: string | undefined;
+      read.on("packet", (packet: Packet) => {
+        if (packet.cmd === "connect") will = packet.will?.payload.toString();
+        if (packet.cmd === "disconnect") will = undefined;
+        this.#take(packet, socket);
+      });
+      socket.on("data", (bytes) => void read.parse(bytes));
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        this.#sockets.delete(socket);
+        if (will !== undefined) this.wills.push(will);
+      });
+    });
+  }
+
+  #take(packet: Packet, socket: Socket): void {
+    const { refuse, silent, holdsBack, answer, receiveMaximum } = this.habits;
+    const say = (out: Packet): void => void socket.write(generate(out, version));
+    if (packet.cmd === "connect") {
+      this.connects.push(packet);
+      if (silent) return;
+      const properties = { receiveMaximum };
+      say({ cmd: "connack", reasonCode: refuse, sessionPresent: false, properties });
+      if (refuse !== 0) socket.end();
+    }
+    if (packet.cmd === "publish") {
+      this.published.push(packet);
+      if (holdsBack || packet.qos !== 1) return;
+      say({ cmd: "puback", messageId: packet.messageId ?? 0, reasonCode: answer });
+    }
+    if (packet.cmd === "subscribe") {
+      this.subscribed.push(...packet.subscriptions.map(({ topic }) => topic));
+      say({ cmd: "suback", messageId: packet.messageId ?? 0, granted: [1] });
+    }
+    if (packet.cmd === "pingreq") {
+      this.pings++;
+      if (!silent) say({ cmd: "pingresp" });
+    }
+    if (packet.cmd === "disconnect") this.farewells.push(packet.reasonCode ?? 0);
+  }
+}
