@@ -7,7 +7,7 @@ import { join } from "node:path";
  */
 const given = process.env["CONFORMANCE_VECTORS"];
 const folder = given ? join(given, "concert") : "";
-export const hasVectors = folder !== "" && existsSync(folder);
+const hasVectors = folder !== "" && existsSync(folder);
 
 interface VectorStep {
   readonly from: "register" | "terminal";
@@ -42,6 +42,11 @@ function allVectors(): readonly Vector[] {
     if (parsed.vectors.length !== parsed.count) throw new Error(`${name} is not complete`);
     return parsed.vectors;
   });
+}
+
+/** Whether the folder has vectors of some kinds. */
+export function hasAny(...kinds: readonly Vector["kind"][]): boolean {
+  return rowsOf(...kinds).length > 0;
 }
 
 /** The vectors of some kinds, as rows of a table with their names first. */

@@ -34,7 +34,7 @@ export function mqttConnector(clock: Clock): ConnectToBroker {
   return (settings, will, listener) =>
     new Promise((resolve, reject) => {
       const timers = new ClockTimers(clock);
-      const client = mqtt.connect(settings.url, optionsOf(settings, will, timers));
+      const client = mqtt.connect(optionsOf(settings, will, timers));
       const connection = new MqttConnection(client, settings, clock, listener, timers);
       const timer = clock.startTimer("fleet connection", CONNECT_LIMIT_MS, () =>
         fail(`no connection within ${CONNECT_LIMIT_MS} ms`),
@@ -62,7 +62,13 @@ function optionsOf(
   timerVariant: ClockTimers,
 ): IClientOptions {
   const { kiosk, user, password, certificate, key, trusted, commands } = settings;
+  const { protocol, hostname, port } = new URL(settings.url);
+  const isSecure = protocol === "mqtts:";
   return {
+    // Not as one text, which the package would read with a deprecated function.
+    protocol: isSecure ? "mqtts" : "mqtt",
+    host: hostname.replace(/^\[|\]$/g, ""),
+    port: port === "" ? (isSecure ? 8883 : 1883) : Number(port),
     protocolVersion: 5,
     clientId: `connector-${kiosk}`,
     // Without requests nothing is kept for the kiosk, and no old subscription brings any.

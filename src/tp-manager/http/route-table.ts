@@ -33,7 +33,11 @@ export function installCalls(app: FastifyInstance, context: CallContext): void {
   }
   app.setNotFoundHandler((request, reply) => {
     const methods = allowedMethods(request.url);
-    if (methods.length === 0) throw new AppError("NOT_FOUND", hintFor(request.url));
+    if (methods.length === 0) {
+      const error = new AppError("NOT_FOUND", hintFor(request.url));
+      error.orderId = orderIn(request.url);
+      throw error;
+    }
     void reply.header("allow", methods.join(", "));
     throw new AppError("METHOD_NOT_ALLOWED");
   });
@@ -43,6 +47,16 @@ export function installCalls(app: FastifyInstance, context: CallContext): void {
 function allowedMethods(url: string): string[] {
   const path = url.split("?")[0] ?? "";
   return forms.flatMap(({ form, methods }) => (form.test(path) ? methods : [])).toSorted();
+}
+
+/** An orderId that was not encoded fits no call, and was asked for all the same. */
+function orderIn(url: string): string | undefined {
+  const named = /^\/payment\/([^?]+)/.exec(url)?.[1];
+  try {
+    return named && decodeURIComponent(named);
+  } catch {
+    return undefined;
+  }
 }
 
 /** A hint at the right path, for a path that is nearly one of ours; undefined for the others. */

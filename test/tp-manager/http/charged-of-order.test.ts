@@ -176,3 +176,10 @@ test("a stored answer for another basket or customer is told by warnings", async
   ]);
   expect(rig.at.terminal.paid).toHaveLength(1);
 });
+
+test.each(["7/12", "7%20/12", "7/12/"])("an orderId that is not encoded: %s", async (path) => {
+  const rig = await api();
+  await rig.one("POST", "/payment", { amount: 9.99, orderId: decodeURIComponent(path) });
+  const { http, one } = await rig.one("GET", `/payment/${path}`);
+  expect([http, one.error]).toMatchObject([404, { code: "NOT_FOUND", charged: "yes" }]);
+});
