@@ -58,6 +58,7 @@ install_dependencies() {
 # Help installs nothing: without a runtime the text comes from its source.
 help() {
   if find_runtime; then exec "$runtime" "$root/src/launcher/main.ts" --help; fi
+  # shellcheck disable=SC2016 # backquotes of the text's source
   sed -n '/^export const usage = `/,/`;$/{s/^export const usage = `//;s/`;$//;p;}' \
     "$root/src/launcher/arguments.ts"
   exit 0

@@ -2,18 +2,19 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import mqtt from "mqtt";
 import { expect, onTestFinished, test } from "vitest";
+import { freePort } from "../../support/installation.ts";
 import { startProcess } from "../../support/own-processes.ts";
 import { PATIENCE_MS } from "../../support/patience.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { SupervisorProcess, writeConfig } from "../supervisor-process.ts";
 
 const broker = ["/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto"].find(existsSync);
-const port = 20_000 + (process.pid % 20_000);
 
 test.skipIf(!broker)(
   "mosquitto publishes the last will of a supervisor that was killed",
   async () => {
     const folder = temporaryFolder();
+    const port = await freePort();
     const file = join(folder, "mosquitto.conf");
     writeFileSync(file, `listener ${port} 127.0.0.1\nallow_anonymous true\n`);
     const house = startProcess(broker ?? "", ["-c", file], { stdio: "ignore" });
