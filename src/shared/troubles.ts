@@ -4,7 +4,12 @@ type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 /** The members of tp-manager's status that tell of troubles. */
 export type TpManagerTroubles = Pick<
   ResponseOf<typeof tpManagerMessages, "status">,
-  "handOver" | "refusedHandOffs" | "standingAtGateway" | "unreadCharges" | "obstacles" | "refusedAmounts"
+  | "handOver"
+  | "refusedHandOffs"
+  | "standingAtGateway"
+  | "unreadCharges"
+  | "obstacles"
+  | "refusedAmounts"
 >;
 
 /** All that is asked to find troubles. A program of the previous version tells less. */

@@ -3,6 +3,8 @@ import { errorTable } from "../../../src/shared/errors.ts";
 import { troublesOf } from "../../../src/shared/troubles.ts";
 import { ownTroubles } from "../../../src/tp-manager/http/status/own-troubles.ts";
 import { concertMessages } from "../../../src/tp-manager/terminal/concert/concert-messages.ts";
+import type { AbortReason } from "../../../src/tp-manager/terminal/terminal.ts";
+import type { Messages } from "../../../src/tp-manager/terminal/unasked/dialogue.ts";
 import type { House } from "../../support/payment-house.ts";
 import type { TestClock } from "../../support/test-clock.ts";
 import { SessionPeer } from "../terminal/unasked/session-peer.ts";
@@ -17,8 +19,9 @@ interface Kiosk extends UnaskedHouse<SessionPeer> {
   sells(orderId: string, told: Change | "lost", amountMinor?: number): Promise<string>;
 }
 
-async function kiosk(): Promise<Kiosk> {
-  const made = await unaskedHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
+async function kiosk(told: Messages = messages): Promise<Kiosk> {
+  const peerOf = (clock: TestClock) => new SessionPeer(clock);
+  const made = await unaskedHouse({ peer: peerOf, messages: told });
   const { peer, paid, at } = made;
   const { onPaid } = peer;
   return {
@@ -33,6 +36,16 @@ async function kiosk(): Promise<Kiosk> {
       return end;
     },
   };
+}
+
+/** Its refusals are of this kind, as other protocols tell them. */
+function refusing(reason: AbortReason): Messages {
+  const read: Messages["read"] = (reply, order) => {
+    const reading = messages.read(reply, order);
+    if (reading.reading !== "result" || reading.report.good) return reading;
+    return { ...reading, report: { ...reading.report, reason } };
+  };
+  return { ...messages, read };
 }
 
 function troublesAt(at: House) {
@@ -92,4 +105,17 @@ describe("a kiosk with one price at a terminal whose results name nothing", () =
     expect(refused).toEqual(["B-1", "A-1"]);
     expect(errorTable.TERMINAL_IN_DOUBT.action).toContain("an operator settles it");
   });
+});
+
+test.each([
+  ["declined", "Declined"],
+  ["cancelled", "Cancelled"],
+  ["customer-timeout", "Cancelled"],
+  ["terminal-fault", "Failed"],
+] as const)("behind a refusal of its own nothing is kept back: %s", async (reason, outcome) => {
+  const { sells, phase } = await kiosk(refusing(reason));
+  await sells("A-1", "lost");
+  expect(await sells("B-1", { status: "7" })).toBe(outcome);
+  expect(await sells("C-1", blank)).toBe("Success");
+  expect([phase("A-1"), phase("C-1")]).toEqual(["in-doubt", "charged"]);
 });
