@@ -123,3 +123,32 @@ export function assertSameOrder(
     details: { amount: earlier.echo.amount, currency: earlier.currency.alpha },
   });
 }
+
+/** An earlier attempt of the order speaks for it by now, so no new one is begun. */
+class SpokenFor extends Error {
+  readonly attempt: Attempt;
+
+  constructor(attempt: Attempt) {
+    super("an earlier attempt speaks for the order");
+    this.attempt = attempt;
+  }
+}
+
+/**
+ * Asked in the moment of the write-ahead record: a late result, or an operator's second word, may
+ * have settled an earlier attempt of the order while the terminal was made ready, and then another
+ * command would charge the order twice (docs/design.md 5.11). Throws what
+ * {@link attemptThatSpeaks} takes; nothing has left then.
+ */
+export function assertStillOpen(orderId: string, attempts: Pick<AttemptStore, "latest">): void {
+  const latest = storage(() => attempts.latest(orderId), "unknown");
+  if (latest && rowOf(latest).repeat !== "begin") throw new SpokenFor(latest);
+}
+
+/** The answer of a payment that met {@link assertStillOpen}; other errors go on. */
+export function attemptThatSpeaks(error: unknown): Attempt {
+  if (!(error instanceof SpokenFor)) throw error;
+  const { repeat } = rowOf(error.attempt);
+  if (repeat === "answer" || repeat === "ask") return error.attempt;
+  throw repeat === "begin" ? error : new AppError(repeat);
+}

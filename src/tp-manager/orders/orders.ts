@@ -23,7 +23,13 @@ import type { SettledStray, TerminalLog } from "../attempts/terminal-log.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { HandOff } from "../supervisor/hand-off.ts";
 import type { StoreGuard } from "../supervisor/store-guard.ts";
-import { admissionOf, assertHolds, assertSameOrder } from "./admission.ts";
+import {
+  admissionOf,
+  assertHolds,
+  assertSameOrder,
+  assertStillOpen,
+  attemptThatSpeaks,
+} from "./admission.ts";
 
 export interface OrderSettings {
   /** As at the desk: then the terminal is asked to cancel. */
@@ -274,16 +280,19 @@ export class Orders {
     const { attempts, desk, clock, guard } = this.#parts;
     const transactionId = newId();
     const { promise: approved, resolve: approve } = Promise.withResolvers<Attempt>();
-    const ended = desk.pay(request.orderId, {
-      begin: (baseline) => {
-        assertHolds(request, desk.terminal);
-        guard.assertNoSaleFits(request, baseline, desk.terminal.capabilities.paymentLimitMs);
-        const attempt = { transactionId, request, baseline, startedAtMs: clock.now() };
-        return writing(() => attempts.begin(attempt));
-      },
-      approved: approve,
-      refused: (why) => this.#refused(transactionId, request, why),
-    });
+    const ended = desk
+      .pay(request.orderId, {
+        begin: (baseline) => {
+          assertHolds(request, desk.terminal);
+          assertStillOpen(request.orderId, attempts);
+          guard.assertNoSaleFits(request, baseline, desk.terminal.capabilities.paymentLimitMs);
+          const attempt = { transactionId, request, baseline, startedAtMs: clock.now() };
+          return writing(() => attempts.begin(attempt));
+        },
+        approved: approve,
+        refused: (why) => this.#refused(transactionId, request, why),
+      })
+      .catch(attemptThatSpeaks);
     const running = { request, approved, ended };
     this.#running = running;
     const over = (): void => {

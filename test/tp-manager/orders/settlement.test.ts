@@ -189,3 +189,22 @@ test("an operator who is faster than recovery wins, and recovery leaves it alone
   await at.clock.advance(200_000);
   expect(at.journal.attempts.latest("A-1")?.state).toMatchObject({ phase: "charged" });
 });
+
+test("charged by a second word while the terminal is made ready: no second command", async () => {
+  const at = await unknown(true);
+  await at.settle(word("not_charged"));
+  const ready = Promise.withResolvers<void>();
+  const prepare = at.terminal.prepare.bind(at.terminal);
+  at.terminal.prepare = async (signal) => {
+    await ready.promise;
+    return await prepare(signal);
+  };
+  const asked = pay(at, request("A-1"));
+  await at.settle(word("charged"));
+  ready.resolve();
+  expect(outcome(await asked)).toBe("Success");
+  expect(at.terminal.paid).toHaveLength(1);
+  expect(at.journal.attempts.latest("A-1")?.number).toBe(1);
+  // The next order is paid as ever.
+  expect(outcome(await pay(at, request("A-2")))).toBe("Success");
+});
