@@ -119,8 +119,8 @@ class Round {
       })),
     );
     for (const { name, trouble } of outcomes) {
-      const before = memory.programs[name]?.failures ?? 0;
-      if (trouble && trouble.failures > before && isCrashLoop(trouble)) {
+      // Also at a look without a new failure: a payment may have kept the version from going back.
+      if (trouble && isCrashLoop(trouble)) {
         this.crashing = `${name} failed ${trouble.failures} times (${trouble.kind})`;
       }
       if (trouble) memory.programs[name] = trouble;

@@ -79,7 +79,7 @@ async function start(context: ProgramContext): Promise<void> {
   const aboutStores = storeMessages({ ...stores, database, store, gateway, clock, log, onStored });
   const onAccepted = (id: string): void => operations.notified(id);
   const outbox = { intake, store, desk, watch, forwarder, storeMessages: aboutStores };
-  const updates = updateFacts(installation.dataDirectory, config, clock);
+  const updates = updateFacts({ dataDirectory: installation.dataDirectory, config, clock, log });
   const figures = { tally, clock, version: versionNumber, updates };
   const messages = { ...outbox, operations, alarmStore, ...figures };
   if (probation.isOn) {

@@ -1,10 +1,12 @@
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { programFile } from "../../src/shared/version-files.ts";
-import { lookInItsOwnProgram } from "../../src/supervisor/updates/update-checks.ts";
+import { lookInItsOwnProgram, timeOfLooks } from "../../src/supervisor/updates/update-checks.ts";
+import { updateFacts } from "../../src/supervisor/updates/update-facts.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { TestClock } from "../support/test-clock.ts";
 import { writeConfig } from "./supervisor-process.ts";
 
 /** The log of a look by a program with this text. */
@@ -33,4 +35,26 @@ test("the program that looks says why it cannot, and ends", async () => {
   const { log, lines } = recordingLog();
   await lookInItsOwnProgram(programFile("update-check"), data, log);
   expect(lines.join("\n")).toContain("nobody is asked: UPDATE_URL is not set");
+});
+
+test("a file of updates that cannot be read leaves them out of the status, told once", () => {
+  const dataDirectory = temporaryFolder();
+  mkdirSync(join(dataDirectory, "update", "hold.json"), { recursive: true });
+  const { log, lines } = recordingLog();
+  const config = { UPDATE_URL: "https://updates.example", UPDATE_CHANNEL: "stable" as const };
+  const parts = { dataDirectory, config, clock: new TestClock(0), log, isUpdated: true };
+  const facts = updateFacts(parts);
+  expect([facts(), facts()]).toEqual([undefined, undefined]);
+  expect(lines).toHaveLength(1);
+  expect(updateFacts({ ...parts, dataDirectory: temporaryFolder() })()).toMatchObject({
+    heldBy: null,
+  });
+});
+
+test("an id that cannot be kept ends no start: the looks come without a spread", () => {
+  const data = temporaryFolder();
+  writeFileSync(join(data, "update"), "no folder");
+  const { log, lines } = recordingLog();
+  expect(timeOfLooks("03:30", data, log)).toBe("03:30");
+  expect(lines.join()).toContain("cannot be kept");
 });

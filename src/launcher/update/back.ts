@@ -10,7 +10,7 @@ import {
 } from "../../update/switch-record.ts";
 import { tryUpdateLock } from "../../update/update-lock.ts";
 import { alone, type Site } from "../site.ts";
-import { cameBy, mayGoBack } from "./idle.ts";
+import { cameBy, mayGoBack, mayGoBackByItself } from "./idle.ts";
 import { carrySwitchOut } from "./switch.ts";
 import { placeOf } from "./version-programs.ts";
 import { isWhole, namedVersion, refused } from "./versions.ts";
@@ -59,8 +59,8 @@ const YOUNG_MS = 60 * 60_000;
 
 /**
  * The programs crash again and again: when this version is younger than an hour and the one before
- * can go on with the stores, that one runs again. Answers whether it does. The caller holds the
- * launch lock.
+ * can go on with the stores, that one runs again, but never in the middle of a payment. Answers
+ * whether it does. The caller holds the launch lock.
  */
 export async function goBackFromCrashes(site: Site, what: string): Promise<boolean> {
   const { dataDirectory } = site.installation;
@@ -70,6 +70,7 @@ export async function goBackFromCrashes(site: Site, what: string): Promise<boole
   const lock = tryUpdateLock(dataDirectory);
   if (!lock) return false;
   try {
+    if (!(await mayGoBackByItself(site))) return false;
     const end = await switchBack(site, last, `${what} in its first hour`);
     return end.step === "undone";
   } finally {

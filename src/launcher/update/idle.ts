@@ -62,12 +62,29 @@ export async function cameBy(
   }
 }
 
+/** A tp-manager that is busy for a moment is not taken for one that is dead. */
+const SILENT_LOOKS = 3;
+
 /**
- * Whether the version may go back now. One that does not answer takes no payment, and what waits to
- * be handed over is handed over by the older one. Throws as {@link running} does, but for silence.
+ * Whether the version may go back now. One that stays silent takes no payment, and what waits to be
+ * handed over is handed over by the older one. Throws as {@link running} does, but for silence.
  */
 export async function mayGoBack(site: Site): Promise<boolean> {
   mustBeOurs(site);
-  const status = await tpManagerOf(site).catch(() => undefined);
-  return !status || (status.payments.running === 0 && status.payments.asking !== true);
+  for (let looks = 1; ; looks++) {
+    const status = await tpManagerOf(site).catch(() => undefined);
+    if (status) return status.payments.running === 0 && status.payments.asking !== true;
+    if (looks === SILENT_LOOKS) return true;
+    await sleep(site.clock, "idle", LOOK_EVERY_MS);
+  }
+}
+
+/** As {@link mayGoBack}, for a look of the keep-alive: what keeps it from going back is a no. */
+export async function mayGoBackByItself(site: Site): Promise<boolean> {
+  try {
+    return await mayGoBack(site);
+  } catch (error) {
+    site.output.note(`the version does not go back now: ${(error as Error).message}`);
+    return false;
+  }
 }

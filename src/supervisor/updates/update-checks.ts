@@ -26,13 +26,23 @@ export function startUpdateChecks({ config, installation, clock, log, onStop }: 
     return;
   }
   const { dataDirectory } = installation;
-  const at = lookTime(config.UPDATE_TIME, installationId(dataDirectory));
+  const at = timeOfLooks(config.UPDATE_TIME, dataDirectory, log);
   log.info({ channel: config.UPDATE_CHANNEL }, `updates are looked for each day at ${at}`);
   const script = programFile("update-check");
   const run = (): Promise<void> => lookInItsOwnProgram(script, dataDirectory, log);
   const chores = [{ name: "look for an update", run }];
   const daily = startDaily({ at, idle: () => true, chores, clock, log });
   onStop("looks for updates", () => daily.stop());
+}
+
+/** A disk that cannot keep the installation's id costs the spread, never the program's start. */
+export function timeOfLooks(updateTime: string, dataDirectory: string, log: Logger): string {
+  try {
+    return lookTime(updateTime, installationId(dataDirectory));
+  } catch (error) {
+    log.warn({ err: error }, "the installation's id cannot be kept: looks come at UPDATE_TIME");
+    return updateTime;
+  }
 }
 
 /** The end is in the state of updates too; a failure is an alarm only when it lasts. */

@@ -1,5 +1,6 @@
 import type { Config } from "../../shared/config/config.ts";
 import type { ResponseOf, supervisorMessages } from "../../shared/ipc/contract.ts";
+import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import { isDelivery } from "../../shared/version-files.ts";
 import { BY_OPERATOR, readLastSwitch } from "../../update/switch-record.ts";
@@ -10,13 +11,32 @@ type Figures = NonNullable<ResponseOf<typeof supervisorMessages, "status">["upda
 /** A little less than two days: the third night, whatever the hour of it. */
 const THREE_NIGHTS_MS = 46 * 3_600_000;
 
-/** How this installation stands with its updates, read anew each time; a checkout has none. */
-export function updateFacts(
-  dataDirectory: string,
-  config: Pick<Config, "UPDATE_URL" | "UPDATE_CHANNEL">,
-  clock: Pick<Clock, "now">,
-): () => Figures | undefined {
-  return () => (isDelivery ? figuresOf(dataDirectory, config, clock.now()) : undefined);
+interface FactParts {
+  readonly dataDirectory: string;
+  readonly config: Pick<Config, "UPDATE_URL" | "UPDATE_CHANNEL">;
+  readonly clock: Pick<Clock, "now">;
+  readonly log: Logger;
+  /** Missing: whether this is a delivery; a checkout is never updated. */
+  readonly isUpdated?: boolean;
+}
+
+/**
+ * How this installation stands with its updates, read anew each time; a checkout has none. A file
+ * of updates that cannot be read leaves them out: the rest of the status is told all the same.
+ */
+export function updateFacts(parts: FactParts): () => Figures | undefined {
+  const { dataDirectory, config, clock, log, isUpdated = isDelivery } = parts;
+  let isTold = false;
+  return () => {
+    if (!isUpdated) return undefined;
+    try {
+      return figuresOf(dataDirectory, config, clock.now());
+    } catch (error) {
+      if (!isTold) log.warn({ err: error }, "how updates stand cannot be read");
+      isTold = true;
+      return undefined;
+    }
+  };
 }
 
 export function figuresOf(

@@ -85,6 +85,8 @@ export interface Terminal extends TerminalFacts, HeldTerminal {
    * result on the wire (docs/design.md 3.25).
    */
   takeLateResults?(take: (report: TransactionReport) => boolean): void;
+  /** The end of the payment is on disk: results that had to wait for that are told now. */
+  endWritten?(): void;
 }
 
 /** The fate of the goods of a held sale. */
