@@ -1,6 +1,7 @@
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
 import { sameTerminal } from "../attempts/comparison-policy.ts";
+import { lostSince } from "../attempts/evidence-policy.ts";
 import { freshnessOf } from "../attempts/freshness-policy.ts";
 import { newestAttempts } from "../attempts/newest-attempts.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
@@ -14,7 +15,7 @@ const ATTEMPTS_LOOKED_AT = 20;
 interface LateParts extends WriterParts {
   readonly attempts: Pick<
     AttemptStore,
-    "newest" | "orderOfReport" | "since" | "update" | "addEvent"
+    "newest" | "orderOfReport" | "since" | "nextCommand" | "update" | "addEvent"
   >;
   readonly terminalLog: Pick<TerminalLog, "telecollectionSince" | "straySince">;
   /** Called when a sale was given back, so that this is handed over. */
@@ -25,23 +26,30 @@ interface LateParts extends WriterParts {
  * The terminal has stored a reversal that no command here waits for: it carried one out after it
  * had refused it, or somebody gave the money back at its keys. The sale that it names is told as
  * Reversed from now on (docs/design.md 3.16), because told as charged its money would go back once
- * more at the gateway. Returns its order; undefined: there is none for certain. Throws when the
- * journal fails.
+ * more at the gateway. To be called when two looks have shown that the terminal keeps the reversal.
+ * Returns its order; undefined: there is none for certain. Throws when the journal fails.
  */
 export function findReversed(now: Baseline, parts: LateParts): string | undefined {
-  const { attempts, settled } = parts;
+  const attempt = saleGivenBack(now, parts);
+  if (!attempt || now.last.kind !== "transaction") return undefined;
+  const { report } = now.last;
+  const writer = new AttemptWriter(attempt, parts);
+  const input = { input: "proved-reversed", report } as const;
+  const reversed = writer.advance(input, "found-reversed", { report });
+  tellReversedBefore(writer, "the terminal has stored the reversal of this sale");
+  parts.settled(reversed);
+  return attempt.request.orderId;
+}
+
+/** The sale that {@link findReversed} would tell as Reversed. Throws when the journal fails. */
+export function saleGivenBack(now: Baseline, parts: LateParts): Attempt | undefined {
+  const { attempts } = parts;
   if (now.last.kind !== "transaction") return undefined;
   const { report } = now.last;
   if (!report.good || report.originalTrace === null) return undefined;
   if (attempts.orderOfReport(report, "") !== undefined) return undefined;
   for (const attempt of newestAttempts(attempts, ATTEMPTS_LOOKED_AT)) {
-    if (!isGivenBack(attempt, now, parts)) continue;
-    const writer = new AttemptWriter(attempt, parts);
-    const input = { input: "proved-reversed", report } as const;
-    const reversed = writer.advance(input, "found-reversed", { report });
-    tellReversedBefore(writer, "the terminal has stored the reversal of this sale");
-    settled(reversed);
-    return attempt.request.orderId;
+    if (isGivenBack(attempt, now, parts)) return attempt;
   }
   return undefined;
 }
@@ -56,6 +64,8 @@ function isGivenBack(
     return false;
   if (now.last.kind !== "transaction" || !givesBack(state.report, now.last.report)) return false;
   if (terminalLog.telecollectionSince(startedAtMs, transactionId)) return false;
+  // In a time that the journal has lost its traces may have begun again.
+  if (attempts.nextCommand(transactionId) === lostSince) return false;
   const since = attempts.since(transactionId);
   const stray = terminalLog.straySince(transactionId);
   const sold = { transactionId, report: state.report };

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { currencyOf, formatMajor } from "../../shared/money.ts";
 import type { Clock } from "../../shared/time.ts";
@@ -13,6 +14,7 @@ import {
   strayFindings,
   type Verdict,
 } from "../attempts/ladder-policy.ts";
+import type { Attempt } from "../attempts/payment.ts";
 import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
 import type { Baseline, TerminalFacts, TransactionReport } from "../terminal/terminal.ts";
 import type { Inquiries, Question } from "./inquiries.ts";
@@ -31,6 +33,8 @@ interface StrayParts {
   readonly lateCharges: LateCharges;
   /** The order that a stored reversal gives back; see {@link findReversed}. */
   readonly reversed: (now: Baseline) => string | undefined;
+  /** What {@link reversed} would tell as given back. */
+  readonly givenBack: (now: Baseline) => Attempt | undefined;
   /** The terminal has stored a sale that no order can be told of: a journal may have been lost. */
   readonly unmatched: (now: Baseline) => void;
 }
@@ -78,19 +82,21 @@ export class StrayReports {
    * A payment is about to leave, and the terminal has told what it has stored: a sale that no order
    * knows is asked about first, because the payment would hide it (docs/design.md 3.19). Only one
    * that an order of ours could be told of late, or while one is in doubt. One that no order could
-   * be told of may be of a journal that was lost, whatever is found out (docs/design.md 3.17).
-   * Returns whether there is one. Never throws.
+   * be told of may be of a journal that was lost, whatever is found out (docs/design.md 3.17). The
+   * reversal of a sale that is told as charged likewise. Returns whether there is one. Throws for a
+   * fault of the program only.
    */
   found(now: Baseline): boolean {
     const { attempts, clock, log, lateCharges } = this.#parts;
     try {
-      // A reversal needs no further look: the command behind this one finds it as well.
-      if (this.#parts.reversed(now) !== undefined) return false;
-      const report = unknownSale(attempts, now);
+      const given = this.#parts.givenBack(now);
+      const stored = now.last.kind === "transaction" ? now.last.report : undefined;
+      // The terminal may still take a reversal back that it has stored (docs/design.md 3.16).
+      const report = given ? stored : unknownSale(attempts, now);
       if (!report || this.#isOpen(report) || this.#wasAsked(report)) return false;
       const where = { atMs: clock.now(), report, identity: now.identity };
       const { receiptNumber, traceNumber, amountMinor } = report;
-      const isUnmatched = lateCharges.candidates(where).length === 0;
+      const isUnmatched = !given && lateCharges.candidates(where).length === 0;
       if (isUnmatched && !this.#isOfDoubt(report)) return false;
       const seen = { ...where, isUnmatched };
       const kept = this.#keep(seen);
@@ -100,9 +106,11 @@ export class StrayReports {
       // The payment is refused until the terminal was asked, and may be what it shows.
       if (isUnmatched) this.#parts.unmatched(now);
       const told = { alarm: "unexpected-report", receiptNumber, traceNumber, amountMinor };
-      log.error(told, "the terminal has stored a sale that no order knows; it is asked about");
+      const what = given ? "reversal that nobody here asked for" : "sale that no order knows";
+      log.error(told, `the terminal has stored a ${what}; it is asked about`);
       return true;
     } catch (error) {
+      if (error instanceof BrokenInvariant) throw error;
       log.error({ err: error }, "the journal could not be read about the terminal's last sale");
       return false;
     }

@@ -18,7 +18,7 @@ import { Inquiries } from "./inquiries.ts";
 import { KeptStatus } from "./kept-status.ts";
 import { LateCharges } from "./late-charges.ts";
 import { LateResults } from "./late-results.ts";
-import { findReversed } from "./late-reversals.ts";
+import { findReversed, saleGivenBack } from "./late-reversals.ts";
 import { refusedBeside } from "./not-told-apart.ts";
 import { type Obstacle, obstaclesOf } from "./obstacles.ts";
 import { PaymentRun } from "./payment-run.ts";
@@ -153,7 +153,8 @@ export class TerminalDesk implements Doubts {
       parts.guard.noteSale(now, terminal.capabilities.paymentLimitMs);
     };
     const reversed = (now: Baseline): string | undefined => findReversed(now, shared);
-    this.#strays = new StrayReports({ ...shared, lateCharges, reversed, unmatched });
+    const givenBack = (now: Baseline): Attempt | undefined => saleGivenBack(now, shared);
+    this.#strays = new StrayReports({ ...shared, lateCharges, reversed, givenBack, unmatched });
     const reconciler = new Reconciler({ ...parts, ...settings });
     this.#reconciler = reconciler;
     this.upkeep = new Upkeep({

@@ -33,13 +33,15 @@ export function installCalls(app: FastifyInstance, context: CallContext): void {
   }
   app.setNotFoundHandler((request, reply) => {
     const methods = allowedMethods(request.url);
-    if (methods.length === 0) {
-      const error = new AppError("NOT_FOUND", hintFor(request.url));
-      error.orderId = orderIn(request.url);
-      throw error;
-    }
-    void reply.header("allow", methods.join(", "));
-    throw new AppError("METHOD_NOT_ALLOWED");
+    if (methods.length > 0) void reply.header("allow", methods.join(", "));
+    // Which order a wrong path means is a guess, and so is what became of that order.
+    const charged = /^\/+payment\/+./i.test(request.url) ? ({ charged: "unknown" } as const) : {};
+    const error =
+      methods.length > 0
+        ? new AppError("METHOD_NOT_ALLOWED", undefined, charged)
+        : new AppError("NOT_FOUND", hintFor(request.url), charged);
+    error.orderId = orderIn(request.url);
+    throw error;
   });
 }
 

@@ -183,3 +183,17 @@ test.each(["7/12", "7%20/12", "7/12/"])("an orderId that is not encoded: %s", as
   const { http, one } = await rig.one("GET", `/payment/${path}`);
   expect([http, one.error]).toMatchObject([404, { code: "NOT_FOUND", charged: "yes" }]);
 });
+
+test.each([
+  ["DELETE", "/payment/7", 405, "yes"],
+  ["GET", "/payment/7/settle", 405, "unknown"],
+  ["GET", "/payment/7/", 404, "unknown"],
+  ["GET", "/payment/7/status", 404, "unknown"],
+  ["GET", "/Payment/7", 404, "unknown"],
+])("a wrong call about a charged order does not say that it is not: %s %s", async (...row) => {
+  const [method, path, status, charged] = row;
+  const rig = await api();
+  await rig.one("POST", "/payment", { amount: 9.99, orderId: "7" });
+  const { http, one } = await rig.one(method as "GET", path);
+  expect([http, one.error.charged]).toEqual([status, charged]);
+});

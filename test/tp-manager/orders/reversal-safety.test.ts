@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
 import { NumberingTerminal } from "../../support/numbering-terminal.ts";
-import { type House, house, pay, request } from "../../support/payment-house.ts";
+import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { declined, identity, report } from "../../support/reports.ts";
 import { lost } from "../../support/scripted-terminal.ts";
 
@@ -299,21 +299,39 @@ describe("a sale that was given back without us (docs/design.md 3.16)", () => {
     const { at, terminal } = kiosk();
     await sell(at, "A");
     terminal.reverseAtKeys("0001");
+    expect(outcome(await pay(at, request("B", { amountMinor: 700 })))).toBe("Failed");
+    await at.clock.advance(20_000);
     await sell(at, "B", 700);
     expect(await reverse(at, "A")).toBe("Reversed");
     expect(terminal.reversed).toEqual([]);
   });
 
-  test("is Reversed as soon as a payment finds its reversal stored", async () => {
+  test("is Reversed when a payment finds its reversal stored, after a second look", async () => {
     const { at, terminal } = kiosk();
     await sell(at, "A");
     refuseThenReverse(terminal);
     await expect(reverse(at, "A")).rejects.toMatchObject({ code: "REVERSAL_REFUSED" });
     expect(phaseOf(at, "A")).toBe("charged");
-    await sell(at, "B", 700);
+    expect(outcome(await pay(at, request("B", { amountMinor: 700 })))).toBe("Failed");
+    expect(phaseOf(at, "A")).toBe("charged");
+    await at.clock.advance(20_000);
     expect(phaseOf(at, "A")).toBe("reversed");
     expect(alarms(at)).toContain("reversed-elsewhere A");
+    await sell(at, "B", 700);
     expect(terminal.charged).toEqual([700]);
+  });
+
+  test("stays charged when the terminal takes back the reversal that a payment found", async () => {
+    const { at, terminal } = kiosk();
+    await sell(at, "A");
+    const before = { last: terminal.last, baseline: terminal.baseline };
+    terminal.reverseAtKeys("0001");
+    expect(outcome(await pay(at, request("B", { amountMinor: 700 })))).toBe("Failed");
+    Object.assign(terminal, before);
+    await at.clock.advance(20_000);
+    expect(phaseOf(at, "A")).toBe("charged");
+    await sell(at, "B", 700);
+    expect(phaseOf(at, "A")).toBe("charged");
   });
 
   test("is Reversed when the terminal tells its reversal after it had refused it", async () => {

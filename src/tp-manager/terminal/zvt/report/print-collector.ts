@@ -107,17 +107,21 @@ function ticketText(lines: readonly string[]): string {
     .replace(/^\|+|\|+$/g, "");
 }
 
-/** A narrow printer breaks a card number: it begins in one line and ends in the next. */
+/**
+ * A narrow printer breaks a card number: it begins in one line and ends in one of the next. Masking
+ * keeps the length, so each line gets its own part back.
+ */
 function withoutBrokenPans(lines: readonly string[]): string[] {
-  const masked = [...lines];
-  for (const [at, line] of lines.entries()) {
-    const first = masked[at - 1];
-    const rest = line.trimStart();
-    const both = `${first} ${rest}`;
-    if (first === undefined || !containsPan(both)) continue;
-    const hidden = maskPansInText(both);
-    masked[at - 1] = hidden.slice(0, first.length);
-    masked[at] = line.slice(0, line.length - rest.length) + hidden.slice(first.length + 1);
-  }
-  return masked;
+  const words = lines.map((line) => line.trim());
+  const whole = words.filter((word) => word !== "").join(" ");
+  if (!containsPan(whole)) return [...lines];
+  const hidden = maskPansInText(whole);
+  let at = 0;
+  return lines.map((line, i) => {
+    const word = words[i] ?? "";
+    if (word === "") return line;
+    const part = hidden.slice(at, at + word.length);
+    at += word.length + 1;
+    return line.replace(word, () => part);
+  });
 }

@@ -77,6 +77,14 @@ describe("text blocks", () => {
   const text = (line: string): RawTag => tag("textLine", line);
   const attribute = (value: number): RawTag => tag("attribute", value);
 
+  test("a card number over three lines, or around an empty one, is masked", () => {
+    expect(lines([0, "Karte 4111 1111"], [0, "  1111"], [0, "1111 ok"])).toBe(
+      "Karte 4111 11XX|  XXXX|1111 ok",
+    );
+    expect(lines([0, "4111 1111"], [0, ""], [0, "1111 1111"])).toMatch(/^4111 11XX[|]+XXXX 1111$/);
+    expect(lines([0, "12.00 EUR"], [0, "Danke"])).toBe("12.00 EUR|Danke");
+  });
+
   test("hold lines, feeds and the end", () => {
     expect(
       blocks([
