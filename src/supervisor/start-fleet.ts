@@ -22,14 +22,27 @@ import { fleetUpdates } from "./updates/fleet-updates.ts";
 const ASK_LIMIT_MS = 3_000;
 
 /**
- * Starts the fleet part (docs/fleet.md 1.1). All that it is given of tp-manager is one question,
- * and no object that changes anything: nothing from the fleet can drive the terminal.
+ * Starts the fleet part (docs/fleet.md 1.1). A file of the setup that cannot be used ends the
+ * program; without anything else the kiosk goes on untold, because payments need none of it.
  */
 export function startFleet(
   context: ProgramContext,
   log: Logger,
   status: () => SupervisorStatus,
 ): void {
+  try {
+    start(context, log, status);
+  } catch (error) {
+    if (error instanceof ProgramExit) throw error;
+    log.error({ err: error }, "the fleet is not told how the kiosk is until the next start");
+  }
+}
+
+/**
+ * All that it is given of tp-manager is one question, and no object that changes anything: nothing
+ * from the fleet can drive the terminal.
+ */
+function start(context: ProgramContext, log: Logger, status: () => SupervisorStatus): void {
   const { config, installation, runDirectory, clock, onStop } = context;
   const broker = brokerSettings(context);
   const store = openFleetStore(join(installation.dataDirectory, "fleet.db"), clock, log);

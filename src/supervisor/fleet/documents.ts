@@ -204,7 +204,10 @@ export const fleetDocuments = {
       outcome: z.enum(["done", "refused", "failed", "not-available"]),
       /** Why it was not done. */
       because: z
-        .enum(["no-upload-address", "upload-failed", "hold-used-up", "nothing-offered", "busy"])
+        .enum([
+          ...(["no-upload-address", "upload-failed", "hold-used-up", "nothing-offered"] as const),
+          ...(["busy", "held-on-the-spot"] as const),
+        ])
         .nullable(),
     }),
   },

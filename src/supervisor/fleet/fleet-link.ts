@@ -45,6 +45,8 @@ export class FleetLink {
   #connection: BrokerConnection | undefined;
   #connectedMs = 0;
   #failures = 0;
+  /** Of the queue, since a document was last forgotten: each doubles the wait. */
+  #faults = 0;
   #retry: Timer | undefined;
   #now: StateNow | undefined;
   /** The state that the broker has, or is being told. */
@@ -74,8 +76,12 @@ export class FleetLink {
     this.pump();
   }
 
-  /** Sends what waits as far as the broker takes it. */
+  /** Sends what waits as far as the broker takes it. Never throws. */
   pump(): void {
+    this.#guarded(() => this.#pump());
+  }
+
+  #pump(): void {
     for (let expired = 1; expired > 0; ) {
       this.#forgetDone();
       const connection = this.#connection;
@@ -85,12 +91,12 @@ export class FleetLink {
     }
   }
 
-  /** false: it has expired, and is dropped. */
+  /** false: it has expired or cannot be read, and is dropped. */
   #send(connection: BrokerConnection, { sequence, name, content, atMs }: QueuedDocument): boolean {
     const { store } = this.#parts;
     this.#sentUpTo = sequence;
-    const leftSeconds = this.#leftSeconds(name, atMs);
-    if (leftSeconds !== null && leftSeconds <= 0) {
+    const leftSeconds = name === undefined ? 0 : this.#leftSeconds(name, atMs);
+    if (name === undefined || (leftSeconds !== null && leftSeconds <= 0)) {
       store.count("dropped");
       this.#done.push(sequence);
       return false;
@@ -99,13 +105,32 @@ export class FleetLink {
     const message = this.#message(name, { ...content, sequence }, leftSeconds);
     void connection.send(message).then((sent) => {
       if (connection !== this.#connection || sent === "lost") return;
-      if (sent === "refused") store.count("dropped");
-      this.#flying--;
-      this.#done.push(sequence);
-      // Those that are answered together are forgotten in one commit.
-      if (this.#flying === 0 || this.#done.length >= connection.window / 2) this.pump();
+      this.#guarded(() => {
+        if (sent === "refused") store.count("dropped");
+        this.#flying--;
+        this.#done.push(sequence);
+        // Those that are answered together are forgotten in one commit.
+        if (this.#flying === 0 || this.#done.length >= connection.window / 2) this.#pump();
+      });
     });
     return true;
+  }
+
+  /** A full disk or a damaged queue ends the connection for a while, and never the program. */
+  #guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      const { log } = this.#parts;
+      log.warn({ err: error }, "the queue of the fleet cannot be used: its connection is ended");
+      const connection = this.#connection;
+      if (!connection || this.#stopped) return;
+      this.#failures = this.#faults++;
+      this.#lost("trouble", "the queue of the kiosk cannot be used");
+      // An end in order publishes no last will.
+      void connection.send(this.#state("lost", null));
+      void connection.close();
+    }
   }
 
   /** Sends a document that is worth nothing later, when there is a connection. */
@@ -194,6 +219,7 @@ export class FleetLink {
     if (this.#done.length === 0) return;
     try {
       store.forget(this.#done.splice(0));
+      this.#faults = 0;
     } catch (error) {
       log.warn({ err: error }, "a document that the fleet has may be sent again");
     }

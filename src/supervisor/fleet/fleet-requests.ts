@@ -14,8 +14,11 @@ export interface FleetUpdates {
   /** The version that waits to be switched to. */
   readonly offered: string | null;
   checkNow(): "begun" | "busy";
-  /** Until when no switch begins by itself; null: nothing is held. */
-  holdUntil(untilMs: number | null): void;
+  /**
+   * Until when no switch begins by itself; null: nothing is held. false: it stays as an operator
+   * on the spot wants it.
+   */
+  holdUntil(untilMs: number | null): boolean;
 }
 
 /** A support bundle brought below FLEET_UPLOAD_URL. */
@@ -79,13 +82,15 @@ export class FleetRequests {
   endHolds(): void {
     const { store, clock, updates, log } = this.#parts;
     const nowMs = clock.now();
-    for (const { version, hold } of store.runningHolds) {
-      if (isHeld(hold, nowMs)) continue;
+    const over = store.runningHolds.filter(({ hold }) => !isHeld(hold, nowMs));
+    if (over.length === 0) return;
+    for (const { version, hold } of over) {
       store.setHold(version, ended(hold, nowMs));
       const says = `the fleet's hold of version ${version} is over: it is switched to as usual`;
       raiseAlarm(log, "update-hold-ended", { about: version }, says);
-      updates?.holdUntil(null);
     }
+    const running = store.runningHolds.map(({ hold }) => hold.untilMs ?? 0);
+    updates?.holdUntil(running.length === 0 ? null : Math.max(...running));
   }
 
   /** The request, remembered on disk; else why it is none. */
@@ -151,8 +156,15 @@ export class FleetRequests {
     const nowMs = clock.now();
     const hold = days === 0 ? ended(before, nowMs) : held(before, days, nowMs);
     if (!hold) return { outcome: "refused", because: "hold-used-up" };
-    store.setHold(offered, hold);
-    updates.holdUntil(hold.untilMs);
+    if (!updates.holdUntil(hold.untilMs))
+      return { outcome: "refused", because: "held-on-the-spot" };
+    store.together(() => {
+      // One hold is in effect, that of the version which is offered now.
+      for (const { version, hold: other } of store.runningHolds) {
+        if (version !== offered) store.setHold(version, ended(other, nowMs));
+      }
+      store.setHold(offered, hold);
+    });
     return done;
   }
 }

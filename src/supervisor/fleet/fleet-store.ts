@@ -3,7 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Logger } from "../../shared/logger.ts";
 import { openDatabase, prepared, transaction } from "../../shared/sqlite.ts";
 import type { Clock } from "../../shared/time.ts";
-import type { FleetName } from "./documents.ts";
+import { type FleetName, fleetDocuments } from "./documents.ts";
 import { fleetMigrations } from "./fleet-schema.ts";
 import type { Hold } from "./hold-policy.ts";
 
@@ -15,7 +15,8 @@ const REMEMBERED_MS = 30 * 86_400_000;
 
 export interface QueuedDocument {
   readonly sequence: number;
-  readonly name: FleetName;
+  /** undefined: the row is damaged, or of a version that knows more documents. */
+  readonly name: FleetName | undefined;
   readonly atMs: number;
   readonly content: Record<string, unknown>;
 }
@@ -93,12 +94,16 @@ export class FleetStore {
       "SELECT * FROM document WHERE sequence > ? ORDER BY sequence LIMIT ?",
     )
       .all(sequence, limit)
-      .map((row) => ({
-        sequence: Number(row["sequence"]),
-        name: row["name"] as FleetName,
-        atMs: Number(row["at_ms"]),
-        content: JSON.parse(String(row["content"])),
-      }));
+      .map((row) => {
+        const content = contentOf(String(row["content"]));
+        const isKnown = Object.hasOwn(fleetDocuments, String(row["name"]));
+        return {
+          sequence: Number(row["sequence"]),
+          name: content && isKnown ? (row["name"] as FleetName) : undefined,
+          atMs: Number(row["at_ms"]),
+          content: content ?? {},
+        };
+      });
   }
 
   /** The broker has them, or refuses them for good. */
@@ -200,6 +205,14 @@ export class FleetStore {
 
   #run(sql: string, values: readonly (string | number | null)[]): number {
     return Number(prepared(this.#database, sql).run(...values).changes);
+  }
+}
+
+function contentOf(text: string): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // the rest of the queue is worth telling
   }
 }
 

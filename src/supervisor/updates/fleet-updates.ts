@@ -17,10 +17,14 @@ interface Parts {
 
 /** The two things that the fleet may ask of updates; undefined where none are looked for. */
 export function fleetUpdates(parts: Parts): FleetUpdates | undefined {
-  return isDelivery && parts.config.UPDATE_URL !== undefined ? updatesOf(parts) : undefined;
+  return isDelivery && parts.config.UPDATE_URL !== undefined ? updatesIn(parts) : undefined;
 }
 
-function updatesOf({ dataDirectory, clock, log }: Parts): FleetUpdates {
+/** Those of a data folder (docs/fleet.md 6.3). */
+export function updatesIn(
+  { dataDirectory, clock, log }: Omit<Parts, "config">,
+  look = lookInItsOwnProgram,
+): FleetUpdates {
   let isChecking = false;
   return {
     get offered() {
@@ -30,16 +34,19 @@ function updatesOf({ dataDirectory, clock, log }: Parts): FleetUpdates {
       if (isChecking) return "busy";
       isChecking = true;
       const script = programFile("update-check");
-      void lookInItsOwnProgram(script, dataDirectory, log).finally(() => (isChecking = false));
+      void look(script, dataDirectory, log)
+        .catch((error: unknown) => log.warn({ err: error }, "no update could be looked for"))
+        .finally(() => (isChecking = false));
       return "begun";
     },
     /** A hold of an operator on the spot stays as it is. */
     holdUntil(untilMs) {
       const nowMs = clock.now();
       const hold = readHold(dataDirectory, nowMs);
-      if (hold && hold.who !== FLEET) return;
+      if (hold && hold.who !== FLEET) return false;
       if (untilMs === null) endHold(dataDirectory);
       else writeHold(dataDirectory, { who: FLEET, sinceMs: nowMs, untilMs });
+      return true;
     },
   };
 }

@@ -125,7 +125,7 @@ test("all holds of a version last 14 days at most, and the end of one is an alar
   const holds: (number | null)[] = [];
   const updates = {
     ...{ offered: "1.2.3" as string | null, checkNow: () => "begun" as const },
-    holdUntil: (untilMs: number | null) => void holds.push(untilMs),
+    holdUntil: (untilMs: number | null) => holds.push(untilMs) > 0,
   } satisfies FleetUpdates;
   const { broker, clock, lines, store } = await commanded({ updates });
   const ask = async (days: number, count: number): Promise<unknown> => {
@@ -150,4 +150,48 @@ test("all holds of a version last 14 days at most, and the end of one is an alar
   expect(await ask(1, 4)).toBeNull();
   expect(await ask(0, 5)).toBeNull();
   expect(holds.at(-1)).toBeNull();
+});
+
+function heldUpdates() {
+  const holds: (number | null)[] = [];
+  const updates = {
+    ...{ offered: "1.2.3", takes: true, checkNow: () => "begun" as const },
+    holdUntil: (untilMs: number | null) => updates.takes && holds.push(untilMs) > 0,
+  };
+  return { holds, updates: updates satisfies FleetUpdates };
+}
+
+test("a hold that an operator's hold keeps out is refused, and uses up nothing", async () => {
+  const { updates } = heldUpdates();
+  updates.takes = false;
+  const { broker, clock, store } = await commanded({ updates });
+  broker.request(topic, requestOf(clock, "hold-updates", { days: 3 }));
+  const refused = { outcome: "refused", because: "held-on-the-spot" };
+  await expect.poll(() => broker.documents("reply")).toMatchObject([refused]);
+  expect(store.holdOf("1.2.3")).toBeUndefined();
+});
+
+test("the end of one version's hold leaves that of another one", async () => {
+  const { holds, updates } = heldUpdates();
+  const { clock, store } = await commanded({ updates });
+  const fromMs = clock.now();
+  store.setHold("1.2.2", { usedMs: 0, fromMs, untilMs: fromMs + DAY_MS });
+  store.setHold("1.2.3", { usedMs: 0, fromMs, untilMs: fromMs + 3 * DAY_MS });
+  clock.jumpWallClock(2 * DAY_MS);
+  await clock.advance(5_000);
+  expect(holds).toEqual([fromMs + 3 * DAY_MS]);
+  expect(store.runningHolds.map(({ version }) => version)).toEqual(["1.2.3"]);
+});
+
+test.each([0, 2])("a request for %i days ends the holds of other versions", async (days) => {
+  const { holds, updates } = heldUpdates();
+  const { broker, clock, store } = await commanded({ updates });
+  const fromMs = clock.now();
+  store.setHold("1.2.2", { usedMs: 0, fromMs, untilMs: fromMs + 9 * DAY_MS });
+  clock.jumpWallClock(DAY_MS);
+  broker.request(topic, requestOf(clock, "hold-updates", { days }));
+  await expect.poll(() => broker.documents("reply")).toMatchObject([{ outcome: "done" }]);
+  expect(holds).toEqual([days === 0 ? null : clock.now() + days * DAY_MS]);
+  expect(store.runningHolds.map(({ version }) => version)).toEqual(days === 0 ? [] : ["1.2.3"]);
+  expect(store.holdOf("1.2.2")?.usedMs).toBe(DAY_MS);
 });
