@@ -19,6 +19,7 @@ import { KeptStatus } from "./kept-status.ts";
 import { LateCharges } from "./late-charges.ts";
 import { LateResults } from "./late-results.ts";
 import { findReversed } from "./late-reversals.ts";
+import { refusedBeside } from "./not-told-apart.ts";
 import { type Obstacle, obstaclesOf } from "./obstacles.ts";
 import { PaymentRun } from "./payment-run.ts";
 import { Reconciler } from "./reconciler.ts";
@@ -209,6 +210,11 @@ export class TerminalDesk implements Doubts {
       changed: () => this.#gate.changed,
       storeDoubt: guard.open,
     });
+  }
+
+  /** See {@link refusedBeside}. */
+  get refusedBeside(): readonly Attempt[] {
+    return refusedBeside(this.#parts);
   }
 
   get blockedBy(): string | undefined {

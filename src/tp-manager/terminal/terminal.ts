@@ -156,6 +156,8 @@ export interface TerminalCapabilities {
    * be that of an earlier payment (docs/design.md 3.25).
    */
   readonly sharesLine?: true;
+  /** Present: by its settings no result names its payment. Absent: the results show whether. */
+  readonly namesNoPayment?: true;
   /** A sale is final only when its print was acknowledged too (docs/zvt.md 9.1); absent: no. */
   readonly printsCount?: boolean;
   /** The terminal waits for goods (ZVT registration status bit 10); false until it has said so. */
