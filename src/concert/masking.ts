@@ -37,9 +37,13 @@ export function maskedField(text: string): string {
   return text.replace(/\d(?:[^\dA-Za-z]{0,2}\d){11,}/g, (digits) => maskPan(digits));
 }
 
-/** The words of a line for people: cut, without control characters and card numbers. */
+/**
+ * The words of a line for people: cut, without control characters and card numbers. A ticket (ZT,
+ * AK) is left out, because its letters may be an encoding in which no card number is seen.
+ */
 export function shownText(text: string, charactersMax: number): string {
-  return maskedField(text.replace(/[^ -~]/g, ".")).slice(0, charactersMax);
+  const [plain = ""] = text.split(/(?<=ZT|AK)/, 1);
+  return maskedField(plain.replace(/[^ -~]/g, ".")).slice(0, charactersMax);
 }
 
 function hasCheckDigit(digits: string): boolean {

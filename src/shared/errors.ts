@@ -296,7 +296,8 @@ export const errorTable = {
     "no",
     "after_recovery",
     "A payment is in doubt, or the terminal reported a sale without an order; it is being asked.",
-    "Try again in a few minutes; the connector asks the terminal by itself.",
+    "Try again in a few minutes; the connector asks the terminal by itself. Where the message " +
+      "names an order, an operator settles it, or another amount is paid.",
   ),
   TERMINAL_CHANGED: row(
     503,

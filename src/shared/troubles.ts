@@ -4,7 +4,12 @@ type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 /** The members of tp-manager's status that tell of troubles. */
 export type TpManagerTroubles = Pick<
   ResponseOf<typeof tpManagerMessages, "status">,
-  "handOver" | "refusedHandOffs" | "standingAtGateway" | "unreadCharges" | "obstacles"
+  | "handOver"
+  | "refusedHandOffs"
+  | "standingAtGateway"
+  | "unreadCharges"
+  | "obstacles"
+  | "refusedAmounts"
 >;
 
 /** All that is asked to find troubles. A program of the previous version tells less. */
@@ -134,6 +139,23 @@ export const troubleTable = {
     find: ({ tpManager: { standingAtGateway: orders = [] } = {} }) => {
       const words = `${amount(orders.length, "order")} reversed at the terminal only: `;
       return orders.length === 0 ? null : found(words + namesOf(orders), null, orders.length);
+    },
+  },
+  "amounts-refused": {
+    ...{ by: "tp-manager", alarm: "amounts-refused", raised: "watch" },
+    ...{ check: "payments", grave: false },
+    when:
+      "payments of an amount are refused, because an order of it is in doubt and the terminal's " +
+      "results may not say which order they are of",
+    todo:
+      "look in the terminal's journal whether the order was charged, and settle it: " +
+      "POST /payment/{orderId}/settle",
+    find: ({ tpManager: { refusedAmounts: refused = [] } = {} }) => {
+      if (refused.length === 0) return null;
+      const amounts = [...new Set(refused.map(({ amount }) => amount))];
+      const orderIds = refused.map(({ orderId }) => orderId);
+      const words = `no payment of ${namesOf(amounts)} is taken: in doubt is ${namesOf(orderIds)}`;
+      return found(words, null, refused.length);
     },
   },
   "charges-unread": {

@@ -14,7 +14,7 @@ interface HandlerParts extends OwnTroubleParts {
   readonly port: number;
   readonly watch: Pick<TerminalWatch, "now">;
   readonly attempts: Pick<AttemptStore, "unfinished">;
-  readonly desk: Pick<TerminalDesk, "turn" | "terminal" | "isAsking" | "obstacles">;
+  readonly desk: OwnTroubleParts["desk"] & Pick<TerminalDesk, "turn" | "terminal" | "isAsking">;
   readonly guard: Pick<StoreGuard, "open" | "accept">;
   readonly again: Pick<AgainStore, "isUnderWay">;
   readonly requestStop: (why: string) => void;

@@ -404,6 +404,11 @@ export const tpManagerMessages = {
       refusedHandOffs: z.int().optional(),
       /** Orders that the gateway has although their sale does not stand; at most 100. */
       standingAtGateway: z.array(z.string()).readonly().optional(),
+      /** Orders in doubt beside which no payment of their amount is begun. */
+      refusedAmounts: z
+        .array(z.object({ orderId: z.string(), amount: z.string() }))
+        .readonly()
+        .optional(),
       /** Charges of which the kiosk was told otherwise, or nothing. */
       unreadCharges: z
         .object({ count: z.int(), sinceMs: z.number(), orderIds: z.array(z.string()).readonly() })

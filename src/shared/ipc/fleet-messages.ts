@@ -24,6 +24,10 @@ const readinessSchema = z.object({
       .optional(),
     refusedHandOffs: z.int().optional(),
     standingAtGateway: z.array(z.string()).readonly().optional(),
+    refusedAmounts: z
+      .array(z.object({ orderId: z.string(), amount: z.string() }))
+      .readonly()
+      .optional(),
     unreadCharges: z
       .object({ count: z.int(), sinceMs: z.number(), orderIds: z.array(z.string()).readonly() })
       .nullable()

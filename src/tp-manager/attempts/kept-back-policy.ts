@@ -1,6 +1,8 @@
+import type { ErrorCode } from "../../shared/errors.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import { type Attempt, endReportOf, isCharged, isNotCharged } from "./payment.ts";
 import { isReference } from "./reference-policy.ts";
+import type { StrayRow } from "./terminal-log.ts";
 
 /**
  * Attempts whose result the terminal may still have for us: in doubt, and none that was begun later
@@ -16,10 +18,18 @@ export function mayBeKeptBack(earlier: Iterable<Attempt>): Attempt[] {
   return keptBack;
 }
 
+/** Of results; with the terminal's code, because our own cancel and a proof have none. */
+const errorsOfResults: ReadonlySet<ErrorCode> = new Set([
+  ...(["PAYMENT_DECLINED", "PAYMENT_CANCELLED", "CUSTOMER_TIMEOUT"] as const),
+  ...(["TERMINAL_FAULT", "CURRENCY_REFUSED"] as const),
+]);
+
 /** By the terminal's word within its payment; an operator's or a later word proves no order. */
 function hadItsResult({ state }: Attempt): boolean {
   if (isCharged(state)) return state.by === "payment" && !state.settled && !state.late;
-  return isNotCharged(state) && state.outcome.status === "declined" && !state.settled;
+  if (!isNotCharged(state) || state.settled) return false;
+  const { error, terminalCode } = state.outcome;
+  return terminalCode !== null && errorsOfResults.has(error);
 }
 
 /** Whether a clear result that names no attempt of ours can be the one of these that is theirs. */
@@ -32,17 +42,48 @@ export function mayBeOfEarlier(
   return keptBack.some(({ request }) => saysNothing || amountMinor === request.amountMinor);
 }
 
+/** More of one amount without a result than a terminal that names its results leaves behind. */
+const KEPT_BACK_MAX = 1;
+
+/**
+ * Those of `keptBack` beside which no sale of their amount is begun, because its result could be
+ * told from theirs by nothing, and its customer would be charged in vain (docs/design.md 3.25).
+ */
+export function notToldApart(keptBack: readonly Attempt[], isNameless: boolean): Attempt[] {
+  const ofAmount = ({ request: { amountMinor } }: Attempt): number =>
+    keptBack.filter(({ request }) => request.amountMinor === amountMinor).length;
+  return keptBack.filter((attempt) => isNameless || ofAmount(attempt) > KEPT_BACK_MAX);
+}
+
 /**
  * Whether this terminal's results name no attempt, as far as the newest that it told says; false
- * while it told none. `attempts`: the newest first.
+ * while it told none. The newest first; a stray is a result that was taken for no attempt's.
  */
-export function namesNothing(attempts: Iterable<Attempt>): boolean {
-  for (const { state } of attempts) {
-    const { reference, resultCode } = toldIn(state) ?? {};
-    if (reference === undefined || resultCode == null) continue;
-    return reference === null || !isReference(reference);
+export function namesNothing(
+  attempts: Iterable<Attempt>,
+  strays: Iterable<Pick<StrayRow, "atMs" | "report">>,
+): boolean {
+  const told = newestTold(attempts);
+  for (const { atMs, report } of strays) {
+    if (told && atMs < told.startedAtMs) break;
+    if (report.resultCode !== null && isNameless(report.reference)) return true;
   }
-  return false;
+  return told !== undefined && isNameless(told.reference);
+}
+
+function newestTold(
+  attempts: Iterable<Attempt>,
+): { readonly reference: string | null; readonly startedAtMs: number } | undefined {
+  for (const { state, startedAtMs } of attempts) {
+    const { reference, resultCode } = toldIn(state) ?? {};
+    if (reference !== undefined && resultCode != null) return { reference, startedAtMs };
+  }
+  return undefined;
+}
+
+/** undefined: not told by a terminal that could give a reference back. */
+function isNameless(reference: string | null | undefined): boolean {
+  return reference === null || (reference !== undefined && !isReference(reference));
 }
 
 function toldIn(state: Attempt["state"]): TransactionReport | undefined {

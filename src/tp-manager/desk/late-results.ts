@@ -4,7 +4,7 @@ import type { Clock } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { newestAttempts } from "../attempts/newest-attempts.ts";
-import { type Attempt, isCharged, isNotCharged } from "../attempts/payment.ts";
+import { type Attempt, isCharged, isNotCharged, isPaying } from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
 import { isReference, referenceOf } from "../attempts/reference-policy.ts";
@@ -49,6 +49,8 @@ export class LateResults {
     try {
       if (this.#isHeardBefore(report)) return true;
       const attempt = this.#attemptOf(report);
+      // Its payment has not written its end yet.
+      if (attempt && isPaying(attempt.state)) return false;
       if (!attempt || !this.#belongs(attempt, report)) this.#withoutOrder(report);
       return true;
     } catch (error) {

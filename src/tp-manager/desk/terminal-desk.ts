@@ -8,7 +8,7 @@ import { AttemptWriter, type UnwrittenStep } from "../attempts/attempt-writer.ts
 import type { Announce } from "../attempts/event-table.ts";
 import { CancelledInTime, storage } from "../attempts/failures.ts";
 import type { SaleToReverse } from "../attempts/freshness-policy.ts";
-import type { Attempt } from "../attempts/payment.ts";
+import { type Attempt, isNotCharged } from "../attempts/payment.ts";
 import { isInDoubt, phaseTable } from "../attempts/phase-table.ts";
 import type { ReconciliationStore } from "../attempts/reconciliation.ts";
 import type { StoreDoubt } from "../attempts/store-doubt.ts";
@@ -19,6 +19,7 @@ import { KeptStatus } from "./kept-status.ts";
 import { LateCharges } from "./late-charges.ts";
 import { LateResults } from "./late-results.ts";
 import { findReversed } from "./late-reversals.ts";
+import { refusedBeside } from "./not-told-apart.ts";
 import { type Obstacle, obstaclesOf } from "./obstacles.ts";
 import { PaymentRun } from "./payment-run.ts";
 import { Reconciler } from "./reconciler.ts";
@@ -211,6 +212,11 @@ export class TerminalDesk implements Doubts {
     });
   }
 
+  /** See {@link refusedBeside}. */
+  get refusedBeside(): readonly Attempt[] {
+    return refusedBeside(this.#parts);
+  }
+
   get blockedBy(): string | undefined {
     return this.#inquiries.blocking.find(({ orderId }) => orderId !== null)?.orderId ?? undefined;
   }
@@ -250,11 +256,25 @@ export class TerminalDesk implements Doubts {
         const end = await this.#ended(begun, unwritten, run.finish());
         log.info(about, `payment ended: ${end.state.phase}`);
         this.#reconciler.sold(end);
-        return end;
+        return this.#spokenFor(end);
       },
       refused: payment.refused,
     });
     return ended.then((attempt) => this.#borneOut(attempt));
+  }
+
+  /** The approval of an earlier attempt may have waited for this end (docs/design.md 3.25). */
+  #spokenFor(end: Attempt): Attempt {
+    const { terminal, attempts, log } = this.#parts;
+    if (!terminal.endWritten) return end;
+    terminal.endWritten();
+    if (!isNotCharged(end.state)) return end;
+    try {
+      return attempts.latest(end.request.orderId) ?? end;
+    } catch (error) {
+      log.error({ err: error }, "the journal could not be read");
+      throw new AppError("STORAGE_FAILED", undefined, { charged: "unknown", cause: error });
+    }
   }
 
   /** The gate, and a look at what the terminal has stored: nothing may be hidden by a sale. */
@@ -342,7 +362,7 @@ export class TerminalDesk implements Doubts {
     const { current } = this.#turn;
     if (!this.#parts.terminal.cancel) {
       // A payment that runs or begins may charge its order whatever is answered here.
-      const charged = current ? "unknown" : "no";
+      const charged = current || this.isAsking ? "unknown" : "no";
       throw new AppError("NOT_SUPPORTED", "This terminal cannot be cancelled.", { charged });
     }
     if (current?.what !== "payment") throw new AppError("NOTHING_TO_CANCEL");

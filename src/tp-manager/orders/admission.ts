@@ -2,14 +2,12 @@ import { AppError, type Charged } from "../../shared/errors.ts";
 import type { AnswerStore } from "../attempts/answer-store.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
-import { mayBeKeptBack, namesNothing } from "../attempts/kept-back-policy.ts";
-import { newestAttempts } from "../attempts/newest-attempts.ts";
 import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
 import { rowOf } from "../attempts/phase-table.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
 
 interface AdmissionParts {
-  readonly attempts: Pick<AttemptStore, "latest" | "unfinished" | "newest">;
+  readonly attempts: Pick<AttemptStore, "latest">;
   readonly answers: Pick<AnswerStore, "undeliveredGenerated">;
   readonly desk: TerminalDesk;
 }
@@ -39,7 +37,7 @@ export function admissionOf(
   assertAnswerRead(request, answers);
   desk.turn.assertNoDoubt();
   assertHolds(request, desk.terminal);
-  assertToldApart(request, attempts, desk.terminal);
+  assertToldApart(request, desk);
   return { way: "begin" };
 }
 
@@ -56,28 +54,18 @@ export function assertHolds(
   throw new AppError("NOT_SUPPORTED", "The terminal is not in vending mode.");
 }
 
-/** An order in doubt is looked for behind at most so many others. */
-const ATTEMPTS_LOOKED_AT = 500;
-
 /**
- * Where results name nothing, a sale of the amount of an order in doubt would end in doubt too,
+ * Where its result could not be told from that of an order in doubt, a sale would end in doubt too,
  * with its customer charged (docs/design.md 3.25). Throws TERMINAL_IN_DOUBT.
  */
-function assertToldApart(
-  { amountMinor }: PaymentRequest,
-  attempts: AdmissionParts["attempts"],
-  { capabilities }: TerminalDesk["terminal"],
-): void {
-  if (!capabilities.sharesLine || storage(() => attempts.unfinished(), "unknown").length === 0) {
-    return;
-  }
-  const newest = storage(() => [...newestAttempts(attempts, ATTEMPTS_LOOKED_AT)], "unknown");
-  const [same] = mayBeKeptBack(newest).filter(({ request }) => request.amountMinor === amountMinor);
-  if (!same || !namesNothing(newest)) return;
-  const words =
-    "An order of this amount is in doubt, and this terminal does not say which order its results " +
-    "are of: another amount can be paid, or an operator settles that order.";
+function assertToldApart({ amountMinor }: PaymentRequest, desk: TerminalDesk): void {
+  const refused = storage(() => desk.refusedBeside, "unknown");
+  const same = refused.find(({ request }) => request.amountMinor === amountMinor);
+  if (!same) return;
   const { orderId } = same.request;
+  const words =
+    `Order ${orderId} of this amount is in doubt, and results of this terminal may not say which ` +
+    "order they are of: an operator settles that order, or another amount is paid.";
   throw new AppError("TERMINAL_IN_DOUBT", words, { details: { orderId } });
 }
 

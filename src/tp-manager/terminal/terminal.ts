@@ -85,6 +85,8 @@ export interface Terminal extends TerminalFacts, HeldTerminal {
    * result on the wire (docs/design.md 3.25).
    */
   takeLateResults?(take: (report: TransactionReport) => boolean): void;
+  /** The end of the payment is on disk: results that had to wait for that are told now. */
+  endWritten?(): void;
 }
 
 /** The fate of the goods of a held sale. */
@@ -154,6 +156,8 @@ export interface TerminalCapabilities {
    * be that of an earlier payment (docs/design.md 3.25).
    */
   readonly sharesLine?: true;
+  /** Present: by its settings no result names its payment. Absent: the results show whether. */
+  readonly namesNoPayment?: true;
   /** A sale is final only when its print was acknowledged too (docs/zvt.md 9.1); absent: no. */
   readonly printsCount?: boolean;
   /** The terminal waits for goods (ZVT registration status bit 10); false until it has said so. */

@@ -25,7 +25,7 @@ import { type Updates, updatesOf } from "./updates.ts";
 export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 
 /** The desk's facts about the terminal and about open doubts. */
-export type DeskFacts = Pick<TerminalDesk, "terminal" | "turn" | "obstacles">;
+export type DeskFacts = Pick<TerminalDesk, "terminal" | "turn" | "obstacles" | "refusedBeside">;
 
 interface HealthParts {
   readonly clock: Clock;

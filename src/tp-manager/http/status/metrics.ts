@@ -15,7 +15,7 @@ interface MetricsParts {
   readonly clock: Pick<Clock, "now">;
   readonly hub: EventHub;
   readonly watch: TerminalWatch;
-  readonly desk: Pick<TerminalDesk, "obstacles">;
+  readonly desk: Pick<TerminalDesk, "obstacles" | "refusedBeside">;
   readonly counts: JournalCounts;
   readonly handOff: Pick<HandOff, "trouble">;
   readonly supervisor: () => Promise<SupervisorStatus>;

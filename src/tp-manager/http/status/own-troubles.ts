@@ -1,8 +1,10 @@
 import { errorTable } from "../../../shared/errors.ts";
+import { formatMajor } from "../../../shared/money.ts";
 import type { Clock } from "../../../shared/time.ts";
 import type { TpManagerTroubles } from "../../../shared/troubles.ts";
 import type { AnswerStore } from "../../attempts/answer-store.ts";
 import type { HandOffStore } from "../../attempts/hand-off-store.ts";
+import type { PaymentRequest } from "../../attempts/payment.ts";
 import type { TerminalDesk } from "../../desk/terminal-desk.ts";
 import type { HandOff } from "../../supervisor/hand-off.ts";
 
@@ -19,7 +21,7 @@ export interface OwnTroubleParts {
   >;
   readonly clock: Pick<Clock, "now">;
   readonly answers: Pick<AnswerStore, "unreadCharges">;
-  readonly desk: Pick<TerminalDesk, "obstacles">;
+  readonly desk: Pick<TerminalDesk, "obstacles" | "refusedBeside">;
 }
 
 /** tp-manager's part of what the table of troubles asks. Throws when the journal cannot be read. */
@@ -29,10 +31,18 @@ export function ownTroubles(parts: OwnTroubleParts): TpManagerTroubles {
     handOver: handOff.trouble,
     refusedHandOffs: handOffs.countSetAside(),
     standingAtGateway: handOffs.standingAtGateway(clock.now() - STANDING_MS, STANDING_MAX),
+    refusedAmounts: desk.refusedBeside.slice(0, STANDING_MAX).map(({ request }) => ({
+      orderId: request.orderId,
+      amount: amountOf(request),
+    })),
     unreadCharges: answers.unreadCharges(),
     obstacles: desk.obstacles.map(({ code, says }) => ({
       ...{ code, says },
       todo: errorTable[code].action,
     })),
   };
+}
+
+function amountOf({ amountMinor, currency }: PaymentRequest): string {
+  return `${formatMajor(amountMinor, currency.exponent)} ${currency.alpha}`;
 }

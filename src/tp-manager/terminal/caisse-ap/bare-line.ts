@@ -55,10 +55,8 @@ export class BareLine implements Dialogue {
       message: (bytes, isEarly) => this.#listener?.reply(bytes, isEarly),
       closed: (rest, text, isEarly) => {
         if (this.#current === exchange) this.#current = undefined;
-        if (!exchange.isUsed) return;
-        if (isRefusalWithoutReason(rest)) this.#listener?.spoilt("a refusal without its reason");
-        else if (rest.length > 0) this.#listener?.reply(rest, isEarly);
-        this.#listener?.gone(text);
+        this.#tellRest(rest, isEarly);
+        if (exchange.isUsed) this.#listener?.gone(text);
       },
     });
     try {
@@ -77,11 +75,15 @@ export class BareLine implements Dialogue {
   }
 
   /** A result of before, told while nobody read, is heard first. */
-  async send(request: Uint8Array): Promise<"taken" | "unanswered" | "lapsed"> {
+  async send(
+    request: Uint8Array,
+    mayLeave: () => boolean = () => true,
+  ): Promise<"taken" | "unanswered" | "lapsed"> {
     const { clock, ending } = this.#parts;
     if (!this.#current) return "lapsed";
     await sleep(clock, "results of before", LISTEN_MS);
-    return this.#current?.write(Buffer.concat([request, ending])) ? "taken" : "lapsed";
+    const message = Buffer.concat([request, ending]);
+    return this.#current?.write(message, mayLeave) ? "taken" : "lapsed";
   }
 
   /** An open connection of a payment is closed first: the terminal may take one at a time. */
@@ -96,7 +98,10 @@ export class BareLine implements Dialogue {
         if (namesPayment(tags)) this.#listener?.reply(bytes, true);
         if (tagValue(tags, "AE") !== undefined) resolve({ opened: true });
       },
-      closed: (_rest, text) => resolve({ opened: false, why: "silent", text }),
+      closed: (rest, text) => {
+        if (namesPayment(readTagged(rest).tags)) this.#tellRest(rest, true);
+        resolve({ opened: false, why: "silent", text });
+      },
     });
     const onAbort = (): void => {
       resolve({ opened: false, why: "silent", text: `${transport.address} does not answer` });
@@ -105,7 +110,7 @@ export class BareLine implements Dialogue {
     const limit = clock.startTimer("identification", HOLD_MS, onAbort);
     try {
       await exchange.connect(transport, signal);
-      exchange.write(Buffer.concat([identification, ending]));
+      exchange.write(Buffer.concat([identification, ending]), () => true);
       return await promise;
     } catch (error) {
       return { opened: false, why: "away", text: (error as Error).message };
@@ -119,6 +124,12 @@ export class BareLine implements Dialogue {
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#current?.close();
+  }
+
+  /** Bytes that the end of a connection has cut. */
+  #tellRest(rest: Uint8Array, isEarly: boolean): void {
+    if (isRefusalWithoutReason(rest)) this.#listener?.spoilt("a refusal without its reason");
+    else if (rest.length > 0) this.#listener?.reply(rest, isEarly);
   }
 }
 
@@ -179,10 +190,15 @@ class Exchange {
     this.#hold = this.#clock.startTimer("unused connection", forMs, () => void this.close());
   }
 
-  /** false: the connection is closed, nothing has left. */
-  write(message: Uint8Array): boolean {
+  /**
+   * false: nothing has left, because the connection is closed, or because of what came before it:
+   * `mayLeave` is asked when that has been told.
+   */
+  write(message: Uint8Array, mayLeave: () => boolean): boolean {
     this.#hold?.clear();
     this.#tellEarly();
+    // An approval of before that is still coming is heard first, on the way to the next opening.
+    if (!mayLeave() || this.#hasApproval) return false;
     try {
       this.#connection?.write(message);
       this.isUsed = this.#connection !== undefined;
@@ -201,10 +217,14 @@ class Exchange {
   /** A message that is whole now is not to be read together with the answer to our request. */
   #tellEarly(): void {
     const { tags, fault } = readTagged(this.#buffer);
-    const isWhole = this.#buffer.length > 0 && !fault && saysAll(tags);
+    const isWhole = this.#buffer.length > 0 && !fault && (saysAll(tags) || this.#hasApproval);
     if (isWhole) this.#settle?.clear();
     if (isWhole) this.#tell();
     this.#isEarly = this.#buffer.length > 0;
+  }
+
+  get #hasApproval(): boolean {
+    return actionResult(readTagged(this.#buffer).tags) === "performed";
   }
 
   #data(bytes: Uint8Array): void {
@@ -253,8 +273,9 @@ class Exchange {
     this.#hold?.clear();
     this.#settle?.clear();
     const { fault } = readTagged(this.#buffer);
-    // A connection that broke may have had the reason still on its way; one that ended had not.
-    const isCut = problem?.cause !== undefined && isRefusalWithoutReason(this.#buffer);
+    // The reason may still be on its way, unless the terminal itself has ended the connection.
+    const isOurs = problem === null || problem.cause !== undefined;
+    const isCut = isOurs && isRefusalWithoutReason(this.#buffer);
     if (this.#buffer.length > 0 && !fault && !isCut) this.#tellBuffer();
     const rest = this.#buffer;
     this.#buffer = new Uint8Array(0);

@@ -13,9 +13,13 @@ export interface Dialogue {
   leave(): void;
   /**
    * Sends the request in what is open. "lapsed": nothing is open any more, nothing has left.
-   * "refused": provably nothing has begun. "unanswered": the terminal may have it.
+   * "refused": provably nothing has begun. "unanswered": the terminal may have it. `mayLeave` is
+   * asked before the first byte where something of before may be heard till then; if not: "lapsed".
    */
-  send(request: Uint8Array): Promise<"taken" | "refused" | "unanswered" | "lapsed">;
+  send(
+    request: Uint8Array,
+    mayLeave: () => boolean,
+  ): Promise<"taken" | "refused" | "unanswered" | "lapsed">;
   /** Whether somebody is there. */
   ping(signal: AbortSignal): Promise<Opened>;
   close(): Promise<void>;

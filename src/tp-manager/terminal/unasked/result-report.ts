@@ -32,7 +32,8 @@ export function resultReport(result: Result, order: PaymentOrder | null): Transa
     resultCode: code,
     resultText: text,
     reason: good || code === null ? null : reason,
-    amountMinor,
+    // As it was told: whose result it is follows from that.
+    amountMinor: result.amountMinor,
     currencyNumeric,
     ...{ receiptNumber: null, traceNumber: null, originalTrace: null, terminalId: null },
     ...{ localDate: null, localTime: null },
@@ -43,7 +44,7 @@ export function resultReport(result: Result, order: PaymentOrder | null): Transa
     ...(differs.length > 0 ? { differs } : {}),
     receipt: receiptOf(result, { amountMinor, currencyNumeric, alpha: currency }),
   };
-  return { ...told, fallbackTicket: fallbackTicket(told, currency) };
+  return { ...told, fallbackTicket: fallbackTicket({ ...told, amountMinor }, currency) };
 }
 
 interface Money {

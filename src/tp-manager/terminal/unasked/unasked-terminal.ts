@@ -15,6 +15,7 @@ import {
 } from "../terminal.ts";
 import type { Dialogue, Messages, Opened, Reading } from "./dialogue.ts";
 import { lost, notBegun } from "./payment-ends.ts";
+import { type Paying, sendRequest } from "./send-request.ts";
 import { unreadableReport } from "./unreadable-report.ts";
 import { type UnstoredResult, UnstoredResults } from "./unstored-results.ts";
 
@@ -45,24 +46,10 @@ export interface UnaskedParts {
   readonly silenceMs: number;
 }
 
-interface Paying {
-  readonly order: PaymentOrder;
-  readonly observer: PaymentObserver;
-  readonly ended: PromiseWithResolvers<PaymentEnd>;
-  /** The newest fault of the line while this payment runs; "" without. */
-  fault: string;
-  /** The terminal may have the request, so whatever comes is evidence. */
-  isSent: boolean;
-  /** The way is opened once more, so nothing that comes answers this payment. */
-  isReopening: boolean;
-}
-
 const nobody = { serialNumber: "", deviceId: "", terminalId: "", version: "" } as const;
 const cannotTell = "the protocol has no question about the last transaction";
 /** A terminal that misses our acknowledgement tells its result again within seconds. */
 const REPEAT_MS = 30_000;
-/** Longer than all tries of ENQ, and than a connect. */
-const REOPEN_MS = 20_000;
 /** How long an opening is held for its request, at most. */
 const OPENED_MS = 5_000;
 /** Pieces of noise that are written down in each span of time. */
@@ -162,9 +149,17 @@ export class UnaskedTerminal implements Terminal {
     });
   }
 
-  close(): Promise<void> {
-    this.#unstored.close();
-    return this.#parts.dialogue.close();
+  /** A result that the end of the line still tells is stored too. */
+  async close(): Promise<void> {
+    try {
+      await this.#parts.dialogue.close();
+    } finally {
+      this.#unstored.close();
+    }
+  }
+
+  endWritten(): void {
+    this.#unstored.again();
   }
 
   /** The question "are you there?" is the opening of the very session that carries the request. */
@@ -216,7 +211,7 @@ export class UnaskedTerminal implements Terminal {
     const ended = Promise.withResolvers<PaymentEnd>();
     const paying: Paying = {
       ...{ order, observer, ended, fault: "" },
-      ...{ isSent: false, isReopening: false },
+      ...{ isSent: false, reopening: undefined, isOvertaken: false },
     };
     this.#paying = paying;
     this.#openedAtMs = -OPENED_MS;
@@ -225,7 +220,7 @@ export class UnaskedTerminal implements Terminal {
     this.#newest = order;
     let limit: Timer | undefined;
     try {
-      const sent = await this.#send(request, paying);
+      const sent = await sendRequest(request, paying, this.#parts);
       log.info({ sent }, "payment request");
       if (sent === "not-sent" || sent === "refused") {
         this.#mayRun = false;
@@ -254,26 +249,8 @@ export class UnaskedTerminal implements Terminal {
     this.#quietAtMs = Math.max(this.#quietAtMs, clock.monotonicMs() + silenceMs);
   }
 
-  /** An opening that has lapsed meanwhile is made once more, because nothing has left. */
-  async #send(
-    request: Uint8Array,
-    paying: Paying,
-  ): Promise<"taken" | "refused" | "unanswered" | "not-sent"> {
-    const { dialogue, clock } = this.#parts;
-    const first = await dialogue.send(request);
-    if (first !== "lapsed") return first;
-    paying.isReopening = true;
-    const opening = new AbortController();
-    const limit = clock.startTimer("opening again", REOPEN_MS, () => opening.abort());
-    const { opened } = await dialogue.open(opening.signal);
-    limit.clear();
-    paying.isReopening = false;
-    const second = opened ? await dialogue.send(request) : "lapsed";
-    return second === "lapsed" ? "not-sent" : second;
-  }
-
   #reply(reply: Uint8Array, tooEarly: boolean): boolean {
-    const unasked = tooEarly || (this.#paying?.isReopening ?? false);
+    const unasked = tooEarly || this.#paying?.reopening !== undefined;
     if (this.#isRepeat(reply, unasked)) return true;
     const isStored = this.#judged(reply, unasked);
     const { clock } = this.#parts;
@@ -313,6 +290,10 @@ export class UnaskedTerminal implements Terminal {
     const paying = this.#paying;
     const isOwn = paying !== undefined && this.#isOf(paying, reading.report, unasked);
     if (paying && !isOwn && !unasked) paying.fault = "a result came that can be another payment's";
+    if (!isOwn && unasked && this.#overtakes(reading)) {
+      this.#unstored.hold({ reply: reply.slice(), reading, paying: undefined });
+      return false;
+    }
     const isStored = isOwn ? this.#own(paying, reading) : this.#late(reading);
     if (isStored || this.#parts.dialogue.isShared) return isStored;
     // Where nothing is acknowledged, nothing is told again.
@@ -320,9 +301,26 @@ export class UnaskedTerminal implements Terminal {
     return false;
   }
 
+  /**
+   * An approval of before, while nothing of the payment of now has left: it may be of an earlier
+   * attempt of that very order, so the payment ends first, as one that was not sent.
+   */
+  #overtakes({ report }: ResultReading): boolean {
+    const paying = this.#paying;
+    if (!paying || paying.isSent || !report.good) return false;
+    paying.isOvertaken = true;
+    paying.fault = "the terminal told an approval of before";
+    paying.reopening?.abort();
+    return true;
+  }
+
   #storesAgain({ reply, reading, paying }: Unstored): boolean {
     const isOwn = paying !== undefined && paying === this.#paying;
-    if (!(isOwn ? this.#own(paying, reading) : this.#late(reading))) return false;
+    if (!isOwn && this.#overtakes(reading)) return false;
+    // The payment is over by now, and its result still is of its attempt.
+    const reference = paying?.order.reference ?? reading.report.reference ?? null;
+    const named = { ...reading, report: { ...reading.report, reference } };
+    if (!(isOwn ? this.#own(paying, reading) : this.#late(named))) return false;
     this.#stored = { reply, atMs: this.#parts.clock.monotonicMs() };
     return true;
   }

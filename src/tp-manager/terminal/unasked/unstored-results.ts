@@ -31,12 +31,29 @@ export class UnstoredResults<Result extends UnstoredResult> {
     this.#store = store;
   }
 
+  /** The disk did not take it. */
   keep(result: Result): void {
-    if (this.#results.some(({ reply }) => Buffer.compare(reply, result.reply) === 0)) return;
-    this.#results = [...this.#results, result];
+    if (!this.#add(result)) return;
     const words = "a result of the terminal is in memory only: it is tried again to store it";
     this.#parts.log.error({ alarm: "journal" }, words);
+  }
+
+  /** Something else has to be on disk first. */
+  hold(result: Result): void {
+    if (!this.#add(result)) return;
+    this.#parts.log.warn({}, "a result of the terminal waits until the payment of now has ended");
+  }
+
+  #add(result: Result): boolean {
+    if (this.#results.some(({ reply }) => Buffer.compare(reply, result.reply) === 0)) return false;
+    this.#results = [...this.#results, result];
     this.#later();
+    return true;
+  }
+
+  /** Tries at once. */
+  again(): void {
+    this.#storeAll();
   }
 
   /** One last try. */

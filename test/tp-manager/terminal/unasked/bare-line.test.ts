@@ -3,6 +3,7 @@ import { readTagged, tagValue } from "../../../../src/concert/index.ts";
 import { BareLine } from "../../../../src/tp-manager/terminal/caisse-ap/bare-line.ts";
 import { bytesHex, hasAny, hexBytes, rowsOf, type Vector } from "../../../concert/vectors.ts";
 import { TestClock } from "../../../support/test-clock.ts";
+import { bareMessages } from "./bare-house.ts";
 import { tagged } from "./bare-peer.ts";
 import { LinePeer } from "./line-peer.ts";
 
@@ -149,5 +150,73 @@ describe("a message that comes before the request was written", () => {
     peer.say(stale);
     peer.drop(5);
     expect([await sent(started), peer.written, told]).toEqual(["lapsed", [], [[stale, true]]]);
+  });
+});
+
+describe("a reply that is cut by the end of its connection", () => {
+  const refusal = tagged({ CZ: "0300", CD: "0", AE: "01" });
+  const approval = tagged({ CZ: "0300", CD: "0", AE: "10", CB: "999", CE: "978", ZT: "abcd" });
+  const begun = () => {
+    const clock = new TestClock();
+    const peer = new LinePeer(clock);
+    const line = new BareLine({
+      ...{ transport: peer.transport, clock },
+      ...{ identification: new Uint8Array(1), ending: new Uint8Array(0) },
+    });
+    const told: string[] = [];
+    line.start({
+      reply: (bytes) => told.push(bytesHex(bytes)) > 0,
+      ...{ spoilt: () => told.push("spoilt"), link: () => {}, gone: () => told.push("gone") },
+    });
+    return { clock, peer, line, told, signal: new AbortController().signal };
+  };
+
+  test("is no refusal when we end it before the reason came", async () => {
+    const { clock, peer, line, told, signal } = begun();
+    await line.open(signal);
+    const sending = line.send(hexBytes("00"));
+    await clock.advance(100);
+    await sending;
+    peer.say(refusal);
+    await clock.advance(10);
+    await line.close();
+    expect(told).toEqual(["spoilt", "gone"]);
+  });
+
+  test("is told although nothing was sent on it", async () => {
+    const { clock, peer, line, told, signal } = begun();
+    await line.open(signal);
+    peer.say(approval.slice(0, -4));
+    peer.drop(5);
+    await clock.advance(10);
+    expect(told).toEqual([approval.slice(0, -4)]);
+  });
+
+  test("is told when it came in the place of an answer to a question", async () => {
+    const { clock, peer, line, told, signal } = begun();
+    const asked = line.ping(signal);
+    peer.say(approval.slice(0, -4));
+    peer.drop(5);
+    await clock.advance(10);
+    expect([(await asked).opened, told]).toEqual([false, [approval.slice(0, -4)]]);
+  });
+});
+
+describe("the words about a reply", () => {
+  test("show no ticket, whose letters may hide a card number", () => {
+    const ticket = Buffer.from("4111111111111111").toString("base64");
+    const reply = Buffer.from(tagged({ AE: "10", ZT: ticket }).slice(0, -2), "hex");
+    const reading = bareMessages.read(reply, null);
+    expect(reading).toMatchObject({
+      reading: "unreadable",
+      why: expect.stringContaining("AE00210"),
+    });
+    expect(JSON.stringify(reading)).not.toContain(ticket.slice(0, 8));
+  });
+
+  test("tell no amount that the terminal did not tell, whatever was asked", () => {
+    const reply = Buffer.from(tagged({ CD: "0", AE: "10", CE: "978" }), "hex");
+    const order = { amountMinor: 999, exponent: 2, currencyNumeric: "978", currencyAlpha: "EUR" };
+    expect(bareMessages.read(reply, order)).toMatchObject({ report: { amountMinor: null } });
   });
 });

@@ -94,6 +94,25 @@ describe("an opening that has lapsed", () => {
   });
 });
 
+describe("an approval of before, while the way is opened again", () => {
+  test("keeps the request from leaving, and is told behind the end", async () => {
+    const open = (signal: AbortSignal): Promise<Opened> =>
+      new Promise((resolve) => {
+        const silent = { opened: false, why: "silent", text: "nobody" } as const;
+        signal.addEventListener("abort", () => resolve(silent));
+      });
+    const { clock, driver, told } = started({ open, send: () => Promise.resolve("lapsed") });
+    const late: (boolean | null)[] = [];
+    driver.takeLateResults(({ good }) => late.push(good) > 0);
+    const paying = driver.pay(order, { ...heedless, report: () => "accept" });
+    await clock.advance(10);
+    expect([told({ private: "" }), late]).toEqual([false, []]);
+    expect((await paying).end).toBe("not-sent");
+    driver.endWritten();
+    expect([told({ private: "" }), late]).toEqual([true, [true]]);
+  });
+});
+
 describe("a question of /check", () => {
   test("is over before a payment speaks", async () => {
     const did: string[] = [];

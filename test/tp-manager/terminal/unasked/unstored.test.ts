@@ -47,3 +47,72 @@ describe("a bare result that cannot be stored is told once only, so it is kept",
     expect(at.supervisor.stored).toHaveLength(1);
   });
 });
+
+describe("an approval that comes before the request of the next attempt has left", () => {
+  test.each([
+    ["in the wait before it", 10],
+    ["whole only at its end", 49],
+  ])("charges the first attempt, and nothing is sent, %s", async (_, atMs) => {
+    const { at, peer, paid, phase, alarms } = await bareHouse();
+    peer.onRequest = () => {
+      peer.say(peer.answer({ AE: "01", AF: "02", CB: undefined, AA: undefined }), 1_000);
+    };
+    expect(await paid()).toBe("Declined");
+    const approval = peer.answer();
+    peer.connected = () => peer.say(approval, atMs);
+    expect(await paid()).toBe("Success");
+    expect([peer.requests.length, phase(), alarms()]).toEqual([1, "charged", ["charged-late"]]);
+    expect(at.supervisor.stored).toHaveLength(1);
+    expect(at.journal.terminalLog.strays(2)).toEqual([]);
+  });
+
+  test.each([
+    ["tells no amount", 0, { CB: undefined, CE: undefined }],
+    ["is still coming", 60, { ZT: "x".repeat(100) }],
+  ])("likewise when it %s", async (_, missing, change) => {
+    const { peer, paid, phase, alarms } = await bareHouse();
+    peer.onRequest = () => {
+      peer.say(peer.answer({ AE: "01", AF: "02", CB: undefined, AA: undefined }), 1_000);
+    };
+    expect(await paid()).toBe("Declined");
+    const approval = peer.answer(change);
+    peer.connected = () => {
+      peer.connected = () => undefined;
+      peer.say(approval.slice(0, approval.length - missing), 10);
+    };
+    expect(await paid()).toBe("Success");
+    expect([peer.requests.length, phase(), alarms()]).toEqual([1, "charged", ["charged-late"]]);
+  });
+
+  test("likewise when it is cut, and the connection ends", async () => {
+    const { peer, paid, phase, alarms } = await bareHouse();
+    peer.onRequest = () => {
+      peer.say(peer.answer({ AE: "01", AF: "02", CB: undefined, AA: undefined }), 1_000);
+    };
+    expect(await paid()).toBe("Declined");
+    const approval = peer.answer({ ZT: "x".repeat(100) });
+    peer.connected = () => {
+      peer.connected = () => undefined;
+      peer.say(approval.slice(0, -60), 5);
+      peer.drop(20);
+    };
+    expect(await paid()).toBe("Success");
+    expect([peer.requests.length, phase(), alarms()]).toEqual([1, "charged", ["charged-late"]]);
+  });
+});
+
+test("a result that was kept when its payment could not end is still its attempt's", async () => {
+  const made = await bareHouse();
+  const { at, peer, paid, phase, alarms } = made;
+  peer.onRequest = () => {
+    const empties = fullDisk(made);
+    at.clock.startTimer("space", 4_500, empties);
+    peer.say(peer.answer({ CF: undefined }), 1_000);
+    peer.drop(2_000);
+  };
+  expect(await paid()).toBe("STORAGE_FAILED");
+  await at.clock.advance(300_000);
+  expect(phase()).toBe("charged");
+  expect(alarms()).not.toContain("sale-without-order");
+  expect(at.supervisor.stored).toHaveLength(1);
+});

@@ -1,0 +1,121 @@
+import { describe, expect, test } from "vitest";
+import { errorTable } from "../../../src/shared/errors.ts";
+import { troublesOf } from "../../../src/shared/troubles.ts";
+import { ownTroubles } from "../../../src/tp-manager/http/status/own-troubles.ts";
+import { concertMessages } from "../../../src/tp-manager/terminal/concert/concert-messages.ts";
+import type { AbortReason } from "../../../src/tp-manager/terminal/terminal.ts";
+import type { Messages } from "../../../src/tp-manager/terminal/unasked/dialogue.ts";
+import type { House } from "../../support/payment-house.ts";
+import type { TestClock } from "../../support/test-clock.ts";
+import { SessionPeer } from "../terminal/unasked/session-peer.ts";
+import { type UnaskedHouse, unaskedHouse } from "../terminal/unasked/unasked-house.ts";
+
+const messages = concertMessages({ variant: "e-plus", register: "01", report: true });
+const blank = { private: "          " };
+type Change = SessionPeer["change"];
+
+interface Kiosk extends UnaskedHouse<SessionPeer> {
+  /** One customer pays; "lost": the result does not come. */
+  sells(orderId: string, told: Change | "lost", amountMinor?: number): Promise<string>;
+}
+
+async function kiosk(told: Messages = messages): Promise<Kiosk> {
+  const peerOf = (clock: TestClock) => new SessionPeer(clock);
+  const made = await unaskedHouse({ peer: peerOf, messages: told });
+  const { peer, paid, at } = made;
+  const { onPaid } = peer;
+  return {
+    ...made,
+    async sells(orderId, told, amountMinor = 999) {
+      peer.again();
+      peer.onPaid = told === "lost" ? () => {} : onPaid;
+      peer.requests.length = 0;
+      peer.change = told === "lost" ? {} : { amountMinor, ...told };
+      const end = await paid(orderId, amountMinor);
+      if (end === "Unknown") await at.clock.advance(100_000);
+      return end;
+    },
+  };
+}
+
+/** Its refusals are of this kind, as other protocols tell them. */
+function refusing(reason: AbortReason): Messages {
+  const read: Messages["read"] = (reply, order) => {
+    const reading = messages.read(reply, order);
+    if (reading.reading !== "result" || reading.report.good) return reading;
+    return { ...reading, report: { ...reading.report, reason } };
+  };
+  return { ...messages, read };
+}
+
+function troublesAt(at: House) {
+  const { handOff, clock, desk, journal } = at;
+  const { handOffs, answers } = journal;
+  const tpManager = ownTroubles({ handOff, handOffs, answers, clock, desk });
+  return troublesOf({ supervisor: undefined, tpManager }).map(({ name, says }) => [name, says]);
+}
+
+describe("a kiosk with one price at a terminal whose results name nothing", () => {
+  test.each([
+    ["a new installation", []],
+    ["results that had names before", [{}]],
+  ])("charges one customer in vain, and no other: %s", async (_, before: Change[]) => {
+    const { sells, peer, at } = await kiosk();
+    for (const told of before) expect(await sells("Z-1", told)).toBe("Success");
+    expect(await sells("A-1", "lost")).toBe("Unknown");
+    expect(await sells("B-1", blank)).toBe("Unknown");
+    expect(at.journal.terminalLog.strays(2)).toHaveLength(1);
+    for (const orderId of ["C-1", "D-1"]) {
+      expect(await sells(orderId, blank)).toBe("TERMINAL_IN_DOUBT");
+      expect(peer.requests).toEqual([]);
+    }
+    expect(await sells("E-1", blank, 500)).toBe("Success");
+    expect(await sells("C-1", blank)).toBe("Success");
+  });
+
+  test("is told so by its first refusal that names nothing", async () => {
+    const { sells, peer } = await kiosk();
+    await sells("A-1", "lost");
+    expect(await sells("B-1", { ...blank, status: "7" })).toBe("Unknown");
+    expect(await sells("C-1", blank)).toBe("TERMINAL_IN_DOUBT");
+    expect(peer.requests).toEqual([]);
+  });
+
+  test("charges nobody in vain where the driver says so", async () => {
+    const { sells, peer, driver } = await kiosk();
+    const { capabilities } = driver;
+    Object.defineProperty(driver, "capabilities", {
+      get: () => ({ ...capabilities, namesNoPayment: true }),
+    });
+    await sells("A-1", "lost");
+    expect(await sells("B-1", blank)).toBe("TERMINAL_IN_DOUBT");
+    expect(peer.requests).toEqual([]);
+    expect(await sells("C-1", blank, 500)).toBe("Success");
+    expect(await sells("B-1", blank)).toBe("Success");
+  });
+
+  test("is told by a trouble, until an operator settles the orders", async () => {
+    const { sells, at } = await kiosk();
+    await sells("A-1", "lost");
+    expect(troublesAt(at)).toEqual([]);
+    await sells("B-1", blank);
+    const says = "no payment of 9.99 EUR is taken: in doubt is B-1, A-1";
+    expect(troublesAt(at)).toEqual([["amounts-refused", says]]);
+    const refused = at.desk.refusedBeside.map(({ request }) => request.orderId);
+    expect(refused).toEqual(["B-1", "A-1"]);
+    expect(errorTable.TERMINAL_IN_DOUBT.action).toContain("an operator settles it");
+  });
+});
+
+test.each([
+  ["declined", "Declined"],
+  ["cancelled", "Cancelled"],
+  ["customer-timeout", "Cancelled"],
+  ["terminal-fault", "Failed"],
+] as const)("behind a refusal of its own nothing is kept back: %s", async (reason, outcome) => {
+  const { sells, phase } = await kiosk(refusing(reason));
+  await sells("A-1", "lost");
+  expect(await sells("B-1", { status: "7" })).toBe(outcome);
+  expect(await sells("C-1", blank)).toBe("Success");
+  expect([phase("A-1"), phase("C-1")]).toEqual(["in-doubt", "charged"]);
+});
