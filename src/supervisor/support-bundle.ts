@@ -129,7 +129,7 @@ function maskedLine(line: string, mask: Mask): string {
   }
 }
 
-/** What JSON holds, masked in its names, texts and numbers, so that it stays JSON. */
+/** The names, texts and numbers in a value are masked one by one, so that it stays JSON. */
 function maskedValue(value: unknown, mask: Mask): unknown {
   if (typeof value === "string") return mask(value);
   if (typeof value === "number") return mask(`${value}`) === `${value}` ? value : mask(`${value}`);
