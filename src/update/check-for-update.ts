@@ -137,7 +137,7 @@ function chosen(
 
 type Targets = Parameters<Parameters<TufClient["withTargets"]>[0]>[0];
 
-/** Whether a whole version came from its signed archive; `--delivery` lays ones that nobody signed. */
+/** Whether a whole version came from its signed archive; `--delivery` lays unsigned ones too. */
 function isLaid(settings: CheckSettings, release: OfferedRelease, all: Targets["all"]): boolean {
   const { laid } = readState(settings.dataDirectory);
   if (!existsSync(markOf(settings, release.version))) return false;
