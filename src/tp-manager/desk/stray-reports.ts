@@ -33,7 +33,7 @@ interface StrayParts {
   readonly lateCharges: LateCharges;
   /** The order that a stored reversal gives back; see {@link findReversed}. */
   readonly reversed: (now: Baseline) => string | undefined;
-  /** What {@link reversed} would tell as given back. */
+  /** The sale that {@link reversed} would tell as given back. */
   readonly givenBack: (now: Baseline) => Attempt | undefined;
   /** The terminal has stored a sale that no order can be told of: a journal may have been lost. */
   readonly unmatched: (now: Baseline) => void;
