@@ -9,7 +9,7 @@ const troubleSchema = z.object({
   missed: z.int(),
   /** Failures of the same kind in a row. */
   failures: z.int(),
-  /** The common cause of the failures: "exit 78", "died", "hung"; "" without any. */
+  /** The common cause of the failures: "exit 78", "died", "hung", "full disk"; "" without any. */
   kind: z.string(),
   /** Its last launch that succeeded; 0 once it has failed since. */
   launchedMs: z.number(),
@@ -68,8 +68,16 @@ export function isPaused(trouble: Trouble, nowMs: number): boolean {
 
 const CRASHES = 3;
 
+const FULL_DISK = "full disk";
+
+/** The kind of a failure whose exit code nobody knows: on a full disk, the disk is to blame. */
+export function kindWithoutCode(kind: "died" | "hung" | "silent", isDiskFull: boolean): string {
+  return isDiskFull ? FULL_DISK : kind;
+}
+
 /** Whether a program fails again and again by its own fault (docs/updates.md 4.5). */
 export function isCrashLoop({ failures, kind }: Trouble): boolean {
+  if (kind === FULL_DISK) return false;
   const [, exitCode] = /^exit (\d+)$/.exec(kind) ?? [];
   return failures >= CRASHES && (exitCode === undefined || isOwnFault(Number(exitCode)));
 }

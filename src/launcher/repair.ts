@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { exitCodes } from "../shared/exit-codes.ts";
 import { type Installation, installationAt } from "../shared/installation.ts";
 import { openRunDirectory } from "../shared/ipc/run-directory.ts";
-import { storageFault } from "../shared/storage-fault.ts";
+import { isFull, storageFault } from "../shared/storage-fault.ts";
 import { type Clock, systemClock } from "../shared/time.ts";
 import { isDelivery, readyFileOf } from "../shared/version-files.ts";
 import { deliberateStop } from "./deliberate-stop.ts";
@@ -13,6 +13,7 @@ import {
   isCrashLoop,
   isPaused,
   type KeepAliveMemory,
+  kindWithoutCode,
   noTrouble,
   pauseMs,
   readMemory,
@@ -151,7 +152,7 @@ class Round {
     }
     if (findProcesses(part).length > 0) return await this.#silent(part, before);
     const diedYoung = before.launchedMs > 0 && nowMs - before.launchedMs < STABLE_MS;
-    const trouble = diedYoung ? failed(before, "died", nowMs) : before;
+    const trouble = diedYoung ? failed(before, this.#kind("died"), nowMs) : before;
     return await this.#launch(part, trouble, "was not running");
   }
 
@@ -167,8 +168,12 @@ class Round {
       this.#tell(`${part.name} is hung and cannot be ended; is it another user's process?`);
       return { trouble: { ...before, missed }, exitCode: exitCodes.unavailable };
     }
-    const trouble = failed(before, "hung", this.#clock.now());
+    const trouble = failed(before, this.#kind("hung"), this.#clock.now());
     return await this.#launch(part, trouble, `was hung (${missed} looks without an answer)`);
+  }
+
+  #kind(kind: Parameters<typeof kindWithoutCode>[0]): string {
+    return kindWithoutCode(kind, isFull(this.#installation.dataDirectory));
   }
 
   async #launch(part: ProgramPart, before: Trouble, why: string): Promise<Outcome> {
@@ -188,7 +193,7 @@ class Round {
       case "silent":
         this.#tell(`${part.name} ${why}: relaunched, but does not answer`);
         return {
-          trouble: failed(before, "silent", nowMs),
+          trouble: failed(before, this.#kind("silent"), nowMs),
           exitCode: exitCodes.unavailable,
         };
       case "ended": {

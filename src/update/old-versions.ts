@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { syncFolder } from "../shared/stores/store-file.ts";
 import { removeWhole } from "./durable-files.ts";
@@ -6,13 +6,14 @@ import { removeWhole } from "./durable-files.ts";
 /**
  * Removes the versions that are neither named by the root's files nor among `kept`, and the
  * runtimes that none of the rest needs: two versions stay (docs/updates.md 4.5). The mark goes
- * first, so that a folder that is gone by half is never run. Files in use are left for the next
- * time.
+ * first, so that a folder that is gone by half is never run; a runtime has none and loses its name
+ * first. Files in use are left for the next time.
  */
 export function clearOldVersions(
   root: string,
   kept: readonly string[],
   keptRuntimes: readonly string[] = [],
+  remove: (path: string) => void = removeWhole,
 ): void {
   const versions = join(root, "versions");
   const needed = new Set([...kept, ...named(root)]);
@@ -21,7 +22,7 @@ export function clearOldVersions(
     quietly(() => {
       rmSync(join(versions, entry.name, "complete"), { force: true });
       syncFolder(join(versions, entry.name));
-      removeWhole(join(versions, entry.name));
+      remove(join(versions, entry.name));
     });
   }
   const runtimes = join(root, "runtimes");
@@ -30,8 +31,20 @@ export function clearOldVersions(
     ...keptRuntimes,
   ]);
   for (const name of existsSync(runtimes) ? readdirSync(runtimes) : []) {
-    if (!used.has(name)) quietly(() => removeWhole(join(runtimes, name)));
+    if (!used.has(name)) quietly(() => remove(withoutName(runtimes, name)));
   }
+}
+
+const REMOVING = ".removing";
+
+/** No runtime has that name: what a cut leaves of it is never taken for one. */
+function withoutName(runtimes: string, name: string): string {
+  if (name.endsWith(REMOVING)) return join(runtimes, name);
+  const to = join(runtimes, `${name}${REMOVING}`);
+  removeWhole(to);
+  renameSync(join(runtimes, name), to);
+  syncFolder(runtimes);
+  return to;
 }
 
 function named(root: string): string[] {

@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import {
   failed,
+  isCrashLoop,
   isPaused,
+  kindWithoutCode,
   noTrouble,
   pauseMs,
   readMemory,
@@ -58,4 +60,16 @@ test("a restart of the machine, a changed setup file and a damaged memory all st
   expect(readMemory(run, { ...now, configMs: 6 }).programs).toEqual({});
   writeFileSync(join(run, "keep-alive.json"), '{"bootMs":1000');
   expect(readMemory(run, now).programs).toEqual({});
+});
+
+test("a disk that fills up, a wrong setup and another one at work make no loop of crashes", () => {
+  const loops = (kind: string) => isCrashLoop({ ...noTrouble, failures: 3, kind });
+  const whenFull = (full: boolean) =>
+    (["died", "hung", "silent"] as const).map((kind) => loops(kindWithoutCode(kind, full)));
+  expect(whenFull(false)).toEqual([true, true, true]);
+  expect(whenFull(true)).toEqual([false, false, false]);
+  expect([69, 75, 78, 70].map((code) => loops(`exit ${code}`))).toEqual([
+    ...[false, false, false],
+    true,
+  ]);
 });

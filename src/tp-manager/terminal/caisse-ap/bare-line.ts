@@ -197,7 +197,8 @@ class Exchange {
   write(message: Uint8Array, mayLeave: () => boolean): boolean {
     this.#hold?.clear();
     this.#tellEarly();
-    if (!mayLeave()) return false;
+    // An approval of before that is still coming is heard first, on the way to the next opening.
+    if (!mayLeave() || this.#hasApproval) return false;
     try {
       this.#connection?.write(message);
       this.isUsed = this.#connection !== undefined;
@@ -216,10 +217,14 @@ class Exchange {
   /** A message that is whole now is not to be read together with the answer to our request. */
   #tellEarly(): void {
     const { tags, fault } = readTagged(this.#buffer);
-    const isWhole = this.#buffer.length > 0 && !fault && saysAll(tags);
+    const isWhole = this.#buffer.length > 0 && !fault && (saysAll(tags) || this.#hasApproval);
     if (isWhole) this.#settle?.clear();
     if (isWhole) this.#tell();
     this.#isEarly = this.#buffer.length > 0;
+  }
+
+  get #hasApproval(): boolean {
+    return actionResult(readTagged(this.#buffer).tags) === "performed";
   }
 
   #data(bytes: Uint8Array): void {

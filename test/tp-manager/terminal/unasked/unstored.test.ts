@@ -66,6 +66,24 @@ describe("an approval that comes before the request of the next attempt has left
     expect(at.journal.terminalLog.strays(2)).toEqual([]);
   });
 
+  test.each([
+    ["tells no amount", 0, { CB: undefined, CE: undefined }],
+    ["is still coming", 60, { ZT: "x".repeat(100) }],
+  ])("likewise when it %s", async (_, missing, change) => {
+    const { peer, paid, phase, alarms } = await bareHouse();
+    peer.onRequest = () => {
+      peer.say(peer.answer({ AE: "01", AF: "02", CB: undefined, AA: undefined }), 1_000);
+    };
+    expect(await paid()).toBe("Declined");
+    const approval = peer.answer(change);
+    peer.connected = () => {
+      peer.connected = () => undefined;
+      peer.say(approval.slice(0, approval.length - missing), 10);
+    };
+    expect(await paid()).toBe("Success");
+    expect([peer.requests.length, phase(), alarms()]).toEqual([1, "charged", ["charged-late"]]);
+  });
+
   test("likewise when it is cut, and the connection ends", async () => {
     const { peer, paid, phase, alarms } = await bareHouse();
     peer.onRequest = () => {

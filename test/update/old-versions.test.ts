@@ -1,0 +1,24 @@
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { clearOldVersions } from "../../src/update/old-versions.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+test("a runtime that was removed by half is none, and goes at the next look", () => {
+  const root = temporaryFolder();
+  const runtimes = join(root, "runtimes");
+  mkdirSync(join(root, "versions", "1.0.0"), { recursive: true });
+  writeFileSync(join(root, "versions", "1.0.0", "runtime"), "kept\n");
+  for (const name of ["kept", "old"]) {
+    mkdirSync(join(runtimes, name), { recursive: true });
+    for (const file of ["node", "LICENSE"]) writeFileSync(join(runtimes, name, file), "");
+  }
+  clearOldVersions(root, ["1.0.0"], [], (path) => {
+    rmSync(join(path, "node"));
+    throw new Error("cut");
+  });
+  expect(existsSync(join(runtimes, "old"))).toBe(false);
+  expect(readdirSync(runtimes)).toEqual(["kept", "old.removing"]);
+  clearOldVersions(root, ["1.0.0"]);
+  expect(readdirSync(runtimes)).toEqual(["kept"]);
+});
