@@ -49,33 +49,94 @@ async function supportBundle({
   facts,
   clock,
 }: BundleParts): Promise<string> {
-  const secrets = secretsOf(config);
+  const mask = masking(secretsOf(config));
   const logs: string[][] = [];
   for (const file of logFiles) {
     const lines = (await endOf(file)).split("\n").filter((line) => line !== "");
-    logs.push(lines.map((line) => masked(line, secrets)));
+    logs.push(lines.map((line) => maskedLine(line, mask)));
   }
-  const told = JSON.parse(masked(JSON.stringify(facts()), secrets)) as object;
+  const told = maskedValue(JSON.parse(JSON.stringify(facts())), mask);
   return JSON.stringify({ kiosk, at: isoTime(clock.now()), facts: told, logs });
 }
 
-/** Values that the setup file calls secret, the longest first. */
+/** Values that the setup file calls secret. */
 function secretsOf(config: Config): string[] {
   return Object.entries(sharedFields)
     .filter(([, field]) => metaOf(field).secret)
     .flatMap(([name]) => config[name as keyof Config] ?? [])
-    .map(String)
-    .filter(({ length }) => length >= 4)
-    .sort((a, b) => b.length - a.length);
+    .map(String);
 }
 
-/** Card numbers, secrets of the setup file and mail addresses are removed. */
-function masked(text: string, secrets: readonly string[]): string {
-  const safe = secrets.reduce(
-    (rest, secret) => rest.replaceAll(JSON.stringify(secret).slice(1, -1), "[removed]"),
-    text,
-  );
-  return maskPansInText(safe).replace(/[^\s"'<>:,]{1,64}@[^\s"'<>:,]{1,255}/g, "[removed]");
+type Mask = (text: string) => string;
+
+const REMOVED = "[removed]";
+/** Shorter ones stand in every second word by chance: of those only whole words are removed. */
+const SECRET_ANYWHERE_LENGTH = 4;
+const mailAddress = /[^\s"'<>:,]{1,64}(?:@|%40)[^\s"'<>:,]{1,255}/g;
+const httpLogin = /\b(Basic|Bearer|Digest)\s+[\w+/=.~-]{4,}/gi;
+
+/** Card numbers, secrets of the setup file, logins of HTTP and mail addresses are removed. */
+function masking(secrets: readonly string[]): Mask {
+  const forms = [...new Set(secrets.flatMap(formsOf))].filter((form) => form !== "");
+  const pattern = forms
+    .sort((a, b) => b.length - a.length)
+    .map((form) => patternOf(form))
+    .join("|");
+  const secret = new RegExp(pattern || "(?!)", "gu");
+  return (text) => {
+    // Neither may hide the other from view: a secret may be a part of a card number.
+    const shown = maskPansInText(text);
+    let safe = "";
+    let from = 0;
+    for (const { 0: found, index } of text.matchAll(secret)) {
+      safe += shown.slice(from, index) + REMOVED;
+      from = index + found.length;
+    }
+    safe += shown.slice(from);
+    return safe.replace(httpLogin, `$1 ${REMOVED}`).replace(mailAddress, REMOVED);
+  };
+}
+
+/** As it stands in a text, in JSON, in an address, in XML and in a log that masks card numbers. */
+function formsOf(secret: string): string[] {
+  const inXml = secret.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  const inJson = JSON.stringify(secret).slice(1, -1);
+  const inAddress = encodeURIComponent(secret.toWellFormed());
+  return [
+    secret,
+    inJson,
+    inAddress,
+    inXml,
+    inXml.replaceAll('"', "&quot;"),
+    maskPansInText(secret),
+  ];
+}
+
+function patternOf(form: string): string {
+  const literal = form.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+  const isWord = form.length < SECRET_ANYWHERE_LENGTH;
+  return isWord ? `(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])` : literal;
+}
+
+/** A line of our logs is JSON; any other is a text. */
+function maskedLine(line: string, mask: Mask): string {
+  // First in the digits as they are: a long number loses some when it is read.
+  const safe = maskPansInText(line);
+  try {
+    return JSON.stringify(maskedValue(JSON.parse(safe), mask));
+  } catch {
+    return mask(safe);
+  }
+}
+
+/** The names, texts and numbers in a value are masked one by one, so that it stays JSON. */
+function maskedValue(value: unknown, mask: Mask): unknown {
+  if (typeof value === "string") return mask(value);
+  if (typeof value === "number") return mask(`${value}`) === `${value}` ? value : mask(`${value}`);
+  if (Array.isArray(value)) return value.map((one) => maskedValue(one, mask));
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value);
+  return Object.fromEntries(members.map(([name, one]) => [mask(name), maskedValue(one, mask)]));
 }
 
 /** The whole lines at the end of a file; none when there is no file. */

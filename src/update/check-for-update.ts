@@ -1,14 +1,15 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { updateFolderOf } from "../shared/probation.ts";
+import { syncFolder } from "../shared/stores/store-file.ts";
 import type { Clock } from "../shared/time.ts";
 import { requireRoom, roomNeeded } from "./disk-room.ts";
 import { makeFolder, removeWhole } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
 import { metadataFolderOf, nextExpiryMs } from "./metadata-expiry.ts";
 import { chosenRelease, compareVersions } from "./offer-policy.ts";
-import { clearOldVersions } from "./old-versions.ts";
+import { clearOldVersions, lineIn } from "./old-versions.ts";
 import { type OfferedRelease, releasesIn, runtimeNameOf } from "./release.ts";
 import { TufClient } from "./tuf-client.ts";
 import { unpack } from "./unpack.ts";
@@ -106,7 +107,7 @@ async function look(settings: CheckSettings): Promise<Found> {
     }
     const { version: next, notes } = release;
     if (settings.how === "ask") return { version: next, notes, isReady: false };
-    if (!existsSync(join(folderOf(settings, next), "complete"))) {
+    if (!isLaid(settings, release, targets.all)) {
       await fetchRelease(settings, own, release, targets);
     }
     const isReady = readHold(dataDirectory, clock.now()) === undefined;
@@ -136,6 +137,19 @@ function chosen(
 
 type Targets = Parameters<Parameters<TufClient["withTargets"]>[0]>[0];
 
+/** Whether a whole version came from its signed archive; `--delivery` lays unsigned ones too. */
+function isLaid(settings: CheckSettings, release: OfferedRelease, all: Targets["all"]): boolean {
+  const { laid } = readState(settings.dataDirectory);
+  if (!existsSync(markOf(settings, release.version))) return false;
+  // Programs of another data folder may run from it.
+  if (lineIn(join(settings.root, "current"))[0] === release.version) return true;
+  return laid?.version === release.version && laid.hashes === hashesOf(all, release.target);
+}
+
+function hashesOf(all: Targets["all"], path: string): string {
+  return JSON.stringify(Object.entries(targetOf(all, path).hashes).sort());
+}
+
 /** The version lies whole beside the present one when it resolves, its mark last. */
 async function fetchRelease(
   settings: CheckSettings,
@@ -164,8 +178,15 @@ async function fetchRelease(
   const archive = join(downloads, "programs.tar.gz");
   await download(programs, base, archive);
   const to = folderOf(settings, release.version);
+  // Without its mark, whatever lies there is replaced.
+  if (existsSync(to)) {
+    rmSync(markOf(settings, release.version), { force: true });
+    syncFolder(to);
+  }
   await unpack({ archive, to, hasMark: true, clock });
   mustBe(release, to, runtimeName);
+  const laid = { version: release.version, hashes: hashesOf(all, release.target) };
+  changeState(dataDirectory, () => ({ laid }));
   removeWhole(dirOfDownloads(dataDirectory));
 }
 
@@ -202,6 +223,10 @@ function downloadsFor(dataDirectory: string, version: string): string {
 
 function folderOf({ root }: CheckSettings, version: string): string {
   return join(root, "versions", version);
+}
+
+function markOf(settings: CheckSettings, version: string): string {
+  return join(folderOf(settings, version), "complete");
 }
 
 function deliveryIn(folder: string): Delivery {

@@ -51,7 +51,8 @@ function named(root: string): string[] {
   return ["current", "previous"].flatMap((name) => lineIn(join(root, name)));
 }
 
-function lineIn(file: string): string[] {
+/** The one line of a file; none when the file is not there. */
+export function lineIn(file: string): string[] {
   return existsSync(file) ? [readFileSync(file, "utf8").trim()] : [];
 }
 

@@ -33,12 +33,14 @@ const stateSchema = z.object({
   putOff: z
     .object({ version: z.string(), why: z.string(), sinceMs: z.number(), lastMs: z.number() })
     .nullable(),
+  /** The signed version that was laid beside last, with its target's hashes; null: none yet. */
+  laid: z.object({ version: z.string(), hashes: z.string() }).nullable().default(null),
 });
 export type UpdateState = z.infer<typeof stateSchema>;
 
 const noState: UpdateState = {
   ...{ format: 1, offered: [], barred: [], checkedMs: null, freshMs: null, expiresMs: null },
-  ...{ fault: null, putOff: null },
+  ...{ fault: null, putOff: null, laid: null },
 };
 
 const stateIn = (dataDirectory: string): string =>

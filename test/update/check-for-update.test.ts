@@ -133,6 +133,28 @@ test("a runtime that did not change is not asked for, and a whole version not ag
   ]);
 });
 
+test("an unsigned version of the same number gives way to the signed one", async () => {
+  const fleet = await new Fleet().begin();
+  fleet.offer({ version: "1.1.0" });
+  const folder = join(fleet.root, "versions", "1.1.0");
+  mkdirSync(folder);
+  for (const name of ["complete", "own"]) writeFileSync(join(folder, name), "1.1.0\n");
+  expect(await fleet.check()).toMatchObject({ version: "1.1.0", isReady: true });
+  expect(existsSync(join(folder, "own"))).toBe(false);
+  expect(readFileSync(join(folder, "programs", "supervisor.js"), "utf8")).toContain("1.1.0");
+});
+
+test("a version that runs from this folder is not replaced under its programs", async () => {
+  const fleet = await new Fleet().begin();
+  fleet.offer({ version: "1.1.0" });
+  const folder = join(fleet.root, "versions", "1.1.0");
+  mkdirSync(folder);
+  for (const name of ["complete", "own"]) writeFileSync(join(folder, name), "1.1.0\n");
+  writeFileSync(join(fleet.root, "current"), "1.1.0\n");
+  await fleet.check();
+  expect(existsSync(join(folder, "own"))).toBe(true);
+});
+
 test("an offer outlives a lowered share, and not a withdrawal", async () => {
   const fleet = await new Fleet().begin();
   fleet.offer({ version: "1.1.0" });

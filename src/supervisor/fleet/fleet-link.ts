@@ -35,6 +35,8 @@ interface LinkParts {
 const TOLD_EVERY = 20;
 /** At a stop the broker is told, if it answers within this time. */
 const FAREWELL_MS = 1_000;
+/** As many as requests are taken in an hour. */
+const REPLIES_MAX = 30;
 
 /**
  * Keeps a connection to the broker, publishes the state and brings the queue there, oldest first
@@ -54,6 +56,8 @@ export class FleetLink {
   #sentUpTo = 0;
   #flying = 0;
   readonly #done: number[] = [];
+  /** Answers that came while there was no connection, the oldest first. */
+  readonly #replies: Outgoing[] = [];
   #stopped = false;
 
   constructor(parts: LinkParts) {
@@ -133,14 +137,25 @@ export class FleetLink {
     }
   }
 
-  /** Sends a document that is worth nothing later, when there is a connection. */
+  /**
+   * Sends a document that is not queued, when there is a connection. A reply is kept for the next
+   * one: a request may come before the connection is complete.
+   */
   async tell<N extends "metrics" | "reply">(
     name: N,
     content: Omit<DocumentOf<N>, "version" | "id" | "kiosk" | "at">,
   ): Promise<void> {
     const { expirySeconds } = fleetDocuments[name];
     const message = this.#message(name, { ...this.#head(), ...content }, expirySeconds);
-    await this.#connection?.send(message);
+    if (name === "reply") await this.#reply(message);
+    else await this.#connection?.send(message);
+  }
+
+  async #reply(message: Outgoing): Promise<void> {
+    const sent = (await this.#connection?.send(message)) ?? "lost";
+    if (sent !== "lost") return;
+    this.#replies.push(message);
+    if (this.#replies.length > REPLIES_MAX) this.#replies.shift();
   }
 
   /** The state again, as a request asks for it. */
@@ -191,6 +206,7 @@ export class FleetLink {
     this.#flying = 0;
     this.#published = "";
     this.#publishState();
+    for (const reply of this.#replies.splice(0)) void this.#reply(reply);
     this.pump();
   }
 

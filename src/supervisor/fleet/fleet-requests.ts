@@ -70,11 +70,11 @@ export class FleetRequests {
       if (typeof request === "string") return this.#ignore(request);
       const { ask, id } = request;
       raiseAlarm(log, "fleet-request", { about: id, ask }, `the fleet asked for: ${ask}`);
-      const end = await this.#carryOut(request);
+      const end = await this.#endOf(request);
       log.info({ request: id, ask, ...end }, "a request of the fleet has ended");
       await this.#parts.reply({ request: id, ask, ...end });
     } catch (error) {
-      log.warn({ err: error }, "a request of the fleet was not carried out");
+      log.warn({ err: error }, "a request of the fleet was not taken or not answered");
     }
   }
 
@@ -116,6 +116,15 @@ export class FleetRequests {
     if (clock.monotonicMs() - this.#toldMs < TOLD_EVERY_MS) return;
     this.#toldMs = clock.monotonicMs();
     log.warn({ ignored: this.#ignored }, `a request of the fleet is ignored: ${why}`);
+  }
+
+  async #endOf(request: Request): Promise<End> {
+    try {
+      return await this.#carryOut(request);
+    } catch (error) {
+      this.#parts.log.warn({ err: error }, "a request of the fleet was not carried out");
+      return { outcome: "failed", because: null };
+    }
   }
 
   async #carryOut(request: Request): Promise<End> {

@@ -195,3 +195,24 @@ test.each([0, 2])("a request for %i days ends the holds of other versions", asyn
   expect(store.runningHolds.map(({ version }) => version)).toEqual(days === 0 ? [] : ["1.2.3"]);
   expect(store.holdOf("1.2.2")?.usedMs).toBe(DAY_MS);
 });
+
+test("a request that a kept session brings with the acceptance is answered", async () => {
+  const broker = new ScriptedBroker();
+  await broker.up();
+  const { clock, fleet } = openFleet({ url: broker.url, commands: true });
+  const payload = JSON.stringify(requestOf(clock, "state"));
+  const message = { topic, payload, qos: 1, messageId: 9, retain: false, dup: false } as const;
+  broker.habits.behind = { cmd: "publish", ...message };
+  fleet.start();
+  await expect.poll(() => broker.documents("reply")).toMatchObject([{ outcome: "done" }]);
+});
+
+test("a request whose work has a fault is answered as failed", async () => {
+  const upload = () => Promise.reject(new SyntaxError("no JSON"));
+  const { broker, clock } = await commanded({ upload });
+  broker.request(topic, requestOf(clock, "support-bundle"));
+  await expect.poll(() => broker.documents("reply")).toMatchObject([{ outcome: "failed" }]);
+  broker.request(topic, requestOf(clock, "support-bundle"));
+  await expect.poll(() => broker.documents("reply")).toHaveLength(2);
+  expect(broker.documents("reply")[1]).toMatchObject({ outcome: "failed", because: null });
+});

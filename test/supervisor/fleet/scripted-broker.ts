@@ -20,6 +20,8 @@ interface BrokerHabits {
   /** Reason code of PUBACK. */
   answer: number;
   receiveMaximum: number;
+  /** Comes with the acceptance, as what a kept session held. */
+  behind: Packet | undefined;
 }
 
 const version = { protocolVersion: 5 };
@@ -28,6 +30,7 @@ const version = { protocolVersion: 5 };
 export class ScriptedBroker {
   readonly habits: BrokerHabits = {
     ...{ refuse: 0, silent: false, holdsBack: false, answer: 0, receiveMaximum: 16 },
+    behind: undefined,
   };
   readonly connects: IConnectPacket[] = [];
   readonly published: IPublishPacket[] = [];
@@ -103,13 +106,14 @@ export class ScriptedBroker {
   }
 
   #take(packet: Packet, socket: Socket): void {
-    const { refuse, silent, holdsBack, answer, receiveMaximum } = this.habits;
+    const { refuse, silent, holdsBack, answer, receiveMaximum, behind } = this.habits;
     const say = (out: Packet): void => void socket.write(generate(out, version));
     if (packet.cmd === "connect") {
       this.connects.push(packet);
       if (silent) return;
       const properties = { receiveMaximum };
       say({ cmd: "connack", reasonCode: refuse, sessionPresent: false, properties });
+      if (behind) say(behind);
       if (refuse !== 0) socket.end();
     }
     if (packet.cmd === "publish") {
