@@ -2,11 +2,13 @@ import { describe, expect, test } from "vitest";
 import { errorTable } from "../../../src/shared/errors.ts";
 import { troublesOf } from "../../../src/shared/troubles.ts";
 import { ownTroubles } from "../../../src/tp-manager/http/status/own-troubles.ts";
+import { caisseApMessages } from "../../../src/tp-manager/terminal/caisse-ap/caisse-ap-messages.ts";
 import { concertMessages } from "../../../src/tp-manager/terminal/concert/concert-messages.ts";
 import type { AbortReason } from "../../../src/tp-manager/terminal/terminal.ts";
 import type { Messages } from "../../../src/tp-manager/terminal/unasked/dialogue.ts";
 import type { House } from "../../support/payment-house.ts";
 import type { TestClock } from "../../support/test-clock.ts";
+import { bareOptions } from "../terminal/unasked/bare-house.ts";
 import { SessionPeer } from "../terminal/unasked/session-peer.ts";
 import { type UnaskedHouse, unaskedHouse } from "../terminal/unasked/unasked-house.ts";
 
@@ -82,11 +84,7 @@ describe("a kiosk with one price at a terminal whose results name nothing", () =
   });
 
   test("charges nobody in vain where the driver says so", async () => {
-    const { sells, peer, driver } = await kiosk();
-    const { capabilities } = driver;
-    Object.defineProperty(driver, "capabilities", {
-      get: () => ({ ...capabilities, namesNoPayment: true }),
-    });
+    const { sells, peer } = await kiosk({ ...messages, namesNothing: true });
     await sells("A-1", "lost");
     expect(await sells("B-1", blank)).toBe("TERMINAL_IN_DOUBT");
     expect(peer.requests).toEqual([]);
@@ -118,4 +116,10 @@ test.each([
   expect(await sells("B-1", { status: "7" })).toBe(outcome);
   expect(await sells("C-1", blank)).toBe("Success");
   expect([phase("A-1"), phase("C-1")]).toEqual(["in-doubt", "charged"]);
+});
+
+test("Caisse-AP says that it names nothing where its settings have no reference", () => {
+  const { namesNothing: without } = caisseApMessages({ ...bareOptions, reference: null });
+  const { namesNothing: named } = caisseApMessages({ ...bareOptions, reference: "CF" });
+  expect([without, named]).toEqual([true, undefined]);
 });

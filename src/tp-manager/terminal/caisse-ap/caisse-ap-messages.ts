@@ -38,6 +38,7 @@ const CUSTOMER_RECEIPT = "100";
 export function caisseApMessages(options: CaisseApOptions): Messages {
   return {
     protocol: "caisse-ap",
+    ...(options.reference === null ? { namesNothing: true } : {}),
     request: (order) => requestOf(order, options),
     read: (reply, order) => readReply(reply, order, options),
   };

@@ -51,6 +51,8 @@ export interface DialogueListener {
 /** The messages of one protocol. Pure. */
 export interface Messages {
   readonly protocol: string;
+  /** Present: by the settings no result carries a reference. */
+  readonly namesNothing?: true;
   /** Throws when the order cannot be asked for in this protocol. */
   request(order: PaymentOrder): Uint8Array;
   /** Reads a reply to `order`, or to one of before. Never throws. */

@@ -106,6 +106,7 @@ export class UnaskedTerminal implements Terminal {
       cannotRefuse: true,
       noIdentity: true,
       ...(this.#parts.dialogue.isShared ? { sharesLine: true } : {}),
+      ...(this.#parts.messages.namesNothing ? { namesNoPayment: true } : {}),
     };
   }
 
