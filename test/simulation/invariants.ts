@@ -216,9 +216,14 @@ function mayBeAnothers(order: string, { plan, orders, found }: End): boolean {
 function notAtGateway({ world, found }: End): string[] {
   return [...found.values()]
     .filter(({ status }) => status === "Success")
-    .filter(({ transactionId, amountMinor }) => {
-      const sent = world.gateway.orders.find((each) => each.transactionId === transactionId);
-      return sent?.amountMinor !== amountMinor;
+    .filter(({ order, transactionId, amountMinor }) => {
+      const { orders } = world.gateway;
+      const sent = orders.find((each) => each.transactionId === transactionId);
+      // The attempt that paid is in no database any more: its transaction is not sent once more.
+      const lost = world.lost.changed.has(order)
+        ? orders.find((each) => each.orderId === order)
+        : undefined;
+      return (sent ?? lost)?.amountMinor !== amountMinor;
     })
     .map(sentence);
 }

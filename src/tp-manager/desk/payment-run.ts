@@ -159,22 +159,17 @@ export class PaymentRun {
     return !this.#isOver && isApproved(this.#writer.attempt.state);
   }
 
+  /** Throws when the journal cannot be read. */
   #concerns(report: TransactionReport): boolean {
     const { transactionId, request } = this.#writer.attempt;
     if (!concernsAttempt(report, transactionId, request.amountMinor)) return false;
     const { attempts, terminal } = this.#parts;
     if (!terminal.capabilities.sharesLine) return true;
-    try {
-      const others = attempts.unfinished().filter((open) => open.transactionId !== transactionId);
-      if (!mayBeOfEarlier(report, others)) return true;
-      const newest = newestAttempts(attempts, EARLIER_LOOKED_AT);
-      const earlier = newest.filter((attempt) => attempt.transactionId !== transactionId);
-      if (!mayBeOfEarlier(report, mayBeKeptBack(earlier))) return true;
-    } catch (error) {
-      // A result that is not taken for this payment's proves nothing about it.
-      this.#writer.log("error", { err: error }, "the journal could not be read");
-      return false;
-    }
+    const others = attempts.unfinished().filter((open) => open.transactionId !== transactionId);
+    if (!mayBeOfEarlier(report, others)) return true;
+    const newest = newestAttempts(attempts, EARLIER_LOOKED_AT);
+    const earlier = newest.filter((attempt) => attempt.transactionId !== transactionId);
+    if (!mayBeOfEarlier(report, mayBeKeptBack(earlier))) return true;
     const words = "the terminal told a result that can be that of an earlier order in doubt";
     this.#writer.log("warn", { amountMinor: report.amountMinor }, words);
     return false;

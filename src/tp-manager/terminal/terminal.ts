@@ -244,7 +244,8 @@ export interface PaymentObserver {
   report(report: TransactionReport): "accept" | "refuse" | "hold";
   /**
    * false: the result names another attempt of ours by its reference, or can be that of an earlier
-   * one, so it is not taken for this payment's. For drivers with {@link Terminal.takeLateResults},
+   * one, so it is not taken for this payment's. A throw: the journal cannot be read, and the result
+   * must not be acknowledged. For drivers with {@link Terminal.takeLateResults},
    * who ask before they report.
    */
   concerns?(report: TransactionReport): boolean;

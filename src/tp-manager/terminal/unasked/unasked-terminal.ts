@@ -289,13 +289,19 @@ export class UnaskedTerminal implements Terminal {
 
   #result(reply: Uint8Array, reading: ResultReading, unasked: boolean): boolean {
     const paying = this.#paying;
-    const isOwn = paying !== undefined && this.#isOf(paying, reading.report, unasked);
+    let isOwn = false;
+    try {
+      isOwn = paying !== undefined && this.#isOf(paying, reading.report, unasked);
+    } catch (error) {
+      if (paying) paying.fault = `the result could not be judged: ${(error as Error).message}`;
+      return false; // it is told again
+    }
     if (paying && !isOwn && !unasked) paying.fault = "a result came that can be another payment's";
     if (!isOwn && unasked && this.#overtakes(reading)) {
       this.#unstored.hold({ reply: reply.slice(), reading, paying: undefined });
       return false;
     }
-    const isStored = isOwn ? this.#own(paying, reading) : this.#late(reading);
+    const isStored = isOwn && paying ? this.#own(paying, reading) : this.#late(reading);
     if (isStored || this.#parts.dialogue.isShared) return isStored;
     // Where nothing is acknowledged, nothing is told again.
     this.#unstored.keep({ reply: reply.slice(), reading, paying: isOwn ? paying : undefined });
