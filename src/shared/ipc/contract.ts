@@ -310,9 +310,9 @@ export const supervisorMessages = {
     response: gatewayHistorySchema,
   },
   /**
-   * Alarms behind the id `after`, oldest first, and among them the requests of the fleet, which are
-   * none: they have the name {@link FLEET_REQUEST}. `origin` names the database they are in: for the
-   * ids of another one all alarms are told.
+   * Alarms behind the id `after`, oldest first, and among them, named {@link FLEET_REQUEST}, the
+   * requests of the fleet, which are none. `origin` names the database they are in: for the ids of
+   * another one all alarms are told.
    */
   alarms: {
     request: z.object({

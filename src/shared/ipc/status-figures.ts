@@ -35,7 +35,7 @@ export const updateFigures = z.object({
 /** Payments that are not over for tp-manager. */
 export const paymentFigures = { running: z.int(), inDoubt: z.int(), notHandedOver: z.int() };
 
-/** What tp-manager tells of troubles (docs/design.md 8.8); an older version tells less. */
+/** tp-manager's part of the troubles (docs/design.md 8.8); an older version tells less. */
 export const tpManagerTroubleFigures = {
   /**
    * Why a payment of a new order would be refused now, with the code of its answer; empty: it is
