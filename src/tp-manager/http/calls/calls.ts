@@ -7,7 +7,7 @@ import { programCalls } from "./program-calls.ts";
 import { reconciliationCalls } from "./reconciliation-calls.ts";
 import { terminalCalls } from "./terminal-calls.ts";
 
-/** Every call of the local API, in the order of the README's table. */
+/** Every call of the local API, in the order of the reference's table. */
 export const calls: readonly AnyCall[] = [
   ...paymentCalls,
   ...journalCalls,
