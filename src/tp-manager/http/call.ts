@@ -18,8 +18,8 @@ type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${inf
 
 /**
  * One call of the local API: the only place that says what it is. Routing, `Allow`, roles, the rule
- * about a browser's address bar, validation, the OpenAPI document and the table in docs/reference.md
- * all derive from it.
+ * about a browser's address bar, validation, the OpenAPI document and docs/reference.md derive from
+ * it.
  */
 interface CallRecord<Path extends string, Body, Query> {
   /** As OpenAPI writes it: `/payment/{orderId}`. */
