@@ -108,31 +108,36 @@ class BrokerThread implements BrokerConnection {
   }
 
   #take(word: FromThread): void {
-    if (word.say === "closed") this.#closed?.();
-    if (this.#isOver) return;
+    if (this.#isOver && word.say !== "closed") return;
     switch (word.say) {
+      case "closed":
+        this.#closed?.();
+        break;
       case "connected":
         this.window = word.window;
         this.#askWhetherAlive();
         this.#begun?.();
         this.#begun = undefined;
-        return;
+        break;
       case "sent":
         this.#unanswered.get(word.id)?.(word.sent);
         this.#unanswered.delete(word.id);
-        return;
+        break;
       case "received":
         this.#listener.received({
           payload: Buffer.from(word.payload),
           retained: word.retained,
         });
-        return;
+        break;
       case "failed":
-        return this.#lose("trouble", word.words);
+        this.#lose("trouble", word.words);
+        break;
       case "lost":
-        return this.#lose(word.because, word.words);
+        this.#lose(word.because, word.words);
+        break;
       case "alive":
-        return this.#askWhetherAlive();
+        this.#askWhetherAlive();
+        break;
     }
   }
 
