@@ -24,7 +24,7 @@ interface Request extends Asked {
 interface Result {
   readonly answer: Answer;
   readonly order: string;
-  readonly connection: Connection | undefined;
+  readonly connection: Connection | "newest" | undefined;
 }
 
 export interface UnaskedParts {
@@ -104,6 +104,16 @@ export class UnaskedDevice extends ModelDevice {
     void this.#tell({ answer: { ...asked, says: "approved" }, order, connection: undefined });
   }
 
+  /** The way is open for a request: a result that was kept back until then is told first. */
+  speaksFirst(): void {
+    const fault = "result in place of an acknowledgement";
+    if (this.busy || this.#held?.until !== fault) return;
+    const { result } = this.#held;
+    this.#held = undefined;
+    this.#strike(fault);
+    void this.#tell({ ...result, connection: "newest" });
+  }
+
   /** What the terminal makes of a request, as the register sees it. */
   hears(bytes: Uint8Array, order: string, connection: Connection): Heard {
     const { unasked = usual, customerMs } = this.#parts.next();
@@ -127,10 +137,9 @@ export class UnaskedDevice extends ModelDevice {
   async #work(request: Request, does: UnaskedBehaviour, customerMs: number): Promise<void> {
     const power = this.#power;
     this.#isRunning = true;
-    await this.#release("result in place of an acknowledgement");
     await this.#pause(customerMs);
     if (power === this.#power) {
-      await this.#release("result within the next payment");
+      await this.#release();
       await this.#end(request, does);
     }
     this.#requests.push(request);
@@ -199,12 +208,13 @@ export class UnaskedDevice extends ModelDevice {
     await this.#tell({ ...{ order, connection }, answer: { ...answer, reference } }, false);
   }
 
-  /** Tells a result that was kept back, when it was kept until now. */
-  async #release(until: HeldBack): Promise<void> {
-    if (this.#held?.until !== until) return;
+  /** Tells a result that was kept back until the next payment. */
+  async #release(): Promise<void> {
+    const fault = "result within the next payment";
+    if (this.#held?.until !== fault) return;
     const { result } = this.#held;
     this.#held = undefined;
-    if (this.#deliver(result)) this.#strike(until);
+    if (this.#deliver({ ...result, connection: "newest" })) this.#strike(fault);
     await this.#pause(500);
   }
 
