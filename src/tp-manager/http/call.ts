@@ -145,12 +145,14 @@ export function carryOut(
   return record.handle({ params, query, headers, body, raw: raw ?? {}, request, reply }, at);
 }
 
-/** docs/design.md 5.14. */
-function checkRole({ role }: AnyCall, given: Role | null, hasOperator: boolean): void {
-  if (role === "own-operator" && !hasOperator) {
-    throw new AppError("OPERATOR_REQUIRED", "Set OPERATOR_LOGIN and OPERATOR_PWD for this call.");
-  }
-  if (role !== undefined && hasOperator && given !== "operator") {
-    throw new AppError("OPERATOR_REQUIRED");
-  }
+/** Whether a pair may make a call at all, whatever it asks for (docs/design.md 5.14). */
+export function mayCall({ role }: AnyCall, given: Role | null, hasOperator: boolean): boolean {
+  return role === undefined || (hasOperator ? given === "operator" : role !== "own-operator");
+}
+
+function checkRole(record: AnyCall, given: Role | null, hasOperator: boolean): void {
+  if (mayCall(record, given, hasOperator)) return;
+  throw hasOperator
+    ? new AppError("OPERATOR_REQUIRED")
+    : new AppError("OPERATOR_REQUIRED", "Set OPERATOR_LOGIN and OPERATOR_PWD for this call.");
 }
