@@ -86,7 +86,7 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     expect(at.journal.terminalLog.strays(1)).toMatchObject([{ finding: "held" }]);
   });
 
-  test("is the one in doubt's although another was begun since, of which nothing left", async () => {
+  test("is the one in doubt's although of one that was begun since nothing left", async () => {
     const at = unasked();
     await doubtful(at);
     at.terminal.script = () => Promise.resolve({ end: "not-sent", code: "line", text: "gone" });
