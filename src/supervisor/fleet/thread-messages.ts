@@ -1,9 +1,9 @@
 import type { BrokerSettings, Outgoing, Sent } from "./broker.ts";
 import type { LostBecause } from "./reconnect-policy.ts";
 
-/* What the supervisor and the thread with its connection tell each other (docs/fleet.md 4.3). */
+/* Words between the supervisor and the thread with its connection (docs/fleet.md 4.3). */
 
-/** What the thread begins with. */
+/** Given to the thread at its start. */
 export interface ThreadTask {
   readonly settings: BrokerSettings;
   readonly will: Outgoing;

@@ -64,7 +64,7 @@ class BrokerThread implements BrokerConnection {
     this.#listener = listener;
     this.#worker = new Worker(script, {
       workerData,
-      // What the package prints has no place in the output of the program.
+      // Lines that the package prints have no place in the output of the program.
       stdout: true,
       stderr: true,
       resourceLimits: {

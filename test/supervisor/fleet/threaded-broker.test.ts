@@ -120,7 +120,7 @@ async function connectTo(broker: ScriptedBroker) {
   return { connection, ...ears };
 }
 
-test("over a thread messages are sent, requests come, and an end in order leaves no will", async () => {
+test("over a thread messages are sent, requests come, and a farewell leaves no will", async () => {
   const broker = new ScriptedBroker();
   await broker.up();
   const { connection, received } = await connectTo(broker);
