@@ -61,6 +61,10 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
       const { runDemo } = await import("./demo/demo.ts");
       return await runDemo(at(demoDataDirectory), given.protocol);
     }
+    case "simulate": {
+      const { simulate } = await import("./demo/simulate.ts");
+      return await simulate(at(demoDataDirectory), given.simulate);
+    }
     case "doctor": {
       const { runDoctor } = await import("./doctor/doctor.ts");
       return await runDoctor(at(await meant()), given);
