@@ -282,4 +282,17 @@ export const migrations: readonly Migration[] = [
   CREATE INDEX event_alarm_about ON event (json_extract(data, '$.transactionId'))
     WHERE name = 'alarm';
   `,
+  // Acts of people at the operator's console. The end is the HTTP status of its answer.
+  `
+  CREATE TABLE act (
+    id INTEGER PRIMARY KEY,
+    at_ms INTEGER NOT NULL,
+    login TEXT NOT NULL,
+    name TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    call TEXT NOT NULL,
+    body TEXT,
+    http INTEGER
+  ) STRICT;
+  `,
 ];

@@ -64,6 +64,10 @@ export function fullJournal(n: number): Journal {
       `i, CASE WHEN i < 3 THEN 'terminal' ELSE 'operator' END,
        CASE WHEN i < ${half} THEN '{"end":"completed"}' ELSE '{"end":"refused"}' END`,
     );
+    fill(
+      "INSERT INTO act (at_ms, login, name, reason, call)",
+      "i, 'operator', 'Anna', 'it hangs', 'POST /reset'",
+    );
     fill("INSERT INTO accepted_terminal (identity, accepted_at_ms)", "'{}', i");
     fill(
       "INSERT INTO event (at_ms, name, data)",
