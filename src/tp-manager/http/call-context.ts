@@ -1,6 +1,7 @@
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { ActStore } from "../attempts/act-store.ts";
+import type { DayStore } from "../attempts/day-store.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { AfterSale } from "../orders/after-sale.ts";
 import type { Orders, PaymentResult } from "../orders/orders.ts";
@@ -40,6 +41,7 @@ export interface CallContext {
     "ask" | "publicIdOf" | "reconcile" | "settle" | "settleCopies"
   >;
   readonly acts: ActStore;
+  readonly days: Pick<DayStore, "hours" | "closings">;
   readonly defaultCurrency: string;
   /** OPERATOR_LOGIN is set. */
   readonly hasOperator: boolean;

@@ -5,6 +5,7 @@ import { Store } from "../../shared/stores/store.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { ActStore } from "../attempts/act-store.ts";
 import type { AnswerStore } from "../attempts/answer-store.ts";
+import type { DayStore } from "../attempts/day-store.ts";
 import type { AgainStore, RefusedStore } from "../attempts/hand-off-store.ts";
 import type { ReconciliationStore } from "../attempts/reconciliation.ts";
 import type { ReturnStore } from "../attempts/return-store.ts";
@@ -17,6 +18,7 @@ import { AnswerRows } from "./answer-rows.ts";
 import { Archive } from "./archive.ts";
 import { ArchivedRows } from "./archived-rows.ts";
 import { AttemptRows } from "./attempt-rows.ts";
+import { DayRows } from "./day-rows.ts";
 import { DoubtRows } from "./doubt-rows.ts";
 import { EventRows } from "./event-rows.ts";
 import { HandOffRows } from "./hand-off-rows.ts";
@@ -47,6 +49,7 @@ export class Journal {
   readonly returns: ReturnStore;
   readonly terminalLog: TerminalLog;
   readonly reconciliations: ReconciliationStore;
+  readonly days: DayStore;
   readonly archive: Archive;
   /** The marks of this database and of the supervisor's one. */
   readonly store: Store;
@@ -74,6 +77,7 @@ export class Journal {
       this.returns = new ReturnRows(this.statements, this.events, this.attempts, archived);
       this.terminalLog = new TerminalRows(this.statements, this.events);
       this.reconciliations = new ReconciliationRows(this.statements, this.events);
+      this.days = new DayRows(this.statements);
       this.archive = new Archive(this.statements);
     } catch (error) {
       this.database.close();

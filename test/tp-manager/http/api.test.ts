@@ -23,6 +23,7 @@ async function api(change: Partial<ApiOptions> = {}, at: House = house()) {
     acts: at.journal.acts,
     defaultCurrency: "EUR",
     orders: at.orders,
+    days: at.journal.days,
     desk: at.desk,
     afterSale: at.afterSale,
     settle: at.settle,

@@ -25,7 +25,16 @@ import {
   unexpectedExample,
 } from "./answer-examples.ts";
 import { consoleAnswers, consoleSchemas } from "./console.ts";
+import { day, dayExample } from "./day.ts";
 import * as evidence from "./evidence.ts";
+import {
+  foundPayment,
+  maskedCard,
+  maskedExample,
+  may,
+  search,
+  searchExample,
+} from "./found-payments.ts";
 import { reconciliation, reconciliationExample } from "./reconciliation.ts";
 import { jsonValue, oneOfErrors, receipt, time, trouble } from "./schemas.ts";
 
@@ -162,6 +171,12 @@ const lookup = z.object({
   ...payment,
   attempts: z.array(attempt).min(1),
   gateway: gatewayStanding,
+});
+
+const story = lookup.extend({
+  card: maskedCard,
+  delivery: deliveryStateSchema.nullable().describe("On its way to the gateway; null: nothing is."),
+  may,
 });
 
 const unexpectedReport = z.object({
@@ -322,7 +337,7 @@ const outboxDone = z.object({ status: success, transactionId: z.string(), messag
 /** Those that have a name in the document. */
 export const namedSchemas = {
   ...{ paymentAnswer, listedPayment, lookup, receipt, attempt, unexpectedReport, health },
-  ...{ reconciliation, ...consoleSchemas },
+  ...{ reconciliation, foundPayment, ...consoleSchemas },
   ...{ operationDone, gatewayStanding, gatewayTransaction, outboxItem, outboxDone, message },
   ...{ attemptEvent: evidence.attemptEvent, baseline: evidence.baseline, jsonValue },
   ...{ transactionReport: evidence.transactionReport, observation: evidence.observation },
@@ -337,6 +352,12 @@ export const known = {
   ...{ orderExample, operationExample, paymentRequestExample, openApi },
   payment: { schema: paymentAnswer, example: paymentExample },
   lookup: { schema: lookup, example: lookupExample },
+  story: {
+    schema: story,
+    example: { ...lookupExample, card: maskedExample, delivery: "sent", may: ["reverse"] },
+  },
+  day: { schema: day, example: dayExample },
+  search: { schema: search, example: searchExample },
   listedPayment: {
     schema: listedPayment,
     example: { ...paymentExample, attempt: 1, archived: false, ...times },
