@@ -62,7 +62,7 @@ test("every file in src is reached from a program", () => {
     reached.add(path);
     for (const { target } of found.uses) reach(target);
   };
-  const programs = /\/(main|audit-worker|copy-database)[.]ts$/;
+  const programs = /\/(main|audit-worker|broker-thread|copy-database)[.]ts$/;
   const others = /^scripts\/|^src\/client\/|^src\/launcher\/dependencies[.]ts$/;
   const started = { test: (path: string) => programs.test(path) || others.test(path) };
   for (const { path } of ours) if (started.test(path)) reach(path);
