@@ -167,7 +167,7 @@ test("order numbers that begin with a date stay for every day and counter", () =
   );
 });
 
-test("dates and times stay in every form that joins them with strokes, underscores or colons", () => {
+test("dates and times stay when strokes, underscores or colons join them", () => {
   fc.assert(
     fc.property(
       fc.date({ min: new Date("2020-01-01"), max: new Date("2039-12-31"), noInvalidDate: true }),
