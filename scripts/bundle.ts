@@ -18,8 +18,8 @@ const assets = [
   "package.json",
   "docs/openapi.json",
   "src/supervisor/gateway/wsdl/*.wsdl",
-  "src/tp-manager/http/page/*.{html,css,js}",
   "src/simulator/terminal/page/*.{html,css,js}",
+  "src/tp-manager/console/pages/**/*.{html,css,js}",
 ];
 
 interface Bundle {

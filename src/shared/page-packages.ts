@@ -7,6 +7,7 @@ import { assetFile, projectRoot } from "./version-files.ts";
  */
 export const packageFiles: Readonly<Record<string, string>> = {
   "simulator/terminal/page/vendor/htm-preact.js": "htm/preact/standalone.module.js",
+  "tp-manager/console/pages/vendor/htm-preact.js": "htm/preact/standalone.module.js",
 };
 
 /** The file that a page asks for as `path`, which is below `src`. */

@@ -84,7 +84,7 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("cable, power, paper and locks do what they say, and a fault is armed and taken back", async () => {
+  test("cable, power, paper and locks do what they say; a fault is armed and let go", async () => {
     const condition = (word: string) =>
       expect.poll(() => page.locator(".condition").innerText()).toBe(word);
     const pressed = async (name: string, word: string) => {
@@ -129,7 +129,7 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     expect(await page.locator("footer").innerText()).toContain("./launch.sh simulate reset");
   });
 
-  test("it is easy to use on a desk and on a phone, in light and dark, at rest and at work", async () => {
+  test("it is easy to use on desk and phone, in light and dark, at rest and at work", async () => {
     const faultsIn = async (what: string, ...schemes: ("light" | "dark")[]) => {
       for (const colorScheme of schemes) {
         await page.emulateMedia({ colorScheme });

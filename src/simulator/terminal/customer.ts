@@ -21,8 +21,7 @@ export interface CardAction {
 }
 
 /** `wrong-first`: wrong once, then right; `asked`: on the terminal's keys. */
-export const pinEntries = ["right", "wrong-first", "asked"] as const;
-export type PinEntry = (typeof pinEntries)[number];
+type PinEntry = "right" | "wrong-first" | "asked";
 
 /** Keys of the terminal. */
 export const keys = [

@@ -6,8 +6,14 @@ import type { TerminalParts } from "./terminal-parts.ts";
 /** The one PIN that no simulated card has. */
 const WRONG = "0000";
 
-/** What became of the PIN of a card: entered, or why not. */
+/** A PIN was entered, or the reason why none was. */
 export type Entered = "right" | "wrong" | "cancelled" | "time-out";
+
+/** The PIN of a presented card: how often it is asked for, and how the first try went. */
+export interface CardPin {
+  readonly pad: { enter(waitMs: number, signal: AbortSignal): Promise<Entered> };
+  readonly first: Entered;
+}
 
 /** A card's PIN as often as the terminal asks for it. */
 export class PinPad<O extends TerminalOptions> {

@@ -71,7 +71,7 @@ export interface Machine {
 /** How a register finds the terminal; `unregistered` is for protocols that have such a thing. */
 export type Condition = "unregistered" | "ready" | "busy";
 
-/** What hands at the terminal have done to it. */
+/** Hands can take both from a terminal. */
 export interface Supply {
   readonly cableIn: boolean;
   readonly powered: boolean;
@@ -87,7 +87,7 @@ export interface MachineParts {
   readonly screen: Screen;
   /** Takes no cards until unlocked. */
   outOfOrder: boolean;
-  /** Somebody is in the terminal's own menu. */
+  /** True: somebody uses the terminal's own menu. */
   busy: boolean;
   paperOut: boolean;
   /** HH:MM of the daily restart on the terminal's clock; null: none. */

@@ -33,7 +33,7 @@ interface ShownAmount {
   readonly currency: string;
 }
 
-/** What the customer reads on the terminal itself. */
+/** The display of the terminal shows the customer one moment at a time. */
 export class Screen {
   readonly #clock: Clock;
   #stage: Stage = "idle";

@@ -66,7 +66,7 @@ describe("a word", () => {
     ]);
   });
 
-  test("asks for the PIN on the keys: three wrong ones are a decline, the red key ends it", async () => {
+  test("asks for the PIN on the keys: three wrong ones decline, the red key ends it", async () => {
     const { register, say, get } = await controlled();
     const tooOften = register.run(authorisation(1200));
     expect(await say("ask-pin", { within: 20 })).toBe("ask-pin");

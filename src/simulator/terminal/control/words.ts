@@ -16,11 +16,11 @@ class WordError extends Error {
 }
 
 /** The words behind a word: its value, and what `--name value` said. */
-export type Asked = Readonly<Record<string, string>>;
+type Asked = Readonly<Record<string, string>>;
 
 interface Word {
   readonly help: string;
-  /** What may follow, for people. */
+  /** The words that may follow, for people. */
   readonly takes?: string;
   act(simulator: Controlled, asked: Asked): unknown;
 }
@@ -146,7 +146,7 @@ export const words: Readonly<Record<string, Word>> = {
     },
   },
   unregister: {
-    help: "forgets its registration (ZVT)",
+    help: "forgets its registration, where the protocol has one",
     act: ({ terminal }) => {
       const { unregistered } = terminal.toggles;
       if (!unregistered) throw new WordError("this protocol has no registration");

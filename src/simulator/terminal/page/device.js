@@ -87,7 +87,7 @@ function ownWords({ outOfOrder, paperOut, busy }) {
 }
 
 /**
- * What hangs on the terminal: cable and mains.
+ * Cable and mains are the two things that hands can pull.
  * @param {{state: State, act: Act}} props
  */
 function Plugs({ state, act }) {

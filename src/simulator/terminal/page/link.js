@@ -58,7 +58,7 @@ export function say(word, asked = {}) {
 }
 
 /**
- * The same act as a line for a shell.
+ * A shell has a line for each act.
  * @param {string} word
  * @param {Readonly<Record<string, string>>} [asked]
  */

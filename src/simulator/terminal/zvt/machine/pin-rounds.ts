@@ -1,16 +1,9 @@
-import { type Entered, PIN_TRIES_MAX, type PinPad } from "../../pin.ts";
+import { type CardPin, type Entered, PIN_TRIES_MAX } from "../../pin.ts";
 import type { PaymentScript } from "../../scenario.ts";
-import type { Parts } from "./parts.ts";
 import type { Process } from "./process.ts";
 import { abortedReport } from "./report.ts";
 import { askHost, cardWaitMs, code } from "./sale.ts";
 import { status } from "./texts.ts";
-
-/** The PIN of the presented card: how often it is asked for, and how the first try went. */
-export interface CardPin {
-  readonly pad: PinPad<Parts["options"]>;
-  readonly first: Entered;
-}
 
 /**
  * Asks the bank, and once more after each wrong PIN, which is told by a report of its own

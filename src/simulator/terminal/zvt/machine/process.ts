@@ -257,7 +257,7 @@ export class Process {
     if (lost && this.cancellable) throw new ProcessOver("a status was not answered");
   }
 
-  /** The same on the terminal's own display, which nobody has to want. */
+  /** The terminal's own display shows every status, wanted by the register or not. */
   #show(code: number): void {
     const stage = stageOfStatus[code];
     const { amount, currency } = this.request.fields;

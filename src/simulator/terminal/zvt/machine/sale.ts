@@ -8,10 +8,9 @@ import {
 import { type CardName, testCards } from "../../bank/cards.ts";
 import { type Outcome, outcomeOf } from "../../bank/outcome.ts";
 import { customerActs } from "../../customer-acts.ts";
-import { PinPad } from "../../pin.ts";
+import { type CardPin, PinPad } from "../../pin.ts";
 import type { PaymentScript } from "../../scenario.ts";
 import { ProcessOver } from "../../terminal-parts.ts";
-import type { CardPin } from "./pin-rounds.ts";
 import type { Answer, Process } from "./process.ts";
 import { status } from "./texts.ts";
 
@@ -49,7 +48,7 @@ export const code = {
 /** The card that the customer presented, or why no card for payments came. */
 export type Presented = PresentedCard | "cancelled" | "time-out" | "other-card";
 
-export interface PresentedCard {
+interface PresentedCard {
   readonly card: CardName;
   readonly pin: CardPin;
   /** The bank's word for this very card; undefined: as for every other. */

@@ -44,7 +44,7 @@ export const status = {
   cancelled: 0xa2,
 } as const;
 
-/** What the terminal shows itself when it tells a status. */
+/** The terminal's own display shows these moments when a status is told. */
 export const stageOfStatus: Readonly<Record<number, Stage>> = {
   [status.lookAtPinPad]: "pin",
   [status.waitingForHost]: "host",
