@@ -16,6 +16,7 @@ import { type DeskSettings, TerminalDesk } from "./desk/terminal-desk.ts";
 import { type ApiOptions, createApi } from "./http/app.ts";
 import { EventHub } from "./http/events/event-hub.ts";
 import { listenOnLoopback } from "./http/loopback-server.ts";
+import { HourWatch } from "./http/status/hour-watch.ts";
 import { Monitor, type MonitorParts } from "./http/status/monitor.ts";
 import { archiveChore } from "./journal/archive.ts";
 import { Journal } from "./journal/journal.ts";
@@ -78,9 +79,7 @@ async function start(context: ProgramContext): Promise<void> {
   const atGateway = gatewayParts(context, supervisor, journal, areaLog("gateway"));
   const api = await createApi(
     apiOptions(context, {
-      monitor,
-      orders,
-      desk,
+      ...{ monitor, orders, desk, days: journal.days },
       afterSale: new AfterSale({ attempts, terminalLog, desk, orders }),
       supervisor,
       refused: new RefusedHandOvers(journal.refused, handOff, clock, areaLog("hand-off")),
@@ -115,6 +114,7 @@ async function start(context: ProgramContext): Promise<void> {
     deliveries.start();
     startAlarmPoll(context, journal, supervisor);
     startTroubleWatch(context, monitor, areaLog("hand-off"));
+    startHours(context, { days: journal.days, desk, supervisor });
     atGateway.start();
   });
 }
@@ -282,6 +282,28 @@ function startTroubleWatch({ clock, onStop }: ProgramContext, monitor: Monitor, 
   const read = (): Promise<Trouble[]> => monitor.troubles();
   const watch = new TroubleWatch({ by: "tp-manager", read, clock, log });
   onStop("trouble watch", () => watch.close());
+  watch.start();
+}
+
+interface HourParts {
+  readonly days: Journal["days"];
+  readonly desk: TerminalDesk;
+  readonly supervisor: SupervisorLink;
+}
+
+function startHours(
+  { config, clock, log, onStop }: ProgramContext,
+  { days, desk, supervisor }: HourParts,
+): void {
+  const waiting = async (): Promise<number> => {
+    const { outbox } = await supervisor.call("status", {});
+    return outbox.pending + outbox.parked;
+  };
+  const area = log.child({ area: "hours" });
+  const watch = new HourWatch({
+    ...{ desk, days, waiting, keptDays: config.JOURNAL_DAYS, clock, log: area },
+  });
+  onStop("hours", () => watch.close());
   watch.start();
 }
 

@@ -59,7 +59,7 @@ export function run(root: string, version: string): void {
   syncFolder(root);
 }
 
-function placeOf(root: string, works: boolean): SwitchPlace {
+export function placeOf(root: string, works: boolean): SwitchPlace {
   return {
     root,
     programs: {
@@ -74,7 +74,7 @@ function placeOf(root: string, works: boolean): SwitchPlace {
   };
 }
 
-function siteOf(root: string): Site {
+export function siteOf(root: string): Site {
   const nothing = (): void => {};
   const output = { row: nothing, finding: nothing, text: nothing, note: nothing };
   return {

@@ -19,7 +19,7 @@ import { fleetFields } from "./fleet-schema.ts";
 
 /**
  * The names of data/config.txt that belong to no driver: type, range, default, help. The only place
- * that knows them; the example file and the README's table are made from them and from what the
+ * that knows them; the example file and the reference's table are made from them and from what the
  * drivers add (docs/design.md 4.2). Values arrive as text.
  */
 

@@ -1,5 +1,6 @@
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
+import type { DayStore } from "../attempts/day-store.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { AfterSale } from "../orders/after-sale.ts";
 import type { Orders, PaymentResult } from "../orders/orders.ts";
@@ -39,6 +40,7 @@ export interface CallContext {
     GatewayDesk,
     "ask" | "publicIdOf" | "reconcile" | "settle" | "settleCopies"
   >;
+  readonly days: Pick<DayStore, "hours" | "closings">;
   readonly defaultCurrency: string;
   /** OPERATOR_LOGIN is set. */
   readonly hasOperator: boolean;

@@ -4,6 +4,7 @@ import { openStore } from "../../shared/stores/put-back.ts";
 import { Store } from "../../shared/stores/store.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { AnswerStore } from "../attempts/answer-store.ts";
+import type { DayStore } from "../attempts/day-store.ts";
 import type { AgainStore, RefusedStore } from "../attempts/hand-off-store.ts";
 import type { ReconciliationStore } from "../attempts/reconciliation.ts";
 import type { ReturnStore } from "../attempts/return-store.ts";
@@ -15,6 +16,7 @@ import { AnswerRows } from "./answer-rows.ts";
 import { Archive } from "./archive.ts";
 import { ArchivedRows } from "./archived-rows.ts";
 import { AttemptRows } from "./attempt-rows.ts";
+import { DayRows } from "./day-rows.ts";
 import { DoubtRows } from "./doubt-rows.ts";
 import { EventRows } from "./event-rows.ts";
 import { HandOffRows } from "./hand-off-rows.ts";
@@ -44,6 +46,7 @@ export class Journal {
   readonly returns: ReturnStore;
   readonly terminalLog: TerminalLog;
   readonly reconciliations: ReconciliationStore;
+  readonly days: DayStore;
   readonly archive: Archive;
   /** The marks of this database and of the supervisor's one. */
   readonly store: Store;
@@ -70,6 +73,7 @@ export class Journal {
       this.returns = new ReturnRows(this.statements, this.events, this.attempts, archived);
       this.terminalLog = new TerminalRows(this.statements, this.events);
       this.reconciliations = new ReconciliationRows(this.statements, this.events);
+      this.days = new DayRows(this.statements);
       this.archive = new Archive(this.statements);
     } catch (error) {
       this.database.close();

@@ -282,4 +282,14 @@ export const migrations: readonly Migration[] = [
   CREATE INDEX event_alarm_about ON event (json_extract(data, '$.transactionId'))
     WHERE name = 'alarm';
   `,
+  // How the terminal was in each hour, and how many transactions waited for the gateway.
+  `
+  CREATE TABLE hour (
+    at_ms INTEGER PRIMARY KEY,
+    ready_ms INTEGER NOT NULL,
+    refusing_ms INTEGER NOT NULL,
+    no_link_ms INTEGER NOT NULL,
+    waiting_max INTEGER
+  ) STRICT;
+  `,
 ];

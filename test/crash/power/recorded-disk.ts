@@ -69,8 +69,10 @@ export class RecordedDisk {
         this.#sync(path);
         return;
       case "unlink":
-        this.#live.delete(path);
-        this.#unsyncedNames.push({ kind: "unlink", path });
+        for (const each of this.#below(path)) {
+          this.#live.delete(each);
+          this.#unsyncedNames.push({ kind: "unlink", path: each });
+        }
         return;
       case "rename": {
         const to = record.data.toString();
@@ -97,6 +99,11 @@ export class RecordedDisk {
     const kept = random.between(0, this.#unsyncedNames.length);
     for (const change of this.#unsyncedNames.slice(0, kept)) rename(names, change);
     return new Map([...names].map(([path, content]) => [path, survivor(content, random)]));
+  }
+
+  /** A folder is recorded as one that goes with all that is in it. */
+  #below(path: string): string[] {
+    return [...this.#live.keys()].filter((each) => each === path || each.startsWith(`${path}/`));
   }
 
   #sync(path: string): void {

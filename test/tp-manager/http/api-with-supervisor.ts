@@ -47,6 +47,7 @@ export async function apiWithSupervisor(
     ...at,
     monitor: monitorOf(at),
     gateway,
+    days: journal.days,
     port: 8765,
     kiosk,
     operator: options.operator,

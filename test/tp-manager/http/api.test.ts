@@ -20,6 +20,7 @@ async function api(change: Partial<ApiOptions> = {}, at: House = house()) {
     allowedOrigins: [],
     defaultCurrency: "EUR",
     orders: at.orders,
+    days: at.journal.days,
     desk: at.desk,
     afterSale: at.afterSale,
     settle: at.settle,

@@ -44,6 +44,7 @@ export function apiOptions(at: House, change: Partial<ApiOptions> = {}): ApiOpti
   return {
     ...{ orders, desk, afterSale, settle, refused },
     ...withoutSupervisor(at),
+    days: at.journal.days,
     monitor: change.monitor ?? monitorOf(at),
     port: 8765,
     kiosk: { login: "kiosk", password: "secret" },

@@ -181,6 +181,25 @@ const terminalLog: Record<string, Ways> = {
   "terminalLog accept": one("{}", 0),
 };
 
+const day: Record<string, Ways> = {
+  "day add": (n) => [
+    [n, 1, 0, 0, 5],
+    [3 * n, 1, 0, 0, null],
+  ],
+  "day drop": one(2),
+  "day hours": (n) => [
+    [0, 25],
+    [n / 2, n / 2 + 25],
+    [2 * n, 3 * n],
+  ],
+  "day closings": (n) => [
+    [0, 10],
+    [n / 2, n],
+    [2 * n, 3 * n],
+  ],
+  "day compared": (n) => [[1], [n], [2 * n]],
+};
+
 const reconciliation: Record<string, Ways> = {
   "reconciliation uncompared": one(3),
   "reconciliation closing": (n) => [[1], [n]],
@@ -273,6 +292,7 @@ export const waysToRun: Readonly<Record<string, Ways>> = {
   ...handOffs,
   ...returns,
   ...terminalLog,
+  ...day,
   ...reconciliation,
   ...events,
   ...lossOf,

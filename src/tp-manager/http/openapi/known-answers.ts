@@ -24,7 +24,16 @@ import {
   transactionExample,
   unexpectedExample,
 } from "./answer-examples.ts";
+import { day, dayExample } from "./day.ts";
 import * as evidence from "./evidence.ts";
+import {
+  foundPayment,
+  maskedCard,
+  maskedExample,
+  may,
+  search,
+  searchExample,
+} from "./found-payments.ts";
 import { reconciliation, reconciliationExample } from "./reconciliation.ts";
 import { jsonValue, oneOfErrors, receipt, time, trouble } from "./schemas.ts";
 
@@ -161,6 +170,12 @@ const lookup = z.object({
   ...payment,
   attempts: z.array(attempt).min(1),
   gateway: gatewayStanding,
+});
+
+const story = lookup.extend({
+  card: maskedCard,
+  delivery: deliveryStateSchema.nullable().describe("On its way to the gateway; null: nothing is."),
+  may,
 });
 
 const unexpectedReport = z.object({
@@ -315,7 +330,7 @@ const outboxDone = z.object({ status: success, transactionId: z.string(), messag
 /** Those that have a name in the document. */
 export const namedSchemas = {
   ...{ paymentAnswer, listedPayment, lookup, receipt, attempt, unexpectedReport, health },
-  ...{ reconciliation },
+  ...{ reconciliation, foundPayment },
   ...{ operationDone, gatewayStanding, gatewayTransaction, outboxItem, outboxDone, message },
   ...{ attemptEvent: evidence.attemptEvent, baseline: evidence.baseline, jsonValue },
   ...{ transactionReport: evidence.transactionReport, observation: evidence.observation },
@@ -330,6 +345,12 @@ export const known = {
   ...{ orderExample, operationExample, paymentRequestExample, openApi },
   payment: { schema: paymentAnswer, example: paymentExample },
   lookup: { schema: lookup, example: lookupExample },
+  story: {
+    schema: story,
+    example: { ...lookupExample, card: maskedExample, delivery: "sent", may: ["reverse"] },
+  },
+  day: { schema: day, example: dayExample },
+  search: { schema: search, example: searchExample },
   listedPayment: {
     schema: listedPayment,
     example: { ...paymentExample, attempt: 1, archived: false, ...times },

@@ -13,9 +13,11 @@ import {
   TerminalUnavailable,
   type TransactionReport,
 } from "../terminal.ts";
+import { Babble } from "./babble.ts";
 import type { Dialogue, Messages, Opened, Reading } from "./dialogue.ts";
 import { lost, notBegun } from "./payment-ends.ts";
 import { type Paying, sendRequest } from "./send-request.ts";
+import { Silence } from "./silence.ts";
 import { unreadableReport } from "./unreadable-report.ts";
 import { type UnstoredResult, UnstoredResults } from "./unstored-results.ts";
 
@@ -52,9 +54,6 @@ const cannotTell = "the protocol has no question about the last transaction";
 const REPEAT_MS = 30_000;
 /** How long an opening is held for its request, at most. */
 const OPENED_MS = 5_000;
-/** Pieces of noise that are written down in each span of time. */
-const NOISE_MAX = 20;
-const NOISE_SPAN_MS = 60_000;
 const nothingElse = { card: "0", call: "0", periph: "0" } as const;
 
 /**
@@ -72,8 +71,8 @@ export class UnaskedTerminal implements Terminal {
   /** Recovery is to find out what became of a payment, perhaps of an earlier process. */
   #isDoubted = false;
   #isBusy = false;
-  /** A question of {@link check}: it is over before a payment speaks. */
-  #checking: Promise<void> | undefined;
+  /** The newest question "are you there?": it is over before a payment speaks. */
+  #asked: Promise<void> | undefined;
   /** When {@link prepare} has opened the way for a request that has not left yet. */
   #openedAtMs = -OPENED_MS;
   #quietAtMs: number;
@@ -83,13 +82,14 @@ export class UnaskedTerminal implements Terminal {
   /** The newest result that is on disk, until the terminal has the next request. */
   #stored: { readonly reply: Uint8Array; readonly atMs: number } | undefined;
   readonly #unstored: UnstoredResults<Unstored>;
-  #noise = { sinceMs: 0, count: 0 };
-  /** Ends a silence early: a result has come. */
-  #heard: (() => void) | undefined;
+  readonly #babble: Babble;
+  readonly #silence: Silence;
 
   constructor(parts: UnaskedParts) {
     this.#parts = parts;
     this.#quietAtMs = parts.clock.monotonicMs() + parts.quietMs;
+    this.#babble = new Babble(parts.clock);
+    this.#silence = new Silence(parts.clock);
     this.#unstored = new UnstoredResults(parts, (unstored) => this.#storesAgain(unstored));
   }
 
@@ -165,7 +165,7 @@ export class UnaskedTerminal implements Terminal {
 
   /** The question "are you there?" is the opening of the very session that carries the request. */
   async prepare(signal: AbortSignal): Promise<Baseline> {
-    await this.#checking;
+    await this.#asked;
     signal.throwIfAborted();
     this.#became(await this.#used(() => this.#parts.dialogue.open(signal)));
     this.#openedAtMs = this.#parts.clock.monotonicMs();
@@ -174,30 +174,39 @@ export class UnaskedTerminal implements Terminal {
   }
 
   async check(signal: AbortSignal): Promise<TerminalStatus> {
-    const isOpen = this.#parts.clock.monotonicMs() - this.#openedAtMs < OPENED_MS;
-    if (this.#isBusy || isOpen || this.#paying || this.#mayRun || this.#isDoubted) {
+    if (this.#isSpeaking || this.#mayRun || this.#isDoubted) {
       return { cr: "1", ...nothingElse, detail: "a payment runs or may run" };
     }
+    await this.#ping(signal);
+    return { cr: "0", ...nothingElse, detail: "the terminal answered" };
+  }
+
+  /**
+   * Listens until nothing can be running, then asks whether somebody is there: never beside a
+   * payment, which a question that holds up no sale can meet (docs/design.md 3.25).
+   */
+  async lastTransaction(signal: AbortSignal): Promise<LastTransaction> {
+    const isHeard = await this.#listenOut(signal);
+    if (this.#isSpeaking) throw new TerminalUnavailable("busy", "a payment runs");
+    if (!isHeard) await this.#ping(signal);
+    this.#mayRun = false;
+    this.#quietAtMs = this.#parts.clock.monotonicMs();
+    return { kind: "not-told", why: cannotTell };
+  }
+
+  /** Something of ours is under way, or its way is open. */
+  get #isSpeaking(): boolean {
+    const isOpen = this.#parts.clock.monotonicMs() - this.#openedAtMs < OPENED_MS;
+    return this.#isBusy || isOpen || this.#paying !== undefined;
+  }
+
+  async #ping(signal: AbortSignal): Promise<void> {
     const asked = this.#used(() => this.#parts.dialogue.ping(signal));
-    this.#checking = asked.then(
+    this.#asked = asked.then(
       () => undefined,
       () => undefined,
     );
     this.#became(await asked);
-    return { cr: "0", ...nothingElse, detail: "the terminal answered" };
-  }
-
-  /** Listens until nothing can be running, then asks whether somebody is there. */
-  async lastTransaction(signal: AbortSignal): Promise<LastTransaction> {
-    signal.throwIfAborted();
-    const { clock, dialogue } = this.#parts;
-    const leftMs = this.#quietAtMs - clock.monotonicMs();
-    const isHeard = leftMs > 0 && (await this.#listen(leftMs, signal));
-    signal.throwIfAborted();
-    if (!isHeard) this.#became(await this.#used(() => dialogue.ping(signal)));
-    this.#mayRun = false;
-    this.#quietAtMs = clock.monotonicMs();
-    return { kind: "not-told", why: cannotTell };
   }
 
   async pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
@@ -364,7 +373,7 @@ export class UnaskedTerminal implements Terminal {
   #late({ report, end }: ResultReading): boolean {
     const isStored = this.#take?.(report) ?? false;
     if (isStored && end === "told" && this.#isOfNewest(report) && !this.#paying) {
-      this.#ends(() => this.#heard?.());
+      this.#ends(() => this.#silence.end());
     }
     return isStored;
   }
@@ -386,7 +395,7 @@ export class UnaskedTerminal implements Terminal {
     const paying = this.#paying;
     const isNews = paying !== undefined && paying.fault !== text;
     if (isNews) paying.fault = text;
-    if (this.#isBabble) return;
+    if (this.#babble.isMore()) return;
     this.#parts.log.warn({}, `something came that is no result: ${text}`);
     this.#emit({ type: "protocol", text });
     if (!isNews || !paying.isSent) return;
@@ -396,14 +405,6 @@ export class UnaskedTerminal implements Terminal {
     } catch (error) {
       this.#parts.log.warn({ err: error }, "what came could not be stored");
     }
-  }
-
-  /** More than anybody reads: a line full of noise must not fill log and journal. */
-  get #isBabble(): boolean {
-    const nowMs = this.#parts.clock.monotonicMs();
-    if (nowMs - this.#noise.sinceMs > NOISE_SPAN_MS) this.#noise = { sinceMs: nowMs, count: 0 };
-    this.#noise.count += 1;
-    return this.#noise.count > NOISE_MAX;
   }
 
   #gone(text: string): void {
@@ -430,18 +431,16 @@ export class UnaskedTerminal implements Terminal {
     throw new TerminalUnavailable(reason[opened.why], opened.text);
   }
 
-  /** true: a result came meanwhile. */
-  #listen(forMs: number, signal: AbortSignal): Promise<boolean> {
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    const timer = this.#parts.clock.startTimer("recovery silence", forMs, () => resolve(false));
-    const onAbort = (): void => resolve(false);
-    signal.addEventListener("abort", onAbort, { once: true });
-    this.#heard = () => resolve(true);
-    return promise.finally(() => {
-      timer.clear();
-      signal.removeEventListener("abort", onAbort);
-      this.#heard = undefined;
-    });
+  /** Until nothing can be running, also of a payment since; true: a result came meanwhile. */
+  async #listenOut(signal: AbortSignal): Promise<boolean> {
+    const { clock } = this.#parts;
+    signal.throwIfAborted();
+    let isHeard = false;
+    const leftMs = (): number => this.#quietAtMs - clock.monotonicMs();
+    while (!isHeard && !this.#paying && leftMs() > 0) {
+      isHeard = await this.#silence.listen(leftMs(), signal);
+    }
+    return isHeard;
   }
 
   #emit(event: TerminalEvent): void {

@@ -28,8 +28,13 @@ export const bareLineOn = (
   });
 
 /** A kiosk whose terminal takes bare messages, one connection for each payment. */
-export const bareHouse = (given = bareOptions, end = ""): Promise<UnaskedHouse<BarePeer>> =>
+export const bareHouse = (
+  given = bareOptions,
+  end = "",
+  path?: string,
+): Promise<UnaskedHouse<BarePeer>> =>
   unaskedHouse({
+    ...(path === undefined ? {} : { path }),
     peer: (clock) => new BarePeer(clock),
     messages: caisseApMessages(given),
     dialogue: ({ transport }, clock) => bareLineOn(transport, clock, given, end),

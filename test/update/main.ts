@@ -1,0 +1,33 @@
+/**
+ * Cuts the power at random over the whole path of an update, and between every two of its steps:
+ *   node test/update/main.ts [--cuts 500] [--seed 1]
+ * Half of the cuts are in an update that ends well, half in one whose version fails. The last line
+ * is JSON; null where programs cannot be recorded.
+ */
+import { parseArgs } from "node:util";
+import { recordingLibrary } from "../crash/power/recorder.ts";
+import { Random } from "../simulation/random.ts";
+import { type CutCounts, stepMoments, UpdatePath } from "./path-cuts.ts";
+
+const { values } = parseArgs({
+  options: {
+    cuts: { type: "string", default: "500" },
+    seed: { type: "string", default: "1" },
+  },
+});
+
+const library = recordingLibrary();
+const seed = Number(values.seed);
+const counted: Record<string, CutCounts> = {};
+if (library !== null) {
+  const path = await new UpdatePath().begin();
+  for (const course of ["works", "fails"] as const) {
+    const recording = await path.record(library, course);
+    const times = Math.ceil(Number(values.cuts) / 2);
+    counted[`${course}, at random`] = await path.cutAtRandom(recording, times, seed);
+    const moments = stepMoments(recording);
+    counted[`${course}, at steps`] = await path.cutAt(recording, moments, new Random(seed));
+  }
+  path.end();
+}
+process.stdout.write(`${JSON.stringify(library === null ? null : counted)}\n`);

@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { recordingLibrary } from "../crash/power/recorder.ts";
+import { Random } from "../simulation/random.ts";
+import { stepMoments, UpdatePath } from "./path-cuts.ts";
+
+const library = recordingLibrary();
+
+describe.skipIf(library === null)("an update that a power cut ends anywhere", () => {
+  let path: UpdatePath;
+  beforeAll(async () => {
+    path = await new UpdatePath().begin();
+  });
+  afterAll(() => path.end());
+
+  test.each(["works", "fails"] as const)(
+    "leaves a whole version and all payments, and the next night takes it: it %s",
+    async (course) => {
+      const recording = await path.record(library ?? "", course);
+      const { cuts, ran, violations } = await path.cutAtRandom(recording, 12, 1);
+      expect(violations).toEqual([]);
+      expect(cuts).toBe(12);
+      expect(ran).toHaveProperty(["1.0.0"]);
+    },
+  );
+
+  test("so does a cut between every two steps that are written down", async () => {
+    const recording = await path.record(library ?? "", "works");
+    const moments = stepMoments(recording);
+    expect(moments.length).toBeGreaterThan(20);
+    const { ran, violations } = await path.cutAt(recording, moments, new Random(2));
+    expect(violations).toEqual([]);
+    expect(Object.keys(ran).sort()).toEqual(["1.0.0", "2.0.0"]);
+  });
+
+  test("a program that leaves out a sync is found", async () => {
+    const recording = await path.record(library ?? "", "works");
+    const records = recording.records.filter(
+      ({ what, path: file }) => what !== "sync" || !/unpacking/.test(file),
+    );
+    const careless = { ...recording, records };
+    const { violations } = await path.cutAtRandom(careless, 30, 3);
+    expect(violations.join("\n")).toMatch(/database has schema 2|runs without/);
+  });
+});
