@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import { HEAD_BYTES_MAX, readChunks, readPlainHead } from "../plain-http.ts";
 import type { Clock, Timer } from "../time.ts";
 
-export interface LocalMessage {
+interface LocalMessage {
   readonly socketPath: string;
   readonly path: string;
   /** Names in lower case, values without a line break. */
