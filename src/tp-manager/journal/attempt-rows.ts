@@ -324,7 +324,7 @@ export class AttemptRows implements AttemptStore {
     return { inserted, position: Number(row?.["position"]) };
   }
 
-  /** What was written last; undefined when anything was written to the table since. */
+  /** The last write; undefined when anything else was written to the table since. */
   #knownNow(): Known | undefined {
     return this.#known?.stamp === this.#sql.read.stamp ? this.#known : undefined;
   }

@@ -95,7 +95,7 @@ export class Statement {
       return known.row;
     }
     const row = this.get(...values);
-    // What an open transaction reads may be taken back.
+    // An open transaction may take back the row that it reads.
     if (!this.#parts.isInTransaction()) this.#kept = { stamp, values, row };
     return row;
   }
