@@ -93,7 +93,7 @@ export class DoubtRows implements DoubtStore {
   }
 
   open(atMs: number): StoreDoubt | undefined {
-    const row = this.#sql.open.get();
+    const row = this.#sql.open.kept();
     if (!row || this.#isOver(row, atMs)) return undefined;
     return {
       sinceMs: Number(row["since_ms"]),
