@@ -1,19 +1,19 @@
 import type { Clock } from "../../../shared/time.ts";
 
-/** docs/zvt.md 10.4: the first question comes so soon; each that is not answered doubles the next. */
+/** docs/zvt.md 10.4: the first question comes so soon; each without an answer doubles the next. */
 const ASK_FIRST_MS = 250;
 const ASK_MAX_MS = 2_000;
 /** While the terminal still answers: a short absence must not be missed between two questions. */
 const ASK_UP_MS = 500;
 
-/** What a terminal makes of a question that may only take so long. */
+/** The terminal's answer to a question that may only take so long. */
 export type RestartAnswer = "none" | "busy" | "idle";
 
 /**
  * `back`: it did not answer for a while, and is idle now. `stayed`: it has answered all the time
  * that a terminal needs to go down. `unknown`: neither in time.
  */
-export type RestartEnd = "back" | "stayed" | "unknown";
+type RestartEnd = "back" | "stayed" | "unknown";
 
 interface RestartWatchParts {
   readonly clock: Clock;
