@@ -191,7 +191,8 @@ function puttingOff(name: keyof typeof supervisorMessages): string | undefined {
 /** Telemetry to a broker; nothing of it is loaded where it is not set up. */
 async function tellFleet(context: ProgramContext, parts: MessageParts, log: Logger): Promise<void> {
   const { startFleet } = await import("./start-fleet.ts");
-  startFleet(context, log, statusReader({ ...parts, paused: () => parts.forwarder.paused }));
+  const status = statusReader({ ...parts, paused: () => parts.forwarder.paused });
+  startFleet(context, log, status, (ask, id) => parts.alarmStore.noteRequest(ask, id));
 }
 
 function startTroubleWatch({ onStop }: ProgramContext, parts: MessageParts, log: Logger): void {

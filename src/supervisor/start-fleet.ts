@@ -12,7 +12,7 @@ import { Fleet } from "./fleet/fleet.ts";
 import type { UploadBundle } from "./fleet/fleet-requests.ts";
 import type { TpManagerWord } from "./fleet/fleet-state.ts";
 import { openFleetStore } from "./fleet/fleet-store.ts";
-import { mqttConnector } from "./fleet/mqtt-broker.ts";
+import { threadedConnector } from "./fleet/threaded-broker.ts";
 import { createHttpTransport } from "./gateway/http-transport.ts";
 import type { SupervisorStatus } from "./intake/supervisor-status.ts";
 import { uploadSupportBundle } from "./support-bundle.ts";
@@ -29,9 +29,10 @@ export function startFleet(
   context: ProgramContext,
   log: Logger,
   status: () => SupervisorStatus,
+  note: (ask: string, id: string) => void,
 ): void {
   try {
-    start(context, log, status);
+    start(context, log, status, note);
   } catch (error) {
     if (error instanceof ProgramExit) throw error;
     log.error({ err: error }, "the fleet is not told how the kiosk is until the next start");
@@ -42,7 +43,12 @@ export function startFleet(
  * All that it is given of tp-manager is one question, and no object that changes anything: nothing
  * from the fleet can drive the terminal.
  */
-function start(context: ProgramContext, log: Logger, status: () => SupervisorStatus): void {
+function start(
+  context: ProgramContext,
+  log: Logger,
+  status: () => SupervisorStatus,
+  note: (ask: string, id: string) => void,
+): void {
   const { config, installation, runDirectory, clock, onStop } = context;
   const broker = brokerSettings(context);
   const store = openFleetStore(join(installation.dataDirectory, "fleet.db"), clock, log);
@@ -56,12 +62,12 @@ function start(context: ProgramContext, log: Logger, status: () => SupervisorSta
       return error instanceof IpcError && error.failure === "unreachable" ? "silent" : "slow";
     }
   };
-  const connect = mqttConnector(clock);
+  const connect = threadedConnector(clock);
   const upload = uploader(context, status);
   const payments = config.FLEET_PAYMENTS;
   const { dataDirectory } = installation;
   const updates = fleetUpdates({ dataDirectory, config, clock, log });
-  const asked = { ask, status, upload, updates };
+  const asked = { ask, status, upload, updates, note };
   const fleet = new Fleet({ broker, connect, store, payments, ...asked, clock, log, chance });
   onStop("fleet", () => fleet.stop());
   fleet.start();

@@ -23,6 +23,11 @@ interface HandlerParts extends OwnTroubleParts {
 /** The answers of tp-manager to the other programs of its installation (docs/design.md 7.2). */
 export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManagerMessages> {
   const { port, watch, attempts, handOffs, desk, requestStop } = parts;
+  const payments = () => ({
+    running: desk.turn.current === undefined ? 0 : 1,
+    inDoubt: attempts.unfinished().filter(({ state }) => isInDoubt(state)).length,
+    notHandedOver: handOffs.countPendingHandOffs(),
+  });
   return {
     status() {
       const { link, linkProblem, identity, status } = desk.terminal.state;
@@ -39,12 +44,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
           status: status?.detail ?? link,
           sinceMs: Date.parse(watch.now.since),
         },
-        payments: {
-          running: desk.turn.current === undefined ? 0 : 1,
-          inDoubt: attempts.unfinished().filter(({ state }) => isInDoubt(state)).length,
-          notHandedOver: handOffs.countPendingHandOffs(),
-          asking: desk.isAsking,
-        },
+        payments: { ...payments(), asking: desk.isAsking },
         ...ownTroubles(parts),
       };
     },
@@ -54,11 +54,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
       const told = after === null || after > lastId ? [] : parts.events.after(after, limit);
       return {
         terminal: { link, state, since, terminalId },
-        payments: {
-          running: desk.turn.current === undefined ? 0 : 1,
-          inDoubt: attempts.unfinished().filter((one) => isInDoubt(one.state)).length,
-          notHandedOver: handOffs.countPendingHandOffs(),
-        },
+        payments: payments(),
         troubles: ownTroubles(parts),
         version: versionNumber,
         uptimeMs: process.uptime() * 1000,

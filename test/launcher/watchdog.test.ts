@@ -28,7 +28,7 @@ async function program(name: Program, run: string, isWell: () => boolean, body: 
   onTestFinished(() => void server.close());
 }
 
-test("the beat stays away when a program is silent, but not while an update is at work", async () => {
+test("no beat comes when a program is silent, unless an update is at work", async () => {
   const installation = installationAt(join(folder, "data"));
   const run = openRunDirectory(installation.dataDirectory);
   ipcToken(run);

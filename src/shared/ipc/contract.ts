@@ -6,7 +6,13 @@ import {
   gatewayOperationKindSchema,
   gatewayOperationSchema,
 } from "./gateway-words.ts";
-import { notificationFigures, troubleSince, updateFigures } from "./status-figures.ts";
+import {
+  notificationFigures,
+  paymentFigures,
+  tpManagerTroubleFigures,
+  troubleSince,
+  updateFigures,
+} from "./status-figures.ts";
 import { storesOfSupervisor, storesOfTpManager } from "./store-messages.ts";
 
 export {
@@ -72,6 +78,7 @@ const outboxRefusals = ["unknown", "running", "sent", "closed"] as const;
 
 export const OUTBOX_PAGE_MAX = 200;
 export const ALARMS_PAGE_MAX = 200;
+export const FLEET_REQUEST = "fleet-request";
 export const NOTE_CHARACTERS_MAX = 500;
 
 /**
@@ -303,8 +310,9 @@ export const supervisorMessages = {
     response: gatewayHistorySchema,
   },
   /**
-   * Alarms behind the id `after`, oldest first. `origin` names the database they are in: for the
-   * ids of another one all alarms are told.
+   * Alarms behind the id `after`, oldest first, and among them, named {@link FLEET_REQUEST}, the
+   * requests of the fleet, which are none. `origin` names the database they are in: for the ids of
+   * another one all alarms are told.
    */
   alarms: {
     request: z.object({
@@ -322,6 +330,8 @@ export const supervisorMessages = {
           message: z.string(),
           orderId: z.string().nullable(),
           transactionId: z.string().nullable(),
+          /** The id of what else it is about. Missing: an older supervisor. */
+          about: z.string().nullable().optional(),
         }),
       ),
     }),
@@ -383,37 +393,12 @@ export const tpManagerMessages = {
         /** Since when; of a lost link since its loss. */
         sinceMs: z.number().optional(),
       }),
-      /**
-       * Why a payment of a new order would be refused now, with the code of its answer; empty: it
-       * is taken. Missing: an older version.
-       */
-      obstacles: z
-        .array(z.object({ code: z.string(), says: z.string(), todo: z.string() }))
-        .readonly()
-        .optional(),
       payments: z.object({
-        running: z.int(),
-        inDoubt: z.int(),
-        notHandedOver: z.int(),
+        ...paymentFigures,
         /** The terminal is being asked about something, or has to be. */
         asking: z.boolean().optional(),
       }),
-      /** The supervisor takes nothing: why, since when, and how many wait; null when it does. */
-      handOver: troubleSince.extend({ pending: z.int() }).nullable().optional(),
-      /** Transactions that the supervisor refuses while it takes the others. */
-      refusedHandOffs: z.int().optional(),
-      /** Orders that the gateway has although their sale does not stand; at most 100. */
-      standingAtGateway: z.array(z.string()).readonly().optional(),
-      /** Orders in doubt beside which no payment of their amount is begun. */
-      refusedAmounts: z
-        .array(z.object({ orderId: z.string(), amount: z.string() }))
-        .readonly()
-        .optional(),
-      /** Charges of which the kiosk was told otherwise, or nothing. */
-      unreadCharges: z
-        .object({ count: z.int(), sinceMs: z.number(), orderIds: z.array(z.string()).readonly() })
-        .nullable()
-        .optional(),
+      ...tpManagerTroubleFigures,
     }),
   },
   ...storesOfTpManager,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { paymentFigures, tpManagerTroubleFigures } from "./status-figures.ts";
 
 /** Events in one answer: a payment must not wait for the reading of many. */
 export const FLEET_PAGE_MAX = 50;
@@ -10,29 +11,8 @@ const readinessSchema = z.object({
     since: z.iso.datetime(),
     terminalId: z.string(),
   }),
-  payments: z.object({ running: z.int(), inDoubt: z.int(), notHandedOver: z.int() }),
-  /** tp-manager's part of what the table of troubles asks. */
-  troubles: z.object({
-    /** Why a payment would be refused, with the code of its answer; empty: it is taken. */
-    obstacles: z
-      .array(z.object({ code: z.string(), says: z.string(), todo: z.string() }))
-      .readonly()
-      .optional(),
-    handOver: z
-      .object({ reason: z.string(), sinceMs: z.int(), pending: z.int() })
-      .nullable()
-      .optional(),
-    refusedHandOffs: z.int().optional(),
-    standingAtGateway: z.array(z.string()).readonly().optional(),
-    refusedAmounts: z
-      .array(z.object({ orderId: z.string(), amount: z.string() }))
-      .readonly()
-      .optional(),
-    unreadCharges: z
-      .object({ count: z.int(), sinceMs: z.number(), orderIds: z.array(z.string()).readonly() })
-      .nullable()
-      .optional(),
-  }),
+  payments: z.object(paymentFigures),
+  troubles: z.object(tpManagerTroubleFigures),
 });
 
 /** All that the fleet part may say to tp-manager (docs/fleet.md 6.1): a question. */

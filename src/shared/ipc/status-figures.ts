@@ -31,3 +31,34 @@ export const updateFigures = z.object({
   /** The last version that was tried failed here, and the older one runs. */
   failed: troubleSince.nullable(),
 });
+
+/** Payments that are not over for tp-manager. */
+export const paymentFigures = { running: z.int(), inDoubt: z.int(), notHandedOver: z.int() };
+
+/** tp-manager's part of the troubles (docs/design.md 8.8); an older version tells less. */
+export const tpManagerTroubleFigures = {
+  /**
+   * Why a payment of a new order would be refused now, with the code of its answer; empty: it is
+   * taken.
+   */
+  obstacles: z
+    .array(z.object({ code: z.string(), says: z.string(), todo: z.string() }))
+    .readonly()
+    .optional(),
+  /** The supervisor takes nothing: why, since when, and how many wait; null when it does. */
+  handOver: troubleSince.extend({ pending: z.int() }).nullable().optional(),
+  /** Transactions that the supervisor refuses while it takes the others. */
+  refusedHandOffs: z.int().optional(),
+  /** Orders that the gateway has although their sale does not stand; at most 100. */
+  standingAtGateway: z.array(z.string()).readonly().optional(),
+  /** Orders in doubt beside which no payment of their amount is begun. */
+  refusedAmounts: z
+    .array(z.object({ orderId: z.string(), amount: z.string() }))
+    .readonly()
+    .optional(),
+  /** Charges of which the kiosk was told otherwise, or nothing. */
+  unreadCharges: z
+    .object({ count: z.int(), sinceMs: z.number(), orderIds: z.array(z.string()).readonly() })
+    .nullable()
+    .optional(),
+};

@@ -1,6 +1,10 @@
 import type { DatabaseSync } from "node:sqlite";
 import { type RaisedAlarm, tapAlarms } from "../../shared/alarm-log.ts";
-import type { ResponseOf, supervisorMessages } from "../../shared/ipc/contract.ts";
+import {
+  FLEET_REQUEST,
+  type ResponseOf,
+  type supervisorMessages,
+} from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { transaction } from "../../shared/sqlite.ts";
 import type { Clock } from "../../shared/time.ts";
@@ -33,6 +37,13 @@ export class AlarmStore {
     return tapAlarms(log, (alarm) => this.#add(alarm));
   }
 
+  /** A request of the fleet, which is an event and no alarm. */
+  noteRequest(ask: string, id: string): void {
+    const message = `the fleet asked for: ${ask}`;
+    const about = { orderId: null, transactionId: null, about: id };
+    this.#insert({ alarm: FLEET_REQUEST, message, ...about }, this.#clock.now(), false);
+  }
+
   /** Behind `after` of the database `origin`, oldest first; all of them for another database. */
   behind(
     origin: string | undefined,
@@ -49,6 +60,7 @@ export class AlarmStore {
       message: String(row["message"]),
       orderId: row["order_id"] as string | null,
       transactionId: row["transaction_id"] as string | null,
+      about: row["about"] as string | null,
     }));
     return { origin: this.#origin, alarms };
   }
@@ -66,10 +78,15 @@ export class AlarmStore {
 
   #add(raised: RaisedAlarm): void {
     const atMs = this.#clock.now();
-    const { alarm, message, orderId, transactionId, about } = raised;
+    const { alarm, orderId, transactionId, about } = raised;
     const isOfTrouble =
       lastingAlarms.has(alarm) && [orderId, transactionId, about].every((one) => one === null);
     if (isOfTrouble ? this.#lasts(alarm) : this.#isRepeated(raised, atMs)) return;
+    this.#insert(raised, atMs, isOfTrouble);
+  }
+
+  #insert(raised: RaisedAlarm, atMs: number, isOfTrouble: boolean): void {
+    const { alarm, message, orderId, transactionId, about } = raised;
     // Raised in the middle of a transaction it is part of that one.
     const within = this.#database.isTransaction
       ? (work: () => void): void => work()

@@ -43,8 +43,6 @@ type Alarm =
   | "chargeback-or-fraud"
   /** Another client at the broker of the fleet has this kiosk's FLEET_ID. */
   | "fleet-twin"
-  /** The fleet asked for something, and it was taken. */
-  | "fleet-request"
   /** The fleet held an update back, and the time for that is over. */
   | "update-hold-ended"
   /** A new version failed here, and the one before runs. */

@@ -36,6 +36,8 @@ interface RequestParts {
   readonly updates: FleetUpdates | undefined;
   /** undefined: there is no FLEET_UPLOAD_URL. */
   readonly upload: UploadBundle | undefined;
+  /** Makes the request an event. Throws when it cannot; then nothing is carried out. */
+  readonly note: (ask: string, id: string) => void;
   readonly repeatState: () => void;
   readonly reply: (reply: Reply) => Promise<void>;
 }
@@ -69,7 +71,7 @@ export class FleetRequests {
       const request = this.#accepted(message);
       if (typeof request === "string") return this.#ignore(request);
       const { ask, id } = request;
-      raiseAlarm(log, "fleet-request", { about: id, ask }, `the fleet asked for: ${ask}`);
+      log.info({ request: id, ask }, `the fleet asked for: ${ask}`);
       const end = await this.#endOf(request);
       log.info({ request: id, ask, ...end }, "a request of the fleet has ended");
       await this.#parts.reply({ request: id, ask, ...end });
@@ -86,11 +88,14 @@ export class FleetRequests {
     if (over.length === 0) return;
     for (const { version, hold } of over) {
       store.setHold(version, ended(hold, nowMs));
-      const says = `the fleet's hold of version ${version} is over: it is switched to as usual`;
-      raiseAlarm(log, "update-hold-ended", { about: version }, says);
     }
     const running = store.runningHolds.map(({ hold }) => hold.untilMs ?? 0);
-    updates?.holdUntil(running.length === 0 ? null : Math.max(...running));
+    const isOurs = updates?.holdUntil(running.length === 0 ? null : Math.max(...running));
+    const then = isOurs === false ? "an operator holds updates on" : "it is switched to as usual";
+    for (const { version } of over) {
+      const says = `the fleet's hold of version ${version} is over: ${then}`;
+      raiseAlarm(log, "update-hold-ended", { about: version }, says);
+    }
   }
 
   /** The request, remembered on disk; else why it is none. */
@@ -120,6 +125,7 @@ export class FleetRequests {
 
   async #endOf(request: Request): Promise<End> {
     try {
+      this.#parts.note(request.ask, request.id);
       return await this.#carryOut(request);
     } catch (error) {
       this.#parts.log.warn({ err: error }, "a request of the fleet was not carried out");
@@ -165,8 +171,10 @@ export class FleetRequests {
     const nowMs = clock.now();
     const hold = days === 0 ? ended(before, nowMs) : held(before, days, nowMs);
     if (!hold) return { outcome: "refused", because: "hold-used-up" };
-    if (!updates.holdUntil(hold.untilMs))
-      return { outcome: "refused", because: "held-on-the-spot" };
+    const isOurs = updates.holdUntil(hold.untilMs);
+    const refused: End = { outcome: "refused", because: "held-on-the-spot" };
+    if (!isOurs && days > 0) return refused;
+    // The fleet's own hold ends in any case: its time is no reason for an alarm any more.
     store.together(() => {
       // One hold is in effect, that of the version which is offered now.
       for (const { version, hold: other } of store.runningHolds) {
@@ -174,7 +182,7 @@ export class FleetRequests {
       }
       store.setHold(offered, hold);
     });
-    return done;
+    return isOurs ? done : refused;
   }
 }
 

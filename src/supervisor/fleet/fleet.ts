@@ -21,6 +21,8 @@ export interface FleetParts {
   readonly status: () => SupervisorStatus;
   readonly updates?: FleetUpdates | undefined;
   readonly upload?: UploadBundle | undefined;
+  /** Makes a request that was taken an event of the kiosk. */
+  readonly note: (ask: string, id: string) => void;
   readonly clock: Clock;
   /** Its alarms are stored. */
   readonly log: Logger;
@@ -45,7 +47,7 @@ export class Fleet {
   #stopped = false;
 
   constructor(parts: FleetParts) {
-    const { broker, store, payments, upload, updates, clock, log } = parts;
+    const { broker, store, payments, upload, updates, note, clock, log } = parts;
     this.#parts = parts;
     this.#link = new FleetLink({
       ...parts,
@@ -55,7 +57,7 @@ export class Fleet {
     });
     this.#news = new FleetNews({ store, kiosk: broker.kiosk, payments });
     this.#requests = new FleetRequests({
-      ...{ store, upload, updates, clock, log },
+      ...{ store, upload, updates, note, clock, log },
       repeatState: () => this.#link.repeatState(),
       reply: (reply) => this.#link.tell("reply", reply),
     });

@@ -15,6 +15,8 @@ import type { PaymentStatus } from "./phase-table.ts";
 
 export interface ListPage {
   readonly sinceMs: number;
+  /** Only what began before. */
+  readonly untilMs?: number;
   readonly status: PaymentStatus | null;
   readonly limit: number;
   /** The {@link ListedAttempt.position} of the last one seen. */

@@ -92,6 +92,14 @@ export const eventTable = {
         .describe("Which program raised it; absent in those of older versions."),
     }),
   },
+  "fleet-request": {
+    kept: true,
+    meaning: "The fleet asked for something, and it was taken (docs/fleet.md 6.1).",
+    data: z.object({
+      message: z.string().describe("What it asked for."),
+      request: z.string().nullable().describe("The id of the request."),
+    }),
+  },
   prompt: {
     kept: false,
     meaning: "What the terminal shows the customer while a payment runs.",

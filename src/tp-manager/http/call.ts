@@ -18,8 +18,8 @@ type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${inf
 
 /**
  * One call of the local API: the only place that says what it is. Routing, `Allow`, roles, the rule
- * about a browser's address bar, validation, the OpenAPI document and the README's table all derive
- * from it.
+ * about a browser's address bar, validation, the OpenAPI document and docs/reference.md derive from
+ * it.
  */
 interface CallRecord<Path extends string, Body, Query> {
   /** As OpenAPI writes it: `/payment/{orderId}`. */
@@ -39,7 +39,7 @@ interface CallRecord<Path extends string, Body, Query> {
    * setting nobody may.
    */
   readonly role?: "operator" | "own-operator";
-  /** In the README and in the document. */
+  /** In the reference and in the document. */
   readonly summary: string;
   readonly description?: string;
   /** A member `id` of the path is that of a transaction of ours; missing: an order's. */
@@ -145,12 +145,14 @@ export function carryOut(
   return record.handle({ params, query, headers, body, raw: raw ?? {}, request, reply }, at);
 }
 
-/** docs/design.md 5.14. */
-function checkRole({ role }: AnyCall, given: Role | null, hasOperator: boolean): void {
-  if (role === "own-operator" && !hasOperator) {
-    throw new AppError("OPERATOR_REQUIRED", "Set OPERATOR_LOGIN and OPERATOR_PWD for this call.");
-  }
-  if (role !== undefined && hasOperator && given !== "operator") {
-    throw new AppError("OPERATOR_REQUIRED");
-  }
+/** Whether a pair may make a call at all, whatever it asks for (docs/design.md 5.14). */
+export function mayCall({ role }: AnyCall, given: Role | null, hasOperator: boolean): boolean {
+  return role === undefined || (hasOperator ? given === "operator" : role !== "own-operator");
+}
+
+function checkRole(record: AnyCall, given: Role | null, hasOperator: boolean): void {
+  if (mayCall(record, given, hasOperator)) return;
+  throw hasOperator
+    ? new AppError("OPERATOR_REQUIRED")
+    : new AppError("OPERATOR_REQUIRED", "Set OPERATOR_LOGIN and OPERATOR_PWD for this call.");
 }

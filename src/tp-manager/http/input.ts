@@ -181,6 +181,12 @@ export function oneOf<const T extends readonly string[]>(
   return z.enum(values, `must be one of ${values.join(", ")}`);
 }
 
+/** Epoch milliseconds of a time in a query. */
+export const instant = judged(
+  z.iso.datetime({ offset: true }).or(z.iso.date()),
+  "must be a time like 2026-01-31T00:00:00Z",
+).transform((text) => Date.parse(text));
+
 const wholeForm = /^[1-9]\d{0,15}$/;
 
 /** A number of a query, which comes as text. */

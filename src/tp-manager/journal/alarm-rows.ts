@@ -1,3 +1,4 @@
+import { FLEET_REQUEST } from "../../shared/ipc/contract.ts";
 import type { EventData } from "../attempts/event-table.ts";
 import type { AlarmTaker, SupervisorAlarms } from "../supervisor/polls.ts";
 import type { EventRows } from "./event-rows.ts";
@@ -14,7 +15,7 @@ const texts = {
     ON CONFLICT (origin) DO UPDATE SET last_id = ?2, taken = excluded.taken`,
 };
 
-/** Which alarms of the supervisor are events of the journal. */
+/** Which alarms of the supervisor, and requests of the fleet, are events of the journal. */
 export class AlarmRows implements AlarmTaker {
   readonly #sql: Record<keyof typeof texts, Statement>;
   readonly #events: EventRows;
@@ -34,9 +35,13 @@ export class AlarmRows implements AlarmTaker {
     if (alarms.length === 0 && this.last?.origin === origin) return;
     this.#events.telling((tell) => {
       let lastId = Number(this.#sql.lastOf.get(origin)?.["last_id"] ?? 0);
-      for (const { id, atMs, ...alarm } of alarms) {
+      for (const { id, atMs, about = null, ...alarm } of alarms) {
         if (id <= lastId) continue;
         lastId = id;
+        if (alarm.alarm === FLEET_REQUEST) {
+          tell("fleet-request", { message: alarm.message, request: about }, atMs);
+          continue;
+        }
         if (this.#isTold(alarm)) continue;
         tell("alarm", { ...alarm, source: "supervisor" }, atMs);
       }

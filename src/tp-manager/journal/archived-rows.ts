@@ -52,16 +52,22 @@ export class ArchivedRows {
     return (this.#sql.delivery.get(transactionId)?.["delivery"] ?? null) as DeliveryState | null;
   }
 
-  list({ sinceMs, status, limit, before }: ListPage): ListedAttempt[] {
+  list(page: ListPage): ListedAttempt[] {
     // A page that is full of newer ones: to begin a listing costs as much as ten of its rows.
-    if (limit === 0) return [];
-    const end = before ?? Number.MAX_SAFE_INTEGER;
-    const start = this.#sql.startOf.get(end)?.["started_at_ms"] ?? Number.MAX_SAFE_INTEGER;
-    return this.#listed[status ?? "all"].all(start, end, sinceMs, limit).map((row) => ({
+    if (page.limit === 0) return [];
+    return this.#rowsOf(page).map((row) => ({
       attempt: attemptOf(row),
       delivery: row["delivery"] as DeliveryState | null,
       position: Number(row["position"]),
     }));
+  }
+
+  #rowsOf({ sinceMs, untilMs, status, limit, before }: ListPage): Row[] {
+    const end = before ?? Number.MAX_SAFE_INTEGER;
+    const start = this.#sql.startOf.get(end)?.["started_at_ms"];
+    const sql = this.#listed[status ?? "all"];
+    if (start !== undefined) return sql.all(start, end, sinceMs, limit);
+    return sql.all(untilMs ?? Number.MAX_SAFE_INTEGER, 0, sinceMs, limit);
   }
 
   /** Money of an archived order went back; sums never shrink. */

@@ -217,12 +217,16 @@ export class AttemptRows implements AttemptStore {
     }));
   }
 
-  #rowsOf({ sinceMs, status, limit, before }: ListPage): Row[] {
+  #rowsOf({ sinceMs, untilMs, status, limit, before }: ListPage): Row[] {
     const end = before ?? Number.MAX_SAFE_INTEGER;
-    if (status === null && sinceMs === 0) return this.#sql.newest.all(end, limit);
+    if (status === null && sinceMs === 0 && untilMs === undefined) {
+      return this.#sql.newest.all(end, limit);
+    }
     // For a row that was put away meanwhile the next newer one stands in.
-    const start = this.#sql.startOf.get(end)?.["started_at_ms"] ?? Number.MAX_SAFE_INTEGER;
-    return this.#listed[status ?? "all"].all(start, end, sinceMs, limit);
+    const start = this.#sql.startOf.get(end)?.["started_at_ms"];
+    const sql = this.#listed[status ?? "all"];
+    if (start !== undefined) return sql.all(start, end, sinceMs, limit);
+    return sql.all(untilMs ?? Number.MAX_SAFE_INTEGER, 0, sinceMs, limit);
   }
 
   newest(

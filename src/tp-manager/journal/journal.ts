@@ -3,18 +3,22 @@ import { assertWhole } from "../../shared/sqlite.ts";
 import { openStore } from "../../shared/stores/put-back.ts";
 import { Store } from "../../shared/stores/store.ts";
 import type { Clock } from "../../shared/time.ts";
+import type { ActStore } from "../attempts/act-store.ts";
 import type { AnswerStore } from "../attempts/answer-store.ts";
+import type { DayStore } from "../attempts/day-store.ts";
 import type { AgainStore, RefusedStore } from "../attempts/hand-off-store.ts";
 import type { ReconciliationStore } from "../attempts/reconciliation.ts";
 import type { ReturnStore } from "../attempts/return-store.ts";
 import type { DoubtStore } from "../attempts/store-doubt.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
+import { ActRows } from "./act-rows.ts";
 import { AgainRows } from "./again-rows.ts";
 import { AlarmRows } from "./alarm-rows.ts";
 import { AnswerRows } from "./answer-rows.ts";
 import { Archive } from "./archive.ts";
 import { ArchivedRows } from "./archived-rows.ts";
 import { AttemptRows } from "./attempt-rows.ts";
+import { DayRows } from "./day-rows.ts";
 import { DoubtRows } from "./doubt-rows.ts";
 import { EventRows } from "./event-rows.ts";
 import { HandOffRows } from "./hand-off-rows.ts";
@@ -36,6 +40,7 @@ export class Journal {
   readonly events: EventRows;
   readonly alarms: AlarmRows;
   readonly attempts: AttemptRows;
+  readonly acts: ActStore;
   readonly answers: AnswerStore;
   readonly handOffs: HandOffRows;
   readonly refused: RefusedStore;
@@ -44,6 +49,7 @@ export class Journal {
   readonly returns: ReturnStore;
   readonly terminalLog: TerminalLog;
   readonly reconciliations: ReconciliationStore;
+  readonly days: DayStore;
   readonly archive: Archive;
   /** The marks of this database and of the supervisor's one. */
   readonly store: Store;
@@ -65,11 +71,13 @@ export class Journal {
       this.again = new AgainRows(this.statements);
       this.attempts = new AttemptRows(this.statements, this.events, handOffs, archived);
       this.refused = new RefusedRows(this.statements, this.events, this.attempts);
+      this.acts = new ActRows(this.statements);
       this.answers = new AnswerRows(this.statements);
       this.doubts = new DoubtRows(this.statements, this.events, this.attempts);
       this.returns = new ReturnRows(this.statements, this.events, this.attempts, archived);
       this.terminalLog = new TerminalRows(this.statements, this.events);
       this.reconciliations = new ReconciliationRows(this.statements, this.events);
+      this.days = new DayRows(this.statements);
       this.archive = new Archive(this.statements);
     } catch (error) {
       this.database.close();

@@ -282,4 +282,27 @@ export const migrations: readonly Migration[] = [
   CREATE INDEX event_alarm_about ON event (json_extract(data, '$.transactionId'))
     WHERE name = 'alarm';
   `,
+  // How the terminal was in each hour, and how many transactions waited for the gateway.
+  `
+  CREATE TABLE hour (
+    at_ms INTEGER PRIMARY KEY,
+    ready_ms INTEGER NOT NULL,
+    refusing_ms INTEGER NOT NULL,
+    no_link_ms INTEGER NOT NULL,
+    waiting_max INTEGER
+  ) STRICT;
+  `,
+  // Acts of people at the operator's console. The end is the HTTP status of its answer.
+  `
+  CREATE TABLE act (
+    id INTEGER PRIMARY KEY,
+    at_ms INTEGER NOT NULL,
+    login TEXT NOT NULL,
+    name TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    call TEXT NOT NULL,
+    body TEXT,
+    http INTEGER
+  ) STRICT;
+  `,
 ];

@@ -132,12 +132,7 @@ export class ReconciliationRows implements ReconciliationStore {
   }
 
   list(limit: number, before: number | null): Reconciliation[] {
-    return this.#sql.list.all(before ?? Number.MAX_SAFE_INTEGER, limit).map((row) => ({
-      id: Number(row["id"]),
-      atMs: Number(row["at_ms"]),
-      result: row["result"] as Reconciliation["result"],
-      body: readJson(row["body"]),
-    }));
+    return this.#sql.list.all(before ?? Number.MAX_SAFE_INTEGER, limit).map(reconciliationOf);
   }
 
   /**
@@ -165,6 +160,16 @@ export class ReconciliationRows implements ReconciliationStore {
   #entryOf(row: Row): LedgerEntry {
     return entryOf(row, (transactionId) => this.#sql.spokenOf.all(transactionId).map(spokenOfRow));
   }
+}
+
+/** One row of the table `reconciliation`. */
+export function reconciliationOf(row: Row): Reconciliation {
+  return {
+    id: Number(row["id"]),
+    atMs: Number(row["at_ms"]),
+    result: row["result"] as Reconciliation["result"],
+    body: readJson(row["body"]),
+  };
 }
 
 function closingOf(row: Row): ClosingRow {

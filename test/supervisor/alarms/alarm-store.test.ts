@@ -19,6 +19,7 @@ test("an alarm of any part is on disk, and is there after a restart", async () =
       message: "another transaction has the same order id",
       orderId: "A-1",
       transactionId: "0d5c9a3c-9f0e-4a41-9b1c-000000000002",
+      about: null,
     },
   ]);
   await rig.stop();

@@ -81,7 +81,7 @@ test("a fleet.db that cannot be made keeps no supervisor from starting", () => {
     ...{ installation: { dataDirectory: join(file, "data") }, runDirectory: file },
     ...{ clock: new TestClock(), onStop: () => {} },
   } as unknown as ProgramContext;
-  startFleet(context, log, full);
+  startFleet(context, log, full, full);
   expect(lines.some((line) => line.includes("the fleet is not told"))).toBe(true);
 });
 

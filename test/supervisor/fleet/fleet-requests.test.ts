@@ -22,8 +22,8 @@ function requestOf(clock: TestClock, ask: string, more: object = {}) {
   return { version: 1, id: newId(), ask, expires, ...more };
 }
 
-test("a request for the state is carried out, answered, logged and told as an alarm", async () => {
-  const { broker, clock, lines } = await commanded();
+test("a request for the state is carried out, answered, logged and told as an event", async () => {
+  const { broker, clock, lines, noted } = await commanded();
   expect(broker.subscribed).toEqual([topic]);
   expect(broker.connects[0]).toMatchObject({
     clean: false,
@@ -36,16 +36,18 @@ test("a request for the state is carried out, answered, logged and told as an al
     ...{ request: request.id, ask: "state", outcome: "done", because: null },
   });
   expect(broker.documents("state")).toHaveLength(2);
-  expect(lines.filter((line) => line.includes('"alarm":"fleet-request"'))).toHaveLength(1);
+  expect(noted).toEqual([`state ${request.id}`]);
+  expect(lines.filter((line) => line.includes("the fleet asked for: state"))).toHaveLength(1);
+  expect(lines.filter((line) => line.includes('"alarm"'))).toEqual([]);
 });
 
 test("without FLEET_COMMANDS nothing is listened for, and what comes is ignored", async () => {
-  const { broker, clock, lines } = await commanded({ commands: false });
+  const { broker, clock, noted } = await commanded({ commands: false });
   broker.request(topic, requestOf(clock, "state"));
   await advanceUntil(clock, 5_000, () => broker.documents("metrics").length > 0);
   expect(broker.subscribed).toEqual([]);
   expect(broker.documents("reply")).toEqual([]);
-  expect(lines.filter((line) => line.includes("fleet-request"))).toEqual([]);
+  expect(noted).toEqual([]);
 });
 
 const ignored: readonly (readonly [string, (clock: TestClock) => readonly [object, boolean]])[] = [
@@ -169,6 +171,47 @@ test("a hold that an operator's hold keeps out is refused, and uses up nothing",
   const refused = { outcome: "refused", because: "held-on-the-spot" };
   await expect.poll(() => broker.documents("reply")).toMatchObject([refused]);
   expect(store.holdOf("1.2.3")).toBeUndefined();
+});
+
+test("a request that cannot be made an event is not carried out", async () => {
+  const { holds, updates } = heldUpdates();
+  const note = () => {
+    throw new Error("database or disk is full");
+  };
+  const { broker, clock } = await commanded({ updates, note });
+  broker.request(topic, requestOf(clock, "hold-updates", { days: 3 }));
+  await expect.poll(() => broker.documents("reply")).toMatchObject([{ outcome: "failed" }]);
+  expect(holds).toEqual([]);
+});
+
+test("no days beside an operator's hold end the fleet's own, without an alarm later", async () => {
+  const { updates } = heldUpdates();
+  const { broker, clock, store, lines } = await commanded({ updates });
+  const fromMs = clock.now();
+  store.setHold("1.2.3", { usedMs: 0, fromMs, untilMs: fromMs + 3 * DAY_MS });
+  updates.takes = false;
+  clock.jumpWallClock(DAY_MS);
+  broker.request(topic, requestOf(clock, "hold-updates", { days: 0 }));
+  const refused = { outcome: "refused", because: "held-on-the-spot" };
+  await expect.poll(() => broker.documents("reply")).toMatchObject([refused]);
+  expect(store.runningHolds).toEqual([]);
+  expect(store.holdOf("1.2.3")?.usedMs).toBe(DAY_MS);
+  clock.jumpWallClock(3 * DAY_MS);
+  await clock.advance(5_000);
+  expect(lines.filter((line) => line.includes("update-hold-ended"))).toEqual([]);
+});
+
+test("the alarm of a hold's end says that an operator's hold goes on", async () => {
+  const { updates } = heldUpdates();
+  const { clock, store, lines } = await commanded({ updates });
+  const fromMs = clock.now();
+  store.setHold("1.2.3", { usedMs: 0, fromMs, untilMs: fromMs + DAY_MS });
+  updates.takes = false;
+  clock.jumpWallClock(2 * DAY_MS);
+  await clock.advance(5_000);
+  const alarms = lines.filter((line) => line.includes('"alarm":"update-hold-ended"'));
+  expect(alarms).toHaveLength(1);
+  expect(alarms[0]).toContain("an operator holds updates on");
 });
 
 test("the end of one version's hold leaves that of another one", async () => {

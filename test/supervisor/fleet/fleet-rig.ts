@@ -76,6 +76,7 @@ export function openFleet({ url, commands = false, ...given }: RigOptions) {
   const path = given.path ?? join(temporaryFolder(), "fleet.db");
   const { log, lines } = recordingLog();
   const store = openFleetStore(path, clock, log);
+  const noted: string[] = [];
   const tpManager = new ToldTpManager(clock);
   const login = { user: "kiosk", password: "secret of the kiosk" };
   const broker = { url, kiosk: KIOSK, ...login, certificate: undefined, key: undefined };
@@ -83,6 +84,7 @@ export function openFleet({ url, commands = false, ...given }: RigOptions) {
     ...{ broker: { ...broker, trusted: [], commands }, connect: mqttConnector(clock), store },
     ...{ payments: true, ask: tpManager.ask, status: supervisorStatus, clock, log },
     chance: () => 0.5,
+    note: (ask, id) => void noted.push(`${ask} ${id}`),
     ...given,
   });
   let stopped: Promise<void> | undefined;
@@ -101,7 +103,7 @@ export function openFleet({ url, commands = false, ...given }: RigOptions) {
     return stopped;
   };
   onTestFinished(stop);
-  return { clock, path, lines, store, tpManager, fleet, stop };
+  return { clock, path, lines, noted, store, tpManager, fleet, stop };
 }
 
 /** Moves the clock in steps, and lets the sockets do their part in between. */

@@ -64,6 +64,14 @@ export function fullJournal(n: number): Journal {
       `i, CASE WHEN i < 3 THEN 'terminal' ELSE 'operator' END,
        CASE WHEN i < ${half} THEN '{"end":"completed"}' ELSE '{"end":"refused"}' END`,
     );
+    fill(
+      "INSERT INTO act (at_ms, login, name, reason, call)",
+      "i, 'operator', 'Anna', 'it hangs', 'POST /reset'",
+    );
+    fill(
+      "INSERT INTO hour (at_ms, ready_ms, refusing_ms, no_link_ms, waiting_max)",
+      "i, 3600000, 0, 0, i % 7",
+    );
     fill("INSERT INTO accepted_terminal (identity, accepted_at_ms)", "'{}', i");
     fill(
       "INSERT INTO event (at_ms, name, data)",

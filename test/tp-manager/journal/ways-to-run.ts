@@ -29,6 +29,15 @@ const page: Ways = (n) => [
 const pages = (part: string): Record<string, Ways> =>
   Object.fromEntries(["all", ...paymentStatuses].map((status) => [`${part} ${status}`, page]));
 
+const acts: Record<string, Ways> = {
+  "acts begin": one(0, "operator", "Anna", "it hangs", "POST /reset", null),
+  "acts end": (n) => [[200, n / 2]],
+  "acts list": (n) => [
+    [noBound, 50],
+    [n / 2, 50],
+  ],
+};
+
 const attempts: Record<string, Ways> = {
   "attempts latest": ofAttempt,
   "attempts ofOrder": ofAttempt,
@@ -181,6 +190,25 @@ const terminalLog: Record<string, Ways> = {
   "terminalLog accept": one("{}", 0),
 };
 
+const day: Record<string, Ways> = {
+  "day add": (n) => [
+    [n, 1, 0, 0, 5],
+    [3 * n, 1, 0, 0, null],
+  ],
+  "day drop": one(2),
+  "day hours": (n) => [
+    [0, 25],
+    [n / 2, n / 2 + 25],
+    [2 * n, 3 * n],
+  ],
+  "day closings": (n) => [
+    [0, 10],
+    [n / 2, n],
+    [2 * n, 3 * n],
+  ],
+  "day compared": (n) => [[1], [n], [2 * n]],
+};
+
 const reconciliation: Record<string, Ways> = {
   "reconciliation uncompared": one(3),
   "reconciliation closing": (n) => [[1], [n]],
@@ -266,6 +294,7 @@ const doubts: Record<string, Ways> = {
 
 /** By the name of each statement of the journal; a test fails for one that has no entry. */
 export const waysToRun: Readonly<Record<string, Ways>> = {
+  ...acts,
   ...attempts,
   ...answers,
   ...evidence,
@@ -273,6 +302,7 @@ export const waysToRun: Readonly<Record<string, Ways>> = {
   ...handOffs,
   ...returns,
   ...terminalLog,
+  ...day,
   ...reconciliation,
   ...events,
   ...lossOf,

@@ -85,6 +85,26 @@ test("an alarm of the supervisor is an event, once, at the time it was raised", 
   expect(told(at)).toHaveLength(2);
 });
 
+test("a request of the fleet is an event of its own kind, once, and no alarm", async () => {
+  const [rig, at, folder] = [await openRig(), house(), openRunDirectory(temporaryFolder())];
+  await answering(rig, folder);
+  polling(at, folder);
+  rig.alarmStore.noteRequest("hold-updates", "6d5c9a3c-9f0e-4a41-9b1c-000000000009");
+  await later(at);
+  await expect.poll(() => at.journal.alarms.last?.id).toBe(1);
+  await later(at);
+  expect(at.journal.events.after(0, 9)).toMatchObject([
+    {
+      name: "fleet-request",
+      data: {
+        message: "the fleet asked for: hold-updates",
+        request: "6d5c9a3c-9f0e-4a41-9b1c-000000000009",
+      },
+    },
+  ]);
+  expect(told(at)).toEqual([]);
+});
+
 test("nothing is lost or doubled when either program is started again", async () => {
   const [rig, at, folder] = [await openRig(), house(), openRunDirectory(temporaryFolder())];
   for (let i = 0; i < 450; i++) {

@@ -1,15 +1,13 @@
 import { z } from "zod";
 import { AppError } from "../../../shared/errors.ts";
 import { NOTE_CHARACTERS_MAX } from "../../../shared/ipc/contract.ts";
-import { isoTime } from "../../../shared/time.ts";
-import { answerOf } from "../../orders/answer.ts";
-import type { FoundOrder } from "../../orders/orders.ts";
 import { settlements } from "../../orders/settlement.ts";
 import { followCharge, whenWritten } from "../answer-arrival.ts";
 import { type AnyCall, call } from "../call.ts";
 import { sendOne, sendResult } from "../envelope.ts";
-import { assertNotReturnedElsewhere, gatewayPart, gatewayWarnings } from "../gateway-standing.ts";
+import { assertNotReturnedElsewhere } from "../gateway-standing.ts";
 import { amount, newOrderId, note, oneOf, orderId, readAmount, yesOrNo } from "../input.ts";
+import { lookedUp } from "../looked-up.ts";
 import { paymentRequest, readPaymentRequest } from "../payment-request.ts";
 
 /**
@@ -80,22 +78,11 @@ export const paymentCalls: readonly AnyCall[] = [
       errors: ["ORDER_NOT_FOUND", "PAYMENT_UNKNOWN", "PAYMENT_RUNNING", "STORES_DISAGREE"],
     }),
     async handle({ params: { orderId }, request, reply }, at) {
-      await at.gateway.reconcile(at.orders.latest(orderId)).catch((error: unknown) => {
-        if (!(error instanceof AppError)) throw error; // the return stays open, and is shown so
-      });
-      const found = await at.orders.lookUp(orderId);
-      const { generatedId, currency } = found.attempt.request;
-      if (generatedId) whenWritten(request, reply, at, orderId);
+      const { found, http, body } = await lookedUp(at, orderId);
+      if (found.attempt.request.generatedId) whenWritten(request, reply, at, orderId);
       followCharge(request, reply, at, found);
-      const { http, body } = answerOf(found.attempt, found.delivery);
-      const gateway = await gatewayPart(at, orderId, currency);
       // The lookup itself went well; only an outcome that is still open keeps its own status.
-      return sendOne(reply, http === 504 ? 504 : 200, {
-        ...body,
-        warnings: [...body.warnings, ...gatewayWarnings(gateway)],
-        gateway,
-        attempts: found.attempts.map(history),
-      });
+      return sendOne(reply, http === 504 ? 504 : 200, body);
     },
   }),
 
@@ -208,27 +195,3 @@ export const paymentCalls: readonly AnyCall[] = [
     },
   }),
 ];
-
-/** One attempt of the order with everything that happened to it, masked as it was stored. */
-function history(attempt: FoundOrder["attempts"][number]): object {
-  const { body } = answerOf(attempt, null);
-  return {
-    transactionId: attempt.transactionId,
-    number: attempt.number,
-    status: body.status,
-    error: body.error,
-    amount: body.amount,
-    chargedAmount: body.chargedAmount,
-    currency: body.currency,
-    startedAt: isoTime(attempt.startedAtMs),
-    endedAt: isoTime(attempt.endedAtMs),
-    baseline: attempt.baseline,
-    // A return at the gateway is of a kind too, and must not stand in the place of the event's.
-    events: attempt.events.map(({ atMs, kind, detail: { kind: returnKind, ...detail } }) => ({
-      at: isoTime(atMs),
-      kind,
-      ...(returnKind === undefined ? {} : { returnKind }),
-      ...detail,
-    })),
-  };
-}

@@ -24,7 +24,17 @@ import {
   transactionExample,
   unexpectedExample,
 } from "./answer-examples.ts";
+import { consoleAnswers, consoleSchemas } from "./console.ts";
+import { day, dayExample } from "./day.ts";
 import * as evidence from "./evidence.ts";
+import {
+  foundPayment,
+  maskedCard,
+  maskedExample,
+  may,
+  search,
+  searchExample,
+} from "./found-payments.ts";
 import { reconciliation, reconciliationExample } from "./reconciliation.ts";
 import { jsonValue, oneOfErrors, receipt, time, trouble } from "./schemas.ts";
 
@@ -163,6 +173,12 @@ const lookup = z.object({
   gateway: gatewayStanding,
 });
 
+const story = lookup.extend({
+  card: maskedCard,
+  delivery: deliveryStateSchema.nullable().describe("On its way to the gateway; null: nothing is."),
+  may,
+});
+
 const unexpectedReport = z.object({
   id: z.int(),
   at: time,
@@ -193,7 +209,13 @@ const health = z.object({
   reasons: z.array(z.string()).describe("Why no payment can be taken now."),
   warnings: z.array(z.string()),
   terminal: eventTable.terminal.data.extend({ version: z.string() }),
-  running: z.object({ what: z.string(), orderId: z.string().nullable() }).nullable(),
+  running: z
+    .object({
+      what: z.string(),
+      orderId: z.string().nullable(),
+      prompt: z.string().nullable().describe("The last one that the terminal showed for it."),
+    })
+    .nullable(),
   payments: z.object({ inDoubt: z.int(), notHandedOver: z.int() }).nullable(),
   outbox: z
     .object({
@@ -315,7 +337,7 @@ const outboxDone = z.object({ status: success, transactionId: z.string(), messag
 /** Those that have a name in the document. */
 export const namedSchemas = {
   ...{ paymentAnswer, listedPayment, lookup, receipt, attempt, unexpectedReport, health },
-  ...{ reconciliation },
+  ...{ reconciliation, foundPayment, ...consoleSchemas },
   ...{ operationDone, gatewayStanding, gatewayTransaction, outboxItem, outboxDone, message },
   ...{ attemptEvent: evidence.attemptEvent, baseline: evidence.baseline, jsonValue },
   ...{ transactionReport: evidence.transactionReport, observation: evidence.observation },
@@ -330,11 +352,18 @@ export const known = {
   ...{ orderExample, operationExample, paymentRequestExample, openApi },
   payment: { schema: paymentAnswer, example: paymentExample },
   lookup: { schema: lookup, example: lookupExample },
+  story: {
+    schema: story,
+    example: { ...lookupExample, card: maskedExample, delivery: "sent", may: ["reverse"] },
+  },
+  day: { schema: day, example: dayExample },
+  search: { schema: search, example: searchExample },
   listedPayment: {
     schema: listedPayment,
     example: { ...paymentExample, attempt: 1, archived: false, ...times },
   },
   unexpectedReport: { schema: unexpectedReport, example: unexpectedExample },
+  ...consoleAnswers,
   reconciliation: { schema: reconciliation, example: reconciliationExample },
   health: { schema: health, example: healthExample },
   operationDone: { schema: operationDone, example: operationDoneExample },

@@ -1,0 +1,135 @@
+import { z } from "zod";
+import { type Clock, isoTime, sleep } from "../../../shared/time.ts";
+import type { ClosingOfDay } from "../../attempts/day-store.ts";
+import { storage } from "../../attempts/failures.ts";
+import { DayFigures, middleOf, successShareOf } from "../../orders/day-figures.ts";
+import type { Orders } from "../../orders/orders.ts";
+import { type AnyCall, call } from "../call.ts";
+import type { CallContext } from "../call-context.ts";
+import { sendOne } from "../envelope.ts";
+import { fault, judged } from "../input.ts";
+import { reconciliationView } from "./reconciliation-calls.ts";
+
+/** Attempts that are read at once; a payment that begins meanwhile waits for one page. */
+const PAGE = 200;
+/** More attempts of a day are not added up: two a second would be needed for it. */
+const ATTEMPTS_MAX = 20_000;
+
+const date = judged(z.iso.date(), "must be a date like 2026-01-31");
+
+/** How a day went, for the person who looks after the kiosk. */
+export const dayCalls: readonly AnyCall[] = [
+  call({
+    path: "/day",
+    methods: ["GET"],
+    reads: true,
+    summary: "Figures of one day: payments by hour, terminal, queue, ends of day",
+    description:
+      "Of the kiosk's own clock. An hour of which nothing was watched has null in place of its " +
+      "seconds. `complete` is false when the day has more payments than are added up.",
+    query: z.strictObject({ date: date.optional().describe("Without it today.") }),
+    document: ({ day }) => ({ answer: day, errors: ["STORAGE_FAILED"] }),
+    async handle({ query, reply }, at) {
+      const { orders, days, clock } = at;
+      const { fromMs, untilMs } = rangeOf(query.date, clock);
+      const figures = new DayFigures(fromMs, untilMs);
+      const complete = await addAll(figures, orders, clock, { fromMs, untilMs });
+      const read = storage(
+        () => ({ hours: days.hours(fromMs, untilMs), closings: days.closings(fromMs, untilMs) }),
+        "unknown",
+      );
+      const { counts } = figures;
+      return sendOne(reply, 200, {
+        date: dateOf(fromMs),
+        timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+        from: isoTime(fromMs),
+        until: isoTime(untilMs),
+        complete,
+        counts,
+        successShare: successShareOf(counts),
+        sums: figures.sums,
+        hours: figures.hours(read.hours).map(hourView),
+        endsOfDay: read.closings.map((one) => closingView(one, at)),
+      });
+    },
+  }),
+];
+
+/** A day of the kiosk's clock. Throws a fault for one that no calendar has. */
+function rangeOf(given: string | undefined, clock: Clock): { fromMs: number; untilMs: number } {
+  const now = new Date(clock.now());
+  const parts = given?.split("-").map(Number);
+  const [year = 0, month = 1, day = 1] = parts ?? [
+    now.getFullYear(),
+    now.getMonth() + 1,
+    now.getDate(),
+  ];
+  if (year < 1970) throw fault("date", "must be a date like 2026-01-31");
+  const fromMs = new Date(year, month - 1, day).getTime();
+  return { fromMs, untilMs: new Date(year, month - 1, day + 1).getTime() };
+}
+
+function dateOf(ms: number): string {
+  const at = new Date(ms);
+  const two = (value: number): string => String(value).padStart(2, "0");
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+}
+
+interface Range {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** Page by page with a pause between, so that a payment waits for one page at most. */
+async function addAll(
+  figures: DayFigures,
+  orders: Pick<Orders, "list" | "listArchived">,
+  clock: Clock,
+  { fromMs, untilMs }: Range,
+): Promise<boolean> {
+  let left = ATTEMPTS_MAX;
+  for (const list of ["list", "listArchived"] as const) {
+    let before: number | null = null;
+    for (;;) {
+      const page = { sinceMs: fromMs, untilMs, status: null, limit: PAGE, before };
+      const listed: ReturnType<Orders["list"]> = orders[list](page);
+      for (const { attempt } of listed) figures.add(attempt);
+      if (listed.length < PAGE) break;
+      left -= listed.length;
+      if (left <= 0) return false;
+      before = listed.at(-1)?.position ?? null;
+      await sleep(clock, "day figures", 0);
+    }
+  }
+  return true;
+}
+
+function hourView(hour: ReturnType<DayFigures["hours"]>[number]): object {
+  const { counts, durations, watched } = hour;
+  const seconds = (ms: number | null | undefined): number | null =>
+    typeof ms === "number" ? Math.round(ms / 100) / 10 : null;
+  return {
+    from: isoTime(hour.fromMs),
+    counts,
+    medianSeconds: seconds(middleOf(durations)),
+    longestSeconds: seconds(durations.at(-1)),
+    readySeconds: seconds(watched?.readyMs),
+    refusingSeconds: seconds(watched?.refusingMs),
+    noLinkSeconds: seconds(watched?.noLinkMs),
+    waitingMax: watched?.waitingMax ?? null,
+  };
+}
+
+function closingView(closing: ClosingOfDay, { orders }: CallContext): object {
+  const { startedAtMs, endedAtMs, askedBy, end, reconciliation } = closing;
+  return {
+    startedAt: isoTime(startedAtMs),
+    endedAt: isoTime(endedAtMs),
+    askedBy,
+    end: end?.end ?? null,
+    text: end && "text" in end ? end.text : "",
+    applications: end?.end === "completed" ? end.applications : [],
+    ticket: end?.end === "completed" ? end.ticket : "",
+    reconciliation: reconciliation && reconciliationView(orders.comparedDay(reconciliation)),
+  };
+}

@@ -1,0 +1,114 @@
+import { z } from "zod";
+import { isoTime } from "../../../shared/time.ts";
+import type { Attempt } from "../../attempts/payment.ts";
+import { paymentStatuses } from "../../attempts/phase-table.ts";
+import { answerOf } from "../../orders/answer.ts";
+import { cardOf, type SearchPlace, searchPayments } from "../../orders/payment-search.ts";
+import { type AnyCall, call, mayCall } from "../call.ts";
+import { sendOne } from "../envelope.ts";
+import { instant, judged, newOrderId, oneOf, pageLimit } from "../input.ts";
+import { cursor, cursorOf } from "../listing-cursor.ts";
+import { lookedUp } from "../looked-up.ts";
+import { actsOf } from "../story-acts.ts";
+import { gatewayCalls } from "./gateway-calls.ts";
+import { paymentCalls } from "./payment-calls.ts";
+
+const PAGE_MAX = 100;
+const ORDER_PART_MAX = 100;
+const DAYS_DEFAULT = 7;
+const DAY_MS = 24 * 3_600_000;
+
+const amountForm = /^\d{1,8}(\.\d{1,4})?$/;
+const amount = judged(z.string().regex(amountForm), "must be an amount like 9.99").transform(
+  Number,
+);
+const card = judged(z.string().regex(/^\d{2,4}$/), "must be the last 2 to 4 digits of a card");
+const orderPart = judged(
+  z.string().min(1).max(ORDER_PART_MAX),
+  `must be a text of 1 to ${ORDER_PART_MAX} characters`,
+);
+
+const acting = [...paymentCalls, ...gatewayCalls];
+
+/** For the person who looks: reading here is no reading by the kiosk (docs/design.md 5.17). */
+export const storyCalls: readonly AnyCall[] = [
+  call({
+    path: "/payments/search",
+    methods: ["GET"],
+    reads: true,
+    summary: "Payments of a range of dates that fit, newest first",
+    description:
+      "One call looks at a bounded number of payments: `next` continues, as long as it is not " +
+      "null, also where nothing was found yet. The archive knows no cards.",
+    query: z.strictObject({
+      from: instant.optional().describe(`Without it ${DAYS_DEFAULT} days before until.`),
+      until: instant.optional().describe("Began before; without it now."),
+      order: orderPart.optional().describe("A part of the order id, in any case."),
+      amount: amount.optional().describe("Asked for or charged, in major units: 9.99"),
+      card: card.optional().describe("The last digits of the card: 2 to 4."),
+      status: oneOf(paymentStatuses).optional(),
+      limit: pageLimit(PAGE_MAX),
+      cursor: cursor.optional(),
+    }),
+    document: ({ search }) => ({ answer: search, errors: [] }),
+    handle({ query, reply }, { orders, clock }) {
+      const untilMs = query.until ?? clock.now() + 1;
+      const { found, next, searchedToMs } = searchPayments(orders, {
+        fromMs: query.from ?? Math.max(0, untilMs - DAYS_DEFAULT * DAY_MS),
+        untilMs,
+        order: query.order ?? null,
+        amount: query.amount ?? null,
+        card: query.card ?? null,
+        status: query.status ?? null,
+        limit: query.limit,
+        place: query.cursor ?? newest,
+      });
+      return sendOne(reply, 200, {
+        payments: found.map((one) => ({
+          ...shortOf(one.attempt),
+          archived: one.archived,
+          notificationGatewaySent: one.delivery === "sent",
+        })),
+        next: next && cursorOf(next),
+        searchedTo: isoTime(searchedToMs),
+      });
+    },
+  }),
+
+  call({
+    path: "/story/{orderId}",
+    methods: ["GET"],
+    reads: true,
+    summary: "Everything about an order, for the person who looks after the kiosk",
+    description:
+      "As GET /payment/{orderId}, always with 200, and what `may` be done now by whoever asks. " +
+      "The order stays unread for the kiosk: only the kiosk's own reading counts as one.",
+    params: z.object({ orderId: newOrderId.describe("The key of the sale.") }),
+    document: ({ story }) => ({ answer: story, errors: ["ORDER_NOT_FOUND", "STORES_DISAGREE"] }),
+    async handle({ params: { orderId }, request, reply }, at) {
+      const { body, found } = await lookedUp(at, orderId);
+      const { attempt } = found;
+      const lacksReversal = at.desk.turn.lackOf("reverse") !== undefined;
+      const may = actsOf(attempt, lacksReversal)
+        .filter(({ path }) => {
+          const record = acting.find((one) => one.path === path);
+          return record !== undefined && mayCall(record, request.role, at.hasOperator);
+        })
+        .map(({ act }) => act);
+      return sendOne(reply, 200, { ...body, card: cardOf(attempt), delivery: found.delivery, may });
+    },
+  }),
+];
+
+const newest: SearchPlace = { archived: false, before: null };
+
+function shortOf(attempt: Attempt): object {
+  const { status, error, amount, chargedAmount, currency, orderId, transactionId, warnings } =
+    answerOf(attempt, null).body;
+  return {
+    ...{ orderId, transactionId, attempt: attempt.number, status, error: error?.code ?? null },
+    ...{ amount, chargedAmount, currency, card: cardOf(attempt), warnings },
+    startedAt: isoTime(attempt.startedAtMs),
+    endedAt: isoTime(attempt.endedAtMs),
+  };
+}

@@ -1,0 +1,116 @@
+import type { Logger } from "../../../shared/logger.ts";
+import type { Clock, Timer } from "../../../shared/time.ts";
+import type { DayStore, HourRow } from "../../attempts/day-store.ts";
+import type { TerminalDesk } from "../../desk/terminal-desk.ts";
+
+/** How often it is looked whether a payment would be taken. */
+const LOOK_MS = 15_000;
+/** The hour's row is written so often; a process that is killed loses the rest. */
+const WRITE_MS = 300_000;
+const DAY_MS = 24 * 3_600_000;
+
+interface HourWatchParts {
+  readonly desk: Pick<TerminalDesk, "obstacles" | "turn">;
+  readonly days: Pick<DayStore, "addHour">;
+  /** Transactions that the gateway does not have. Rejects when the supervisor does not answer. */
+  readonly waiting: () => Promise<number>;
+  /** JOURNAL_DAYS. */
+  readonly keptDays: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const nothing = { readyMs: 0, refusingMs: 0, noLinkMs: 0, waitingMax: null };
+
+/**
+ * Counts for each hour how long a payment would have been taken, and how many transactions waited
+ * for the gateway (docs/design.md 5.18). One row an hour; never written while a payment runs.
+ */
+export class HourWatch {
+  readonly #parts: HourWatchParts;
+  #counted: HourRow;
+  #lookedMs: number;
+  #writtenMs: number;
+  #timer: Timer | undefined;
+  #asked: Promise<void> = Promise.resolve();
+
+  constructor(parts: HourWatchParts) {
+    const { clock } = parts;
+    this.#parts = parts;
+    this.#counted = { atMs: hourOf(clock.now()), ...nothing };
+    this.#lookedMs = clock.monotonicMs();
+    this.#writtenMs = this.#lookedMs;
+  }
+
+  start(): void {
+    this.#asked = this.#ask();
+    this.#wait();
+  }
+
+  /** Writes what is counted. */
+  async close(): Promise<void> {
+    this.#timer?.clear();
+    await this.#asked;
+    this.#count();
+    this.#write();
+  }
+
+  #wait(): void {
+    this.#timer = this.#parts.clock.startTimer("hours", LOOK_MS, () => {
+      this.#look();
+      this.#wait();
+    });
+  }
+
+  #look(): void {
+    const { clock, desk } = this.#parts;
+    this.#count();
+    const isNewHour = hourOf(clock.now()) !== this.#counted.atMs;
+    if (!isNewHour && clock.monotonicMs() - this.#writtenMs < WRITE_MS) return;
+    if (desk.turn.current !== undefined) return;
+    this.#write();
+    this.#asked = this.#ask();
+  }
+
+  /** The time since the last look counts as what is found now; of a sleep only one pause counts. */
+  #count(): void {
+    const { clock, desk } = this.#parts;
+    const nowMs = clock.monotonicMs();
+    const passedMs = Math.round(Math.min(nowMs - this.#lookedMs, 2 * LOOK_MS));
+    this.#lookedMs = nowMs;
+    const [obstacle] = desk.obstacles;
+    const name = !obstacle
+      ? "readyMs"
+      : obstacle.code === "TERMINAL_DISCONNECTED"
+        ? "noLinkMs"
+        : "refusingMs";
+    this.#counted = { ...this.#counted, [name]: this.#counted[name] + passedMs };
+  }
+
+  #write(): void {
+    const { clock, days, keptDays, log } = this.#parts;
+    const nowMs = clock.now();
+    try {
+      days.addHour(this.#counted, nowMs - keptDays * DAY_MS);
+      this.#counted = { atMs: hourOf(nowMs), ...nothing };
+    } catch (error) {
+      log.warn({ err: error }, "the journal did not take how the hour was");
+    }
+    this.#writtenMs = clock.monotonicMs();
+  }
+
+  async #ask(): Promise<void> {
+    try {
+      const waiting = await this.#parts.waiting();
+      const waitingMax = Math.max(this.#counted.waitingMax ?? 0, waiting);
+      this.#counted = { ...this.#counted, waitingMax };
+    } catch (error) {
+      this.#parts.log.debug({ err: error }, "the supervisor did not tell how much waits");
+    }
+  }
+}
+
+/** The begin of the hour on the kiosk's clock. */
+function hourOf(ms: number): number {
+  return new Date(ms).setMinutes(0, 0, 0);
+}

@@ -1,0 +1,94 @@
+import { expect, test } from "vitest";
+import { HourWatch } from "../../../src/tp-manager/http/status/hour-watch.ts";
+import { house } from "../../support/payment-house.ts";
+import { approves } from "../../support/scripted-terminal.ts";
+import { api } from "./rig.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+test("a day adds up its payments by hour, their money, and what was watched", async () => {
+  const { at, call, one } = await api();
+  const pay = (orderId: string) => call("POST", "/payment", { amount: 2.5, orderId });
+  at.terminal.script = approves;
+  await pay("A-1");
+  await pay("A-2");
+  await at.clock.advance(HOUR_MS);
+  await pay("A-3");
+  at.terminal.script = () => Promise.resolve({ end: "refused", code: "83", text: "no" });
+  await pay("A-4");
+  const hour = new Date(at.clock.now()).setMinutes(0, 0, 0);
+  const row = { readyMs: 3_500_000, refusingMs: 0, noLinkMs: 60_000, waitingMax: 3 };
+  at.journal.days.addHour({ atMs: hour, ...row }, 0);
+  const { http, one: day } = await one("GET", "/day?date=2026-01-15");
+  expect(http).toBe(200);
+  expect(day).toMatchObject({ date: "2026-01-15", complete: true, successShare: 0.75 });
+  expect(day.counts).toMatchObject({ Success: 3, Failed: 1, Unknown: 0 });
+  expect(day.sums).toEqual([{ currency: "EUR", sales: 3, charged: 7.5, returned: 0 }]);
+  expect(day.hours).toHaveLength(24);
+  expect(day.hours[13]).toMatchObject({ counts: { Success: 2 }, readySeconds: null });
+  const later = { counts: { Success: 1, Failed: 1 }, readySeconds: 3_500, noLinkSeconds: 60 };
+  expect(day.hours[14]).toMatchObject({ ...later, waitingMax: 3 });
+  const { one: before } = await one("GET", "/day?date=2026-01-14");
+  expect(before).toMatchObject({ successShare: null, sums: [], endsOfDay: [] });
+});
+
+test("what went back is told beside what was charged, also from the archive", async () => {
+  const { at, call, one } = await api();
+  at.terminal.script = approves;
+  await call("POST", "/payment", { amount: 5, orderId: "A-1" });
+  const { transactionId = "" } = at.journal.attempts.latest("A-1") ?? {};
+  at.journal.returns.noteReturns([{ transactionId, returnedMinor: 200 }], at.clock.now());
+  const sums = [{ currency: "EUR", sales: 1, charged: 5, returned: 2 }];
+  expect((await one("GET", "/day?date=2026-01-15")).one.sums).toEqual(sums);
+  at.journal.archive.putAway(at.clock.now() + 1, 100);
+  expect(at.journal.attempts.list({ sinceMs: 0, status: null, limit: 9, before: null })).toEqual(
+    [],
+  );
+  expect((await one("GET", "/day?date=2026-01-15")).one.sums).toEqual(sums);
+});
+
+test("a day tells its ends of day with their comparison", async () => {
+  const { at, one, call } = await api();
+  at.terminal.script = approves;
+  await call("POST", "/payment", { amount: 5, orderId: "A-1" });
+  await call("POST", "/tlc");
+  const { one: day } = await one("GET", "/day?date=2026-01-15");
+  expect(day.endsOfDay).toMatchObject([{ askedBy: "operator", end: "completed" }]);
+  expect(day.endsOfDay[0].reconciliation).toMatchObject({ kind: "end-of-day" });
+});
+
+test.each(["yesterday", "2026-02-30", "0001-01-01", "2026-01-15T00:00:00Z"])(
+  "a day named %s is refused",
+  async (date) => {
+    const { one } = await api();
+    const { http, one: body } = await one("GET", `/day?date=${date}`);
+    expect([http, body.error.details.faults[0].field]).toEqual([400, "date"]);
+  },
+);
+
+test("an hour is counted as ready, refusing or without a link, and written", async () => {
+  const at = house();
+  const { clock, desk, journal, terminal } = at;
+  let waiting = 4;
+  const watch = new HourWatch({
+    ...{ desk, days: journal.days, clock, log: at.log, keptDays: 1 },
+    waiting: () => Promise.resolve(waiting),
+  });
+  const hours = () => journal.days.hours(0, Number.MAX_SAFE_INTEGER);
+  watch.start();
+  await clock.advance(10 * MINUTE_MS);
+  terminal.state = { ...terminal.state, link: "disconnected" };
+  waiting = 9;
+  await clock.advance(10 * MINUTE_MS);
+  const [half] = hours();
+  expect(half).toMatchObject({ refusingMs: 0, waitingMax: 9 });
+  expect(half?.readyMs).toBeCloseTo(10 * MINUTE_MS, -5);
+  expect(half?.noLinkMs).toBeCloseTo(10 * MINUTE_MS, -5);
+  await clock.advance(24 * HOUR_MS);
+  await watch.close();
+  const kept = hours();
+  expect(kept.length).toBeGreaterThan(22);
+  expect(kept.length).toBeLessThan(27);
+  expect(kept.every(({ atMs }) => atMs % HOUR_MS === 0)).toBe(true);
+});

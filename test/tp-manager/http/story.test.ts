@@ -1,0 +1,103 @@
+import { expect, test } from "vitest";
+import { isoTime } from "../../../src/shared/time.ts";
+import { approves } from "../../support/scripted-terminal.ts";
+import { api } from "./rig.ts";
+
+const HOUR_MS = 3_600_000;
+
+/** Orders an hour apart, the last one declined. */
+async function sold(names: readonly string[], change: Parameters<typeof api>[0] = {}) {
+  const rig = await api(change);
+  const { at, call } = rig;
+  at.terminal.script = approves;
+  for (const [index, orderId] of names.entries()) {
+    const isLast = index === names.length - 1;
+    if (isLast) {
+      at.terminal.script = () => Promise.resolve({ end: "refused", code: "83", text: "no" });
+    }
+    await call("POST", "/payment", { amount: 1 + index, orderId });
+    await at.clock.advance(HOUR_MS);
+  }
+  const search = async (query: string): Promise<{ ids: string[]; next: string | null }> => {
+    const { http, text } = await call("GET", `/payments/search?${query}`);
+    expect({ http, text }).toMatchObject({ http: 200 });
+    const [{ payments, next }] = JSON.parse(text);
+    return { ids: payments.map((one: { orderId: string }) => one.orderId), next };
+  };
+  return { ...rig, search };
+}
+
+test("payments are found by order, amount, card, status and time, page by page", async () => {
+  const { at, search } = await sold(["A-1", "A-2", "b-3", "B-4"]);
+  const from = isoTime(at.clock.now() - 24 * HOUR_MS);
+  const until = isoTime(at.clock.now());
+  const range = `from=${from}&until=${until}`;
+  const ids = async (query: string): Promise<string[]> => (await search(`${range}&${query}`)).ids;
+  expect(await ids("")).toEqual(["B-4", "b-3", "A-2", "A-1"]);
+  expect(await ids("order=b-")).toEqual(["B-4", "b-3"]);
+  expect(await ids("amount=2.00")).toEqual(["A-2"]);
+  expect(await ids("status=Failed")).toEqual(["B-4"]);
+  expect(await ids("order=%25")).toEqual([]);
+  const card = at.journal.attempts.latest("A-1")?.state as { report: { maskedPan: string } };
+  const ending = card.report.maskedPan.slice(-4);
+  expect(await ids(`card=${ending}`)).toEqual(["b-3", "A-2", "A-1"]);
+  expect(await ids("card=0000")).toEqual([]);
+  const early = isoTime(at.clock.now() - 3.5 * HOUR_MS);
+  expect((await search(`from=${from}&until=${early}`)).ids).toEqual(["A-1"]);
+  expect((await search(`from=${early}&until=${until}`)).ids).toEqual(["B-4", "b-3", "A-2"]);
+});
+
+test("a search goes on in the archive, and ends there", async () => {
+  const { at, search } = await sold(["A-1", "A-2", "A-3", "A-4"]);
+  at.journal.archive.putAway(at.clock.now() - 1.5 * HOUR_MS, 100);
+  const from = isoTime(at.clock.now() - 24 * HOUR_MS);
+  const until = isoTime(at.clock.now());
+  for (const limit of [1, 2, 3, 50]) {
+    const seen: string[] = [];
+    let cursor = "";
+    for (let pages = 0; pages < 20; pages++) {
+      const { ids, next } = await search(`from=${from}&until=${until}&limit=${limit}${cursor}`);
+      seen.push(...ids);
+      if (next === null) break;
+      cursor = `&cursor=${next}`;
+    }
+    expect(seen).toEqual(["A-4", "A-3", "A-2", "A-1"]);
+  }
+});
+
+test.each([
+  ["from=yesterday", "from"],
+  ["amount=-1", "amount"],
+  ["card=1", "card"],
+  ["card=41111111", "card"],
+  ["order=", "order"],
+  ["cursor=0", "cursor"],
+])("a search for %s is refused", async (query, field) => {
+  const { one } = await api();
+  const { http, one: body } = await one("GET", `/payments/search?${query}`);
+  expect([http, body.error.code]).toEqual([400, "REQUEST_INVALID"]);
+  expect(body.error.details.faults[0].field).toBe(field);
+});
+
+test("a story says what may be done, by the order's state and by who asks", async () => {
+  const operator = { login: "boss", password: "secret" };
+  const { one } = await sold(["A-1", "A-2"], { operator });
+  const may = async (orderId: string, headers = {}): Promise<string[]> =>
+    (await one("GET", `/story/${orderId}`, undefined, headers)).one.may;
+  const boss = { authorization: `Basic ${btoa("boss:secret")}` };
+  expect(await may("A-1", boss)).toEqual(["reverse", "capture", "cancel", "refund"]);
+  expect(await may("A-1")).toEqual(["reverse"]);
+  expect(await may("A-2", boss)).toEqual([]);
+  expect((await one("GET", "/story/nobody")).http).toBe(404);
+});
+
+test("a person who looks does not take an answer from the kiosk", async () => {
+  const { at, call, one } = await api();
+  at.terminal.script = approves;
+  await call("POST", "/payment", { amount: 1, orderId: "A-1" });
+  at.journal.answers.markChargeUnread("A-1", at.clock.now());
+  expect((await one("GET", "/story/A-1")).one.status).toBe("Success");
+  expect(at.journal.answers.unreadCharges()?.count).toBe(1);
+  await call("GET", "/payment/A-1");
+  expect(at.journal.answers.unreadCharges()).toBeNull();
+});
