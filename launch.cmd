@@ -20,7 +20,7 @@ rem Help installs nothing.
 :help
 if defined RUNTIME goto run
 echo Nothing is installed yet. launch.cmd --demo installs the packages and shows a sample payment;
-echo README.md names every command.
+echo README.md says where to read on.
 exit /b 0
 
 :install

@@ -1,7 +1,7 @@
 /**
- * Writes the generated parts of README.md: the configuration table from the schema, the table of
- * calls from their records, the event table and the error table. `npm run readme` writes, the tidy
- * test compares.
+ * Writes the generated parts of the reference and of the operator's book: the tables of settings
+ * from the schema, of calls from their records, of events, errors, metrics and troubles.
+ * `npm run readme` writes, the tidy test compares.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,32 +21,41 @@ import { eventTable } from "../src/tp-manager/attempts/event-table.ts";
 import { calls } from "../src/tp-manager/http/calls/calls.ts";
 import { protocolPart } from "../src/tp-manager/terminal/registry.ts";
 import { choicesOf } from "./config-choices.ts";
+import { metricsForReference } from "./metrics-reference.ts";
 
-const path = join(projectRoot, "README.md");
-
-/** The README with its generated parts made anew. */
-export function withGeneratedParts(readme: string): string {
-  const parts = {
-    configuration: configuration(),
-    calls: callTable(),
-    events: events(),
-    errors: errors(),
-    troubles: troubles(),
-    "customer messages": messages(),
+/** Which page has which generated parts. */
+const partsOf: Readonly<Record<string, Readonly<Record<string, () => string | Promise<string>>>>> =
+  {
+    "docs/reference.md": {
+      calls: callTable,
+      errors,
+      "customer messages": messages,
+      events,
+      configuration,
+      metrics,
+    },
+    "docs/operator.md": { troubles },
   };
-  return Object.entries(parts).reduce(
-    (text, [name, part]) => replacePart(text, name, part),
-    readme,
-  );
+
+/** The pages that have generated parts, from the root of the repository. */
+export const generatedPages: readonly string[] = Object.keys(partsOf);
+
+/** A page with its generated parts made anew. */
+export async function withGeneratedParts(page: string, text: string): Promise<string> {
+  let made = text;
+  for (const [name, part] of Object.entries(partsOf[page] ?? {})) {
+    made = replacePart(made, name, await part());
+  }
+  return made;
 }
 
-function replacePart(readme: string, name: string, content: string): string {
+function replacePart(text: string, name: string, content: string): string {
   const begin = `<!-- ${name}: made by "npm run readme" -->`;
   const end = `<!-- ${name}: end -->`;
-  const from = readme.indexOf(begin);
-  const to = readme.indexOf(end);
-  if (from < 0 || to < from) throw new Error(`README.md has no part "${name}"`);
-  return `${readme.slice(0, from + begin.length)}\n\n${content}\n${readme.slice(to)}`;
+  const from = text.indexOf(begin);
+  const to = text.indexOf(end);
+  if (from < 0 || to < from) throw new Error(`there is no part "${name}"`);
+  return `${text.slice(0, from + begin.length)}\n\n${content}\n${text.slice(to)}`;
 }
 
 function configuration(): string {
@@ -146,9 +155,25 @@ function events(): string {
   return table(["Event", "id", "Meaning", "Members, besides `at`"], rows);
 }
 
+/** From the figures themselves. */
+async function metrics(): Promise<string> {
+  const rows = (await metricsForReference()).map(({ name, type, labels, help }) => [
+    `\`${name}\``,
+    type,
+    labels.map((label) => `\`${label}\``).join(" "),
+    help,
+  ]);
+  return table(["Name", "Type", "Labels", "Meaning"], rows);
+}
+
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`);
   return `${lines.join("\n")}\n`;
 }
 
-if (import.meta.main) writeFileSync(path, withGeneratedParts(readFileSync(path, "utf8")));
+if (import.meta.main) {
+  for (const page of generatedPages) {
+    const path = join(projectRoot, page);
+    writeFileSync(path, await withGeneratedParts(page, readFileSync(path, "utf8")));
+  }
+}

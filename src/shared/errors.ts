@@ -3,7 +3,7 @@ import { type Charged, type ErrorRow, row } from "./error-row.ts";
 export type { Charged, ErrorRow, Retry } from "./error-row.ts";
 
 /**
- * The one table of error codes. The README prints it and a test compares the two
+ * The one table of error codes. The reference prints it and a test compares the two
  * (docs/design.md 5.10). `charged` and `retry` are what the kiosk may believe; an {@link AppError}
  * may carry a more exact `charged` where the table says what holds without further knowledge.
  */

@@ -70,8 +70,8 @@ function obstacle(code: string): TroubleRow["find"] {
 
 /**
  * The one table of what can be wrong for longer, at the terminal and between a charged card and the
- * gateway:
- * `/health`, `/metrics`, `launch.sh status`, the doctor, the alarms and the README derive from it.
+ * gateway: `/health`, `/metrics`, `launch.sh status`, the doctor, the alarms and docs/operator.md
+ * derive from it.
  */
 export const troubleTable = {
   "terminal-disconnected": {

@@ -28,6 +28,7 @@ export const programEntries = {
   audit: "tp-manager/audit/main.ts",
   "audit-worker": "tp-manager/audit/audit-worker.ts",
   "copy-database": "shared/copy-database.ts",
+  "fleet-broker": "supervisor/fleet/broker-thread.ts",
   "update-check": "update/main.ts",
   "terminal-simulator": "simulator/terminal/main.ts",
   "gateway-sandbox": "simulator/gateway/main.ts",

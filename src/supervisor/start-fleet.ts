@@ -12,7 +12,7 @@ import { Fleet } from "./fleet/fleet.ts";
 import type { UploadBundle } from "./fleet/fleet-requests.ts";
 import type { TpManagerWord } from "./fleet/fleet-state.ts";
 import { openFleetStore } from "./fleet/fleet-store.ts";
-import { mqttConnector } from "./fleet/mqtt-broker.ts";
+import { threadedConnector } from "./fleet/threaded-broker.ts";
 import { createHttpTransport } from "./gateway/http-transport.ts";
 import type { SupervisorStatus } from "./intake/supervisor-status.ts";
 import { uploadSupportBundle } from "./support-bundle.ts";
@@ -62,7 +62,7 @@ function start(
       return error instanceof IpcError && error.failure === "unreachable" ? "silent" : "slow";
     }
   };
-  const connect = mqttConnector(clock);
+  const connect = threadedConnector(clock);
   const upload = uploader(context, status);
   const payments = config.FLEET_PAYMENTS;
   const { dataDirectory } = installation;

@@ -2,9 +2,10 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { blocksOf } from "../support/pages.ts";
 import { run, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
-/** The demo as a reader of the README runs it, in order: every test goes on from the one before. */
+/** The demo as the README tells it, in order: every test goes on from the one before. */
 let checkout: TemporaryCheckout;
 let data: string;
 beforeAll(() => {
@@ -13,7 +14,7 @@ beforeAll(() => {
 });
 afterAll(() => checkout.remove());
 
-const demo = () => run("./launch.sh", ["--demo"], checkout.root);
+const demo = () => run("sh", ["-ec", blocksOf("demo")[0]?.code ?? "false"], checkout.root);
 const parts = ["tp-manager", "supervisor", "simulator/terminal", "simulator/gateway"];
 const pids = () => parts.map((part) => checkout.running(part, data));
 

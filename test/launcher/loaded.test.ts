@@ -51,7 +51,9 @@ test("without FLEET_URL the supervisor loads nothing of the fleet, and no MQTT",
   const loaded = [...loads("supervisor/main.ts")];
   expect(loaded.length).toBeGreaterThan(50);
   expect(loaded.filter((path) => /mqtt|fleet\/|start-fleet|support-bundle/.test(path))).toEqual([]);
-  expect([...loads("supervisor/start-fleet.ts")]).toContain("mqtt");
+  // With it the package is in a thread of its own only.
+  expect([...loads("supervisor/start-fleet.ts")]).not.toContain("mqtt");
+  expect([...loads("supervisor/fleet/broker-thread.ts")]).toContain("mqtt");
 });
 
 test("the supervisor loads nothing that verifies signatures, nor does the launcher at once", () => {

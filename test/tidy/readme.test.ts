@@ -1,25 +1,99 @@
 import { existsSync, readFileSync } from "node:fs";
-import { expect, test } from "vitest";
-import { withGeneratedParts } from "../../scripts/readme.ts";
+import { dirname, join, normalize } from "node:path";
+import { describe, expect, test } from "vitest";
+import { generatedPages, withGeneratedParts } from "../../scripts/readme.ts";
+import { readArguments } from "../../src/launcher/arguments.ts";
+import { blocksOf, handbooks, shellBlocks } from "../support/pages.ts";
 import { repositoryFiles, root } from "./sources.ts";
 
-const readme = readFileSync(`${root}/README.md`, "utf8");
+const pages = repositoryFiles()
+  .filter((path) => path.endsWith(".md") && existsSync(`${root}/${path}`))
+  .map((path) => ({ path, text: readFileSync(`${root}/${path}`, "utf8") }));
+const textOf = (page: string): string => pages.find(({ path }) => path === page)?.text ?? "";
+const all = handbooks.map(textOf).join("\n");
 
-test("the README's configuration and error tables are those of the code (npm run readme)", () => {
-  expect(withGeneratedParts(readme)).toBe(readme);
+test.each(generatedPages)(
+  "the tables of %s are those of the code (npm run readme)",
+  async (page) => {
+    const text = textOf(page);
+    expect(await withGeneratedParts(page, text)).toBe(text);
+  },
+);
+
+test("the README can be read in one sitting, and every handbook is found from it", () => {
+  expect(Buffer.byteLength(textOf("README.md"))).toBeLessThanOrEqual(15_000);
+  const named = handbooks.filter((page) => page !== "README.md");
+  expect(named.filter((page) => !textOf("README.md").includes(`](${page}`))).toEqual([]);
 });
 
-test("every file and folder that the README links to or lists exists", () => {
-  const links = [...readme.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, path]) => path ?? "");
-  const listed = [...readme.matchAll(/^(src|test|scripts)\/[\w./-]+/gm)].map(([path]) => path);
-  expect([...links, ...listed].filter((path) => !existsSync(`${root}/${path}`))).toEqual([]);
+describe("a link", () => {
+  const links = pages.flatMap(({ path, text }) =>
+    [...withoutCode(text).matchAll(/\]\((?!https?:|mailto:)([^)\s]+)\)/g)].map(
+      ([, target = ""]) => ({ path, target }),
+    ),
+  );
+
+  test("of a page leads to a file or folder that exists", () => {
+    const dead = links.filter(({ path, target }) => {
+      const [file = ""] = target.split("#");
+      return file !== "" && !existsSync(join(root, dirname(path), file));
+    });
+    expect(dead).toEqual([]);
+    expect(links.length).toBeGreaterThan(50);
+  });
+
+  test("with an anchor leads to a heading of that page", () => {
+    const lost = links.filter(({ path, target }) => {
+      const [file = "", anchor] = target.split("#");
+      if (anchor === undefined) return false;
+      const page = file === "" ? path : normalize(join(dirname(path), file));
+      return !anchorsOf(textOf(page)).includes(anchor);
+    });
+    expect(lost).toEqual([]);
+    expect(links.filter(({ target }) => target.includes("#")).length).toBeGreaterThan(10);
+  });
+
+  test("is read as GitHub makes anchors", () => {
+    const text = "# The `orderId` is, for ever\n## It's a-b\n```\n# no heading\n```\n## It's a-b\n";
+    expect(anchorsOf(text)).toEqual(["the-orderid-is-for-ever", "its-a-b", "its-a-b-1"]);
+  });
 });
 
-test("every npm script that the README names exists", () => {
+test("every folder that the folder map lists exists", () => {
+  const listed = [...all.matchAll(/^(src|test|scripts|docs)(\/[\w./-]+)?(?= {2,})/gm)];
+  expect(listed.length).toBeGreaterThan(15);
+  expect(listed.map(([path]) => path).filter((path) => !existsSync(`${root}/${path}`))).toEqual([]);
+});
+
+test("every npm script that a handbook names exists", () => {
   const { scripts } = JSON.parse(readFileSync(`${root}/package.json`, "utf8"));
-  const named = [...readme.matchAll(/`npm run ([\w:-]+)/g)].map(([, name]) => name ?? "");
+  const named = [...all.matchAll(/`npm run ([\w:-]+)/g)].map(([, name]) => name ?? "");
   expect(named.length).toBeGreaterThan(3);
   expect(named.filter((name) => !(name in scripts))).toEqual([]);
+});
+
+test("every command in a block is run by a test, or says why not", () => {
+  expect(blocksOf(undefined)).toEqual([]);
+  const reasons = handbooks.flatMap(shellBlocks).flatMap(({ notRun }) => notRun ?? []);
+  expect(reasons.filter((reason) => reason.length < 15)).toEqual([]);
+  const tests = reasons.flatMap((reason) => reason.match(/test\/[\w./-]+\.test\.ts/g) ?? []);
+  expect(tests.filter((path) => !existsSync(`${root}/${path}`))).toEqual([]);
+});
+
+test("the launcher takes every call of it that a handbook names", () => {
+  const calls = [...all.matchAll(/(?:`|^)\.\/launch\.sh((?: [\w./-]+)*)/gm)].map(([, words = ""]) =>
+    words.trim().split(" ").filter(Boolean),
+  );
+  expect(calls.length).toBeGreaterThan(20);
+  const refused = calls.filter((words) => {
+    try {
+      readArguments(words);
+      return false;
+    } catch {
+      return true;
+    }
+  });
+  expect(refused).toEqual([]);
 });
 
 test("no file names a machine's own path, and no lock file entry a registry", () => {
@@ -31,3 +105,20 @@ test("no file names a machine's own path, and no lock file entry a registry", ()
   });
   expect(wrong).toEqual([]);
 });
+
+function withoutCode(text: string): string {
+  return text.replaceAll(/^```[\s\S]*?^```$/gm, "").replaceAll(/`[^`\n]*`/g, "`code`");
+}
+
+/** The anchors of a page's headings; a heading that comes again has a number. */
+function anchorsOf(text: string): string[] {
+  const seen = new Map<string, number>();
+  const headings = text.replaceAll(/^```[\s\S]*?^```$/gm, "").matchAll(/^#{1,6} (.+)$/gm);
+  return [...headings].map(([, heading = ""]) => {
+    const plain = heading.toLowerCase().replaceAll(/[^\p{L}\p{N}\s_-]/gu, "");
+    const anchor = plain.trim().replaceAll(" ", "-");
+    const before = seen.get(anchor) ?? 0;
+    seen.set(anchor, before + 1);
+    return before === 0 ? anchor : `${anchor}-${before}`;
+  });
+}

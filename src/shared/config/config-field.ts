@@ -5,7 +5,7 @@ import type { Program } from "../ipc/contract.ts";
 
 /** The facts about a name of the setup file, in `schema.ts` and in every driver. */
 interface Meta {
-  /** One sentence for the example file and the README. */
+  /** One sentence for the example file and docs/reference.md. */
   readonly help: string;
   readonly example: string;
   /** Without a value these programs do not start. */

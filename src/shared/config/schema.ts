@@ -19,7 +19,7 @@ import { fleetFields } from "./fleet-schema.ts";
 
 /**
  * The names of data/config.txt that belong to no driver: type, range, default, help. The only place
- * that knows them; the example file and the README's table are made from them and from what the
+ * that knows them; the example file and the reference's table are made from them and from what the
  * drivers add (docs/design.md 4.2). Values arrive as text.
  */
 
@@ -111,6 +111,12 @@ const terminalAndApi = {
     help: "Port of the local API, on this machine only.",
     example: "8765",
     requiredBy: ["tp-manager"],
+  }),
+  CONSOLE_PORT: described(integer(0, PORT_MAX).optional(), {
+    help:
+      "Port of the operator's console, on this machine only; 0 for none. Without it LOCAL_PORT " +
+      "and 1, or and 2 where that is NOTIFICATION_PORT.",
+    example: "8767",
   }),
   TERMINAL_MANAGER_LOGIN: described(basicLogin, {
     help: "Login of the local API (Basic authentication).",

@@ -23,6 +23,9 @@ const CLOSE_LIMIT_MS = 1_000;
 const WINDOW_MAX = 16;
 /** Far above any request. */
 const PACKET_BYTES_MAX = 16_384;
+/** Of a broker that sends more in {@link FLOOD_MS} nothing good is to be expected. */
+const FLOOD_BYTES = 65_536;
+const FLOOD_MS = 10_000;
 
 /** MQTT 5.0, 2.4: reason codes. */
 const SESSION_TAKEN_OVER = 0x8e;
@@ -36,6 +39,7 @@ export function mqttConnector(clock: Clock): ConnectToBroker {
       const timers = new ClockTimers(clock);
       const client = mqtt.connect(optionsOf(settings, will, timers));
       const connection = new MqttConnection(client, settings, clock, listener, timers);
+      watchFlood(client, clock);
       const timer = clock.startTimer("fleet connection", CONNECT_LIMIT_MS, () =>
         fail(`no connection within ${CONNECT_LIMIT_MS} ms`),
       );
@@ -54,6 +58,18 @@ export function mqttConnector(clock: Clock): ConnectToBroker {
         void ready.then(() => resolve(connection));
       });
     });
+}
+
+/** The package itself keeps whatever is said to belong to a packet, up to 256 MB. */
+function watchFlood(client: MqttClient, clock: Clock): void {
+  let bytes = 0;
+  let fromMs = clock.monotonicMs();
+  client.stream.prependListener("data", (chunk: Buffer) => {
+    const nowMs = clock.monotonicMs();
+    if (nowMs - fromMs > FLOOD_MS) [bytes, fromMs] = [0, nowMs];
+    bytes += chunk.length;
+    if (bytes > FLOOD_BYTES) client.emit("error", new Error("the broker sends too much"));
+  });
 }
 
 function optionsOf(

@@ -7,6 +7,7 @@ import { askedOf, canBeSaleOf, doubtOfLateReport } from "../attempts/doubt-polic
 import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
 import type { Known, Look } from "../attempts/evidence-policy.ts";
 import { judge } from "../attempts/ladder-policy.ts";
+import { canHaveLeft } from "../attempts/never-sent.ts";
 import { type Attempt, isNotCharged } from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
 import { isFromPayment } from "../attempts/payment-time-policy.ts";
@@ -33,8 +34,6 @@ const ATTEMPTS_LOOKED_AT = 20;
 const STRAYS_LOOKED_AT = 10;
 /** Ends by the terminal's own word, or by what its storage proved. */
 const byTerminal = ["end-aborted", "end-completed", "end-refused", "recovery-not-charged"];
-/** Ends of attempts of which nothing had left. */
-const neverSent = ["end-not-sent", "end-withdrawn"];
 
 /**
  * The order that a late report belongs to (docs/design.md 3.19): one that was told as not charged,
@@ -136,7 +135,7 @@ export class LateCharges {
       .list(page)
       .map(({ attempt }) => attempt)
       .filter(({ baseline }) => baseline !== null && sameTerminal(baseline.identity, identity))
-      .filter(({ transactionId }) => !this.#hasEvent(transactionId, neverSent));
+      .filter((attempt) => canHaveLeft(attempts, attempt));
   }
 
   /** Told as not charged a short while before, for what the stray charged. */

@@ -3,6 +3,7 @@ import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
+import { canHaveLeft } from "../attempts/never-sent.ts";
 import { newestAttempts } from "../attempts/newest-attempts.ts";
 import { type Attempt, isCharged, isNotCharged, isPaying } from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
@@ -90,7 +91,8 @@ export class LateResults {
     const ended = this.#ended;
     if (!ended || clock.monotonicMs() - ended.atMs > REPEAT_MS) return false;
     if (report.reference != null && isReference(report.reference)) return false;
-    const [newest] = newestAttempts(attempts, ATTEMPTS_LOOKED_AT).filter(wasSent);
+    const known = newestAttempts(attempts, ATTEMPTS_LOOKED_AT);
+    const newest = known.find((attempt) => canHaveLeft(attempts, attempt));
     if (newest?.transactionId !== ended.transactionId || !isToldAgain(newest, report)) return false;
     log.warn({ transactionId: newest.transactionId }, "the terminal told a stored result again");
     return true;
@@ -109,7 +111,7 @@ export class LateResults {
     const [only] = fitting.filter(({ state }) => isInDoubt(state));
     if (!only || fitting.length > 1) return undefined;
     // A later payment of that amount may tell its own result again.
-    const newestFitting = newest.find((one) => one.baseline !== null && fits(one, report));
+    const newestFitting = newest.find((one) => fits(one, report) && canHaveLeft(attempts, one));
     return newestFitting?.transactionId === only.transactionId ? only : undefined;
   }
 
@@ -219,8 +221,6 @@ export class LateResults {
     log.error({ alarm: "sale-without-order", ...told }, words);
   }
 }
-
-const wasSent = ({ baseline }: Attempt): boolean => baseline !== null;
 
 /** A result without an order need not tell what was asked for. */
 function isToldAgain({ state, request }: Attempt, report: TransactionReport): boolean {

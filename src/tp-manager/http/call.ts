@@ -18,8 +18,8 @@ type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${inf
 
 /**
  * One call of the local API: the only place that says what it is. Routing, `Allow`, roles, the rule
- * about a browser's address bar, validation, the OpenAPI document and the README's table all derive
- * from it.
+ * about a browser's address bar, validation, the OpenAPI document and docs/reference.md derive from
+ * it.
  */
 interface CallRecord<Path extends string, Body, Query> {
   /** As OpenAPI writes it: `/payment/{orderId}`. */
@@ -39,7 +39,7 @@ interface CallRecord<Path extends string, Body, Query> {
    * setting nobody may.
    */
   readonly role?: "operator" | "own-operator";
-  /** In the README and in the document. */
+  /** In the reference and in the document. */
   readonly summary: string;
   readonly description?: string;
   /** A member `id` of the path is that of a transaction of ours; missing: an order's. */

@@ -24,7 +24,7 @@ interface Request extends Asked {
 interface Result {
   readonly answer: Answer;
   readonly order: string;
-  readonly connection: Connection | undefined;
+  readonly connection: Connection | "newest" | undefined;
 }
 
 export interface UnaskedParts {
@@ -43,13 +43,13 @@ export interface UnaskedParts {
 export class UnaskedDevice extends ModelDevice {
   readonly kind: UnaskedKind;
   readonly #parts: UnaskedParts;
-  /** Orders whose newest clear result was acknowledged as it was meant. */
+  /** References of the attempts whose clear result was acknowledged as it was meant. */
   readonly #told = new Set<string>();
   /** Orders of which something else was told, too. */
   readonly #confused = new Set<string>();
   readonly #requests: Request[] = [];
-  /** The order of the newest request. */
-  #newest = "";
+  /** Of the newest request. */
+  #newest = { order: "", reference: "" };
   #line: RegisterEnd | undefined;
   #isRunning = false;
   /** Counts the times that power came back. */
@@ -67,9 +67,9 @@ export class UnaskedDevice extends ModelDevice {
     return this.#isRunning;
   }
 
-  /** The result of the order was acknowledged, so the order is known. */
-  hasTold(order: string): boolean {
-    return this.#told.has(order) && !this.#confused.has(order);
+  /** The result of the order's attempt was acknowledged, so the order is known. */
+  hasTold(order: string, reference: string): boolean {
+    return this.#told.has(reference) && !this.#confused.has(order);
   }
 
   attach(line: RegisterEnd): void {
@@ -97,11 +97,21 @@ export class UnaskedDevice extends ModelDevice {
     if (this.busy) return;
     this.#strike("approval by itself");
     // A register that still waits takes what names no order for its own.
-    if (!this.#told.has(this.#newest)) this.#confused.add(this.#newest);
+    if (!this.#told.has(this.#newest.reference)) this.#confused.add(this.#newest.order);
     const order = `stray-${++this.#strays}`;
     const asked = { amountMinor: 4_321, currency: EURO, reference: "" };
     this.#enter(order, asked.amountMinor);
     void this.#tell({ answer: { ...asked, says: "approved" }, order, connection: undefined });
+  }
+
+  /** The way is open for a request: a result that was kept back until then is told first. */
+  speaksFirst(): void {
+    const fault = "result in place of an acknowledgement";
+    if (this.busy || this.#held?.until !== fault) return;
+    const { result } = this.#held;
+    this.#held = undefined;
+    this.#strike(fault);
+    void this.#tell({ ...result, connection: "newest" });
   }
 
   /** What the terminal makes of a request, as the register sees it. */
@@ -109,14 +119,13 @@ export class UnaskedDevice extends ModelDevice {
     const { unasked = usual, customerMs } = this.#parts.next();
     const { fault, ms } = unasked;
     const unheard = this.kind.isBare ? "taken" : "unanswered";
-    this.#told.delete(order);
     if (this.busy) return unheard;
     if (fault === "request refused" || fault === "request lost") {
       this.#strike(fault);
       return fault === "request refused" && !this.kind.isBare ? "refused" : unheard;
     }
     const request = { ...readRequest(this.kind, bytes), order, connection };
-    this.#newest = order;
+    this.#newest = request;
     void this.#work(request, unasked, customerMs);
     if (fault === "line lost behind the request") this.#loseLine(fault, ms);
     if (fault !== "request not acknowledged" || this.kind.isBare) return "taken";
@@ -127,10 +136,9 @@ export class UnaskedDevice extends ModelDevice {
   async #work(request: Request, does: UnaskedBehaviour, customerMs: number): Promise<void> {
     const power = this.#power;
     this.#isRunning = true;
-    await this.#release("result in place of an acknowledgement");
     await this.#pause(customerMs);
     if (power === this.#power) {
-      await this.#release("result within the next payment");
+      await this.#release();
       await this.#end(request, does);
     }
     this.#requests.push(request);
@@ -199,12 +207,13 @@ export class UnaskedDevice extends ModelDevice {
     await this.#tell({ ...{ order, connection }, answer: { ...answer, reference } }, false);
   }
 
-  /** Tells a result that was kept back, when it was kept until now. */
-  async #release(until: HeldBack): Promise<void> {
-    if (this.#held?.until !== until) return;
+  /** Tells a result that was kept back until the next payment. */
+  async #release(): Promise<void> {
+    const fault = "result within the next payment";
+    if (this.#held?.until !== fault) return;
     const { result } = this.#held;
     this.#held = undefined;
-    if (this.#deliver(result)) this.#strike(until);
+    if (this.#deliver({ ...result, connection: "newest" })) this.#strike(fault);
     await this.#pause(500);
   }
 
@@ -223,7 +232,7 @@ export class UnaskedDevice extends ModelDevice {
     // What comes before a request is acknowledged is never the new order's, unless it names it.
     const isPlaced = this.kind.echoes || this.#line?.isSpeaking === false;
     const isTaken = this.#line?.deliver(writeReply(this.kind, answer), connection) === true;
-    if (isTaken && isClear && isPlaced) this.#told.add(order);
+    if (isTaken && isClear && isPlaced) this.#told.add(answer.reference);
     else if (isTaken && answer.says !== "later") this.#confused.add(order);
     return isTaken;
   }

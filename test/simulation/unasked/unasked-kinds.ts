@@ -47,8 +47,8 @@ export interface Connection {
 export interface RegisterEnd {
   /** Its own request has not reached the terminal yet. */
   readonly isSpeaking: boolean;
-  /** false: nobody acknowledged it. */
-  deliver(reply: Uint8Array, on: Connection | undefined): boolean;
+  /** false: nobody acknowledged it. "newest": the connection of now, whatever it was opened for. */
+  deliver(reply: Uint8Array, on: Connection | "newest" | undefined): boolean;
   spoil(): void;
   broken(ms: number): void;
 }

@@ -63,9 +63,14 @@ export class UnaskedLine implements Dialogue, RegisterEnd {
     this.#drop();
   }
 
-  async send(request: Uint8Array): Promise<"taken" | "refused" | "unanswered" | "lapsed"> {
+  async send(
+    request: Uint8Array,
+    mayLeave: () => boolean,
+  ): Promise<"taken" | "refused" | "unanswered" | "lapsed"> {
     const connection = this.#connection;
     if (!connection?.isOpen || !this.#device.reachable) return "lapsed";
+    this.#device.speaksFirst();
+    if (!mayLeave()) return "lapsed";
     const order = this.#leaves();
     const heard = this.#device.hears(request, order, connection);
     await sleep(this.#life.clock, "request", heard === "taken" ? ANSWER_MS : SILENCE_MS);
@@ -83,9 +88,10 @@ export class UnaskedLine implements Dialogue, RegisterEnd {
     return Promise.resolve();
   }
 
-  deliver(reply: Uint8Array, on: Connection | undefined): boolean {
+  deliver(reply: Uint8Array, on: Connection | "newest" | undefined): boolean {
     if (!this.alive || !this.#listener || !this.#device.reachable) return false;
-    if (this.#device.kind.isBare && (!on?.isOpen || on !== this.#connection)) return false;
+    const way = on === "newest" ? this.#connection : on;
+    if (this.#device.kind.isBare && (!way?.isOpen || way !== this.#connection)) return false;
     return this.#listener.reply(reply, this.#isSpeaking);
   }
 

@@ -22,6 +22,8 @@ interface BrokerHabits {
   receiveMaximum: number;
   /** Comes with the acceptance, as what a kept session held. */
   behind: Packet | undefined;
+  /** These bytes come in place of the acceptance. */
+  opening: Buffer | undefined;
 }
 
 const version = { protocolVersion: 5 };
@@ -30,7 +32,7 @@ const version = { protocolVersion: 5 };
 export class ScriptedBroker {
   readonly habits: BrokerHabits = {
     ...{ refuse: 0, silent: false, holdsBack: false, answer: 0, receiveMaximum: 16 },
-    behind: undefined,
+    ...{ behind: undefined, opening: undefined },
   };
   readonly connects: IConnectPacket[] = [];
   readonly published: IPublishPacket[] = [];
@@ -74,6 +76,11 @@ export class ScriptedBroker {
     for (const socket of this.#sockets) socket.write(generate(packet, version));
   }
 
+  /** Whatever these bytes are. */
+  write(bytes: Buffer): void {
+    for (const socket of this.#sockets) socket.write(bytes);
+  }
+
   request(topic: string, document: object, retain = false): void {
     const payload = JSON.stringify(document);
     this.send({ cmd: "publish", topic, payload, qos: 1, messageId: 7, retain, dup: false });
@@ -106,11 +113,12 @@ export class ScriptedBroker {
   }
 
   #take(packet: Packet, socket: Socket): void {
-    const { refuse, silent, holdsBack, answer, receiveMaximum, behind } = this.habits;
+    const { refuse, silent, holdsBack, answer, receiveMaximum, behind, opening } = this.habits;
     const say = (out: Packet): void => void socket.write(generate(out, version));
     if (packet.cmd === "connect") {
       this.connects.push(packet);
-      if (silent) return;
+      if (opening) socket.write(opening);
+      if (silent || opening) return;
       const properties = { receiveMaximum };
       say({ cmd: "connack", reasonCode: refuse, sessionPresent: false, properties });
       if (behind) say(behind);

@@ -86,6 +86,17 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     expect(at.journal.terminalLog.strays(1)).toMatchObject([{ finding: "held" }]);
   });
 
+  test("is the one in doubt's although of one that was begun since nothing left", async () => {
+    const at = unasked();
+    await doubtful(at);
+    at.terminal.script = () => Promise.resolve({ end: "not-sent", code: "line", text: "gone" });
+    expect(outcome(await pay(at, request("B-1")))).toBe("Failed");
+    expect([at.told({}), phaseOf(at), phaseOf(at, "B-1")]).toEqual([
+      ...[true, "charged", "not-charged"],
+    ]);
+    expect(alarms(at)).not.toContain("sale-without-order");
+  });
+
   test.each([
     ["a refusal", declined(), "Declined"],
     ["an approval", report(), "Success"],

@@ -9,7 +9,7 @@ import { reconciliationCalls } from "./reconciliation-calls.ts";
 import { storyCalls } from "./story-calls.ts";
 import { terminalCalls } from "./terminal-calls.ts";
 
-/** Every call of the local API, in the order of the README's table. */
+/** Every call of the local API, in the order of the reference's table. */
 export const calls: readonly AnyCall[] = [
   ...paymentCalls,
   ...journalCalls,

@@ -1,0 +1,157 @@
+import type { ChildProcess } from "node:child_process";
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { freePort } from "../support/installation.ts";
+import { startProcess } from "../support/own-processes.ts";
+import { blocksOf, pageText } from "../support/pages.ts";
+import { PATIENCE_MS } from "../support/patience.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { run, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
+
+/**
+ * What the handbooks tell to type, typed in a fresh checkout, in the order of somebody who installs
+ * and then operates it. The terminal and the gateway are the simulators, started as the kiosk
+ * developer's book says.
+ */
+
+let checkout: TemporaryCheckout;
+let environment: NodeJS.ProcessEnv;
+let port: number;
+let simulators: ChildProcess | undefined;
+const blocks = [...blocksOf("launcher")];
+/** SERIAL_PORT takes no spaces. */
+const link = join(temporaryFolder(afterAll), "terminal");
+
+beforeAll(async () => {
+  checkout = new TemporaryCheckout("bundled", "own");
+  environment = { ...process.env, PATH: `${crontabFolder()}:${process.env["PATH"]}` };
+  port = await freePort();
+  mkdirSync(join(checkout.root, "data"));
+  copyFileSync("data/config.example.txt", join(checkout.root, "data/config.example.txt"));
+});
+afterAll(() => {
+  if (simulators?.pid !== undefined) process.kill(-simulators.pid, "SIGKILL");
+  checkout.remove();
+});
+
+/** A crontab of its own: the machine's stays as it is. */
+function crontabFolder(): string {
+  const folder = join(checkout.root, "bin");
+  mkdirSync(folder);
+  const script = `#!/bin/sh
+    case $1 in -l) cat "${folder}/table" ;; -) cat > "${folder}/table" ;; esac`;
+  writeFileSync(join(folder, "crontab"), script);
+  writeFileSync(join(folder, "table"), "");
+  chmodSync(join(folder, "crontab"), 0o755);
+  return folder;
+}
+
+/** A block of the pages, which is then no longer one of those to be run. */
+function block(beginning: string): string {
+  const at = blocks.findIndex(({ code }) => code.startsWith(beginning));
+  expect(at, `no block begins with ${beginning}`).toBeGreaterThanOrEqual(0);
+  return blocks.splice(at, 1)[0]?.code ?? "";
+}
+
+/** Line by line; each has to succeed. */
+async function typed(code: string): Promise<string> {
+  const {
+    code: exit,
+    out,
+    err,
+  } = await run("sh", ["-ec", code.replaceAll(":8765", `:${port}`)], checkout.root, environment);
+  expect(exit, `${err}${out}`).toBe(0);
+  return out;
+}
+
+test("the simulators tell their switches", async () => {
+  const [help] = blocksOf("simulators").filter(({ code }) => code.includes("--help"));
+  const told = await typed(help?.code ?? "");
+  expect(told).toContain("--pty-link");
+  expect(told).toContain("--website");
+});
+
+test("the simulators run in the place of hardware", async () => {
+  const [start] = blocksOf("simulators").filter(({ code }) => code.includes("--pty-link"));
+  const gatewayPort = await freePort();
+  const code = (start?.code ?? "")
+    .replaceAll("/tmp/terminal", link)
+    .replaceAll("8766", String(gatewayPort));
+  simulators = startProcess("sh", ["-ec", `${code}wait`], { cwd: checkout.root, detached: true });
+  await expect.poll(() => existsSync(link), { timeout: PATIENCE_MS }).toBe(true);
+  await typed(inline("docs/administrator.md", "cp data/config.example.txt"));
+  writeConfig({
+    ...{ SERIAL_PORT: link, GATEWAY_URL: `http://127.0.0.1:${gatewayPort}` },
+    ...{
+      LOCAL_PORT: String(port),
+      TERMINAL_MANAGER_LOGIN: "kiosk",
+      TERMINAL_MANAGER_PWD: "secret",
+    },
+    ...{ GATEWAY_LOGIN: "demo", GATEWAY_PWD: "secret", GATEWAY_WEBSITE_ID: "1000" },
+    ...{ GATEWAY_CATEGORY_ID: "5", GATEWAY_CALLBACK_URL: "https://shop.example/notify" },
+    ...{ UPDATE_TIME: "03:30", OPERATOR_LOGIN: "operator", OPERATOR_PWD: "other-secret" },
+  });
+});
+
+/** A command that a sentence of a page tells. */
+function inline(page: string, beginning: string): string {
+  const [, command = ""] = new RegExp(`\`(${beginning}[^\`]*)\``).exec(pageText(page)) ?? [];
+  expect(command).not.toBe("");
+  return command;
+}
+
+function writeConfig(values: Readonly<Record<string, string>>): void {
+  const file = join(checkout.root, "data/config.txt");
+  const filled = Object.entries(values).reduce(
+    (text, [name, value]) => text.replace(new RegExp(`^#?${name}=.*$`, "m"), `${name}=${value}`),
+    readFileSync(file, "utf8"),
+  );
+  writeFileSync(file, filled);
+}
+
+test("an installation starts, restarts and stops", async () => {
+  const everyDay = block("./launch.sh   ");
+  await typed(everyDay);
+  await typed("./launch.sh");
+  const connected = (): Promise<string> => typed("./launch.sh status || test $? = 69");
+  await expect.poll(connected, { timeout: PATIENCE_MS }).toMatch(/^terminal +connected/m);
+});
+
+test("an operator looks, and nothing fails", async () => {
+  const look = block("./launch.sh status");
+  expect(look).toContain("curl -u operator:secret");
+  await typed(look.replaceAll("operator:secret", "operator:other-secret"));
+});
+
+test("databases are put back", async () => {
+  const [stop = "", ...others] = block("./launch.sh stop").split(/(?<=\n)/);
+  await typed(stop);
+  const data = join(checkout.root, "data");
+  mkdirSync(join(data, "backup"), { recursive: true });
+  for (const name of ["journal", "supervisor"]) {
+    cpSync(join(data, `${name}.db`), join(data, "backup", `${name}-2026-01-31.db`));
+  }
+  await typed(others.join(""));
+});
+
+test("the machine's schedule is told, and told no longer", async () => {
+  const [install = "", uninstall = ""] = block("./always-up.sh --install").split(/(?<=\n)/);
+  const table = (): string => readFileSync(join(checkout.root, "bin/table"), "utf8");
+  await typed(install);
+  expect(table()).toMatch(/^\*\/2 \* \* \* \* .*always-up\.sh/m);
+  await typed(uninstall);
+  expect(table()).not.toContain("always-up.sh");
+});
+
+test("no block of the handbooks is left", () => {
+  expect(blocks).toEqual([]);
+});
