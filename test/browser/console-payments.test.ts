@@ -12,6 +12,10 @@ import { consoleHouse, consolePage, easyForAll } from "./console-house.ts";
 const HOUR_MS = 3_600_000;
 const hostile = `=HYPERLINK("http://evil.test")<img src=x onerror=alert(1)>`;
 
+/** With SCREENSHOTS=folder/ every state is looked at, otherwise those that differ most. */
+const everyState = process.env["SCREENSHOTS"] !== undefined;
+const isTooWide = "document.documentElement.scrollWidth > innerWidth";
+
 /** Eleven in the morning of the machine's own day: the browser has the same. */
 function morning(): number {
   return new Date().setHours(11, 0, 0, 0);
@@ -40,7 +44,11 @@ async function busyHouse(): Promise<House> {
   at.terminal.stores(report({ amountMinor: 650 }));
   await at.afterSale.reverse("B-8");
   const hour = new Date(at.clock.now()).setMinutes(0, 0, 0);
-  for (const [back, noLinkMs] of [[2, 0], [1, 600_000], [0, 120_000]] as const) {
+  for (const [back, noLinkMs] of [
+    [2, 0],
+    [1, 600_000],
+    [0, 120_000],
+  ] as const) {
     const row = { readyMs: HOUR_MS - noLinkMs - 60_000, refusingMs: 60_000, noLinkMs };
     at.journal.days.addHour({ atMs: hour - back * HOUR_MS, ...row, waitingMax: back * 2 }, 0);
   }
@@ -69,7 +77,12 @@ function atGateway(at: House, asked: unknown[][]): Partial<ApiOptions> {
       const amountMinor = readAmount(currency);
       asked.push([kind, target, amountMinor]);
       const operation = { operationId: "1", transactionPublicId: "0A1B", code: 0, description: "" };
-      return Promise.resolve({ operation, orderId: "A-1001", currency, amountMinor: amountMinor ?? null });
+      return Promise.resolve({
+        operation,
+        orderId: "A-1001",
+        currency,
+        amountMinor: amountMinor ?? null,
+      });
     },
   };
   return {
@@ -107,12 +120,12 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     await page.getByRole("link", { name: "A-1001" }).focus();
     await page.keyboard.press("Enter");
     await say(page).toMatch(/The customer has paid/);
-    expect(await body(page)).toMatch(/The terminal reported a sale of EUR 2.50 \(Mastercard/);
+    expect(await body(page)).toMatch(/The terminal reported a sale of EUR\s2.50 \(Mastercard/);
     expect(await body(page)).not.toMatch(/5413330000004444/);
     await page.getByLabel(/Part to refund/).fill("1.20");
     await page.keyboard.press("Enter");
     const dialogue = page.getByRole("dialog");
-    await expect.poll(() => dialogue.innerText()).toMatch(/gives back EUR 1.20 of order A-1001/);
+    await expect.poll(() => dialogue.innerText()).toMatch(/gives back EUR\s1.20 of order A-1001/);
     await dialogue.getByLabel("Your name").fill("Anna");
     await dialogue.getByLabel("Reason").fill("goods were cold");
     await page.keyboard.press("Enter");
@@ -139,19 +152,24 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
       await easyForAll(page, `story-${orderId.replaceAll(/\W/g, "")}`);
     };
     await order("A-1001", /has paid/);
-    await order("C-1", /declined/);
-    await order("B-8", /money back/);
     await order("D-1", /Nobody knows/);
-    await order("nobody", /No such order/);
+    if (everyState) {
+      await order("C-1", /declined[\s\S]*541333XXXXXX4444/);
+      await order("B-8", /money back/);
+    }
     await page.goto(`${url}/#payments/A-1001`);
     await page.getByRole("button", { name: "Reverse on the terminal" }).click();
     await page.getByRole("dialog").waitFor();
     await easyForAll(page, "story-ask");
     await page.getByRole("button", { name: "Do nothing" }).click();
-    for (const [language, words] of [["de", /hat bezahlt/], ["fr", /a payé/]] as const) {
+    for (const [language, words] of [
+      ["de", /hat bezahlt/],
+      ["fr", /a payé/],
+    ] as const) {
       await page.locator("header select").selectOption(language);
       await say(page).toMatch(words);
-      await easyForAll(page, `story-${language}`);
+      if (everyState) await easyForAll(page, `story-${language}`);
+      else expect(await page.evaluate(isTooWide)).toBe(false);
     }
     expect(faults).toEqual([]);
   });
@@ -162,7 +180,9 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     expect(await body(page)).toMatch(/Share that was paid\s+83.3%/);
     await expect.poll(() => page.locator(".plot canvas").count()).toBe(5);
     await page.getByText("Payments by hour: the figures as a table").click();
-    expect(await page.getByRole("table", { name: "Payments by hour" }).innerText()).toMatch(/08:00/);
+    expect(await page.getByRole("table", { name: "Payments by hour" }).innerText()).toMatch(
+      /08:00/,
+    );
     const saving = page.waitForEvent("download");
     await page.getByRole("button", { name: "Save as CSV" }).click();
     const file = await (await saving).path();
@@ -186,15 +206,15 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     const { url } = await consoleHouse(atGateway(at, []), at);
     const { page, faults } = await consolePage(browser(), `${url}/#day`, { bypassCSP: true });
     await expect.poll(() => page.locator(".plot canvas").count()).toBe(5);
-    await easyForAll(page, "day");
+    if (everyState) await easyForAll(page, "day");
     for (const summary of await page.locator("summary").all()) await summary.click();
     await easyForAll(page, "day-tables");
     await page.locator("header select").selectOption("fr");
     await say(page).toMatch(/Paiements par heure/);
-    await easyForAll(page, "day-fr");
+    if (everyState) await easyForAll(page, "day-fr");
     await page.goto(`${url}/#day/2020-01-01`);
     await say(page).toMatch(/rien à montrer/);
-    await easyForAll(page, "day-empty");
+    if (everyState) await easyForAll(page, "day-empty");
     expect(faults).toEqual([]);
   });
 });

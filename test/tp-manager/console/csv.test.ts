@@ -5,7 +5,7 @@ import { csvOf } from "../../../src/tp-manager/console/pages/csv.js";
 
 const write: (rows: ReadonlyArray<ReadonlyArray<string | number | null>>) => string = csvOf;
 
-/** A reader by the rules of RFC 4180, section 2. */
+/** A reader by the rules of RFC 4180. */
 function read(text: string): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];

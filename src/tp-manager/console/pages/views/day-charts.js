@@ -1,5 +1,12 @@
+import { localeOf } from "../format.js";
 import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
 import uPlot from "../vendor/uplot.js";
+
+/** The style of the charts is no part of the page before the first one. */
+const style = document.createElement("link");
+style.rel = "stylesheet";
+style.href = "vendor/uplot.css";
+document.head.append(style);
 
 /** @typedef {{ label: string, values: Array<number | null>, color: string }} Line */
 /** @typedef {{ name: string, unit: string, lines: Line[], stacked?: boolean, max?: number }} Chart */
@@ -11,7 +18,7 @@ const HEIGHT = 220;
  * @param {{ day: any, words: import("../words.js").Words, language: string }} props
  */
 export function Charts({ day, words, language }) {
-  const hour = new Intl.DateTimeFormat(language, {
+  const hour = new Intl.DateTimeFormat(localeOf(language), {
     ...{ hour: "2-digit", minute: "2-digit", timeZone: day.timeZone },
   });
   const names = day.hours.map((/** @type {any} */ one) => hour.format(new Date(one.from)));
@@ -95,7 +102,7 @@ function Section({ chart, names, words }) {
     ${isEmpty ? html`<p>${words("day.nothing")}</p>` : html`<${Plot} chart=${chart} names=${names} />`}
     <details>
       <summary>${words("day.table", { title })}</summary>
-      <div class="scroll" role="region" tabindex="0" aria-label=${title}><table>
+      <div class="scroll" role="region" tabindex="0" aria-label=${words("day.table", { title })}><table>
         <caption class="out">${title}</caption>
         <thead><tr><th scope="col">${words("day.hour")}</th>
           ${lines.map(({ label }) => html`<th scope="col">${label} (${words(`day.unit.${unit}`)})</th>`)}

@@ -1,5 +1,5 @@
 import { csvOf, saveFile } from "../csv.js";
-import { money } from "../format.js";
+import { localeOf, money } from "../format.js";
 import { html, useEffect, useState } from "../vendor/htm-preact.js";
 import { dateOf, dayBegin, dayEnd, daysBefore } from "./dates.js";
 import { Charts } from "./day-charts.js";
@@ -57,7 +57,10 @@ export default function Day(props) {
 /** @param {{ day: any, words: import("../words.js").Words, language: string }} props */
 function Totals({ day, words, language }) {
   const { counts, sums, successShare, complete } = day;
-  const percent = new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 1 });
+  const percent = new Intl.NumberFormat(localeOf(language), {
+    style: "percent",
+    maximumFractionDigits: 1,
+  });
   const refused = counts.Declined + counts.Cancelled + counts.Failed;
   /** @type {Array<[string, unknown, boolean?]>} */
   const rows = [

@@ -88,9 +88,11 @@ function Compared({ it, words, language }) {
       : words("notKnown");
   const isGood = result === "agrees";
   const kind = isGood ? "good-word" : result === "differs" ? "bad-word" : "";
-  const difference = moneyOfMinor(differenceMinor, currency ?? "EUR", language);
+  const difference = moneyOfMinor(Math.abs(differenceMinor ?? 0), currency ?? "EUR", language);
+  const isLess = differenceMinor !== null && differenceMinor < 0;
+  const word = result !== "differs" ? result : differenceMinor ? "differs" : "gateway";
   return html`
-    <p class=${kind}>${words(`eod.result.${result}`, { difference })}</p>
+    <p class=${kind}>${words(`eod.result.${isLess ? "less" : word}`, { difference })}</p>
     ${!isGood && html`<p lang="en" class="faint">${because}</p>`}
     ${
       terminal &&
@@ -106,6 +108,15 @@ function Compared({ it, words, language }) {
         <div><dt>${words("eod.closed")}</dt><dd>${sum(one.closed)}</dd></div>
       </dl>`,
     )}
+    ${
+      gateway?.faults.length > 0 &&
+      html`<p>${words("eod.faults")}</p><ul>${gateway.faults.map(
+        (/** @type {any} */ fault) => html`<li>
+          <a href=${`#payments/${encodeURIComponent(fault.orderId)}`}>${fault.orderId}</a>
+          ${" "}${moneyOfMinor(fault.amountMinor, fault.currency, language)}${" "}
+          <span lang="en">${fault.because}</span></li>`,
+      )}</ul>`
+    }
     ${
       orders.length > 0 &&
       html`<p>${words("eod.orders")}</p><ul>${orders.map(

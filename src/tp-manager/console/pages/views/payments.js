@@ -192,7 +192,7 @@ function Line({ one, words, language }) {
   const differs = chargedAmount !== null && chargedAmount !== 0 && chargedAmount !== amount;
   const gateway = one.notificationGatewaySent ? "sent" : chargedAmount ? "waits" : "nothing";
   const cell = (/** @type {string} */ key, /** @type {unknown} */ value) =>
-    html`<td data-head=${words(`payments.${key}`)}>${value}</td>`;
+    html`<td data-head=${words(`payments.${key}`)} class=${`cell-${key}`}><span>${value}</span></td>`;
   return html`<tr>
     ${cell("time", html`<time datetime=${one.startedAt}>${timeOf(one.startedAt, language)}</time>`)}
     ${cell(

@@ -2,7 +2,7 @@ import { money } from "../format.js";
 import { html, useState } from "../vendor/htm-preact.js";
 
 /**
- * What may be done with the money of an order, each after one question. The connector told what is
+ * The acts that an order allows, each after one question. The connector told which of them are
  * allowed to this login, and judges again.
  * @param {import("../main.js").ViewProps & { story: any, orderId: string,
  *   again: () => Promise<void> }} props
@@ -66,7 +66,7 @@ export function Acts({ api, ask, words, language, goTo, story, orderId, again })
       </label>
       <button type="submit" disabled=${busy}>${words("act.refundPart")}</button></form>`
     }
-    ${may.length > 0 && html`<p class="faint">${words("act.which")}</p>`}
+    ${may.includes("reverse") && may.length > 1 && html`<p class="faint">${words("act.which")}</p>`}
     <p role="status" class=${told?.bad ? "fault" : ""}>${told?.text ?? ""}</p></section>`;
 }
 

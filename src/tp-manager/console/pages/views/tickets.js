@@ -8,7 +8,8 @@ const technical = new Set(["currencyNumCode", "currencyFractionPart"]);
  * @param {{ story: any, words: import("../words.js").Words }} props
  */
 export function Tickets({ story, words }) {
-  const ticket = String(story.ticket).replaceAll("|", "\n");
+  const printed = [story.ticket, ...earlierOf(story)].filter((text) => text !== "");
+  const tickets = [...new Set(printed)].map((text) => String(text).replaceAll("|", "\n"));
   const lines = Object.entries(story.receipt).flatMap(([name, value]) =>
     value === "" || technical.has(name) ? [] : [`${name}: ${value}`],
   );
@@ -16,18 +17,29 @@ export function Tickets({ story, words }) {
   const receipt = lines.length > 1 ? lines.join("\n") : "";
   return html`<section aria-labelledby="tickets-title">
     <h2 id="tickets-title">${words("ticket.title")}</h2>
-    ${!ticket && !receipt && html`<p>${words("ticket.none")}</p>`}
+    ${tickets.length === 0 && !receipt && html`<p>${words("ticket.none")}</p>`}
     <div class="beside">
-      ${
-        ticket &&
-        html`<${Ticket} name="ticket" title=${words("ticket.printed")} text=${ticket} words=${words} />`
-      }
+      ${tickets.map(
+        (text, index) => html`<${Ticket} name=${`ticket-${index}`} text=${text} words=${words}
+          title=${words(index === 0 ? "ticket.printed" : "ticket.earlier")} />`,
+      )}
       ${
         receipt &&
         html`<${Ticket} name="receipt" title=${words("ticket.receipt")} text=${receipt}
-        words=${words} />`
+          words=${words} />`
       }
     </div></section>`;
+}
+
+/**
+ * Tickets of an earlier step, as that of a sale which was given back since.
+ * @param {any} story
+ * @returns {string[]}
+ */
+function earlierOf({ attempts }) {
+  return attempts
+    .flatMap((/** @type {any} */ attempt) => attempt.events)
+    .flatMap((/** @type {any} */ { ticket }) => (ticket ? [String(ticket)] : []));
 }
 
 /**
