@@ -8,6 +8,7 @@ import { cpSync, globSync, mkdirSync, rmSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { rolldown } from "rolldown";
+import { packageFiles } from "../src/shared/page-packages.ts";
 import { programEntries, projectRoot } from "../src/shared/version-files.ts";
 
 /** They load machine code that is chosen by a path of their own. */
@@ -17,7 +18,8 @@ const assets = [
   "package.json",
   "docs/openapi.json",
   "src/supervisor/gateway/wsdl/*.wsdl",
-  "src/tp-manager/http/page/*.{html,css,js}",
+  "src/simulator/terminal/page/*.{html,css,js}",
+  "src/tp-manager/console/pages/**/*.{html,css,js}",
 ];
 
 interface Bundle {
@@ -33,6 +35,10 @@ export async function makeBundle(out: string): Promise<Bundle> {
   for (const file of globSync(assets, { cwd: projectRoot })) {
     mkdirSync(dirname(join(out, file)), { recursive: true });
     cpSync(join(projectRoot, file), join(out, file));
+  }
+  for (const [path, inPackage] of Object.entries(packageFiles)) {
+    mkdirSync(dirname(join(out, "src", path)), { recursive: true });
+    cpSync(join(projectRoot, "node_modules", inPackage), join(out, "src", path));
   }
   const build = await rolldown({
     cwd: projectRoot,
@@ -64,9 +70,9 @@ export async function makeBundle(out: string): Promise<Bundle> {
   });
   await build.close();
   const chunks = output.filter((part) => part.type === "chunk");
-  const packages = new Set(
-    chunks.flatMap(({ moduleIds }) => moduleIds.flatMap((id) => packageOf(id) ?? [])),
-  );
+  const files = Object.values(packageFiles).map((path) => `node_modules/${path}`);
+  const modules = [...chunks.flatMap(({ moduleIds }) => moduleIds), ...files];
+  const packages = new Set(modules.flatMap((id) => packageOf(id) ?? []));
   return {
     files: output.length,
     bytes: chunks.reduce((sum, { code }) => sum + code.length, 0),

@@ -115,7 +115,12 @@ export interface Health {
   readonly reasons: readonly string[];
   readonly warnings: readonly string[];
   readonly terminal: Readonly<Record<string, string | null>>;
-  readonly running: { readonly what: string; readonly orderId: string | null } | null;
+  readonly running: {
+    readonly what: string;
+    readonly orderId: string | null;
+    /** The last one that the terminal showed for it; absent in older versions. */
+    readonly prompt?: string | null;
+  } | null;
   /** null: the journal cannot be read. */
   readonly payments: { readonly inDoubt: number; readonly notHandedOver: number } | null;
   /** null: the supervisor does not answer. */

@@ -1,5 +1,7 @@
 import { join } from "node:path";
+import { consolePortOf } from "../shared/config/console-port.ts";
 import { backupChore, oldLogsChore, startDaily } from "../shared/daily.ts";
+import { ProgramExit } from "../shared/exit-codes.ts";
 import type { Installation } from "../shared/installation.ts";
 import { createIpcClient } from "../shared/ipc/client.ts";
 import { supervisorMessages, tpManagerMessages } from "../shared/ipc/contract.ts";
@@ -11,10 +13,12 @@ import { StoreExchange } from "../shared/stores/store-exchange.ts";
 import type { Clock } from "../shared/time.ts";
 import { TroubleWatch } from "../shared/trouble-watch.ts";
 import type { Trouble } from "../shared/troubles.ts";
+import { createConsole } from "./console/console.ts";
 import { ClosingKeeper, type ClosingParts } from "./desk/closing-keeper.ts";
 import { type DeskSettings, TerminalDesk } from "./desk/terminal-desk.ts";
 import { type ApiOptions, createApi } from "./http/app.ts";
 import { EventHub } from "./http/events/event-hub.ts";
+import { FailureDelay } from "./http/failure-delay.ts";
 import { listenOnLoopback } from "./http/loopback-server.ts";
 import { HourWatch } from "./http/status/hour-watch.ts";
 import { Monitor, type MonitorParts } from "./http/status/monitor.ts";
@@ -77,18 +81,18 @@ async function start(context: ProgramContext): Promise<void> {
   const monitor = createMonitor(context, { hub, desk, journal, handOff, guard }, supervisor);
   onStop("monitor", () => monitor.close());
   const atGateway = gatewayParts(context, supervisor, journal, areaLog("gateway"));
-  const api = await createApi(
-    apiOptions(context, {
-      ...{ monitor, orders, desk, days: journal.days },
-      afterSale: new AfterSale({ attempts, terminalLog, desk, orders }),
-      supervisor,
-      refused: new RefusedHandOvers(journal.refused, handOff, clock, areaLog("hand-off")),
-      gateway: atGateway.gateway,
-      settle: (word) => settleByOperator({ orders, desk }, word),
-    }),
-  );
+  const options = apiOptions(context, {
+    ...{ monitor, orders, desk, supervisor, days: journal.days },
+    afterSale: new AfterSale({ attempts, terminalLog, desk, orders }),
+    refused: new RefusedHandOvers(journal.refused, handOff, clock, areaLog("hand-off")),
+    gateway: atGateway.gateway,
+    acts: journal.acts,
+    settle: (word) => settleByOperator({ orders, desk }, word),
+  });
+  const api = await createApi(options);
   const listening = await listenOnLoopback(api, config.LOCAL_PORT, log);
   onStop("local API", () => listening.close());
+  await openConsole(context, options);
   onStop("payments", () => desk.stop());
 
   const ipc = await startIpcServer({
@@ -234,8 +238,26 @@ function gatewayParts(
   return { gateway, start };
 }
 
+/** A console that cannot be opened keeps nobody from paying. */
+async function openConsole(
+  { config, onStop }: ProgramContext,
+  options: Parameters<typeof createConsole>[0],
+): Promise<void> {
+  const port = consolePortOf(config);
+  if (port === undefined) return;
+  try {
+    const app = createConsole({ ...options, port });
+    const listening = await listenOnLoopback(app, port, options.log, "CONSOLE_PORT");
+    onStop("console", () => listening.close());
+    options.log.info({ port }, "the operator's console is open");
+  } catch (error) {
+    if (!(error instanceof ProgramExit)) throw error;
+    options.log.error(`there is no operator's console: ${error.message}`);
+  }
+}
+
 type SetUp =
-  | ("port" | "kiosk" | "operator" | "allowedOrigins" | "defaultCurrency")
+  | ("port" | "kiosk" | "operator" | "allowedOrigins" | "failures" | "defaultCurrency")
   | ("clock" | "log" | "requestStop");
 
 function apiOptions(
@@ -248,6 +270,7 @@ function apiOptions(
     kiosk: { login: config.TERMINAL_MANAGER_LOGIN, password: config.TERMINAL_MANAGER_PWD },
     operator: login !== undefined && password !== undefined ? { login, password } : undefined,
     allowedOrigins: config.ALLOWED_ORIGINS,
+    failures: new FailureDelay(clock),
     defaultCurrency: config.CURRENCY,
     ...parts,
     clock,

@@ -17,7 +17,7 @@ export class GuardedHouse extends TestInstallation {
     const page = await context.newPage();
     for (const port of ports) {
       for (const host of ["127.0.0.1", "localhost"]) {
-        await page.goto(`http://kiosk:${this.password}@${host}:${port}/`);
+        await page.goto(`http://kiosk:${this.password}@${host}:${port}/version`);
       }
     }
     await page.close();

@@ -27,6 +27,15 @@ test("the bundled launcher starts bundled programs, which take a payment", async
   expect(stdout).toContain('"notificationGatewaySent": true');
 });
 
+test("the terminal's page and its modules are in the bundle", async () => {
+  const { stdout } = await launch("simulate", "--data", data);
+  const control = /in a browser: (\S+)/.exec(stdout)?.[1];
+  for (const path of ["", "page/terminal.js", "page/vendor/htm-preact.js"]) {
+    const answer = await fetch(`${control}${path}`, { headers: { accept: "text/html" } });
+    expect([path, answer.status]).toEqual([path, 200]);
+  }
+});
+
 test("status, audit, page and document find their files in the bundle", async () => {
   const { stdout } = await launch("status", "--data", data);
   expect(stdout).toMatch(/tp-manager +running/);
@@ -35,11 +44,12 @@ test("status, audit, page and document find their files in the bundle", async ()
   const config = readFileSync(join(data, "config.txt"), "utf8");
   const value = (name: string): string => new RegExp(`^${name}=(.+)`, "m").exec(config)?.[1] ?? "";
   const login = `${value("TERMINAL_MANAGER_LOGIN")}:${value("TERMINAL_MANAGER_PWD")}`;
-  for (const [path, type] of [
-    ["/", "text/html"],
-    ["/openapi.json", "application/json"],
+  for (const [port, path, type] of [
+    ["CONSOLE_PORT", "/", "text/html"],
+    ["CONSOLE_PORT", "/vendor/htm-preact.js", "text/javascript"],
+    ["LOCAL_PORT", "/openapi.json", "application/json"],
   ] as const) {
-    const answer = await fetch(`http://localhost:${value("LOCAL_PORT")}${path}`, {
+    const answer = await fetch(`http://localhost:${value(port)}${path}`, {
       headers: { authorization: `Basic ${btoa(login)}` },
     });
     expect([answer.status, answer.headers.get("content-type")]).toMatchObject([

@@ -289,6 +289,7 @@ export class TestInstallation {
     const config = {
       SERIAL_PORT: tcp ?? join(this.folder, "terminal"),
       LOCAL_PORT: this.#port,
+      CONSOLE_PORT: 0,
       TERMINAL_MANAGER_LOGIN: LOGIN,
       TERMINAL_MANAGER_PWD: PASSWORD,
       GATEWAY_URL: this.sandboxUrl,

@@ -24,7 +24,7 @@ export function repositoryFiles(...below: string[]): string[] {
 /** The TypeScript sources of the project and its tests. */
 export function typescriptSources(): Source[] {
   return repositoryFiles("src", "test", "scripts", "vitest.config.ts")
-    .filter((path) => path.endsWith(".ts"))
+    .filter((path) => /(?<!\.d)\.ts$/.test(path))
     .flatMap((path) => {
       try {
         return [{ path, text: readFileSync(`${root}/${path}`, "utf8") }];

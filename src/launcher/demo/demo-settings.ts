@@ -8,6 +8,8 @@ import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
 /** The demo's ports on this machine. They are kept from run to run while they are free. */
 const portsSchema = z.object({
   localApi: z.int(),
+  /** A folder from before the console has none. */
+  console: z.int().default(8767),
   terminal: z.int(),
   terminalControl: z.int(),
   gateway: z.int(),
@@ -107,6 +109,7 @@ function configText({ protocol, ...ports }: DemoSetup, passwords: Passwords): st
   return `# Written by the demo for this machine: simulators on local ports, random passwords.
 SERIAL_PORT=tcp://127.0.0.1:${ports.terminal}
 ${spoken}LOCAL_PORT=${ports.localApi}
+CONSOLE_PORT=${ports.console}
 TERMINAL_MANAGER_LOGIN=${API_LOGIN}
 TERMINAL_MANAGER_PWD=${passwords.api}
 GATEWAY_URL=http://127.0.0.1:${ports.gateway}

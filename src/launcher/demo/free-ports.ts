@@ -4,6 +4,7 @@ import type { DemoPorts } from "./demo-settings.ts";
 /** Asked for on a fresh machine; any free one is taken instead when it is in use. */
 const usualPorts: DemoPorts = {
   localApi: 8765,
+  console: 8767,
   terminal: 20_007,
   terminalControl: 20_008,
   gateway: 8766,
@@ -22,6 +23,7 @@ export async function choosePorts(earlier: DemoPorts | undefined): Promise<DemoP
   };
   return {
     localApi: await choose(wanted.localApi),
+    console: await choose(wanted.console),
     terminal: await choose(wanted.terminal),
     terminalControl: await choose(wanted.terminalControl),
     gateway: await choose(wanted.gateway),

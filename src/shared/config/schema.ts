@@ -112,6 +112,12 @@ const terminalAndApi = {
     example: "8765",
     requiredBy: ["tp-manager"],
   }),
+  CONSOLE_PORT: described(integer(0, PORT_MAX).optional(), {
+    help:
+      "Port of the operator's console, on this machine only; 0 for none. Without it LOCAL_PORT " +
+      "and 1, or and 2 where that is NOTIFICATION_PORT.",
+    example: "8767",
+  }),
   TERMINAL_MANAGER_LOGIN: described(basicLogin, {
     help: "Login of the local API (Basic authentication).",
     example: "kiosk",

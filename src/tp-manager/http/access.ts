@@ -1,10 +1,9 @@
 import basicAuth from "@fastify/basic-auth";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../../shared/errors.ts";
-import type { Clock } from "../../shared/time.ts";
 import { isActing } from "./call.ts";
 import { Credentials, type Pair, type Role } from "./credentials.ts";
-import { FailureDelay } from "./failure-delay.ts";
+import type { FailureDelay } from "./failure-delay.ts";
 import { hostCheck, isAllowedOrigin } from "./origin-check.ts";
 
 /** Nothing this API answers may be kept, framed, guessed at or read by another site. */
@@ -22,18 +21,18 @@ export interface AccessOptions {
   readonly kiosk: Pair;
   readonly operator: Pair | undefined;
   readonly allowedOrigins: readonly string[];
-  readonly clock: Clock;
+  /** Of every door that takes a login and a password. */
+  readonly failures: FailureDelay;
 }
 
 /** Who may come in: the right place first, then the right pair (docs/design.md 5.2, 5.3). */
 export async function installAccess(app: FastifyInstance, options: AccessOptions): Promise<void> {
   const credentials = new Credentials(options.kiosk, options.operator);
-  const delay = new FailureDelay(options.clock);
   await app.register(basicAuth, {
     authenticate: { realm: "terminal" },
     async validate(login, password, request, reply) {
       const role = credentials.roleOf(login, password);
-      if (!role) return await refuseLogin(delay, login, reply);
+      if (!role) return await refuseLogin(options.failures, login, reply);
       letIn(request, role);
     },
   });
@@ -66,7 +65,7 @@ export async function installAccess(app: FastifyInstance, options: AccessOptions
 }
 
 /** Later and later; when too many wait at once, and end their connections. */
-async function refuseLogin(
+export async function refuseLogin(
   delay: FailureDelay,
   login: string,
   reply: FastifyReply,
@@ -85,8 +84,8 @@ function checkPlace(
   options: AccessOptions,
   isOurHost: (host: string | undefined) => boolean,
 ): void {
+  checkHost(request, isOurHost);
   const { host, origin } = request.headers;
-  if (isAmbiguous(request.raw.rawHeaders) || !isOurHost(host)) throw new AppError("HOST_REFUSED");
   const headers = {
     host,
     origin,
@@ -112,6 +111,14 @@ function checkPlace(
   if (request.headers["access-control-request-private-network"] === "true") {
     void reply.header("access-control-allow-private-network", "true");
   }
+}
+
+/** Refuses a request that does not name this machine, or says twice who it is. */
+export function checkHost(
+  { raw, headers }: FastifyRequest,
+  isOurHost: (host: string | undefined) => boolean,
+): void {
+  if (isAmbiguous(raw.rawHeaders) || !isOurHost(headers.host)) throw new AppError("HOST_REFUSED");
 }
 
 /** Headers that decide who may come in must be there once: node keeps the first, others may not. */

@@ -7,7 +7,6 @@ import type { Role } from "./credentials.ts";
 import { sendError } from "./envelope.ts";
 import { type About, installErrorAnswers } from "./error-answers.ts";
 import { EventStreams } from "./events/event-streams.ts";
-import { loadOperatorPage } from "./page/operator-page.ts";
 import { readBody } from "./request-body.ts";
 import { installCalls } from "./route-table.ts";
 import {
@@ -21,7 +20,7 @@ import type { Monitor } from "./status/monitor.ts";
 
 export interface ApiOptions
   extends AccessOptions,
-    Omit<CallContext, "events" | "page" | "hasOperator" | "monitor"> {
+    Omit<CallContext, "events" | "hasOperator" | "monitor"> {
   readonly monitor: Pick<Monitor, "health" | "metrics" | "hub" | "watch">;
 }
 
@@ -42,8 +41,17 @@ declare module "fastify" {
 
 /** The local API without a port: everything that `inject` can test. */
 export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
+  const app = createInstance(options);
+  await installAccess(app, options);
+  countAnswers(app, options.monitor);
+  openCalls(app, options);
+  return app;
+}
+
+/** A server with the limits, the bodies and the error answers of the local API, without a door. */
+export function createInstance({ orders, log }: Pick<ApiOptions, "orders" | "log">) {
   const connections = new Connections({ total: CONNECTIONS_MAX });
-  const app = fastify({
+  const app: FastifyInstance = fastify({
     bodyLimit: BODY_BYTES_MAX,
     ...arrivalLimits,
     routerOptions: { maxParamLength: PATH_PARAMETER_MAX },
@@ -62,19 +70,20 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   app.decorateRequest("role", null);
   app.decorateRequest("about", null);
   harden(app.server, connections);
-  installErrorAnswers(app, options.orders, options.log);
+  installErrorAnswers(app, orders, log);
   installBodyParser(app);
-  await installAccess(app, options);
+  return app;
+}
+
+/** Every call of the local API below `prefix`, with streams of events that end with the server. */
+export function openCalls(app: FastifyInstance, options: ApiOptions, prefix = ""): void {
   const { hub, watch } = options.monitor;
   const events = new EventStreams({ hub, watch, clock: options.clock, log: options.log });
   app.addHook("preClose", (done) => {
     events.end();
     done();
   });
-  countAnswers(app, options.monitor);
-  const page = loadOperatorPage();
-  installCalls(app, { ...options, events, page, hasOperator: options.operator !== undefined });
-  return app;
+  installCalls(app, { ...options, events, hasOperator: options.operator !== undefined }, prefix);
 }
 
 /** Numbers keep their text (json-body.ts); anything but JSON is refused by the framework. */

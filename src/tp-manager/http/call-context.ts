@@ -1,5 +1,6 @@
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
+import type { ActStore } from "../attempts/act-store.ts";
 import type { DayStore } from "../attempts/day-store.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { AfterSale } from "../orders/after-sale.ts";
@@ -9,7 +10,6 @@ import type { GatewayDesk } from "../supervisor/gateway-desk.ts";
 import type { RefusedHandOvers } from "../supervisor/refused-hand-overs.ts";
 import type { SupervisorLink } from "../supervisor/supervisor-link.ts";
 import type { EventStreams } from "./events/event-streams.ts";
-import type { Page } from "./page/operator-page.ts";
 import type { Monitor } from "./status/monitor.ts";
 
 /** The parts that the handlers of calls may use. */
@@ -40,12 +40,12 @@ export interface CallContext {
     GatewayDesk,
     "ask" | "publicIdOf" | "reconcile" | "settle" | "settleCopies"
   >;
+  readonly acts: ActStore;
   readonly days: Pick<DayStore, "hours" | "closings">;
   readonly defaultCurrency: string;
   /** OPERATOR_LOGIN is set. */
   readonly hasOperator: boolean;
   readonly events: Pick<EventStreams, "open">;
-  readonly page: Page;
   readonly clock: Clock;
   readonly log: Logger;
   readonly requestStop: (why: string) => void;

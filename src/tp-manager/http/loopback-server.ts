@@ -17,13 +17,16 @@ export async function listenOnLoopback(
   app: FastifyInstance,
   port: number,
   log: Logger,
+  name = "LOCAL_PORT",
 ): Promise<Listening> {
-  await listen("127.0.0.1", port, () => app.listen({ host: "127.0.0.1", port, backlog: BACKLOG }));
+  await listen(`${name} ${port} on 127.0.0.1`, () =>
+    app.listen({ host: "127.0.0.1", port, backlog: BACKLOG }),
+  );
   const six = createServer(serverOptions, app.routing);
   const { connections } = app;
   harden(six, connections);
   six.on("clientError", (error, socket) => refuseUnparsed(connections, error, socket));
-  const hasSix = await listen("::1", port, () => listenServer(six, port)).then(
+  const hasSix = await listen(`${name} ${port} on ::1`, () => listenServer(six, port)).then(
     () => true,
     (error: unknown) => {
       if (!isMissing(error)) throw error;
@@ -39,7 +42,7 @@ export async function listenOnLoopback(
   };
 }
 
-async function listen(host: string, port: number, open: () => Promise<unknown>): Promise<void> {
+async function listen(what: string, open: () => Promise<unknown>): Promise<void> {
   try {
     await open();
   } catch (error) {
@@ -47,8 +50,8 @@ async function listen(host: string, port: number, open: () => Promise<unknown>):
     if (code === "EADDRINUSE" || code === "EACCES") {
       throw new ProgramExit(
         exitCodes.configuration,
-        `LOCAL_PORT ${port} on ${host} cannot be used (${code}): another program has it, or it ` +
-          "needs privileges; choose another LOCAL_PORT in data/config.txt",
+        `${what} cannot be used (${code}): another program has it, or it needs privileges; ` +
+          `choose another ${what.split(" ")[0]} in data/config.txt`,
       );
     }
     throw error;

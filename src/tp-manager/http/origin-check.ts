@@ -53,3 +53,16 @@ export function isAllowedOrigin(
   if (secFetchSite === "none") return !acting;
   return secFetchSite === undefined || secFetchSite === "same-origin";
 }
+
+/**
+ * Whether a page of this very port makes the request. Other ports of localhost, listed origins and
+ * programs are foreign. A form of another page, or a page that logs in, shows its `Origin`; a page
+ * that reads shows one or says `same-origin`.
+ */
+export function isOwnPage(headers: RequestHeaders, needsOrigin: boolean): boolean {
+  const { origin, secFetchSite, secPurpose, host } = headers;
+  if (secPurpose !== undefined) return false;
+  if (secFetchSite !== undefined && secFetchSite !== "same-origin") return false;
+  if (origin !== undefined) return origin === `http://${host}`;
+  return !needsOrigin && secFetchSite === "same-origin";
+}

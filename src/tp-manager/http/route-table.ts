@@ -19,28 +19,32 @@ const forms = calls.flatMap((record) =>
   })),
 );
 
-/** A route for each path of each call; whatever else is asked for is told what there is. */
-export function installCalls(app: FastifyInstance, context: CallContext): void {
+/**
+ * A route for each path of each call, below `prefix`; whatever else is asked for is told what there
+ * is.
+ */
+export function installCalls(app: FastifyInstance, context: CallContext, prefix = ""): void {
   for (const record of calls) {
     for (const path of pathsOf(record)) {
       app.route({
         method: methodsOf(record),
-        url: path.replace(/\{(\w+)\}/g, ":$1"),
+        url: prefix + path.replace(/\{(\w+)\}/g, ":$1"),
         config: { call: record },
         handler: (request, reply) => carryOut(record, request, reply, context),
       });
     }
   }
   app.setNotFoundHandler((request, reply) => {
-    const methods = allowedMethods(request.url);
+    const url = request.url.startsWith(prefix) ? request.url.slice(prefix.length) : request.url;
+    const methods = allowedMethods(url);
     if (methods.length > 0) void reply.header("allow", methods.join(", "));
     // Which order a wrong path means is a guess, and so is what became of that order.
-    const charged = /^\/+payment\/+./i.test(request.url) ? ({ charged: "unknown" } as const) : {};
+    const charged = /^\/+payment\/+./i.test(url) ? ({ charged: "unknown" } as const) : {};
     const error =
       methods.length > 0
         ? new AppError("METHOD_NOT_ALLOWED", undefined, charged)
-        : new AppError("NOT_FOUND", hintFor(request.url), charged);
-    error.orderId = orderIn(request.url);
+        : new AppError("NOT_FOUND", hintFor(url), charged);
+    error.orderId = orderIn(url);
     throw error;
   });
 }

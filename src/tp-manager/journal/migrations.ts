@@ -292,4 +292,17 @@ export const migrations: readonly Migration[] = [
     waiting_max INTEGER
   ) STRICT;
   `,
+  // Acts of people at the operator's console. The end is the HTTP status of its answer.
+  `
+  CREATE TABLE act (
+    id INTEGER PRIMARY KEY,
+    at_ms INTEGER NOT NULL,
+    login TEXT NOT NULL,
+    name TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    call TEXT NOT NULL,
+    body TEXT,
+    http INTEGER
+  ) STRICT;
+  `,
 ];

@@ -63,6 +63,7 @@ const values: Record<keyof typeof sharedFields, Values> = {
       "udp://192.0.2.7:20007",
     ],
   },
+  CONSOLE_PORT: { ...wholeNumbers(0, 65_535), bad: ["-1", "65536", "08765", "no"] },
   LOCAL_PORT: { ...wholeNumbers(1, 65_535), bad: ["0", "65536", "08765", "8765 # x", "-1", "a"] },
   TERMINAL_MANAGER_LOGIN: {
     good: same("kiosk", "käse", "a b", "k".repeat(128)),

@@ -7,6 +7,7 @@ import { createLogger } from "../../../src/shared/logger.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import { supervisorHandlers } from "../../../src/supervisor/intake/message-handlers.ts";
 import type { Pair } from "../../../src/tp-manager/http/credentials.ts";
+import { FailureDelay } from "../../../src/tp-manager/http/failure-delay.ts";
 import { GatewayDesk } from "../../../src/tp-manager/supervisor/gateway-desk.ts";
 import { type Poll, returnPoll } from "../../../src/tp-manager/supervisor/polls.ts";
 import { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
@@ -52,6 +53,8 @@ export async function apiWithSupervisor(
     kiosk,
     operator: options.operator,
     allowedOrigins: [],
+    failures: new FailureDelay(systemClock),
+    acts: journal.acts,
     defaultCurrency: "EUR",
     supervisor,
     clock: systemClock,

@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createLogger } from "../../../src/shared/logger.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
+import { FailureDelay } from "../../../src/tp-manager/http/failure-delay.ts";
 import { type House, house } from "../../support/payment-house.ts";
 import { report } from "../../support/reports.ts";
 import { approves } from "../../support/scripted-terminal.ts";
@@ -18,6 +19,8 @@ async function api(change: Partial<ApiOptions> = {}, at: House = house()) {
     kiosk: { login: "kiosk", password: "secret" },
     operator: undefined,
     allowedOrigins: [],
+    failures: new FailureDelay(systemClock),
+    acts: at.journal.acts,
     defaultCurrency: "EUR",
     orders: at.orders,
     days: at.journal.days,

@@ -3,6 +3,7 @@ import { onTestFinished } from "vitest";
 import { createLogger } from "../../../src/shared/logger.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
+import { FailureDelay } from "../../../src/tp-manager/http/failure-delay.ts";
 import type { SupervisorStatus } from "../../../src/tp-manager/http/status/health.ts";
 import { Monitor } from "../../../src/tp-manager/http/status/monitor.ts";
 import { type House, house } from "../../support/payment-house.ts";
@@ -50,6 +51,8 @@ export function apiOptions(at: House, change: Partial<ApiOptions> = {}): ApiOpti
     kiosk: { login: "kiosk", password: "secret" },
     operator: undefined,
     allowedOrigins: [],
+    failures: new FailureDelay(change.clock ?? systemClock),
+    acts: at.journal.acts,
     defaultCurrency: "EUR",
     clock: systemClock,
     log: createLogger({ program: "test", level: "error" }),

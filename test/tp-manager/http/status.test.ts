@@ -70,7 +70,7 @@ describe("GET /health", () => {
     const answer = at.orders.pay(request("A-1"));
     expect((await one("GET", "/health")).one).toMatchObject({
       status: "Ready",
-      running: { what: "payment", orderId: "A-1" },
+      running: { what: "payment", orderId: "A-1", prompt: null },
     });
     at.terminal.unavailable = disconnected();
     gate.resolve();

@@ -65,6 +65,10 @@ export function fullJournal(n: number): Journal {
        CASE WHEN i < ${half} THEN '{"end":"completed"}' ELSE '{"end":"refused"}' END`,
     );
     fill(
+      "INSERT INTO act (at_ms, login, name, reason, call)",
+      "i, 'operator', 'Anna', 'it hangs', 'POST /reset'",
+    );
+    fill(
       "INSERT INTO hour (at_ms, ready_ms, refusing_ms, no_link_ms, waiting_max)",
       "i, 3600000, 0, 0, i % 7",
     );

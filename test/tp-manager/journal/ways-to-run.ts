@@ -29,6 +29,15 @@ const page: Ways = (n) => [
 const pages = (part: string): Record<string, Ways> =>
   Object.fromEntries(["all", ...paymentStatuses].map((status) => [`${part} ${status}`, page]));
 
+const acts: Record<string, Ways> = {
+  "acts begin": one(0, "operator", "Anna", "it hangs", "POST /reset", null),
+  "acts end": (n) => [[200, n / 2]],
+  "acts list": (n) => [
+    [noBound, 50],
+    [n / 2, 50],
+  ],
+};
+
 const attempts: Record<string, Ways> = {
   "attempts latest": ofAttempt,
   "attempts ofOrder": ofAttempt,
@@ -285,6 +294,7 @@ const doubts: Record<string, Ways> = {
 
 /** By the name of each statement of the journal; a test fails for one that has no entry. */
 export const waysToRun: Readonly<Record<string, Ways>> = {
+  ...acts,
   ...attempts,
   ...answers,
   ...evidence,

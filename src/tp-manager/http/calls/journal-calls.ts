@@ -1,12 +1,13 @@
 import { z } from "zod";
 import { isoTime } from "../../../shared/time.ts";
 import type { ListedAttempt } from "../../attempts/attempt-store.ts";
+import { storage } from "../../attempts/failures.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
 import type { SettledStray } from "../../attempts/terminal-log.ts";
 import { answerOf } from "../../orders/answer.ts";
 import { type AnyCall, call } from "../call.ts";
 import { sendList } from "../envelope.ts";
-import { instant, oneOf, pageLimit } from "../input.ts";
+import { instant, oneOf, pageLimit, wholeNumber } from "../input.ts";
 import { cursor, cursorOf } from "../listing-cursor.ts";
 
 const PAGE_MAX = 500;
@@ -65,6 +66,31 @@ export const journalCalls: readonly AnyCall[] = [
     }),
     handle: ({ reply }, { orders }) =>
       sendList(reply, 200, orders.unexpectedReports(STRAYS_LISTED_MAX).map(stray)),
+  }),
+
+  call({
+    path: "/acts",
+    methods: ["GET"],
+    reads: true,
+    role: "operator",
+    summary: "What people did at the operator's console, newest first",
+    description:
+      "Each with login, name, reason, the call and its body; `http` is the status of the answer, " +
+      "null while it runs or when its end was not kept. The header next-cursor continues behind " +
+      "a full page.",
+    query: z.strictObject({
+      limit: pageLimit(PAGE_MAX),
+      cursor: wholeNumber(Number.MAX_SAFE_INTEGER, z.int().min(1))
+        .optional()
+        .describe("The next-cursor of the page before."),
+    }),
+    document: ({ act }) => ({ answer: { ...act, list: true }, errors: ["STORAGE_FAILED"] }),
+    handle({ query: { limit, cursor = Number.MAX_SAFE_INTEGER }, reply }, { acts }) {
+      const listed = storage(() => acts.list(cursor, limit), "no");
+      if (listed.length === limit) void reply.header("next-cursor", String(listed.at(-1)?.id));
+      const told = listed.map(({ atMs, ...rest }) => ({ ...rest, at: isoTime(atMs) }));
+      return sendList(reply, 200, told);
+    },
   }),
 ];
 

@@ -124,18 +124,4 @@ export const programCalls: readonly AnyCall[] = [
     handle: async ({ reply }) =>
       reply.type("application/json; charset=utf-8").send(await readFile(openApiFile, "utf8")),
   }),
-
-  call({
-    path: "/",
-    methods: ["GET"],
-    reads: true,
-    summary: "A page for the operator: state, running payment, last payments, alarms",
-    description: "Everything it shows comes from the other calls.",
-    document: () => ({
-      answer: { type: "text/html", schema: z.string(), description: "HTML" },
-      errors: [],
-    }),
-    handle: ({ reply }, { page: { html, policy } }) =>
-      reply.header("content-security-policy", policy).type("text/html; charset=utf-8").send(html),
-  }),
 ];

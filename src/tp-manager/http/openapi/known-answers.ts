@@ -24,6 +24,7 @@ import {
   transactionExample,
   unexpectedExample,
 } from "./answer-examples.ts";
+import { consoleAnswers, consoleSchemas } from "./console.ts";
 import { day, dayExample } from "./day.ts";
 import * as evidence from "./evidence.ts";
 import {
@@ -208,7 +209,13 @@ const health = z.object({
   reasons: z.array(z.string()).describe("Why no payment can be taken now."),
   warnings: z.array(z.string()),
   terminal: eventTable.terminal.data.extend({ version: z.string() }),
-  running: z.object({ what: z.string(), orderId: z.string().nullable() }).nullable(),
+  running: z
+    .object({
+      what: z.string(),
+      orderId: z.string().nullable(),
+      prompt: z.string().nullable().describe("The last one that the terminal showed for it."),
+    })
+    .nullable(),
   payments: z.object({ inDoubt: z.int(), notHandedOver: z.int() }).nullable(),
   outbox: z
     .object({
@@ -330,7 +337,7 @@ const outboxDone = z.object({ status: success, transactionId: z.string(), messag
 /** Those that have a name in the document. */
 export const namedSchemas = {
   ...{ paymentAnswer, listedPayment, lookup, receipt, attempt, unexpectedReport, health },
-  ...{ reconciliation, foundPayment },
+  ...{ reconciliation, foundPayment, ...consoleSchemas },
   ...{ operationDone, gatewayStanding, gatewayTransaction, outboxItem, outboxDone, message },
   ...{ attemptEvent: evidence.attemptEvent, baseline: evidence.baseline, jsonValue },
   ...{ transactionReport: evidence.transactionReport, observation: evidence.observation },
@@ -356,6 +363,7 @@ export const known = {
     example: { ...paymentExample, attempt: 1, archived: false, ...times },
   },
   unexpectedReport: { schema: unexpectedReport, example: unexpectedExample },
+  ...consoleAnswers,
   reconciliation: { schema: reconciliation, example: reconciliationExample },
   health: { schema: health, example: healthExample },
   operationDone: { schema: operationDone, example: operationDoneExample },

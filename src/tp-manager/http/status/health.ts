@@ -35,6 +35,7 @@ interface HealthParts {
   readonly guard: Pick<StoreGuard, "open">;
   readonly terminal: () => EventData<"terminal">;
   readonly identity: () => TerminalIdentity;
+  readonly promptOf: (orderId: string) => string | null;
   /** The newest kept alarms, the newest first. */
   readonly alarms: () => readonly KeptEvent[];
   /** Rejects when the supervisor does not answer within a short limit. */
@@ -58,7 +59,7 @@ export interface Health {
   /** Conditions that do not stop payments and still want somebody. */
   readonly warnings: readonly string[];
   readonly terminal: EventData<"terminal"> & { readonly version: string };
-  readonly running: { readonly what: string; readonly orderId: string | null } | null;
+  readonly running: Running | null;
   readonly payments: { readonly inDoubt: number; readonly notHandedOver: number } | null;
   readonly outbox: Outbox | null;
   /** The warnings about the way to the gateway, for programs. */
@@ -74,6 +75,13 @@ export interface Health {
   readonly versions: Readonly<Record<"connector" | "supervisor" | "node" | "os", string>>;
   readonly dailyChoresAt: string;
   readonly updates: Updates | null;
+}
+
+interface Running {
+  readonly what: string;
+  readonly orderId: string | null;
+  /** The last one that the terminal showed the customer of this order. */
+  readonly prompt: string | null;
 }
 
 interface ToldTrouble {
@@ -129,7 +137,7 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
       ...(payments && payments.inDoubt > 0 ? [`${payments.inDoubt} payments are in doubt`] : []),
     ],
     terminal: { ...terminal, version: parts.identity().version },
-    running: current ? { what: current.what, orderId: current.orderId ?? null } : null,
+    running: current ? runningOf(current, parts) : null,
     payments,
     outbox: supervisor && outboxOf(supervisor),
     troubles: troubles.map(toldTrouble),
@@ -149,6 +157,14 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
     dailyChoresAt: parts.choresAt,
     updates: updatesOf(supervisor),
   };
+}
+
+function runningOf(
+  { what, orderId }: NonNullable<DeskFacts["turn"]["current"]>,
+  { promptOf }: HealthParts,
+): Running {
+  const prompt = orderId === undefined ? null : promptOf(orderId);
+  return { what, orderId: orderId ?? null, prompt };
 }
 
 function doubtWarnings({ open }: HealthParts["guard"]): string[] {

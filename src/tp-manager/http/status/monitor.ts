@@ -1,6 +1,7 @@
 import type { Logger } from "../../../shared/logger.ts";
 import type { Clock } from "../../../shared/time.ts";
 import { type Trouble, troublesOf } from "../../../shared/troubles.ts";
+import type { EventData } from "../../attempts/event-table.ts";
 import type { Attempt, AttemptEvent } from "../../attempts/payment.ts";
 import type { HandOff } from "../../supervisor/hand-off.ts";
 import type { StoreGuard } from "../../supervisor/store-guard.ts";
@@ -40,6 +41,7 @@ export class Monitor {
   readonly watch: TerminalWatch;
   readonly metrics: Metrics;
   readonly #parts: MonitorParts;
+  #prompt: EventData<"prompt"> | undefined;
 
   constructor(parts: MonitorParts) {
     const { hub, desk, journal, clock, supervisor, handOff } = parts;
@@ -55,6 +57,9 @@ export class Monitor {
       desk,
       clock,
     });
+    hub.subscribe((event) => {
+      if (event.name === "prompt") this.#prompt = event.data;
+    });
     journal.attempts.onStep = (attempt, step) => this.metrics.step(attempt, step);
   }
 
@@ -64,6 +69,8 @@ export class Monitor {
       ...others,
       counts: journal,
       alarms: () => hub.source.alarms(ALARMS_READ),
+      // A prompt belongs to one payment: that of an earlier one says nothing.
+      promptOf: (orderId) => (this.#prompt?.orderId === orderId ? this.#prompt.text : null),
       terminal: () => this.watch.now,
       identity: () => others.desk.terminal.state.identity,
       choresAt,

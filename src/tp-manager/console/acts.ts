@@ -1,0 +1,74 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { z } from "zod";
+import type { Logger } from "../../shared/logger.ts";
+import { maskPansInText } from "../../shared/mask.ts";
+import type { Clock } from "../../shared/time.ts";
+import type { ActStore } from "../attempts/act-store.ts";
+import { storage } from "../attempts/failures.ts";
+import { isActing } from "../http/call.ts";
+import { checkedParameters, fault, note } from "../http/input.ts";
+import { plain } from "../http/json-body.ts";
+
+const NAME_CHARACTERS_MAX = 80;
+const REASON_CHARACTERS_MAX = 500;
+const BODY_CHARACTERS_MAX = 2_000;
+
+const about = z.object({
+  "act-name": note(NAME_CHARACTERS_MAX),
+  "act-reason": note(REASON_CHARACTERS_MAX),
+});
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The number of the act that is kept of it; null: it does nothing. */
+    act: number | null;
+  }
+}
+
+/**
+ * Keeps who did what and why, before it is done (docs/console.md 3). A call that acts brings name
+ * and reason in the headers `act-name` and `act-reason`, encoded like a part of an address; without
+ * them, and when they cannot be kept, nothing is done.
+ */
+export function keepActs(app: FastifyInstance, acts: ActStore, clock: Clock, log: Logger): void {
+  app.decorateRequest("act", null);
+  app.addHook("preHandler", (request, _reply, done) => {
+    const { call } = request.routeOptions.config;
+    if (call === undefined || !isActing(request.method, call)) return done();
+    const act = actOf(request);
+    request.act = storage(() => acts.begin(act, clock.now()), "no");
+    done();
+  });
+  app.addHook("onResponse", ({ act }, { statusCode }, done) => {
+    try {
+      if (act !== null) acts.end(act, statusCode);
+    } catch (error) {
+      log.error({ err: error, act }, "the end of an act could not be kept");
+    }
+    done();
+  });
+}
+
+function actOf({ method, url, headers, body, session }: FastifyRequest) {
+  const told = checkedParameters(about, {
+    "act-name": decoded("act-name", headers["act-name"]),
+    "act-reason": decoded("act-reason", headers["act-reason"]),
+  });
+  const text = body === undefined ? null : JSON.stringify(plain(body));
+  return {
+    login: session?.login ?? "",
+    name: told["act-name"],
+    reason: told["act-reason"],
+    call: maskPansInText(`${method} ${url.replace(/^\/api/, "")}`),
+    body: text && maskPansInText(text).slice(0, BODY_CHARACTERS_MAX),
+  };
+}
+
+function decoded(name: string, header: string | readonly string[] | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  try {
+    return decodeURIComponent(String(header)).trim();
+  } catch {
+    throw fault(name, "must be encoded like a part of an address");
+  }
+}

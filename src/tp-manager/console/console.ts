@@ -1,0 +1,64 @@
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { AppError } from "../../shared/errors.ts";
+import { refuseLogin } from "../http/access.ts";
+import { type ApiOptions, createInstance, openCalls } from "../http/app.ts";
+import { Credentials } from "../http/credentials.ts";
+import { sendOne } from "../http/envelope.ts";
+import { checkedBody } from "../http/input.ts";
+import { plain } from "../http/json-body.ts";
+import { installSessionDoor, tokenOf } from "../http/session-door.ts";
+import { SESSION_IDLE_MS, Sessions } from "../http/sessions.ts";
+import { serveFiles } from "../http/static-files.ts";
+import { keepActs } from "./acts.ts";
+
+const words = z.string("must be a text").max(512, "is too long");
+const pair = z.strictObject({ login: words, password: words });
+
+/**
+ * The operator's console (docs/console.md): its pages, log-in and log-out, and below `/api` every
+ * call of the local API, behind the door of sessions instead of Basic authentication. Without a
+ * port: everything that `inject` can test.
+ */
+export function createConsole(options: ApiOptions): FastifyInstance {
+  const { port, clock, log } = options;
+  const app = createInstance(options);
+  const sessions = new Sessions(clock);
+  app.addHook("preClose", (done) => {
+    sessions.endAll();
+    done();
+  });
+  installSessionDoor(app, { port, sessions });
+  keepActs(app, options.acts, clock, log);
+  serveFiles(app, "tp-manager/console/pages");
+  installLogIn(app, sessions, options);
+  openCalls(app, options, "/api");
+  return app;
+}
+
+function installLogIn(app: FastifyInstance, sessions: Sessions, options: ApiOptions): void {
+  const credentials = new Credentials(options.kiosk, options.operator);
+  const told = (login: string, role: string) => ({
+    ...{ status: "Success", login, role, idleSeconds: SESSION_IDLE_MS / 1000 },
+    /** Without the operator's own pair some calls are nobody's. */
+    hasOperator: options.operator !== undefined,
+  });
+  app.post("/session", { config: { open: "log-in" } }, async (request, reply) => {
+    const { login, password } = checkedBody(pair, plain(request.body));
+    const role = credentials.roleOf(login, password);
+    // The kiosk's pair is no operator's, where the operator has one.
+    const isGood = role === "operator" || (role === "kiosk" && options.operator === undefined);
+    if (role === undefined || !isGood) return await refuseLogin(options.failures, login, reply);
+    app.connections.trust(request.raw.socket);
+    return sendOne(reply, 200, { ...told(login, role), token: sessions.open(login, role) });
+  });
+  app.get("/session", (request, reply) => {
+    const { session } = request;
+    if (session === null) throw new AppError("UNAUTHORIZED");
+    return sendOne(reply, 200, told(session.login, session.role));
+  });
+  app.delete("/session", (request, reply) => {
+    sessions.close(tokenOf(request));
+    return sendOne(reply, 200, { status: "Success" });
+  });
+}

@@ -1,0 +1,47 @@
+/**
+ * The browser's own kind of a language: "en" alone writes days as in the United States.
+ * @param {string} language
+ */
+export function localeOf(language) {
+  return navigator.languages.find((one) => one.startsWith(`${language}-`)) ?? language;
+}
+
+/**
+ * The time, with the day unless it is today.
+ * @param {string | null | undefined} iso
+ * @param {string} language
+ */
+export function timeOf(iso, language) {
+  if (!iso) return "";
+  const at = new Date(iso);
+  const today = at.toDateString() === new Date().toDateString();
+  /** @type {Intl.DateTimeFormatOptions} */
+  const form = today ? { timeStyle: "medium" } : { dateStyle: "short", timeStyle: "medium" };
+  return new Intl.DateTimeFormat(localeOf(language), form).format(at);
+}
+
+/**
+ * "12.50 EUR" as the language writes it.
+ * @param {number | null | undefined} amount in major units
+ * @param {string} currency
+ * @param {string} language
+ */
+export function money(amount, currency, language) {
+  if (amount === null || amount === undefined) return "";
+  return new Intl.NumberFormat(localeOf(language), {
+    style: "currency",
+    currency,
+    currencyDisplay: "code",
+  }).format(amount);
+}
+
+/**
+ * @param {number | null | undefined} minor
+ * @param {string} currency
+ * @param {string} language
+ */
+export function moneyOfMinor(minor, currency, language) {
+  if (minor === null || minor === undefined) return "";
+  const form = new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions();
+  return money(minor / 10 ** (form.maximumFractionDigits ?? 2), currency, language);
+}

@@ -1,0 +1,87 @@
+import { useEffect, useRef, useState } from "./vendor/htm-preact.js";
+
+/** Many events in a row lead to one reading. */
+const SETTLE_MS = 200;
+const REOPEN_MS = 2_000;
+/** Disk and queue of the gateway, of which no event tells, are read so often. */
+const POLL_MS = 15_000;
+
+/**
+ * Reads again whenever something happens, and from time to time; an older answer never replaces a
+ * newer one. `value` stays what it was while nothing answers, and `silent` says so.
+ * @template T
+ * @param {import("./api.js").Api} api
+ * @param {() => Promise<T>} read
+ * @param {(event: import("./api.js").ServerEvent) => void} [heard]
+ * @returns {{ value: T | undefined, silent: boolean, again: () => void }}
+ */
+export function useLive(api, read, heard = () => {}) {
+  const [value, setValue] = useState(/** @type {T | undefined} */ (undefined));
+  const [silent, setSilent] = useState(false);
+  const newest = useRef({ read, heard });
+  newest.current = { read, heard };
+  const trigger = useRef(() => {});
+  useEffect(() => {
+    const end = new AbortController();
+    let due = false;
+    let reading = false;
+    const refresh = async () => {
+      due = true;
+      if (reading) return;
+      reading = true;
+      while (due && !end.signal.aborted) {
+        due = false;
+        try {
+          const found = await newest.current.read();
+          if (!end.signal.aborted) setValue(() => found);
+          setSilent(false);
+        } catch {
+          setSilent(true);
+        }
+        await pause(SETTLE_MS);
+      }
+      reading = false;
+    };
+    trigger.current = () => void refresh();
+    void refresh();
+    const poll = setInterval(refresh, POLL_MS);
+    void listen(api, end.signal, (event) => {
+      if (event) newest.current.heard(event);
+      void refresh();
+    });
+    return () => {
+      end.abort();
+      clearInterval(poll);
+    };
+  }, []);
+  return { value, silent, again: () => trigger.current() };
+}
+
+/**
+ * Opened anew by ourselves, until the page has no session any more.
+ * @param {import("./api.js").Api} api
+ * @param {AbortSignal} signal
+ * @param {(event: import("./api.js").ServerEvent | undefined) => void} tell undefined: it was opened
+ */
+async function listen(api, signal, tell) {
+  let lastId = "";
+  while (!signal.aborted && api.hasToken) {
+    try {
+      for await (const event of api.events(lastId, signal, () => tell(undefined))) {
+        lastId = event.id || lastId;
+        tell(event);
+      }
+    } catch {
+      // The next try tells whether somebody answers.
+    }
+    if (!signal.aborted) tell(undefined);
+    await pause(REOPEN_MS);
+  }
+}
+
+/** @param {number} ms */
+function pause(ms) {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}

@@ -1,0 +1,117 @@
+import { timeOf } from "../format.js";
+import { useLive } from "../live.js";
+import { html, useState } from "../vendor/htm-preact.js";
+
+/**
+ * The connector at this moment: whether a payment would be taken, what runs, what waits for a
+ * person.
+ * @param {import("../main.js").ViewProps} props
+ */
+export default function Now({ api, words, language }) {
+  const [prompt, setPrompt] = useState(/** @type {any} */ (null));
+  const read = async () => {
+    const { status, body } = await api.get("/health");
+    if (status !== 200 && status !== 503) throw new Error(body.error?.message);
+    return body;
+  };
+  const { value: health, silent } = useLive(api, read, (event) => {
+    if (event.name === "prompt") setPrompt(event.data);
+  });
+  if (!health) return html`<h1>${words(silent ? "noAnswer" : "loading")}</h1>`;
+  const { running } = health;
+  const live = prompt && prompt.orderId === running?.orderId ? prompt.text : running?.prompt;
+  return html`
+    <${Banner} health=${health} silent=${silent} words=${words} />
+    <section aria-labelledby="running-title">
+      <h2 id="running-title">${words("now.running")}</h2>
+      <p>${running ? runningWords(running, words) : words("now.nothingRuns")}</p>
+      <p class="prompt" aria-live="polite">${running ? (live ?? "") : ""}</p>
+    </section>
+    <section aria-labelledby="state-title">
+      <h2 id="state-title">${words("now.state")}</h2>
+      <${Facts} health=${health} words=${words} language=${language} />
+    </section>
+    <section aria-labelledby="alarms-title">
+      <h2 id="alarms-title">${words("now.alarms")}</h2>
+      ${health.alarms.length === 0 && html`<p>${words("now.noAlarms")}</p>`}
+      <ul class="plain">${health.alarms.map(
+        (/** @type {any} */ alarm) => html`<li key=${alarm.id}>
+          <time datetime=${alarm.at}>${timeOf(alarm.at, language)}</time>${" "}
+          <strong>${alarm.alarm}</strong> ${alarm.message}
+          ${alarm.orderId && ` (${words("order", { orderId: alarm.orderId })})`}</li>`,
+      )}</ul>
+    </section>`;
+}
+
+/**
+ * Green only when a payment would be taken and nothing waits for a person.
+ * @param {{ health: any, silent: boolean, words: import("../words.js").Words }} props
+ */
+function Banner({ health, silent, words }) {
+  const { status, running, reasons, warnings, alarms } = health;
+  const [kind, text] = silent
+    ? ["bad", words("now.silent")]
+    : status !== "Ready"
+      ? ["bad", words("now.notReady")]
+      : warnings.length + alarms.length > 0
+        ? ["look", words("now.look")]
+        : running
+          ? ["busy", words("now.busy")]
+          : ["good", words("now.ready")];
+  const listed = silent ? [words("now.before")] : [...reasons, ...warnings];
+  return html`<div class=${`banner ${kind}`}>
+    <div role="status"><h1>${text}</h1></div>
+    ${listed.length > 0 && html`<ul>${listed.map((one) => html`<li key=${one}>${one}</li>`)}</ul>`}
+  </div>`;
+}
+
+/**
+ * @param {any} running
+ * @param {import("../words.js").Words} words
+ */
+function runningWords({ what, orderId }, words) {
+  const name = words(`now.what.${what}`);
+  const told = name === `now.what.${what}` ? what : name;
+  return orderId ? `${told}: ${words("order", { orderId })}` : told;
+}
+
+/**
+ * @param {{ health: any, words: import("../words.js").Words, language: string }} props
+ */
+function Facts({ health, words, language }) {
+  const { terminal, payments, outbox, disk, versions, clock, updates } = health;
+  const lost = terminal.link !== "connected";
+  const named = [terminal.terminalId, terminal.serialNumber].filter((id) => id).join(", ");
+  const doubts = payments?.inDoubt ?? 0;
+  const count = doubts > 0 ? html`<a href="#doubt">${doubts}</a>` : String(doubts);
+  /** @type {Array<[string, unknown, boolean?]>} */
+  const rows = [
+    ["now.terminal", words(`now.state.${terminal.state}`), terminal.state === "action-needed"],
+    ["now.link", words(`now.link.${terminal.link}`), lost],
+    ["now.since", timeOf(terminal.since, language)],
+    ["now.says", terminal.problem ?? terminal.detail, lost],
+    ["now.terminalId", named || words("notKnown")],
+    ["now.inDoubt", payments ? count : words("now.noJournal"), !payments || doubts > 0],
+    ["now.notHandedOver", payments?.notHandedOver ?? "", (payments?.notHandedOver ?? 0) > 0],
+    ["now.queue", queueWords(outbox, words), !outbox || outbox.parked > 0 || outbox.paused],
+    ["now.disk", disk ? `${Math.round(disk.freeBytes / 2 ** 20)} MiB` : words("notKnown")],
+    ["now.clock", `${timeOf(clock.now, language)} ${clock.timeZone}`],
+    ["now.versions", `${versions.connector}, Node.js ${versions.node}, ${versions.os}`],
+    ["now.update", updates?.ready ?? words("now.noUpdate")],
+  ];
+  return html`<dl>${rows.map(
+    ([key, value, bad]) => html`<div key=${key}>
+      <dt>${words(key)}</dt><dd class=${bad ? "bad-word" : ""}>${value}</dd></div>`,
+  )}</dl>`;
+}
+
+/**
+ * @param {any} outbox
+ * @param {import("../words.js").Words} words
+ */
+function queueWords(outbox, words) {
+  if (!outbox) return words("now.noSupervisor");
+  const { pending, parked, paused, oldestAgeSeconds } = outbox;
+  const age = oldestAgeSeconds === null ? "" : words("now.oldest", { seconds: oldestAgeSeconds });
+  return `${words("now.queued", { pending, parked })}${age}${paused ? ` ${paused}` : ""}`;
+}

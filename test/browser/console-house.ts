@@ -1,0 +1,82 @@
+import axe from "axe-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { expect, onTestFinished } from "vitest";
+import { createConsole } from "../../src/tp-manager/console/console.ts";
+import type { ApiOptions } from "../../src/tp-manager/http/app.ts";
+import { listenOnLoopback } from "../../src/tp-manager/http/loopback-server.ts";
+import { freePort } from "../support/installation.ts";
+import { type House, house } from "../support/payment-house.ts";
+import { apiOptions } from "../tp-manager/http/rig.ts";
+
+const operator = { login: "operator", password: "test-operator-password" };
+
+/** The operator's console on a port, on a house of its own. */
+export async function consoleHouse(change: Partial<ApiOptions> = {}, at: House = house()) {
+  const port = await freePort();
+  const options = apiOptions(at, { operator, ...change, port });
+  const server = await listenOnLoopback(createConsole(options), port, options.log, "CONSOLE_PORT");
+  onTestFinished(() => server.close());
+  return { at, port, url: `http://127.0.0.1:${port}` };
+}
+
+/** A page of the console, logged in, in a context of its own. */
+export async function consolePage(
+  browser: Browser,
+  url: string,
+  options: Parameters<Browser["newContext"]>[0] = {},
+): Promise<{ readonly page: Page; readonly context: BrowserContext; readonly faults: string[] }> {
+  const context = await browser.newContext({ locale: "en-GB", ...options });
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.on("console", (message) => {
+    if (message.type() === "error") faults.push(message.text());
+  });
+  await page.goto(url);
+  await logIn(page);
+  return { page, context, faults };
+}
+
+async function logIn(page: Page, { login, password } = operator): Promise<void> {
+  await page.locator("input[autocomplete=username]").fill(login);
+  await page.locator("input[type=password]").fill(password);
+  await page.locator("form button[type=submit]").click();
+  await page.locator("nav").waitFor();
+}
+
+/** A view in light and dark, wide and narrow: axe finds nothing, and nothing is cut off. */
+export async function easyForAll(page: Page, name = ""): Promise<void> {
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    for (const width of [1280, 360]) {
+      await page.setViewportSize({ width, height: 900 });
+      const where = [name, colorScheme, width];
+      expect([...where, await faultsOfView(page)]).toEqual([...where, []]);
+      const folder = process.env["SCREENSHOTS"];
+      if (folder && name) {
+        const path = `${folder}${name}-${colorScheme}-${width}.png`;
+        await page.screenshot({ path, fullPage: true });
+      }
+    }
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+async function faultsOfView(page: Page): Promise<string[]> {
+  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe.source);
+  const found = (await page.evaluate("axe.run(document, { resultTypes: ['violations'] })")) as {
+    readonly violations: ReadonlyArray<{
+      readonly id: string;
+      readonly nodes: ReadonlyArray<{ readonly html: string }>;
+    }>;
+  };
+  const wide = (await page.evaluate(
+    "document.documentElement.scrollWidth > innerWidth",
+  )) as boolean;
+  return [
+    ...found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`),
+    ...(wide ? ["wider than the window"] : []),
+  ];
+}
