@@ -1,7 +1,9 @@
+import { randomUUID } from "node:crypto";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { consolePortOf } from "../shared/config/console-port.ts";
 import { backupChore, oldLogsChore, startDaily } from "../shared/daily.ts";
-import { ProgramExit } from "../shared/exit-codes.ts";
+import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
 import type { Installation } from "../shared/installation.ts";
 import { createIpcClient } from "../shared/ipc/client.ts";
 import { supervisorMessages, tpManagerMessages } from "../shared/ipc/contract.ts";
@@ -24,6 +26,7 @@ import { HourWatch } from "./http/status/hour-watch.ts";
 import { Monitor, type MonitorParts } from "./http/status/monitor.ts";
 import { archiveChore } from "./journal/archive.ts";
 import { Journal } from "./journal/journal.ts";
+import { createKiosk } from "./kiosk/kiosk.ts";
 import { tpManagerHandlers } from "./message-handlers.ts";
 import { AfterSale } from "./orders/after-sale.ts";
 import { type OrderSettings, Orders } from "./orders/orders.ts";
@@ -93,6 +96,7 @@ async function start(context: ProgramContext): Promise<void> {
   const listening = await listenOnLoopback(api, config.LOCAL_PORT, log);
   onStop("local API", () => listening.close());
   await openConsole(context, options);
+  await openKiosk(context, options, runDirectory);
   onStop("payments", () => desk.stop());
 
   const ipc = await startIpcServer({
@@ -253,6 +257,28 @@ async function openConsole(
   } catch (error) {
     if (!(error instanceof ProgramExit)) throw error;
     options.log.error(`there is no operator's console: ${error.message}`);
+  }
+}
+
+/** Pages that cannot be served keep nobody from paying either. */
+async function openKiosk(
+  { config, onStop }: ProgramContext,
+  options: ApiOptions,
+  runDirectory: string,
+): Promise<void> {
+  const { KIOSK_PORT: port, KIOSK_APP: folder } = config;
+  if (port === 0) return;
+  try {
+    if (folder === undefined)
+      throw new ProgramExit(exitCodes.configuration, "KIOSK_APP is missing");
+    const app = createKiosk({ ...options, port, folder, runDirectory });
+    const listening = await listenOnLoopback(app, port, options.log, "KIOSK_PORT");
+    onStop("kiosk pages", () => listening.close());
+    // Sessions of before are over: the script that starts the browser looks here.
+    writeFileSync(join(runDirectory, "kiosk-started"), `${randomUUID()}\n`, { mode: 0o600 });
+    options.log.info({ port, folder }, "the kiosk's own pages are served");
+  } catch (error) {
+    options.log.error(`the kiosk's own pages are not served: ${(error as Error).message}`);
   }
 }
 

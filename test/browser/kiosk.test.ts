@@ -1,0 +1,151 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import axe from "axe-core";
+import type { BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import {
+  customerMessageName,
+  customerMessageOfCode,
+  customerMessages,
+} from "../../src/client/customer-messages.ts";
+import { openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
+import { layTicket } from "../../src/shared/kiosk-ticket.ts";
+import { projectRoot } from "../../src/shared/version-files.ts";
+import { freePort } from "../support/installation.ts";
+import { browserForFile, haveChromium } from "./chromium.ts";
+import { GuardedHouse } from "./guarded-house.ts";
+import { hardToUse, sizes } from "./readable.ts";
+
+const app = join(projectRoot, "examples/kiosk");
+
+test("the sample's words for the customer are those of the client", async () => {
+  const sample = await import(pathToFileURL(join(app, "customer-messages.js")).href);
+  expect(sample.customerMessages).toEqual(customerMessages);
+  for (const code of [...Object.keys(customerMessageOfCode), "OTHER"]) {
+    for (const charged of ["no", "yes", "unknown"] as const) {
+      const told = { status: "Failed", error: { code, charged } };
+      expect(sample.customerMessageName(told)).toBe(customerMessageName(told));
+    }
+  }
+});
+
+describe.skipIf(!haveChromium)("the sample kiosk", () => {
+  const browser = browserForFile();
+  let at: GuardedHouse;
+  let context: BrowserContext;
+  let page: Page;
+  let url: string;
+  const complaints: string[] = [];
+  beforeAll(async () => {
+    if (!haveChromium) return;
+    const port = await freePort();
+    at = new GuardedHouse({
+      terminalSwitches: ["--customer", "manual", "--host-delay-ms", "0"],
+      config: { KIOSK_PORT: port, KIOSK_APP: app },
+    });
+    url = `http://localhost:${port}/`;
+    await at.start();
+    await at.connected();
+    context = await browser().newContext();
+    page = await context.newPage();
+    page.on("pageerror", (error) => complaints.push(error.message));
+    page.on("console", (message) => {
+      if (/Content Security Policy/.test(message.text())) complaints.push(message.text());
+    });
+    await open();
+  });
+  afterAll(() => at?.stop());
+
+  const open = () => page.goto(`${url}#ticket=${layTicket(openRunDirectory(at.data))}`);
+  const shows = (words: RegExp) =>
+    expect.poll(() => page.locator("main").innerText()).toMatch(words);
+  const press = (name: string | RegExp) => page.getByRole("button", { name }).click();
+  const say = (word: string) =>
+    fetch(`${at.terminalEndpoints?.control}/words`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ word, within: 20 }),
+    });
+  const ledger = async () => {
+    const answer = await fetch(`${at.terminalEndpoints?.control}/ledger`);
+    return ((await answer.json()) as { charged: number }).charged;
+  };
+
+  test("a ticket is chosen, paid with live prompts, and out before it is charged", async () => {
+    await press(/^Airport/);
+    await shows(/Airport, 12\.00 EUR[\s\S]*card/i);
+    expect(page.url()).toBe(url);
+    expect(await hardToUse(page)).toEqual([]);
+    await say("approve");
+    await shows(/Your ticket is being printed/);
+    await shows(/Your payment is complete/);
+    expect(await ledger()).toBe(1200);
+    await press("FR");
+    await shows(/Votre paiement est effectué/);
+    await press("EN");
+    await press("OK");
+    await shows(/Where would you like to go/);
+  });
+
+  test("a declined customer is told so, and tries the same order again", async () => {
+    await press(/^Old town/);
+    await say("decline");
+    await shows(/declined[\s\S]*not been charged/);
+    await press("Try again");
+    await say("approve");
+    await shows(/Your payment is complete/);
+    expect(await ledger()).toBe(1400);
+    await press("OK");
+  });
+
+  test("a reload in the middle of a payment finds it again, and it is charged once", async () => {
+    await press(/^Day ticket/);
+    await at.waitsForCard();
+    await page.reload();
+    await shows(/Day ticket, 7\.00 EUR/);
+    await say("approve");
+    await shows(/Your payment is complete/);
+    expect(await ledger()).toBe(2100);
+    await press("OK");
+  });
+
+  test("a power cut of connector and page settles the order that was running", async () => {
+    await press(/^Old town/);
+    await at.waitsForCard();
+    await at.tpManager?.end("SIGKILL");
+    await shows(/payment system starts again/);
+    await say("red");
+    await at.startTpManager();
+    await shows(/being started again/);
+    // The start script opens the page anew; a new fragment alone would not load it again.
+    await page.goto("about:blank");
+    await open();
+    await shows(/Old town, 2\.00 EUR/);
+    expect(await ledger()).toBe(2100);
+    const blocked = await page.evaluate("localStorage.getItem('order')");
+    expect(String(blocked)).toMatch(/T-[\w-]+/);
+  });
+
+  test("without a ticket of the start script it shows nothing to buy", async () => {
+    const other = await (await browser().newContext()).newPage();
+    onTestFinished(() => other.close());
+    await other.goto(url);
+    await expect.poll(() => other.locator("main").innerText()).toMatch(/being started again/);
+    expect(await other.getByRole("button", { name: /Airport/ }).isVisible()).toBe(false);
+  });
+
+  test("it is easy to use, and its own policy stops nothing of it", async () => {
+    const fresh = await (await browser().newContext()).newPage();
+    onTestFinished(() => fresh.close());
+    await fresh.goto(`${url}#ticket=${layTicket(openRunDirectory(at.data))}`);
+    await expect.poll(() => fresh.locator("main").innerText()).toMatch(/Where would you/);
+    for (const size of sizes) {
+      await fresh.setViewportSize(size);
+      expect([size, await hardToUse(fresh)]).toEqual([size, []]);
+    }
+    await fresh.evaluate(axe.source);
+    const { violations } = (await fresh.evaluate("axe.run()")) as { violations: { id: string }[] };
+    expect(violations.map(({ id }) => id)).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+});
