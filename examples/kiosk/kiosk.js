@@ -19,6 +19,7 @@ const END_SHOWN_MS = 20_000;
 const DISPENSE_WITHIN_S = 30;
 
 let language = "en";
+let isTwoPhase = true;
 let shownEnd;
 let backTimer;
 const byId = (id) => document.getElementById(id);
@@ -68,7 +69,10 @@ function leaveEnd() {
 
 function begin(ticket) {
   // Never a counter that starts again: an id that was used is answered, not paid.
-  const order = { ...ticket, orderId: `T-${crypto.randomUUID()}` };
+  const order = {
+    ...ticket,
+    orderId: `T-${Date.now().toString(36)}-${crypto.randomUUID().slice(0, 8)}`,
+  };
   keep(order);
   void pay(order);
 }
@@ -76,11 +80,17 @@ function begin(ticket) {
 async function pay(order) {
   showPaying(order);
   const { orderId, name, amount } = order;
-  const basket = { type: "good", quantity: 1, name, unit_price: amount, total_amount: amount };
-  const delivery = { withinSeconds: DISPENSE_WITHIN_S };
-  const body = { orderId, amount, basket, delivery };
+  const price = { unit_price: amount, total_amount: amount, discount: 0, tax_rate: 20 };
+  const basket = { type: "good", quantity: 1, name, ...price };
+  const delivery = isTwoPhase && { delivery: { withinSeconds: DISPENSE_WITHIN_S } };
+  const body = { orderId, amount, basket, ...delivery };
   // Without an answer the order is asked about, whatever the reason is.
   const told = await call("POST", "/payment", body).catch(() => undefined);
+  if (isTwoPhase && told?.answer.error?.code === "NOT_SUPPORTED") {
+    // This terminal knows no goods, and said so before anything was charged.
+    isTwoPhase = false;
+    return await pay(order);
+  }
   await goOn(order, told?.answer ?? (await truthOf(orderId)));
 }
 

@@ -40,7 +40,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     if (!haveChromium) return;
     const port = await freePort();
     at = new GuardedHouse({
-      terminalSwitches: ["--customer", "manual", "--host-delay-ms", "0"],
+      terminalSwitches: ["--customer", "manual", "--host-delay-ms", "0", "--vending"],
       config: { KIOSK_PORT: port, KIOSK_APP: app },
     });
     url = `http://localhost:${port}/`;
