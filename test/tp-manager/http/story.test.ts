@@ -109,7 +109,7 @@ const declines: PayScript = (order, observer) => {
   return Promise.resolve({ end: "aborted", code: "05", reason: "declined", text, ticket: "" });
 };
 
-test("an earlier try that was charged after all speaks for the order wherever it is told", async () => {
+test("an earlier try that was charged after all speaks for the order", async () => {
   const { at, call, one } = await api();
   at.terminal.script = declines;
   await call("POST", "/payment", { amount: 9.99, orderId: "A-1" });
