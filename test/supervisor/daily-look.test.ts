@@ -67,7 +67,7 @@ test("a look of a clock that was ahead by years keeps nobody from looking", asyn
   expect(looks).toEqual(["12:14"]);
 });
 
-test("no look begins while one is at work, and none again that could not be written down", async () => {
+test("no look begins beside another, and none again that could not be written down", async () => {
   const clock = new TestClock(local(3, 39));
   const looks = looking(clock, local(3, 41) - DAY_MS, () => new Promise(() => {}));
   await clock.advance(2 * DAY_MS);

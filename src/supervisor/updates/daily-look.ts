@@ -17,8 +17,8 @@ interface Options {
 
 /**
  * Looks once a day, at its time; a look that was missed, because the machine was off or asleep, is
- * made up for 5 to 35 minutes after the start (docs/updates.md 4.4). What counts is the wall clock,
- * read every minute, so a clock that is set costs no day.
+ * made up for 5 to 35 minutes after the start (docs/updates.md 4.4). The wall clock is read every
+ * minute, so a clock that is set costs no day.
  */
 export class DailyLook {
   readonly #options: Options;
