@@ -20,6 +20,8 @@ import { firstLanguage, languages, loadWords } from "./words.js";
  */
 const views = {
   now: () => import("./views/now.js"),
+  payments: () => import("./views/payments.js"),
+  day: () => import("./views/day.js"),
 };
 
 const api = new Api();
