@@ -75,6 +75,7 @@ const programs = new Map([
   ["typescript", "a program of npm run check"],
   ["@types/node", "types of the runtime"],
   ["@types/yazl", "types of a package without its own"],
+  ["htm", "served to pages as it is (src/shared/page-packages.ts)"],
   ["@serialport/parser-byte-length", "chosen for records of one length; ZVT has none"],
   ["htm", "served to pages as it is (src/shared/page-packages.ts)"],
   ["uplot", "served to pages as it is (src/shared/page-packages.ts)"],
