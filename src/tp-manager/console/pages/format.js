@@ -1,4 +1,12 @@
 /**
+ * The language as the browser writes it: its own country where it speaks that language.
+ * @param {string} language
+ */
+function localeOf(language) {
+  return navigator.languages.find((one) => one.startsWith(`${language}-`)) ?? language;
+}
+
+/**
  * The time, with the day unless it is today.
  * @param {string | null | undefined} iso
  * @param {string} language
@@ -9,7 +17,7 @@ export function timeOf(iso, language) {
   const today = at.toDateString() === new Date().toDateString();
   /** @type {Intl.DateTimeFormatOptions} */
   const form = today ? { timeStyle: "medium" } : { dateStyle: "short", timeStyle: "medium" };
-  return new Intl.DateTimeFormat(language, form).format(at);
+  return new Intl.DateTimeFormat(localeOf(language), form).format(at);
 }
 
 /**
@@ -20,7 +28,7 @@ export function timeOf(iso, language) {
  */
 export function money(amount, currency, language) {
   if (amount === null || amount === undefined) return "";
-  return new Intl.NumberFormat(language, {
+  return new Intl.NumberFormat(localeOf(language), {
     style: "currency",
     currency,
     currencyDisplay: "code",

@@ -20,6 +20,8 @@ import { firstLanguage, languages, loadWords } from "./words.js";
  */
 const views = {
   now: () => import("./views/now.js"),
+  doubt: () => import("./views/doubt.js"),
+  care: () => import("./views/care.js"),
 };
 
 const api = new Api();
