@@ -15,6 +15,7 @@ const commands = [
   "stores",
   "update",
   "systemd-unit",
+  "simulate",
 ] as const;
 type Command = (typeof commands)[number] | "demo" | "foreground" | "help" | "version";
 
@@ -35,6 +36,8 @@ export interface LauncherArguments {
   readonly from: string | undefined;
   /** The word after the command: of restore the database, of stores what to do. */
   readonly subject: string | undefined;
+  /** Of simulate: the word for the simulated terminal, and what follows it. */
+  readonly simulate: readonly string[];
   /** Of the demo: the word for TERMINAL_PROTOCOL; undefined: the usual one. */
   readonly protocol: string | undefined;
   /** `--answer-within`, milliseconds. */
@@ -70,6 +73,10 @@ export const usage = `Starts, watches and stops the connector's programs, tp-man
   ./launch.sh --demo [--protocol NAME]
                              simulated terminal and gateway, and one sample payment; NAME is a
                              word for TERMINAL_PROTOCOL
+  ./launch.sh simulate WORD  be the customer, or the hands, at the demo's terminal: approve,
+                             decline, wrong-pin, red, walk-away, unplug [--at report], plug,
+                             power-off, paper-out, lock, by-hand, fault NAME, reset, and more:
+                             simulate alone lists them all, the terminal's page has them as buttons
   ./launch.sh --help | --version
 
   --data DIR             data folder (default: data beside launch.sh)
@@ -89,6 +96,7 @@ Exit codes: 0 well (also: was running, was stopped already), 64 usage, 69 someth
 
 /** Throws {@link ProgramExit} 64 with the reason. */
 export function readArguments(args: readonly string[]): LauncherArguments {
+  if (args[0] === "simulate" && !args.includes("--help")) return readSimulate(args.slice(1));
   const { values, positionals } = parse(args);
   const wanted = [
     ...positionals,
@@ -105,6 +113,18 @@ export function readArguments(args: readonly string[]): LauncherArguments {
   refuseMisplaced(values, command);
   const update = readUpdateWish(values, command);
   return { ...options(values), command, subject, update };
+}
+
+/** Its words and their options are the simulator's own; only `--data` is ours. */
+function readSimulate(words: readonly string[]): LauncherArguments {
+  const at = words.indexOf("--data");
+  const [own, others] =
+    at < 0
+      ? [[], words]
+      : [words.slice(at, at + 2), [...words.slice(0, at), ...words.slice(at + 2)]];
+  const { values } = parse(own);
+  const update = { what: "tell" } as const;
+  return { ...options(values), command: "simulate", simulate: others, update };
 }
 
 /** Words that may follow a command. */
@@ -188,6 +208,7 @@ function options(
     from: values.from,
     protocol: values.protocol,
     subject: undefined,
+    simulate: [],
     answerWithinMs: seconds * 1_000,
   };
 }

@@ -3,17 +3,20 @@ import { existsSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
 import { openRunDirectory } from "../shared/ipc/run-directory.ts";
-import { within } from "../shared/time.ts";
-import { underWayFileOf } from "../shared/version-files.ts";
+import { sleep, within } from "../shared/time.ts";
+import { readyFileOf, underWayFileOf } from "../shared/version-files.ts";
 import { askStop, conditionOf } from "./condition.ts";
 import { deliberateStop, forgetStop } from "./deliberate-stop.ts";
 import { spawnPart } from "./launch-process.ts";
 import { finishUpdate, stopHere } from "./operate.ts";
 import { type ProgramPart, programParts } from "./part.ts";
 import { alone, type Site } from "./site.ts";
+import { stopProgram } from "./stop.ts";
+import { beatWatchdog } from "./watchdog.ts";
 
 const ANSWER_WITHIN_MS = 3_000;
 const LAST_WORDS_MS = 1_000;
+const READY_LOOK_MS = 5_000;
 /** A program that ends sooner has ended while it started. */
 const STARTING_MS = 10_000;
 const PREFIX_COLUMNS = 10;
@@ -28,7 +31,8 @@ interface Child {
 /**
  * Runs both programs as children of this process, for a terminal or a service manager: their output
  * mixed line by line, signals passed on, tp-manager stopped first. Ends when one of them does, with
- * its exit code. Keeping them alive is then the service manager's work.
+ * its exit code. Keeping them alive is then the service manager's work. Takes new versions itself,
+ * and ends after it: the launcher of the version that is named has to come (docs/updates.md 4.4).
  */
 export async function runForeground(site: Site): Promise<number> {
   const { dataDirectory } = site.installation;
@@ -50,7 +54,9 @@ export async function runForeground(site: Site): Promise<number> {
     stopping ??= stopInOrder(children, site);
   };
   void signalled.then(stopAll);
-  const first = await Promise.race(children.map(({ ended }) => ended));
+  const isUp = (): boolean => stopping === undefined && children.every(isRunning);
+  const { first, hasSwitched } = await untilOneEnds(site, children, isUp);
+  if (hasSwitched) return await leaveAfterUpdate(site, stopping !== undefined);
   // `launch.sh stop` from elsewhere is as good as a signal.
   const asked = stopping !== undefined || deliberateStop(dataDirectory) !== undefined;
   // Trouble of one program is often trouble of the other: the other may still tell its own.
@@ -63,6 +69,63 @@ export async function runForeground(site: Site): Promise<number> {
   // A program that ends unasked is a failure whatever it says: the service manager must restart.
   if (!asked) return first === exitCodes.ok ? exitCodes.unavailable : first;
   return codes.find((code) => code !== exitCodes.ok) ?? exitCodes.ok;
+}
+
+/** Resolves when a program has ended, or an update that has ended them is over. */
+async function untilOneEnds(site: Site, children: readonly Child[], isUp: () => boolean) {
+  const [ended, left] = [new AbortController(), new AbortController()];
+  const work = new UpdateWork({ ...site, ownProgramsRun: isUp }, ended.signal);
+  const watched = beatWatchdog(site, () => work.isOn, left.signal);
+  try {
+    const first = await Promise.race(children.map((child) => child.ended));
+    ended.abort();
+    return { first, hasSwitched: await work.hasSwitched };
+  } finally {
+    ended.abort();
+    left.abort();
+    await watched;
+  }
+}
+
+/** Looks for a version that waits, as long as the programs run, and takes it. */
+class UpdateWork {
+  /** Whether a version is being taken now. */
+  isOn = false;
+  /** Whether the programs have ended because of it. */
+  readonly hasSwitched: Promise<boolean>;
+
+  constructor(site: Site, over: AbortSignal) {
+    this.hasSwitched = this.#run(site, over);
+  }
+
+  async #run(site: Site, over: AbortSignal): Promise<boolean> {
+    while (!over.aborted) {
+      await sleep(site.clock, "version", READY_LOOK_MS, over).catch(() => undefined);
+      if (over.aborted || !existsSync(readyFileOf(site.installation.dataDirectory))) continue;
+      this.isOn = true;
+      const { takeReadyHere } = await import("./update/take-here.ts");
+      if (await takeReadyHere(site)) return true;
+      this.isOn = false;
+    }
+    return false;
+  }
+}
+
+/** The programs that the update has started are no children of ours. */
+async function leaveAfterUpdate(site: Site, isAsked: boolean): Promise<number> {
+  const { dataDirectory } = site.installation;
+  const run = openRunDirectory(dataDirectory);
+  await alone(site, async () => {
+    for (const part of programParts(dataDirectory)) {
+      await stopProgram(part, run, site.clock, () => undefined);
+    }
+  });
+  site.output.note("an update was ended: the launcher of the version that is named runs next");
+  return isAsked ? exitCodes.ok : exitCodes.unavailable;
+}
+
+function isRunning({ process: child }: Child): boolean {
+  return child.exitCode === null && child.signalCode === null;
 }
 
 /** Of the other program: on a slow machine it comes to its fault much later than the first. */
@@ -118,8 +181,9 @@ function prefixLines(name: string, from: NodeJS.ReadableStream, to: NodeJS.Writa
 
 async function stopInOrder(children: readonly Child[], site: Site): Promise<void> {
   const run = openRunDirectory(site.installation.dataDirectory);
-  for (const { part, process: child, ended } of children) {
-    if (child.exitCode === null && child.signalCode === null) {
+  for (const one of children) {
+    const { part, process: child, ended } = one;
+    if (isRunning(one)) {
       // Windows knows no SIGTERM for other processes; the message asks for the same.
       if (process.platform !== "win32") child.kill("SIGTERM");
       // A program that does not answer must not outlive us: its output would go nowhere.

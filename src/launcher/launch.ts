@@ -61,6 +61,8 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
       const { runDemo } = await import("./demo/demo.ts");
       return await runDemo(at(demoDataDirectory), given.protocol);
     }
+    case "simulate":
+      return await simulated(at(demoDataDirectory), given);
     case "doctor": {
       const { runDoctor } = await import("./doctor/doctor.ts");
       return await runDoctor(at(await meant()), given);
@@ -69,11 +71,8 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
       const { showAudit } = await import("./audit.ts");
       return await showAudit(at(await meant()), given);
     }
-    case "restore": {
-      const { restore, restorable } = await import("./restore.ts");
-      const store = restorable.find((one) => one === given.subject);
-      return await restore(at(await meant()), { store, day: given.from });
-    }
+    case "restore":
+      return await restored(at(await meant()), given);
     case "stores": {
       const { stores } = await import("./stores.ts");
       return await stores(at(await meant()), given.subject === "accept");
@@ -100,6 +99,17 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
       );
     }
   }
+}
+
+async function restored(site: Site, { subject, from }: LauncherArguments): Promise<number> {
+  const { restore, restorable } = await import("./restore.ts");
+  const store = restorable.find((one) => one === subject);
+  return await restore(site, { store, day: from });
+}
+
+async function simulated(site: Site, given: LauncherArguments): Promise<number> {
+  const { simulate } = await import("./demo/simulate.ts");
+  return await simulate(site, given.simulate);
 }
 
 /**

@@ -8,6 +8,8 @@ export interface Site {
   readonly installation: Installation;
   readonly clock: Clock;
   readonly output: Output;
+  /** Of a launcher that runs the programs itself: whether they all run and nothing stops them. */
+  readonly ownProgramsRun?: () => boolean;
 }
 
 /** Another launcher waits at most as long as a start or a stop may take. */

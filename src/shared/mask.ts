@@ -29,19 +29,28 @@ const doubled = (digit: number): number => (digit > 4 ? digit * 2 - 9 : digit * 
  * length of the text: every log line passes here.
  */
 export function maskPansInText(text: string): string {
-  if (!hasLongRun.test(text)) return text;
+  const inRuns = hasLongRun.test(text) ? hidden(text, digitRuns(text), cardNumbersIn) : text;
+  return hasCardForm.test(inRuns) ? hidden(inRuns, cardForms(inRuns), cardNumbersOf) : inRuns;
+}
+
+function hidden(
+  text: string,
+  runs: Iterable<Run>,
+  numbersIn: (run: Run) => Iterable<Stretch>,
+): string {
+  const places = new Set<number>();
+  for (const run of runs) {
+    for (const { first, length } of numbersIn(run)) {
+      for (let i = first + KEPT_FIRST; i < first + length - KEPT_LAST; i++) {
+        places.add(run.positions[i] as number);
+      }
+    }
+  }
   let masked = "";
   let copied = 0;
-  for (const run of digitRuns(text)) {
-    const hidden = new Uint8Array(run.digits.length);
-    for (const { first, length } of cardNumbersIn(run)) {
-      hidden.fill(1, first + KEPT_FIRST, first + length - KEPT_LAST);
-    }
-    for (let i = hidden.indexOf(1); i >= 0; i = hidden.indexOf(1, i + 1)) {
-      const at = run.positions[i] as number;
-      masked += `${text.slice(copied, at)}X`;
-      copied = at + 1;
-    }
+  for (const at of [...places].sort((a, b) => a - b)) {
+    masked += `${text.slice(copied, at)}X`;
+    copied = at + 1;
   }
   return masked + text.slice(copied);
 }
@@ -52,6 +61,9 @@ export function maskPansInText(text: string): string {
  * number, and every tenth number of any kind has a correct check digit.
  */
 export function containsPan(text: string): boolean {
+  for (const run of hasCardForm.test(text) ? cardForms(text) : []) {
+    if (cardNumbersOf(run).some(({ length }) => startsGroup(run, length))) return true;
+  }
   if (!hasLongRun.test(text)) return false;
   for (const run of digitRuns(text)) {
     for (const { first, length } of cardNumbersIn(run)) {
@@ -100,6 +112,34 @@ function* digitRuns(text: string): Generator<Run> {
     }
   }
 }
+
+/**
+ * Digits grouped as on a card, 4-4-4-4-3 or 4-6-5, and joined by a character that also joins dates,
+ * times and paths: there only these groups count, and only from their first digit on. The first and
+ * the last group may be part of a longer one.
+ */
+const joint = (name: string): string => ` ?(?<${name}>[/_:]) ?`;
+const again = (name: string): string => ` ?\\k<${name}> ?`;
+const cardForm =
+  `\\d{4}${joint("four")}\\d{4}${again("four")}\\d{4}${again("four")}` +
+  `\\d{1,7}(?:${again("four")}\\d{1,3})?|\\d{4}${joint("six")}\\d{6}${again("six")}\\d{4,9}`;
+const hasCardForm = new RegExp(cardForm);
+
+function* cardForms(text: string): Generator<Run> {
+  for (const found of text.matchAll(new RegExp(`(?=(?<form>${cardForm}))`, "g"))) {
+    const digits: number[] = [];
+    const positions: number[] = [];
+    for (const [i, character] of [...(found.groups?.["form"] ?? "")].entries()) {
+      if (!/\d/.test(character)) continue;
+      digits.push(Number(character));
+      positions.push(found.index + i);
+    }
+    if (digits.length >= PAN_DIGITS_MIN) yield { text, digits, positions };
+  }
+}
+
+const cardNumbersOf = (run: Run): Stretch[] =>
+  [...cardNumbersIn(run)].filter(({ first }) => first === 0);
 
 interface Stretch {
   /** Index of the first digit in the run. */

@@ -6,7 +6,10 @@ import { assetFile, projectRoot } from "./version-files.ts";
  * has them, below node_modules. A bundle holds a copy in the page's place.
  */
 export const packageFiles: Readonly<Record<string, string>> = {
+  "simulator/terminal/page/vendor/htm-preact.js": "htm/preact/standalone.module.js",
   "tp-manager/console/pages/vendor/htm-preact.js": "htm/preact/standalone.module.js",
+  "tp-manager/console/pages/vendor/uplot.css": "uplot/dist/uPlot.min.css",
+  "tp-manager/console/pages/vendor/uplot.js": "uplot/dist/uPlot.esm.js",
 };
 
 /** The file that a page asks for as `path`, which is below `src`. */

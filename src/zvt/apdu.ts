@@ -18,11 +18,17 @@ export function encodeApdu({ control, data, extended = false }: Apdu): Uint8Arra
   if (data.length > APDU_DATA_MAX) {
     throw new ZvtCodecError("too-long", `${data.length} data bytes, an APDU holds 65535`);
   }
-  const length =
-    extended || data.length > SHORT_LENGTH_MAX
-      ? [EXTENDED_MARK, data.length & 0xff, data.length >> 8] // docs/zvt.md 4.1: low byte first
-      : [data.length];
-  return concat([Uint8Array.from([control >> 8, control & 0xff, ...length]), data]);
+  const isLong = extended || data.length > SHORT_LENGTH_MAX;
+  const bytes = new Uint8Array((isLong ? 5 : 3) + data.length);
+  bytes[0] = control >> 8;
+  bytes[1] = control;
+  if (isLong) {
+    bytes[2] = EXTENDED_MARK;
+    bytes[3] = data.length; // docs/zvt.md 4.1: low byte first
+    bytes[4] = data.length >> 8;
+  } else bytes[2] = data.length;
+  bytes.set(data, bytes.length - data.length);
+  return bytes;
 }
 
 /** Reads bytes that must be exactly one APDU, as in a serial frame. */
@@ -65,7 +71,8 @@ export class ApduReader {
     if (chunk.length > 0) this.#pending.push(chunk);
     this.#pendingBytes += chunk.length;
     if (this.#pendingBytes < this.#wanted) return [];
-    return this.#read(concat(this.#pending));
+    const [first = chunk, ...more] = this.#pending;
+    return this.#read(more.length === 0 ? first : concat(this.#pending));
   }
 
   reset(): void {

@@ -65,7 +65,9 @@ export function encodeBigEndian(value: number, bytes: number): Uint8Array {
 }
 
 export function decodeBigEndian(bytes: Uint8Array): number {
-  return bytes.reduce((value, byte) => value * 256 + byte, 0);
+  let value = 0;
+  for (let i = 0; i < bytes.length; i++) value = value * 256 + (bytes[i] as number);
+  return value;
 }
 
 /** Reads bytes in order; taking more than there are is an error of the message. */
@@ -91,13 +93,14 @@ export class ByteReader {
   }
 
   byte(): number {
-    return this.take(1)[0] as number;
+    const byte = this.bytes[this.#at];
+    if (byte === undefined) throw truncated(1, 0);
+    this.#at += 1;
+    return byte;
   }
 
   take(count: number): Uint8Array {
-    if (count > this.left) {
-      throw new ZvtCodecError("truncated", `${count} bytes expected, ${this.left} are there`);
-    }
+    if (count > this.left) throw truncated(count, this.left);
     const taken = this.bytes.subarray(this.#at, this.#at + count);
     this.#at += count;
     return taken;
@@ -106,4 +109,8 @@ export class ByteReader {
   rest(): Uint8Array {
     return this.take(this.left);
   }
+}
+
+function truncated(expected: number, left: number): ZvtCodecError {
+  return new ZvtCodecError("truncated", `${expected} bytes expected, ${left} are there`);
 }

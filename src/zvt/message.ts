@@ -116,16 +116,17 @@ function decodePart(
   content: Uint8Array,
   charset: Charset,
 ): number | string | Uint8Array | undefined {
-  const digits = toHex(content);
   switch (as) {
     case "number":
       return decodeBigEndian(content);
     case "digits":
     case "secret-digits":
-      return digits.toUpperCase();
-    case "bcd-number":
+      return toHex(content).toUpperCase();
+    case "bcd-number": {
       // The time-out of 04 FF; one that is not decimal is one that was not sent (docs/zvt.md 7.2).
+      const digits = toHex(content);
       return /^\d+$/.test(digits) ? Number(digits) : undefined;
+    }
     case "text":
       return maskPansInText(decodeText(content, charset).replace(/\0+$/, ""));
     case "bytes":

@@ -50,7 +50,9 @@ function contentLength(length: Exclude<FieldLength, "tlv">, reader: ByteReader):
 /** docs/zvt.md 4.2: the length as digits, one in each byte, high nibble F. */
 export function readDigitLength(reader: ByteReader, digits: number): number {
   let length = 0;
-  for (const byte of reader.take(digits)) {
+  const bytes = reader.take(digits);
+  for (let i = 0; i < digits; i++) {
+    const byte = bytes[i] as number;
     if (byte < 0xf0 || byte > 0xf9) {
       throw new ZvtCodecError("length-digit", `${byte.toString(16)} is not a length digit`);
     }

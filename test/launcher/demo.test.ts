@@ -82,6 +82,23 @@ test("status sees all of it, in words and as JSON", async () => {
   expect(status).toMatchObject({ dataDirectory: data, well: true, simulators: [{}, {}] });
 });
 
+test("the terminal is played by words, and the demo pays however it was left", async () => {
+  const simulate = (...words: string[]) =>
+    run("./launch.sh", ["simulate", ...words], checkout.root);
+  expect((await simulate()).out).toMatch(/^approve \[--card NAME\] +the customer/m);
+  expect(await simulate("approve")).toMatchObject({
+    code: 69,
+    err: expect.stringContaining("the terminal is not waiting for that"),
+  });
+  expect(await simulate("dance")).toMatchObject({ code: 64 });
+  for (const word of ["by-hand", "paper-out"])
+    expect(await simulate(word)).toMatchObject({ code: 0 });
+  const again = await demo();
+  expect(again.code, again.out).toBe(0);
+  expect(again.out).toMatch(/A terminal to touch, in a browser: http:\/\/127\.0\.0\.1:\d+\//);
+  expect((await simulate("approve", "--data", "nowhere")).code).toBe(69);
+});
+
 test("no password and no card number is in any file but those made for passwords", () => {
   const config = readFileSync(join(data, "config.txt"), "utf8");
   const passwords = [...config.matchAll(/_PWD=(.+)/g)].map(([, password]) => password as string);
@@ -109,6 +126,6 @@ test("stop ends all of it, and the demo starts again where it was", async () => 
   expect(pids()).toEqual([[], [], [], []]);
   const again = await demo();
   expect(again.code, again.out).toBe(0);
-  expect((await checkout.launch("status")).out).toMatch(/^queue +empty +3 sent$/m);
+  expect((await checkout.launch("status")).out).toMatch(/^queue +empty +4 sent$/m);
   expect((await checkout.launch("stop")).code).toBe(0);
 });

@@ -1,3 +1,4 @@
+import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import {
   appendFileSync,
@@ -197,6 +198,59 @@ test("a launcher that is killed on the probation leaves the rest to the keep-ali
   const kiosk = new Kiosk();
   await until("a sale", () => kiosk.charged[0]);
   await kiosk.close();
+});
+
+/** Whether a program of the version answers. */
+async function runs(version: string): Promise<boolean> {
+  const said = await launch("status").catch((error: { stdout: string }) => error);
+  return said.stdout.includes(`version ${version}`);
+}
+
+/** Runs the launcher in the foreground again and again, as systemd does it. */
+class Service {
+  #isOn = true;
+  #launcher: ChildProcess | undefined;
+  output = "";
+  readonly #run = this.#restart();
+
+  async stop(): Promise<void> {
+    this.#isOn = false;
+    this.#launcher?.kill("SIGTERM");
+    await this.#run;
+  }
+
+  async #restart(): Promise<void> {
+    while (this.#isOn) {
+      const words = [join(root, "launch.sh"), "--foreground", "--data", data];
+      const launcher = startProcess("sh", words);
+      this.#launcher = launcher;
+      for (const stream of [launcher.stdout, launcher.stderr]) {
+        stream?.on("data", (bytes: Buffer) => (this.output += bytes));
+      }
+      await new Promise((resolve) => launcher.once("close", resolve));
+      await sleep(systemClock, "RestartSec", 2_000);
+    }
+  }
+}
+
+test("a launcher that a service manager runs takes a version itself", async () => {
+  const { programs } = JSON.parse((await launch("status", "--json")).stdout);
+  for (const { pid } of programs) process.kill(pid, "SIGTERM");
+  await until("the end of the programs", async () => !(await runs("1.0.0")) || undefined);
+  const service = new Service();
+  await until("the start", async () => (await runs("1.0.0")) || undefined);
+  const kiosk = new Kiosk();
+  await until("a sale", () => kiosk.charged[0]);
+  await publisher.publish(delivery("1.3.5"));
+  const now = await launch("update", "--now");
+  expect(now.stdout).toContain("the service takes it");
+  await until("1.3.5", async () => (await runs("1.3.5")) || undefined);
+  const sold = kiosk.charged.length;
+  await until("a sale after it", () => kiosk.charged.length > sold || undefined);
+  await kiosk.close();
+  await service.stop();
+  expect(service.output).toContain("1.0.0 to 1.3.5: done");
+  expect(kiosk.longestGapMs).toBeLessThan(15_000);
 });
 
 /** From a moment that the test chooses on, tp-manager crashes whenever it is started. */

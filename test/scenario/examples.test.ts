@@ -119,6 +119,7 @@ async function paysOnce(
   for (let i = 0; i < 2; i++) {
     const { stdout } = await runToEnd(program, words, { cwd: folder });
     expect(stdout.trim().split("\n").at(-1)?.trim()).toBe("Success");
+    expect(stdout.includes("paid before")).toBe(i === 1);
   }
   expect((await charged()) - before).toBe(1_200);
 }

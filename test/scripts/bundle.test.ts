@@ -27,6 +27,15 @@ test("the bundled launcher starts bundled programs, which take a payment", async
   expect(stdout).toContain('"notificationGatewaySent": true');
 });
 
+test("the terminal's page and its modules are in the bundle", async () => {
+  const { stdout } = await launch("simulate", "--data", data);
+  const control = /in a browser: (\S+)/.exec(stdout)?.[1];
+  for (const path of ["", "page/terminal.js", "page/vendor/htm-preact.js"]) {
+    const answer = await fetch(`${control}${path}`, { headers: { accept: "text/html" } });
+    expect([path, answer.status]).toEqual([path, 200]);
+  }
+});
+
 test("status, audit, page and document find their files in the bundle", async () => {
   const { stdout } = await launch("status", "--data", data);
   expect(stdout).toMatch(/tp-manager +running/);

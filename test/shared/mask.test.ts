@@ -42,6 +42,25 @@ describe.each(testCards)("test card %s", (pan) => {
     }
   });
 
+  test("is masked in the groups of a card also between strokes, underscores and colons", () => {
+    const forms = [...(pan.length === 15 ? [/^(....)(.{6})(.{5})$/] : []), /(.{4})(?=.)/g];
+    for (const separator of ["/", "_", ":", " / "]) {
+      for (const form of forms) {
+        const groups = pan.split(form).filter((group) => group !== "");
+        const written = groups.join(separator);
+        for (const text of [written, `PAN:${written}:1226`, `99${written}/12`, `a_${written}_b`]) {
+          const masked = maskPansInText(text);
+          expect(masked.length, text).toBe(text.length);
+          // Longer stretches around it may count as well, and hide more of it.
+          const hidden = new RegExp(truncated(pan).replaceAll(/\d/g, "[\\dX]"));
+          expect(masked.replace(/[^\dX]/g, ""), text).toMatch(hidden);
+          expect(maskPansInText(masked)).toBe(masked);
+        }
+        expect(containsPan(written)).toBe(true);
+      }
+    }
+  });
+
   test("is masked in the pairs of a hex dump", () => {
     const even = pan.length % 2 === 0 ? pan : `${pan}F`;
     const masked = maskPansInText(`06 22 F0 F8 ${grouped(even, " ", 2)} 49 09 78`);
@@ -75,6 +94,15 @@ const harmless = [
   "2026-11-21",
   "21.11.2026 06:39:17",
   "2026-11-21T06:39:17.734Z",
+  "2026/11/21 06:39:17.734",
+  "21/11/2026 06:39:17",
+  "4026:11:21:06:39:17:7340",
+  "60:11:00:00:00:04:60:11",
+  "2026/1121/0639/1773",
+  "2026_1121_0639_1773",
+  "41_11_11_11_11_11_11_11",
+  "20261121_0639_4111_1111",
+  "/var/log/2026/11/21/4111111/11111111",
   "4006381333931", // EAN-13 of Germany
   "4006381333979", // EAN-13 that also has a correct Luhn check digit
   "5012345678900",
@@ -133,6 +161,24 @@ test("order numbers that begin with a date stay for every day and counter", () =
         const orderId = `${date}-${String(counter).padStart(6, "0")}`;
         expect(maskPansInText(orderId)).toBe(orderId);
         expect(containsPan(orderId)).toBe(false);
+      },
+    ),
+    { numRuns: 2_000 },
+  );
+});
+
+test("dates and times stay when strokes, underscores or colons join them", () => {
+  fc.assert(
+    fc.property(
+      fc.date({ min: new Date("2020-01-01"), max: new Date("2039-12-31"), noInvalidDate: true }),
+      fc.constantFrom("/", "_", ":"),
+      (moment, joint) => {
+        const iso = moment.toISOString();
+        const [year, ...parts] = iso.split(/\D/);
+        const forms = [iso, [year, ...parts].join(joint), [...parts, year].join(joint)];
+        const pairs = `${iso.slice(0, 4)}${joint}${parts.slice(0, 2).join("")}${joint}`;
+        forms.push(pairs + [parts.slice(2, 4).join(""), parts.slice(4).join("")].join(joint));
+        for (const form of forms) expect(maskPansInText(form)).toBe(form);
       },
     ),
     { numRuns: 2_000 },

@@ -1,4 +1,6 @@
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { z } from "zod";
 import { programFile } from "../../shared/version-files.ts";
 import type { Part } from "../part.ts";
 import { demoFiles, readDemoSetup } from "./demo-settings.ts";
@@ -6,6 +8,14 @@ import { demoFiles, readDemoSetup } from "./demo-settings.ts";
 /** A simulator: writes its ready file when it can be used, and is stopped by a signal. */
 export interface SimulatorPart extends Part {
   readonly readyFile: string;
+}
+
+/** Where a person and a shell find the running terminal; undefined: none runs. */
+export function terminalControl(dataDirectory: string): string | undefined {
+  const terminal = demoParts(dataDirectory).find(({ name }) => name === "terminal-simulator");
+  if (!terminal || !existsSync(terminal.readyFile)) return undefined;
+  const ready = z.object({ control: z.url() });
+  return ready.parse(JSON.parse(readFileSync(terminal.readyFile, "utf8"))).control;
 }
 
 /** The simulators of a demo's data folder; none for a real installation. */

@@ -12,6 +12,7 @@ import { curlLine } from "./curl-line.ts";
 import { type DemoSetup, demoFiles, readDemoSetup, writeDemoFiles } from "./demo-settings.ts";
 import { choosePorts } from "./free-ports.ts";
 import { paySample } from "./sample-payment.ts";
+import { sayToTerminal } from "./simulate.ts";
 
 const CONNECTED_WITHIN_MS = 30_000;
 const LOOK_EVERY_MS = 100;
@@ -30,6 +31,8 @@ export async function runDemo(site: Site, word: string | undefined): Promise<num
   const exitCode = await alone(site, () => setUp(site, protocol));
   const setup = readDemoSetup(dataDirectory);
   if (exitCode !== exitCodes.ok || setup === undefined) return exitCode;
+  // However a person has left it, the sample is paid: with power, cable, paper and a customer.
+  await sayToTerminal(dataDirectory, { word: "reset" });
   await terminalConnected(site);
   await paySample(dataDirectory, setup, site.clock, output);
   printNext(dataDirectory, setup, site);
@@ -114,6 +117,7 @@ function printNext(dataDirectory: string, setup: DemoSetup, { output }: Site): v
   const api = `http://127.0.0.1:${setup.localApi}`;
   const pay = (json: string): string => curlLine({ url: `${api}/payment`, netrcFile, json });
   const get = (path: string): string => curlLine({ url: `${api}${path}`, netrcFile });
+  output.heading(`A terminal to touch, in a browser: http://127.0.0.1:${setup.terminalControl}/`);
   const orders = curlLine({ url: `http://127.0.0.1:${setup.gateway}/sandbox/orders` });
   const windows = process.platform === "win32";
   const cancelled = windows
@@ -131,6 +135,12 @@ function printNext(dataDirectory: string, setup: DemoSetup, { output }: Site): v
     ["An order; once more: the same answer, no second charge", pay('{"amount":9,"orderId":"A-1"}')],
     ["What became of an order", get("/payment/A-1")],
     ["The terminal's status", get("/check")],
+    [
+      "You are the customer; the card of the next payment; every other word",
+      "./launch.sh simulate by-hand",
+    ],
+    ["", "./launch.sh simulate approve --within 60"],
+    ["", "./launch.sh simulate"],
     ["The orders that the gateway sandbox has", orders],
     ["The state of everything; the end", "./launch.sh status"],
     ["", "./launch.sh stop"],

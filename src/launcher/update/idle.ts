@@ -18,14 +18,22 @@ export async function running(site: Site): Promise<TpManagerStatus> {
 }
 
 /** Throws when the programs are stopped on purpose, or when a service manager runs them. */
-function mustBeOurs({ installation }: Site): void {
+function mustBeOurs({ installation, ownProgramsRun }: Site): void {
   const { dataDirectory } = installation;
   if (deliberateStop(dataDirectory) !== undefined)
     throw refused("stopped: ./launch.sh comes first");
-  const pids = findProcesses(programPart("tp-manager", dataDirectory));
-  if (pids.some(isForeground)) {
+  if (ownProgramsRun) {
+    if (ownProgramsRun()) return;
+    throw refused("a program has ended, or is being stopped");
+  }
+  if (isServed(dataDirectory)) {
     throw refused("a service manager runs the programs: stop it there, and run ./launch.sh first");
   }
+}
+
+/** Whether a launcher in the foreground, a service manager's, runs the programs. */
+export function isServed(dataDirectory: string): boolean {
+  return findProcesses(programPart("tp-manager", dataDirectory)).some(isForeground);
 }
 
 async function tpManagerOf({ installation, clock }: Site): Promise<TpManagerStatus> {

@@ -22,7 +22,7 @@ import { alone, type Site } from "../site.ts";
 import { goBack } from "./back.ts";
 import { finishSwitch } from "./finish.ts";
 import { hold } from "./hold.ts";
-import { cameBy, isIdle, running } from "./idle.ts";
+import { cameBy, isIdle, isServed, running } from "./idle.ts";
 import { lookFor } from "./look.ts";
 import { selfTest } from "./self-test.ts";
 import { carrySwitchOut, recordNext } from "./switch.ts";
@@ -84,6 +84,10 @@ async function takeNow(site: Site): Promise<number> {
   endHold(dataDirectory);
   const exitCode = await lookFor(site, "fetch");
   if (exitCode !== exitCodes.ok || !readReady(dataDirectory)) return exitCode;
+  if (isServed(dataDirectory)) {
+    site.output.note("the service takes it within a minute: ./launch.sh update tells how it went");
+    return exitCode;
+  }
   return await lockedFor(site, () => applyReady(site));
 }
 

@@ -1,5 +1,3 @@
-import type { Agent as HttpAgent } from "node:http";
-import { Agent, httpRequest } from "../node-http.ts";
 import type { StoreExchange } from "../stores/store-exchange.ts";
 import type { StoreWord } from "../stores/store-mark.ts";
 import type { Clock } from "../time.ts";
@@ -10,6 +8,7 @@ import {
   type RequestOf,
   type ResponseOf,
 } from "./contract.ts";
+import { LocalConnections, LocalFailure } from "./local-connections.ts";
 import { addressOf, ipcToken } from "./run-directory.ts";
 import { IPC_BODY_BYTES_MAX, IPC_STORES_HEADER, IPC_TOKEN_HEADER, storeWordOf } from "./server.ts";
 
@@ -60,19 +59,23 @@ export function createIpcClient<M extends Messages>(
   clock: Clock,
   stores?: StoreExchange,
 ): IpcClient<M> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+  const connections = new LocalConnections({
+    clock,
+    answerBytesMax: IPC_BODY_BYTES_MAX,
+    header: IPC_STORES_HEADER,
+  });
   let known: Place | undefined;
 
   /**
    * The place is read once. One that does not answer, or refuses the token, is looked up again: the
    * other program may have been started since, elsewhere. Neither has carried the message out.
    */
-  async function send(message: Omit<Post, keyof Place | "agent" | "clock">): Promise<Posted> {
+  async function send(message: Message): Promise<Posted> {
     const before = known;
     const where = before ?? locate(runDirectory, program);
     known = where;
     try {
-      const posted = await post({ ...message, ...where, agent, clock });
+      const posted = await post(connections, message, where);
       if (posted.status !== WRONG_TOKEN || !before) return posted;
     } catch (error) {
       known = undefined;
@@ -80,7 +83,7 @@ export function createIpcClient<M extends Messages>(
       if (!isUnsent || !before) throw error;
     }
     known = locate(runDirectory, program);
-    return await post({ ...message, ...known, agent, clock });
+    return await post(connections, message, known);
   }
 
   return {
@@ -105,7 +108,7 @@ export function createIpcClient<M extends Messages>(
       }
       return parsed.data as ResponseOf<M, typeof name>;
     },
-    close: () => agent.destroy(),
+    close: () => connections.close(),
   };
 }
 
@@ -136,12 +139,10 @@ function parseJson(text: string): unknown {
   }
 }
 
-interface Post extends Place {
+interface Message {
   readonly path: string;
   readonly body: string;
   readonly timeoutMs: number;
-  readonly agent: HttpAgent;
-  readonly clock: Clock;
   readonly word: StoreWord | undefined;
 }
 
@@ -151,56 +152,24 @@ interface Posted {
   readonly word: StoreWord | undefined;
 }
 
-function post(options: Post): Promise<Posted> {
-  return new Promise((resolve, reject) => {
-    let connected = false;
-    const timer = options.clock.startTimer("ipc answer", options.timeoutMs, () =>
-      request.destroy(new Error(`nothing within ${options.timeoutMs} ms`)),
-    );
-    const fail = (error: Error): void => {
-      timer.clear();
-      const failure = connected ? "no-answer" : "unreachable";
-      reject(
-        new IpcError(failure, `no answer on the local socket: ${error.message}`, { cause: error }),
-      );
-    };
-    const request = httpRequest(
-      {
-        socketPath: options.socketPath,
-        path: options.path,
-        method: "POST",
-        agent: options.agent,
-        headers: {
-          "content-type": "application/json",
-          "content-length": Buffer.byteLength(options.body),
-          [IPC_TOKEN_HEADER]: options.token,
-          ...(options.word ? { [IPC_STORES_HEADER]: JSON.stringify(options.word) } : {}),
-        },
-      },
-      (response) => {
-        const chunks: Buffer[] = [];
-        let bytes = 0;
-        response.on("data", (chunk: Buffer) => {
-          bytes += chunk.length;
-          if (bytes > IPC_BODY_BYTES_MAX) request.destroy(new Error("answer too large"));
-          else chunks.push(chunk);
-        });
-        response.on("end", () => {
-          timer.clear();
-          resolve({
-            status: response.statusCode ?? 0,
-            text: Buffer.concat(chunks).toString("utf8"),
-            word: storeWordOf(response.headers[IPC_STORES_HEADER]),
-          });
-        });
-        response.on("error", fail);
-      },
-    );
-    request.on("socket", (socket) => {
-      if (socket.connecting) socket.once("connect", () => (connected = true));
-      else connected = true;
-    });
-    request.on("error", fail);
-    request.end(options.body);
-  });
+async function post(
+  connections: LocalConnections,
+  { path, body, timeoutMs, word }: Message,
+  { socketPath, token }: Place,
+): Promise<Posted> {
+  const headers = {
+    "content-type": "application/json",
+    [IPC_TOKEN_HEADER]: token,
+    ...(word ? { [IPC_STORES_HEADER]: JSON.stringify(word) } : {}),
+  };
+  try {
+    const answer = await connections.send({ socketPath, path, headers, body, timeoutMs });
+    const { status, text } = answer;
+    return { status, text, word: storeWordOf(answer.headers.get(IPC_STORES_HEADER)) };
+  } catch (error) {
+    if (!(error instanceof LocalFailure)) throw error;
+    const failure = error.connected ? "no-answer" : "unreachable";
+    const words = `no answer on the local socket: ${error.message}`;
+    throw new IpcError(failure, words, { cause: error });
+  }
 }

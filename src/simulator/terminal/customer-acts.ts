@@ -19,7 +19,7 @@ export async function customerActs<O extends TerminalOptions>(
   parts: TerminalParts<O>,
   { wanted, waitMs, signal, outcome, script = {} }: CustomerWait,
 ): Promise<CustomerAction> {
-  const { behaviour, pace } = parts.options;
+  const { pace } = parts.options;
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);
   const byHand = parts.customer.wait(wanted, either);
@@ -28,7 +28,7 @@ export async function customerActs<O extends TerminalOptions>(
     return { action: "time-out" };
   };
   const itself = async (): Promise<CustomerAction> => {
-    if (behaviour.customer === "manual") {
+    if (parts.customer.plays === "manual") {
       return await (waitMs === null ? byHand : timeOut(waitMs));
     }
     if (outcome?.kind === "customer-timeout") return await timeOut(pace.walkAwayMs);

@@ -1,14 +1,27 @@
 import type { CardName } from "./bank/cards.ts";
+import type { OutcomeRule } from "./bank/outcome.ts";
 
 /** One act of the simulated customer at the terminal. */
 export type CustomerAction =
-  | { readonly action: "insert"; readonly card?: CardName }
+  | CardAction
   /** A card that is not for payments. */
   | { readonly action: "other-card" }
   | { readonly action: "key"; readonly key: KeyName }
   | { readonly action: "digits"; readonly digits: string }
   | { readonly action: "cancel" }
   | { readonly action: "time-out" };
+
+export interface CardAction {
+  readonly action: "insert";
+  readonly card?: CardName;
+  /** The bank's word for this card; missing: as the switches have it. */
+  readonly outcome?: OutcomeRule;
+  /** Missing: nobody enters a PIN, and it is right. */
+  readonly pin?: PinEntry;
+}
+
+/** `wrong-first`: wrong once, then right; `asked`: on the terminal's keys. */
+type PinEntry = "right" | "wrong-first" | "asked";
 
 /** Keys of the terminal. */
 export const keys = [
@@ -37,10 +50,20 @@ const fitting: Readonly<Record<Wanted, readonly CustomerAction["action"][]>> = {
 
 /** Where the terminal waits for the customer and the control API plays one. */
 export class CustomerDesk {
+  /** "manual": nothing happens until the control API says so. */
+  plays: "auto" | "manual";
   #waiting: { readonly wanted: Wanted; act(action: CustomerAction): void } | undefined;
+
+  constructor(plays: "auto" | "manual") {
+    this.plays = plays;
+  }
 
   get waiting(): boolean {
     return this.#waiting !== undefined;
+  }
+
+  get wanted(): Wanted | null {
+    return this.#waiting?.wanted ?? null;
   }
 
   /** Lets the customer act; false when the terminal is not waiting for that. */

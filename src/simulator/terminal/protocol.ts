@@ -7,6 +7,7 @@ import type { FaultTable } from "./faults/fault-table.ts";
 import type { Memory } from "./memory/memory.ts";
 import type { Draft, SerialLine, TerminalOptions } from "./options.ts";
 import type { BytePort } from "./port/byte-port.ts";
+import type { Screen } from "./screen.ts";
 import type { TraceLog } from "./trace-log.ts";
 
 /** A protocol that the simulated terminal can speak. */
@@ -59,11 +60,21 @@ export interface Machine {
   idle(): Promise<void>;
   /** Members of the answer to `GET /state` beside those of every terminal. */
   state(): object;
+  readonly condition: Condition;
   /** Conditions that `POST /state` switches by name. */
   readonly toggles: Readonly<Record<string, Toggle>>;
   /** Routes of the control API that only this protocol has, and what `GET /` says of them. */
   readonly routes: Readonly<Record<string, string>>;
   addRoutes(server: FastifyInstance): void;
+}
+
+/** How a register finds the terminal; `unregistered` is for protocols that have such a thing. */
+export type Condition = "unregistered" | "ready" | "busy";
+
+/** Hands can take both from a terminal. */
+export interface Supply {
+  readonly cableIn: boolean;
+  readonly powered: boolean;
 }
 
 export interface Toggle {
@@ -73,8 +84,12 @@ export interface Toggle {
 /** The parts of a terminal that the control API and the daily restart use. */
 export interface MachineParts {
   readonly customer: CustomerDesk;
+  readonly screen: Screen;
   /** Takes no cards until unlocked. */
   outOfOrder: boolean;
+  /** True: somebody uses the terminal's own menu. */
+  busy: boolean;
+  paperOut: boolean;
   /** HH:MM of the daily restart on the terminal's clock; null: none. */
   restartAt: string | null;
   /** Told when the clock or the time of the daily restart has changed. */

@@ -7,6 +7,7 @@ import type { Memory } from "./memory/memory.ts";
 import type { TerminalOptions } from "./options.ts";
 import type { Host, MachineParts } from "./protocol.ts";
 import type { PaymentScript } from "./scenario.ts";
+import { Screen } from "./screen.ts";
 
 /** The command ends here without another word: power gone, or told to fall silent. */
 export class ProcessOver extends Error {
@@ -20,9 +21,14 @@ export class TerminalParts<O extends TerminalOptions> implements MachineParts {
   readonly memory: Memory;
   readonly ledger: Ledger;
   readonly faults: FaultBox;
-  readonly customer = new CustomerDesk();
+  readonly customer: CustomerDesk;
+  readonly screen: Screen;
   /** Set by the control API: takes no cards until unlocked. */
   outOfOrder = false;
+  /** Set by the control API: somebody is in the terminal's own menu, no register is served. */
+  busy = false;
+  /** Set by the control API: the printer is empty, payments are refused. */
+  paperOut = false;
   /** Told when the clock or the time of the daily restart has changed. */
   onSchedule: () => void = () => {};
   /** Told about every moment that a command reaches, for the trace. */
@@ -42,6 +48,8 @@ export class TerminalParts<O extends TerminalOptions> implements MachineParts {
     this.memory = host.memory;
     this.ledger = host.ledger;
     this.faults = host.faults;
+    this.customer = new CustomerDesk(host.options.behaviour.customer);
+    this.screen = new Screen(host.options.clock);
     this.#clockOffsetMs = host.options.device.clockOffsetMs;
     this.#restartAt = host.options.behaviour.restartAt;
     this.#payments = [...host.options.payments];

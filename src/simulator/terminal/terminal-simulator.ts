@@ -7,7 +7,7 @@ import { Memory } from "./memory/memory.ts";
 import { StateFile } from "./memory/state-file.ts";
 import type { TerminalOptions } from "./options.ts";
 import { Connections, type Endpoints } from "./port/connections.ts";
-import type { Machine, TerminalProtocol } from "./protocol.ts";
+import type { Machine, Supply, TerminalProtocol } from "./protocol.ts";
 
 /** Makes a terminal that speaks `protocol`, and opens its ports. */
 export async function openTerminal<O extends TerminalOptions, M extends Machine>(
@@ -44,6 +44,8 @@ export class TerminalSimulator<
   readonly #stateFile: StateFile | undefined;
   readonly #connections: Connections;
   readonly #over = new AbortController();
+  #cableIn = true;
+  #powered = true;
   #control: ControlApi | undefined;
   #closed: Promise<void> | undefined;
 
@@ -108,13 +110,41 @@ export class TerminalSimulator<
 
   /** Power off and on: the lines are gone for a while, what ran is over. */
   reboot(): void {
-    this.terminal.powerCycle();
+    this.#losePower();
     void this.unplug(this.options.pace.rebootMs);
   }
 
   /** Takes socket and pseudo-terminal away for a while; what runs goes on. */
   unplug(awayMs: number): Promise<void> {
-    return this.#connections.drop(awayMs);
+    return this.#connections.drop(this.#cableIn && this.#powered ? awayMs : null);
+  }
+
+  get supply(): Supply {
+    return { cableIn: this.#cableIn, powered: this.#powered };
+  }
+
+  /** Pulls the cable or puts it back; what runs goes on. Resolves when the lines are gone. */
+  async setCable(isIn: boolean): Promise<void> {
+    if (this.#cableIn === isIn) return;
+    this.#cableIn = isIn;
+    await this.unplug(0);
+  }
+
+  /** Off: what ran is over, and the lines are gone until it is on again. */
+  async setPower(on: boolean): Promise<void> {
+    if (this.#powered === on) return;
+    this.#powered = on;
+    if (!on) this.#losePower();
+    await this.unplug(this.options.pace.rebootMs);
+  }
+
+  async pause(ms: number): Promise<void> {
+    await sleep(this.options.clock, "a word waits", ms, this.#over.signal);
+  }
+
+  #losePower(): void {
+    this.terminal.powerCycle();
+    this.terminal.parts.screen.show("idle");
   }
 
   /** May be called again. */

@@ -20,6 +20,8 @@ export interface TraceEntry {
   /** Message in hexadecimal with two dots for every byte that is not shown. */
   readonly hex?: string;
   readonly message?: string;
+  /** Its facts in words. */
+  readonly says?: string;
   /** How often this frame was sent before. */
   readonly repeat?: number;
   readonly note?: string;

@@ -12,6 +12,8 @@ export interface BrokerSettings {
   readonly trusted: readonly string[];
   /** Requests are listened for. */
   readonly commands: boolean;
+  /** The broker publishes the last will after 1.5 times this without a word. */
+  readonly keepAliveSeconds?: number;
 }
 
 export interface Outgoing {

@@ -33,6 +33,10 @@ interface LinkParts {
 
 /** A lost connection is told in the log once; then one line for so many tries. */
 const TOLD_EVERY = 20;
+/** A connection that was lost sooner does not count as a success: the wait goes on growing. */
+const STEADY_MS = 60_000;
+/** So many short ones in a row look like a twin. */
+const SHORT_MAX = 3;
 /** At a stop the broker is told, if it answers within this time. */
 const FAREWELL_MS = 1_000;
 /** As many as requests are taken in an hour. */
@@ -46,6 +50,9 @@ export class FleetLink {
   readonly #parts: LinkParts;
   #connection: BrokerConnection | undefined;
   #connectedMs = 0;
+  /** By the steady clock; and connections in a row that did not last. */
+  #onlineSinceMs = 0;
+  #short = 0;
   #failures = 0;
   /** Of the queue, since a document was last forgotten: each doubles the wait. */
   #faults = 0;
@@ -187,7 +194,7 @@ export class FleetLink {
     const listener = {
       lost: (because: LostBecause, words: string): void => {
         lost = [because, words];
-        if (connection && connection === this.#connection) this.#lost(because, words);
+        if (connection && connection === this.#connection) this.#lostOnline(because, words);
       },
       received,
     };
@@ -200,7 +207,7 @@ export class FleetLink {
       return;
     }
     log.info({ tries: this.#failures + 1 }, "connected to the broker of the fleet");
-    this.#failures = 0;
+    this.#onlineSinceMs = clock.monotonicMs();
     this.#connection = connection;
     this.#sentUpTo = 0;
     this.#flying = 0;
@@ -210,6 +217,18 @@ export class FleetLink {
     this.pump();
   }
 
+  /**
+   * Not every broker says that another client took the session over: mosquitto 2.0.11 only closes.
+   * Two kiosks with one name then end each other's connections one by one.
+   */
+  #lostOnline(because: LostBecause, words: string): void {
+    const isSteady = this.#parts.clock.monotonicMs() - this.#onlineSinceMs >= STEADY_MS;
+    if (isSteady) this.#failures = 0;
+    this.#short = isSteady ? 0 : this.#short + 1;
+    const isTwin = because === "trouble" && this.#short >= SHORT_MAX;
+    this.#lost(isTwin ? "taken-over" : because, words);
+  }
+
   #lost(because: LostBecause, words: string): void {
     const { clock, log, chance } = this.#parts;
     this.#connection = undefined;
@@ -217,7 +236,10 @@ export class FleetLink {
     const waitMs = reconnectDelayMs(because, this.#failures, chance());
     const details = { tries: this.#failures, waitMs: Math.round(waitMs) };
     if (because === "taken-over") {
-      const says = "another client at the broker has the FLEET_ID of this kiosk";
+      const says =
+        this.#short >= SHORT_MAX
+          ? "the broker ends each connection, as if another client had the FLEET_ID of this kiosk"
+          : "another client at the broker has the FLEET_ID of this kiosk";
       raiseAlarm(log, "fleet-twin", details, says);
     } else if (this.#failures % TOLD_EVERY === 1) {
       log.warn(details, `the broker of the fleet is not reached: ${words}`);

@@ -11,8 +11,8 @@ import {
 } from "./broker.ts";
 import { topicOf } from "./documents.ts";
 
-/** The broker publishes the last will after 1.5 times this without a word. */
-const KEEP_ALIVE_SECONDS = 30;
+/** The last will comes after 1.5 times this; mosquitto 2.0.11 adds up to 6 s: 45 s at most. */
+const KEEP_ALIVE_SECONDS = 24;
 /** Requests of so long ago wait for a kiosk that is away. */
 const SESSION_EXPIRY_SECONDS = 86_400;
 /** TCP, TLS and the broker's acceptance together. */
@@ -89,7 +89,7 @@ function optionsOf(
     clientId: `connector-${kiosk}`,
     // Without requests nothing is kept for the kiosk, and no old subscription brings any.
     clean: !commands,
-    keepalive: KEEP_ALIVE_SECONDS,
+    keepalive: settings.keepAliveSeconds ?? KEEP_ALIVE_SECONDS,
     reconnectPeriod: 0,
     connectTimeout: CONNECT_LIMIT_MS * 2,
     resubscribe: false,

@@ -1,9 +1,9 @@
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectSecurely } from "node:tls";
+import { type PlainHead, readChunks, readPlainHead } from "../../shared/plain-http.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 import { readByNode } from "./node-reader.ts";
 import { ANSWER_BYTES_MAX, type OneExchange } from "./one-exchange.ts";
-import { type PlainHead, readChunks, readPlainHead } from "./plain-http.ts";
 
 /**
  * Idle connections are closed before common servers close them (5 s): a request that meets a
@@ -192,7 +192,7 @@ class Connection {
     const head = this.#head;
     if (!head) this.#leaveToNode(exchange);
     else if (this.#received - head.headBytes > ANSWER_BYTES_MAX) {
-      exchange.answered(head.httpStatus, head.retryAfter, null);
+      exchange.answered(head.httpStatus, retryAfterOf(head), null);
     } else if (head.bodyBytes !== null) this.#takeWhole(exchange, head, head.bodyBytes);
     else this.#takeChunks(exchange, head);
   }
@@ -224,7 +224,7 @@ class Connection {
     this.#pieces = [];
     this.#received = 0;
     this.#head = undefined;
-    exchange.answered(head.httpStatus, head.retryAfter, body);
+    exchange.answered(head.httpStatus, retryAfterOf(head), body);
     const idleMs = Math.min(head.keptMs, IDLE_MS);
     if (glued || idleMs === 0) {
       this.close();
@@ -242,6 +242,10 @@ class Connection {
     this.#socket.removeAllListeners("end");
     readByNode(exchange, pieces, this.#socket, this.#method);
   }
+}
+
+function retryAfterOf({ headers }: PlainHead): string | null {
+  return headers.get("retry-after") ?? null;
 }
 
 /** Node lets the same into a header: nothing that would end its line. */

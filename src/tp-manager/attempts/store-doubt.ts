@@ -45,8 +45,14 @@ export interface DoubtStore {
    * has an attempt in doubt that can have made it. `limitMs` is the terminal's own time limit.
    */
   knowsReport(report: TransactionReport, limitMs: number): boolean;
+  /**
+   * Whether the terminal has taken back a sale that it made after the newest command of this
+   * journal, which is a charge by its own word.
+   */
+  tookBackLater(report: TransactionReport): boolean;
   /** Anything was paid here, or tried, so that an unknown sale of the terminal says something. */
   hasAttempts(): boolean;
+  /** A reversal counts as known from then on, and holds nothing up. */
   addUnmatched(report: TransactionReport): void;
   /** false: none was open. */
   end(by: DoubtEnd, atMs: number): boolean;

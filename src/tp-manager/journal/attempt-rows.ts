@@ -57,7 +57,7 @@ const texts = {
          SELECT number, order_id FROM archived_order) WHERE order_id = ?2),
       ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
       (SELECT coalesce(max(id), 0) FROM telecollection))
-    RETURNING number`,
+    RETURNING number, rowid AS position`,
   update: `UPDATE attempt SET phase = ?, state = ?, ticket = coalesce(?, ticket), ended_at_ms = ?,
       receipt_number = ?, trace_number = ?, unread_since_ms = coalesce(?, unread_since_ms)
     WHERE transaction_id = ? AND phase = ?
@@ -98,6 +98,14 @@ type NewAttempt = Omit<
   "number" | "ticket" | "returnedMinor" | "returnedSome" | "openReturn"
 >;
 
+/** The attempt that was written last, as it is on disk. */
+interface Known {
+  readonly attempt: Attempt;
+  /** null: it may not be the newest one. */
+  readonly position: number | null;
+  readonly stamp: number;
+}
+
 /** Attempts and their events. Every change is one commit, on disk when the method returns. */
 export class AttemptRows implements AttemptStore {
   readonly #sql: Record<keyof typeof texts, Statement>;
@@ -106,6 +114,7 @@ export class AttemptRows implements AttemptStore {
   readonly #handOffs: HandOffRows;
   readonly #archived: ArchivedRows;
   readonly #evidence: EvidenceRows;
+  #known: Known | undefined;
   /** Told every step of an attempt once it is on disk. Must not throw. */
   onStep: (attempt: Attempt, step: AttemptEvent) => void = () => {};
 
@@ -124,7 +133,7 @@ export class AttemptRows implements AttemptStore {
   }
 
   latest(orderId: string): Attempt | undefined {
-    const recent = this.#sql.latest.get(orderId);
+    const recent = this.#sql.latest.kept(orderId);
     if (!recent) return speaksFor(this.#archived.ofOrder(orderId));
     const newest = readAttempt(recent);
     const isRepeated = newest.number > 1 && isNotCharged(newest.state);
@@ -137,6 +146,8 @@ export class AttemptRows implements AttemptStore {
   }
 
   read(transactionId: string): Attempt | undefined {
+    const known = this.#knownNow();
+    if (known?.attempt.transactionId === transactionId) return known.attempt;
     const row = this.#sql.read.get(transactionId);
     return row && readAttempt(row);
   }
@@ -166,6 +177,7 @@ export class AttemptRows implements AttemptStore {
   update(transactionId: string, change: Change): Attempt {
     const { state, event, earlier = [], ticket, handOff, withdraw } = change;
     const steps = [...earlier, event];
+    const known = this.#knownNow();
     const attempt = this.#events.telling((tell) => {
       const before = this.#mustRead(transactionId);
       const changes = this.#updateRow(before, change);
@@ -179,6 +191,8 @@ export class AttemptRows implements AttemptStore {
       if (!isDeepStrictEqual(data, paymentEventOf(before))) tell("payment", data, event.atMs);
       return after;
     });
+    const isNewest = known?.attempt.transactionId === transactionId;
+    this.#keep(attempt, isNewest ? known.position : null);
     for (const step of steps) this.onStep(attempt, step);
     return attempt;
   }
@@ -233,6 +247,10 @@ export class AttemptRows implements AttemptStore {
     limit: number,
     before: number | null,
   ): Array<{ readonly attempt: Attempt; readonly position: number }> {
+    const known = this.#knownNow();
+    if (known?.position && limit === 1 && before === null) {
+      return [{ attempt: known.attempt, position: known.position }];
+    }
     const rows = this.#sql.newestAlone.all(before ?? Number.MAX_SAFE_INTEGER, limit);
     return rows.map((row) => ({ attempt: readAttempt(row), position: Number(row["position"]) }));
   }
@@ -274,14 +292,16 @@ export class AttemptRows implements AttemptStore {
   }
 
   #insert(attempt: NewAttempt): Attempt {
-    return this.#events.telling((tell) => {
-      const inserted = this.#insertRow(attempt);
-      tell("payment", paymentEventOf(inserted), attempt.startedAtMs);
-      return inserted;
+    const { inserted, position } = this.#events.telling((tell) => {
+      const row = this.#insertRow(attempt);
+      tell("payment", paymentEventOf(row.inserted), attempt.startedAtMs);
+      return row;
     });
+    this.#keep(inserted, position);
+    return inserted;
   }
 
-  #insertRow(attempt: NewAttempt): Attempt {
+  #insertRow(attempt: NewAttempt): { readonly inserted: Attempt; readonly position: number } {
     const { request, state } = attempt;
     const row = this.#sql.insert.get(
       attempt.transactionId,
@@ -296,11 +316,22 @@ export class AttemptRows implements AttemptStore {
       attempt.startedAtMs,
       attempt.endedAtMs,
     );
-    return {
+    const inserted = {
       ...attempt,
       number: Number(row?.["number"]),
       ...{ ticket: "", returnedMinor: 0, returnedSome: false, openReturn: null, suspicion: null },
     };
+    return { inserted, position: Number(row?.["position"]) };
+  }
+
+  /** The last write; undefined when anything else was written to the table since. */
+  #knownNow(): Known | undefined {
+    return this.#known?.stamp === this.#sql.read.stamp ? this.#known : undefined;
+  }
+
+  /** After the commit: a payment reads its attempt again at each step. */
+  #keep(attempt: Attempt, position: number | null): void {
+    this.#known = { attempt, position, stamp: this.#sql.read.stamp };
   }
 
   #mustRead(transactionId: string): Attempt {

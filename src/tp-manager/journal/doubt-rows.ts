@@ -1,7 +1,14 @@
 import type { KnownOrder } from "../../shared/ipc/contract.ts";
-import { canBeToldTwice, compareReports } from "../attempts/comparison-policy.ts";
+import { canBeToldTwice, compareReports, namesTrace } from "../attempts/comparison-policy.ts";
 import { canBeReversalOf, canBeSaleOf, canBeSettledSale } from "../attempts/doubt-policy.ts";
-import { type Attempt, endReportOf, saleOf } from "../attempts/payment.ts";
+import { canHaveLeft } from "../attempts/never-sent.ts";
+import {
+  type Attempt,
+  type AttemptEvent,
+  endReportOf,
+  isCharged,
+  saleOf,
+} from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/payment-event.ts";
 import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
 import { reversalBeganAtMs } from "../attempts/steps.ts";
@@ -86,7 +93,7 @@ export class DoubtRows implements DoubtStore {
   }
 
   open(atMs: number): StoreDoubt | undefined {
-    const row = this.#sql.open.get();
+    const row = this.#sql.open.kept();
     if (!row || this.#isOver(row, atMs)) return undefined;
     return {
       sinceMs: Number(row["since_ms"]),
@@ -94,7 +101,9 @@ export class DoubtRows implements DoubtStore {
       both: row["both"] === 1,
       isTakenOver: row["taken_over_at_ms"] !== null,
       // The taking over may have brought its order.
-      unmatched: unmatchedOf(row).filter((report) => this.#ownerOf(report) === undefined),
+      unmatched: unmatchedOf(row).filter(
+        (report) => report.originalTrace === null && this.#ownerOf(report) === undefined,
+      ),
     };
   }
 
@@ -140,6 +149,23 @@ export class DoubtRows implements DoubtStore {
     const heard = strays.flatMap((row) => (row["unmatched"] === 1 ? [] : [reportOf(row)]));
     const told = this.#sql.all.all().flatMap(unmatchedOf);
     return [...heard, ...told].some((one) => compareReports(one, report) === "same");
+  }
+
+  tookBackLater(report: TransactionReport): boolean {
+    const { good, originalTrace } = report;
+    if (!good || originalTrace === null || this.#ownerOf(report) !== undefined) return false;
+    const strays = this.#sql.strays.all(ATTEMPTS_LOOKED_AT).map(reportOf);
+    const told = this.#sql.all.all().flatMap(unmatchedOf);
+    if ([...strays, ...told].some((one) => isItOrItsSale(one, report))) return false;
+    const attempts = this.#sql.newest.all(ATTEMPTS_LOOKED_AT).map(readAttempt);
+    const newest = attempts.find((attempt) => canHaveLeft(this.#attempts, attempt));
+    if (!newest || !isCharged(newest.state) || newest.state.by !== "payment") return false;
+    // A second sale of that payment, for example, which the terminal was told to take back.
+    const reports = this.#attempts.events(newest.transactionId).flatMap(reportIn);
+    if (reports.some((one) => isItOrItsSale(one, report))) return false;
+    const ownTrace = newest.state.report.traceNumber;
+    // Traces begin again: only a greater one is certainly later.
+    return ownTrace !== null && Number(originalTrace) > Number(ownTrace);
   }
 
   hasAttempts(): boolean {
@@ -219,6 +245,18 @@ export class DoubtRows implements DoubtStore {
     const order = [id, orderId, amountMinor, currency] as const;
     this.#sql.insert.run(...order, phase, request, text, approvedAtMs, receipt, trace);
   }
+}
+
+function reportIn({ detail }: AttemptEvent): TransactionReport[] {
+  const { report } = detail as { readonly report?: TransactionReport };
+  return report ? [report] : [];
+}
+
+/** The very reversal, or the sale that it took back. */
+function isItOrItsSale(one: TransactionReport, reversal: TransactionReport): boolean {
+  return (
+    namesTrace(reversal.originalTrace, one.traceNumber) || compareReports(one, reversal) === "same"
+  );
 }
 
 function unmatchedOf(row: Row): TransactionReport[] {

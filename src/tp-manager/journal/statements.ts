@@ -30,33 +30,97 @@ interface Before {
 
 const nothing: Before = { read: () => {}, write: () => {} };
 
+interface StatementParts {
+  readonly name: string;
+  readonly sql: string;
+  readonly prepared: StatementSync;
+  readonly before: Before;
+  /** Counted at each use of a statement that writes it. */
+  readonly tables: Tables;
+  readonly isInTransaction: () => boolean;
+}
+
 /** One statement of the journal, prepared when the journal is opened. */
 export class Statement {
   readonly name: string;
   readonly sql: string;
+  readonly #parts: StatementParts;
   readonly #prepared: StatementSync;
-  readonly #before: Before;
+  readonly #written: Table | undefined;
+  readonly #read: readonly Table[];
+  #kept: { stamp: number; values: readonly SQLInputValue[]; row: Row | undefined } | undefined;
 
-  constructor(name: string, sql: string, prepared: StatementSync, before: Before) {
-    this.name = name;
-    this.sql = sql;
-    this.#prepared = prepared;
-    this.#before = before;
+  constructor(parts: StatementParts) {
+    this.name = parts.name;
+    this.sql = parts.sql;
+    this.#parts = parts;
+    this.#prepared = parts.prepared;
+    this.#written = parts.tables.writtenBy(parts.sql);
+    this.#read = parts.tables.namedIn(parts.sql);
   }
 
   get(...values: SQLInputValue[]): Row | undefined {
-    this.#before.read();
+    this.#parts.before.read();
+    if (this.#written) this.#written.writes += 1;
     return this.#prepared.get(...values) as Row | undefined;
   }
 
   all(...values: SQLInputValue[]): Row[] {
-    this.#before.read();
+    this.#parts.before.read();
+    if (this.#written) this.#written.writes += 1;
     return this.#prepared.all(...values) as Row[];
   }
 
   run(...values: SQLInputValue[]): StatementResultingChanges {
-    this.#before.write();
+    this.#parts.before.write();
+    if (this.#written) this.#written.writes += 1;
     return this.#prepared.run(...values);
+  }
+
+  /** Changes whenever a statement has written to a table that this one reads. */
+  get stamp(): number {
+    let writes = 0;
+    for (const table of this.#read) writes += table.writes;
+    return writes;
+  }
+
+  /**
+   * Like {@link get}, but as long as nothing was written to its tables the row of the last time,
+   * which nobody changes. Only this process writes to the journal.
+   */
+  kept(...values: SQLInputValue[]): Row | undefined {
+    const { stamp } = this;
+    const known = this.#kept;
+    if (known?.stamp === stamp && values.every((value, i) => value === known.values[i])) {
+      return known.row;
+    }
+    const row = this.get(...values);
+    // An open transaction may take back the row that it reads.
+    if (!this.#parts.isInTransaction()) this.#kept = { stamp, values, row };
+    return row;
+  }
+}
+
+interface Table {
+  writes: number;
+}
+
+/** The tables of the journal, and how often each was written to. */
+class Tables {
+  readonly #all: ReadonlyMap<string, Table>;
+
+  constructor(database: DatabaseSync) {
+    const names = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+    this.#all = new Map(names.map(({ name }) => [String(name), { writes: 0 }]));
+  }
+
+  writtenBy(sql: string): Table | undefined {
+    const name = /^\s*(?:INSERT(?: OR \w+)? INTO|UPDATE|DELETE FROM)\s+(\w+)/.exec(sql)?.[1];
+    return name === undefined ? undefined : this.#all.get(name);
+  }
+
+  namedIn(sql: string): Table[] {
+    return [...new Set(sql.match(/\w+/g))].flatMap((word) => this.#all.get(word) ?? []);
   }
 }
 
@@ -67,6 +131,7 @@ export class Statement {
  */
 export class Statements {
   readonly #database: DatabaseSync;
+  readonly #tables: Tables;
   readonly waiting: WaitingWrites;
   readonly list: Statement[] = [];
   readonly #settled: Before = { read: () => this.#settleForReading(), write: () => this.settle() };
@@ -74,6 +139,7 @@ export class Statements {
   /** Without a clock nothing waits: what could be written later is written at once. */
   constructor(database: DatabaseSync, clock?: Clock) {
     this.#database = database;
+    this.#tables = new Tables(database);
     this.waiting = new WaitingWrites(clock, () => this.settle());
   }
 
@@ -83,7 +149,12 @@ export class Statements {
     for (const name of Object.keys(texts) as K[]) {
       const sql = plannedOnce(texts[name]);
       const before = mayWait.test(sql) ? this.#settled : nothing;
-      prepared[name] = new Statement(`${part} ${name}`, sql, this.#database.prepare(sql), before);
+      prepared[name] = new Statement({
+        name: `${part} ${name}`,
+        ...{ sql, before, prepared: this.#database.prepare(sql) },
+        tables: this.#tables,
+        isInTransaction: () => this.#database.isTransaction,
+      });
       this.list.push(prepared[name]);
     }
     return prepared;

@@ -147,7 +147,7 @@ export class TerminalRows implements TerminalLog {
   }
 
   acceptedTerminal(): TerminalIdentity | undefined {
-    const row = this.#sql.accepted.get();
+    const row = this.#sql.accepted.kept();
     return row && readJson(row["identity"]);
   }
 

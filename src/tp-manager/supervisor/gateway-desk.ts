@@ -256,7 +256,7 @@ export class GatewayDesk {
 
   /** No operation: the return was not carried out and never will be. */
   #conclude(attempt: Attempt, open: OpenReturn, { operation, orderReturnedMinor }: Word): void {
-    const { returns, clock, log } = this.#parts;
+    const { attempts, returns, clock, log } = this.#parts;
     const state = operation?.state ?? "not-sent";
     if (state === "unknown" || state === "sending") return;
     const { transactionId } = attempt;
@@ -267,8 +267,15 @@ export class GatewayDesk {
     // An older supervisor does not tell the sum: then the gateway has the order once.
     const sumMinor = orderReturnedMinor ?? attempt.returnedMinor + open.amountMinor;
     const returned = state === "done" ? sumMinor : null;
-    storage(() => returns.endReturn(transactionId, open, returned, event), "unknown");
+    const [before, after] = storage(() => {
+      const known = attempts.read(transactionId);
+      returns.endReturn(transactionId, open, returned, event);
+      return [known, attempts.read(transactionId)];
+    }, "unknown");
     log.info({ transactionId, orderId: attempt.request.orderId, ...detail }, "return ended");
+    // The terminal can be found to have reversed the sale while the gateway was asked.
+    const isNews = before && after && !isReturnedTwice(before) && isReturnedTwice(after);
+    if (isNews) tellReturnedTwice(log, after);
   }
 
   /** Takes the supervisor's sum for an order without a reservation. */

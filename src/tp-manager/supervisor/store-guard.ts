@@ -154,12 +154,16 @@ export class StoreGuard {
     const { doubts, isShared } = this.#parts;
     const sale = storage(() => this.#unknownSale(baseline.last, limitMs), "unknown");
     // Of a record without a result nobody knows whether it is a sale: alone it says nothing.
-    const isSign = sale?.good === true && !this.#opened();
+    const good = sale?.good === true ? sale : undefined;
+    const shown = this.#opened() ? undefined : (good ?? this.#takenBack(baseline.last));
+    const isSign = shown !== undefined;
     if (isSign && (isShared || !this.#isOurTerminal(baseline))) return false;
     if (isSign) {
-      this.doubt(`the terminal's last sale is known to nobody here (${saleInWords(sale)})`, true);
+      const what = shown === good ? "last sale" : "last reversal, of a later sale,";
+      this.doubt(`the terminal's ${what} is known to nobody here (${saleInWords(shown)})`, true);
     }
-    if (sale) storage(() => doubts.addUnmatched(sale), "unknown");
+    const kept = sale ?? shown;
+    if (kept) storage(() => doubts.addUnmatched(kept), "unknown");
     return isSign;
   }
 
@@ -259,6 +263,13 @@ export class StoreGuard {
     const mayStand = report.good || report.resultCode === null;
     const isSale = mayStand && report.originalTrace === null;
     return isSale && !this.#parts.doubts.knowsReport(report, limitMs) ? report : undefined;
+  }
+
+  /** A reversal whose sale a whole journal would have. */
+  #takenBack(last: LastTransaction): TransactionReport | undefined {
+    if (last.kind !== "transaction") return undefined;
+    const isSign = storage(() => this.#parts.doubts.tookBackLater(last.report), "unknown");
+    return isSign ? last.report : undefined;
   }
 
   /** The newest attempt was made at this terminal: what it stores next should be known here. */

@@ -182,6 +182,8 @@ export class UnaskedConnector {
         return this.#attemptOf(world, index);
       },
       addEvent: () => undefined,
+      // No attempt of the walk ends unsent.
+      events: () => [],
     };
     const terminalLog = {
       keepStray: (stray: { report: TransactionReport }) => {

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
 import type { FleetNewsAnswer } from "../../../src/shared/ipc/fleet-messages.ts";
+import type { BrokerSettings } from "../../../src/supervisor/fleet/broker.ts";
 import { Fleet, type FleetParts } from "../../../src/supervisor/fleet/fleet.ts";
 import type { TpManagerWord } from "../../../src/supervisor/fleet/fleet-state.ts";
 import { openFleetStore } from "../../../src/supervisor/fleet/fleet-store.ts";
@@ -68,10 +69,11 @@ interface RigOptions extends Partial<Omit<FleetParts, "broker">> {
   readonly clock?: TestClock;
   readonly commands?: boolean;
   readonly path?: string;
+  readonly broker?: Partial<BrokerSettings>;
 }
 
 /** The fleet part in this process, with a clock that stands still, on a real socket. */
-export function openFleet({ url, commands = false, ...given }: RigOptions) {
+export function openFleet({ url, commands = false, broker: more, ...given }: RigOptions) {
   const clock = given.clock ?? new TestClock();
   const path = given.path ?? join(temporaryFolder(), "fleet.db");
   const { log, lines } = recordingLog();
@@ -81,7 +83,8 @@ export function openFleet({ url, commands = false, ...given }: RigOptions) {
   const login = { user: "kiosk", password: "secret of the kiosk" };
   const broker = { url, kiosk: KIOSK, ...login, certificate: undefined, key: undefined };
   const fleet = new Fleet({
-    ...{ broker: { ...broker, trusted: [], commands }, connect: mqttConnector(clock), store },
+    broker: { ...broker, trusted: [], commands, ...more },
+    ...{ connect: mqttConnector(clock), store },
     ...{ payments: true, ask: tpManager.ask, status: supervisorStatus, clock, log },
     chance: () => 0.5,
     note: (ask, id) => void noted.push(`${ask} ${id}`),
@@ -116,5 +119,18 @@ export async function advanceUntil(
     expect(steps).toBeLessThan(20_000);
     await clock.advance(stepMs);
     await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** The same with a broker in another process, which is given time between the steps. */
+export async function passing(
+  clock: TestClock,
+  stepMs: number,
+  isEnough: () => boolean,
+): Promise<void> {
+  for (let steps = 0; !isEnough(); steps++) {
+    expect(steps).toBeLessThan(5_000);
+    await clock.advance(stepMs);
+    await setTimeout(10);
   }
 }

@@ -23,7 +23,7 @@ test("the birth is retained, the connection has a last will, a stop is told in o
   const { broker, stop } = await connected();
   const [connect] = broker.connects;
   expect(connect).toMatchObject({
-    ...{ protocolVersion: 5, clientId: "connector-kiosk-7", clean: true, keepalive: 30 },
+    ...{ protocolVersion: 5, clientId: "connector-kiosk-7", clean: true, keepalive: 24 },
     ...{ username: "kiosk", will: { topic: "connector/1/kiosk-7/state", qos: 1, retain: true } },
   });
   expect(JSON.parse(String(connect?.will?.payload))).toMatchObject({

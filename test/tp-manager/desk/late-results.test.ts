@@ -203,6 +203,24 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     ]);
   });
 
+  test("of another amount is told when a later attempt is in doubt, or runs", async () => {
+    const at = unasked();
+    await doubtful(at);
+    const reference = referenceAt(at);
+    at.told({ ...declined(), ...nameless, reference });
+    const seen: unknown[] = [];
+    at.terminal.script = () => {
+      at.told({ reference, amountMinor: 500 });
+      seen.push(alarms(at).includes("order-charged-twice"));
+      return Promise.resolve(lost("nothing came"));
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    await at.clock.advance(1_000);
+    at.told({ reference, amountMinor: 501 });
+    const twice = alarms(at).filter((alarm) => alarm === "order-charged-twice");
+    expect([seen, twice.length, phaseOf(at)]).toEqual([[true], 2, "in-doubt"]);
+  });
+
   test("charges an order that an operator had settled as not charged", async () => {
     const at = unasked();
     await doubtful(at);

@@ -128,6 +128,36 @@ test("a return while the end of the reversal is not known is told when it is", a
   expect(told(at)).toEqual(both("5[.]00"));
 });
 
+/** A supervisor that has the order at the gateway, and tells of its return when `answered`. */
+function gatewayOf(at: House, transactionId: string, answered: () => Promise<void>): GatewayDesk {
+  const { attempts, returns } = at.journal;
+  const transactionPublicId = "T-1";
+  const where = { transactionPublicId, transactionId, orderId: "A", currency: "EUR", exponent: 2 };
+  const left = { leftMinor: 500, returnedMinor: 0 };
+  const operation = { state: "done", code: null, description: "", transactionPublicId };
+  const tell = async (message: string): Promise<object> => {
+    if (message === "gateway-resolve") return { found: true, ...where, ...left };
+    if (message === "gateway-operation") await answered();
+    return { operation, orderReturnedMinor: 500 };
+  };
+  const link = { call: tell, ask: tell } as unknown as SupervisorLink;
+  return new GatewayDesk({ attempts, returns, link, clock: at.clock, log: at.hub.tap(at.log) });
+}
+
+test("a return of ours whose order was found reversed meanwhile is told", async () => {
+  const { at, terminal, id } = await sold();
+  const gateway = gatewayOf(at, id, async () => {
+    terminal.reverseAtKeys("0001");
+    await expect(pay(at, request("B", { amountMinor: 700 }))).resolves.toBeDefined();
+    await at.clock.advance(20_000);
+    expect(at.journal.attempts.latest("A")?.state.phase).toBe("reversed");
+  });
+  await gateway.ask("refund", { orderId: "A" }, () => undefined);
+  expect(told(at)).toEqual(both("5[.]00"));
+  gateway.start();
+  expect(told(at)).toHaveLength(1);
+});
+
 test("a return after which the terminal does not reverse is no second one", async () => {
   const { at, terminal, id } = await sold();
   terminal.reversal = async () => {

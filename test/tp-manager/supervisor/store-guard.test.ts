@@ -236,6 +236,35 @@ test("both databases put back at once show at the terminal's last sale", async (
   await expectSold(at, "C", 100);
 });
 
+test("both put back at once show when the terminal took a later sale back", async () => {
+  const at = await kiosk();
+  await expectSold(at, "A");
+  const image = imageOf(at);
+  await expectSold(at, "B", 420);
+  await expectSold(at, "C", 100);
+  await at.manager.afterSale.reverse("C");
+  const manager = await putBack(at, image);
+  const known = '{"id":"B","amount":"4.20","currency":"EUR","custom_data":{"transactionId":"x"}}';
+  at.server.lookUp = ({ path }) => (path.endsWith("/B") ? { status: 200, body: known } : noOrder);
+  await expectRefused(at, "B", "STORES_DISAGREE", 420);
+  expect(alarms(manager)).toContain("journal-lost");
+  await expectRefused(at, "B", "STORES_DISAGREE", 420);
+  // The money of that sale went back, so its amount is sold; and an operator's word stands.
+  await expectSold(at, "D", 100);
+  expect(manager.guard.accept()).toBe(true);
+  await expectSold(at, "E", 100);
+});
+
+test("no doubt arises when the terminal took back a sale that the journal knows", async () => {
+  const at = await kiosk();
+  await expectSold(at, "A");
+  await expectSold(at, "B", 420);
+  await at.manager.afterSale.reverse("B");
+  const manager = await putBack(at, imageOf(at));
+  await expectSold(at, "C", 100);
+  expect(manager.guard.open).toBeUndefined();
+});
+
 /**
  * An image of a moment in which X was in doubt, for 9.99; X was not charged, and B was sold 40
  * minutes after it.

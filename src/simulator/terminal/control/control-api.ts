@@ -1,26 +1,17 @@
 import Fastify, { type FastifyInstance } from "fastify";
 import { z } from "zod";
-import { cardNames } from "../bank/cards.ts";
+import { cardNames, testCards } from "../bank/cards.ts";
 import { type CustomerAction, keys } from "../customer.ts";
 import { FaultError, faultRequest } from "../faults/fault-request.ts";
-import type { TerminalOptions } from "../options.ts";
-import type { Endpoints } from "../port/connections.ts";
-import type { Host, Machine, TerminalProtocol, Toggle } from "../protocol.ts";
+import type { Machine, Toggle } from "../protocol.ts";
+import type { Controlled } from "./controlled.ts";
+import { refuseForeigners } from "./foreigners.ts";
+import { pageRoutes, sendPage } from "./page-routes.ts";
+import { say, words } from "./words.ts";
 
 export interface ControlApi {
   readonly url: string;
   close(): Promise<void>;
-}
-
-/** The running simulator, as far as it is controlled from outside. */
-interface Controlled
-  extends Pick<Host<TerminalOptions>, "memory" | "ledger" | "faults" | "reboot"> {
-  readonly protocol: Pick<TerminalProtocol, "faults" | "demands">;
-  readonly terminal: Machine;
-  readonly trace: Machine["trace"];
-  readonly endpoints: Endpoints;
-  /** Takes all lines away and brings them back after `awayMs`. */
-  unplug(awayMs: number): Promise<void>;
 }
 
 const BODY_BYTES_MAX = 64 * 1024;
@@ -29,6 +20,9 @@ const TRACE_EVENTS_DEFAULT = 200;
 
 /** The body of the answer to `GET /`: every route in words. */
 const routes = {
+  "GET / (in a browser)": "a terminal to touch",
+  "GET /words": "all that hands can do at the terminal, each by one word",
+  "POST /words": '{"word": "unplug", "at": "report"} do it; a shell says ./launch.sh simulate',
   "GET /ledger": "what the bank has charged and given back, and the sum",
   "GET /state": "registration, running command, turnover, demands, endpoints",
   "POST /state":
@@ -36,9 +30,10 @@ const routes = {
     "lock, demand, restart every day",
   "GET /trace?last=N": "the last wire events",
   "GET /events": "wire events as they happen, one JSON object a line",
-  "GET /faults": "armed faults",
+  "GET /faults": "armed faults, and all that there are",
   "POST /faults": '{"name": "mute", "at": "report", ...} arm a fault',
   "DELETE /faults": "disarm all faults, let what a fault holds go on",
+  "GET /cards": "the cards that a customer may have",
   "POST /customer":
     '{"action": "insert" | "other-card" | "key" | "digits" | "cancel" | "time-out", ' +
     '"card": NAME, "key": NAME, "digits": "123"} play the customer',
@@ -59,7 +54,13 @@ export async function startControlApi(port: number, simulator: Controlled): Prom
     const status = refused ? 400 : ((error as { statusCode?: number }).statusCode ?? 500);
     void reply.code(status).send({ error: message });
   });
-  server.get("/", () => ({ ...routes, ...simulator.terminal.routes }));
+  server.get("/", (request, reply) => {
+    void reply.header("vary", "accept");
+    const forPeople = /\btext\/html\b/.test(request.headers.accept ?? "");
+    return forPeople ? sendPage(reply) : { ...routes, ...simulator.terminal.routes };
+  });
+  pageRoutes(server);
+  wordRoutes(server, simulator);
   readingRoutes(server, simulator);
   faultRoutes(server, simulator);
   actingRoutes(server, simulator);
@@ -69,22 +70,21 @@ export async function startControlApi(port: number, simulator: Controlled): Prom
   return { url, close: () => server.close() };
 }
 
-/** No web page may play here: neither through a foreign name of this host nor across origins. */
-function refuseForeigners(server: FastifyInstance): void {
-  server.addHook("onRequest", async (request, reply) => {
-    const local = /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(request.headers.host ?? "");
-    if (local && request.headers.origin === undefined) return;
-    await reply.code(403).send({ error: "only local programs may use this" });
-  });
-}
-
 function readingRoutes(server: FastifyInstance, simulator: Controlled): void {
   const { ledger, memory, trace, terminal } = simulator;
   server.get("/ledger", () => ({ entries: ledger.entries, charged: ledger.charged }));
   server.get("/state", () => ({
     ...terminal.state(),
+    protocol: simulator.protocol.name,
+    condition: terminal.condition,
+    ...simulator.supply,
+    screen: terminal.parts.screen.read(simulator.options.behaviour.language),
     waitsForCustomer: terminal.parts.customer.waiting,
+    wants: terminal.parts.customer.wanted,
+    customer: terminal.parts.customer.plays,
     outOfOrder: terminal.parts.outOfOrder,
+    paperOut: terminal.parts.paperOut,
+    busy: terminal.parts.busy,
     demands: memory.demands,
     last: memory.last ?? null,
     turnover: memory.turnover,
@@ -93,6 +93,12 @@ function readingRoutes(server: FastifyInstance, simulator: Controlled): void {
     ...conditions(terminal),
     endpoints: simulator.endpoints,
   }));
+  server.get("/cards", () =>
+    Object.values(testCards).map(({ name, scheme, technology, holderCheck, maskedDigits }) => ({
+      ...{ name, scheme, technology, holderCheck },
+      ending: maskedDigits.slice(-4),
+    })),
+  );
   const traceQuery = z.object({ last: z.coerce.number().int().min(0).optional() });
   server.get("/trace", ({ query }) => {
     const { last } = traceQuery.parse(query);
@@ -114,7 +120,7 @@ function readingRoutes(server: FastifyInstance, simulator: Controlled): void {
 
 function faultRoutes(server: FastifyInstance, { faults, protocol, terminal }: Controlled): void {
   const body = z.looseObject({ name: z.string() });
-  server.get("/faults", () => ({ armed: faults.armed }));
+  server.get("/faults", () => ({ armed: faults.armed, ...protocol.faults }));
   server.post("/faults", (request) => {
     const { name, ...given } = body.parse(request.body);
     return faults.arm(faultRequest(protocol.faults, name, given));
@@ -123,6 +129,19 @@ function faultRoutes(server: FastifyInstance, { faults, protocol, terminal }: Co
     const disarmed = faults.disarm();
     terminal.parts.release();
     return { disarmed };
+  });
+}
+
+function wordRoutes(server: FastifyInstance, simulator: Controlled): void {
+  server.get("/words", () =>
+    Object.entries(words).map(([word, { help, takes = "" }]) => ({ word, takes, help })),
+  );
+  const body = z.looseObject({ word: z.string() });
+  const text = z.record(z.string(), z.coerce.string());
+  server.post("/words", async (request) => {
+    const { word, ...asked } = body.parse(request.body);
+    await say(simulator, word, text.parse(asked));
+    return { done: word };
   });
 }
 

@@ -63,12 +63,15 @@ export class Connections {
     }
   }
 
-  /** Takes all lines away; after `awayMs` they are back. Resolves when they are gone. */
-  async drop(awayMs: number): Promise<void> {
+  /**
+   * Takes all lines away; after `awayMs` they are back, null: at the next call. Resolves when they
+   * are gone.
+   */
+  async drop(awayMs: number | null): Promise<void> {
     const drop = ++this.#drops;
     await this.#opening;
     await this.#shut();
-    void this.#comeBack(awayMs, drop);
+    if (awayMs !== null) void this.#comeBack(awayMs, drop);
   }
 
   async close(): Promise<void> {

@@ -4,6 +4,7 @@ import type { Machine } from "../protocol.ts";
 import { type AskKind, askNames } from "./machine/ask-list.ts";
 import type { Parts } from "./machine/parts.ts";
 import type { Process } from "./machine/process.ts";
+import { unregistered } from "./machine/registration.ts";
 
 /** The control API's answers and routes that only a ZVT terminal has. */
 
@@ -42,6 +43,14 @@ export function togglesOf(parts: Parts): Machine["toggles"] {
       },
       set on(off) {
         parts.zvtOff = off;
+      },
+    },
+    unregistered: {
+      get on() {
+        return !parts.registration.registered;
+      },
+      set on(forgets) {
+        if (forgets) parts.registration = unregistered;
       },
     },
   };

@@ -1,8 +1,8 @@
 /**
- * The language as the browser writes it: its own country where it speaks that language.
+ * The browser's own kind of a language: "en" alone writes days as in the United States.
  * @param {string} language
  */
-function localeOf(language) {
+export function localeOf(language) {
   return navigator.languages.find((one) => one.startsWith(`${language}-`)) ?? language;
 }
 

@@ -3,7 +3,9 @@ import { isoTime } from "../../../shared/time.ts";
 import type { Attempt } from "../../attempts/payment.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
 import { answerOf } from "../../orders/answer.ts";
+import type { FoundOrder } from "../../orders/orders.ts";
 import { cardOf, type SearchPlace, searchPayments } from "../../orders/payment-search.ts";
+import type { TransactionReport } from "../../terminal/terminal.ts";
 import { type AnyCall, call, mayCall } from "../call.ts";
 import { sendOne } from "../envelope.ts";
 import { instant, judged, newOrderId, oneOf, pageLimit } from "../input.ts";
@@ -95,12 +97,24 @@ export const storyCalls: readonly AnyCall[] = [
           return record !== undefined && mayCall(record, request.role, at.hasOperator);
         })
         .map(({ act }) => act);
-      return sendOne(reply, 200, { ...body, card: cardOf(attempt), delivery: found.delivery, may });
+      return sendOne(reply, 200, {
+        ...body,
+        card: cardOfStory(found),
+        delivery: found.delivery,
+        may,
+      });
     },
   }),
 ];
 
 const newest: SearchPlace = { archived: false, before: null };
+
+/** A declined card stands in the steps alone. */
+function cardOfStory({ attempt, attempts }: FoundOrder): string | null {
+  const events = attempts.at(-1)?.events ?? [];
+  const told = events.findLast(({ detail }) => "report" in detail)?.detail["report"];
+  return cardOf(attempt) ?? (told as TransactionReport | undefined)?.maskedPan ?? null;
+}
 
 function shortOf(attempt: Attempt): object {
   const { status, error, amount, chargedAmount, currency, orderId, transactionId, warnings } =

@@ -9,6 +9,7 @@ import { openSerialLink } from "./link/serial-link.ts";
 import { openTcpLink } from "./link/tcp-link.ts";
 import { LinkStatus, type WaitLimits } from "./link-status.ts";
 import { transactionReport } from "./report/transaction-report.ts";
+import { type RestartAnswer, watchRestart } from "./restart-watch.ts";
 import { type ExchangeListener, Session, type SessionListener } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
 import { WireBusy, WireLock } from "./wire-lock.ts";
@@ -35,8 +36,11 @@ export class ZvtConnection {
   readonly #link: LinkStatus;
   /** A command got no end: the line is given time, the terminal is asked before it is used. */
   #resync = false;
-  /** The terminal was told to restart and may still be seen going down. */
-  #restarting = false;
+  /**
+   * The terminal was told to restart and may still be seen going down; `lost`: it may not have
+   * heard it to the end.
+   */
+  #restarting: "told" | "lost" | undefined;
 
   constructor(
     options: ZvtOptions,
@@ -140,12 +144,12 @@ export class ZvtConnection {
   }
 
   /**
-   * The terminal restarts: ends the connection, gives it time to go down, and begins a new one by
-   * asking until it answers. {@link whenUp} tells when it is back.
+   * The terminal restarts: ends the connection, and begins a new one by asking until it has gone
+   * down and answers again. {@link whenUp} tells when it is back.
    */
   restart(): void {
-    this.#restarting = true;
     const session = this.#session;
+    this.#restarting = session ? "told" : "lost";
     // docs/zvt.md 2.4: closing a serial port throws away what the terminal has not acknowledged.
     if (session) this.#giveUp(session, "the terminal restarts", session.whenFree());
   }
@@ -190,14 +194,42 @@ export class ZvtConnection {
       const wasUp = await this.#connectOnce();
       if (wasUp) attempt = 0;
       if (this.#closing.signal.aborted) break;
-      if (this.#restarting) {
-        this.#restarting = false;
-        await this.#pause("zvt restart", this.#options.restartPauseMs);
-      }
+      if (this.#restarting) await this.#untilRestarted(this.#restarting);
       const delayMs = Math.min(reconnect.minMs * 2 ** Math.min(attempt, 16), reconnect.maxMs);
       await this.#pause("zvt reconnect", delayMs * (0.5 + chance() / 2));
     }
     this.#link.set("disconnected", "closed");
+  }
+
+  /**
+   * docs/zvt.md 10.4. No command runs on a terminal that has restarted, or that has ended the
+   * restart's own command and answers: no silence is needed before it is used.
+   */
+  async #untilRestarted(restarting: "told" | "lost"): Promise<void> {
+    this.#restarting = undefined;
+    const end = await watchRestart({
+      clock: this.#deps.clock,
+      goesDownWithinMs: this.#options.restartPauseMs,
+      giveUpMs: this.#options.timers.t4Ms,
+      ask: (limitMs) => this.#askRestarting(limitMs),
+      pause: (ms) => this.#pause("zvt restart", ms),
+      closing: this.#closing.signal,
+    });
+    if (end === "back" || (end === "stayed" && restarting === "told")) this.#resync = false;
+  }
+
+  /** One status enquiry on a connection of its own. */
+  async #askRestarting(limitMs: number): Promise<RestartAnswer> {
+    const over = new AbortController();
+    const opened = this.#open({ down: () => {}, outOfStep: () => {} }, over.signal);
+    const asked = opened
+      .then((session) => this.asks.isBusy((command, listener) => session.run(command, listener)))
+      .then((isBusy): RestartAnswer => (isBusy ? "busy" : "idle"))
+      .catch((): RestartAnswer => "none");
+    const answer = await within(this.#deps.clock, "zvt restart question", limitMs, asked);
+    over.abort();
+    await opened.then((session) => session.close()).catch(() => undefined);
+    return answer ?? "none";
   }
 
   /** One connection from its opening to its end. Resolves with whether it was of any use. */
@@ -234,7 +266,10 @@ export class ZvtConnection {
     return wasUp;
   }
 
-  #open(ends: Pick<SessionListener, "down" | "outOfStep">): Promise<Session> {
+  #open(
+    ends: Pick<SessionListener, "down" | "outOfStep">,
+    given: AbortSignal = this.#closing.signal,
+  ): Promise<Session> {
     const { transport, clock, log } = this.#deps;
     const { timers, charset } = this.#options;
     return Session.open(
@@ -255,7 +290,7 @@ export class ZvtConnection {
         },
         ...ends,
       },
-      this.#closing.signal,
+      AbortSignal.any([this.#closing.signal, given]),
     );
   }
 

@@ -3,12 +3,23 @@ import { authorisationNumber } from "../../bank/authorisation.ts";
 import { type CardName, maskedPan, testCards } from "../../bank/cards.ts";
 import type { LedgerKind } from "../../bank/ledger.ts";
 import { outcomeOf } from "../../bank/outcome.ts";
+import type { CardAction } from "../../customer.ts";
 import { customerActs } from "../../customer-acts.ts";
+import { type Entered, PIN_TRIES_MAX, PinPad } from "../../pin.ts";
 import type { PaymentScript } from "../../scenario.ts";
+import type { Stage } from "../../screen.ts";
 import { ProcessOver } from "../../terminal-parts.ts";
 import type { Point } from "../faults/fault-table.ts";
 import type { Done, Ending, Order } from "./order.ts";
 import type { ConcertParts } from "./parts.ts";
+
+/** An end that the terminal shows; the others are over before a customer would read them. */
+const stageOfEnding: Readonly<Partial<Record<Ending["how"], Stage>>> = {
+  done: "approved",
+  declined: "declined",
+  cancelled: "cancelled",
+  "timed-out": "timed-out",
+};
 
 const kinds = { debit: "charge", credit: "refund" } as const satisfies Record<string, LedgerKind>;
 
@@ -52,10 +63,18 @@ export class Payment {
 
   /** Customer and bank; nobody but them can end it (docs/concert.md 2.8). */
   async carryOut(): Promise<Ending> {
+    const ending = await this.#carriedOut();
+    const stage = stageOfEnding[ending.how];
+    if (stage) this.#parts.screen.show(stage);
+    return ending;
+  }
+
+  async #carriedOut(): Promise<Ending> {
     const script = this.#parts.nextPayment();
     await this.reach("accepted");
     const { order } = this;
-    if (this.#parts.outOfOrder) return { how: "out-of-order" };
+    const { outOfOrder, paperOut } = this.#parts;
+    if (outOfOrder || paperOut) return { how: "out-of-order" };
     if (order.action === "cancellation") return this.#takeBack();
     if (order.action === "other" || order.amountMinor === 0) return { how: "no-such-action" };
     const currencies = this.#parts.options.behaviour.currencies;
@@ -65,26 +84,42 @@ export class Payment {
 
   async #pay(kind: LedgerKind, script: PaymentScript): Promise<Ending> {
     const { behaviour, pace } = this.#parts.options;
-    const outcome = outcomeOf(script.outcome ?? behaviour.outcome, this.order.amountMinor);
+    const usual = outcomeOf(script.outcome ?? behaviour.outcome, this.order.amountMinor);
+    this.#parts.screen.show("card", this.order);
     await this.reach("card");
     const action = await customerActs(this.#parts, {
       wanted: "card",
       waitMs: pace.cardWaitMs,
       signal: this.signal,
-      outcome,
+      outcome: usual,
       script,
     });
     if (action.action === "cancel") return { how: "cancelled" };
     if (action.action === "time-out") return { how: "timed-out" };
+    const entered = action.action === "insert" ? await this.#enteredPin(action) : "wrong";
+    if (entered === "cancelled") return { how: "cancelled" };
+    if (entered === "time-out") return { how: "timed-out" };
+    this.#parts.screen.show("host");
     await this.reach("host");
     await this.pause("host", script.hostMs ?? pace.hostMs);
     const told = this.#wordOfFault();
-    if (action.action !== "insert" || outcome.kind !== "approve" || told?.refuses) {
-      return { how: "declined", told: told?.word };
-    }
+    const given = action.action === "insert" ? action.outcome : undefined;
+    const outcome = given ? outcomeOf(given, this.order.amountMinor) : usual;
+    const refused = entered !== "right" || outcome.kind !== "approve" || told?.refuses;
+    if (action.action !== "insert" || refused) return { how: "declined", told: told?.word };
     const done = this.#charge(kind, action.card ?? script.card ?? behaviour.card);
     await this.reach("charged");
     return { ...done, told: told?.word };
+  }
+
+  /** The register hears nothing of wrong PINs; the last one is a decline. */
+  async #enteredPin(action: CardAction): Promise<Entered> {
+    const pad = new PinPad(this.#parts, action);
+    for (let tries = 1; ; tries++) {
+      const entered = await pad.enter(this.#parts.options.pace.cardWaitMs, this.signal);
+      if (entered !== "wrong" || tries >= PIN_TRIES_MAX) return entered;
+      this.#parts.screen.show("wrong-pin");
+    }
   }
 
   /** A fault that has its own word for the end; one that refuses charges nothing. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { sleep } from "../../../../shared/time.ts";
 import type { BytePort } from "../../port/byte-port.ts";
-import type { Machine } from "../../protocol.ts";
+import type { Condition, Machine } from "../../protocol.ts";
 import { ProcessOver } from "../../terminal-parts.ts";
 import { TraceLog, type Whereabouts } from "../../trace-log.ts";
 import { addOwnRoutes, ownRoutes } from "../control.ts";
@@ -51,7 +51,7 @@ export class ConcertTerminal implements Machine {
     const line = this.#lineOn(port, transport);
     this.#line = line;
     line.start({
-      mayBegin: () => !this.#payment && !this.parts.outOfOrder,
+      mayBegin: () => !this.#payment && !this.parts.busy && !this.parts.outOfOrder,
       request: (body) => this.#requested(line, body),
       closed: () => {
         if (this.#line === line) this.#line = undefined;
@@ -80,6 +80,10 @@ export class ConcertTerminal implements Machine {
       running: payment ? { ...payment.order, phase: payment.phase } : null,
       lastReplyDelivered: this.#last?.delivered ?? null,
     };
+  }
+
+  get condition(): Condition {
+    return this.#payment ? "busy" : "ready";
   }
 
   addRoutes(server: FastifyInstance): void {
@@ -114,7 +118,7 @@ export class ConcertTerminal implements Machine {
 
   /** Begins the request; undefined: refused on the line, or answered here. */
   #requested(line: RegisterLine, body: Uint8Array): (() => void) | undefined {
-    if (this.#payment) {
+    if (this.#payment || this.parts.busy) {
       const busy = this.#dialogue.busy(body);
       if (busy && !line.inSessions) void line.tell(busy).then(() => line.finish());
       return undefined;
@@ -159,7 +163,10 @@ export class ConcertTerminal implements Machine {
   }
 
   #over(payment: Payment): void {
-    if (this.#payment === payment) this.#payment = undefined;
+    if (this.#payment === payment) {
+      this.#payment = undefined;
+      this.parts.screen.rest();
+    }
     for (const idle of this.#onIdle.splice(0)) idle();
   }
 

@@ -1,13 +1,14 @@
 import { container, findTags, tag } from "../../../../zvt/index.ts";
 import type { Outcome } from "../../bank/outcome.ts";
+import { PIN_TRIES_OVER, PinPad } from "../../pin.ts";
 import type { PaymentScript } from "../../scenario.ts";
 import { askRegister, beforeHost } from "../machine/asks.ts";
 import { charge, settle } from "../machine/deal.ts";
+import { askHostWithPin } from "../machine/pin-rounds.ts";
 import { printDeclined } from "../machine/printing.ts";
 import type { Process } from "../machine/process.ts";
 import { abortedReport, declinedReport, type Reported } from "../machine/report.ts";
 import {
-  askHost,
   checkedOrder,
   code,
   type Order,
@@ -57,40 +58,49 @@ async function sell(process: Process, sale: Sale): Promise<void> {
   const order = await checkedOrder(process);
   if (!order) return;
   await reverseMissed(process);
-  const outcome = scriptedOutcome(process, order, script);
-  const presented = await cardFor(process, outcome, script);
+  if (parts.paperOut) return await stop(process, code.printerNotReady);
+  const usual = scriptedOutcome(process, order, script);
+  const presented = await cardFor(process, usual, script);
   parts.readCard = undefined;
   if (presented === "no-card-data") return await process.abort(code.noCardData);
   if (presented === "other-card") return await refuseOtherCard(process);
   if (presented === "cancelled" || presented === "time-out") {
-    // Code 6C is both: only a text tells a customer's time-out from the stop key
-    // (docs/zvt.md 11.4).
-    const text = { text: timeOutTexts[parts.language], charset: parts.textCharset(process) };
-    const said = presented === "time-out" ? text : undefined;
-    if (presented === "cancelled" && parts.is("statuses-a0"))
-      await process.status(status.cancelled);
-    parts.silentOnce = presented === "cancelled" && parts.is("silent-after-cancel");
-    await process.report(abortedReport(code.aborted, parts.device, said));
-    return await process.abort(code.aborted);
+    return await endWithoutCard(process, presented);
   }
-  const asked = await askRegister(process, "payment", beforeHost, presented.card);
+  const { card, pin } = presented;
+  const asked = await askRegister(process, "payment", beforeHost, card);
   if (asked !== "go-on") return await stop(process, asked.stop);
-  await askHost(process, script);
-  if (process.fault("wrong-pin-first")) {
-    await process.status(status.wrongPin);
-    await process.report(abortedReport(code.wrongPin, parts.device));
-    await askHost(process, script);
+  const entered = await askHostWithPin(process, pin, script);
+  if (entered === "cancelled" || entered === "time-out") {
+    return await endWithoutCard(process, entered);
   }
   const trace = parts.memory.takeTrace();
+  const wrongPin = { kind: "decline", code: PIN_TRIES_OVER } as const;
+  const outcome = entered === "wrong" ? wrongPin : (presented.outcome ?? usual);
   if (outcome.kind === "decline") {
-    const told = { ...order, ...presented, trace, ...neverStored, atMs: parts.now.getTime() };
+    const told = { ...order, card, trace, ...neverStored, atMs: parts.now.getTime() };
     return await decline(process, told, outcome);
   }
-  const signed = await askRegister(process, "payment", ["signature"], presented.card);
+  const signed = await askRegister(process, "payment", ["signature"], card);
   if (signed !== "go-on") return await stop(process, signed.stop);
   const charged = chargedOrder(process, order);
   const tipAllowed = sale.kind === "payment" && asks(process, TIP_ALLOWED);
-  await settle(charge(process, { ...sale, ...presented, order: charged, trace, tipAllowed }));
+  await settle(charge(process, { ...sale, card, order: charged, trace, tipAllowed }));
+}
+
+/**
+ * Code 6C is both ends: only a text tells a customer's time-out from the stop key
+ * (docs/zvt.md 11.4).
+ */
+async function endWithoutCard(process: Process, how: "cancelled" | "time-out"): Promise<void> {
+  const { parts } = process;
+  parts.screen.show(how === "cancelled" ? "cancelled" : "timed-out");
+  const text = { text: timeOutTexts[parts.language], charset: parts.textCharset(process) };
+  const said = how === "time-out" ? text : undefined;
+  if (how === "cancelled" && parts.is("statuses-a0")) await process.status(status.cancelled);
+  parts.silentOnce = how === "cancelled" && parts.is("silent-after-cancel");
+  await process.report(abortedReport(code.aborted, parts.device, said));
+  await process.abort(code.aborted);
 }
 
 /** Ends the payment before the bank has charged. */
@@ -113,12 +123,16 @@ async function cardFor(
   script: PaymentScript,
 ): Promise<Presented | "no-card-data"> {
   if (!asks(process, USE_READ_CARD)) return await presentCard(process, outcome, script);
-  const { readCard } = process.parts;
-  return readCard ? { card: readCard.card } : "no-card-data";
+  const { parts } = process;
+  const { readCard } = parts;
+  if (!readCard) return "no-card-data";
+  const pad = new PinPad(parts, { action: "insert" });
+  return { card: readCard.card, pin: { pad, first: "right" } };
 }
 
 /** docs/zvt.md 6.3: Card poll tells what kind of card it was; a payment only that it is unknown. */
 async function refuseOtherCard(process: Process): Promise<void> {
+  process.parts.screen.show("not-for-payments");
   if (process.control !== cardPoll.control) {
     return await stop(process, code.cardUnknown);
   }

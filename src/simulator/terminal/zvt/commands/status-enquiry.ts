@@ -34,8 +34,9 @@ export const statusEnquiry: Command = {
 };
 
 /** docs/zvt.md 11.5. */
-function terminalStatus({ memory, outOfOrder, cardInside }: Parts): number {
+function terminalStatus({ memory, outOfOrder, paperOut, cardInside }: Parts): number {
   if (outOfOrder) return 0xdf;
+  if (paperOut) return 0xcc;
   const demand = mostUrgent(memory);
   if (demand) return demandTable[demand].status;
   return cardInside ? 0xdc : 0x00;

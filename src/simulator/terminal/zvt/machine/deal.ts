@@ -144,12 +144,13 @@ async function printed(deal: Deal): Promise<boolean> {
 }
 
 function commit({ process, stands, transaction }: Deal): void {
-  const { ledger, memory, options } = process.parts;
+  const { ledger, memory, options, screen } = process.parts;
   if (stands) return;
   memory.together(() => {
     if (options.behaviour.autoReversal) memory.store(transaction);
     ledger.finalise(transaction.ledgerId);
   });
+  if (transaction.kind === "payment") screen.show("approved");
 }
 
 function remaining({ process, transaction }: Deal): number {
@@ -205,11 +206,12 @@ async function undoUnprinted(deal: Deal, how: Exclude<Printed, "printed">): Prom
 
 /** Automatic reversal: the bank gives the money back, the terminal forgets (docs/zvt.md 9.1). */
 async function reverse({ process, transaction }: Deal, reason: LedgerReason): Promise<void> {
-  const { ledger, memory, options } = process.parts;
+  const { ledger, memory, options, screen } = process.parts;
   await process.status(status.reversing);
   await process.pause("reversal", options.pace.reversalMs);
   memory.together(() => {
     ledger.takeBack(transaction.ledgerId, reason, { trace: memory.takeTrace() });
     if (!options.behaviour.autoReversal) memory.forgetLast();
   });
+  screen.show("cancelled");
 }

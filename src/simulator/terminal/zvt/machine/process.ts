@@ -17,6 +17,7 @@ import type { FaultName, Point } from "../faults/fault-table.ts";
 import type { Line } from "../link/line.ts";
 import type { Outgoing, Parts } from "./parts.ts";
 import { has } from "./registration.ts";
+import { stageOfStatus } from "./texts.ts";
 
 /** The register's answer to a message of ours. */
 export type Answer =
@@ -247,12 +248,22 @@ export class Process {
 
   /** 04 FF, when the register wants it (configuration bit 08, docs/zvt.md 6.1). */
   async status(code: number): Promise<void> {
+    this.#show(code);
     if (!has(this.parts.registration, "intermediateStatus")) return;
     const answer = await this.say("intermediate-status", this.parts.statusInput(code, this));
     const lost = answer.kind === "silent" && answer.because !== "line-closed";
     // docs/zvt.md 3.3, 5.1: the process counts as aborted. A register that closes the line is
     // another matter: the customer at the terminal does not know, and goes on.
     if (lost && this.cancellable) throw new ProcessOver("a status was not answered");
+  }
+
+  /** The terminal's own display shows every status, wanted by the register or not. */
+  #show(code: number): void {
+    const stage = stageOfStatus[code];
+    const { amount, currency } = this.request.fields;
+    const shown = currency ?? (this.parts.options.behaviour.currencies[0] as string);
+    const paid = amount === undefined ? undefined : { amountMinor: amount, currency: shown };
+    if (stage) this.parts.screen.show(stage, paid);
   }
 
   /** The report 04 0F, with its moments before and after. */

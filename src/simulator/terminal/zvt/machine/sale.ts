@@ -8,6 +8,7 @@ import {
 import { type CardName, testCards } from "../../bank/cards.ts";
 import { type Outcome, outcomeOf } from "../../bank/outcome.ts";
 import { customerActs } from "../../customer-acts.ts";
+import { type CardPin, PinPad } from "../../pin.ts";
 import type { PaymentScript } from "../../scenario.ts";
 import { ProcessOver } from "../../terminal-parts.ts";
 import type { Answer, Process } from "./process.ts";
@@ -45,7 +46,14 @@ export const code = {
 } as const;
 
 /** The card that the customer presented, or why no card for payments came. */
-export type Presented = { readonly card: CardName } | "cancelled" | "time-out" | "other-card";
+export type Presented = PresentedCard | "cancelled" | "time-out" | "other-card";
+
+interface PresentedCard {
+  readonly card: CardName;
+  readonly pin: CardPin;
+  /** The bank's word for this very card; undefined: as for every other. */
+  readonly outcome?: Outcome;
+}
 
 /** Reads amount and currency; refuses the command, or ends it, when they cannot be used. */
 export async function checkedOrder(process: Process): Promise<Order | undefined> {
@@ -93,14 +101,19 @@ export async function presentCard(
     if (action.action === "cancel") return "cancelled";
     if (action.action !== "insert") return action.action === "time-out" ? "time-out" : "other-card";
     const card = action.card ?? script.card ?? process.parts.options.behaviour.card;
-    const asksPin = testCards[card].holderCheck === "online-pin";
+    const asksPin = testCards[card].holderCheck === "online-pin" || action.pin !== undefined;
     if (asksPin && !process.parts.is("no-pin-status")) await process.status(status.lookAtPinPad);
-    return { card };
+    const pad = new PinPad(process.parts, action);
+    const first = await pad.enter(waitMs, signal);
+    if (first === "cancelled" || first === "time-out") return first;
+    const amountMinor = process.request.fields.amount ?? 0;
+    const told = action.outcome && outcomeOf(action.outcome, amountMinor);
+    return { card, pin: { pad, first }, ...(told ? { outcome: told } : {}) };
   });
 }
 
 /** Tag 1F5B: how long the register wants a card to be waited for (docs/zvt.md 6.2). */
-function cardWaitMs({ parts, request }: Process): number {
+export function cardWaitMs({ parts, request }: Process): number {
   const seconds = tagValue(request.tags, "cardWaitSeconds");
   return seconds === undefined ? parts.options.pace.cardWaitMs : seconds * 1_000;
 }

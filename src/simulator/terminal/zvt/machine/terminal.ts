@@ -9,7 +9,7 @@ import {
   ZvtCodecError,
 } from "../../../../zvt/index.ts";
 import type { BytePort } from "../../port/byte-port.ts";
-import type { Machine } from "../../protocol.ts";
+import type { Condition, Machine } from "../../protocol.ts";
 import { ProcessOver } from "../../terminal-parts.ts";
 import { TraceLog, type Whereabouts } from "../../trace-log.ts";
 import type { Command } from "../commands/command.ts";
@@ -65,6 +65,11 @@ export class Terminal implements Machine {
 
   state(): object {
     return stateOf(this);
+  }
+
+  get condition(): Condition {
+    if (this.#process) return "busy";
+    return this.parts.registration.registered ? "ready" : "unregistered";
   }
 
   addRoutes(server: FastifyInstance): void {
@@ -135,7 +140,9 @@ export class Terminal implements Machine {
       else if (process?.line === line && apdu.control === 0x849c) this.#refuse(line, UNKNOWN);
       return;
     }
-    if (!process) {
+    if (!process && this.parts.busy) {
+      this.#refuse(line, WAIT);
+    } else if (!process) {
       this.#begin(line, bytes);
     } else if (process.line === line && process.ending) {
       this.#next = { line, bytes };
@@ -221,7 +228,10 @@ export class Terminal implements Machine {
       if (!(error instanceof ProcessOver)) throw error;
     }
     await this.parts.endSilence();
-    if (this.#process === process) this.#process = undefined;
+    if (this.#process === process) {
+      this.#process = undefined;
+      this.parts.screen.rest();
+    }
     for (const idle of this.#onIdle.splice(0)) idle();
     const next = this.#next;
     this.#next = undefined;

@@ -1,3 +1,5 @@
+import type { Stage } from "../../screen.ts";
+
 /** Texts of the customer display by intermediate status (docs/zvt.md 11.3). */
 const statusTexts: Readonly<Record<number, Readonly<Record<Language, string>>>> = {
   1: {
@@ -41,6 +43,19 @@ export const status = {
   paidRemoveCard: 0xa1,
   cancelled: 0xa2,
 } as const;
+
+/** The terminal's own display shows these moments when a status is told. */
+export const stageOfStatus: Readonly<Record<number, Stage>> = {
+  [status.lookAtPinPad]: "pin",
+  [status.waitingForHost]: "host",
+  [status.reversing]: "reversing",
+  [status.insertCard]: "card",
+  [status.wait]: "wait",
+  [status.wrongPin]: "wrong-pin",
+  [status.pleaseWait]: "wait",
+  [status.declined]: "declined",
+  [status.cancelled]: "cancelled",
+};
 
 /** The customer did not come in time; a text of its own, since 6C has other meanings too. */
 export const timeOutTexts: Readonly<Record<Language, string>> = {

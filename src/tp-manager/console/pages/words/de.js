@@ -1,4 +1,7 @@
+import payments from "./payments-de.js";
+
 export default {
+  ...payments,
   title: "Bedienkonsole",
   nav: "Ansichten",
   "nav.now": "Jetzt",

@@ -1,4 +1,7 @@
+import payments from "./payments-en.js";
+
 export default {
+  ...payments,
   title: "Operator's console",
   nav: "Views",
   "nav.now": "Now",

@@ -1,4 +1,7 @@
+import payments from "./payments-fr.js";
+
 export default {
+  ...payments,
   title: "Console de l'opérateur",
   nav: "Vues",
   "nav.now": "Maintenant",

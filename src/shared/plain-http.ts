@@ -1,11 +1,11 @@
 /**
- * An HTTP answer in the form that gateways write in fact: the head in one piece, one length or
- * plain chunks. Whatever differs is left to Node's own reader (node-reader.ts), so that this one
- * has nothing to be lenient about (docs/gateway.md 2.11).
+ * An HTTP answer in the form that servers write in fact: the head in one piece, one length or plain
+ * chunks. Whatever differs is not read here, so that there is nothing to be lenient about; the
+ * gateway's is left to Node's own reader then (docs/gateway.md 2.11).
  */
 export interface PlainHead {
   readonly httpStatus: number;
-  readonly retryAfter: string | null;
+  readonly headers: ReadonlyMap<string, string>;
   readonly headBytes: number;
   /** null: in chunks. */
   readonly bodyBytes: number | null;
@@ -14,7 +14,7 @@ export interface PlainHead {
 }
 
 /** As long as Node allows a head to be. */
-const HEAD_BYTES_MAX = 16 * 1024;
+export const HEAD_BYTES_MAX = 16 * 1024;
 /** A server closes an announced second early, so that no request meets a closing connection. */
 const EARLY_MS = 1_000;
 
@@ -23,30 +23,35 @@ const headerLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\t\x20-\x7e\x80-\xff]
 /** Answers that end where their head ends, whatever it says. */
 const bodiless = new Set(["204", "304"]);
 
-/** The head at the start of an answer; undefined when it is not whole, or not so plain. */
-export function readPlainHead(piece: Buffer): PlainHead | undefined {
+/**
+ * The head at the start of an answer, with the headers that mean something here and one that the
+ * caller names; undefined when it is not whole, or not so plain.
+ */
+export function readPlainHead(piece: Buffer, also?: string): PlainHead | undefined {
   const text = piece.toString("latin1", 0, Math.min(piece.length, HEAD_BYTES_MAX));
   const end = text.indexOf("\r\n\r\n");
   if (end === -1) return undefined;
   const [first = "", ...lines] = text.slice(0, end).split("\r\n");
   const status = statusLine.exec(first)?.[1];
   if (status === undefined || bodiless.has(status)) return undefined;
-  const headers = headersOf(lines);
+  const headers = headersOf(lines, also);
   const bodyBytes = headers && bodyBytesOf(headers);
   const keptMs = headers && keptMsOf(headers);
-  if (bodyBytes === undefined || keptMs === undefined) return undefined;
-  const retryAfter = headers?.get("retry-after") ?? null;
-  return { httpStatus: Number(status), retryAfter, headBytes: end + 4, bodyBytes, keptMs };
+  if (!headers || bodyBytes === undefined || keptMs === undefined) return undefined;
+  return { httpStatus: Number(status), headers, headBytes: end + 4, bodyBytes, keptMs };
 }
 
 /** Those that mean something here; undefined when one is not plain, or says two things. */
-function headersOf(lines: readonly string[]): Map<string, string> | undefined {
+function headersOf(
+  lines: readonly string[],
+  also: string | undefined,
+): Map<string, string> | undefined {
   const headers = new Map<string, string>();
   for (const line of lines) {
     const [, given = "", padded = ""] = headerLine.exec(line) ?? [];
     const name = given.toLowerCase();
     if (name === "" || name === "upgrade" || name === "trailer") return undefined;
-    if (!meaningful.has(name)) continue;
+    if (!meaningful.has(name) && name !== also) continue;
     if (headers.has(name)) return undefined;
     headers.set(name, padded.trimEnd());
   }

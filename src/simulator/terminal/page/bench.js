@@ -1,0 +1,217 @@
+import { call } from "./link.js";
+import { html, useEffect, useState } from "./vendor/htm-preact.js";
+
+/** @typedef {import("./link.js").State} State */
+/** @typedef {import("./device.js").Act} Act */
+
+/**
+ * @typedef {object} Card
+ * @property {string} name
+ * @property {string} scheme
+ * @property {"chip" | "contactless"} technology
+ * @property {string} ending
+ */
+
+/** The ways to present a card: word, what the button says, and what it means. */
+const ways = /** @type {const} */ ([
+  ["approve", "Approved", "the bank says yes"],
+  ["decline", "Declined", "the bank says no"],
+  ["wrong-pin", "Wrong PIN first", "once wrong, then right"],
+  ["ask-pin", "PIN on the keypad", "every PIN is right but 0000"],
+  ["insert", "As the amount says", "the cents are the bank's answer"],
+]);
+
+/**
+ * Everything that hands may do beside the terminal's own keys.
+ * @param {{state: State, act: Act}} props
+ */
+export function Bench({ state, act }) {
+  return html`
+    <section class="bench" aria-label="Customer and terminal">
+      <${Customer} state=${state} act=${act} />
+      <${Condition} state=${state} act=${act} />
+      <${Faults} act=${act} />
+    </section>
+  `;
+}
+
+/**
+ * @template T
+ * @param {string} path
+ * @param {T} first
+ * @returns {T}
+ */
+function useOnce(path, first) {
+  const [value, setValue] = useState(first);
+  useEffect(() => {
+    call(path).then(setValue, () => undefined);
+  }, []);
+  return value;
+}
+
+/**
+ * @param {{state: State, act: Act}} props
+ */
+function Customer({ state, act }) {
+  const cards = useOnce("/cards", /** @type {readonly Card[]} */ ([]));
+  const [held, setHeld] = useState("mastercard");
+  const byHand = state.customer === "manual";
+  const takesCard = state.powered && (state.wants === "card" || state.wants === "key-or-card");
+  return html`
+    <fieldset class="customer">
+      <legend>The customer</legend>
+      <p class="choice" role="group" aria-label="Who plays the customer">
+        <button type="button" aria-pressed=${!byHand} onClick=${() => act("by-itself")}>
+          pays alone
+        </button>
+        <button type="button" aria-pressed=${byHand} onClick=${() => act("by-hand")}>
+          is you
+        </button>
+      </p>
+      <div class="cards" role="radiogroup" aria-label="Card in the hand">
+        ${cards.map(
+          ({ name, scheme, technology, ending }) => html`
+            <label key=${name} class=${`bankcard ${name}`}>
+              <input type="radio" name="card" value=${name} checked=${held === name}
+                onChange=${() => setHeld(name)} />
+              <b>${scheme}</b>
+              <span>${technology === "contactless" ? ")))" : "chip"} ··${ending}</span>
+            </label>
+          `,
+        )}
+      </div>
+      <p class="hint" aria-live="polite">
+        ${
+          takesCard
+            ? "The terminal waits for a card. Present it:"
+            : byHand
+              ? "Start a payment at the kiosk: the terminal will wait for your card."
+              : "The customer presents a card alone. Choose “is you” to do it yourself."
+        }
+      </p>
+      <div class="ways">
+        ${ways.map(
+          ([word, title, means]) => html`
+            <button key=${word} type="button" class=${word} disabled=${!takesCard}
+              onClick=${() => act(word, { card: held })}>
+              ${title}<small>${means}</small>
+            </button>
+          `,
+        )}
+        <button type="button" disabled=${!takesCard} onClick=${() => act("other-card")}>
+          A library card<small>not for payments</small>
+        </button>
+        <button type="button" disabled=${state.wants === null} onClick=${() => act("walk-away")}>
+          Walks away<small>the terminal waits in vain</small>
+        </button>
+      </div>
+    </fieldset>
+  `;
+}
+
+/**
+ * @param {{state: State, act: Act}} props
+ */
+function Condition({ state, act }) {
+  const { outOfOrder, paperOut, busy, condition } = state;
+  const marks = /** @type {const} */ ([
+    ["Locked", outOfOrder, outOfOrder ? "unlock" : "lock"],
+    ["In its menu", busy, busy ? "free" : "busy"],
+    ["Paper out", paperOut, paperOut ? "paper-in" : "paper-out"],
+  ]);
+  return html`
+    <fieldset>
+      <legend>The terminal is <b class=${`condition ${inOneWord(state)}`}>${inOneWord(state)}</b></legend>
+      <div class="switches">
+        ${marks.map(
+          ([title, on, word]) => html`
+            <button key=${title} type="button" aria-pressed=${on} onClick=${() => act(word)}>
+              ${title}
+            </button>
+          `,
+        )}
+        ${
+          state.protocol === "zvt" &&
+          html`<button type="button" disabled=${condition !== "ready"}
+            onClick=${() => act("unregister")}>Forget registration</button>`
+        }
+        <button type="button" onClick=${() => act("reboot")}>Restart</button>
+        <button type="button" onClick=${() => act("reset")}>All as at the start</button>
+      </div>
+    </fieldset>
+  `;
+}
+
+/**
+ * @param {State} state
+ */
+function inOneWord({ powered, cableIn, outOfOrder, paperOut, busy, condition }) {
+  if (!powered) return "off";
+  if (!cableIn) return "unplugged";
+  if (outOfOrder || paperOut) return "locked";
+  return busy ? "busy" : condition;
+}
+
+/**
+ * @typedef {object} FaultBook
+ * @property {Readonly<Record<string, {description: string, arguments: Readonly<Record<string, unknown>>}>>} kinds
+ * @property {Readonly<Record<string, string>>} points
+ * @property {readonly {id: number, name: string, arguments: Readonly<Record<string, unknown>>}[]} armed
+ */
+
+/** @type {FaultBook} */
+const noBook = { kinds: {}, points: {}, armed: [] };
+const LOOK_EVERY_MS = 1_000;
+
+/**
+ * @param {{act: Act}} props
+ */
+function Faults({ act }) {
+  const [book, setBook] = useState(noBook);
+  const [name, setName] = useState("unplug");
+  const [at, setAt] = useState("");
+  useEffect(() => {
+    const look = () => void call("/faults").then(setBook, () => undefined);
+    look();
+    const timer = setInterval(look, LOOK_EVERY_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const kind = book.kinds[name];
+  const hasMoment = kind !== undefined && "at" in kind.arguments;
+  return html`
+    <fieldset>
+      <legend>Something goes wrong</legend>
+      <p class="row">
+        <label>Fault
+          <select value=${name} onChange=${(/** @type {any} */ event) => setName(event.target.value)}>
+            ${Object.keys(book.kinds).map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
+          </select>
+        </label>
+        ${
+          hasMoment &&
+          html`<label>at
+            <select value=${at} onChange=${(/** @type {any} */ event) => setAt(event.target.value)}>
+              <option value="">its usual moment</option>
+              ${Object.entries(book.points).map(
+                ([point, means]) =>
+                  html`<option key=${point} value=${point}>${point}: ${means}</option>`,
+              )}
+            </select>
+          </label>`
+        }
+        <button type="button"
+          onClick=${() => act("fault", { value: name, ...(hasMoment && at !== "" ? { at } : {}) })}>
+          Arm
+        </button>
+      </p>
+      <p class="hint">${kind?.description ?? ""}</p>
+      ${
+        book.armed.length > 0 &&
+        html`<p class="row armed">Armed: ${book.armed
+          .map(({ name: one, arguments: { at: point } }) => (point ? `${one} at ${point}` : one))
+          .join(", ")}
+          <button type="button" onClick=${() => act("no-faults")}>Take back</button></p>`
+      }
+    </fieldset>
+  `;
+}

@@ -1,0 +1,109 @@
+/** The calls of the simulator's control API that the page makes. */
+
+/**
+ * Everything the page knows of the terminal, as `GET /state` tells it.
+ * @typedef {object} State
+ * @property {string} protocol
+ * @property {"unregistered" | "ready" | "busy"} condition
+ * @property {boolean} cableIn
+ * @property {boolean} powered
+ * @property {{stage: string, text: string, amount: string | null}} screen
+ * @property {"card" | "key" | "key-or-card" | "digits" | null} wants
+ * @property {"auto" | "manual"} customer
+ * @property {boolean} outOfOrder
+ * @property {boolean} paperOut
+ * @property {boolean} busy
+ * @property {readonly string[]} [displayed]
+ */
+
+/**
+ * One thing that happened on the wire.
+ * @typedef {object} WireEvent
+ * @property {number} seq
+ * @property {string} at
+ * @property {string} what
+ * @property {"in" | "out"} [direction]
+ * @property {string} [hex]
+ * @property {string} [message]
+ * @property {string} [says]
+ * @property {number} [repeat]
+ * @property {string} [note]
+ * @property {string} [phase]
+ */
+
+/**
+ * @template T
+ * @param {string} path
+ * @param {RequestInit} [request]
+ * @returns {Promise<T>}
+ */
+export async function call(path, request = {}) {
+  const response = await fetch(path, request);
+  const body = await response.json();
+  if (!response.ok) throw new Error(body.error);
+  return body;
+}
+
+/**
+ * Says a word of `GET /words`, the same that follows `simulate` in a shell.
+ * @param {string} word
+ * @param {Readonly<Record<string, string>>} [asked]
+ */
+export function say(word, asked = {}) {
+  return call("/words", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ ...asked, word }),
+  });
+}
+
+/**
+ * A shell has a line for each act.
+ * @param {string} word
+ * @param {Readonly<Record<string, string>>} [asked]
+ */
+export function shellLine(word, asked = {}) {
+  const { value, ...named } = asked;
+  const options = Object.entries(named).map(([name, given]) => `--${name} ${given}`);
+  return ["./launch.sh simulate", word, ...(value ? [value] : []), ...options].join(" ");
+}
+
+const AGAIN_MS = 1_000;
+
+/**
+ * Follows the wire until `signal` aborts: what was, then what comes, and again after a break.
+ * @param {AbortSignal} signal
+ * @param {(events: readonly WireEvent[]) => void} onEvents
+ */
+export async function followWire(signal, onEvents) {
+  while (!signal.aborted) {
+    try {
+      const stream = await fetch("/events", { signal });
+      /** @type {{events: WireEvent[]}} */
+      const { events } = await call("/trace?last=200", { signal });
+      onEvents(events);
+      if (stream.body) await readLines(stream.body, (line) => onEvents([JSON.parse(line)]));
+    } catch {
+      // The simulator is away: the state says so.
+    }
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+  }
+}
+
+/**
+ * @param {ReadableStream<Uint8Array>} body
+ * @param {(line: string) => void} onLine
+ */
+async function readLines(body, onLine) {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    text += decoder.decode(value, { stream: true });
+    const lines = text.split("\n");
+    text = lines.pop() ?? "";
+    for (const line of lines) onLine(line);
+  }
+}

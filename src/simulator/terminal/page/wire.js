@@ -1,0 +1,82 @@
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+
+/** @typedef {import("./link.js").WireEvent} WireEvent */
+
+/** The connector asks so often how the terminal is that nothing else could be seen. */
+const enquiry = /^(0501|80-?00|060f status)/;
+
+/**
+ * The conversation of register and terminal, decoded.
+ * @param {{events: readonly WireEvent[], clear: () => void}} props
+ */
+export function Wire({ events, clear }) {
+  const [all, setAll] = useState(false);
+  const list = useRef(/** @type {HTMLElement | null} */ (null));
+  const atEnd = useRef(true);
+  const top = useRef(0);
+  const shown = withoutEnquiries(events, all);
+  useEffect(() => {
+    if (list.current && atEnd.current) list.current.scrollTop = list.current.scrollHeight;
+  }, [events]);
+  const scrolled = (/** @type {any} */ { target }) => {
+    // Lines that come in the meantime must not look like a person who scrolls up.
+    const near = target.scrollHeight - target.scrollTop - target.clientHeight < 40;
+    atEnd.current = near || (atEnd.current && target.scrollTop >= top.current);
+    top.current = target.scrollTop;
+  };
+  return html`
+    <section class="wire" aria-label="Wire">
+      <div class="row">
+        <h2>The wire</h2>
+        <label class="tick">
+          <input type="checkbox" checked=${all} onChange=${() => setAll(!all)} /> status enquiries
+        </label>
+        <button type="button" onClick=${clear}>Clear</button>
+      </div>
+      <div class="lines" ref=${list} onScroll=${scrolled} tabindex="0" role="log"
+        aria-label="Messages, the newest at the end" aria-live="off">
+        ${shown.length === 0 && html`<p class="hint">Nothing yet: start a payment.</p>`}
+        ${shown.map((event) => html`<${Line} key=${event.seq} event=${event} />`)}
+      </div>
+    </section>
+  `;
+}
+
+/**
+ * @param {readonly WireEvent[]} events
+ * @param {boolean} all
+ */
+function withoutEnquiries(events, all) {
+  if (all) return events;
+  let inEnquiry = false;
+  return events.filter((event) => {
+    const { message = "", direction } = event;
+    if (direction === "in" && message.startsWith("0501")) inEnquiry = true;
+    else if (direction === "in" && !enquiry.test(message)) inEnquiry = false;
+    return !inEnquiry;
+  });
+}
+
+/**
+ * @param {{event: WireEvent}} props
+ */
+function Line({ event }) {
+  const { what, direction, message, says, hex, note, repeat, phase, at } = event;
+  if (what === "phase") return html`<p class="phase"><span>${phase}</span></p>`;
+  const title = [message ?? what, repeat ? `(sent again, ${repeat})` : "", note ?? ""];
+  const kind = what === "fault" ? "fault" : (direction ?? "line");
+  return html`
+    <details class=${kind}>
+      <summary>
+        <time>${at.slice(11, 23)}</time>
+        <span class="arrow">${arrows[kind]}</span>
+        <span>${title.filter((part) => part !== "").join(" ")}
+          ${says && html`<small>${says}</small>`}</span>
+      </summary>
+      <code>${hex === undefined ? (note ?? "no bytes") : (hex.match(/../g) ?? []).join(" ")}</code>
+    </details>
+  `;
+}
+
+/** @type {Readonly<Record<string, string>>} */
+const arrows = { in: "kiosk →", out: "← term.", fault: "fault", line: "line" };

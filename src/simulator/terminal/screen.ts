@@ -1,0 +1,81 @@
+import { number as currencyOfNumber } from "currency-codes";
+import type { Clock } from "../../shared/time.ts";
+
+/** The moments of which a customer reads on the terminal's own display, in three languages. */
+const texts = {
+  idle: { en: "Welcome", fr: "Bienvenue", de: "Willkommen" },
+  card: { en: "Please present card", fr: "Présentez votre carte", de: "Bitte Karte vorhalten" },
+  pin: { en: "Enter PIN", fr: "Code confidentiel", de: "Geheimzahl eingeben" },
+  "wrong-pin": { en: "Wrong PIN", fr: "Code faux", de: "Geheimzahl falsch" },
+  host: { en: "Calling the bank…", fr: "Appel de la banque…", de: "Bank wird gefragt…" },
+  wait: { en: "Please wait…", fr: "Veuillez patienter…", de: "Bitte warten…" },
+  reversing: { en: "Reversing…", fr: "Annulation…", de: "Storno läuft…" },
+  approved: { en: "Approved", fr: "Paiement accepté", de: "Zahlung erfolgt" },
+  declined: { en: "Declined", fr: "Paiement refusé", de: "Abgelehnt" },
+  cancelled: { en: "Cancelled", fr: "Annulé", de: "Abgebrochen" },
+  "timed-out": { en: "Time is over", fr: "Délai dépassé", de: "Zeit abgelaufen" },
+  "not-for-payments": { en: "Card not valid", fr: "Carte non valable", de: "Karte ungültig" },
+} as const satisfies Record<string, Readonly<Record<ScreenLanguage, string>>>;
+
+export type Stage = keyof typeof texts;
+type ScreenLanguage = "de" | "en" | "fr";
+
+/** The ends of a payment stay on the display for a while, and then it is idle. */
+const ends: ReadonlySet<Stage> = new Set([
+  ...(["approved", "declined", "cancelled", "timed-out", "not-for-payments"] as const),
+]);
+const END_SHOWN_MS = 5_000;
+
+/** The amount that is paid, as the display shows it. */
+interface ShownAmount {
+  readonly amountMinor: number;
+  /** ISO 4217 numeric, with or without a leading zero. */
+  readonly currency: string;
+}
+
+/** The display of the terminal shows the customer one moment at a time. */
+export class Screen {
+  readonly #clock: Clock;
+  #stage: Stage = "idle";
+  #amount: ShownAmount | null = null;
+  #sinceMs = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** An amount stays until the display is idle. */
+  show(stage: Stage, amount?: ShownAmount): void {
+    this.#stage = stage;
+    if (amount) this.#amount = amount;
+    if (stage === "idle") this.#amount = null;
+    this.#sinceMs = this.#clock.monotonicMs();
+  }
+
+  /** Nothing runs any more: an end stays for a while, everything else goes at once. */
+  rest(): void {
+    if (!ends.has(this.#stage)) this.show("idle");
+  }
+
+  read(language: ScreenLanguage): {
+    readonly stage: Stage;
+    readonly text: string;
+    /** As printed, "12.00 EUR". */
+    readonly amount: string | null;
+  } {
+    const over = this.#clock.monotonicMs() - this.#sinceMs >= END_SHOWN_MS;
+    if (ends.has(this.#stage) && over) this.show("idle");
+    return {
+      stage: this.#stage,
+      text: texts[this.#stage][language],
+      amount: inWords(this.#amount),
+    };
+  }
+}
+
+function inWords(amount: ShownAmount | null): string | null {
+  if (!amount) return null;
+  const currency = currencyOfNumber(amount.currency.slice(-3));
+  const digits = currency?.digits ?? 2;
+  return `${(amount.amountMinor / 10 ** digits).toFixed(digits)} ${currency?.code ?? ""}`.trimEnd();
+}

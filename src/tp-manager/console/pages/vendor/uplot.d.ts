@@ -1,0 +1,2 @@
+/** `uplot/dist/uPlot.esm.js` as the package describes it. */
+export { default } from "uplot";

@@ -1,0 +1,34 @@
+/** Days of the kiosk's clock, which is the browser's: the console is on the same machine. */
+
+/** @param {Date} at */
+export function dateOf(at) {
+  const two = (/** @type {number} */ value) => String(value).padStart(2, "0");
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+}
+
+/**
+ * @param {string} date
+ * @param {number} days
+ */
+export function daysBefore(date, days) {
+  return dateOf(shifted(date, -days));
+}
+
+/** @param {string} date */
+export function dayBegin(date) {
+  return shifted(date, 0).toISOString();
+}
+
+/** @param {string} date */
+export function dayEnd(date) {
+  return shifted(date, 1).toISOString();
+}
+
+/**
+ * @param {string} date
+ * @param {number} days
+ */
+function shifted(date, days) {
+  const [year = 0, month = 1, day = 1] = date.split("-").map(Number);
+  return new Date(year, month - 1, day + days);
+}

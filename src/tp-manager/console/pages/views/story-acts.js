@@ -1,0 +1,91 @@
+import { money } from "../format.js";
+import { html, useState } from "../vendor/htm-preact.js";
+
+/**
+ * The acts that an order allows, each after one question. The connector told which of them are
+ * allowed to this login, and judges again.
+ * @param {import("../main.js").ViewProps & { story: any, orderId: string,
+ *   again: () => Promise<void> }} props
+ */
+export function Acts({ api, ask, words, language, goTo, story, orderId, again }) {
+  const [part, setPart] = useState("");
+  const [told, setTold] = useState(/** @type {{ text: string, bad: boolean } | null} */ (null));
+  const [busy, setBusy] = useState(false);
+  const { may, amount: askedFor, chargedAmount, currency } = story;
+  const whole = chargedAmount ?? askedFor;
+  const money_ = (/** @type {number} */ value) => money(value, currency, language);
+  const run = async (/** @type {string} */ act, /** @type {number | undefined} */ amount) => {
+    const sum = money_(amount ?? whole);
+    const kind = amount === undefined ? act : `${act}Part`;
+    const person = await ask({
+      title: words(`act.${act}`),
+      sentence: words(`act.${kind}.sentence`, { orderId, amount: sum }),
+      confirm: words(`act.${kind}.confirm`, { amount: sum }),
+      grave: true,
+    });
+    if (!person) return;
+    setBusy(true);
+    setTold({ text: words("act.runs"), bad: false });
+    try {
+      const body = { orderId, ...(amount === undefined ? {} : { amount }) };
+      const answer = await api.post(paths[act] ?? "", body, person);
+      setTold(outcomeOf(answer, words));
+    } catch {
+      setTold({ text: words("act.noAnswer"), bad: true });
+    }
+    await again();
+    setBusy(false);
+  };
+  const submitPart = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    void run("refund", Number(part.replace(",", ".")));
+  };
+  if (may.length === 0 && !told) {
+    return html`<section aria-labelledby="acts-title"><h2 id="acts-title">${words("act.title")}</h2>
+      <p>${words("act.none")}</p></section>`;
+  }
+  const whole_ = ["reverse", "capture", "cancel", "refund"].filter((act) => may.includes(act));
+  return html`<section aria-labelledby="acts-title">
+    <h2 id="acts-title">${words("act.title")}</h2>
+    <div class="row">
+      ${whole_.map(
+        (act) => html`<button type="button" disabled=${busy} onclick=${() => run(act, undefined)}>
+          ${words(`act.${act}`)}</button>`,
+      )}
+      ${
+        may.includes("settle") &&
+        html`<button type="button" onclick=${() => goTo("doubt")}>${words("act.settle")}</button>`
+      }
+    </div>
+    ${
+      may.includes("refund") &&
+      html`<form class="row" onsubmit=${submitPart}>
+      <label>${words("act.part", { currency })}
+        <input required inputmode="decimal" pattern="\\d{1,8}([.,]\\d{1,4})?" autocomplete="off"
+          size="10" value=${part} oninput=${(/** @type {any} */ event) => setPart(event.target.value)} />
+      </label>
+      <button type="submit" disabled=${busy}>${words("act.refundPart")}</button></form>`
+    }
+    ${may.includes("reverse") && may.length > 1 && html`<p class="faint">${words("act.which")}</p>`}
+    <p role="status" class=${told?.bad ? "fault" : ""}>${told?.text ?? ""}</p></section>`;
+}
+
+/** @type {Record<string, string>} */
+const paths = {
+  reverse: "/reversal",
+  capture: "/gateway/confirm",
+  cancel: "/gateway/cancel",
+  refund: "/gateway/refund",
+};
+
+/**
+ * @param {import("../api.js").Answer} answer
+ * @param {import("../words.js").Words} words
+ */
+function outcomeOf({ status, body }, words) {
+  const message = body?.error ? `${body.error.message} (${body.error.code})` : "";
+  if (status === 200) return { text: words("act.done"), bad: false };
+  // A result that nobody knows is not a refusal.
+  const open = status === 504 || body?.error?.charged === "unknown";
+  return { text: `${words(open ? "act.unknown" : "act.refused")} ${message}`, bad: true };
+}

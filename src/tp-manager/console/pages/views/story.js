@@ -1,0 +1,150 @@
+import { money, timeOf } from "../format.js";
+import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
+import { Acts } from "./story-acts.js";
+import { sentenceOf } from "./story-words.js";
+import { Tickets } from "./tickets.js";
+
+/**
+ * One payment, from the request to the money that went back, in plain words.
+ * @param {import("../main.js").ViewProps & { orderId: string, back: () => void }} props
+ */
+export function Story(props) {
+  const { api, words, language, orderId, back } = props;
+  const [answer, setAnswer] = useState(/** @type {any} */ (null));
+  const head = useRef(/** @type {HTMLElement | null} */ (null));
+  const read = async () => {
+    try {
+      setAnswer(await api.get(`/story/${encodeURIComponent(orderId)}`));
+    } catch {
+      setAnswer({ status: 0 });
+    }
+  };
+  useEffect(() => {
+    head.current?.focus();
+    void read();
+  }, []);
+  const title = html`<p><button type="button" onclick=${back}>${words("story.back")}</button></p>
+    <h1 ref=${head} tabindex="-1">${words("story.title", { orderId })}</h1>`;
+  if (!answer) return html`${title}<p role="status">${words("loading")}</p>`;
+  const { status, body: story } = answer;
+  if (status !== 200) {
+    const why = status === 404 ? words("story.notFound") : story?.error?.message;
+    return html`${title}<p role="status" class="fault">${why ?? words("noAnswer")}</p>`;
+  }
+  return html`${title}
+    <${Summary} story=${story} words=${words} language=${language} />
+    <${Acts} ...${props} story=${story} again=${read} />
+    <section aria-labelledby="steps-title">
+      <h2 id="steps-title">${words("story.steps")}</h2>
+      ${story.attempts.map(
+        (/** @type {any} */ attempt) => html`<${Attempt} key=${attempt.number}
+        attempt=${attempt} count=${story.attempts.length} words=${words} language=${language} />`,
+      )}
+    </section>
+    <${Gateway} story=${story} words=${words} language=${language} />
+    <${Tickets} story=${story} words=${words} />`;
+}
+
+/** @param {{ story: any, words: import("../words.js").Words, language: string }} props */
+function Summary({ story, words, language }) {
+  const { status, error, amount, chargedAmount, currency, card, warnings, delivery } = story;
+  const kind = { Success: "good", Unknown: "bad", Approved: "busy" }[
+    /** @type {string} */ (status)
+  ];
+  const charged =
+    chargedAmount === null ? words("notKnown") : money(chargedAmount, currency, language);
+  /** @type {Array<[string, unknown]>} */
+  const rows = [
+    ["payments.time", timeOf(story.attempts.at(-1)?.startedAt, language)],
+    ["story.asked", money(amount, currency, language)],
+    ["story.charged", charged],
+    ["payments.card", card ?? words("story.noCard")],
+    ["payments.gateway", words(`story.delivery.${delivery ?? "none"}`)],
+  ];
+  return html`<div class=${`banner ${kind ?? "plain"}`}>
+      <p class="big">${words(`story.status.${status}`)}</p>
+      ${error && html`<p lang="en">${error.message} (${error.code})</p>`}
+    </div>
+    ${
+      warnings.length > 0 &&
+      html`<ul class="note" lang="en">${warnings.map(
+        (/** @type {string} */ one) => html`<li>${one}</li>`,
+      )}</ul>`
+    }
+    <section aria-label=${words("story.facts")}>
+      <dl>${rows.map(([key, value]) => html`<div><dt>${words(key)}</dt><dd>${value}</dd></div>`)}</dl>
+    </section>`;
+}
+
+/**
+ * @param {{ attempt: any, count: number, words: import("../words.js").Words, language: string }}
+ *   props
+ */
+function Attempt({ attempt, count, words, language }) {
+  const { number, amount, currency, startedAt, endedAt, events, error } = attempt;
+  const asked = words("story.step.begun", { amount: money(amount, currency, language) });
+  const steps = [
+    { at: startedAt, text: asked, kind: "begun", quote: "" },
+    ...events.map((/** @type {any} */ event) => ({
+      at: event.at,
+      kind: event.kind,
+      ...sentenceOf(event, currency, words, language),
+    })),
+  ];
+  if (events.length === 0 && endedAt) {
+    const text = words("story.step.notBegun");
+    steps.push({ at: endedAt, kind: "not-begun", text, quote: error?.message ?? "" });
+  }
+  return html`
+    ${count > 1 && html`<h3>${words("story.attempt", { number })}</h3>`}
+    <ol class="steps">${steps.map(
+      ({ at, text, quote }) => html`<li>
+        <time datetime=${at}>${timeOf(at, language)}</time>
+        <span>${text}${quote && html` <q lang="en">${quote}</q>`}</span></li>`,
+    )}</ol>`;
+}
+
+/** @param {{ story: any, words: import("../words.js").Words, language: string }} props */
+function Gateway({ story, words, language }) {
+  const { gateway, currency } = story;
+  if (gateway === null)
+    return html`<section aria-labelledby="gateway-title">
+    <h2 id="gateway-title">${words("story.gateway")}</h2><p>${words("story.noGateway")}</p></section>`;
+  if (gateway.problem)
+    return html`<section aria-labelledby="gateway-title">
+    <h2 id="gateway-title">${words("story.gateway")}</h2>
+    <p class="bad-word">${words("story.gatewaySilent")}</p></section>`;
+  const { state, transactionPublicIds, operations, history, possibleOrders, fraudReported } =
+    gateway;
+  return html`<section aria-labelledby="gateway-title">
+    <h2 id="gateway-title">${words("story.gateway")}</h2>
+    <p>${words("story.gatewayState", { state: words(`gateway.${state}`) })}
+      ${
+        transactionPublicIds.length > 0 &&
+        html` ${words("story.gatewayIds", { ids: transactionPublicIds.join(", ") })}`
+      }</p>
+    ${
+      possibleOrders > 1 &&
+      html`<p class="bad-word">${words("story.copies", { count: possibleOrders })}</p>`
+    }
+    ${fraudReported && html`<p class="bad-word">${words("story.fraud")}</p>`}
+    ${
+      operations.length > 0 &&
+      html`<h3>${words("story.operations")}</h3>
+      <ul class="plain">${operations.map(
+        (/** @type {any} */ one) => html`<li>
+          <time datetime=${one.askedAt}>${timeOf(one.askedAt, language)}</time>${" "}
+          ${words(`story.op.${one.kind}`)}
+          ${one.amount !== null && ` ${money(one.amount, currency, language)}`}:
+          ${" "}${words(`story.opState.${one.state}`)}
+          ${one.description && html` <q lang="en">${one.description}</q>`}</li>`,
+      )}</ul>`
+    }
+    <h3>${words("story.history")}</h3>
+    ${history.length === 0 && html`<p>${words("story.noHistory")}</p>`}
+    <ul class="plain">${history.map(
+      (/** @type {any} */ one) => html`<li>
+        <time datetime=${one.at}>${timeOf(one.at, language)}</time>${" "}
+        <span lang="en">${one.operation} ${one.status}</span></li>`,
+    )}</ul></section>`;
+}

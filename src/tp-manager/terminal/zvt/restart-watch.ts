@@ -1,0 +1,51 @@
+import type { Clock } from "../../../shared/time.ts";
+
+/** docs/zvt.md 10.4: the first question comes so soon; each without an answer doubles the next. */
+const ASK_FIRST_MS = 250;
+const ASK_MAX_MS = 2_000;
+/** While the terminal still answers: a short absence must not be missed between two questions. */
+const ASK_UP_MS = 500;
+
+/** The terminal's answer to a question that may only take so long. */
+export type RestartAnswer = "none" | "busy" | "idle";
+
+/**
+ * `back`: it did not answer for a while, and is idle now. `stayed`: it has answered all the time
+ * that a terminal needs to go down. `unknown`: neither in time.
+ */
+type RestartEnd = "back" | "stayed" | "unknown";
+
+interface RestartWatchParts {
+  readonly clock: Clock;
+  /** How long a terminal that still answers may take to go down. */
+  readonly goesDownWithinMs: number;
+  /** After that the usual attempts to connect go on, with their growing pauses. */
+  readonly giveUpMs: number;
+  readonly ask: (limitMs: number) => Promise<RestartAnswer>;
+  readonly pause: (ms: number) => Promise<void>;
+  readonly closing: AbortSignal;
+}
+
+/**
+ * Asks a terminal that was told to restart until it is back (docs/zvt.md 10.4). Only going away
+ * shows that an answer is that of the terminal after its restart.
+ */
+export async function watchRestart(parts: RestartWatchParts): Promise<RestartEnd> {
+  const { clock, goesDownWithinMs, giveUpMs, ask, pause, closing } = parts;
+  const beganMs = clock.monotonicMs();
+  const left = (ms: number): number => beganMs + ms - clock.monotonicMs();
+  let askMs = ASK_FIRST_MS;
+  let answer: RestartAnswer | undefined;
+  let wasAway = false;
+  await pause(Math.min(ASK_FIRST_MS, goesDownWithinMs));
+  while (!closing.aborted) {
+    const leftMs = left(wasAway ? giveUpMs : goesDownWithinMs);
+    if (leftMs <= 0) return answer === "idle" ? "stayed" : "unknown";
+    answer = await ask(askMs);
+    if (answer === "idle" && wasAway) return "back";
+    wasAway ||= answer === "none";
+    await pause(Math.min(answer === "none" ? askMs : ASK_UP_MS, leftMs));
+    if (answer === "none") askMs = Math.min(askMs * 2, ASK_MAX_MS);
+  }
+  return "unknown";
+}

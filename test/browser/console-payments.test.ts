@@ -1,0 +1,220 @@
+import { readFileSync } from "node:fs";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import type { ApiOptions } from "../../src/tp-manager/http/app.ts";
+import { type House, house, pay, request } from "../support/payment-house.ts";
+import { declined, report } from "../support/reports.ts";
+import { approves, lost } from "../support/scripted-terminal.ts";
+import { TestClock } from "../support/test-clock.ts";
+import { browserForFile, haveChromium } from "./chromium.ts";
+import { consoleHouse, consolePage, easyForAll } from "./console-house.ts";
+
+const HOUR_MS = 3_600_000;
+const hostile = `=HYPERLINK("http://evil.test")<img src=x onerror=alert(1)>`;
+
+/** With SCREENSHOTS=folder/ every state is looked at, otherwise those that differ most. */
+const everyState = process.env["SCREENSHOTS"] !== undefined;
+const isTooWide = "document.documentElement.scrollWidth > innerWidth";
+
+/** Eleven in the morning of the machine's own day: the browser has the same. */
+function morning(): number {
+  return new Date().setHours(11, 0, 0, 0);
+}
+
+/** Nine orders of this morning: sold, declined, given back, and one that nobody knows. */
+async function busyHouse(): Promise<House> {
+  const at = house(undefined, undefined, { clock: new TestClock(morning() - 3 * HOUR_MS) });
+  at.start();
+  const sell = (orderId: string, amountMinor: number) =>
+    pay(at, request(orderId, { amountMinor, echo: { amount: amountMinor / 100 } }));
+  for (const [index, name] of ["A-1001", "A-1002", hostile, "B-7", "B-8"].entries()) {
+    at.terminal.script = async (order, observer) => {
+      await at.clock.advance(4_000 + index * 1_500);
+      return await approves(order, observer);
+    };
+    await sell(name, 250 + index * 100);
+    await at.clock.advance(HOUR_MS / 2);
+  }
+  at.terminal.script = (order, observer) => {
+    observer.report(declined({ amountMinor: order.amountMinor }));
+    const text = "do not honour";
+    return Promise.resolve({ end: "aborted", code: "05", reason: "declined", text, ticket: "" });
+  };
+  await sell("C-1", 999);
+  at.terminal.stores(report({ amountMinor: 650 }));
+  await at.afterSale.reverse("B-8");
+  const hour = new Date(at.clock.now()).setMinutes(0, 0, 0);
+  for (const [back, noLinkMs] of [
+    [2, 0],
+    [1, 600_000],
+    [0, 120_000],
+  ] as const) {
+    const row = { readyMs: HOUR_MS - noLinkMs - 60_000, refusingMs: 60_000, noLinkMs };
+    at.journal.days.addHour({ atMs: hour - back * HOUR_MS, ...row, waitingMax: back * 2 }, 0);
+  }
+  return at;
+}
+
+const standing = {
+  known: true,
+  ...{ state: "captured", fraudReported: false, transactionPublicIds: ["0A1B2C3D4E5F6071"] },
+  events: [
+    {
+      ...{ atMs: morning(), kind: "operation", operation: "capture", status: "ok", copies: 1 },
+      ...{ transactionPublicId: "0A1B2C3D4E5F6071", details: {} },
+    },
+  ],
+  operations: [],
+};
+
+/** A supervisor that knows every order, and a gateway that does what it is asked. */
+function atGateway(at: House, asked: unknown[][]): Partial<ApiOptions> {
+  const ask = (name: string): unknown => (name === "gateway-history" ? standing : {});
+  const gateway = {
+    reconcile: (attempt: unknown) => Promise.resolve(attempt),
+    ask: (kind: string, target: object, readAmount: (currency: object) => unknown) => {
+      const currency = { alpha: "EUR", exponent: 2, numeric: "978" };
+      const amountMinor = readAmount(currency);
+      asked.push([kind, target, amountMinor]);
+      const operation = { operationId: "1", transactionPublicId: "0A1B", code: 0, description: "" };
+      return Promise.resolve({
+        operation,
+        orderId: "A-1001",
+        currency,
+        amountMinor: amountMinor ?? null,
+      });
+    },
+  };
+  return {
+    supervisor: { ask: (name: string) => Promise.resolve(ask(name)) },
+    gateway,
+    clock: at.clock,
+  } as unknown as Partial<ApiOptions>;
+}
+
+const body = (page: Page): Promise<string> => page.locator("main").innerText();
+const say = (page: Page) => expect.poll(() => body(page));
+
+describe.skipIf(!haveChromium)("payments and the day in the console", () => {
+  const browser = browserForFile();
+
+  async function opened(view: string) {
+    const at = await busyHouse();
+    const asked: unknown[][] = [];
+    const { url } = await consoleHouse(atGateway(at, asked), at);
+    const given = { bypassCSP: false, acceptDownloads: true };
+    const { page, context, faults } = await consolePage(browser(), `${url}/#${view}`, given);
+    return { at, url, page, context, faults, asked };
+  }
+
+  test("a payment is searched, read and refunded in part, by keyboard alone", async () => {
+    const { page, faults, asked, at } = await opened("payments");
+    await say(page).toMatch(/6 payments/);
+    await page.getByLabel("Order").focus();
+    await page.keyboard.type("a-10");
+    await page.keyboard.press("Enter");
+    await say(page).toMatch(/2 payments/);
+    await page.getByLabel("Amount").fill("2,50");
+    await page.keyboard.press("Enter");
+    await say(page).toMatch(/1 payments/);
+    await page.getByRole("link", { name: "A-1001" }).focus();
+    await page.keyboard.press("Enter");
+    await say(page).toMatch(/The customer has paid/);
+    expect(await body(page)).toMatch(/The terminal reported a sale of EUR\s2.50 \(Mastercard/);
+    expect(await body(page)).not.toMatch(/5413330000004444/);
+    await page.getByLabel(/Part to refund/).fill("1.20");
+    await page.keyboard.press("Enter");
+    const dialogue = page.getByRole("dialog");
+    await expect.poll(() => dialogue.innerText()).toMatch(/gives back EUR\s1.20 of order A-1001/);
+    await dialogue.getByLabel("Your name").fill("Anna");
+    await dialogue.getByLabel("Reason").fill("goods were cold");
+    await page.keyboard.press("Enter");
+    await say(page).toMatch(/Done\./);
+    expect(asked).toEqual([["refund", { orderId: "A-1001" }, 120]]);
+    expect(at.terminal.reversed).toHaveLength(1);
+    await page.getByRole("button", { name: /Back to the list/ }).click();
+    await say(page).toMatch(/1 payments/);
+    expect(faults).toEqual([]);
+  });
+
+  test("every state of the views is easy to use in light and dark, wide and narrow", async () => {
+    const at = await busyHouse();
+    at.terminal.script = () => Promise.resolve(lost("the link was lost"));
+    at.terminal.last = { kind: "not-told", why: "busy" };
+    await pay(at, request("D-1", { amountMinor: 1_250, echo: { amount: 12.5 } }));
+    const { url } = await consoleHouse(atGateway(at, []), at);
+    const { page, faults } = await consolePage(browser(), `${url}/#payments`, { bypassCSP: true });
+    await say(page).toMatch(/7 payments/);
+    await easyForAll(page, "payments");
+    const order = async (orderId: string, words: RegExp) => {
+      await page.goto(`${url}/#payments/${encodeURIComponent(orderId)}`);
+      await say(page).toMatch(words);
+      await easyForAll(page, `story-${orderId.replaceAll(/\W/g, "")}`);
+    };
+    await order("A-1001", /has paid/);
+    await order("D-1", /Nobody knows/);
+    if (everyState) {
+      await order("C-1", /declined[\s\S]*541333XXXXXX4444/);
+      await order("B-8", /money back/);
+    }
+    await page.goto(`${url}/#payments/A-1001`);
+    await page.getByRole("button", { name: "Reverse on the terminal" }).click();
+    await page.getByRole("dialog").waitFor();
+    await easyForAll(page, "story-ask");
+    await page.getByRole("button", { name: "Do nothing" }).click();
+    for (const [language, words] of [
+      ["de", /hat bezahlt/],
+      ["fr", /a payé/],
+    ] as const) {
+      await page.locator("header select").selectOption(language);
+      await say(page).toMatch(words);
+      if (everyState) await easyForAll(page, `story-${language}`);
+      else expect(await page.evaluate(isTooWide)).toBe(false);
+    }
+    expect(faults).toEqual([]);
+  });
+
+  test("a day is told in charts with tables, closed, and saved for a spreadsheet", async () => {
+    const { page, faults, url } = await opened("day");
+    await say(page).toMatch(/Sales\s+5/);
+    expect(await body(page)).toMatch(/Share that was paid\s+83.3%/);
+    await expect.poll(() => page.locator(".plot canvas").count()).toBe(5);
+    await page.getByText("Payments by hour: the figures as a table").click();
+    expect(await page.getByRole("table", { name: "Payments by hour" }).innerText()).toMatch(
+      /08:00/,
+    );
+    const saving = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Save as CSV" }).click();
+    const file = await (await saving).path();
+    const text = readFileSync(file, "utf8");
+    expect(text.split("\r\n")).toHaveLength(8);
+    expect(text).toContain(`"'=HYPERLINK(""http://evil.test"")<img src=x onerror=alert(1)>"`);
+    await page.getByRole("button", { name: "Run the end of day" }).click();
+    await page.getByRole("dialog").getByLabel("Your name").fill("Anna");
+    await page.getByRole("dialog").getByLabel("Reason").fill("evening");
+    await page.getByRole("button", { name: "Run it now" }).click();
+    await say(page).toMatch(/The end of day has been run/);
+    await say(page).toMatch(/completed/);
+    await page.goto(`${url}/#day/2020-01-01`);
+    await say(page).toMatch(/nothing to show for this day/);
+    expect(faults).toEqual([]);
+  });
+
+  test("the day is easy to use in light and dark, wide and narrow", async () => {
+    const at = await busyHouse();
+    await at.upkeep.telecollect();
+    const { url } = await consoleHouse(atGateway(at, []), at);
+    const { page, faults } = await consolePage(browser(), `${url}/#day`, { bypassCSP: true });
+    await expect.poll(() => page.locator(".plot canvas").count()).toBe(5);
+    if (everyState) await easyForAll(page, "day");
+    for (const summary of await page.locator("summary").all()) await summary.click();
+    await easyForAll(page, "day-tables");
+    await page.locator("header select").selectOption("fr");
+    await say(page).toMatch(/Paiements par heure/);
+    if (everyState) await easyForAll(page, "day-fr");
+    await page.goto(`${url}/#day/2020-01-01`);
+    await say(page).toMatch(/rien à montrer/);
+    if (everyState) await easyForAll(page, "day-empty");
+    expect(faults).toEqual([]);
+  });
+});

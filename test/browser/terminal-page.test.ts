@@ -1,0 +1,188 @@
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { ZvtSimulator } from "../simulator/terminal/support/start-simulator.ts";
+import { startTerminalSimulator } from "../simulator/terminal/support/start-simulator.ts";
+import {
+  authorisation,
+  REGISTRATION_WITHOUT_PRINT,
+} from "../simulator/terminal/support/started.ts";
+import { ScriptedRegister } from "../simulator/terminal/zvt/support/register.ts";
+import { browserForFile, haveChromium } from "./chromium.ts";
+import { hardToUse, sizes } from "./readable.ts";
+
+describe.skipIf(!haveChromium)("the terminal to touch", () => {
+  const browser = browserForFile();
+  let terminal: ZvtSimulator;
+  let register: ScriptedRegister;
+  let page: Page;
+  const complaints: string[] = [];
+  beforeAll(async () => {
+    if (!haveChromium) return;
+    terminal = await startTerminalSimulator({
+      tcp: { host: "127.0.0.1", port: 0 },
+      controlPort: 0,
+      pace: { customerMs: 0, hostMs: 0, rebootMs: 50 },
+    });
+    await connect();
+    page = await (await browser().newContext()).newPage();
+    page.on("console", (message) => complaints.push(message.text()));
+    page.on("pageerror", (error) => complaints.push(error.message));
+    await page.goto(`${terminal.controlUrl}/`);
+  });
+  afterAll(async () => {
+    await register?.close();
+    await terminal?.close();
+  });
+
+  async function connect(): Promise<void> {
+    await register?.close();
+    register = await ScriptedRegister.tcp(Number(terminal.tcpPort));
+    await register.run(REGISTRATION_WITHOUT_PRINT);
+  }
+
+  const display = (words: RegExp) =>
+    expect.poll(() => page.locator(".display").innerText()).toMatch(words);
+  const press = (name: string | RegExp) => page.getByRole("button", { name }).first().click();
+  const pay = async (amountMinor: number) =>
+    (await register.run(authorisation(amountMinor))).at(-1);
+  test("a person pays with each kind of card, and sees it on the display", async () => {
+    await display(/Welcome/);
+    await press("is you");
+    await expect.poll(() => terminal.terminal.parts.customer.plays).toBe("manual");
+    for (const [button, shown, end] of [
+      [/^Approved/, /12\.00 EUR[\s\S]*Approved/, "060f00"],
+      [/^Declined/, /Declined/, "061e0105"],
+      [/^Wrong PIN first/, /Approved/, "060f00"],
+      [/^Stop, red key/, /Cancelled/, "061e016c"],
+      [/^Walks away/, /Time is over/, "061e016c"],
+    ] as const) {
+      const paid = pay(1200);
+      await display(/12\.00 EUR[\s\S]*present card/);
+      await press(button);
+      expect(await paid).toBe(end);
+      await display(shown);
+    }
+    await page.getByRole("radio", { name: /girocard/ }).check();
+    const paid = pay(1205);
+    await display(/present card/);
+    await press(/^PIN on the keypad/);
+    for (const pin of ["0000", "1234"]) {
+      await display(/Enter PIN\s+○○○○/);
+      for (const digit of pin) await page.getByRole("button", { name: digit, exact: true }).click();
+      await display(/●●●●/);
+      await press(/^OK, green key/);
+    }
+    expect(await paid).toBe("060f00");
+    expect(terminal.ledger.entries.at(-1)).toMatchObject({
+      amountMinor: 1205,
+      maskedPan: expect.stringMatching(/^672559/),
+    });
+    await expect
+      .poll(() => page.locator(".wire").innerText())
+      .toMatch(/0601 authorisation\s+amount 1205 minor units[\s\S]*040f status-information/);
+    expect(complaints).toEqual([]);
+  });
+
+  test("cable, power, paper and locks do what they say; a fault is armed and let go", async () => {
+    const condition = (word: string) =>
+      expect.poll(() => page.locator(".condition").innerText()).toBe(word);
+    const pressed = async (name: string, word: string) => {
+      await press(name);
+      await condition(word);
+    };
+    await condition("ready");
+    await pressed("Forget registration", "unregistered");
+    await pressed("Paper out", "locked");
+    await display(/Paper is out/);
+    expect(await pay(700)).toBe("061e01cc");
+    await pressed("Paper out", "unregistered");
+    await pressed("In its menu", "busy");
+    expect(await pay(700)).toBe("849c00");
+    await pressed("In its menu", "unregistered");
+    await pressed("Cable in", "unplugged");
+    expect(await register.next()).toBe("closed");
+    await pressed("Cable out", "unregistered");
+    await pressed("Power on", "off");
+    expect(await page.locator(".display").innerText()).toBe("No power");
+    await pressed("Power off", "unregistered");
+    await expect
+      .poll(() =>
+        connect().then(
+          () => true,
+          () => false,
+        ),
+      )
+      .toBe(true);
+    await condition("ready");
+    await page.getByLabel("Fault").selectOption("hold");
+    expect(await page.locator(".bench").innerText()).toContain("stop at a moment until");
+    await page.getByLabel(/^at/).selectOption("accepted");
+    await press("Arm");
+    const paid = pay(700);
+    await expect
+      .poll(() => page.locator(".wire").innerText())
+      .toMatch(/accepted\s+[\d:.]+\s+fault\s+fault hold/);
+    await press("All as at the start");
+    expect(await paid).toBe("060f00");
+    expect(terminal.terminal.parts.customer.plays).toBe("auto");
+    expect(await page.locator("footer").innerText()).toContain("./launch.sh simulate reset");
+  });
+
+  test("it is easy to use on desk and phone, in light and dark, at rest and at work", async () => {
+    const faultsIn = async (what: string, ...schemes: ("light" | "dark")[]) => {
+      for (const colorScheme of schemes) {
+        await page.emulateMedia({ colorScheme });
+        for (const size of sizes) {
+          await page.setViewportSize(size);
+          expect([what, colorScheme, size, await hardToUse(page)]).toEqual([
+            what,
+            colorScheme,
+            size,
+            [],
+          ]);
+        }
+        expect([what, colorScheme, await axeFaults(page)]).toEqual([what, colorScheme, []]);
+      }
+    };
+    await display(/Welcome/);
+    await faultsIn("idle", "light", "dark");
+    await press("is you");
+    const paid = pay(800);
+    await display(/present card/);
+    await faultsIn("card", "light");
+    await press(/^Approved/);
+    await paid;
+    await display(/Approved/);
+    await press("Power on");
+    await display(/No power/);
+    await faultsIn("off", "dark");
+    await press("All as at the start");
+    expect(complaints).toEqual([]);
+  });
+
+  test("other pages can open it, and can neither read nor do anything", async () => {
+    const other = await (await browser().newContext()).newPage();
+    onTestFinished(() => other.close());
+    await other.goto(`${terminal.controlUrl?.replace("127.0.0.1", "localhost")}/`);
+    const tried = (await other.evaluate(`Promise.all(["/words", "/state", "/ledger"].map((path) =>
+      fetch("${terminal.controlUrl}" + path, {
+        method: path === "/words" ? "POST" : "GET",
+        mode: "no-cors",
+        body: path === "/words" ? '{"word":"lock"}' : undefined,
+      }).then(() => "through", () => "stopped")))`)) as string[];
+    // The page's own policy stops it; without one the program does.
+    expect(tried).toEqual(["stopped", "stopped", "stopped"]);
+    const headers = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors" };
+    expect((await fetch(`${terminal.controlUrl}/ledger`, { headers })).status).toBe(403);
+    expect(terminal.terminal.parts.outOfOrder).toBe(false);
+  });
+});
+
+async function axeFaults(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const { violations } = (await page.evaluate("axe.run()")) as {
+    violations: { id: string; nodes: { html: string }[] }[];
+  };
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+}

@@ -1,0 +1,132 @@
+import { createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { LocalConnections, LocalFailure } from "../../../src/shared/ipc/local-connections.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { TestClock } from "../../support/test-clock.ts";
+
+/** A server that hears every message and writes what a test says. */
+async function pair() {
+  const heard: Array<{ readonly text: string; readonly socket: Socket }> = [];
+  const wakes: Array<() => void> = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.on("data", (bytes) => {
+      heard.push({ text: bytes.toString("utf8"), socket });
+      for (const wake of wakes.splice(0)) wake();
+    });
+  });
+  const path = join(temporaryFolder(), "local.sock");
+  const socketPath = process.platform === "win32" ? String.raw`\\.\pipe\${path}` : path;
+  await new Promise<void>((resolve) => server.listen(socketPath, resolve));
+  const clock = new TestClock();
+  const connections = new LocalConnections({ clock, answerBytesMax: 1_000, header: "x-word" });
+  onTestFinished(() => {
+    connections.close();
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return {
+    clock,
+    sockets,
+    connections,
+    send: (body: string, timeoutMs = 100) =>
+      connections.send({ socketPath, path: "/v1/a", headers: { a: "b" }, body, timeoutMs }),
+    async nextHeard() {
+      while (heard.length === 0) await new Promise<void>((wake) => wakes.push(wake));
+      return heard.shift() as (typeof heard)[number];
+    },
+  };
+}
+
+const OK = "HTTP/1.1 200 OK\r\n";
+
+async function failureOf(sent: Promise<unknown>): Promise<LocalFailure> {
+  const error = await sent.catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(LocalFailure);
+  return error as LocalFailure;
+}
+
+test("a message is written once, and answers follow over one connection", async () => {
+  const { send, nextHeard, sockets } = await pair();
+  for (const body of ["1", "ä€"]) {
+    const sent = send(body);
+    const { text, socket } = await nextHeard();
+    const length = Buffer.byteLength(body);
+    const rest = `connection: keep-alive\r\na: b\r\ncontent-length: ${length}\r\n\r\n${body}`;
+    expect(text).toBe(`POST /v1/a HTTP/1.1\r\nhost: localhost\r\n${rest}`);
+    socket.write(`${OK}X-Word: w\r\ncontent-length: ${length}\r\n\r\n${body}`);
+    expect(await sent).toMatchObject({ status: 200, text: body });
+    expect((await sent).headers.get("x-word")).toBe("w");
+  }
+  expect(sockets.size).toBe(1);
+});
+
+test("an answer may come in chunks, and in pieces cut anywhere", async () => {
+  const { send, nextHeard } = await pair();
+  const answer = `${OK}transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`;
+  const sent = send("1");
+  const { socket } = await nextHeard();
+  for (const piece of answer.match(/.{1,7}/gs) ?? []) {
+    await new Promise<void>((written) => {
+      socket.write(piece, () => setImmediate(written));
+    });
+  }
+  expect(await sent).toMatchObject({ status: 200, text: "{}" });
+});
+
+test.each([
+  ["of a form that is not plain", "HTTP/1.0 200 OK\r\n\r\n{}"],
+  ["without a length", `${OK}\r\n{}`],
+  ["with a head without an end", "x".repeat(17_000)],
+  ["larger than any", `${OK}content-length: 2000\r\n\r\n${"x".repeat(1_001)}`],
+])("an answer %s is none", async (_name, answer) => {
+  const { send, nextHeard } = await pair();
+  const sent = failureOf(send("1"));
+  (await nextHeard()).socket.write(answer);
+  expect((await sent).connected).toBe(true);
+});
+
+test("what was not asked for is not taken for the next answer", async () => {
+  const { send, nextHeard, sockets } = await pair();
+  const answer = `${OK}content-length: 1\r\n\r\n1`;
+  const first = send("1");
+  (await nextHeard()).socket.write(answer + answer);
+  expect((await first).text).toBe("1");
+  const second = send("2");
+  (await nextHeard()).socket.write(`${OK}content-length: 1\r\n\r\n2`);
+  expect((await second).text).toBe("2");
+  expect(sockets.size).toBe(2);
+});
+
+test("a connection that was idle for long, or is to be closed, is not used again", async () => {
+  const { send, nextHeard, sockets, clock } = await pair();
+  const heads = ["", "keep-alive: timeout=5\r\n", "connection: close\r\n", ""];
+  for (const [i, head] of heads.entries()) {
+    const sent = send("1");
+    (await nextHeard()).socket.write(`${OK}${head}content-length: 0\r\n\r\n`);
+    await sent;
+    if (i === 0) await clock.advance(2_001);
+  }
+  expect(sockets.size).toBe(3);
+});
+
+test("only eight are open at once; the others wait, each for its own time", async () => {
+  const { send, nextHeard, sockets, connections, clock } = await pair();
+  const sent = Array.from({ length: 9 }, (_, i) => send(String(i)));
+  const [first, ...rest] = sent.map((one) => one.catch((failure: LocalFailure) => failure));
+  const heard = await nextHeard();
+  for (let i = 1; i < 8; i++) await nextHeard();
+  const late = failureOf(send("late", 50));
+  heard.socket.write(`${OK}content-length: 0\r\n\r\n`);
+  expect(await first).toMatchObject({ status: 200 });
+  expect((await nextHeard()).text).toMatch(/8$/);
+  expect(sockets.size).toBe(8);
+  await clock.advance(50);
+  expect((await late).connected).toBe(false);
+  await clock.advance(50);
+  for (const one of await Promise.all(rest)) expect(one).toMatchObject({ connected: true });
+  connections.close();
+});

@@ -1,0 +1,162 @@
+import { type ChildProcess, execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { expect, onTestFinished } from "vitest";
+import { freePort } from "../../support/installation.ts";
+import { runToEnd, startProcess } from "../../support/own-processes.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+const program = ["/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto"].find(existsSync) ?? "";
+
+/** Where one is missing the tests are skipped, visibly. */
+export const hasMosquitto =
+  program !== "" && ["mosquitto_sub", "openssl"].every((name) => existsSync(`/usr/bin/${name}`));
+
+/** A broker of Debian's mosquitto: one port for those who watch, one with TLS for kiosks. */
+export class Mosquitto {
+  readonly folder = temporaryFolder();
+  readonly port: number;
+  readonly tlsPort: number;
+  #process: ChildProcess | undefined;
+
+  private constructor(port: number, tlsPort: number) {
+    [this.port, this.tlsPort] = [port, tlsPort];
+    onTestFinished(() => this.down());
+  }
+
+  static async made(more: readonly string[] = []): Promise<Mosquitto> {
+    const broker = new Mosquitto(await freePort(), await freePort());
+    const lines = ["persistence false", "listener PORT 127.0.0.1", "allow_anonymous true", ...more];
+    const text = lines.join("\n").replace("PORT", String(broker.port));
+    writeFileSync(join(broker.folder, "mosquitto.conf"), `${text}\n`);
+    return broker;
+  }
+
+  /** With a second port that wants TLS, a client certificate and a password. */
+  static async guarded(): Promise<Mosquitto> {
+    const broker = await Mosquitto.made();
+    const { folder, tlsPort } = broker;
+    makeCertificates(folder);
+    const at = (name: string): string => join(folder, name);
+    writeFileSync(at("users"), "kiosk-7:secret of the kiosk\n", { mode: 0o600 });
+    execFileSync("mosquitto_passwd", ["-U", at("users")]);
+    writeFileSync(
+      at("rules"),
+      "pattern write connector/1/%u/#\npattern read connector/1/%u/request",
+    );
+    const text = readFileSync(at("mosquitto.conf"), "utf8");
+    const tls = [
+      ...[`listener ${tlsPort} 127.0.0.1`, `cafile ${at("ca.pem")}`],
+      ...[`certfile ${at("server.pem")}`, `keyfile ${at("server.key")}`],
+      ...["require_certificate true", "allow_anonymous false"],
+      ...[`password_file ${at("users")}`, `acl_file ${at("rules")}`],
+    ];
+    const lines = ["user root", "per_listener_settings true", text.trim(), ...tls];
+    writeFileSync(at("mosquitto.conf"), `${lines.join("\n")}\n`);
+    return broker;
+  }
+
+  get url(): string {
+    return `mqtt://127.0.0.1:${this.port}`;
+  }
+
+  file(name: string): string {
+    return join(this.folder, name);
+  }
+
+  read(name: string): string {
+    return readFileSync(this.file(name), "utf8");
+  }
+
+  async up(): Promise<void> {
+    this.#process = startProcess(program, ["-c", this.file("mosquitto.conf")], { stdio: "ignore" });
+    await expect.poll(() => canConnect(this.port)).toBe(true);
+  }
+
+  /** kill -9. */
+  async down(): Promise<void> {
+    const one = this.#process;
+    this.#process = undefined;
+    if (!one || one.exitCode !== null || one.signalCode !== null) return;
+    one.kill("SIGKILL");
+    await once(one, "exit");
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#process?.kill(signal);
+  }
+
+  /** A client of others: `mosquitto_sub`, on all of a kiosk (`.../#`). */
+  async watch(topic: string): Promise<Watched> {
+    const words = ["-h", "127.0.0.1", "-p", String(this.port), "-V", "5", "-q", "1", "-t", topic];
+    const client = startProcess("mosquitto_sub", [...words, "-F", "%t %p"], { stdio: "pipe" });
+    onTestFinished(() => void client.kill("SIGKILL"));
+    const watched = new Watched();
+    client.stdout?.on("data", (chunk: Buffer) => watched.take(chunk.toString("utf8")));
+    // The client tells nothing of its subscription: a message of ours comes back over it.
+    const probe = ["-p", String(this.port), "-t", topic.replace("#", "probe"), "-m", "{}"];
+    await expect
+      .poll(async () => {
+        await runToEnd("mosquitto_pub", ["-h", "127.0.0.1", ...probe]);
+        return watched.texts.length;
+      })
+      .toBeGreaterThan(0);
+    return watched;
+  }
+}
+
+/** What a subscriber has read. */
+class Watched {
+  readonly texts: { readonly name: string; readonly text: string; readonly atMs: number }[] = [];
+  #rest = "";
+
+  take(text: string): void {
+    const lines = (this.#rest + text).split("\n");
+    this.#rest = lines.pop() ?? "";
+    for (const line of lines) {
+      const [topic = "", ...words] = line.split(" ");
+      const name = topic.split("/").at(-1) ?? "";
+      this.texts.push({ name, text: words.join(" "), atMs: performance.now() });
+    }
+  }
+
+  documents(name: string): Record<string, unknown>[] {
+    return this.texts.filter((one) => one.name === name).map(({ text }) => JSON.parse(text));
+  }
+
+  get connections(): unknown[] {
+    return this.documents("state").map(({ connection }) => connection);
+  }
+}
+
+function canConnect(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on("error", () => resolve(false));
+  });
+}
+
+/** An authority, a server and a client of it, and a client of another one, by openssl. */
+function makeCertificates(folder: string): void {
+  const run = (line: string): unknown =>
+    execFileSync("openssl", line.split(" "), { cwd: folder, stdio: "ignore" });
+  const key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes";
+  for (const ca of ["ca", "other"]) {
+    run(`req -x509 ${key} -keyout ${ca}.key -out ${ca}.pem -days 2 -subj /CN=${ca}-authority`);
+  }
+  writeFileSync(join(folder, "san"), "subjectAltName=DNS:localhost,IP:127.0.0.1");
+  for (const [name, ca] of [
+    ["server", "ca"],
+    ["client", "ca"],
+    ["stranger", "other"],
+  ]) {
+    run(`req ${key} -keyout ${name}.key -out ${name}.csr -subj /CN=${name}`);
+    const signed = `x509 -req -in ${name}.csr -CA ${ca}.pem -CAkey ${ca}.key -CAcreateserial`;
+    run(`${signed} -out ${name}.pem -days 2 -extfile san`);
+  }
+}

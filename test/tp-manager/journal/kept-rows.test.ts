@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { readAttempt } from "../../../src/tp-manager/journal/attempt-columns.ts";
+import type { Journal } from "../../../src/tp-manager/journal/journal.ts";
+import { house, pay, request } from "../../support/payment-house.ts";
+
+/** Past everything that the journal keeps in memory. */
+function onDisk(journal: Journal, transactionId: string) {
+  const row = journal.statements.list
+    .find(({ name }) => name === "attempts read")
+    ?.get(transactionId);
+  return row && readAttempt(row);
+}
+
+test("the attempt that was written last is read as it is on disk, at every step", async () => {
+  const at = house();
+  const { attempts } = at.journal;
+  const steps: string[] = [];
+  const told = attempts.onStep;
+  attempts.onStep = (attempt, step) => {
+    const { transactionId } = attempt;
+    expect(attempts.read(transactionId)).toStrictEqual(onDisk(at.journal, transactionId));
+    expect(attempts.newest(1, null)[0]).toMatchObject({ attempt, position: 1 });
+    steps.push(step.kind);
+    told(attempt, step);
+  };
+  await pay(at, request("A-1"));
+  expect(steps).toContain("end-completed");
+  const [{ transactionId = "" } = {}] = attempts.ofOrder("A-1");
+  at.journal.returns.noteReturns([{ transactionId, returnedMinor: 1 }], 0);
+  expect(attempts.read(transactionId)).toStrictEqual(onDisk(at.journal, transactionId));
+  expect(attempts.read(transactionId)?.returnedMinor).toBe(1);
+});
+
+test("a row is kept only until its table is written to, and not out of a lost commit", () => {
+  const { statements, doubts, database } = house().journal;
+  expect(doubts.open(0)).toBeUndefined();
+  const lose = (work: () => void): void => {
+    const lost = (): void =>
+      statements.transaction(() => {
+        work();
+        throw new Error("no room");
+      });
+    expect(lost).toThrow("no room");
+  };
+  lose(() => {
+    doubts.begin("lost", false, 0);
+    expect(doubts.open(0)?.because).toBe("lost");
+  });
+  expect(doubts.open(0)).toBeUndefined();
+  doubts.begin("kept", false, 0);
+  expect(doubts.open(0)?.because).toBe("kept");
+  lose(() => doubts.end("operator", 0));
+  expect(doubts.open(0)?.because).toBe("kept");
+  expect(database.isTransaction).toBe(false);
+  doubts.end("operator", 0);
+  expect(doubts.open(0)).toBeUndefined();
+});

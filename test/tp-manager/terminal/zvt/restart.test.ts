@@ -1,0 +1,127 @@
+import { expect, onTestFinished, test } from "vitest";
+import {
+  encodeFrame,
+  FrameReader,
+} from "../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
+import { defaultZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
+import { ApduReader, encodeApdu, fromHex, toHex } from "../../../../src/zvt/index.ts";
+import { TestClock } from "../../../support/test-clock.ts";
+import { LinePeer } from "../unasked/line-peer.ts";
+import { goodSale } from "./connected-driver.ts";
+import { Driver, never } from "./driver.ts";
+import { statusCompletion, terminalId } from "./peer.ts";
+
+type Line = "serial" | "tcp";
+const STEP_MS = 50;
+/** What the terminal says before it goes down has left it by then. */
+const LAST_WORD_MS = 100;
+
+/** A terminal on the test's clock that can be told to restart, with the setup file's own times. */
+class RestartingTerminal {
+  readonly clock = new TestClock();
+  readonly asked: string[] = [];
+  readonly driver: Driver;
+  readonly #line: Line;
+  readonly #peer = new LinePeer(this.clock);
+  readonly #awayMs: number;
+  #isDown = false;
+
+  constructor(line: Line, awayMs: number) {
+    this.#line = line;
+    this.#awayMs = awayMs;
+    const reader = line === "serial" ? new FrameReader() : new ApduReader();
+    this.#peer.hears = (hex) => {
+      for (const event of reader.push(fromHex(hex))) {
+        if (event.event === "frame") this.#hears(toHex(event.apdu));
+        if (event.event === "apdu") this.#hears(toHex(encodeApdu(event.apdu)));
+      }
+    };
+    const { timers, pollIntervalMs, silenceMs, reconnect } = defaultZvtOptions;
+    const transport = { ...this.#peer.transport, kind: line };
+    const options = { timers, pollIntervalMs, silenceMs, reconnect, restartPauseMs: silenceMs };
+    this.driver = new Driver(transport, options, this.clock);
+    onTestFinished(() => this.driver.terminal.close());
+    this.driver.terminal.start();
+  }
+
+  #hears(apdu: string): void {
+    if (this.#isDown) return;
+    if (this.#line === "serial") this.#peer.say("06", 0);
+    if (apdu === "800000") return;
+    this.asked.push(apdu.slice(0, 4));
+    const answers = ["800000", ...(repliesTo[apdu.slice(0, 4)] ?? ["060f00"])];
+    answers.forEach((answer, i) => {
+      const bytes = fromHex(answer.replaceAll(" ", ""));
+      this.#peer.say(toHex(this.#line === "serial" ? encodeFrame(bytes) : bytes), 2 + 10 * i);
+    });
+    if (apdu === "061800") this.clock.startTimer("goes down", LAST_WORD_MS, () => this.#restart());
+  }
+
+  #restart(): void {
+    this.#isDown = this.#awayMs > 0;
+    this.#peer.isAway = this.#isDown && this.#line === "tcp";
+    if (this.#peer.isAway) this.#peer.drop(0);
+    this.clock.startTimer("is back", this.#awayMs, () => {
+      this.#isDown = false;
+      this.#peer.isAway = false;
+    });
+  }
+
+  /** Milliseconds until the condition holds, on the test's clock. */
+  async untilMs(condition: () => boolean): Promise<number> {
+    const beganMs = this.clock.monotonicMs();
+    while (!condition()) {
+      await this.clock.advance(STEP_MS);
+      expect(this.clock.monotonicMs() - beganMs).toBeLessThan(600_000);
+    }
+    return this.clock.monotonicMs() - beganMs;
+  }
+
+  /** How long a reset takes, from its call to its end. */
+  async resetMs(): Promise<number> {
+    await this.untilMs(() => this.driver.terminal.state.link === "connected");
+    this.asked.length = 0;
+    let ended = false;
+    const reset = this.driver.terminal.reset?.(never).then(() => {
+      ended = true;
+    });
+    const ms = await this.untilMs(() => ended);
+    await reset;
+    expect(this.driver.terminal.state.link).toBe("connected");
+    return ms;
+  }
+}
+
+const repliesTo: Readonly<Record<string, readonly string[]>> = {
+  "0600": [`060f0a 1910 29${terminalId} 490978`],
+  "0501": [statusCompletion()],
+  "0620": [goodSale, "060f00"],
+  "0618": ["060f00"],
+};
+
+test.each<[Line, number]>([
+  ["serial", 3_000],
+  ["tcp", 3_000],
+  ["serial", 300],
+  ["serial", 20_000],
+  ["tcp", 20_000],
+])("a restart over %s that takes %i ms is over soon after it", async (line, awayMs) => {
+  const terminal = new RestartingTerminal(line, awayMs);
+  const ms = await terminal.resetMs();
+  expect(ms).toBeGreaterThan(awayMs);
+  expect(ms).toBeLessThanOrEqual(awayMs * 1.3 + 3_000);
+  // Registration, questions, and the one restart that was asked for.
+  expect([...new Set(terminal.asked)].toSorted()).toEqual(["0501", "0600", "0618", "0620"]);
+  expect(terminal.asked.filter((command) => command === "0618")).toHaveLength(1);
+});
+
+test.each<Line>(["serial", "tcp"])(
+  "a terminal that does not go down is given its time over %s, and no more",
+  async (line) => {
+    const terminal = new RestartingTerminal(line, 0);
+    const ms = await terminal.resetMs();
+    const { silenceMs } = defaultZvtOptions;
+    expect(ms).toBeGreaterThanOrEqual(silenceMs);
+    expect(ms).toBeLessThanOrEqual(silenceMs + 3_000);
+  },
+);
