@@ -62,7 +62,7 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     expect(await page.evaluate("typeof stolen")).toBe("undefined");
   });
 
-  test("nothing is done without a name and a reason, and the dialogue can be left", async () => {
+  test("nothing is done without name and reason, and the dialogue can be left", async () => {
     const { url, at } = await consoleHouse();
     const { page } = await consolePage(browser(), url);
     await page.getByRole("link", { name: "Care" }).click();
@@ -77,11 +77,12 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     expect(at.journal.acts.list(99, 9)).toEqual([]);
   });
 
-  test("care: each act asks, does it, and is listed; logs and configuration are shown", async () => {
+  test("care: each act asks and is listed; logs and configuration are shown", async () => {
     const data = temporaryFolder(onTestFinished);
     mkdirSync(join(data, "logs"));
+    const time = "2026-01-15T12:00:00.000Z";
     const line = (level: string, msg: string) =>
-      `${JSON.stringify({ level, time: "2026-01-15T12:00:00.000Z", program: "tp-manager", msg })}\n`;
+      `${JSON.stringify({ level, time, program: "tp-manager", msg })}\n`;
     const log = line("info", "quiet words") + line("error", hostile("log"));
     writeFileSync(join(data, "logs/tp-manager.log"), log);
     writeFileSync(join(data, "config.txt"), "LOG_DAYS=9\nTERMINAL_MANAGER_PWD=very-secret\n");

@@ -105,7 +105,7 @@ test("a wrong password is answered late, later each time, and never with a chall
   expect((await logIn()).http).toBe(200);
 });
 
-test("the kiosk's pair logs in only where the operator has none, and has its own rights", async () => {
+test("the kiosk's pair logs in only where the operator has none, with its rights", async () => {
   const kiosk = { login: "kiosk", password: "secret" };
   const with2 = consoleForTest();
   const refused = with2.send("POST", "/session", own, kiosk);
@@ -135,7 +135,7 @@ test("fifteen minutes without key or pointer end a session; polling does not cou
   expect(clock.running).toEqual([]);
 });
 
-test("an act is kept with login, name, time, reason and end; without them nothing is done", async () => {
+test("an act is kept with who, why and how it ended; without them nothing is done", async () => {
   const { send, logIn, at } = consoleForTest();
   const { auth } = await logIn();
   for (const more of [{}, { "act-name": "Anna" }, { ...act, "act-name": "%20" }]) {

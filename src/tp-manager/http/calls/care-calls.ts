@@ -52,7 +52,7 @@ export const careCalls: readonly AnyCall[] = [
     reads: true,
     role: "operator",
     summary: "An archive for support, without passwords and card numbers",
-    description: "As `./launch.sh doctor --bundle`. It may take a minute.",
+    description: "As `./launch.sh doctor --bundle FILE`. It may take a minute.",
     document: () => ({
       answer: { type: "application/gzip", schema: z.string(), description: "tar.gz" },
       errors: [],
@@ -71,7 +71,7 @@ export const careCalls: readonly AnyCall[] = [
     summary: "Ask UPDATE_URL for a version now",
     description:
       "As `./launch.sh update --check`. One that is found is taken by itself when the kiosk is " +
-      "idle (docs/updates.md).",
+      "idle.",
     body: z.strictObject({}).optional(),
     document: ({ done }) => ({
       answer: {

@@ -21,7 +21,7 @@ interface CareParts {
   readonly fields: ConfigFields;
 }
 
-/** What `launch.sh doctor --json` prints. */
+/** The output of `launch.sh doctor --json`. */
 interface DoctorReport {
   readonly version: string;
   readonly well: boolean;
@@ -102,7 +102,7 @@ interface Ended {
   readonly code: number;
 }
 
-/** What a command prints, however it ends. */
+/** The output of a command, however it ends. */
 async function run(words: readonly string[], timeout: number): Promise<Ended> {
   const options = { timeout, windowsHide: true, maxBuffer: OUTPUT_BYTES_MAX };
   const running = promisify(execFile)(process.execPath, [...words], options);

@@ -57,7 +57,7 @@ export interface Health {
   readonly status: "Ready" | "NotReady";
   /** Why no payment can be taken now; empty when one can. */
   readonly reasons: readonly string[];
-  /** The same for programs and people: the code of the refused payment, and what helps. */
+  /** The reasons, each with the code of the refused payment and what helps. */
   readonly obstacles: readonly ToldObstacle[];
   /** Conditions that do not stop payments and still want somebody. */
   readonly warnings: readonly string[];

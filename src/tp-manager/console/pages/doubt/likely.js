@@ -1,5 +1,5 @@
 /**
- * What is likely of a payment in doubt, from the same evidence that a person sees. A word of help
+ * The likely end of a payment in doubt, from the same evidence that a person sees. A word of help
  * only: nothing is settled by it.
  * @param {any} found the answer of GET /payment/{orderId}
  * @param {readonly any[]} compared
