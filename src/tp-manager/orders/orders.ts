@@ -417,7 +417,7 @@ function suspectsOf(body: Reconciliation["body"]): readonly Suspect[] {
   return body.terminal.result === "not-comparable" ? [] : body.terminal.suspects;
 }
 
-/** What the answer of a repeated order says beside it (docs/design.md 5.11). */
+/** The warnings in the answer of a repeated order (docs/design.md 5.11). */
 function differences(request: PaymentRequest, attempt: Attempt): string[] {
   return differingMembers(request, attempt).map(
     (member) => `${member} is not that of the stored order; a new sale needs a new orderId`,
