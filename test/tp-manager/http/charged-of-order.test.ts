@@ -204,7 +204,7 @@ test("with REPEAT_MUST_MATCH=all another basket is refused, charged or running",
   expect(at.terminal.paid).toHaveLength(1);
 });
 
-test("with REPEAT_MUST_MATCH=all an order that is not charged may have another basket", async () => {
+test("with REPEAT_MUST_MATCH=all an order that is not charged may change", async () => {
   const at = house(undefined, undefined, { repeatMustMatch: "all" });
   const rig = await api({}, at);
   at.terminal.script = (_order, observer) => {
