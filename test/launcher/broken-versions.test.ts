@@ -46,7 +46,10 @@ const cases: Array<[string, (at: string) => void, "barred" | "put off", RegExp]>
   [
     "does not reach the terminal",
     withFirstWords(`const { Socket } = process.getBuiltinModule("node:net");
-      if (isOnProbation) Socket.prototype.connect = function () { setImmediate(() => this.destroy(new Error("no way"))); return this; };`),
+      if (isOnProbation) Socket.prototype.connect = function () {
+        setImmediate(() => this.destroy(new Error("no way")));
+        return this;
+      };`),
     "put off",
     /the terminal was not reached again/,
   ],
