@@ -1,6 +1,9 @@
+import type { ConnectorEvent } from "./event-types.ts";
+
 /**
  * A client of the local API for programs in TypeScript or JavaScript, in Node and in browsers. The
- * client needs nothing but `fetch` and imports nothing: the file can be copied as it is.
+ * client needs nothing but `fetch` and imports only types: the file can be copied as it is, with
+ * event-types.ts beside it where types are checked.
  *
  *   const connector = new ConnectorClient({ url: "http://localhost:8765", login, password });
  *   const answer = await connector.pay({ amount: 12.0, orderId: "A-1001" });
@@ -193,13 +196,6 @@ export interface Check {
   readonly asOf?: string;
 }
 
-export interface ConnectorEvent {
-  /** Only events that are kept have one. */
-  readonly id: number | undefined;
-  readonly name: "payment" | "delivery" | "alarm" | "prompt" | "terminal" | "gap" | (string & {});
-  readonly data: Readonly<Record<string, unknown>> & { readonly at: string };
-}
-
 /** The connector refused a call that is not a payment. */
 export class ConnectorError extends Error {
   override readonly name = "ConnectorError";
@@ -283,14 +279,17 @@ export class ConnectorClient {
    * Events from now on, or behind `afterId`; reconnects and goes on behind the last one seen, until
    * `signal` aborts. Rejects when the connector refuses (wrong pair, foreign origin).
    */
-  async *events(options: { readonly signal: AbortSignal; readonly afterId?: number }) {
+  async *events(options: {
+    readonly signal: AbortSignal;
+    readonly afterId?: number;
+  }): AsyncGenerator<ConnectorEvent, void> {
     const { signal } = options;
     let lastId = options.afterId;
     while (!signal.aborted) {
       try {
         for await (const event of this.#stream(signal, lastId)) {
           if (event.id !== undefined) lastId = event.id;
-          if (event.name !== "") yield event;
+          if (event.name !== "") yield event as ConnectorEvent;
         }
       } catch (error) {
         if (signal.aborted) return;
@@ -301,7 +300,7 @@ export class ConnectorClient {
     }
   }
 
-  async *#stream(signal: AbortSignal, lastId: number | undefined): AsyncGenerator<ConnectorEvent> {
+  async *#stream(signal: AbortSignal, lastId: number | undefined): AsyncGenerator<StreamBlock> {
     const response = await this.#fetch(`${this.#url}/events`, {
       headers: {
         authorization: this.#authorization,
@@ -356,8 +355,14 @@ function errorOf(one: Record<string, unknown>): ApiError {
   return one["error"] as ApiError;
 }
 
+interface StreamBlock {
+  readonly id: number | undefined;
+  readonly name: string;
+  readonly data: unknown;
+}
+
 /** One block of a stream; the name is "" when it only sets the id. */
-function eventOf(block: string): ConnectorEvent {
+function eventOf(block: string): StreamBlock {
   const lineOf = (name: string): string | undefined =>
     new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];
   const id = lineOf("id");

@@ -95,22 +95,30 @@ const hasLongRun = new RegExp(
   `\\d(?:[${separators}]{0,${SEPARATORS_MAX}}\\d){${PAN_DIGITS_MIN - 1}}`,
 );
 
+/** By a search: a receipt is looked through for each payment, and little of it is such a run. */
 function* digitRuns(text: string): Generator<Run> {
-  let digits: number[] = [];
-  let positions: number[] = [];
-  for (let at = 0; at <= text.length; at++) {
+  const search = new RegExp(hasLongRun, "g");
+  for (let found = search.exec(text); found; found = search.exec(text)) {
+    const run = digitRunAt(text, found.index);
+    yield run;
+    search.lastIndex = (run.positions.at(-1) as number) + 1;
+  }
+}
+
+/** From a digit on to the last one of its run. */
+function digitRunAt(text: string, start: number): Run {
+  const digits: number[] = [];
+  const positions: number[] = [];
+  let last = start;
+  for (let at = start; at < text.length && at - last <= SEPARATORS_MAX + 1; at++) {
     const digit = text.charCodeAt(at) - 48;
     if (digit >= 0 && digit <= 9) {
       digits.push(digit);
       positions.push(at);
-    } else if (
-      at - (positions.at(-1) ?? 0) > SEPARATORS_MAX ||
-      !separators.includes(text.charAt(at) || "\0")
-    ) {
-      if (digits.length >= PAN_DIGITS_MIN) yield { text, digits, positions };
-      if (digits.length > 0) [digits, positions] = [[], []];
-    }
+      last = at;
+    } else if (!separators.includes(text.charAt(at))) break;
   }
+  return { text, digits, positions };
 }
 
 /**

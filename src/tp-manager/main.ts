@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { consolePortOf } from "../shared/config/console-port.ts";
+import { sharedFields } from "../shared/config/schema.ts";
 import { backupChore, oldLogsChore, startDaily } from "../shared/daily.ts";
 import { ProgramExit } from "../shared/exit-codes.ts";
 import type { Installation } from "../shared/installation.ts";
@@ -17,6 +18,7 @@ import { createConsole } from "./console/console.ts";
 import { ClosingKeeper, type ClosingParts } from "./desk/closing-keeper.ts";
 import { type DeskSettings, TerminalDesk } from "./desk/terminal-desk.ts";
 import { type ApiOptions, createApi } from "./http/app.ts";
+import { Care } from "./http/care/care.ts";
 import { EventHub } from "./http/events/event-hub.ts";
 import { FailureDelay } from "./http/failure-delay.ts";
 import { listenOnLoopback } from "./http/loopback-server.ts";
@@ -81,12 +83,13 @@ async function start(context: ProgramContext): Promise<void> {
   const monitor = createMonitor(context, { hub, desk, journal, handOff, guard }, supervisor);
   onStop("monitor", () => monitor.close());
   const atGateway = gatewayParts(context, supervisor, journal, areaLog("gateway"));
+  const fields = { ...sharedFields, ...protocolPart.fields };
   const options = apiOptions(context, {
     ...{ monitor, orders, desk, supervisor, days: journal.days },
     afterSale: new AfterSale({ attempts, terminalLog, desk, orders }),
     refused: new RefusedHandOvers(journal.refused, handOff, clock, areaLog("hand-off")),
     gateway: atGateway.gateway,
-    acts: journal.acts,
+    ...{ acts: journal.acts, care: new Care({ installation, fields }) },
     settle: (word) => settleByOperator({ orders, desk }, word),
   });
   const api = await createApi(options);

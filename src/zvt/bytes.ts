@@ -6,9 +6,7 @@ export function fromHex(hex: string): Uint8Array {
   if (hex.length % 2 !== 0 || /[^0-9a-fA-F]/.test(hex)) {
     throw new ZvtCodecError("value", `not an even number of hexadecimal digits: ${hex.length}`);
   }
-  return Uint8Array.from({ length: hex.length / 2 }, (_, i) =>
-    Number.parseInt(hex.slice(2 * i, 2 * i + 2), 16),
-  );
+  return new Uint8Array(Buffer.from(hex, "hex"));
 }
 
 export function toHex(bytes: Uint8Array): string {

@@ -18,7 +18,8 @@ describe.skipIf(!haveChromium)("the operator's console", () => {
       await page.locator("select").selectOption(language);
       await page.getByRole("button", { name: words }).waitFor();
       expect(await page.evaluate("document.documentElement.lang")).toBe(language);
-      await easyForAll(page, `now-${language}`);
+      await page.setViewportSize({ width: 360, height: 900 });
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(360);
     }
     await page.getByRole("button", { name: "Abmelden" }).click();
     await page.locator("input[type=password]").waitFor();

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { ConnectorClient, ConnectorError, type ConnectorEvent } from "../../src/client/client.ts";
+import { ConnectorClient, ConnectorError } from "../../src/client/client.ts";
+import type { ConnectorEvent } from "../../src/client/event-types.ts";
 import { TestInstallation } from "../support/installation.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
 
@@ -15,9 +16,9 @@ afterAll(() => at.stop());
 
 /** What was told of a payment, in order. */
 const statesOf = (orderId: string, seen: readonly ConnectorEvent[]): unknown[] =>
-  seen
-    .filter(({ name, data }) => name === "payment" && data["orderId"] === orderId)
-    .map(({ data }) => data["state"]);
+  seen.flatMap(({ name, data }) =>
+    name === "payment" && data.orderId === orderId ? data.state : [],
+  );
 
 test("pays, looks up, replays, listens and is refused, against running programs", async () => {
   const stop = new AbortController();

@@ -70,7 +70,7 @@ const furtherFaults: readonly FurtherFault[] = [
   { name: "operator-settles", chance: 0.1, actions: () => [{ do: "operator-settles" }] },
   {
     name: "store-lost",
-    chance: 0.025,
+    chance: 0.03,
     actions: (random) => [{ do: "store-lost", store: random.pick(stores), ms: pause(random) }],
   },
   {
@@ -88,12 +88,12 @@ const furtherFaults: readonly FurtherFault[] = [
   },
   {
     name: "stores-restored",
-    chance: 0.025,
+    chance: 0.03,
     actions: (random) => [{ do: "nightly-copy" }, { do: "stores-restored", ms: pause(random) }],
   },
   {
     name: "stores-swapped",
-    chance: 0.025,
+    chance: 0.03,
     actions: (random) => [
       { do: "nightly-copy" },
       { do: "stores-swapped", store: random.pick(stores), ms: pause(random) },

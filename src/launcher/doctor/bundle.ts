@@ -13,6 +13,7 @@ import { join } from "node:path";
 import { type ConfigFields, metaOf } from "../../shared/config/config-field.ts";
 import { type Entry, readEntries } from "../../shared/config/config-file.ts";
 import { sharedFields } from "../../shared/config/schema.ts";
+import { isShown } from "../../shared/config/shown-entry.ts";
 import { type Installation, osName, versionNumber } from "../../shared/installation.ts";
 import { cleanLine } from "../../shared/log-cleaning.ts";
 import type { Clock } from "../../shared/time.ts";
@@ -69,16 +70,8 @@ function setupEntries({ configFile }: Installation): Entry[] {
 
 const knownFields: ConfigFields = { ...sharedFields, ...protocolPart.fields };
 
-/** Hidden are also a login, behind which people write the password, and an unknown name. */
-function isShown({ name, value }: Entry): boolean {
-  const field = Object.hasOwn(knownFields, name) ? knownFields[name] : undefined;
-  if (!field) return false;
-  const { secret } = metaOf(field);
-  return secret !== true && !name.endsWith("_LOGIN") && !value.includes("@");
-}
-
 function shownEntry(entry: Entry): string {
-  const shown = isShown(entry) ? entry.value : entry.value === "" ? "" : REMOVED;
+  const shown = isShown(entry, knownFields) ? entry.value : entry.value === "" ? "" : REMOVED;
   return `${entry.name}=${shown}\n`;
 }
 
@@ -86,7 +79,9 @@ const SECRET_CHARACTERS_MIN = 4;
 
 /** Every secret value, as it stands and as it may have been written on its way somewhere. */
 function secretsOf(entries: readonly Entry[]): string[] {
-  const hidden = entries.filter((entry) => !isShown(entry) && !entry.name.endsWith("_LOGIN"));
+  const hidden = entries.filter(
+    (entry) => !isShown(entry, knownFields) && !entry.name.endsWith("_LOGIN"),
+  );
   const logins = entries.filter(({ name }) => name.endsWith("_LOGIN"));
   const pairs = logins.flatMap((login) =>
     hidden.map(({ value }) => Buffer.from(`${login.value}:${value}`).toString("base64")),

@@ -1,5 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { HEAD_BYTES_MAX, readChunks, readPlainHead } from "../plain-http.ts";
+import { readInto } from "../read-into.ts";
 import type { Clock, Timer } from "../time.ts";
 
 interface LocalMessage {
@@ -172,11 +173,11 @@ class Connection {
     this.socketPath = socketPath;
     this.#options = options;
     this.#listener = listener;
-    this.#socket = connect(socketPath, () => {
+    const onread = readInto((piece) => this.#take(piece));
+    this.#socket = connect({ path: socketPath, onread }, () => {
       this.#ready = true;
       this.#write();
     });
-    this.#socket.on("data", (piece) => this.#take(piece));
     this.#socket.on("error", (cause) => this.#exchange?.fail(cause.message, { cause }));
     this.#socket.on("end", () => this.close("the connection was closed"));
     this.#socket.on("close", () => {

@@ -1,11 +1,11 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { startDaily } from "../../shared/daily.ts";
 import { exitCodes } from "../../shared/exit-codes.ts";
 import type { ProgramContext } from "../../shared/lifecycle.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { isDelivery, programFile } from "../../shared/version-files.ts";
-import { installationId, lookTime } from "../../update/update-state.ts";
+import { installationId, lookTime, readState } from "../../update/update-state.ts";
+import { DailyLook } from "./daily-look.ts";
 
 /** A large runtime over a slow line; what came is taken up again the next night. */
 const CHECK_LIMIT_MS = 4 * 3_600_000;
@@ -29,10 +29,22 @@ export function startUpdateChecks({ config, installation, clock, log, onStop }: 
   const at = timeOfLooks(config.UPDATE_TIME, dataDirectory, log);
   log.info({ channel: config.UPDATE_CHANNEL }, `updates are looked for each day at ${at}`);
   const script = programFile("update-check");
-  const run = (): Promise<void> => lookInItsOwnProgram(script, dataDirectory, log);
-  const chores = [{ name: "look for an update", run }];
-  const daily = startDaily({ at, idle: () => true, chores, clock, log });
+  const look = (): Promise<void> =>
+    lookInItsOwnProgram(script, dataDirectory, log).catch((error: unknown) =>
+      log.warn({ err: error }, "no update could be looked for"),
+    );
+  const lastMs = (): number | null => lastLookMs(dataDirectory);
+  const daily = new DailyLook({ at, lastMs, look, clock });
   onStop("looks for updates", () => daily.stop());
+}
+
+/** A state that cannot be read tells of no look. */
+function lastLookMs(dataDirectory: string): number | null {
+  try {
+    return readState(dataDirectory).checkedMs;
+  } catch {
+    return null;
+  }
 }
 
 /** A disk that cannot keep the installation's id costs the spread, never the program's start. */

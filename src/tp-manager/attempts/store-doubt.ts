@@ -47,7 +47,7 @@ export interface DoubtStore {
   knowsReport(report: TransactionReport, limitMs: number): boolean;
   /**
    * Whether the terminal has taken back a sale that it made after the newest command of this
-   * journal, which is a charge by its own word.
+   * journal, which is a charge or a reversal by its own word.
    */
   tookBackLater(report: TransactionReport): boolean;
   /** Anything was paid here, or tried, so that an unknown sale of the terminal says something. */

@@ -9,6 +9,7 @@ import type { SettlementWord } from "../orders/settlement.ts";
 import type { GatewayDesk } from "../supervisor/gateway-desk.ts";
 import type { RefusedHandOvers } from "../supervisor/refused-hand-overs.ts";
 import type { SupervisorLink } from "../supervisor/supervisor-link.ts";
+import type { Care } from "./care/care.ts";
 import type { EventStreams } from "./events/event-streams.ts";
 import type { Monitor } from "./status/monitor.ts";
 
@@ -40,6 +41,7 @@ export interface CallContext {
     GatewayDesk,
     "ask" | "publicIdOf" | "reconcile" | "settle" | "settleCopies"
   >;
+  readonly care: Pick<Care, "settings" | "logs" | "doctor" | "supportBundle" | "checkForUpdate">;
   readonly acts: ActStore;
   readonly days: Pick<DayStore, "hours" | "closings">;
   readonly defaultCurrency: string;

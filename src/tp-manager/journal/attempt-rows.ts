@@ -29,7 +29,7 @@ import {
   unfinishedSql,
 } from "./attempt-columns.ts";
 import type { EventRows } from "./event-rows.ts";
-import { EvidenceRows } from "./evidence-rows.ts";
+import { EvidenceRows, hasReported } from "./evidence-rows.ts";
 import type { HandOffRows } from "./hand-off-rows.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
 
@@ -268,6 +268,9 @@ export class AttemptRows implements AttemptStore {
   }
 
   orderOfReport(report: TransactionReport, except: string): string | undefined {
+    const known = this.#knownNow();
+    const isNewest = known?.position && known.attempt.transactionId !== except;
+    if (isNewest && hasReported(known.attempt, report)) return known.attempt.request.orderId;
     return this.#evidence.orderOfReport(report, except);
   }
 

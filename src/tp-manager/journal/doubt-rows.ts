@@ -7,6 +7,7 @@ import {
   type AttemptEvent,
   endReportOf,
   isCharged,
+  isReversed,
   saleOf,
 } from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/payment-event.ts";
@@ -159,13 +160,13 @@ export class DoubtRows implements DoubtStore {
     if ([...strays, ...told].some((one) => isItOrItsSale(one, report))) return false;
     const attempts = this.#sql.newest.all(ATTEMPTS_LOOKED_AT).map(readAttempt);
     const newest = attempts.find((attempt) => canHaveLeft(this.#attempts, attempt));
-    if (!newest || !isCharged(newest.state) || newest.state.by !== "payment") return false;
+    const own = newest && ownWordOf(newest.state);
+    if (!newest || !own) return false;
     // A second sale of that payment, for example, which the terminal was told to take back.
     const reports = this.#attempts.events(newest.transactionId).flatMap(reportIn);
     if (reports.some((one) => isItOrItsSale(one, report))) return false;
-    const ownTrace = newest.state.report.traceNumber;
     // Traces begin again: only a greater one is certainly later.
-    return ownTrace !== null && Number(originalTrace) > Number(ownTrace);
+    return own.traceNumber !== null && Number(originalTrace) > Number(own.traceNumber);
   }
 
   hasAttempts(): boolean {
@@ -245,6 +246,12 @@ export class DoubtRows implements DoubtStore {
     const order = [id, orderId, amountMinor, currency] as const;
     this.#sql.insert.run(...order, phase, request, text, approvedAtMs, receipt, trace);
   }
+}
+
+/** The terminal's own word that a payment was a charge, or that the charge was taken back. */
+function ownWordOf(state: Attempt["state"]): TransactionReport | undefined {
+  if (isCharged(state)) return state.by === "payment" ? state.report : undefined;
+  return isReversed(state) ? state.report : undefined;
 }
 
 function reportIn({ detail }: AttemptEvent): TransactionReport[] {

@@ -67,9 +67,7 @@ export class EvidenceRows {
   /** See {@link AttemptStore.orderOfReport}. */
   orderOfReport(report: TransactionReport, except: string): string | undefined {
     const ownerAmong = (rows: readonly Row[]): Attempt | undefined =>
-      rows
-        .map(readAttempt)
-        .find((attempt) => reportsOf(attempt).some((own) => isSame(own, report)));
+      rows.map(readAttempt).find((attempt) => hasReported(attempt, report));
     const owner =
       // Before a payment the terminal nearly always shows the last one.
       ownerAmong(this.#sql.newest.all(except, 1)) ??
@@ -149,6 +147,11 @@ const nothingTold = {
 } as const;
 
 const noNumbers = { receiptNumber: null, formerReceipt: null };
+
+/** Whether a report is one of those that an attempt has had itself. */
+export function hasReported(attempt: Attempt, report: TransactionReport): boolean {
+  return reportsOf(attempt).some((own) => isSame(own, report));
+}
 
 /** The sale and the last word about it, which is that of its reversal when it was reversed. */
 function reportsOf({ state }: Attempt): TransactionReport[] {

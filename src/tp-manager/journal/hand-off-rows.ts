@@ -74,7 +74,10 @@ export class HandOffRows implements HandOffStore {
     // Only a disk that takes nothing leaves one: what was told as sent is told so all the same.
     const told = this.#unwritten.get(transactionId);
     return {
-      transaction: readJson(row["body"]),
+      // Most who ask want to know how it stands.
+      get transaction(): Transaction {
+        return readJson(row["body"]);
+      },
       acknowledged: told !== undefined || row["acknowledged"] === 1,
       dropped: told === undefined && isDropped(row),
       delivery: told ?? (row["delivery"] as DeliveryState),

@@ -122,7 +122,10 @@ export class Orders {
     return second.way === "done" ? second.result : this.result(second.attempt, true);
   }
 
-  /** Every attempt of an order with its events, and what the gateway has of the last one. */
+  /**
+   * Every attempt of an order with its events, and the one that speaks for it, which is not always
+   * the last (docs/design.md 3.19), with what the gateway has of it.
+   */
   async lookUp(orderId: string): Promise<FoundOrder> {
     const { attempts: store } = this.#parts;
     const lookup = this.#find(orderId);
@@ -133,7 +136,8 @@ export class Orders {
         events: store.events(attempt.transactionId),
       })),
     );
-    const latest = attempts.at(-1);
+    const spoken = reading(() => store.latest(orderId));
+    const latest = attempts.find((one) => one.transactionId === spoken?.transactionId);
     if (!latest) throw this.#notFound();
     if (this.#mayBeOlder(latest)) {
       throw new AppError("STORES_DISAGREE", undefined, { charged: "unknown" });

@@ -77,6 +77,7 @@ const rare: Readonly<Record<string, readonly ErrorCode[]>> = {
   // gateway-routes.test.ts, store-guard.test.ts
   "/reversal": ["GATEWAY_OPERATION_OPEN", "STORES_DISAGREE"],
   "/payment/{orderId}": ["STORES_DISAGREE"], // lost-stores.test.ts
+  "/story/{orderId}": ["STORES_DISAGREE"], // as GET /payment/{orderId}
   "/payment": [
     // To somebody who waits for a payment that another call ends.
     "SETTLED_NOT_CHARGED",

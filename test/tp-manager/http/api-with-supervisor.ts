@@ -14,6 +14,7 @@ import { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-li
 import { openRig, type RigOptions } from "../../supervisor/supervisor-rig.ts";
 import { house } from "../../support/payment-house.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { careForTest } from "./care-for-test.ts";
 import { monitorOf } from "./rig.ts";
 import { createWatchedApi } from "./watched-api.ts";
 
@@ -55,6 +56,7 @@ export async function apiWithSupervisor(
     allowedOrigins: [],
     failures: new FailureDelay(systemClock),
     acts: journal.acts,
+    care: careForTest(),
     defaultCurrency: "EUR",
     supervisor,
     clock: systemClock,

@@ -6,6 +6,7 @@ import { FailureDelay } from "../../../src/tp-manager/http/failure-delay.ts";
 import { type House, house } from "../../support/payment-house.ts";
 import { report } from "../../support/reports.ts";
 import { approves } from "../../support/scripted-terminal.ts";
+import { careForTest } from "./care-for-test.ts";
 import { withoutSupervisor } from "./no-supervisor.ts";
 import { monitorOf } from "./rig.ts";
 import { createWatchedApi } from "./watched-api.ts";
@@ -21,6 +22,7 @@ async function api(change: Partial<ApiOptions> = {}, at: House = house()) {
     allowedOrigins: [],
     failures: new FailureDelay(systemClock),
     acts: at.journal.acts,
+    care: careForTest(),
     defaultCurrency: "EUR",
     orders: at.orders,
     days: at.journal.days,

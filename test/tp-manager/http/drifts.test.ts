@@ -89,7 +89,7 @@ describe("HEAD", () => {
   test("answers as GET does, without a body, where a call only reads", async () => {
     const { app } = await api();
     const headers = { host: "localhost:8765", authorization: `Basic ${btoa("kiosk:secret")}` };
-    for (const url of ["/health", "/version", "/openapi.json", "/", "/metrics", "/payments"]) {
+    for (const url of ["/health", "/version", "/openapi.json", "/metrics", "/payments"]) {
       const { statusCode, body } = await app.inject({ method: "HEAD", url, headers });
       expect([url, statusCode, body]).toEqual([url, 200, ""]);
     }
@@ -136,9 +136,10 @@ test("a GET reads only when its record says so", () => {
 
 /** Every GET that an address bar may send: a new one is added here after thought. */
 const readingPaths: readonly string[] = [
-  ...["/", "/check", "/config", "/events", "/gateway/transaction/{id}", "/health", "/metrics"],
-  ...["/openapi.json", "/outbox", "/payment/{orderId}", "/payments", "/reconciliation"],
-  ...["/unexpected-reports", "/version"],
+  ...["/acts", "/check", "/config", "/day", "/events", "/gateway/transaction/{id}", "/health"],
+  ...["/metrics", "/openapi.json", "/outbox", "/payment/{orderId}", "/payments"],
+  ...["/payments/search", "/reconciliation", "/story/{orderId}", "/unexpected-reports"],
+  "/version",
 ];
 
 test("an address bar sends no GET but those of a closed list", async () => {

@@ -157,6 +157,24 @@ export const hostileSamples: Readonly<Record<string, readonly string[]>> = {
   ],
   "POST /outbox/1/requeue": [...noObject, "{}", '{"x":1}'],
   "POST /outbox/1/drop": [...noObject, ...unknownMembers, "{}", ...notes.map(member("note", ""))],
+  "GET /acts": [
+    ...["?", "?limit=1", "?limit=0", "?limit=x", "?cursor=1", "?cursor=0", "?cursor=x", "?x=1"],
+    ...["?limit=1&limit=2", "?cursor=9007199254740991", "?cursor=9007199254740993", "?since=1"],
+  ],
+  "GET /day": [
+    ...["?", "?date=2026-01-31", "?date=2026-02-31", "?date=", "?date=x", "?date=2026-1-1", "?x=1"],
+    ...["?date=2026-01-31T00:00:00Z", "?date=-2026-01-31", "?date=2026-01-31&date=2026-01-30"],
+    ...["?date=2024-02-29", "?date=2026-02-29", "?date[]=2026-01-31", "?Date=2026-01-31"],
+  ],
+  "GET /payments/search": [
+    ...["?", "?limit=1", "?limit=100", "?limit=101", "?limit=0", "?limit=x", "?x=1"],
+    ...["?from=2026-01-31", "?from=x", "?until=2026-01-31T00:00:00Z", "?until=", "?until=1"],
+    ...["?order=A-1", "?order=", "?order=%25", "?order=%00", "?order=a&order=b", "?order[]=a"],
+    ...["?amount=9.99", "?amount=9,99", "?amount=-1", "?amount=1e3", "?amount=", "?amount=NaN"],
+    ...["?amount=123456789", "?amount=1.23456", "?amount=.5", "?amount=0x10", "?amount=+1"],
+    ...["?card=4444", "?card=44", "?card=4", "?card=44444", "?card=4111111111111111", "?card=x"],
+    ...["?status=Success", "?status=success", "?cursor=1", "?cursor=archive-1", "?cursor=0"],
+  ],
   "GET /payments": [
     ...["?", "?limit=1", "?limit=500", "?limit=0", "?limit=501", "?limit=-1", "?limit=1.5"],
     ...["?limit=01", "?limit=1e2", "?limit=", "?limit=x", "?limit=1&limit=2", "?limit=+5"],

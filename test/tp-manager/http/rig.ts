@@ -7,6 +7,7 @@ import { FailureDelay } from "../../../src/tp-manager/http/failure-delay.ts";
 import type { SupervisorStatus } from "../../../src/tp-manager/http/status/health.ts";
 import { Monitor } from "../../../src/tp-manager/http/status/monitor.ts";
 import { type House, house } from "../../support/payment-house.ts";
+import { careForTest } from "./care-for-test.ts";
 import { withoutSupervisor } from "./no-supervisor.ts";
 import { createWatchedApi } from "./watched-api.ts";
 
@@ -53,6 +54,7 @@ export function apiOptions(at: House, change: Partial<ApiOptions> = {}): ApiOpti
     allowedOrigins: [],
     failures: new FailureDelay(change.clock ?? systemClock),
     acts: at.journal.acts,
+    care: careForTest(),
     defaultCurrency: "EUR",
     clock: systemClock,
     log: createLogger({ program: "test", level: "error" }),

@@ -245,6 +245,25 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
     ["none", nothing],
     ["STORAGE_FAILED", broken],
   ],
+  "GET /payments/search": [
+    ["none", paid],
+    ["STORAGE_FAILED", broken],
+  ],
+  "GET /story/A-1": [
+    ["Success", paid],
+    ["Reversed", reversed],
+    ["PAYMENT_DECLINED", declined],
+    ["ORDER_NOT_FOUND", nothing],
+    ["STORAGE_FAILED", broken],
+  ],
+  "GET /day": [
+    ["none", after(paid, (at) => at.upkeep.telecollect())],
+    ["STORAGE_FAILED", broken],
+  ],
+  "GET /acts": [
+    ["none", nothing],
+    ["STORAGE_FAILED", broken],
+  ],
   "GET /unexpected-reports": [
     ["none", strange],
     ["STORAGE_FAILED", broken],

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { isoTime } from "../../../src/shared/time.ts";
-import { approves } from "../../support/scripted-terminal.ts";
+import { declined, report } from "../../support/reports.ts";
+import { approves, type PayScript } from "../../support/scripted-terminal.ts";
 import { api } from "./rig.ts";
 
 const HOUR_MS = 3_600_000;
@@ -100,4 +101,33 @@ test("a person who looks does not take an answer from the kiosk", async () => {
   expect(at.journal.answers.unreadCharges()?.count).toBe(1);
   await call("GET", "/payment/A-1");
   expect(at.journal.answers.unreadCharges()).toBeNull();
+});
+
+const declines: PayScript = (order, observer) => {
+  observer.report(declined({ amountMinor: order.amountMinor }));
+  const text = "do not honour";
+  return Promise.resolve({ end: "aborted", code: "05", reason: "declined", text, ticket: "" });
+};
+
+test("an earlier try that was charged after all speaks for the order", async () => {
+  const { at, call, one } = await api();
+  at.terminal.script = declines;
+  await call("POST", "/payment", { amount: 9.99, orderId: "A-1" });
+  await call("POST", "/payment", { amount: 9.99, orderId: "A-1" });
+  const [first] = at.journal.attempts.ofOrder("A-1");
+  at.journal.attempts.update(first?.transactionId ?? "", {
+    from: "not-charged",
+    state: { phase: "charged", report: report(), by: "recovery", late: true },
+    event: { atMs: at.clock.now(), kind: "charged-late", detail: { report: report() } },
+  });
+  for (const path of ["/payment/A-1", "/story/A-1"]) {
+    const { one: told } = await one("GET", path);
+    expect([path, told.status, told.error, told.attempts.length]).toEqual([
+      path,
+      "Success",
+      null,
+      2,
+    ]);
+  }
+  expect((await one("GET", "/story/A-1")).one.may).toContain("reverse");
 });

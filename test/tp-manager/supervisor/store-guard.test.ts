@@ -236,9 +236,13 @@ test("both databases put back at once show at the terminal's last sale", async (
   await expectSold(at, "C", 100);
 });
 
-test("both put back at once show when the terminal took a later sale back", async () => {
+test.each([
+  ["a sale", () => Promise.resolve()],
+  ["a reversal", (at: Kiosk) => at.manager.afterSale.reverse("A")],
+])("both put back behind %s show when a later sale was taken back", async (_, last) => {
   const at = await kiosk();
   await expectSold(at, "A");
+  await last(at);
   const image = imageOf(at);
   await expectSold(at, "B", 420);
   await expectSold(at, "C", 100);

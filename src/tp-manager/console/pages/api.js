@@ -50,10 +50,26 @@ export class Api {
 
   /**
    * @param {string} path as the local API has it
+   * @param {number} [limitMs]
    * @returns {Promise<Answer>}
    */
-  get(path) {
-    return this.#send("GET", `/api${path}`, undefined, {}, ANSWER_LIMIT_MS);
+  get(path, limitMs = ANSWER_LIMIT_MS) {
+    return this.#send("GET", `/api${path}`, undefined, {}, limitMs);
+  }
+
+  /**
+   * A file, for the person to keep.
+   * @param {string} path
+   * @param {string} name
+   */
+  async download(path, name) {
+    const signal = AbortSignal.timeout(ACT_LIMIT_MS);
+    const response = await fetch(`/api${path}`, { headers: this.#headers(), signal });
+    if (!response.ok) throw new Error((await response.json())[0].error.message);
+    const url = URL.createObjectURL(await response.blob());
+    const link = Object.assign(document.createElement("a"), { href: url, download: name });
+    link.click();
+    URL.revokeObjectURL(url);
   }
 
   /**
@@ -142,7 +158,8 @@ export class Api {
   }
 }
 
-const lists = /^\/api\/(payments|unexpected-reports|reconciliation|outbox|acts)(\?|$)/;
+const lists =
+  /^\/api\/(payments|unexpected-reports|reconciliation|outbox|acts|settings|logs)(\?|$)/;
 
 /**
  * Every body of the API is a list; that of one object is told as the object.

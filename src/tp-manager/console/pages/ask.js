@@ -18,11 +18,10 @@ export function AskDialogue({ words, question, answer }) {
   const [name, setName] = useState(sessionStorage.getItem(NAME) ?? "");
   const [reason, setReason] = useState("");
   useEffect(() => {
-    const before = document.activeElement;
-    dialogue.current?.showModal();
-    return () => {
-      if (before instanceof HTMLElement) before.focus();
-    };
+    const own = dialogue.current;
+    own?.showModal();
+    // Closing gives the focus back to where it was.
+    return () => own?.close();
   }, []);
   const done = (/** @type {Event} */ event) => {
     event.preventDefault();

@@ -20,8 +20,10 @@ import { firstLanguage, languages, loadWords } from "./words.js";
  */
 const views = {
   now: () => import("./views/now.js"),
+  doubt: () => import("./views/doubt.js"),
   payments: () => import("./views/payments.js"),
   day: () => import("./views/day.js"),
+  care: () => import("./views/care.js"),
 };
 
 const api = new Api();

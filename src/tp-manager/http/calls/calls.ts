@@ -1,4 +1,5 @@
 import type { AnyCall } from "../call.ts";
+import { careCalls } from "./care-calls.ts";
 import { dayCalls } from "./day-calls.ts";
 import { gatewayCalls } from "./gateway-calls.ts";
 import { journalCalls } from "./journal-calls.ts";
@@ -20,4 +21,5 @@ export const calls: readonly AnyCall[] = [
   ...outboxCalls,
   ...terminalCalls,
   ...programCalls,
+  ...careCalls,
 ];

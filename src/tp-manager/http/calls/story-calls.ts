@@ -111,7 +111,8 @@ const newest: SearchPlace = { archived: false, before: null };
 
 /** A declined card stands in the steps alone. */
 function cardOfStory({ attempt, attempts }: FoundOrder): string | null {
-  const events = attempts.at(-1)?.events ?? [];
+  const own = attempts.find((one) => one.transactionId === attempt.transactionId);
+  const events = own?.events ?? [];
   const told = events.findLast(({ detail }) => "report" in detail)?.detail["report"];
   return cardOf(attempt) ?? (told as TransactionReport | undefined)?.maskedPan ?? null;
 }

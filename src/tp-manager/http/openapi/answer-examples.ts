@@ -91,6 +91,7 @@ export const unexpectedExample = {
 export const healthExample = {
   status: "Ready",
   reasons: [],
+  obstacles: [],
   warnings: [],
   terminal: {
     ...{ link: "connected", problem: null, state: "ready", detail: "ready" },

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { logLevels } from "../care/log-lines.ts";
 import { time } from "./schemas.ts";
 
 /** Answers of the calls that the operator's console reads. */
@@ -14,9 +15,59 @@ const act = z.object({
   http: z.int().nullable(),
 });
 
-export const consoleSchemas = { act };
+const setting = z.object({
+  name: z.string(),
+  value: z.string().nullable().describe("null: not set, or hidden."),
+  state: z.enum(["set", "hidden", "default", "unknown"]),
+  default: z.string().nullable(),
+  help: z.string(),
+});
+
+const logLine = z.object({
+  at: z.string(),
+  level: z.enum(logLevels),
+  area: z.string().nullable(),
+  message: z.string(),
+  more: z.string().describe("The other members of the line, JSON."),
+});
+
+const doctor = z.object({
+  version: z.string(),
+  well: z.boolean().describe("Nothing has failed."),
+  findings: z.array(
+    z.object({
+      check: z.string(),
+      verdict: z.enum(["ok", "warn", "fail"]),
+      says: z.string(),
+      todo: z.string().nullable(),
+    }),
+  ),
+});
+
+export const consoleSchemas = { act, setting, logLine, doctor };
 
 export const consoleAnswers = {
+  setting: {
+    schema: setting,
+    example: {
+      ...{ name: "LOG_LEVEL", value: null, state: "default", default: "info" },
+      help: "How much is logged: debug adds every frame, card data removed.",
+    },
+  },
+  logLine: {
+    schema: logLine,
+    example: {
+      ...{ at: "2026-01-15T12:00:00.000Z", level: "info", area: "terminal" },
+      ...{ message: "the terminal is registered", more: "" },
+    },
+  },
+  doctor: {
+    schema: doctor,
+    example: {
+      ...{ version: "0.1.0", well: true },
+      findings: [{ check: "runtime", verdict: "ok", says: "Node.js 24.21.0", todo: null }],
+    },
+  },
   act: {
     schema: act,
     example: {

@@ -207,6 +207,9 @@ const unexpectedReport = z.object({
 const health = z.object({
   status: z.enum(["Ready", "NotReady"]),
   reasons: z.array(z.string()).describe("Why no payment can be taken now."),
+  obstacles: z
+    .array(z.object({ code: z.string(), says: z.string(), todo: z.string() }))
+    .describe("The reasons, each with the code of the refused payment and what helps."),
   warnings: z.array(z.string()),
   terminal: eventTable.terminal.data.extend({ version: z.string() }),
   running: z

@@ -1,4 +1,5 @@
 import { statfs } from "node:fs/promises";
+import { type ErrorCode, errorTable } from "../../../shared/errors.ts";
 import { osName, versionNumber } from "../../../shared/installation.ts";
 import type { ResponseOf, supervisorMessages } from "../../../shared/ipc/contract.ts";
 import { type Clock, isoTime } from "../../../shared/time.ts";
@@ -56,6 +57,8 @@ export interface Health {
   readonly status: "Ready" | "NotReady";
   /** Why no payment can be taken now; empty when one can. */
   readonly reasons: readonly string[];
+  /** The reasons, each with the code of the refused payment and what helps. */
+  readonly obstacles: readonly ToldObstacle[];
   /** Conditions that do not stop payments and still want somebody. */
   readonly warnings: readonly string[];
   readonly terminal: EventData<"terminal"> & { readonly version: string };
@@ -75,6 +78,12 @@ export interface Health {
   readonly versions: Readonly<Record<"connector" | "supervisor" | "node" | "os", string>>;
   readonly dailyChoresAt: string;
   readonly updates: Updates | null;
+}
+
+interface ToldObstacle {
+  readonly code: ErrorCode;
+  readonly says: string;
+  readonly todo: string;
 }
 
 interface Running {
@@ -126,10 +135,12 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
   const troubles = troublesOf({ supervisor, tpManager: journal?.troubles });
   const current = parts.desk.turn.current;
   const full = disk !== null && disk.freeBytes < disk.freeMinBytes;
-  const reasons = parts.desk.obstacles.map(({ says }) => says);
+  const { obstacles } = parts.desk;
+  const reasons = obstacles.map(({ says }) => says);
   return {
     status: reasons.length === 0 ? "Ready" : "NotReady",
     reasons,
+    obstacles: obstacles.map(({ code, says }) => ({ code, says, todo: errorTable[code].action })),
     warnings: [
       ...doubtWarnings(parts.guard),
       ...(full ? ["the disk of the data folder is nearly full"] : []),

@@ -1,5 +1,6 @@
 import { createConnection, type Socket } from "node:net";
 import { PORT_MAX } from "../../../shared/port-max.ts";
+import { readInto } from "../../../shared/read-into.ts";
 import type { Clock } from "../../../shared/time.ts";
 import {
   type ByteConnection,
@@ -40,9 +41,14 @@ export function createTcpTransport(options: TcpOptions, clock: Clock): ByteTrans
       signal.throwIfAborted();
       // As an option: set on a socket that is still connecting, Windows loses the delay.
       const keepAlive = { keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_AFTER_MS };
-      const socket = createConnection({ host, port, noDelay: true, ...keepAlive });
+      let receive = (_bytes: Uint8Array): void => {};
+      const onread = readInto((bytes) => receive(bytes));
+      const socket = createConnection({ host, port, noDelay: true, ...keepAlive, onread });
       return connected(socket, address, { clock, connectTimeoutMs, signal }).then(() =>
-        tcpConnection(socket, address, listener),
+        // Nothing is read between the connection and this.
+        tcpConnection(socket, address, listener, (take) => {
+          receive = take;
+        }),
       );
     },
   };
@@ -86,11 +92,12 @@ function tcpConnection(
   socket: Socket,
   address: string,
   listener: TransportListener,
+  onBytes: (take: (bytes: Uint8Array) => void) => void,
 ): ByteConnection {
   let open = true;
   let problem: TransportError | null = null;
   const gone = Promise.withResolvers<void>();
-  socket.on("data", (bytes) => {
+  onBytes((bytes) => {
     if (open) listener.data(bytes);
   });
   socket.on("end", () => {

@@ -6,7 +6,7 @@ import { html, useState } from "../vendor/htm-preact.js";
  * @param {import("../main.js").ViewProps & { day: any, isToday: boolean,
  *   again: () => Promise<void> }} props
  */
-export function EndsOfDay({ api, ask, words, language, role, day, isToday, again }) {
+export function EndsOfDay({ api, ask, words, language, day, isToday, again }) {
   const [told, setTold] = useState(/** @type {{ text: string, bad: boolean } | null} */ (null));
   const [busy, setBusy] = useState(false);
   const close = async () => {
@@ -29,8 +29,6 @@ export function EndsOfDay({ api, ask, words, language, role, day, isToday, again
     await again();
     setBusy(false);
   };
-  // Without an operator's own pair the kiosk's may do it; the call judges.
-  const may = isToday && role !== "";
   return html`<section aria-labelledby="eod-title">
     <h2 id="eod-title">${words("eod.title")}</h2>
     ${day.endsOfDay.length === 0 && html`<p>${words("eod.none")}</p>`}
@@ -38,7 +36,7 @@ export function EndsOfDay({ api, ask, words, language, role, day, isToday, again
       (/** @type {any} */ one) => html`<${Closing} key=${one.startedAt} one=${one}
       words=${words} language=${language} />`,
     )}
-    ${may && html`<button type="button" disabled=${busy} onclick=${close}>${words("eod.run")}</button>`}
+    ${isToday && html`<button type="button" disabled=${busy} onclick=${close}>${words("eod.run")}</button>`}
     <p role="status" class=${told?.bad ? "fault" : ""}>${told?.text ?? ""}</p></section>`;
 }
 

@@ -48,9 +48,10 @@ export function Story(props) {
 /** @param {{ story: any, words: import("../words.js").Words, language: string }} props */
 function Summary({ story, words, language }) {
   const { status, error, amount, chargedAmount, currency, card, warnings, delivery } = story;
-  const kind = { Success: "good", Unknown: "bad", Approved: "busy" }[
-    /** @type {string} */ (status)
-  ];
+  const isPaid = status === "Success";
+  // A note can say that it was charged all the same.
+  const isDoubted = warnings.length > 0 && !isPaid;
+  const kind = isPaid ? "good" : status === "Unknown" ? "bad" : isDoubted ? "look" : "plain";
   const charged =
     chargedAmount === null ? words("notKnown") : money(chargedAmount, currency, language);
   /** @type {Array<[string, unknown]>} */
@@ -61,8 +62,9 @@ function Summary({ story, words, language }) {
     ["payments.card", card ?? words("story.noCard")],
     ["payments.gateway", words(`story.delivery.${delivery ?? "none"}`)],
   ];
-  return html`<div class=${`banner ${kind ?? "plain"}`}>
+  return html`<div class=${`banner ${kind}`}>
       <p class="big">${words(`story.status.${status}`)}</p>
+      ${isDoubted && html`<p>${words("story.doubted")}</p>`}
       ${error && html`<p lang="en">${error.message} (${error.code})</p>`}
     </div>
     ${

@@ -55,6 +55,7 @@ export default {
   "story.status.Failed": "Nicht bezahlt: Es hat nicht geklappt.",
   "story.status.Reversed": "Der Kunde hat das Geld zurück.",
   "story.status.Unknown": "Noch weiß niemand, ob der Kunde bezahlt hat.",
+  "story.doubted": "Erst die Hinweise unten lesen, dann dem Kunden etwas sagen.",
   "story.receipt": "Beleg {number}",
   "story.authorisation": "Genehmigung {number}",
   "story.step.begun": "Der Kiosk verlangte {amount}.",

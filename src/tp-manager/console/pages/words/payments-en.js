@@ -55,6 +55,7 @@ export default {
   "story.status.Failed": "Not paid: it did not work.",
   "story.status.Reversed": "The customer has the money back.",
   "story.status.Unknown": "Nobody knows yet whether the customer has paid.",
+  "story.doubted": "Read the notes below before you tell the customer.",
   "story.receipt": "receipt {number}",
   "story.authorisation": "authorisation {number}",
   "story.step.begun": "The kiosk asked for {amount}.",

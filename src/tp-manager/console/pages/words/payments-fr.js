@@ -55,6 +55,7 @@ export default {
   "story.status.Failed": "Non payé : cela n’a pas marché.",
   "story.status.Reversed": "Le client a récupéré son argent.",
   "story.status.Unknown": "Personne ne sait encore si le client a payé.",
+  "story.doubted": "Lisez les remarques ci-dessous avant de répondre au client.",
   "story.receipt": "ticket {number}",
   "story.authorisation": "autorisation {number}",
   "story.step.begun": "La borne a demandé {amount}.",

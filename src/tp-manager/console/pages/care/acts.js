@@ -1,0 +1,44 @@
+import { timeOf } from "../format.js";
+import { html, useState } from "../vendor/htm-preact.js";
+
+/** @param {import("../main.js").ViewProps} props */
+export function Acts({ api, words, language }) {
+  const [listed, setListed] = useState(/** @type {any[] | null} */ (null));
+  const [next, setNext] = useState(/** @type {string | null} */ (null));
+  const [fault, setFault] = useState("");
+  const read = async (/** @type {string | null} */ cursor) => {
+    try {
+      const { status, body, next } = await api.get(`/acts${cursor ? `?cursor=${cursor}` : ""}`);
+      if (status !== 200) throw new Error(body.error.message);
+      setListed((before) => [...(cursor ? (before ?? []) : []), ...body]);
+      setNext(next);
+    } catch (error) {
+      setFault(/** @type {Error} */ (error).message);
+    }
+  };
+  return html`<section aria-labelledby="acts-title">
+    <h2 id="acts-title">${words("acts.title")}</h2>
+    <button type="button" onclick=${() => read(null)}>${words("acts.show")}</button>
+    ${fault && html`<p class="fault" role="alert">${fault}</p>`}
+    ${listed?.length === 0 && html`<p>${words("acts.none")}</p>`}
+    ${
+      listed &&
+      html`<ul class="plain">${listed.map(
+        (one) => html`<li key=${one.id}>
+      ${timeOf(one.at, language)} <strong>${one.name}</strong> (${one.login}): ${one.reason}<br />
+      <code>${one.call}</code> ${one.body && html`<code>${one.body}</code>`} → ${endOf(one, words)}
+      </li>`,
+      )}</ul>`
+    }
+    ${next && html`<button type="button" onclick=${() => read(next)}>${words("acts.more")}</button>`}
+  </section>`;
+}
+
+/**
+ * @param {any} act
+ * @param {import("../words.js").Words} words
+ */
+function endOf({ http }, words) {
+  if (http === null) return words("acts.open");
+  return http === 200 ? words("acts.done") : words("acts.refused", { http });
+}

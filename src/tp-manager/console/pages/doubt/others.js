@@ -1,0 +1,124 @@
+import { money, moneyOfMinor, timeOf } from "../format.js";
+import { html } from "../vendor/htm-preact.js";
+
+/** @param {any} props */
+export function NewTerminal({ words, terminal, act }) {
+  const named = [terminal.terminalId, terminal.serialNumber].filter((id) => id).join(", ");
+  const accept = () =>
+    act("/terminal/accept", undefined, {
+      title: words("accept"),
+      sentence: words("accept.sentence", { terminal: named }),
+      confirm: words("accept"),
+      grave: true,
+    });
+  return html`<section aria-labelledby="terminal-title">
+    <h2 id="terminal-title">${words("accept.title")}</h2>
+    <p>${words("accept.words", { terminal: named })}</p>
+    <button type="button" onclick=${accept}>${words("accept")}</button>
+  </section>`;
+}
+
+/**
+ * Transactions that the gateway or the supervisor does not take.
+ * @param {any} props
+ */
+export function Waiting({ words, language, items, act }) {
+  if (items.length === 0) return null;
+  const path = (/** @type {any} */ item) => `/outbox/${encodeURIComponent(item.transactionId)}`;
+  const requeue = (/** @type {any} */ item) =>
+    act(
+      `${path(item)}/requeue`,
+      {},
+      {
+        title: words("requeue"),
+        sentence: words("requeue.sentence", { orderId: item.orderId }),
+        confirm: words("requeue"),
+      },
+    );
+  const drop = (/** @type {any} */ item) =>
+    act(
+      `${path(item)}/drop`,
+      (/** @type {import("../api.js").Person} */ { name, reason }) => ({
+        note: `${reason} (${name})`,
+      }),
+      {
+        title: words("drop"),
+        sentence: words("drop.sentence", {
+          orderId: item.orderId,
+          amount: money(item.amount, item.currency, language),
+        }),
+        confirm: words("drop"),
+        grave: true,
+      },
+    );
+  return html`<section aria-labelledby="waiting-title">
+    <h2 id="waiting-title">${words("waiting.title")}</h2>
+    <ul class="plain">${items.map(
+      (/** @type {any} */ item) => html`<li key=${item.transactionId}>
+      <p><strong>${words("order", { orderId: item.orderId })}</strong>:
+        ${" "}${money(item.amount, item.currency, language)}, ${words("waiting.tries", {
+          tries: item.tries,
+          time: timeOf(item.queuedAt, language),
+        })}<br />${[item.reason, item.lastTry?.description].filter((one) => one).join("; ")}
+        ${item.ambiguous && html`<br />${words("waiting.ambiguous")}`}</p>
+      <div class="row">
+        <button type="button" onclick=${() => requeue(item)}>${words("requeue")}</button>
+        <button type="button" onclick=${() => drop(item)}>${words("drop")}</button>
+      </div></li>`,
+    )}</ul>
+  </section>`;
+}
+
+/**
+ * Sales that the terminal has and no order asked for.
+ * @param {any} props
+ */
+export function Strays({ words, language, strays }) {
+  if (strays.length === 0) return null;
+  return html`<section aria-labelledby="strays-title">
+    <h2 id="strays-title">${words("strays.title")}</h2>
+    <p>${words("strays.words")}</p>
+    <ul class="plain">${strays.map(
+      (/** @type {any} */ one) => html`<li key=${one.id}>
+      ${timeOf(one.at, language)}
+      ${" "}<strong>${moneyOfMinor(one.amountMinor, one.currency, language)}</strong>
+      ${" "}${words(`strays.${one.finding}`)}: ${one.because}<br />
+      <span class="faint">${[
+        one.receiptNumber && `${words("doubt.receipt")} ${one.receiptNumber}`,
+        one.cardName,
+        one.maskedPan,
+        one.terminalId && `${words("now.terminalId")} ${one.terminalId}`,
+      ]
+        .filter((text) => text)
+        .join(", ")}</span></li>`,
+    )}</ul>
+  </section>`;
+}
+
+/**
+ * Ends of day that differ from the journal, and receipt numbers that are missing.
+ * @param {any} props
+ */
+export function Differences({ words, language, compared }) {
+  if (compared.length === 0) return null;
+  return html`<section aria-labelledby="differences-title">
+    <h2 id="differences-title">${words("differences.title")}</h2>
+    <ul class="plain">${compared.map(
+      (/** @type {any} */ one) => html`<li key=${one.id}>
+      ${timeOf(one.at, language)} <strong>${words(`differences.${one.kind}`)}</strong>: ${one.because}
+      ${
+        one.differenceMinor !== null &&
+        html`<br />${words("differences.more", {
+          amount: moneyOfMinor(one.differenceMinor, one.currency ?? "EUR", language),
+        })}`
+      }
+      ${
+        one.orders.length > 0 &&
+        html`<br />${words("differences.orders")}
+        ${" "}${one.orders
+          .map((/** @type {any} */ { orderId, now }) => `${orderId}${now ? ` (${now})` : ""}`)
+          .join(", ")}`
+      }</li>`,
+    )}</ul>
+  </section>`;
+}

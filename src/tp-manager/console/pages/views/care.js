@@ -1,0 +1,85 @@
+import { Acts } from "../care/acts.js";
+import { Doctor } from "../care/doctor.js";
+import { Logs } from "../care/logs.js";
+import { Settings } from "../care/settings.js";
+import { html, useState } from "../vendor/htm-preact.js";
+
+/**
+ * The terminal's upkeep, and what a person looks at when something is wrong.
+ * @param {import("../main.js").ViewProps} props
+ */
+export default function Care(props) {
+  const { words } = props;
+  return html`<h1>${words("nav.care")}</h1>
+    <${Upkeep} ...${props} />
+    <${Doctor} ...${props} />
+    <${Logs} ...${props} />
+    <${Settings} ...${props} />
+    <${Acts} ...${props} />`;
+}
+
+/**
+ * Acts of the terminal and of updates, in the order in which they are tried.
+ * @type {ReadonlyArray<{ name: string, path: string, grave?: boolean }>}
+ */
+const acts = [
+  { name: "tlc", path: "/tlc" },
+  { name: "reset", path: "/reset" },
+  { name: "accept", path: "/terminal/accept", grave: true },
+  { name: "update", path: "/update/check" },
+];
+
+/** @param {import("../main.js").ViewProps} props */
+function Upkeep({ api, ask, words }) {
+  const [told, setTold] = useState(/** @type {{ good: boolean, text: string } | null} */ (null));
+  const [runs, setRuns] = useState("");
+  const during = async (/** @type {string} */ name, /** @type {() => Promise<any>} */ work) => {
+    setRuns(name);
+    setTold(null);
+    try {
+      const { status, body } = await work();
+      const good = status === 200;
+      setTold({ good, text: good ? resultOf(name, body, words) : body.error.message });
+    } catch {
+      setTold({ good: false, text: words("noAnswer") });
+    }
+    setRuns("");
+  };
+  const check = () => during("check", () => api.get("/check?fresh=yes"));
+  const act = async (/** @type {typeof acts[number]} */ { name, path, grave = false }) => {
+    const person = await ask({
+      title: words(`care.${name}`),
+      sentence: words(`care.${name}.sentence`),
+      confirm: words(`care.${name}`),
+      grave,
+    });
+    if (person) await during(name, () => api.post(path, undefined, person));
+  };
+  return html`<section aria-labelledby="upkeep-title">
+    <h2 id="upkeep-title">${words("care.upkeep")}</h2>
+    <div class="row">
+      <button type="button" disabled=${runs !== ""} onclick=${check}>${words("care.check")}</button>
+      ${acts.map(
+        (one) => html`<button key=${one.name} type="button" disabled=${runs !== ""}
+        onclick=${() => act(one)}>${words(`care.${one.name}`)}</button>`,
+      )}
+    </div>
+    <p role="status" class=${told && !told.good ? "fault" : ""}>
+      ${runs ? words("care.runs", { what: words(`care.${runs}`) }) : (told?.text ?? "")}</p>
+  </section>`;
+}
+
+/**
+ * @param {string} name
+ * @param {any} body
+ * @param {import("../words.js").Words} words
+ */
+function resultOf(name, body, words) {
+  if (name === "check") return `${words(`care.cr.${body.cr}`)}: ${body.detail}`;
+  if (name !== "tlc") return body.message;
+  const sums = body.App.map(
+    (/** @type {any} */ { Name, Count, Sum }) => `${Name} ${Count}: ${Sum}`,
+  );
+  const compared = body.reconciliation?.because ?? "";
+  return [words("care.tlc.done"), sums.join(", "), compared].filter((one) => one).join(" – ");
+}

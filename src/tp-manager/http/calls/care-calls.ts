@@ -1,0 +1,87 @@
+import { z } from "zod";
+import { type AnyCall, call } from "../call.ts";
+import { logLevels } from "../care/log-lines.ts";
+import { sendList, sendOne } from "../envelope.ts";
+import { oneOf, pageLimit } from "../input.ts";
+
+const LINES_MAX = 1_000;
+
+/** The installation's own care: setup file, logs, doctor, updates (docs/console.md 4). */
+export const careCalls: readonly AnyCall[] = [
+  call({
+    path: "/settings",
+    methods: ["GET"],
+    reads: true,
+    role: "operator",
+    summary: "The setup file, name by name, with its help",
+    description: "Secrets and logins are hidden. `value` is as the file has it now.",
+    document: ({ setting }) => ({ answer: { ...setting, list: true }, errors: [] }),
+    handle: async ({ reply }, { care }) => sendList(reply, 200, await care.settings()),
+  }),
+
+  call({
+    path: "/logs",
+    methods: ["GET"],
+    reads: true,
+    role: "operator",
+    summary: "The newest lines of a program's log, newest first",
+    query: z.strictObject({
+      program: oneOf(["tp-manager", "supervisor"]).default("tp-manager"),
+      level: oneOf(logLevels).default("info").describe("This level and what is graver."),
+      contains: z.string().max(200, "is too long").default("").describe("Only lines with it."),
+      limit: pageLimit(LINES_MAX),
+    }),
+    document: ({ logLine }) => ({ answer: { ...logLine, list: true }, errors: [] }),
+    handle: async ({ query, reply }, { care }) => sendList(reply, 200, await care.logs(query)),
+  }),
+
+  call({
+    path: "/doctor",
+    methods: ["GET"],
+    reads: true,
+    role: "operator",
+    summary: "What is right, what is wrong, and what to do about it",
+    description: "As `./launch.sh doctor --json`. It may take a minute.",
+    document: ({ doctor }) => ({ answer: doctor, errors: [] }),
+    handle: async ({ reply }, { care }) => sendOne(reply, 200, await care.doctor()),
+  }),
+
+  call({
+    path: "/support-bundle",
+    methods: ["GET"],
+    reads: true,
+    role: "operator",
+    summary: "An archive for support, without passwords and card numbers",
+    description: "As `./launch.sh doctor --bundle FILE`. It may take a minute.",
+    document: () => ({
+      answer: { type: "application/gzip", schema: z.string(), description: "tar.gz" },
+      errors: [],
+    }),
+    async handle({ reply }, { care }) {
+      const archive = await care.supportBundle();
+      void reply.header("content-disposition", 'attachment; filename="support.tar.gz"');
+      return reply.type("application/gzip").send(archive);
+    },
+  }),
+
+  call({
+    path: "/update/check",
+    methods: ["POST"],
+    role: "operator",
+    summary: "Ask UPDATE_URL for a version now",
+    description:
+      "As `./launch.sh update --check`. One that is found is taken by itself when the kiosk is " +
+      "idle.",
+    body: z.strictObject({}).optional(),
+    document: ({ done }) => ({
+      answer: {
+        schema: z.object({ ...done, done: z.boolean().describe("The question was answered.") }),
+        example: { status: "Success", done: true, message: "version 0.2.0 is ready" },
+      },
+      errors: ["NOT_SUPPORTED"],
+    }),
+    async handle({ reply }, { care }) {
+      return sendOne(reply, 200, { status: "Success", ...(await care.checkForUpdate()) });
+    },
+  }),
+];

@@ -1,0 +1,74 @@
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import type { Installation } from "../../../shared/installation.ts";
+import type { Program } from "../../../shared/ipc/contract.ts";
+import { cleanLine } from "../../../shared/log-cleaning.ts";
+
+export const logLevels = ["debug", "info", "warn", "error", "fatal"] as const;
+type LogLevel = (typeof logLevels)[number];
+
+export interface LogQuery {
+  readonly program: Program;
+  /** This level and what is graver. */
+  readonly level: LogLevel;
+  /** Only lines with this text, small and great letters alike. */
+  readonly contains: string;
+  readonly limit: number;
+}
+
+export interface LogLine {
+  readonly at: string;
+  readonly level: LogLevel;
+  readonly area: string | null;
+  readonly message: string;
+  /** The other members of the line, JSON; empty without any. */
+  readonly more: string;
+}
+
+/** Of a log the end is read: some hours of a busy kiosk. */
+const BYTES_MAX = 1024 * 1024;
+
+/** The newest lines first; none when there is no log. */
+export async function readLog(
+  { logDirectory }: Installation,
+  { program, level, contains, limit }: LogQuery,
+): Promise<LogLine[]> {
+  const wanted = contains.toLowerCase();
+  const least = logLevels.indexOf(level);
+  const lines = (await endOf(join(logDirectory, `${program}.log`))).split("\n").reverse();
+  const found: LogLine[] = [];
+  for (const line of lines) {
+    if (found.length >= limit) break;
+    if (!line.toLowerCase().includes(wanted)) continue;
+    const told = lineOf(cleanLine(line));
+    if (told && logLevels.indexOf(told.level) >= least) found.push(told);
+  }
+  return found;
+}
+
+/** undefined: not one of our lines. */
+function lineOf(line: string): LogLine | undefined {
+  try {
+    const { level, time, program: _, msg = "", area = null, ...others } = JSON.parse(line);
+    if (!logLevels.includes(level)) return undefined;
+    const more = Object.keys(others).length === 0 ? "" : JSON.stringify(others);
+    const told = { at: String(time), level, message: String(msg), more };
+    return { ...told, area: area === null ? null : String(area) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The whole lines at the end of a file. */
+async function endOf(path: string): Promise<string> {
+  try {
+    await using file = await open(path);
+    const { size } = await file.stat();
+    const length = Math.min(size, BYTES_MAX);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
+    const text = buffer.subarray(0, bytesRead).toString("utf8");
+    return size > length ? text.slice(text.indexOf("\n") + 1) : text;
+  } catch {
+    return "";
+  }
+}

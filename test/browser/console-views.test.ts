@@ -1,0 +1,118 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type House, house, request } from "../support/payment-house.ts";
+import { lost } from "../support/scripted-terminal.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { careForTest } from "../tp-manager/http/care-for-test.ts";
+import { browserForFile, haveChromium } from "./chromium.ts";
+import { consoleHouse, consolePage, easyForAll } from "./console-house.ts";
+
+/** Would run, if it ever became a part of the page. */
+const hostile = (name: string): string => `<img src=x onerror="stolen='${name}'">`;
+
+/** An order that nobody knows the end of: the terminal tells nothing any more. */
+async function leaveInDoubt(at: House, orderId: string): Promise<void> {
+  at.terminal.script = () => Promise.resolve(lost("line broken"));
+  const paying = at.orders.pay(request(orderId));
+  await expect.poll(() => at.desk.blockedBy).toBe(orderId);
+  at.terminal.last = { kind: "not-told", why: "no such function" };
+  await at.clock.advance(300_000);
+  at.terminal.become({ link: "disconnected", linkProblem: "unplugged" });
+  await paying;
+}
+
+/** Answers the dialogue of acts. */
+async function agree(page: Page, name = "Anna", reason = "seen in the journal"): Promise<void> {
+  await page.getByLabel("Your name").fill(name);
+  await page.getByLabel("Reason").fill(reason);
+  await page.locator("dialog button[type=submit]").click();
+  await page.locator("dialog").waitFor({ state: "detached" });
+}
+
+describe.skipIf(!haveChromium)("the views of the console", () => {
+  const browser = browserForFile();
+
+  test("an order in doubt shows its evidence, and a person's word settles it", async () => {
+    const at = house();
+    await leaveInDoubt(at, hostile("order"));
+    const { url } = await consoleHouse({}, at);
+    const { page } = await consolePage(browser(), url, { bypassCSP: true });
+    await expect.poll(() => page.locator(".banner").innerText()).toMatch(/No payments now/);
+    await easyForAll(page, "now-lost");
+    await page.getByRole("link", { name: "In doubt" }).click();
+    const order = page.locator("section", { hasText: hostile("order") }).first();
+    await expect.poll(() => page.locator("main").innerText()).toMatch(/What we sent/);
+    const shown = await order.innerText();
+    expect(shown).toMatch(/The terminal before[\s\S]*0001[\s\S]*line broken/);
+    expect(shown).toMatch(/Nobody can tell|Likely/);
+    await easyForAll(page, "doubt");
+    await order.getByLabel("Charged", { exact: true }).check();
+    await order.getByRole("button", { name: "Say so …" }).click();
+    await expect.poll(() => page.locator("dialog").innerText()).toMatch(/charged with .*9\.99/);
+    await easyForAll(page, "ask");
+    await agree(page);
+    await expect.poll(() => page.locator("main").innerText()).not.toMatch(/What did you find out/);
+    expect(at.orders.latest(hostile("order")).state.phase).toBe("charged");
+    expect(at.journal.acts.list(99, 9)).toMatchObject([
+      { login: "operator", name: "Anna", reason: "seen in the journal", http: 200 },
+    ]);
+    expect(await page.locator("img").count()).toBe(0);
+    expect(await page.evaluate("typeof stolen")).toBe("undefined");
+  });
+
+  test("nothing is done without name and reason, and the dialogue can be left", async () => {
+    const { url, at } = await consoleHouse();
+    const { page } = await consolePage(browser(), url);
+    await page.getByRole("link", { name: "Care" }).click();
+    await page.getByRole("button", { name: "Restart the terminal" }).click();
+    const send = page.locator("dialog button[type=submit]");
+    await send.click();
+    expect(await page.locator("dialog").count()).toBe(1);
+    await page.keyboard.press("Escape");
+    await page.locator("dialog").waitFor({ state: "detached" });
+    const focused = await page.evaluate("document.activeElement.innerText");
+    expect(focused).toBe("Restart the terminal");
+    expect(at.journal.acts.list(99, 9)).toEqual([]);
+  });
+
+  test("care: each act asks and is listed; logs and configuration are shown", async () => {
+    const data = temporaryFolder(onTestFinished);
+    mkdirSync(join(data, "logs"));
+    const time = "2026-01-15T12:00:00.000Z";
+    const line = (level: string, msg: string) =>
+      `${JSON.stringify({ level, time, program: "tp-manager", msg })}\n`;
+    const log = line("info", "quiet words") + line("error", hostile("log"));
+    writeFileSync(join(data, "logs/tp-manager.log"), log);
+    writeFileSync(join(data, "config.txt"), "LOG_DAYS=9\nTERMINAL_MANAGER_PWD=very-secret\n");
+    const { url } = await consoleHouse({ care: careForTest(data) });
+    const { page } = await consolePage(browser(), url, { bypassCSP: true });
+    await page.getByRole("link", { name: "Care" }).click();
+    const main = () => page.locator("main").innerText();
+    await page.getByRole("button", { name: "Check", exact: true }).click();
+    await expect.poll(main).toMatch(/A payment is taken: ready/);
+    for (const [name, done] of [
+      ["End of day", /The end of day is done/],
+      ["Restart the terminal", /has restarted/],
+      ["Accept the terminal", /is accepted/],
+      ["Look for an update", /not a checkout/],
+    ] as const) {
+      await page.getByRole("button", { name }).click();
+      await agree(page, "Anna", "a look");
+      await expect.poll(main).toMatch(done);
+    }
+    await page.getByRole("button", { name: "Show", exact: true }).click();
+    await expect.poll(main).toMatch(/Anna \(operator\): a look\s+POST \/reset → done/);
+    await page.getByRole("button", { name: "Show the logs" }).click();
+    await expect.poll(main).toMatch(/quiet words/);
+    await page.getByLabel("From level").selectOption("warn");
+    await expect.poll(main).not.toMatch(/quiet words/);
+    expect(await main()).toContain(hostile("log"));
+    await page.getByRole("button", { name: "Show the configuration" }).click();
+    await expect.poll(main).toMatch(/LOG_DAYS = 9/);
+    expect(await main()).toMatch(/TERMINAL_MANAGER_PWD = set, hidden/);
+    expect(await page.content()).not.toContain("very-secret");
+    await easyForAll(page, "care");
+  });
+});

@@ -1,0 +1,234 @@
+import { readFileSync } from "node:fs";
+import { expect, onTestFinished, test } from "vitest";
+import { assetFile } from "../../../src/shared/version-files.ts";
+import { createConsole } from "../../../src/tp-manager/console/console.ts";
+import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
+import { calls } from "../../../src/tp-manager/http/calls/calls.ts";
+import { FailureDelay } from "../../../src/tp-manager/http/failure-delay.ts";
+import { house } from "../../support/payment-house.ts";
+import { TestClock } from "../../support/test-clock.ts";
+import { apiOptions } from "./rig.ts";
+
+const operator = { login: "operator", password: "long-operator-password" };
+const host = "localhost:8766";
+const own = { host, origin: `http://${host}` };
+
+/** The console without a port, on a house of its own. */
+function consoleForTest(change: Partial<ApiOptions> = {}) {
+  const at = house();
+  const clock = new TestClock();
+  const more = { port: 8766, operator, clock, failures: new FailureDelay(clock) };
+  const app = createConsole(apiOptions(at, { ...more, ...change }));
+  onTestFinished(() => app.close());
+  type Method = "GET" | "POST" | "DELETE" | "OPTIONS";
+  const send = async (
+    method: Method,
+    url: string,
+    headers: Record<string, string> = {},
+    payload?: object,
+  ) => {
+    const given = payload === undefined ? {} : { payload };
+    const {
+      statusCode,
+      body,
+      headers: told,
+    } = await app.inject({ method, url, headers, ...given });
+    return { http: statusCode, text: body, headers: told };
+  };
+  const logIn = async ({ login, password } = operator) => {
+    const { http, text } = await send("POST", "/session", own, { login, password });
+    const [one] = JSON.parse(text);
+    return { http, one, auth: { ...own, authorization: `Bearer ${one.token}` } };
+  };
+  return { at, app, clock, send, logIn };
+}
+
+const act = { "act-name": "Anna", "act-reason": encodeURIComponent("hängt") };
+
+test("a session needs the right pair, the page's own origin, and its token each time", async () => {
+  const { send, logIn } = consoleForTest();
+  const good = { login: operator.login, password: operator.password };
+  for (const headers of [
+    { host },
+    { host, origin: "http://localhost:8765" },
+    { host, origin: "http://127.0.0.1:8766" },
+    { host, origin: "null" },
+    { ...own, "sec-fetch-site": "same-site" },
+    { ...own, "sec-purpose": "prefetch" },
+    { host: "evil.test:8766", origin: "http://evil.test:8766" },
+  ]) {
+    expect([headers, (await send("POST", "/session", headers, good)).http]).toEqual([headers, 403]);
+  }
+  const { http, one, auth } = await logIn();
+  expect(http).toBe(200);
+  expect(one).toMatchObject({ login: "operator", role: "operator", idleSeconds: 900 });
+  expect(one.token).toMatch(/^[\w-]{43}$/);
+  expect((await send("GET", "/api/health", auth)).http).toBe(200);
+  const { authorization } = auth;
+  const site = "sec-fetch-site";
+  const fromPage = { host, authorization, [site]: "same-origin" };
+  expect((await send("GET", "/api/health", fromPage)).http).toBe(200);
+  for (const headers of [
+    { host, authorization },
+    { host, authorization, [site]: "none" },
+    { host, authorization, [site]: "same-site" },
+    { host, authorization, [site]: "cross-site" },
+    { ...own, authorization, [site]: "same-site" },
+    { host, authorization, origin: "http://localhost:8765" },
+    { ...own, authorization, "sec-purpose": "prefetch" },
+  ]) {
+    expect([headers, (await send("GET", "/api/health", headers)).http]).toEqual([headers, 403]);
+  }
+  for (const given of ["", "Bearer x", `Basic ${btoa("operator:long-operator-password")}`]) {
+    const { http, headers } = await send("GET", "/api/health", { ...own, authorization: given });
+    expect([given, http, headers["www-authenticate"]]).toEqual([given, 401, undefined]);
+  }
+});
+
+test("a wrong password is answered late, later each time, and never with a challenge", async () => {
+  const { send, clock, logIn } = consoleForTest();
+  for (const delayMs of [100, 200, 400]) {
+    let done = false;
+    const wrong = { login: "operator", password: "wrong" };
+    const asked = send("POST", "/session", own, wrong).finally(() => {
+      done = true;
+    });
+    await expect.poll(() => clock.running).toContain("failed authentication");
+    await clock.advance(delayMs - 1);
+    expect(done).toBe(false);
+    await clock.advance(1);
+    const { http, headers } = await asked;
+    expect([http, headers["www-authenticate"], headers["set-cookie"]]).toEqual([
+      ...[401, undefined, undefined],
+    ]);
+  }
+  expect((await logIn()).http).toBe(200);
+});
+
+test("the kiosk's pair logs in only where the operator has none, with its rights", async () => {
+  const kiosk = { login: "kiosk", password: "secret" };
+  const with2 = consoleForTest();
+  const refused = with2.send("POST", "/session", own, kiosk);
+  await expect.poll(() => with2.clock.running).toContain("failed authentication");
+  await with2.clock.advance(5_000);
+  expect((await refused).http).toBe(401);
+  const { send, logIn } = consoleForTest({ operator: undefined });
+  const { one, auth } = await logIn(kiosk);
+  expect(one).toMatchObject({ role: "kiosk", hasOperator: false });
+  expect((await send("POST", "/api/reset", { ...auth, ...act })).http).toBe(200);
+  expect((await send("POST", "/api/terminal/accept", { ...auth, ...act })).http).toBe(403);
+});
+
+test("fifteen minutes without key or pointer end a session; polling does not count", async () => {
+  const { send, clock, logIn } = consoleForTest();
+  const { auth } = await logIn();
+  const poll = async (more = {}) => (await send("GET", "/session", { ...auth, ...more })).http;
+  await clock.advance(14 * 60_000);
+  expect(await poll({ "user-active": "yes" })).toBe(200);
+  await clock.advance(14 * 60_000);
+  expect(await poll({ "user-active": "no" })).toBe(200);
+  await clock.advance(60_000);
+  expect(await poll({ "user-active": "yes" })).toBe(401);
+  const second = await logIn();
+  expect((await send("DELETE", "/session", second.auth)).http).toBe(200);
+  expect((await send("GET", "/session", second.auth)).http).toBe(401);
+  expect(clock.running).toEqual([]);
+});
+
+test("an act is kept with who, why and how it ended; without them nothing is done", async () => {
+  const { send, logIn, at } = consoleForTest();
+  const { auth } = await logIn();
+  for (const more of [{}, { "act-name": "Anna" }, { ...act, "act-name": "%20" }]) {
+    expect((await send("POST", "/api/reset", { ...auth, ...more })).http).toBe(400);
+  }
+  const number = { ...act, "act-reason": "4111111111111111" };
+  expect((await send("POST", "/api/reset", { ...auth, ...number })).http).toBe(400);
+  expect(at.journal.acts.list(9, 9)).toEqual([]);
+  expect((await send("POST", "/api/reset", { ...auth, ...act })).http).toBe(200);
+  const body = { happened: true, note: "x", orderId: "A-1" };
+  await send("POST", "/api/gateway/settle", { ...auth, ...act }, body);
+  const { text } = await send("GET", "/api/acts", auth);
+  expect(JSON.parse(text)).toMatchObject([
+    { call: "POST /gateway/settle", body: JSON.stringify(body), http: 404 },
+    { login: "operator", name: "Anna", reason: "hängt", call: "POST /reset", http: 200 },
+  ]);
+  at.journal.database.exec("DROP TABLE act");
+  const { http } = await send("POST", "/api/reset", { ...auth, ...act });
+  expect(http).toBe(503);
+});
+
+test("every call of the local API is there, behind the door", async () => {
+  const { send, logIn } = consoleForTest();
+  const { auth } = await logIn();
+  for (const { path, methods } of calls) {
+    for (const method of methods) {
+      const url = `/api${path.replace(/\{\w+\}/g, "x")}`;
+      expect([path, (await send(method, url, own)).http]).toEqual([path, 401]);
+    }
+  }
+  expect((await send("GET", "/api/nothing", own)).http).toBe(401);
+  expect((await send("GET", "/api/nothing", auth)).http).toBe(404);
+  expect((await send("DELETE", "/api/payments", auth)).http).toBe(405);
+  expect((await send("OPTIONS", "/api/payments", own)).http).toBe(401);
+});
+
+const folder = "tp-manager/console/pages";
+
+test("what is open without a session is the page's own files, under a strict policy", async () => {
+  const { send } = consoleForTest();
+  for (const [path, type] of [
+    ["/", "text/html"],
+    ["/main.js", "text/javascript"],
+    ["/vendor/htm-preact.js", "text/javascript"],
+    ["/console.css", "text/css"],
+    ["/icon.svg", "image/svg+xml"],
+  ] as const) {
+    const { http, headers } = await send("GET", path, { host });
+    expect([path, http, String(headers["content-type"])]).toEqual([
+      ...[path, 200, expect.stringContaining(type)],
+    ]);
+    const policy = String(headers["content-security-policy"]);
+    expect(policy).not.toMatch(/unsafe|\*|http/);
+    expect(policy).toMatch(/^default-src 'none'.*frame-ancestors 'none'.*require-trusted-types/);
+    expect(headers).toMatchObject({
+      ...{ "x-content-type-options": "nosniff", "cache-control": "no-store" },
+      ...{ "cross-origin-resource-policy": "same-origin", "x-frame-options": "DENY" },
+    });
+  }
+  expect((await send("GET", "/", { host: "evil.test:8766" })).http).toBe(403);
+  for (const path of ["/vendor/htm-preact.d.ts", "/..%2fconsole.ts", "/%2e%2e/console.ts"]) {
+    expect([path, (await send("GET", path, own)).http]).toEqual([path, 401]);
+  }
+});
+
+test("the first view is smaller than 100 kB", async () => {
+  const { send } = consoleForTest();
+  const seen = new Map<string, number>();
+  const load = async (path: string): Promise<void> => {
+    if (seen.has(path)) return;
+    const { http, text } = await send("GET", path, { host });
+    expect([path, http]).toEqual([path, 200]);
+    seen.set(path, Buffer.byteLength(text));
+    const named = text.matchAll(/(?:from|src=|href=)\s*"(\.{0,2}\/?[^":]+\.(?:js|css|svg))"/g);
+    for (const [, name = ""] of named) await load(new URL(name, `http://x${path}`).pathname);
+  };
+  for (const path of ["/", "/words/de.js", "/views/now.js"]) await load(path);
+  expect(seen.size).toBeGreaterThan(8);
+  const bytes = [...seen.values()].reduce((sum, one) => sum + one, 0);
+  expect(bytes).toBeLessThan(100_000);
+});
+
+test("three languages have the same keys, and the pages ask for no other", async () => {
+  const keysOf = async (language: string) =>
+    Object.keys((await import(assetFile(`${folder}/words/${language}.js`))).default).sort();
+  const keys = await keysOf("en");
+  for (const language of ["fr", "de"]) expect(await keysOf(language)).toEqual(keys);
+  const { send } = consoleForTest();
+  const { text } = await send("GET", "/main.js", { host });
+  const views = [...text.matchAll(/import\("\.(\/views\/\w+\.js)"\)/g)].map(([, path]) => path);
+  const asked = [...views, "/main.js", "/log-in.js", "/ask.js"].flatMap((path) => {
+    const source = readFileSync(assetFile(`${folder}${path}`), "utf8");
+    return [...source.matchAll(/\bwords\("([\w.-]+)"/g)].map(([, key]) => key);
+  });
+  expect(asked.filter((key) => !keys.includes(key ?? ""))).toEqual([]);
+});
