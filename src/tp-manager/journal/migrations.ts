@@ -283,7 +283,8 @@ export const migrations: readonly Migration[] = [
     WHERE name = 'alarm';
   `,
   // How the terminal was in each hour, and how many transactions waited for the gateway.
-  `
+  {
+    goesOn: `
   CREATE TABLE hour (
     at_ms INTEGER PRIMARY KEY,
     ready_ms INTEGER NOT NULL,
@@ -292,8 +293,10 @@ export const migrations: readonly Migration[] = [
     waiting_max INTEGER
   ) STRICT;
   `,
+  },
   // Acts of people at the operator's console. The end is the HTTP status of its answer.
-  `
+  {
+    goesOn: `
   CREATE TABLE act (
     id INTEGER PRIMARY KEY,
     at_ms INTEGER NOT NULL,
@@ -305,4 +308,5 @@ export const migrations: readonly Migration[] = [
     http INTEGER
   ) STRICT;
   `,
+  },
 ];
