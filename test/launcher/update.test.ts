@@ -1,14 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import {
-  appendFileSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { appendFileSync, existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_LOGIN, apiPassword, readDemoSetup } from "../../src/launcher/demo/demo-settings.ts";
@@ -18,6 +10,7 @@ import { until } from "../support/child-program.ts";
 import { runToEnd, startProcess } from "../support/own-processes.ts";
 import { Publisher } from "../support/publisher.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { makeDelivery, migratesAndCrashes, withFirstWords } from "./fixtures/test-delivery.ts";
 
 /*
  * docs/updates.md 4.2: a delivery that takes other ones, with real processes. The installation is a
@@ -27,7 +20,6 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 const folder = temporaryFolder(afterAll);
 const root = join(folder, "ein Kiösk");
 const data = join(root, "data", "kiosk");
-const RUNTIME = "0123456789abcdef";
 const publisher = new Publisher(join(folder, "publisher"));
 
 /** An unpacked delivery; `change` makes it a bad one. */
@@ -35,24 +27,8 @@ function delivery(
   version: string,
   change: (folder: string) => void = () => {},
   to = join(folder, version),
-) {
-  const at = join(to, "versions", version);
-  cpSync(join(projectRoot, "scripts", "delivery"), to, { recursive: true });
-  cpSync(join(projectRoot, "scripts", "delivery", "version"), at, { recursive: true });
-  for (const part of ["package.json", "docs", "src", "programs"]) {
-    cpSync(join(process.env["TEST_BUNDLE"] ?? "", part), join(at, part), { recursive: true });
-  }
-  const json = { name: "connector", version, type: "module", platform: "test" };
-  for (const name of ["package.json", "delivery.json"]) {
-    writeFileSync(join(at, name), JSON.stringify(json));
-  }
-  writeFileSync(join(at, "runtime"), `${RUNTIME}\n`);
-  cpSync(publisher.trustedRoot, join(at, "trusted-root.json"));
-  writeFileSync(join(at, "complete"), `${version}\n`);
-  mkdirSync(join(to, "runtimes", RUNTIME), { recursive: true });
-  symlinkSync(process.execPath, join(to, "runtimes", RUNTIME, "node"));
-  change(at);
-  return to;
+): string {
+  return makeDelivery({ version, to, trustedRoot: publisher.trustedRoot, change });
 }
 
 function launch(...words: string[]) {
@@ -113,14 +89,8 @@ class Kiosk {
 
 const status = async (): Promise<string> => (await launch("status")).stdout;
 
-test("a version that crashes on its probation goes back, with the stores of before", async () => {
-  const bad = delivery("1.1.0", (at) => {
-    const script = join(at, "programs", "tp-manager.js");
-    const crash = `import { existsSync } from "node:fs";
-      const data = process.argv[process.argv.indexOf("--data") + 1];
-      if (existsSync(data + "/update/probation")) throw new Error("not here");\n`;
-    writeFileSync(script, crash + readFileSync(script, "utf8"));
-  });
+test("a version that migrates and crashes on its probation goes back, stores too", async () => {
+  const bad = delivery("1.1.0", migratesAndCrashes);
   await expect(launch("update", "--delivery", bad)).rejects.toMatchObject({ code: 69 });
   expect(named()).toBe("1.0.0");
   expect(await status()).toMatch(/tp-manager +running .*version 1\.0\.0/);
@@ -181,25 +151,6 @@ test("an operator goes back to the version before, and that one is not offered a
   expect((await launch("update")).stdout).not.toContain("held");
 });
 
-test("a launcher that is killed on the probation leaves the rest to the keep-alive", async () => {
-  const words = ["update", "--delivery", delivery("1.4.0", crashing), "--data", data];
-  const launcher = startProcess("sh", [join(root, "launch.sh"), ...words], { stdio: "ignore" });
-  const ended = new Promise((resolve) => launcher.once("exit", resolve));
-  const record = join(data, "update", "under-way.json");
-  const isOnProbation = (): boolean =>
-    existsSync(record) && readFileSync(record, "utf8").includes('"step":"probation"');
-  await until("the probation", () => isOnProbation() || undefined);
-  launcher.kill("SIGKILL");
-  await ended;
-  await runToEnd("sh", [join(root, "always-up.sh"), "--data", data]);
-  expect(existsSync(record)).toBe(false);
-  expect(named()).toBe("1.4.0");
-  expect(await status()).toMatch(/tp-manager +running .*version 1\.4\.0/);
-  const kiosk = new Kiosk();
-  await until("a sale", () => kiosk.charged[0]);
-  await kiosk.close();
-});
-
 /** Whether a program of the version answers. */
 async function runs(version: string): Promise<boolean> {
   const said = await launch("status").catch((error: { stdout: string }) => error);
@@ -249,20 +200,35 @@ test("a launcher that a service manager runs takes a version itself", async () =
   await until("a sale after it", () => kiosk.charged.length > sold || undefined);
   await kiosk.close();
   await service.stop();
+  await launch();
   expect(service.output).toContain("1.0.0 to 1.3.5: done");
   expect(kiosk.longestGapMs).toBeLessThan(15_000);
 });
 
+test("a launcher that is killed on the probation leaves the rest to the keep-alive", async () => {
+  const words = ["update", "--delivery", delivery("1.4.0", (at) => crashing(at)), "--data", data];
+  const launcher = startProcess("sh", [join(root, "launch.sh"), ...words], { stdio: "ignore" });
+  const ended = new Promise((resolve) => launcher.once("exit", resolve));
+  const record = join(data, "update", "under-way.json");
+  const isOnProbation = (): boolean =>
+    existsSync(record) && readFileSync(record, "utf8").includes('"step":"probation"');
+  await until("the probation", () => isOnProbation() || undefined);
+  launcher.kill("SIGKILL");
+  await ended;
+  await runToEnd("sh", [join(root, "always-up.sh"), "--data", data]);
+  expect(existsSync(record)).toBe(false);
+  expect(named()).toBe("1.4.0");
+  expect(await status()).toMatch(/tp-manager +running .*version 1\.4\.0/);
+  const kiosk = new Kiosk();
+  await until("a sale", () => kiosk.charged[0]);
+  await kiosk.close();
+});
+
 /** From a moment that the test chooses on, tp-manager crashes whenever it is started. */
-function crashing(at: string): void {
-  const script = join(at, "programs", "tp-manager.js");
-  const crash = `import { existsSync } from "node:fs";
-    const data = process.argv[process.argv.indexOf("--data") + 1];
-    const look = () => existsSync(data + "/crash") && process.exit(70);
-    look();
-    setInterval(look, 50).unref();\n`;
-  writeFileSync(script, crash + readFileSync(script, "utf8"));
-}
+const crashing = withFirstWords(`
+  const look = () => isFile(data + "/crash") && process.exit(70);
+  look();
+  setInterval(look, 50).unref();`);
 
 test("crashes in the first hour bring the version before back, on the same stores", async () => {
   const { attempts } = JSON.parse((await launch("audit", "--json")).stdout);
@@ -273,8 +239,8 @@ test("crashes in the first hour bring the version before back, on the same store
     looks.push(await look.then(() => 0).catch(({ code }: { code: number }) => code));
   }
   expect(looks.at(-1)).toBe(0);
-  expect(named()).toBe("1.0.0");
-  expect(await status()).toMatch(/tp-manager +running .*version 1\.0\.0/);
+  expect(named()).toBe("1.3.5");
+  expect(await status()).toMatch(/tp-manager +running .*version 1\.3\.5/);
   const told = (await launch("update")).stdout;
   expect(told).toMatch(/not taken again +1\.4\.0 +tp-manager failed 3 times .* its first hour/);
   const audit = JSON.parse((await launch("audit", "--json")).stdout);
