@@ -98,8 +98,7 @@ async function start(context: ProgramContext): Promise<void> {
   const api = await createApi(options);
   const listening = await listenOnLoopback(api, config.LOCAL_PORT, log);
   onStop("local API", () => listening.close());
-  await openConsole(context, options);
-  await openKiosk(context, options, runDirectory);
+  await openPages(context, options);
   onStop("payments", () => desk.stop());
 
   const ipc = await startIpcServer({
@@ -246,6 +245,11 @@ function gatewayParts(
   return { gateway, start };
 }
 
+async function openPages(context: ProgramContext, options: ApiOptions): Promise<void> {
+  await openConsole(context, options);
+  await openKiosk(context, options);
+}
+
 /** A console that cannot be opened keeps nobody from paying. */
 async function openConsole(
   { config, onStop }: ProgramContext,
@@ -266,9 +270,8 @@ async function openConsole(
 
 /** Pages that cannot be served keep nobody from paying either. */
 async function openKiosk(
-  { config, onStop }: ProgramContext,
+  { config, onStop, runDirectory }: ProgramContext,
   options: ApiOptions,
-  runDirectory: string,
 ): Promise<void> {
   const { KIOSK_PORT: port, KIOSK_APP: folder } = config;
   if (port === 0) return;
