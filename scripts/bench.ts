@@ -9,7 +9,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
-import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { sleep, systemClock } from "../src/shared/time.ts";
@@ -19,6 +18,7 @@ import { countLog, writtenSince } from "../test/support/write-ahead-log.ts";
 import { startFakeGateway } from "./bench/fake-gateway.ts";
 import { startFakeTerminal } from "./bench/fake-terminal.ts";
 import type { FloorPlan } from "./bench/floor.ts";
+import { Poster } from "./bench/poster.ts";
 
 const { values } = parseArgs({
   options: {
@@ -57,7 +57,7 @@ const at = new TestInstallation(
         config: { SERIAL_PORT: `tcp://127.0.0.1:${terminal.port}`, GATEWAY_URL: gateway.url },
       },
 );
-const agent = new Agent({ keepAlive: true });
+const poster = new Poster(at.password);
 const floorPrograms: ChildProcess[] = [];
 try {
   const readyMs = await at.start();
@@ -83,7 +83,7 @@ try {
     [`memory after ${payments + WARM_UP} payments`, memory(), "", ""],
   ]);
 } finally {
-  agent.destroy();
+  poster.close();
   const ended = floorPrograms.map((program) => program.exitCode ?? once(program, "exit"));
   for (const program of floorPrograms) program.kill("SIGKILL");
   await Promise.all(ended);
@@ -129,9 +129,7 @@ function at2(ms: number): string {
 async function inTurn(sides: readonly Side[], count: number, name: string): Promise<void> {
   for (let i = 0; i < count; i++) {
     for (const { url, times } of sides) {
-      const { ms, text } = await post(url, `${name}-${i}`);
-      times.push(ms);
-      assertPaid(text);
+      times.push(await poster.pay(url, `${name}-${i}`));
     }
   }
 }
@@ -140,9 +138,10 @@ async function inTurn(sides: readonly Side[], count: number, name: string): Prom
 async function startFloor(): Promise<string> {
   const registration = terminal.heard().find((hex) => hex.startsWith("0600")) ?? "";
   const url = `${at.url}/payment`;
-  assertPaid((await post(url, "first")).text);
+  await poster.pay(url, "first");
   terminal.heard();
-  const { text: answer } = await post(url, "second");
+  await poster.pay(url, "second");
+  const { last: answer } = poster;
   const order = gateway.last();
   if (!order) throw new Error("the gateway was sent nothing");
   const plan: FloorPlan = {
@@ -173,34 +172,6 @@ function commandsOf(heard: readonly string[]): string[] {
   return heard.map((hex) => (hex.startsWith("800000") ? hex.slice(6) : hex)).filter(Boolean);
 }
 
-function assertPaid(answer: string): void {
-  const [one] = JSON.parse(answer) as [{ status: string; notificationGatewaySent: boolean }];
-  if (one.status !== "Success" || !one.notificationGatewaySent) {
-    throw new Error(`a payment was answered with ${answer}`);
-  }
-}
-
-function post(url: string, orderId: string): Promise<{ readonly ms: number; text: string }> {
-  const startedMs = systemClock.monotonicMs();
-  const body = JSON.stringify({ amount: 10, orderId });
-  const headers = {
-    authorization: `Basic ${btoa(`kiosk:${at.password}`)}`,
-    "content-type": "application/json",
-    "content-length": Buffer.byteLength(body),
-  };
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { method: "POST", agent, headers }, (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("data", (chunk: string) => {
-        text += chunk;
-      });
-      response.on("end", () => resolve({ ms: systemClock.monotonicMs() - startedMs, text }));
-    });
-    sent.on("error", reject);
-    sent.end(body);
-  });
-}
-
 interface Written {
   commits: number;
   pages: number;
@@ -214,7 +185,7 @@ async function countWrites(): Promise<{ readonly before: Written; readonly all: 
   for (let i = 0; counted < COUNTED; i++) {
     await sleep(systemClock, "the connector is idle", IDLE_MS);
     const start = databases.map(countLog);
-    assertPaid((await post(`${at.url}/payment`, `counted-${i}`)).text);
+    await poster.pay(`${at.url}/payment`, `counted-${i}`);
     const answered = writtenSince(start, databases.map(countLog));
     await sleep(systemClock, "the connector is idle", IDLE_MS);
     const all = writtenSince(start, databases.map(countLog));

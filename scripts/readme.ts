@@ -110,9 +110,11 @@ function errors(): string {
       retry,
       meaning,
       action,
+      customerMessageName({ status: "Failed", error: { code: code as ErrorCode, charged } }),
     ],
   );
-  return table(["Code", "HTTP", "charged", "retry", "Meaning", "What to do"], rows);
+  const heads = ["Code", "HTTP", "charged", "retry", "Meaning", "What to do", "The customer"];
+  return table(heads, rows);
 }
 
 function messages(): string {
@@ -123,16 +125,19 @@ function messages(): string {
     paid: "`Success`",
     collect: "`Approved`",
     returned: "`Reversed`, `ORDER_REVERSED`",
-    unknown: "`charged` is `unknown`",
+    unknown: "`Unknown`, or `charged` is `unknown`",
+    declined: "`Declined`: `PAYMENT_DECLINED`",
+    cancelled: "`Cancelled`: `PAYMENT_CANCELLED`",
     "charged-ask": "an error, and `charged` is `yes`",
     unavailable: "every other error",
   };
   const rows = Object.entries(customerMessages).map(([name, sentences]) => [
+    name,
     when[name as CustomerMessageName] ??
       (codes.get(name as CustomerMessageName) ?? []).map((code) => `\`${code}\``).join(" "),
     ...customerLanguages.map((language) => sentences[language]),
   ]);
-  return table(["When", "English", "French", "German"], rows);
+  return table(["Name", "When", "English", "French", "German"], rows);
 }
 
 function troubles(): string {

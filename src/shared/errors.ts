@@ -217,7 +217,8 @@ export const errorTable = {
     422,
     "unknown",
     "never",
-    "The orderId was used before with another amount or currency; `charged` is that order's.",
+    "The orderId was used before with another amount or currency, or with other contents where " +
+      "REPEAT_MUST_MATCH says so; `charged` is that order's.",
     "Use a new orderId for another sale.",
   ),
   CURRENCY_REFUSED: row(422, "no", "never", "The terminal lacks this currency.", "Send its own."),

@@ -199,6 +199,7 @@ function settingsOf({ config }: ProgramContext): DeskSettings & OrderSettings {
   return {
     paymentTimeoutMs: config.PAYMENT_TIMEOUT * 1000,
     graceMs: config.PAYMENT_GRACE * 1000,
+    repeatMustMatch: config.REPEAT_MUST_MATCH,
     gatewayWaitMs: config.GATEWAY_WAIT,
     prepareMs: PREPARE_MS,
     stopPatienceMs: STOP_PATIENCE_MS,

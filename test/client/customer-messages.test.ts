@@ -23,10 +23,10 @@ describe("what the customer is shown", () => {
   });
 
   test("a payment without an error is told by its status", () => {
-    const names = ["Success", "Approved", "Reversed", "SomethingNew"].map((status) =>
-      customerMessageName({ status, error: null }),
-    );
-    expect(names).toEqual(["paid", "collect", "returned", "unknown"]);
+    const named = (status: string) => customerMessageName({ status, error: null });
+    expect(["Success", "Approved", "Reversed"].map(named)).toEqual(["paid", "collect", "returned"]);
+    expect(["Declined", "Cancelled"].map(named)).toEqual(["declined", "cancelled"]);
+    expect(["Unknown", "SomethingNew"].map(named)).toEqual(["unknown", "unknown"]);
   });
 
   test("has three whole sentences of each, none twice in a language", () => {
@@ -40,6 +40,13 @@ describe("what the customer is shown", () => {
       "Ihre Karte wurde abgelehnt. Bitte versuchen Sie eine andere Karte. " +
         "Ihnen wurde nichts berechnet.",
     );
+  });
+
+  test("promises no moment where an operator may have to act first", () => {
+    const error = { code: "TERMINAL_IN_DOUBT", charged: "no" } as const;
+    const text = customerMessage({ status: "Failed", error });
+    expect(text).toMatch(/ask the staff/);
+    expect(text).not.toMatch(/moment/);
   });
 
   test("names codes that there are", () => {

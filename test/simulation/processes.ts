@@ -38,6 +38,7 @@ import type { ModelGateway } from "./model-gateway.ts";
 export const settings: DeskSettings & OrderSettings = {
   paymentTimeoutMs: 180_000,
   graceMs: 30_000,
+  repeatMustMatch: "amount",
   gatewayWaitMs: 5_000,
   prepareMs: 15_000,
   stopPatienceMs: 10_000,

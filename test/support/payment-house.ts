@@ -90,6 +90,7 @@ interface HouseOptions {
   readonly dataDirectory?: string;
   /** The pause between two looks; 10 seconds unless it is said. */
   readonly confirmAfterMs?: number;
+  readonly repeatMustMatch?: "amount" | "all";
   /** Another supervisor than the one of a few lines. */
   readonly linkFor?: (journal: Journal) => SupervisorLink;
 }
@@ -112,6 +113,7 @@ export function house(
   const settings = {
     paymentTimeoutMs: 180_000,
     graceMs: 30_000,
+    repeatMustMatch: options.repeatMustMatch ?? ("amount" as const),
     gatewayWaitMs: 5_000,
     prepareMs: 15_000,
     stopPatienceMs: 10_000,

@@ -183,6 +183,10 @@ const terminalAndApi = {
     help: "Seconds the kiosk waits beyond PAYMENT_TIMEOUT for the terminal's own end.",
     example: "45",
   }),
+  REPEAT_MUST_MATCH: described(oneOf(["amount", "all"]).default("amount"), {
+    help: "What of a repeated order must be as it was; amount: other goods are named in warnings.",
+    example: "all",
+  }),
   ALLOWED_ORIGINS: described(origins.default([]), {
     help: "Origins of web pages that may call the local API; none by default.",
     example: "http://localhost:3000",

@@ -5,7 +5,8 @@ import type { FaultRow } from "../gateway/fault-table.ts";
  * Pure: time and chance are arguments.
  *
  * Delays are exponential with full jitter: a random time between nothing and 2 s, 4 s, 8 s, 16 s,
- * 32 s, 64 s, 128 s, 256 s, 512 s and then, for ever, 15 minutes. The item waits when the failure
+ * 32 s, 64 s, 128 s, 256 s, 512 s and then, for ever, 15 minutes, of which the queue waits for half
+ * at least. The item waits when the failure
  * may be its own; the queue waits when the gateway as a whole did not answer (`waits` of the fault
  * table), so that an outage neither reorders the queue nor costs one try per item.
  */
@@ -96,13 +97,20 @@ function isHopeless({ noResultSinceMs, noResultTries }: ItemHistory, nowMs: numb
 function queueHold({ waits }: FaultRow, now: Circumstances): number {
   if (waits !== "queue" && waits !== "both") return 0;
   const askedMs = Math.min(now.retryAfterMs ?? 0, DELAY_CAP_MS);
-  const holdMs = delayMs(now.queueFailures, now.chance);
+  const holdMs = holdDelayMs(now.queueFailures, now.chance);
   return Math.max(waits === "both" ? Math.min(holdMs, SHARED_HOLD_CAP_MS) : holdMs, askedMs);
 }
 
 /** Full jitter: any time up to the ceiling, which doubles with every failure before this one. */
 export function delayMs(failuresBefore: number, chance: () => number): number {
   return Math.floor(chance() * delayCeilingMs(failuresBefore));
+}
+
+/** Half of the longest one at least: so a thousand kiosks come back evenly after a long outage. */
+export function holdDelayMs(failuresBefore: number, chance: () => number): number {
+  const isLongest = delayCeilingMs(failuresBefore) === DELAY_CAP_MS;
+  const delay = delayMs(failuresBefore, chance);
+  return isLongest ? (DELAY_CAP_MS + delay) / 2 : delay;
 }
 
 export function delayCeilingMs(failuresBefore: number): number {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { AppError, type Charged } from "../../shared/errors.ts";
 import type { AnswerStore } from "../attempts/answer-store.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
@@ -6,7 +7,11 @@ import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
 import { rowOf } from "../attempts/phase-table.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
 
+/** REPEAT_MUST_MATCH: what of a repeated order has to be as it was. */
+export type RepeatMustMatch = "amount" | "all";
+
 interface AdmissionParts {
+  readonly settings: { readonly repeatMustMatch: RepeatMustMatch };
   readonly attempts: Pick<AttemptStore, "latest">;
   readonly answers: Pick<AnswerStore, "undeliveredGenerated">;
   readonly desk: TerminalDesk;
@@ -27,11 +32,11 @@ type Admission =
  */
 export function admissionOf(
   request: PaymentRequest,
-  { attempts, answers, desk }: AdmissionParts,
+  { attempts, answers, desk, settings }: AdmissionParts,
 ): Admission {
   // Before anything is refused: "busy" says that the order is not charged (docs/design.md 3.10).
   const earlier = storage(() => attempts.latest(request.orderId), "unknown");
-  const known = earlier && admissionOfKnown(request, earlier);
+  const known = earlier && admissionOfKnown(request, earlier, settings.repeatMustMatch);
   if (known) return known;
   desk.turn.assertFree();
   assertAnswerRead(request, answers);
@@ -85,31 +90,60 @@ function assertAnswerRead(
 }
 
 /** An order that was asked for before; undefined when it may begin again. */
-function admissionOfKnown(request: PaymentRequest, earlier: Attempt): Admission | undefined {
+function admissionOfKnown(
+  request: PaymentRequest,
+  earlier: Attempt,
+  mustMatch: RepeatMustMatch,
+): Admission | undefined {
   const { charged, repeat } = rowOf(earlier);
   if (repeat === "begin") return undefined;
-  assertSameOrder(request, earlier.request, charged);
+  assertSameOrder(request, earlier, charged, mustMatch);
   if (repeat === "answer" || repeat === "ask") return { way: repeat, attempt: earlier };
   throw new AppError(repeat);
 }
 
+/** A stored attempt; one that runs has no baseline yet. */
+interface Stored {
+  readonly request: PaymentRequest;
+  readonly baseline?: Attempt["baseline"];
+}
+
 /**
- * An order id stands for one amount and currency, for ever (docs/design.md 5.11). Throws
- * ORDER_MISMATCH.
+ * An order id stands for one amount and currency, for ever, and where the setup says so for one
+ * basket, customer and custom data (docs/design.md 5.11). Throws ORDER_MISMATCH.
  */
 export function assertSameOrder(
   request: PaymentRequest,
-  earlier: PaymentRequest,
+  stored: Stored,
   charged: Charged,
+  mustMatch: RepeatMustMatch,
 ): void {
-  const same =
+  const earlier = stored.request;
+  const sameAmount =
     request.amountMinor === earlier.amountMinor &&
     request.currency.alpha === earlier.currency.alpha;
-  if (same) return;
+  const differs = mustMatch === "all" ? differingMembers(request, stored) : [];
+  if (sameAmount && differs.length === 0) return;
+  const details = { amount: earlier.echo.amount, currency: earlier.currency.alpha };
   throw new AppError("ORDER_MISMATCH", undefined, {
     charged,
-    details: { amount: earlier.echo.amount, currency: earlier.currency.alpha },
+    details: differs.length === 0 ? details : { ...details, differs },
   });
+}
+
+/**
+ * The members in which a request is not the stored order, where a kiosk counts from 1 again each
+ * day: amount and currency fit by chance, the customer's goods do not (docs/design.md 5.11). The
+ * archive has lost the echoes.
+ */
+export function differingMembers(
+  { echo }: PaymentRequest,
+  { request, baseline }: Stored,
+): Array<"basket" | "customer" | "customData"> {
+  if (request.echo === echo || baseline === null) return [];
+  return (["basket", "customer", "customData"] as const).filter(
+    (member) => !isDeepStrictEqual(echo[member], request.echo[member]),
+  );
 }
 
 /** An earlier attempt of the order speaks for it by now, so no new one is begun. */

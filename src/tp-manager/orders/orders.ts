@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { AppError, type Charged, errorTable } from "../../shared/errors.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
@@ -29,6 +28,8 @@ import {
   assertSameOrder,
   assertStillOpen,
   attemptThatSpeaks,
+  differingMembers,
+  type RepeatMustMatch,
 } from "./admission.ts";
 
 export interface OrderSettings {
@@ -40,6 +41,7 @@ export interface OrderSettings {
   readonly graceMs: number;
   /** How long an answer waits for the gateway's first answer. */
   readonly gatewayWaitMs: number;
+  readonly repeatMustMatch: RepeatMustMatch;
 }
 
 export interface PaymentResult {
@@ -266,7 +268,8 @@ export class Orders {
   #admit(request: PaymentRequest): Admitted {
     const running = this.#running;
     if (running?.request.orderId === request.orderId) {
-      assertSameOrder(request, running.request, "unknown");
+      const { repeatMustMatch } = this.#parts.settings;
+      assertSameOrder(request, running, "unknown", repeatMustMatch);
       return { way: "done", result: this.#answer(running) };
     }
     const admission = admissionOf(request, this.#parts);
@@ -414,15 +417,11 @@ function suspectsOf(body: Reconciliation["body"]): readonly Suspect[] {
   return body.terminal.result === "not-comparable" ? [] : body.terminal.suspects;
 }
 
-/**
- * An order id of another sale, where a kiosk counts from 1 again each day: amount and currency fit
- * by chance, the customer's goods do not (docs/design.md 5.11). The archive has lost the echoes.
- */
-function differences({ echo }: PaymentRequest, { request, baseline }: Attempt): string[] {
-  if (request.echo === echo || baseline === null) return [];
-  return (["basket", "customer", "customData"] as const)
-    .filter((member) => !isDeepStrictEqual(echo[member], request.echo[member]))
-    .map((member) => `${member} is not that of the stored order; a new sale needs a new orderId`);
+/** The warnings in the answer of a repeated order (docs/design.md 5.11). */
+function differences(request: PaymentRequest, attempt: Attempt): string[] {
+  return differingMembers(request, attempt).map(
+    (member) => `${member} is not that of the stored order; a new sale needs a new orderId`,
+  );
 }
 
 /**

@@ -81,6 +81,7 @@ const values: Record<keyof typeof sharedFields, Values> = {
   LOG_DAYS: { ...wholeNumbers(1, 3_650) },
   TICKET_WIDTH: { ...wholeNumbers(16, 99) },
   LANGUAGE: { good: same("en", "de", "fr"), bad: ["EN", "it"] },
+  REPEAT_MUST_MATCH: { good: same("amount", "all"), bad: ["All", "none"] },
   SERIAL_BAUD: {
     good: [
       ["9600", 9_600],

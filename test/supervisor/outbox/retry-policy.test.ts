@@ -7,6 +7,7 @@ import {
   decide,
   delayCeilingMs,
   delayMs,
+  holdDelayMs,
   type ItemHistory,
   PARK_AFTER_MS,
   PARK_TRIES_MIN,
@@ -42,6 +43,12 @@ test("a delay is any time from nothing to below the ceiling: full jitter", () =>
     }),
     { seed: 11 },
   );
+});
+
+test("the queue waits for half of the longest delay at least", () => {
+  expect(holdDelayMs(8, () => 0)).toBe(0);
+  expect(holdDelayMs(9, () => 0)).toBe(DELAY_CAP_MS / 2);
+  expect(holdDelayMs(20, () => 0.5)).toBe(0.75 * DELAY_CAP_MS);
 });
 
 describe("who waits", () => {

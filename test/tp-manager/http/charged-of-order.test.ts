@@ -177,6 +177,47 @@ test("a stored answer for another basket or customer is told by warnings", async
   expect(rig.at.terminal.paid).toHaveLength(1);
 });
 
+test("with REPEAT_MUST_MATCH=all another basket is refused, charged or running", async () => {
+  const at = house(undefined, undefined, { repeatMustMatch: "all" });
+  const rig = await api({}, at);
+  const gate = Promise.withResolvers<void>();
+  at.terminal.script = async (order, observer) => {
+    await gate.promise;
+    return approves(order, observer);
+  };
+  const sale = { amount: 9.99, orderId: "0001", customer: { id: 7 }, basket: { name: "Tea" } };
+  const other = { ...sale, basket: { name: "Coffee" }, customer: { id: 8 } };
+  const first = rig.one("POST", "/payment", sale);
+  await expect.poll(() => at.desk.turn.current).toBeDefined();
+  const running = await rig.one("POST", "/payment", other);
+  expect([running.http, running.one.error.code]).toEqual([422, "ORDER_MISMATCH"]);
+  expect(running.one.error.charged).toBe("unknown");
+  gate.resolve();
+  expect((await first).one.status).toBe("Success");
+  const charged = await rig.one("POST", "/payment", other);
+  expect([charged.http, charged.one.error]).toMatchObject([
+    422,
+    { code: "ORDER_MISMATCH", charged: "yes", details: { differs: ["basket", "customer"] } },
+  ]);
+  const same = await rig.one("POST", "/payment", { ...sale, basket: { name: "Tea" } });
+  expect([same.one.status, same.one.replayed]).toEqual(["Success", true]);
+  expect(at.terminal.paid).toHaveLength(1);
+});
+
+test("with REPEAT_MUST_MATCH=all an order that is not charged may change", async () => {
+  const at = house(undefined, undefined, { repeatMustMatch: "all" });
+  const rig = await api({}, at);
+  at.terminal.script = (_order, observer) => {
+    observer.report(declined());
+    return Promise.resolve({ end: "completed", code: "", text: "", ticket: "" });
+  };
+  const sale = { amount: 9.99, orderId: "0001", basket: { name: "Tea" } };
+  await rig.one("POST", "/payment", sale);
+  at.terminal.script = approves;
+  const again = await rig.one("POST", "/payment", { ...sale, basket: { name: "Coffee" } });
+  expect(again.one.status).toBe("Success");
+});
+
 test.each(["7/12", "7%20/12", "7/12/"])("an orderId that is not encoded: %s", async (path) => {
   const rig = await api();
   await rig.one("POST", "/payment", { amount: 9.99, orderId: decodeURIComponent(path) });

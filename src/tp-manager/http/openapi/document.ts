@@ -1,5 +1,9 @@
 import { z } from "zod";
-import { customerMessageOfCode, customerMessages } from "../../../client/customer-messages.ts";
+import {
+  customerMessageOfCode,
+  customerMessageOfStatus,
+  customerMessages,
+} from "../../../client/customer-messages.ts";
 import { type ErrorCode, errorTable } from "../../../shared/errors.ts";
 import { eventTable } from "../../attempts/event-table.ts";
 import {
@@ -60,7 +64,7 @@ export function openApiDocument(): Json {
     },
     "x-customer-messages": {
       messages: customerMessages,
-      byStatus: { Success: "paid", Approved: "collect", Reversed: "returned" },
+      byStatus: customerMessageOfStatus,
       byCharged: { yes: "charged-ask", unknown: "unknown" },
       byCode: customerMessageOfCode,
       otherwise: "unavailable",

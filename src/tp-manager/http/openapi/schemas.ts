@@ -91,7 +91,14 @@ const details: Partial<Record<ErrorCode, z.ZodObject>> = {
   SETTLED_NOT_CHARGED: outcome,
   PAYMENT_UNKNOWN: z.object({ why: z.string().optional() }),
   CANCEL_REFUSED: z.object({ terminalCode: z.string(), terminalText: z.string() }).partial(),
-  ORDER_MISMATCH: z.object({ amount: z.number(), currency: z.string() }),
+  ORDER_MISMATCH: z.object({
+    amount: z.number(),
+    currency: z.string(),
+    differs: z
+      .array(z.enum(["basket", "customer", "customData"]))
+      .optional()
+      .describe("With REPEAT_MUST_MATCH=all: what else differs."),
+  }),
   TERMINAL_SALE_UNMATCHED: z.object({
     receiptNumber: z.string().nullable(),
     amountMinor: z.number(),

@@ -1,0 +1,30 @@
+/**
+ * Many kiosks before one gateway, broker and update server that were down for an hour, each with
+ * the supervisor's own logic, in one process with a clock of its own:
+ *   node scripts/fleet-herd.ts [--kiosks 1000] [--seeds 3]
+ * Prints the requests of the 15 minutes after the outage, and the fullest 60 s over their mean.
+ */
+import { parseArgs } from "node:util";
+import { brokerHerd, gatewayHerd, updateHerd } from "./herd/herds.ts";
+
+const { values } = parseArgs({
+  options: {
+    kiosks: { type: "string", default: "1000" },
+    seeds: { type: "string", default: "3" },
+  },
+});
+const kiosks = Number(values.kiosks);
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+
+for (let seed = 1; seed <= Number(values.seeds); seed++) {
+  for (const outage of ["cannot be reached", "loses its answers"] as const) {
+    const { requests, peak, sent, once } = await gatewayHerd({ kiosks, seed }, outage);
+    const told = once ? "each order there once" : "AN ORDER IS THERE TWICE";
+    print(
+      `gateway that ${outage}: ${requests} requests, ${peak.toFixed(2)} x, ${sent} sent, ${told}`,
+    );
+  }
+  const { requests, peak, online } = await brokerHerd({ kiosks, seed });
+  print(`broker: ${requests} connections, ${peak.toFixed(2)} x, ${online} online`);
+  print(`looks for updates: ${updateHerd({ kiosks, seed }).toFixed(2)} x`);
+}

@@ -1,0 +1,71 @@
+import { describe, expect, test } from "vitest";
+import { IpcError } from "../../src/shared/ipc/client.ts";
+import { house, pay, request } from "../support/payment-house.ts";
+import { baseline, identity } from "../support/reports.ts";
+import { approves } from "../support/scripted-terminal.ts";
+import { browserForFile, haveChromium } from "./chromium.ts";
+import { consoleHouse, consolePage, easyForAll } from "./console-house.ts";
+
+describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
+  const browser = browserForFile();
+
+  test("a refused hand-over is sent again or closed; a new terminal is accepted", async () => {
+    const at = house();
+    at.supervisor.refuse = () => {
+      throw new IpcError("refused", "no such field", { status: 422 });
+    };
+    await pay(at, request("A-1"));
+    await at.clock.advance(10_000);
+    const now = { ...identity, terminalId: "52500009", serialNumber: "SN-9" };
+    at.terminal.become({ identity: now });
+    at.terminal.baseline = { ...baseline, identity: now };
+    const { url } = await consoleHouse({}, at);
+    const { page } = await consolePage(browser(), url, { bypassCSP: true });
+    await page.getByRole("link", { name: "In doubt" }).click();
+    const main = () => page.locator("main").innerText();
+    await expect.poll(main).toMatch(/Another terminal is connected[\s\S]*52500009/);
+    await expect.poll(main).toMatch(/order A-1[\s\S]*no such field/);
+    await easyForAll(page, "doubt-waiting");
+    for (const [name, done] of [
+      ["Accept the terminal", /Terminal 52500009 is accepted/],
+      ["Send again", /handed over again now/],
+      ["Close without sending", /will not be handed over/],
+    ] as const) {
+      await page.getByRole("button", { name }).click();
+      await page.getByLabel("Your name").fill("Anna");
+      await page.getByLabel("Reason").fill("looked at it");
+      await page.locator("dialog button[type=submit]").click();
+      await expect.poll(main).toMatch(done);
+      await at.clock.advance(10_000);
+    }
+    const kept = at.journal.acts
+      .list(99, 9)
+      .map(({ call, http }) => [call.split("/").at(-1), http]);
+    expect(kept).toEqual([
+      ["drop", 200],
+      ["requeue", 200],
+      ["accept", 200],
+    ]);
+  });
+
+  test("a page that is opened in mid-payment shows the prompt, and follows it", async () => {
+    const at = house();
+    const gate = Promise.withResolvers<void>();
+    at.terminal.script = async (order, observer) => {
+      observer.prompt({ code: "0a", text: "insert the card", language: "" });
+      await gate.promise;
+      observer.prompt({ code: "0b", text: "enter the PIN", language: "" });
+      return await approves(order, observer);
+    };
+    const { url } = await consoleHouse({}, at);
+    const paying = pay(at, request("A-1"));
+    await expect.poll(() => at.terminal.paid.length).toBe(1);
+    const { page } = await consolePage(browser(), url);
+    await expect.poll(() => page.locator(".prompt").innerText()).toBe("insert the card");
+    const main = () => page.locator("main").innerText();
+    expect(await main()).toMatch(/A payment: order A-1/);
+    gate.resolve();
+    await expect.poll(main).toMatch(/Nothing runs\./);
+    await paying;
+  });
+});
