@@ -1,3 +1,4 @@
+import querystring from "node:querystring";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { Logger } from "../../shared/logger.ts";
@@ -12,10 +13,21 @@ import { plain } from "../http/json-body.ts";
 const NAME_CHARACTERS_MAX = 80;
 const REASON_CHARACTERS_MAX = 500;
 const BODY_CHARACTERS_MAX = 2_000;
+const CALL_CHARACTERS_MAX = 500;
+
+/**
+ * Nothing that a screen obeys, and nothing that turns the text beside it around: no control, no
+ * break of a line, no mark of direction.
+ */
+const plainForm = /^[^\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]*$/u;
+const legible = (charactersMax: number) =>
+  note(charactersMax)
+    .regex(plainForm, "must be plain text")
+    .regex(/[\p{L}\p{N}]/u, "must have a letter or a digit");
 
 const about = z.object({
-  "act-name": note(NAME_CHARACTERS_MAX),
-  "act-reason": note(REASON_CHARACTERS_MAX),
+  "act-name": legible(NAME_CHARACTERS_MAX),
+  "act-reason": legible(REASON_CHARACTERS_MAX),
 });
 
 declare module "fastify" {
@@ -59,9 +71,16 @@ function actOf({ method, url, headers, body, session }: FastifyRequest) {
     login: session?.login ?? "",
     name: told["act-name"],
     reason: told["act-reason"],
-    call: maskPansInText(`${method} ${url.replace(/^\/api/, "")}`),
+    call: maskedCall(`${method} ${url.replace(/^\/api/, "")}`).slice(0, CALL_CHARACTERS_MAX),
     body: text && maskPansInText(text).slice(0, BODY_CHARACTERS_MAX),
   };
+}
+
+/** As it was sent; decoded, where encoding would hide a card number. */
+function maskedCall(call: string): string {
+  const meant = querystring.unescape(call);
+  const masked = maskPansInText(meant);
+  return masked === meant ? maskPansInText(call) : masked;
 }
 
 function decoded(name: string, header: string | readonly string[] | undefined): string | undefined {

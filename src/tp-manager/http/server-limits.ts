@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import type { Connections } from "../../shared/connections.ts";
 import { AppError, type ErrorCode, errorTable } from "../../shared/errors.ts";
 import { errorOfAppError } from "../orders/answer.ts";
+import { securityHeaders } from "./access.ts";
 import { jsonText } from "./envelope.ts";
 
 /** On both loopback addresses together; one kiosk needs a handful. */
@@ -98,7 +99,7 @@ function refuseOnSocket(socket: Duplex, code: ErrorCode): void {
     `HTTP/1.1 ${http} ${reasons[http] ?? "Error"}`,
     "content-type: application/json; charset=utf-8",
     `content-length: ${Buffer.byteLength(body)}`,
-    "cache-control: no-store",
+    ...Object.entries(securityHeaders).map(([name, value]) => `${name}: ${value}`),
     "connection: close",
   ];
   socket.on("error", () => undefined); // whoever sends this may be gone already

@@ -1,3 +1,4 @@
+import { constants } from "node:fs";
 import { type FileHandle, open, realpath } from "node:fs/promises";
 import { extname, join, sep } from "node:path";
 import type { FastifyInstance, FastifyRequest } from "fastify";
@@ -34,17 +35,24 @@ const types: Readonly<Record<string, string>> = {
   ".mp4": "video/mp4",
 };
 
+interface AppFolder {
+  /** KIOSK_APP */
+  readonly folder: string;
+  /** Nothing in it is served, wherever the folder is: there the setup file has the passwords. */
+  readonly dataDirectory: string;
+}
+
 /**
  * Serves the files below `folder` as they are now, without a session: they hold no data
  * (docs/browser-kiosk.md 2). No file whose name, or whose folder's, begins with a dot; nothing that
- * a link leads to.
+ * a link leads to; nothing of the data folder, unless the folder was made inside it.
  */
-export function serveApp(app: FastifyInstance, folder: string): void {
+export function serveApp(app: FastifyInstance, place: AppFolder): void {
   app.get("/*", { config: { open: "file" } }, async (request, reply) => {
     // Below /api there are calls and no files; the table of calls tells what there is.
     if (/^\/api(\/|$)/.test(request.url)) return reply.callNotFound();
     const path = pathOf(request);
-    const file = path === undefined ? undefined : await opened(folder, path);
+    const file = path === undefined ? undefined : await opened(place, path);
     if (!path || !file) throw new AppError("NOT_FOUND", "There is no such file.");
     const { size } = await file.stat();
     return await reply
@@ -53,7 +61,7 @@ export function serveApp(app: FastifyInstance, folder: string): void {
         "content-type": types[extname(path).toLowerCase()],
         "content-length": size,
       })
-      .send(file.createReadStream());
+      .send(await contentOf(file, size));
   });
 }
 
@@ -72,13 +80,25 @@ function pathOf({ url }: FastifyRequest): string | undefined {
   return isPlain && isKnown ? parts.join(sep) : undefined;
 }
 
-/** undefined: there is none, it is no plain file, or a link leads to it. */
-async function opened(folder: string, path: string): Promise<FileHandle | undefined> {
+/** As many bytes as were announced: those of a file that grows meanwhile belong to no answer. */
+async function contentOf(file: FileHandle, size: number) {
+  if (size > 0) return file.createReadStream({ end: size - 1 });
+  await file.close();
+  return "";
+}
+
+/** A pipe that nobody writes into must not hold up whoever opens it. Windows has no such flag. */
+const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+
+/** undefined: there is none, it is no plain file, or it is not to be served. */
+async function opened(place: AppFolder, path: string): Promise<FileHandle | undefined> {
   let file: FileHandle | undefined;
   try {
-    const root = await realpath(folder);
+    const root = await realpath(place.folder);
+    const data = await realpath(place.dataDirectory);
     const wanted = join(root, path);
-    file = await open(wanted, "r");
+    if (isBelow(wanted, data) && !isBelow(root, data)) return undefined;
+    file = await open(wanted, OPEN_FLAGS);
     const [real, facts] = [await realpath(wanted), await file.stat()];
     if (real === wanted && facts.isFile()) return file;
   } catch {
@@ -86,4 +106,8 @@ async function opened(folder: string, path: string): Promise<FileHandle | undefi
   }
   await file?.close();
   return undefined;
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }

@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { useTicket } from "../../shared/kiosk-ticket.ts";
@@ -43,7 +44,7 @@ export function createKiosk(options: KioskOptions): FastifyInstance {
     app.connections.trust(request.raw.socket);
     return sendOne(reply, 200, { status: "Success", token: sessions.open("kiosk", "kiosk") });
   });
-  serveApp(app, options.folder);
+  serveApp(app, { folder: options.folder, dataDirectory: dirname(runDirectory) });
   // With an operator of its own the kiosk's pair has the kiosk's rights only.
   openCalls(app, { ...options, operator: options.operator ?? nobody }, "/api");
   return app;

@@ -6,7 +6,7 @@ import { FaultError, faultRequest } from "../faults/fault-request.ts";
 import type { Machine, Toggle } from "../protocol.ts";
 import type { Controlled } from "./controlled.ts";
 import { refuseForeigners } from "./foreigners.ts";
-import { pageRoutes, sendPage } from "./page-routes.ts";
+import { guardAnswers, pageRoutes, sendPage } from "./page-routes.ts";
 import { say, words } from "./words.ts";
 
 export interface ControlApi {
@@ -47,6 +47,7 @@ const routes = {
 /** A way into the running simulator for people and test harnesses, on 127.0.0.1 only. */
 export async function startControlApi(port: number, simulator: Controlled): Promise<ControlApi> {
   const server = Fastify({ bodyLimit: BODY_BYTES_MAX, forceCloseConnections: true });
+  guardAnswers(server);
   refuseForeigners(server);
   server.setErrorHandler((error, _request, reply) => {
     const refused = error instanceof FaultError || error instanceof z.ZodError;
@@ -107,7 +108,8 @@ function readingRoutes(server: FastifyInstance, simulator: Controlled): void {
   server.get("/events", (_request, reply) => {
     reply.hijack();
     const { raw } = reply;
-    raw.writeHead(200, { "content-type": "application/x-ndjson", "cache-control": "no-store" });
+    const guards = reply.getHeaders() as Record<string, string>;
+    raw.writeHead(200, { ...guards, "content-type": "application/x-ndjson" });
     raw.flushHeaders();
     const unsubscribe = trace.subscribe((event) => {
       raw.write(`${JSON.stringify(event)}\n`);

@@ -31,22 +31,26 @@ const files: Readonly<Record<string, { readonly path: string; readonly type: str
 export function pageRoutes(server: FastifyInstance): void {
   for (const [name, { path, type }] of Object.entries(files)) {
     server.get(`/page/${name}`, (_request, reply) =>
-      guarded(reply).type(`${type}; charset=utf-8`).send(readFileSync(path)),
+      reply.type(`${type}; charset=utf-8`).send(readFileSync(path)),
     );
   }
 }
 
 export function sendPage(reply: FastifyReply): FastifyReply {
-  return guarded(reply)
-    .type("text/html; charset=utf-8")
-    .send(readFileSync(own("terminal.html")));
+  return reply.type("text/html; charset=utf-8").send(readFileSync(own("terminal.html")));
 }
 
-function guarded(reply: FastifyReply): FastifyReply {
-  return reply
-    .header("cache-control", "no-store")
-    .header("content-security-policy", policy)
-    .header("cross-origin-resource-policy", "same-origin")
-    .header("x-content-type-options", "nosniff")
-    .header("referrer-policy", "no-referrer");
+/** Of every answer, the refusals too: no other page may keep, frame, open or guess at it. */
+export function guardAnswers(server: FastifyInstance): void {
+  server.addHook("onRequest", (_request, reply, done) => {
+    void reply.headers({
+      "cache-control": "no-store",
+      "content-security-policy": policy,
+      "cross-origin-opener-policy": "same-origin",
+      "cross-origin-resource-policy": "same-origin",
+      "referrer-policy": "no-referrer",
+      "x-content-type-options": "nosniff",
+    });
+    done();
+  });
 }

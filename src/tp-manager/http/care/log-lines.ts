@@ -40,7 +40,10 @@ export async function readLog(
   for (const line of lines) {
     if (found.length >= limit) break;
     if (!line.toLowerCase().includes(wanted)) continue;
-    const told = lineOf(cleanLine(line));
+    // Asked of what is told: a question must not find what was taken out.
+    const clean = cleanLine(line);
+    if (!clean.toLowerCase().includes(wanted)) continue;
+    const told = lineOf(clean);
     if (told && logLevels.indexOf(told.level) >= least) found.push(told);
   }
   return found;

@@ -1,0 +1,80 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { installationAt } from "../../../src/shared/installation.ts";
+import { createConsole } from "../../../src/tp-manager/console/console.ts";
+import { readLog } from "../../../src/tp-manager/http/care/log-lines.ts";
+import { house } from "../../support/payment-house.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { apiOptions } from "./rig.ts";
+
+const host = "localhost:8766";
+const own = { host, origin: `http://${host}` };
+const operator = { login: "operator", password: "long-operator-password" };
+
+async function loggedIn() {
+  const at = house();
+  const app = createConsole(apiOptions(at, { port: 8766, operator }));
+  onTestFinished(() => app.close());
+  const opened = await app.inject({
+    method: "POST",
+    url: "/session",
+    headers: own,
+    payload: operator,
+  });
+  const auth = { ...own, authorization: `Bearer ${opened.json()[0].token}` };
+  const post = async (url: string, name: string, reason = "x") => {
+    const headers = {
+      ...auth,
+      "act-name": encodeURIComponent(name),
+      "act-reason": encodeURIComponent(reason),
+    };
+    return (await app.inject({ method: "POST", url: `/api${url}`, headers })).statusCode;
+  };
+  return { at, post };
+}
+
+test("a name is one that can be read, and nothing that hides what stands beside it", async () => {
+  const { at, post } = await loggedIn();
+  const bad = [
+    "Anna\0",
+    "Anna\u001b[2J",
+    "An\nna",
+    "\u200b",
+    "\u2063\u00ad",
+    "Anna\u202e",
+    "---",
+    "An\u2028na",
+    "\u009b2J a",
+  ];
+  for (const name of bad) expect.soft([name, await post("/reset", name)]).toEqual([name, 400]);
+  for (const reason of ["x\0", "x\u001b[2J", "x\u202e"])
+    expect.soft([reason, await post("/reset", "Anna", reason)]).toEqual([reason, 400]);
+  expect(at.journal.acts.list(99, 9)).toEqual([]);
+  for (const name of ["Anna", "Ω. Müller-Lüdenscheidt", "王", "4711", "می‌خواهم"])
+    expect([name, await post("/reset", name)]).toEqual([name, 200]);
+});
+
+test("the call of an act holds no card number, however it is encoded, and is short", async () => {
+  const { at, post } = await loggedIn();
+  await post("/payment/4111%31111111%31111/settle", "Anna");
+  await post("/payment/41111111%2d11111111/settle", "Anna");
+  await post("/payment/%34%31%31%31%31%31%31%31%31%31%31%31%31%31%31%31/settle", "Anna");
+  await post(`/reset?${"x".repeat(9_000)}`, "Anna");
+  const calls = at.journal.acts.list(99, 9).map(({ call }) => call);
+  for (const call of calls) {
+    expect.soft(call.length).toBeLessThan(1_000);
+    expect.soft(decodeURIComponent(call).replace(/\D/g, "")).not.toContain("4111111111111111");
+  }
+});
+
+test("a question to the logs finds nothing that was taken out of them", async () => {
+  const installation = installationAt(temporaryFolder());
+  mkdirSync(installation.logDirectory, { recursive: true });
+  const line = { level: "info", time: "t", program: "tp-manager", msg: "card 4111111111111111" };
+  writeFileSync(join(installation.logDirectory, "tp-manager.log"), `${JSON.stringify(line)}\n`);
+  const found = async (contains: string) =>
+    (await readLog(installation, { program: "tp-manager", level: "info", limit: 9, contains }))
+      .length;
+  expect([await found("card"), await found("41111111111111")]).toEqual([1, 0]);
+});
