@@ -178,7 +178,7 @@ describe("a gateway that loses every answer for an hour", () => {
     return { rig, asked: rig.server.lookups.length - before };
   }
 
-  test("is asked by one lookup at growing pauses, whatever comes, and tells of all then", async () => {
+  test("is asked by one lookup at growing pauses, and tells of all orders then", async () => {
     const { rig, asked } = await silentHour();
     expect(asked).toBeLessThanOrEqual(2);
     const ids = new Map(
