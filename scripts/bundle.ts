@@ -18,6 +18,7 @@ const assets = [
   "package.json",
   "docs/openapi.json",
   "src/supervisor/gateway/wsdl/*.wsdl",
+  "examples/kiosk/*.{html,css,js}",
   "src/simulator/terminal/page/*.{html,css,js}",
   "src/tp-manager/console/pages/**/*.{html,css,js}",
 ];

@@ -16,6 +16,7 @@ const commands = [
   "update",
   "systemd-unit",
   "simulate",
+  "kiosk",
 ] as const;
 type Command = (typeof commands)[number] | "demo" | "foreground" | "help" | "version";
 
@@ -77,6 +78,8 @@ export const usage = `Starts, watches and stops the connector's programs, tp-man
                              decline, wrong-pin, red, walk-away, unplug [--at report], plug,
                              power-off, paper-out, lock, by-hand, fault NAME, reset, and more:
                              simulate alone lists them all, the terminal's page has them as buttons
+  ./launch.sh kiosk          print the address of the kiosk's own pages with a ticket: good for one
+                             opening, within a minute (KIOSK_APP, KIOSK_PORT)
   ./launch.sh --help | --version
 
   --data DIR             data folder (default: data beside launch.sh)

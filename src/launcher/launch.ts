@@ -61,6 +61,8 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
       const { runDemo } = await import("./demo/demo.ts");
       return await runDemo(at(demoDataDirectory), given.protocol);
     }
+    case "kiosk":
+      return (await import("./kiosk-address.ts")).kioskAddress(at(await meant()));
     case "simulate":
       return await simulated(at(demoDataDirectory), given);
     case "doctor": {
@@ -73,10 +75,8 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
     }
     case "restore":
       return await restored(at(await meant()), given);
-    case "stores": {
-      const { stores } = await import("./stores.ts");
-      return await stores(at(await meant()), given.subject === "accept");
-    }
+    case "stores":
+      return await storesOf(at(await meant()), given);
     case "update": {
       const { update } = await import("./update/update.ts");
       return await update(at(defaultDataDirectory), given.update);
@@ -105,6 +105,11 @@ async function restored(site: Site, { subject, from }: LauncherArguments): Promi
   const { restore, restorable } = await import("./restore.ts");
   const store = restorable.find((one) => one === subject);
   return await restore(site, { store, day: from });
+}
+
+async function storesOf(site: Site, { subject }: LauncherArguments): Promise<number> {
+  const { stores } = await import("./stores.ts");
+  return await stores(site, subject === "accept");
 }
 
 async function simulated(site: Site, given: LauncherArguments): Promise<number> {

@@ -1,8 +1,10 @@
+import { randomUUID } from "node:crypto";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { consolePortOf } from "../shared/config/console-port.ts";
 import { sharedFields } from "../shared/config/schema.ts";
 import { backupChore, oldLogsChore, startDaily } from "../shared/daily.ts";
-import { ProgramExit } from "../shared/exit-codes.ts";
+import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
 import type { Installation } from "../shared/installation.ts";
 import { createIpcClient } from "../shared/ipc/client.ts";
 import { supervisorMessages, tpManagerMessages } from "../shared/ipc/contract.ts";
@@ -26,6 +28,7 @@ import { HourWatch } from "./http/status/hour-watch.ts";
 import { Monitor, type MonitorParts } from "./http/status/monitor.ts";
 import { archiveChore } from "./journal/archive.ts";
 import { Journal } from "./journal/journal.ts";
+import { createKiosk } from "./kiosk/kiosk.ts";
 import { tpManagerHandlers } from "./message-handlers.ts";
 import { AfterSale } from "./orders/after-sale.ts";
 import { type OrderSettings, Orders } from "./orders/orders.ts";
@@ -95,7 +98,7 @@ async function start(context: ProgramContext): Promise<void> {
   const api = await createApi(options);
   const listening = await listenOnLoopback(api, config.LOCAL_PORT, log);
   onStop("local API", () => listening.close());
-  await openConsole(context, options);
+  await openPages(context, options);
   onStop("payments", () => desk.stop());
 
   const ipc = await startIpcServer({
@@ -242,6 +245,11 @@ function gatewayParts(
   return { gateway, start };
 }
 
+async function openPages(context: ProgramContext, options: ApiOptions): Promise<void> {
+  await openConsole(context, options);
+  await openKiosk(context, options);
+}
+
 /** A console that cannot be opened keeps nobody from paying. */
 async function openConsole(
   { config, onStop }: ProgramContext,
@@ -257,6 +265,27 @@ async function openConsole(
   } catch (error) {
     if (!(error instanceof ProgramExit)) throw error;
     options.log.error(`there is no operator's console: ${error.message}`);
+  }
+}
+
+/** Pages that cannot be served keep nobody from paying either. */
+async function openKiosk(
+  { config, onStop, runDirectory }: ProgramContext,
+  options: ApiOptions,
+): Promise<void> {
+  const { KIOSK_PORT: port, KIOSK_APP: folder } = config;
+  if (port === 0) return;
+  try {
+    if (folder === undefined)
+      throw new ProgramExit(exitCodes.configuration, "KIOSK_APP is missing");
+    const app = createKiosk({ ...options, port, folder, runDirectory });
+    const listening = await listenOnLoopback(app, port, options.log, "KIOSK_PORT");
+    onStop("kiosk pages", () => listening.close());
+    // Sessions of before are over: the script that starts the browser looks here.
+    writeFileSync(join(runDirectory, "kiosk-started"), `${randomUUID()}\n`, { mode: 0o600 });
+    options.log.info({ port, folder }, "the kiosk's own pages are served");
+  } catch (error) {
+    options.log.error(`the kiosk's own pages are not served: ${(error as Error).message}`);
   }
 }
 

@@ -4,12 +4,15 @@ import { join } from "node:path";
 import { z } from "zod";
 import { readEntries } from "../../shared/config/config-file.ts";
 import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
+import { projectRoot } from "../../shared/version-files.ts";
 
 /** The demo's ports on this machine. They are kept from run to run while they are free. */
 const portsSchema = z.object({
   localApi: z.int(),
   /** A folder from before the console has none. */
   console: z.int().default(8767),
+  /** A folder from before the kiosk's own pages has none. */
+  kiosk: z.int().default(8768),
   terminal: z.int(),
   terminalControl: z.int(),
   gateway: z.int(),
@@ -110,6 +113,8 @@ function configText({ protocol, ...ports }: DemoSetup, passwords: Passwords): st
 SERIAL_PORT=tcp://127.0.0.1:${ports.terminal}
 ${spoken}LOCAL_PORT=${ports.localApi}
 CONSOLE_PORT=${ports.console}
+KIOSK_PORT=${ports.kiosk}
+KIOSK_APP=${join(projectRoot, "examples", "kiosk")}
 TERMINAL_MANAGER_LOGIN=${API_LOGIN}
 TERMINAL_MANAGER_PWD=${passwords.api}
 GATEWAY_URL=http://127.0.0.1:${ports.gateway}

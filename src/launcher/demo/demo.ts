@@ -135,6 +135,7 @@ function printNext(dataDirectory: string, setup: DemoSetup, { output }: Site): v
     ["An order; once more: the same answer, no second charge", pay('{"amount":9,"orderId":"A-1"}')],
     ["What became of an order", get("/payment/A-1")],
     ["The terminal's status", get("/check")],
+    ["A sample kiosk: prints an address for the browser, good once", "./launch.sh kiosk"],
     [
       "You are the customer; the card of the next payment; every other word",
       "./launch.sh simulate by-hand",

@@ -5,6 +5,7 @@ import type { DemoPorts } from "./demo-settings.ts";
 const usualPorts: DemoPorts = {
   localApi: 8765,
   console: 8767,
+  kiosk: 8768,
   terminal: 20_007,
   terminalControl: 20_008,
   gateway: 8766,
@@ -24,6 +25,7 @@ export async function choosePorts(earlier: DemoPorts | undefined): Promise<DemoP
   return {
     localApi: await choose(wanted.localApi),
     console: await choose(wanted.console),
+    kiosk: await choose(wanted.kiosk),
     terminal: await choose(wanted.terminal),
     terminalControl: await choose(wanted.terminalControl),
     gateway: await choose(wanted.gateway),

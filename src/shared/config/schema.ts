@@ -118,6 +118,14 @@ const terminalAndApi = {
       "and 1, or and 2 where that is NOTIFICATION_PORT.",
     example: "8767",
   }),
+  KIOSK_PORT: described(integer(0, PORT_MAX).default(0), {
+    help: "Port of the kiosk's own pages, on this machine only; 0 for none.",
+    example: "8768",
+  }),
+  KIOSK_APP: described(wholePath.optional(), {
+    help: "Folder with the kiosk's own pages, served on KIOSK_PORT: docs/browser-kiosk.md.",
+    example: "/opt/kiosk/pages, C:\\kiosk\\pages",
+  }),
   TERMINAL_MANAGER_LOGIN: described(basicLogin, {
     help: "Login of the local API (Basic authentication).",
     example: "kiosk",

@@ -14,6 +14,14 @@ const yesOrNo: Values = {
 };
 
 const values: Record<keyof typeof sharedFields, Values> = {
+  KIOSK_PORT: {
+    good: [
+      ["0", 0],
+      ["8768", 8768],
+    ],
+    bad: ["-1", "65536", "web"],
+  },
+  KIOSK_APP: { good: same("/opt/kiosk/pages"), bad: ["pages", "./pages"] },
   SERIAL_PORT: {
     good: same(
       "COM1",

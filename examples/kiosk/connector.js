@@ -1,0 +1,75 @@
+/*
+ * The kiosk page's line to the connector: a session instead of login and password, one function for
+ * a call, one for the stream of events.
+ */
+
+const KEPT = "session-token";
+const AGAIN_MS = 2_000;
+/** Longer than the longest answer of the connector. */
+const ANSWER_MS = 240_000;
+
+let token = sessionStorage.getItem(KEPT) ?? "";
+
+/** Begins a session with the ticket of the start script; a reload goes on with the old one. */
+export async function openSession() {
+  const [, ticket] = /^#ticket=([\w-]+)$/.exec(location.hash) ?? [];
+  history.replaceState(null, "", location.pathname);
+  if (ticket === undefined) return token !== "";
+  const response = await fetch("/session", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ ticket }),
+  });
+  if (!response.ok) return token !== "";
+  const [answer] = await response.json();
+  token = answer.token;
+  sessionStorage.setItem(KEPT, token);
+  return true;
+}
+
+/** One call; rejects when nothing is answered. 4xx and 5xx carry the same kind of body. */
+export async function call(method, path, body) {
+  const response = await fetch(`/api${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${token}`,
+      "user-active": "yes",
+      ...(body && { "content-type": "application/json" }),
+    },
+    signal: AbortSignal.timeout(ANSWER_MS),
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const [answer] = await response.json();
+  return { http: response.status, answer };
+}
+
+/** Follows the events for ever: `onEvent(name, data)`. */
+export async function followEvents(onEvent) {
+  for (;;) {
+    try {
+      const headers = { authorization: `Bearer ${token}` };
+      const response = await fetch("/api/events", { headers });
+      if (response.ok) await readEvents(response.body.getReader(), onEvent);
+    } catch {
+      // The connector is away: what is shown on the screen does not hang on events.
+    }
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+  }
+}
+
+async function readEvents(reader, onEvent) {
+  const decoder = new TextDecoder();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    text += decoder.decode(value, { stream: true });
+    const blocks = text.split("\n\n");
+    text = blocks.pop();
+    for (const block of blocks) {
+      const [, name] = /^event: (.*)$/m.exec(block) ?? [];
+      const [, data] = /^data: (.*)$/m.exec(block) ?? [];
+      if (name && data) onEvent(name, JSON.parse(data));
+    }
+  }
+}

@@ -1,0 +1,138 @@
+/*
+ * The words for the person in front of the kiosk. The connector's answers do not carry them: a
+ * kiosk has words of its own, and these are a beginning. They say of the money only what `charged`
+ * says.
+ */
+
+export const customerLanguages = ["en", "fr", "de"];
+
+const notCharged = {
+  en: "You have not been charged.",
+  fr: "Vous n’avez pas été débité.",
+  de: "Ihnen wurde nichts berechnet.",
+};
+
+/** A sentence of one thing, and that nothing was charged. */
+function free(en, fr, de) {
+  return {
+    charged: "no",
+    en: `${en} ${notCharged.en}`,
+    fr: `${fr} ${notCharged.fr}`,
+    de: `${de} ${notCharged.de}`,
+  };
+}
+
+export const customerMessages = {
+  paid: {
+    charged: "yes",
+    en: "Thank you. Your payment is complete.",
+    fr: "Merci. Votre paiement est effectué.",
+    de: "Vielen Dank. Ihre Zahlung ist abgeschlossen.",
+  },
+  collect: {
+    charged: "unknown",
+    en: "Your payment is approved. Please wait for your goods.",
+    fr: "Votre paiement est accepté. Veuillez attendre vos articles.",
+    de: "Ihre Zahlung ist genehmigt. Bitte warten Sie auf Ihre Ware.",
+  },
+  returned: {
+    charged: "no",
+    en: "Your payment has been returned to your card.",
+    fr: "Votre paiement a été remboursé sur votre carte.",
+    de: "Ihre Zahlung wurde auf Ihre Karte zurückgebucht.",
+  },
+  "charged-ask": {
+    charged: "yes",
+    en: "This order is paid: your card was charged once. Please ask the staff for help.",
+    fr:
+      "Cette commande est payée : votre carte a été débitée une fois. Demandez de l’aide " +
+      "au personnel.",
+    de:
+      "Diese Bestellung ist bezahlt: Ihre Karte wurde einmal belastet. Bitte fragen Sie " +
+      "das Personal.",
+  },
+  unknown: {
+    charged: "unknown",
+    en:
+      "It is not known yet whether your card was charged. Please do not pay again; ask the " +
+      "staff.",
+    fr:
+      "On ne sait pas encore si votre carte a été débitée. Ne payez pas de nouveau ; " +
+      "demandez au personnel.",
+    de:
+      "Noch ist nicht bekannt, ob Ihre Karte belastet wurde. Bitte zahlen Sie nicht noch " +
+      "einmal; fragen Sie das Personal.",
+  },
+  declined: free(
+    "Your card was refused. Please try another card.",
+    "Votre carte a été refusée. Essayez une autre carte.",
+    "Ihre Karte wurde abgelehnt. Bitte versuchen Sie eine andere Karte.",
+  ),
+  cancelled: free(
+    "The payment was cancelled.",
+    "Le paiement a été annulé.",
+    "Die Zahlung wurde abgebrochen.",
+  ),
+  "too-slow": free(
+    "No card was presented in time.",
+    "Aucune carte n’a été présentée à temps.",
+    "Es wurde nicht rechtzeitig eine Karte vorgelegt.",
+  ),
+  "no-goods": free(
+    "Your goods could not be handed out.",
+    "Vos articles n’ont pas pu être remis.",
+    "Ihre Ware konnte nicht ausgegeben werden.",
+  ),
+  "try-again": free(
+    "The payment was not carried out. Please try again.",
+    "Le paiement n’a pas été effectué. Veuillez réessayer.",
+    "Die Zahlung wurde nicht ausgeführt. Bitte versuchen Sie es noch einmal.",
+  ),
+  moment: free(
+    "Please wait a moment, then try again.",
+    "Veuillez patienter un instant, puis réessayer.",
+    "Bitte warten Sie einen Moment und versuchen Sie es dann noch einmal.",
+  ),
+  unavailable: free(
+    "Card payment is not possible here at the moment.",
+    "Le paiement par carte n’est pas possible ici pour le moment.",
+    "Kartenzahlung ist hier zurzeit nicht möglich.",
+  ),
+};
+
+/** Codes that have a sentence of their own while their order is not charged. */
+export const customerMessageOfCode = {
+  PAYMENT_DECLINED: "declined",
+  PAYMENT_CANCELLED: "cancelled",
+  CUSTOMER_TIMEOUT: "too-slow",
+  GOODS_NOT_DELIVERED: "no-goods",
+  SETTLED_NOT_CHARGED: "try-again",
+  TERMINAL_FAULT: "try-again",
+  TERMINAL_BUSY: "moment",
+  TERMINAL_IN_DOUBT: "moment",
+  STOPPING: "moment",
+  UPDATING: "moment",
+  ORDER_REVERSED: "returned",
+};
+
+/** The parts of an answer that decide. */
+
+/**
+ * The name of the sentence for an answer. Its word about the money decides first; a code that
+ * is not known here, of a newer connector, is told by that alone.
+ */
+export function customerMessageName({ status, error }) {
+  if (error === null) {
+    if (status === "Success") return "paid";
+    if (status === "Approved") return "collect";
+    return status === "Reversed" ? "returned" : "unknown";
+  }
+  if (error.charged === "unknown") return "unknown";
+  if (error.charged === "yes") return "charged-ask";
+  return customerMessageOfCode[error.code] ?? "unavailable";
+}
+
+/** The sentence for the customer at an answer of `POST /payment` or `GET /payment/{orderId}`. */
+export function customerMessage(told, language = "en") {
+  return customerMessages[customerMessageName(told)][language];
+}

@@ -1,0 +1,235 @@
+/*
+ * A whole kiosk: choose a ticket, pay, get it. Three rules keep the money right:
+ *   1. The order is kept before it is paid, so a reload or a power cut finds it again.
+ *   2. Goods only for Approved (two-phase) or Success; anything unclear is asked, not guessed.
+ *   3. An order is only ever repeated under its own orderId.
+ */
+import { call, followEvents, openSession } from "./connector.js";
+import { customerLanguages, customerMessageName, customerMessages } from "./customer-messages.js";
+import { forget, handOut, wasHandedOut } from "./dispenser.js";
+
+const tickets = [
+  { name: "Old town", amount: 2.0 },
+  { name: "Airport", amount: 12.0 },
+  { name: "Day ticket", amount: 7.0 },
+];
+const ORDER = "order";
+const ASK_EVERY_MS = 2_000;
+const END_SHOWN_MS = 20_000;
+const DISPENSE_WITHIN_S = 30;
+
+let language = "en";
+let isTwoPhase = true;
+let shownEnd;
+let backTimer;
+const byId = (id) => document.getElementById(id);
+
+/* The order that is under way: on this machine before anything else knows of it. */
+const keptOrder = () => JSON.parse(localStorage.getItem(ORDER) ?? "null");
+const keep = (order) => localStorage.setItem(ORDER, JSON.stringify(order));
+
+function orderOver(orderId) {
+  localStorage.removeItem(ORDER);
+  forget(orderId);
+}
+
+/* Screens */
+
+function show(screen) {
+  clearTimeout(backTimer);
+  for (const id of ["choose", "paying", "end"]) byId(id).hidden = id !== screen;
+}
+
+function showPaying({ name, amount }) {
+  byId("order").textContent = `${name}, ${amount.toFixed(2)} EUR`;
+  byId("prompt").textContent = "One moment, please.";
+  byId("cancel").disabled = false;
+  show("paying");
+}
+
+/** The outcome in the customer's language; `order`: it may be tried again under the same id. */
+function showEnd(told, order) {
+  shownEnd = { told, order };
+  const name = customerMessageName(told);
+  byId("said").textContent = customerMessages[name][language];
+  byId("detail").textContent = told.error?.charged === "unknown" ? `Order ${order.orderId}` : "";
+  byId("again").textContent = order === undefined ? "OK" : "Try again";
+  show("end");
+  backTimer = setTimeout(() => leaveEnd(), END_SHOWN_MS);
+}
+
+/** Back to the choice; an order that nobody wants to try again is over. */
+function leaveEnd() {
+  if (shownEnd?.order) orderOver(shownEnd.order.orderId);
+  shownEnd = undefined;
+  show("choose");
+}
+
+/* Payment */
+
+function begin(ticket) {
+  // Never a counter that starts again: an id that was used is answered, not paid.
+  const order = {
+    ...ticket,
+    orderId: `T-${Date.now().toString(36)}-${crypto.randomUUID().slice(0, 8)}`,
+  };
+  keep(order);
+  void pay(order);
+}
+
+async function pay(order) {
+  showPaying(order);
+  const { orderId, name, amount } = order;
+  const price = { unit_price: amount, total_amount: amount, discount: 0, tax_rate: 20 };
+  const basket = { type: "good", quantity: 1, name, ...price };
+  const delivery = isTwoPhase && { delivery: { withinSeconds: DISPENSE_WITHIN_S } };
+  const body = { orderId, amount, basket, ...delivery };
+  // Without an answer the order is asked about, whatever the reason is.
+  const told = await call("POST", "/payment", body).catch(() => undefined);
+  if (isTwoPhase && told?.answer.error?.code === "NOT_SUPPORTED") {
+    // This terminal knows no goods, and said so before anything was charged.
+    isTwoPhase = false;
+    return await pay(order);
+  }
+  await goOn(order, told?.answer ?? (await truthOf(orderId)));
+}
+
+/** What an outcome means for the goods. */
+async function goOn(order, answer) {
+  const { orderId } = order;
+  if (answer === undefined) return neverAsked(order);
+  if (answer.status === "Approved") return await dispense(order);
+  if (answer.status === "Success") {
+    // A one-phase sale, or a power cut behind the word of the dispenser.
+    if (!wasHandedOut(orderId)) await handOut(orderId);
+    orderOver(orderId);
+    return showEnd(answer);
+  }
+  if (answer.error?.charged === "unknown" || answer.status === "Unknown") {
+    return await goOn(order, await truthOf(orderId));
+  }
+  if (answer.error?.retry === "safe") return showEnd(answer, order);
+  orderOver(orderId);
+  showEnd(answer);
+}
+
+/** Goods first, money second: the connector charges when the ticket is out. */
+async function dispense(order) {
+  const { orderId } = order;
+  byId("cancel").disabled = true;
+  byId("prompt").textContent = "Your ticket is being printed.";
+  const delivered = await handOut(orderId).catch(() => false);
+  const told = await call("POST", "/delivery", { orderId, delivered }).catch(() => undefined);
+  const answer = told?.answer;
+  const isEnd = answer !== undefined && answer.status !== "Approved" && isClear(answer);
+  await goOn(order, isEnd ? answer : await truthOf(orderId));
+}
+
+const isClear = ({ status, error }) => status !== "Unknown" && error?.charged !== "unknown";
+
+/** Asks until it is known what became of the order; undefined: the connector never heard of it. */
+async function truthOf(orderId) {
+  for (;;) {
+    const told = await call("GET", `/payment/${encodeURIComponent(orderId)}`).catch(
+      () => undefined,
+    );
+    if (told?.http === 404) return undefined;
+    if (told?.http === 401) return await lost();
+    if (told && isClear(told.answer)) return told.answer;
+    const running = told && (await call("GET", "/health").catch(() => undefined))?.answer.running;
+    if (running?.orderId !== orderId) waiting(told);
+    await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
+  }
+}
+
+/** Nothing runs, and nothing is known yet: the customer must not go away believing either. */
+function waiting(told) {
+  byId("cancel").disabled = true;
+  byId("prompt").textContent = told
+    ? customerMessages.unknown[language]
+    : "One moment, please: the payment system starts again.";
+}
+
+/** Nothing has reached the connector: nobody was charged, and the same order may be tried again. */
+function neverAsked(order) {
+  const error = { code: "TERMINAL_FAULT", charged: "no", retry: "safe" };
+  showEnd({ status: "Failed", error }, order);
+}
+
+/** The session is over and only the start script can begin another. */
+function lost() {
+  byId("notice").textContent = "Please wait: this screen is being started again.";
+  return new Promise(() => undefined);
+}
+
+/* The rest of the machine */
+
+async function refresh() {
+  const told = await call("GET", "/health").catch(() => undefined);
+  if (told?.http === 401) return await lost();
+  const isReady = told?.answer.status === "Ready";
+  for (const button of byId("tickets").children) button.disabled = !isReady;
+  byId("notice").textContent = isReady ? "" : customerMessages.unavailable[language];
+}
+
+function speak(chosen) {
+  language = chosen;
+  document.documentElement.lang = chosen;
+  for (const button of byId("languages").children) {
+    button.setAttribute("aria-pressed", String(button.lang === chosen));
+  }
+  if (shownEnd) showEnd(shownEnd.told, shownEnd.order);
+  void refresh();
+}
+
+function button(text, onClick) {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.textContent = text;
+  made.addEventListener("click", onClick);
+  return made;
+}
+
+function build() {
+  for (const ticket of tickets) {
+    const made = button(ticket.name, () => begin(ticket));
+    const price = document.createElement("span");
+    price.textContent = `${ticket.amount.toFixed(2)} EUR`;
+    made.append(price);
+    byId("tickets").append(made);
+  }
+  for (const one of customerLanguages) {
+    const made = button(one.toUpperCase(), () => speak(one));
+    made.lang = one;
+    byId("languages").append(made);
+  }
+  byId("cancel").addEventListener("click", () => {
+    byId("cancel").disabled = true;
+    // Only a wish: the payment's own answer decides.
+    void call("POST", "/cancel").catch(() => undefined);
+  });
+  byId("again").addEventListener("click", () => {
+    const order = shownEnd?.order;
+    shownEnd = undefined;
+    if (order) void pay(order);
+    else show("choose");
+  });
+}
+
+async function start() {
+  build();
+  if (!(await openSession())) return await lost();
+  void followEvents((name, data) => {
+    const isOurs = name === "prompt" && data.orderId === keptOrder()?.orderId;
+    if (isOurs) byId("prompt").textContent = data.text;
+  });
+  setInterval(refresh, 5 * ASK_EVERY_MS);
+  speak(language);
+  const order = keptOrder();
+  if (!order) return show("choose");
+  // A reload or a power cut: what became of the order decides, not what the page believed.
+  showPaying(order);
+  await goOn(order, await truthOf(order.orderId));
+}
+
+void start();

@@ -1,0 +1,47 @@
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/*
+ * The ticket with which the kiosk's own page begins a session (docs/browser-kiosk.md 2): it is laid
+ * by whoever may write into the data folder, and the page brings it.
+ */
+
+/** A ticket that is older opens nothing. */
+export const TICKET_GOOD_MS = 60_000;
+const TICKET_BYTES = 32;
+
+const ticketFile = (runDirectory: string): string => join(runDirectory, "kiosk-ticket");
+
+/** Lays a new ticket, the only one that is good from now on; readable by its owner alone. */
+export function layTicket(runDirectory: string): string {
+  const ticket = randomBytes(TICKET_BYTES).toString("base64url");
+  const path = ticketFile(runDirectory);
+  const made = `${path}.${process.pid}`;
+  writeFileSync(made, ticket, { mode: 0o600 });
+  renameSync(made, path);
+  return ticket;
+}
+
+/** Whether this is the ticket that lies there and is young enough; it is gone then. */
+export function useTicket(runDirectory: string, brought: string, now: number): boolean {
+  const path = ticketFile(runDirectory);
+  try {
+    const { mtimeMs, mode, uid } = lstatSync(path);
+    const isPrivate = process.platform === "win32" || (mode & 0o077) === 0;
+    const isOwn = [process.getuid?.() ?? uid, 0].includes(uid);
+    const isYoung = Math.abs(now - mtimeMs) <= TICKET_GOOD_MS;
+    const isGood = same(readFileSync(path, "utf8"), brought);
+    if (!isPrivate || !isOwn || !isYoung || !isGood) return false;
+    // The one who removes it has used it; a second one finds none.
+    rmSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function same(laid: string, brought: string): boolean {
+  const [a, b] = [Buffer.from(laid), Buffer.from(brought)];
+  return a.length > 0 && a.length === b.length && timingSafeEqual(a, b);
+}

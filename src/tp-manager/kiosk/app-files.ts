@@ -1,0 +1,89 @@
+import { type FileHandle, open, realpath } from "node:fs/promises";
+import { extname, join, sep } from "node:path";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { AppError } from "../../shared/errors.ts";
+
+/**
+ * A page may load files of its own origin and speak with it, and nothing else: no script and no
+ * style inside the page, no frame around it.
+ */
+const policy = [
+  ...["default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:"],
+  ...["font-src 'self'", "media-src 'self'", "manifest-src 'self'", "connect-src 'self'"],
+  ...["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
+].join("; ");
+
+/** A file of another kind is not served. */
+const types: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".mjs": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".json": "application/json",
+  ".webmanifest": "application/manifest+json",
+  ".txt": "text/plain; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+  ".jpg": "image/jpeg",
+  ".jpeg": "image/jpeg",
+  ".webp": "image/webp",
+  ".gif": "image/gif",
+  ".ico": "image/x-icon",
+  ".woff2": "font/woff2",
+  ".mp3": "audio/mpeg",
+  ".mp4": "video/mp4",
+};
+
+/**
+ * Serves the files below `folder` as they are now, without a session: they hold no data
+ * (docs/browser-kiosk.md 2). No file whose name, or whose folder's, begins with a dot; nothing that
+ * a link leads to.
+ */
+export function serveApp(app: FastifyInstance, folder: string): void {
+  app.get("/*", { config: { open: "file" } }, async (request, reply) => {
+    // Below /api there are calls and no files; the table of calls tells what there is.
+    if (/^\/api(\/|$)/.test(request.url)) return reply.callNotFound();
+    const path = pathOf(request);
+    const file = path === undefined ? undefined : await opened(folder, path);
+    if (!path || !file) throw new AppError("NOT_FOUND", "There is no such file.");
+    const { size } = await file.stat();
+    return await reply
+      .headers({
+        "content-security-policy": policy,
+        "content-type": types[extname(path).toLowerCase()],
+        "content-length": size,
+      })
+      .send(file.createReadStream());
+  });
+}
+
+/** The wanted file below the folder; undefined for a path that cannot be one. */
+function pathOf({ url }: FastifyRequest): string | undefined {
+  let path: string;
+  try {
+    path = decodeURIComponent(url.split("?")[0] ?? "");
+  } catch {
+    return undefined;
+  }
+  const parts = path.slice(1).split("/");
+  if (parts.at(-1) === "") parts[parts.length - 1] = "index.html";
+  const isPlain = parts.every((part) => /^[^.\\:\0][^\\:\0]*$/.test(part));
+  const isKnown = types[extname(path === "/" ? "index.html" : (parts.at(-1) ?? "")).toLowerCase()];
+  return isPlain && isKnown ? parts.join(sep) : undefined;
+}
+
+/** undefined: there is none, it is no plain file, or a link leads to it. */
+async function opened(folder: string, path: string): Promise<FileHandle | undefined> {
+  let file: FileHandle | undefined;
+  try {
+    const root = await realpath(folder);
+    const wanted = join(root, path);
+    file = await open(wanted, "r");
+    const [real, facts] = [await realpath(wanted), await file.stat()];
+    if (real === wanted && facts.isFile()) return file;
+  } catch {
+    // Not there, or not readable: both are no file.
+  }
+  await file?.close();
+  return undefined;
+}

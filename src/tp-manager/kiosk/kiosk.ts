@@ -1,0 +1,53 @@
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { useTicket } from "../../shared/kiosk-ticket.ts";
+import { refuseLogin } from "../http/access.ts";
+import { type ApiOptions, createInstance, openCalls } from "../http/app.ts";
+import { sendOne } from "../http/envelope.ts";
+import { checkedBody } from "../http/input.ts";
+import { plain } from "../http/json-body.ts";
+import { installSessionDoor } from "../http/session-door.ts";
+import { Sessions } from "../http/sessions.ts";
+import { serveApp } from "./app-files.ts";
+
+/** A page that makes no call for so long is gone; one that is there looks every few seconds. */
+const SESSION_IDLE_MS = 24 * 60 * 60_000;
+
+const ticketBody = z.strictObject({ ticket: z.string("must be a text").max(100, "is too long") });
+
+interface KioskOptions extends ApiOptions {
+  /** KIOSK_APP */
+  readonly folder: string;
+  readonly runDirectory: string;
+}
+
+/**
+ * The kiosk's own pages (docs/browser-kiosk.md 2): the files of a folder, `POST /session` that
+ * takes a ticket, and below `/api` the calls of the local API with the kiosk's rights and never the
+ * operator's. Without a port: everything that `inject` can test.
+ */
+export function createKiosk(options: KioskOptions): FastifyInstance {
+  const { port, clock, runDirectory, failures } = options;
+  const app = createInstance(options);
+  const sessions = new Sessions(clock, SESSION_IDLE_MS);
+  app.addHook("preClose", (done) => {
+    sessions.endAll();
+    done();
+  });
+  installSessionDoor(app, { port, sessions });
+  app.post("/session", { config: { open: "log-in" } }, async (request, reply) => {
+    const { ticket } = checkedBody(ticketBody, plain(request.body));
+    if (!useTicket(runDirectory, ticket, clock.now())) {
+      return await refuseLogin(failures, "kiosk ticket", reply);
+    }
+    app.connections.trust(request.raw.socket);
+    return sendOne(reply, 200, { status: "Success", token: sessions.open("kiosk", "kiosk") });
+  });
+  serveApp(app, options.folder);
+  // With an operator of its own the kiosk's pair has the kiosk's rights only.
+  openCalls(app, { ...options, operator: options.operator ?? nobody }, "/api");
+  return app;
+}
+
+/** Nobody can log in here with a pair. */
+const nobody = { login: "", password: "" };
