@@ -32,8 +32,8 @@ export function isPipeOfLiving(runDirectory: string, program: Program, address: 
 }
 
 /**
- * A version before random names has one fixed name for ever. It is that of a living process when
- * the process was there first and told its address then; else a dead one told it.
+ * A version before random names has one fixed name for ever. The name is that of a living process
+ * when the process was there before it was told; else a dead one told it.
  */
 function isOfOlderVersion(base: string): boolean {
   const toldMs = statSync(`${base}.address`).mtimeMs;

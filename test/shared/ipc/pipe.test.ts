@@ -106,7 +106,7 @@ test("whoever took a killed program's pipe hears nothing, and no answer is taken
   expect(heard).toEqual([]);
 });
 
-test("a client that knew the killed program finds the next one, not who sits on the name", async () => {
+test("a client that knew the killed program finds the next one and nobody else", async () => {
   const { run, live } = installation();
   const die = live();
   const first = claimAddress(run, "supervisor");
@@ -169,7 +169,7 @@ test.each(["no program runs", "a program starts and has told no address yet"])(
   },
 );
 
-test("nor is one who is told of nowhere: no file, an empty one, one that was moved away", async () => {
+test("nor is one who is told of nowhere: no file, an empty one, one that is gone", async () => {
   const { run, live, tell } = installation();
   onTestFinished(live());
   const heard = await listenAt(OLD_NAME);
