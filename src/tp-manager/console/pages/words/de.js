@@ -131,6 +131,27 @@ export default {
   drop: "Schließen, ohne zu senden",
   "drop.sentence":
     "Bestellung {orderId} ({amount}) wird nie an das Gateway gesendet. Der Kunde bleibt belastet.",
+  "lost.title": "Beim Gateway offen",
+  "lost.words":
+    "Die Antwort des Gateways ging verloren, und von selbst wird nichts noch einmal gesendet. Fragen Sie das Gateway oder sehen Sie im Händlerkonto nach, dann sagen Sie, was Sie fanden.",
+  "lost.asked": "{kind} über {amount}, verlangt um {time}, Transaktion {id}",
+  "lost.all": "den ganzen Betrag",
+  "lost.foreign": "Keine Bestellung dieses Kiosks",
+  "lost.look": "Das Gateway fragen",
+  "lost.state": "Das Gateway sagt: {state}",
+  "lost.happened": "Es ist geschehen",
+  "lost.happened.sentence":
+    "Festgehalten wird: Das Gateway hat es ausgeführt. {kind} über {amount}, {order}.",
+  "lost.not": "Es ist nicht geschehen",
+  "lost.not.sentence":
+    "Festgehalten wird: Das Gateway hat es nicht ausgeführt, und es darf wieder verlangt werden. {kind} über {amount}, {order}. Wurde es doch ausgeführt, geht das Geld zweimal zurück.",
+  "lost.copies": "Das Gateway hat diese Bestellung vielleicht {count}-mal; genannt hat es: {ids}",
+  "lost.noIds": "keine",
+  "lost.waits": "Sie ist noch auf dem Weg zum Gateway: Es lässt sich noch nichts sagen.",
+  "lost.once": "Sie ist einmal da",
+  "lost.once.sentence":
+    "Festgehalten wird: Sie haben nachgesehen, und das Gateway hat von Bestellung {orderId} ({amount}) keine Kopien außer den genannten. Eine Kopie, die da ist, wird vorher storniert oder erstattet.",
+  "lost.more": "Es gibt weitere; sie erscheinen, wenn diese geklärt sind.",
   "strays.title": "Verkäufe ohne Bestellung",
   "strays.words":
     "Das Terminal meldete ein Ergebnis, das keine Bestellung verlangt hat. Sehen Sie in seinem Journal nach; geben Sie das Geld dort zurück, wenn niemand Ware bekam.",

@@ -130,6 +130,26 @@ export default {
   drop: "Close without sending",
   "drop.sentence":
     "Order {orderId} ({amount}) is never sent to the gateway. The customer stays charged.",
+  "lost.title": "Open at the gateway",
+  "lost.words":
+    "The answer of the gateway was lost, and nothing is sent again by itself. Ask the gateway, or look into its merchant account, then say what you found.",
+  "lost.asked": "{kind} of {amount}, asked at {time}, transaction {id}",
+  "lost.all": "all of it",
+  "lost.foreign": "Not an order of this kiosk",
+  "lost.look": "Ask the gateway",
+  "lost.state": "The gateway says: {state}",
+  "lost.happened": "It was carried out",
+  "lost.happened.sentence": "Is kept: the gateway carried it out. {kind} of {amount}, {order}.",
+  "lost.not": "It was not carried out",
+  "lost.not.sentence":
+    "Is kept: the gateway did not carry it out, and it may be asked for again. {kind} of {amount}, {order}. If it was carried out all the same, the money goes back twice.",
+  "lost.copies": "The gateway may have this order {count} times; it has named: {ids}",
+  "lost.noIds": "none",
+  "lost.waits": "It is still on its way to the gateway: nothing can be said yet.",
+  "lost.once": "It is there once",
+  "lost.once.sentence":
+    "Is kept: you have looked, and the gateway has no copies of order {orderId} ({amount}) besides those that it has named. A copy that is there is cancelled or refunded first.",
+  "lost.more": "There are others; they appear when these are settled.",
   "strays.title": "Sales without an order",
   "strays.words":
     "The terminal told a result that no order asked for. Look at the terminal's journal; return the money there if nobody got goods for it.",
