@@ -145,7 +145,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
   });
 
   // The last one: a program that a test has started ends with it.
-  test("after a power cut an unknown order stays, until an operator has said what it is", async () => {
+  test("after a power cut an unknown order stays until an operator says what it is", async () => {
     await press(/^Old town/);
     await at.waitsForCard();
     const before = await orderId();
