@@ -1,8 +1,7 @@
-import querystring from "node:querystring";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { Logger } from "../../shared/logger.ts";
-import { maskPansInText } from "../../shared/mask.ts";
+import { maskPansInText, maskPansInUrl } from "../../shared/mask.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { ActStore } from "../attempts/act-store.ts";
 import { storage } from "../attempts/failures.ts";
@@ -71,16 +70,9 @@ function actOf({ method, url, headers, body, session }: FastifyRequest) {
     login: session?.login ?? "",
     name: told["act-name"],
     reason: told["act-reason"],
-    call: maskedCall(`${method} ${url.replace(/^\/api/, "")}`).slice(0, CALL_CHARACTERS_MAX),
+    call: maskPansInUrl(`${method} ${url.replace(/^\/api/, "")}`).slice(0, CALL_CHARACTERS_MAX),
     body: text && maskPansInText(text).slice(0, BODY_CHARACTERS_MAX),
   };
-}
-
-/** As it was sent; decoded, where encoding would hide a card number. */
-function maskedCall(call: string): string {
-  const meant = querystring.unescape(call);
-  const masked = maskPansInText(meant);
-  return masked === meant ? maskPansInText(call) : masked;
 }
 
 function decoded(name: string, header: string | readonly string[] | undefined): string | undefined {
