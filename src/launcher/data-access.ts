@@ -25,7 +25,7 @@ const broad = new Set(
 );
 
 interface DataAccess {
-  /** What closes the folder again, for a person to run. */
+  /** The command that closes the folder again, for a person to run. */
   readonly close: string;
   /** Everybody on this machine is let in. */
   readonly isOpen: boolean;

@@ -19,7 +19,7 @@ export async function runSystemTool(name: string, ...args: string[]): Promise<st
   return stdout;
 }
 
-/** What a tool has said of its failure, in the machine's language; else why it was not run. */
+/** A tool's own words for its failure, in the machine's language; else why it was not run. */
 export function toolFault(error: unknown): string {
   const { stderr = "", message } = error as Error & { stderr?: string };
   return stderr.trim() || message;
