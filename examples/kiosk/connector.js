@@ -43,12 +43,14 @@ export async function call(method, path, body) {
   return { http: response.status, answer };
 }
 
-/** Follows the events for ever: `onEvent(name, data)`. */
+/** Follows the events as long as the session lasts: `onEvent(name, data)`. */
 export async function followEvents(onEvent) {
   for (;;) {
     try {
       const headers = { authorization: `Bearer ${token}` };
       const response = await fetch("/api/events", { headers });
+      // The session is over: whoever calls next is told so.
+      if (response.status === 401) return;
       if (response.ok) await readEvents(response.body.getReader(), onEvent);
     } catch {
       // The connector is away: what is shown on the screen does not hang on events.

@@ -93,6 +93,15 @@ export const customerMessages = {
     "Veuillez patienter un instant, puis réessayer.",
     "Bitte warten Sie einen Moment und versuchen Sie es dann noch einmal.",
   ),
+  // Lasts until the terminal has been asked, or an operator has settled an order: no "moment".
+  "ask-staff": free(
+    "Card payment is not possible until an earlier payment is cleared up. Please ask the staff, " +
+      "or try again in a few minutes.",
+    "Le paiement par carte est impossible tant qu’un paiement précédent n’est pas éclairci. " +
+      "Demandez au personnel ou réessayez dans quelques minutes.",
+    "Kartenzahlung ist erst möglich, wenn eine frühere Zahlung geklärt ist. Bitte fragen Sie das " +
+      "Personal, oder versuchen Sie es in einigen Minuten noch einmal.",
+  ),
   unavailable: free(
     "Card payment is not possible here at the moment.",
     "Le paiement par carte n’est pas possible ici pour le moment.",
@@ -109,13 +118,21 @@ export const customerMessageOfCode = {
   SETTLED_NOT_CHARGED: "try-again",
   TERMINAL_FAULT: "try-again",
   TERMINAL_BUSY: "moment",
-  TERMINAL_IN_DOUBT: "moment",
+  TERMINAL_IN_DOUBT: "ask-staff",
   STOPPING: "moment",
   UPDATING: "moment",
   ORDER_REVERSED: "returned",
 };
 
-/** The parts of an answer that decide. */
+/** Outcomes that come without an error, or are told without looking at it. */
+export const customerMessageOfStatus = {
+  Success: "paid",
+  Approved: "collect",
+  Reversed: "returned",
+  Declined: "declined",
+  Cancelled: "cancelled",
+  Unknown: "unknown",
+};
 
 /**
  * The name of the sentence for an answer. Its word about the money decides first; a code that
@@ -123,9 +140,7 @@ export const customerMessageOfCode = {
  */
 export function customerMessageName({ status, error }) {
   if (error === null) {
-    if (status === "Success") return "paid";
-    if (status === "Approved") return "collect";
-    return status === "Reversed" ? "returned" : "unknown";
+    return customerMessageOfStatus[status] ?? "unknown";
   }
   if (error.charged === "unknown") return "unknown";
   if (error.charged === "yes") return "charged-ask";

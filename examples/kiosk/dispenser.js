@@ -14,7 +14,7 @@ export async function handOut(orderId) {
   return true;
 }
 
-export function wasHandedOut(orderId) {
+function wasHandedOut(orderId) {
   return localStorage.getItem(served(orderId)) !== null;
 }
 

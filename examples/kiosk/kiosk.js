@@ -6,7 +6,7 @@
  */
 import { call, followEvents, openSession } from "./connector.js";
 import { customerLanguages, customerMessageName, customerMessages } from "./customer-messages.js";
-import { forget, handOut, wasHandedOut } from "./dispenser.js";
+import { forget, handOut } from "./dispenser.js";
 
 const tickets = [
   { name: "Old town", amount: 2.0 },
@@ -38,6 +38,7 @@ function orderOver(orderId) {
 function show(screen) {
   clearTimeout(backTimer);
   for (const id of ["choose", "paying", "end"]) byId(id).hidden = id !== screen;
+  byId("notice").textContent = "";
 }
 
 function showPaying({ name, amount }) {
@@ -52,7 +53,7 @@ function showEnd(told, order) {
   shownEnd = { told, order };
   const name = customerMessageName(told);
   byId("said").textContent = customerMessages[name][language];
-  byId("detail").textContent = told.error?.charged === "unknown" ? `Order ${order.orderId}` : "";
+  byId("detail").textContent = name === "charged-ask" ? `Order ${told.orderId}` : "";
   byId("again").textContent = order === undefined ? "OK" : "Try again";
   show("end");
   backTimer = setTimeout(() => leaveEnd(), END_SHOWN_MS);
@@ -101,9 +102,9 @@ async function goOn(order, answer) {
   if (answer.status === "Approved") return await dispense(order);
   if (answer.status === "Success") {
     // A one-phase sale, or a power cut behind the word of the dispenser.
-    if (!wasHandedOut(orderId)) await handOut(orderId);
+    const isOut = await handOut(orderId).catch(() => false);
     orderOver(orderId);
-    return showEnd(answer);
+    return showEnd(isOut ? answer : { ...answer, error: { charged: "yes" } });
   }
   if (answer.error?.charged === "unknown" || answer.status === "Unknown") {
     return await goOn(order, await truthOf(orderId));
@@ -129,24 +130,25 @@ const isClear = ({ status, error }) => status !== "Unknown" && error?.charged !=
 
 /** Asks until it is known what became of the order; undefined: the connector never heard of it. */
 async function truthOf(orderId) {
-  for (;;) {
-    const told = await call("GET", `/payment/${encodeURIComponent(orderId)}`).catch(
-      () => undefined,
-    );
-    if (told?.http === 404) return undefined;
+  const path = `/payment/${encodeURIComponent(orderId)}`;
+  for (let unheardOf = 0; ; ) {
+    const told = await call("GET", path).catch(() => undefined);
     if (told?.http === 401) return await lost();
-    if (told && isClear(told.answer)) return told.answer;
+    const isUnheardOf = told?.answer.error?.code === "ORDER_NOT_FOUND";
+    // Asked twice: the first time our own request may still have been on its way.
+    if (isUnheardOf && ++unheardOf === 2) return undefined;
+    if (told?.http === 200 && isClear(told.answer)) return told.answer;
     const running = told && (await call("GET", "/health").catch(() => undefined))?.answer.running;
-    if (running?.orderId !== orderId) waiting(told);
+    if (running?.orderId !== orderId && !isUnheardOf) waiting(told, orderId);
     await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
   }
 }
 
 /** Nothing runs, and nothing is known yet: the customer must not go away believing either. */
-function waiting(told) {
+function waiting(told, orderId) {
   byId("cancel").disabled = true;
   byId("prompt").textContent = told
-    ? customerMessages.unknown[language]
+    ? `${customerMessages.unknown[language]} (${orderId})`
     : "One moment, please: the payment system starts again.";
 }
 
@@ -169,7 +171,9 @@ async function refresh() {
   if (told?.http === 401) return await lost();
   const isReady = told?.answer.status === "Ready";
   for (const button of byId("tickets").children) button.disabled = !isReady;
-  byId("notice").textContent = isReady ? "" : customerMessages.unavailable[language];
+  // Its words about money hold for the next customer alone, never beside an order's own.
+  const isChoice = !byId("choose").hidden;
+  byId("notice").textContent = isReady || !isChoice ? "" : customerMessages.unavailable[language];
 }
 
 function speak(chosen) {

@@ -15,16 +15,24 @@ type Probe = "answers" | "no-answer" | "unreachable";
  * bare socket. The full client and node:http alone cost more time than an empty Node start, and
  * the keep-alive runs every two minutes on a small machine (docs/design.md 9.2). Never rejects.
  */
-export function probe(runDirectory: string, program: Program, withinMs: number): Promise<Probe> {
+export async function probe(
+  runDirectory: string,
+  program: Program,
+  withinMs: number,
+): Promise<Probe> {
   let address: string;
   let token: string;
   try {
     address = readFileSync(join(runDirectory, `${program}.address`), "utf8");
     token = readFileSync(join(runDirectory, "token"), "utf8");
   } catch {
-    return Promise.resolve("unreachable"); // it was never started
+    return "unreachable"; // it was never started
   }
-  return new Promise((resolve) => {
+  // Only Windows has something to ask, and only there it is worth its loading.
+  const isRight = address.startsWith("\\\\.\\pipe\\")
+    ? (await import("../shared/ipc/pipe.ts")).isPipeOfLiving
+    : () => true;
+  return await new Promise((resolve) => {
     let result: Probe = "unreachable";
     let received = "";
     // Straight from the socket: the stream's own reading costs a tenth of the whole look.
@@ -40,6 +48,10 @@ export function probe(runDirectory: string, program: Program, withinMs: number):
     };
     // The socket's own time limit: silence for so long, while connecting or after.
     const socket = connect({ path: address, timeout: withinMs, onread }, () => {
+      if (!isRight(runDirectory, program, address)) {
+        socket.destroy();
+        return;
+      }
       result = "no-answer";
       socket.write(statusRequest(token));
     });

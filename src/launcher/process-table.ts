@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { resolve } from "node:path";
-import { presentProcesses } from "../shared/presence.ts";
+import { isPidInUse, presentProcesses } from "../shared/presence.ts";
 import { defaultDataDirectory, isProgramFile } from "../shared/version-files.ts";
 import type { Part } from "./part.ts";
 
@@ -42,11 +42,7 @@ function isPart({ directory, args }: Entry, part: Part): boolean {
  * Whether a process is still there. A process that has ended and only waits to be reaped is not.
  */
 export function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
+  if (!isPidInUse(pid)) return false;
   if (process.platform !== "linux") return true;
   try {
     // proc(5): the state is the first field behind the name, which may itself hold parentheses.

@@ -2,6 +2,7 @@ import { type DestinationStream, multistream, type Logger as PinoLogger, pino } 
 import type { Config } from "./config/schema.ts";
 import { cleanLine, withoutSecrets } from "./log-cleaning.ts";
 import { openLogFile } from "./log-file.ts";
+import { maskPansInUrl } from "./mask.ts";
 
 /** The interface that parts of a program log with: `log.info({transactionId}, "paid")`. */
 export type Logger = Pick<PinoLogger, "debug" | "info" | "warn" | "error" | "fatal">;
@@ -52,7 +53,7 @@ function cleanChildren(log: RootLogger): void {
 
 /** Never the headers: they hold the kiosk's credentials. */
 function describeRequest(request: { method?: string; url?: string }): object {
-  return { method: request?.method, url: request?.url };
+  return { method: request?.method, url: request?.url && maskPansInUrl(request.url) };
 }
 
 function describeResponse(response: { statusCode?: number }): object {

@@ -33,6 +33,24 @@ export function maskPansInText(text: string): string {
   return hasCardForm.test(inRuns) ? hidden(inRuns, cardForms(inRuns), cardNumbersOf) : inRuns;
 }
 
+/**
+ * {@link maskPansInText} of an address, which a browser has encoded: there digits of the encoding
+ * stand between those of the number. Decoded only where it holds one.
+ */
+export function maskPansInUrl(url: string): string {
+  const plain = url.replaceAll("+", " ").replace(/(?:%[\da-f]{2})+/gi, decodedOr);
+  const masked = maskPansInText(plain);
+  return masked === plain ? maskPansInText(url) : masked;
+}
+
+function decodedOr(encoded: string): string {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return encoded;
+  }
+}
+
 function hidden(
   text: string,
   runs: Iterable<Run>,
@@ -82,10 +100,13 @@ interface Run {
 }
 
 /**
- * Hyphen, blank, full stop, and the forms of blank and hyphen that do not break a line. The hyphen
- * comes first, where a class of a regular expression means it as it is.
+ * Full stop, and blank and hyphen in every form that Unicode has, because a page or a printer sets
+ * typographic ones by itself. The hyphen comes first, where a class of a regular expression means
+ * it as it is.
  */
-const separators = "- .\u00a0\u202f\u2011";
+export const separators =
+  "- .\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u200b\u202f\u205f" +
+  "\u2060\u3000\ufeff\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212\uff0d";
 
 /** A receipt may spread a card number over its width. */
 const SEPARATORS_MAX = 2;

@@ -37,6 +37,25 @@ export function presentProcesses(base: string): number[] {
   });
 }
 
+/**
+ * Whether the process with this pid is one of them. The pid itself is asked too: somebody else who
+ * looks at a dead one's file holds its lock for a moment.
+ */
+export function isPresent(base: string, pid: number): boolean {
+  const file = `${base}.${pid}.alive`;
+  return existsSync(file) && isHeld(file) && isPidInUse(pid);
+}
+
+/** By whomever. */
+export function isPidInUse(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
 function isHeld(file: string): boolean {
   const lock = takeExclusiveLock(file, 0);
   if (!lock) return true;

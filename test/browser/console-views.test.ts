@@ -97,6 +97,7 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
       ["Restart the terminal", /has restarted/],
       ["Accept the terminal", /is accepted/],
       ["Look for an update", /not a checkout/],
+      ["Hold updates", /not a checkout/],
     ] as const) {
       await page.getByRole("button", { name }).click();
       await agree(page, "Anna", "a look");

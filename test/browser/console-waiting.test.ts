@@ -1,10 +1,18 @@
+import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { IpcError } from "../../src/shared/ipc/client.ts";
 import { house, pay, request } from "../support/payment-house.ts";
 import { baseline, identity } from "../support/reports.ts";
 import { approves } from "../support/scripted-terminal.ts";
+import { chargedAtGateway } from "../tp-manager/http/charged-at-gateway.ts";
 import { browserForFile, haveChromium } from "./chromium.ts";
 import { consoleHouse, consolePage, easyForAll } from "./console-house.ts";
+
+async function agree(page: Page): Promise<void> {
+  await page.getByLabel("Your name").fill("Anna");
+  await page.getByLabel("Reason").fill("looked at it");
+  await page.locator("dialog button[type=submit]").click();
+}
 
 describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
   const browser = browserForFile();
@@ -32,9 +40,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
       ["Close without sending", /will not be handed over/],
     ] as const) {
       await page.getByRole("button", { name }).click();
-      await page.getByLabel("Your name").fill("Anna");
-      await page.getByLabel("Reason").fill("looked at it");
-      await page.locator("dialog button[type=submit]").click();
+      await agree(page);
       await expect.poll(main).toMatch(done);
       await at.clock.advance(10_000);
     }
@@ -45,6 +51,40 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
       ["drop", 200],
       ["requeue", 200],
       ["accept", 200],
+    ]);
+  });
+
+  test("a lost answer of the gateway is told, looked up, and settled by a person", async () => {
+    const gateway = await chargedAtGateway({ lost: "before-commit" });
+    const { at, sandbox } = gateway;
+    const parts = { gateway: gateway.gateway, supervisor: gateway.supervisor };
+    const { url } = await consoleHouse(parts, at);
+    const { page } = await consolePage(browser(), url, { bypassCSP: true });
+    await page.getByRole("link", { name: "In doubt" }).click();
+    const main = () => page.locator("main").innerText();
+    await expect.poll(main).toMatch(/Open at the gateway[\s\S]*order A-1[\s\S]*2 times/i);
+    const target = { transactionPublicId: gateway.publicId() };
+    for (const kind of ["before", "after"] as const) {
+      sandbox.addFault({ kind: `reset-${kind}-commit`, times: 1, operation: "card" });
+      await gateway.call("POST", "/gateway/refund", { ...target, amount: 4 });
+      await page.reload();
+      await expect.poll(main).toMatch(/Refund of .*4\.00/);
+      if (kind === "before") await easyForAll(page, "doubt-gateway");
+      if (kind === "after") {
+        await page.getByRole("button", { name: "Ask the gateway" }).click();
+      } else {
+        await page.getByRole("button", { name: "It was not carried out" }).click();
+        await agree(page);
+      }
+      await expect.poll(main).not.toMatch(/Refund of/);
+    }
+    await page.getByRole("button", { name: "It is there once" }).click();
+    await agree(page);
+    await expect.poll(main).not.toMatch(/2 times/);
+    const kept = at.journal.acts.list(99, 9).map(({ call, http }) => [call, http]);
+    expect(kept).toEqual([
+      ["POST /gateway/copies", 200],
+      ["POST /gateway/settle", 200],
     ]);
   });
 

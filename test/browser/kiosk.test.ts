@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import axe from "axe-core";
 import type { BrowserContext, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import {
   customerMessageName,
   customerMessageOfCode,
@@ -13,8 +14,11 @@ import { projectRoot } from "../../src/shared/version-files.ts";
 import { freePort } from "../support/installation.ts";
 import { browserForFile, haveChromium } from "./chromium.ts";
 import { GuardedHouse } from "./guarded-house.ts";
-import { hardToUse } from "./readable.ts";
+import { hardToUse, sizes } from "./readable.ts";
 
+const operator = { OPERATOR_LOGIN: "operator", OPERATOR_PWD: "maintenance-password" };
+const pair = `${operator.OPERATOR_LOGIN}:${operator.OPERATOR_PWD}`;
+const asOperator = { headers: { authorization: `Basic ${btoa(pair)}` } };
 const app = join(projectRoot, "examples/kiosk");
 
 test("the sample's words for the customer are those of the client", async () => {
@@ -40,7 +44,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     const port = await freePort();
     at = new GuardedHouse({
       terminalSwitches: ["--customer", "manual", "--host-delay-ms", "0", "--vending"],
-      config: { KIOSK_PORT: port, KIOSK_APP: app },
+      config: { KIOSK_PORT: port, KIOSK_APP: app, ...operator },
     });
     url = `http://localhost:${port}/`;
     await at.start();
@@ -65,6 +69,10 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ word, within: 20 }),
     });
+  const orderId = async () => {
+    const kept = (await page.evaluate("localStorage.getItem('order')")) as string | null;
+    return kept === null ? undefined : (JSON.parse(kept) as { orderId: string }).orderId;
+  };
   const ledger = async () => {
     const answer = await fetch(`${at.terminalEndpoints?.control}/ledger`);
     return ((await answer.json()) as { charged: number }).charged;
@@ -84,5 +92,84 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     await press("EN");
     await press("OK");
     await shows(/Where would you like to go/);
+  });
+
+  test("a declined customer is told so, and tries the same order again", async () => {
+    await press(/^Old town/);
+    await say("decline");
+    await shows(/Your card was refused[\s\S]*not been charged/);
+    const first = await orderId();
+    await press("Try again");
+    await at.waitsForCard();
+    expect(await orderId()).toBe(first);
+    await say("approve");
+    await shows(/Your payment is complete/);
+    expect(await ledger()).toBe(1400);
+    await press("OK");
+  });
+
+  test("a reload in the middle of a payment finds it again, and it is charged once", async () => {
+    await press(/^Day ticket/);
+    await at.waitsForCard();
+    const before = await orderId();
+    await page.reload();
+    await shows(/Day ticket, 7\.00 EUR/);
+    expect(await orderId()).toBe(before);
+    await say("approve");
+    await shows(/Your payment is complete/);
+    expect(await ledger()).toBe(2100);
+    await press("OK");
+  });
+
+  test("without a ticket of the start script it shows nothing to buy", async () => {
+    const other = await (await browser().newContext()).newPage();
+    onTestFinished(() => other.close());
+    await other.goto(url);
+    await expect.poll(() => other.locator("main").innerText()).toMatch(/being started again/);
+    expect(await other.getByRole("button", { name: /Airport/ }).isVisible()).toBe(false);
+  });
+
+  test("it is easy to use, and its own policy stops nothing of it", async () => {
+    const fresh = await (await browser().newContext()).newPage();
+    onTestFinished(() => fresh.close());
+    await fresh.goto(`${url}#ticket=${layTicket(openRunDirectory(at.data))}`);
+    await expect.poll(() => fresh.locator("main").innerText()).toMatch(/Where would you/);
+    for (const size of sizes) {
+      await fresh.setViewportSize(size);
+      expect([size, await hardToUse(fresh)]).toEqual([size, []]);
+    }
+    await fresh.evaluate(axe.source);
+    const { violations } = (await fresh.evaluate("axe.run()")) as { violations: { id: string }[] };
+    expect(violations.map(({ id }) => id)).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  // The last one: a program that a test has started ends with it.
+  test("after a power cut an unknown order stays until an operator says what it is", async () => {
+    await press(/^Old town/);
+    await at.waitsForCard();
+    const before = await orderId();
+    await at.tpManager?.end("SIGKILL");
+    await shows(/payment system starts again/);
+    await say("red");
+    await at.startTpManager();
+    await shows(/being started again/);
+    // The start script opens the page anew; a new fragment alone would not load it again.
+    await page.goto("about:blank");
+    await open();
+    await shows(new RegExp(`not known yet whether your card was charged.*${before}`));
+    expect(await page.locator("main").innerText()).not.toMatch(/not been charged/);
+    expect(await page.getByRole("button", { name: /Airport/ }).isVisible()).toBe(false);
+    const word = { outcome: "not_charged", note: "the terminal's journal" };
+    const settled = await at.call("POST", `/payment/${before}/settle`, word, asOperator);
+    expect(settled.http).toBe(200);
+    await shows(/not been charged/);
+    expect(await ledger()).toBe(2100);
+    expect(await orderId()).toBe(before);
+    await press("Try again");
+    await say("approve");
+    await shows(/Your payment is complete/);
+    expect(await ledger()).toBe(2300);
+    expect(await orderId()).toBeUndefined();
   });
 });

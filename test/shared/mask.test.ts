@@ -33,7 +33,8 @@ describe.each(testCards)("test card %s", (pan) => {
   });
 
   test("is masked in groups, whatever separates them", () => {
-    for (const separator of [" ", "-", ".", "\u00a0", "  ", "- "]) {
+    const rare = ["\u2007", "\u2009", "\u200a", "\u3000", "\u2010", "\u2012", "\u2013", "\u2212"];
+    for (const separator of [" ", "-", ".", "\u00a0", "\u00ad", "\u200b", "  ", "- ", ...rare]) {
       const masked = maskPansInText(`card ${grouped(pan, separator)} approved`);
       expect(masked.replace(/[^\dX]/g, "")).toBe(truncated(pan));
       expect(masked.split(separator).length).toBe(

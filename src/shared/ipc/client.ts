@@ -9,6 +9,7 @@ import {
   type ResponseOf,
 } from "./contract.ts";
 import { LocalConnections, LocalFailure } from "./local-connections.ts";
+import { isPipeOfLiving } from "./pipe.ts";
 import { addressOf, ipcToken } from "./run-directory.ts";
 import { IPC_BODY_BYTES_MAX, IPC_STORES_HEADER, IPC_TOKEN_HEADER, storeWordOf } from "./server.ts";
 
@@ -63,6 +64,7 @@ export function createIpcClient<M extends Messages>(
     clock,
     answerBytesMax: IPC_BODY_BYTES_MAX,
     header: IPC_STORES_HEADER,
+    isRight: (socketPath) => isPipeOfLiving(runDirectory, program, socketPath),
   });
   let known: Place | undefined;
 

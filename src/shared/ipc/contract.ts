@@ -5,6 +5,7 @@ import {
   deliveryStateSchema,
   gatewayOperationKindSchema,
   gatewayOperationSchema,
+  openAtGatewaySchema,
 } from "./gateway-words.ts";
 import {
   notificationFigures,
@@ -22,6 +23,7 @@ export {
   type GatewayOperationKind,
   gatewayOperationKindSchema,
   gatewayOperationSchema,
+  type OpenAtGateway,
 } from "./gateway-words.ts";
 export { type HandedAgain, type KnownOrder, STORE_PAGE_MAX } from "./store-messages.ts";
 
@@ -279,6 +281,11 @@ export const supervisorMessages = {
       transactionPublicIds: z.array(z.string()),
       orderReturnedMinor,
     }),
+  },
+  /** All that a person has to find out at the gateway, of each kind at most `limit`. */
+  "gateway-open": {
+    request: z.object({ limit: z.int().min(1).max(OUTBOX_PAGE_MAX) }),
+    response: openAtGatewaySchema,
   },
   /** The v3 lookup. Its proofs about open operations are kept. */
   "gateway-lookup": {

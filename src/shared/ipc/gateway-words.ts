@@ -36,3 +36,34 @@ export const gatewayOperationSchema = z.object({
   endedAtMs: z.int().nullable(),
 });
 export type GatewayOperation = z.infer<typeof gatewayOperationSchema>;
+
+/** All that a person has to find out at the gateway. */
+export const openAtGatewaySchema = z.object({
+  /** Their answer was lost. */
+  operations: z.array(
+    gatewayOperationSchema.extend({
+      /** null: not one of this installation's orders. */
+      orderId: z.string().nullable(),
+      currency: z.string(),
+      exponent: z.int(),
+    }),
+  ),
+  /** Orders that the gateway may have more than once. */
+  copies: z.array(
+    z.object({
+      orderId: z.string(),
+      transactionId: z.string(),
+      amountMinor: z.int(),
+      currency: z.string(),
+      exponent: z.int(),
+      possibleOrders: z.int().min(2),
+      /** Those that the gateway has named. */
+      transactionPublicIds: z.array(z.string()),
+      /** The order still waits, and nothing can be settled. */
+      mayBeSent: z.boolean(),
+    }),
+  ),
+  /** There are others of one kind or the other. */
+  more: z.boolean(),
+});
+export type OpenAtGateway = z.infer<typeof openAtGatewaySchema>;

@@ -23,6 +23,8 @@ interface LocalOptions {
   readonly answerBytesMax: number;
   /** The header of an answer that is handed on. */
   readonly header: string;
+  /** Asked once connected, before anything is said: whether it is the right one who listens. */
+  readonly isRight?: (socketPath: string) => boolean;
 }
 
 /** No answer came, or none that was understood. */
@@ -175,8 +177,9 @@ class Connection {
     this.#listener = listener;
     const onread = readInto((piece) => this.#take(piece));
     this.#socket = connect({ path: socketPath, onread }, () => {
-      this.#ready = true;
-      this.#write();
+      this.#ready = options.isRight?.(socketPath) ?? true;
+      if (this.#ready) this.#write();
+      else this.close("the program has ended, and another process listens in its place");
     });
     this.#socket.on("error", (cause) => this.#exchange?.fail(cause.message, { cause }));
     this.#socket.on("end", () => this.close("the connection was closed"));

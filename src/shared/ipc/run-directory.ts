@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import {
   chmodSync,
   linkSync,
@@ -14,6 +14,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { invariant } from "../invariant.ts";
 import type { Program } from "./contract.ts";
+import { newPipe } from "./pipe.ts";
 
 /** sockaddr_un holds 108 bytes on Linux and fewer elsewhere, the closing zero included. */
 const SOCKET_PATH_BYTES_MAX = 100;
@@ -65,8 +66,9 @@ function readIfThere(path: string): string | undefined {
 
 /**
  * Chooses the address a program listens at and records it for its clients: a socket in the run
- * directory, in a short folder of its own when that path is too long, a named pipe on Windows.
- * Only the holder of the program's lock may call this: it removes a socket left by a dead process.
+ * directory, in a short folder of its own when that path is too long; on Windows a named pipe that
+ * has a new name at each start. Only the holder of the program's lock may call this: it removes a
+ * socket left by a dead process.
  */
 export function claimAddress(runDirectory: string, program: Program): string {
   const address = chooseAddress(runDirectory, program);
@@ -84,10 +86,7 @@ export function addressOf(runDirectory: string, program: Program): string | unde
 }
 
 function chooseAddress(runDirectory: string, program: Program): string {
-  if (process.platform === "win32") {
-    const installation = createHash("sha256").update(runDirectory).digest("hex").slice(0, 16);
-    return `\\\\.\\pipe\\unattended-terminal-connector-${installation}-${program}`;
-  }
+  if (process.platform === "win32") return newPipe(program);
   const beside = join(runDirectory, `${program}.sock`);
   if (isShortEnough(beside)) return beside;
   const earlier = addressOf(runDirectory, program);

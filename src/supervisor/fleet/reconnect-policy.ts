@@ -6,17 +6,21 @@ export type LostBecause =
   | "taken-over";
 
 const FIRST_MS = 1_000;
+/** A broker that restarts loses all its kiosks at once: their first tries are spread so far. */
+const SPREAD_MS = 30_000;
 const LONGEST_MS = 15 * 60_000;
 const TWIN_MS = 10 * 60_000;
 
 /**
- * How long to wait before the next try to connect. From half of the ceiling up to the ceiling:
- * after a long outage a thousand kiosks then come back evenly spread over the longest wait, and
- * not most of them in its first minutes, as with a wait that may be nothing.
+ * How long to wait before the next try to connect: from what doubles with each failure, or half of
+ * the ceiling if that is less, up to the ceiling. After a short outage a thousand kiosks come back
+ * spread over {@link SPREAD_MS}, after a long one evenly over the longest wait, and not most of
+ * them in its first minutes, as with a wait that may be nothing.
  */
 export function reconnectDelayMs(because: LostBecause, failures: number, chance: number): number {
   const doubled = FIRST_MS * 2 ** Math.min(Math.max(failures - 1, 0), 20);
-  const ceiling = Math.min(doubled, LONGEST_MS);
-  const longest = because === "taken-over" ? Math.max(ceiling, TWIN_MS) : ceiling;
-  return longest * (0.5 + chance / 2);
+  const atLeast = because === "taken-over" ? TWIN_MS : SPREAD_MS;
+  const ceiling = Math.max(Math.min(doubled, LONGEST_MS), atLeast);
+  const least = because === "taken-over" ? ceiling / 2 : Math.min(doubled, ceiling / 2);
+  return least + (ceiling - least) * chance;
 }

@@ -114,6 +114,7 @@ function gatewayHandlers({
     "gateway-operation-end": (request) => operations.end(request),
     "gateway-settle": (request) => operations.settle(request),
     "gateway-copies": (request) => operations.settleOrder(request),
+    "gateway-open": (request) => operations.open(request),
     "gateway-lookup": ({ id }) => operations.lookUp(id),
     "gateway-returns": ({ after, limit }) => operations.returns(after, limit),
     "gateway-history": ({ orderId }) => operations.history(orderId),

@@ -204,6 +204,11 @@ export class OperationDesk {
     this.#alarmFailed(transactionPublicId);
   }
 
+  /** All that a person has to find out at the gateway. */
+  open({ limit }: Request<"gateway-open">): Response<"gateway-open"> {
+    return this.#parts.store.open(limit);
+  }
+
   /** The returned money that was notified after the document number `after`. */
   returns(after: number, limit: number): Response<"gateway-returns"> {
     return gatewayReturns(after, limit, this.#known);

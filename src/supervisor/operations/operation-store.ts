@@ -1,12 +1,14 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from "node:sqlite";
 import { invariant } from "../../shared/invariant.ts";
-import type { GatewayOperation } from "../../shared/ipc/contract.ts";
+import type { GatewayOperation, OpenAtGateway } from "../../shared/ipc/contract.ts";
 import { transaction } from "../../shared/sqlite.ts";
 import { type Transaction, transactionSchema } from "../../shared/transaction.ts";
 import type { Verdict } from "../gateway/faults.ts";
 import type { OperationRequest, OperationState } from "../gateway/operation-request.ts";
 import { possibleOrders } from "../outbox/doubt-columns.ts";
 import { namedIsSent } from "../outbox/outbox-store.ts";
+import { openAtGateway } from "./open-at-gateway.ts";
+import { operationOf } from "./operation-row.ts";
 
 type Row = Record<string, SQLOutputValue>;
 
@@ -193,6 +195,11 @@ export class OperationStore {
     return { unknown: Number(row?.["n"]), unknownSinceMs: (row?.["since"] as number) ?? null };
   }
 
+  /** All that a person has to find out at the gateway, of each kind at most `limit`. */
+  open(limit: number): OpenAtGateway {
+    return openAtGateway(this.#database, limit);
+  }
+
   /** The one operation of a transaction that is being sent or unknown. */
   openOf(transactionPublicId: string): GatewayOperation | undefined {
     const row = this.#get(
@@ -245,19 +252,4 @@ export class OperationStore {
   #run(sql: string, ...values: SQLInputValue[]): number {
     return Number(this.#database.prepare(sql).run(...values).changes);
   }
-}
-
-function operationOf(row: Row): GatewayOperation {
-  return {
-    operationId: String(row["operation_id"]),
-    kind: row["kind"] as GatewayOperation["kind"],
-    transactionPublicId: String(row["transaction_public_id"]),
-    amountMinor: row["amount_minor"] as number | null,
-    state: row["state"] as OperationState,
-    code: row["code"] as number | null,
-    description: String(row["description"]),
-    class: row["class"] as string | null,
-    askedAtMs: Number(row["asked_at_ms"]),
-    endedAtMs: row["ended_at_ms"] as number | null,
-  };
 }

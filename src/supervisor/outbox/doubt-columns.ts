@@ -33,7 +33,7 @@ export function doubtValues(doubt: Doubt): Record<string, number | null> {
  * The gateway may have more of an item's orders than it has named, and no operator has looked.
  * Nothing is known of one that was closed: then another alarm has told.
  */
-const copiesOpen = `orders_possible > 1 AND state <> 'closed'
+export const copiesOpen = `orders_possible > 1 AND state <> 'closed'
   AND NOT EXISTS (SELECT 1 FROM copies_settled AS settled
     WHERE settled.transaction_id = outbox.transaction_id)
   AND orders_possible > (SELECT count(*) FROM gateway_ids AS named

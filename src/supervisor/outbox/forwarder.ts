@@ -85,7 +85,8 @@ export class Forwarder {
   constructor(parts: ForwarderParts) {
     this.#parts = parts;
     this.#gate = new QueueGate(parts.clock, parts.log);
-    this.#inquiry = new OrderInquiry({ ...parts, onSendable: () => this.#wakeQueue() });
+    const sendsFail = () => this.#gate.failures > 0;
+    this.#inquiry = new OrderInquiry({ ...parts, sendsFail, onSendable: () => this.#wakeQueue() });
   }
 
   /** Why nothing is being sent, for an operator; null when it is not paused. */
@@ -276,6 +277,7 @@ export class Forwarder {
       chance: this.#parts.chance,
     });
     this.#gate.learn(tryNumber, verdict, decision);
+    if (this.#gate.failures === 0) this.#inquiry.gatewayWorks();
     if (place === null) this.#immediateTries -= 1;
     else this.#queueTries.delete(place);
     return { ...ended, decision, doubt };

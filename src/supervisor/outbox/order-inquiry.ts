@@ -6,7 +6,7 @@ import type { OrderFinding } from "../gateway/order-lookup.ts";
 import type { DeliveryWatch } from "./delivery-watch.ts";
 import { decideLook, type LookDecision, SENDS_OF_FIRST_DAY } from "./doubt-policy.ts";
 import type { ClaimedItem, OutboxStore } from "./outbox-store.ts";
-import { delayMs, parseRetryAfter, SHARED_HOLD_CAP_MS } from "./retry-policy.ts";
+import { holdDelayMs, parseRetryAfter, SHARED_HOLD_CAP_MS } from "./retry-policy.ts";
 import { readStored } from "./stored-transaction.ts";
 
 /** Lookups at the same time; one alone while the gateway does not answer them. */
@@ -26,6 +26,8 @@ interface InquiryParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly chance: () => number;
+  /** The last send, too, was not answered with a result: the gateway as a whole is in trouble. */
+  readonly sendsFail: () => boolean;
   /** A lookup has ended with an item that may be sent again. */
   readonly onSendable: () => void;
 }
@@ -64,6 +66,13 @@ export class OrderInquiry {
   /** There may be something to look up. */
   wake(): void {
     this.#wake.abort();
+  }
+
+  /** A send has got a result: what no lookup tells may be the trouble of one order. */
+  gatewayWorks(): void {
+    if (this.#heldMs <= SHARED_HOLD_CAP_MS) return;
+    this.#holdUntilMs = this.#parts.clock.monotonicMs() + SHARED_HOLD_CAP_MS;
+    this.wake();
   }
 
   /** Abandons the running lookups: nothing hangs on them. */
@@ -150,9 +159,12 @@ export class OrderInquiry {
       this.#failures = 0;
       this.#holdUntilMs = 0;
     } else if (this.#heldMs === 0) {
-      const holdMs = Math.min(delayMs(this.#failures, this.#parts.chance), SHARED_HOLD_CAP_MS);
+      const { chance, clock, sendsFail } = this.#parts;
+      const holdMs = holdDelayMs(this.#failures, chance);
+      const isSilent = sendsFail();
       this.#failures += 1;
-      this.#holdUntilMs = this.#parts.clock.monotonicMs() + holdMs;
+      this.#holdUntilMs =
+        clock.monotonicMs() + (isSilent ? holdMs : Math.min(holdMs, SHARED_HOLD_CAP_MS));
     }
   }
 

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
-import { containsPan } from "../../shared/mask.ts";
+import { containsPan, separators } from "../../shared/mask.ts";
 import { openForReading } from "../../shared/sqlite.ts";
 import {
   type AuditedSale,
@@ -235,7 +235,7 @@ class Audit {
  * row as the shortest one has, or groups of four and more. Found in a fraction of the time that the
  * search itself takes.
  */
-const candidates = /\d{4}(?:\d{8}|[ .\-\u00a0\u202f\u2011]\d{4})/g;
+const candidates = new RegExp(`\\d{4}(?:\\d{8}|[${separators}]\\d{4})`, "g");
 const separated = /\D/;
 /** Times, applications, filled-up amounts: no card number begins so. */
 const others = "017";

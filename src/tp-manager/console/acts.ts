@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { Logger } from "../../shared/logger.ts";
-import { maskPansInText } from "../../shared/mask.ts";
+import { maskPansInText, maskPansInUrl } from "../../shared/mask.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { ActStore } from "../attempts/act-store.ts";
 import { storage } from "../attempts/failures.ts";
@@ -59,7 +59,7 @@ function actOf({ method, url, headers, body, session }: FastifyRequest) {
     login: session?.login ?? "",
     name: told["act-name"],
     reason: told["act-reason"],
-    call: maskPansInText(`${method} ${url.replace(/^\/api/, "")}`),
+    call: maskPansInUrl(`${method} ${url.replace(/^\/api/, "")}`),
     body: text && maskPansInText(text).slice(0, BODY_CHARACTERS_MAX),
   };
 }

@@ -41,7 +41,10 @@ export interface CallContext {
     GatewayDesk,
     "ask" | "publicIdOf" | "reconcile" | "settle" | "settleCopies"
   >;
-  readonly care: Pick<Care, "settings" | "logs" | "doctor" | "supportBundle" | "checkForUpdate">;
+  readonly care: Pick<
+    Care,
+    "settings" | "logs" | "doctor" | "supportBundle" | "checkForUpdate" | "holdUpdates"
+  >;
   readonly acts: ActStore;
   readonly days: Pick<DayStore, "hours" | "closings">;
   readonly defaultCurrency: string;

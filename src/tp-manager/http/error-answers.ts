@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { AppError, type ErrorCode, errorTable } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { maskPansInUrl } from "../../shared/mask.ts";
 import { emptyReceipt } from "../../shared/receipt.ts";
 import { answerOf, type PaymentAnswer } from "../orders/answer.ts";
 import type { Orders } from "../orders/orders.ts";
@@ -32,7 +33,8 @@ export function installErrorAnswers(
     const known = toAppError(error);
     const { http } = errorTable[known.code];
     if (http === 500 || known.code === "STORAGE_FAILED") {
-      log.error({ err: error, method: request.method, url: request.url }, "a call failed");
+      const url = maskPansInUrl(request.url);
+      log.error({ err: error, method: request.method, url }, "a call failed");
     }
     const charged = chargedOfAsked(request, known, orders) ?? known.charged;
     const about = { charged, details: detailsOf(known, orders), cause: error };

@@ -159,9 +159,13 @@ export class DoubtRows implements DoubtStore {
     const told = this.#sql.all.all().flatMap(unmatchedOf);
     if ([...strays, ...told].some((one) => isItOrItsSale(one, report))) return false;
     const attempts = this.#sql.newest.all(ATTEMPTS_LOOKED_AT).map(readAttempt);
-    const newest = attempts.find((attempt) => canHaveLeft(this.#attempts, attempt));
+    const place = attempts.findIndex((attempt) => canHaveLeft(this.#attempts, attempt));
+    const newest = attempts[place];
     const own = newest && ownWordOf(newest.state);
     if (!newest || !own) return false;
+    // Orders that were taken over are later than that command, and their sales known.
+    const since = attempts.slice(0, place).map(({ state }) => saleOf(state)?.report);
+    if (since.some((one) => one && isItOrItsSale(one, report))) return false;
     // A second sale of that payment, for example, which the terminal was told to take back.
     const reports = this.#attempts.events(newest.transactionId).flatMap(reportIn);
     if (reports.some((one) => isItOrItsSale(one, report))) return false;

@@ -38,6 +38,7 @@ const limits: Readonly<Record<Name, Limit>> = {
   "gateway-operation-end": { ms: 5_000, gatewayRequests: 1 },
   "gateway-settle": fromDisk,
   "gateway-copies": fromDisk,
+  "gateway-open": fromDisk,
   "gateway-returns": fromDisk,
   // A kiosk waits for the answer, and a reversal goes on without the gateway's history.
   "gateway-history": { ms: 1_000 },

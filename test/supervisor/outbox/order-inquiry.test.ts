@@ -161,6 +161,51 @@ test("an operator's requeue looks once more, and sends what no lookup tells of",
   expect(rig.alarms()).toEqual(["gateway-order-ambiguous"]);
 });
 
+describe("a gateway that loses every answer for an hour", () => {
+  /** An order at each quarter of an hour, with all answers lost. */
+  async function silentHour() {
+    const { rig } = await lostAnswer();
+    rig.server.lookUp = () => "reset";
+    const beganMs = rig.clock.monotonicMs();
+    const until = (ms: number) =>
+      rig.advanceInSteps(5 * SECOND, () => rig.clock.monotonicMs() >= beganMs + ms);
+    for (const quarter of [1, 2, 3]) {
+      await until(quarter * 15 * MINUTE);
+      rig.handOver(`order ${quarter}`);
+    }
+    const before = rig.server.lookups.length;
+    await until(60 * MINUTE);
+    return { rig, asked: rig.server.lookups.length - before };
+  }
+
+  test("is asked by one lookup at growing pauses, and tells of all orders then", async () => {
+    const { rig, asked } = await silentHour();
+    expect(asked).toBeLessThanOrEqual(2);
+    const ids = new Map(
+      rig.desk.list("pending", 0, 9).items.map((i) => [i.orderId, i.transactionId]),
+    );
+    expect(ids.size).toBe(4);
+    rig.server.lookUp = ({ path }) => {
+      const id = decodeURIComponent(path.split("/").at(-1) ?? "");
+      return order(id, ids.get(id) ?? "");
+    };
+    const fromMs = rig.clock.monotonicMs();
+    await rig.advanceInSteps(SECOND, () => rig.store.counts().sent === 4);
+    expect(rig.clock.monotonicMs() - fromMs).toBeLessThanOrEqual(15 * MINUTE);
+    expect(rig.server.requests.filter(({ method }) => method === "POST")).toHaveLength(4);
+  });
+
+  test("and answers a send again is asked within a minute", async () => {
+    const { rig } = await silentHour();
+    rig.server.behave = () => accepted;
+    await rig.tries(rig.handOver("one more"), 1);
+    const before = rig.server.lookups.length;
+    const fromMs = rig.clock.monotonicMs();
+    await lookedUp(rig, before + 1);
+    expect(rig.clock.monotonicMs() - fromMs).toBeLessThanOrEqual(MINUTE + SECOND);
+  });
+});
+
 describe("a lookup that refuses the credentials", () => {
   test("is told once for all orders, with what to do", async () => {
     const { rig } = await lostAnswer();

@@ -142,11 +142,11 @@ const ones: Array<[string, Days]> = [
   ],
   [
     "the lookup is HTTP 500",
-    { lookup: () => answered(500), counts: [[8, 198, 1]], state: "pending", possibleOrders: 8 },
+    { lookup: () => answered(500), counts: [[8, 136, 1]], state: "pending", possibleOrders: 8 },
   ],
   [
     "the lookup is not answered in time",
-    { lookup: () => failed("timeout"), counts: [[8, 198, 1]], state: "pending", possibleOrders: 8 },
+    { lookup: () => failed("timeout"), counts: [[8, 136, 1]], state: "pending", possibleOrders: 8 },
   ],
   [
     "the lookup cannot be reached",

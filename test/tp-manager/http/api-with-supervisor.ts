@@ -80,7 +80,7 @@ export async function apiWithSupervisor(
     const body = response.json();
     return { http: response.statusCode, headers: response.headers, body, one: body[0] };
   };
-  return { rig, at, gateway, returns, call, kiosk, stopSupervisor: () => ipc.close() };
+  return { rig, at, supervisor, gateway, returns, call, kiosk, stopSupervisor: () => ipc.close() };
 }
 
 type Call = (
@@ -99,6 +99,7 @@ type Call = (
 
 export interface ApiWithSupervisor {
   readonly rig: Awaited<ReturnType<typeof openRig>>;
+  readonly supervisor: SupervisorLink;
   readonly gateway: GatewayDesk;
   readonly returns: Poll;
   readonly at: ReturnType<typeof house>;

@@ -157,6 +157,18 @@ test("an act is kept with who, why and how it ended; without them nothing is don
   expect(http).toBe(503);
 });
 
+test("a card number in the path of an act is masked in any encoding", async () => {
+  const { send, logIn, at } = consoleForTest();
+  const { auth } = await logIn();
+  for (const number of ["4111111111111111", "4111%201111%201111%201111", "%34111-1111-1111-1111"]) {
+    const url = `/api/payment/${number}/settle?note=${number}`;
+    expect((await send("POST", url, { ...auth, ...act }, {})).http).toBe(400);
+    const [kept] = at.journal.acts.list(99, 1);
+    const digits = kept?.call.replace(/\D/g, "") ?? "";
+    expect([number, digits]).toEqual([number, "41111111114111111111"]);
+  }
+});
+
 test("every call of the local API is there, behind the door", async () => {
   const { send, logIn } = consoleForTest();
   const { auth } = await logIn();

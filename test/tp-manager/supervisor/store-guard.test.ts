@@ -269,6 +269,28 @@ test("no doubt arises when the terminal took back a sale that the journal knows"
   expect(manager.guard.open).toBeUndefined();
 });
 
+test("none arises again when the terminal took back a sale that was taken over", async () => {
+  const at = await kiosk();
+  const copies = temporaryFolder();
+  await expectSold(at, "A");
+  at.manager.journal.store.copied();
+  copyStore(at.folder, copies, "journal");
+  at.manager.journal.store.copied();
+  await expectSold(at, "B", 420);
+  await at.manager.afterSale.reverse("B");
+  at.manager.close();
+  copyStore(copies, at.folder, "journal");
+  const { guard } = restart(at);
+  const isTakenOver = async () => {
+    await at.clock.advance(100);
+    return guard.open?.isTakenOver;
+  };
+  await expect.poll(isTakenOver).toBe(true);
+  expect(guard.accept()).toBe(true);
+  await expectSold(at, "C", 100);
+  expect(guard.open).toBeUndefined();
+});
+
 /**
  * An image of a moment in which X was in doubt, for 9.99; X was not charged, and B was sold 40
  * minutes after it.

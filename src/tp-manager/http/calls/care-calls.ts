@@ -2,9 +2,10 @@ import { z } from "zod";
 import { type AnyCall, call } from "../call.ts";
 import { logLevels } from "../care/log-lines.ts";
 import { sendList, sendOne } from "../envelope.ts";
-import { oneOf, pageLimit } from "../input.ts";
+import { judged, oneOf, pageLimit } from "../input.ts";
 
 const LINES_MAX = 1_000;
+const day = judged(z.iso.date(), "must be a day like 2026-01-31");
 
 /** The installation's own care: setup file, logs, doctor, updates (docs/console.md 4). */
 export const careCalls: readonly AnyCall[] = [
@@ -82,6 +83,28 @@ export const careCalls: readonly AnyCall[] = [
     }),
     async handle({ reply }, { care }) {
       return sendOne(reply, 200, { status: "Success", ...(await care.checkForUpdate()) });
+    },
+  }),
+
+  call({
+    path: "/update/hold",
+    methods: ["POST"],
+    role: "operator",
+    summary: "Let no version be taken by itself",
+    description:
+      "As `./launch.sh update --hold`: until the day `until` begins, or until " +
+      "`./launch.sh update --now`. Looks go on.",
+    body: z.strictObject({ until: day.optional() }).optional(),
+    document: ({ done }) => ({
+      bodyExample: { until: "2026-01-31" },
+      answer: {
+        schema: z.object({ ...done, done: z.boolean().describe("Updates are held.") }),
+        example: { status: "Success", done: true, message: "updates: held by kiosk" },
+      },
+      errors: ["NOT_SUPPORTED"],
+    }),
+    async handle({ body, reply }, { care }) {
+      return sendOne(reply, 200, { status: "Success", ...(await care.holdUpdates(body?.until)) });
     },
   }),
 ];

@@ -5,12 +5,24 @@ import {
   gatewayOperationKindSchema,
   gatewayOperationSchema,
   NOTE_CHARACTERS_MAX,
+  type OpenAtGateway,
+  OUTBOX_PAGE_MAX,
 } from "../../../shared/ipc/contract.ts";
 import { majorOf } from "../../../shared/money.ts";
+import { isoTime } from "../../../shared/time.ts";
 import type { GatewayTarget } from "../../supervisor/gateway-desk.ts";
 import { type AnyCall, call } from "../call.ts";
 import { sendOne } from "../envelope.ts";
-import { amount, exactlyOne, fault, note, orderId, readAmount, yesOrNo } from "../input.ts";
+import {
+  amount,
+  exactlyOne,
+  fault,
+  note,
+  orderId,
+  pageLimit,
+  readAmount,
+  yesOrNo,
+} from "../input.ts";
 
 const PUBLIC_ID_CHARACTERS_MAX = 32;
 const publicIdForm = new RegExp(`^[0-9A-Za-z]{1,${PUBLIC_ID_CHARACTERS_MAX}}$`);
@@ -102,6 +114,25 @@ export const gatewayCalls: readonly AnyCall[] = [
   }),
 
   call({
+    path: "/gateway/open",
+    methods: ["GET"],
+    reads: true,
+    role: "operator",
+    summary: "What a person has to find out at the gateway",
+    description:
+      "Operations whose answer was lost, for POST /gateway/settle, and orders that may be there " +
+      "more than once, for POST /gateway/copies; of each the oldest.",
+    query: z.strictObject({ limit: pageLimit(OUTBOX_PAGE_MAX) }),
+    document: ({ openAtGateway }) => ({
+      answer: openAtGateway,
+      errors: ["SUPERVISOR_UNAVAILABLE"],
+    }),
+    async handle({ query, reply }, { supervisor }) {
+      return sendOne(reply, 200, openView(await supervisor.ask("gateway-open", query)));
+    },
+  }),
+
+  call({
     path: "/gateway/transaction/{id}",
     gatewayId: { in: "params", name: "id" },
     methods: ["GET"],
@@ -128,6 +159,22 @@ export const gatewayCalls: readonly AnyCall[] = [
     },
   }),
 ];
+
+function openView({ operations, copies, more }: OpenAtGateway): object {
+  return {
+    operations: operations.map(({ askedAtMs, amountMinor, exponent, ...one }) => ({
+      ...{ operationId: one.operationId, kind: one.kind, orderId: one.orderId },
+      transactionPublicId: one.transactionPublicId,
+      amount: majorOf(amountMinor, { exponent }),
+      ...{ currency: one.currency, askedAt: isoTime(askedAtMs), description: one.description },
+    })),
+    copies: copies.map(({ amountMinor, exponent, ...one }) => ({
+      ...one,
+      amount: majorOf(amountMinor, { exponent }),
+    })),
+    more,
+  };
+}
 
 function operation(kind: GatewayOperationKind): AnyCall {
   // A cancel is always of the whole amount.

@@ -28,6 +28,12 @@ interface DoctorReport {
   readonly findings: readonly object[];
 }
 
+interface Told {
+  readonly done: boolean;
+  /** The launcher's own words. */
+  readonly message: string;
+}
+
 /**
  * The care of an installation from outside its money: setup file and logs are read, doctor, support
  * bundle and updates are the launcher's own commands, each run one at a time.
@@ -75,12 +81,22 @@ export class Care {
     }
   }
 
-  /** Asks UPDATE_URL for a version. The answer has the launcher's own words. */
-  async checkForUpdate(): Promise<{ readonly done: boolean; readonly message: string }> {
+  /** Asks UPDATE_URL for a version. */
+  checkForUpdate(): Promise<Told> {
+    return this.#update(["--check"]);
+  }
+
+  /** No version is taken by itself until the day begins, or until somebody ends it. */
+  holdUpdates(untilDay: string | undefined): Promise<Told> {
+    return this.#update(["--hold", ...(untilDay === undefined ? [] : ["--until", untilDay])]);
+  }
+
+  /** Only words that end no program: the launcher that runs here would end with it. */
+  async #update(wish: readonly string[]): Promise<Told> {
     if (!isDelivery) {
       throw new AppError("NOT_SUPPORTED", "Only a delivery is updated, not a checkout.");
     }
-    const { stdout, stderr, code } = await this.#launcher(["update", "--check"], CHECK_LIMIT_MS);
+    const { stdout, stderr, code } = await this.#launcher(["update", ...wish], CHECK_LIMIT_MS);
     const words = [stdout.trim(), stderr.trim()].filter((text) => text !== "");
     return { done: code === 0, message: words.join("\n") };
   }

@@ -144,6 +144,21 @@ export const transactionExample = {
   ...{ amount: "12.00", captured_amount: "12.00", refunded_amount: "0.00", currency: "EUR" },
   operations: [{ type: "CAPTURE", status: "COMPLETED", amount: "12.00" }],
 };
+export const openAtGatewayExample = {
+  operations: [
+    {
+      ...{ ...operationExample, ...orderExample, kind: "refund", amount: 5, currency: "EUR" },
+      ...{ askedAt: "2026-01-15T12:00:00.000Z", description: "no answer in time" },
+    },
+  ],
+  copies: [
+    {
+      ...{ ...orderExample, ...itemExample, amount: 12, currency: "EUR", possibleOrders: 2 },
+      ...{ transactionPublicIds: ["0A1B2C3D4E5F6071"], mayBeSent: false },
+    },
+  ],
+  more: false,
+};
 export const outboxExample = {
   ...itemExample,
   ...orderExample,

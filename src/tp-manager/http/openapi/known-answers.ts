@@ -14,6 +14,7 @@ import {
   healthExample,
   itemExample,
   lookupExample,
+  openAtGatewayExample,
   operationDoneExample,
   operationExample,
   orderExample,
@@ -309,6 +310,33 @@ const gatewayTransaction = z
   .catchall(jsonValue)
   .describe("As the gateway tells it, card numbers masked.");
 
+const openAtGateway = z.object({
+  operations: z.array(
+    z.object({
+      operationId: z.string(),
+      kind: gatewayOperationKindSchema,
+      orderId: z.string().nullable().describe("null: not one of this installation's."),
+      transactionPublicId: publicId,
+      amount: z.number().nullable().describe("null: all of it."),
+      currency: z.string().length(3),
+      askedAt: time,
+      description: z.string(),
+    }),
+  ),
+  copies: z.array(
+    z.object({
+      orderId: z.string(),
+      transactionId: z.string(),
+      amount: z.number(),
+      currency: z.string().length(3),
+      possibleOrders: z.int().min(2),
+      transactionPublicIds: z.array(publicId).describe("Those that the gateway has named."),
+      mayBeSent: z.boolean().describe("The order still waits: nothing can be settled yet."),
+    }),
+  ),
+  more: z.boolean().describe("There are others."),
+});
+
 const outboxItem = z.object({
   transactionId: z.string(),
   orderId: z.string(),
@@ -341,7 +369,8 @@ const outboxDone = z.object({ status: success, transactionId: z.string(), messag
 export const namedSchemas = {
   ...{ paymentAnswer, listedPayment, lookup, receipt, attempt, unexpectedReport, health },
   ...{ reconciliation, foundPayment, ...consoleSchemas },
-  ...{ operationDone, gatewayStanding, gatewayTransaction, outboxItem, outboxDone, message },
+  ...{ operationDone, gatewayStanding, gatewayTransaction, openAtGateway, outboxItem },
+  ...{ outboxDone, message },
   ...{ attemptEvent: evidence.attemptEvent, baseline: evidence.baseline, jsonValue },
   ...{ transactionReport: evidence.transactionReport, observation: evidence.observation },
   ...{ paymentRequest, basket, cartObject, customer, customData, outcomeError },
@@ -371,6 +400,7 @@ export const known = {
   health: { schema: health, example: healthExample },
   operationDone: { schema: operationDone, example: operationDoneExample },
   gatewayTransaction: { schema: gatewayTransaction, example: transactionExample },
+  openAtGateway: { schema: openAtGateway, example: openAtGatewayExample },
   outboxItem: { schema: outboxItem, example: outboxExample },
   outboxDone: {
     schema: outboxDone,

@@ -2,6 +2,7 @@ import { Acts } from "../care/acts.js";
 import { Doctor } from "../care/doctor.js";
 import { Logs } from "../care/logs.js";
 import { Settings } from "../care/settings.js";
+import { Updates } from "../care/updates.js";
 import { html, useState } from "../vendor/htm-preact.js";
 
 /**
@@ -12,6 +13,7 @@ export default function Care(props) {
   const { words } = props;
   return html`<h1>${words("nav.care")}</h1>
     <${Upkeep} ...${props} />
+    <${Updates} ...${props} />
     <${Doctor} ...${props} />
     <${Logs} ...${props} />
     <${Settings} ...${props} />
@@ -19,14 +21,13 @@ export default function Care(props) {
 }
 
 /**
- * Acts of the terminal and of updates, in the order in which they are tried.
+ * Acts of the terminal, in the order in which they are tried.
  * @type {ReadonlyArray<{ name: string, path: string, grave?: boolean }>}
  */
 const acts = [
   { name: "tlc", path: "/tlc" },
   { name: "reset", path: "/reset" },
   { name: "accept", path: "/terminal/accept", grave: true },
-  { name: "update", path: "/update/check" },
 ];
 
 /** @param {import("../main.js").ViewProps} props */

@@ -1,3 +1,4 @@
+import { AtGateway } from "../doubt/at-gateway.js";
 import { DoubtfulOrder } from "../doubt/doubtful-order.js";
 import { Differences, NewTerminal, Strays, Waiting } from "../doubt/others.js";
 import { useLive } from "../live.js";
@@ -30,7 +31,7 @@ export default function Doubt(props) {
     again();
   };
   if (!value) return html`<h1>${words(silent ? "noAnswer" : "loading")}</h1>`;
-  const { health, unknown, strays, parked, refused, compared } = value;
+  const { health, unknown, strays, parked, refused, compared, open: lost } = value;
   const changed = health.obstacles.find(
     (/** @type {any} */ one) => one.code === "TERMINAL_CHANGED",
   );
@@ -41,7 +42,14 @@ export default function Doubt(props) {
   const held = strays.filter((/** @type {any} */ { finding }) => waiting.has(finding));
   const troubles = health.troubles;
   const none =
-    open.length + held.length + parked.length + refused.length + differing.length === 0 &&
+    lost.operations.length +
+      lost.copies.length +
+      open.length +
+      held.length +
+      parked.length +
+      refused.length +
+      differing.length ===
+      0 &&
     !changed &&
     troubles.length === 0;
   const given = { ...props, act };
@@ -65,6 +73,7 @@ export default function Doubt(props) {
       )}</ul></section>`
     }
     <${Waiting} ...${given} items=${[...parked, ...refused]} />
+    <${AtGateway} ...${given} open=${lost} again=${again} />
     <${Strays} ...${given} strays=${held} />
     <${Differences} ...${given} compared=${differing} />`;
 }
@@ -77,14 +86,15 @@ async function readAll(api) {
   const paths = [
     ...["/health", `/payments?status=Unknown&limit=${LISTED}`, "/unexpected-reports"],
     ...[`/outbox?state=parked&limit=${LISTED}`, `/outbox?state=refused&limit=${LISTED}`],
-    `/reconciliation?limit=${LISTED}`,
+    ...[`/reconciliation?limit=${LISTED}`, `/gateway/open?limit=${LISTED}`],
   ];
   const answers = await Promise.all(paths.map((path) => api.get(path)));
   const [health, ...lists] = answers.map(({ body }) => body);
   if (!health?.terminal) throw new Error("no answer");
   // The supervisor may be silent, and the pair may lack the right: the others are shown.
-  const [unknown, strays, parked, refused, compared] = lists.map((one, at) =>
+  const [unknown, strays, parked, refused, compared, open] = lists.map((one, at) =>
     answers[at + 1]?.status === 200 ? one : [],
   );
-  return { health, unknown, strays, parked, refused, compared };
+  const nothing = { operations: [], copies: [], more: false };
+  return { health, unknown, strays, parked, refused, compared, open: { ...nothing, ...open } };
 }

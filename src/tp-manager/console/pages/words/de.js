@@ -131,6 +131,27 @@ export default {
   drop: "Schließen, ohne zu senden",
   "drop.sentence":
     "Bestellung {orderId} ({amount}) wird nie an das Gateway gesendet. Der Kunde bleibt belastet.",
+  "lost.title": "Beim Gateway offen",
+  "lost.words":
+    "Die Antwort des Gateways ging verloren, und von selbst wird nichts noch einmal gesendet. Fragen Sie das Gateway oder sehen Sie im Händlerkonto nach, dann sagen Sie, was Sie fanden.",
+  "lost.asked": "{kind} über {amount}, verlangt um {time}, Transaktion {id}",
+  "lost.all": "den ganzen Betrag",
+  "lost.foreign": "Keine Bestellung dieses Kiosks",
+  "lost.look": "Das Gateway fragen",
+  "lost.state": "Das Gateway sagt: {state}",
+  "lost.happened": "Es ist geschehen",
+  "lost.happened.sentence":
+    "Festgehalten wird: Das Gateway hat es ausgeführt. {kind} über {amount}, {order}.",
+  "lost.not": "Es ist nicht geschehen",
+  "lost.not.sentence":
+    "Festgehalten wird: Das Gateway hat es nicht ausgeführt, und es darf wieder verlangt werden. {kind} über {amount}, {order}. Wurde es doch ausgeführt, geht das Geld zweimal zurück.",
+  "lost.copies": "Das Gateway hat diese Bestellung vielleicht {count}-mal; genannt hat es: {ids}",
+  "lost.noIds": "keine",
+  "lost.waits": "Sie ist noch auf dem Weg zum Gateway: Es lässt sich noch nichts sagen.",
+  "lost.once": "Sie ist einmal da",
+  "lost.once.sentence":
+    "Festgehalten wird: Sie haben nachgesehen, und das Gateway hat von Bestellung {orderId} ({amount}) keine Kopien außer den genannten. Eine Kopie, die da ist, wird vorher storniert oder erstattet.",
+  "lost.more": "Es gibt weitere; sie erscheinen, wenn diese geklärt sind.",
   "strays.title": "Verkäufe ohne Bestellung",
   "strays.words":
     "Das Terminal meldete ein Ergebnis, das keine Bestellung verlangt hat. Sehen Sie in seinem Journal nach; geben Sie das Geld dort zurück, wenn niemand Ware bekam.",
@@ -156,6 +177,24 @@ export default {
   "care.update": "Nach Aktualisierung sehen",
   "care.update.sentence":
     "Der Herausgeber wird gefragt. Eine gefundene Version wird genommen, wenn der Kiosk ruht.",
+  "updates.title": "Updates",
+  "updates.words": "Eine neue Version wird von selbst genommen, wenn der Kiosk ruht.",
+  "updates.none": "Hier wird niemand nach Versionen gefragt.",
+  "updates.looked": "Zuletzt gesucht",
+  "updates.never": "noch nie",
+  "updates.ready": "Bereit",
+  "updates.held": "Angehalten von",
+  "updates.nobody": "niemandem",
+  "updates.until": "Bis zum Tag",
+  "updates.hold": "Updates anhalten",
+  "updates.hold.sentence":
+    "Bis {until} wird keine Version von selbst genommen. Gesucht wird weiter.",
+  "updates.open": "./launch.sh update --now",
+  "updates.machine":
+    "Diese gibt man an der Maschine, denn sie beenden und starten die Programme, auch das dieser Seite:",
+  "updates.now": "beendet das Anhalten und nimmt die Version, die gefunden wird",
+  "updates.back": "die Version davor läuft wieder; ein Dienst wird vorher angehalten",
+  "updates.windows": "Unter Windows: launch.cmd.",
   "care.runs": "{what} … das kann Minuten dauern.",
   "care.cr.0": "Es wird bezahlt",
   "care.cr.1": "Beschäftigt",

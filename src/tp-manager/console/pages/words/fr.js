@@ -132,6 +132,26 @@ export default {
   drop: "Clore sans envoyer",
   "drop.sentence":
     "La commande {orderId} ({amount}) n'est jamais envoyée à la passerelle. Le client reste débité.",
+  "lost.title": "En suspens à la passerelle",
+  "lost.words":
+    "La réponse de la passerelle s’est perdue, et rien n’est renvoyé de soi-même. Interrogez la passerelle ou regardez dans le compte marchand, puis dites ce que vous avez trouvé.",
+  "lost.asked": "{kind} de {amount}, demandée à {time}, transaction {id}",
+  "lost.all": "tout le montant",
+  "lost.foreign": "Pas une commande de cette borne",
+  "lost.look": "Interroger la passerelle",
+  "lost.state": "La passerelle dit : {state}",
+  "lost.happened": "Cela a été fait",
+  "lost.happened.sentence": "Est consigné : la passerelle l’a fait. {kind} de {amount}, {order}.",
+  "lost.not": "Cela n’a pas été fait",
+  "lost.not.sentence":
+    "Est consigné : la passerelle ne l’a pas fait, et cela peut être demandé de nouveau. {kind} de {amount}, {order}. Si c’est fait malgré tout, l’argent est rendu deux fois.",
+  "lost.copies": "La passerelle a peut-être cette commande {count} fois ; elle a nommé : {ids}",
+  "lost.noIds": "aucune",
+  "lost.waits": "Elle est encore en route vers la passerelle : on ne peut rien dire encore.",
+  "lost.once": "Elle y est une fois",
+  "lost.once.sentence":
+    "Est consigné : vous avez regardé, et la passerelle n’a pas de copie de la commande {orderId} ({amount}) hors celles qu’elle a nommées. Une copie qui existe est d’abord annulée ou remboursée.",
+  "lost.more": "Il y en a d’autres ; elles apparaissent quand celles-ci sont réglées.",
   "strays.title": "Ventes sans commande",
   "strays.words":
     "Le terminal a donné un résultat qu'aucune commande n'a demandé. Regardez son journal ; rendez l'argent là si personne n'a reçu de marchandise.",
@@ -157,6 +177,24 @@ export default {
   "care.update": "Chercher une mise à jour",
   "care.update.sentence":
     "L'éditeur est interrogé. Une version trouvée est prise quand la borne est au repos.",
+  "updates.title": "Mises à jour",
+  "updates.words": "Une nouvelle version est prise d’elle-même quand la borne est au repos.",
+  "updates.none": "Ici, on ne demande de versions à personne.",
+  "updates.looked": "Dernière recherche",
+  "updates.never": "aucune encore",
+  "updates.ready": "Prête",
+  "updates.held": "Retenues par",
+  "updates.nobody": "personne",
+  "updates.until": "Jusqu’au jour",
+  "updates.hold": "Retenir les mises à jour",
+  "updates.hold.sentence":
+    "Aucune version n’est prise d’elle-même jusqu’à {until}. On continue de chercher.",
+  "updates.open": "./launch.sh update --now",
+  "updates.machine":
+    "Ces commandes se donnent sur la machine, car elles arrêtent et relancent les programmes, celui de cette page aussi :",
+  "updates.now": "met fin à la retenue et prend la version trouvée",
+  "updates.back": "la version précédente tourne de nouveau ; un service est arrêté d’abord",
+  "updates.windows": "Sous Windows : launch.cmd.",
   "care.runs": "{what} … cela peut durer des minutes.",
   "care.cr.0": "Un paiement est pris",
   "care.cr.1": "Occupé",

@@ -1,0 +1,80 @@
+import { timeOf } from "../format.js";
+import { html, useEffect, useState } from "../vendor/htm-preact.js";
+
+/**
+ * How updates stand, the words about them that end no program, and the commands for the others.
+ * @param {import("../main.js").ViewProps} props
+ */
+export function Updates({ api, ask, words, language }) {
+  const [stand, setStand] = useState(/** @type {any} */ (undefined));
+  const [until, setUntil] = useState("");
+  const [told, setTold] = useState(/** @type {{ good: boolean, text: string } | null} */ (null));
+  const [runs, setRuns] = useState("");
+  const read = async () => {
+    const { body } = await api.get("/health").catch(() => ({ body: undefined }));
+    setStand(body?.updates ?? null);
+  };
+  useEffect(() => void read(), []);
+  /** @type {(name: string, path: string, body: object) => Promise<void>} */
+  const act = async (name, path, body) => {
+    const end = until || words("updates.open");
+    const person = await ask({
+      title: words(name),
+      sentence: words(`${name}.sentence`, { until: end }),
+      confirm: words(name),
+    });
+    if (!person) return;
+    setRuns(words(name));
+    setTold(null);
+    try {
+      const { status, body: answer } = await api.post(path, body, person);
+      const text = status === 200 ? answer.message : answer.error.message;
+      setTold({ good: status === 200 && answer.done, text });
+    } catch {
+      setTold({ good: false, text: words("noAnswer") });
+    }
+    setRuns("");
+    await read();
+  };
+  const check = () => act("care.update", "/update/check", {});
+  const hold = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    void act("updates.hold", "/update/hold", until ? { until } : {});
+  };
+  return html`<section aria-labelledby="updates-title">
+    <h2 id="updates-title">${words("updates.title")}</h2>
+    <p>${words("updates.words")}</p>
+    ${stand && html`<${Stand} stand=${stand} words=${words} language=${language} />`}
+    <div class="row">
+      <button type="button" disabled=${runs !== ""} onclick=${check}>${words("care.update")}</button>
+    </div>
+    <form class="row" onsubmit=${hold}>
+      <label>${words("updates.until")}
+        <input type="date" value=${until}
+          oninput=${(/** @type {any} */ { target }) => setUntil(target.value)} /></label>
+      <button type="submit" disabled=${runs !== ""}>${words("updates.hold")}</button>
+    </form>
+    <p role="status" class=${told && !told.good ? "fault" : ""}>
+      ${runs ? words("care.runs", { what: runs }) : (told?.text ?? "")}</p>
+    <p>${words("updates.machine")}</p>
+    <ul class="plain">${["now", "back"].map(
+      (word) => html`<li key=${word}><code>./launch.sh update --${word}</code>
+        <br />${words(`updates.${word}`)}</li>`,
+    )}</ul>
+    <p class="faint">${words("updates.windows")}</p>
+  </section>`;
+}
+
+/** @param {any} props */
+function Stand({ stand, words, language }) {
+  if (!stand.asked) return html`<p>${words("updates.none")}</p>`;
+  const looked = stand.lastCheckAt ? timeOf(stand.lastCheckAt, language) : words("updates.never");
+  const rows = [
+    ["updates.looked", [looked, stand.lastError].filter((one) => one).join(": ")],
+    ["updates.ready", stand.ready ?? words("now.noUpdate")],
+    ["updates.held", stand.heldBy ?? words("updates.nobody")],
+  ];
+  return html`<dl>${rows.map(
+    ([key, value]) => html`<div key=${key}><dt>${words(String(key))}</dt><dd>${value}</dd></div>`,
+  )}</dl>`;
+}
