@@ -7,6 +7,7 @@ import {
   type FleetName,
   fleetDocuments,
   outcomes,
+  type StateNow,
   topicOf,
 } from "../../src/supervisor/fleet/documents.ts";
 import { runToEnd } from "../support/own-processes.ts";
@@ -18,14 +19,14 @@ const id = "0c0ffee0-1111-4222-8333-444455556666";
 const rules = readFileSync(join(folder, "alerts.yml"), "utf8");
 
 const head = { version: 1, id, kiosk: "kiosk-7", at } as const;
-const now = {
+const now: StateNow = {
   ...{ canPay: "unknown", obstacles: ["tp-manager-silent"], terminal: null, dropped: 3 },
   payments: { running: 1, inDoubt: 2, notHandedOver: 0 },
   gateway: { pending: 4, parked: 5, oldestAgeSeconds: 700, paused: true, possibleCopies: 6 },
   troubles: ["queue-old"],
   versions: { supervisor: "1.20.300", tpManager: null },
   update: { ready: "1.20.301", held: false, stuck: true, failed: true },
-} as const;
+};
 const documents: { [N in FleetName]?: DocumentOf<N>[] } = {
   state: [
     {
