@@ -4,11 +4,11 @@ import { createInterface } from "node:readline";
 import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
 import { openRunDirectory } from "../shared/ipc/run-directory.ts";
 import { sleep, within } from "../shared/time.ts";
-import { readyFileOf, underWayFileOf } from "../shared/version-files.ts";
+import { readyFileOf } from "../shared/version-files.ts";
 import { askStop, conditionOf } from "./condition.ts";
 import { deliberateStop, forgetStop } from "./deliberate-stop.ts";
 import { spawnPart } from "./launch-process.ts";
-import { finishUpdate, stopHere } from "./operate.ts";
+import { finishUpdate, stopHere, wasCutOff } from "./operate.ts";
 import { type ProgramPart, programParts } from "./part.ts";
 import { alone, type Site } from "./site.ts";
 import { stopProgram } from "./stop.ts";
@@ -135,7 +135,7 @@ function lastWordsMs(ranMs: number): number {
 
 /** An update that was cut off leaves programs of its own: here they have to be children. */
 async function finishUpdateFirst(site: Site): Promise<void> {
-  if (!existsSync(underWayFileOf(site.installation.dataDirectory))) return;
+  if (!wasCutOff(site.installation.dataDirectory)) return;
   const elsewhere = await finishUpdate(site);
   await stopHere(site, true);
   if (elsewhere === undefined) return;

@@ -1,11 +1,13 @@
 import { existsSync } from "node:fs";
 import type { Program } from "../shared/ipc/contract.ts";
-import { readyFileOf, underWayFileOf } from "../shared/version-files.ts";
+import { probationMarkOf, readyFileOf, underWayFileOf } from "../shared/version-files.ts";
 import { isStoppedOnPurpose } from "./deliberate-stop.ts";
 import { probe } from "./probe.ts";
 
 /** Well above what a busy machine needs for one local answer. */
 export const answerWithinDefaultMs = 5_000;
+
+const updateFiles = [underWayFileOf, readyFileOf, probationMarkOf];
 
 const programs: readonly Program[] = ["tp-manager", "supervisor"];
 
@@ -19,7 +21,7 @@ export async function keepAlive(dataDirectory: string, answerWithinMs: number): 
   const probes = await Promise.all(programs.map((program) => probe(run, program, answerWithinMs)));
   const allAnswer = probes.every((result) => result === "answers");
   // A memory of earlier trouble is brought up to date, and goes when it is over.
-  const isUpdating = [underWayFileOf, readyFileOf].some((file) => existsSync(file(dataDirectory)));
+  const isUpdating = updateFiles.some((file) => existsSync(file(dataDirectory)));
   if (allAnswer && !isUpdating && !existsSync(`${run}/keep-alive.json`)) return 0;
   const { repair } = await import("./repair.ts");
   return await repair(dataDirectory, answerWithinMs);

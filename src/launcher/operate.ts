@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { exitCodes } from "../shared/exit-codes.ts";
 import type { Installation } from "../shared/installation.ts";
 import { openRunDirectory } from "../shared/ipc/run-directory.ts";
-import { underWayFileOf } from "../shared/version-files.ts";
+import { probationMarkOf, underWayFileOf } from "../shared/version-files.ts";
 import { forgetStop, recordStop } from "./deliberate-stop.ts";
 import { demoParts } from "./demo/demo-parts.ts";
 import { startSimulator } from "./demo/simulators.ts";
@@ -66,9 +66,14 @@ export async function startHere(site: Site): Promise<number> {
   return failure.result === "ended" ? failure.exitCode : exitCodes.unavailable;
 }
 
+/** Whether an update has left something that a launcher has to bring to its end. */
+export function wasCutOff(dataDirectory: string): boolean {
+  return [underWayFileOf, probationMarkOf].some((file) => existsSync(file(dataDirectory)));
+}
+
 /** Before anything is started: an update that was cut off decides which version runs. */
 export async function finishUpdate(site: Site): Promise<number | undefined> {
-  if (!existsSync(underWayFileOf(site.installation.dataDirectory))) return undefined;
+  if (!wasCutOff(site.installation.dataDirectory)) return undefined;
   const { finishSwitch } = await import("./update/finish.ts");
   return await finishSwitch(site);
 }

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { syncFolder, writeSynced } from "./stores/store-file.ts";
 import type { Clock, Timer } from "./time.ts";
+import { probationMarkOf } from "./version-files.ts";
 
 /** Less than a kiosk notices, and nothing for a program that does little else meanwhile. */
 const LOOK_EVERY_MS = 100;
@@ -11,7 +12,6 @@ export function updateFolderOf(dataDirectory: string): string {
   return join(dataDirectory, "update");
 }
 
-const markIn = (dataDirectory: string): string => join(updateFolderOf(dataDirectory), "probation");
 /** There as long as nothing has come that must not be lost with the stores. */
 const untouchedIn = (dataDirectory: string): string =>
   join(updateFolderOf(dataDirectory), "untouched");
@@ -30,7 +30,7 @@ export class Probation {
 
   constructor(dataDirectory: string, clock: Clock) {
     this.#dataDirectory = dataDirectory;
-    this.#isOn = existsSync(markIn(dataDirectory));
+    this.#isOn = existsSync(probationMarkOf(dataDirectory));
     if (this.#isOn) this.#watch(clock);
     else this.#over.resolve();
   }
@@ -65,7 +65,7 @@ export class Probation {
 
   #watch(clock: Clock): void {
     this.#timer = clock.startTimer("probation", LOOK_EVERY_MS, () => {
-      if (existsSync(markIn(this.#dataDirectory))) return this.#watch(clock);
+      if (existsSync(probationMarkOf(this.#dataDirectory))) return this.#watch(clock);
       this.#isOn = false;
       this.#over.resolve();
     });
@@ -77,7 +77,7 @@ export function beginProbation(dataDirectory: string): void {
   const folder = updateFolderOf(dataDirectory);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeSynced(untouchedIn(dataDirectory), "");
-  writeSynced(markIn(dataDirectory), "");
+  writeSynced(probationMarkOf(dataDirectory), "");
   syncFolder(folder);
 }
 
@@ -85,7 +85,7 @@ export function beginProbation(dataDirectory: string): void {
 export function endProbation(dataDirectory: string): void {
   const folder = updateFolderOf(dataDirectory);
   if (!existsSync(folder)) return;
-  rmSync(markIn(dataDirectory), { force: true });
+  rmSync(probationMarkOf(dataDirectory), { force: true });
   syncFolder(folder);
 }
 

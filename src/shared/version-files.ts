@@ -73,3 +73,8 @@ export function underWayFileOf(dataDirectory: string): string {
 export function readyFileOf(dataDirectory: string): string {
   return `${dataDirectory}/update/ready.json`;
 }
+
+/** There while a new version is on probation: new payments are refused. */
+export function probationMarkOf(dataDirectory: string): string {
+  return `${dataDirectory}/update/probation`;
+}

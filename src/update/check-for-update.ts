@@ -4,7 +4,7 @@ import { z } from "zod";
 import { updateFolderOf } from "../shared/probation.ts";
 import { syncFolder } from "../shared/stores/store-file.ts";
 import type { Clock } from "../shared/time.ts";
-import { requireRoom, roomNeeded } from "./disk-room.ts";
+import { isDiskFull, makeRoom, requireRoom, roomNeeded } from "./disk-room.ts";
 import { makeFolder, removeWhole } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
 import { metadataFolderOf, nextExpiryMs } from "./metadata-expiry.ts";
@@ -108,7 +108,11 @@ async function look(settings: CheckSettings): Promise<Found> {
     const { version: next, notes } = release;
     if (settings.how === "ask") return { version: next, notes, isReady: false };
     if (!isLaid(settings, release, targets.all)) {
-      await fetchRelease(settings, own, release, targets);
+      await fetchRelease(settings, own, release, targets).catch((error: unknown) => {
+        // Parts are kept for the next night, but never at the cost of the day's payments.
+        if (isDiskFull(error)) makeRoom(dataDirectory, { storesToo: false });
+        throw error;
+      });
     }
     const isReady = readHold(dataDirectory, clock.now()) === undefined;
     if (isReady) handOver(dataDirectory, next, clock.now());

@@ -8,7 +8,7 @@ import {
   rmSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { syncFolder } from "../shared/stores/store-file.ts";
+import { syncFolder, writeSynced } from "../shared/stores/store-file.ts";
 import { type Clock, sleep } from "../shared/time.ts";
 
 function syncFile(path: string): void {
@@ -40,20 +40,47 @@ const RENAME_TRIES_MS = 10_000;
 const RENAME_PAUSE_MS = 100;
 const held = new Set(["EPERM", "EACCES", "EBUSY"]);
 
+interface Renaming {
+  readonly platform?: NodeJS.Platform;
+  readonly rename?: (from: string, to: string) => void;
+}
+
+/** Whether a rename that has failed is worth another try. */
+function isHeld(error: unknown, sinceMs: number, clock: Clock, platform: NodeJS.Platform): boolean {
+  if (platform !== "win32" || !held.has((error as NodeJS.ErrnoException).code ?? "")) return false;
+  return clock.monotonicMs() - sinceMs <= RENAME_TRIES_MS;
+}
+
 /** On disk when it resolves; nothing may be at `to`, unless both are files. */
-export async function renameSynced(from: string, to: string, clock: Clock): Promise<void> {
-  const begun = clock.monotonicMs();
+export async function renameSynced(
+  from: string,
+  to: string,
+  clock: Clock,
+  { platform = process.platform, rename = renameSync }: Renaming = {},
+): Promise<void> {
+  const begunMs = clock.monotonicMs();
   for (;;) {
     try {
-      renameSync(from, to);
+      rename(from, to);
       break;
     } catch (error) {
-      const isHeld = held.has((error as NodeJS.ErrnoException).code ?? "");
-      const isOver = clock.monotonicMs() - begun > RENAME_TRIES_MS;
-      if (process.platform !== "win32" || !isHeld || isOver) throw error;
+      if (!isHeld(error, begunMs, clock, platform)) throw error;
       await sleep(clock, "rename", RENAME_PAUSE_MS);
     }
   }
   syncFolder(dirname(to));
   if (dirname(from) !== dirname(to)) syncFolder(dirname(from));
+}
+
+/** A file is the old one or the new one, as the scripts at the root need it; on disk then. */
+export async function replacePatiently(
+  path: string,
+  text: string,
+  mode: number,
+  clock: Clock,
+  how: Renaming = {},
+): Promise<void> {
+  const unfinished = `${path}.unfinished`;
+  writeSynced(unfinished, text, { mode });
+  await renameSynced(unfinished, path, clock, how);
 }

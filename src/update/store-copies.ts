@@ -5,6 +5,7 @@ import { updateFolderOf } from "../shared/probation.ts";
 import { openForReading, readableFrom, schemaOf } from "../shared/sqlite.ts";
 import { finishPutBack } from "../shared/stores/put-back.ts";
 import { copySynced, replaceSynced, syncFolder } from "../shared/stores/store-file.ts";
+import { isDiskFull, makeRoom } from "./disk-room.ts";
 import { removeWhole } from "./durable-files.ts";
 
 /*
@@ -24,6 +25,8 @@ const listSchema = z.object({
 
 const folderIn = (dataDirectory: string): string =>
   join(updateFolderOf(dataDirectory), "stores-before");
+const asideIn = (dataDirectory: string): string =>
+  join(updateFolderOf(dataDirectory), "stores-given-up");
 const listIn = (dataDirectory: string): string => join(folderIn(dataDirectory), "list.json");
 
 /** The files of the stores that are there, by their path in the data folder. */
@@ -47,6 +50,26 @@ export function copyStores(dataDirectory: string): void {
   for (const name of databases) finishPutBack(join(dataDirectory, name));
   const folder = folderIn(dataDirectory);
   removeWhole(folder);
+  try {
+    copyInto(folder, dataDirectory);
+  } catch (error) {
+    // On a disk that they have filled, the programs of before could not start again.
+    removeWhole(folder);
+    throw error;
+  }
+}
+
+/** Whether whole copies are there. */
+export function haveCopies(dataDirectory: string): boolean {
+  return existsSync(listIn(dataDirectory));
+}
+
+/** A copy that a cut left half way takes room that the programs may need. */
+export function clearUnfinishedCopies(dataDirectory: string): void {
+  if (!haveCopies(dataDirectory)) removeWhole(folderIn(dataDirectory));
+}
+
+function copyInto(folder: string, dataDirectory: string): void {
   mkdirSync(join(folder, "stores"), { recursive: true, mode: 0o700 });
   const files = storeFiles(dataDirectory);
   for (const path of files) copySynced(join(dataDirectory, path), join(folder, path));
@@ -65,7 +88,13 @@ export function copyStores(dataDirectory: string): void {
  */
 export function putStoresBack(dataDirectory: string): void {
   const { files } = readList(dataDirectory);
-  keepAside(dataDirectory);
+  try {
+    keepAside(dataDirectory);
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    // Nothing came on the probation, so only what the failure looked like is not kept.
+    makeRoom(dataDirectory, { storesToo: false });
+  }
   // A log beside a database that it does not belong to would be played into it.
   for (const name of databases) {
     for (const ending of ["", "-wal", "-shm"]) {
@@ -81,7 +110,7 @@ export function putStoresBack(dataDirectory: string): void {
 }
 
 function keepAside(dataDirectory: string): void {
-  const aside = join(updateFolderOf(dataDirectory), "stores-given-up");
+  const aside = asideIn(dataDirectory);
   const mark = join(aside, "complete");
   if (existsSync(mark)) return;
   removeWhole(aside);
@@ -95,7 +124,7 @@ function keepAside(dataDirectory: string): void {
 
 /** Before a switch: what an earlier update has left is not taken for its own. */
 export function forgetGivenUpStores(dataDirectory: string): void {
-  removeWhole(join(updateFolderOf(dataDirectory), "stores-given-up"));
+  removeWhole(asideIn(dataDirectory));
 }
 
 /** Whether the programs that made the copies can go on with the stores as they are now. */

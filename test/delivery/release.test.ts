@@ -70,6 +70,7 @@ test("it is small, and holds nothing of other platforms", () => {
     .map((file) => statSync(file))
     .reduce((sum, file) => sum + (file.isFile() ? file.size : 0), 0);
   expect(bytes).toBeLessThan(160 * MB);
+  expect(files).toContain(join("programs", "fleet-broker.js"));
   const binaries = files.filter((file) => file.endsWith(".node"));
   expect(binaries).toHaveLength(2);
   expect(binaries.filter((file) => !file.includes(platform))).toEqual([]);
@@ -83,7 +84,14 @@ function runtime(): string {
 test("its parts list and licences name every package that is in it", () => {
   const list = JSON.parse(readFileSync(join(version, "sbom.cdx.json"), "utf8"));
   const names = list.components.map(({ name }: { name: string }) => name);
-  const expected = ["fastify", "soap", "zod", "@serialport/bindings-cpp", `node-${platform}`];
+  const expected = [
+    "fastify",
+    "mqtt",
+    "soap",
+    "zod",
+    "@serialport/bindings-cpp",
+    `node-${platform}`,
+  ];
   expect(names).toEqual(expect.arrayContaining(expected));
   expect(names).not.toContain("vitest");
   const licences = readFileSync(join(version, "THIRD-PARTY.txt"), "utf8");

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -29,6 +29,28 @@ test("the bundled launcher starts bundled programs, which take a payment", async
 
 test("of the examples, the kiosk alone is in the bundle", () => {
   expect(readdirSync(join(folder, "examples"))).toEqual(["kiosk"]);
+});
+
+/** The packages in a program and in what it imports, by the source maps. */
+function packagesOf(file: string, seen = new Set<string>()): Set<string> {
+  const path = join(folder, "programs", file);
+  // One of the bundler's own has no map.
+  const map = existsSync(`${path}.map`) ? JSON.parse(readFileSync(`${path}.map`, "utf8")) : {};
+  const sources: string[] = map.sources ?? [];
+  const packages = new Set(sources.flatMap((one) => /node_modules\/([^/]+)/.exec(one)?.[1] ?? []));
+  const imports = readFileSync(path, "utf8").matchAll(/(?:from|import) ?"\.\/([^"]+)"/g);
+  for (const [, other = ""] of imports) {
+    if (seen.has(other)) continue;
+    seen.add(other);
+    for (const name of packagesOf(other, seen)) packages.add(name);
+  }
+  return packages;
+}
+
+test("MQTT is in the thread with the broker, and not in the supervisor", () => {
+  expect([...packagesOf("fleet-broker.js")]).toContain("mqtt");
+  expect([...packagesOf("supervisor.js")]).toContain("zod");
+  expect([...packagesOf("supervisor.js")]).not.toContain("mqtt");
 });
 
 test("the terminal's page and its modules are in the bundle", async () => {

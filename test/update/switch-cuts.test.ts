@@ -31,6 +31,11 @@ function filesOf(folder: string): Files {
 function installation(): string {
   const root = temporaryFolder();
   mkdirSync(dataIn(root));
+  for (const version of ["1.0.0", "2.0.0"]) {
+    const folder = join(root, "versions", version);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "complete"), `${version}\n`);
+  }
   writeFileSync(join(root, "current"), "1.0.0\n");
   run(root, "1.0.0");
   return root;

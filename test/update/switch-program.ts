@@ -1,13 +1,14 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Site } from "../../src/launcher/site.ts";
+import { endSwitch } from "../../src/launcher/update/finish.ts";
 import { carrySwitchOut, recordNext, type SwitchPlace } from "../../src/launcher/update/switch.ts";
 import { installationAt } from "../../src/shared/installation.ts";
 import { openDatabase, prepared } from "../../src/shared/sqlite.ts";
 import { syncFolder, writeSynced } from "../../src/shared/stores/store-file.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { switchBegins } from "../../src/update/switch-machine.ts";
-import { readSwitch, type SwitchRecord, writeSwitch } from "../../src/update/switch-record.ts";
+import { type SwitchRecord, writeSwitch } from "../../src/update/switch-record.ts";
 
 /*
  * A switch from version 1.0.0 to 2.0.0 on real files, with programs that are only what they do to
@@ -100,11 +101,8 @@ async function switchOver(root: string, works: boolean): Promise<void> {
 }
 
 /** As the next keep-alive does it. */
-export async function finish(root: string, works: boolean): Promise<void> {
-  const record = readSwitch(dataIn(root));
-  if (!record) return;
-  const site = siteOf(root);
-  await carrySwitchOut(site, recordNext(site, record, { event: "cut" }), placeOf(root, works));
+export function finish(root: string, works: boolean): Promise<void> {
+  return endSwitch(siteOf(root), placeOf(root, works));
 }
 
 if (import.meta.main) {

@@ -31,7 +31,8 @@ export function demoParts(dataDirectory: string): SimulatorPart[] {
       name: "terminal-simulator",
       script: programFile("terminal-simulator"),
       args: [
-        ...(protocol === undefined ? [] : ["--protocol", protocol]),
+        // A terminal of ZVT for goods; the others know no two-phase sale, and no such switch.
+        ...(protocol === undefined ? ["--vending"] : ["--protocol", protocol]),
         ...["--tcp", `127.0.0.1:${ports.terminal}`],
         ...["--control", String(ports.terminalControl)],
         ...["--state", files.terminalState],

@@ -57,6 +57,11 @@ function switchToUndo(dataDirectory: string): SwitchRecord | undefined {
 /** A version that crashes again and again so soon goes back by itself. */
 const YOUNG_MS = 60 * 60_000;
 
+/** After a clock was set back too: the version before is better than none that runs. */
+export function isYoung(sinceMs: number, nowMs: number): boolean {
+  return nowMs - sinceMs < YOUNG_MS;
+}
+
 /**
  * The programs crash again and again: when this version is younger than an hour and the one before
  * can go on with the stores, that one runs again, but never in the middle of a payment. Answers
@@ -65,8 +70,8 @@ const YOUNG_MS = 60 * 60_000;
 export async function goBackFromCrashes(site: Site, what: string): Promise<boolean> {
   const { dataDirectory } = site.installation;
   const last = switchToUndo(dataDirectory);
-  const ageMs = site.clock.now() - (last?.atMs ?? 0);
-  if (!last || ageMs < 0 || ageMs >= YOUNG_MS || !areReadableByOlder(dataDirectory)) return false;
+  if (!last || !isYoung(last.atMs, site.clock.now())) return false;
+  if (!areReadableByOlder(dataDirectory)) return false;
   const lock = tryUpdateLock(dataDirectory);
   if (!lock) return false;
   try {

@@ -1,15 +1,16 @@
 import { existsSync, renameSync } from "node:fs";
 import { exitCodes } from "../../shared/exit-codes.ts";
 import { versionNumber } from "../../shared/installation.ts";
-import { endProbation } from "../../shared/probation.ts";
-import { isDelivery, underWayFileOf } from "../../shared/version-files.ts";
+import { endProbation, receivedOnProbation } from "../../shared/probation.ts";
+import { underWayFileOf } from "../../shared/version-files.ts";
+import { clearUnfinishedCopies, haveCopies, putStoresBack } from "../../update/store-copies.ts";
 import { readSwitch, type SwitchRecord } from "../../update/switch-record.ts";
 import { tryUpdateLock } from "../../update/update-lock.ts";
 import type { Site } from "../site.ts";
 import { clearSelfTest } from "./self-test.ts";
-import { carrySwitchOut, recordNext } from "./switch.ts";
+import { alone, carrySwitchOut, recordNext, type SwitchPlace, writeRecord } from "./switch.ts";
 import { placeOf } from "./version-programs.ts";
-import { namedVersion } from "./versions.ts";
+import { isWhole, namedVersion } from "./versions.ts";
 
 /**
  * Brings an update to its end that a power cut or a limit of the system has cut off: to the new
@@ -19,17 +20,59 @@ import { namedVersion } from "./versions.ts";
  */
 export async function finishSwitch(site: Site): Promise<number | undefined> {
   const { dataDirectory } = site.installation;
-  if (!isDelivery || !existsSync(underWayFileOf(dataDirectory))) return undefined;
+  if (!existsSync(underWayFileOf(dataDirectory))) {
+    // Without a record nobody would end it: a data folder that was put back by hand.
+    endProbation(dataDirectory);
+    return undefined;
+  }
   const lock = tryUpdateLock(dataDirectory);
   if (!lock) return undefined; // who holds it has not come to the switch yet
   try {
-    const begun = readRecord(site);
-    if (begun?.step === "testing") await clearSelfTest(begun.to, dataDirectory, site.clock);
-    if (begun) await carrySwitchOut(site, recordNext(site, begun, { event: "cut" }), placeOf(site));
+    await endSwitch(site, placeOf(site));
   } finally {
     lock.release();
   }
-  return namedVersion() === versionNumber ? undefined : exitCodes.ok;
+  return (namedVersion() ?? versionNumber) === versionNumber ? undefined : exitCodes.ok;
+}
+
+/** The update that was cut off, to its end, wherever it lies. The caller holds both locks. */
+export async function endSwitch(site: Site, place: SwitchPlace): Promise<void> {
+  const { dataDirectory } = site.installation;
+  const record = readRecord(site);
+  if (!record) return;
+  const { step, from, to } = record;
+  const [hasFrom, hasTo] = [from, to].map((version) => isWhole(version, place.root));
+  if (step === "testing") await clearSelfTest(to, dataDirectory, site.clock);
+  if (step === "stopping") clearUnfinishedCopies(dataDirectory);
+  const needsTo = ["switching", "probation", "giving-up", "staying"].includes(step);
+  const needsFrom = step !== "testing" && step !== "staying";
+  if ((hasTo || !needsTo) && (hasFrom || !needsFrom)) {
+    await carrySwitchOut(site, recordNext(site, record, { event: "cut" }), place);
+  } else if (hasFrom && step !== "staying") {
+    const failed = { event: "failed", why: `${to} is not whole`, bars: false } as const;
+    await carrySwitchOut(site, recordNext(site, record, failed), place);
+  } else await settleHere(site, record, place);
+}
+
+/**
+ * The data folder was moved to another delivery, or a version was removed by hand: what is here
+ * runs. Stores on which a new version has run go back as long as nothing has come, because more
+ * versions can read them so.
+ */
+async function settleHere(site: Site, record: SwitchRecord, place: SwitchPlace): Promise<void> {
+  const { dataDirectory } = site.installation;
+  const { step, from, to, withStores } = record;
+  const hasRun = step === "probation" || step === "giving-up";
+  await place.programs.stop();
+  const isUntouched = hasRun && !receivedOnProbation(dataDirectory);
+  if ((isUntouched || withStores) && haveCopies(dataDirectory)) {
+    await alone(dataDirectory, () => putStoresBack(dataDirectory));
+  }
+  endProbation(dataDirectory);
+  const why = `${step} was cut off, and ${from} or ${to} is not in this installation`;
+  site.output.fault(why);
+  const end = { step: "undone", why, bars: false } as const;
+  writeRecord(dataDirectory, { ...record, ...end, atMs: site.clock.now() });
 }
 
 /** A damaged record ends the update with whatever version is named, stores as they are. */

@@ -11,7 +11,7 @@ import { copySynced } from "../../shared/stores/store-file.ts";
 import { type Clock, within } from "../../shared/time.ts";
 import { programFile, programFileOf } from "../../shared/version-files.ts";
 import { removeWhole } from "../../update/durable-files.ts";
-import { runtimeOf } from "./versions.ts";
+import { isWhole, runtimeOf } from "./versions.ts";
 
 /** A slow kiosk with a large journal; a program that hangs takes longer. */
 const TEST_WITHIN_MS = 10 * 60_000;
@@ -92,7 +92,7 @@ export async function clearSelfTest(
 ): Promise<void> {
   const demo = join(folderOf(dataDirectory), "demo");
   const stop = [programFileOf(version, "launcher"), "stop", "--data", demo];
-  if (existsSync(demo)) await runQuietly(runtimeOf(version), stop, clock);
+  if (existsSync(demo) && isWhole(version)) await runQuietly(runtimeOf(version), stop, clock);
   removeWhole(folderOf(dataDirectory));
 }
 

@@ -1,6 +1,7 @@
 import { acquireProcessLock } from "../../shared/exclusive-lock.ts";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { beginProbation, endProbation, receivedOnProbation } from "../../shared/probation.ts";
+import { isDiskFull, makeRoom } from "../../update/disk-room.ts";
 import {
   areReadableByOlder,
   copyStores,
@@ -15,12 +16,12 @@ import {
 import { type SwitchRecord, writeSwitch } from "../../update/switch-record.ts";
 import { rememberEnd } from "../../update/update-state.ts";
 import type { Site } from "../site.ts";
-import { nameVersion } from "./versions.ts";
+import { nameVersion, wholeLineIn } from "./versions.ts";
 
 /** The programs of a version as processes. */
 interface VersionPrograms {
-  /** Throws when one cannot be stopped. */
-  stop(version: string): Promise<void>;
+  /** Whatever version they are of. Throws when one cannot be stopped. */
+  stop(): Promise<void>;
   /** Starts what does not run. */
   start(version: string): Promise<unknown>;
   /** Starts the new version on its probation, and answers how it went. */
@@ -75,13 +76,31 @@ export function recordNext(
 ): SwitchRecord {
   const state: SwitchState = nextSwitchState(record, event);
   const next: SwitchRecord = { ...record, ...state, atMs: clock.now() };
-  // Before the record of the end: after a cut in between the end is remembered once more.
-  const isEnd = next.step === "done" || next.step === "undone";
-  if (isEnd) rememberEnd(installation.dataDirectory, next);
-  writeSwitch(installation.dataDirectory, next);
+  writeRecord(installation.dataDirectory, next);
   if (event.event === "failed") output.fault(`${record.to}, ${record.step}: ${event.why}`);
   output.note(`${record.from} to ${record.to}: ${next.step}`);
   return next;
+}
+
+/** Of whichever step: of the last one it is remembered too how the update has ended. */
+export function writeRecord(dataDirectory: string, next: SwitchRecord): void {
+  withRoom(dataDirectory, next, () => {
+    // Before the record of the end: after a cut in between the end is remembered once more.
+    if (next.step === "done" || next.step === "undone") rememberEnd(dataDirectory, next);
+    writeSwitch(dataDirectory, next);
+  });
+}
+
+/** On a full disk, what the update itself has laid down and needs no more makes room. */
+function withRoom(dataDirectory: string, { step, withStores }: SwitchRecord, write: () => void) {
+  try {
+    write();
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    const isBack = ["going-back", "restarting", "undone"].includes(step) && !withStores;
+    makeRoom(dataDirectory, { storesToo: isBack });
+    write();
+  }
 }
 
 async function carryOut(
@@ -93,26 +112,28 @@ async function carryOut(
   const { step, from, to } = record;
   switch (step) {
     case "stopping":
-      await programs.stop(from);
-      return alone(dataDirectory, () => copyStores(dataDirectory));
+      await programs.stop();
+      return await alone(dataDirectory, () => copyStores(dataDirectory));
     case "switching":
-      return alone(dataDirectory, () => {
+      return await alone(dataDirectory, async () => {
         forgetGivenUpStores(dataDirectory);
         beginProbation(dataDirectory);
-        nameVersion(root, to, from);
+        await nameVersion(root, { current: to, previous: from }, site.clock);
       });
     case "probation":
       return await programs.prove(record);
     case "giving-up": {
-      await programs.stop(to);
+      await programs.stop();
       const received = receivedOnProbation(dataDirectory);
       const readableByOlder = received && areReadableByOlder(dataDirectory);
       return { event: "given-up", received, readableByOlder };
     }
     case "going-back":
-      return alone(dataDirectory, () => {
+      // A version that is still named comes back without a lock and without a byte on the disk.
+      if (!record.withStores && wholeLineIn(root, "current") === from) return carriedOut;
+      return await alone(dataDirectory, async () => {
         if (record.withStores) putStoresBack(dataDirectory);
-        nameVersion(root, from, from);
+        await nameVersion(root, { current: from, previous: from }, site.clock);
       });
     case "staying":
     case "restarting":
@@ -125,13 +146,16 @@ async function carryOut(
 }
 
 /** Works while no program has the stores open, however it was started. */
-function alone(dataDirectory: string, work: () => void): SwitchEvent {
+export async function alone(
+  dataDirectory: string,
+  work: () => void | Promise<void>,
+): Promise<SwitchEvent> {
   const run = openRunDirectory(dataDirectory);
   const locks = (["tp-manager", "supervisor"] as const).map((name) =>
     acquireProcessLock(run, name),
   );
   try {
-    work();
+    await work();
   } finally {
     for (const lock of locks) lock.release();
   }

@@ -1,6 +1,7 @@
 import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
 import { versionNumber } from "../../shared/installation.ts";
 import { installationRoot, isDelivery } from "../../shared/version-files.ts";
+import { requireRoom, roomForSwitch } from "../../update/disk-room.ts";
 import { clearOldVersions } from "../../update/old-versions.ts";
 import { switchBegins } from "../../update/switch-machine.ts";
 import {
@@ -115,7 +116,8 @@ async function applyReady(site: Site): Promise<number> {
 }
 
 async function mustBeRunning(site: Site): Promise<void> {
-  if (namedVersion() !== versionNumber) throw refused("the version was changed: begin again");
+  const named = namedVersion() ?? versionNumber;
+  if (named !== versionNumber) throw refused("the version was changed: begin again");
   await running(site);
 }
 
@@ -160,6 +162,8 @@ function heldBy({ installation, clock }: Site): string | undefined {
 async function switchNow(site: Site, record: SwitchRecord): Promise<SwitchRecord | undefined> {
   const status = await running(site);
   if (!isIdle(status)) return undefined;
+  // Before anything is stopped: copies that do not fit would cost the kiosk its programs.
+  requireRoom(site.installation.dataDirectory, roomForSwitch(site.installation.dataDirectory));
   const begun = { ...record, linkWasUp: status.terminal.link === "connected" };
   return await carrySwitchOut(
     site,

@@ -6,6 +6,7 @@ import type { SwitchEvent } from "../../update/switch-machine.ts";
 import type { SwitchRecord } from "../../update/switch-record.ts";
 import { askStatus } from "../condition.ts";
 import { forgetTrouble } from "../keep-alive-memory.ts";
+import { programParts } from "../part.ts";
 import type { Site } from "../site.ts";
 import { READY_WITHIN_MS, type Started, startPrograms } from "../start.ts";
 import { stopProgram } from "../stop.ts";
@@ -22,16 +23,17 @@ const ANSWER_WITHIN_MS = 2_000;
 /** The installation that this launcher is part of. */
 export function placeOf(site: Site): SwitchPlace {
   const programs: SwitchPlace["programs"] = {
-    stop: (version) => stopAll(site, version),
+    stop: () => stopAll(site),
     start: (version) => startOf(site, version),
     prove: (record) => prove(site, record),
   };
   return { root: installationRoot, programs };
 }
 
-async function stopAll({ installation, clock }: Site, version: string): Promise<void> {
+/** Whatever version they are of: its folder may be gone. */
+async function stopAll({ installation, clock }: Site): Promise<void> {
   const run = openRunDirectory(installation.dataDirectory);
-  for (const part of partsOf(version, installation.dataDirectory)) {
+  for (const part of programParts(installation.dataDirectory)) {
     const stopped = await stopProgram(part, run, clock, () => undefined);
     if (stopped !== "still-running") continue;
     throw refused(`${part.name} cannot be stopped: is it another user's process?`);

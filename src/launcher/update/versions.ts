@@ -4,7 +4,7 @@ import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
 import { copySynced, replaceSynced, syncFolder } from "../../shared/stores/store-file.ts";
 import type { Clock } from "../../shared/time.ts";
 import { installationRoot, programFileOf, versionFolder } from "../../shared/version-files.ts";
-import { removeWhole, renameSynced } from "../../update/durable-files.ts";
+import { removeWhole, renameSynced, replacePatiently } from "../../update/durable-files.ts";
 import { isVersion } from "../../update/offer-policy.ts";
 import { type ProgramPart, programParts } from "../part.ts";
 
@@ -12,8 +12,8 @@ const MARK = "complete";
 const NAMES_MODE = 0o644;
 
 /** Whether a version lies there with its mark. */
-export function isWhole(version: string): boolean {
-  return existsSync(join(versionFolder(version), MARK));
+export function isWhole(version: string, root = installationRoot): boolean {
+  return existsSync(join(root, "versions", version, MARK));
 }
 
 /** The runtime that a version names. */
@@ -102,19 +102,34 @@ function copyFolder(from: string, to: string): void {
   syncFolder(to);
 }
 
-/** The version that the root scripts run. */
-export function namedVersion(): string | undefined {
-  const file = join(installationRoot, "current");
-  return existsSync(file) ? readFileSync(file, "utf8").trim() : undefined;
+/**
+ * The version that the root scripts run; undefined: the newest one, because both files that name
+ * one are torn, missing, or name none that is whole.
+ */
+export function namedVersion(root = installationRoot): string | undefined {
+  return ["current", "previous"]
+    .map((name) => wholeLineIn(root, name))
+    .find((version) => version !== undefined && isWhole(version, root));
+}
+
+/** The first line of a file at the root, as its scripts read it; undefined: torn or missing. */
+export function wholeLineIn(root: string, name: string): string | undefined {
+  const file = join(root, name);
+  const line = existsSync(file) ? /^(.*?)\r?\n/.exec(readFileSync(file, "utf8"))?.[1] : undefined;
+  return line !== undefined && isVersion(line) ? line : undefined;
 }
 
 /** Both files are on disk when it returns; a cut in between leaves the version of before. */
-export function nameVersion(root: string, current: string, previous: string): void {
+export async function nameVersion(
+  root: string,
+  { current, previous }: { readonly current: string; readonly previous: string },
+  clock: Clock,
+): Promise<void> {
   for (const [name, version] of Object.entries({ previous, current })) {
     const file = join(root, name);
     const line = `${version}\n`;
     const isThere = existsSync(file) && readFileSync(file, "utf8") === line;
-    if (!isThere) replaceSynced(file, line, NAMES_MODE);
+    if (!isThere) await replacePatiently(file, line, NAMES_MODE, clock);
   }
 }
 

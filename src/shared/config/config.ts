@@ -107,6 +107,7 @@ export function parseConfig(
   for (const { name, message } of [...(added?.check?.(values) ?? []), ...pairs]) {
     faults.push({ line: byName.get(name)?.line ?? 0, message });
   }
+  warnings.push(...kioskDoubts(isGiven, byName.get("KIOSK_PORT")?.value));
   faults.sort((a, b) => a.line - b.line);
   // Each value was read by the schema of its name.
   return faults.length > 0 ? { faults, warnings } : { config: values as Config, faults, warnings };
@@ -154,6 +155,12 @@ function doubts({ line, name, value }: Entry, schema: z.ZodType | undefined): st
 function unknownName({ line, name }: Entry, known: readonly string[]): string {
   const nearest = nearestName(name, known);
   return `line ${line}: ${name} is not a known name${nearest ? `, did you mean ${nearest}?` : ""}`;
+}
+
+/** Half of what the kiosk's own pages need; it keeps nobody from paying. */
+function kioskDoubts(isGiven: (name: string) => boolean, port: string | undefined): string[] {
+  if (port === "0" || isGiven("KIOSK_PORT") === isGiven("KIOSK_APP")) return [];
+  return ["KIOSK_PORT and KIOSK_APP go together; one is missing, and no pages are served"];
 }
 
 /** A login without its password, or the same pair twice, would not be what anybody meant. */

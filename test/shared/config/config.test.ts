@@ -20,6 +20,20 @@ import { setupText } from "./setup-text.ts";
 const added = { title: "Protocol", fields: {} };
 const parse = (text: string) => parseConfig(text, "tp-manager", added);
 
+test("half of what the kiosk's own pages need is a warning; KIOSK_PORT=0 only switches off", () => {
+  const KIOSK_APP = "/opt/kiosk/pages";
+  const warned = (names: Record<string, string>) => {
+    const { config, warnings } = parse(setupText(names));
+    expect(config).toBeDefined();
+    return warnings;
+  };
+  const missing = [expect.stringMatching(/^KIOSK_PORT and KIOSK_APP go together/)];
+  expect(warned({ KIOSK_PORT: "8768" })).toEqual(missing);
+  expect(warned({ KIOSK_APP })).toEqual(missing);
+  expect(warned({ KIOSK_APP, KIOSK_PORT: "0" })).toEqual([]);
+  expect(warned({ KIOSK_APP, KIOSK_PORT: "8768" })).toEqual([]);
+});
+
 describe("the form of the file", () => {
   test("a minimal file gives every default", () => {
     const { config, faults, warnings } = parse(setupText());

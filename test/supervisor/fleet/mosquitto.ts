@@ -8,7 +8,7 @@ import { freePort } from "../../support/installation.ts";
 import { runToEnd, startProcess } from "../../support/own-processes.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-const program = ["/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto"].find(existsSync) ?? "";
+export const program = ["/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto"].find(existsSync) ?? "";
 
 /** Where one is missing the tests are skipped, visibly. */
 export const hasMosquitto =

@@ -5,6 +5,18 @@ const pan = "4111111111111111";
 
 const places: ReadonlyArray<[what: string, method: "GET" | "POST", path: string, body?: object]> = [
   ["an unknown member of a payment", "POST", "/payment", { amount: 1, [pan]: 1 }],
+  [
+    "the article number in a basket",
+    "POST",
+    "/payment",
+    { amount: 1, basket: { european_article_numbering: pan } },
+  ],
+  [
+    "the number of an article in a list",
+    "POST",
+    "/payment",
+    { amount: 1, basket: [{ european_article_numbering: Number(pan) }] },
+  ],
   ["an unknown member of a reversal", "POST", "/reversal", { orderId: "a", [pan]: 1 }],
   ["an unknown member of a delivery", "POST", "/delivery", { orderId: "a", [`x ${pan}`]: 1 }],
   ["an unknown member of a note", "POST", "/payment/a/settle", { [pan]: 1 }],

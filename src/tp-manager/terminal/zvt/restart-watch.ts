@@ -28,7 +28,8 @@ interface RestartWatchParts {
 
 /**
  * Asks a terminal that was told to restart until it is back (docs/zvt.md 10.4). Only going away
- * shows that an answer is that of the terminal after its restart.
+ * shows that an answer is that of the terminal after its restart, and a missing answer shows it
+ * only of a terminal that answers in less time than that question had: others are slow.
  */
 export async function watchRestart(parts: RestartWatchParts): Promise<RestartEnd> {
   const { clock, goesDownWithinMs, giveUpMs, ask, pause, closing } = parts;
@@ -36,14 +37,17 @@ export async function watchRestart(parts: RestartWatchParts): Promise<RestartEnd
   const left = (ms: number): number => beganMs + ms - clock.monotonicMs();
   let askMs = ASK_FIRST_MS;
   let answer: RestartAnswer | undefined;
+  let missedMs = 0;
   let wasAway = false;
   await pause(Math.min(ASK_FIRST_MS, goesDownWithinMs));
   while (!closing.aborted) {
-    const leftMs = left(wasAway ? giveUpMs : goesDownWithinMs);
+    const leftMs = left(wasAway || answer === "none" ? giveUpMs : goesDownWithinMs);
     if (leftMs <= 0) return answer === "idle" ? "stayed" : "unknown";
+    const askedMs = clock.monotonicMs();
     answer = await ask(askMs);
+    if (answer === "none") missedMs = askMs;
+    else wasAway ||= clock.monotonicMs() - askedMs < missedMs;
     if (answer === "idle" && wasAway) return "back";
-    wasAway ||= answer === "none";
     await pause(Math.min(answer === "none" ? askMs : ASK_UP_MS, leftMs));
     if (answer === "none") askMs = Math.min(askMs * 2, ASK_MAX_MS);
   }

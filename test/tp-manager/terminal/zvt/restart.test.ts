@@ -3,6 +3,7 @@ import {
   encodeFrame,
   FrameReader,
 } from "../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
+import { watchRestart } from "../../../../src/tp-manager/terminal/zvt/restart-watch.ts";
 import { defaultZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
 import { ApduReader, encodeApdu, fromHex, toHex } from "../../../../src/zvt/index.ts";
 import { TestClock } from "../../../support/test-clock.ts";
@@ -125,3 +126,24 @@ test.each<Line>(["serial", "tcp"])(
     expect(ms).toBeLessThanOrEqual(silenceMs + 3_000);
   },
 );
+
+test("a terminal that answers slowly is not taken for one that is back", async () => {
+  const clock = new TestClock();
+  const beganMs = clock.monotonicMs();
+  const isDown = () => {
+    const ms = clock.monotonicMs() - beganMs;
+    return ms >= 3_000 && ms < 13_000;
+  };
+  const ask = async (limitMs: number) => {
+    const isHeard = !isDown() && limitMs >= 400;
+    await clock.advance(isHeard ? 400 : limitMs);
+    return isHeard ? "idle" : "none";
+  };
+  const end = await watchRestart({
+    ...{ clock, ask, goesDownWithinMs: 5_000, giveUpMs: 180_000 },
+    pause: (ms) => clock.advance(ms),
+    closing: never,
+  });
+  expect(end).toBe("back");
+  expect(clock.monotonicMs() - beganMs).toBeGreaterThan(13_000);
+});
