@@ -69,7 +69,8 @@ const standing = {
 
 /** A supervisor that knows every order, and a gateway that does what it is asked. */
 function atGateway(at: House, asked: unknown[][]): Partial<ApiOptions> {
-  const ask = (name: string): unknown => (name === "gateway-history" ? standing : {});
+  const nothing = { items: [], operations: [], copies: [], more: false };
+  const ask = (name: string): unknown => (name === "gateway-history" ? standing : nothing);
   const gateway = {
     reconcile: (attempt: unknown) => Promise.resolve(attempt),
     ask: (kind: string, target: object, readAmount: (currency: object) => unknown) => {
@@ -137,6 +138,30 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     expect(faults).toEqual([]);
   });
 
+  test("a narrow list is still a table to a screen reader; a ticket is printed alone", async () => {
+    const { page, context, url } = await opened("payments");
+    await page.setViewportSize({ width: 360, height: 900 });
+    await say(page).toMatch(/6 payments/);
+    const { nodes } = await (await context.newCDPSession(page)).send("Accessibility.getFullAXTree");
+    const count = (role: string) => nodes.filter((one) => one.role?.value === role).length;
+    expect([count("table"), count("row"), count("columnheader"), count("cell")]).toEqual([
+      ...[1, 7, 6, 36],
+    ]);
+    await page.goto(`${url}/#payments/B-8`);
+    await page.emulateMedia({ media: "print" });
+    await page.evaluate(`window.print = () => {
+      const seen = (selector) => [...document.querySelectorAll(selector)]
+        .filter((one) => getComputedStyle(one).visibility === "visible").length;
+      window.printed = [seen(".paper"), seen("h1"), seen("button")];
+    }`);
+    await page
+      .getByRole("button", { name: /^Print/ })
+      .first()
+      .click();
+    expect(await page.evaluate("window.printed")).toEqual([1, 0, 0]);
+    expect(await page.locator(".printed, .printing").count()).toBe(0);
+  });
+
   test("every state of the views is easy to use in light and dark, wide and narrow", async () => {
     const at = await busyHouse();
     at.terminal.script = () => Promise.resolve(lost("the link was lost"));
@@ -153,6 +178,10 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     };
     await order("A-1001", /has paid/);
     await order("D-1", /Nobody knows/);
+    await page.getByRole("button", { name: "Say what became of it" }).click();
+    const head = () => page.evaluate("document.activeElement.innerText");
+    await expect.poll(head).toMatch(/order D-1: EUR/);
+    await say(page).toMatch(/What did you find out/);
     if (everyState) {
       await order("C-1", /declined[\s\S]*541333XXXXXX4444/);
       await order("B-8", /money back/);

@@ -1,4 +1,5 @@
 import { AppError } from "../../shared/errors.ts";
+import type { GatewayState } from "../../shared/ipc/contract.ts";
 import { isoTime } from "../../shared/time.ts";
 import { answerOf } from "../orders/answer.ts";
 import type { FoundOrder } from "../orders/orders.ts";
@@ -10,6 +11,8 @@ interface LookedUp {
   /** Of the order's own answer. */
   readonly http: number;
   readonly body: object;
+  /** undefined: the gateway was never given the order. */
+  readonly gatewayState: GatewayState | undefined;
 }
 
 /** An order with every attempt, its evidence and its standing at the gateway. */
@@ -23,6 +26,7 @@ export async function lookedUp(at: CallContext, orderId: string): Promise<Looked
   return {
     found,
     http,
+    gatewayState: gateway?.state,
     body: {
       ...body,
       warnings: [...body.warnings, ...gatewayWarnings(gateway)],

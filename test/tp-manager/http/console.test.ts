@@ -1,8 +1,9 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
 import { assetFile } from "../../../src/shared/version-files.ts";
 import { createConsole } from "../../../src/tp-manager/console/console.ts";
 import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
+import { isActing } from "../../../src/tp-manager/http/call.ts";
 import { calls } from "../../../src/tp-manager/http/calls/calls.ts";
 import { FailureDelay } from "../../../src/tp-manager/http/failure-delay.ts";
 import { house } from "../../support/payment-house.ts";
@@ -169,6 +170,39 @@ test("a card number in the path of an act is masked in any encoding", async () =
   }
 });
 
+test("no call that acts is carried out without a name and a reason", async () => {
+  const { send, logIn, at } = consoleForTest();
+  const { auth } = await logIn();
+  const acting = calls.flatMap((record) =>
+    record.methods
+      .filter((method) => isActing(method, record))
+      .map((method) => ({ record, method })),
+  );
+  expect(acting.length).toBeGreaterThan(15);
+  for (const { record, method } of acting) {
+    const url = `/api${record.path.replace(/\{\w+\}/g, "x")}`;
+    for (const lacks of ["act-name", "act-reason"] as const) {
+      const { [lacks]: _, ...given } = act;
+      const { http, text } = await send(method, url, { ...auth, ...given });
+      const [{ error }] = JSON.parse(text);
+      expect([method, url, http, error.code, error.details.faults[0].field]).toEqual([
+        ...[method, url, 400, "REQUEST_INVALID", lacks],
+      ]);
+    }
+  }
+  expect(at.journal.acts.list(99, 9)).toEqual([]);
+  expect(at.terminal.paid).toEqual([]);
+});
+
+test("a restart ends every session", async () => {
+  const before = consoleForTest();
+  const { auth } = await before.logIn();
+  await before.app.close();
+  const after = consoleForTest();
+  expect((await after.send("GET", "/session", auth)).http).toBe(401);
+  expect((await after.send("GET", "/api/health", auth)).http).toBe(401);
+});
+
 test("every call of the local API is there, behind the door", async () => {
   const { send, logIn } = consoleForTest();
   const { auth } = await logIn();
@@ -238,8 +272,11 @@ test("three languages have the same keys, and the pages ask for no other", async
   const { send } = consoleForTest();
   const { text } = await send("GET", "/main.js", { host });
   const views = [...text.matchAll(/import\("\.(\/views\/\w+\.js)"\)/g)].map(([, path]) => path);
-  const asked = [...views, "/main.js", "/log-in.js", "/ask.js"].flatMap((path) => {
-    const source = readFileSync(assetFile(`${folder}${path}`), "utf8");
+  const names = readdirSync(assetFile(folder), { recursive: true, encoding: "utf8" });
+  const own = names.filter((name) => name.endsWith(".js") && !/^(vendor|words)\b/.test(name));
+  expect(own.map((name) => `/${name}`)).toEqual(expect.arrayContaining([...views, "/ask.js"]));
+  const asked = own.flatMap((name) => {
+    const source = readFileSync(assetFile(`${folder}/${name}`), "utf8");
     return [...source.matchAll(/\bwords\("([\w.-]+)"/g)].map(([, key]) => key);
   });
   expect(asked.filter((key) => !keys.includes(key ?? ""))).toEqual([]);

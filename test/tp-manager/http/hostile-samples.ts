@@ -161,6 +161,13 @@ export const hostileSamples: Readonly<Record<string, readonly string[]>> = {
     ...["?", "?limit=1", "?limit=0", "?limit=x", "?cursor=1", "?cursor=0", "?cursor=x", "?x=1"],
     ...["?limit=1&limit=2", "?cursor=9007199254740991", "?cursor=9007199254740993", "?since=1"],
   ],
+  "GET /logs": [
+    ...["?", "?program=supervisor", "?program=Supervisor", "?program=", "?program=../x", "?x=1"],
+    ...["?level=debug", "?level=trace", "?level=Error", "?level=warn&level=info", "?contains=a"],
+    ...["?contains=", "?contains=%00", `?contains=${"x".repeat(201)}`, "?contains[]=a"],
+    ...["?limit=1", "?limit=1000", "?limit=0", "?limit=1001", "?limit=x", "?limit=1&limit=2"],
+  ],
+  "POST /update/check": [...noObject, ...unknownMembers, "{}"],
   "GET /day": [
     ...["?", "?date=2026-01-31", "?date=2026-02-31", "?date=", "?date=x", "?date=2026-1-1", "?x=1"],
     ...["?date=2026-01-31T00:00:00Z", "?date=-2026-01-31", "?date=2026-01-31&date=2026-01-30"],

@@ -86,10 +86,21 @@ test("a story says what may be done, by the order's state and by who asks", asyn
   const may = async (orderId: string, headers = {}): Promise<string[]> =>
     (await one("GET", `/story/${orderId}`, undefined, headers)).one.may;
   const boss = { authorization: `Basic ${btoa("boss:secret")}` };
-  expect(await may("A-1", boss)).toEqual(["reverse", "capture", "cancel", "refund"]);
+  expect(await may("A-1", boss)).toEqual(["reverse", "cancel", "refund"]);
   expect(await may("A-1")).toEqual(["reverse"]);
   expect(await may("A-2", boss)).toEqual([]);
   expect((await one("GET", "/story/nobody")).http).toBe(404);
+});
+
+test.each([
+  ["authorized", true],
+  ["captured", false],
+  ["unknown", false],
+])("of an order that is %s at the gateway a capture is offered: %s", async (state, offered) => {
+  const history = { known: true, state, fraudReported: false, transactionPublicIds: [] };
+  const ask = () => Promise.resolve({ ...history, events: [], operations: [] });
+  const { one } = await sold(["A-1", "A-2"], { supervisor: { ask } as never });
+  expect((await one("GET", "/story/A-1")).one.may.includes("capture")).toBe(offered);
 });
 
 test("a person who looks does not take an answer from the kiosk", async () => {

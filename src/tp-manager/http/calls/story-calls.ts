@@ -88,10 +88,10 @@ export const storyCalls: readonly AnyCall[] = [
     params: z.object({ orderId: newOrderId.describe("The key of the sale.") }),
     document: ({ story }) => ({ answer: story, errors: ["ORDER_NOT_FOUND", "STORES_DISAGREE"] }),
     async handle({ params: { orderId }, request, reply }, at) {
-      const { body, found } = await lookedUp(at, orderId);
+      const { body, found, gatewayState } = await lookedUp(at, orderId);
       const { attempt } = found;
       const lacksReversal = at.desk.turn.lackOf("reverse") !== undefined;
-      const may = actsOf(attempt, lacksReversal)
+      const may = actsOf(attempt, { lacksReversal, gatewayState })
         .filter(({ path }) => {
           const record = acting.find((one) => one.path === path);
           return record !== undefined && mayCall(record, request.role, at.hasOperator);

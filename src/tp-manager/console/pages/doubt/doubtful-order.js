@@ -1,17 +1,22 @@
 import { money, moneyOfMinor, timeOf } from "../format.js";
-import { html, useEffect, useState } from "../vendor/htm-preact.js";
+import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { likely } from "./likely.js";
 
 /**
  * One payment that nobody knows the end of: its evidence side by side, and the word of a person.
- * @param {import("../main.js").ViewProps & { listed: any, compared: any[], act: any }} props
+ * @param {import("../main.js").ViewProps & { listed: any, compared: any[], act: any,
+ *   first: boolean }} props
  */
 export function DoubtfulOrder(props) {
-  const { api, words, language, listed, compared } = props;
+  const { api, words, language, listed, compared, first } = props;
+  const head = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => {
+    if (first) head.current?.focus();
+  }, [first]);
   const [found, setFound] = useState(/** @type {any} */ (null));
   useEffect(() => {
     let stale = false;
-    const path = `/payment/${encodeURIComponent(listed.orderId)}`;
+    const path = `/story/${encodeURIComponent(listed.orderId)}`;
     void api.get(path).then(
       ({ body }) => {
         if (!stale) setFound(body);
@@ -25,7 +30,7 @@ export function DoubtfulOrder(props) {
   const id = `doubt-${listed.transactionId}`;
   const asked = money(listed.amount, listed.currency, language);
   return html`<section aria-labelledby=${id}>
-    <h2 id=${id}>${words("order", { orderId: listed.orderId })}: ${asked}</h2>
+    <h2 id=${id} ref=${head} tabindex="-1">${words("order", { orderId: listed.orderId })}: ${asked}</h2>
     <p>${timeOf(listed.startedAt, language)} – ${listed.error?.message}</p>
     ${
       found &&

@@ -12,8 +12,8 @@ const LISTED = 20;
  * @param {import("../main.js").ViewProps} props
  */
 export default function Doubt(props) {
-  const { api, words } = props;
-  const { value, silent, again } = useLive(api, () => readAll(api));
+  const { api, words, rest } = props;
+  const { value, silent, again } = useLive(api, () => readAll(api, rest));
   const [told, setTold] = useState(/** @type {{ good: boolean, text: string } | null} */ (null));
   /** @type {(path: string, body: object | undefined, question: any) => Promise<void>} */
   const act = async (path, body, question) => {
@@ -61,7 +61,7 @@ export default function Doubt(props) {
     ${changed && html`<${NewTerminal} ...${given} terminal=${health.terminal} />`}
     ${open.map(
       (/** @type {any} */ one) => html`<${DoubtfulOrder} key=${one.orderId} ...${given}
-      listed=${one} compared=${compared} />`,
+      listed=${one} compared=${compared} first=${one.orderId === rest} />`,
     )}
     ${
       troubles.length > 0 &&
@@ -81,8 +81,11 @@ export default function Doubt(props) {
 /** Findings about a result without an order that a person has to see. */
 const waiting = new Set(["open", "held", "unclear"]);
 
-/** @param {import("../api.js").Api} api */
-async function readAll(api) {
+/**
+ * @param {import("../api.js").Api} api
+ * @param {string} wanted the order that the address names, or ""
+ */
+async function readAll(api, wanted) {
   const paths = [
     ...["/health", `/payments?status=Unknown&limit=${LISTED}`, "/unexpected-reports"],
     ...[`/outbox?state=parked&limit=${LISTED}`, `/outbox?state=refused&limit=${LISTED}`],
@@ -95,6 +98,20 @@ async function readAll(api) {
   const [unknown, strays, parked, refused, compared, open] = lists.map((one, at) =>
     answers[at + 1]?.status === 200 ? one : [],
   );
+  const isListed = unknown.some((/** @type {any} */ { orderId }) => orderId === wanted);
+  if (wanted && !isListed) unknown.unshift(...(await further(api, wanted)));
   const nothing = { operations: [], copies: [], more: false };
   return { health, unknown, strays, parked, refused, compared, open: { ...nothing, ...open } };
+}
+
+/**
+ * An order that a person may still say a word about, though it is not among the first.
+ * @param {import("../api.js").Api} api
+ * @param {string} orderId
+ * @returns {Promise<any[]>}
+ */
+async function further(api, orderId) {
+  const { status, body } = await api.get(`/story/${encodeURIComponent(orderId)}`);
+  if (status !== 200 || !body.may.includes("settle")) return [];
+  return [{ ...body, startedAt: body.attempts.at(-1)?.startedAt }];
 }

@@ -174,11 +174,11 @@ function countWords(found, busy, words) {
 function List({ payments, words, language }) {
   const heads = ["time", "order", "status", "amount", "card", "gateway"];
   return html`<div class="scroll" role="region" tabindex="0" aria-label=${words("payments.list")}>
-    <table class="stack">
+    <table class="stack" role="table">
       <caption class="out">${words("payments.list")}</caption>
-      <thead><tr>${heads.map((key) => html`<th scope="col">${words(`payments.${key}`)}</th>`)}
+      <thead role="rowgroup"><tr role="row">${heads.map((key) => html`<th scope="col" role="columnheader">${words(`payments.${key}`)}</th>`)}
       </tr></thead>
-      <tbody>${payments.map(
+      <tbody role="rowgroup">${payments.map(
         (one) => html`<${Line} key=${one.transactionId} one=${one}
         words=${words} language=${language} />`,
       )}</tbody>
@@ -192,8 +192,8 @@ function Line({ one, words, language }) {
   const differs = chargedAmount !== null && chargedAmount !== 0 && chargedAmount !== amount;
   const gateway = one.notificationGatewaySent ? "sent" : chargedAmount ? "waits" : "nothing";
   const cell = (/** @type {string} */ key, /** @type {unknown} */ value) =>
-    html`<td data-head=${words(`payments.${key}`)} class=${`cell-${key}`}><span>${value}</span></td>`;
-  return html`<tr>
+    html`<td role="cell" data-head=${words(`payments.${key}`)} class=${`cell-${key}`}><span>${value}</span></td>`;
+  return html`<tr role="row">
     ${cell("time", html`<time datetime=${one.startedAt}>${timeOf(one.startedAt, language)}</time>`)}
     ${cell(
       "order",

@@ -54,7 +54,7 @@ export function Acts({ api, ask, words, language, goTo, story, orderId, again })
       )}
       ${
         may.includes("settle") &&
-        html`<button type="button" onclick=${() => goTo("doubt")}>${words("act.settle")}</button>`
+        html`<button type="button" onclick=${() => goTo(`doubt/${encodeURIComponent(orderId)}`)}>${words("act.settle")}</button>`
       }
     </div>
     ${
