@@ -82,9 +82,16 @@ class Kiosk {
         this.longestGapMs = Math.max(this.longestGapMs, systemClock.monotonicMs() - lastMs);
         lastMs = systemClock.monotonicMs();
       } else this.refused.push(answer?.error?.code ?? "no reason");
-      await sleep(systemClock, "customers", 300);
+      await sleep(systemClock, "customers", 1_000);
     }
   }
+}
+
+async function told(path: string): Promise<string> {
+  const { localApi } = readDemoSetup(data) ?? { localApi: 0 };
+  const authorization = `Basic ${btoa(`${API_LOGIN}:${apiPassword(data)}`)}`;
+  const answer = await fetch(`http://127.0.0.1:${localApi}${path}`, { headers: { authorization } });
+  return await answer.text();
 }
 
 const status = async (): Promise<string> => (await launch("status")).stdout;
@@ -130,6 +137,7 @@ test("found on a web server and taken by the keep-alive, while a kiosk pays", as
   await kiosk.close();
   expect([named(), named("previous")]).toEqual(["1.3.0", "1.0.0"]);
   expect(await status()).toMatch(/tp-manager +running .*version 1\.3\.0/);
+  expect(await told("/version")).toContain("1.3.0");
   expect(await status()).toMatch(/updates +looked for +channel stable, last look 20/);
   expect(kiosk.refused).toContain("UPDATING");
   const audit = JSON.parse((await launch("audit", "--json")).stdout);
@@ -190,6 +198,7 @@ test("a launcher that a service manager runs takes a version itself", async () =
   await until("the end of the programs", async () => !(await runs("1.0.0")) || undefined);
   const service = new Service();
   await until("the start", async () => (await runs("1.0.0")) || undefined);
+  const before = JSON.parse((await launch("audit", "--json")).stdout).attempts;
   const kiosk = new Kiosk();
   await until("a sale", () => kiosk.charged[0]);
   await publisher.publish(delivery("1.3.5"));
@@ -199,6 +208,9 @@ test("a launcher that a service manager runs takes a version itself", async () =
   const sold = kiosk.charged.length;
   await until("a sale after it", () => kiosk.charged.length > sold || undefined);
   await kiosk.close();
+  expect(await told("/version")).toContain("1.3.5");
+  const audit = JSON.parse((await launch("audit", "--json")).stdout);
+  expect(audit).toMatchObject({ faults: [], attempts: before + kiosk.charged.length });
   await service.stop();
   await launch();
   expect(service.output).toContain("1.0.0 to 1.3.5: done");
