@@ -8,7 +8,7 @@ import { readyFileOf } from "../shared/version-files.ts";
 import { askStop, conditionOf } from "./condition.ts";
 import { deliberateStop, forgetStop } from "./deliberate-stop.ts";
 import { spawnPart } from "./launch-process.ts";
-import { finishUpdate, stopHere, wasCutOff } from "./operate.ts";
+import { closeFolder, finishUpdate, stopHere, wasCutOff } from "./operate.ts";
 import { type ProgramPart, programParts } from "./part.ts";
 import { alone, type Site } from "./site.ts";
 import { stopProgram } from "./stop.ts";
@@ -46,6 +46,7 @@ export async function runForeground(site: Site): Promise<number> {
     await finishUpdateFirst(site);
     await refuseSecondCopy(site, parts);
     forgetStop(dataDirectory);
+    await closeFolder(site);
     return parts.map(startChild);
   });
   const startedMs = site.clock.monotonicMs();

@@ -3,6 +3,7 @@ import { exitCodes } from "../shared/exit-codes.ts";
 import type { Installation } from "../shared/installation.ts";
 import { openRunDirectory } from "../shared/ipc/run-directory.ts";
 import { probationMarkOf, underWayFileOf } from "../shared/version-files.ts";
+import { closeDataFolder } from "./data-access.ts";
 import { forgetStop, recordStop } from "./deliberate-stop.ts";
 import { demoParts } from "./demo/demo-parts.ts";
 import { startSimulator } from "./demo/simulators.ts";
@@ -50,6 +51,7 @@ export async function startHere(site: Site): Promise<number> {
   forgetTrouble(run);
   const elsewhere = await finishUpdate(site);
   if (elsewhere !== undefined) return elsewhere;
+  await closeFolder(site);
   const simulators = await startSimulators(site);
   const results = await startPrograms(installation, clock, READY_WITHIN_MS);
   reportStart(results, installation, output);
@@ -64,6 +66,13 @@ export async function startHere(site: Site): Promise<number> {
     output.row(part.name, "warn", stoppedInWords[stopped].state, BECAUSE);
   }
   return failure.result === "ended" ? failure.exitCode : exitCodes.unavailable;
+}
+
+/** On Windows, at the first start; what keeps it from being done keeps nothing from running. */
+export async function closeFolder({ installation, output }: Site): Promise<void> {
+  const fault = await closeDataFolder(installation);
+  if (fault === undefined) return;
+  output.row("data folder", "warn", "warning", fault);
 }
 
 /** Whether an update has left something that a launcher has to bring to its end. */

@@ -7,6 +7,7 @@ import { openRunDirectory } from "../shared/ipc/run-directory.ts";
 import { isFull, storageFault } from "../shared/storage-fault.ts";
 import { type Clock, systemClock } from "../shared/time.ts";
 import { isDelivery, readyFileOf } from "../shared/version-files.ts";
+import { closeDataFolder } from "./data-access.ts";
 import { deliberateStop } from "./deliberate-stop.ts";
 import {
   failed,
@@ -113,6 +114,8 @@ class Round {
       configMs: modifiedMs(this.#installation.configFile),
     });
     const parts = programParts(this.#installation.dataDirectory);
+    const open = await closeDataFolder(this.#installation);
+    if (open !== undefined) this.#tell(open);
     const outcomes = await Promise.all(
       parts.map(async (part) => ({
         name: part.name,

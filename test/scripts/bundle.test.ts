@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -25,6 +25,10 @@ test("the bundled launcher starts bundled programs, which take a payment", async
   const { stdout } = await launch("--demo", "--data", data);
   expect(stdout).toContain('"status": "Success"');
   expect(stdout).toContain('"notificationGatewaySent": true');
+});
+
+test("of the examples, the kiosk alone is in the bundle", () => {
+  expect(readdirSync(join(folder, "examples"))).toEqual(["kiosk"]);
 });
 
 /** The packages in a program and in what it imports, by the source maps. */

@@ -1,11 +1,13 @@
-import { accessSync, constants, readdirSync, readFileSync, statfsSync } from "node:fs";
+import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { ProgramExit } from "../../shared/exit-codes.ts";
 import type { Installation } from "../../shared/installation.ts";
 import { type Clock, isoTime } from "../../shared/time.ts";
+import { readDataAccess } from "../data-access.ts";
 import { quoted } from "../schedule/crontab.ts";
 import { keepAliveEntry, scriptPath } from "../schedule/entry.ts";
 import { machineSchedule } from "../schedule/schedule.ts";
+import { toolFault } from "../system-tool.ts";
 import { bad, doubtful, type Finding, good, inTwo } from "./finding.ts";
 
 const MEGABYTE = 1024 * 1024;
@@ -33,6 +35,26 @@ export function checkDataFolder({ dataDirectory }: Installation): Finding[] {
     ];
   }
   return [good("data folder", dataDirectory), checkDisk(dataDirectory)];
+}
+
+/** Of Windows; where files have modes the configuration's own check looks at them. */
+export async function checkDataAccess(installation: Installation): Promise<Finding[]> {
+  const { dataDirectory } = installation;
+  if (process.platform !== "win32" || !existsSync(dataDirectory)) return [];
+  try {
+    const { inherits, others, isOpen, isOurs, close } = await readDataAccess(installation);
+    const names = others.map((sid) => ` ${sid}`).join(",");
+    const reset = `as an administrator: icacls "${dataDirectory}" /reset, then ${close}`;
+    if (isOpen)
+      return [bad("access", `everybody may use the data folder (${names.trim()})`, reset)];
+    if (inherits) return [bad("access", "the rights of the folder above hold here too", close)];
+    if (!isOurs) return [doubtful("access", "the user who runs this is not named", close)];
+    if (others.length > 0) return [doubtful("access", `besides the three also${names}`, reset)];
+    return [good("access", "this user, the system and the administrators only")];
+  } catch (error) {
+    const todo = "look yourself: in the folder's properties, under Security";
+    return [doubtful("access", `not known who may use the data folder: ${toolFault(error)}`, todo)];
+  }
 }
 
 function checkDisk(folder: string): Finding {

@@ -23,6 +23,7 @@ import { checkSerialPort } from "./check-serial-port.ts";
 import {
   checkBrowsers,
   checkClock,
+  checkDataAccess,
   checkDataFolder,
   checkNode,
   checkSchedule,
@@ -83,6 +84,7 @@ export async function examine(installation: Installation, clock: Clock): Promise
   const findings = [
     checkNode(),
     ...checkDataFolder(installation),
+    ...(await checkDataAccess(installation)),
     ...configs.findings,
     ...ports,
     ...checkPrograms(conditions, installation.dataDirectory),

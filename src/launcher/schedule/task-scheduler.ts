@@ -1,15 +1,10 @@
-import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { rmSync, writeFileSync } from "node:fs";
 import { win32 } from "node:path";
-import { promisify } from "node:util";
 import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
+import { runSystemTool, toolFault } from "../system-tool.ts";
 import { type KeepAliveEntry, refuseControlCharacters, type Schedule } from "./entry.ts";
-
-const run = promisify(execFile);
-/** A scheduler that does not start keeps schtasks waiting for ever. */
-const ANSWER_WITHIN_MS = 30_000;
 
 /** The Task Scheduler of Windows. */
 export const taskScheduler: Schedule = {
@@ -21,9 +16,9 @@ export const taskScheduler: Schedule = {
     // schtasks reads UTF-16 with its byte order mark, whatever the machine's code page.
     writeFileSync(file, `\ufeff${taskXml(entry, currentUser())}`, "utf16le");
     try {
-      await schtasks("/Create", "/TN", taskName(entry), "/XML", file, "/F");
+      await runSystemTool("schtasks", "/Create", "/TN", taskName(entry), "/XML", file, "/F");
     } catch (error) {
-      throw refused(error as Error);
+      throw refused(error);
     } finally {
       rmSync(file, { force: true });
     }
@@ -32,16 +27,16 @@ export const taskScheduler: Schedule = {
   async uninstall(entry) {
     if ((await this.find(entry)) === undefined) return "was-not-installed";
     try {
-      await schtasks("/Delete", "/TN", taskName(entry), "/F");
+      await runSystemTool("schtasks", "/Delete", "/TN", taskName(entry), "/F");
     } catch (error) {
-      throw refused(error as Error);
+      throw refused(error);
     }
     return "removed";
   },
   async find(entry) {
     const name = taskName(entry);
     // Its words are in the machine's language: only the exit code says anything.
-    return await schtasks("/Query", "/TN", name).then(
+    return await runSystemTool("schtasks", "/Query", "/TN", name).then(
       () => name,
       () => undefined,
     );
@@ -126,19 +121,10 @@ function currentUser(): string {
   return `${domain}\\${name}`;
 }
 
-async function schtasks(...args: string[]): Promise<void> {
-  const system = process.env["SystemRoot"] ?? "C:\\Windows";
-  await run(win32.join(system, "System32", "schtasks.exe"), args, {
-    windowsHide: true,
-    timeout: ANSWER_WITHIN_MS,
-  });
-}
-
-function refused(error: Error): ProgramExit {
-  const { stderr = "" } = error as Error & { stderr?: string };
+function refused(error: unknown): ProgramExit {
   return new ProgramExit(
     exitCodes.unavailable,
-    `the Task Scheduler has refused: ${stderr.trim() || error.message}\n` +
+    `the Task Scheduler has refused: ${toolFault(error)}\n` +
       'open a command prompt with "Run as administrator", as the programs\' own user, and ' +
       "run this again",
   );

@@ -1,0 +1,216 @@
+import { h, shownTime } from "./dom.js";
+import {
+  Fleet,
+  passes,
+  takesMoney,
+  versionOf,
+  versionsOf,
+  waitsForPerson,
+  wordOf,
+} from "./fleet.js";
+import { kioskView } from "./kiosk.js";
+import mqtt from "./mqtt.js";
+
+const at = (id) => document.getElementById(id);
+const json = async (path) => (await fetch(path)).json();
+
+const { broker, documents } = await json("/settings.json");
+const schemas = Object.fromEntries(
+  await Promise.all(documents.map(async (name) => [name, await json(`/schemas/${name}.json`)])),
+);
+const fleet = new Fleet(schemas);
+/** The row of each kiosk, made once. */
+const rows = new Map();
+const changed = new Set();
+let isDue = false;
+
+/** Many documents, one drawing. */
+function draw(name) {
+  if (name !== undefined) changed.add(name);
+  if (isDue) return;
+  isDue = true;
+  requestAnimationFrame(() => {
+    isDue = false;
+    drawNow();
+  });
+}
+
+function drawNow() {
+  const news = [...changed].map((name) => fleet.kiosks.get(name));
+  changed.clear();
+  if (news.some(({ name }) => !rows.has(name))) addRows(news);
+  for (const kiosk of news) fillRow(kiosk);
+  drawCounts();
+  drawList();
+  const open = openName();
+  if (news.some(({ name }) => name === open)) drawKiosk(false);
+}
+
+function addRows(news) {
+  for (const { name } of news) {
+    if (!rows.has(name)) rows.set(name, h("tr", {}));
+  }
+  const inOrder = [...rows].sort(([one], [other]) => (one < other ? -1 : 1));
+  at("kiosks").replaceChildren(...inOrder.map(([, row]) => row));
+}
+
+function fillRow(kiosk) {
+  const { name, state } = kiosk;
+  const [word, colour] = wordOf(kiosk);
+  const row = rows.get(name);
+  const hadFocus = row.contains(document.activeElement);
+  const link = h("a", { href: `#${name}` }, name);
+  const { obstacles = [], troubles = [], gateway } = state?.now ?? {};
+  row.replaceChildren(
+    h("th", { scope: "row" }, link),
+    h("td", {}, h("span", { class: `word ${colour}` }, word)),
+    h("td", { class: "wide" }, [...obstacles, ...troubles].join(", ")),
+    h("td", { class: "number" }, waitsForPerson(kiosk) || ""),
+    h("td", { class: "number wide" }, gateway?.pending || ""),
+    h("td", { class: "wide" }, versionOf(kiosk)),
+    h("td", { class: "wide" }, state ? shownTime(state.since) : ""),
+  );
+  if (hadFocus) link.focus();
+}
+
+function chosen() {
+  const version = at("version").value;
+  return {
+    text: at("text").value,
+    noMoney: at("no-money").checked,
+    waits: at("waits").checked,
+    version: version === "all" ? null : version.slice(1),
+  };
+}
+
+function drawList() {
+  const choice = chosen();
+  let shown = 0;
+  for (const [name, row] of rows) {
+    row.hidden = !passes(fleet.kiosks.get(name), choice);
+    if (!row.hidden) shown += 1;
+  }
+  at("shown").textContent = `${shown} of ${rows.size} kiosks`;
+}
+
+function drawCounts() {
+  const kiosks = [...fleet.kiosks.values()];
+  const count = (id, test) => {
+    at(id).textContent = kiosks.filter(test).length;
+  };
+  count("count-online", ({ state }) => state?.connection === "online");
+  count("count-lost", ({ state }) => state?.connection === "lost");
+  count("count-no-money", (kiosk) => !takesMoney(kiosk));
+  count("count-waits", (kiosk) => waitsForPerson(kiosk) > 0);
+  at("refused").textContent = fleet.refused ? `${fleet.refused} messages not understood` : "";
+  drawVersions(versionsOf(kiosks), kiosks.length);
+  at("changes").replaceChildren(
+    ...fleet.changes.map(({ kiosk, connection, at: when }) =>
+      h("li", {}, shownTime(when), " ", h("a", { href: `#${kiosk}` }, kiosk), ` ${connection}`),
+    ),
+  );
+}
+
+let versionsShown = "";
+
+function drawVersions(versions, all) {
+  const text = JSON.stringify(versions);
+  if (text === versionsShown) return;
+  versionsShown = text;
+  const name = (version) => version || "not told";
+  at("versions").replaceChildren(
+    ...versions.map(([version, count]) =>
+      h(
+        "li",
+        {},
+        h("span", {}, name(version)),
+        h("meter", { min: 0, max: all, value: count, "aria-label": name(version) }),
+        h("span", { class: "number" }, count),
+      ),
+    ),
+  );
+  const select = at("version");
+  const { value } = select;
+  const options = versions.map(([version]) => h("option", { value: `=${version}` }, name(version)));
+  select.replaceChildren(h("option", { value: "all" }, "all"), ...options);
+  select.value = value;
+  // The last kiosk of the version that was chosen has left it.
+  if (select.selectedIndex < 0) select.value = "all";
+}
+
+const openName = () => location.hash.slice(1);
+
+function drawKiosk(takeFocus) {
+  const kiosk = fleet.kiosks.get(openName());
+  const place = at("kiosk");
+  const hadFocus = place.contains(document.activeElement);
+  place.hidden = !kiosk;
+  if (!kiosk) return place.replaceChildren();
+  const wasClose = hadFocus && document.activeElement.tagName === "BUTTON";
+  place.replaceChildren(kioskView(kiosk, close));
+  if (wasClose) place.querySelector("button").focus();
+  else if (takeFocus || hadFocus) at("kiosk-heading").focus({ preventScroll: !takeFocus });
+}
+
+function close() {
+  const name = openName();
+  location.hash = "";
+  rows.get(name)?.querySelector("a").focus();
+}
+
+function say(text, colour) {
+  const place = at("connection");
+  place.textContent = text;
+  place.className = `word ${colour}`;
+}
+
+/** Read-only: the page subscribes, and publishes nothing. */
+function connect(login) {
+  say("connecting", "look");
+  const client = mqtt.connect(broker, {
+    ...login,
+    ...{ protocolVersion: 5, clean: true, reconnectPeriod: 5_000, keepalive: 30 },
+    ...{ resubscribe: false, clientId: `board-${crypto.randomUUID()}` },
+    // The package's own timers come from a worker out of a blob, which the page's policy refuses.
+    timerVariant: "native",
+  });
+  client.on("connect", () => {
+    say("connected", "good");
+    at("login").hidden = true;
+    const topics = documents.map((name) => `connector/1/+/${name}`);
+    client.subscribe(topics, { qos: 1 }, (error, granted = []) => {
+      const isRefused = error || granted.some(({ qos }) => qos >= 128);
+      if (isRefused) say("the broker refuses the topics", "bad");
+    });
+  });
+  client.on("message", (topic, bytes, { retain }) =>
+    draw(fleet.take(topic, bytes, retain) ?? undefined),
+  );
+  let wantsLogin = false;
+  client.on("close", () => {
+    if (!wantsLogin) say("not connected: what is shown may be old", "bad");
+  });
+  client.on("error", ({ code }) => {
+    // A bad user name or password, or no right to connect.
+    if (code !== 134 && code !== 135) return;
+    wantsLogin = true;
+    client.end(true);
+    say("the broker wants a login", "bad");
+    at("login").hidden = false;
+    at("user").focus();
+  });
+}
+
+at("login").addEventListener("submit", (event) => {
+  event.preventDefault();
+  connect({ username: at("user").value, password: at("password").value });
+  at("password").value = "";
+});
+for (const id of ["text", "no-money", "waits", "version"]) {
+  at(id).addEventListener("input", () => drawList());
+}
+addEventListener("hashchange", () => drawKiosk(true));
+addEventListener("keydown", ({ key }) => {
+  if (key === "Escape" && openName()) close();
+});
+connect({});

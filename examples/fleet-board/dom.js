@@ -1,0 +1,22 @@
+/** An element; texts become text nodes, so that no document can bring markup. */
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== false) element.setAttribute(name, value);
+  }
+  element.append(...children.map((child) => (child instanceof Node ? child : String(child))));
+  return element;
+}
+
+const clock = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+
+/** In the reader's own time zone. */
+export const shownTime = (iso) => h("time", { datetime: iso }, clock.format(new Date(iso)));
+
+export function shownMoney(minor, currency) {
+  if (minor === null) return "";
+  if (currency === null) return `${minor} (minor units)`;
+  const format = new Intl.NumberFormat("en-GB", { style: "currency", currency });
+  return format.format(minor / 10 ** format.resolvedOptions().maximumFractionDigits);
+}

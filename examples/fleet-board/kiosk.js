@@ -1,0 +1,108 @@
+import { h, shownMoney, shownTime } from "./dom.js";
+import { wordOf } from "./fleet.js";
+
+/** One kiosk, all that is known of it. */
+export function kioskView(kiosk, onClose) {
+  const heading = h("h2", { tabindex: "-1", id: "kiosk-heading" }, kiosk.name);
+  const close = h("button", { type: "button", onclick: onClose }, "Close");
+  return h(
+    "div",
+    { class: "kiosk" },
+    h("div", { class: "bar" }, heading, close),
+    facts("State", stateFacts(kiosk)),
+    table("Alarms", ["When", "Alarm", "Phase", "From", "Transaction"], kiosk.alarm, (one) => [
+      ...[shownTime(one.at), one.alarm, one.phase, one.source ?? "", one.transactionId ?? ""],
+    ]),
+    table(
+      "Last payments",
+      ["When", "Outcome", "Charged", "Amount", "Error"],
+      kiosk.payment,
+      (one) => [
+        ...[shownTime(one.at), one.outcome, one.charged],
+        ...[shownMoney(one.chargedAmountMinor ?? one.amountMinor, one.currency), one.error ?? ""],
+      ],
+    ),
+    table(
+      "Reconciliation",
+      ["When", "Kind", "Result", "Count", "Sum", "Difference"],
+      kiosk.reconciliation,
+      (one) => [
+        ...[shownTime(one.at), one.kind, one.result, one.transactions ?? ""],
+        shownMoney(one.sumMinor, one.currency),
+        shownMoney(one.differenceMinor, one.currency),
+      ],
+    ),
+    facts("Figures", metricFacts(kiosk.metrics)),
+  );
+}
+
+function stateFacts(kiosk) {
+  const { state } = kiosk;
+  if (!state) return [];
+  const rows = [
+    ["State", wordOf(kiosk)[0]],
+    ["Connection", state.connection],
+    ["Since", shownTime(state.since)],
+    ["Told", shownTime(state.at)],
+  ];
+  const { now } = state;
+  if (!now) return rows;
+  const { terminal, payments, gateway, versions, update } = now;
+  rows.push(
+    ["Can take payments", now.canPay],
+    ["Why not", now.obstacles.join(", ")],
+    ["Troubles", now.troubles.join(", ")],
+    [
+      "Terminal",
+      terminal ? `${terminal.terminalId ?? ""} ${terminal.link}, ${terminal.state}` : "",
+    ],
+    ["Payments running", payments?.running ?? ""],
+    ["Payments in doubt", payments?.inDoubt ?? ""],
+    ["Not handed over", payments?.notHandedOver ?? ""],
+    ["Waiting for the gateway", gateway.pending],
+    ["Refused by the gateway", gateway.parked],
+    ["Oldest waits", gateway.oldestAgeSeconds === null ? "" : `${gateway.oldestAgeSeconds} s`],
+    ["Sending is paused", gateway.paused ? "yes" : "no"],
+    ["Possible copies", gateway.possibleCopies],
+    ["Version of the supervisor", versions.supervisor ?? ""],
+    ["Version of tp-manager", versions.tpManager ?? ""],
+    ["Documents dropped", now.dropped],
+  );
+  if (!update) return rows;
+  const told = ["held", "stuck", "failed"].filter((name) => update[name]);
+  return [...rows, ["Update", [update.ready ?? "none ready", ...told].join(", ")]];
+}
+
+function metricFacts(metrics) {
+  if (!metrics) return [];
+  const { uptimeSeconds, outbox, payments, queue } = metrics;
+  return [
+    ["Told", shownTime(metrics.at)],
+    ["Supervisor runs", `${uptimeSeconds.supervisor} s`],
+    ["tp-manager runs", uptimeSeconds.tpManager === null ? "" : `${uptimeSeconds.tpManager} s`],
+    ["Memory", `${Math.round(metrics.memoryBytes / 2 ** 20)} MiB`],
+    ["Sent to the gateway", outbox.sent],
+    ...Object.entries(payments).map(([name, count]) => [`Payments ${name}`, count]),
+    ["Alarms raised", metrics.alarmsRaised],
+    ["Documents waiting", queue.waiting],
+    ["Documents dropped", queue.dropped],
+  ];
+}
+
+/** Names and values; those without a value are left out. */
+function facts(title, rows) {
+  const told = rows.filter(([, value]) => value !== "");
+  const list = told.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]);
+  return h("section", {}, h("h3", {}, title), list.length ? h("dl", {}, ...list) : none());
+}
+
+function table(title, heads, documents, cellsOf) {
+  const head = h("tr", {}, ...heads.map((name) => h("th", { scope: "col" }, name)));
+  const rows = documents.map((one) =>
+    h("tr", {}, ...cellsOf(one).map((cell, i) => h("td", { "data-head": heads[i] }, cell))),
+  );
+  const body = h("table", { class: "stack" }, h("thead", {}, head), h("tbody", {}, ...rows));
+  return h("section", {}, h("h3", {}, title), rows.length ? body : none());
+}
+
+const none = () => h("p", { class: "faint" }, "Nothing told while this page was open.");

@@ -1,0 +1,40 @@
+/**
+ * Whether a value is as a JSON Schema of docs/fleet says. Members that the schema does not know are
+ * let pass: a newer connector may tell more (docs/fleet.md 3.1).
+ */
+export function isValid(schema, value) {
+  if (schema.anyOf) return schema.anyOf.some((one) => isValid(one, value));
+  if ("const" in schema) return value === schema.const;
+  if (schema.enum) return schema.enum.includes(value);
+  return checks[schema.type]?.(schema, value) ?? false;
+}
+
+const number = ({ minimum = -Infinity, maximum = Infinity }, value) =>
+  typeof value === "number" && value >= minimum && value <= maximum;
+
+const checks = {
+  null: (_schema, value) => value === null,
+  boolean: (_schema, value) => typeof value === "boolean",
+  number,
+  integer: (schema, value) => number(schema, value) && Number.isInteger(value),
+  string: ({ pattern }, value) => typeof value === "string" && expression(pattern).test(value),
+  array: ({ items }, value) => Array.isArray(value) && value.every((one) => isValid(items, one)),
+  object: ({ properties, required = [] }, value) =>
+    typeof value === "object" &&
+    value !== null &&
+    !Array.isArray(value) &&
+    required.every((name) => Object.hasOwn(value, name)) &&
+    Object.entries(properties).every(
+      ([name, one]) => !Object.hasOwn(value, name) || isValid(one, value[name]),
+    ),
+};
+
+const expressions = new Map();
+
+function expression(pattern = "") {
+  const known = expressions.get(pattern);
+  if (known) return known;
+  const made = new RegExp(pattern, "u");
+  expressions.set(pattern, made);
+  return made;
+}

@@ -1,0 +1,26 @@
+import { execFile } from "node:child_process";
+import { win32 } from "node:path";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+/** A service behind a tool that does not start keeps the tool waiting for ever. */
+const ANSWER_WITHIN_MS = 30_000;
+
+/**
+ * Runs a program of Windows itself, by its full path: Windows looks for a bare name in the working
+ * folder first, where anybody may have put one. Answers what the program has printed.
+ */
+export async function runSystemTool(name: string, ...args: string[]): Promise<string> {
+  const system = process.env["SystemRoot"] ?? "C:\\Windows";
+  const { stdout } = await run(win32.join(system, "System32", `${name}.exe`), args, {
+    windowsHide: true,
+    timeout: ANSWER_WITHIN_MS,
+  });
+  return stdout;
+}
+
+/** A tool's own words for its failure, in the machine's language; else why it was not run. */
+export function toolFault(error: unknown): string {
+  const { stderr = "", message } = error as Error & { stderr?: string };
+  return stderr.trim() || message;
+}

@@ -1,0 +1,264 @@
+import { execFileSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { connectAsync, type MqttClient } from "mqtt";
+import type { Page } from "playwright-core";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { projectRoot } from "../../src/shared/version-files.ts";
+import {
+  type DocumentOf,
+  type FleetName,
+  fleetDocuments,
+  type StateNow,
+  topicOf,
+} from "../../src/supervisor/fleet/documents.ts";
+import { hasMosquitto, Mosquitto } from "../supervisor/fleet/mosquitto.ts";
+import { freePort } from "../support/installation.ts";
+import { startProcess } from "../support/own-processes.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { browserForFile, haveChromium } from "./chromium.ts";
+import { easyForAll } from "./console-house.ts";
+
+const folder = join(projectRoot, "examples/fleet-board");
+const hostile = `<img src=x onerror="document.title='owned'">`;
+const time = "2026-01-15T12:00:00.000Z";
+let sequence = 0;
+
+function now(change: Partial<StateNow> = {}): StateNow {
+  return {
+    canPay: "yes",
+    obstacles: [],
+    terminal: { link: "connected", state: "ready", since: time, terminalId: "12345678" },
+    payments: { running: 0, inDoubt: 0, notHandedOver: 0 },
+    gateway: { pending: 0, parked: 0, oldestAgeSeconds: null, paused: false, possibleCopies: 0 },
+    troubles: [],
+    versions: { supervisor: "1.2.0", tpManager: "1.2.0" },
+    update: null,
+    dropped: 0,
+    ...change,
+  };
+}
+
+type State = DocumentOf<"state">;
+
+function state(change: Partial<State> = {}): Partial<State> {
+  return { connection: "online", since: time, now: now(), ...change };
+}
+
+/** Kiosks as the board sees them: what they publish agrees with the schemas. */
+class Kiosks {
+  readonly client: MqttClient;
+
+  constructor(client: MqttClient) {
+    this.client = client;
+  }
+
+  async tell<N extends FleetName>(kiosk: string, name: N, content: object): Promise<void> {
+    const kept = "sequence" in fleetDocuments[name].schema.shape ? { sequence: ++sequence } : {};
+    const document = { version: 1, id: randomUUID(), kiosk, at: time, ...kept, ...content };
+    expect(fleetDocuments[name].schema.safeParse(document).error).toBe(undefined);
+    const { retained } = fleetDocuments[name];
+    const options = { qos: 1, retain: retained } as const;
+    await this.client.publishAsync(topicOf(kiosk, name), JSON.stringify(document), options);
+  }
+}
+
+const login = { username: "board", password: "of the board" };
+
+const readme = readFileSync(join(folder, "README.md"), "utf8");
+
+/** The broker and the server of the README, on other ports, and the page. */
+async function boardOn(page: Page, change: (rules: string) => string = (rules) => rules) {
+  const port = String(await freePort());
+  const broker = await Mosquitto.made();
+  const rules = change(readFileSync(join(folder, "mosquitto.conf"), "utf8"));
+  const ported = rules.replace("listener 1883", `listener ${broker.port}`);
+  writeFileSync(broker.file("mosquitto.conf"), ported.replace("listener 9001", `listener ${port}`));
+  await broker.up();
+  const kiosks = new Kiosks(await connectAsync(broker.url, { protocolVersion: 5, ...login }));
+  onTestFinished(() => kiosks.client.endAsync(true));
+  const [command = ""] = /^node .*$/m.exec(readme) ?? [];
+  const words = command.replace("9001", port).replace("8090", "0").split(" ").slice(1);
+  const server = startProcess(process.execPath, words, { cwd: projectRoot });
+  onTestFinished(() => void server.kill("SIGKILL"));
+  let output = "";
+  server.stdout?.on("data", (chunk: Buffer) => {
+    output += chunk.toString("utf8");
+  });
+  await expect.poll(() => output).toMatch(/http:\S+/);
+  const url = /http:\S+/.exec(output)?.[0] ?? "";
+  const faults: string[] = [];
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.on("console", (message) => {
+    if (message.type() === "error") faults.push(message.text());
+  });
+  const open = async (): Promise<void> => {
+    await page.goto(url);
+    await expect.poll(() => page.locator("#connection").innerText()).toBe("connected");
+  };
+  return { broker, kiosks, url, faults, open };
+}
+
+test("the board publishes nothing, and makes no markup out of texts", () => {
+  for (const name of ["board.js", "dom.js", "fleet.js", "kiosk.js", "schema.js"]) {
+    const text = readFileSync(join(folder, name), "utf8");
+    expect(text).not.toMatch(/publish\(|innerHTML|outerHTML|insertAdjacent|document\.write|eval\(/);
+  }
+});
+
+describe.skipIf(!haveChromium || !hasMosquitto)("the fleet board on mosquitto", () => {
+  const browser = browserForFile();
+
+  async function emptyPage(): Promise<Page> {
+    const context = await browser().newContext({ locale: "en-GB" });
+    onTestFinished(() => context.close());
+    return context.newPage();
+  }
+  const said = (page: Page, place: string) => expect.poll(() => page.locator(place).innerText());
+
+  test("1 000 kiosks: list, filters, versions, births and deaths, one kiosk", async () => {
+    const page = await emptyPage();
+    const { kiosks, faults, open } = await boardOn(page);
+    const names = Array.from({ length: 1_000 }, (_, i) => `kiosk-${String(i).padStart(4, "0")}`);
+    await Promise.all(
+      names.map((kiosk, i) => {
+        const versions = { supervisor: i < 100 ? "1.10.0" : "1.9.0", tpManager: "1.9.0" };
+        const change: Partial<StateNow> = { versions };
+        if (i < 7) Object.assign(change, { canPay: "no", obstacles: ["TERMINAL_OUT_OF_ORDER"] });
+        if (i >= 7 && i < 10) change.payments = { running: 0, inDoubt: 1, notHandedOver: 0 };
+        return kiosks.tell(kiosk, "state", state({ now: now(change) }));
+      }),
+    );
+    await open();
+    await said(page, "#shown").toBe("1000 of 1000 kiosks");
+    await said(page, "#versions").toMatch(/1\.10\.0\s*100\s*1\.9\.0\s*900/);
+    await said(page, "#count-no-money").toBe("7");
+
+    await page.getByLabel("cannot take money").check();
+    await said(page, "#shown").toBe("7 of 1000 kiosks");
+    await page.getByLabel("cannot take money").uncheck();
+    await page.getByLabel("payments wait for a person").check();
+    await said(page, "#shown").toBe("3 of 1000 kiosks");
+    await page.getByLabel("payments wait for a person").uncheck();
+    await page.locator("#version").selectOption("1.10.0");
+    await said(page, "#shown").toBe("100 of 1000 kiosks");
+    await page.locator("#text").fill("out_of_order");
+    await said(page, "#shown").toBe("7 of 1000 kiosks");
+    await page.locator("#version").selectOption("all");
+    await page.locator("#text").fill("kiosk-0999");
+    await said(page, "#shown").toBe("1 of 1000 kiosks");
+
+    await kiosks.tell("kiosk-0999", "state", state({ connection: "lost", now: null }));
+    await said(page, "#changes").toMatch(/kiosk-0999 lost/);
+    await said(page, "#kiosks").toMatch(/kiosk-0999\s+lost/);
+    await kiosks.tell("kiosk-0999", "state", state());
+    await said(page, "#changes").toMatch(/kiosk-0999 online[\s\S]*kiosk-0999 lost/);
+
+    // With the keyboard alone, there and back.
+    await page.locator("#text").focus();
+    for (const key of ["Tab", "Tab", "Tab", "Tab", "Enter"]) await page.keyboard.press(key);
+    await said(page, "#kiosk h2").toBe("kiosk-0999");
+    expect(await page.evaluate("document.activeElement.id")).toBe("kiosk-heading");
+    await tellAll(kiosks, "kiosk-0999");
+    await said(page, "#kiosk").toMatch(/fleet-twin[\s\S]*in-doubt[\s\S]*€12\.50[\s\S]*differs/);
+    await said(page, "#kiosk").toMatch(/-€1\.00[\s\S]*Sent to the gateway\s+41/);
+    await page.keyboard.press("Escape");
+    await expect.poll(() => page.locator("#kiosk").isHidden()).toBe(true);
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("kiosk-0999");
+    expect(faults).toEqual([]);
+  });
+
+  test("hostile names, texts and sizes change nothing but a count", async () => {
+    const page = await emptyPage();
+    const { kiosks, faults, open, url } = await boardOn(page);
+    await kiosks.tell("good", "state", state());
+    await open();
+    const whole = { version: 1, id: randomUUID(), kiosk: "good", at: time, ...state() };
+    const publish = (topic: string, payload: string | Buffer) =>
+      kiosks.client.publishAsync(topic, payload, { qos: 1 });
+    const told = JSON.stringify(whole);
+    await publish(`connector/1/${hostile}/state`, told);
+    await publish("connector/1/another/state", told);
+    await publish("connector/1/__proto__/state", told);
+    await publish("connector/1/good/state", JSON.stringify({ ...whole, connection: hostile }));
+    await publish("connector/1/good/state", `{"__proto__":${told}}`);
+    await publish("connector/1/good/state", told.replace("1.2.0", hostile.replaceAll('"', "'")));
+    await publish("connector/1/good/metrics", Buffer.from([0xff, 0xfe]));
+    await publish("connector/1/good/alarm", `[${"[".repeat(9_000)}`);
+    await publish("connector/1/good/state", JSON.stringify({ ...whole, x: "x".repeat(65_536) }));
+    await said(page, "#refused").toBe("9 messages not understood");
+    // A newer connector may tell more; a name that all objects have is a name.
+    await publish("connector/1/good/state", JSON.stringify({ ...whole, more: hostile }));
+    await kiosks.tell("constructor", "state", state({ connection: "stopped", now: null }));
+    await kiosks.tell("__proto__", "state", state());
+    await said(page, "#shown").toBe("3 of 3 kiosks");
+    await said(page, "#refused").toBe("9 messages not understood");
+    expect(await page.locator("img").count()).toBe(0);
+    expect(await page.title()).toBe("Fleet board");
+    await page.getByRole("link", { name: "constructor" }).first().click();
+    await said(page, "#kiosk h2").toBe("constructor");
+    await tellAll(kiosks, "constructor");
+    await said(page, "#kiosk").toMatch(/Sent to the gateway/);
+    await easyForAll(page, "kiosk");
+    expect(faults).toEqual([]);
+
+    const policy = (await fetch(url)).headers.get("content-security-policy");
+    expect(policy).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self'; connect-src/);
+    expect(policy).not.toMatch(/unsafe|\*|https?:/);
+    for (const path of ["../../package.json", "%2e%2e/README.md", "serve.js", "constructor"]) {
+      expect([path, (await fetch(url + path)).status]).toEqual([path, 404]);
+    }
+  });
+
+  test("a broker that wants a login is given one; one that goes away is waited for", async () => {
+    const page = await emptyPage();
+    const guarded = `user root\nallow_anonymous false\npassword_file ${passwordFile()}`;
+    const { broker, kiosks, url } = await boardOn(page, (rules) =>
+      rules.replace("allow_anonymous true", guarded),
+    );
+    await kiosks.tell("kiosk-7", "state", state());
+    await page.goto(url);
+    await said(page, "#connection").toBe("the broker wants a login");
+    await page.getByLabel("User").fill(login.username);
+    await page.getByLabel("Password").fill("wrong");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.locator("#login").isVisible()).toBe(true);
+    await easyForAll(page, "login");
+    await page.getByLabel("Password").fill(login.password);
+    await page.keyboard.press("Enter");
+    await said(page, "#shown").toBe("1 of 1 kiosks");
+    await broker.down();
+    await said(page, "#connection").toMatch(/may be old/);
+  });
+});
+
+function passwordFile(): string {
+  const path = join(temporaryFolder(), "users");
+  writeFileSync(path, `${login.username}:${login.password}\n`, { mode: 0o600 });
+  execFileSync("mosquitto_passwd", ["-U", path]);
+  return path;
+}
+
+/** All that a kiosk may tell beside its state. */
+async function tellAll(kiosks: Kiosks, kiosk: string): Promise<void> {
+  const transactionId = randomUUID();
+  const twin = { phase: "raised", alarm: "fleet-twin", source: "supervisor", transactionId: null };
+  await kiosks.tell(kiosk, "alarm", twin);
+  await kiosks.tell(kiosk, "payment", {
+    ...{ transactionId, attempt: 1, outcome: "in-doubt", charged: "unknown" },
+    ...{ error: "PAYMENT_UNKNOWN", amountMinor: 1_250, chargedAmountMinor: null },
+    ...{ currency: "EUR", durationMs: 9_000 },
+  });
+  await kiosks.tell(kiosk, "reconciliation", {
+    ...{ kind: "end-of-day", result: "differs", transactions: null, sumMinor: null },
+    ...{ differenceMinor: -100, currency: "EUR" },
+  });
+  const outcomes = fleetDocuments.payment.schema.shape.outcome.options;
+  await kiosks.tell(kiosk, "metrics", {
+    ...{ uptimeSeconds: { supervisor: 9, tpManager: 8 }, memoryBytes: 64 * 2 ** 20 },
+    ...{ outbox: { pending: 0, parked: 0, sent: 41 }, alarmsRaised: 1 },
+    ...{ payments: Object.fromEntries(outcomes.map((name) => [name, 3])) },
+    ...{ queue: { waiting: 0, dropped: 0 } },
+  });
+}
