@@ -98,6 +98,7 @@ class Round {
   readonly #answerWithinMs: number;
   readonly #run: string;
   #unlogged = false;
+  #closing: Promise<void> | undefined;
   /** A program that ends or hangs again and again by its own fault, in words. */
   crashing: string | undefined;
 
@@ -114,8 +115,6 @@ class Round {
       configMs: modifiedMs(this.#installation.configFile),
     });
     const parts = programParts(this.#installation.dataDirectory);
-    const open = await closeDataFolder(this.#installation);
-    if (open !== undefined) this.#tell(open);
     const outcomes = await Promise.all(
       parts.map(async (part) => ({
         name: part.name,
@@ -175,6 +174,14 @@ class Round {
     return await this.#launch(part, trouble, `was hung (${missed} looks without an answer)`);
   }
 
+  /** Once, also when both programs are launched. */
+  #closeFolder(): Promise<void> {
+    this.#closing ??= closeDataFolder(this.#installation).then((fault) => {
+      if (fault !== undefined) this.#tell(fault);
+    });
+    return this.#closing;
+  }
+
   #kind(kind: Parameters<typeof kindWithoutCode>[0]): string {
     return kindWithoutCode(kind, isFull(this.#installation.dataDirectory));
   }
@@ -183,6 +190,7 @@ class Round {
     if (isPaused(before, this.#clock.now())) {
       return { trouble: before, exitCode: exitCodes.unavailable };
     }
+    await this.#closeFolder();
     const started = await startProgram(part, this.#installation, this.#clock, READY_WITHIN_MS);
     const nowMs = this.#clock.now();
     switch (started.result) {

@@ -1,7 +1,7 @@
-import { open } from "node:fs/promises";
 import type { Config } from "../shared/config/config.ts";
 import { metaOf } from "../shared/config/config-field.ts";
 import { sharedFields } from "../shared/config/schema.ts";
+import { linesAtEnd } from "../shared/log-end.ts";
 import { maskPansInText } from "../shared/mask.ts";
 import { type Clock, isoTime } from "../shared/time.ts";
 import type { HttpTransport } from "./gateway/http-transport.ts";
@@ -52,7 +52,7 @@ async function supportBundle({
   const mask = masking(secretsOf(config));
   const logs: string[][] = [];
   for (const file of logFiles) {
-    const lines = (await endOf(file)).split("\n").filter((line) => line !== "");
+    const lines = (await linesAtEnd(file, LOG_BYTES)).split("\n").filter((line) => line !== "");
     logs.push(lines.map((line) => maskedLine(line, mask)));
   }
   const told = maskedValue(JSON.parse(JSON.stringify(facts())), mask);
@@ -137,19 +137,4 @@ function maskedValue(value: unknown, mask: Mask): unknown {
   if (typeof value !== "object" || value === null) return value;
   const members = Object.entries(value);
   return Object.fromEntries(members.map(([name, one]) => [mask(name), maskedValue(one, mask)]));
-}
-
-/** The whole lines at the end of a file; none when there is no file. */
-async function endOf(path: string): Promise<string> {
-  try {
-    await using file = await open(path);
-    const { size } = await file.stat();
-    const length = Math.min(size, LOG_BYTES);
-    const bytes = Buffer.alloc(length);
-    const { bytesRead } = await file.read(bytes, 0, length, size - length);
-    const text = bytes.subarray(0, bytesRead).toString("utf8");
-    return size > length ? text.slice(text.indexOf("\n") + 1) : text;
-  } catch {
-    return "";
-  }
 }

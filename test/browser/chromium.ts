@@ -5,7 +5,8 @@ import { afterAll, beforeAll } from "vitest";
 /** Debian's package `chromium`; another one can be named. A browser is never downloaded. */
 const places = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser"];
 
-const chromiumPath = places.find((path) => path !== undefined && existsSync(path));
+/** undefined: there is none. */
+export const chromiumPath = places.find((path) => path !== undefined && existsSync(path));
 
 export const haveChromium = chromiumPath !== undefined;
 

@@ -65,11 +65,13 @@ export class Intake {
   /**
    * The sale was reversed at the terminal (docs/design.md 3.7). A transaction that is not with the
    * gateway is not sent any more; one that is, or may be, has to be put right there by an operator.
+   * So has one that a lost database may have sent (docs/design.md 3.17).
    */
   withdraw(given: Transaction): "closed" | "sent" {
-    const { store, clock, log } = this.#parts;
+    const { store, losses, clock, log } = this.#parts;
     const { transactionId, orderId } = given;
-    const outcome = store.withdraw(this.#masked(given), clock.now());
+    const isDoubtful = losses.mayHaveHad(given);
+    const outcome = store.withdraw(this.#masked(given), clock.now(), isDoubtful);
     if (outcome === "running") {
       throw new Error(`${transactionId} is being sent at this moment; ask again`);
     }

@@ -152,10 +152,15 @@ export class OutboxStore {
    * Closes the item of a sale that was reversed at the terminal, storing the transaction first when
    * it is new. "running": a try is under way, ask again. "sent": the gateway has or may have it.
    * One that it may have is closed too: sent again it would book a sale that is none any more.
+   * `isDoubtful`: another database may have sent a new one.
    */
-  withdraw(given: Transaction, nowMs: number): "closed" | "sent" | "running" {
+  withdraw(given: Transaction, nowMs: number, isDoubtful = false): "closed" | "sent" | "running" {
+    const { transactionId: id } = given;
     return transaction(this.#database, () => {
-      if (this.content(given.transactionId) === undefined) insertItem(this.#database, given, nowMs);
+      if (this.content(id) === undefined) {
+        insertItem(this.#database, given, nowMs);
+        if (isDoubtful) this.#prepare(itemMaybeSent).run({ id, now: nowMs });
+      }
       this.#riding();
       this.#prepare(`UPDATE outbox SET reversed = 1 WHERE transaction_id = ?`).run(
         given.transactionId,

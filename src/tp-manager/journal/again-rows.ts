@@ -16,14 +16,15 @@ const texts = {
       json_extract(kept, '$.end.chargedMinor') AS charged_minor
     FROM archived_order WHERE rowid > ? AND delivery IS NOT NULL ORDER BY rowid LIMIT ?`,
   handOffs: `SELECT id AS place, body, delivery, withdrawn FROM hand_off
-    WHERE acknowledged = 1 AND (refused IS NULL OR withdrawn = 1) AND id > ?
+    WHERE (refused IS NULL OR withdrawn = 1) AND id > ?
     ORDER BY id LIMIT ?`,
 };
 
 /**
- * Everything the supervisor has ever acknowledged, the archive first. A row that an operator
- * dropped was refused, and would be refused again; a sale whose reversal alone is refused was
- * taken.
+ * Everything the supervisor has ever had or may have had, the archive first: a row whose
+ * acknowledgement did not come may have been stored and sent by the database that is lost. A row
+ * that an operator dropped was refused, and would be refused again; a sale whose reversal alone is
+ * refused was taken.
  */
 export class AgainRows implements AgainStore {
   readonly #sql: Record<keyof typeof texts, Statement>;

@@ -178,3 +178,11 @@ describe("a sale reversed at the terminal (docs/design.md 3.7)", () => {
     expect(rig.alarms()).toContain("card-number-masked");
   });
 });
+
+test("a reversed sale that a lost database may have sent is told as perhaps sent", async () => {
+  const rig = await openRig();
+  const transaction = sampleTransaction();
+  rig.losses.note("it was lost");
+  expect(rig.intake.withdraw(transaction)).toBe("sent");
+  expect(rig.alarms()).toContain("reversed-after-sending");
+});

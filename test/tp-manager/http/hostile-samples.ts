@@ -157,6 +157,15 @@ export const hostileSamples: Readonly<Record<string, readonly string[]>> = {
   ],
   "POST /outbox/1/requeue": [...noObject, "{}", '{"x":1}'],
   "POST /outbox/1/drop": [...noObject, ...unknownMembers, "{}", ...notes.map(member("note", ""))],
+  "POST /update/hold": [
+    ...noObject,
+    ...["{}", '{"x":1}', '{"until":"2026-01-31"}', '{"until":"2026-02-31"}', '{"until":""}'],
+    ...['{"until":null}', '{"until":20260131}', '{"until":"2026-1-1"}', '{"until":"--now"}'],
+  ],
+  "GET /gateway/open": [
+    ...["?", "?limit=1", "?limit=200", "?limit=0", "?limit=201", "?limit=x", "?limit=1&limit=2"],
+    ...["?x=1", "?Limit=1", "?cursor=1"],
+  ],
   "GET /acts": [
     ...["?", "?limit=1", "?limit=0", "?limit=x", "?cursor=1", "?cursor=0", "?cursor=x", "?x=1"],
     ...["?limit=1&limit=2", "?cursor=9007199254740991", "?cursor=9007199254740993", "?since=1"],

@@ -67,6 +67,19 @@ async function learnt({ manager }: Kiosk, ...orders: string[]): Promise<void> {
 const sent = ({ server }: Kiosk, orderId: string): number =>
   server.references.filter((reference) => reference === orderId).length;
 
+test("what was handed over without an answer is handed again, and looked up", async () => {
+  const at = await kiosk();
+  await at.seat.rig?.stop();
+  at.seat.rig = undefined;
+  await paid(at, "A");
+  const { again } = at.manager.journal;
+  again.begin();
+  const items = again.page(10)?.items ?? [];
+  expect(items.map(({ transaction, state }) => [transaction.orderId, state])).toEqual([
+    ["A", "pending"],
+  ]);
+});
+
 test("a lost supervisor.db gets everything again, and what was sent stays sent", async () => {
   const at = await kiosk();
   const { folder, server, clock, seat, manager } = at;

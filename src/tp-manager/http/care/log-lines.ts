@@ -1,8 +1,8 @@
-import { open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Installation } from "../../../shared/installation.ts";
 import type { Program } from "../../../shared/ipc/contract.ts";
 import { cleanLine } from "../../../shared/log-cleaning.ts";
+import { linesAtEnd } from "../../../shared/log-end.ts";
 
 export const logLevels = ["debug", "info", "warn", "error", "fatal"] as const;
 type LogLevel = (typeof logLevels)[number];
@@ -35,7 +35,9 @@ export async function readLog(
 ): Promise<LogLine[]> {
   const wanted = contains.toLowerCase();
   const least = logLevels.indexOf(level);
-  const lines = (await endOf(join(logDirectory, `${program}.log`))).split("\n").reverse();
+  const lines = (await linesAtEnd(join(logDirectory, `${program}.log`), BYTES_MAX))
+    .split("\n")
+    .reverse();
   const found: LogLine[] = [];
   for (const line of lines) {
     if (found.length >= limit) break;
@@ -59,19 +61,5 @@ function lineOf(line: string): LogLine | undefined {
     return { ...told, area: area === null ? null : String(area) };
   } catch {
     return undefined;
-  }
-}
-
-/** The whole lines at the end of a file. */
-async function endOf(path: string): Promise<string> {
-  try {
-    await using file = await open(path);
-    const { size } = await file.stat();
-    const length = Math.min(size, BYTES_MAX);
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
-    const text = buffer.subarray(0, bytesRead).toString("utf8");
-    return size > length ? text.slice(text.indexOf("\n") + 1) : text;
-  } catch {
-    return "";
   }
 }
