@@ -134,12 +134,14 @@ describe("refused with a clear line, and nothing is left behind", () => {
       response.on("close", () => clearInterval(timer));
       return true;
     };
+    kiosk.windowMs = 250;
     expect(await kiosk.download(name)).toMatch(/too-slow: .* brought \d+ bytes in 0.25 s/);
   });
 
   test("a server that never answers", async () => {
     const { repository, kiosk } = await kioskWithTarget();
     repository.answers = () => true;
+    kiosk.windowMs = 250;
     expect(await kiosk.refresh()).toMatch(/too-slow: .*2\.root\.json brought 0 bytes/);
   });
 

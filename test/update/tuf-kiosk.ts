@@ -18,6 +18,8 @@ export class TufKiosk {
   settings: Partial<TufClientSettings> = {};
   /** How far the clock is from the true time. */
   daysAhead = 0;
+  /** Within it something has to come. A test of a slow server makes it short. */
+  windowMs = 30_000;
 
   constructor(repository: TestRepository) {
     this.repository = repository;
@@ -40,7 +42,7 @@ export class TufKiosk {
     return new TufClient({
       ...this.#store,
       metadataUrl: `${this.repository.url}/metadata/`,
-      source: new WebSource({ clock: systemClock, limits: { windowMs: 250 } }),
+      source: new WebSource({ clock: systemClock, limits: { windowMs: this.windowMs } }),
       builtMs: 0,
       remembersTime: false,
       trustedRoot: this.repository.trustedRoot,
