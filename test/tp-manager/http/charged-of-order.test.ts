@@ -20,6 +20,7 @@ interface Named {
 const named: Readonly<Record<string, Named>> = {
   "/payment": { body: { amount: 1.23 } },
   "/payment/{orderId}": { method: "GET", url: (order) => `/payment/${order}` },
+  "/story/{orderId}": { method: "GET", url: (order) => `/story/${order}` },
   "/payment/{orderId}/settle": {
     url: (order) => `/payment/${order}/settle`,
     body: { outcome: "reversed", note: "seen on the receipt" },

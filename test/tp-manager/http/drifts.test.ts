@@ -136,9 +136,27 @@ test("a GET reads only when its record says so", () => {
 
 /** Every GET that an address bar may send: a new one is added here after thought. */
 const readingPaths: readonly string[] = [
-  ...["/acts", "/check", "/config", "/day", "/events", "/gateway/transaction/{id}", "/health"],
-  ...["/metrics", "/openapi.json", "/outbox", "/payment/{orderId}", "/payments"],
-  ...["/payments/search", "/reconciliation", "/story/{orderId}", "/unexpected-reports"],
+  "/acts",
+  "/check",
+  "/config",
+  "/day",
+  "/doctor",
+  "/events",
+  "/gateway/open",
+  "/gateway/transaction/{id}",
+  "/health",
+  "/logs",
+  "/metrics",
+  "/openapi.json",
+  "/outbox",
+  "/payment/{orderId}",
+  "/payments",
+  "/payments/search",
+  "/reconciliation",
+  "/settings",
+  "/story/{orderId}",
+  "/support-bundle",
+  "/unexpected-reports",
   "/version",
 ];
 
