@@ -48,7 +48,10 @@ async function whenTimePasses<T>({ clock }: House, answer: Promise<T>): Promise<
 
 /** Calls that are brought about elsewhere, with the file. */
 const elsewhere: Readonly<Record<string, string>> = {
-  "/": "page.test.ts, first-steps.test.ts",
+  "/": "first-steps.test.ts",
+  "/doctor": "scenario/console.test.ts",
+  "/support-bundle": "scenario/console.test.ts",
+  "/gateway/open": "gateway-open.test.ts",
   "/metrics": "status.test.ts",
   "/events": "events.test.ts",
   "/gateway/confirm": "gateway-routes.test.ts",

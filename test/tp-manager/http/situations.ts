@@ -345,6 +345,10 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
   "POST /stop": [["Success", nothing]],
   "GET /version": [["none", nothing]],
   "GET /config": [["none", nothing]],
+  "GET /settings": [["none", nothing]],
+  "GET /logs?program=supervisor": [["none", nothing]],
+  "POST /update/check": [["NOT_SUPPORTED", nothing]],
+  "POST /update/hold": [["NOT_SUPPORTED", nothing]],
   "GET /check": [
     ["none", nothing],
     ["none", busy],
