@@ -70,7 +70,8 @@ export class UnaskedLine implements Dialogue, RegisterEnd {
     const connection = this.#connection;
     if (!connection?.isOpen || !this.#device.reachable) return "lapsed";
     this.#device.speaksFirst();
-    if (!mayLeave()) return "lapsed";
+    // A process that ended at what it was told sends nothing.
+    if (!this.#life.alive || !mayLeave()) return "lapsed";
     const order = this.#leaves();
     const heard = this.#device.hears(request, order, connection);
     await sleep(this.#life.clock, "request", heard === "taken" ? ANSWER_MS : SILENCE_MS);
