@@ -6,6 +6,11 @@ set -u
 connector=${1:?"the connector's folder is missing"}
 chromium=${CHROMIUM:-chromium}
 profile=${PROFILE:-$HOME/.kiosk-browser}
+# Other users can read a command line: the ticket stands in a file that only this user can read.
+umask 077
+mkdir -p "$profile"
+page=$profile/start.html
+rm -f "$page"
 
 started() { cat "$connector/data/run/kiosk-started" 2>/dev/null; }
 
@@ -15,9 +20,10 @@ while :; do
     continue
   fi
   now=$(started)
+  printf '<meta http-equiv="refresh" content="0;url=%s">\n' "$address" >"$page" || exit 1
   # The ticket is good once and for a minute; it stays in no history.
   "$chromium" --kiosk --no-first-run --disable-session-crashed-bubble --disable-pinch \
-    --overscroll-history-navigation=0 --user-data-dir="$profile" "$address" &
+    --overscroll-history-navigation=0 --user-data-dir="$profile" "file://$page" &
   browser=$!
   trap 'kill "$browser" 2>/dev/null; exit 0' INT TERM
   while kill -0 "$browser" 2>/dev/null && [ "$(started)" = "$now" ]; do sleep 2; done

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { projectRoot } from "../../src/shared/version-files.ts";
@@ -44,7 +44,10 @@ test.skipIf(!chromiumPath)(
       `echo "http://localhost:${port}/$(wc -l < '${count}')#ticket=t"`,
     ]);
     const given = ["--headless", "--disable-gpu", ...rootSwitches].join(" ");
-    const browser = program(join(folder, "browser"), [`exec '${chromiumPath}' ${given} "$@"`]);
+    const browser = program(join(folder, "browser"), [
+      `echo "$@" >> '${join(folder, "words")}'`,
+      `exec '${chromiumPath}' ${given} "$@"`,
+    ]);
     const script = startProcess("sh", [join(kit, "kiosk-browser.sh"), folder], {
       env: { ...process.env, CHROMIUM: browser, PROFILE: join(folder, "profile") },
       stdio: "ignore",
@@ -57,6 +60,9 @@ test.skipIf(!chromiumPath)(
     await expect.poll(() => asked).toContain("/1");
     writeFileSync(started, "two");
     await expect.poll(() => asked).toContain("/2");
+    // Other users can read a command line.
+    expect(readFileSync(join(folder, "words"), "utf8")).not.toContain("ticket=");
+    expect(statSync(join(folder, "profile/start.html")).mode & 0o077).toBe(0);
     script.kill("SIGTERM");
     expect(await ended).toBe(0);
   },
