@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, watch, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -148,6 +148,33 @@ test("stop and status mean the demo when nothing else runs, simulators included"
   expect(stopped.code).toBe(0);
   expect(stopped.out.match(/^\S+ +stopped$/gm)).toHaveLength(4);
   expect(wholeDemo.map((part) => own.running(part, demo).length)).toEqual([0, 0, 0, 0]);
+});
+
+test("a port that another program takes between choice and use is replaced", async () => {
+  const data = await demoFolder(join(checkout.home, "raced"));
+  const chosen = JSON.parse(readFileSync(join(data, "demo.json"), "utf8"));
+  const thief = createServer();
+  thief.on("error", () => undefined); // too late: another try
+  onTestFinished(() => void thief.close());
+  let demo = { out: "", err: "" };
+  while (!thief.listening) {
+    await checkout.launch("stop", "--data", data);
+    // The setup file is the last word before the ports in it are used.
+    const watcher = watch(data, (_, file) => {
+      if (file !== "config.txt") return;
+      watcher.close();
+      thief.listen(chosen.gateway, "127.0.0.1");
+    });
+    demo = await checkout.launch("--demo", "--data", data);
+    watcher.close();
+  }
+  expect(demo.out).toContain("Another program took a port of the demo meanwhile");
+  // The stand-in has no answer to the payment; but what it is about runs.
+  expect(demo.err).not.toContain("gateway-sandbox");
+  expect(wholeDemo.map((part) => checkout.running(part, data).length)).toEqual([1, 1, 1, 1]);
+  const ports = JSON.parse(readFileSync(join(data, "demo.json"), "utf8"));
+  expect(ports).toMatchObject({ ...chosen, gateway: expect.any(Number) });
+  expect(ports.gateway).not.toBe(chosen.gateway);
 });
 
 test("the folder of an installation is never made a demo's", async () => {

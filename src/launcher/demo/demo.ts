@@ -17,6 +17,7 @@ import { sayToTerminal } from "./simulate.ts";
 const CONNECTED_WITHIN_MS = 30_000;
 const LOOK_EVERY_MS = 100;
 const ANSWER_WITHIN_MS = 2_000;
+const PORT_TRIES = 5;
 
 /**
  * Everything on this machine, simulated terminal and gateway included, and one payment through it.
@@ -72,11 +73,39 @@ async function setUp(site: Site, protocol: string | undefined): Promise<number> 
     else output.note("The terminal is to speak another protocol: all of it is started again.");
     await stopHere(site, true);
   }
-  const ports = await choosePorts(earlier);
-  const setup = { ...ports, ...(protocol === undefined ? {} : { protocol }) };
-  const kept = earlier !== undefined && JSON.stringify(setup) === JSON.stringify(earlier);
-  writeDemoFiles(dataDirectory, setup, kept);
-  return await startHere(site);
+  return await startOnFreePorts(site, earlier, protocol);
+}
+
+/** Another program may take a port between the choice and its use: others are chosen then. */
+async function startOnFreePorts(
+  site: Site,
+  earlier: DemoSetup | undefined,
+  protocol: string | undefined,
+): Promise<number> {
+  const { dataDirectory } = site.installation;
+  let ports = await choosePorts(earlier);
+  for (let tries = 1; ; tries++) {
+    const faults: string[] = [];
+    const held = { ...site.output, fault: (text: string) => void faults.push(text) };
+    const setup = { ...ports, ...(protocol === undefined ? {} : { protocol }) };
+    const kept = earlier !== undefined && JSON.stringify(setup) === JSON.stringify(earlier);
+    writeDemoFiles(dataDirectory, setup, kept);
+    const started = await startHere({ ...site, output: held }).catch((error: unknown) => {
+      if (error instanceof ProgramExit) return error;
+      throw error;
+    });
+    if (started === exitCodes.ok) return started;
+    // A simulator that did start is no other program.
+    await stopHere(site, true);
+    const next = await choosePorts(ports);
+    if (tries === PORT_TRIES || JSON.stringify(next) === JSON.stringify(ports)) {
+      for (const fault of faults) site.output.fault(fault);
+      if (started instanceof ProgramExit) throw started;
+      return started;
+    }
+    site.output.note("Another program took a port of the demo meanwhile: it starts on others.");
+    ports = next;
+  }
 }
 
 /** Says why what runs of it is stopped; says nothing when nothing runs. */

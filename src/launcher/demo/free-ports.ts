@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 import type { DemoPorts } from "./demo-settings.ts";
 
@@ -11,14 +12,19 @@ const usualPorts: DemoPorts = {
   gateway: 8766,
 };
 
+/** Any port comes from here: no system gives these to a program that asks for a free one. */
+const FIRST_PORT = 20_100;
+const END_OF_PORTS = 32_000;
+
 /** The earlier ports where they are still free, else the usual ones, else any. */
 export async function choosePorts(earlier: DemoPorts | undefined): Promise<DemoPorts> {
   const wanted = earlier ?? usualPorts;
   const taken = new Set<number>();
   const choose = async (port: number): Promise<number> => {
-    let chosen = await listenOnce(port);
+    let chosen = port;
     // Any free port, but not one that another part was just given.
-    while (chosen === undefined || taken.has(chosen)) chosen = await listenOnce(0);
+    while (taken.has(chosen) || !(await isFree(chosen)))
+      chosen = randomInt(FIRST_PORT, END_OF_PORTS);
     taken.add(chosen);
     return chosen;
   };
@@ -32,15 +38,18 @@ export async function choosePorts(earlier: DemoPorts | undefined): Promise<DemoP
   };
 }
 
-/** The port that could be listened on, or undefined when it is in use. */
-function listenOnce(port: number): Promise<number | undefined> {
+/** On both addresses of this machine; one that the machine does not have is nobody's. */
+async function isFree(port: number): Promise<boolean> {
+  for (const host of ["127.0.0.1", "::1"]) if (!(await canListen(host, port))) return false;
+  return true;
+}
+
+function canListen(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once("error", () => resolve(undefined));
-    server.listen({ port, host: "127.0.0.1" }, () => {
-      const address = server.address();
-      const chosen = typeof address === "object" && address !== null ? address.port : undefined;
-      server.close(() => resolve(chosen));
-    });
+    server.once("error", (error: NodeJS.ErrnoException) =>
+      resolve(!["EADDRINUSE", "EACCES"].includes(error.code ?? "")),
+    );
+    server.listen({ port, host }, () => server.close(() => resolve(true)));
   });
 }
