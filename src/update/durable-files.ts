@@ -46,8 +46,8 @@ interface Renaming {
 }
 
 /**
- * The same patience for work on small files that a step must not be parted from: the process waits.
- * The work is such that it can be begun anew.
+ * Has the same patience with work on small files that a step must not be parted from: the process
+ * waits. Such work can be begun anew.
  */
 export function patiently<T>(work: () => T): T {
   for (let tries = 0; ; tries++) {

@@ -12,8 +12,8 @@ type UpdateConfig = Pick<Config, "UPDATE_URL" | "UPDATE_CHANNEL" | "UPDATE_CA_FI
 
 /**
  * Looks for an update with the installation's setup file. undefined: somebody else looks or takes
- * one, or wants to before this look has ended. Throws {@link ProgramExit} when the setup file names no server, or no readable certificates;
- * rejects as {@link checkForUpdate} does.
+ * one, or wants to before this look has ended. Throws {@link ProgramExit} when the setup file names
+ * no server, or no readable certificates; rejects as {@link checkForUpdate} does.
  */
 export async function lookNow(
   { dataDirectory }: Installation,

@@ -262,7 +262,7 @@ test("a version that waited is forgotten when another one is offered instead", a
   expect(readReady(fleet.data)?.version).toBe("1.1.0");
 });
 
-test("a look on a line that brings nothing gives way to who takes or puts back a version", async () => {
+test("a look on a line that brings nothing gives way to who wants the lock", async () => {
   const fleet = await new Fleet().begin();
   const silent = createServer(() => undefined);
   await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));

@@ -73,7 +73,7 @@ async function settleHere(site: Site, record: SwitchRecord, place: SwitchPlace):
   writeRecord(dataDirectory, { ...record, ...end, atMs: site.clock.now() });
 }
 
-/** What cannot be removed keeps nothing from running. */
+/** Leftovers that cannot be removed keep nothing from running. */
 async function clearLeftovers(site: Site, { step, to }: SwitchRecord): Promise<void> {
   const { dataDirectory } = site.installation;
   try {
