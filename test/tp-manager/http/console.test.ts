@@ -180,7 +180,7 @@ test("an act whose browser has left meanwhile keeps how it ended", async () => {
   await expect.poll(() => at.journal.acts.list(9, 9)).toMatchObject([{ http: 200 }]);
 });
 
-test("a second doctor joins the first; a hold has the person's name, and is ended here", async () => {
+test("a second doctor joins the first; a hold is a person's, and is ended here", async () => {
   const runs: string[] = [];
   const report = Promise.withResolvers<void>();
   const launcher = async (words: readonly string[]) => {
