@@ -17,7 +17,7 @@ import {
 import { alone, type Site } from "../site.ts";
 import { goBack } from "./back.ts";
 import { finishSwitch } from "./finish.ts";
-import { hold } from "./hold.ts";
+import { hold, unhold } from "./hold.ts";
 import { cameBy, isIdle, isServed, running } from "./idle.ts";
 import { lookFor } from "./look.ts";
 import { selfTest } from "./self-test.ts";
@@ -44,7 +44,9 @@ export async function update(site: Site, wish: UpdateWish): Promise<number> {
     case "now":
       return await takeNow(site);
     case "hold":
-      return hold(site, wish.untilMs);
+      return hold(site, wish);
+    case "unhold":
+      return unhold(site);
     case "back":
       return await lockedFor(site, () => goBack(site));
     case "delivery":
