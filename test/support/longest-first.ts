@@ -1,8 +1,8 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
- * Files that take long, the longest first. One that computes, as browsers and simulations do, stands
- * next to one that waits, for a real program's or a protocol's timers: so that both go on together.
+ * Files that take long, the longest first. One that computes, as browsers and simulations do, is
+ * next to one that waits, for a real program's or a protocol's timers: both go on together.
  */
 const long = [
   "test/launcher/update",
