@@ -123,7 +123,8 @@ export class CrashHouse {
     return [
       ...lost.map(
         (orderId) =>
-          `a charged order reaches the gateway: ${orderId} did not (${this.#site.inOutbox(orderId)})`,
+          "a charged order reaches the gateway: " +
+          `${orderId} did not (${this.#site.inOutbox(orderId)})`,
       ),
       ...wrong.map(
         ({ merchantReference }) =>
