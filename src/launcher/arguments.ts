@@ -63,8 +63,8 @@ export const usage = `Starts, watches and stops the connector's programs, tp-man
   ./launch.sh update         how updates stand: the last one, what is ready, held or put off
   ./launch.sh update --check | --now
                              ask UPDATE_URL for a version; now: take it, and end a hold
-  ./launch.sh update --hold [--until YYYY-MM-DD]
-                             take none by itself, until that day or update --now
+  ./launch.sh update --hold [--until YYYY-MM-DD] [--by NAME] | --unhold
+                             take none by itself, until that day or unhold; --by: whose word
   ./launch.sh update --back  run the version before again, when it can go on with the stores
   ./launch.sh update --delivery DIR
                              take the version of an unpacked delivery: it is tested, and goes back
