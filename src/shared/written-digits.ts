@@ -223,11 +223,11 @@ interface Reading {
   readonly ends: readonly number[];
 }
 
-const escape = String.raw`(?<!\\)\\+(?:u\{(?<point>[\da-f]{1,6})\}|u(?<unit>[\da-f]{4})`;
+const longEscape = String.raw`(?<!\\)\\+(?:u\{(?<point>[\da-f]{1,6})\}|u(?<unit>[\da-f]{4})`;
 const shortEscape = String.raw`x(?<byte>[\da-f]{2})|[nrt])`;
 const percents = String.raw`(?<percent>(?:%[\da-f]{2})+)`;
 const reference = String.raw`&(?:#x(?<hex>[\da-f]{1,6})|#(?<decimal>\d{1,7})|nbsp);?`;
-const encoded = new RegExp(`${escape}|${shortEscape}|${percents}|${reference}`, "giu");
+const encoded = new RegExp(`${longEscape}|${shortEscape}|${percents}|${reference}`, "giu");
 
 /**
  * How else a text is read: escapes of JSON and JavaScript, percent signs of an address and
