@@ -63,8 +63,8 @@ export const usage = `Starts, watches and stops the connector's programs, tp-man
   ./launch.sh update         how updates stand: the last one, what is ready, held or put off
   ./launch.sh update --check | --now
                              ask UPDATE_URL for a version; now: take it, and end a hold
-  ./launch.sh update --hold [--until YYYY-MM-DD]
-                             take none by itself, until that day or update --now
+  ./launch.sh update --hold [--until YYYY-MM-DD] [--by NAME] | --unhold
+                             take none by itself, until that day or unhold; --by: whose word
   ./launch.sh update --back  run the version before again, when it can go on with the stores
   ./launch.sh update --delivery DIR
                              take the version of an unpacked delivery: it is tested, and goes back
@@ -76,7 +76,7 @@ export const usage = `Starts, watches and stops the connector's programs, tp-man
                              word for TERMINAL_PROTOCOL
   ./launch.sh simulate WORD  be the customer, or the hands, at the demo's terminal: approve,
                              decline, wrong-pin, red, walk-away, unplug [--at report], plug,
-                             power-off, paper-out, lock, by-hand, fault NAME, reset, and more:
+                             power-off, paper-out, lock, swap, by-hand, fault NAME, reset, and more:
                              simulate alone lists them all, the terminal's page has them as buttons
   ./launch.sh kiosk          print the address of the kiosk's own pages with a ticket: good for one
                              opening, within a minute (KIOSK_APP, KIOSK_PORT)

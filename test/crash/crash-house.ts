@@ -36,6 +36,8 @@ export interface KillResult {
 /** A kill whose moment never comes is done anyway. */
 const MOMENT_LIMIT_MS = asSlow(1_500);
 const HOLD_MS = 30;
+/** An order in doubt is looked up twice, a minute apart; a restore begins again (design 8.5). */
+const SENT_WITHIN_MS = asSlow(240_000);
 
 /**
  * One installation of real processes that takes one command after the other while its processes
@@ -113,13 +115,17 @@ export class CrashHouse {
     };
     const all = async (): Promise<true | undefined> =>
       (await missing()).length === 0 ? true : undefined;
-    await until("every charged order is at the gateway", all).catch(() => {});
+    await until("every charged order is at the gateway", all, SENT_WITHIN_MS).catch(() => {});
     const lost = await missing();
     const wrong = (await at.orders()).filter(({ merchantReference }) =>
       this.#notCharged.has(merchantReference),
     );
     return [
-      ...lost.map((orderId) => `a charged order reaches the gateway: ${orderId} did not`),
+      ...lost.map(
+        (orderId) =>
+          "a charged order reaches the gateway: " +
+          `${orderId} did not (${this.#site.inOutbox(orderId)})`,
+      ),
       ...wrong.map(
         ({ merchantReference }) =>
           `only charged orders reach the gateway: ${merchantReference} did`,

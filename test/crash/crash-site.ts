@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { openForReading } from "../../src/shared/sqlite.ts";
 import { sleep, systemClock } from "../../src/shared/time.ts";
 import { ChildProgram, until } from "../support/child-program.ts";
 import {
@@ -91,6 +92,16 @@ export class CrashSite {
   newestLog(): readonly string[] {
     const file = join(this.at.data, "logs", "tp-manager.log");
     return readFileSync(file, "utf8").trimEnd().split("\n").slice(-LOG_LINES);
+  }
+
+  /** What supervisor.db has of an order, for a reader who wants to know why. */
+  inOutbox(orderId: string): string {
+    const database = openForReading(join(this.at.data, "supervisor.db"));
+    const sql = `SELECT outbox.* FROM outbox JOIN transactions USING (transaction_id)
+      WHERE order_id = ?`;
+    const rows = database.prepare(sql).all(orderId);
+    database.close();
+    return JSON.stringify(rows);
   }
 
   /** An amount that no order had before; the cents are the bank's answer. */

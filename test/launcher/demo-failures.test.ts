@@ -91,8 +91,8 @@ describe("a demo that runs", () => {
     }
     const config = readFileSync(join(data, "config.txt"), "utf8");
     const passwords = [...config.matchAll(/_PWD=(.+)/g)].map(([, password]) => password as string);
-    expect(passwords).toHaveLength(2);
-    expect(new Set(passwords).size).toBe(2);
+    expect(passwords).toHaveLength(3);
+    expect(new Set(passwords).size).toBe(3);
     for (const part of wholeDemo) {
       const [pid] = checkout.running(part, data) as [number];
       const commandLine = readFileSync(`/proc/${pid}/cmdline`, "utf8");

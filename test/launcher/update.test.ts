@@ -154,6 +154,9 @@ test("an operator goes back to the version before, and that one is not offered a
     code: 69,
     stderr: expect.stringContaining("no version before this one"),
   });
+  const held = await launch("update", "--hold", "--by=Anna Älg");
+  expect(held.stdout).toMatch(/held +by Anna Älg since .* until/);
+  expect((await launch("update", "--unhold")).stdout).toMatch(/not held +the hold of Anna Älg/);
   expect((await launch("update", "--hold")).stdout).toMatch(/held +by .* until/);
   expect((await launch("update", "--now")).stdout).toContain("there is no newer version");
   expect((await launch("update")).stdout).not.toContain("held");

@@ -18,7 +18,7 @@ export interface ClaimedItem {
   readonly orderId: string;
   /** JSON of the transaction. */
   readonly content: string;
-  /** What the content says, of one that was stored with its claim. */
+  /** The content as it was given, of one that was stored with its claim. */
   readonly transaction?: Transaction;
   /** Number of this try, from 1. */
   readonly number: number;

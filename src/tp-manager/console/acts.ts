@@ -1,28 +1,18 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
+import { NAME_CHARACTERS_MAX } from "../../shared/legible.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { maskPansInText, maskPansInUrl } from "../../shared/mask.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { ActStore } from "../attempts/act-store.ts";
 import { storage } from "../attempts/failures.ts";
 import { isActing } from "../http/call.ts";
-import { checkedParameters, fault, note } from "../http/input.ts";
+import { checkedParameters, fault, legible } from "../http/input.ts";
 import { plain } from "../http/json-body.ts";
 
-const NAME_CHARACTERS_MAX = 80;
 const REASON_CHARACTERS_MAX = 500;
 const BODY_CHARACTERS_MAX = 2_000;
 const CALL_CHARACTERS_MAX = 500;
-
-/**
- * Nothing that a screen obeys, and nothing that turns the text beside it around: no control, no
- * break of a line, no mark of direction.
- */
-const plainForm = /^[^\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]*$/u;
-const legible = (charactersMax: number) =>
-  note(charactersMax)
-    .regex(plainForm, "must be plain text")
-    .regex(/[\p{L}\p{N}]/u, "must have a letter or a digit");
 
 const about = z.object({
   "act-name": legible(NAME_CHARACTERS_MAX),
@@ -50,7 +40,8 @@ export function keepActs(app: FastifyInstance, acts: ActStore, clock: Clock, log
     request.act = storage(() => acts.begin(act, clock.now()), "no");
     done();
   });
-  app.addHook("onResponse", ({ act }, { statusCode }, done) => {
+  // Not when the answer has been sent: a browser that has left takes none, and the act is done.
+  app.addHook("onSend", ({ act }, { statusCode }, _payload, done) => {
     try {
       if (act !== null) acts.end(act, statusCode);
     } catch (error) {

@@ -43,7 +43,8 @@ export interface CallContext {
   >;
   readonly care: Pick<
     Care,
-    "settings" | "logs" | "doctor" | "supportBundle" | "checkForUpdate" | "holdUpdates"
+    | ("settings" | "logs" | "doctor" | "supportBundle")
+    | ("checkForUpdate" | "holdUpdates" | "endHold")
   >;
   readonly acts: ActStore;
   readonly days: Pick<DayStore, "hours" | "closings">;

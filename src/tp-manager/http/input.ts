@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../shared/errors.ts";
+import { plainForm, readableForm } from "../../shared/legible.ts";
 import { containsPan, maskPansInText } from "../../shared/mask.ts";
 import { AmountError, type Currency, parseAmount } from "../../shared/money.ts";
 import { RECEIPT_AMOUNT_DIGITS } from "../../shared/receipt.ts";
@@ -161,6 +162,13 @@ export const orderId = orderIdRules(text());
 /** Who found out what, where. */
 export function note(charactersMax: number): z.ZodString {
   return text().max(charactersMax, `must be at most ${charactersMax} characters`);
+}
+
+/** As {@link note}, and a person can read it. */
+export function legible(charactersMax: number): z.ZodString {
+  return note(charactersMax)
+    .regex(plainForm, "must be plain text")
+    .regex(readableForm, "must have a letter or a digit");
 }
 
 export const yesOrNo = z.boolean("must be true or false");

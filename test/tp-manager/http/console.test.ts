@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { request as httpRequest } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
 import { assetFile } from "../../../src/shared/version-files.ts";
 import { createConsole } from "../../../src/tp-manager/console/console.ts";
@@ -8,6 +9,7 @@ import { calls } from "../../../src/tp-manager/http/calls/calls.ts";
 import { FailureDelay } from "../../../src/tp-manager/http/failure-delay.ts";
 import { house } from "../../support/payment-house.ts";
 import { TestClock } from "../../support/test-clock.ts";
+import { careForTest } from "./care-for-test.ts";
 import { apiOptions } from "./rig.ts";
 
 const operator = { login: "operator", password: "long-operator-password" };
@@ -156,6 +158,56 @@ test("an act is kept with who, why and how it ended; without them nothing is don
   at.journal.database.exec("DROP TABLE act");
   const { http } = await send("POST", "/api/reset", { ...auth, ...act });
   expect(http).toBe(503);
+});
+
+test("an act whose browser has left meanwhile keeps how it ended", async () => {
+  const { at, app, logIn } = consoleForTest();
+  const { auth } = await logIn();
+  const restarted = Promise.withResolvers<void>();
+  at.terminal.reset = () => restarted.promise;
+  const address = await app.listen({ host: "127.0.0.1", port: 0 });
+  const url = new URL("/api/reset", address);
+  const asked = httpRequest(url, { method: "POST", headers: { ...auth, ...act }, agent: false });
+  const gone = new Promise((resolve) => asked.on("error", resolve).on("close", resolve));
+  const left = new Promise((resolve) => {
+    app.server.on("connection", (socket) => socket.once("close", resolve));
+  });
+  asked.end();
+  await expect.poll(() => at.journal.acts.list(9, 9)).toMatchObject([{ http: null }]);
+  asked.destroy();
+  await Promise.all([gone, left]);
+  restarted.resolve();
+  await expect.poll(() => at.journal.acts.list(9, 9)).toMatchObject([{ http: 200 }]);
+});
+
+test("a second doctor joins the first; a hold is a person's, and is ended here", async () => {
+  const runs: string[] = [];
+  const report = Promise.withResolvers<void>();
+  const launcher = async (words: readonly string[]) => {
+    runs.push(words.slice(0, -2).join(" "));
+    await report.promise;
+    return { stdout: '{"version":"1","well":true,"findings":[]}', stderr: "", code: 0 };
+  };
+  const care = careForTest(undefined, { launcher, isUpdated: true });
+  const { send, logIn } = consoleForTest({ care });
+  const { auth } = await logIn();
+  const looks = [1, 2, 3].map(() => send("GET", "/api/doctor", auth));
+  const bundles = [1, 2].map(() => send("GET", "/api/support-bundle", auth));
+  await expect.poll(() => runs).toEqual(["doctor --json"]);
+  report.resolve();
+  expect((await Promise.all(looks)).map(({ http }) => http)).toEqual([200, 200, 200]);
+  await Promise.all(bundles);
+  expect(runs).toEqual(["doctor --json", expect.stringMatching(/^doctor --json --bundle /)]);
+  await send("GET", "/api/doctor", auth);
+  const told = { ...auth, ...act };
+  const until = { until: "2027-01-31", by: "--Anna" };
+  expect((await send("POST", "/api/update/hold", told, until)).http).toBe(200);
+  expect((await send("POST", "/api/update/unhold", told)).http).toBe(200);
+  expect(runs.slice(2)).toEqual([
+    "doctor --json",
+    "update --hold --until=2027-01-31 --by=--Anna",
+    "update --unhold",
+  ]);
 });
 
 test("a card number in the path of an act is masked in any encoding", async () => {

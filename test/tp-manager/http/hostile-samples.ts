@@ -161,7 +161,10 @@ export const hostileSamples: Readonly<Record<string, readonly string[]>> = {
     ...noObject,
     ...["{}", '{"x":1}', '{"until":"2026-01-31"}', '{"until":"2026-02-31"}', '{"until":""}'],
     ...['{"until":null}', '{"until":20260131}', '{"until":"2026-1-1"}', '{"until":"--now"}'],
+    ...['{"by":"Anna"}', '{"by":""}', '{"by":null}', '{"by":"4111111111111111"}'],
+    ...['{"by":"a\\nb"}', `{"by":"${"a".repeat(81)}"}`],
   ],
+  "POST /update/unhold": [...noObject, ...unknownMembers, "{}"],
   "GET /gateway/open": [
     ...["?", "?limit=1", "?limit=200", "?limit=0", "?limit=201", "?limit=x", "?limit=1&limit=2"],
     ...["?x=1", "?Limit=1", "?cursor=1"],

@@ -349,6 +349,7 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
   "GET /logs?program=supervisor": [["none", nothing]],
   "POST /update/check": [["NOT_SUPPORTED", nothing]],
   "POST /update/hold": [["NOT_SUPPORTED", nothing]],
+  "POST /update/unhold": [["NOT_SUPPORTED", nothing]],
   "GET /check": [
     ["none", nothing],
     ["none", busy],

@@ -1,10 +1,12 @@
 import { z } from "zod";
+import { NAME_CHARACTERS_MAX } from "../../../shared/legible.ts";
 import { type AnyCall, call } from "../call.ts";
 import { logLevels } from "../care/log-lines.ts";
 import { sendList, sendOne } from "../envelope.ts";
-import { judged, oneOf, pageLimit } from "../input.ts";
+import { judged, legible, oneOf, pageLimit } from "../input.ts";
 
 const LINES_MAX = 1_000;
+const person = legible(NAME_CHARACTERS_MAX);
 const day = judged(z.iso.date(), "must be a day like 2026-01-31");
 
 /** The installation's own care: setup file, logs, doctor, updates (docs/console.md 4). */
@@ -92,19 +94,38 @@ export const careCalls: readonly AnyCall[] = [
     role: "operator",
     summary: "Let no version be taken by itself",
     description:
-      "As `./launch.sh update --hold`: until the day `until` begins, or until " +
-      "`./launch.sh update --now`. Looks go on.",
-    body: z.strictObject({ until: day.optional() }).optional(),
+      "As `./launch.sh update --hold`: until the day `until` begins, or until somebody ends it. " +
+      "Looks go on. `by` is whose word it is; without it the user of the programs.",
+    body: z.strictObject({ until: day.optional(), by: person.optional() }).optional(),
     document: ({ done }) => ({
-      bodyExample: { until: "2026-01-31" },
+      bodyExample: { until: "2026-01-31", by: "Anna" },
       answer: {
         schema: z.object({ ...done, done: z.boolean().describe("Updates are held.") }),
         example: { status: "Success", done: true, message: "updates: held by kiosk" },
       },
-      errors: ["NOT_SUPPORTED"],
+      errors: ["CARD_DATA_REFUSED", "NOT_SUPPORTED"],
     }),
     async handle({ body, reply }, { care }) {
-      return sendOne(reply, 200, { status: "Success", ...(await care.holdUpdates(body?.until)) });
+      return sendOne(reply, 200, { status: "Success", ...(await care.holdUpdates(body ?? {})) });
+    },
+  }),
+
+  call({
+    path: "/update/unhold",
+    methods: ["POST"],
+    role: "operator",
+    summary: "Let versions be taken by themselves again",
+    description: "As `./launch.sh update --unhold`: whoever's hold it was. Nothing is taken now.",
+    body: z.strictObject({}).optional(),
+    document: ({ done }) => ({
+      answer: {
+        schema: z.object({ ...done, done: z.boolean().describe("No hold is there now.") }),
+        example: { status: "Success", done: true, message: "updates: the hold of Anna is over" },
+      },
+      errors: ["NOT_SUPPORTED"],
+    }),
+    async handle({ reply }, { care }) {
+      return sendOne(reply, 200, { status: "Success", ...(await care.endHold()) });
     },
   }),
 ];

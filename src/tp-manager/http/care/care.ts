@@ -15,10 +15,14 @@ const DOCTOR_LIMIT_MS = 120_000;
 const CHECK_LIMIT_MS = 300_000;
 const OUTPUT_BYTES_MAX = 8 * 1024 * 1024;
 
-interface CareParts {
+export interface CareParts {
   readonly installation: Installation;
   /** Every name of the setup file. */
   readonly fields: ConfigFields;
+  /** Runs the launcher with these words; missing: the one of this installation. */
+  readonly launcher?: (words: readonly string[], timeout: number) => Promise<Ended>;
+  /** Missing: whether this is a delivery; a checkout is never updated. */
+  readonly isUpdated?: boolean;
 }
 
 /** The output of `launch.sh doctor --json`. */
@@ -41,6 +45,8 @@ interface Told {
 export class Care {
   readonly #parts: CareParts;
   #last: Promise<unknown> = Promise.resolve();
+  /** Looks that are under way: who asks meanwhile gets the same answer. */
+  readonly #looks = new Map<string, Promise<unknown>>();
 
   constructor(parts: CareParts) {
     this.#parts = parts;
@@ -55,7 +61,16 @@ export class Care {
   }
 
   /** A doctor that makes no report has found something too. */
-  async doctor(): Promise<DoctorReport> {
+  doctor(): Promise<DoctorReport> {
+    return this.#joined("doctor", () => this.#examine());
+  }
+
+  /** A support archive (tar.gz), as `launch.sh doctor --bundle` writes it. Throws without one. */
+  supportBundle(): Promise<Buffer> {
+    return this.#joined("support bundle", () => this.#bundle());
+  }
+
+  async #examine(): Promise<DoctorReport> {
     const { stdout, stderr } = await this.#launcher(["doctor", "--json"], DOCTOR_LIMIT_MS);
     try {
       return JSON.parse(stdout) as DoctorReport;
@@ -66,8 +81,7 @@ export class Care {
     }
   }
 
-  /** A support archive (tar.gz), as `launch.sh doctor --bundle` writes it. Throws without one. */
-  async supportBundle(): Promise<Buffer> {
+  async #bundle(): Promise<Buffer> {
     const folder = await mkdtemp(join(tmpdir(), "support-"));
     const file = join(folder, "support.tar.gz");
     try {
@@ -87,13 +101,19 @@ export class Care {
   }
 
   /** No version is taken by itself until the day begins, or until somebody ends it. */
-  holdUpdates(untilDay: string | undefined): Promise<Told> {
-    return this.#update(["--hold", ...(untilDay === undefined ? [] : ["--until", untilDay])]);
+  holdUpdates({ until, by }: Hold): Promise<Told> {
+    // One word each: a name may begin with a dash.
+    const named = [...(until ? [`--until=${until}`] : []), ...(by ? [`--by=${by}`] : [])];
+    return this.#update(["--hold", ...named]);
+  }
+
+  endHold(): Promise<Told> {
+    return this.#update(["--unhold"]);
   }
 
   /** Only words that end no program: the launcher that runs here would end with it. */
   async #update(wish: readonly string[]): Promise<Told> {
-    if (!isDelivery) {
+    if (!(this.#parts.isUpdated ?? isDelivery)) {
       throw new AppError("NOT_SUPPORTED", "Only a delivery is updated, not a checkout.");
     }
     const { stdout, stderr, code } = await this.#launcher(["update", ...wish], CHECK_LIMIT_MS);
@@ -101,15 +121,29 @@ export class Care {
     return { done: code === 0, message: words.join("\n") };
   }
 
+  #joined<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const running = this.#looks.get(name) as Promise<T> | undefined;
+    if (running !== undefined) return running;
+    const look = work().finally(() => this.#looks.delete(name));
+    this.#looks.set(name, look);
+    return look;
+  }
+
   /** One after the other: a click that is repeated must not fill the machine. */
   #launcher(words: readonly string[], timeout: number): Promise<Ended> {
-    const { dataDirectory } = this.#parts.installation;
-    const next = this.#last.then(() =>
-      run([programFile("launcher"), ...words, "--data", dataDirectory], timeout),
-    );
-    this.#last = next;
+    const { installation, launcher = runLauncher } = this.#parts;
+    const all = [...words, "--data", installation.dataDirectory];
+    const next = this.#last.then(() => launcher(all, timeout));
+    this.#last = next.catch(() => {});
     return next;
   }
+}
+
+interface Hold {
+  /** A day; missing: until somebody ends it. */
+  readonly until?: string | undefined;
+  /** The person; missing: the user of the programs. */
+  readonly by?: string | undefined;
 }
 
 interface Ended {
@@ -117,6 +151,9 @@ interface Ended {
   readonly stderr: string;
   readonly code: number;
 }
+
+const runLauncher: NonNullable<CareParts["launcher"]> = (words, timeout) =>
+  run([programFile("launcher"), ...words], timeout);
 
 /** The output of a command, however it ends. */
 async function run(words: readonly string[], timeout: number): Promise<Ended> {

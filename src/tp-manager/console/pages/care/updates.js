@@ -12,10 +12,11 @@ export function Updates({ api, ask, words, language }) {
   const [runs, setRuns] = useState("");
   const read = async () => {
     const { body } = await api.get("/health").catch(() => ({ body: undefined }));
-    setStand(body?.updates ?? null);
+    const { updates, versions } = body ?? {};
+    setStand(updates ? { ...updates, version: versions.connector } : null);
   };
   useEffect(() => void read(), []);
-  /** @type {(name: string, path: string, body: object) => Promise<void>} */
+  /** @type {(name: string, path: string, body: (person: any) => object) => Promise<void>} */
   const act = async (name, path, body) => {
     const end = until || words("updates.open");
     const person = await ask({
@@ -27,7 +28,7 @@ export function Updates({ api, ask, words, language }) {
     setRuns(words(name));
     setTold(null);
     try {
-      const { status, body: answer } = await api.post(path, body, person);
+      const { status, body: answer } = await api.post(path, body(person), person);
       const text = status === 200 ? answer.message : answer.error.message;
       setTold({ good: status === 200 && answer.done, text });
     } catch {
@@ -36,17 +37,25 @@ export function Updates({ api, ask, words, language }) {
     setRuns("");
     await read();
   };
-  const check = () => act("care.update", "/update/check", {});
+  const check = () => act("care.update", "/update/check", () => ({}));
+  const unhold = () => act("updates.unhold", "/update/unhold", () => ({}));
   const hold = (/** @type {Event} */ event) => {
     event.preventDefault();
-    void act("updates.hold", "/update/hold", until ? { until } : {});
+    const more = until ? { until } : {};
+    void act("updates.hold", "/update/hold", ({ name }) => ({ ...more, by: name }));
   };
   return html`<section aria-labelledby="updates-title">
     <h2 id="updates-title">${words("updates.title")}</h2>
     <p>${words("updates.words")}</p>
+    ${stand === null && html`<p>${words("updates.unknown")}</p>`}
     ${stand && html`<${Stand} stand=${stand} words=${words} language=${language} />`}
     <div class="row">
       <button type="button" disabled=${runs !== ""} onclick=${check}>${words("care.update")}</button>
+      ${
+        stand?.heldBy &&
+        html`<button type="button" disabled=${runs !== ""} onclick=${unhold}>
+          ${words("updates.unhold")}</button>`
+      }
     </div>
     <form class="row" onsubmit=${hold}>
       <label>${words("updates.until")}
@@ -70,6 +79,7 @@ function Stand({ stand, words, language }) {
   if (!stand.asked) return html`<p>${words("updates.none")}</p>`;
   const looked = stand.lastCheckAt ? timeOf(stand.lastCheckAt, language) : words("updates.never");
   const rows = [
+    ["updates.version", stand.version],
     ["updates.looked", [looked, stand.lastError].filter((one) => one).join(": ")],
     ["updates.ready", stand.ready ?? words("now.noUpdate")],
     ["updates.held", stand.heldBy ?? words("updates.nobody")],

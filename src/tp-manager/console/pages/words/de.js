@@ -189,7 +189,13 @@ export default {
   "updates.hold": "Updates anhalten",
   "updates.hold.sentence":
     "Bis {until} wird keine Version von selbst genommen. Gesucht wird weiter.",
-  "updates.open": "./launch.sh update --now",
+  "updates.open": "sie wieder jemand zulässt",
+  "updates.version": "Laufende Version",
+  "updates.unhold": "Updates wieder zulassen",
+  "updates.unhold.sentence":
+    "Versionen werden wieder von selbst übernommen, wenn der Kiosk frei ist. Wer auch immer sie angehalten hat: Das Anhalten ist beendet.",
+  "updates.unknown":
+    "Wie es um Updates steht, ist nicht bekannt: Eine Kopie der Quellen hat keine, oder der Supervisor antwortet nicht.",
   "updates.machine":
     "Diese gibt man an der Maschine, denn sie beenden und starten die Programme, auch das dieser Seite:",
   "updates.now": "beendet das Anhalten und nimmt die Version, die gefunden wird",

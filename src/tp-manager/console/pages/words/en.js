@@ -187,7 +187,13 @@ export default {
   "updates.until": "Until the day",
   "updates.hold": "Hold updates",
   "updates.hold.sentence": "No version is taken by itself until {until}. Looks go on.",
-  "updates.open": "./launch.sh update --now",
+  "updates.open": "somebody lets them in again",
+  "updates.version": "Version that runs",
+  "updates.unhold": "Hold updates no longer",
+  "updates.unhold.sentence":
+    "Versions are taken by themselves again when the kiosk is idle. Whoever held them, the hold is over.",
+  "updates.unknown":
+    "How updates stand is not known: a checkout of the sources has none, or the supervisor does not answer.",
   "updates.machine":
     "These are given on the machine, because they stop and start the programs, that of this page too:",
   "updates.now": "ends a hold and takes the version that is found",

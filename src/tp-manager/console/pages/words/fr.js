@@ -189,7 +189,13 @@ export default {
   "updates.hold": "Retenir les mises à jour",
   "updates.hold.sentence":
     "Aucune version n’est prise d’elle-même jusqu’à {until}. On continue de chercher.",
-  "updates.open": "./launch.sh update --now",
+  "updates.open": "ce que quelqu’un lève la retenue",
+  "updates.version": "Version en service",
+  "updates.unhold": "Ne plus retenir les mises à jour",
+  "updates.unhold.sentence":
+    "Les versions sont de nouveau prises d’elles-mêmes quand la borne est libre. Quelle que soit la personne qui les retenait, la retenue est levée.",
+  "updates.unknown":
+    "L’état des mises à jour n’est pas connu : une copie des sources n’en a pas, ou le superviseur ne répond pas.",
   "updates.machine":
     "Ces commandes se donnent sur la machine, car elles arrêtent et relancent les programmes, celui de cette page aussi :",
   "updates.now": "met fin à la retenue et prend la version trouvée",
