@@ -141,7 +141,7 @@ describe("faults", () => {
   });
 
   test("do not name what only the other program requires", () => {
-          `${name} ${metaOf(schema).help.split(/[;:]/)[0]}`,
+    const text = setupText({ GATEWAY_URL: undefined, GATEWAY_PWD: "" });
     expect(parse(text).faults).toEqual([]);
     expect(parseConfig(text, "supervisor").faults.map(({ line }) => line)).toEqual([0, 6]);
   });
@@ -247,7 +247,7 @@ describe("secrets", () => {
 
   test("are not shown with the setup file, nor credentials in any address", async () => {
     const shown = {
-          `${name} ${metaOf(schema).help.split(/[;:]/)[0]}`,
+      GATEWAY_URL: "https://gateway.example/a/b",
       SERIAL_PORT: "tcp://192.0.2.7:20007",
       KIOSK_APP: "C:\\kiosk\\pages",
       UPDATE_TIME: "03:30",
@@ -277,7 +277,7 @@ describe("secrets", () => {
 
   test("inside an address do not occur either", () => {
     const text = setupText({
-          `${name} ${metaOf(schema).help.split(/[;:]/)[0]}`,
+      GATEWAY_URL: "https://me:hunter2@gateway.example",
       GATEWAY_CALLBACK_URL: "https://:hunter2@shop.example",
       UPDATE_URL: "https://updates.example/?token=hunter2",
       ALLOWED_ORIGINS: "http://page.example?token=hunter2",
