@@ -287,8 +287,8 @@ export const troubleTable = {
     ...{ by: "supervisor", alarm: "certificates-end", raised: "watch" },
     ...{ check: "certificates", grave: false },
     when:
-      "the client certificate for the fleet's broker, or all of a file of trusted authorities, ends " +
-      "within 30 days, or has ended",
+      "the client certificate for the fleet's broker, or all of a file of trusted authorities, " +
+      "ends within 30 days, or has ended",
     todo: "replace the file that is named, then ./launch.sh restart",
     find: ({ supervisor }) => {
       const { certificates = null } = supervisor ?? {};

@@ -28,7 +28,8 @@ export function certificateEnds(
   return () => {
     if (!first || first.endMs - clock.now() > WARN_MS) return null;
     const verb = first.endMs > clock.now() ? "ends" : "ended";
-    const reason = `the certificate of ${first.name} ${verb} on ${isoTime(first.endMs).slice(0, 10)}`;
+    const day = isoTime(first.endMs).slice(0, 10);
+    const reason = `the certificate of ${first.name} ${verb} on ${day}`;
     return { reason, sinceMs: first.endMs - WARN_MS };
   };
 }

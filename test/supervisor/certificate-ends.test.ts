@@ -49,7 +49,7 @@ test("of a chain the first end counts, of authorities the last, and no fleet nee
   expect(reason({ FLEET_URL: undefined, FLEET_CA_FILE: soon })).toBeNull();
 });
 
-test("the end is a trouble of the supervisor's status, with its alarm and the doctor's line", () => {
+test("the end is a trouble of the status, with its alarm and the doctor's line", () => {
   const clock = new TestClock();
   const certificates = certificateEnds({ ...none, FLEET_CA_FILE: fileOf(clock, 5) }, clock)();
   const outbox = { pending: 0, parked: 0, sent: 0, oldestAgeMs: null, paused: null };
