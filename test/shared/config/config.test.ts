@@ -280,7 +280,7 @@ describe("secrets", () => {
       GATEWAY_URL: "https://me:hunter2@gateway.example",
       GATEWAY_CALLBACK_URL: "https://:hunter2@shop.example",
       UPDATE_URL: "https://updates.example/?token=hunter2",
-      ALLOWED_ORIGINS: "http://page.example?token=hunter2",
+      ALLOWED_ORIGINS: "http://me:hunter2@page.example http://page.example?token=hunter2",
       SERIAL_PORT: "tcp://me:hunter2@192.0.2.7:20007",
       TERMINAL_MANAGER_LOGIN: "kiosk:hunter2",
     });
