@@ -18,7 +18,7 @@ export const careCalls: readonly AnyCall[] = [
     role: "operator",
     summary: "The setup file, name by name, with its help",
     description:
-      "Secrets, logins and addresses with credentials are hidden. `value` is as the file has it now.",
+      "Secrets, logins and addresses with either are hidden. `value` is as the file has it now.",
     document: ({ setting }) => ({ answer: { ...setting, list: true }, errors: [] }),
     handle: async ({ reply }, { care }) => sendList(reply, 200, await care.settings()),
   }),
