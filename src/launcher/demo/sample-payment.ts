@@ -25,11 +25,10 @@ const answerSchema = z.tuple([
   }),
 ]);
 
-/** A request refused before it was a payment has neither a receipt nor an order at the gateway. */
+/** A request that was refused has no order at the gateway. */
 const refusalSchema = z.tuple([
   z.object({
     status: z.literal("Failed"),
-    receipt: z.undefined().optional(),
     error: z.object({ code: z.string(), message: z.string() }),
   }),
 ]);
