@@ -117,8 +117,8 @@ export function canBeSettledSale(
 }
 
 /**
- * Whether a reversal can have taken back what this payment had charged, by its amount: its order was
- * declined, or nobody has heard the end.
+ * Whether a reversal can have taken back what this payment had charged, by its amount: its order
+ * was declined, or nobody has heard the end.
  */
 export function canHaveBeenTakenBack(
   attempt: Attempt,
