@@ -92,7 +92,9 @@ export const troubleTable = {
     ...{ by: "tp-manager", alarm: "terminal-changed", raised: "watch" },
     ...{ check: KEEPS_PAYMENTS, grave: true },
     when: "another terminal is connected than the accepted one",
-    todo: "if it was replaced on purpose, an operator accepts it: POST /terminal/accept",
+    todo:
+      "if it was replaced on purpose, an operator accepts it: in the console, or " +
+      "with POST /terminal/accept",
     find: obstacle("TERMINAL_CHANGED"),
   },
   "supervisor-silent": {

@@ -50,6 +50,7 @@ export const fleetFields = {
   FLEET_USER: described(text(255).optional(), {
     help: "Login at the broker.",
     example: "station-12-left",
+    login: true,
   }),
   FLEET_PASSWORD: described(text(255).optional(), {
     help: "Password at the broker.",
