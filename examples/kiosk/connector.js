@@ -56,6 +56,7 @@ document.addEventListener("visibilitychange", () => {
  */
 export async function followEvents(onEvent) {
   for (;;) {
+    if (document.hidden) front.abort();
     try {
       const headers = { authorization: `Bearer ${token}` };
       const response = await fetch("/api/events", { headers, signal: front.signal });

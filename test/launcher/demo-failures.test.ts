@@ -64,7 +64,8 @@ test("a sample payment that is not as it must be fails the demo with the reason"
     "notificationGatewaySent: false",
   );
   const error = { code: "TERMINAL_IN_DOUBT", message: "An earlier payment is in doubt." };
-  expect((await demo({ status: "Failed", error })).err).toMatch(
+  const receipt = { primaryAccountNumber: "" };
+  expect((await demo({ status: "Failed", error, receipt })).err).toMatch(
     /it was refused: TERMINAL_IN_DOUBT, An earlier payment.*about 3 minutes/,
   );
   expect((await demo({ something: "else" })).err).toContain("the answer is not a payment's");

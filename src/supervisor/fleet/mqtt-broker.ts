@@ -11,8 +11,10 @@ import {
 } from "./broker.ts";
 import { topicOf } from "./documents.ts";
 
-/** The last will comes after 1.5 times this; mosquitto 2.0.11 adds up to 6 s: 45 s at most. */
-const KEEP_ALIVE_SECONDS = 24;
+/** A kiosk without power is told as lost within 1.5 times this (docs/fleet.md 3.2). */
+const KEEP_ALIVE_SECONDS = 30;
+/** Brokers count 1.5 times what they are told and then look, mosquitto 2.0.11 6 s later. */
+const ANNOUNCED_SECONDS = KEEP_ALIVE_SECONDS - 6;
 /** Requests of so long ago wait for a kiosk that is away. */
 const SESSION_EXPIRY_SECONDS = 86_400;
 /** TCP, TLS and the broker's acceptance together. */
@@ -89,7 +91,7 @@ function optionsOf(
     clientId: `connector-${kiosk}`,
     // Without requests nothing is kept for the kiosk, and no old subscription brings any.
     clean: !commands,
-    keepalive: settings.keepAliveSeconds ?? KEEP_ALIVE_SECONDS,
+    keepalive: settings.keepAliveSeconds ?? ANNOUNCED_SECONDS,
     reconnectPeriod: 0,
     connectTimeout: CONNECT_LIMIT_MS * 2,
     resubscribe: false,
