@@ -30,7 +30,7 @@ interface Found {
 
 type CheckName =
   | ("supervisor" | "hand-over" | "payments" | "queue")
-  | ("gateway" | "notifications" | "updates")
+  | ("gateway" | "notifications" | "updates" | "certificates")
   | typeof KEEPS_PAYMENTS;
 
 interface TroubleRow {
@@ -92,7 +92,9 @@ export const troubleTable = {
     ...{ by: "tp-manager", alarm: "terminal-changed", raised: "watch" },
     ...{ check: KEEPS_PAYMENTS, grave: true },
     when: "another terminal is connected than the accepted one",
-    todo: "if it was replaced on purpose, an operator accepts it: POST /terminal/accept",
+    todo:
+      "if it was replaced on purpose, an operator accepts it: in the console, or " +
+      "with POST /terminal/accept",
     find: obstacle("TERMINAL_CHANGED"),
   },
   "supervisor-silent": {
@@ -281,6 +283,18 @@ export const troubleTable = {
     find: ({ supervisor }) => {
       const { stuck = null } = supervisor?.updates ?? {};
       return stuck && found(`no updates: ${stuck.reason}`, stuck.sinceMs);
+    },
+  },
+  "certificates-end": {
+    ...{ by: "supervisor", alarm: "certificates-end", raised: "watch" },
+    ...{ check: "certificates", grave: false },
+    when:
+      "the client certificate for the fleet's broker, or all of a file of trusted authorities, " +
+      "ends within 30 days, or has ended",
+    todo: "replace the file that is named, then ./launch.sh restart",
+    find: ({ supervisor }) => {
+      const { certificates = null } = supervisor ?? {};
+      return certificates && found(certificates.reason, certificates.sinceMs);
     },
   },
 } as const satisfies Record<string, TroubleRow>;

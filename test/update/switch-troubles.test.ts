@@ -121,6 +121,28 @@ describe("a disk that is full", () => {
   });
 });
 
+test.each(["it works", "it fails"])(
+  "a payment between the look for an idle moment and the stop is kept: %s",
+  async (how) => {
+    const root = installation();
+    writeSwitch(dataIn(root), at("stopping"));
+    const { programs } = placeOf(root, how === "it works");
+    // The kiosk was idle; the payment comes, and is brought to its end by the stop.
+    let isSold = false;
+    const stop = (): Promise<void> => {
+      if (!isSold) run(root, FROM);
+      isSold = true;
+      return Promise.resolve();
+    };
+    const place = { root, programs: { ...programs, stop } };
+    const { step } = await carrySwitchOut(siteOf(root), at("stopping"), place);
+    const runs = how === "it works" ? TO : FROM;
+    expect([step, namedVersion(root)]).toEqual([how === "it works" ? "done" : "undone", runs]);
+    expect(ledger(root)).toEqual([1, 2, 3]);
+    expect(payments(root, runs)).toEqual([1, 2, 3]);
+  },
+);
+
 test("what was not changed comes back without a lock and without a byte", async () => {
   const root = installation();
   // Nobody can write there.
