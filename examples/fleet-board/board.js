@@ -9,8 +9,10 @@ import {
   wordOf,
 } from "./fleet.js";
 import { kioskView } from "./kiosk.js";
+// @ts-expect-error: serve.js takes it from the package
 import mqtt from "./mqtt.js";
 
+/** @returns {any} an element of whatever kind */
 const at = (id) => document.getElementById(id);
 const json = async (path) => (await fetch(path)).json();
 
@@ -102,7 +104,7 @@ function drawCounts() {
   count("count-lost", ({ state }) => state?.connection === "lost");
   count("count-no-money", (kiosk) => !takesMoney(kiosk));
   count("count-waits", (kiosk) => waitsForPerson(kiosk) > 0);
-  at("refused").textContent = fleet.refused ? `${fleet.refused} messages not understood` : "";
+  at("refused").textContent = fleet.refused ? `messages not understood: ${fleet.refused}` : "";
   drawVersions(versionsOf(kiosks), kiosks.length);
   at("changes").replaceChildren(
     ...fleet.changes.map(({ kiosk, connection, at: when }) =>

@@ -76,7 +76,7 @@ function checkReadyTerminal(status: TpManagerStatus): Finding {
   const { inDoubt } = status.payments;
   if (inDoubt > 0) {
     const todo = "GET /payments?status=Unknown names them; see the terminal's own journal";
-    return doubtful("terminal", `${name} ${words}; ${inDoubt} payments are in doubt`, todo);
+    return doubtful("terminal", `${name} ${words}; payments in doubt: ${inDoubt}`, todo);
   }
   if (problem !== null) return doubtful("terminal", `${name} ${words}: ${problem}`, "look at it");
   return good("terminal", `${name} ${words}`);

@@ -10,6 +10,7 @@ import {
   type Sent,
 } from "./broker.ts";
 import { topicOf } from "./documents.ts";
+import type { LostBecause } from "./reconnect-policy.ts";
 
 /** A kiosk without power is told as lost within 1.5 times this (docs/fleet.md 3.2). */
 const KEEP_ALIVE_SECONDS = 30;
@@ -183,8 +184,11 @@ class MqttConnection implements BrokerConnection {
       const words = `the broker ended the connection (${reasonCode ?? 0})`;
       this.#lose(reasonCode === SESSION_TAKEN_OVER ? "taken-over" : "trouble", words);
     });
-    client.on("error", ({ message }) => this.#lose("trouble", message));
-    client.on("close", () => this.#lose("trouble", "the connection was lost"));
+    // Errors with a code are the socket's: a reset by the broker for one.
+    client.on("error", (error) =>
+      this.#lose("code" in error ? "closed" : "trouble", error.message),
+    );
+    client.on("close", () => this.#lose("closed", "the connection was lost"));
     const requests = topicOf(this.#settings.kiosk, "request");
     client.on("message", (topic, payload, { retain }) => {
       if (this.#isOver || topic !== requests) return;
@@ -261,7 +265,7 @@ class MqttConnection implements BrokerConnection {
   }
 
   /** In the package's own callbacks too, in whose middle it must not be ended. */
-  #lose(because: "trouble" | "taken-over", words: string): void {
+  #lose(because: LostBecause, words: string): void {
     if (this.#isOver) return;
     this.#end();
     queueMicrotask(() => {

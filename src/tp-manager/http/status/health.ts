@@ -145,7 +145,7 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
       ...doubtWarnings(parts.guard),
       ...(full ? ["the disk of the data folder is nearly full"] : []),
       ...troubles.filter(({ row }) => row.check !== KEEPS_PAYMENTS).map(wordsOf),
-      ...(payments && payments.inDoubt > 0 ? [`${payments.inDoubt} payments are in doubt`] : []),
+      ...(payments && payments.inDoubt > 0 ? [`payments in doubt: ${payments.inDoubt}`] : []),
     ],
     terminal: { ...terminal, version: parts.identity().version },
     running: current ? runningOf(current, parts) : null,
