@@ -348,7 +348,10 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
   "GET /settings": [["none", nothing]],
   "GET /logs?program=supervisor": [["none", nothing]],
   "POST /update/check": [["NOT_SUPPORTED", nothing]],
-  "POST /update/hold": [["NOT_SUPPORTED", nothing]],
+  "POST /update/hold": [
+    ["NOT_SUPPORTED", nothing],
+    ["CARD_DATA_REFUSED", nothing, { by: card.orderId }],
+  ],
   "POST /update/unhold": [["NOT_SUPPORTED", nothing]],
   "GET /check": [
     ["none", nothing],
