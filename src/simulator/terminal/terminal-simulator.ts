@@ -124,8 +124,8 @@ export class TerminalSimulator<
   }
 
   /**
-   * Pulls the cable or puts it back, also one that a fault has pulled for a time; what runs goes on.
-   * Resolves when the lines are gone.
+   * Pulls the cable or puts it back, one that a fault has pulled too; what runs goes on. Resolves
+   * when the lines are gone.
    */
   async setCable(isIn: boolean): Promise<void> {
     if (this.#cableIn === isIn && !(isIn && this.#connections.away)) return;
